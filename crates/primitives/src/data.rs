@@ -1,0 +1,210 @@
+//! Amounts of data, rates and cable lengths.
+
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Mul, Sub};
+
+use crate::time::Duration;
+use crate::unit::{Unit, UnitError, impl_text_form};
+
+/// An amount of data [B].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub struct Bytes(u64);
+
+/// A rate of data [bit/s].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub struct BitRate(u64);
+
+/// A length of cable [mm].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub struct Length(u64);
+
+impl Bytes {
+    /// Nothing.
+    pub const ZERO: Bytes = Bytes(0);
+
+    /// So many bytes.
+    pub const fn new(bytes: u64) -> Bytes {
+        Bytes(bytes)
+    }
+
+    /// How many bytes.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl Add for Bytes {
+    type Output = Bytes;
+    fn add(self, other: Bytes) -> Bytes {
+        Bytes(self.0 + other.0)
+    }
+}
+
+impl AddAssign for Bytes {
+    fn add_assign(&mut self, other: Bytes) {
+        self.0 += other.0;
+    }
+}
+
+impl Sub for Bytes {
+    type Output = Bytes;
+    fn sub(self, other: Bytes) -> Bytes {
+        Bytes(self.0 - other.0)
+    }
+}
+
+impl Mul<u64> for Bytes {
+    type Output = Bytes;
+    fn mul(self, times: u64) -> Bytes {
+        Bytes(self.0 * times)
+    }
+}
+
+impl Sum for Bytes {
+    fn sum<I: Iterator<Item = Bytes>>(parts: I) -> Bytes {
+        parts.fold(Bytes::ZERO, Add::add)
+    }
+}
+
+impl BitRate {
+    /// So many bits per second.
+    pub const fn from_bps(bps: u64) -> BitRate {
+        BitRate(bps)
+    }
+
+    /// So many Gb/s (10^9 bit/s).
+    pub const fn from_gbps(gbps: u64) -> BitRate {
+        BitRate(gbps * 1_000_000_000)
+    }
+
+    /// Bits per second.
+    pub const fn as_bps(self) -> u64 {
+        self.0
+    }
+
+    /// Whether nothing can move at this rate.
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// How long `bytes` take on the wire. Exact at every Ethernet rate up to 1.6 Tb/s, where a byte
+    /// is a whole number of picoseconds; otherwise rounded up.
+    ///
+    /// # Panics
+    /// When the rate is zero: a scenario with such a link is rejected before.
+    pub const fn serialization_time(self, bytes: Bytes) -> Duration {
+        let bit_picoseconds = bytes.0 as u128 * 8 * 1_000_000_000_000;
+        Duration::from_ps(bit_picoseconds.div_ceil(self.0 as u128) as u64)
+    }
+
+    /// How much passes in `span`, rounded up to a whole byte: what a headroom must hold.
+    pub const fn bytes_in(self, span: Duration) -> Bytes {
+        let bit_picoseconds = span.as_ps() as u128 * self.0 as u128;
+        Bytes(bit_picoseconds.div_ceil(8 * 1_000_000_000_000) as u64)
+    }
+}
+
+impl Length {
+    /// So many millimetres.
+    pub const fn from_mm(mm: u64) -> Length {
+        Length(mm)
+    }
+
+    /// So many metres.
+    pub const fn from_m(m: u64) -> Length {
+        Length(m * 1_000)
+    }
+
+    /// Millimetres.
+    pub const fn as_mm(self) -> u64 {
+        self.0
+    }
+
+    /// Time for a signal to pass, at 5 ns/m: two thirds of light speed, within 5 % for copper and fibre
+    /// (IEEE 802.3 Annex 31B counts bit times per 100 m on this basis).
+    pub const fn propagation_time(self) -> Duration {
+        Duration::from_ps(self.0 * 5)
+    }
+}
+
+impl Unit for Bytes {
+    const NAME: &'static str = "size";
+    const SUFFIXES: &'static [(&'static str, u64)] = &[
+        ("B", 1),
+        ("kB", 1_000),
+        ("KiB", 1 << 10),
+        ("MB", 1_000_000),
+        ("MiB", 1 << 20),
+        ("GB", 1_000_000_000),
+        ("GiB", 1 << 30),
+    ];
+    fn from_base(bytes: u64) -> Self {
+        Bytes(bytes)
+    }
+    fn base(self) -> u64 {
+        self.0
+    }
+}
+
+impl Unit for BitRate {
+    const NAME: &'static str = "bit rate";
+    const SUFFIXES: &'static [(&'static str, u64)] =
+        &[("b/s", 1), ("kb/s", 1_000), ("Mb/s", 1_000_000), ("Gb/s", 1_000_000_000), ("Tb/s", 1_000_000_000_000)];
+    fn from_base(bps: u64) -> Self {
+        BitRate(bps)
+    }
+    fn base(self) -> u64 {
+        self.0
+    }
+}
+
+impl Unit for Length {
+    const NAME: &'static str = "length";
+    const SUFFIXES: &'static [(&'static str, u64)] = &[("mm", 1), ("cm", 10), ("m", 1_000), ("km", 1_000_000)];
+    fn from_base(mm: u64) -> Self {
+        Length(mm)
+    }
+    fn base(self) -> u64 {
+        self.0
+    }
+}
+
+impl_text_form!(Bytes);
+impl_text_form!(BitRate);
+impl_text_form!(Length);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, serde::Deserialize)]
+    struct Link {
+        rate: BitRate,
+    }
+
+    #[test]
+    fn a_byte_is_exact_at_every_ethernet_rate() {
+        for (gbps, ps) in [(1, 8_000), (10, 800), (25, 320), (40, 200), (100, 80), (400, 20), (800, 10), (1_600, 5)] {
+            assert_eq!(BitRate::from_gbps(gbps).serialization_time(Bytes::new(1)), Duration::from_ps(ps));
+        }
+    }
+
+    #[test]
+    fn other_rates_round_up_so_that_nothing_is_faster_than_its_link() {
+        assert_eq!(BitRate::from_bps(3_000_000_000_000).serialization_time(Bytes::new(1)), Duration::from_ps(3));
+    }
+
+    #[test]
+    fn a_bare_number_names_the_units_it_lacks() {
+        let error = toml::from_str::<Link>("rate = 100").unwrap_err().to_string();
+        assert!(error.contains("a bit rate as a string with its unit"), "{error}");
+        let error = toml::from_str::<Link>("rate = \"100\"").unwrap_err().to_string();
+        assert!(error.contains("the unit is missing") && error.contains("Gb/s"), "{error}");
+        assert_eq!(toml::from_str::<Link>("rate = \"2.5Gb/s\"").unwrap().rate, BitRate::from_bps(2_500_000_000));
+    }
+
+    #[test]
+    fn a_hundred_metres_are_half_a_microsecond() {
+        assert_eq!("100m".parse::<Length>().unwrap().propagation_time(), Duration::from_ns(500));
+    }
+}

@@ -1,0 +1,26 @@
+//! Units, typed ids and random streams: the words every other room speaks.
+//!
+//! - [`Time`] is an instant and [`Duration`] a span, both in integer picoseconds;
+//!   [`Bytes`], [`BitRate`] and [`Length`] are what their names say.
+//! - In configuration every quantity is a string with its unit (`"200ns"`); a bare
+//!   number is an error that names the units that would do.
+//! - [`Stream`] is a random stream: one per purpose and entity, so that one more draw
+//!   somewhere does not change everyone's future.
+//!
+//! ```
+//! use etherweave_primitives::{BitRate, Bytes, Duration};
+//! let rate: BitRate = "100Gb/s".parse().unwrap();
+//! assert_eq!(rate.serialization_time(Bytes::new(4096)), Duration::from_ps(327_680));
+//! ```
+
+mod data;
+mod id;
+mod random;
+mod time;
+mod unit;
+
+pub use data::{BitRate, Bytes, Length};
+pub use id::{ChannelId, HostId, Port, Priority, Rank, SwitchId};
+pub use random::{Purpose, Stream, mix};
+pub use time::{Duration, Time};
+pub use unit::UnitError;

@@ -1,0 +1,148 @@
+//! Quantities as text: a decimal number and its unit, without exception.
+
+use std::fmt;
+
+/// A quantity that is written as a number with a unit suffix.
+pub(crate) trait Unit: Copy {
+    /// What the quantity is called in an error message.
+    const NAME: &'static str;
+    /// Suffixes and their size in the base unit, ascending. `Display` uses the largest that divides.
+    const SUFFIXES: &'static [(&'static str, u64)];
+    /// The quantity of so many base units.
+    fn from_base(base: u64) -> Self;
+    /// How many base units it is.
+    fn base(self) -> u64;
+}
+
+/// Why a text is not the quantity that it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnitError {
+    /// What was being read: "duration", "bit rate", …
+    pub quantity: &'static str,
+    /// The offending text.
+    pub found: String,
+    /// The suffixes that would do.
+    pub suffixes: Vec<&'static str>,
+    /// What is wrong with it.
+    pub reason: &'static str,
+}
+
+impl fmt::Display for UnitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { quantity, found, suffixes, reason } = self;
+        write!(
+            f,
+            "\"{found}\" is not a {quantity}: {reason}; expected a number with one of the units {}",
+            suffixes.join(", ")
+        )
+    }
+}
+
+impl std::error::Error for UnitError {}
+
+/// Reads `"1.5us"` and the like. Exact: the decimal fraction is scaled in integers.
+pub(crate) fn parse<U: Unit>(text: &str) -> Result<U, UnitError> {
+    let fail = |reason| UnitError {
+        quantity: U::NAME,
+        found: text.to_owned(),
+        suffixes: U::SUFFIXES.iter().map(|&(suffix, _)| suffix).collect(),
+        reason,
+    };
+    let trimmed = text.trim();
+    let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
+    let (number, suffix) = (&trimmed[..split], trimmed[split..].trim_start());
+    if number.is_empty() {
+        return Err(fail("it does not start with a number"));
+    }
+    if suffix.is_empty() {
+        return Err(fail("the unit is missing"));
+    }
+    let scale = U::SUFFIXES.iter().find(|&&(known, _)| known == suffix).map(|&(_, scale)| scale);
+    let scale = scale.ok_or_else(|| fail("the unit is not known"))?;
+    scaled(number, scale)
+        .map(U::from_base)
+        .ok_or_else(|| fail("the number is malformed, too large, or finer than the base unit"))
+}
+
+/// `number · scale` when that is a whole number that fits.
+fn scaled(number: &str, scale: u64) -> Option<u64> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if fraction.contains('.') || fraction.len() > 18 {
+        return None;
+    }
+    let digits = format!("{whole}{fraction}").parse::<u128>().ok()?;
+    let divisor = 10u128.pow(fraction.len() as u32);
+    let product = digits.checked_mul(u128::from(scale))?;
+    (product % divisor == 0).then(|| u64::try_from(product / divisor).ok())?
+}
+
+/// Writes the quantity with the largest unit that leaves a whole number.
+pub(crate) fn display<U: Unit>(value: U, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let base = value.base();
+    let largest = U::SUFFIXES.iter().rev().find(|&&(_, scale)| base.is_multiple_of(scale) && base != 0);
+    let &(suffix, scale) = largest.unwrap_or(&U::SUFFIXES[0]);
+    write!(f, "{}{suffix}", base / scale)
+}
+
+/// Text form, serde and schema of a unit type, all from its suffix list.
+macro_rules! impl_text_form {
+    ($unit:ty) => {
+        impl std::str::FromStr for $unit {
+            type Err = UnitError;
+            fn from_str(text: &str) -> Result<Self, UnitError> {
+                crate::unit::parse(text)
+            }
+        }
+
+        impl std::fmt::Display for $unit {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                crate::unit::display(*self, f)
+            }
+        }
+
+        impl serde::Serialize for $unit {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $unit {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_any(crate::unit::TextVisitor(std::marker::PhantomData::<$unit>))
+            }
+        }
+
+        impl schemars::JsonSchema for $unit {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($unit).into()
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                crate::unit::schema::<$unit>()
+            }
+        }
+    };
+}
+pub(crate) use impl_text_form;
+
+/// A string pattern: digits, then one of the suffixes.
+pub(crate) fn schema<U: Unit>() -> schemars::Schema {
+    let suffixes: Vec<_> = U::SUFFIXES.iter().map(|&(suffix, _)| suffix).collect();
+    let pattern = format!("^[0-9]+(\\.[0-9]+)? ?({})$", suffixes.join("|"));
+    schemars::json_schema!({ "type": "string", "pattern": pattern })
+}
+
+/// Accepts strings; tells a bare number which units it lacks.
+pub(crate) struct TextVisitor<U>(pub std::marker::PhantomData<U>);
+
+impl<U: Unit + std::str::FromStr<Err = UnitError>> serde::de::Visitor<'_> for TextVisitor<U> {
+    type Value = U;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let &(suffix, _) = U::SUFFIXES.last().expect("every unit has a suffix");
+        write!(f, "a {} as a string with its unit, such as \"1{suffix}\"", U::NAME)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<U, E> {
+        text.parse().map_err(E::custom)
+    }
+}
