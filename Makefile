@@ -1,9 +1,54 @@
+# Targets with a `##` comment are listed by a bare `make`.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-help: ## this list
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile
+PYTHON ?= python3
+export PIP_QUIET := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+VENV := .venv
+BIN := $(VENV)/bin
+# What the compiled core is made of; Cargo decides which crates to compile again.
+CORE := $(shell find crates -name '*.rs' -o -name Cargo.toml) Cargo.toml Cargo.lock rust-toolchain.toml
 
-test: ## run every test
-	cargo test --workspace
+help: ## Print this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 12
 
-.PHONY: help test
+setup: $(VENV)/core.stamp ## Build the core and leave the command line at .venv/bin/etherweave
+
+test: setup ## Run every test, then the lints
+	cargo test --quiet
+	$(BIN)/pytest --quiet
+	@$(MAKE) --no-print-directory lint
+
+study: setup ## Reproduce the Sandia evaluation: simulated against published
+	$(BIN)/etherweave study sandia-2020
+
+lint: setup ## Check formatting, lints and types
+	cargo fmt --all --check
+	cargo clippy --quiet --workspace --all-targets -- --deny warnings
+	$(BIN)/ruff format --check --quiet
+	$(BIN)/ruff check --quiet
+	$(BIN)/mypy
+
+format: setup ## Format Rust and Python
+	cargo fmt --all
+	$(BIN)/ruff format --quiet
+	$(BIN)/ruff check --fix --quiet
+
+clean: ## Remove what the build made, and the environment
+	cargo clean --quiet
+	rm -rf $(VENV) python/etherweave/_core*.so .mypy_cache .pytest_cache .ruff_cache
+
+# Packages are asked for again when `pyproject.toml` changes, the core is built again when its sources do.
+$(VENV)/maturin.stamp:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Etherweave needs Python 3.11 or later")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install 'maturin>=1.9,<2'
+	@touch $@
+
+$(VENV)/core.stamp: $(VENV)/maturin.stamp pyproject.toml $(CORE)
+	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --extras dev >&2
+	@touch $@
+
+.PHONY: help setup test study lint format clean

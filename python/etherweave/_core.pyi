@@ -1,0 +1,2 @@
+def version() -> str:
+    """Version of the core, as in ``Cargo.toml``."""
