@@ -1,1 +1,50 @@
-//! To be filled.
+//! What applications send: rank schedules of MPI jobs, open-ended streams, and placements.
+//!
+//! - A [`Workload`] is the closed family of generators, as a scenario names them. Its
+//!   [`Workload::traffic`] is either a [`Program`] per rank or a list of [`StreamSpec`]s.
+//! - A [`Program`] is a list of blocks of [`Op`]s with a repeat count: 16,000 iterations cost
+//!   the memory of one.
+//! - [`collective`] lowers collectives to the point-to-point schedules that Open MPI 4.0's tuned
+//!   component picks.
+//! - A [`Placement`] says which host a rank lives on.
+//!
+//! Guarantees: every program of the family passes [`check`]: each send has its receive, no rank
+//! is out of range, no rank sends to itself. Left out: message matching, protocol thresholds and
+//! software overheads, which belong to the simulator.
+//!
+//! ```
+//! use etherweave_workload::{Halo3d, bytes_sent};
+//! let halo = Halo3d { iterations: 1, ..Halo3d::default() };
+//! let programs = halo.programs().unwrap();
+//! assert_eq!((programs.len(), bytes_sent(&programs[0])), (48, 3_916_800));
+//! ```
+
+mod all_to_all;
+mod check;
+pub mod collective;
+mod error;
+mod family;
+mod fft;
+mod grid;
+mod halo3d;
+mod incast;
+mod osu;
+mod permutation;
+mod permutation_streams;
+mod placement;
+mod program;
+mod streams;
+
+pub use all_to_all::AllToAll;
+pub use check::{bytes_sent, check};
+pub use error::WorkloadError;
+pub use family::{Traffic, Workload};
+pub use fft::Fft;
+pub use halo3d::{Boundary, Halo3d};
+pub use incast::Incast;
+pub use osu::{OsuBibw, OsuBw, OsuLatency};
+pub use permutation::{Partner, Permutation};
+pub use permutation_streams::PermutationStreams;
+pub use placement::Placement;
+pub use program::{Block, Op, Program};
+pub use streams::StreamSpec;

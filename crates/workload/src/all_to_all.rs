@@ -1,0 +1,45 @@
+//! A job that performs one `MPI_Alltoall` after another.
+
+use etherweave_primitives::Bytes;
+
+use crate::collective::{Collective, Communicator};
+use crate::program::iteration;
+use crate::{Block, Program, WorkloadError};
+
+/// Global all-to-all (`all_to_all`): every rank sends a block to every other.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AllToAll {
+    /// How many ranks, 2 or more.
+    pub ranks: u32,
+    /// Block per pair [B]; its size decides the algorithm.
+    pub bytes: Bytes,
+    /// How many iterations, 1 or more.
+    pub iterations: u32,
+}
+
+impl Default for AllToAll {
+    fn default() -> AllToAll {
+        AllToAll { ranks: 16, bytes: Bytes::new(10_000), iterations: 10 }
+    }
+}
+
+impl AllToAll {
+    /// The schedule of every rank.
+    ///
+    /// # Errors
+    /// When there are fewer than two ranks or no iteration.
+    pub fn programs(&self) -> Result<Vec<Program>, WorkloadError> {
+        WorkloadError::unless_at_least("ranks", self.ranks, 2)?;
+        WorkloadError::unless_at_least("iterations", self.iterations, 1)?;
+        let world = Communicator::world(self.ranks);
+        let alltoall = Collective::Alltoall { bytes: self.bytes.get() };
+        let program = |rank| {
+            Program::new([
+                Block::unmeasured(Collective::Barrier.lower(&world, rank)),
+                Block::measured(iteration(alltoall.lower(&world, rank)), self.iterations),
+            ])
+        };
+        Ok((0..self.ranks).map(program).collect())
+    }
+}

@@ -1,0 +1,104 @@
+//! Programs are checked as a whole: what is sent is received.
+
+use std::collections::BTreeMap;
+
+use etherweave_primitives::Rank;
+
+use crate::{Op, Program, WorkloadError};
+
+/// Sends less receives between two ranks under one tag: messages and bytes.
+type Balance = BTreeMap<(Rank, Rank, u32), (i128, i128)>;
+
+/// Checks that over all ranks each send has its receive: equal numbers of messages and of bytes
+/// per source, destination and tag; that every peer exists; and that nobody sends to itself.
+///
+/// # Errors
+/// Names the first pair of ranks that do not fit together.
+pub fn check(programs: &[Program]) -> Result<(), WorkloadError> {
+    let mut balance = Balance::new();
+    for (index, program) in programs.iter().enumerate() {
+        let rank = Rank::from_index(index);
+        for block in &program.blocks {
+            for op in &block.ops {
+                count(&mut balance, programs.len(), rank, *op, i128::from(block.repeat))?;
+            }
+        }
+    }
+    balance.into_iter().try_for_each(|(key, open)| settled(key, open))
+}
+
+/// Bytes that a rank sends over its whole program [B].
+pub fn bytes_sent(program: &Program) -> u64 {
+    let sent = |op: &Op| match *op {
+        Op::Isend { bytes, .. } => bytes,
+        Op::Irecv { .. }
+        | Op::WaitAll
+        | Op::Compute { .. }
+        | Op::Sleep { .. }
+        | Op::IterationStart
+        | Op::IterationEnd => 0,
+    };
+    program.blocks.iter().map(|block| block.ops.iter().map(sent).sum::<u64>() * u64::from(block.repeat)).sum()
+}
+
+fn count(balance: &mut Balance, ranks: usize, rank: Rank, op: Op, repeat: i128) -> Result<(), WorkloadError> {
+    let (peer, channel, bytes, sign) = match op {
+        Op::Isend { peer, tag, bytes } => (peer, (rank, peer, tag), bytes, 1),
+        Op::Irecv { peer, tag, bytes } => (peer, (peer, rank, tag), bytes, -1),
+        Op::WaitAll | Op::Compute { .. } | Op::Sleep { .. } | Op::IterationStart | Op::IterationEnd => return Ok(()),
+    };
+    if peer.index() >= ranks || peer == rank {
+        let found = format!("{rank} exchanges with {peer} in a job of {ranks} ranks");
+        return Err(WorkloadError::new("peer", found, "another rank of the job"));
+    }
+    let open = balance.entry(channel).or_default();
+    open.0 += sign * repeat;
+    open.1 += sign * repeat * i128::from(bytes);
+    Ok(())
+}
+
+fn settled((source, sink, tag): (Rank, Rank, u32), open: (i128, i128)) -> Result<(), WorkloadError> {
+    if open == (0, 0) {
+        return Ok(());
+    }
+    let (messages, bytes) = open;
+    let found =
+        format!("from {source} to {sink} under tag {tag}: {messages} messages, {bytes} bytes more sent than received");
+    Err(WorkloadError::new("programs", found, "a receive for every send and a send for every receive"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Block;
+
+    fn rank_sends_to(peer: u32) -> Program {
+        let send = Op::Isend { peer: Rank::new(peer), tag: 1, bytes: 8 };
+        Program::new([Block::measured(vec![send, Op::WaitAll], 5)])
+    }
+
+    fn rank_receives_from_zero(times: u32) -> Program {
+        let receive = Op::Irecv { peer: Rank::new(0), tag: 1, bytes: 8 };
+        Program::new([Block::measured(vec![receive, Op::WaitAll], times)])
+    }
+
+    #[test]
+    fn five_sends_need_five_receives() {
+        assert_eq!(check(&[rank_sends_to(1), rank_receives_from_zero(5)]), Ok(()));
+        let error = check(&[rank_sends_to(1), rank_receives_from_zero(4)]).unwrap_err().to_string();
+        assert!(error.contains("rank0 to rank1") && error.contains("1 messages, 8 bytes"), "{error}");
+    }
+
+    #[test]
+    fn a_rank_neither_talks_to_itself_nor_beyond_the_job() {
+        for peer in [0, 2] {
+            let error = check(&[rank_sends_to(peer), Program::default()]).unwrap_err().to_string();
+            assert!(error.contains("another rank of the job"), "{error}");
+        }
+    }
+
+    #[test]
+    fn repeats_count_in_bytes_sent() {
+        assert_eq!(bytes_sent(&rank_sends_to(1)), 5 * 8);
+    }
+}

@@ -1,0 +1,124 @@
+//! Collectives as point-to-point schedules: what Open MPI 4.0's tuned component picks when left alone.
+//!
+//! [`Collective::lower`] decides by message and communicator size, as
+//! `coll_tuned_decision_fixed.c` of Open MPI 4.0 does; one file per collective holds the decision
+//! and the algorithms. An exchange is Irecv, Isend, WaitAll. A collective waits for *all* outstanding
+//! requests of its rank, so lower it where none is open.
+//!
+//! Not modelled: copies and reductions in memory, and the shared-memory components that take over
+//! when several ranks live on one node.
+
+mod alltoall;
+mod barrier;
+
+use etherweave_primitives::Rank;
+
+use crate::Op;
+
+/// Tags from here up belong to collectives; applications stay below.
+pub const TAG_BASE: u32 = 1 << 31;
+
+/// An ordered group of ranks that perform collectives together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Communicator {
+    members: Vec<Rank>,
+    context: u8,
+}
+
+/// A collective operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Collective {
+    /// `MPI_Barrier`.
+    Barrier,
+    /// `MPI_Alltoall` with so many bytes per pair.
+    Alltoall {
+        /// Block to each member [B].
+        bytes: u64,
+    },
+}
+
+impl Communicator {
+    /// The group of `members`, in this order. `context` keeps its messages apart from those of
+    /// other communicators; 0 is the world.
+    pub fn new(members: Vec<Rank>, context: u8) -> Communicator {
+        Communicator { members, context }
+    }
+
+    /// All ranks of a job.
+    pub fn world(ranks: u32) -> Communicator {
+        Communicator::new((0..ranks).map(Rank::new).collect(), 0)
+    }
+
+    /// How many members.
+    pub fn size(&self) -> u32 {
+        self.members.len() as u32
+    }
+}
+
+impl Collective {
+    /// The schedule of member `me` of `group`.
+    ///
+    /// # Panics
+    /// When `group` has no member `me`.
+    pub fn lower(self, group: &Communicator, me: u32) -> Vec<Op> {
+        assert!(me < group.size(), "member {me} of a communicator of {}", group.size());
+        let mut member = Member { group, me, tag: self.tag(group.context), ops: Vec::new() };
+        match self {
+            Collective::Barrier => barrier::lower(&mut member),
+            Collective::Alltoall { bytes } => alltoall::lower(&mut member, bytes),
+        }
+        member.ops
+    }
+
+    /// One tag per kind and communicator: order of posting does the rest, as in MPI.
+    fn tag(self, context: u8) -> u32 {
+        let kind = match self {
+            Collective::Barrier => 0,
+            Collective::Alltoall { .. } => 1,
+        };
+        TAG_BASE | u32::from(context) << 8 | kind
+    }
+}
+
+/// A member on its way through a collective.
+struct Member<'a> {
+    group: &'a Communicator,
+    me: u32,
+    tag: u32,
+    ops: Vec<Op>,
+}
+
+impl Member<'_> {
+    fn size(&self) -> u32 {
+        self.group.size()
+    }
+
+    /// The member `distance` places up, around the ring.
+    fn up(&self, distance: u32) -> u32 {
+        (self.me + distance) % self.size()
+    }
+
+    /// The member `distance` places down, around the ring.
+    fn down(&self, distance: u32) -> u32 {
+        (self.me + self.size() - distance % self.size()) % self.size()
+    }
+
+    fn send(&mut self, to: u32, bytes: u64) {
+        self.ops.push(Op::Isend { peer: self.group.members[to as usize], tag: self.tag, bytes });
+    }
+
+    fn receive(&mut self, from: u32, bytes: u64) {
+        self.ops.push(Op::Irecv { peer: self.group.members[from as usize], tag: self.tag, bytes });
+    }
+
+    fn wait(&mut self) {
+        self.ops.push(Op::WaitAll);
+    }
+
+    /// Receives from one member while sending to another, and waits for both.
+    fn exchange(&mut self, to: u32, from: u32, bytes: u64) {
+        self.receive(from, bytes);
+        self.send(to, bytes);
+        self.wait();
+    }
+}

@@ -1,0 +1,91 @@
+//! The closed family of workloads: every member is listed here once.
+
+use crate::{
+    AllToAll, Fft, Halo3d, Incast, OsuBibw, OsuBw, OsuLatency, Permutation, PermutationStreams, Program, StreamSpec,
+    WorkloadError,
+};
+
+/// What a workload yields.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Traffic {
+    /// An MPI job: the program of each rank.
+    Ranks(Vec<Program>),
+    /// Streams without a schedule.
+    Streams(Vec<StreamSpec>),
+}
+
+/// Declares the family: variant, parameter type and how it yields its traffic.
+macro_rules! family {
+    ($($(#[$doc:meta])* $member:ident = $name:literal: $yields:expr;)*) => {
+        /// A workload, as a scenario names it.
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Workload {
+            $($(#[$doc])* $member($member),)*
+        }
+
+        impl Workload {
+            /// The names of all members, in order.
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
+
+            /// Every member with its default parameters, in order.
+            pub fn defaults() -> Vec<Workload> {
+                vec![$(Workload::$member($member::default())),*]
+            }
+
+            /// The name under which a scenario knows it.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Workload::$member(_) => $name,)*
+                }
+            }
+
+            /// What it sends; `seed` is the run's.
+            ///
+            /// # Errors
+            /// When the parameters make no workload.
+            pub fn traffic(&self, seed: u64) -> Result<Traffic, WorkloadError> {
+                match self {
+                    $(Workload::$member(parameters) => {
+                        let yields: fn(&$member, u64) -> Result<Traffic, WorkloadError> = $yields;
+                        yields(parameters, seed)
+                    })*
+                }
+            }
+        }
+    };
+}
+
+family! {
+    /// Halo exchange with 18 or 26 neighbours.
+    Halo3d = "halo3d": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    /// All-to-all on the sub-communicators of a grid.
+    Fft = "fft": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    /// Ping-pong between two ranks.
+    OsuLatency = "osu_latency": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    /// One-way bandwidth between two ranks.
+    OsuBw = "osu_bw": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    /// Two-way bandwidth between two ranks.
+    OsuBibw = "osu_bibw": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    /// Global all-to-all.
+    AllToAll = "all_to_all": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    /// One message per rank along a permutation.
+    Permutation = "permutation": |parameters, seed| parameters.programs(seed).map(Traffic::Ranks);
+    /// Many sources, one sink, until the run ends.
+    Incast = "incast": |parameters, _| parameters.streams().map(Traffic::Streams);
+    /// One counted stream per host along a permutation.
+    PermutationStreams = "permutation_streams": |parameters, seed| parameters.streams(seed).map(Traffic::Streams);
+}
+
+impl Traffic {
+    /// How many hosts it occupies.
+    pub fn ranks(&self) -> u32 {
+        match self {
+            Traffic::Ranks(programs) => programs.len() as u32,
+            Traffic::Streams(streams) => {
+                let last = |stream: &StreamSpec| stream.src_rank.max(stream.dst_rank).get();
+                streams.iter().map(last).max().map_or(0, |last| last + 1)
+            }
+        }
+    }
+}

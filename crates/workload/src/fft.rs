@@ -1,0 +1,81 @@
+//! All-to-all on sub-communicators of a grid, as a distributed 3-D FFT does (subcom3d-a2a).
+//!
+//! Each iteration performs a blocking all-to-all among the ranks of equal (y, z), then of equal
+//! (x, z), then of equal (x, y). There is no computation and no barrier in the loop.
+
+use etherweave_primitives::Bytes;
+
+use crate::collective::{Collective, Communicator};
+use crate::grid::Grid;
+use crate::program::iteration;
+use crate::{Block, Op, Program, WorkloadError};
+
+/// The FFT proxy (`fft`). Defaults are the 48-rank run of the Sandia evaluation.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Fft {
+    /// Ranks along x, 1 or more.
+    pub pex: u32,
+    /// Ranks along y, 1 or more.
+    pub pey: u32,
+    /// Ranks along z, 1 or more.
+    pub pez: u32,
+    /// Message to each rank of the x sub-communicator [B]; 0 skips the direction.
+    pub x_bytes: Bytes,
+    /// Message to each rank of the y sub-communicator [B]; 0 skips the direction.
+    pub y_bytes: Bytes,
+    /// Message to each rank of the z sub-communicator [B]; 0 skips the direction.
+    pub z_bytes: Bytes,
+    /// How many iterations, 1 or more.
+    pub iterations: u32,
+}
+
+impl Default for Fft {
+    fn default() -> Fft {
+        let block = Bytes::new(10_000);
+        Fft { pex: 4, pey: 4, pez: 3, x_bytes: block, y_bytes: block, z_bytes: block, iterations: 16_000 }
+    }
+}
+
+impl Fft {
+    /// The schedule of every rank.
+    ///
+    /// # Errors
+    /// When the grid or the iterations are empty, or all three directions are skipped.
+    pub fn programs(&self) -> Result<Vec<Program>, WorkloadError> {
+        let grid = Grid::new(self.pex, self.pey, self.pez)?;
+        WorkloadError::unless_at_least("iterations", self.iterations, 1)?;
+        if self.blocks().iter().all(|&bytes| bytes == 0) {
+            return Err(WorkloadError::new(
+                "x_bytes, y_bytes, z_bytes",
+                "all 0B",
+                "a message in at least one direction",
+            ));
+        }
+        let world = Communicator::world(grid.ranks());
+        Ok((0..grid.ranks()).map(|rank| self.program(&grid, &world, rank)).collect())
+    }
+
+    /// A barrier, the iterations, a barrier.
+    fn program(&self, grid: &Grid, world: &Communicator, rank: u32) -> Program {
+        let barrier = Block::unmeasured(Collective::Barrier.lower(world, rank));
+        let transposes = (0..3).flat_map(|axis| self.transpose(grid, rank, axis));
+        Program::new([barrier.clone(), Block::measured(iteration(transposes), self.iterations), barrier])
+    }
+
+    /// The all-to-all along `axis`.
+    fn transpose(&self, grid: &Grid, rank: u32, axis: usize) -> Vec<Op> {
+        let bytes = self.blocks()[axis];
+        if bytes == 0 {
+            return Vec::new();
+        }
+        let position = grid.position(rank);
+        // Context 0 is the world.
+        let line = Communicator::new(grid.line(position, axis), axis as u8 + 1);
+        Collective::Alltoall { bytes }.lower(&line, position[axis])
+    }
+
+    fn blocks(&self) -> [u64; 3] {
+        [self.x_bytes, self.y_bytes, self.z_bytes].map(Bytes::get)
+    }
+}

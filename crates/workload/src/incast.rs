@@ -1,0 +1,51 @@
+//! Many sources, one sink: what `ib_write_bw` or `iperf3` from several hosts to one does.
+
+use etherweave_primitives::{Bytes, Rank};
+
+use crate::{StreamSpec, WorkloadError};
+
+/// Incast (`incast`): rank 0 is the sink, ranks 1 to `sources` send until the run ends.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Incast {
+    /// Hosts that send, 1 or more.
+    pub sources: u32,
+    /// Streams of each source, 1 or more, each over its own connection.
+    pub streams_per_source: u32,
+    /// One message [B], 1 or more.
+    pub message: Bytes,
+    /// Messages of a stream that may be incomplete at once: 128 for `ib_write_bw`, 1 for `iperf3`.
+    pub outstanding: u32,
+}
+
+impl Default for Incast {
+    fn default() -> Incast {
+        Incast { sources: 4, streams_per_source: 1, message: Bytes::new(81_920), outstanding: 128 }
+    }
+}
+
+impl Incast {
+    /// The streams, source by source.
+    ///
+    /// # Errors
+    /// When there is nobody to send, nothing to send, or no room in the window.
+    pub fn streams(&self) -> Result<Vec<StreamSpec>, WorkloadError> {
+        WorkloadError::unless_at_least("sources", self.sources, 1)?;
+        WorkloadError::unless_at_least("streams_per_source", self.streams_per_source, 1)?;
+        WorkloadError::unless_at_least("outstanding", self.outstanding, 1)?;
+        if self.message == Bytes::ZERO {
+            return Err(WorkloadError::new("message", "0B", "at least 1B"));
+        }
+        let spec = |source, stream| StreamSpec {
+            src_rank: Rank::new(source),
+            dst_rank: Rank::new(0),
+            stream,
+            bytes_per_message: self.message.get(),
+            outstanding: self.outstanding,
+            messages: None,
+        };
+        Ok((1..=self.sources)
+            .flat_map(|source| (0..self.streams_per_source).map(move |stream| spec(source, stream)))
+            .collect())
+    }
+}

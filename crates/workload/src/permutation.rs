@@ -1,0 +1,93 @@
+//! Every rank sends to one partner and receives from one.
+
+use etherweave_primitives::{Bytes, Purpose, Rank, Stream};
+
+use crate::program::iteration;
+use crate::{Block, Op, Program, WorkloadError};
+
+/// Who sends to whom.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum Partner {
+    /// Rank i sends to rank (i + shift) mod n.
+    Shift(u32),
+    /// A random derangement: a permutation without a fixed point, drawn from the run's seed.
+    Random,
+}
+
+/// One message per rank and iteration along a permutation (`permutation`).
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Permutation {
+    /// How many ranks, 2 or more.
+    pub ranks: u32,
+    /// Message to the partner [B].
+    pub bytes: Bytes,
+    /// Who sends to whom.
+    pub partner: Partner,
+    /// How many iterations, 1 or more.
+    pub iterations: u32,
+}
+
+impl Default for Permutation {
+    fn default() -> Permutation {
+        Permutation { ranks: 16, bytes: Bytes::new(2_000_000), partner: Partner::Random, iterations: 1 }
+    }
+}
+
+impl Permutation {
+    /// The schedule of every rank; `seed` is the run's.
+    ///
+    /// # Errors
+    /// When there are fewer than two ranks, no iteration, or a rank would be its own partner.
+    pub fn programs(&self, seed: u64) -> Result<Vec<Program>, WorkloadError> {
+        const TAG: u32 = 1;
+        WorkloadError::unless_at_least("iterations", self.iterations, 1)?;
+        let bytes = self.bytes.get();
+        let to = self.partner.of_all(self.ranks, seed)?;
+        let mut from = vec![Rank::default(); to.len()];
+        to.iter().enumerate().for_each(|(rank, peer)| from[peer.index()] = Rank::from_index(rank));
+        let program = |rank: usize| {
+            let receive = Op::Irecv { peer: from[rank], tag: TAG, bytes };
+            let send = Op::Isend { peer: to[rank], tag: TAG, bytes };
+            Program::new([Block::measured(iteration([receive, send, Op::WaitAll]), self.iterations)])
+        };
+        Ok((0..to.len()).map(program).collect())
+    }
+}
+
+impl Partner {
+    /// Whom each of `ranks` sends to; nobody to itself.
+    ///
+    /// # Errors
+    /// When there are fewer than two ranks, or the shift is a multiple of their number.
+    pub fn of_all(self, ranks: u32, seed: u64) -> Result<Vec<Rank>, WorkloadError> {
+        WorkloadError::unless_at_least("ranks", ranks, 2)?;
+        match self {
+            Partner::Shift(shift) if shift % ranks == 0 => {
+                let found = format!("shift {shift} among {ranks} ranks leads back to the sender");
+                Err(WorkloadError::new("partner", found, format!("no multiple of {ranks}")))
+            }
+            Partner::Shift(shift) => {
+                let shift = shift % ranks;
+                Ok((0..ranks)
+                    .map(|rank| Rank::new(((u64::from(rank) + u64::from(shift)) % u64::from(ranks)) as u32))
+                    .collect())
+            }
+            Partner::Random => Ok(derangement(ranks, seed)),
+        }
+    }
+}
+
+/// Shuffles until nobody is left in place: uniform over derangements, 1 / (1 - 1/e)... tries are few,
+/// since a share of about 1/e of all permutations has no fixed point.
+fn derangement(ranks: u32, seed: u64) -> Vec<Rank> {
+    let mut stream = Stream::new(seed, Purpose::Traffic, u64::from(ranks));
+    let mut to: Vec<Rank> = (0..ranks).map(Rank::new).collect();
+    loop {
+        stream.shuffle(&mut to);
+        if to.iter().enumerate().all(|(rank, peer)| peer.index() != rank) {
+            return to;
+        }
+    }
+}
