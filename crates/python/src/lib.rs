@@ -1,15 +1,38 @@
 //! The Python face: translation only. No number is computed here, no decision taken.
 
+mod table;
+
 use pyo3::prelude::*;
 
 /// The compiled core of Etherweave.
 #[pymodule]
 mod _core {
-    use super::*;
+    use std::sync::Arc;
+
+    use arrow_array::StringArray;
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::table::Table;
 
     /// Version of the core, as in `Cargo.toml`.
     #[pyfunction]
     fn version() -> &'static str {
         env!("CARGO_PKG_VERSION")
+    }
+
+    /// How the core was built, stored with every result.
+    #[pyfunction]
+    fn build() -> Table {
+        let optimised = if cfg!(debug_assertions) { "debug" } else { "release" };
+        let facts = [("version", version()), ("profile", optimised), ("architecture", std::env::consts::ARCH)];
+        let (names, values): (Vec<_>, Vec<_>) = facts.into_iter().unzip();
+        Table::new(
+            "build",
+            vec![
+                ("fact".into(), Arc::new(StringArray::from(names))),
+                ("value".into(), Arc::new(StringArray::from(values))),
+            ],
+        )
     }
 }

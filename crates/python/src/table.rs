@@ -1,0 +1,74 @@
+//! Result tables, lent to Python.
+//!
+//! A table hands out Arrow's C stream through the PyCapsule interface
+//! (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>), so that
+//! `polars.DataFrame(table)`, `pyarrow.table(table)` and `pandas.DataFrame.from_arrow(table)` read the
+//! core's memory in place. The memory lives as long as the last of them.
+//!
+//! Left out: type negotiation. A consumer that asks for another schema gets ours, as the interface allows.
+
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator};
+use arrow_schema::ffi::FFI_ArrowSchema;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+/// Named columns of equal length; polars, pyarrow and pandas read it without copying.
+#[pyclass(frozen, module = "etherweave._core")]
+pub struct Table {
+    name: String,
+    batch: RecordBatch,
+}
+
+impl Table {
+    /// Joins columns into a table.
+    ///
+    /// # Panics
+    /// When two columns differ in length or there is none: the core never makes such a table.
+    pub fn new(name: impl Into<String>, columns: Vec<(String, ArrayRef)>) -> Self {
+        let batch = RecordBatch::try_from_iter(columns).expect("columns of a table have one length");
+        Self { name: name.into(), batch }
+    }
+}
+
+#[pymethods]
+impl Table {
+    /// What the table is called in a result.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Names of the columns, in order, units as suffixes.
+    #[getter]
+    fn columns(&self) -> Vec<String> {
+        self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Table {}: {} rows of {}>", self.name, self.batch.num_rows(), self.columns().join(", "))
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.batch.schema_ref().as_ref())
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let _ = requested_schema;
+        // Cloning a batch counts references; the columns stay where they are.
+        let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), c"arrow_array_stream")
+    }
+}

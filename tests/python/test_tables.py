@@ -1,0 +1,42 @@
+"""The core's tables as a user's libraries see them."""
+
+import gc
+
+import pandas
+import polars
+import pyarrow
+
+from etherweave import __version__, _core
+
+
+def test_a_table_tells_its_name_columns_and_length() -> None:
+    table = _core.build()
+    assert (table.name, table.columns, len(table)) == ("build", ["fact", "value"], 3)
+
+
+def test_polars_pyarrow_and_pandas_read_the_same_rows() -> None:
+    rows = {
+        "fact": ["version", "profile", "architecture"],
+        "value": pyarrow.table(_core.build()).column("value").to_pylist(),
+    }
+    assert rows["value"][:2] == [__version__, "release"]
+    assert polars.DataFrame(_core.build()).to_dict(as_series=False) == rows
+    assert pandas.DataFrame.from_arrow(_core.build()).to_dict("list") == rows
+
+
+def test_two_readers_share_one_memory() -> None:
+    table = _core.build()
+    first, second = pyarrow.table(table), pyarrow.table(table)
+    assert addresses(first) == addresses(second)
+
+
+def test_the_memory_outlives_the_table() -> None:
+    reader = pyarrow.table(_core.build())
+    gc.collect()
+    assert reader.column("fact")[0].as_py() == "version"
+
+
+def addresses(table: pyarrow.Table) -> list[int]:
+    """Address of every buffer that holds the columns' values."""
+    chunks = (chunk for column in table.columns for chunk in column.chunks)
+    return [buffer.address for chunk in chunks for buffer in chunk.buffers() if buffer is not None]
