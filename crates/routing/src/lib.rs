@@ -1,1 +1,40 @@
-//! To be filled.
+//! Which channels a packet may take, and which of them it takes.
+//!
+//! - A [`Routing`] says what is *legal*: at this switch, towards this host, these channels. It knows neither packet
+//!   nor queue, so deadlock freedom can be proved offline ([`dependency_cycle`]).
+//! - A [`Selection`] says what is *preferred* among the legal: a hash of the flow.
+//! - [`RoutingKind`] and [`SelectionKind`] list the members and build them for a topology.
+//!
+//! Both are pure: the same question has the same answer at any time. Left out: failures, and the view of loads that
+//! adaptive selections will need.
+//!
+//! ```
+//! use etherweave_primitives::HostId;
+//! use etherweave_routing::{FlowKey, RoutingKind, SelectionKind, path};
+//! use etherweave_topology::{Family, FatTree};
+//!
+//! let topology = FatTree::default().generate().unwrap();
+//! let routing = RoutingKind::UpDown.build(&topology).unwrap();
+//! let selection = SelectionKind::default().build(&topology);
+//! let key = FlowKey { src: HostId::new(0), dst: HostId::new(95), entropy: 0 };
+//! // host0 - leaf0 - core0 - leaf7 - host95
+//! assert_eq!(path(&topology, &routing, &selection, &key).unwrap().len(), 4);
+//! ```
+
+mod deadlock;
+mod ecmp_hash;
+mod error;
+mod flow;
+mod kind;
+mod path;
+mod shortest_path;
+mod table;
+mod up_down;
+
+pub use deadlock::dependency_cycle;
+pub use ecmp_hash::{EcmpHash, HashSelection};
+pub use error::RoutingError;
+pub use flow::FlowKey;
+pub use kind::{Routing, RoutingKind, Selection, SelectionKind};
+pub use path::path;
+pub use table::Table;

@@ -1,1 +1,39 @@
-//! To be filled.
+//! What is connected to what: the [`Topology`] value and the families that generate it.
+//!
+//! - A [`Topology`] is immutable and valid: connected, every host on exactly one switch, no link of rate zero.
+//! - Links `l` has the two channels `2l` and `2l + 1`; [`reverse`] turns one into the other.
+//! - Ports are dense: a node of degree `d` uses ports `0..d`, one link each.
+//! - A family is a parameter struct in a file of its own; [`TopologyKind`] lists them all.
+//!
+//! Left out: which way packets go (`routing`), what a link or switch does to them (`sim`), failures (events on
+//! channels, in `sim`), prices and watts (`power`). Nothing here reads files.
+//!
+//! ```
+//! use etherweave_topology::{Family, FatTree};
+//! use etherweave_primitives::HostId;
+//!
+//! let testbed = FatTree { leaves: 8, hosts_per_leaf: 12, cores: 1, links_per_core: 4, ..FatTree::default() };
+//! let topology = testbed.generate().unwrap();
+//! assert_eq!((topology.hosts(), topology.switches()), (96, 9));
+//! assert_eq!(topology.switch_name(topology.switch_of(HostId::new(95))), "leaf7");
+//! ```
+
+mod builder;
+mod custom;
+mod error;
+mod fat_tree;
+mod k_ary_fat_tree;
+mod kind;
+mod single_switch;
+mod staged_fat_tree;
+mod topology;
+
+pub use builder::Builder;
+pub use custom::Custom;
+pub use error::TopologyError;
+pub use fat_tree::FatTree;
+pub use k_ary_fat_tree::KAryFatTree;
+pub use kind::{Family, TopologyKind};
+pub use single_switch::SingleSwitch;
+pub use staged_fat_tree::{Stage, StagedFatTree};
+pub use topology::{Channel, End, LinkClass, Node, Topology, reverse};

@@ -1,0 +1,135 @@
+//! A routing as a table: for every switch and every switch with hosts, a set of channels.
+//!
+//! Sets repeat (all far destinations share a leaf's uplinks), so an entry is the number of a set: 4 bytes for each
+//! pair of a switch and a switch with hosts, 160 KiB for 1,024 hosts on 320 switches.
+
+use std::collections::HashMap;
+
+use etherweave_primitives::{ChannelId, HostId, SwitchId};
+use etherweave_topology::{Node, Topology, reverse};
+
+use crate::{Routing, RoutingError};
+
+/// Legal channels by switch and destination.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Table {
+    /// The set of each entry, by switch, then by destination column.
+    entries: Vec<u32>,
+    columns: usize,
+    /// Set `i` is `channels[starts[i]..starts[i + 1]]`; set 0 is empty.
+    starts: Vec<u32>,
+    channels: Vec<ChannelId>,
+    hosts: Vec<Place>,
+}
+
+/// Where a host is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Place {
+    switch: SwitchId,
+    /// The column of its switch.
+    column: u32,
+    /// The channel from the switch to the host.
+    last: ChannelId,
+}
+
+impl Table {
+    /// The channels that a packet for `dst` may take out of switch `at`; channels to one next hop side by side.
+    pub fn legal(&self, at: SwitchId, dst: HostId) -> &[ChannelId] {
+        let place = &self.hosts[dst.index()];
+        if place.switch == at {
+            return std::slice::from_ref(&place.last);
+        }
+        let set = self.entries[at.index() * self.columns + place.column as usize] as usize;
+        &self.channels[self.starts[set] as usize..self.starts[set + 1] as usize]
+    }
+
+    /// Fills a table from one decision: `next(at, dst)` lists the legal neighbours' channels by switches. It is asked
+    /// destination by destination.
+    pub(crate) fn fill<'a, D>(
+        topology: &'a Topology,
+        mut distances: impl FnMut(SwitchId) -> D,
+        is_legal: impl Fn(&D, ChannelId) -> bool,
+    ) -> Result<Table, RoutingError> {
+        let (hosts, destinations) = places(topology);
+        let mut sets = Sets::new();
+        let mut entries = vec![0; topology.switches() * destinations.len()];
+        let mut set = Vec::new();
+        for (column, &dst) in destinations.iter().enumerate() {
+            let distances = distances(dst);
+            for at in (0..topology.switches()).map(SwitchId::from_index).filter(|&at| at != dst) {
+                set.clear();
+                set.extend(onward(topology, at).filter(|&channel| is_legal(&distances, channel)));
+                entries[at.index() * destinations.len() + column] = sets.number(topology, &mut set);
+            }
+        }
+        let Sets { starts, channels, .. } = sets;
+        let table = Table { entries, columns: destinations.len(), starts, channels, hosts };
+        table.check(topology, &destinations)?;
+        Ok(table)
+    }
+
+    /// From every switch with hosts there is a way to every other.
+    fn check(&self, topology: &Topology, destinations: &[SwitchId]) -> Result<(), RoutingError> {
+        for &at in destinations {
+            let row = &self.entries[at.index() * self.columns..][..self.columns];
+            let gap = row.iter().zip(destinations).find(|&(&set, &dst)| set == 0 && dst != at);
+            if let Some((_, &dst)) = gap {
+                let name = |switch| topology.switch_name(switch).to_owned();
+                return Err(RoutingError::DeadEnd { at: name(at), dst: name(dst) });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Routing for Table {
+    fn candidates(&self, at: SwitchId, dst: HostId, out: &mut Vec<ChannelId>) {
+        out.extend_from_slice(self.legal(at, dst));
+    }
+}
+
+/// The channels of a switch to other switches.
+pub(crate) fn onward(topology: &Topology, at: SwitchId) -> impl Iterator<Item = ChannelId> {
+    let leaving = topology.out_channels(at).iter().copied();
+    leaving.filter(|&channel| matches!(topology.channel(channel).to.node, Node::Switch(_)))
+}
+
+/// Every host's place, and the switches with hosts in ascending order.
+fn places(topology: &Topology) -> (Vec<Place>, Vec<SwitchId>) {
+    let all = || (0..topology.hosts()).map(HostId::from_index);
+    let mut destinations: Vec<SwitchId> = all().map(|host| topology.switch_of(host)).collect();
+    destinations.sort_unstable();
+    destinations.dedup();
+    let place = |host| {
+        let switch = topology.switch_of(host);
+        let column = destinations.binary_search(&switch).expect("a switch with hosts is a destination") as u32;
+        Place { switch, column, last: reverse(topology.host_channel(host)) }
+    };
+    (all().map(place).collect(), destinations)
+}
+
+/// Sets of channels, each stored once.
+struct Sets {
+    starts: Vec<u32>,
+    channels: Vec<ChannelId>,
+    numbers: HashMap<Vec<ChannelId>, u32>,
+}
+
+impl Sets {
+    fn new() -> Sets {
+        Sets { starts: vec![0, 0], channels: Vec::new(), numbers: HashMap::from([(Vec::new(), 0)]) }
+    }
+
+    /// The number of a set, which is put in order: by port channel, then by port.
+    fn number(&mut self, topology: &Topology, set: &mut [ChannelId]) -> u32 {
+        set.sort_by_key(|&channel| topology.port_channel(channel));
+        if let Some(&number) = self.numbers.get(&*set) {
+            return number;
+        }
+        let number = self.starts.len() as u32 - 1;
+        self.channels.extend_from_slice(set);
+        self.starts.push(self.channels.len() as u32);
+        self.numbers.insert(set.to_vec(), number);
+        number
+    }
+}

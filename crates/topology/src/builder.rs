@@ -1,0 +1,198 @@
+//! From nodes and links to a checked [`Topology`].
+
+use etherweave_primitives::{BitRate, ChannelId, HostId, Length, Port, SwitchId};
+
+use crate::TopologyError;
+use crate::topology::{Channel, End, LinkClass, Lists, Node, Topology, node_index};
+
+/// More links than any simulated fabric has; keeps a slip of the pen from filling the memory.
+pub(crate) const LINKS_MAX: u64 = 1 << 22;
+/// Longer than any Ethernet cable (100GBASE-ZR reaches 80 km).
+pub(crate) const LENGTH_MAX: Length = Length::from_m(1_000_000);
+
+/// Collects nodes and links; ports are given in the order of the links.
+#[derive(Clone, Default, Debug)]
+pub struct Builder {
+    host_names: Vec<String>,
+    switch_names: Vec<String>,
+    levels: Vec<u8>,
+    links: Vec<Link>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    ends: [Node; 2],
+    rate: BitRate,
+    length: Length,
+    class: LinkClass,
+}
+
+impl Builder {
+    /// An empty fabric.
+    pub fn new() -> Builder {
+        Builder::default()
+    }
+
+    /// Adds a switch so many levels above the hosts' switches.
+    pub fn add_switch(&mut self, name: impl Into<String>, level: u8) -> SwitchId {
+        self.switch_names.push(name.into());
+        self.levels.push(level);
+        SwitchId::from_index(self.switch_names.len() - 1)
+    }
+
+    /// Adds `count` hosts, named by their ids, and returns those ids.
+    pub fn add_hosts(&mut self, count: u32) -> Vec<HostId> {
+        let first = self.host_names.len() as u32;
+        let hosts: Vec<HostId> = (first..first + count).map(HostId::new).collect();
+        self.host_names.extend(hosts.iter().map(HostId::to_string));
+        hosts
+    }
+
+    /// Joins the next free port of `a` and of `b`.
+    pub fn link(&mut self, a: impl Into<Node>, b: impl Into<Node>, rate: BitRate, length: Length, class: LinkClass) {
+        self.links.push(Link { ends: [a.into(), b.into()], rate, length, class });
+    }
+
+    /// Checks the whole and freezes it.
+    ///
+    /// # Errors
+    /// When a host has not exactly one link, a link is a loop, slower than 1 bit/s or joins two hosts, or some node
+    /// cannot be reached.
+    ///
+    /// # Panics
+    /// When a link names a node that was never added.
+    pub fn build(self) -> Result<Topology, TopologyError> {
+        self.check_sizes()?;
+        self.links.iter().try_for_each(|link| self.check_link(link))?;
+        let (channels, out) = self.wire();
+        self.check_hosts(&out)?;
+        let (port_channels, port_channel_of) = bundle(&channels, &out);
+        let topology = Topology {
+            channels,
+            out,
+            port_channels,
+            port_channel_of,
+            host_names: self.host_names,
+            switch_names: self.switch_names,
+            levels: self.levels,
+        };
+        check_connected(&topology)?;
+        Ok(topology)
+    }
+
+    fn check_sizes(&self) -> Result<(), TopologyError> {
+        if self.links.len() as u64 > LINKS_MAX {
+            return Err(TopologyError::TooLarge { what: "links".to_owned(), limit: LINKS_MAX });
+        }
+        let limit = u64::from(u16::MAX) + 1;
+        let degrees = self.degrees();
+        match degrees.iter().position(|&degree| degree as u64 > limit) {
+            Some(node) => Err(TopologyError::TooLarge { what: format!("ports of {}", self.name(node)), limit }),
+            None => Ok(()),
+        }
+    }
+
+    fn check_link(&self, link: &Link) -> Result<(), TopologyError> {
+        let [a, b] = link.ends;
+        let name = |node| self.name(self.index(node)).to_owned();
+        let (from, to) = (name(a), name(b));
+        if a == b {
+            Err(TopologyError::SelfLink { node: from })
+        } else if matches!((a, b), (Node::Host(_), Node::Host(_))) {
+            Err(TopologyError::HostToHost { from, to })
+        } else if link.rate.is_zero() {
+            Err(TopologyError::ZeroRate { from, to })
+        } else if link.length > LENGTH_MAX {
+            Err(TopologyError::TooLong { from, to })
+        } else {
+            Ok(())
+        }
+    }
+
+    fn check_hosts(&self, out: &Lists) -> Result<(), TopologyError> {
+        if self.host_names.is_empty() {
+            return Err(TopologyError::Parameter { name: "hosts", found: "0".to_owned(), expected: "at least 1" });
+        }
+        let lonely = (0..self.host_names.len()).find(|&host| out.list(host).len() != 1);
+        lonely.map_or(Ok(()), |host| {
+            Err(TopologyError::HostLinks { host: self.host_names[host].clone(), links: out.list(host).len() })
+        })
+    }
+
+    /// Two channels per link, and the channels of every node by port.
+    fn wire(&self) -> (Vec<Channel>, Lists) {
+        let mut by_node: Vec<Vec<ChannelId>> = self.degrees().into_iter().map(Vec::with_capacity).collect();
+        let mut channels = Vec::with_capacity(2 * self.links.len());
+        for link in &self.links {
+            let ends = link.ends.map(|node| {
+                let port = Port::from_index(by_node[self.index(node)].len());
+                End { node, port }
+            });
+            for (from, to) in [(ends[0], ends[1]), (ends[1], ends[0])] {
+                by_node[self.index(from.node)].push(ChannelId::from_index(channels.len()));
+                channels.push(Channel { from, to, rate: link.rate, length: link.length, class: link.class });
+            }
+        }
+        let mut out = Lists::new();
+        by_node.into_iter().for_each(|list| out.push(list));
+        (channels, out)
+    }
+
+    fn degrees(&self) -> Vec<usize> {
+        let mut degrees = vec![0; self.host_names.len() + self.switch_names.len()];
+        for node in self.links.iter().flat_map(|link| link.ends) {
+            degrees[self.index(node)] += 1;
+        }
+        degrees
+    }
+
+    fn index(&self, node: Node) -> usize {
+        node_index(node, self.host_names.len())
+    }
+
+    fn name(&self, index: usize) -> &str {
+        match index.checked_sub(self.host_names.len()) {
+            None => &self.host_names[index],
+            Some(switch) => &self.switch_names[switch],
+        }
+    }
+}
+
+/// Port channels in the order of nodes and of their lowest port, and the one of every channel.
+fn bundle(channels: &[Channel], out: &Lists) -> (Lists, Vec<u32>) {
+    let mut bundles = Lists::new();
+    let mut bundle_of = vec![0; channels.len()];
+    for node in 0..out.len() {
+        let mut leaving = out.list(node).to_vec();
+        // Stable: channels to the same node stay in the order of their ports.
+        leaving.sort_by_key(|channel| channels[channel.index()].to.node);
+        let same_end = |a: &ChannelId, b: &ChannelId| channels[a.index()].to.node == channels[b.index()].to.node;
+        let mut parts: Vec<&[ChannelId]> = leaving.chunk_by(same_end).collect();
+        parts.sort_by_key(|part| channels[part[0].index()].from.port);
+        for part in parts {
+            part.iter().for_each(|channel| bundle_of[channel.index()] = bundles.len() as u32);
+            bundles.push(part.iter().copied());
+        }
+    }
+    (bundles, bundle_of)
+}
+
+fn check_connected(topology: &Topology) -> Result<(), TopologyError> {
+    let hosts = topology.hosts();
+    let mut is_reached = vec![false; hosts + topology.switches()];
+    let mut frontier = vec![Node::Host(HostId::new(0))];
+    is_reached[0] = true;
+    while let Some(node) = frontier.pop() {
+        for &channel in topology.out_channels(node) {
+            let next = topology.channel(channel).to.node;
+            if !std::mem::replace(&mut is_reached[node_index(next, hosts)], true) {
+                frontier.push(next);
+            }
+        }
+    }
+    let from = topology.host_names[0].clone();
+    is_reached.iter().position(|&reached| !reached).map_or(Ok(()), |index| {
+        let to = topology.host_names.iter().chain(&topology.switch_names).nth(index).expect("a node by index");
+        Err(TopologyError::Disconnected { from, to: to.clone() })
+    })
+}

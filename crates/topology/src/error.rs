@@ -1,0 +1,99 @@
+//! Why parameters do not make a fabric.
+
+use std::fmt;
+
+/// What is wrong, where, and what would be right.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TopologyError {
+    /// A parameter is out of its range.
+    Parameter {
+        /// The parameter's name.
+        name: &'static str,
+        /// What was given.
+        found: String,
+        /// What would do.
+        expected: &'static str,
+    },
+    /// A line of an edge list cannot be understood.
+    Line {
+        /// The line, counted from 1.
+        line: usize,
+        /// What is wrong.
+        found: String,
+        /// What would do.
+        expected: String,
+    },
+    /// A host has no link, or more than one.
+    HostLinks {
+        /// The host's name.
+        host: String,
+        /// How many links it has.
+        links: usize,
+    },
+    /// A link joins two hosts.
+    HostToHost {
+        /// One end.
+        from: String,
+        /// The other end.
+        to: String,
+    },
+    /// A link joins a node with itself.
+    SelfLink {
+        /// The node's name.
+        node: String,
+    },
+    /// A link cannot carry anything.
+    ZeroRate {
+        /// One end.
+        from: String,
+        /// The other end.
+        to: String,
+    },
+    /// A cable is longer than any Ethernet link.
+    TooLong {
+        /// One end.
+        from: String,
+        /// The other end.
+        to: String,
+    },
+    /// Two nodes cannot reach each other.
+    Disconnected {
+        /// A node that the first host reaches.
+        from: String,
+        /// A node that it does not reach.
+        to: String,
+    },
+    /// More links, or more ports on one node, than ids can count.
+    TooLarge {
+        /// What there is too much of.
+        what: String,
+        /// How much would do.
+        limit: u64,
+    },
+}
+
+impl fmt::Display for TopologyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parameter { name, found, expected } => write!(f, "{name} is {found}; expected {expected}"),
+            Self::Line { line, found, expected } => write!(f, "edge list line {line}: {found}; expected {expected}"),
+            Self::HostLinks { host, links } => write!(f, "{host} has {links} links; expected exactly one, to a switch"),
+            Self::HostToHost { from, to } => {
+                write!(f, "a link joins the hosts {from} and {to}; expected a switch at one end")
+            }
+            Self::SelfLink { node } => write!(f, "a link joins {node} with itself; expected two different nodes"),
+            Self::ZeroRate { from, to } => {
+                write!(f, "the link {from} - {to} has rate zero; expected at least 1b/s")
+            }
+            Self::TooLong { from, to } => {
+                write!(f, "the link {from} - {to} is too long; expected at most {}", crate::builder::LENGTH_MAX)
+            }
+            Self::Disconnected { from, to } => {
+                write!(f, "{to} cannot be reached from {from}; expected a connected fabric")
+            }
+            Self::TooLarge { what, limit } => write!(f, "too many {what}; expected at most {limit}"),
+        }
+    }
+}
+
+impl std::error::Error for TopologyError {}

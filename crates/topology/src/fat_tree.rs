@@ -1,0 +1,70 @@
+//! Leaves and cores: the two-level fat tree of most clusters.
+
+use etherweave_primitives::{BitRate, Length};
+
+use crate::staged_fat_tree::at_least_one;
+use crate::{Family, Stage, StagedFatTree, Topology, TopologyError};
+
+/// Leaves and cores; every leaf joins every core by the same number of parallel links. The default is the 96-node
+/// testbed of Sandia's Ethernet evaluation: tapered 3:1, the four uplinks of a leaf form one port channel.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FatTree {
+    /// Leaves, at least 1. Default 8.
+    pub leaves: u32,
+    /// Hosts on every leaf, at least 1. Default 12.
+    pub hosts_per_leaf: u32,
+    /// Cores, at least 1. Default 1.
+    pub cores: u32,
+    /// Parallel links between a leaf and a core, at least 1. Default 4.
+    pub links_per_core: u32,
+    /// Rate of the links between hosts and leaves [bit/s]. Default "100Gb/s".
+    pub host_rate: BitRate,
+    /// Rate of each link between a leaf and a core [bit/s]. Default "100Gb/s".
+    pub uplink_rate: BitRate,
+    /// Cable between host and leaf [m]. Default "3m".
+    pub host_cable: Length,
+    /// Cable between leaf and core [m]. Default "20m".
+    pub uplink_cable: Length,
+}
+
+impl Default for FatTree {
+    fn default() -> Self {
+        FatTree {
+            leaves: 8,
+            hosts_per_leaf: 12,
+            cores: 1,
+            links_per_core: 4,
+            host_rate: BitRate::from_gbps(100),
+            uplink_rate: BitRate::from_gbps(100),
+            host_cable: Length::from_m(3),
+            uplink_cable: Length::from_m(20),
+        }
+    }
+}
+
+impl Family for FatTree {
+    fn generate(&self) -> Result<Topology, TopologyError> {
+        at_least_one("leaves", self.leaves)?;
+        at_least_one("cores", self.cores)?;
+        at_least_one("links_per_core", self.links_per_core)?;
+        let uplinks = Stage {
+            down: self.leaves,
+            up: self.cores,
+            links: self.links_per_core,
+            rate: self.uplink_rate,
+            cable: self.uplink_cable,
+        };
+        let (host_rate, host_cable) = (self.host_rate, self.host_cable);
+        StagedFatTree { hosts_per_leaf: self.hosts_per_leaf, host_rate, host_cable, stages: vec![uplinks] }.generate()
+    }
+
+    fn examples() -> Vec<Self> {
+        let (leaves, hosts_per_leaf) = (4, 3);
+        vec![
+            Self::default(),
+            FatTree { leaves, hosts_per_leaf, cores: 3, links_per_core: 1, ..Self::default() },
+            FatTree { leaves, hosts_per_leaf, cores: 2, links_per_core: 2, ..Self::default() },
+        ]
+    }
+}

@@ -1,0 +1,46 @@
+//! The three-level fat tree of identical switches: Al-Fares, Loukissas and Vahdat, "A scalable, commodity data center
+//! network architecture", SIGCOMM 2008, section 3.
+
+use etherweave_primitives::{BitRate, Length};
+
+use crate::{Family, Stage, StagedFatTree, Topology, TopologyError};
+
+/// `k` pods of `k/2` leaves and `k/2` spines under `(k/2)²` cores, `k³/4` hosts at full bisection.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct KAryFatTree {
+    /// Ports of every switch, even, 2..=128: `k` of Al-Fares et al. Default 8.
+    pub k: u32,
+    /// Rate of every link [bit/s]. Default "100Gb/s".
+    pub rate: BitRate,
+    /// Cable between host and leaf [m]. Default "3m".
+    pub host_cable: Length,
+    /// Cable between switches [m]. Default "20m".
+    pub uplink_cable: Length,
+}
+
+impl Default for KAryFatTree {
+    fn default() -> Self {
+        let (host_cable, uplink_cable) = (Length::from_m(3), Length::from_m(20));
+        KAryFatTree { k: 8, rate: BitRate::from_gbps(100), host_cable, uplink_cable }
+    }
+}
+
+impl Family for KAryFatTree {
+    fn generate(&self) -> Result<Topology, TopologyError> {
+        if !(2..=128).contains(&self.k) || self.k % 2 != 0 {
+            let found = self.k.to_string();
+            return Err(TopologyError::Parameter { name: "k", found, expected: "an even number, 2 to 128" });
+        }
+        let half = self.k / 2;
+        let (rate, cable) = (self.rate, self.uplink_cable);
+        let spines = Stage { down: half, up: half, links: 1, rate, cable };
+        let cores = Stage { down: self.k, ..spines.clone() };
+        let stages = vec![spines, cores];
+        StagedFatTree { hosts_per_leaf: half, host_rate: rate, host_cable: self.host_cable, stages }.generate()
+    }
+
+    fn examples() -> Vec<Self> {
+        [2, 4, 8].map(|k| KAryFatTree { k, ..Self::default() }).to_vec()
+    }
+}

@@ -1,0 +1,171 @@
+//! A fat tree of any number of stages: the parallel-ports generalised fat tree (PGFT) of Zahavi, "Fat-tree routing
+//! and node ordering providing contention free traffic for MPI global collectives", J. Parallel Distrib. Comput. 2012.
+//!
+//! ```text
+//!   stage 3          core0   core1            m = down, w = up, p = links
+//!                      |  \ /  |
+//!   stage 2         spine0   spine1    ...    one switch of stage l joins m_l nodes below;
+//!                      |  \ /  |              one node below joins w_l switches of stage l,
+//!   stage 1          leaf0   leaf1     ...    each by p_l parallel links
+//!                    / | \   / | \
+//!   stage 0          hosts                    w_1 = p_1 = 1: a host has one link
+//! ```
+//!
+//! Nodes of stage `l`: `(m_{l+1} · … · m_h) · (w_1 · … · w_l)`. A node is the pair of the subtree it belongs to
+//! (digits `a`, one per stage above) and its place among the equals that span this subtree (digits `b`); two nodes of
+//! neighbouring stages are joined when they agree in all digits that they share.
+
+use etherweave_primitives::{BitRate, Length, SwitchId};
+
+use crate::builder::LINKS_MAX;
+use crate::{Builder, Family, LinkClass, Topology, TopologyError};
+
+/// A fat tree of any number of stages, each with its own width and taper.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct StagedFatTree {
+    /// Hosts on every leaf, at least 1: `m_1` of Zahavi. Default 12.
+    pub hosts_per_leaf: u32,
+    /// Rate of the links between hosts and leaves [bit/s]. Default "100Gb/s".
+    pub host_rate: BitRate,
+    /// Cable between host and leaf [m]. Default "3m".
+    pub host_cable: Length,
+    /// The stages above the leaves, lowest first, at most 8. Default none: a single leaf.
+    pub stages: Vec<Stage>,
+}
+
+/// The switches of one stage above the leaves and the links to the stage below.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Stage {
+    /// Switches of the stage below that one switch of this stage joins, at least 1: `m_l`. Default 2.
+    pub down: u32,
+    /// Switches of this stage that one switch of the stage below joins, at least 1: `w_l`. Default 1.
+    pub up: u32,
+    /// Parallel links between two joined switches, at least 1: `p_l`. Default 1.
+    pub links: u32,
+    /// Rate of each of these links [bit/s]. Default "100Gb/s".
+    pub rate: BitRate,
+    /// Length of each of these cables [m]. Default "20m".
+    pub cable: Length,
+}
+
+impl Default for StagedFatTree {
+    fn default() -> Self {
+        let (host_rate, host_cable) = (BitRate::from_gbps(100), Length::from_m(3));
+        StagedFatTree { hosts_per_leaf: 12, host_rate, host_cable, stages: Vec::new() }
+    }
+}
+
+impl Default for Stage {
+    fn default() -> Self {
+        Stage { down: 2, up: 1, links: 1, rate: BitRate::from_gbps(100), cable: Length::from_m(20) }
+    }
+}
+
+impl Family for StagedFatTree {
+    fn generate(&self) -> Result<Topology, TopologyError> {
+        self.check()?;
+        let mut builder = Builder::new();
+        let mut below = self.plant(&mut builder);
+        for (index, stage) in self.stages.iter().enumerate() {
+            below = self.raise(&mut builder, &below, index, stage);
+        }
+        builder.build()
+    }
+
+    fn examples() -> Vec<Self> {
+        let stages = |list: &[(u32, u32, u32)]| -> Vec<Stage> {
+            list.iter().map(|&(down, up, links)| Stage { down, up, links, ..Stage::default() }).collect()
+        };
+        let tree = |hosts_per_leaf, list| StagedFatTree { hosts_per_leaf, stages: stages(list), ..Self::default() };
+        vec![tree(3, &[]), tree(4, &[(4, 2, 2)]), tree(2, &[(2, 2, 1), (3, 2, 2)]), tree(1, &[(2, 2, 1); 4])]
+    }
+}
+
+/// The switches of one stage: `subtrees` times `width` of them, numbered subtree by subtree.
+struct Level {
+    first: u32,
+    subtrees: u32,
+    width: u32,
+}
+
+impl StagedFatTree {
+    /// Hosts and leaves: `m_1` consecutive hosts per leaf.
+    fn plant(&self, builder: &mut Builder) -> Level {
+        let leaves: u32 = self.stages.iter().map(|stage| stage.down).product();
+        for leaf in 0..leaves {
+            builder.add_switch(format!("leaf{leaf}"), 0);
+        }
+        for host in builder.add_hosts(leaves * self.hosts_per_leaf) {
+            let leaf = SwitchId::new(host.get() / self.hosts_per_leaf);
+            builder.link(host, leaf, self.host_rate, self.host_cable, LinkClass::Host);
+        }
+        Level { first: 0, subtrees: leaves, width: 1 }
+    }
+
+    /// A stage on top of the one below; a switch's uplinks lead to consecutive parents, as in Al-Fares et al.
+    fn raise(&self, builder: &mut Builder, below: &Level, index: usize, stage: &Stage) -> Level {
+        let first = below.first + below.subtrees * below.width;
+        let level = Level { first, subtrees: below.subtrees / stage.down, width: below.width * stage.up };
+        for number in 0..level.subtrees * level.width {
+            builder.add_switch(self.name(index, number), index as u8 + 1);
+        }
+        for (subtree, place) in (0..below.subtrees).flat_map(|a| (0..below.width).map(move |b| (a, b))) {
+            let child = SwitchId::new(below.first + subtree * below.width + place);
+            for parent in 0..stage.up {
+                let parent = first + subtree / stage.down * level.width + place * stage.up + parent;
+                for _ in 0..stage.links {
+                    builder.link(child, SwitchId::new(parent), stage.rate, stage.cable, LinkClass::Local);
+                }
+            }
+        }
+        level
+    }
+
+    /// The top stage is the core; what is between are spines, numbered by stage when there are several.
+    fn name(&self, index: usize, number: u32) -> String {
+        match self.stages.len() {
+            stages if index + 1 == stages => format!("core{number}"),
+            2 => format!("spine{number}"),
+            _ => format!("spine{}.{number}", index + 1),
+        }
+    }
+
+    fn check(&self) -> Result<(), TopologyError> {
+        at_least_one("hosts_per_leaf", self.hosts_per_leaf)?;
+        for stage in &self.stages {
+            at_least_one("down", stage.down)?;
+            at_least_one("up", stage.up)?;
+            at_least_one("links", stage.links)?;
+        }
+        if self.stages.len() > 8 {
+            let found = format!("{} long", self.stages.len());
+            return Err(TopologyError::Parameter { name: "stages", found, expected: "at most 8 stages" });
+        }
+        match self.links() {
+            Some(links) if links <= LINKS_MAX => Ok(()),
+            _ => Err(TopologyError::TooLarge { what: "links".to_owned(), limit: LINKS_MAX }),
+        }
+    }
+
+    /// How many links there will be, when that fits 64 bits.
+    fn links(&self) -> Option<u64> {
+        let leaves = self.stages.iter().try_fold(1u64, |leaves, stage| leaves.checked_mul(u64::from(stage.down)))?;
+        let mut total = leaves.checked_mul(u64::from(self.hosts_per_leaf))?;
+        let mut below = leaves;
+        for stage in &self.stages {
+            let upward = below.checked_mul(u64::from(stage.up))?;
+            total = total.checked_add(upward.checked_mul(u64::from(stage.links))?)?;
+            below = upward / u64::from(stage.down);
+        }
+        Some(total)
+    }
+}
+
+pub(crate) fn at_least_one(name: &'static str, value: u32) -> Result<(), TopologyError> {
+    if value == 0 {
+        return Err(TopologyError::Parameter { name, found: "0".to_owned(), expected: "at least 1" });
+    }
+    Ok(())
+}

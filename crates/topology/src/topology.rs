@@ -1,0 +1,200 @@
+//! The fabric as a value: flat vectors by typed index.
+
+use etherweave_primitives::{BitRate, ChannelId, HostId, Length, Port, SwitchId};
+
+/// A host or a switch.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Node {
+    /// A source and sink of traffic.
+    Host(HostId),
+    /// A switch.
+    Switch(SwitchId),
+}
+
+impl From<HostId> for Node {
+    fn from(host: HostId) -> Node {
+        Node::Host(host)
+    }
+}
+
+impl From<SwitchId> for Node {
+    fn from(switch: SwitchId) -> Node {
+        Node::Switch(switch)
+    }
+}
+
+/// Where a channel starts or ends.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct End {
+    /// The node.
+    pub node: Node,
+    /// The port of that node.
+    pub port: Port,
+}
+
+/// What a link is for; cables, prices and some routings differ by it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum LinkClass {
+    /// Between a host and its switch.
+    Host,
+    /// Between switches of one neighbourhood: a tree, a pod, a group.
+    Local,
+    /// Between neighbourhoods.
+    Global,
+}
+
+/// One direction of a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Channel {
+    /// The sender.
+    pub from: End,
+    /// The receiver.
+    pub to: End,
+    /// How fast it sends [bit/s], never zero.
+    pub rate: BitRate,
+    /// How long the cable is [mm].
+    pub length: Length,
+    /// What the link is for.
+    pub class: LinkClass,
+}
+
+/// The other direction of the same link.
+pub const fn reverse(channel: ChannelId) -> ChannelId {
+    ChannelId::new(channel.get() ^ 1)
+}
+
+/// What is connected to what. Made by a [`Builder`](crate::Builder) or a [`Family`](crate::Family).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Topology {
+    pub(crate) channels: Vec<Channel>,
+    /// Leaving channels by node (hosts first, then switches) and port.
+    pub(crate) out: Lists,
+    /// Channels of each port channel, by its first channel's place in the order of nodes and ports.
+    pub(crate) port_channels: Lists,
+    /// The port channel of each channel.
+    pub(crate) port_channel_of: Vec<u32>,
+    pub(crate) host_names: Vec<String>,
+    pub(crate) switch_names: Vec<String>,
+    pub(crate) levels: Vec<u8>,
+}
+
+impl Topology {
+    /// How many hosts there are.
+    pub fn hosts(&self) -> usize {
+        self.host_names.len()
+    }
+
+    /// How many switches there are.
+    pub fn switches(&self) -> usize {
+        self.switch_names.len()
+    }
+
+    /// Every channel by id; link `l` has channels `2l` and `2l + 1`.
+    pub fn channels(&self) -> &[Channel] {
+        &self.channels
+    }
+
+    /// One channel.
+    pub fn channel(&self, channel: ChannelId) -> &Channel {
+        &self.channels[channel.index()]
+    }
+
+    /// The channels that leave a node, by port.
+    pub fn out_channels(&self, node: impl Into<Node>) -> &[ChannelId] {
+        self.out.list(node_index(node.into(), self.hosts()))
+    }
+
+    /// The channel that leaves a node by `port`.
+    ///
+    /// # Panics
+    /// When the node has no such port.
+    pub fn out_channel(&self, node: impl Into<Node>, port: Port) -> ChannelId {
+        self.out_channels(node)[port.index()]
+    }
+
+    /// The channel from a host to its switch.
+    pub fn host_channel(&self, host: HostId) -> ChannelId {
+        self.out_channels(host)[0]
+    }
+
+    /// The switch that a host hangs on.
+    pub fn switch_of(&self, host: HostId) -> SwitchId {
+        match self.channel(self.host_channel(host)).to.node {
+            Node::Switch(switch) => switch,
+            Node::Host(_) => unreachable!("a built topology has no link between hosts"),
+        }
+    }
+
+    /// All channels from the same node to the same node, by port: what a switch would bundle into one port channel.
+    pub fn parallel(&self, channel: ChannelId) -> &[ChannelId] {
+        self.port_channels.list(self.port_channel(channel))
+    }
+
+    /// The number of the port channel that `channel` belongs to, `0..port_channels()`.
+    pub fn port_channel(&self, channel: ChannelId) -> usize {
+        self.port_channel_of[channel.index()] as usize
+    }
+
+    /// How many port channels there are, those of one link included.
+    pub fn port_channels(&self) -> usize {
+        self.port_channels.len()
+    }
+
+    /// How far a switch is above the hosts' switches; up/down routing climbs and descends by it.
+    pub fn level(&self, switch: SwitchId) -> u8 {
+        self.levels[switch.index()]
+    }
+
+    /// The name of a host: "host17".
+    pub fn host_name(&self, host: HostId) -> &str {
+        &self.host_names[host.index()]
+    }
+
+    /// The name of a switch: "leaf3", "core0".
+    pub fn switch_name(&self, switch: SwitchId) -> &str {
+        &self.switch_names[switch.index()]
+    }
+
+    /// The name of a node.
+    pub fn name(&self, node: Node) -> &str {
+        match node {
+            Node::Host(host) => self.host_name(host),
+            Node::Switch(switch) => self.switch_name(switch),
+        }
+    }
+}
+
+/// Hosts first, then switches.
+pub(crate) fn node_index(node: Node, hosts: usize) -> usize {
+    match node {
+        Node::Host(host) => host.index(),
+        Node::Switch(switch) => hosts + switch.index(),
+    }
+}
+
+/// Many short lists in one vector.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Lists {
+    items: Vec<ChannelId>,
+    /// List `i` is `items[starts[i]..starts[i + 1]]`.
+    starts: Vec<u32>,
+}
+
+impl Lists {
+    pub(crate) fn new() -> Lists {
+        Lists { items: Vec::new(), starts: vec![0] }
+    }
+
+    pub(crate) fn push(&mut self, list: impl IntoIterator<Item = ChannelId>) {
+        self.items.extend(list);
+        self.starts.push(u32::try_from(self.items.len()).expect("channel ids are 32 bits wide"));
+    }
+
+    pub(crate) fn list(&self, index: usize) -> &[ChannelId] {
+        &self.items[self.starts[index] as usize..self.starts[index + 1] as usize]
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.starts.len() - 1
+    }
+}
