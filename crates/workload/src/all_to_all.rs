@@ -33,7 +33,7 @@ impl AllToAll {
         WorkloadError::unless_at_least("ranks", self.ranks, 2)?;
         WorkloadError::unless_at_least("iterations", self.iterations, 1)?;
         let world = Communicator::world(self.ranks);
-        let alltoall = Collective::Alltoall { bytes: self.bytes.get() };
+        let alltoall = Collective::Alltoall { bytes: self.bytes };
         let program = |rank| {
             Program::new([
                 Block::unmeasured(Collective::Barrier.lower(&world, rank)),

@@ -1,8 +1,8 @@
 //! The closed family of workloads: every member is listed here once.
 
 use crate::{
-    AllToAll, Fft, Halo3d, Incast, OsuBibw, OsuBw, OsuLatency, Permutation, PermutationStreams, Program, StreamSpec,
-    WorkloadError,
+    AllToAll, Fft, Halo3d, Incast, OsuBibw, OsuBw, OsuCollective, OsuLatency, Permutation, PermutationStreams, Program,
+    StreamSpec, WorkloadError,
 };
 
 /// What a workload yields.
@@ -67,6 +67,8 @@ family! {
     OsuBw = "osu_bw": |parameters, _| parameters.programs().map(Traffic::Ranks);
     /// Two-way bandwidth between two ranks.
     OsuBibw = "osu_bibw": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    /// One collective after another.
+    OsuCollective = "osu_collective": |parameters, _| parameters.programs().map(Traffic::Ranks);
     /// Global all-to-all.
     AllToAll = "all_to_all": |parameters, _| parameters.programs().map(Traffic::Ranks);
     /// One message per rank along a permutation.

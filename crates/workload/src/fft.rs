@@ -45,7 +45,7 @@ impl Fft {
     pub fn programs(&self) -> Result<Vec<Program>, WorkloadError> {
         let grid = Grid::new(self.pex, self.pey, self.pez)?;
         WorkloadError::unless_at_least("iterations", self.iterations, 1)?;
-        if self.blocks().iter().all(|&bytes| bytes == 0) {
+        if self.blocks().iter().all(|&bytes| bytes == Bytes::ZERO) {
             return Err(WorkloadError::new(
                 "x_bytes, y_bytes, z_bytes",
                 "all 0B",
@@ -66,7 +66,7 @@ impl Fft {
     /// The all-to-all along `axis`.
     fn transpose(&self, grid: &Grid, rank: u32, axis: usize) -> Vec<Op> {
         let bytes = self.blocks()[axis];
-        if bytes == 0 {
+        if bytes == Bytes::ZERO {
             return Vec::new();
         }
         let position = grid.position(rank);
@@ -75,7 +75,30 @@ impl Fft {
         Collective::Alltoall { bytes }.lower(&line, position[axis])
     }
 
-    fn blocks(&self) -> [u64; 3] {
-        [self.x_bytes, self.y_bytes, self.z_bytes].map(Bytes::get)
+    fn blocks(&self) -> [Bytes; 3] {
+        [self.x_bytes, self.y_bytes, self.z_bytes]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_iteration_is_eight_dependent_exchanges_x_then_y_then_z() {
+        // Rank 22 sits at (2, 1, 1): partners one, two, three up on its line.
+        let ops = &Fft::default().programs().unwrap()[22].blocks[1].ops;
+        let send = |op: &Op| if let Op::Isend { peer, bytes, .. } = op { Some((peer.get(), *bytes)) } else { None };
+        let to: Vec<_> = ops.iter().filter_map(send).collect();
+        assert_eq!(to, [23, 20, 21, 26, 30, 18, 38, 6].map(|peer| (peer, 10_000)));
+        assert_eq!(ops.iter().filter(|op| **op == Op::WaitAll).count(), 3 + 3 + 2);
+    }
+
+    #[test]
+    fn a_direction_without_message_is_skipped() {
+        let plane = Fft { z_bytes: Bytes::ZERO, iterations: 1, ..Fft::default() };
+        assert_eq!(crate::bytes_sent(&plane.programs().unwrap()[0]), 6 * 10_000);
+        let none = Fft { x_bytes: Bytes::ZERO, y_bytes: Bytes::ZERO, ..plane };
+        assert!(none.programs().unwrap_err().to_string().contains("at least one direction"));
     }
 }

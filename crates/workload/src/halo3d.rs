@@ -163,3 +163,77 @@ fn tag(step: [i32; 3]) -> u32 {
         [_, _, _] => 8000,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes_sent;
+
+    /// (peer, tag, bytes) of the receives in the measured block of rank 0.
+    fn receives(halo: &Halo3d) -> Vec<(u32, u32, u64)> {
+        let receive = |op: &Op| match *op {
+            Op::Irecv { peer, tag, bytes } => Some((peer.get(), tag, bytes)),
+            _ => None,
+        };
+        halo.programs().unwrap()[0].blocks[1].ops.iter().filter_map(receive).collect()
+    }
+
+    #[test]
+    fn neighbours_come_in_the_order_of_the_proxy() {
+        // Rank 0 of 4·4·3 sits in a corner, so minus wraps around: x to 3, y to 12, z to 32.
+        let nx_ny_nz = Halo3d { nx: 2, ny: 3, nz: 5, vars: 1, ..Halo3d::default() };
+        let faces = [(1, 1000, 120), (3, 1000, 120), (4, 2000, 80), (12, 2000, 80), (16, 4000, 48), (32, 4000, 48)];
+        // The edge between two axes runs along the third: xy 8·nz, yz 8·nx, xz 8·ny.
+        let edges = [
+            (15, 8000, 40),
+            (44, 8000, 16),
+            (13, 8000, 40),
+            (28, 8000, 16),
+            (19, 8000, 24),
+            (17, 8000, 24),
+            (35, 8000, 24),
+            (33, 8000, 24),
+            (7, 8000, 40),
+            (20, 8000, 16),
+            (5, 8000, 40),
+            (36, 8000, 16),
+        ];
+        assert_eq!(receives(&nx_ny_nz), [faces.as_slice(), &edges].concat());
+    }
+
+    #[test]
+    fn each_receive_is_posted_right_before_its_send_and_one_wait_ends_the_iteration() {
+        let ops = &Halo3d::default().programs().unwrap()[22].blocks[1].ops;
+        assert_eq!(ops[..2], [Op::IterationStart, Op::Sleep { duration: Duration::from_us(216) }]);
+        assert_eq!(ops[ops.len() - 2..], [Op::WaitAll, Op::IterationEnd]);
+        for pair in ops[2..ops.len() - 2].chunks(2) {
+            let [Op::Irecv { peer, tag, bytes }, send] = *pair else { panic!("{pair:?}") };
+            assert_eq!(send, Op::Isend { peer, tag, bytes });
+        }
+    }
+
+    #[test]
+    fn two_barriers_come_before_and_one_after() {
+        let program = &Halo3d::default().programs().unwrap()[0];
+        let shape: Vec<_> = program.blocks.iter().map(|block| (block.repeat, block.measured)).collect();
+        assert_eq!(shape, [(2, false), (16_000, true), (1, false)]);
+        assert_eq!(program.iterations(), 16_000);
+    }
+
+    #[test]
+    fn an_open_corner_has_three_faces_three_edges_and_one_vertex() {
+        let open = Halo3d { boundary: Boundary::Open, iterations: 1, ..Halo3d::default() };
+        let corner = |halo: &Halo3d| bytes_sent(&halo.programs().unwrap()[0]);
+        assert_eq!(corner(&open), 3 * 640_000 + 3 * 6_400);
+        assert_eq!(corner(&Halo3d { corners: true, ..open }), 3 * 640_000 + 3 * 6_400 + 64);
+    }
+
+    #[test]
+    fn an_empty_grid_or_loop_is_refused() {
+        let error = |halo: Halo3d| halo.programs().unwrap_err().to_string();
+        assert_eq!(error(Halo3d { pey: 0, ..Halo3d::default() }), "pey: 0; expected at least 1");
+        assert_eq!(error(Halo3d { iterations: 0, ..Halo3d::default() }), "iterations: 0; expected at least 1");
+        let single = Halo3d { pex: 1, pey: 1, pez: 1, ..Halo3d::default() };
+        assert!(error(single).contains("a grid of 1 ranks"));
+    }
+}

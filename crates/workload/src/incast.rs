@@ -49,3 +49,24 @@ impl Incast {
             .collect())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_sources_of_ten_streams_are_thirty_streams_into_rank_zero() {
+        let incast = Incast { sources: 3, streams_per_source: 10, ..Incast::default() };
+        let streams = incast.streams().unwrap();
+        assert_eq!(streams.len(), 30);
+        assert!(streams.iter().all(|spec| spec.dst_rank == Rank::new(0) && spec.messages.is_none()));
+        let last = streams.last().unwrap();
+        assert_eq!((last.src_rank, last.stream), (Rank::new(3), 9));
+    }
+
+    #[test]
+    fn nothing_to_send_is_refused() {
+        let error = Incast { message: Bytes::ZERO, ..Incast::default() }.streams().unwrap_err().to_string();
+        assert_eq!(error, "message: 0B; expected at least 1B");
+    }
+}

@@ -148,3 +148,37 @@ fn pair(first: Vec<Op>, second: Vec<Op>, warm_up: u32, iterations: u32) -> Vec<P
     };
     vec![program(0, first.clone(), iteration(first)), program(1, second.clone(), second)]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bytes_sent;
+
+    #[test]
+    fn a_window_is_64_messages_and_an_acknowledgement_of_4_bytes() {
+        let bw = OsuBw { bytes: Bytes::new(1_000), warm_up: 2, iterations: 20, ..OsuBw::default() };
+        let [sender, receiver] = &bw.programs().unwrap()[..] else { panic!("two ranks") };
+        assert_eq!(bytes_sent(sender), (2 + 20) * 64 * 1_000);
+        assert_eq!(bytes_sent(receiver), (2 + 20) * 4);
+    }
+
+    #[test]
+    fn both_sides_of_bibw_send_alike() {
+        let bibw = OsuBibw { bytes: Bytes::new(1_000), warm_up: 0, iterations: 1, ..OsuBibw::default() };
+        assert!(bibw.programs().unwrap().iter().all(|program| bytes_sent(program) == 64 * 1_000));
+    }
+
+    #[test]
+    fn only_rank_zero_records_and_warm_up_does_not_count() {
+        let latency = OsuLatency { warm_up: 7, iterations: 3, ..OsuLatency::default() };
+        let recorded: Vec<_> = latency.programs().unwrap().iter().map(Program::iterations).collect();
+        assert_eq!(recorded, [3, 0]);
+    }
+
+    #[test]
+    fn an_empty_ping_is_a_ping_but_an_empty_window_is_no_bandwidth() {
+        assert!(OsuLatency { bytes: Bytes::ZERO, ..OsuLatency::default() }.programs().is_ok());
+        let error = OsuBw { bytes: Bytes::ZERO, ..OsuBw::default() }.programs().unwrap_err().to_string();
+        assert_eq!(error, "bytes: 0B; expected at least 1B: a bandwidth needs data");
+    }
+}

@@ -64,23 +64,21 @@ impl Partner {
     pub fn of_all(self, ranks: u32, seed: u64) -> Result<Vec<Rank>, WorkloadError> {
         WorkloadError::unless_at_least("ranks", ranks, 2)?;
         match self {
-            Partner::Shift(shift) if shift % ranks == 0 => {
+            Partner::Shift(shift) if shift.is_multiple_of(ranks) => {
                 let found = format!("shift {shift} among {ranks} ranks leads back to the sender");
                 Err(WorkloadError::new("partner", found, format!("no multiple of {ranks}")))
             }
             Partner::Shift(shift) => {
-                let shift = shift % ranks;
-                Ok((0..ranks)
-                    .map(|rank| Rank::new(((u64::from(rank) + u64::from(shift)) % u64::from(ranks)) as u32))
-                    .collect())
+                let to = |rank| (u64::from(rank) + u64::from(shift)) % u64::from(ranks);
+                Ok((0..ranks).map(|rank| Rank::new(to(rank) as u32)).collect())
             }
             Partner::Random => Ok(derangement(ranks, seed)),
         }
     }
 }
 
-/// Shuffles until nobody is left in place: uniform over derangements, 1 / (1 - 1/e)... tries are few,
-/// since a share of about 1/e of all permutations has no fixed point.
+/// Shuffles until nobody is left in place: uniform over derangements. About e tries on average,
+/// since a share of 1/e of all permutations has no fixed point.
 fn derangement(ranks: u32, seed: u64) -> Vec<Rank> {
     let mut stream = Stream::new(seed, Purpose::Traffic, u64::from(ranks));
     let mut to: Vec<Rank> = (0..ranks).map(Rank::new).collect();
@@ -88,6 +86,30 @@ fn derangement(ranks: u32, seed: u64) -> Vec<Rank> {
         stream.shuffle(&mut to);
         if to.iter().enumerate().all(|(rank, peer)| peer.index() != rank) {
             return to;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shift_wraps_around_and_never_ends_at_the_sender() {
+        let to: Vec<_> = Partner::Shift(3).of_all(4, 0).unwrap().iter().map(|rank| rank.get()).collect();
+        assert_eq!(to, [3, 0, 1, 2]);
+        let error = Partner::Shift(8).of_all(4, 0).unwrap_err().to_string();
+        assert_eq!(error, "partner: shift 8 among 4 ranks leads back to the sender; expected no multiple of 4");
+    }
+
+    #[test]
+    fn a_random_partner_is_someone_else_for_everyone() {
+        for seed in 0..20 {
+            let to = Partner::Random.of_all(48, seed).unwrap();
+            assert!(to.iter().enumerate().all(|(rank, peer)| peer.index() != rank));
+            let mut sorted = to.clone();
+            sorted.sort_unstable();
+            assert_eq!(sorted, (0..48).map(Rank::new).collect::<Vec<_>>());
         }
     }
 }

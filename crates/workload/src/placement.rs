@@ -124,3 +124,58 @@ fn as_long_as_the_job(key: &'static str, list: &[u32], ranks: u32) -> Result<(),
     }
     Err(WorkloadError::new(key, format!("{} entries", list.len()), format!("{ranks}, one for each rank")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two leaves of three hosts.
+    const LEAVES: [u32; 6] = [0, 0, 0, 1, 1, 1];
+
+    fn place(placement: &Placement, ranks: u32, taken: &mut [bool]) -> Result<Vec<u32>, String> {
+        let hosts = placement.place(ranks, &LEAVES, taken, 5).map_err(|error| error.to_string())?;
+        Ok(hosts.iter().map(|host| host.get()).collect())
+    }
+
+    #[test]
+    fn ranks_take_the_hosts_of_their_leaf_in_ascending_order_past_other_jobs() {
+        let mut taken = [false, true, false, false, false, false];
+        assert_eq!(place(&Placement::Leaves(vec![1, 0, 1, 0]), 4, &mut taken).unwrap(), [3, 0, 4, 2]);
+        assert_eq!(taken, [true, true, true, true, true, false]);
+    }
+
+    #[test]
+    fn a_placement_larger_than_the_fabric_says_how_many_fit_and_takes_nothing() {
+        let mut taken = [false; 6];
+        let error = place(&Placement::Linear { first: 2 }, 5, &mut taken).unwrap_err();
+        assert_eq!(error, "linear: 5 ranks; expected at most 4, as many as hosts are free");
+        let error = place(&Placement::Leaves(vec![0, 0, 0, 0]), 4, &mut taken).unwrap_err();
+        assert!(error.contains("leaf 0 has no free host for rank 3, 3 of 4 ranks fit"), "{error}");
+        assert_eq!(taken, [false; 6]);
+    }
+
+    #[test]
+    fn a_host_is_given_once_and_must_exist() {
+        let error = place(&Placement::Hosts(vec![4, 4]), 2, &mut [false; 6]).unwrap_err();
+        assert!(error.contains("host 4 is taken"), "{error}");
+        let error = place(&Placement::Hosts(vec![6, 0]), 2, &mut [false; 6]).unwrap_err();
+        assert!(error.contains("host 6; expected a host of the fabric's 6"), "{error}");
+        let error = place(&Placement::Hosts(vec![1]), 2, &mut [false; 6]).unwrap_err();
+        assert_eq!(error, "hosts: 1 entries; expected 2, one for each rank");
+    }
+
+    #[test]
+    fn random_jobs_share_no_host_and_differ_by_seed() {
+        let leaf_of_host = [0; 96];
+        let both = |seed| {
+            let mut taken = [false; 96];
+            let placement = Placement::Random { seed };
+            let mut hosts = placement.place(48, &leaf_of_host, &mut taken, 1).unwrap();
+            hosts.extend(placement.place(48, &leaf_of_host, &mut taken, 1).unwrap());
+            assert!(taken.iter().all(|&taken| taken));
+            hosts
+        };
+        assert_eq!(both(None), both(Some(1)), "without a seed of its own the run's counts");
+        assert_ne!(both(Some(1)), both(Some(2)));
+    }
+}

@@ -8,10 +8,13 @@
 //! Not modelled: copies and reductions in memory, and the shared-memory components that take over
 //! when several ranks live on one node.
 
+mod allgather;
+mod allreduce;
 mod alltoall;
 mod barrier;
+mod bcast;
 
-use etherweave_primitives::Rank;
+use etherweave_primitives::{Bytes, Rank};
 
 use crate::Op;
 
@@ -26,14 +29,32 @@ pub struct Communicator {
 }
 
 /// A collective operation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Collective {
     /// `MPI_Barrier`.
     Barrier,
-    /// `MPI_Alltoall` with so many bytes per pair.
+    /// `MPI_Alltoall`.
     Alltoall {
-        /// Block to each member [B].
-        bytes: u64,
+        /// Block of each pair [B].
+        bytes: Bytes,
+    },
+    /// `MPI_Allgather`.
+    Allgather {
+        /// Block of each member [B].
+        bytes: Bytes,
+    },
+    /// `MPI_Allreduce` of 8-byte elements with a commutative operation.
+    Allreduce {
+        /// The whole vector [B].
+        bytes: Bytes,
+    },
+    /// `MPI_Bcast`.
+    Bcast {
+        /// The member that has the data.
+        root: u32,
+        /// The whole message [B].
+        bytes: Bytes,
     },
 }
 
@@ -59,13 +80,16 @@ impl Collective {
     /// The schedule of member `me` of `group`.
     ///
     /// # Panics
-    /// When `group` has no member `me`.
+    /// When `group` has no member `me`, or a broadcast no root.
     pub fn lower(self, group: &Communicator, me: u32) -> Vec<Op> {
         assert!(me < group.size(), "member {me} of a communicator of {}", group.size());
         let mut member = Member { group, me, tag: self.tag(group.context), ops: Vec::new() };
         match self {
             Collective::Barrier => barrier::lower(&mut member),
-            Collective::Alltoall { bytes } => alltoall::lower(&mut member, bytes),
+            Collective::Alltoall { bytes } => alltoall::lower(&mut member, bytes.get()),
+            Collective::Allgather { bytes } => allgather::lower(&mut member, bytes.get()),
+            Collective::Allreduce { bytes } => allreduce::lower(&mut member, bytes.get()),
+            Collective::Bcast { root, bytes } => bcast::lower(&mut member, root, bytes.get()),
         }
         member.ops
     }
@@ -75,9 +99,17 @@ impl Collective {
         let kind = match self {
             Collective::Barrier => 0,
             Collective::Alltoall { .. } => 1,
+            Collective::Allgather { .. } => 2,
+            Collective::Allreduce { .. } => 3,
+            Collective::Bcast { .. } => 4,
         };
         TAG_BASE | u32::from(context) << 8 | kind
     }
+}
+
+/// 1, 2, 4, ... below `size`: the distances of a logarithmic algorithm's rounds.
+fn doublings(size: u32) -> impl Iterator<Item = u32> {
+    (0..32).map(|round| 1 << round).take_while(move |&distance| distance < size)
 }
 
 /// A member on its way through a collective.
@@ -115,10 +147,36 @@ impl Member<'_> {
         self.ops.push(Op::WaitAll);
     }
 
-    /// Receives from one member while sending to another, and waits for both.
+    /// Receives from one member while sending as much to another, and waits for both.
     fn exchange(&mut self, to: u32, from: u32, bytes: u64) {
-        self.receive(from, bytes);
-        self.send(to, bytes);
+        self.exchange_unequal((to, bytes), (from, bytes));
+    }
+
+    /// Receives (from, bytes) while sending (to, bytes), and waits for both.
+    fn exchange_unequal(&mut self, (to, sent): (u32, u64), (from, received): (u32, u64)) {
+        self.receive(from, received);
+        self.send(to, sent);
         self.wait();
+    }
+}
+
+/// What tests ask of a schedule.
+#[cfg(test)]
+mod test {
+    use crate::Op;
+
+    /// (to, from) of each exchange.
+    pub(super) fn partners(ops: &[Op]) -> Vec<(u32, u32)> {
+        let to = ops.iter().filter_map(|op| if let Op::Isend { peer, .. } = op { Some(peer.get()) } else { None });
+        let from = ops.iter().filter_map(|op| if let Op::Irecv { peer, .. } = op { Some(peer.get()) } else { None });
+        to.zip(from).collect()
+    }
+
+    pub(super) fn sent(ops: &[Op]) -> u64 {
+        ops.iter().map(|op| if let Op::Isend { bytes, .. } = op { *bytes } else { 0 }).sum()
+    }
+
+    pub(super) fn received(ops: &[Op]) -> u64 {
+        ops.iter().map(|op| if let Op::Irecv { bytes, .. } = op { *bytes } else { 0 }).sum()
     }
 }

@@ -1,0 +1,197 @@
+//! The suite that every member of the family passes, run over the list of members.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use etherweave_workload::collective::{Collective, TAG_BASE};
+use etherweave_workload::{AllToAll, Boundary, Fft, Halo3d, Op, OsuCollective, Program, Traffic, Workload, check};
+
+/// Defaults, and what stresses a member beyond them.
+fn members() -> Vec<Workload> {
+    let mut members = Workload::defaults();
+    for (pex, pey, pez) in [(1, 1, 2), (2, 2, 2), (1, 3, 1), (5, 2, 1), (3, 4, 5)] {
+        for boundary in [Boundary::Periodic, Boundary::Open] {
+            for corners in [false, true] {
+                let halo = Halo3d { pex, pey, pez, nx: 7, ny: 11, nz: 13, boundary, corners, ..Halo3d::default() };
+                members.push(Workload::Halo3d(halo));
+            }
+        }
+        members.push(Workload::Fft(Fft { pex, pey, pez, ..Fft::default() }));
+    }
+    members.extend(collectives());
+    members
+}
+
+/// Every collective on both sides of every threshold, on sizes of all kinds.
+fn collectives() -> Vec<Workload> {
+    let mut members = Vec::new();
+    for ranks in [2, 3, 4, 6, 7, 13, 16, 48] {
+        for text in ["0B", "8B", "2kB", "2999B", "50kB", "400kB", "4MiB"] {
+            let bytes = text.parse().unwrap();
+            let root = ranks / 2;
+            members.push(Workload::AllToAll(AllToAll { ranks, bytes, ..AllToAll::default() }));
+            for operation in
+                [Collective::Allgather { bytes }, Collective::Allreduce { bytes }, Collective::Bcast { root, bytes }]
+            {
+                members.push(Workload::OsuCollective(OsuCollective { ranks, operation, ..OsuCollective::default() }));
+            }
+        }
+    }
+    members
+}
+
+fn programs() -> Vec<(Workload, Vec<Program>)> {
+    let programs = |member: Workload| match member.traffic(7).unwrap() {
+        Traffic::Ranks(programs) => Some((member, programs)),
+        Traffic::Streams(_) => None,
+    };
+    members().into_iter().filter_map(programs).collect()
+}
+
+#[test]
+fn what_is_sent_is_received() {
+    for (member, programs) in programs() {
+        assert_eq!(check(&programs), Ok(()), "{member:?}");
+    }
+}
+
+#[test]
+fn every_program_ends_even_if_no_send_completes_before_its_receive() {
+    for (member, programs) in programs() {
+        Rendezvous::new(&programs).run(&member);
+    }
+}
+
+#[test]
+fn ranks_that_record_iterations_record_equally_many() {
+    for (member, programs) in programs() {
+        let counts: Vec<_> = programs.iter().map(Program::iterations).filter(|&count| count > 0).collect();
+        assert!(!counts.is_empty() && counts.iter().all(|count| *count == counts[0]), "{member:?}");
+    }
+}
+
+#[test]
+fn a_schedule_does_not_grow_with_its_iterations() {
+    for (member, programs) in programs() {
+        let ops: usize = programs[0].blocks.iter().map(|block| block.ops.len()).sum();
+        assert!(ops < 10_000, "{member:?} holds {ops} operations");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_traffic() {
+    for member in members() {
+        assert_eq!(member.traffic(1), member.traffic(1));
+    }
+}
+
+#[test]
+fn applications_stay_below_the_tags_of_collectives() {
+    let halo = Halo3d { corners: true, ..Halo3d::default() };
+    let block = &halo.programs().unwrap()[0].blocks[1];
+    let below = |op: &Op| !matches!(op, Op::Isend { tag, .. } | Op::Irecv { tag, .. } if *tag >= TAG_BASE);
+    assert!(block.ops.iter().all(below));
+}
+
+#[test]
+fn every_member_is_written_and_read_under_its_name() {
+    for (member, name) in Workload::defaults().into_iter().zip(Workload::NAMES) {
+        assert_eq!(member.name(), *name);
+        let read: Workload = toml::from_str(&format!("[{name}]\n")).unwrap();
+        assert_eq!(read, member, "an empty table means the defaults");
+        let written = toml::to_string(&member).unwrap();
+        assert_eq!(toml::from_str::<Workload>(&written).unwrap(), member, "{written}");
+    }
+}
+
+#[test]
+fn an_unknown_name_is_answered_with_those_that_exist() {
+    let error = toml::from_str::<Workload>("[halo4d]\n").unwrap_err().to_string();
+    assert!(error.contains("unknown variant `halo4d`") && error.contains("`halo3d`"), "{error}");
+    let error = toml::from_str::<Workload>("[halo3d]\nsleep_ns = 216\n").unwrap_err().to_string();
+    assert!(error.contains("unknown field `sleep_ns`") && error.contains("`sleep`"), "{error}");
+}
+
+/// Runs programs without time: a request completes when its counterpart is posted, in order per
+/// source, destination and tag. The strictest network, so what ends here ends anywhere.
+struct Rendezvous<'a> {
+    ranks: Vec<State<'a>>,
+    posted: BTreeMap<(usize, usize, u32), Posted>,
+}
+
+struct State<'a> {
+    ops: std::iter::Peekable<Box<dyn Iterator<Item = &'a Op> + 'a>>,
+    open: usize,
+}
+
+/// Lengths of sends and receives that have no counterpart yet; one of the two is empty.
+#[derive(Default)]
+struct Posted {
+    sends: VecDeque<u64>,
+    receives: VecDeque<u64>,
+}
+
+impl<'a> Rendezvous<'a> {
+    /// Two repetitions show as much as 16,000.
+    fn new(programs: &'a [Program]) -> Rendezvous<'a> {
+        let state = |program: &'a Program| {
+            let once_or_twice = |count: u32| count.min(2) as usize;
+            let ops = program
+                .blocks
+                .iter()
+                .flat_map(move |block| std::iter::repeat_n(&block.ops, once_or_twice(block.repeat)).flatten());
+            State { ops: (Box::new(ops) as Box<dyn Iterator<Item = &Op>>).peekable(), open: 0 }
+        };
+        Rendezvous { ranks: programs.iter().map(state).collect(), posted: BTreeMap::new() }
+    }
+
+    fn run(mut self, member: &Workload) {
+        while (0..self.ranks.len()).filter(|&rank| self.advance(rank)).count() > 0 {}
+        let stuck: Vec<_> = (0..self.ranks.len()).filter(|&rank| self.ranks[rank].ops.peek().is_some()).collect();
+        assert!(stuck.is_empty(), "{member:?}: ranks {stuck:?} wait for ever");
+        assert!(self.ranks.iter().all(|rank| rank.open == 0), "{member:?} leaves requests open");
+    }
+
+    /// Performs operations of `rank` up to a wait that does not end; whether any was performed.
+    fn advance(&mut self, rank: usize) -> bool {
+        let mut moved = false;
+        while let Some(&&op) = self.ranks[rank].ops.peek() {
+            match op {
+                Op::WaitAll if self.ranks[rank].open > 0 => break,
+                Op::Isend { peer, tag, bytes } => self.send(rank, peer.index(), tag, bytes),
+                Op::Irecv { peer, tag, bytes } => self.receive(peer.index(), rank, tag, bytes),
+                Op::WaitAll | Op::Compute { .. } | Op::Sleep { .. } | Op::IterationStart | Op::IterationEnd => {}
+            }
+            self.ranks[rank].ops.next();
+            moved = true;
+        }
+        moved
+    }
+
+    fn send(&mut self, from: usize, to: usize, tag: u32, bytes: u64) {
+        let posted = self.posted.entry((from, to, tag)).or_default();
+        match posted.receives.pop_front() {
+            Some(expected) => {
+                assert_eq!(bytes, expected, "from {from} to {to} under tag {tag:#x}");
+                self.ranks[to].open -= 1;
+            }
+            None => {
+                posted.sends.push_back(bytes);
+                self.ranks[from].open += 1;
+            }
+        }
+    }
+
+    fn receive(&mut self, from: usize, to: usize, tag: u32, bytes: u64) {
+        let posted = self.posted.entry((from, to, tag)).or_default();
+        match posted.sends.pop_front() {
+            Some(sent) => {
+                assert_eq!(bytes, sent, "from {from} to {to} under tag {tag:#x}");
+                self.ranks[from].open -= 1;
+            }
+            None => {
+                posted.receives.push_back(bytes);
+                self.ranks[to].open += 1;
+            }
+        }
+    }
+}
