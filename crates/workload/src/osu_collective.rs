@@ -61,3 +61,31 @@ impl OsuCollective {
         ])
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_root_beyond_the_ranks_is_refused() {
+        let operation = Collective::Bcast { root: 16, bytes: Bytes::new(8) };
+        let error = OsuCollective { operation, ..OsuCollective::default() }.programs().unwrap_err().to_string();
+        assert_eq!(error, "root: 16; expected a rank below 16");
+    }
+
+    #[test]
+    fn the_barrier_after_a_call_is_outside_its_iteration() {
+        let programs = OsuCollective::default().programs().unwrap();
+        let ops = &programs[0].blocks[2].ops;
+        let end = ops.iter().position(|op| *op == crate::Op::IterationEnd).unwrap();
+        // 16 ranks: four rounds of Irecv, Isend, WaitAll each, for the call and again for the barrier.
+        assert_eq!((end, ops.len()), (1 + 4 * 3, 2 + 2 * 4 * 3));
+    }
+
+    #[test]
+    fn the_operation_is_written_by_name() {
+        let text = "ranks = 8\noperation.bcast = { root = 3, bytes = \"4KiB\" }";
+        let read: OsuCollective = toml::from_str(text).unwrap();
+        assert_eq!(read.operation, Collective::Bcast { root: 3, bytes: Bytes::new(4096) });
+    }
+}
