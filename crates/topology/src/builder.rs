@@ -95,15 +95,14 @@ impl Builder {
     fn check_link(&self, link: &Link) -> Result<(), TopologyError> {
         let [a, b] = link.ends;
         let name = |node| self.name(self.index(node)).to_owned();
-        let (from, to) = (name(a), name(b));
         if a == b {
-            Err(TopologyError::SelfLink { node: from })
+            Err(TopologyError::SelfLink { node: name(a) })
         } else if matches!((a, b), (Node::Host(_), Node::Host(_))) {
-            Err(TopologyError::HostToHost { from, to })
+            Err(TopologyError::HostToHost { from: name(a), to: name(b) })
         } else if link.rate.is_zero() {
-            Err(TopologyError::ZeroRate { from, to })
+            Err(TopologyError::ZeroRate { from: name(a), to: name(b) })
         } else if link.length > LENGTH_MAX {
-            Err(TopologyError::TooLong { from, to })
+            Err(TopologyError::TooLong { from: name(a), to: name(b) })
         } else {
             Ok(())
         }

@@ -1,6 +1,6 @@
 //! A fabric listed link by link.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use etherweave_primitives::{BitRate, HostId, Length, SwitchId};
 
@@ -143,11 +143,11 @@ fn count_switches(edges: &[Edge]) -> Result<usize, TopologyError> {
     }
 }
 
-/// Distance of every switch from the nearest switch with a host.
+/// Distance of every switch from the nearest switch with a host, at most 255.
 fn levels(edges: &[Edge], switches: usize) -> Vec<u8> {
-    let mut levels = vec![u8::MAX; switches];
+    let mut levels = vec![None; switches];
     let mut neighbours = vec![Vec::new(); switches];
-    let mut frontier = Vec::new();
+    let mut frontier = VecDeque::new();
     for edge in edges {
         match (edge.from, edge.to) {
             (Node::Switch(a), Node::Switch(b)) => {
@@ -155,19 +155,43 @@ fn levels(edges: &[Edge], switches: usize) -> Vec<u8> {
                 neighbours[b.index()].push(a.index());
             }
             (Node::Switch(switch), Node::Host(_)) | (Node::Host(_), Node::Switch(switch)) => {
-                levels[switch.index()] = 0;
-                frontier.push(switch.index());
+                levels[switch.index()] = Some(0);
+                frontier.push_back((switch.index(), 0));
             }
             (Node::Host(_), Node::Host(_)) => {}
         }
     }
-    for level in 1..u8::MAX {
-        let next: Vec<usize> = frontier.iter().flat_map(|&switch| neighbours[switch].iter().copied()).collect();
-        frontier = next.into_iter().filter(|&switch| levels[switch] == u8::MAX).collect();
-        frontier.iter().for_each(|&switch| levels[switch] = level);
-        if frontier.is_empty() {
-            break;
+    while let Some((at, level)) = frontier.pop_front() {
+        for &next in &neighbours[at] {
+            if levels[next].is_none() {
+                let above = u8::saturating_add(level, 1);
+                levels[next] = Some(above);
+                frontier.push_back((next, above));
+            }
         }
     }
-    levels
+    // A switch that no host reaches makes the build fail, whatever its level.
+    levels.into_iter().map(Option::unwrap_or_default).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_level_of_a_switch_is_its_distance_from_the_nearest_switch_with_a_host() {
+        let links = "h0,s0,1Gb/s,3m\nh1,s4,1Gb/s,3m\ns0,s1,1Gb/s,3m\ns1,s2,1Gb/s,3m\ns2,s3,1Gb/s,3m\ns3,s4,1Gb/s,3m";
+        let topology = Custom { hosts: 2, links: links.to_owned() }.generate().unwrap();
+        let levels: Vec<u8> = (0..5).map(|switch| topology.level(SwitchId::new(switch))).collect();
+        assert_eq!(levels, [0, 1, 2, 1, 0]);
+    }
+
+    #[test]
+    fn a_long_chain_of_doubled_links_is_read_in_linear_time() {
+        // Following every way instead of every switch would take 2^300 steps.
+        let links: String = (0..300).map(|i| format!("s{i},s{},1Gb/s,3m\n", i + 1).repeat(2)).collect();
+        let topology = Custom { hosts: 1, links: format!("h0,s0,1Gb/s,3m\n{links}") }.generate().unwrap();
+        assert_eq!(topology.level(SwitchId::new(254)), 254);
+        assert_eq!(topology.level(SwitchId::new(300)), 255);
+    }
 }

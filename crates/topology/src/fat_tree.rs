@@ -68,3 +68,42 @@ impl Family for FatTree {
         ]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use etherweave_primitives::{HostId, SwitchId};
+
+    use super::*;
+
+    #[test]
+    fn the_testbed_has_96_hosts_9_switches_and_128_links() {
+        let topology = FatTree::default().generate().unwrap();
+        assert_eq!((topology.hosts(), topology.switches()), (8 * 12, 8 + 1));
+        assert_eq!(topology.channels().len(), 2 * (8 * 12 + 8 * 4));
+        assert_eq!(topology.switch_of(HostId::new(12)), SwitchId::new(1));
+        assert_eq!(
+            (topology.switch_name(SwitchId::new(7)), topology.switch_name(SwitchId::new(8))),
+            ("leaf7", "core0")
+        );
+    }
+
+    #[test]
+    fn a_leaf_has_its_hosts_first_and_then_one_port_channel_per_core() {
+        let tree = FatTree { cores: 2, links_per_core: 3, ..FatTree::default() };
+        let topology = tree.generate().unwrap();
+        let leaf = topology.out_channels(SwitchId::new(0));
+        assert_eq!(leaf.len(), 12 + 2 * 3);
+        assert_eq!(topology.parallel(leaf[12]), &leaf[12..15]);
+        assert_eq!(topology.parallel(leaf[17]), &leaf[15..18]);
+    }
+
+    #[test]
+    fn taper_is_hosts_over_uplinks() {
+        let topology = FatTree::default().generate().unwrap();
+        let rate = |class| -> u64 {
+            let leaving = topology.out_channels(SwitchId::new(0)).iter().map(|&id| topology.channel(id));
+            leaving.filter(|channel| channel.class == class).map(|channel| channel.rate.as_bps()).sum()
+        };
+        assert_eq!(rate(crate::LinkClass::Host), 3 * rate(crate::LinkClass::Local));
+    }
+}

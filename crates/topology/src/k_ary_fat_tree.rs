@@ -28,7 +28,7 @@ impl Default for KAryFatTree {
 
 impl Family for KAryFatTree {
     fn generate(&self) -> Result<Topology, TopologyError> {
-        if !(2..=128).contains(&self.k) || self.k % 2 != 0 {
+        if !(2..=128).contains(&self.k) || !self.k.is_multiple_of(2) {
             let found = self.k.to_string();
             return Err(TopologyError::Parameter { name: "k", found, expected: "an even number, 2 to 128" });
         }
@@ -42,5 +42,38 @@ impl Family for KAryFatTree {
 
     fn examples() -> Vec<Self> {
         [2, 4, 8].map(|k| KAryFatTree { k, ..Self::default() }).to_vec()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use etherweave_primitives::SwitchId;
+
+    use super::*;
+
+    /// Al-Fares et al., section 3.1: `k³/4` hosts and `5k²/4` switches; every one of the three layers has `k³/4` links.
+    fn check(k: usize) {
+        let topology = KAryFatTree { k: k as u32, ..KAryFatTree::default() }.generate().unwrap();
+        assert_eq!((topology.hosts(), topology.switches()), (k * k * k / 4, 5 * k * k / 4));
+        assert_eq!(topology.channels().len(), 2 * 3 * k * k * k / 4);
+        let all_ports = (0..topology.switches()).map(|s| topology.out_channels(SwitchId::from_index(s)).len());
+        assert!({ all_ports }.all(|ports| ports == k), "every switch uses all its k ports");
+    }
+
+    #[test]
+    fn counts_are_those_of_the_paper() {
+        check(2);
+        check(8);
+        check(16);
+    }
+
+    #[test]
+    fn a_core_reaches_every_pod_once() {
+        let topology = KAryFatTree { k: 4, ..KAryFatTree::default() }.generate().unwrap();
+        let core = topology.switches() - 1;
+        let spines = topology.out_channels(SwitchId::from_index(core)).iter().map(|&id| topology.channel(id).to.node);
+        let names: Vec<_> = spines.map(|spine| topology.name(spine)).collect();
+        // Two spines per pod; the last core hangs on the second of each.
+        assert_eq!(names, ["spine1", "spine3", "spine5", "spine7"]);
     }
 }

@@ -1,7 +1,7 @@
 //! What is connected to what: the [`Topology`] value and the families that generate it.
 //!
 //! - A [`Topology`] is immutable and valid: connected, every host on exactly one switch, no link of rate zero.
-//! - Links `l` has the two channels `2l` and `2l + 1`; [`reverse`] turns one into the other.
+//! - Link `l` has the two channels `2l` and `2l + 1`; [`reverse`] turns one into the other.
 //! - Ports are dense: a node of degree `d` uses ports `0..d`, one link each.
 //! - A family is a parameter struct in a file of its own; [`TopologyKind`] lists them all.
 //!

@@ -169,3 +169,39 @@ pub(crate) fn at_least_one(name: &'static str, value: u32) -> Result<(), Topolog
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_follow_the_formula_of_the_generalised_fat_tree() {
+        // m = (4; 2, 3), w = (1; 2, 2), p = (1; 1, 2), in Zahavi's order of stages.
+        let stage = |down, up, links| Stage { down, up, links, ..Stage::default() };
+        let stages = vec![stage(2, 2, 1), stage(3, 2, 2)];
+        let topology = StagedFatTree { hosts_per_leaf: 4, stages, ..StagedFatTree::default() }.generate().unwrap();
+        let (leaves, spines, cores) = (2 * 3, 2 * 3, 2 * 2);
+        assert_eq!((topology.hosts(), topology.switches()), (4 * leaves, leaves + spines + cores));
+        let links = 4 * leaves + leaves * 2 + spines * 2 * 2;
+        assert_eq!(topology.channels().len(), 2 * links);
+    }
+
+    #[test]
+    fn levels_rise_by_stage() {
+        let stages = vec![Stage::default(); 3];
+        let topology = StagedFatTree { stages, ..StagedFatTree::default() }.generate().unwrap();
+        let named = |switch| (topology.switch_name(switch).to_owned(), topology.level(switch));
+        // 8 leaves, 4 + 2 spines, 1 core.
+        let expected = [(7, "leaf7", 0), (8, "spine1.0", 1), (13, "spine2.1", 2), (14, "core0", 3)];
+        for (switch, name, level) in expected {
+            assert_eq!(named(SwitchId::new(switch)), (name.to_owned(), level));
+        }
+    }
+
+    #[test]
+    fn a_product_beyond_64_bits_is_too_large_and_not_small() {
+        let stages = vec![Stage { down: u32::MAX, ..Stage::default() }; 8];
+        let error = StagedFatTree { stages, ..StagedFatTree::default() }.generate().unwrap_err();
+        assert!(matches!(error, TopologyError::TooLarge { .. }), "{error}");
+    }
+}
