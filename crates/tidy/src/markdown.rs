@@ -1,0 +1,111 @@
+//! Rules for documents: links lead somewhere, model pages say what they leave out, the map shows every room.
+
+use crate::{File, Finding, Repository};
+
+/// What a page under `docs/models/` must tell, as headings.
+const MODEL_SECTIONS: [&str; 2] = ["Sources", "Not modelled"];
+
+/// A page about a model names its sources and what it leaves out.
+pub fn model_sections(file: &File) -> Vec<Finding> {
+    if !file.path.starts_with("docs/models/") || file.extension() != "md" || file.path.ends_with("/README.md") {
+        return Vec::new();
+    }
+    let has = |section: &str| headings(&file.text).any(|heading| heading.eq_ignore_ascii_case(section));
+    let missing = MODEL_SECTIONS.iter().filter(|section| !has(section));
+    missing.map(|section| file.finding(1, format!("the section *{section}* is missing"))).collect()
+}
+
+/// A relative link leads to a file or folder of the repository, and its anchor to a heading there.
+pub fn links(file: &File, repository: &Repository) -> Vec<Finding> {
+    if file.extension() != "md" {
+        return Vec::new();
+    }
+    let mut findings = Vec::new();
+    for (number, line) in prose(&file.text) {
+        for target in targets(line).filter(|target| is_relative(target)) {
+            if !leads_somewhere(target, file, repository) {
+                findings.push(file.finding(number, format!("the link `{target}` leads nowhere")));
+            }
+        }
+    }
+    findings
+}
+
+fn leads_somewhere(target: &str, from: &File, repository: &Repository) -> bool {
+    let (path, anchor) = target.split_once('#').unwrap_or((target, ""));
+    let path = if path.is_empty() { from.path.clone() } else { resolve(&from.path, path) };
+    let folder = format!("{path}/");
+    let exists = path.is_empty() || repository.paths().iter().any(|known| *known == path || known.starts_with(&folder));
+    exists && (anchor.is_empty() || headings(&repository.file(&path).text).any(|heading| slug(heading) == anchor))
+}
+
+/// Where a link points, from the root.
+fn resolve(from: &str, link: &str) -> String {
+    let mut parts: Vec<&str> = from.split('/').collect();
+    parts.pop();
+    for part in link.split('/').filter(|part| !part.is_empty() && *part != ".") {
+        if part == ".." {
+            parts.pop();
+        } else {
+            parts.push(part);
+        }
+    }
+    parts.join("/")
+}
+
+fn is_relative(target: &str) -> bool {
+    !target.contains("://") && !target.starts_with("mailto:")
+}
+
+/// Targets of the links and pictures on a line.
+fn targets(line: &str) -> impl Iterator<Item = &str> {
+    line.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next())
+}
+
+/// Headings without their marks.
+pub fn headings(text: &str) -> impl Iterator<Item = &str> {
+    prose(text).filter(|(_, line)| line.starts_with('#')).map(|(_, line)| line.trim_start_matches('#').trim())
+}
+
+/// Numbered lines outside of fenced blocks.
+fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut fenced = false;
+    text.lines().enumerate().filter_map(move |(index, line)| {
+        let fence = line.trim_start().starts_with("```");
+        fenced ^= fence;
+        (!fenced && !fence).then_some((index + 1, line))
+    })
+}
+
+/// The anchor that GitHub gives to a heading.
+fn slug(heading: &str) -> String {
+    let kept = heading.to_lowercase().replace(' ', "-");
+    kept.chars().filter(|letter| letter.is_alphanumeric() || "-_".contains(*letter)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_page_names_sources_and_what_it_leaves_out() {
+        let check = |text: &str, missing: usize| {
+            assert_eq!(model_sections(&File::new("docs/models/link.md", text)).len(), missing, "{text}");
+        };
+        check("# Link\n## Sources\n## Not modelled\n", 0);
+        check("# Link\n## Sources\n", 1);
+        check("# Link\n```\n## Sources\n## Not modelled\n```\n", 2);
+    }
+
+    #[test]
+    fn links_resolve_from_their_own_folder() {
+        assert_eq!(resolve("docs/models/link.md", "../glossary.md"), "docs/glossary.md");
+        assert_eq!(resolve("README.md", "./docs/"), "docs");
+        assert_eq!(targets("see [a](b.md) and ![c](d.png \"e\")").collect::<Vec<_>>(), ["b.md", "d.png"]);
+    }
+
+    #[test]
+    fn anchors_are_spelt_as_github_spells_them() {
+        assert_eq!(slug("What it models, and what not"), "what-it-models-and-what-not");
+    }
+}

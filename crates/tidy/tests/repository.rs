@@ -1,0 +1,121 @@
+//! Applies every rule to every file that Git knows.
+
+use etherweave_tidy::{File, Finding, Repository, manifest, markdown, python, rust, text};
+
+fn check(rule: impl Fn(&File, &Repository) -> Vec<Finding>) {
+    let repository = Repository::open();
+    let findings: Vec<String> =
+        repository.files().flat_map(|file| rule(&file, &repository)).map(|finding| finding.to_string()).collect();
+    assert!(findings.is_empty(), "\n{}\n", findings.join("\n"));
+}
+
+#[test]
+fn files_fit_a_reader() {
+    check(|file, _| text::length(file));
+    for file in Repository::open().files().filter(text::is_written) {
+        let lines = file.text.lines().count();
+        if lines > text::LINES_USUAL {
+            println!("{}: {lines} lines; is there a second concept?", file.path);
+        }
+    }
+}
+
+#[test]
+fn white_space_is_plain() {
+    check(|file, _| text::white_space(file));
+}
+
+#[test]
+fn rust_lines_fit_120_columns() {
+    check(|file, _| text::width(file));
+}
+
+#[test]
+fn nothing_is_left_unfinished() {
+    check(|file, _| text::unfinished(file));
+}
+
+#[test]
+fn no_machine_is_named() {
+    let machine = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    check(|file, _| text::private_places(file, machine.trim()));
+}
+
+#[test]
+fn crates_stand_on_the_crates_below_them() {
+    check(|file, _| manifest::directions(file));
+}
+
+#[test]
+fn every_dependency_says_why_it_is_here() {
+    check(|file, _| manifest::reasons(file));
+}
+
+#[test]
+fn below_scenario_nothing_touches_the_world() {
+    check(|file, _| rust::world(file));
+}
+
+#[test]
+fn below_scenario_no_platform_mathematics_decides() {
+    check(|file, _| rust::platform_mathematics(file));
+}
+
+#[test]
+fn no_hash_table_is_walked() {
+    check(|file, _| rust::hash_walks(file));
+}
+
+#[test]
+fn unsafe_code_says_why_it_is_sound() {
+    check(|file, _| rust::soundness(file));
+}
+
+#[test]
+fn tests_that_do_not_run_say_why() {
+    check(|file, _| rust::ignored_tests(file));
+    check(|file, _| python::skipped_tests(file));
+}
+
+#[test]
+fn python_rooms_import_the_rooms_below_them() {
+    check(|file, _| python::directions(file));
+}
+
+#[test]
+fn model_pages_tell_sources_and_limits() {
+    check(|file, _| markdown::model_sections(file));
+}
+
+#[test]
+fn links_lead_somewhere() {
+    check(markdown::links);
+}
+
+#[test]
+fn make_has_at_most_a_dozen_targets_and_documents_name_no_other() {
+    let repository = Repository::open();
+    let makefile = repository.file("Makefile");
+    let targets: Vec<&str> = makefile
+        .text
+        .lines()
+        .filter_map(|line| line.split_once(": ")?.1.contains("## ").then(|| line.split(':').next())?)
+        .collect();
+    assert!(targets.len() <= 12, "{targets:?}");
+    for document in ["README.md", "CONTRIBUTING.md"] {
+        let text = repository.file(document).text;
+        for named in text.split("`make ").skip(1).filter_map(|rest| rest.split('`').next()) {
+            assert!(targets.contains(&named), "{document} names `make {named}`; there is {targets:?}");
+        }
+    }
+}
+
+#[test]
+fn the_map_shows_every_crate() {
+    let repository = Repository::open();
+    let map = repository.file("ARCHITECTURE.md").text;
+    let rooms = repository.paths().iter().filter_map(|path| path.strip_prefix("crates/")?.split('/').next());
+    for room in rooms {
+        assert!(map.contains(&format!("crates/{room}")), "ARCHITECTURE.md does not show crates/{room}");
+    }
+}
