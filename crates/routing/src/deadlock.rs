@@ -54,7 +54,7 @@ fn ring(successors: &[BTreeSet<ChannelId>]) -> Option<Vec<ChannelId>> {
     let mut is_on_way = vec![false; successors.len()];
     for start in (0..successors.len()).map(ChannelId::from_index) {
         let mut way = Vec::new();
-        let mut branches = vec![std::slice::from_ref(&start).iter().copied().collect::<Vec<_>>()];
+        let mut branches = vec![vec![start]];
         while let Some(branch) = branches.last_mut() {
             match branch.pop() {
                 Some(next) if is_on_way[next.index()] => {

@@ -21,31 +21,39 @@ pub trait Selection: Send + Sync {
     fn pick(&self, at: SwitchId, key: &FlowKey, candidates: &[ChannelId]) -> ChannelId;
 }
 
-/// A routing by its name: `routing = "up_down"` in a scenario.
-#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RoutingKind {
-    /// Climb only as far as necessary, then descend; deadlock-free on every topology it can route.
-    #[default]
-    UpDown,
-    /// Any next hop on a shortest path; on topologies with rings it may deadlock.
-    ShortestPath,
+/// Everything that follows from the list of routings, each with the module that computes its table.
+macro_rules! routings {
+    ($($(#[$meta:meta])* $routing:ident => $module:ident,)*) => {
+        /// A routing by its name: `routing = "up_down"` in a scenario.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum RoutingKind {
+            $($(#[$meta])* $routing,)*
+        }
+
+        impl RoutingKind {
+            /// Every member.
+            pub const ALL: &[RoutingKind] = &[$(RoutingKind::$routing),*];
+
+            /// Computes the routing for a topology, in time linear in links × switches with hosts.
+            ///
+            /// # Errors
+            /// When some host has no legal way to some other.
+            pub fn build(&self, topology: &Topology) -> Result<Table, RoutingError> {
+                match self {
+                    $(RoutingKind::$routing => $module::table(topology),)*
+                }
+            }
+        }
+    };
 }
 
-impl RoutingKind {
-    /// Every member.
-    pub const ALL: [RoutingKind; 2] = [RoutingKind::UpDown, RoutingKind::ShortestPath];
-
-    /// Computes the routing for a topology, in time linear in links × switches with hosts.
-    ///
-    /// # Errors
-    /// When some host has no legal way to some other.
-    pub fn build(&self, topology: &Topology) -> Result<Table, RoutingError> {
-        match self {
-            RoutingKind::UpDown => up_down::table(topology),
-            RoutingKind::ShortestPath => shortest_path::table(topology),
-        }
-    }
+routings! {
+    /// Climb only as far as necessary, then descend; deadlock-free on every topology it can route.
+    #[default]
+    UpDown => up_down,
+    /// Any next hop on a shortest path; on topologies with rings it may deadlock.
+    ShortestPath => shortest_path,
 }
 
 /// A selection with its parameters: `[selection.ecmp_hash]` in a scenario.

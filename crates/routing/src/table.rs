@@ -43,12 +43,12 @@ impl Table {
         &self.channels[self.starts[set] as usize..self.starts[set + 1] as usize]
     }
 
-    /// Fills a table from one decision: `next(at, dst)` lists the legal neighbours' channels by switches. It is asked
-    /// destination by destination.
-    pub(crate) fn fill<'a, D>(
-        topology: &'a Topology,
-        mut distances: impl FnMut(SwitchId) -> D,
-        is_legal: impl Fn(&D, ChannelId) -> bool,
+    /// Fills a table destination by destination: `distances` looks from a destination at all switches, `is_legal`
+    /// tells by that whether a packet at the start of a channel may take it.
+    pub(crate) fn fill<Distances>(
+        topology: &Topology,
+        distances: impl Fn(SwitchId) -> Distances,
+        is_legal: impl Fn(&Distances, ChannelId) -> bool,
     ) -> Result<Table, RoutingError> {
         let (hosts, destinations) = places(topology);
         let mut sets = Sets::new();

@@ -1,0 +1,112 @@
+//! What every routing promises, on every example of every topology family.
+
+use etherweave_primitives::{ChannelId, HostId, SwitchId};
+use etherweave_routing::{FlowKey, Routing, RoutingKind, SelectionKind, Table, dependency_cycle, path};
+use etherweave_topology::{Node, Topology, TopologyKind};
+
+/// Runs one check on every pair of a topology and a routing.
+fn check(promise: impl Fn(&Topology, RoutingKind, &Table)) {
+    for topology in TopologyKind::examples().iter().map(|kind| kind.generate().unwrap()) {
+        for &kind in RoutingKind::ALL {
+            promise(&topology, kind, &kind.build(&topology).unwrap());
+        }
+    }
+}
+
+fn hosts(topology: &Topology) -> impl Iterator<Item = HostId> + Clone {
+    (0..topology.hosts()).map(HostId::from_index)
+}
+
+fn pairs(topology: &Topology) -> impl Iterator<Item = FlowKey> {
+    let all = hosts(topology);
+    let pairs = all.clone().flat_map(move |src| all.clone().map(move |dst| (src, dst)));
+    pairs.filter(|(src, dst)| src != dst).map(|(src, dst)| FlowKey { src, dst, entropy: 7 })
+}
+
+#[test]
+fn every_host_reaches_every_other_and_a_flow_always_takes_the_same_way() {
+    check(|topology, kind, routing| {
+        let selection = SelectionKind::default().build(topology);
+        for key in pairs(topology) {
+            let way = path(topology, routing, &selection, &key).unwrap_or_else(|error| panic!("{kind:?}: {error}"));
+            assert_eq!(topology.channel(way[0]).from.node, Node::Host(key.src));
+            assert_eq!(topology.channel(way[way.len() - 1]).to.node, Node::Host(key.dst));
+            assert!(way.windows(2).all(|w| topology.channel(w[0]).to.node == topology.channel(w[1]).from.node));
+            assert_eq!(path(topology, routing, &selection, &key).unwrap(), way);
+        }
+    });
+}
+
+#[test]
+fn candidates_are_whole_port_channels_out_of_the_switch_side_by_side() {
+    check(|topology, _, routing| {
+        for (at, dst) in switches(topology).flat_map(|at| hosts(topology).map(move |dst| (at, dst))) {
+            let mut candidates = Vec::new();
+            routing.candidates(at, dst, &mut candidates);
+            assert_eq!(candidates, routing.legal(at, dst));
+            assert!(candidates.iter().all(|&channel| topology.channel(channel).from.node == Node::Switch(at)));
+            let same = |a: &ChannelId, b: &ChannelId| topology.port_channel(*a) == topology.port_channel(*b);
+            let bundles: Vec<_> = candidates.chunk_by(same).collect();
+            bundles.iter().for_each(|bundle| assert_eq!(*bundle, topology.parallel(bundle[0])));
+        }
+    });
+}
+
+#[test]
+fn at_its_own_switch_a_host_is_one_channel_away() {
+    check(|topology, _, routing| {
+        for dst in hosts(topology) {
+            let &[last] = routing.legal(topology.switch_of(dst), dst) else { panic!("one channel leads to a host") };
+            assert_eq!(topology.channel(last).to.node, Node::Host(dst));
+        }
+    });
+}
+
+#[test]
+fn up_down_cannot_deadlock_and_on_fat_trees_shortest_paths_cannot_either() {
+    check(|topology, kind, routing| {
+        let is_tree = topology.switch_name(SwitchId::new(0)) != "s0";
+        if kind == RoutingKind::UpDown || is_tree {
+            assert_eq!(dependency_cycle(topology, routing), None, "{kind:?}");
+        }
+    });
+}
+
+#[test]
+fn up_down_never_climbs_after_it_descended() {
+    check(|topology, kind, routing| {
+        if kind == RoutingKind::UpDown {
+            hosts(topology).for_each(|dst| check_no_climb(topology, routing, dst));
+        }
+    });
+}
+
+/// Wherever a channel descends, no channel that is legal next climbs.
+fn check_no_climb(topology: &Topology, routing: &Table, dst: HostId) {
+    for at in switches(topology) {
+        for &channel in routing.legal(at, dst) {
+            let Node::Switch(next) = topology.channel(channel).to.node else { continue };
+            let follows = routing.legal(next, dst).iter().filter_map(|&after| ends(topology, after));
+            if !climbs(topology, at, next) {
+                assert!({ follows }.all(|(from, to)| !climbs(topology, from, to)), "{}", topology.switch_name(next));
+            }
+        }
+    }
+}
+
+fn switches(topology: &Topology) -> impl Iterator<Item = SwitchId> {
+    (0..topology.switches()).map(SwitchId::from_index)
+}
+
+fn climbs(topology: &Topology, from: SwitchId, to: SwitchId) -> bool {
+    (topology.level(to), to) > (topology.level(from), from)
+}
+
+/// The two switches of a channel; none when it leads to a host.
+fn ends(topology: &Topology, channel: ChannelId) -> Option<(SwitchId, SwitchId)> {
+    let channel = topology.channel(channel);
+    match (channel.from.node, channel.to.node) {
+        (Node::Switch(from), Node::Switch(to)) => Some((from, to)),
+        _ => None,
+    }
+}

@@ -1,0 +1,150 @@
+//! Ways whose lengths and numbers are derived by hand.
+
+use std::collections::BTreeSet;
+
+use etherweave_primitives::{ChannelId, HostId, SwitchId};
+use etherweave_routing::{FlowKey, Routing, RoutingError, RoutingKind, SelectionKind, dependency_cycle, path};
+use etherweave_topology::{Custom, Family, FatTree, KAryFatTree, Node, SingleSwitch, Topology};
+
+fn key(src: u32, dst: u32, entropy: u64) -> FlowKey {
+    FlowKey { src: HostId::new(src), dst: HostId::new(dst), entropy }
+}
+
+/// How many channels the way from `src` to `dst` has, with every routing.
+fn check_length(topology: &Topology, src: u32, dst: u32, expected: usize) {
+    let selection = SelectionKind::default().build(topology);
+    for kind in RoutingKind::ALL {
+        let routing = kind.build(topology).unwrap();
+        assert_eq!(path(topology, &routing, &selection, &key(src, dst, 0)).unwrap().len(), expected, "{kind:?}");
+    }
+}
+
+/// A ring of switches with a host on each.
+fn ring(switches: u32) -> Topology {
+    let link = |i| format!("h{i},s{i},100Gb/s,3m\ns{i},s{},100Gb/s,20m\n", (i + 1) % switches);
+    Custom { hosts: switches, links: (0..switches).map(link).collect() }.generate().unwrap()
+}
+
+#[test]
+fn one_switch_is_two_channels() {
+    check_length(&SingleSwitch::default().generate().unwrap(), 0, 1, 2);
+}
+
+#[test]
+fn on_the_testbed_neighbours_are_two_channels_apart_and_others_four() {
+    let topology = FatTree::default().generate().unwrap();
+    check_length(&topology, 0, 11, 2);
+    check_length(&topology, 0, 12, 4);
+    check_length(&topology, 95, 0, 4);
+}
+
+#[test]
+fn in_three_levels_a_pod_is_four_channels_wide_and_the_fabric_six() {
+    // k = 8: 4 hosts per leaf, 16 per pod.
+    let topology = KAryFatTree::default().generate().unwrap();
+    check_length(&topology, 0, 3, 2);
+    check_length(&topology, 0, 4, 4);
+    check_length(&topology, 0, 15, 4);
+    check_length(&topology, 0, 16, 6);
+}
+
+#[test]
+fn flows_between_pods_use_every_core() {
+    // (k/2)² ways between pods, one per core; 16 cores and 1,000 flows: all but certain that each core is hit.
+    let topology = KAryFatTree::default().generate().unwrap();
+    let (routing, selection) =
+        (RoutingKind::UpDown.build(&topology).unwrap(), SelectionKind::default().build(&topology));
+    let core = |entropy| {
+        let way = path(&topology, &routing, &selection, &key(0, 127, entropy)).unwrap();
+        topology.channel(way[2]).to.node
+    };
+    assert_eq!((0..1_000).map(core).collect::<BTreeSet<_>>().len(), 4 * 4);
+}
+
+#[test]
+fn a_ring_of_four_waits_for_itself_with_shortest_paths_and_not_with_up_down() {
+    let topology = ring(4);
+    let cycle = dependency_cycle(&topology, &RoutingKind::ShortestPath.build(&topology).unwrap()).unwrap();
+    assert_eq!(cycle.len(), 4);
+    let head = |i: usize| topology.channel(cycle[i % 4]).to.node;
+    (0..4).for_each(|i| assert_eq!(topology.channel(cycle[(i + 1) % 4]).from.node, head(i)));
+    assert_eq!(dependency_cycle(&topology, &RoutingKind::UpDown.build(&topology).unwrap()), None);
+}
+
+#[test]
+fn a_ring_of_three_cannot_wait_since_every_way_between_switches_is_one_channel() {
+    let topology = ring(3);
+    assert_eq!(dependency_cycle(&topology, &RoutingKind::ShortestPath.build(&topology).unwrap()), None);
+}
+
+#[test]
+fn up_down_on_a_ring_goes_over_the_highest_switch_and_never_through_the_lowest() {
+    // s3 - s0 closes the ring. From s1 to s3 the ways s1-s2-s3 (up, up) and s1-s0-s3 (down, up) are equally short.
+    let topology = ring(4);
+    let routing = RoutingKind::UpDown.build(&topology).unwrap();
+    let next: Vec<Node> =
+        routing.legal(SwitchId::new(1), HostId::new(3)).iter().map(|&c| topology.channel(c).to.node).collect();
+    assert_eq!(next, [Node::Switch(SwitchId::new(2))]);
+}
+
+#[test]
+fn a_fabric_that_up_down_cannot_route_is_refused_by_name() {
+    // s0 and s2 share no switch above: the way would go up to s3, down to s1, up to s4.
+    let hosts = "h0,s0,1Gb/s,3m\nh1,s1,1Gb/s,3m\nh2,s2,1Gb/s,3m\n";
+    let links = "s0,s3,1Gb/s,3m\ns3,s1,1Gb/s,3m\ns1,s4,1Gb/s,3m\ns4,s2,1Gb/s,3m\n";
+    let topology = Custom { hosts: 3, links: format!("{hosts}{links}") }.generate().unwrap();
+    let error = RoutingKind::UpDown.build(&topology).unwrap_err();
+    assert_eq!(error, RoutingError::DeadEnd { at: "s0".to_owned(), dst: "s2".to_owned() });
+    assert!(RoutingKind::ShortestPath.build(&topology).is_ok());
+}
+
+/// Always on to the next switch of a ring, even from the destination.
+struct Carousel(Topology);
+
+impl Routing for Carousel {
+    fn candidates(&self, at: SwitchId, _: HostId, out: &mut Vec<ChannelId>) {
+        let next = SwitchId::from_index((at.index() + 1) % self.0.switches());
+        let leaving = self.0.out_channels(at).iter().copied();
+        out.extend(leaving.filter(|&channel| self.0.channel(channel).to.node == Node::Switch(next)));
+    }
+}
+
+#[test]
+fn a_way_that_comes_back_is_named() {
+    let carousel = Carousel(ring(3));
+    let selection = SelectionKind::default().build(&carousel.0);
+    let error = path(&carousel.0, &carousel, &selection, &key(0, 2, 0)).unwrap_err();
+    assert!(error.to_string().contains("host2 go round s0 - s1 - s2 - s0"), "{error}");
+}
+
+/// Knows no way.
+struct Nowhere;
+
+impl Routing for Nowhere {
+    fn candidates(&self, _: SwitchId, _: HostId, _: &mut Vec<ChannelId>) {}
+}
+
+#[test]
+fn a_way_that_ends_is_named() {
+    let topology = ring(3);
+    let error = path(&topology, &Nowhere, &SelectionKind::default().build(&topology), &key(0, 2, 0)).unwrap_err();
+    assert!(error.to_string().contains("from s0 to host2"), "{error}");
+}
+
+#[test]
+fn kinds_read_as_users_write_them() {
+    #[derive(Debug, serde::Deserialize)]
+    struct Scenario {
+        routing: RoutingKind,
+        selection: SelectionKind,
+    }
+    let read = |routing: &str| {
+        toml::from_str::<Scenario>(&format!("routing = \"{routing}\"\n[selection.ecmp_hash]\nseed = 3"))
+    };
+    let scenario = read("up_down").unwrap();
+    assert_eq!(scenario.routing, RoutingKind::UpDown);
+    let SelectionKind::EcmpHash(hash) = scenario.selection;
+    assert_eq!((hash.seed, hash.polarised), (3, false));
+    let error = read("ugall").unwrap_err().to_string();
+    assert!(error.contains("up_down") && error.contains("shortest_path"), "{error}");
+}
