@@ -1,0 +1,89 @@
+//! Connections: who talks to whom, and by which way.
+
+use std::collections::BTreeSet;
+
+use etherweave_primitives::{HostId, Purpose, Stream};
+use etherweave_routing::{FlowKey, path};
+use etherweave_workload::{Op, Program, Traffic};
+
+use super::layout::Layout;
+use super::{BuildError, Experiment, Job};
+
+/// A pair of ranks that talk, or a stream.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Connection {
+    /// Job, by its place in the experiment.
+    pub job: usize,
+    /// Both ranks; of a stream, source and destination.
+    pub ranks: [u32; 2],
+    /// Stream, by its place in the job.
+    pub stream: usize,
+}
+
+impl Connection {
+    /// The hosts of both ends.
+    pub fn hosts(&self, experiment: &Experiment) -> [HostId; 2] {
+        self.ranks.map(|rank| experiment.jobs[self.job].hosts[rank as usize])
+    }
+}
+
+/// Every connection that the jobs need, in an order that depends on nothing else.
+pub(super) fn plan(experiment: &Experiment) -> Result<Vec<Connection>, BuildError> {
+    let mut connections = Vec::new();
+    for (number, job) in experiment.jobs.iter().enumerate() {
+        match &job.traffic {
+            Traffic::Ranks(programs) => {
+                let pairs = pairs(programs).into_iter();
+                connections.extend(pairs.map(|(a, b)| Connection { job: number, ranks: [a, b], stream: 0 }));
+            }
+            Traffic::Streams(streams) => {
+                let ends = streams.iter().map(|stream| [stream.src_rank.get(), stream.dst_rank.get()]).enumerate();
+                connections.extend(ends.map(|(stream, ranks)| Connection { job: number, ranks, stream }));
+            }
+        }
+    }
+    let is_small = connections.len() < 1 << 23;
+    if is_small { Ok(connections) } else { Err(BuildError::TooLarge("connections")) }
+}
+
+/// Pairs of ranks, the lower first, that exchange any message.
+fn pairs(programs: &[Program]) -> BTreeSet<(u32, u32)> {
+    let mut pairs = BTreeSet::new();
+    for (rank, program) in programs.iter().enumerate() {
+        for op in program.blocks.iter().flat_map(|block| &block.ops) {
+            if let Op::Isend { peer, .. } | Op::Irecv { peer, .. } = op {
+                let (rank, peer) = (rank as u32, peer.get());
+                pairs.insert((rank.min(peer), rank.max(peer)));
+            }
+        }
+    }
+    pairs
+}
+
+/// Appends the egress ports of both directions of every connection to `routes`; gives where each begins.
+pub(super) fn routes(
+    experiment: &Experiment,
+    layout: &Layout,
+    connections: &[Connection],
+    routes: &mut Vec<u32>,
+) -> Result<Vec<[u32; 2]>, BuildError> {
+    let topology = &experiment.topology;
+    let mut starts = Vec::with_capacity(connections.len());
+    for (number, connection) in connections.iter().enumerate() {
+        let [a, b] = connection.hosts(experiment);
+        let entropy = Stream::new(experiment.params.seed, Purpose::FlowEntropy, number as u64).bits();
+        let mut start = [0; 2];
+        for (direction, (src, dst)) in [(a, b), (b, a)].into_iter().enumerate() {
+            start[direction] = u32::try_from(routes.len()).map_err(|_| BuildError::TooLarge("hops of connections"))?;
+            let channels = path(topology, &experiment.routing, &experiment.selection, &FlowKey { src, dst, entropy })?;
+            routes.extend(channels[1..].iter().map(|&channel| layout.port(topology, channel).1));
+        }
+        starts.push(start);
+    }
+    Ok(starts)
+}
+
+/// The number of a job's ranks, as its traffic has them.
+pub(super) fn ranks(job: &Job) -> usize {
+    job.traffic.ranks() as usize
+}

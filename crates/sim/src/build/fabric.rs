@@ -1,0 +1,131 @@
+//! Ports, switches and buffers of every shard.
+
+use std::sync::Arc;
+
+use etherweave_primitives::{Bytes, ChannelId, Duration, SwitchId};
+use etherweave_topology::{Channel, Node, Topology, reverse};
+
+use super::BuildError;
+use super::layout::{Layout, nodes};
+use crate::engine::{Shard, Switch};
+use crate::host::Host;
+use crate::params::{FlowControl, Misfit, SimParams};
+use crate::rules::{Rules, headroom};
+use crate::switch::buffer::{Group, SharedBuffer};
+use crate::switch::port::{Owner, Peer, Port};
+
+/// Events in the microsecond ahead, per port, about: sizes the queue's buckets.
+const EVENTS_PER_PORT: u64 = 16;
+
+/// From the last bit sent into a channel to service at its end.
+fn delay(channel: &Channel, params: &SimParams) -> Duration {
+    let sender = match channel.from.node {
+        Node::Host(_) => params.nic.transmit_latency,
+        Node::Switch(_) => Duration::ZERO,
+    };
+    let receiver = match channel.to.node {
+        Node::Host(_) => params.nic.receive_latency,
+        Node::Switch(_) => params.switch.latency,
+    };
+    sender + channel.length.propagation_time() + receiver
+}
+
+/// From the last bit of a pause frame sent into a channel to the stop of the transmitter at its end.
+fn pause_delay(channel: &Channel, params: &SimParams) -> Duration {
+    let reaction = match &params.flow_control {
+        FlowControl::None {} => Duration::ZERO,
+        FlowControl::GlobalPause(pause) => pause.reaction,
+        FlowControl::Pfc(pfc) => pfc.reaction,
+    };
+    channel.length.propagation_time() + reaction
+}
+
+/// The shortest time in which one shard can touch another: over links between switches, or from host to host.
+pub(super) fn lookahead(topology: &Topology, params: &SimParams) -> Result<Duration, BuildError> {
+    let is_host = |channel: &&Channel| matches!(channel.from.node, Node::Host(_));
+    let to_host = |channel: &&Channel| matches!(channel.to.node, Node::Host(_));
+    let least = |channels: &mut dyn Iterator<Item = Duration>| channels.min().unwrap_or(Duration::ZERO);
+    let channels = || topology.channels().iter();
+    let mut up = channels().filter(is_host).map(|channel| delay(channel, params));
+    let mut down = channels().filter(to_host).map(|channel| delay(channel, params));
+    let mut shortest = least(&mut up) + least(&mut down);
+    let has_pauses = !matches!(params.flow_control, FlowControl::None {});
+    for channel in channels().filter(|channel| !is_host(channel) && !to_host(channel)) {
+        shortest = shortest.min(delay(channel, params));
+        if has_pauses {
+            shortest = shortest.min(pause_delay(channel, params));
+        }
+    }
+    if shortest.is_zero() {
+        let found = "links and switches without any delay".to_owned();
+        let expected = "a latency or a cable of some length".to_owned();
+        return Err(BuildError::Misfit(Misfit { key: "switch.latency".to_owned(), found, expected }));
+    }
+    Ok(shortest)
+}
+
+/// Shards with all their ports, hosts and switches, and nobody who talks.
+pub(super) fn shards(topology: &Topology, layout: &Layout, rules: &Arc<Rules>) -> Result<Vec<Shard>, BuildError> {
+    let mut shards: Vec<Shard> = (0..layout.shards).map(|id| Shard::new(id as u32, layout.shards, rules)).collect();
+    for node in nodes(topology) {
+        let shard = &mut shards[layout.shard(node)];
+        match node {
+            Node::Host(host) => {
+                shard.hosts.push(Host::new(host.get(), shard.ports.len() as u32));
+                let owner = Owner::Host(shard.hosts.len() as u32 - 1);
+                add_ports(shard, topology, layout, node, owner);
+            }
+            Node::Switch(switch) => add_switch(shard, topology, layout, switch)?,
+        }
+    }
+    for shard in &mut shards {
+        shard.groups = vec![Group::default(); shard.ports.len() * rules.group_count];
+        shard.queue = crate::engine::queue::EventQueue::new(shard.ports.len() as u64 * EVENTS_PER_PORT);
+    }
+    Ok(shards)
+}
+
+fn add_ports(shard: &mut Shard, topology: &Topology, layout: &Layout, node: Node, owner: Owner) {
+    for &id in topology.out_channels(node) {
+        let channel = topology.channel(id);
+        let (peer_shard, port) = layout.port(topology, reverse(id));
+        let peer = Peer { shard: peer_shard as u32, port };
+        let params = &shard.rules.params;
+        let mut port = Port::new(channel.rate, owner, peer, delay(channel, params), pause_delay(channel, params));
+        if shard.rules.is_cut_through && matches!(channel.to.node, Node::Switch(_)) {
+            port.header_time = port.serialization_time(shard.rules.header_bytes);
+        }
+        shard.ports.push(port);
+        shard.channels.push(id);
+        shard.headroom.push(headroom_of(topology, id, &shard.rules));
+    }
+}
+
+fn add_switch(shard: &mut Shard, topology: &Topology, layout: &Layout, switch: SwitchId) -> Result<(), BuildError> {
+    let first = shard.ports.len();
+    let owner = Owner::Switch(shard.switches.len() as u32);
+    add_ports(shard, topology, layout, switch.into(), owner);
+    let headroom: u64 = shard.headroom[first..].iter().map(|&bytes| u64::from(bytes)).sum();
+    let headroom = headroom * shard.rules.lossless_groups() as u64;
+    let ports = (shard.ports.len() - first) as u64;
+    let Some(sizes) = shard.rules.buffer_sizes(ports, headroom) else {
+        let (name, rules) = (topology.switch_name(switch).to_owned(), &shard.rules);
+        let needed = rules.reserved(ports, headroom);
+        return Err(BuildError::Buffer { switch: name, needed, buffer: rules.params.switch.buffer.get() });
+    };
+    shard.switches.push(Switch { buffer: SharedBuffer::new(sizes) });
+    Ok(())
+}
+
+/// Headroom of the port that sends into `channel`, for what comes in by it.
+fn headroom_of(topology: &Topology, channel: ChannelId, rules: &Rules) -> u32 {
+    let incoming = topology.channel(reverse(channel));
+    let outgoing = topology.channel(channel);
+    let params = &rules.params;
+    let computed = || {
+        let frame = Bytes::new(u64::from(rules.largest_frame()));
+        headroom(incoming.rate, delay(incoming, params), pause_delay(outgoing, params), frame)
+    };
+    let bytes = params.switch.headroom.unwrap_or_else(computed);
+    u32::try_from(bytes.get()).unwrap_or(u32::MAX)
+}

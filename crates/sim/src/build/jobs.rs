@@ -1,0 +1,185 @@
+//! Who talks: endpoints, and the threads that own them.
+
+use std::collections::VecDeque;
+
+use etherweave_primitives::Time;
+use etherweave_topology::Topology;
+use etherweave_workload::Traffic;
+
+use super::connections::{Connection, ranks};
+use super::layout::Layout;
+use super::{BuildError, Experiment, Job};
+use crate::engine::Shard;
+use crate::engine::event::{Key, Kind};
+use crate::host::{Endpoint, Protocol, RankState, RoceState, Role, SinkState, SourceState, TcpState, Thread};
+use crate::params::{SimParams, Transport};
+use crate::switch::port::{Owner, Peer};
+
+/// Refuses jobs that do not fit their hosts.
+pub(super) fn check(experiment: &Experiment) -> Result<(), BuildError> {
+    for job in &experiment.jobs {
+        let error = |found: String, expected: &str| {
+            Err(BuildError::Job { name: job.name.clone(), found, expected: expected.to_owned() })
+        };
+        if job.hosts.len() < ranks(job) {
+            return error(format!("{} ranks on {} hosts", ranks(job), job.hosts.len()), "a host for every rank");
+        }
+        let mut hosts = job.hosts.clone();
+        hosts.sort_unstable();
+        if let Some(pair) = hosts.windows(2).find(|pair| pair[0] == pair[1]) {
+            return error(format!("{} has two ranks", pair[0]), "one rank per host");
+        }
+        if let Some(host) = hosts.iter().find(|host| host.index() >= experiment.topology.hosts()) {
+            return error(format!("{host} does not exist"), "hosts of the topology");
+        }
+    }
+    Ok(())
+}
+
+/// Puts all connections and threads into the shards, and schedules their start.
+pub(super) fn populate(
+    experiment: &Experiment,
+    layout: &Layout,
+    connections: &[Connection],
+    starts: &[[u32; 2]],
+    shards: &mut [Shard],
+) -> Result<(), BuildError> {
+    let ends = add_endpoints(experiment, layout, connections, starts, shards);
+    let mut first = 0;
+    for (number, job) in experiment.jobs.iter().enumerate() {
+        let count = connections[first..].iter().take_while(|connection| connection.job == number).count();
+        let own = first..first + count;
+        match &job.traffic {
+            Traffic::Ranks(_) => add_ranks(experiment, number, &connections[own.clone()], &ends[own], layout, shards),
+            Traffic::Streams(_) => {
+                for (connection, end) in connections[own.clone()].iter().zip(&ends[own]) {
+                    add_stream(number, job, connection, end, shards);
+                }
+            }
+        }
+        first += count;
+    }
+    let is_too_large = |shard: &Shard| shard.endpoints.len().max(shard.threads.len()) >= 1 << 24;
+    if shards.iter().any(is_too_large) { Err(BuildError::TooLarge("connections")) } else { Ok(()) }
+}
+
+/// One end of a connection: its shard and number there.
+type End = (usize, u32);
+
+fn add_endpoints(
+    experiment: &Experiment,
+    layout: &Layout,
+    connections: &[Connection],
+    starts: &[[u32; 2]],
+    shards: &mut [Shard],
+) -> Vec<[End; 2]> {
+    let mut ends = Vec::with_capacity(connections.len());
+    for (connection, start) in connections.iter().zip(starts) {
+        let hosts = connection.hosts(experiment);
+        let places = hosts.map(|host| layout.host_port(&experiment.topology, host));
+        let mut numbers = places.map(|(shard, _)| shards[shard].endpoints.len() as u32);
+        numbers[1] += u32::from(places[0].0 == places[1].0);
+        for side in 0..2 {
+            let ((shard, port), (remote_shard, remote_port)) = (places[side], places[1 - side]);
+            let endpoint = Endpoint {
+                host: host_at(&shards[shard], port),
+                thread: u32::MAX,
+                remote: numbers[1 - side],
+                remote_port: Peer { shard: remote_shard as u32, port: remote_port },
+                route: start[side],
+                priority: experiment.jobs[connection.job].priority.get(),
+                is_in_ring: false,
+                incoming: VecDeque::new(),
+                protocol: protocol(&experiment.topology, &experiment.params, hosts[side]),
+                hosts: (hosts[side].get(), hosts[1 - side].get()),
+            };
+            shards[shard].endpoints.push(endpoint);
+        }
+        ends.push([(places[0].0, numbers[0]), (places[1].0, numbers[1])]);
+    }
+    ends
+}
+
+fn protocol(topology: &Topology, params: &SimParams, host: etherweave_primitives::HostId) -> Protocol {
+    match &params.transport {
+        Transport::Roce(roce) => {
+            let rate = topology.channel(topology.host_channel(host)).rate;
+            Protocol::Roce(RoceState::new(roce, rate))
+        }
+        Transport::Tcp(tcp) => Protocol::Tcp(Box::new(TcpState::new(tcp))),
+    }
+}
+
+fn host_at(shard: &Shard, port: u32) -> u32 {
+    match shard.ports[port as usize].owner {
+        Owner::Host(host) => host,
+        Owner::Switch(_) => unreachable!("the port of a host belongs to it"),
+    }
+}
+
+fn add_ranks(
+    experiment: &Experiment,
+    number: usize,
+    connections: &[Connection],
+    ends: &[[End; 2]],
+    layout: &Layout,
+    shards: &mut [Shard],
+) {
+    let job = &experiment.jobs[number];
+    let Traffic::Ranks(programs) = &job.traffic else { unreachable!("only ranks have programs") };
+    let mut threads = Vec::with_capacity(programs.len());
+    for (rank, program) in programs.iter().enumerate() {
+        let (shard, port) = layout.host_port(&experiment.topology, job.hosts[rank]);
+        let role = Role::Rank(Box::new(RankState::new(rank as u32, program.clone())));
+        threads.push(add_thread(&mut shards[shard], port, number, job, role));
+        shards[shard].totals.unfinished += u64::from(!job.is_background);
+    }
+    for (connection, end) in connections.iter().zip(ends) {
+        for side in 0..2 {
+            let thread = threads[connection.ranks[side] as usize];
+            let (shard, endpoint) = end[side];
+            let shard = &mut shards[shard];
+            shard.endpoints[endpoint as usize].thread = thread;
+            if let Role::Rank(rank) = &mut shard.threads[thread as usize].role {
+                rank.connect(connection.ranks[1 - side], endpoint);
+            }
+        }
+    }
+}
+
+fn add_stream(number: usize, job: &Job, connection: &Connection, end: &[End; 2], shards: &mut [Shard]) {
+    let Traffic::Streams(streams) = &job.traffic else { unreachable!("only streams have a number") };
+    let spec = &streams[connection.stream];
+    let source = SourceState {
+        endpoint: end[0].1,
+        bytes: spec.bytes_per_message,
+        outstanding: spec.outstanding,
+        left: spec.messages,
+        posted: 0,
+        completed: 0,
+        done_at: None,
+    };
+    let sink = SinkState {
+        endpoint: end[1].1,
+        bytes: spec.bytes_per_message,
+        received: 0,
+        warm: None,
+        last: Time::ZERO,
+        stream: connection.stream as u32,
+    };
+    for ((shard, endpoint), role) in end.iter().zip([Role::Source(source), Role::Sink(sink)]) {
+        let shard = &mut shards[*shard];
+        let port = shard.hosts[shard.endpoints[*endpoint as usize].host as usize].port;
+        let thread = add_thread(shard, port, number, job, role);
+        shard.endpoints[*endpoint as usize].thread = thread;
+    }
+    shards[end[0].0].totals.unfinished += u64::from(!job.is_background);
+}
+
+/// Adds a thread at a host's port and schedules its start.
+fn add_thread(shard: &mut Shard, port: u32, number: usize, job: &Job, role: Role) -> u32 {
+    let thread = shard.threads.len() as u32;
+    shard.threads.push(Thread::new(host_at(shard, port), number as u32, role));
+    shard.queue.push(Time::ZERO + job.start, Key::new(port, Kind::Start, thread), 0);
+    thread
+}

@@ -1,0 +1,103 @@
+//! From an experiment to shards ready to run.
+//!
+//! Everything that can be decided once is decided here: which shard an entity belongs to, the path of every
+//! connection, how much headroom a port needs. The cost is linear in links and in connections times path length.
+
+mod connections;
+mod error;
+mod fabric;
+mod jobs;
+mod layout;
+
+use std::sync::Arc;
+
+use etherweave_primitives::{Duration, HostId, Priority, Time};
+use etherweave_routing::{HashSelection, Table};
+use etherweave_topology::Topology;
+use etherweave_workload::Traffic;
+
+pub use error::BuildError;
+
+use crate::engine::Simulation;
+use crate::fingerprint::Fingerprint;
+use crate::params::{self, SimParams};
+use crate::report::Names;
+use crate::rules::Rules;
+use layout::Layout;
+
+/// Programs or streams on hosts.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// For reports.
+    pub name: String,
+    /// Host of each rank; no host twice.
+    pub hosts: Vec<HostId>,
+    /// What the ranks do.
+    pub traffic: Traffic,
+    /// 802.1Q priority of all its packets.
+    pub priority: Priority,
+    /// When it starts.
+    pub start: Duration,
+    /// Whether the run may end without it.
+    pub is_background: bool,
+}
+
+/// What is simulated.
+#[derive(Clone, Debug)]
+pub struct Experiment {
+    /// What is connected to what.
+    pub topology: Topology,
+    /// Which channels lead where.
+    pub routing: Table,
+    /// Which of them a flow takes.
+    pub selection: HashSelection,
+    /// Switches, hosts, protocols.
+    pub params: SimParams,
+    /// Who talks.
+    pub jobs: Vec<Job>,
+    /// Streams are measured from here on.
+    pub warm_up: Duration,
+    /// Without progress for so long (simulated), a run is stuck.
+    pub stall_limit: Duration,
+    /// The host whose port is captured.
+    pub capture: Option<HostId>,
+    /// Whether to compute fingerprints.
+    pub fingerprint: bool,
+}
+
+impl Simulation {
+    /// Builds an experiment for at most `threads` threads.
+    ///
+    /// # Errors
+    /// When parameters do not fit together, a job does not fit its hosts, or a host cannot be reached.
+    pub fn build(experiment: &Experiment, threads: usize) -> Result<Simulation, BuildError> {
+        params::check(&experiment.params).map_err(BuildError::Misfit)?;
+        jobs::check(experiment)?;
+        let topology = &experiment.topology;
+        let layout = Layout::new(topology, threads);
+        let lookahead = fabric::lookahead(topology, &experiment.params)?;
+        let mut rules = Rules::new(&experiment.params, lookahead);
+        rules.warm_up = Time::ZERO + experiment.warm_up;
+        rules.is_background = experiment.jobs.iter().map(|job| job.is_background).collect();
+        let connections = connections::plan(experiment)?;
+        let starts = connections::routes(experiment, &layout, &connections, &mut rules.routes)?;
+        let rules = Arc::new(rules);
+        let mut shards = fabric::shards(topology, &layout, &rules)?;
+        jobs::populate(experiment, &layout, &connections, &starts, &mut shards)?;
+        if let Some(host) = experiment.capture {
+            let (shard, port) = layout.host_port(topology, host);
+            shards[shard].capture = Some(crate::capture::Capture::new(port));
+        }
+        if experiment.fingerprint {
+            shards.iter_mut().for_each(|shard| shard.fingerprint = Some(Fingerprint::default()));
+        }
+        let jobs = experiment.jobs.iter().map(|job| job.name.clone()).collect();
+        let names = Names { topology: topology.clone(), jobs };
+        Ok(Simulation { shards, lookahead, stall_limit: experiment.stall_limit, names, end: Time::ZERO })
+    }
+
+    /// How many shards run side by side.
+    pub fn threads(&self) -> usize {
+        self.shards.len()
+    }
+}

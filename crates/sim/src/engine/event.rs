@@ -1,0 +1,108 @@
+//! Events: small, addressed to a place, ordered by a key that does not know about shards.
+
+use etherweave_primitives::Time;
+
+/// What happens. The number is part of the order of simultaneous events at one place.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(u8)]
+pub enum Kind {
+    /// A packet is in (or, cut-through, its header is). Handle: the packet.
+    Arrive,
+    /// The far side's receiver ran short or recovered. Handle: pause frame as [`crate::switch::pause`] packs it.
+    PauseArrive,
+    /// A pause of one priority may have run out. Index: priority.
+    PauseExpire,
+    /// A pause that still holds must be said again.
+    PauseRefresh,
+    /// The transmitter is free.
+    TransmitterFree,
+    /// The network card's receive buffer has fallen to XON.
+    NicResume,
+    /// Where a message of a stream ends, ahead of its bytes. Handle: the packet that carries it.
+    Announce,
+    /// A transport timer. Index: endpoint.
+    TransportTimer,
+    /// Interrupt-side work of a connection is done, or may begin. Index: endpoint.
+    Softirq,
+    /// The thread of a rank has finished what it was doing.
+    ThreadDone,
+    /// A rate-limited connection may send again.
+    Pacing,
+    /// A job or stream starts. Index: which.
+    Start,
+}
+
+/// Where and what, as one number: `place` (32 bits), kind (8 bits), index (24 bits).
+///
+/// Only events at one place compete for order, and places of one entity are numbered alike in every
+/// shard layout, so simultaneous events of an entity are always served in the same order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Key(u64);
+
+impl Key {
+    /// The key of `kind` at `place`.
+    pub fn new(place: u32, kind: Kind, index: u32) -> Key {
+        debug_assert!(index < 1 << 24, "an index of an event has 24 bits");
+        Key(u64::from(place) << 32 | (kind as u64) << 24 | u64::from(index))
+    }
+
+    /// Local port (of a switch) or the port of the host concerned.
+    pub fn place(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// What happens.
+    pub fn kind(self) -> Kind {
+        const KINDS: [Kind; 12] = [
+            Kind::Arrive,
+            Kind::PauseArrive,
+            Kind::PauseExpire,
+            Kind::PauseRefresh,
+            Kind::TransmitterFree,
+            Kind::NicResume,
+            Kind::Announce,
+            Kind::TransportTimer,
+            Kind::Softirq,
+            Kind::ThreadDone,
+            Kind::Pacing,
+            Kind::Start,
+        ];
+        KINDS[(self.0 >> 24 & 0xff) as usize]
+    }
+
+    /// Which of several.
+    pub fn index(self) -> u32 {
+        (self.0 & 0xff_ffff) as u32
+    }
+}
+
+/// One event: 24 bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// When.
+    pub time: Time,
+    /// Where and what.
+    pub key: Key,
+    /// Kind-specific: a packet handle, or packed bits.
+    pub handle: u32,
+}
+
+impl Event {
+    /// The order of service.
+    pub fn order(&self) -> (Time, Key) {
+        (self.time, self.key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_gives_back_what_it_was_made_of() {
+        let key = Key::new(70_000, Kind::Start, 0xabcdef);
+        assert_eq!((key.place(), key.kind(), key.index()), (70_000, Kind::Start, 0xabcdef));
+        assert!(Key::new(3, Kind::Arrive, 9) < Key::new(3, Kind::PauseArrive, 0));
+        assert_eq!(size_of::<Event>(), 24);
+    }
+}

@@ -1,0 +1,96 @@
+//! How threads meet: a barrier that spins briefly and then yields, and mailboxes between shards.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use super::shard::Mail;
+
+/// Turns of spinning before the processor is given away.
+const SPINS: u32 = 200;
+
+/// A reusable barrier for `threads` threads.
+pub(super) struct Barrier {
+    threads: usize,
+    waiting: AtomicUsize,
+    generation: AtomicUsize,
+}
+
+impl Barrier {
+    pub fn new(threads: usize) -> Barrier {
+        Barrier { threads, waiting: AtomicUsize::new(0), generation: AtomicUsize::new(0) }
+    }
+
+    /// Returns when all threads have come.
+    pub fn wait(&self) {
+        let generation = self.generation.load(Ordering::Acquire);
+        if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
+            self.waiting.store(0, Ordering::Release);
+            self.generation.store(generation + 1, Ordering::Release);
+            return;
+        }
+        let mut spins = 0;
+        while self.generation.load(Ordering::Acquire) == generation {
+            spins += 1;
+            if spins < SPINS {
+                std::hint::spin_loop();
+            } else {
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+/// What threads share during a run.
+pub(super) struct Exchange {
+    /// See [`Barrier`].
+    pub barrier: Barrier,
+    /// Mail from shard `a` to shard `b` at `a · shards + b`.
+    boxes: Vec<Mutex<Vec<Mail>>>,
+    shards: usize,
+    /// Earliest pending event of each shard [ps].
+    pub next: Vec<AtomicU64>,
+    /// Jobs and streams that each shard has still to finish.
+    pub unfinished: Vec<AtomicU64>,
+    /// When each shard last got on [ps].
+    pub last_progress: Vec<AtomicU64>,
+    /// Set when the caller wants to stop.
+    pub stop: AtomicBool,
+}
+
+impl Exchange {
+    pub fn new(shards: usize) -> Exchange {
+        let zeros = || (0..shards).map(|_| AtomicU64::new(0)).collect();
+        Exchange {
+            barrier: Barrier::new(shards),
+            boxes: (0..shards * shards).map(|_| Mutex::new(Vec::new())).collect(),
+            shards,
+            next: zeros(),
+            unfinished: zeros(),
+            last_progress: zeros(),
+            stop: AtomicBool::new(false),
+        }
+    }
+
+    /// Puts an outbox where its receiver finds it; takes an emptied one in return.
+    pub fn put(&self, from: usize, to: usize, outbox: &mut Vec<Mail>) {
+        if !outbox.is_empty() {
+            let mut mailbox =
+                self.boxes[from * self.shards + to].lock().expect("no thread panics while it holds a box");
+            std::mem::swap(&mut *mailbox, outbox);
+        }
+    }
+
+    /// Everything that others have put for shard `to`.
+    pub fn take(&self, to: usize, mut receive: impl FnMut(Mail)) {
+        for from in 0..self.shards {
+            let mut mailbox =
+                self.boxes[from * self.shards + to].lock().expect("no thread panics while it holds a box");
+            mailbox.drain(..).for_each(&mut receive);
+        }
+    }
+
+    /// The least of a value per shard.
+    pub fn least(values: &[AtomicU64]) -> u64 {
+        values.iter().map(|value| value.load(Ordering::Acquire)).min().unwrap_or(u64::MAX)
+    }
+}

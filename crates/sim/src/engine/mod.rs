@@ -1,0 +1,25 @@
+//! The engine: events, their queue, shards and the windows in which shards run side by side.
+//!
+//! An entity (a switch or a host) belongs to one shard. A shard serves its own events in order; what it does
+//! to an entity elsewhere it puts in an outbox. The shortest delay between two entities of different shards is
+//! the *lookahead*: all events of a window of that length can be served before any message is exchanged.
+//!
+//! ```text
+//!   shard 0   ──serve──┐ exchange ┌──serve──┐ exchange ┌── …
+//!   shard 1   ──serve──┘ outboxes └──serve──┘ outboxes └── …
+//!              window k              window k+1
+//! ```
+//!
+//! # Events per packet-hop
+//! One when the output is idle: the arrival, scheduled by the sender's transmission start. A second, the
+//! freeing of the transmitter, only while packets wait. Cache lines: the event, the packet (one line), the route
+//! entry, the egress port; when it must wait, also the ingress counter of the switch.
+
+pub mod event;
+mod exchange;
+pub mod queue;
+mod run;
+mod shard;
+
+pub use run::{Finish, Progress, Simulation};
+pub(crate) use shard::{Shard, Switch};

@@ -1,0 +1,184 @@
+//! A simulation: shards, and the windows in which they run.
+
+use std::sync::atomic::Ordering;
+
+use etherweave_primitives::{Duration, Time};
+
+use super::exchange::Exchange;
+use super::shard::{Shard, Totals};
+
+/// Events between two reports of progress by a single shard, about.
+const REPORT_WINDOW: Duration = Duration::from_us(20);
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// Packet-hops so far, of all shards by extrapolation from one.
+    pub hops: u64,
+    /// Events so far, likewise.
+    pub events: u64,
+}
+
+/// How a run ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Finish {
+    /// Every foreground job and counted stream is done.
+    Complete,
+    /// The time limit came first.
+    TimeLimit,
+    /// The caller asked to stop.
+    Interrupted,
+    /// Nothing can go on: who waits for whom.
+    Stuck(String),
+}
+
+/// Why the windows ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum End {
+    Complete,
+    TimeLimit,
+    Interrupted,
+    Stuck,
+}
+
+/// A built run.
+pub struct Simulation {
+    pub(crate) shards: Vec<Shard>,
+    pub(crate) lookahead: Duration,
+    pub(crate) stall_limit: Duration,
+    pub(crate) names: crate::report::Names,
+    pub(crate) end: Time,
+}
+
+impl Simulation {
+    /// Runs until all foreground work is done, or `end`. `on_progress` is called now and then, and says whether to go
+    /// on.
+    pub fn run(&mut self, end: Time, on_progress: &mut dyn FnMut(Progress) -> bool) -> Finish {
+        let verdict =
+            if self.shards.len() == 1 { self.run_alone(end, on_progress) } else { self.run_together(end, on_progress) };
+        self.end = self.shards.iter().map(|shard| shard.now).max().unwrap_or(Time::ZERO);
+        if verdict == End::TimeLimit {
+            self.end = end;
+        }
+        for shard in &mut self.shards {
+            shard.settle_pauses(self.end);
+        }
+        match verdict {
+            End::Complete => Finish::Complete,
+            End::TimeLimit => Finish::TimeLimit,
+            End::Interrupted => Finish::Interrupted,
+            End::Stuck => Finish::Stuck(self.who_waits()),
+        }
+    }
+
+    /// The sum over shards.
+    pub(crate) fn totals(&self) -> Totals {
+        let mut sum = Totals::default();
+        for totals in self.shards.iter().map(|shard| &shard.totals) {
+            sum.created += totals.created;
+            sum.delivered += totals.delivered;
+            sum.dropped += totals.dropped;
+            sum.hops += totals.hops;
+            sum.events += totals.events;
+            sum.unfinished += totals.unfinished;
+            sum.last_progress = sum.last_progress.max(totals.last_progress);
+        }
+        sum
+    }
+
+    /// One shard needs no windows for its order; it stops now and then to look around. The instant at which the last
+    /// job ends is the end of its window on any number of threads, so windows are the same as with many shards.
+    fn run_alone(&mut self, end: Time, on_progress: &mut dyn FnMut(Progress) -> bool) -> End {
+        let (lookahead, stall_limit) = (self.lookahead, self.stall_limit);
+        let shard = &mut self.shards[0];
+        let mut next_report = Time::ZERO;
+        loop {
+            let next = shard.queue.next_time().unwrap_or(Time::MAX);
+            if let Some(verdict) = verdict(next, end, shard.totals.unfinished, shard.totals.last_progress, stall_limit)
+            {
+                return verdict;
+            }
+            shard.serve((next + lookahead).min(end));
+            if shard.now >= next_report {
+                next_report = shard.now + REPORT_WINDOW;
+                let Totals { hops, events, .. } = shard.totals;
+                if !on_progress(Progress { now: shard.now, hops, events }) {
+                    return End::Interrupted;
+                }
+            }
+        }
+    }
+
+    fn run_together(&mut self, end: Time, on_progress: &mut dyn FnMut(Progress) -> bool) -> End {
+        let (lookahead, stall_limit) = (self.lookahead, self.stall_limit);
+        let exchange = &Exchange::new(self.shards.len());
+        let (first, others) = self.shards.split_first_mut().expect("a simulation has a shard");
+        let count = others.len() as u64 + 1;
+        std::thread::scope(|scope| {
+            for shard in others {
+                scope.spawn(move || windows(shard, exchange, end, lookahead, stall_limit, &mut |_| true));
+            }
+            let mut next_report = Time::ZERO;
+            windows(first, exchange, end, lookahead, stall_limit, &mut |shard| {
+                if shard.now < next_report {
+                    return true;
+                }
+                next_report = shard.now + REPORT_WINDOW;
+                let Totals { hops, events, .. } = shard.totals;
+                on_progress(Progress { now: shard.now, hops: hops * count, events: events * count })
+            })
+        })
+    }
+}
+
+/// One thread's share: window after window, until all agree that it is over.
+fn windows(
+    shard: &mut Shard,
+    exchange: &Exchange,
+    end: Time,
+    lookahead: Duration,
+    stall_limit: Duration,
+    go_on: &mut dyn FnMut(&Shard) -> bool,
+) -> End {
+    let id = shard.id as usize;
+    loop {
+        exchange.take(id, |mail| shard.receive(mail));
+        exchange.next[id].store(shard.queue.next_time().unwrap_or(Time::MAX).as_ps(), Ordering::Release);
+        exchange.unfinished[id].store(shard.totals.unfinished, Ordering::Release);
+        exchange.last_progress[id].store(shard.totals.last_progress.as_ps(), Ordering::Release);
+        exchange.barrier.wait();
+        let next = Time::from_ps(Exchange::least(&exchange.next));
+        let unfinished = exchange.unfinished.iter().map(|left| left.load(Ordering::Acquire)).sum();
+        let last = exchange.last_progress.iter().map(|last| last.load(Ordering::Acquire)).max().unwrap_or(0);
+        if let Some(verdict) = verdict(next, end, unfinished, Time::from_ps(last), stall_limit) {
+            return verdict;
+        }
+        if exchange.stop.load(Ordering::Acquire) {
+            return End::Interrupted;
+        }
+        shard.serve((next + lookahead).min(end));
+        for to in 0..shard.outbox.len() {
+            exchange.put(id, to, &mut shard.outbox[to]);
+        }
+        exchange.barrier.wait();
+        // Only now: all threads have read the flag for this window, none has for the next.
+        if !go_on(shard) {
+            exchange.stop.store(true, Ordering::Release);
+        }
+    }
+}
+
+/// Whether, before a window that would start at `next`, the run is over.
+fn verdict(next: Time, end: Time, unfinished: u64, last_progress: Time, stall_limit: Duration) -> Option<End> {
+    if unfinished == 0 {
+        Some(End::Complete)
+    } else if next == Time::MAX || next.since(last_progress) > stall_limit {
+        Some(if next == Time::MAX || next < end { End::Stuck } else { End::TimeLimit })
+    } else if next >= end {
+        Some(End::TimeLimit)
+    } else {
+        None
+    }
+}

@@ -1,0 +1,268 @@
+//! A shard: some entities, their events and packets, and the loop that serves them.
+
+use std::sync::Arc;
+
+use etherweave_primitives::{ChannelId, Duration, Time};
+
+use super::event::{Event, Key, Kind};
+use super::queue::EventQueue;
+use crate::capture::Capture;
+use crate::fingerprint::Fingerprint;
+use crate::host::{Endpoint, Host, Thread};
+use crate::packet::{Handle, Packet, Packets};
+use crate::rules::Rules;
+use crate::switch::buffer::{Group, SharedBuffer};
+use crate::switch::pause::PauseFrame;
+use crate::switch::port::{Owner, Peer, Port};
+use crate::transport::SackBlocks;
+
+/// A switch: its buffer. Ports and counters lie in the shard's flat vectors.
+pub(crate) struct Switch {
+    /// Shared by all its ports.
+    pub buffer: SharedBuffer,
+}
+
+/// What a shard has counted. Sums over shards are totals of the run.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Totals {
+    /// Packets made by hosts, acknowledgements included.
+    pub created: u64,
+    /// Packets that reached their host.
+    pub delivered: u64,
+    /// Packets dropped in switches or full network cards.
+    pub dropped: u64,
+    /// Transmissions: one packet over one link.
+    pub hops: u64,
+    /// Events served.
+    pub events: u64,
+    /// Jobs and finite streams that have still to finish.
+    pub unfinished: u64,
+    /// When a packet, thread or job last moved on.
+    pub last_progress: Time,
+}
+
+/// What one shard does to an entity of another.
+pub(crate) enum Mail {
+    /// A packet (or announcement) by value.
+    Packet(Time, Key, Packet, Option<SackBlocks>),
+    /// An event without a packet.
+    Bits(Time, Key, u32),
+}
+
+/// See the module.
+pub(crate) struct Shard {
+    pub id: u32,
+    pub now: Time,
+    pub queue: EventQueue,
+    pub packets: Packets,
+    pub ports: Vec<Port>,
+    pub groups: Vec<Group>,
+    pub headroom: Vec<u32>,
+    pub switches: Vec<Switch>,
+    pub hosts: Vec<Host>,
+    pub endpoints: Vec<Endpoint>,
+    pub threads: Vec<Thread>,
+    pub rules: Arc<Rules>,
+    pub outbox: Vec<Vec<Mail>>,
+    pub totals: Totals,
+    pub fingerprint: Option<Fingerprint>,
+    pub capture: Option<Capture>,
+    /// The channel that each port sends into.
+    pub channels: Vec<ChannelId>,
+}
+
+impl Shard {
+    /// A shard without entities, one of `shards`.
+    pub fn new(id: u32, shards: usize, rules: &Arc<Rules>) -> Shard {
+        Shard {
+            id,
+            now: Time::ZERO,
+            queue: EventQueue::new(1),
+            packets: Packets::default(),
+            ports: Vec::new(),
+            groups: Vec::new(),
+            headroom: Vec::new(),
+            switches: Vec::new(),
+            hosts: Vec::new(),
+            endpoints: Vec::new(),
+            threads: Vec::new(),
+            rules: Arc::clone(rules),
+            outbox: (0..shards).map(|_| Vec::new()).collect(),
+            totals: Totals::default(),
+            fingerprint: None,
+            capture: None,
+            channels: Vec::new(),
+        }
+    }
+
+    /// Serves all events before `end`.
+    pub fn serve(&mut self, end: Time) {
+        while let Some(event) = self.queue.pop_before(end) {
+            self.now = event.time;
+            self.totals.events += 1;
+            self.dispatch(event);
+        }
+    }
+
+    #[inline]
+    fn dispatch(&mut self, event: Event) {
+        let (place, index) = (event.key.place(), event.key.index());
+        match event.key.kind() {
+            Kind::Arrive => self.arrive(place, event.handle),
+            Kind::TransmitterFree => self.transmitter_free(place),
+            Kind::PauseArrive => self.pause_arrive(place, PauseFrame::unpack(event.handle)),
+            Kind::PauseExpire => self.pause_expire(place, index as usize),
+            Kind::PauseRefresh => self.pause_refresh(place, index as u8),
+            Kind::NicResume => self.nic_resume(place),
+            Kind::Announce => self.announce(event.handle),
+            Kind::TransportTimer => self.transport_timer(index),
+            Kind::Softirq => self.softirq(index),
+            Kind::ThreadDone => self.thread_done(index),
+            Kind::Pacing => self.pacing(index),
+            Kind::Start => self.thread_start(index),
+        }
+    }
+
+    #[inline]
+    fn arrive(&mut self, port: u32, handle: Handle) {
+        self.totals.last_progress = self.now;
+        if let Some(fingerprint) = &mut self.fingerprint {
+            fingerprint.add(self.now, self.channels[port as usize], &self.packets[handle]);
+        }
+        match self.ports[port as usize].owner {
+            Owner::Switch(_) => self.arrive_at_switch(port, handle),
+            Owner::Host(host) => self.arrive_at_host(host as usize, handle),
+        }
+    }
+
+    fn transmitter_free(&mut self, port_index: u32) {
+        let port = &mut self.ports[port_index as usize];
+        port.free_scheduled = false;
+        if port.busy_until > self.now {
+            // A pause frame slipped in between.
+            self.expect_free(port_index);
+        } else {
+            self.transmit(port_index);
+        }
+    }
+
+    /// Starts the transmitter now if it is idle, or when it becomes free.
+    #[inline]
+    pub fn kick(&mut self, port_index: u32) {
+        let port = &self.ports[port_index as usize];
+        if port.free_scheduled {
+            return;
+        }
+        if port.busy_until <= self.now {
+            self.transmit(port_index);
+        } else {
+            self.expect_free(port_index);
+        }
+    }
+
+    fn transmit(&mut self, port_index: u32) {
+        match self.ports[port_index as usize].owner {
+            Owner::Switch(_) => self.transmit_from_switch(port_index),
+            Owner::Host(host) => self.transmit_from_host(host as usize),
+        }
+    }
+
+    #[inline]
+    fn expect_free(&mut self, port_index: u32) {
+        let key = self.key(port_index, Kind::TransmitterFree, 0);
+        let port = &mut self.ports[port_index as usize];
+        port.free_scheduled = true;
+        self.queue.push(port.busy_until, key, 0);
+    }
+
+    /// Puts a packet on the wire now; if `others_wait`, sees to it that the next one follows.
+    #[inline]
+    pub fn start(&mut self, port_index: u32, handle: Handle, others_wait: bool) {
+        let Packet { wire, priority, .. } = self.packets[handle];
+        let port = &mut self.ports[port_index as usize];
+        debug_assert!(port.busy_until <= self.now, "one packet at a time on a wire");
+        let duration = port.serialization_time(wire);
+        port.busy_until = self.now + duration;
+        let counters = &mut port.counters[usize::from(priority)];
+        counters.tx_packets += 1;
+        counters.tx_bytes += u64::from(wire);
+        let (peer, arrival) = (port.peer, self.now + duration.min(port.header_time) + port.delay);
+        self.totals.hops += 1;
+        if self.capture.is_some() {
+            self.capture_packet(port_index, handle, true);
+        }
+        if others_wait {
+            self.expect_free(port_index);
+        }
+        self.post(peer, Kind::Arrive, 0, arrival, handle);
+    }
+
+    /// Schedules an event of this shard.
+    #[inline]
+    pub fn schedule(&mut self, delay: Duration, place: u32, kind: Kind, index: u32, handle: u32) {
+        let key = self.key(place, kind, index);
+        self.queue.push(self.now + delay, key, handle);
+    }
+
+    /// Sends a packet to a port that may lie in another shard.
+    #[inline]
+    pub fn post(&mut self, peer: Peer, kind: Kind, index: u32, time: Time, handle: Handle) {
+        let key = self.key(peer.port, kind, index);
+        if peer.shard == self.id {
+            self.queue.push(time, key, handle);
+        } else {
+            let packet = self.packets.remove(handle);
+            let side = self.packets.remove_side(packet.side);
+            self.outbox[peer.shard as usize].push(Mail::Packet(time, key, packet, side));
+        }
+    }
+
+    /// Sends an event without a packet.
+    pub fn post_bits(&mut self, peer: Peer, kind: Kind, time: Time, bits: u32) {
+        let key = self.key(peer.port, kind, 0);
+        if peer.shard == self.id {
+            self.queue.push(time, key, bits);
+        } else {
+            self.outbox[peer.shard as usize].push(Mail::Bits(time, key, bits));
+        }
+    }
+
+    /// Takes in what another shard has sent.
+    pub fn receive(&mut self, mail: Mail) {
+        match mail {
+            Mail::Bits(time, key, bits) => self.queue.push(time, key, bits),
+            Mail::Packet(time, key, mut packet, side) => {
+                if let Some(blocks) = side {
+                    packet.side = self.packets.insert_side(blocks);
+                }
+                let handle = self.packets.insert(packet);
+                self.queue.push(time, key, handle);
+            }
+        }
+    }
+
+    #[inline]
+    pub fn key(&self, place: u32, kind: Kind, index: u32) -> Key {
+        Key::new(place, kind, index)
+    }
+
+    /// The switch that a port belongs to.
+    ///
+    /// # Panics
+    /// When it belongs to a host.
+    #[inline]
+    pub fn switch_of_port(&self, port: u32) -> usize {
+        match self.ports[port as usize].owner {
+            Owner::Switch(switch) => switch as usize,
+            Owner::Host(_) => unreachable!("a host has no shared buffer"),
+        }
+    }
+
+    /// The host that a port belongs to, if it does.
+    pub fn host_of_port(&self, port: u32) -> Option<usize> {
+        match self.ports[port as usize].owner {
+            Owner::Switch(_) => None,
+            Owner::Host(host) => Some(host as usize),
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Frames: their exact size on the wire.
+
+pub mod size;

@@ -1,0 +1,89 @@
+//! MPI matching: posted receives and unexpected messages, by source and tag, first come first served.
+
+/// What a receive asks for, or a message brings.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Envelope {
+    /// Endpoint of the source: one per pair of ranks.
+    pub endpoint: u32,
+    /// Tag.
+    pub tag: u32,
+}
+
+/// A message that came before its receive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unexpected {
+    /// Who and what.
+    pub envelope: Envelope,
+    /// Payload [B].
+    pub bytes: u64,
+    /// Whether only the request to send has come.
+    pub is_rendezvous: bool,
+}
+
+/// Both lists of a rank. They stay short (a few dozen entries), so a scan is quicker than a map.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Matching {
+    posted: Vec<Envelope>,
+    unexpected: Vec<Unexpected>,
+}
+
+impl Matching {
+    /// Posts a receive: gives the earliest message that matches, or remembers the receive.
+    pub fn post(&mut self, envelope: Envelope) -> Option<Unexpected> {
+        match self.unexpected.iter().position(|message| message.envelope == envelope) {
+            Some(place) => Some(self.unexpected.remove(place)),
+            None => {
+                self.posted.push(envelope);
+                None
+            }
+        }
+    }
+
+    /// A message has come: true when a posted receive takes it; otherwise it is remembered.
+    pub fn arrive(&mut self, message: Unexpected) -> bool {
+        match self.posted.iter().position(|&envelope| envelope == message.envelope) {
+            Some(place) => {
+                self.posted.remove(place);
+                true
+            }
+            None => {
+                self.unexpected.push(message);
+                false
+            }
+        }
+    }
+
+    /// Receives that wait, for the report of a stuck run.
+    pub fn posted(&self) -> &[Envelope] {
+        &self.posted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(endpoint: u32, tag: u32, bytes: u64) -> Unexpected {
+        Unexpected { envelope: Envelope { endpoint, tag }, bytes, is_rendezvous: false }
+    }
+
+    #[test]
+    fn equal_envelopes_match_in_order() {
+        let mut matching = Matching::default();
+        assert!(!matching.arrive(message(1, 5, 10)));
+        assert!(!matching.arrive(message(1, 5, 20)));
+        assert_eq!(matching.post(Envelope { endpoint: 1, tag: 5 }).unwrap().bytes, 10);
+        assert_eq!(matching.post(Envelope { endpoint: 1, tag: 5 }).unwrap().bytes, 20);
+        assert!(matching.post(Envelope { endpoint: 1, tag: 5 }).is_none());
+        assert!(matching.arrive(message(1, 5, 30)));
+    }
+
+    #[test]
+    fn another_tag_or_source_does_not_match() {
+        let mut matching = Matching::default();
+        assert!(matching.post(Envelope { endpoint: 1, tag: 5 }).is_none());
+        assert!(!matching.arrive(message(1, 6, 1)));
+        assert!(!matching.arrive(message(2, 5, 1)));
+        assert_eq!(matching.posted().len(), 1);
+    }
+}

@@ -1,0 +1,83 @@
+//! Messages: what a stretch of a connection's byte stream means to its receiver.
+
+use etherweave_primitives::Time;
+
+use crate::packet::{NO_PACKET, Packet, PacketKind};
+
+/// What a message is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum MessageKind {
+    /// An MPI message with its payload.
+    Eager,
+    /// Rendezvous: request to send.
+    RequestToSend,
+    /// Rendezvous over RoCE: the receiver's card asks the sender's card for the payload.
+    ReadRequest,
+    /// Rendezvous over RoCE: the payload.
+    ReadResponse,
+    /// Rendezvous over RoCE: the sender may reuse its buffer.
+    Finished,
+    /// Rendezvous over TCP: the receiver is ready.
+    ClearToSend,
+    /// Rendezvous over TCP: the payload.
+    Payload,
+}
+
+impl MessageKind {
+    const ALL: [MessageKind; 7] = [
+        MessageKind::Eager,
+        MessageKind::RequestToSend,
+        MessageKind::ReadRequest,
+        MessageKind::ReadResponse,
+        MessageKind::Finished,
+        MessageKind::ClearToSend,
+        MessageKind::Payload,
+    ];
+}
+
+/// A message, as its receiver knows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Message {
+    /// What it is for.
+    pub kind: MessageKind,
+    /// MPI tag.
+    pub tag: u32,
+    /// MPI payload that it carries or speaks of [B].
+    pub bytes: u64,
+    /// Where it ends in the stream [B].
+    pub end: u64,
+}
+
+impl Message {
+    /// As an announcement to `endpoint`.
+    pub fn announcement(&self, endpoint: u32) -> Packet {
+        Packet {
+            next: NO_PACKET,
+            endpoint,
+            route: 0,
+            ingress: 0,
+            offset: self.bytes,
+            acknowledged: self.end,
+            sent: Time::ZERO,
+            wire: 0,
+            payload: 0,
+            word: self.tag,
+            side: NO_PACKET,
+            kind: PacketKind::Announcement,
+            priority: 0,
+            flags: self.kind as u8,
+            reserved: 0,
+        }
+    }
+
+    /// From an announcement.
+    pub fn announced(packet: &Packet) -> Message {
+        Message {
+            kind: MessageKind::ALL[usize::from(packet.flags)],
+            tag: packet.word,
+            bytes: packet.offset,
+            end: packet.acknowledged,
+        }
+    }
+}

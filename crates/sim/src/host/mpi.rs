@@ -1,0 +1,297 @@
+//! MPI: a rank performs its program; messages go eagerly or by rendezvous.
+//!
+//! ```text
+//!   eager        sender ── header+payload ─────────────────────────► receiver
+//!   rendezvous   sender ── request to send ────────────────────────► receiver (matches)
+//!     RoCE       sender's card ◄── read request ── receiver's card
+//!                sender's card ── payload ─────────────────────────► receiver's card (complete)
+//!                sender ◄── finished ── receiver
+//!     TCP        sender ◄── clear to send ── receiver;   sender ── payload ──► receiver
+//! ```
+
+use etherweave_primitives::{Duration, Time};
+use etherweave_workload::{Op, Program};
+
+use super::matching::{Envelope, Unexpected};
+use super::message::{Message, MessageKind};
+use super::thread::{Role, Task, per_kib};
+use super::{IterationRow, Matching, Protocol};
+use crate::engine::Shard;
+use crate::params::MpiParams;
+
+/// Bytes of a READ request in the requester's stream: its RETH.
+const READ_REQUEST: u64 = 16;
+
+/// Where a rank stands.
+pub(crate) struct RankState {
+    /// Rank in its job.
+    pub rank: u32,
+    /// Whether its job has started.
+    pub is_started: bool,
+    /// Whether its program has ended.
+    pub is_done: bool,
+    /// What it performs.
+    program: Program,
+    /// Block, repetition and operation.
+    cursor: (usize, u32, usize),
+    /// Requests not yet complete.
+    pub outstanding: u32,
+    /// Receives and messages.
+    pub matching: Matching,
+    /// Peer ranks and their endpoints, in order of ranks.
+    peers: Vec<(u32, u32)>,
+    iteration: u32,
+    iteration_start: Time,
+    /// Measured iterations.
+    pub rows: Vec<IterationRow>,
+}
+
+impl RankState {
+    /// A rank before its start, without connections.
+    pub fn new(rank: u32, program: Program) -> RankState {
+        let rows = Vec::with_capacity(program.iterations() as usize);
+        RankState {
+            rank,
+            is_started: false,
+            is_done: false,
+            program,
+            cursor: (0, 0, 0),
+            outstanding: 0,
+            matching: Matching::default(),
+            peers: Vec::new(),
+            iteration: 0,
+            iteration_start: Time::ZERO,
+            rows,
+        }
+    }
+
+    /// Adds the connection to a peer.
+    pub fn connect(&mut self, peer: u32, endpoint: u32) {
+        let place = self.peers.partition_point(|&(other, _)| other < peer);
+        self.peers.insert(place, (peer, endpoint));
+    }
+
+    fn endpoint_of(&self, peer: u32) -> u32 {
+        let place = self.peers.binary_search_by_key(&peer, |&(rank, _)| rank).expect("every peer has a connection");
+        self.peers[place].1
+    }
+
+    /// The rank at the other end of an endpoint.
+    pub fn peer_of(&self, endpoint: u32) -> Option<u32> {
+        self.peers.iter().find(|&&(_, own)| own == endpoint).map(|&(rank, _)| rank)
+    }
+
+    /// The present operation.
+    pub fn op(&self) -> Option<Op> {
+        let (block, _, op) = self.cursor;
+        self.program.blocks.get(block).map(|block| block.ops[op])
+    }
+
+    fn is_measured(&self) -> bool {
+        self.program.blocks[self.cursor.0].measured
+    }
+
+    fn advance(&mut self) {
+        let (block, repetition, op) = self.cursor;
+        let present = &self.program.blocks[block];
+        self.cursor = if op + 1 < present.ops.len() {
+            (block, repetition, op + 1)
+        } else if repetition + 1 < present.repeat {
+            (block, repetition + 1, 0)
+        } else {
+            (block + 1, 0, 0)
+        };
+    }
+}
+
+impl Shard {
+    pub(super) fn rank(&mut self, thread: u32) -> &mut RankState {
+        match &mut self.threads[thread as usize].role {
+            Role::Rank(rank) => rank,
+            Role::Source(_) | Role::Sink(_) => unreachable!("only ranks run programs"),
+        }
+    }
+
+    /// What an idle rank does next: its operations in order; inside a wait, its inbox.
+    pub(super) fn rank_next(&mut self, thread: u32) {
+        loop {
+            let rank = self.rank(thread);
+            if !rank.is_started || rank.is_done {
+                return;
+            }
+            match rank.op() {
+                None => return self.rank_done(thread),
+                Some(Op::WaitAll) if rank.outstanding > 0 => return self.inbox_next(thread),
+                Some(Op::WaitAll) => rank.advance(),
+                Some(Op::IterationStart) => self.iteration_start(thread),
+                Some(Op::IterationEnd) => self.iteration_end(thread),
+                Some(op) => {
+                    let cost = self.op_cost(op);
+                    return self.begin(thread, Task::Step, cost);
+                }
+            }
+        }
+    }
+
+    fn rank_done(&mut self, thread: u32) {
+        self.rank(thread).is_done = true;
+        if !self.rules.is_background[self.threads[thread as usize].job as usize] {
+            self.totals.unfinished -= 1;
+        }
+    }
+
+    fn iteration_start(&mut self, thread: u32) {
+        let now = self.now;
+        let rank = self.rank(thread);
+        rank.iteration_start = now;
+        rank.advance();
+    }
+
+    fn iteration_end(&mut self, thread: u32) {
+        let (now, job) = (self.now, self.threads[thread as usize].job);
+        let host = self.hosts[self.threads[thread as usize].host as usize].id;
+        let rank = self.rank(thread);
+        if rank.is_measured() {
+            let start = rank.iteration_start;
+            let row = IterationRow {
+                job,
+                rank: rank.rank,
+                host,
+                iteration: rank.iteration,
+                start,
+                duration: now.since(start),
+            };
+            rank.rows.push(row);
+            rank.iteration += 1;
+        }
+        rank.advance();
+    }
+
+    /// Processor (or sleeping) time of an operation. A TCP send writes what it can at once.
+    fn op_cost(&self, op: Op) -> Duration {
+        let (host, mpi) = (&self.rules.params.host, self.rules.mpi());
+        match op {
+            Op::Isend { bytes, .. } if self.rules.is_tcp() => {
+                let inline = mpi.header.get() + if bytes <= mpi.eager_max.get() { bytes } else { 0 };
+                mpi.send_overhead + host.cpu.send_call + per_kib(host.cpu.send_per_kib, inline)
+            }
+            Op::Isend { .. } => mpi.send_overhead,
+            Op::Irecv { .. } => mpi.receive_overhead,
+            Op::Compute { duration } => duration,
+            Op::Sleep { duration } => duration + host.timer_slack,
+            Op::WaitAll | Op::IterationStart | Op::IterationEnd => Duration::ZERO,
+        }
+    }
+
+    /// The present operation has taken its time: its effect.
+    pub(super) fn step_done(&mut self, thread: u32) {
+        let rank = self.rank(thread);
+        let op = rank.op().expect("a step has an operation");
+        rank.advance();
+        match op {
+            Op::Isend { peer, tag, bytes } => self.isend(thread, peer.get(), tag, bytes),
+            Op::Irecv { peer, tag, bytes } => self.irecv(thread, peer.get(), tag, bytes),
+            Op::Compute { .. } | Op::Sleep { .. } | Op::WaitAll | Op::IterationStart | Op::IterationEnd => {}
+        }
+    }
+
+    fn isend(&mut self, thread: u32, peer: u32, tag: u32, bytes: u64) {
+        let mpi = self.rules.mpi();
+        let (eager_max, header) = (mpi.eager_max.get(), mpi.header.get());
+        let endpoint = self.rank(thread).endpoint_of(peer);
+        if bytes <= eager_max {
+            // Buffered: the request is complete once the bytes are handed over.
+            self.post_message(endpoint, MessageKind::Eager, tag, bytes, header + bytes);
+        } else {
+            self.rank(thread).outstanding += 1;
+            self.post_message(endpoint, MessageKind::RequestToSend, tag, bytes, header);
+        }
+    }
+
+    fn irecv(&mut self, thread: u32, peer: u32, tag: u32, _bytes: u64) {
+        let rank = self.rank(thread);
+        let endpoint = rank.endpoint_of(peer);
+        rank.outstanding += 1;
+        if let Some(message) = rank.matching.post(Envelope { endpoint, tag }) {
+            self.matched(thread, message);
+        }
+    }
+
+    /// A message has found its receive.
+    fn matched(&mut self, thread: u32, message: Unexpected) {
+        let Envelope { endpoint, tag } = message.envelope;
+        if !message.is_rendezvous {
+            return self.request_complete(thread);
+        }
+        let header = self.rules.mpi().header.get();
+        match self.endpoints[endpoint as usize].protocol {
+            Protocol::Roce(_) => {
+                self.post_message(endpoint, MessageKind::ReadRequest, tag, message.bytes, READ_REQUEST)
+            }
+            Protocol::Tcp(_) => self.post_message(endpoint, MessageKind::ClearToSend, tag, message.bytes, header),
+        }
+    }
+
+    /// One outstanding request less.
+    pub(super) fn request_complete(&mut self, thread: u32) {
+        let rank = self.rank(thread);
+        assert!(rank.outstanding > 0, "a request completes once");
+        rank.outstanding -= 1;
+    }
+
+    /// Puts a message of `length` bytes into a connection's stream.
+    fn post_message(&mut self, endpoint: u32, kind: MessageKind, tag: u32, bytes: u64, length: u64) {
+        let end = match self.endpoints[endpoint as usize].protocol {
+            Protocol::Roce(_) => self.roce_post(endpoint, length, kind == MessageKind::ReadResponse),
+            Protocol::Tcp(_) => self.tcp_post(endpoint, kind, length),
+        };
+        self.announce_to_peer(endpoint, Message { kind, tag, bytes, end });
+    }
+
+    /// All bytes of a message have come. What the card does by itself happens at once; the rest waits for the thread.
+    pub(super) fn deliver(&mut self, endpoint: u32, message: Message) {
+        let thread = self.endpoints[endpoint as usize].thread;
+        match message.kind {
+            MessageKind::ReadRequest => {
+                self.post_message(endpoint, MessageKind::ReadResponse, message.tag, message.bytes, message.bytes);
+            }
+            MessageKind::Eager
+            | MessageKind::RequestToSend
+            | MessageKind::ReadResponse
+            | MessageKind::Finished
+            | MessageKind::ClearToSend
+            | MessageKind::Payload => self.assign(thread, Task::Handle(endpoint, message)),
+        }
+    }
+
+    /// The thread handles a message.
+    pub(super) fn handle_message(&mut self, thread: u32, endpoint: u32, message: Message) {
+        let header = self.rules.mpi().header.get();
+        let Message { kind, tag, bytes, .. } = message;
+        match kind {
+            MessageKind::Eager | MessageKind::RequestToSend => {
+                let is_rendezvous = kind == MessageKind::RequestToSend;
+                let arrived = Unexpected { envelope: Envelope { endpoint, tag }, bytes, is_rendezvous };
+                if self.rank(thread).matching.arrive(arrived) {
+                    self.matched(thread, arrived);
+                }
+            }
+            MessageKind::ReadResponse => {
+                self.request_complete(thread);
+                self.post_message(endpoint, MessageKind::Finished, tag, 0, header);
+            }
+            MessageKind::Finished | MessageKind::Payload => self.request_complete(thread),
+            MessageKind::ClearToSend => {
+                self.post_message(endpoint, MessageKind::Payload, tag, bytes, header + bytes);
+            }
+            MessageKind::ReadRequest => unreachable!("the card answers read requests"),
+        }
+    }
+}
+
+impl crate::rules::Rules {
+    /// MPI over the transport in use.
+    pub fn mpi(&self) -> &MpiParams {
+        if self.is_tcp() { &self.params.host.mpi_tcp } else { &self.params.host.mpi_roce }
+    }
+}

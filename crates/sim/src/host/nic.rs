@@ -1,0 +1,219 @@
+//! The network card: who sends next, and what happens to what arrives.
+
+use std::collections::VecDeque;
+
+use etherweave_primitives::{Duration, Time};
+
+use super::Protocol;
+use crate::engine::Shard;
+use crate::engine::event::Kind;
+use crate::packet::{Handle, PacketKind};
+
+/// A host: its port and card.
+pub(crate) struct Host {
+    /// Number in the topology.
+    pub id: u32,
+    /// Its port, numbered in the shard.
+    pub port: u32,
+    /// Endpoints with something to send, per traffic class, served in turn.
+    pub rings: [VecDeque<u32>; 8],
+    /// Classes with such endpoints, a bit each.
+    pub ready: u8,
+    /// Receive side.
+    pub nic: Nic,
+}
+
+/// Receive side of a card.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Nic {
+    /// Kernel path: bytes that no softirq has taken yet.
+    pub occupancy: u64,
+    /// Kernel bypass: when the buffer will be empty.
+    pub drained_at: Time,
+    /// Endpoint of the packet before.
+    pub last_endpoint: u32,
+    /// Whether the switch has been told to stop.
+    pub is_pausing: bool,
+    /// Most that was ever in the buffer [B].
+    pub peak: u64,
+}
+
+impl Host {
+    /// A host at `port`.
+    pub fn new(id: u32, port: u32) -> Host {
+        let nic = Nic { last_endpoint: u32::MAX, ..Nic::default() };
+        Host { id, port, rings: Default::default(), ready: 0, nic }
+    }
+}
+
+impl Shard {
+    /// An endpoint has something to send.
+    #[inline]
+    pub(crate) fn activate(&mut self, endpoint: u32) {
+        let end = &mut self.endpoints[endpoint as usize];
+        if end.is_in_ring {
+            return;
+        }
+        end.is_in_ring = true;
+        let class = self.rules.scheduler.class(end.priority);
+        let host = &mut self.hosts[end.host as usize];
+        host.rings[class].push_back(endpoint);
+        host.ready |= 1 << class;
+        let port = host.port;
+        self.kick(port);
+    }
+
+    /// Sends the host's next packet, if one may go: control packets first, then endpoints in turn.
+    pub(crate) fn transmit_from_host(&mut self, host_index: usize) {
+        let port_index = self.hosts[host_index].port;
+        loop {
+            let ready = self.hosts[host_index].ready;
+            let port = &mut self.ports[port_index as usize];
+            let eligible = (port.waiting | ready) & !port.paused_classes;
+            if eligible == 0 {
+                return;
+            }
+            let class = self.rules.scheduler.pick(port, eligible);
+            if let Some(handle) = self.next_of_class(host_index, class) {
+                return self.send_from_host(host_index, class, handle);
+            }
+        }
+    }
+
+    fn send_from_host(&mut self, host_index: usize, class: usize, handle: Handle) {
+        let port_index = self.hosts[host_index].port;
+        let ready = self.hosts[host_index].ready;
+        let port = &mut self.ports[port_index as usize];
+        let waiting = port.waiting | ready;
+        self.rules.scheduler.charge(port, class, self.packets[handle].wire, waiting & 1 << class != 0);
+        self.start(port_index, handle, waiting != 0);
+    }
+
+    fn next_of_class(&mut self, host_index: usize, class: usize) -> Option<Handle> {
+        let port = &mut self.ports[self.hosts[host_index].port as usize];
+        if port.waiting & 1 << class != 0 {
+            return Some(port.dequeue(class, &self.packets));
+        }
+        let endpoint = self.hosts[host_index].rings[class].pop_front().expect("a ready class has an endpoint");
+        let packet = self.next_packet(endpoint);
+        let host = &mut self.hosts[host_index];
+        if self.endpoints[endpoint as usize].is_in_ring {
+            host.rings[class].push_back(endpoint);
+        } else if host.rings[class].is_empty() {
+            host.ready &= !(1 << class);
+        }
+        packet
+    }
+
+    /// The next packet of an endpoint in the ring; takes it off the ring when it has no more.
+    fn next_packet(&mut self, endpoint: u32) -> Option<Handle> {
+        let now = self.now;
+        let end = &mut self.endpoints[endpoint as usize];
+        let (packet, has_more) = match &mut end.protocol {
+            Protocol::Roce(_) => end.next_roce_packet(now, &self.rules),
+            Protocol::Tcp(_) => end.next_tcp_packet(now, &self.rules),
+        };
+        end.is_in_ring = has_more;
+        self.after_sending(endpoint);
+        let packet = packet?;
+        self.totals.created += 1;
+        Some(self.packets.insert(packet))
+    }
+
+    /// A packet is in the card's receive buffer.
+    #[inline]
+    pub(crate) fn arrive_at_host(&mut self, host: usize, handle: Handle) {
+        if self.capture.is_some() {
+            self.capture_packet(self.hosts[host].port, handle, false);
+        }
+        let endpoint = self.packets[handle].endpoint;
+        if matches!(self.endpoints[endpoint as usize].protocol, Protocol::Tcp(_)) {
+            self.buffer_for_softirq(host, handle);
+        } else if self.drain(host, handle) {
+            let packet = self.packets.remove(handle);
+            self.totals.delivered += 1;
+            self.roce_receive(endpoint, &packet);
+        } else {
+            self.drop_at_nic(host, handle);
+        }
+    }
+
+    /// Kernel bypass: the card writes the packet to memory by itself. False when the buffer is full.
+    #[inline]
+    fn drain(&mut self, host_index: usize, handle: Handle) -> bool {
+        let packet = &self.packets[handle];
+        let params = &self.rules.params.nic;
+        let nic = &mut self.hosts[host_index].nic;
+        let is_switch = packet.kind == PacketKind::Data && packet.endpoint != nic.last_endpoint;
+        let bytes = etherweave_primitives::Bytes::new(u64::from(packet.wire));
+        let service = params.drain_rate.serialization_time(bytes)
+            + if is_switch { params.context_switch } else { Duration::ZERO };
+        let drained_at = nic.drained_at.max(self.now) + service;
+        let backlog = params.drain_rate.bytes_in(drained_at.since(self.now)).get();
+        if backlog > params.receive_buffer.get() {
+            return false;
+        }
+        if packet.kind == PacketKind::Data {
+            nic.last_endpoint = packet.endpoint;
+        }
+        nic.drained_at = drained_at;
+        nic.peak = nic.peak.max(backlog);
+        if backlog > params.xoff.get() {
+            self.nic_pause(host_index);
+        }
+        true
+    }
+
+    pub(crate) fn drop_at_nic(&mut self, host: usize, handle: Handle) {
+        let packet = self.packets.remove(handle);
+        self.packets.remove_side(packet.side);
+        let port = self.hosts[host].port;
+        let counters = &mut self.ports[port as usize].counters[usize::from(packet.priority)];
+        counters.drops += 1;
+        counters.drop_bytes += u64::from(packet.wire);
+        self.totals.dropped += 1;
+    }
+
+    /// The card runs short: it pauses its switch, if flow control lets it.
+    pub(crate) fn nic_pause(&mut self, host_index: usize) {
+        let mask = self.rules.nic_pause_mask;
+        let host = &mut self.hosts[host_index];
+        if mask == 0 || host.nic.is_pausing {
+            return;
+        }
+        host.nic.is_pausing = true;
+        let port = host.port;
+        self.pause_peer(port, mask);
+        self.expect_nic_resume(host_index);
+    }
+
+    /// Kernel bypass drains at a known rate, so the moment of XON is known. The kernel path resumes as it drains.
+    fn expect_nic_resume(&mut self, host_index: usize) {
+        let params = &self.rules.params.nic;
+        let host = &self.hosts[host_index];
+        let left = params.drain_rate.serialization_time(params.xon);
+        let wait = host.nic.drained_at.since(self.now);
+        if wait > left {
+            let (delay, port) = (wait - left, host.port);
+            self.schedule(delay, port, Kind::NicResume, 0, 0);
+        }
+    }
+
+    /// The buffer may have fallen to XON.
+    pub(crate) fn nic_resume(&mut self, port: u32) {
+        let host_index = self.host_of_port(port).expect("only hosts have cards");
+        let params = &self.rules.params.nic;
+        let nic = &mut self.hosts[host_index].nic;
+        let backlog = nic.occupancy.max(params.drain_rate.bytes_in(nic.drained_at.since(self.now)).get());
+        if !nic.is_pausing {
+            return;
+        }
+        if backlog <= params.xon.get() {
+            nic.is_pausing = false;
+            let mask = self.rules.nic_pause_mask;
+            self.resume_peer(port, mask);
+        } else {
+            self.expect_nic_resume(host_index);
+        }
+    }
+}

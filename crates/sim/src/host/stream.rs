@@ -1,0 +1,128 @@
+//! Streams: equal messages one after another, as `ib_write_bw` and `iperf3` send them.
+
+use etherweave_primitives::Time;
+
+use super::Protocol;
+use super::thread::{Role, Task};
+use crate::engine::Shard;
+
+/// The sending side.
+#[derive(Clone, Debug)]
+pub(crate) struct SourceState {
+    /// Its endpoint.
+    pub endpoint: u32,
+    /// One message [B].
+    pub bytes: u64,
+    /// Window of incomplete messages.
+    pub outstanding: u32,
+    /// Messages left to post; `None` without end.
+    pub left: Option<u64>,
+    /// Posted.
+    pub posted: u64,
+    /// Complete.
+    pub completed: u64,
+    /// When the last message was complete.
+    pub done_at: Option<Time>,
+}
+
+/// The receiving side.
+#[derive(Clone, Debug)]
+pub(crate) struct SinkState {
+    /// Its endpoint.
+    pub endpoint: u32,
+    /// One message [B]: what a receive call asks for.
+    pub bytes: u64,
+    /// Bytes there [B].
+    pub received: u64,
+    /// Bytes and time at the end of the warm-up.
+    pub warm: Option<(u64, Time)>,
+    /// When the last bytes came.
+    pub last: Time,
+    /// Stream, counted from 0 in its job.
+    pub stream: u32,
+}
+
+impl Shard {
+    pub(super) fn source(&mut self, thread: u32) -> &mut SourceState {
+        match &mut self.threads[thread as usize].role {
+            Role::Source(source) => source,
+            Role::Rank(_) | Role::Sink(_) => unreachable!("only sources send streams"),
+        }
+    }
+
+    /// Posts or writes the next message, if the window allows.
+    pub(super) fn source_next(&mut self, thread: u32) {
+        if !self.threads[thread as usize].inbox.is_empty() {
+            return self.inbox_next(thread);
+        }
+        let source = self.source(thread);
+        let endpoint = source.endpoint;
+        let is_open = source.posted - source.completed < u64::from(source.outstanding) && source.left != Some(0);
+        if !is_open {
+            return;
+        }
+        match self.endpoints[endpoint as usize].protocol {
+            Protocol::Roce(_) => {
+                let cost = self.rules.mpi().send_overhead;
+                self.begin(thread, Task::Post, cost);
+            }
+            Protocol::Tcp(_) => {
+                self.count_post(thread);
+                self.tcp_write_stream(thread);
+            }
+        }
+    }
+
+    fn count_post(&mut self, thread: u32) -> u64 {
+        let source = self.source(thread);
+        source.posted += 1;
+        source.left = source.left.map(|left| left - 1);
+        source.bytes
+    }
+
+    /// A message has been posted to the card.
+    pub(super) fn post_done(&mut self, thread: u32) {
+        let bytes = self.count_post(thread);
+        let endpoint = self.source(thread).endpoint;
+        self.roce_post(endpoint, bytes, false);
+    }
+
+    /// The peer has acknowledged `offset` bytes of the stream.
+    pub(super) fn acknowledged(&mut self, endpoint: u32, offset: u64) {
+        let thread = self.endpoints[endpoint as usize].thread;
+        if let Role::Source(source) = &mut self.threads[thread as usize].role {
+            let completed = offset / source.bytes;
+            if completed > source.completed {
+                source.completed = completed;
+                self.source_progress(thread);
+            }
+        }
+    }
+
+    /// More messages are complete: post more, or be done.
+    pub(super) fn source_progress(&mut self, thread: u32) {
+        let now = self.now;
+        let source = self.source(thread);
+        if source.left == Some(0) && source.completed == source.posted && source.done_at.is_none() {
+            source.done_at = Some(now);
+            let job = self.threads[thread as usize].job as usize;
+            self.totals.unfinished -= u64::from(!self.rules.is_background[job]);
+        } else if self.threads[thread as usize].current.is_none() {
+            self.source_next(thread);
+        }
+    }
+
+    /// Bytes of a stream have reached their reader.
+    #[inline]
+    pub(super) fn received(&mut self, endpoint: u32, bytes: u64) {
+        let thread = self.endpoints[endpoint as usize].thread;
+        let (now, warm_up) = (self.now, self.rules.warm_up);
+        if let Role::Sink(sink) = &mut self.threads[thread as usize].role {
+            sink.received += bytes;
+            sink.last = now;
+            if sink.warm.is_none() && now >= warm_up {
+                sink.warm = Some((sink.received, now));
+            }
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! The kernel's TCP socket at a host: buffers, writes, reads, and what the card gets to cut.
+//!
+//! The thread copies into the socket (processor time per call and per byte); TCP decides what may go; the card cuts
+//! large segments into frames (TSO). The receive side is in [`super::softirq`].
+
+use std::collections::VecDeque;
+
+use etherweave_primitives::Time;
+
+use super::message::MessageKind;
+use super::thread::{Role, Task};
+use super::{Endpoint, Protocol};
+use crate::engine::Shard;
+use crate::engine::event::Kind;
+use crate::packet::{Handle, NO_PACKET, Packet, PacketKind, flags};
+use crate::rules::Rules;
+use crate::transport::tcp::{Receiver, Segment, Sender, TcpParams};
+
+/// Bytes that wait to be copied into the socket.
+#[derive(Clone, Copy, Debug)]
+struct PendingWrite {
+    left: u64,
+    /// Whether nothing of it has been copied yet.
+    is_new: bool,
+    /// Whether a request of the rank completes with it.
+    completes: bool,
+}
+
+/// State of the interrupt side of a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Softirq {
+    /// Nothing to do.
+    Idle,
+    /// The interrupt is on its way.
+    Scheduled,
+    /// A batch of so many frames is being worked on.
+    Running(u32),
+}
+
+/// One end of a TCP connection.
+pub(crate) struct TcpState {
+    pub sender: Sender,
+    pub receiver: Receiver,
+    mss: u32,
+    is_ecn: bool,
+    /// Segments that the card has still to cut and send.
+    backlog: VecDeque<Segment>,
+    /// Bytes of the first of them already sent.
+    cut: u32,
+    writes: VecDeque<PendingWrite>,
+    posted: u64,
+    is_write_assigned: bool,
+    pub(super) is_read_assigned: bool,
+    /// Copied to the thread.
+    consumed: u64,
+    /// Frames that wait for the softirq: a list through the packet slab.
+    pub(super) frames: (Handle, Handle),
+    pub(super) softirq: Softirq,
+    timer_at: Option<Time>,
+    /// Data frames sent.
+    pub packets: u64,
+}
+
+impl TcpState {
+    /// A fresh connection.
+    pub fn new(params: &TcpParams) -> TcpState {
+        TcpState {
+            sender: Sender::new(params),
+            receiver: Receiver::new(params),
+            mss: params.mss.get() as u32,
+            is_ecn: params.ecn,
+            backlog: VecDeque::new(),
+            cut: 0,
+            writes: VecDeque::new(),
+            posted: 0,
+            is_write_assigned: false,
+            is_read_assigned: false,
+            consumed: 0,
+            frames: (NO_PACKET, NO_PACKET),
+            softirq: Softirq::Idle,
+            timer_at: None,
+            packets: 0,
+        }
+    }
+}
+
+impl Endpoint {
+    pub(super) fn tcp(&mut self) -> &mut TcpState {
+        match &mut self.protocol {
+            Protocol::Tcp(state) => state,
+            Protocol::Roce(_) => unreachable!("asked for TCP state of a RoCE endpoint"),
+        }
+    }
+
+    /// The next frame, cut from the first segment, and whether more can follow.
+    pub(super) fn next_tcp_packet(&mut self, now: Time, rules: &Rules) -> (Option<Packet>, bool) {
+        let state = self.tcp();
+        let Some(&segment) = state.backlog.front() else { return (None, false) };
+        let payload = state.mss.min(segment.len - state.cut);
+        let offset = segment.seq + u64::from(state.cut);
+        state.cut += payload;
+        if state.cut == segment.len {
+            state.cut = 0;
+            state.backlog.pop_front();
+        }
+        state.packets += 1;
+        let (has_more, is_ecn) = (!state.backlog.is_empty(), state.is_ecn);
+        let mut packet = self.packet(PacketKind::Data, rules.overheads.tcp + payload, payload);
+        packet.offset = offset;
+        packet.sent = now;
+        packet.flags = if segment.retransmission { flags::RETRANSMISSION } else { 0 };
+        packet.flags |= if is_ecn { flags::ECN_CAPABLE } else { 0 };
+        packet.flags |= if segment.window_reduced && offset == segment.seq { flags::WINDOW_REDUCED } else { 0 };
+        (Some(packet), has_more)
+    }
+}
+
+impl Shard {
+    /// Timers that a sent packet needs.
+    pub(super) fn after_sending(&mut self, endpoint: u32) {
+        match self.endpoints[endpoint as usize].protocol {
+            Protocol::Roce(_) => self.after_sending_roce(endpoint),
+            Protocol::Tcp(_) => {}
+        }
+    }
+
+    /// A timer of an endpoint is due.
+    pub(crate) fn transport_timer(&mut self, endpoint: u32) {
+        match self.endpoints[endpoint as usize].protocol {
+            Protocol::Roce(_) => self.roce_timer(endpoint),
+            Protocol::Tcp(_) => self.tcp_timer(endpoint),
+        }
+    }
+
+    /// Puts a message into the stream. What an MPI send writes by itself goes at once, the rest by [`Task::Write`].
+    pub(super) fn tcp_post(&mut self, endpoint: u32, kind: MessageKind, length: u64) -> u64 {
+        let state = self.endpoints[endpoint as usize].tcp();
+        state.posted += length;
+        let end = state.posted;
+        let is_inline = matches!(kind, MessageKind::Eager | MessageKind::RequestToSend) && state.writes.is_empty();
+        let written = if is_inline { length.min(state.sender.send_buffer_free()) } else { 0 };
+        if written < length {
+            let completes = kind == MessageKind::Payload;
+            state.writes.push_back(PendingWrite { left: length - written, is_new: written == 0, completes });
+        }
+        if written > 0 {
+            state.sender.write(written);
+            self.pump(endpoint);
+        }
+        self.expect_write(endpoint);
+        end
+    }
+
+    /// A stream's thread writes its next message.
+    pub(super) fn tcp_write_stream(&mut self, thread: u32) {
+        let source = self.source(thread);
+        let (endpoint, left) = (source.endpoint, source.bytes);
+        let state = self.endpoints[endpoint as usize].tcp();
+        state.posted += left;
+        state.writes.push_back(PendingWrite { left, is_new: true, completes: true });
+        self.expect_write(endpoint);
+    }
+
+    /// Has the thread write, if there is something to write and room for it.
+    fn expect_write(&mut self, endpoint: u32) {
+        let offload = self.rules.params.host.cpu.offload.get();
+        let end = &mut self.endpoints[endpoint as usize];
+        let thread = end.thread;
+        let state = end.tcp();
+        let Some(first) = state.writes.front() else { return };
+        let has_room = state.sender.send_buffer_free() >= first.left.min(offload);
+        if has_room && !std::mem::replace(&mut state.is_write_assigned, true) {
+            self.assign(thread, Task::Write(endpoint, 0));
+        }
+    }
+
+    /// How much the next write moves, and how many calls that is.
+    pub(super) fn write_size(&mut self, endpoint: u32) -> (u64, u64) {
+        let offload = self.rules.params.host.cpu.offload.get();
+        let end = &mut self.endpoints[endpoint as usize];
+        let is_stream = matches!(self.threads[end.thread as usize].role, Role::Source(_));
+        let state = end.tcp();
+        let first = state.writes.front().expect("a write was assigned for it");
+        let bytes = first.left.min(offload).min(state.sender.send_buffer_free());
+        (bytes, u64::from(first.is_new || !is_stream))
+    }
+
+    /// Bytes have been copied into the socket.
+    pub(super) fn write_done(&mut self, endpoint: u32, bytes: u64) {
+        let end = &mut self.endpoints[endpoint as usize];
+        let thread = end.thread;
+        let state = end.tcp();
+        state.is_write_assigned = false;
+        state.sender.write(bytes);
+        let first = state.writes.front_mut().expect("a write was under way");
+        first.left -= bytes;
+        first.is_new = false;
+        let is_complete = first.left == 0;
+        let completes = is_complete && first.completes;
+        if is_complete {
+            state.writes.pop_front();
+        }
+        self.pump(endpoint);
+        self.expect_write(endpoint);
+        if completes {
+            self.write_complete(thread);
+        }
+    }
+
+    fn write_complete(&mut self, thread: u32) {
+        match &mut self.threads[thread as usize].role {
+            Role::Rank(_) => self.request_complete(thread),
+            Role::Source(source) => source.completed += 1,
+            Role::Sink(_) => unreachable!("a sink does not write"),
+        }
+    }
+
+    /// How much the next read moves, and how many calls that is.
+    pub(super) fn read_size(&mut self, thread: u32, endpoint: u32) -> (u64, u64) {
+        let largest = 2 * self.rules.params.host.cpu.offload.get();
+        let bytes = self.endpoints[endpoint as usize].tcp().receiver.readable().min(largest);
+        let calls = match &self.threads[thread as usize].role {
+            Role::Sink(sink) => bytes.div_ceil(sink.bytes),
+            Role::Rank(_) | Role::Source(_) => 1,
+        };
+        (bytes, calls)
+    }
+
+    /// Bytes have been copied out of the socket.
+    pub(super) fn read_done(&mut self, endpoint: u32, bytes: u64) {
+        let state = self.endpoints[endpoint as usize].tcp();
+        state.is_read_assigned = false;
+        state.consumed += bytes;
+        let consumed = state.consumed;
+        if state.receiver.read(bytes) {
+            self.send_ack(endpoint);
+        }
+        self.received(endpoint, bytes);
+        while let Some(message) = self.endpoints[endpoint as usize].take_complete(consumed) {
+            self.deliver(endpoint, message);
+        }
+        self.expect_read(endpoint);
+    }
+
+    /// Has the thread read, if there is something to read.
+    pub(super) fn expect_read(&mut self, endpoint: u32) {
+        let end = &mut self.endpoints[endpoint as usize];
+        let thread = end.thread;
+        let state = end.tcp();
+        if state.receiver.readable() > 0 && !std::mem::replace(&mut state.is_read_assigned, true) {
+            self.assign(thread, Task::Read(endpoint, 0));
+        }
+    }
+
+    /// Hands the card all that TCP lets go now.
+    pub(super) fn pump(&mut self, endpoint: u32) {
+        let (now, offload) = (self.now, self.rules.params.host.cpu.offload.get() as u32);
+        let state = self.endpoints[endpoint as usize].tcp();
+        while let Some(segment) = state.sender.next_segment(now, offload) {
+            state.backlog.push_back(segment);
+        }
+        if !state.backlog.is_empty() {
+            self.activate(endpoint);
+        }
+        self.set_timer(endpoint);
+    }
+
+    /// Acknowledges now.
+    pub(super) fn send_ack(&mut self, endpoint: u32) {
+        let now = self.now;
+        let end = &mut self.endpoints[endpoint as usize];
+        let ack = end.tcp().receiver.make_ack(now);
+        let blocks = ack.sack.iter().filter(|block| !block.is_empty()).count() as u32;
+        let wire = crate::frame::size::tcp_wire_bytes(true, 0, blocks);
+        let mut packet = end.packet(PacketKind::Ack, wire, 0);
+        packet.acknowledged = ack.cumulative;
+        packet.word = u32::try_from(ack.window).unwrap_or(u32::MAX);
+        packet.sent = ack.timestamp_echo;
+        packet.flags = if ack.ecn_echo { flags::ECN_ECHO } else { 0 };
+        if blocks > 0 {
+            packet.side = self.packets.insert_side(ack.sack);
+        }
+        self.send_control(endpoint, packet);
+    }
+
+    /// Schedules the earliest timer of both directions, unless an event before it is under way already.
+    pub(super) fn set_timer(&mut self, endpoint: u32) {
+        let end = &mut self.endpoints[endpoint as usize];
+        let place = self.hosts[end.host as usize].port;
+        let state = end.tcp();
+        let deadline = [state.sender.timer(), state.receiver.timer()].into_iter().flatten().min();
+        let Some(deadline) = deadline else { return };
+        let deadline = deadline.max(self.now);
+        if state.timer_at.is_none_or(|at| deadline < at) {
+            state.timer_at = Some(deadline);
+            let key = self.key(place, Kind::TransportTimer, endpoint);
+            self.queue.push(deadline, key, 0);
+        }
+    }
+
+    fn tcp_timer(&mut self, endpoint: u32) {
+        let now = self.now;
+        let state = self.endpoints[endpoint as usize].tcp();
+        if state.timer_at != Some(now) {
+            return;
+        }
+        state.timer_at = None;
+        if state.sender.timer().is_some_and(|deadline| deadline <= now) {
+            state.sender.on_timer(now);
+        }
+        let is_ack_due = state.receiver.timer().is_some_and(|deadline| deadline <= now);
+        if is_ack_due {
+            self.send_ack(endpoint);
+        }
+        self.pump(endpoint);
+    }
+
+    /// An acknowledgement has freed socket buffer, or finished a stream.
+    pub(super) fn after_ack(&mut self, endpoint: u32) {
+        self.expect_write(endpoint);
+        let end = &mut self.endpoints[endpoint as usize];
+        let thread = end.thread;
+        let sender = &end.tcp().sender;
+        let is_drained = sender.acknowledged() == sender.written();
+        if is_drained && matches!(self.threads[thread as usize].role, Role::Source(_)) {
+            self.source_progress(thread);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Threads: one core that does one thing at a time.
+//!
+//! A thread has an inbox of tasks and a role that says what to do between them. Every task costs processor time; its
+//! effect happens when it is done. A rank handles its inbox only while it waits inside MPI, as an MPI library without a
+//! progress thread does.
+
+use std::collections::VecDeque;
+
+use etherweave_primitives::Duration;
+
+use super::message::Message;
+use super::{RankState, SinkState, SourceState};
+use crate::engine::Shard;
+use crate::engine::event::Kind;
+
+/// Something to do.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Task {
+    /// Perform the present operation of the rank's program.
+    Step,
+    /// Handle a message that has arrived on an endpoint.
+    Handle(u32, Message),
+    /// Copy bytes into a socket.
+    Write(u32, u64),
+    /// Copy bytes out of a socket.
+    Read(u32, u64),
+    /// Post the next message of a stream.
+    Post,
+}
+
+/// What a thread is for.
+pub(crate) enum Role {
+    /// Runs a rank's program.
+    Rank(Box<RankState>),
+    /// Sends a stream.
+    Source(SourceState),
+    /// Receives a stream.
+    Sink(SinkState),
+}
+
+/// See the module.
+pub(crate) struct Thread {
+    /// Host, numbered in the shard.
+    pub host: u32,
+    /// Job or group of streams.
+    pub job: u32,
+    /// What is to be done.
+    pub inbox: VecDeque<Task>,
+    /// What is being done.
+    pub current: Option<Task>,
+    /// What it is for.
+    pub role: Role,
+}
+
+impl Thread {
+    /// An idle thread.
+    pub fn new(host: u32, job: u32, role: Role) -> Thread {
+        Thread { host, job, inbox: VecDeque::new(), current: None, role }
+    }
+}
+
+impl Shard {
+    /// The thread's job starts.
+    pub(crate) fn thread_start(&mut self, thread: u32) {
+        if let Role::Rank(rank) = &mut self.threads[thread as usize].role {
+            rank.is_started = true;
+        }
+        self.thread_next(thread);
+    }
+
+    /// Gives a thread something to do.
+    pub(crate) fn assign(&mut self, thread: u32, task: Task) {
+        let state = &mut self.threads[thread as usize];
+        state.inbox.push_back(task);
+        if state.current.is_none() {
+            self.thread_next(thread);
+        }
+    }
+
+    /// Occupies a thread.
+    pub(crate) fn begin(&mut self, thread: u32, task: Task, cost: Duration) {
+        let state = &mut self.threads[thread as usize];
+        debug_assert!(state.current.is_none(), "a thread does one thing at a time");
+        state.current = Some(task);
+        let place = self.hosts[state.host as usize].port;
+        self.schedule(cost, place, Kind::ThreadDone, thread, 0);
+    }
+
+    /// The present task is done.
+    pub(crate) fn thread_done(&mut self, thread: u32) {
+        self.totals.last_progress = self.now;
+        let task = self.threads[thread as usize].current.take().expect("a task was under way");
+        match task {
+            Task::Step => self.step_done(thread),
+            Task::Handle(endpoint, message) => self.handle_message(thread, endpoint, message),
+            Task::Write(endpoint, bytes) => self.write_done(endpoint, bytes),
+            Task::Read(endpoint, bytes) => self.read_done(endpoint, bytes),
+            Task::Post => self.post_done(thread),
+        }
+        if self.threads[thread as usize].current.is_none() {
+            self.thread_next(thread);
+        }
+    }
+
+    /// Finds an idle thread its next task.
+    pub(crate) fn thread_next(&mut self, thread: u32) {
+        match self.threads[thread as usize].role {
+            Role::Rank(_) => self.rank_next(thread),
+            Role::Source(_) => self.source_next(thread),
+            Role::Sink(_) => self.inbox_next(thread),
+        }
+    }
+
+    /// Begins the first task of the inbox.
+    pub(crate) fn inbox_next(&mut self, thread: u32) {
+        let Some(task) = self.threads[thread as usize].inbox.pop_front() else { return };
+        let (task, cost) = self.priced(thread, task);
+        self.begin(thread, task, cost);
+    }
+
+    /// What a task costs now; reads and writes learn how many bytes they move.
+    fn priced(&mut self, thread: u32, task: Task) -> (Task, Duration) {
+        let costs = &self.rules.params.host.cpu;
+        match task {
+            Task::Write(endpoint, _) => {
+                let (bytes, calls) = self.write_size(endpoint);
+                let costs = &self.rules.params.host.cpu;
+                (Task::Write(endpoint, bytes), costs.send_call * calls + per_kib(costs.send_per_kib, bytes))
+            }
+            Task::Read(endpoint, _) => {
+                let (bytes, calls) = self.read_size(thread, endpoint);
+                let costs = &self.rules.params.host.cpu;
+                (Task::Read(endpoint, bytes), costs.receive_call * calls + per_kib(costs.receive_per_kib, bytes))
+            }
+            Task::Handle(..) => (task, self.rules.mpi().handling_overhead),
+            Task::Step | Task::Post => (task, costs.send_call),
+        }
+    }
+}
+
+/// `cost` for every 1,024 bytes, in proportion.
+pub(crate) fn per_kib(cost: Duration, bytes: u64) -> Duration {
+    Duration::from_ps((cost.as_ps() * bytes).div_ceil(1024))
+}

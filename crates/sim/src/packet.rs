@@ -1,0 +1,184 @@
+//! Packets and the slab that holds them.
+//!
+//! A packet travels as one Ethernet frame. It fills one cache line; what only a few packets need (the SACK
+//! blocks of TCP) lies in a side slab. A packet is in exactly one place: a queue, the wire, or a host.
+
+use etherweave_primitives::Time;
+
+use crate::transport::SackBlocks;
+
+/// Names a packet within its shard.
+pub type Handle = u32;
+/// No packet.
+pub const NO_PACKET: Handle = u32::MAX;
+
+/// What a packet is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum PacketKind {
+    /// Bytes of a message stream: RoCE SEND, WRITE or READ response; TCP segment.
+    Data,
+    /// RoCE acknowledgement or pure TCP ACK.
+    Ack,
+    /// RoCE negative acknowledgement: packet sequence error.
+    Nak,
+    /// DCQCN congestion notification.
+    Cnp,
+    /// Not on the wire: tells the receiver where a message will end (see [`crate::host`]).
+    Announcement,
+}
+
+/// Bits of [`Packet::flags`].
+pub mod flags {
+    /// The packet may be marked.
+    pub const ECN_CAPABLE: u8 = 1;
+    /// The packet was marked.
+    pub const CONGESTION: u8 = 2;
+    /// RoCE: first of a message.
+    pub const FIRST: u8 = 4;
+    /// TCP: the sender reduced its window (CWR). TCP has no use for [`FIRST`], whose bit it is.
+    pub const WINDOW_REDUCED: u8 = FIRST;
+    /// RoCE: last of a message.
+    pub const LAST: u8 = 8;
+    /// Sent before.
+    pub const RETRANSMISSION: u8 = 16;
+    /// TCP: echo of a mark.
+    pub const ECN_ECHO: u8 = 32;
+    /// RoCE: the message is an RDMA READ response.
+    pub const READ: u8 = 64;
+    /// Held until its tail is in: a faster output follows.
+    pub const STORED: u8 = 128;
+}
+
+/// One packet. 64 bytes.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
+pub struct Packet {
+    /// The one behind it in a queue.
+    pub next: Handle,
+    /// Receiving endpoint, numbered in its shard.
+    pub endpoint: u32,
+    /// Where in the route table the next egress port stands.
+    pub route: u32,
+    /// Local port by which the packet came into this switch.
+    pub ingress: u32,
+    /// First byte's place in the stream.
+    pub offset: u64,
+    /// ACK: everything below is there. Announcement: end of the message in the stream.
+    pub acknowledged: u64,
+    /// When it was first sent; an ACK echoes it. Announcement: message word.
+    pub sent: Time,
+    /// Bytes on the wire, with preamble and gap [B].
+    pub wire: u32,
+    /// Bytes of the stream that it carries [B].
+    pub payload: u32,
+    /// TCP receive window [B]; RoCE packet sequence number; announcement: tag.
+    pub word: u32,
+    /// SACK blocks in the side slab, or [`NO_PACKET`].
+    pub side: u32,
+    /// What it is.
+    pub kind: PacketKind,
+    /// What PFC pauses.
+    pub priority: u8,
+    /// See [`flags`].
+    pub flags: u8,
+    /// Padding that keeps the size explicit.
+    pub reserved: u8,
+}
+
+impl Packet {
+    /// Whether all bits of `flag` are set.
+    pub fn has(&self, flag: u8) -> bool {
+        self.flags & flag == flag
+    }
+}
+
+/// All packets of a shard.
+#[derive(Default)]
+pub struct Packets {
+    slots: Vec<Packet>,
+    free: Vec<Handle>,
+    sides: Vec<SackBlocks>,
+    sides_free: Vec<u32>,
+}
+
+impl Packets {
+    /// Puts a packet in.
+    #[inline]
+    pub fn insert(&mut self, packet: Packet) -> Handle {
+        match self.free.pop() {
+            Some(handle) => {
+                self.slots[handle as usize] = packet;
+                handle
+            }
+            None => {
+                self.slots.push(packet);
+                (self.slots.len() - 1) as Handle
+            }
+        }
+    }
+
+    /// Takes a packet out. Its side entry, if any, is the caller's.
+    #[inline]
+    pub fn remove(&mut self, handle: Handle) -> Packet {
+        self.free.push(handle);
+        self.slots[handle as usize]
+    }
+
+    /// Puts SACK blocks in the side slab.
+    pub fn insert_side(&mut self, blocks: SackBlocks) -> u32 {
+        match self.sides_free.pop() {
+            Some(side) => {
+                self.sides[side as usize] = blocks;
+                side
+            }
+            None => {
+                self.sides.push(blocks);
+                (self.sides.len() - 1) as u32
+            }
+        }
+    }
+
+    /// SACK blocks in the side slab.
+    pub fn side(&self, side: u32) -> Option<SackBlocks> {
+        (side != NO_PACKET).then(|| self.sides[side as usize])
+    }
+
+    /// Takes SACK blocks out of the side slab.
+    pub fn remove_side(&mut self, side: u32) -> Option<SackBlocks> {
+        (side != NO_PACKET).then(|| {
+            self.sides_free.push(side);
+            self.sides[side as usize]
+        })
+    }
+
+    /// The largest number of packets that ever existed at once.
+    pub fn capacity_used(&self) -> usize {
+        self.slots.len()
+    }
+}
+
+impl std::ops::Index<Handle> for Packets {
+    type Output = Packet;
+    #[inline]
+    fn index(&self, handle: Handle) -> &Packet {
+        &self.slots[handle as usize]
+    }
+}
+
+impl std::ops::IndexMut<Handle> for Packets {
+    #[inline]
+    fn index_mut(&mut self, handle: Handle) -> &mut Packet {
+        &mut self.slots[handle as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_is_one_cache_line() {
+        assert_eq!(size_of::<Packet>(), 64);
+    }
+}

@@ -1,0 +1,150 @@
+//! Host parameters: network card, processor, operating system, MPI library.
+//!
+//! Times of the two paths come from `etherweave calibrate`, which fits them to point-to-point figures only.
+
+use etherweave_primitives::{BitRate, Bytes, Duration};
+
+/// A network card.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct NicParams {
+    /// Receive buffer between wire and host memory.
+    pub receive_buffer: Bytes,
+    /// Occupancy at which the card pauses its switch, if flow control is on.
+    pub xoff: Bytes,
+    /// Occupancy at which it lets the switch go on.
+    pub xon: Bytes,
+    /// Rate at which received packets reach host memory.
+    pub drain_rate: BitRate,
+    /// Extra drain time of a packet whose connection is not that of the packet before.
+    pub context_switch: Duration,
+    /// From doorbell to first bit.
+    pub transmit_latency: Duration,
+    /// From last bit to host memory.
+    pub receive_latency: Duration,
+}
+
+impl Default for NicParams {
+    fn default() -> Self {
+        NicParams {
+            receive_buffer: Bytes::new(262_016),
+            xoff: Bytes::new(131_072),
+            xon: Bytes::new(98_304),
+            drain_rate: BitRate::from_bps(107_000_000_000),
+            context_switch: Duration::from_ns(25),
+            transmit_latency: Duration::from_ns(250),
+            receive_latency: Duration::from_ns(200),
+        }
+    }
+}
+
+/// Processor time of the kernel TCP path.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CpuCosts {
+    /// A send call, without its bytes.
+    pub send_call: Duration,
+    /// A receive call, without its bytes.
+    pub receive_call: Duration,
+    /// Copying 1 KiB from user to kernel, and all that grows with bytes sent.
+    pub send_per_kib: Duration,
+    /// Copying 1 KiB from kernel to user, and all that grows with bytes received by the thread.
+    pub receive_per_kib: Duration,
+    /// Interrupt side: one received frame.
+    pub receive_frame: Duration,
+    /// Interrupt side: one batch of frames (poll, merge, TCP, wake-up).
+    pub receive_batch: Duration,
+    /// Interrupt side: one acknowledgement.
+    pub acknowledgement: Duration,
+    /// From the last bit of a frame to the interrupt handler: moderation, wake from idle.
+    pub interrupt: Duration,
+    /// Largest segment that is handed to the card to cut (TSO), and largest batch that is merged (GRO).
+    pub offload: Bytes,
+}
+
+impl Default for CpuCosts {
+    fn default() -> Self {
+        CpuCosts {
+            send_call: Duration::from_ns(2_000),
+            receive_call: Duration::from_ns(1_500),
+            send_per_kib: Duration::from_ns(230),
+            receive_per_kib: Duration::from_ns(250),
+            receive_frame: Duration::from_ns(200),
+            receive_batch: Duration::from_ns(1_200),
+            acknowledgement: Duration::from_ns(500),
+            interrupt: Duration::from_ns(6_000),
+            offload: Bytes::new(65_536),
+        }
+    }
+}
+
+/// The MPI library over one transport.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MpiParams {
+    /// Processor time to post a send.
+    pub send_overhead: Duration,
+    /// Processor time to post a receive.
+    pub receive_overhead: Duration,
+    /// Processor time to handle an arrived message or a completion.
+    pub handling_overhead: Duration,
+    /// Larger messages wait for their receiver (rendezvous).
+    pub eager_max: Bytes,
+    /// Envelope of every message on the wire.
+    pub header: Bytes,
+}
+
+impl MpiParams {
+    /// UCX on reliable connections.
+    pub fn roce() -> Self {
+        MpiParams {
+            send_overhead: Duration::from_ns(120),
+            receive_overhead: Duration::from_ns(60),
+            handling_overhead: Duration::from_ns(120),
+            eager_max: Bytes::new(8 << 10),
+            header: Bytes::new(8),
+        }
+    }
+
+    /// The TCP byte transfer layer of Open MPI.
+    pub fn tcp() -> Self {
+        MpiParams {
+            send_overhead: Duration::from_ns(300),
+            receive_overhead: Duration::from_ns(150),
+            handling_overhead: Duration::from_ns(300),
+            eager_max: Bytes::new(64 << 10),
+            header: Bytes::new(64),
+        }
+    }
+}
+
+impl Default for MpiParams {
+    fn default() -> Self {
+        MpiParams::roce()
+    }
+}
+
+/// A computer.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HostParams {
+    /// Kernel TCP path.
+    pub cpu: CpuCosts,
+    /// MPI over RoCE.
+    pub mpi_roce: MpiParams,
+    /// MPI over TCP.
+    pub mpi_tcp: MpiParams,
+    /// How much later than asked a sleeping process wakes (Linux: 50 us for normal threads).
+    pub timer_slack: Duration,
+}
+
+impl Default for HostParams {
+    fn default() -> Self {
+        HostParams {
+            cpu: CpuCosts::default(),
+            mpi_roce: MpiParams::roce(),
+            mpi_tcp: MpiParams::tcp(),
+            timer_slack: Duration::from_us(50),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Parameters: what a scenario may say about switches, hosts, protocols.
+//!
+//! Every struct reads from TOML with units, rejects unknown keys, and defaults to the hardware of the
+//! 96-node testbed. What a value *means* stands here; whether values fit together is checked in [`check`].
+
+mod check;
+mod flow_control;
+mod host;
+mod roce;
+mod switch;
+
+pub use check::{Misfit, check};
+pub use flow_control::{Ets, FlowControl, GlobalPause, Pfc};
+pub use host::{CpuCosts, HostParams, MpiParams, NicParams};
+pub use roce::{Dcqcn, RoceParams, RoceVersion};
+pub use switch::{EcnMarking, Forwarding, SwitchParams, Threshold};
+
+use crate::transport::tcp::TcpParams;
+
+/// How hosts talk.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Transport {
+    /// RDMA over Converged Ethernet, reliable connections, kernel bypass.
+    Roce(RoceParams),
+    /// Kernel TCP.
+    Tcp(TcpParams),
+}
+
+impl Default for Transport {
+    fn default() -> Self {
+        Transport::Roce(RoceParams::default())
+    }
+}
+
+/// All that the simulator is told besides topology, routes and workload.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct SimParams {
+    /// Every switch.
+    pub switch: SwitchParams,
+    /// What stops senders before buffers overflow.
+    pub flow_control: FlowControl,
+    /// How traffic classes share a port.
+    pub ets: Ets,
+    /// Network card.
+    pub nic: NicParams,
+    /// Processor and operating system.
+    pub host: HostParams,
+    /// How hosts talk.
+    pub transport: Transport,
+    /// Seed of all random streams.
+    pub seed: u64,
+}

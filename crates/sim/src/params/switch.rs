@@ -1,0 +1,81 @@
+//! Switch parameters. Defaults are those of a Spectrum-class switch.
+
+use etherweave_primitives::{Bytes, Duration};
+
+/// When a switch starts to send a packet on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Forwarding {
+    /// When the whole packet is in.
+    StoreAndForward,
+    /// When the header is in, if the output is idle and not faster than the input.
+    CutThrough,
+}
+
+/// How much of the shared pool one ingress priority (or egress queue) may take.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Threshold {
+    /// `alpha` times what is free in the pool (Choudhury and Hahne, 1998). Multiples of 1/128.
+    Alpha(f64),
+    /// A fixed size.
+    Static(Bytes),
+}
+
+/// ECN marking by the instantaneous queue (RFC 3168; the ramp of DCQCN, Zhu et al. 2015, fig. 5).
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EcnMarking {
+    /// Below this queue nothing is marked.
+    pub queue_min: Bytes,
+    /// From this queue on everything is marked.
+    pub queue_max: Bytes,
+    /// Share of packets marked just below `queue_max`, 0..=1.
+    pub share_max: f64,
+}
+
+/// One switch. A shared packet buffer, ingress accounting per port and priority, a queue per egress
+/// port and traffic class.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SwitchParams {
+    /// When a packet is sent on.
+    pub forwarding: Forwarding,
+    /// Pipeline latency, first bit in to first bit out of an idle switch, header time excluded.
+    pub latency: Duration,
+    /// Bytes that must be in before a cut-through switch can forward.
+    pub header: Bytes,
+    /// Whole packet memory: reserves, shared pool and headroom are taken from it.
+    pub buffer: Bytes,
+    /// Reserve of each port and lossless priority; of each port for all lossy priorities together.
+    pub reserve: Bytes,
+    /// Share of the pool that one ingress port and priority may take before XOFF (lossless) or drop (lossy).
+    pub ingress_threshold: Threshold,
+    /// Share of the pool that one lossy egress queue may take before tail drop.
+    pub egress_threshold: Threshold,
+    /// How far occupancy must fall below XOFF before XON.
+    pub xon_offset: Bytes,
+    /// Headroom of each port and lossless priority. Absent: computed from rate, cable and reaction time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headroom: Option<Bytes>,
+    /// ECN marking. Absent: off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<EcnMarking>,
+}
+
+impl Default for SwitchParams {
+    fn default() -> Self {
+        SwitchParams {
+            forwarding: Forwarding::CutThrough,
+            latency: Duration::from_ns(300),
+            header: Bytes::new(64),
+            buffer: Bytes::new(16 << 20),
+            reserve: Bytes::new(10 << 10),
+            ingress_threshold: Threshold::Alpha(8.0),
+            egress_threshold: Threshold::Alpha(8.0),
+            xon_offset: Bytes::new(2 * 4608),
+            headroom: None,
+            ecn: None,
+        }
+    }
+}

@@ -1,0 +1,433 @@
+//! What a run leaves: rows for tables, totals, and who waited for whom.
+
+use etherweave_primitives::{BitRate, ChannelId, Duration, HostId, Priority, Time};
+use etherweave_topology::{LinkClass, Node, Topology};
+
+use crate::capture::CapturedFrame;
+use crate::engine::{Shard, Simulation};
+use crate::fingerprint::Fingerprint;
+use crate::host::{Endpoint, IterationRow, Protocol, Role, SinkState};
+use crate::switch::port::Port;
+
+/// What rows are named by.
+pub(crate) struct Names {
+    pub topology: Topology,
+    pub jobs: Vec<String>,
+}
+
+/// Counters of one port and priority.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PortRow {
+    /// Whose port.
+    pub node: String,
+    /// Number of the port on its node.
+    pub port: u16,
+    /// The node at the other end.
+    pub peer: String,
+    /// Rate of the channel that the port sends into.
+    pub rate: BitRate,
+    /// What the link is for.
+    pub class: LinkClass,
+    /// 802.1Q priority.
+    pub priority: Priority,
+    /// Packets sent.
+    pub tx_packets: u64,
+    /// Bytes sent, with preamble and gap.
+    pub tx_bytes: u64,
+    /// Packets that the peer has sent here.
+    pub rx_packets: u64,
+    /// Bytes that the peer has sent here, with preamble and gap.
+    pub rx_bytes: u64,
+    /// Pause frames sent that name the priority, to stop or to go on.
+    pub tx_pause_packets: u64,
+    /// Pause frames received that name the priority.
+    pub rx_pause_packets: u64,
+    /// How long this port held its peer paused.
+    pub tx_pause_duration: Duration,
+    /// How long this port was paused.
+    pub rx_pause_duration: Duration,
+    /// Packets lost: by a switch on their way to this port, by a network card on their way in.
+    pub drops_packets: u64,
+    /// Bytes lost.
+    pub drops_bytes: u64,
+    /// Packets marked by ECN on their way out.
+    pub ecn_marked_packets: u64,
+    /// Most that ever waited in the queue of the priority's traffic class; of a network card: in its receive buffer
+    /// [B].
+    pub occupancy_bytes_max: u64,
+}
+
+/// A stream, as its sink saw it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct StreamRow {
+    /// Job.
+    pub job: String,
+    /// Sender.
+    pub source_host: String,
+    /// Receiver.
+    pub destination_host: String,
+    /// Number in its job.
+    pub stream: u32,
+    /// Whole messages received.
+    pub messages: u64,
+    /// Bytes received, from the end of the warm-up on.
+    pub bytes: u64,
+    /// First byte counted.
+    pub start: Time,
+    /// Last byte.
+    pub end: Time,
+}
+
+impl StreamRow {
+    /// Payload per time [Gb/s]; 0 when nothing was measured.
+    pub fn goodput_gbps(&self) -> f64 {
+        let span = self.end.since(self.start);
+        if span.is_zero() { 0.0 } else { self.bytes as f64 * 8.0 / span.as_ns_f64() }
+    }
+}
+
+/// One direction of a connection.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FlowRow {
+    /// Sender.
+    pub source_host: String,
+    /// Receiver.
+    pub destination_host: String,
+    /// "roce" or "tcp".
+    pub transport: &'static str,
+    /// Bytes acknowledged.
+    pub bytes: u64,
+    /// Data packets sent, again included.
+    pub packets: u64,
+    /// Data packets (RoCE) or segments (TCP) sent again.
+    pub retransmissions: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u64,
+}
+
+/// Packets that a priority has lost although flow control protects it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LosslessDrop {
+    /// The node that lost them.
+    pub node: String,
+    /// The port by which they came in.
+    pub port: u16,
+    /// The node that sent them.
+    pub peer: String,
+    /// Priorities of the group, a bit each.
+    pub priorities: u8,
+    /// How many.
+    pub packets: u64,
+    /// How much [B].
+    pub bytes: u64,
+}
+
+/// Sums over the run.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Totals {
+    /// Events served.
+    pub events: u64,
+    /// One packet over one link each.
+    pub packet_hops: u64,
+    /// Packets made, acknowledgements included.
+    pub created: u64,
+    /// Packets that reached their host.
+    pub delivered: u64,
+    /// Packets lost.
+    pub dropped: u64,
+    /// Packets in queues, on wires or in cards at the end.
+    pub in_flight: u64,
+    /// When the run ended.
+    pub end: Time,
+    /// Largest number of packets that ever existed at once.
+    pub packets_max: u64,
+}
+
+/// Everything that was measured.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Names of the jobs, by number.
+    pub jobs: Vec<String>,
+    /// Measured iterations, by job, rank and iteration.
+    pub iterations: Vec<IterationRow>,
+    /// Counters of ports that counted anything.
+    pub ports: Vec<PortRow>,
+    /// Streams.
+    pub streams: Vec<StreamRow>,
+    /// Directions of connections that carried data.
+    pub flows: Vec<FlowRow>,
+    /// Losses that should not be.
+    pub lossless_drops: Vec<LosslessDrop>,
+    /// Sums.
+    pub totals: Totals,
+    /// What happened, in four words.
+    pub fingerprint: Option<Fingerprint>,
+    /// Frames at the captured port.
+    pub captured: Vec<CapturedFrame>,
+}
+
+impl Simulation {
+    /// What has been measured so far.
+    pub fn report(&self) -> Report {
+        let mut fingerprint: Option<Fingerprint> = None;
+        for part in self.shards.iter().filter_map(|shard| shard.fingerprint.as_ref()) {
+            fingerprint.get_or_insert_default().merge(part);
+        }
+        Report {
+            jobs: self.names.jobs.clone(),
+            iterations: self.iterations(),
+            ports: self.ports(),
+            streams: self.streams(),
+            flows: self.flows(),
+            lossless_drops: self.lossless_drops(),
+            totals: self.sums(),
+            fingerprint,
+            captured: self
+                .shards
+                .iter()
+                .filter_map(|shard| shard.capture.as_ref())
+                .flat_map(|c| c.frames.clone())
+                .collect(),
+        }
+    }
+
+    fn sums(&self) -> Totals {
+        let totals = self.totals();
+        let in_flight = totals.created - totals.delivered - totals.dropped;
+        Totals {
+            events: totals.events,
+            packet_hops: totals.hops,
+            created: totals.created,
+            delivered: totals.delivered,
+            dropped: totals.dropped,
+            in_flight,
+            end: self.end,
+            packets_max: self.shards.iter().map(|shard| shard.packets.capacity_used() as u64).sum(),
+        }
+    }
+
+    fn iterations(&self) -> Vec<IterationRow> {
+        let threads = self.shards.iter().flat_map(|shard| &shard.threads);
+        let ranks = threads.filter_map(|thread| if let Role::Rank(rank) = &thread.role { Some(rank) } else { None });
+        let mut rows: Vec<IterationRow> = ranks.flat_map(|rank| rank.rows.iter().copied()).collect();
+        rows.sort_unstable_by_key(|row| (row.job, row.rank, row.iteration));
+        rows
+    }
+
+    /// All ports in the order of nodes.
+    fn all_ports(&self) -> Vec<(&Shard, usize)> {
+        let mut ports: Vec<(&Shard, usize)> =
+            self.shards.iter().flat_map(|shard| (0..shard.ports.len()).map(move |port| (shard, port))).collect();
+        ports.sort_by_key(|&(shard, port)| self.names.topology.channel(shard.channels[port]).from);
+        ports
+    }
+
+    fn ports(&self) -> Vec<PortRow> {
+        let rows = |(shard, port): (&Shard, usize)| {
+            let row = move |priority| self.port_row(shard, port, priority);
+            Priority::all().map(row).collect::<Vec<PortRow>>()
+        };
+        self.all_ports().into_iter().flat_map(rows).filter(PortRow::is_active).collect()
+    }
+
+    fn port_row(&self, shard: &Shard, index: usize, priority: Priority) -> PortRow {
+        let (node, number, peer) = self.port_names(shard.channels[index]);
+        let channel = self.names.topology.channel(shard.channels[index]);
+        let port = &shard.ports[index];
+        let bit = priority.index();
+        let own = &port.counters[bit];
+        let far = &self.peer(port).counters[bit];
+        PortRow {
+            node,
+            port: number,
+            peer,
+            rate: channel.rate,
+            class: channel.class,
+            priority,
+            tx_packets: own.tx_packets,
+            tx_bytes: own.tx_bytes,
+            rx_packets: far.tx_packets,
+            rx_bytes: far.tx_bytes,
+            tx_pause_packets: port.paused.tx_packets[bit],
+            rx_pause_packets: port.paused.rx_packets[bit],
+            tx_pause_duration: port.paused.tx_duration[bit],
+            rx_pause_duration: port.paused.duration[bit],
+            drops_packets: own.drops,
+            drops_bytes: own.drop_bytes,
+            ecn_marked_packets: own.marks,
+            occupancy_bytes_max: occupancy(shard, index, priority),
+        }
+    }
+
+    fn peer(&self, port: &Port) -> &Port {
+        &self.shards[port.peer.shard as usize].ports[port.peer.port as usize]
+    }
+
+    fn port_names(&self, channel: ChannelId) -> (String, u16, String) {
+        let topology = &self.names.topology;
+        let ends = topology.channel(channel);
+        (topology.name(ends.from.node).to_owned(), ends.from.port.get(), topology.name(ends.to.node).to_owned())
+    }
+
+    fn host_name(&self, host: u32) -> String {
+        self.names.topology.host_name(HostId::new(host)).to_owned()
+    }
+
+    fn streams(&self) -> Vec<StreamRow> {
+        let mut rows: Vec<(u32, StreamRow)> = Vec::new();
+        for shard in &self.shards {
+            for thread in &shard.threads {
+                if let Role::Sink(sink) = &thread.role {
+                    rows.push((thread.job, self.stream_row(shard, thread.job, sink)));
+                }
+            }
+        }
+        rows.sort_by_key(|(job, row)| (*job, row.stream));
+        rows.into_iter().map(|(_, row)| row).collect()
+    }
+
+    fn stream_row(&self, shard: &Shard, job: u32, sink: &SinkState) -> StreamRow {
+        let (destination, source) = shard.endpoints[sink.endpoint as usize].hosts;
+        let (before, start) = sink.warm.unwrap_or((sink.received, sink.last));
+        StreamRow {
+            job: self.names.jobs[job as usize].clone(),
+            source_host: self.host_name(source),
+            destination_host: self.host_name(destination),
+            stream: sink.stream,
+            messages: sink.received / sink.bytes,
+            bytes: sink.received - before,
+            start,
+            end: sink.last,
+        }
+    }
+
+    fn flows(&self) -> Vec<FlowRow> {
+        let ends = self.shards.iter().flat_map(|shard| &shard.endpoints);
+        let mut flows: Vec<((u32, u32), FlowRow)> = ends.map(|end| (end.hosts, self.flow_row(end))).collect();
+        flows.retain(|(_, row)| row.packets > 0);
+        flows.sort_by_key(|(hosts, row)| (*hosts, row.bytes, row.packets));
+        flows.into_iter().map(|(_, row)| row).collect()
+    }
+
+    fn flow_row(&self, end: &Endpoint) -> FlowRow {
+        let (source_host, destination_host) = (self.host_name(end.hosts.0), self.host_name(end.hosts.1));
+        match &end.protocol {
+            Protocol::Roce(state) => FlowRow {
+                source_host,
+                destination_host,
+                transport: "roce",
+                bytes: state.acknowledged(),
+                packets: state.packets,
+                retransmissions: state.retransmitted_packets,
+                timeouts: state.timeouts,
+            },
+            Protocol::Tcp(state) => {
+                let counters = state.sender.counters();
+                FlowRow {
+                    source_host,
+                    destination_host,
+                    transport: "tcp",
+                    bytes: state.sender.acknowledged(),
+                    packets: state.packets,
+                    retransmissions: counters.retransmissions,
+                    timeouts: counters.timeouts,
+                }
+            }
+        }
+    }
+
+    fn lossless_drops(&self) -> Vec<LosslessDrop> {
+        let drops = |(shard, port): (&Shard, usize)| {
+            let (node, number, peer) = self.port_names(shard.channels[port]);
+            let count = shard.rules.group_count;
+            let groups = shard.groups[port * count..(port + 1) * count].iter();
+            let lost = groups.zip(shard.rules.pause_mask_of_group).filter(|(group, mask)| *mask != 0 && group.lost > 0);
+            lost.map(move |(group, priorities)| LosslessDrop {
+                node: node.clone(),
+                port: number,
+                peer: peer.clone(),
+                priorities,
+                packets: u64::from(group.lost),
+                bytes: group.lost_bytes,
+            })
+            .collect::<Vec<_>>()
+        };
+        self.all_ports().into_iter().flat_map(drops).chain(self.card_drops()).collect()
+    }
+
+    /// Losses of network cards in priorities that they should have paused in time.
+    fn card_drops(&self) -> Vec<LosslessDrop> {
+        let mut drops = Vec::new();
+        for (shard, port) in self.all_ports() {
+            let is_host = matches!(self.names.topology.channel(shard.channels[port]).from.node, Node::Host(_));
+            for priority in Priority::all().filter(|priority| shard.rules.nic_pause_mask & 1 << priority.get() != 0) {
+                let counters = &shard.ports[port].counters[priority.index()];
+                if is_host && counters.drops > 0 {
+                    let (node, number, peer) = self.port_names(shard.channels[port]);
+                    let (packets, bytes) = (counters.drops, counters.drop_bytes);
+                    drops.push(LosslessDrop {
+                        node,
+                        port: number,
+                        peer,
+                        priorities: 1 << priority.get(),
+                        packets,
+                        bytes,
+                    });
+                }
+            }
+        }
+        drops
+    }
+
+    /// Why nothing goes on: ports that are paused, and ranks that wait.
+    pub(crate) fn who_waits(&self) -> String {
+        let mut lines = Vec::new();
+        for (shard, index) in self.all_ports() {
+            let port = &shard.ports[index];
+            for priority in crate::switch::pause::priorities(port.paused.priorities) {
+                let queue = &port.queues[shard.rules.scheduler.class(priority as u8)];
+                let (node, number, peer) = self.port_names(shard.channels[index]);
+                let bytes = queue.bytes;
+                lines.push(format!("{node} port {number}: priority {priority} is paused by {peer}, {bytes} B wait"));
+            }
+        }
+        for shard in &self.shards {
+            lines.extend(shard.threads.iter().filter_map(|thread| self.waiting_rank(shard, thread)));
+        }
+        lines.join("\n")
+    }
+
+    fn waiting_rank(&self, shard: &Shard, thread: &crate::host::Thread) -> Option<String> {
+        let Role::Rank(rank) = &thread.role else { return None };
+        if rank.is_done || rank.outstanding == 0 {
+            return None;
+        }
+        let job = &self.names.jobs[thread.job as usize];
+        let host = self.host_name(shard.hosts[thread.host as usize].id);
+        let from = |envelope: &crate::host::Envelope| {
+            format!(
+                "a message of rank {} with tag {}",
+                rank.peer_of(envelope.endpoint).unwrap_or(u32::MAX),
+                envelope.tag
+            )
+        };
+        let posted: Vec<String> = rank.matching.posted().iter().take(3).map(from).collect();
+        let what = if posted.is_empty() { "sends to complete".to_owned() } else { posted.join(", ") };
+        Some(format!("job {job}: rank {} on {host} waits for {} requests: {what}", rank.rank, rank.outstanding))
+    }
+}
+
+impl PortRow {
+    fn is_active(&self) -> bool {
+        let counts =
+            [self.tx_packets, self.rx_packets, self.tx_pause_packets, self.rx_pause_packets, self.drops_packets];
+        counts.iter().any(|&count| count > 0)
+    }
+}
+
+fn occupancy(shard: &Shard, index: usize, priority: Priority) -> u64 {
+    match shard.host_of_port(index as u32) {
+        Some(host) => shard.hosts[host].nic.peak,
+        None => u64::from(shard.ports[index].queues[shard.rules.scheduler.class(priority.get())].bytes_max),
+    }
+}

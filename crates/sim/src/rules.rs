@@ -1,0 +1,189 @@
+//! What every shard reads and nobody changes: constants derived once from the parameters, and the routes.
+
+use std::ops::Range;
+
+use etherweave_primitives::{BitRate, Bytes, Duration, Priority, Time};
+
+use crate::frame::size;
+use crate::params::{EcnMarking, FlowControl, Forwarding, RoceVersion, SimParams, Transport};
+use crate::switch::buffer::{BufferSizes, Limit};
+use crate::switch::schedule::Scheduler;
+
+/// See the module.
+pub(crate) struct Rules {
+    /// The parameters in full.
+    pub params: SimParams,
+    /// Egress ports along all paths, one path after another; each numbered in its switch's shard.
+    pub routes: Vec<u32>,
+    /// Which class sends next.
+    pub scheduler: Scheduler,
+    /// Priority group of each priority.
+    pub group_of_priority: [usize; Priority::COUNT],
+    /// How many groups there are.
+    pub group_count: usize,
+    /// Priorities that a group pauses; 0 for the lossy group.
+    pub pause_mask_of_group: [u8; Priority::COUNT + 1],
+    /// Whether all lossless groups of a port pause together.
+    pub is_coupled: bool,
+    /// Priorities that a network card pauses when it runs short.
+    pub nic_pause_mask: u8,
+    /// Pause time in each frame [512 bit times].
+    pub pause_quanta: u16,
+    /// Shared by all switches.
+    pub ecn: Option<EcnMarking>,
+    /// Whether switches forward before the tail is in.
+    pub is_cut_through: bool,
+    /// Bytes that a cut-through switch needs.
+    pub header_bytes: u32,
+    /// Shortest delay between two entities: announcements travel so far ahead.
+    pub lookahead: Duration,
+    /// Wire overhead of transport packets.
+    pub overheads: Overheads,
+    /// Streams are measured from here on.
+    pub warm_up: Time,
+    /// Of each job: whether the run may end without it.
+    pub is_background: Vec<bool>,
+}
+
+/// What headers add to a payload [B on the wire].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Overheads {
+    /// RoCE: first packet of a message (with RETH).
+    pub first: u32,
+    /// RoCE: the others.
+    pub other: u32,
+    /// RoCE acknowledgement, whole.
+    pub ack: u32,
+    /// RoCE congestion notification, whole.
+    pub cnp: u32,
+    /// TCP segment.
+    pub tcp: u32,
+}
+
+impl Rules {
+    /// The priorities' classes, as a mask.
+    pub fn classes(&self, priorities: u8) -> u8 {
+        crate::switch::pause::priorities(priorities)
+            .fold(0, |mask, priority| mask | 1 << self.scheduler.class_of_priority[priority])
+    }
+
+    /// The groups that pause together with `group`.
+    pub fn coupled_groups(&self, group: usize) -> Range<usize> {
+        if self.is_coupled { 1..self.group_count } else { group..group + 1 }
+    }
+
+    /// Whether hosts talk TCP.
+    pub fn is_tcp(&self) -> bool {
+        matches!(self.params.transport, Transport::Tcp(_))
+    }
+
+    /// How many groups of a port have headroom.
+    pub fn lossless_groups(&self) -> usize {
+        self.pause_mask_of_group[..self.group_count].iter().filter(|&&mask| mask != 0).count()
+    }
+
+    /// The largest frame of the transport, on the wire [B].
+    pub fn largest_frame(&self) -> u32 {
+        match &self.params.transport {
+            Transport::Roce(roce) => self.overheads.first + roce.path_mtu.get() as u32,
+            Transport::Tcp(tcp) => self.overheads.tcp + tcp.mss.get() as u32,
+        }
+    }
+
+    /// What reserves and headroom of a switch take [B].
+    pub fn reserved(&self, ports: u64, headroom_total: u64) -> u64 {
+        ports * self.group_count as u64 * self.params.switch.reserve.get() + headroom_total
+    }
+
+    /// Sizes of a switch's buffer, `ports` of which need headroom `headroom_total` together.
+    pub fn buffer_sizes(&self, ports: u64, headroom_total: u64) -> Option<BufferSizes> {
+        let switch = &self.params.switch;
+        let pool = switch.buffer.get().checked_sub(self.reserved(ports, headroom_total))?;
+        Some(BufferSizes {
+            reserve: switch.reserve.get() as u32,
+            pool: u32::try_from(pool).ok()?,
+            ingress: Limit::new(switch.ingress_threshold),
+            egress: Limit::new(switch.egress_threshold),
+            xon_offset: switch.xon_offset.get() as u32,
+        })
+    }
+
+    /// Rules without routes.
+    pub fn new(params: &SimParams, lookahead: Duration) -> Rules {
+        let groups = Groups::new(&params.flow_control);
+        Rules {
+            params: params.clone(),
+            routes: Vec::new(),
+            scheduler: Scheduler::new(&params.ets),
+            group_of_priority: groups.of_priority,
+            group_count: groups.count,
+            pause_mask_of_group: groups.pause_mask,
+            is_coupled: groups.is_coupled,
+            nic_pause_mask: groups.pause_mask.iter().fold(0, |all, mask| all | mask),
+            pause_quanta: groups.quanta,
+            ecn: params.switch.ecn,
+            is_cut_through: params.switch.forwarding == Forwarding::CutThrough,
+            header_bytes: params.switch.header.get() as u32,
+            lookahead,
+            overheads: Overheads::new(&params.transport),
+            warm_up: Time::ZERO,
+            is_background: Vec::new(),
+        }
+    }
+}
+
+impl Overheads {
+    fn new(transport: &Transport) -> Overheads {
+        let version = match transport {
+            Transport::Roce(roce) => roce.version,
+            Transport::Tcp(_) => RoceVersion::V2,
+        };
+        let roce = size::RoceSizes::new(version, true);
+        Overheads {
+            first: roce.first_overhead(),
+            other: roce.middle_overhead(),
+            ack: roce.acknowledgement(),
+            cnp: roce.congestion_notification(),
+            tcp: size::tcp_wire_bytes(true, 0, 0),
+        }
+    }
+}
+
+/// Priority groups of a flow control.
+struct Groups {
+    of_priority: [usize; Priority::COUNT],
+    count: usize,
+    pause_mask: [u8; Priority::COUNT + 1],
+    is_coupled: bool,
+    quanta: u16,
+}
+
+impl Groups {
+    fn new(flow_control: &FlowControl) -> Groups {
+        let mut groups = Groups { of_priority: [0; 8], count: 1, pause_mask: [0; 9], is_coupled: false, quanta: 0 };
+        match flow_control {
+            FlowControl::None {} => {}
+            FlowControl::GlobalPause(pause) => {
+                groups.pause_mask[0] = u8::MAX;
+                groups.quanta = pause.quanta;
+            }
+            FlowControl::Pfc(pfc) => {
+                for priority in &pfc.priorities {
+                    groups.of_priority[priority.index()] = groups.count;
+                    groups.pause_mask[groups.count] = 1 << priority.get();
+                    groups.count += 1;
+                }
+                groups.is_coupled = pfc.coupled;
+                groups.quanta = pfc.quanta;
+            }
+        }
+        groups
+    }
+}
+
+/// The headroom that loses nothing: all that can still be admitted after a group decided to pause its peer
+/// (after IEEE 802.1Q-2018 Annex N; the sum is derived in `docs/models/flow-control.md`).
+pub fn headroom(rate: BitRate, into_switch: Duration, pause_delay: Duration, frame: Bytes) -> Bytes {
+    let in_flight = rate.bytes_in(into_switch + pause_delay);
+    in_flight + frame * 3 + Bytes::new(u64::from(size::pause_wire_bytes()))
+}

@@ -1,0 +1,185 @@
+//! The way of a packet through a switch: arrive, be admitted, wait, leave.
+
+use etherweave_primitives::mix;
+
+use crate::engine::Shard;
+use crate::engine::event::Kind;
+use crate::packet::{Handle, flags};
+use crate::params::EcnMarking;
+use crate::switch::buffer::Admission;
+
+/// Preamble, delimiter and gap: on the wire, but never in a buffer [B].
+const WIRE_ONLY: u32 = 20;
+
+impl Shard {
+    /// A packet has come in by `ingress`.
+    #[inline]
+    pub(crate) fn arrive_at_switch(&mut self, ingress: u32, handle: Handle) {
+        let packet = &mut self.packets[handle];
+        let egress = self.rules.routes[packet.route as usize];
+        let class = self.rules.scheduler.class(packet.priority);
+        if self.must_wait_for_tail(ingress, egress, handle) {
+            return self.wait_for_tail(ingress, handle);
+        }
+        let packet = &mut self.packets[handle];
+        packet.route += 1;
+        packet.ingress = ingress;
+        let port = &self.ports[egress as usize];
+        let is_idle = port.busy_until <= self.now && port.waiting == 0 && !port.free_scheduled;
+        if is_idle && port.paused_classes & 1 << class == 0 {
+            self.start(egress, handle, false);
+        } else if self.admit(ingress, egress, class, handle) {
+            self.ports[egress as usize].enqueue(class, &mut self.packets, handle);
+            self.kick(egress);
+        }
+    }
+
+    /// A cut-through packet bound for a faster output would run dry half-way: it must be in first.
+    fn must_wait_for_tail(&self, ingress: u32, egress: u32, handle: Handle) -> bool {
+        self.rules.is_cut_through
+            && self.ports[egress as usize].is_faster_than(&self.ports[ingress as usize])
+            && !self.packets[handle].has(flags::STORED)
+    }
+
+    fn wait_for_tail(&mut self, ingress: u32, handle: Handle) {
+        let packet = &mut self.packets[handle];
+        packet.flags |= flags::STORED;
+        let port = &self.ports[ingress as usize];
+        let rest = packet.wire.saturating_sub(self.rules.header_bytes);
+        self.schedule(port.serialization_time(rest), ingress, Kind::Arrive, 0, handle);
+    }
+
+    /// Takes a packet into the shared buffer, or drops it; pauses the sender when it must.
+    fn admit(&mut self, ingress: u32, egress: u32, class: usize, handle: Handle) -> bool {
+        let priority = self.packets[handle].priority;
+        let wire = self.packets[handle].wire;
+        let bytes = wire - WIRE_ONLY;
+        let group_index = self.rules.group_of_priority[usize::from(priority)];
+        let is_lossless = self.rules.pause_mask_of_group[group_index] != 0;
+        let switch = self.switch_of_port(ingress);
+        let queued = self.ports[egress as usize].queues[class].bytes;
+        let buffer = &mut self.switches[switch].buffer;
+        if !is_lossless && !buffer.queue_has_room(queued, bytes) {
+            return self.drop_packet(egress, handle);
+        }
+        let group = &mut self.groups[ingress as usize * self.rules.group_count + group_index];
+        let headroom = if is_lossless { self.headroom[ingress as usize] } else { 0 };
+        match buffer.admit(group, bytes, headroom) {
+            Admission::Stored => {}
+            Admission::StoredPause => {
+                self.pause_group(ingress, group_index);
+            }
+            Admission::Dropped => return self.drop_packet(egress, handle),
+        }
+        self.mark(egress, class, handle);
+        true
+    }
+
+    fn drop_packet(&mut self, egress: u32, handle: Handle) -> bool {
+        let packet = self.packets.remove(handle);
+        self.packets.remove_side(packet.side);
+        let counters = &mut self.ports[egress as usize].counters[usize::from(packet.priority)];
+        counters.drops += 1;
+        counters.drop_bytes += u64::from(packet.wire);
+        self.totals.dropped += 1;
+        false
+    }
+
+    fn pause_group(&mut self, ingress: u32, group_index: usize) {
+        let first = ingress as usize * self.rules.group_count;
+        let partners = self.rules.coupled_groups(group_index);
+        let mut mask = 0;
+        for partner in partners {
+            let group = &mut self.groups[first + partner];
+            if !group.is_paused {
+                group.is_paused = true;
+                mask |= self.rules.pause_mask_of_group[partner];
+            }
+        }
+        self.pause_peer(ingress, mask);
+    }
+
+    /// Priorities that this port holds paused at its peer.
+    pub(crate) fn held_pauses(&self, port: u32) -> u8 {
+        if let Some(host) = self.host_of_port(port) {
+            return if self.hosts[host].nic.is_pausing { self.rules.nic_pause_mask } else { 0 };
+        }
+        let first = port as usize * self.rules.group_count;
+        (0..self.rules.group_count)
+            .filter(|&group| self.groups[first + group].is_paused)
+            .fold(0, |mask, group| mask | self.rules.pause_mask_of_group[group])
+    }
+
+    /// Frees what a leaving packet held, and lets the sender go on when it may.
+    #[inline]
+    fn release(&mut self, handle: Handle) {
+        let packet = &self.packets[handle];
+        let (ingress, bytes) = (packet.ingress, packet.wire - WIRE_ONLY);
+        let group_index = self.rules.group_of_priority[usize::from(packet.priority)];
+        let switch = self.switch_of_port(ingress);
+        let group = &mut self.groups[ingress as usize * self.rules.group_count + group_index];
+        if self.switches[switch].buffer.release(group, bytes) {
+            self.resume_group(ingress, group_index);
+        }
+    }
+
+    fn resume_group(&mut self, ingress: u32, group_index: usize) {
+        let first = ingress as usize * self.rules.group_count;
+        let switch = self.switch_of_port(ingress);
+        let partners = self.rules.coupled_groups(group_index);
+        let all_may =
+            partners.clone().all(|partner| self.switches[switch].buffer.may_resume(&self.groups[first + partner]));
+        if !all_may {
+            return;
+        }
+        let mut mask = 0;
+        for partner in partners {
+            self.groups[first + partner].is_paused = false;
+            mask |= self.rules.pause_mask_of_group[partner];
+        }
+        self.resume_peer(ingress, mask);
+    }
+
+    /// ECN: marks by the queue that the packet joins.
+    #[inline]
+    fn mark(&mut self, egress: u32, class: usize, handle: Handle) {
+        let Some(ecn) = self.rules.ecn else { return };
+        let queued = self.ports[egress as usize].queues[class].bytes;
+        let packet = &mut self.packets[handle];
+        if packet.has(flags::ECN_CAPABLE) && is_marked(&ecn, queued, packet.offset ^ self.now.as_ps()) {
+            packet.flags |= flags::CONGESTION;
+            let priority = usize::from(packet.priority);
+            self.ports[egress as usize].counters[priority].marks += 1;
+        }
+    }
+
+    /// Sends the next packet of a switch port, if one may go.
+    pub(crate) fn transmit_from_switch(&mut self, egress: u32) {
+        let port = &mut self.ports[egress as usize];
+        let eligible = port.waiting & !port.paused_classes;
+        if eligible == 0 {
+            return;
+        }
+        let class = self.rules.scheduler.pick(port, eligible);
+        let handle = port.dequeue(class, &self.packets);
+        let still_waits = port.waiting & 1 << class != 0;
+        self.rules.scheduler.charge(port, class, self.packets[handle].wire, still_waits);
+        let others_wait = port.waiting != 0;
+        self.release(handle);
+        self.start(egress, handle, others_wait);
+    }
+}
+
+/// The marking decision: deterministic below and above the ramp, by a hash of the packet on it.
+fn is_marked(ecn: &EcnMarking, queued: u32, identity: u64) -> bool {
+    let (low, high) = (ecn.queue_min.get(), ecn.queue_max.get());
+    let queued = u64::from(queued);
+    if queued >= high {
+        return true;
+    }
+    if queued <= low {
+        return false;
+    }
+    let share = ecn.share_max * (queued - low) as f64 / (high - low) as f64;
+    (mix(identity) >> 11) as f64 / (1u64 << 53) as f64 <= share
+}

@@ -1,0 +1,11 @@
+//! Switches: ports, queues, shared buffer, pause.
+//!
+//! A packet that arrives is admitted to the shared buffer ([`buffer`]), joins the queue of its egress port and
+//! traffic class ([`port`]), and leaves when the scheduler ([`schedule`]) picks it. Buffer is freed when the first bit
+//! leaves. A packet whose output is idle passes without touching the buffer.
+
+pub mod buffer;
+mod forward;
+pub mod pause;
+pub mod port;
+pub mod schedule;

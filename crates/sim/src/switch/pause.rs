@@ -1,0 +1,167 @@
+//! Pause frames: how they are sent, what they stop, and for how long.
+//!
+//! One mechanism serves 802.3x and PFC: a frame names priorities and, for each, whether to stop (with a number of
+//! quanta) or to go on (quanta 0). An 802.3x frame names all eight. A pause frame does not wait behind data: it leaves
+//! when the packet now on the wire has left.
+
+use etherweave_primitives::{Priority, Time};
+
+use crate::engine::Shard;
+use crate::engine::event::Kind;
+use crate::frame::size::pause_wire_bytes;
+
+/// What a pause frame says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PauseFrame {
+    /// Priorities that it speaks about, a bit each.
+    pub enable: u8,
+    /// Of those, the ones to stop.
+    pub stop: u8,
+    /// For how long [512 bit times].
+    pub quanta: u16,
+}
+
+impl PauseFrame {
+    /// As one number, for an event.
+    pub fn pack(self) -> u32 {
+        u32::from(self.enable) << 24 | u32::from(self.stop) << 16 | u32::from(self.quanta)
+    }
+
+    /// From one number.
+    pub fn unpack(word: u32) -> PauseFrame {
+        PauseFrame { enable: (word >> 24) as u8, stop: (word >> 16) as u8, quanta: word as u16 }
+    }
+}
+
+/// The priorities in a mask.
+pub fn priorities(mask: u8) -> impl Iterator<Item = usize> {
+    (0..Priority::COUNT).filter(move |bit| mask & 1 << bit != 0)
+}
+
+impl Shard {
+    /// Tells the peer of `port` to stop `priorities_mask`, and keeps telling it.
+    pub(crate) fn pause_peer(&mut self, port: u32, mask: u8) {
+        let quanta = self.rules.pause_quanta;
+        self.send_pause_frame(port, PauseFrame { enable: mask, stop: mask, quanta });
+        let now = self.now;
+        for priority in priorities(mask) {
+            self.ports[port as usize].paused.holding_since[priority] = now;
+        }
+        self.schedule_refresh(port, mask);
+    }
+
+    /// Tells the peer of `port` that it may go on.
+    pub(crate) fn resume_peer(&mut self, port: u32, mask: u8) {
+        self.send_pause_frame(port, PauseFrame { enable: mask, stop: 0, quanta: 0 });
+        let now = self.now;
+        let paused = &mut self.ports[port as usize].paused;
+        for priority in priorities(mask) {
+            paused.tx_duration[priority] += now.since(paused.holding_since[priority]);
+        }
+    }
+
+    /// Says a pause again before it runs out: after half its time.
+    fn schedule_refresh(&mut self, port: u32, mask: u8) {
+        let half = self.ports[port as usize].quantum * u64::from(self.rules.pause_quanta) / 2;
+        self.schedule(half, port, Kind::PauseRefresh, u32::from(mask), 0);
+    }
+
+    /// A refresh is due: does the pause still hold?
+    pub(crate) fn pause_refresh(&mut self, port: u32, mask: u8) {
+        let half = self.ports[port as usize].quantum * u64::from(self.rules.pause_quanta) / 2;
+        let held = self.held_pauses(port) & mask;
+        let is_this_one = priorities(held)
+            .all(|priority| self.now.since(self.ports[port as usize].paused.holding_since[priority]) >= half);
+        if held != 0 && is_this_one {
+            let quanta = self.rules.pause_quanta;
+            self.send_pause_frame(port, PauseFrame { enable: held, stop: held, quanta });
+            self.schedule_refresh(port, held);
+        }
+    }
+
+    fn send_pause_frame(&mut self, port_index: u32, frame: PauseFrame) {
+        let now = self.now;
+        let port = &mut self.ports[port_index as usize];
+        priorities(frame.enable).for_each(|priority| port.paused.tx_packets[priority] += 1);
+        let start = port.busy_until.max(now);
+        let end = start + port.serialization_time(pause_wire_bytes());
+        port.busy_until = end;
+        let (peer, arrival) = (port.peer, end + port.pause_delay);
+        self.post_bits(peer, Kind::PauseArrive, arrival, frame.pack());
+        self.capture_pause(port_index, start, frame, true);
+    }
+
+    /// A pause frame has arrived and takes effect.
+    pub(crate) fn pause_arrive(&mut self, port_index: u32, frame: PauseFrame) {
+        self.capture_pause(port_index, self.now, frame, false);
+        for priority in priorities(frame.enable) {
+            self.ports[port_index as usize].paused.rx_packets[priority] += 1;
+            if frame.stop & 1 << priority != 0 {
+                self.stop_priority(port_index, priority, frame.quanta);
+            } else {
+                self.resume_priority(port_index, priority);
+            }
+        }
+        self.kick(port_index);
+    }
+
+    fn stop_priority(&mut self, port_index: u32, priority: usize, quanta: u16) {
+        let (now, bit) = (self.now, 1u8 << priority);
+        let port = &mut self.ports[port_index as usize];
+        let until = now + port.quantum * u64::from(quanta);
+        port.paused.until[priority] = until;
+        if port.paused.priorities & bit == 0 {
+            port.paused.priorities |= bit;
+            port.paused.since[priority] = now;
+        }
+        port.paused_classes = self.rules.classes(port.paused.priorities);
+        if port.paused.expiring & bit == 0 {
+            port.paused.expiring |= bit;
+            self.queue.push(until, self.key(port_index, Kind::PauseExpire, priority as u32), 0);
+        }
+    }
+
+    fn resume_priority(&mut self, port_index: u32, priority: usize) {
+        let (now, bit) = (self.now, 1u8 << priority);
+        let port = &mut self.ports[port_index as usize];
+        if port.paused.priorities & bit != 0 {
+            port.paused.priorities &= !bit;
+            port.paused.duration[priority] += now.since(port.paused.since[priority]);
+        }
+        port.paused_classes = self.rules.classes(port.paused.priorities);
+    }
+
+    /// A pause may have run out by itself.
+    pub(crate) fn pause_expire(&mut self, port_index: u32, priority: usize) {
+        let bit = 1u8 << priority;
+        let port = &mut self.ports[port_index as usize];
+        port.paused.expiring &= !bit;
+        if port.paused.priorities & bit == 0 {
+            return;
+        }
+        let until = port.paused.until[priority];
+        if until > self.now {
+            port.paused.expiring |= bit;
+            self.queue.push(until, self.key(port_index, Kind::PauseExpire, priority as u32), 0);
+        } else {
+            self.resume_priority(port_index, priority);
+            self.kick(port_index);
+        }
+    }
+
+    /// Closes the books on pauses that still hold at the end of a run.
+    pub(crate) fn settle_pauses(&mut self, end: Time) {
+        for port_index in 0..self.ports.len() {
+            let held = self.held_pauses(port_index as u32);
+            let paused = &mut self.ports[port_index].paused;
+            for priority in priorities(paused.priorities) {
+                paused.duration[priority] += end.since(paused.since[priority]);
+                paused.since[priority] = end;
+            }
+            for priority in priorities(held) {
+                paused.tx_duration[priority] += end.since(paused.holding_since[priority]);
+                paused.holding_since[priority] = end;
+            }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! A port: the transmitter of one channel, its queues, and what its peer has paused.
+
+use etherweave_primitives::{BitRate, Duration, Priority, Time};
+
+use crate::packet::{Handle, NO_PACKET, Packets};
+
+/// Where a port leads, and which entity it belongs to.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer {
+    /// Shard of the port at the other end.
+    pub shard: u32,
+    /// The port at the other end, numbered in its shard.
+    pub port: u32,
+}
+
+/// Switch or host, numbered in the shard.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Owner {
+    /// A switch.
+    Switch(u32),
+    /// A host.
+    Host(u32),
+}
+
+/// A first-in first-out queue of packets of one traffic class.
+#[derive(Clone, Copy, Debug)]
+pub struct ClassQueue {
+    head: Handle,
+    tail: Handle,
+    /// Waiting [B on the wire].
+    pub bytes: u32,
+    /// Deficit of the round robin [B].
+    pub deficit: i32,
+    /// Most that ever waited [B].
+    pub bytes_max: u32,
+}
+
+/// What a port counts of a priority, as a switch does.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Counters {
+    /// Sent.
+    pub tx_packets: u64,
+    /// Sent [B on the wire].
+    pub tx_bytes: u64,
+    /// Lost: by a switch on the way to this port, by a network card on the way in.
+    pub drops: u64,
+    /// Lost [B on the wire].
+    pub drop_bytes: u64,
+    /// Marked by ECN.
+    pub marks: u64,
+}
+
+impl ClassQueue {
+    const EMPTY: ClassQueue = ClassQueue { head: NO_PACKET, tail: NO_PACKET, bytes: 0, deficit: 0, bytes_max: 0 };
+
+    /// Whether nothing waits.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.head == NO_PACKET
+    }
+
+    #[inline]
+    fn enqueue(&mut self, packets: &mut Packets, handle: Handle) {
+        packets[handle].next = NO_PACKET;
+        if self.is_empty() {
+            self.head = handle;
+        } else {
+            packets[self.tail].next = handle;
+        }
+        self.tail = handle;
+        self.bytes += packets[handle].wire;
+        self.bytes_max = self.bytes_max.max(self.bytes);
+    }
+
+    #[inline]
+    fn dequeue(&mut self, packets: &Packets) -> Handle {
+        let handle = self.head;
+        self.head = packets[handle].next;
+        self.bytes -= packets[handle].wire;
+        handle
+    }
+}
+
+/// What the peer has paused: per priority.
+#[derive(Clone, Copy, Debug)]
+pub struct Paused {
+    /// Priorities that must not be sent now.
+    pub priorities: u8,
+    /// Priorities with an expiry event under way.
+    pub expiring: u8,
+    /// When each pause runs out by itself.
+    pub until: [Time; Priority::COUNT],
+    /// When each present pause began.
+    pub since: [Time; Priority::COUNT],
+    /// Time paused so far.
+    pub duration: [Duration; Priority::COUNT],
+    /// Pause frames received that name the priority.
+    pub rx_packets: [u64; Priority::COUNT],
+    /// Pause frames sent that name the priority.
+    pub tx_packets: [u64; Priority::COUNT],
+    /// When each pause that we hold over the peer began, if we do.
+    pub holding_since: [Time; Priority::COUNT],
+    /// Time for which we paused the peer.
+    pub tx_duration: [Duration; Priority::COUNT],
+}
+
+impl Paused {
+    const NOTHING: Paused = Paused {
+        priorities: 0,
+        expiring: 0,
+        until: [Time::ZERO; Priority::COUNT],
+        since: [Time::ZERO; Priority::COUNT],
+        duration: [Duration::ZERO; Priority::COUNT],
+        rx_packets: [0; Priority::COUNT],
+        tx_packets: [0; Priority::COUNT],
+        holding_since: [Time::ZERO; Priority::COUNT],
+        tx_duration: [Duration::ZERO; Priority::COUNT],
+    };
+}
+
+/// One port: the hot part first.
+#[derive(Clone, Debug)]
+pub struct Port {
+    /// The transmitter is busy until then.
+    pub busy_until: Time,
+    /// Time per byte [2^-10 ps], rounded up.
+    byte_time: u64,
+    /// From the last bit sent to service at the peer: propagation and the peer's latency.
+    pub delay: Duration,
+    /// A cut-through peer acts once so much time of a packet has passed.
+    pub header_time: Duration,
+    /// The other end.
+    pub peer: Peer,
+    /// Whose port it is.
+    pub owner: Owner,
+    /// Whether the event that frees the transmitter is under way.
+    pub free_scheduled: bool,
+    /// Classes with waiting packets, a bit each.
+    pub waiting: u8,
+    /// Classes that hold a paused priority, a bit each.
+    pub paused_classes: u8,
+    /// Class whose turn it is in the weighted round robin.
+    pub turn: u8,
+    /// A queue per traffic class.
+    pub queues: [ClassQueue; Priority::COUNT],
+    /// Counters of each priority.
+    pub counters: [Counters; Priority::COUNT],
+    /// From the last bit of a pause frame to its effect at the peer: propagation and reaction time.
+    pub pause_delay: Duration,
+    /// Length of a pause quantum at this rate: 512 bit times.
+    pub quantum: Duration,
+    /// What the peer has paused.
+    pub paused: Paused,
+}
+
+impl Port {
+    /// An idle port at `rate`.
+    pub fn new(rate: BitRate, owner: Owner, peer: Peer, delay: Duration, pause_delay: Duration) -> Port {
+        let byte_time = (8_000_000_000_000u128 << 10).div_ceil(u128::from(rate.as_bps())) as u64;
+        Port {
+            busy_until: Time::ZERO,
+            byte_time,
+            delay,
+            header_time: Duration::from_ps(u64::MAX),
+            peer,
+            owner,
+            free_scheduled: false,
+            waiting: 0,
+            paused_classes: 0,
+            turn: 0,
+            queues: [ClassQueue::EMPTY; Priority::COUNT],
+            counters: [Counters::default(); Priority::COUNT],
+            pause_delay,
+            quantum: Duration::from_ps((byte_time * 64) >> 10),
+            paused: Paused::NOTHING,
+        }
+    }
+
+    /// How long `bytes` occupy the wire.
+    #[inline]
+    pub fn serialization_time(&self, bytes: u32) -> Duration {
+        Duration::from_ps((u64::from(bytes) * self.byte_time).div_ceil(1 << 10))
+    }
+
+    /// Whether this port is faster than another.
+    pub fn is_faster_than(&self, other: &Port) -> bool {
+        self.byte_time < other.byte_time
+    }
+
+    /// Adds a packet to the queue of a class.
+    #[inline]
+    pub fn enqueue(&mut self, class: usize, packets: &mut Packets, handle: Handle) {
+        self.queues[class].enqueue(packets, handle);
+        self.waiting |= 1 << class;
+    }
+
+    /// Takes the first packet of a class.
+    #[inline]
+    pub fn dequeue(&mut self, class: usize, packets: &Packets) -> Handle {
+        let handle = self.queues[class].dequeue(packets);
+        if self.queues[class].is_empty() {
+            self.waiting &= !(1 << class);
+        }
+        handle
+    }
+}

@@ -1,0 +1,227 @@
+//! What an ACK does to the sender: delivery, loss detection, window, timers.
+
+use etherweave_primitives::Time;
+
+use super::Ack;
+use super::congestion::Progress;
+use super::prr::{Delivery, Prr};
+use super::scoreboard::DUPLICATE_THRESHOLD;
+use super::sender::{Phase, Sender};
+use super::window;
+
+/// What one ACK changed.
+#[derive(Clone, Copy, Debug)]
+struct Change {
+    now: Time,
+    /// In the network before [B].
+    in_flight: u64,
+    /// Newly acknowledged by the cumulative number [B].
+    acked: u64,
+    /// Newly known to have arrived [B].
+    delivered: u64,
+    /// A segment arrived twice.
+    duplicate: bool,
+    /// The receiver saw a congestion mark.
+    marked: bool,
+}
+
+impl Sender {
+    /// Takes an ACK. Of ones that are older than the newest, only what is still true counts; ones of
+    /// data never sent are ignored (RFC 9293, section 3.10.7.4).
+    pub fn on_ack(&mut self, now: Time, ack: &Ack) {
+        if ack.cumulative > self.scoreboard.sent_to() || ack.cumulative < self.scoreboard.una() {
+            return;
+        }
+        let change = self.register(now, ack);
+        self.end_tail_probe(ack, change);
+        self.detect_loss(change);
+        self.advance_phase(change);
+        self.buffer.follow(self.congestion.window());
+        self.arm_after_ack(now, change.acked > 0);
+    }
+
+    /// Updates scoreboard, receive window and round trip.
+    fn register(&mut self, now: Time, ack: &Ack) -> Change {
+        let in_flight = self.scoreboard.in_flight();
+        let acked = ack.cumulative - self.scoreboard.una();
+        let window_moved = ack.cumulative + ack.window > self.window_end;
+        self.window_end = self.window_end.max(ack.cumulative + ack.window);
+        let mut delivered = 0;
+        if acked > 0 {
+            delivered += self.scoreboard.acknowledge(ack.cumulative);
+            // Only an ACK that advances measures (RFC 7323, section 4.1).
+            self.round_trip.sample(now.since(ack.timestamp_echo));
+            self.duplicates = 0;
+        }
+        if self.sack {
+            delivered += self.take_sack(ack, acked);
+        } else if acked > 0 {
+            self.scoreboard.forget_duplicates(acked, self.mss);
+        } else if !window_moved && !ack.on_data && self.scoreboard.outstanding() > 0 {
+            self.duplicates += 1;
+            delivered += self.scoreboard.duplicate(self.mss);
+        }
+        let duplicate = self.sack && !ack.sack[0].is_empty() && ack.sack[0].end <= ack.cumulative;
+        Change { now, in_flight, acked, delivered, duplicate, marked: ack.ecn_echo && self.ecn }
+    }
+
+    fn take_sack(&mut self, ack: &Ack, acked: u64) -> u64 {
+        let fresh = ack.sack.iter().map(|&block| self.scoreboard.sack(block)).sum();
+        // A duplicate is an ACK that reports new data without advancing (RFC 6675, section 2).
+        if fresh > 0 && acked == 0 {
+            self.duplicates += 1;
+        }
+        fresh
+    }
+
+    /// Ends a tail loss probe's episode: a probe that is answered by no duplicate repaired a loss, which
+    /// asks for a reduction (RFC 8985, section 7.4).
+    fn end_tail_probe(&mut self, ack: &Ack, change: Change) {
+        let Some(probe) = self.tail_probe else { return };
+        let answered_twice = ack.cumulative == probe.until && change.acked == 0 && change.delivered == 0;
+        if answered_twice || (ack.cumulative > probe.until && (change.duplicate || !probe.retransmission)) {
+            self.tail_probe = None;
+        } else if ack.cumulative > probe.until {
+            self.tail_probe = None;
+            if self.phase == Phase::Open {
+                self.begin_reduction();
+                self.end_reduction();
+            }
+        }
+    }
+
+    /// Judges segments lost by what arrived after them.
+    fn detect_loss(&mut self, change: Change) {
+        if self.sack {
+            if self.scoreboard.arrived() > 0 {
+                self.scoreboard.mark_lost(self.mss);
+                if matches!(self.phase, Phase::Recovery { .. }) {
+                    self.scoreboard.mark_lost_retransmissions();
+                }
+            }
+        } else if change.acked > 0 && matches!(self.phase, Phase::Recovery { .. }) {
+            // A partial ACK: the segment after it is lost too (RFC 6582, section 3.2, step 5).
+            self.scoreboard.mark_head(self.mss);
+        }
+    }
+
+    fn advance_phase(&mut self, change: Change) {
+        let una = self.scoreboard.una();
+        match self.phase {
+            Phase::Open => self.while_open(change),
+            Phase::Reducing { until } if una >= until => self.end_reduction(),
+            Phase::Reducing { .. } if self.loss_is_evident() => self.continue_as_recovery(change),
+            Phase::Reducing { .. } => self.reduce_rate(change),
+            Phase::Recovery { until } if una >= until => self.end_reduction(),
+            Phase::Recovery { .. } => self.reduce_rate(change),
+            Phase::Loss { until } => {
+                self.grow(change);
+                if una >= until {
+                    self.phase = Phase::Open;
+                }
+            }
+        }
+    }
+
+    fn while_open(&mut self, change: Change) {
+        if self.loss_is_evident() {
+            self.enter_recovery();
+        } else if change.marked {
+            // Once per window of data (RFC 3168, section 6.1.2).
+            self.counters.ecn_reductions += 1;
+            self.begin_reduction();
+            self.phase = Phase::Reducing { until: self.scoreboard.sent_to() };
+            self.reduce_rate(change);
+        } else {
+            self.grow(change);
+        }
+    }
+
+    /// Whether duplicates prove a loss that was not answered before.
+    fn loss_is_evident(&self) -> bool {
+        let fresh = self.sack || self.scoreboard.una() >= self.recover;
+        self.scoreboard.has_lost() || (self.duplicates >= DUPLICATE_THRESHOLD && fresh)
+    }
+
+    /// Starts fast recovery with the first segment (RFC 6675, section 5, step 4).
+    pub(super) fn enter_recovery(&mut self) {
+        self.counters.fast_recoveries += 1;
+        self.begin_reduction();
+        self.repair();
+    }
+
+    fn continue_as_recovery(&mut self, change: Change) {
+        self.counters.fast_recoveries += 1;
+        self.reduce_rate(change);
+        self.repair();
+    }
+
+    fn repair(&mut self) {
+        if !self.scoreboard.has_lost() {
+            self.scoreboard.mark_head(self.mss);
+        }
+        self.recover = self.scoreboard.sent_to();
+        self.phase = Phase::Recovery { until: self.recover };
+        // The first retransmission goes out at once.
+        let due = self.scoreboard.in_flight() + self.mss;
+        self.congestion.set_window(due);
+    }
+
+    fn begin_reduction(&mut self) {
+        self.prr = Some(Prr::new(self.congestion.window()));
+        self.congestion.reduce();
+        self.reduced = self.ecn;
+        self.tail_probe = None;
+    }
+
+    fn end_reduction(&mut self) {
+        self.prr = None;
+        self.duplicates = 0;
+        self.phase = Phase::Open;
+        self.congestion.set_window(self.congestion.threshold());
+    }
+
+    fn reduce_rate(&mut self, change: Change) {
+        let Some(prr) = &mut self.prr else { return };
+        let in_flight = self.scoreboard.in_flight();
+        let threshold = self.congestion.threshold();
+        let due = prr.on_ack(Delivery { delivered: change.delivered, in_flight, threshold, mss: self.mss });
+        self.congestion.set_window(in_flight + due);
+    }
+
+    /// Grows the window if it was what held the sender back.
+    fn grow(&mut self, change: Change) {
+        let limiting = window::is_limiting(self.congestion.window(), change.in_flight, self.mss);
+        let Some(smoothed) = self.round_trip.smoothed() else { return };
+        if change.acked == 0 || !limiting {
+            return;
+        }
+        self.congestion.grow(Progress {
+            now: change.now,
+            acked: change.acked,
+            una: self.scoreboard.una(),
+            sent_to: self.scoreboard.sent_to(),
+            round_trip: smoothed,
+            smoothed,
+        });
+    }
+
+    /// The retransmission timer expired: all that is out counts as lost, the window starts over (RFC
+    /// 5681, section 3.1; RFC 6675, section 5.1).
+    pub(super) fn enter_loss(&mut self) {
+        self.counters.timeouts += 1;
+        let again = matches!(self.phase, Phase::Loss { .. } | Phase::Recovery { .. });
+        if !again {
+            self.congestion.reduce();
+        }
+        self.congestion.restart();
+        self.reduced = self.ecn;
+        self.prr = None;
+        self.tail_probe = None;
+        self.forced = None;
+        self.duplicates = 0;
+        self.scoreboard.mark_all();
+        self.recover = self.scoreboard.sent_to();
+        self.phase = Phase::Loss { until: self.recover };
+    }
+}

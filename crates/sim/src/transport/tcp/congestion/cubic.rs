@@ -1,0 +1,131 @@
+//! CUBIC (RFC 9438). Windows inside are in segments, as in the RFC; times in seconds.
+//!
+//! Floating point here is addition, multiplication and division, which IEEE 754 fixes to the bit, and a cube
+//! root from `libm`, which is the same code everywhere.
+
+use etherweave_primitives::{Duration, Time};
+
+use super::Progress;
+
+/// Aggressiveness [segments/s³] (`C`, section 5).
+const C: f64 = 0.4;
+/// What a reduction leaves (`β_cubic`, section 4.6).
+const BETA: f64 = 0.7;
+/// Reno-friendly growth (`α_cubic`, section 4.3).
+const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
+
+/// An avoidance stage.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    start: Time,
+    /// Where the curve is flat [segments] (`W_max`).
+    plateau: f64,
+    /// When the curve is back at its plateau [s] (`K`, equation 2).
+    plateau_after: f64,
+    /// What Reno would have by now [segments] (`W_est`).
+    reno: f64,
+}
+
+impl Epoch {
+    /// Starts with `window`; the curve lies flat at once when no plateau is above.
+    fn new(start: Time, window: f64, plateau: f64) -> Epoch {
+        let plateau = plateau.max(window);
+        Epoch { start, plateau, plateau_after: libm::cbrt((plateau - window) / C), reno: window }
+    }
+
+    /// `W_cubic` [segments] (equation 1).
+    fn curve(&self, elapsed: Duration) -> f64 {
+        let past = elapsed.as_s_f64() - self.plateau_after;
+        C * past * past * past + self.plateau
+    }
+}
+
+/// State between reductions.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cubic {
+    /// Plateau of the curve [segments] (`W_max`); 0 until a reduction sets it.
+    plateau: f64,
+    /// Window before the last reduction [segments] (`cwnd_prior`).
+    prior: f64,
+    epoch: Option<Epoch>,
+    /// Growth of less than a byte that is owed [B].
+    owed: f64,
+}
+
+impl Cubic {
+    /// Growth in avoidance [B].
+    pub(super) fn increase(&mut self, window: u64, mss: u64, acked: u64, progress: &Progress) -> u64 {
+        let segment = mss as f64;
+        let (window, acked) = (window as f64 / segment, acked as f64 / segment);
+        let target = self.target(window, acked, progress);
+        self.owed += (target - window).max(0.0) * segment;
+        let whole = self.owed as u64;
+        self.owed -= whole as f64;
+        whole
+    }
+
+    /// The window after this ACK [segments] (sections 4.2 to 4.5).
+    fn target(&mut self, window: f64, acked: f64, progress: &Progress) -> f64 {
+        let epoch = self.epoch.get_or_insert_with(|| Epoch::new(progress.now, window, self.plateau));
+        self.plateau = epoch.plateau;
+        let elapsed = progress.now.since(epoch.start);
+        epoch.reno += if epoch.reno < self.prior { ALPHA } else { 1.0 } * acked / window;
+        if epoch.curve(elapsed) < epoch.reno {
+            return epoch.reno;
+        }
+        let aim = epoch.curve(elapsed + progress.smoothed).clamp(window, 1.5 * window);
+        window + (aim - window) / window * acked
+    }
+
+    /// Threshold after a loss [B], with fast convergence (sections 4.6 and 4.7).
+    pub(super) fn reduce(&mut self, window: u64, mss: u64) -> u64 {
+        let segments = window as f64 / mss as f64;
+        let shrinking = segments < self.plateau;
+        self.plateau = if shrinking { segments * (1.0 + BETA) / 2.0 } else { segments };
+        self.prior = segments;
+        self.epoch = None;
+        (window as f64 * BETA) as u64
+    }
+
+    /// After a timeout the next stage starts on its plateau (section 4.8).
+    pub(super) fn restart(&mut self) {
+        self.plateau = 0.0;
+        self.epoch = None;
+    }
+
+    /// Moves the stage by the time in which the application sent nothing (section 5.8).
+    pub(super) fn skip(&mut self, idle: Duration) {
+        if let Some(epoch) = &mut self.epoch {
+            epoch.start += idle;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MSS: u64 = 1_000;
+
+    #[test]
+    fn the_curve_returns_to_its_plateau_after_k_seconds() {
+        // A window of 100 segments is cut to 70. K = cbrt((100 - 70) / 0.4) = cbrt(75) = 4.2172 s.
+        let epoch = Epoch::new(Time::ZERO, 70.0, 100.0);
+        assert!((epoch.plateau_after - 4.2172).abs() < 1e-4);
+        assert!((epoch.curve(Duration::ZERO) - 70.0).abs() < 1e-9);
+        // One second later 100 - 0.4·3.2172³ = 86.68; at K 100; two seconds after K 100 + 0.4·8 = 103.2.
+        assert!((epoch.curve(Duration::from_ms(1_000)) - 86.680).abs() < 1e-3);
+        assert!((epoch.curve(Duration::from_us(4_217_163)) - 100.0).abs() < 1e-9);
+        assert!((epoch.curve(Duration::from_us(6_217_163)) - 103.2).abs() < 1e-4);
+    }
+
+    #[test]
+    fn a_second_loss_below_the_plateau_releases_bandwidth() {
+        let mut cubic = Cubic::default();
+        assert_eq!(cubic.reduce(100 * MSS, MSS), 70 * MSS);
+        assert_eq!(cubic.plateau, 100.0);
+        // At 80 < 100 segments: W_max = 80 · (1 + 0.7) / 2 = 68.
+        assert_eq!(cubic.reduce(80 * MSS, MSS), 56 * MSS);
+        assert!((cubic.plateau - 68.0).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,137 @@
+//! The congestion window: slow start, avoidance by algorithm, reduction.
+
+mod cubic;
+mod hystart;
+mod new_reno;
+
+use etherweave_primitives::{Duration, Time};
+
+use super::params::{CongestionControl, TcpParams};
+use cubic::Cubic;
+use hystart::HyStart;
+use new_reno::NewReno;
+
+/// Least slow-start threshold [segments] (RFC 5681, equation 4).
+const THRESHOLD_MIN: u64 = 2;
+
+#[derive(Clone, Debug)]
+enum Algorithm {
+    NewReno(NewReno),
+    Cubic(Cubic),
+}
+
+/// What an ACK tells the window.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Progress {
+    pub(super) now: Time,
+    /// Newly acknowledged [B].
+    pub(super) acked: u64,
+    /// Acknowledged up to here [offset].
+    pub(super) una: u64,
+    /// Sent up to here [offset].
+    pub(super) sent_to: u64,
+    /// This ACK's round trip.
+    pub(super) round_trip: Duration,
+    /// Smoothed round trip.
+    pub(super) smoothed: Duration,
+}
+
+/// Congestion window and slow-start threshold [B].
+#[derive(Clone, Debug)]
+pub(super) struct Congestion {
+    window: u64,
+    threshold: u64,
+    initial: u64,
+    mss: u64,
+    algorithm: Algorithm,
+    hystart: Option<HyStart>,
+}
+
+impl Congestion {
+    pub(super) fn new(params: &TcpParams) -> Congestion {
+        let (algorithm, hystart) = match params.congestion_control {
+            CongestionControl::NewReno => (Algorithm::NewReno(NewReno::default()), None),
+            CongestionControl::Cubic => (
+                Algorithm::Cubic(Cubic::default()),
+                params.hystart.then(|| HyStart::new(params.hystart_clock, params.segment())),
+            ),
+        };
+        let initial = u64::from(params.initial_window) * params.segment();
+        Congestion { window: initial, threshold: u64::MAX, initial, mss: params.segment(), algorithm, hystart }
+    }
+
+    /// Congestion window (cwnd) [B], at least one segment.
+    pub(super) fn window(&self) -> u64 {
+        self.window
+    }
+
+    /// Slow-start threshold (ssthresh) [B].
+    pub(super) fn threshold(&self) -> u64 {
+        self.threshold
+    }
+
+    /// Initial window [B].
+    pub(super) fn initial(&self) -> u64 {
+        self.initial
+    }
+
+    /// Sets the window, which never falls below one segment.
+    pub(super) fn set_window(&mut self, window: u64) {
+        self.window = window.max(self.mss);
+    }
+
+    /// Grows with an ACK of new data: by what was acknowledged up to the threshold (RFC 5681, equation 2,
+    /// with byte counting), by the algorithm beyond.
+    pub(super) fn grow(&mut self, progress: Progress) {
+        let mut acked = progress.acked;
+        if self.window < self.threshold {
+            if self.hystart.as_mut().is_some_and(|hystart| hystart.on_ack(&progress, self.window)) {
+                self.threshold = self.window;
+            }
+            let step = acked.min(self.threshold.saturating_sub(self.window));
+            self.window += step;
+            acked -= step;
+        }
+        if acked > 0 {
+            self.window += match &mut self.algorithm {
+                Algorithm::NewReno(reno) => reno.increase(self.window, self.mss, acked),
+                Algorithm::Cubic(cubic) => cubic.increase(self.window, self.mss, acked, &progress),
+            };
+        }
+    }
+
+    /// Lowers the threshold after a sign of congestion; the window follows by rate reduction.
+    pub(super) fn reduce(&mut self) {
+        let reduced = match &mut self.algorithm {
+            Algorithm::NewReno(reno) => reno.reduce(self.window),
+            Algorithm::Cubic(cubic) => cubic.reduce(self.window, self.mss),
+        };
+        self.threshold = reduced.max(THRESHOLD_MIN * self.mss);
+    }
+
+    /// Starts over from one segment after a timeout (RFC 5681, section 3.1).
+    pub(super) fn restart(&mut self) {
+        self.window = self.mss;
+        match &mut self.algorithm {
+            Algorithm::NewReno(reno) => reno.restart(),
+            Algorithm::Cubic(cubic) => cubic.restart(),
+        }
+        if let Some(hystart) = &mut self.hystart {
+            hystart.restart();
+        }
+    }
+
+    /// Lets the window decay to `window`, remembering three quarters of it in the threshold (RFC 2861, section 3.2).
+    pub(super) fn decay(&mut self, window: u64) {
+        self.threshold = self.threshold.max(self.window / 4 * 3);
+        self.set_window(window.min(self.window));
+    }
+
+    /// Takes a pause of the application out of the algorithm's clock (RFC 9438, section 5.8).
+    pub(super) fn skip(&mut self, idle: Duration) {
+        match &mut self.algorithm {
+            Algorithm::NewReno(_) => {}
+            Algorithm::Cubic(cubic) => cubic.skip(idle),
+        }
+    }
+}

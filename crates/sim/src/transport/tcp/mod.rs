@@ -1,0 +1,62 @@
+//! TCP as two pure state machines: the [`Sender`] and the [`Receiver`] of one direction of a connection.
+//!
+//! ```text
+//!  write ─► Sender ── Segment ──► network ── Arrival ──► Receiver ─► readable, read
+//!             ▲                                             │
+//!             └────────────── Ack ◄── network ◄── make_ack ─┘
+//! ```
+//!
+//! They do no input or output and own no clock: the host passes `now`, transmits the segments that
+//! [`Sender::next_segment`] hands out, sends an [`Ack`] when [`Receiver::on_segment`] asks for one, and
+//! calls `on_timer` when `timer` is due. The reference is Linux 3.10 where the standards leave a choice.
+//!
+//! Guarantees: every written byte is delivered once and in order as long as the path lets anything through;
+//! the congestion window never falls below one segment; nothing allocates once the buffers of a
+//! connection have grown to its worst loss episode; the same calls give the same answers on every machine.
+//!
+//! Left out: connection set-up and teardown, wrapping sequence numbers (they are 64-bit byte
+//! offsets), urgent data, Nagle's algorithm, undoing of spurious reductions. `docs/models/tcp.md` has the
+//! equations, sources and the whole list.
+
+mod acknowledge;
+mod congestion;
+mod params;
+mod prr;
+mod ranges;
+mod receiver;
+mod rtt;
+mod scoreboard;
+mod sender;
+mod timer;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
+pub use params::{CongestionControl, TcpParams};
+pub use ranges::ByteRange;
+pub use receiver::{AckAction, Arrival, Receiver};
+pub use sender::{Counters, Segment, Sender};
+
+use etherweave_primitives::Time;
+
+/// SACK blocks that fit beside timestamps in the 40 bytes of TCP options (RFC 2018, section 3).
+pub const SACK_BLOCKS: usize = 3;
+
+/// An acknowledgement, alone or on a data segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Ack {
+    /// Next byte the receiver expects [offset in the stream].
+    pub cumulative: u64,
+    /// How much may follow `cumulative` [B].
+    pub window: u64,
+    /// Received out of order, most recent first; a leading block below `cumulative` reports a
+    /// duplicate (RFC 2883). Empty ranges fill up.
+    pub sack: [ByteRange; SACK_BLOCKS],
+    /// The receiver saw congestion marks (ECE, RFC 3168).
+    pub ecn_echo: bool,
+    /// When the segment was sent that this answers (TSecr, RFC 7323).
+    pub timestamp_echo: Time,
+    /// Whether it travels on a data segment: such an ACK never counts as a duplicate (RFC 5681, section 2).
+    pub on_data: bool,
+}

@@ -1,0 +1,146 @@
+//! Parameters of a TCP connection. Defaults are those of Linux 3.10 at an Ethernet MTU of 4500.
+
+use etherweave_primitives::{Bytes, Duration};
+
+/// How the congestion window grows and shrinks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CongestionControl {
+    /// CUBIC (RFC 9438).
+    Cubic,
+    /// Reno's window (RFC 5681).
+    NewReno,
+}
+
+/// A TCP connection: both ends, both directions.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TcpParams {
+    /// How the congestion window grows and shrinks.
+    pub congestion_control: CongestionControl,
+    /// Whether CUBIC leaves slow start early when ACK trains lengthen or delay rises.
+    pub hystart: bool,
+    /// Tick of HyStart's clock. The 1 ms of Linux 3.10 ends slow start at a tick in data centres.
+    pub hystart_clock: Duration,
+    /// Largest payload of a segment: MTU less 20 B IP, 20 B TCP, 12 B timestamps.
+    pub mss: Bytes,
+    /// Initial congestion window [segments], 1 or more (RFC 6928: 10).
+    pub initial_window: u32,
+    /// Least retransmission timeout.
+    pub rto_min: Duration,
+    /// Largest retransmission timeout.
+    pub rto_max: Duration,
+    /// Retransmission timeout before the first round trip is measured.
+    pub rto_initial: Duration,
+    /// How long an ACK may wait for company.
+    pub delayed_ack: Duration,
+    /// At most every so many full segments are acknowledged at once, 1 or more.
+    pub delayed_ack_segments: u32,
+    /// The first so many ACKs of a connection, and after a silence of `rto_min`, are not delayed [ACKs].
+    pub quick_acks: u32,
+    /// Whether segments carry ECN-capable codepoints and marks are echoed (RFC 3168).
+    pub ecn: bool,
+    /// Whether the receiver reports what it holds out of order (RFC 2018).
+    pub sack: bool,
+    /// Receive buffer that autotuning may reach. Half of it is advertised, the rest is overhead.
+    pub receive_buffer: Bytes,
+    /// Receive buffer to start with.
+    pub receive_buffer_initial: Bytes,
+    /// Send buffer that autotuning may reach.
+    pub send_buffer: Bytes,
+    /// Whether the window decays when it is not used for a retransmission timeout (RFC 2861).
+    pub slow_start_after_idle: bool,
+    /// Whether a probe is sent when the tail of a flight stays unanswered (RFC 8985, section 7). Needs `sack`.
+    pub tail_loss_probe: bool,
+    /// Least wait before that probe.
+    pub tail_loss_probe_min: Duration,
+    /// Whether fewer than three duplicates suffice when fewer than four segments are out (RFC 5827). Needs `sack`.
+    pub early_retransmit: bool,
+}
+
+impl Default for TcpParams {
+    fn default() -> Self {
+        TcpParams {
+            congestion_control: CongestionControl::Cubic,
+            hystart: true,
+            hystart_clock: Duration::from_ms(1),
+            mss: Bytes::new(4500 - 20 - 20 - 12),
+            initial_window: 10,
+            rto_min: Duration::from_ms(200),
+            rto_max: Duration::from_ms(120_000),
+            rto_initial: Duration::from_ms(1_000),
+            delayed_ack: Duration::from_ms(40),
+            delayed_ack_segments: 2,
+            quick_acks: 16,
+            ecn: false,
+            sack: true,
+            receive_buffer: Bytes::new(6_291_456),
+            receive_buffer_initial: Bytes::new(87_380),
+            send_buffer: Bytes::new(4_194_304),
+            slow_start_after_idle: true,
+            tail_loss_probe: true,
+            tail_loss_probe_min: Duration::from_ms(10),
+            early_retransmit: true,
+        }
+    }
+}
+
+impl TcpParams {
+    /// Whether the values fit together.
+    ///
+    /// # Errors
+    /// What is wrong and what would be right, for the first misfit.
+    pub fn check(&self) -> Result<(), String> {
+        let (mss, initial, buffer) = (self.mss, self.receive_buffer_initial, self.receive_buffer);
+        let misfits = [
+            (mss.get() == 0 || mss.get() > 65_495, format!("`mss` is {mss}; expected 1B to 65495B")),
+            (self.initial_window == 0, "`initial_window` is 0; expected 1 or more segments".into()),
+            (self.delayed_ack_segments == 0, "`delayed_ack_segments` is 0; expected 1 or more".into()),
+            (
+                self.rto_min.is_zero() || self.rto_min > self.rto_max,
+                "`rto_min` must be above 0 and at most `rto_max`".into(),
+            ),
+            (self.rto_initial > self.rto_max, "`rto_initial` must be at most `rto_max`".into()),
+            (
+                self.hystart && self.hystart_clock.is_zero(),
+                "`hystart_clock` is 0; expected a tick such as \"1ms\"".into(),
+            ),
+            (
+                initial > buffer,
+                format!("`receive_buffer_initial` is {initial}; expected at most `receive_buffer`, {buffer}"),
+            ),
+            (
+                initial < mss * 2,
+                format!("`receive_buffer_initial` is {initial}; half of it must hold a segment of {mss}"),
+            ),
+            (
+                self.send_buffer < mss,
+                format!("`send_buffer` is {}; expected at least a segment, {mss}", self.send_buffer),
+            ),
+            (self.tail_loss_probe && !self.sack, "`tail_loss_probe` needs `sack`".into()),
+            (self.early_retransmit && !self.sack, "`early_retransmit` needs `sack`".into()),
+        ];
+        misfits.into_iter().find(|(wrong, _)| *wrong).map_or(Ok(()), |(_, text)| Err(text))
+    }
+
+    /// Largest payload of a segment [B].
+    pub(super) fn segment(&self) -> u64 {
+        self.mss.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_fit_together() {
+        assert_eq!(TcpParams::default().check(), Ok(()));
+    }
+
+    #[test]
+    fn an_option_that_cannot_take_effect_is_named() {
+        let params = TcpParams { sack: false, ..TcpParams::default() };
+        assert_eq!(params.check(), Err("`tail_loss_probe` needs `sack`".into()));
+    }
+}

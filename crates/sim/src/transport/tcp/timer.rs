@@ -1,0 +1,155 @@
+//! The sender's timers: retransmission, tail loss probe, early retransmit, window probe.
+
+use etherweave_primitives::{Duration, Time};
+
+use super::params::TcpParams;
+use super::sender::{Forced, Phase, Sender};
+
+/// Longest that a receiver may delay the ACK of a lone segment (RFC 8985, section 7.2: WCDelAckT).
+const DELAYED_ACK_WORST: Duration = Duration::from_ms(200);
+/// Least wait of early retransmit (Linux 3.10).
+const EARLY_RETRANSMIT_MIN: Duration = Duration::from_ms(2);
+/// Fewer segments out than this get early retransmit (RFC 5827, section 3.1).
+const EARLY_RETRANSMIT_SEGMENTS: u64 = 4;
+
+/// What comes before the retransmission timeout.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Early {
+    TailProbe(Time),
+    Retransmit(Time),
+}
+
+impl Early {
+    fn due(self) -> Time {
+        match self {
+            Early::TailProbe(due) | Early::Retransmit(due) => due,
+        }
+    }
+}
+
+/// Deadlines.
+#[derive(Clone, Debug)]
+pub(super) struct Timers {
+    tail_probe: bool,
+    tail_probe_min: Duration,
+    early_retransmit: bool,
+    /// Retransmission timeout while data is out, window probe while none is.
+    retransmit: Option<Time>,
+    early: Option<Early>,
+}
+
+impl Timers {
+    pub(super) fn new(params: &TcpParams) -> Timers {
+        Timers {
+            tail_probe: params.tail_loss_probe && params.sack,
+            tail_probe_min: params.tail_loss_probe_min,
+            early_retransmit: params.early_retransmit && params.sack,
+            retransmit: None,
+            early: None,
+        }
+    }
+}
+
+impl Sender {
+    /// When [`Sender::on_timer`] should be called, if nothing happens before.
+    pub fn timer(&self) -> Option<Time> {
+        let early = self.timers.early.map(Early::due);
+        match (self.timers.retransmit, early) {
+            (Some(retransmit), Some(early)) => Some(retransmit.min(early)),
+            (retransmit, early) => retransmit.or(early),
+        }
+    }
+
+    /// Does what is due at `now`, and nothing when nothing is. The host then asks for segments.
+    pub fn on_timer(&mut self, now: Time) {
+        match self.timers.early {
+            Some(early) if early.due() <= now => {
+                self.timers.early = None;
+                match early {
+                    Early::TailProbe(_) => self.forced = Some(Forced::TailProbe),
+                    Early::Retransmit(_) => self.enter_recovery(),
+                }
+            }
+            _ => {
+                if self.timers.retransmit.is_some_and(|due| due <= now) {
+                    self.expire(now);
+                }
+            }
+        }
+    }
+
+    fn expire(&mut self, now: Time) {
+        self.round_trip.back_off();
+        self.timers.early = None;
+        if self.scoreboard.outstanding() == 0 {
+            self.forced = (self.unsent() > 0).then_some(Forced::WindowProbe);
+            self.timers.retransmit = None;
+            return;
+        }
+        self.timers.retransmit = Some(now + self.round_trip.timeout());
+        self.enter_loss();
+    }
+
+    /// After a transmission (RFC 6298, 5.1: the timer starts unless it runs).
+    pub(super) fn arm_after_send(&mut self, now: Time) {
+        if self.timers.retransmit.is_none() {
+            self.timers.retransmit = Some(now + self.round_trip.timeout());
+        }
+        self.arm_early(now);
+    }
+
+    /// After an ACK (RFC 6298, 5.2 and 5.3).
+    pub(super) fn arm_after_ack(&mut self, now: Time, advanced: bool) {
+        if self.scoreboard.outstanding() == 0 {
+            self.timers.retransmit = None;
+            self.timers.early = None;
+            return;
+        }
+        if advanced {
+            self.timers.retransmit = Some(now + self.round_trip.timeout());
+        }
+        self.arm_early(now);
+    }
+
+    /// Nothing is out and the receiver has no room: asks again after a timeout.
+    pub(super) fn arm_persist(&mut self, now: Time) {
+        if self.scoreboard.outstanding() == 0 && self.timers.retransmit.is_none() {
+            self.timers.retransmit = Some(now + self.round_trip.timeout());
+        }
+    }
+
+    fn arm_early(&mut self, now: Time) {
+        let early = match self.phase {
+            Phase::Open if self.scoreboard.arrived() == 0 => self.tail_probe_due(now),
+            Phase::Open => self.early_retransmit_due(now),
+            Phase::Reducing { .. } | Phase::Recovery { .. } | Phase::Loss { .. } => None,
+        };
+        self.timers.early = early.filter(|early| self.timers.retransmit.is_none_or(|due| early.due() < due));
+    }
+
+    /// Two round trips after the latest event, when the sender has nothing more that it may send (RFC 8985,
+    /// section 7.2).
+    fn tail_probe_due(&self, now: Time) -> Option<Early> {
+        let wanted = self.timers.tail_probe && self.tail_probe.is_none() && self.scoreboard.outstanding() > 0;
+        let more_to_send = self.unsent() > 0 && self.in_flight() + self.mss <= self.congestion.window();
+        if !wanted || more_to_send {
+            return None;
+        }
+        let round_trip = self.round_trip.smoothed()?;
+        let lone = self.scoreboard.outstanding() <= self.mss;
+        let wait = if lone { round_trip * 3 / 2 + DELAYED_ACK_WORST } else { round_trip * 2 };
+        Some(Early::TailProbe(now + wait.max(self.timers.tail_probe_min)))
+    }
+
+    /// A quarter round trip after the duplicate that makes a small flight suspicious (RFC 5827, with the delay
+    /// of Linux against reordering).
+    fn early_retransmit_due(&self, now: Time) -> Option<Early> {
+        let small = self.scoreboard.outstanding() < EARLY_RETRANSMIT_SEGMENTS * self.mss;
+        let wanted = self.timers.early_retransmit && small && self.unsent() == 0;
+        if !wanted || self.scoreboard.has_retransmitted() {
+            return None;
+        }
+        let wait = self.round_trip.smoothed()? / 4;
+        Some(Early::Retransmit(now + wait.max(EARLY_RETRANSMIT_MIN)))
+    }
+}
