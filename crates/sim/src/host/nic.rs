@@ -189,31 +189,33 @@ impl Shard {
 
     /// Kernel bypass drains at a known rate, so the moment of XON is known. The kernel path resumes as it drains.
     fn expect_nic_resume(&mut self, host_index: usize) {
-        let params = &self.rules.params.nic;
         let host = &self.hosts[host_index];
-        let left = params.drain_rate.serialization_time(params.xon);
-        let wait = host.nic.drained_at.since(self.now);
-        if wait > left {
-            let (delay, port) = (wait - left, host.port);
+        let port = host.port;
+        if let Some(delay) = self.time_to_xon(host_index) {
             self.schedule(delay, port, Kind::NicResume, 0, 0);
         }
+    }
+
+    /// How long kernel bypass still needs until XON; `None` when it is there.
+    fn time_to_xon(&self, host_index: usize) -> Option<Duration> {
+        let params = &self.rules.params.nic;
+        let left = params.drain_rate.serialization_time(params.xon);
+        let wait = self.hosts[host_index].nic.drained_at.since(self.now);
+        (wait > left).then(|| wait - left)
     }
 
     /// The buffer may have fallen to XON.
     pub(crate) fn nic_resume(&mut self, port: u32) {
         let host_index = self.host_of_port(port).expect("only hosts have cards");
-        let params = &self.rules.params.nic;
-        let nic = &mut self.hosts[host_index].nic;
-        let backlog = nic.occupancy.max(params.drain_rate.bytes_in(nic.drained_at.since(self.now)).get());
-        if !nic.is_pausing {
+        let nic = &self.hosts[host_index].nic;
+        if !nic.is_pausing || nic.occupancy > self.rules.params.nic.xon.get() {
             return;
         }
-        if backlog <= params.xon.get() {
-            nic.is_pausing = false;
-            let mask = self.rules.nic_pause_mask;
-            self.resume_peer(port, mask);
-        } else {
-            self.expect_nic_resume(host_index);
+        if self.time_to_xon(host_index).is_some() {
+            return self.expect_nic_resume(host_index);
         }
+        self.hosts[host_index].nic.is_pausing = false;
+        let mask = self.rules.nic_pause_mask;
+        self.resume_peer(port, mask);
     }
 }

@@ -121,7 +121,7 @@ impl Scoreboard {
         while self.marked < limit {
             let hole = self.hole_at_marked(highest.end);
             // A segment is lost as a whole: what the limit cuts stays hopeful.
-            let whole = if hole.end <= limit { hole.len() } else { (limit - hole.start) / mss * mss };
+            let whole = if hole.end <= limit { hole.len() } else { limit.saturating_sub(hole.start) / mss * mss };
             if whole == 0 {
                 break;
             }

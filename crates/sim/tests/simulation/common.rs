@@ -1,0 +1,67 @@
+//! Small experiments for tests.
+
+use etherweave_primitives::{BitRate, Duration, HostId, Length, Priority, Time};
+use etherweave_routing::{RoutingKind, SelectionKind};
+use etherweave_sim::params::{RoceParams, SimParams, Transport};
+use etherweave_sim::{Experiment, Finish, Job, Report, Simulation};
+use etherweave_topology::{Family, SingleSwitch, Topology};
+use etherweave_workload::{Traffic, Workload};
+
+/// A switch with `hosts` hosts at 100 Gb/s on cables of 10 m.
+pub fn one_switch(hosts: u32) -> Topology {
+    let (rate, cable) = (BitRate::from_gbps(100), Length::from_m(10));
+    SingleSwitch { hosts, rate, cable }.generate().unwrap()
+}
+
+/// RoCE with an acknowledgement for every packet.
+pub fn roce() -> SimParams {
+    let transport = Transport::Roce(RoceParams { ack_every: 1, ..RoceParams::default() });
+    SimParams { transport, ..SimParams::default() }
+}
+
+/// Kernel TCP.
+pub fn tcp() -> SimParams {
+    SimParams { transport: Transport::Tcp(Default::default()), ..SimParams::default() }
+}
+
+/// A job on the first hosts.
+pub fn job(workload: &Workload) -> Job {
+    job_of(workload.traffic(1).unwrap(), Priority::new(0))
+}
+
+/// A job of given traffic on the first hosts.
+pub fn job_of(traffic: Traffic, priority: Priority) -> Job {
+    let hosts = (0..traffic.ranks()).map(HostId::new).collect();
+    Job { name: "job".into(), hosts, traffic, priority, start: Duration::ZERO, is_background: false }
+}
+
+/// An experiment with the usual limits.
+pub fn experiment(topology: Topology, params: SimParams, jobs: Vec<Job>) -> Experiment {
+    let routing = RoutingKind::ShortestPath.build(&topology).unwrap();
+    let selection = SelectionKind::default().build(&topology);
+    Experiment {
+        topology,
+        routing,
+        selection,
+        params,
+        jobs,
+        warm_up: Duration::ZERO,
+        stall_limit: Duration::from_ms(1_000),
+        capture: None,
+        fingerprint: true,
+    }
+}
+
+/// Runs to the end of all jobs.
+pub fn run(experiment: &Experiment, threads: usize) -> Report {
+    let mut simulation = Simulation::build(experiment, threads).unwrap();
+    assert_eq!(simulation.run(Time::MAX, &mut |_| true), Finish::Complete);
+    simulation.report()
+}
+
+/// Runs for `span`.
+pub fn run_for(experiment: &Experiment, span: Duration) -> Report {
+    let mut simulation = Simulation::build(experiment, 1).unwrap();
+    assert_eq!(simulation.run(Time::ZERO + span, &mut |_| true), Finish::TimeLimit);
+    simulation.report()
+}

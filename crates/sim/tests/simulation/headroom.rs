@@ -1,0 +1,67 @@
+//! Headroom to the exact byte.
+
+use etherweave_primitives::{BitRate, Bytes, Duration, Length, Priority};
+use etherweave_sim::params::{Forwarding, SimParams};
+use etherweave_sim::{Experiment, Report, headroom};
+
+use crate::common::{experiment, job_of, one_switch, roce, run};
+
+/// Three hosts send to one; the pool is so small that pauses come at once.
+fn overload(bytes: Option<Bytes>) -> Experiment {
+    let mut params: SimParams = roce();
+    params.switch.buffer = Bytes::new(400_000);
+    params.switch.reserve = Bytes::new(1_000);
+    params.switch.headroom = bytes;
+    params.switch.forwarding = Forwarding::StoreAndForward;
+    let stream = |source: u32| etherweave_workload::StreamSpec {
+        src_rank: etherweave_primitives::Rank::new(source),
+        dst_rank: etherweave_primitives::Rank::new(0),
+        stream: 0,
+        bytes_per_message: 2_000_000,
+        outstanding: 2,
+        messages: Some(1),
+    };
+    let traffic = etherweave_workload::Traffic::Streams((1..4).map(stream).collect());
+    experiment(one_switch(4), params, vec![job_of(traffic, Priority::new(0))])
+}
+
+fn loses(headroom: u64) -> bool {
+    !run(&overload(Some(Bytes::new(headroom))), 1).lossless_drops.is_empty()
+}
+
+#[test]
+fn one_byte_less_than_needed_loses_and_the_rule_gives_no_less() {
+    let (mut too_small, mut enough) = (0, 60_000);
+    assert!(loses(too_small) && !loses(enough));
+    while enough - too_small > 1 {
+        let middle = (enough + too_small) / 2;
+        if loses(middle) { too_small = middle } else { enough = middle }
+    }
+    assert!(loses(enough - 1) && !loses(enough));
+    let params = roce();
+    let into_switch = params.nic.transmit_latency + Duration::from_ns(50) + params.switch.latency;
+    let pause = Duration::from_ns(50) + Duration::from_ns(500);
+    let rule = headroom(BitRate::from_gbps(100), into_switch, pause, Bytes::new(4_096 + 86 + 16));
+    assert!(rule.get() >= enough, "the rule gives {rule}, needed are {enough} B");
+    // To spare: the frame that nothing here sends against the pause frames, and less than one for whole packets.
+    assert!(rule.get() - enough < 2 * 4_198, "the rule gives {rule}, needed are {enough} B");
+}
+
+#[test]
+fn a_loss_is_reported_by_port_and_priority() {
+    let report: Report = run(&overload(Some(Bytes::new(2_000))), 1);
+    let drop = &report.lossless_drops[0];
+    assert_eq!((drop.node.as_str(), drop.priorities), ("switch0", 1));
+    assert!(drop.peer.starts_with("host") && drop.packets > 0);
+    assert_eq!(report.lossless_drops.iter().map(|drop| drop.packets).sum::<u64>(), report.totals.dropped);
+}
+
+#[test]
+fn a_longer_cable_needs_a_larger_headroom() {
+    let of = |metres: u64| {
+        let way = Length::from_m(metres).propagation_time();
+        headroom(BitRate::from_gbps(100), way, way, Bytes::new(4_198)).get()
+    };
+    // Twice 5 ns per metre at 12.5 B/ns.
+    assert_eq!(of(110) - of(10), 100 * 2 * 5 * 25 / 2);
+}

@@ -1,0 +1,8 @@
+//! Whole simulations against closed forms, invariants and themselves.
+
+mod closed_forms;
+mod common;
+mod headroom;
+mod losslessness;
+mod stuck;
+mod threads;
