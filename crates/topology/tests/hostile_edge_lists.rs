@@ -25,10 +25,13 @@ proptest! {
     }
 
     #[test]
-    fn a_random_tree_of_switches_is_a_fabric(parents in proptest::collection::vec(any::<prop::sample::Index>(), 0..20)) {
+    fn a_random_tree_of_switches_is_a_fabric(
+        parents in proptest::collection::vec(any::<prop::sample::Index>(), 0..20),
+    ) {
         let switches = parents.len() + 1;
         let hosts: String = (0..switches).map(|i| format!("h{i},s{i},100Gb/s,3m\n")).collect();
-        let links = parents.iter().enumerate().map(|(i, parent)| format!("s{},s{},100Gb/s,20m\n", parent.index(i + 1), i + 1));
+        let link = |i: usize, parent: usize| format!("s{parent},s{},100Gb/s,20m\n", i + 1);
+        let links = parents.iter().enumerate().map(|(i, parent)| link(i, parent.index(i + 1)));
         let custom = Custom { hosts: switches as u32, links: hosts + &links.collect::<String>() };
         let topology = custom.generate().unwrap();
         prop_assert_eq!((topology.hosts(), topology.switches()), (switches, switches));

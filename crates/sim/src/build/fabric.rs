@@ -15,7 +15,7 @@ use crate::switch::buffer::{Group, SharedBuffer};
 use crate::switch::port::{Owner, Peer, Port};
 
 /// Events in the microsecond ahead, per port, about: sizes the queue's buckets.
-const EVENTS_PER_PORT: u64 = 16;
+const EVENTS_PER_PORT: u64 = 2;
 
 /// From the last bit sent into a channel to service at its end.
 fn delay(channel: &Channel, params: &SimParams) -> Duration {

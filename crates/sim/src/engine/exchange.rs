@@ -11,16 +11,26 @@ const SPINS: u32 = 200;
 /// A reusable barrier for `threads` threads.
 pub(super) struct Barrier {
     threads: usize,
+    /// A thread will never come: it panicked.
+    is_broken: AtomicBool,
     waiting: AtomicUsize,
     generation: AtomicUsize,
 }
 
 impl Barrier {
     pub fn new(threads: usize) -> Barrier {
-        Barrier { threads, waiting: AtomicUsize::new(0), generation: AtomicUsize::new(0) }
+        Barrier {
+            threads,
+            is_broken: AtomicBool::new(false),
+            waiting: AtomicUsize::new(0),
+            generation: AtomicUsize::new(0),
+        }
     }
 
     /// Returns when all threads have come.
+    ///
+    /// # Panics
+    /// When one of them has panicked.
     pub fn wait(&self) {
         let generation = self.generation.load(Ordering::Acquire);
         if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
@@ -34,8 +44,20 @@ impl Barrier {
             if spins < SPINS {
                 std::hint::spin_loop();
             } else {
+                assert!(!self.is_broken.load(Ordering::Relaxed), "another shard has failed");
                 std::thread::yield_now();
             }
+        }
+    }
+}
+
+/// Breaks a barrier when its thread unwinds, so that no other waits for ever.
+pub(super) struct Breaker<'a>(pub &'a Barrier);
+
+impl Drop for Breaker<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.is_broken.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -92,5 +114,25 @@ impl Exchange {
     /// The least of a value per shard.
     pub fn least(values: &[AtomicU64]) -> u64 {
         values.iter().map(|value| value.load(Ordering::Acquire)).min().unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_waits_for_a_thread_that_panicked() {
+        let barrier = Barrier::new(2);
+        let waiting = std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| barrier.wait());
+            let failing = scope.spawn(|| {
+                let _breaker = Breaker(&barrier);
+                panic!("as a bug would");
+            });
+            assert!(failing.join().is_err());
+            waiting.join()
+        });
+        assert!(waiting.is_err());
     }
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use etherweave_primitives::{Duration, Time};
 
-use super::exchange::Exchange;
+use super::exchange::{Breaker, Exchange};
 use super::shard::{Shard, Totals};
 
 /// Events between two reports of progress by a single shard, about.
@@ -143,6 +143,7 @@ fn windows(
     go_on: &mut dyn FnMut(&Shard) -> bool,
 ) -> End {
     let id = shard.id as usize;
+    let _breaker = Breaker(&exchange.barrier);
     loop {
         exchange.take(id, |mail| shard.receive(mail));
         exchange.next[id].store(shard.queue.next_time().unwrap_or(Time::MAX).as_ps(), Ordering::Release);

@@ -97,11 +97,37 @@ impl Shard {
 
     /// Serves all events before `end`.
     pub fn serve(&mut self, end: Time) {
-        while let Some(event) = self.queue.pop_before(end) {
-            self.now = event.time;
-            self.totals.events += 1;
-            self.dispatch(event);
+        while self.queue.next_time().is_some_and(|next| next < end) {
+            self.fetch();
+            while let Some(event) = self.queue.pop_current(end) {
+                self.now = event.time;
+                self.totals.events += 1;
+                self.dispatch(event);
+            }
         }
+    }
+
+    /// Touches what the events of the present bucket will need, so that the processor fetches many cache lines at
+    /// once instead of one after another. Changes nothing; see `docs/models/engine.md` for what it gains.
+    fn fetch(&mut self) {
+        let (packets, rules, ports) = (&self.packets, &self.rules, &self.ports);
+        let mut touched = 0;
+        for event in self.queue.bucket() {
+            match event.key.kind() {
+                Kind::Arrive => {
+                    let route = packets[event.handle].route as usize;
+                    // Of a packet at its host this is the next path's first port, perhaps of another shard.
+                    let egress = rules.routes.get(route).and_then(|&egress| ports.get(egress as usize));
+                    touched ^= egress.map_or(0, |port| u64::from(port.waiting));
+                }
+                Kind::TransmitterFree => {
+                    let first = ports[event.key.place() as usize].first_waiting();
+                    touched ^= first.map_or(0, |handle| u64::from(packets[handle].wire));
+                }
+                _ => {}
+            }
+        }
+        std::hint::black_box(touched);
     }
 
     #[inline]

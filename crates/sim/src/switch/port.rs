@@ -118,8 +118,9 @@ impl Paused {
     };
 }
 
-/// One port: the hot part first.
+/// One port: what every packet touches in the first cache line, queues in the next, the rest behind pointers.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Port {
     /// The transmitter is busy until then.
     pub busy_until: Time,
@@ -141,16 +142,16 @@ pub struct Port {
     pub paused_classes: u8,
     /// Class whose turn it is in the weighted round robin.
     pub turn: u8,
+    /// Counters of each priority.
+    pub counters: Box<[Counters; Priority::COUNT]>,
     /// A queue per traffic class.
     pub queues: [ClassQueue; Priority::COUNT],
-    /// Counters of each priority.
-    pub counters: [Counters; Priority::COUNT],
     /// From the last bit of a pause frame to its effect at the peer: propagation and reaction time.
     pub pause_delay: Duration,
     /// Length of a pause quantum at this rate: 512 bit times.
     pub quantum: Duration,
     /// What the peer has paused.
-    pub paused: Paused,
+    pub paused: Box<Paused>,
 }
 
 impl Port {
@@ -169,10 +170,10 @@ impl Port {
             paused_classes: 0,
             turn: 0,
             queues: [ClassQueue::EMPTY; Priority::COUNT],
-            counters: [Counters::default(); Priority::COUNT],
+            counters: Box::default(),
             pause_delay,
             quantum: Duration::from_ps((byte_time * 64) >> 10),
-            paused: Paused::NOTHING,
+            paused: Box::new(Paused::NOTHING),
         }
     }
 
@@ -185,6 +186,12 @@ impl Port {
     /// Whether this port is faster than another.
     pub fn is_faster_than(&self, other: &Port) -> bool {
         self.byte_time < other.byte_time
+    }
+
+    /// The packet that leads the queue of the lowest waiting class.
+    #[inline]
+    pub fn first_waiting(&self) -> Option<Handle> {
+        (self.waiting != 0).then(|| self.queues[self.waiting.trailing_zeros() as usize].head)
     }
 
     /// Adds a packet to the queue of a class.
