@@ -1,5 +1,6 @@
 //! The Python face: translation only. No number is computed here, no decision taken.
 
+mod run;
 mod table;
 
 use pyo3::prelude::*;
@@ -12,6 +13,8 @@ mod _core {
     use arrow_array::StringArray;
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::run::{Run, ScenarioError, resolve, run, schema};
     #[pymodule_export]
     use crate::table::Table;
 

@@ -1,1 +1,28 @@
-//! To be filled.
+//! One scenario file makes one run.
+//!
+//! - [`Scenario`] is the file as a value: every option with its default. [`Scenario::parse`] reads it and says of
+//!   any mistake where it is and what is expected there; [`Scenario::resolved`] writes it out in full.
+//! - [`Run::start`] builds the simulation, [`Run::finish`] runs it; [`Outcome`] has the tables and the summary.
+//!
+//! The only crate of the core that reads a clock. Left out: files; callers pass text.
+
+mod document;
+mod error;
+mod outcome;
+mod profile;
+mod run;
+mod scenario;
+mod tables;
+
+pub use error::ScenarioError;
+pub use etherweave_sim::Progress;
+pub use outcome::{Outcome, Summary};
+pub use run::{Capture, Run};
+pub use scenario::{JobSpec, RunSpec, Scenario};
+pub use tables::{Column, Table};
+
+/// JSON Schema of a scenario file.
+pub fn schema() -> String {
+    let schema = schemars::schema_for!(Scenario);
+    serde_json::to_string_pretty(&schema).expect("a schema is JSON")
+}

@@ -19,6 +19,8 @@ pub struct Progress {
     pub hops: u64,
     /// Events so far, likewise.
     pub events: u64,
+    /// Share of the measured iterations that is done, of one shard; `None` when there are none.
+    pub fraction: Option<f64>,
 }
 
 /// How a run ended.
@@ -103,8 +105,7 @@ impl Simulation {
             shard.serve((next + lookahead).min(end));
             if shard.now >= next_report {
                 next_report = shard.now + REPORT_WINDOW;
-                let Totals { hops, events, .. } = shard.totals;
-                if !on_progress(Progress { now: shard.now, hops, events }) {
+                if !on_progress(progress(shard, 1)) {
                     return End::Interrupted;
                 }
             }
@@ -126,11 +127,18 @@ impl Simulation {
                     return true;
                 }
                 next_report = shard.now + REPORT_WINDOW;
-                let Totals { hops, events, .. } = shard.totals;
-                on_progress(Progress { now: shard.now, hops: hops * count, events: events * count })
+                on_progress(progress(shard, count))
             })
         })
     }
+}
+
+/// How far `shards` shards are, seen from one.
+fn progress(shard: &Shard, shards: u64) -> Progress {
+    let Totals { hops, events, .. } = shard.totals;
+    let (done, all) = shard.iterations();
+    let fraction = (all > 0).then(|| done as f64 / all as f64);
+    Progress { now: shard.now, hops: hops * shards, events: events * shards, fraction }
 }
 
 /// One thread's share: window after window, until all agree that it is over.

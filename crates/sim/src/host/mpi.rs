@@ -65,6 +65,11 @@ impl RankState {
         }
     }
 
+    /// Measured iterations: done, and in all.
+    pub fn iterations(&self) -> (u64, u64) {
+        (self.rows.len() as u64, self.rows.capacity() as u64)
+    }
+
     /// Adds the connection to a peer.
     pub fn connect(&mut self, peer: u32, endpoint: u32) {
         let place = self.peers.partition_point(|&(other, _)| other < peer);
@@ -286,6 +291,17 @@ impl Shard {
             }
             MessageKind::ReadRequest => unreachable!("the card answers read requests"),
         }
+    }
+}
+
+impl Shard {
+    /// Measured iterations of all ranks here: done, and in all.
+    pub(crate) fn iterations(&self) -> (u64, u64) {
+        let ranks = self.threads.iter().filter_map(|thread| match &thread.role {
+            Role::Rank(rank) => Some(rank.iterations()),
+            Role::Source(_) | Role::Sink(_) => None,
+        });
+        ranks.fold((0, 0), |(done, all), (more, total)| (done + more, all + total))
     }
 }
 

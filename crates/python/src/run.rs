@@ -1,0 +1,142 @@
+//! Runs for Python: a scenario's text goes in, tables come out.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arrow_array::{ArrayRef, Float64Array, StringArray, UInt64Array};
+use etherweave_scenario::{Column, Outcome, Scenario};
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::table::Table;
+
+/// The caller hears of progress no more often.
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+
+create_exception!(
+    etherweave._core,
+    ScenarioError,
+    PyValueError,
+    "A mistake in a scenario: ``file:line:col: key: what; expected …``."
+);
+
+fn scenario_error(error: &etherweave_scenario::ScenarioError) -> PyErr {
+    ScenarioError::new_err(error.to_string())
+}
+
+/// What a simulation leaves.
+#[pyclass(frozen, module = "etherweave._core")]
+pub struct Run {
+    outcome: Outcome,
+}
+
+#[pymethods]
+impl Run {
+    /// The result tables by name.
+    #[getter]
+    fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let tables = PyDict::new(py);
+        for table in &self.outcome.tables {
+            let columns = table.columns.iter().map(|(name, column)| ((*name).to_owned(), lent(column)));
+            tables.set_item(table.name, Table::new(table.name, columns.collect()))?;
+        }
+        Ok(tables)
+    }
+
+    /// The resolved scenario, as TOML.
+    #[getter]
+    fn resolved(&self) -> &str {
+        &self.outcome.resolved
+    }
+
+    /// The figures of the whole run, as JSON.
+    #[getter]
+    fn summary(&self) -> String {
+        self.outcome.summary.to_json()
+    }
+}
+
+fn lent(column: &Column) -> ArrayRef {
+    match column {
+        Column::Integers(values) => Arc::new(UInt64Array::from(values.clone())),
+        Column::Numbers(values) => Arc::new(Float64Array::from(values.clone())),
+        Column::Texts(values) => Arc::new(StringArray::from_iter_values(values)),
+    }
+}
+
+/// JSON Schema of a scenario file.
+#[pyfunction]
+pub fn schema() -> String {
+    etherweave_scenario::schema()
+}
+
+/// The scenario with every default filled in, as TOML.
+#[pyfunction]
+pub fn resolve(text: &str, origin: &str, overrides: Vec<(String, String)>) -> PyResult<String> {
+    let scenario = Scenario::parse(text, origin, &overrides).map_err(|error| scenario_error(&error))?;
+    Ok(scenario.resolved())
+}
+
+/// Simulates; `progress` is told how far it is and answers whether to go on. Ctrl-C ends a run as interrupted.
+#[pyfunction]
+pub fn run(
+    py: Python<'_>,
+    text: &str,
+    origin: &str,
+    overrides: Vec<(String, String)>,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Run> {
+    let (outcome, failure) = py.detach(|| {
+        let run = etherweave_scenario::Run::start(text, origin, &overrides, threads.max(1), None)
+            .map_err(|error| scenario_error(&error))?;
+        let mut teller = Teller::new(progress, run.end().map(|end| end.as_ns_f64()));
+        let (outcome, _) = run.finish(&mut |now| teller.tell(&now));
+        Ok::<_, PyErr>((outcome, teller.failure))
+    })?;
+    match failure {
+        Some(error) if !error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) => Err(error),
+        _ => Ok(Run { outcome }),
+    }
+}
+
+/// Passes progress on to Python, seldom enough to cost nothing.
+struct Teller {
+    callback: Option<Py<PyAny>>,
+    end_ns: Option<f64>,
+    started: Instant,
+    last: Instant,
+    failure: Option<PyErr>,
+}
+
+impl Teller {
+    fn new(callback: Option<Py<PyAny>>, end_ns: Option<f64>) -> Teller {
+        let now = Instant::now();
+        Teller { callback, end_ns, started: now, last: now, failure: None }
+    }
+
+    /// Whether to go on.
+    fn tell(&mut self, now: &etherweave_scenario::Progress) -> bool {
+        if self.last.elapsed() < PROGRESS_EVERY {
+            return true;
+        }
+        self.last = Instant::now();
+        let answer = Python::attach(|py| {
+            py.check_signals()?;
+            let Some(callback) = &self.callback else { return Ok(true) };
+            let facts = PyDict::new(py);
+            facts.set_item("simulated_ns", now.now.as_ns_f64())?;
+            facts.set_item("end_ns", self.end_ns)?;
+            facts.set_item("packet_hops", now.hops)?;
+            facts.set_item("wall_s", self.started.elapsed().as_secs_f64())?;
+            facts.set_item("fraction", now.fraction)?;
+            callback.call1(py, (facts,))?.is_truthy(py)
+        });
+        answer.unwrap_or_else(|error| {
+            self.failure = Some(error);
+            false
+        })
+    }
+}

@@ -1,0 +1,113 @@
+//! What a run leaves: tables, the resolved scenario, and its figures in short.
+
+use etherweave_sim::{Fingerprint, Finish, LosslessDrop, Report};
+
+use crate::Table;
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The result tables.
+    pub tables: Vec<Table>,
+    /// The scenario with every default, as TOML.
+    pub resolved: String,
+    /// The run in short.
+    pub summary: Summary,
+}
+
+/// The figures of a whole run, as JSON objects have them.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+pub struct Summary {
+    /// Of the scenario.
+    pub name: String,
+    /// Of all random streams.
+    pub seed: u64,
+    /// Of Etherweave.
+    pub version: &'static str,
+    /// "complete", "time_limit", "interrupted" or "stuck".
+    pub finished: &'static str,
+    /// Who waits for whom, when stuck.
+    pub stuck_report: Option<String>,
+    /// Simulated time at the end [ns].
+    pub end_ns: f64,
+    /// Real time of the simulation [s].
+    pub wall_s: f64,
+    /// Real time before it [s].
+    pub setup_s: f64,
+    /// Events served.
+    pub events: u64,
+    /// Packets that crossed a link, each link counted.
+    pub packet_hops: u64,
+    /// Packets that hosts made.
+    pub packets_created: u64,
+    /// Packets that reached their host.
+    pub packets_delivered: u64,
+    /// Packets that found no room.
+    pub packets_dropped: u64,
+    /// Packets under way at the end.
+    pub packets_in_flight: u64,
+    /// Largest number of packets that ever existed at once.
+    pub packets_max: u64,
+    /// Equal for equal runs.
+    pub fingerprint: Option<Words>,
+    /// Threads that took part.
+    pub threads: usize,
+    /// What nobody should overlook.
+    pub warnings: Vec<String>,
+}
+
+/// A fingerprint in hexadecimal: when, where, what, how long.
+#[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct Words {
+    /// When.
+    pub t: String,
+    /// Where.
+    pub p: String,
+    /// What.
+    pub k: String,
+    /// How long.
+    pub l: String,
+}
+
+impl From<Fingerprint> for Words {
+    fn from(print: Fingerprint) -> Words {
+        let hex = |word: u64| format!("{word:016x}");
+        Words { t: hex(print.time), p: hex(print.place), k: hex(print.kind), l: hex(print.length) }
+    }
+}
+
+impl Summary {
+    /// The summary as JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a summary is JSON")
+    }
+}
+
+/// The word for an end, and the report of a stuck run.
+pub(crate) fn finished(finish: &Finish) -> (&'static str, Option<String>) {
+    match finish {
+        Finish::Complete => ("complete", None),
+        Finish::TimeLimit => ("time_limit", None),
+        Finish::Interrupted => ("interrupted", None),
+        Finish::Stuck(report) => ("stuck", Some(report.clone())),
+    }
+}
+
+/// A warning for each port that lost what it must not lose.
+pub(crate) fn warnings(report: &Report) -> Vec<String> {
+    report.lossless_drops.iter().map(lost).collect()
+}
+
+fn lost(drop: &LosslessDrop) -> String {
+    let priorities: Vec<String> =
+        (0..8).filter(|bit| drop.priorities & 1 << bit != 0).map(|priority| priority.to_string()).collect();
+    format!(
+        "{} port {} (from {}) lost {} packets, {} B, in lossless priority {}: its headroom is too small",
+        drop.node,
+        drop.port,
+        drop.peer,
+        drop.packets,
+        drop.bytes,
+        priorities.join(", ")
+    )
+}

@@ -1,0 +1,85 @@
+//! From text to tables.
+
+use std::time::{Duration as WallTime, Instant};
+
+use etherweave_primitives::Time;
+use etherweave_sim::{CapturedFrame, Progress, Simulation};
+use etherweave_topology::Topology;
+
+use crate::outcome::{Summary, finished, warnings};
+use crate::scenario::{Scenario, experiment, read};
+use crate::tables::tables;
+use crate::{Outcome, ScenarioError};
+
+/// A simulation that has been built and not yet run.
+pub struct Run {
+    scenario: Scenario,
+    topology: Topology,
+    simulation: Simulation,
+    setup: WallTime,
+}
+
+/// The frames of a captured host.
+pub type Capture = Vec<CapturedFrame>;
+
+impl Run {
+    /// Reads, checks and builds a scenario for at most `threads` threads; `capture` names a host.
+    ///
+    /// # Errors
+    /// The first mistake in the scenario.
+    pub fn start(
+        text: &str,
+        origin: &str,
+        overrides: &[(String, String)],
+        threads: usize,
+        capture: Option<&str>,
+    ) -> Result<Run, ScenarioError> {
+        let started = Instant::now();
+        let (document, scenario) = read(text, origin, overrides)?;
+        let experiment = experiment(&document, &scenario, capture)?;
+        let simulation = Simulation::build(&experiment, threads).map_err(|error| {
+            let message = error.to_string();
+            let (key, message) = message.split_once(": ").unwrap_or(("", &message));
+            document.error(key, message)
+        })?;
+        Ok(Run { scenario, topology: experiment.topology, simulation, setup: started.elapsed() })
+    }
+
+    /// When the run ends at the latest.
+    pub fn end(&self) -> Option<Time> {
+        self.scenario.run.end.map(|span| Time::ZERO + span)
+    }
+
+    /// Runs to the end; `on_progress` is called now and then and says whether to go on.
+    pub fn finish(mut self, on_progress: &mut dyn FnMut(Progress) -> bool) -> (Outcome, Capture) {
+        let started = Instant::now();
+        let finish = self.simulation.run(self.end().unwrap_or(Time::MAX), on_progress);
+        let wall = started.elapsed();
+        let mut report = self.simulation.report();
+        let captured = std::mem::take(&mut report.captured);
+        let (finished, stuck_report) = finished(&finish);
+        let totals = &report.totals;
+        let summary = Summary {
+            name: self.scenario.name.clone(),
+            seed: self.scenario.seed,
+            version: env!("CARGO_PKG_VERSION"),
+            finished,
+            stuck_report,
+            end_ns: totals.end.as_ns_f64(),
+            wall_s: wall.as_secs_f64(),
+            setup_s: self.setup.as_secs_f64(),
+            events: totals.events,
+            packet_hops: totals.packet_hops,
+            packets_created: totals.created,
+            packets_delivered: totals.delivered,
+            packets_dropped: totals.dropped,
+            packets_in_flight: totals.in_flight,
+            packets_max: totals.packets_max,
+            fingerprint: report.fingerprint.map(Into::into),
+            threads: self.simulation.threads(),
+            warnings: warnings(&report),
+        };
+        let tables = tables(&report, &self.topology);
+        (Outcome { tables, resolved: self.scenario.resolved(), summary }, captured)
+    }
+}

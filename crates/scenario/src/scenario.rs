@@ -1,0 +1,248 @@
+//! A scenario as a value, and how it becomes an experiment.
+
+use etherweave_primitives::{Duration, HostId, Priority};
+use etherweave_routing::{RoutingKind, SelectionKind};
+use etherweave_sim::params::{
+    self, Ets, FlowControl, HostParams, Misfit, NicParams, SimParams, SwitchParams, Transport,
+};
+use etherweave_sim::{Experiment, Job};
+use etherweave_topology::{FatTree, Topology, TopologyKind};
+use etherweave_workload::{Placement, Workload, WorkloadError};
+
+use crate::ScenarioError;
+use crate::document::Document;
+use crate::profile;
+
+/// One run, as a file says it.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Scenario {
+    /// What the run is called.
+    pub name: String,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// Which channels packets may take.
+    pub routing: RoutingKind,
+    /// What is connected to what.
+    pub topology: TopologyKind,
+    /// Which of the legal channels a flow takes.
+    pub selection: SelectionKind,
+    /// Every switch. `profile = "spectrum"` fills in what is not given.
+    pub switch: SwitchParams,
+    /// What stops senders before buffers overflow.
+    pub flow_control: FlowControl,
+    /// How traffic classes share a port.
+    pub ets: Ets,
+    /// Network cards.
+    pub nic: NicParams,
+    /// Processors, operating system, MPI library.
+    pub host: HostParams,
+    /// How hosts talk.
+    pub transport: Transport,
+    /// When the run starts to count, and when it ends.
+    pub run: RunSpec,
+    /// What the hosts do.
+    pub job: Vec<JobSpec>,
+}
+
+impl Default for Scenario {
+    fn default() -> Self {
+        Scenario {
+            name: String::new(),
+            seed: 1,
+            routing: RoutingKind::default(),
+            topology: TopologyKind::FatTree(FatTree::default()),
+            selection: SelectionKind::default(),
+            switch: SwitchParams::default(),
+            flow_control: FlowControl::default(),
+            ets: Ets::default(),
+            nic: NicParams::default(),
+            host: HostParams::default(),
+            transport: Transport::default(),
+            run: RunSpec::default(),
+            job: Vec::new(),
+        }
+    }
+}
+
+/// A workload on hosts of its own.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JobSpec {
+    /// What tables call it.
+    pub name: String,
+    /// 802.1Q priority of all its packets, 0-7.
+    #[serde(default)]
+    pub priority: Priority,
+    /// When it starts.
+    #[serde(default)]
+    pub start: Duration,
+    /// Whether the run may end without it.
+    #[serde(default)]
+    pub background: bool,
+    /// What it does.
+    pub workload: Workload,
+    /// Where its ranks live.
+    #[serde(default)]
+    pub placement: Placement,
+}
+
+/// When a run counts, and when it ends.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RunSpec {
+    /// The run ends here at the latest. Absent: when its jobs are done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end: Option<Duration>,
+    /// The goodput of streams is measured from here on.
+    pub warm_up: Duration,
+    /// Without progress for so long (simulated), the run ends as stuck.
+    pub stall_limit: Duration,
+    /// Whether to compute the fingerprint.
+    pub fingerprint: bool,
+}
+
+impl Default for RunSpec {
+    fn default() -> Self {
+        let (warm_up, stall_limit) = (Duration::ZERO, Duration::from_ms(10_000));
+        RunSpec { end: None, warm_up, stall_limit, fingerprint: true }
+    }
+}
+
+impl Scenario {
+    /// Reads a scenario. `origin` is what errors call the text; `overrides` are dotted keys and TOML literals.
+    ///
+    /// # Errors
+    /// The first mistake.
+    pub fn parse(text: &str, origin: &str, overrides: &[(String, String)]) -> Result<Scenario, ScenarioError> {
+        Ok(read(text, origin, overrides)?.1)
+    }
+
+    /// The scenario with every default written out.
+    pub fn resolved(&self) -> String {
+        toml::to_string_pretty(self).expect("a scenario is a TOML table")
+    }
+
+    /// All parameters of the simulator.
+    pub fn params(&self) -> SimParams {
+        SimParams {
+            switch: self.switch.clone(),
+            flow_control: self.flow_control.clone(),
+            ets: self.ets.clone(),
+            nic: self.nic.clone(),
+            host: self.host.clone(),
+            transport: self.transport.clone(),
+            seed: self.seed,
+        }
+    }
+}
+
+/// Reads and checks; gives the document too, for later errors.
+pub(crate) fn read<'a>(
+    text: &'a str,
+    origin: &'a str,
+    overrides: &[(String, String)],
+) -> Result<(Document<'a>, Scenario), ScenarioError> {
+    let mut document = Document::parse(text, origin)?;
+    for (key, literal) in overrides {
+        document.set(key, literal)?;
+    }
+    profile::apply(&mut document)?;
+    let values = toml::Value::Table(document.values.clone());
+    let mut scenario: Scenario = serde_path_to_error::deserialize(values).map_err(|error| {
+        let key = error.path().to_string().replace('[', ".").replace(']', "");
+        let message = error.inner().message().replace('\n', "; ");
+        document.error(key.trim_start_matches('.'), message)
+    })?;
+    if scenario.name.is_empty() {
+        scenario.name = stem(origin).to_owned();
+    }
+    if scenario.job.is_empty() {
+        return Err(document.error("job", "no job; expected at least one `[[job]]` with a name and a workload"));
+    }
+    check(&document, &scenario)?;
+    Ok((document, scenario))
+}
+
+fn stem(origin: &str) -> &str {
+    let file = origin.rsplit('/').next().unwrap_or(origin);
+    file.strip_suffix(".toml").unwrap_or(file)
+}
+
+fn check(document: &Document<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
+    let told = |misfit: Misfit| {
+        let message = format!("{}; expected {}", misfit.found, misfit.expected);
+        document.error(&misfit.key, message)
+    };
+    params::check(&scenario.params()).map_err(told)?;
+    let lossless = match &scenario.flow_control {
+        FlowControl::Pfc(pfc) => pfc.priorities.clone(),
+        FlowControl::None {} | FlowControl::GlobalPause(_) => Priority::all().collect(),
+    };
+    let is_roce = matches!(scenario.transport, Transport::Roce(_));
+    for (number, job) in scenario.job.iter().enumerate() {
+        if is_roce && !lossless.contains(&job.priority) {
+            let key = format!("job.{number}.priority");
+            let message =
+                format!("RoCE in priority {}, which loses packets; expected a PFC priority", job.priority.get());
+            return Err(document.error(&key, message));
+        }
+    }
+    Ok(())
+}
+
+/// Builds topology, routes and jobs.
+pub(crate) fn experiment(
+    document: &Document<'_>,
+    scenario: &Scenario,
+    capture: Option<&str>,
+) -> Result<Experiment, ScenarioError> {
+    let topology = scenario.topology.generate().map_err(|error| document.error("topology", error.to_string()))?;
+    let routing = scenario.routing.build(&topology).map_err(|error| document.error("routing", error.to_string()))?;
+    let jobs = jobs(document, scenario, &topology)?;
+    let capture = capture.map(|name| host_named(&topology, name)).transpose();
+    Ok(Experiment {
+        routing,
+        selection: scenario.selection.build(&topology),
+        params: scenario.params(),
+        jobs,
+        warm_up: scenario.run.warm_up,
+        stall_limit: scenario.run.stall_limit,
+        capture: capture.map_err(|message| document.error("", message))?,
+        fingerprint: scenario.run.fingerprint,
+        topology,
+    })
+}
+
+fn jobs(document: &Document<'_>, scenario: &Scenario, topology: &Topology) -> Result<Vec<Job>, ScenarioError> {
+    let hosts = (0..topology.hosts()).map(HostId::from_index);
+    let leaf_of_host: Vec<u32> = hosts.map(|host| topology.switch_of(host).get()).collect();
+    let mut taken = vec![false; topology.hosts()];
+    let mut jobs = Vec::with_capacity(scenario.job.len());
+    for (number, spec) in scenario.job.iter().enumerate() {
+        let told = |part: &str, error: &WorkloadError| {
+            let key = format!("job.{number}.{part}.{}", error.key);
+            document.error(&key, format!("{}; expected {}", error.found, error.expected))
+        };
+        let workload = format!("workload.{}", spec.workload.name());
+        let traffic = spec.workload.traffic(scenario.seed).map_err(|error| told(&workload, &error))?;
+        let hosts = spec.placement.place(traffic.ranks(), &leaf_of_host, &mut taken, scenario.seed);
+        jobs.push(Job {
+            name: spec.name.clone(),
+            hosts: hosts.map_err(|error| told("placement", &error))?,
+            traffic,
+            priority: spec.priority,
+            start: spec.start,
+            is_background: spec.background,
+        });
+    }
+    Ok(jobs)
+}
+
+fn host_named(topology: &Topology, name: &str) -> Result<HostId, String> {
+    let mut hosts = (0..topology.hosts()).map(HostId::from_index);
+    let last = topology.host_name(HostId::from_index(topology.hosts() - 1));
+    hosts
+        .find(|&host| topology.host_name(host) == name)
+        .ok_or_else(|| format!("no host {name} to capture; expected a host of the topology, up to {last}"))
+}

@@ -1,0 +1,73 @@
+//! Every shipped scenario: the same on any number of threads, and as it was when it was last looked at.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use etherweave_scenario::{Outcome, Run, Scenario};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios")
+}
+
+/// Names and texts, in order of names.
+fn shipped() -> Vec<(String, String)> {
+    let files = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    let mut scenarios: Vec<(String, String)> = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .map(|path| (path.file_stem().unwrap().to_str().unwrap().to_owned(), fs::read_to_string(&path).unwrap()))
+        .collect();
+    scenarios.sort();
+    scenarios
+}
+
+fn run(name: &str, text: &str, threads: usize) -> Outcome {
+    let run = Run::start(text, &format!("{name}.toml"), &[], threads, None).unwrap_or_else(|error| panic!("{error}"));
+    run.finish(&mut |_| true).0
+}
+
+fn line(name: &str, outcome: &Outcome) -> String {
+    let print = outcome.summary.fingerprint.as_ref().unwrap();
+    format!("{name},{},{},{},{}", print.t, print.p, print.k, print.l)
+}
+
+#[test]
+fn one_two_and_seven_threads_give_the_same_tables_and_fingerprints() {
+    for (name, text) in shipped() {
+        let alone = run(&name, &text, 1);
+        let expected = if alone.summary.finished == "time_limit" { "time_limit" } else { "complete" };
+        assert_eq!(alone.summary.finished, expected, "{name}: {:?}", alone.summary);
+        for threads in [2, 7] {
+            let together = run(&name, &text, threads);
+            assert_eq!(together.tables, alone.tables, "{name} on {threads} threads");
+            assert_eq!(together.summary.fingerprint, alone.summary.fingerprint, "{name} on {threads} threads");
+        }
+        let summary = &alone.summary;
+        let accounted = summary.packets_delivered + summary.packets_dropped + summary.packets_in_flight;
+        assert_eq!(summary.packets_created, accounted, "{name}");
+        assert!(summary.warnings.is_empty(), "{name}: {:?}", summary.warnings);
+    }
+}
+
+/// After a change that is meant to move packets, run with `ETHERWEAVE_BLESS=1` and read what has changed.
+#[test]
+fn fingerprints_are_those_on_record() {
+    let path = folder().join("fingerprints.csv");
+    let lines = shipped().iter().map(|(name, text)| line(name, &run(name, text, 1))).collect::<Vec<_>>();
+    let now = format!("scenario,t,p,k,l\n{}\n", lines.join("\n"));
+    if std::env::var_os("ETHERWEAVE_BLESS").is_some() {
+        fs::write(&path, &now).unwrap();
+    }
+    assert_eq!(now, fs::read_to_string(&path).unwrap_or_default());
+}
+
+#[test]
+fn a_resolved_scenario_resolves_to_itself_and_runs_alike() {
+    for (name, text) in shipped() {
+        let resolved = Scenario::parse(&text, &name, &[]).unwrap().resolved();
+        let again = Scenario::parse(&resolved, "other", &[]).unwrap_or_else(|error| panic!("{error}\n{resolved}"));
+        assert_eq!(again.resolved(), resolved, "{name}");
+    }
+    let (name, text) = &shipped()[0];
+    let resolved = Scenario::parse(text, name, &[]).unwrap().resolved();
+    assert_eq!(line(name, &run(name, &resolved, 1)), line(name, &run(name, text, 1)));
+}
