@@ -1,7 +1,46 @@
-"""Simulate Ethernet HPC fabrics packet by packet, from one scenario file."""
+"""Simulate Ethernet HPC fabrics packet by packet, from one scenario file.
+
+A scenario goes in, tables come out:
+
+>>> import etherweave
+>>> result = etherweave.run("halo3d.toml", overrides={"seed": 2})  # doctest: +SKIP
+>>> result.to_polars("iterations")["duration_ns"].mean()  # doctest: +SKIP
+912345.0
+
+Names load on first use, so that importing the package costs nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from etherweave._core import version
 
-__all__ = ["__version__"]
+if TYPE_CHECKING:
+    from etherweave.results import Result as Result
+    from etherweave.results import Summary as Summary
+    from etherweave.simulation import Progress as Progress
+    from etherweave.simulation import ScenarioError as ScenarioError
+    from etherweave.simulation import resolve as resolve
+    from etherweave.simulation import run as run
+    from etherweave.simulation import schema as schema
+
+__all__ = [
+    "Progress",
+    "Result",
+    "ScenarioError",
+    "Summary",
+    "__version__",
+    "resolve",
+    "run",
+    "schema",
+]
 
 __version__ = version()
+
+_HOME = {"Result": "results", "Summary": "results"}
+
+
+def __getattr__(name: str) -> object:
+    if name not in __all__:
+        raise AttributeError(f"module 'etherweave' has no attribute {name!r}")
+    return getattr(import_module(f"etherweave.{_HOME.get(name, 'simulation')}"), name)

@@ -72,9 +72,9 @@ pub struct StreamRow {
     pub messages: u64,
     /// Bytes received, from the end of the warm-up on.
     pub bytes: u64,
-    /// First byte counted.
+    /// End of the warm-up, or start of the job if that is later.
     pub start: Time,
-    /// Last byte.
+    /// Last byte of a whole stream; end of the run for one that would go on.
     pub end: Time,
 }
 
@@ -288,16 +288,16 @@ impl Simulation {
 
     fn stream_row(&self, shard: &Shard, job: u32, sink: &SinkState) -> StreamRow {
         let (destination, source) = shard.endpoints[sink.endpoint as usize].hosts;
-        let (before, start) = sink.warm.unwrap_or((sink.received, sink.last));
+        let is_whole = sink.total == Some(sink.received);
         StreamRow {
             job: self.names.jobs[job as usize].clone(),
             source_host: self.host_name(source),
             destination_host: self.host_name(destination),
             stream: sink.stream,
             messages: sink.received / sink.bytes,
-            bytes: sink.received - before,
-            start,
-            end: sink.last,
+            bytes: sink.received - sink.before,
+            start: sink.start.max(shard.rules.warm_up),
+            end: if is_whole { sink.last } else { self.end },
         }
     }
 

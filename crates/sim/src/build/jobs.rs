@@ -163,9 +163,11 @@ fn add_stream(number: usize, job: &Job, connection: &Connection, end: &[End; 2],
         endpoint: end[1].1,
         bytes: spec.bytes_per_message,
         received: 0,
-        warm: None,
+        before: 0,
         last: Time::ZERO,
         stream: connection.stream as u32,
+        start: Time::ZERO + job.start,
+        total: spec.messages.map(|messages| messages * spec.bytes_per_message),
     };
     for ((shard, endpoint), role) in end.iter().zip([Role::Source(source), Role::Sink(sink)]) {
         let shard = &mut shards[*shard];

@@ -34,12 +34,16 @@ pub(crate) struct SinkState {
     pub bytes: u64,
     /// Bytes there [B].
     pub received: u64,
-    /// Bytes and time at the end of the warm-up.
-    pub warm: Option<(u64, Time)>,
+    /// Bytes that came before the end of the warm-up.
+    pub before: u64,
     /// When the last bytes came.
     pub last: Time,
     /// Stream, counted from 0 in its job.
     pub stream: u32,
+    /// When its job starts.
+    pub start: Time,
+    /// Bytes that will come in all; `None` without end.
+    pub total: Option<u64>,
 }
 
 impl Shard {
@@ -120,8 +124,8 @@ impl Shard {
         if let Role::Sink(sink) = &mut self.threads[thread as usize].role {
             sink.received += bytes;
             sink.last = now;
-            if sink.warm.is_none() && now >= warm_up {
-                sink.warm = Some((sink.received, now));
+            if now < warm_up {
+                sink.before = sink.received;
             }
         }
     }

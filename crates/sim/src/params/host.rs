@@ -32,7 +32,7 @@ impl Default for NicParams {
             xon: Bytes::new(98_304),
             drain_rate: BitRate::from_bps(107_000_000_000),
             context_switch: Duration::from_ns(25),
-            transmit_latency: Duration::from_ns(250),
+            transmit_latency: Duration::from_ns(216),
             receive_latency: Duration::from_ns(200),
         }
     }
@@ -68,11 +68,11 @@ impl Default for CpuCosts {
             send_call: Duration::from_ns(2_000),
             receive_call: Duration::from_ns(1_500),
             send_per_kib: Duration::from_ns(230),
-            receive_per_kib: Duration::from_ns(250),
+            receive_per_kib: Duration::from_ns(260),
             receive_frame: Duration::from_ns(200),
             receive_batch: Duration::from_ns(1_200),
             acknowledgement: Duration::from_ns(500),
-            interrupt: Duration::from_ns(6_000),
+            interrupt: Duration::from_ns(7_767),
             offload: Bytes::new(65_536),
         }
     }

@@ -1,0 +1,206 @@
+"""Results as tables: what a run leaves, in memory and on disk.
+
+A result on disk is a directory:
+
+``summary.json``
+    the figures of the whole run, version, seed and machine;
+``scenario.toml``
+    the resolved scenario: running it again gives the same tables;
+``NAME.parquet``
+    a table each, with version, seed and scenario in its metadata.
+
+Columns carry their unit as a suffix (``duration_ns``). Left out: growing a result. It is frozen.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias, TypedDict, cast
+
+import polars
+import pyarrow
+import pyarrow.parquet
+
+if TYPE_CHECKING:
+    import pandas
+
+FORMAT = 1
+SUMMARY, SCENARIO, TABLES = "summary.json", "scenario.toml", "*.parquet"
+
+Finished: TypeAlias = Literal["complete", "interrupted", "time_limit", "stuck"]
+
+
+class Fingerprint(TypedDict):
+    """A run by its ingredients, so that a difference says what changed."""
+
+    t: str
+    """When packets moved."""
+    p: str
+    """Where."""
+    k: str
+    """Which kinds."""
+    l: str  # noqa: E741 - the ingredient's name
+    """How long."""
+
+
+class Summary(TypedDict):
+    """The figures of a whole run."""
+
+    name: str
+    """Of the scenario."""
+    seed: int
+    """Of all random streams."""
+    version: str
+    """Of the core."""
+    finished: Finished
+    """Why it ended: jobs done, stopped, time over, or nothing could move."""
+    stuck_report: NotRequired[str | None]
+    """Who waits for whom, when stuck."""
+    end_ns: float
+    """Simulated time at the end [ns]."""
+    wall_s: float
+    """Real time of the simulation [s]."""
+    setup_s: float
+    """Real time before it [s]."""
+    events: int
+    """Events that happened."""
+    packet_hops: int
+    """Packets that crossed a link, each link counted."""
+    packets_created: int
+    """Packets that hosts made."""
+    packets_delivered: int
+    """Packets that reached their host."""
+    packets_dropped: int
+    """Packets that found no room."""
+    packets_in_flight: int
+    """Packets under way at the end."""
+    packets_max: int
+    """Largest number of packets that ever existed at once."""
+    fingerprint: Fingerprint | None
+    """Equal for equal runs, on any number of threads."""
+    threads: int
+    """Threads of the core."""
+    warnings: list[str]
+    """What nobody should overlook, such as losses in a lossless priority."""
+
+
+def parse_summary(text: str) -> Summary:
+    """Read a summary from the core's JSON."""
+    return cast(Summary, json.loads(text))
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run leaves."""
+
+    tables: Mapping[str, pyarrow.Table]
+    """The tables by name; they share the core's memory."""
+    summary: Summary
+    """The figures of the whole run."""
+    resolved: str
+    """The scenario with every default filled in, as TOML."""
+    machine: Mapping[str, str]
+    """What it was computed on."""
+
+    def to_polars(self, name: str) -> polars.DataFrame:
+        """Read a table with polars, without copying.
+
+        Parameters
+        ----------
+        name
+            Of the table, such as ``"iterations"``.
+
+        Returns
+        -------
+        polars.DataFrame
+            The same memory as polars columns.
+
+        Raises
+        ------
+        KeyError
+            When there is no such table; names those that exist.
+        """
+        return cast(polars.DataFrame, polars.from_arrow(self._table(name)))
+
+    def to_pandas(self, name: str) -> "pandas.DataFrame":
+        """Read a table with pandas, without copying: its columns stay Arrow's.
+
+        Parameters
+        ----------
+        name
+            Of the table.
+
+        Raises
+        ------
+        KeyError
+            When there is no such table.
+        """
+        import pandas
+
+        return self._table(name).to_pandas(types_mapper=pandas.ArrowDtype)
+
+    def save(self, directory: str | Path) -> Path:
+        """Write the result into a directory, replacing a result that is there.
+
+        Parameters
+        ----------
+        directory
+            Made when missing. Files of other kinds stay.
+
+        Returns
+        -------
+        pathlib.Path
+            The directory.
+        """
+        home = Path(directory)
+        home.mkdir(parents=True, exist_ok=True)
+        for stale in home.glob(TABLES):
+            stale.unlink()
+        for name, table in self.tables.items():
+            pyarrow.parquet.write_table(self._signed(table), home / f"{name}.parquet")
+        (home / SCENARIO).write_text(self.resolved, encoding="utf-8")
+        # Last: a directory with a summary is a whole result.
+        card = {"format": FORMAT, "summary": self.summary, "machine": dict(self.machine)}
+        (home / SUMMARY).write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+        return home
+
+    @classmethod
+    def load(cls, directory: str | Path) -> "Result":
+        """Read a result that :meth:`save` wrote.
+
+        Raises
+        ------
+        FileNotFoundError
+            When the directory holds no result.
+        ValueError
+            When another version wrote it in a format that this one does not know.
+        """
+        home = Path(directory)
+        card = _card(home)
+        tables = {path.stem: pyarrow.parquet.read_table(path) for path in sorted(home.glob(TABLES))}
+        resolved = (home / SCENARIO).read_text(encoding="utf-8")
+        return cls(tables, card["summary"], resolved, card["machine"])
+
+    def _table(self, name: str) -> pyarrow.Table:
+        if name not in self.tables:
+            raise KeyError(f"no table {name!r}; known: {', '.join(sorted(self.tables))}")
+        return self.tables[name]
+
+    def _signed(self, table: pyarrow.Table) -> pyarrow.Table:
+        signature = {
+            "etherweave.version": self.summary["version"],
+            "etherweave.seed": str(self.summary["seed"]),
+            "etherweave.scenario": self.resolved,
+        }
+        return table.replace_schema_metadata({**(table.schema.metadata or {}), **signature})
+
+
+def _card(home: Path) -> dict[str, Any]:
+    path = home / SUMMARY
+    if not path.exists():
+        raise FileNotFoundError(f"{home}: no result here; expected a directory with {SUMMARY}")
+    card: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    if card["format"] != FORMAT:
+        raise ValueError(f"{path}: format {card['format']}; expected {FORMAT}")
+    return card

@@ -1,0 +1,137 @@
+"""One scenario in, one result out: the Python face of the core.
+
+Nothing is computed here. A scenario is a file, or a dictionary of the same shape; overrides are
+dotted keys with values, applied before the scenario is checked.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeAlias, TypedDict
+
+import pyarrow
+
+from etherweave import _core, toml
+from etherweave.machine import machine
+from etherweave.results import Result, parse_summary
+
+ScenarioError = _core.ScenarioError
+
+Scenario: TypeAlias = str | Path | Mapping[str, object]
+Overrides: TypeAlias = Mapping[str, object]
+
+
+class Progress(TypedDict):
+    """How far a simulation has come."""
+
+    simulated_ns: float
+    """Simulated time [ns]."""
+    end_ns: float | None
+    """Simulated time at which the run ends at the latest [ns]; None when only its jobs end it."""
+    packet_hops: int
+    """Packets that have crossed a link, each link counted."""
+    wall_s: float
+    """Real time since the start [s]."""
+    fraction: float | None
+    """Share of the run that is done, 0 to 1; None when nobody can know."""
+
+
+def run(
+    scenario: Scenario,
+    overrides: Overrides | None = None,
+    *,
+    threads: int = 1,
+    progress: Callable[[Progress], bool] | None = None,
+) -> Result:
+    """Simulate a scenario.
+
+    Parameters
+    ----------
+    scenario
+        Path of a TOML file, or a mapping of the same shape.
+    overrides
+        Dotted keys and their values, such as ``{"job.0.workload.halo3d.iterations": 100}``; strings
+        carry units as in a file (``"200ns"``).
+    threads
+        Threads of the core. The result is the same with any number.
+    progress
+        Called from time to time; answers whether to go on. A run that is told to stop returns
+        what it has, with ``finished`` set to ``"interrupted"``.
+
+    Returns
+    -------
+    Result
+        The tables, the summary and the resolved scenario.
+
+    Raises
+    ------
+    ScenarioError
+        When the scenario is wrong: file, line, key and what is expected there.
+
+    Examples
+    --------
+    >>> result = run("halo3d.toml", {"seed": 7}, threads=2)  # doctest: +SKIP
+    >>> result.summary["finished"]  # doctest: +SKIP
+    'complete'
+    """
+    text, origin = _read(scenario)
+    done = _core.run(text, origin, _literals(overrides), threads, progress)
+    return Result(
+        tables={name: pyarrow.table(table) for name, table in done.tables.items()},
+        summary=parse_summary(done.summary),
+        resolved=done.resolved,
+        machine=machine(),
+    )
+
+
+def resolve(scenario: Scenario, overrides: Overrides | None = None) -> str:
+    """Fill in every default of a scenario and check it, without simulating.
+
+    Parameters
+    ----------
+    scenario, overrides
+        As for :func:`run`.
+
+    Returns
+    -------
+    str
+        The whole scenario, as TOML.
+
+    Raises
+    ------
+    ScenarioError
+        As for :func:`run`.
+    """
+    text, origin = _read(scenario)
+    return _core.resolve(text, origin, _literals(overrides))
+
+
+def schema() -> str:
+    """JSON Schema of a scenario file, as text."""
+    return _core.schema()
+
+
+def _read(scenario: Scenario) -> tuple[str, str]:
+    if isinstance(scenario, Mapping):
+        return toml.document(scenario), "<scenario>"
+    return Path(scenario).read_text(encoding="utf-8"), str(scenario)
+
+
+def _literals(overrides: Overrides | None) -> list[tuple[str, str]]:
+    return [(key, _literal(value)) for key, value in (overrides or {}).items()]
+
+
+def _literal(value: object) -> str:
+    return value.text if isinstance(value, Literal) else toml.literal(value)
+
+
+class Literal:
+    """An override whose value is TOML text already, as the command line has it.
+
+    Parameters
+    ----------
+    text
+        What stands right of the equals sign.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text

@@ -1,0 +1,195 @@
+"""What each check measures, from the tables of the experiments that it needs."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from statistics import mean
+from typing import TypeAlias
+
+import polars as pl
+
+from etherweave.results import Result
+from etherweave.study.experiments import PLACEMENT_SEEDS, SIZES, SOURCES, STREAMS
+
+Results: TypeAlias = Mapping[str, Result]
+Measure: TypeAlias = Callable[[Results], float]
+
+ITERATIONS = 16_000
+"""Of FFT, in the published total times."""
+
+
+def measures() -> dict[str, Measure]:
+    """Every check by its id."""
+    return {**_point_to_point(), **_incast(), **_proxies(), **_pauses(), **_quality_of_service()}
+
+
+def iteration_ms(result: Result, job: str) -> float:
+    """Mean time of an iteration over ranks and iterations [ms]."""
+    rows = result.to_polars("iterations").filter(pl.col("job") == job)
+    return float(rows["duration_ns"].mean() or 0.0) / 1e6  # type: ignore[arg-type]
+
+
+def total_s(result: Result, job: str) -> float:
+    """Time of all 16,000 iterations [s], from those that ran."""
+    rows = result.to_polars("iterations").filter(pl.col("job") == job)
+    spans = rows.select(
+        first=pl.col("start_ns").min(),
+        last=(pl.col("start_ns") + pl.col("duration_ns")).max(),
+        count=pl.col("iteration").max() + 1,
+    ).row(0)
+    first, last, count = spans
+    return float((last - first) / count * ITERATIONS / 1e9)
+
+
+def goodput_gbps(result: Result) -> float:
+    """Sum over streams [Gb/s]."""
+    return float(result.to_polars("streams")["goodput_gbps"].sum())
+
+
+def switch_pauses(result: Result, column: str, priority: int | None = None) -> int:
+    """Sum of a pause counter over the ports of all switches."""
+    ports = result.to_polars("ports").filter(~pl.col("node").str.starts_with("host"))
+    if priority is not None:
+        ports = ports.filter(pl.col("priority") == priority)
+    return int(ports[column].sum())
+
+
+def _point_to_point() -> dict[str, Measure]:
+    def latency(name: str) -> Measure:
+        # A round trip is two messages.
+        return lambda results: iteration_ms(results[name], "p2p") * 1e3 / 2
+
+    def bandwidth(name: str) -> Measure:
+        bits = 64 * 4 * 2**20 * 8
+        return lambda results: bits / (iteration_ms(results[name], "p2p") * 1e6)
+
+    checks: dict[str, Measure] = {}
+    for transport in ("roce_v1", "roce_v2", "tcp", "tcp_pfc"):
+        checks[f"p2p.{transport}.latency"] = latency(f"p2p.{transport}.latency")
+        checks[f"p2p.{transport}.bandwidth"] = bandwidth(f"p2p.{transport}.bandwidth")
+    return checks
+
+
+def _case(results: Results, transport: str, size: str, sources: int, streams: int) -> float:
+    return goodput_gbps(results[f"incast.{transport}.{size}.{sources}x{streams}"])
+
+
+def _best_small(transport: str, results: Results) -> float:
+    return max(_case(results, transport, "8B", a, b) for a in SOURCES for b in STREAMS)
+
+
+def _growth(transport: str, results: Results) -> float:
+    few, many = (_case(results, transport, "8B", 1, streams) for streams in (1, STREAMS[-1]))
+    return many / few
+
+
+def _incast() -> dict[str, Measure]:
+    large = SIZES[SIZES.index("10kB") :]
+
+    def single(results: Results) -> float:
+        return mean(_case(results, "tcp", size, 1, 1) for size in large)
+
+    def many(results: Results) -> float:
+        return mean(_case(results, "tcp", size, 4, 10) for size in large)
+
+    def most(results: Results) -> float:
+        grid = [(size, a, b) for size in SIZES[1:5] for a in SOURCES for b in STREAMS]
+        good = [_case(results, "roce_v2", *point) >= 90 for point in grid]
+        return 100 * mean(good)
+
+    checks: dict[str, Measure] = {
+        "incast.tcp.single_stream": single,
+        "incast.tcp.many_streams": many,
+        "incast.roce.1KB_to_1MB": most,
+    }
+    for name, transport in (("tcp", "tcp"), ("roce", "roce_v2")):
+        checks[f"incast.small.{name}"] = partial(_best_small, transport)
+        checks[f"incast.small.{name}.growth"] = partial(_growth, transport)
+    return checks
+
+
+def _proxies() -> dict[str, Measure]:
+    def iteration(proxy: str, transport: str) -> Measure:
+        return lambda results: iteration_ms(results[f"{proxy}.{transport}"], proxy)
+
+    checks: dict[str, Measure] = {}
+    for proxy in ("halo3d", "fft"):
+        for name, transport in (("roce", "roce_v2"), ("tcp", "tcp"), ("tcp_pfc", "tcp_pfc")):
+            checks[f"{proxy}.{name}.iteration"] = iteration(proxy, transport)
+
+    def gain(results: Results) -> float:
+        lossy, lossless = (checks[f"halo3d.{name}.iteration"] for name in ("tcp", "tcp_pfc"))
+        return 100 * (1 - lossless(results) / lossy(results))
+
+    return {**checks, "halo3d.tcp.pfc_gain": gain}
+
+
+def _pauses() -> dict[str, Measure]:
+    def both(result: Result) -> int:
+        counters = ("tx_pause_packets", "rx_pause_packets")
+        return sum(switch_pauses(result, counter) for counter in counters)
+
+    def received(results: Results, transport: str) -> float:
+        result = results[f"halo3d.{transport}"]
+        count = result.to_polars("iterations")["iteration"].max()
+        iterations = int(count) + 1  # type: ignore[arg-type]
+        return switch_pauses(result, "rx_pause_packets") / iterations
+
+    return {
+        "pauses.fft": lambda results: sum(
+            both(results[f"fft.{transport}"]) for transport in ("roce_v2", "tcp", "tcp_pfc")
+        ),
+        "pauses.halo3d.tx": lambda results: sum(
+            switch_pauses(results[f"halo3d.{transport}"], "tx_pause_packets")
+            for transport in ("roce_v2", "tcp_pfc")
+        ),
+        "pauses.halo3d.roce": lambda results: received(results, "roce_v2"),
+        "pauses.halo3d.ratio": lambda results: ratio(
+            received(results, "tcp_pfc"), received(results, "roce_v2")
+        ),
+    }
+
+
+def _quality_of_service() -> dict[str, Measure]:
+    def total(option: str) -> Measure:
+        return lambda results: mean(
+            total_s(results[f"qos.{option}.{seed}"], "fft") for seed in PLACEMENT_SEEDS
+        )
+
+    tcp, tcp_loaded = total("tcp_pfc.alone"), total("tcp_pfc.loaded")
+    roce, roce_loaded, ets = (total(f"roce_v2.{case}") for case in ("alone", "loaded", "ets"))
+
+    def quick(results: Results) -> float:
+        shares = []
+        for seed in PLACEMENT_SEEDS:
+            rows = results[f"qos.roce_v2.ets.{seed}"].to_polars("iterations")
+            times = rows.filter(pl.col("job") == "fft")["duration_ns"]
+            shares.append(int((times < 250_000).sum()) / len(times))
+        return 100 * mean(shares)
+
+    def pauses(results: Results, transport: str, priority: int | None = None) -> int:
+        names = [f"qos.{transport}.loaded.{seed}" for seed in PLACEMENT_SEEDS]
+        return sum(switch_pauses(results[name], "rx_pause_packets", priority) for name in names)
+
+    return {
+        "qos.tcp.alone": tcp,
+        "qos.tcp.loaded": tcp_loaded,
+        "qos.tcp.slowdown": lambda results: tcp_loaded(results) / tcp(results),
+        "qos.roce.alone": roce,
+        "qos.roce.loaded": roce_loaded,
+        "qos.roce.slowdown": lambda results: roce_loaded(results) / roce(results),
+        "qos.roce.ets": lambda results: ets(results) / roce(results),
+        "qos.roce.ets_most_iterations": quick,
+        "qos.pauses.ratio": lambda results: ratio(
+            pauses(results, "tcp_pfc"), pauses(results, "roce_v2")
+        ),
+        "qos.pauses.priorities": lambda results: ratio(
+            pauses(results, "tcp_pfc", 1), pauses(results, "tcp_pfc", 0)
+        ),
+    }
+
+
+def ratio(above: float, below: float) -> float:
+    """Divide; nothing below makes it infinite, nothing at all makes it zero."""
+    if below == 0:
+        return float("inf") if above > 0 else 0.0
+    return above / below

@@ -1,0 +1,109 @@
+"""The study: its bookkeeping, its checks, and its page in a browser."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from etherweave.report import write_study
+from etherweave.study import Check, StudyResult, run_study
+from etherweave.study import runner as study_runner
+from etherweave.study.experiments import Experiment, experiments
+from etherweave.study.figures_of_merit import measures
+
+
+def check(value: float, low: float | None, high: float | None) -> Check:
+    return Check("x", "nowhere", 1.0, (low, high), "s", value)
+
+
+def test_a_figure_holds_within_its_bounds_and_only_there() -> None:
+    assert check(1.0, 0.9, 1.1).holds
+    assert check(0.9, 0.9, None).holds
+    assert not check(0.8, 0.9, None).holds
+    assert not check(1.2, None, 1.1).holds
+    assert not check(float("nan"), 0.0, 1.0).holds
+
+
+def test_every_published_figure_has_a_measure_and_none_is_left_over() -> None:
+    lines = (study_runner.HOME / "sandia-2020" / "expected.csv").read_text().splitlines()[1:]
+    assert {line.split(",")[0] for line in lines} == set(measures())
+
+
+def test_experiments_have_one_name_each_and_full_ones_all_iterations() -> None:
+    for full in (False, True):
+        named = [experiment.name for experiment in experiments(full)]
+        assert len(named) == len(set(named))
+    assert not any(
+        "iterations" in key
+        for item in experiments(True)
+        for key in item.overrides
+        if item.name.startswith(("halo3d", "fft"))
+    )
+
+
+def test_an_interrupted_study_goes_on_where_it_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = study_runner.HOME / "sandia-2020"
+    experiment = Experiment("p2p", "p2p", {"job.0.workload.osu_latency.iterations": 10})
+    study_runner._run(home, experiment, tmp_path, fresh=False)
+    written = (tmp_path / "summary.json").stat().st_mtime_ns
+    study_runner._run(home, experiment, tmp_path, fresh=False)
+    assert (tmp_path / "summary.json").stat().st_mtime_ns == written
+    study_runner._run(home, experiment, tmp_path, fresh=True)
+    assert (tmp_path / "summary.json").stat().st_mtime_ns > written
+
+
+def test_an_unknown_study_is_named_beside_the_known() -> None:
+    with pytest.raises(KeyError, match="no study 'x'; known: sandia-2020"):
+        run_study("x", Path("nowhere"))
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
+    """The study with few iterations and two sizes of incast."""
+    output = tmp_path_factory.mktemp("study")
+    short = {"halo3d": 2, "fft": 3}
+    shortened = []
+    for item in experiments(full=False):
+        overrides = dict(item.overrides)
+        for proxy, few in short.items():
+            key = f"job.0.workload.{proxy}.iterations"
+            if key in overrides:
+                overrides[key] = few
+        if item.scenario == "incast":
+            overrides |= {"run.end": "40us", "run.warm_up": "20us"}
+        if "bandwidth" in item.name:
+            overrides |= {
+                "job.0.workload": {"osu_bw": {"bytes": "64KiB", "iterations": 1, "warm_up": 0}}
+            }
+        shortened.append(Experiment(item.name, item.scenario, overrides))
+    for item in shortened:
+        study_runner._run(study_runner.HOME / "sandia-2020", item, output / item.name, False)
+    from etherweave.results import Result
+
+    results = {item.name: Result.load(output / item.name) for item in shortened}
+    return StudyResult("sandia-2020", False, study_runner.check("sandia-2020", results), output)
+
+
+def test_the_page_shows_every_figure_in_a_browser(small: StudyResult, tmp_path: Path) -> None:
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no chromium on this machine; CI installs one")
+    page = write_study(small)
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    flags += ["--disable-component-update", "--disable-sync", "--no-first-run"]
+    words = [chromium, *flags, f"--user-data-dir={tmp_path}", "--dump-dom", page.as_uri()]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.count("<figure") == 7
+    assert done.stdout.count("</svg>") == 7
+    assert "Simulated against published" in done.stdout
+    assert 'src="http' not in done.stdout
+
+
+def test_the_same_results_draw_the_same_page(small: StudyResult) -> None:
+    first = write_study(small).read_bytes()
+    assert write_study(small).read_bytes() == first
+    for name in ("incast", "proxies", "fabric"):
+        assert (small.directory / f"{name}.png").read_bytes().startswith(b"\x89PNG")
