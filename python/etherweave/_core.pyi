@@ -23,6 +23,7 @@ def run(
     origin: str,
     overrides: Sequence[tuple[str, str]],
     threads: int,
+    pcap: tuple[str, str] | None,
     progress: Callable[[Any], bool] | None,
 ) -> Run:
     """Simulate; ``progress`` answers whether to go on."""

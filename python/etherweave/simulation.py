@@ -40,6 +40,7 @@ def run(
     overrides: Overrides | None = None,
     *,
     threads: int = 1,
+    pcap: tuple[str, str | Path] | None = None,
     progress: Callable[[Progress], bool] | None = None,
 ) -> Result:
     """Simulate a scenario.
@@ -53,6 +54,8 @@ def run(
         carry units as in a file (``"200ns"``).
     threads
         Threads of the core. The result is the same with any number.
+    pcap
+        Host whose port is captured, and the pcapng file to write.
     progress
         Called from time to time; answers whether to go on. A run that is told to stop returns
         what it has, with ``finished`` set to ``"interrupted"``.
@@ -74,7 +77,8 @@ def run(
     'complete'
     """
     text, origin = _read(scenario)
-    done = _core.run(text, origin, _literals(overrides), threads, progress)
+    capture = None if pcap is None else (pcap[0], str(pcap[1]))
+    done = _core.run(text, origin, _literals(overrides), threads, capture, progress)
     return Result(
         tables={name: pyarrow.table(table) for name, table in done.tables.items()},
         summary=parse_summary(done.summary),

@@ -1,5 +1,7 @@
 //! Runs for Python: a scenario's text goes in, tables come out.
 
+use std::fs::File;
+use std::io::BufWriter;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -79,7 +81,8 @@ pub fn resolve(text: &str, origin: &str, overrides: Vec<(String, String)>) -> Py
     Ok(scenario.resolved())
 }
 
-/// Simulates; `progress` is told how far it is and answers whether to go on. Ctrl-C ends a run as interrupted.
+/// Simulates; `pcap` is a host to capture and a file for its frames; `progress` is told how far it is and answers
+/// whether to go on. Ctrl-C ends a run as interrupted.
 #[pyfunction]
 pub fn run(
     py: Python<'_>,
@@ -87,13 +90,18 @@ pub fn run(
     origin: &str,
     overrides: Vec<(String, String)>,
     threads: usize,
+    pcap: Option<(String, String)>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Run> {
+    let (host, file) = pcap.unzip();
     let (outcome, failure) = py.detach(|| {
-        let run = etherweave_scenario::Run::start(text, origin, &overrides, threads.max(1), None)
+        let run = etherweave_scenario::Run::start(text, origin, &overrides, threads.max(1), host.as_deref())
             .map_err(|error| scenario_error(&error))?;
         let mut teller = Teller::new(progress, run.end().map(|end| end.as_ns_f64()));
-        let (outcome, _) = run.finish(&mut |now| teller.tell(&now));
+        let (outcome, capture) = run.finish(&mut |now| teller.tell(&now));
+        if let (Some(capture), Some(file)) = (capture, &file) {
+            capture.write(&mut BufWriter::new(File::create(file)?))?;
+        }
         Ok::<_, PyErr>((outcome, teller.failure))
     })?;
     match failure {

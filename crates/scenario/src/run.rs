@@ -1,8 +1,11 @@
 //! From text to tables.
 
+use std::io::Write;
 use std::time::{Duration as WallTime, Instant};
 
 use etherweave_primitives::Time;
+use etherweave_sim::frame::pcapng;
+use etherweave_sim::params::SimParams;
 use etherweave_sim::{CapturedFrame, Progress, Simulation};
 use etherweave_topology::Topology;
 
@@ -17,10 +20,25 @@ pub struct Run {
     topology: Topology,
     simulation: Simulation,
     setup: WallTime,
+    captured: Option<String>,
 }
 
 /// The frames of a captured host.
-pub type Capture = Vec<CapturedFrame>;
+pub struct Capture {
+    host: String,
+    params: SimParams,
+    frames: Vec<CapturedFrame>,
+}
+
+impl Capture {
+    /// Writes them as pcapng.
+    ///
+    /// # Errors
+    /// When `out` fails.
+    pub fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+        pcapng::write(out, &self.host, &self.params, &self.frames)
+    }
+}
 
 impl Run {
     /// Reads, checks and builds a scenario for at most `threads` threads; `capture` names a host.
@@ -42,7 +60,8 @@ impl Run {
             let (key, message) = message.split_once(": ").unwrap_or(("", &message));
             document.error(key, message)
         })?;
-        Ok(Run { scenario, topology: experiment.topology, simulation, setup: started.elapsed() })
+        let captured = capture.map(str::to_owned);
+        Ok(Run { scenario, topology: experiment.topology, simulation, setup: started.elapsed(), captured })
     }
 
     /// When the run ends at the latest.
@@ -51,12 +70,14 @@ impl Run {
     }
 
     /// Runs to the end; `on_progress` is called now and then and says whether to go on.
-    pub fn finish(mut self, on_progress: &mut dyn FnMut(Progress) -> bool) -> (Outcome, Capture) {
+    pub fn finish(mut self, on_progress: &mut dyn FnMut(Progress) -> bool) -> (Outcome, Option<Capture>) {
         let started = Instant::now();
         let finish = self.simulation.run(self.end().unwrap_or(Time::MAX), on_progress);
         let wall = started.elapsed();
         let mut report = self.simulation.report();
-        let captured = std::mem::take(&mut report.captured);
+        let frames = std::mem::take(&mut report.captured);
+        let params = self.scenario.params();
+        let captured = self.captured.take().map(|host| Capture { host, params, frames });
         let (finished, stuck_report) = finished(&finish);
         let totals = &report.totals;
         let summary = Summary {

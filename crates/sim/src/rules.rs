@@ -50,6 +50,8 @@ pub(crate) struct Rules {
 pub(crate) struct Overheads {
     /// RoCE: first packet of a message (with RETH).
     pub first: u32,
+    /// RoCE: first and last packet of a READ response (with AETH).
+    pub edge: u32,
     /// RoCE: the others.
     pub other: u32,
     /// RoCE acknowledgement, whole.
@@ -141,6 +143,7 @@ impl Overheads {
         let roce = size::RoceSizes::new(version, true);
         Overheads {
             first: roce.first_overhead(),
+            edge: roce.read_edge_overhead(),
             other: roce.middle_overhead(),
             ack: roce.acknowledgement(),
             cnp: roce.congestion_notification(),

@@ -57,6 +57,10 @@ def run(
     settings: Set = None,
     seed: Annotated[int | None, typer.Option(help="Seed of all random streams.")] = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads; results do not depend on it.")] = 1,
+    pcap: Annotated[
+        str | None,
+        typer.Option(metavar="HOST=FILE", help="Write the frames at a host's port as pcapng."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Simulate a scenario: etherweave run halo3d.toml -o result --set seed=7."""
@@ -65,7 +69,9 @@ def run(
         overrides["seed"] = seed
     try:
         with simulation_bar(file.stem) as tell:
-            result = etherweave.run(file, overrides, threads=threads, progress=tell)
+            result = etherweave.run(
+                file, overrides, threads=threads, pcap=_capture(pcap), progress=tell
+            )
     except ScenarioError as error:
         _fail(error)
     if output:
@@ -151,6 +157,13 @@ def _overrides(settings: list[str] | None) -> dict[str, object]:
             raise typer.Exit(USAGE)
         overrides[key] = Literal(value)
     return overrides
+
+
+def _capture(pcap: str | None) -> tuple[str, str] | None:
+    if pcap is None:
+        return None
+    host, _, file = pcap.partition("=")
+    return host, file or f"{host}.pcapng"
 
 
 def _fail(error: ScenarioError) -> None:

@@ -189,7 +189,5 @@ def _quality_of_service() -> dict[str, Measure]:
 
 
 def ratio(above: float, below: float) -> float:
-    """Divide; nothing below makes it infinite, nothing at all makes it zero."""
-    if below == 0:
-        return float("inf") if above > 0 else 0.0
-    return above / below
+    """Divide; without anything below there is no ratio, and no check of it holds."""
+    return above / below if below > 0 else float("nan")

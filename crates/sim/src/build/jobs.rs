@@ -74,7 +74,7 @@ fn add_endpoints(
     shards: &mut [Shard],
 ) -> Vec<[End; 2]> {
     let mut ends = Vec::with_capacity(connections.len());
-    for (connection, start) in connections.iter().zip(starts) {
+    for (number, (connection, start)) in connections.iter().zip(starts).enumerate() {
         let hosts = connection.hosts(experiment);
         let places = hosts.map(|host| layout.host_port(&experiment.topology, host));
         let mut numbers = places.map(|(shard, _)| shards[shard].endpoints.len() as u32);
@@ -82,6 +82,7 @@ fn add_endpoints(
         for side in 0..2 {
             let ((shard, port), (remote_shard, remote_port)) = (places[side], places[1 - side]);
             let endpoint = Endpoint {
+                number: 2 * number as u32 + side as u32,
                 host: host_at(&shards[shard], port),
                 thread: u32::MAX,
                 remote: numbers[1 - side],

@@ -1,3 +1,14 @@
-//! Frames: their exact size on the wire.
+//! Frames: their exact size on the wire, and their octets for captures.
+//!
+//! The simulation itself needs only [`size`]. [`octets`] writes real frames that other programs decode, [`pcapng`]
+//! puts them in a file.
 
+mod checksum;
+mod ethernet;
+mod octets;
+pub mod pcapng;
+mod roce;
 pub mod size;
+mod tcp;
+
+pub use octets::octets;

@@ -72,6 +72,11 @@ impl RoceSizes {
         wire_bytes(self.vlan, self.envelope + RETH)
     }
 
+    /// What the first and the last packet of an RDMA READ response add to their payload.
+    pub const fn read_edge_overhead(self) -> u32 {
+        wire_bytes(self.vlan, self.envelope + AETH)
+    }
+
     /// What any other packet adds to its payload: never so short that padding matters.
     pub const fn middle_overhead(self) -> u32 {
         wire_bytes(self.vlan, self.envelope)

@@ -11,6 +11,8 @@ use crate::switch::port::Peer;
 
 /// See the module.
 pub(crate) struct Endpoint {
+    /// Number in the run; the other end's differs in the last bit.
+    pub number: u32,
     /// Host, numbered in the shard.
     pub host: u32,
     /// Thread that owns it, numbered in the shard.

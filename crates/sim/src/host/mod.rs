@@ -26,7 +26,7 @@ pub(crate) use endpoint::{Endpoint, Protocol};
 pub(crate) use matching::{Envelope, Matching};
 pub(crate) use mpi::RankState;
 pub(crate) use nic::Host;
-pub(crate) use roce::RoceState;
+pub(crate) use roce::{Operation, RoceState};
 pub(crate) use stream::{SinkState, SourceState};
 pub(crate) use tcp::TcpState;
 pub(crate) use thread::{Role, Thread};

@@ -15,12 +15,20 @@ use etherweave_workload::{Op, Program};
 use super::matching::{Envelope, Unexpected};
 use super::message::{Message, MessageKind};
 use super::thread::{Role, Task, per_kib};
-use super::{IterationRow, Matching, Protocol};
+use super::{IterationRow, Matching, Operation, Protocol};
 use crate::engine::Shard;
 use crate::params::MpiParams;
 
 /// Bytes of a READ request in the requester's stream: its RETH.
 const READ_REQUEST: u64 = 16;
+
+fn operation(kind: MessageKind) -> Operation {
+    match kind {
+        MessageKind::ReadRequest => Operation::ReadRequest,
+        MessageKind::ReadResponse => Operation::ReadResponse,
+        _ => Operation::Write,
+    }
+}
 
 /// Where a rank stands.
 pub(crate) struct RankState {
@@ -247,7 +255,7 @@ impl Shard {
     /// Puts a message of `length` bytes into a connection's stream.
     fn post_message(&mut self, endpoint: u32, kind: MessageKind, tag: u32, bytes: u64, length: u64) {
         let end = match self.endpoints[endpoint as usize].protocol {
-            Protocol::Roce(_) => self.roce_post(endpoint, length, kind == MessageKind::ReadResponse),
+            Protocol::Roce(_) => self.roce_post(endpoint, length, operation(kind)),
             Protocol::Tcp(_) => self.tcp_post(endpoint, kind, length),
         };
         self.announce_to_peer(endpoint, Message { kind, tag, bytes, end });

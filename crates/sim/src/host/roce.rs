@@ -13,15 +13,39 @@ use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::packet::{Packet, PacketKind, flags};
 use crate::params::{RoceParams, Transport};
-use crate::rules::Rules;
+use crate::rules::{Overheads, Rules};
 use crate::transport::dcqcn::RateLimiter;
+
+/// How a message goes over the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Operation {
+    /// RDMA WRITE: an address on the first packet.
+    Write,
+    /// RDMA READ request: an address and nothing else.
+    ReadRequest,
+    /// RDMA READ response: an acknowledgement on the first and last packet.
+    ReadResponse,
+}
 
 /// A message on its way out.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outgoing {
     start: u64,
     end: u64,
-    is_read: bool,
+    operation: Operation,
+}
+
+impl Operation {
+    /// The packet's bits, and what headers add to its payload [B on the wire]. A request's address is its payload.
+    fn dress(self, place: u8, overheads: &Overheads) -> (u8, u32) {
+        match self {
+            Operation::Write if place & flags::FIRST != 0 => (place, overheads.first),
+            Operation::Write => (place, overheads.other),
+            Operation::ReadRequest => (place | flags::READ_REQUEST, overheads.other),
+            Operation::ReadResponse if place != 0 => (place | flags::READ, overheads.edge),
+            Operation::ReadResponse => (place | flags::READ, overheads.other),
+        }
+    }
 }
 
 /// Both directions of a reliable connection at one host.
@@ -69,10 +93,10 @@ impl RoceState {
     }
 
     /// Adds a message to the stream; returns where it ends.
-    pub fn post(&mut self, bytes: u64, is_read: bool) -> u64 {
+    pub fn post(&mut self, bytes: u64, operation: Operation) -> u64 {
         let start = self.posted;
         self.posted += bytes;
-        self.outgoing.push_back(Outgoing { start, end: self.posted, is_read });
+        self.outgoing.push_back(Outgoing { start, end: self.posted, operation });
         self.posted
     }
 
@@ -145,9 +169,7 @@ impl Endpoint {
         if state.next + payload == message.end {
             bits |= flags::LAST;
         }
-        if message.is_read {
-            bits |= flags::READ;
-        }
+        let (mut bits, overhead) = message.operation.dress(bits, &rules.overheads);
         if state.next < state.sent_max {
             bits |= flags::RETRANSMISSION;
             state.retransmitted_packets += 1;
@@ -157,7 +179,6 @@ impl Endpoint {
         state.sequence.0 = (sequence + 1) & 0xff_ffff;
         state.sent_max = state.sent_max.max(state.next);
         state.packets += 1;
-        let overhead = if bits & flags::FIRST != 0 { rules.overheads.first } else { rules.overheads.other };
         let wire = overhead + (payload as u32).next_multiple_of(4);
         if let Some(limiter) = &mut state.limiter {
             state.is_pacing = limiter.sent(now, wire);
@@ -174,13 +195,13 @@ impl Endpoint {
 
 impl Shard {
     /// Hands a message to a connection and announces it.
-    pub(crate) fn roce_post(&mut self, endpoint: u32, bytes: u64, is_read: bool) -> u64 {
+    pub(crate) fn roce_post(&mut self, endpoint: u32, bytes: u64, operation: Operation) -> u64 {
         let now = self.now;
         let state = self.endpoints[endpoint as usize].roce();
         if state.acknowledged == state.posted {
             state.last_progress = now;
         }
-        let end = state.post(bytes, is_read);
+        let end = state.post(bytes, operation);
         self.roce_wake(endpoint);
         end
     }

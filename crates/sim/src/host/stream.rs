@@ -2,8 +2,8 @@
 
 use etherweave_primitives::Time;
 
-use super::Protocol;
 use super::thread::{Role, Task};
+use super::{Operation, Protocol};
 use crate::engine::Shard;
 
 /// The sending side.
@@ -88,7 +88,7 @@ impl Shard {
     pub(super) fn post_done(&mut self, thread: u32) {
         let bytes = self.count_post(thread);
         let endpoint = self.source(thread).endpoint;
-        self.roce_post(endpoint, bytes, false);
+        self.roce_post(endpoint, bytes, Operation::Write);
     }
 
     /// The peer has acknowledged `offset` bytes of the stream.

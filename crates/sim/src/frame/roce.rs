@@ -1,0 +1,155 @@
+//! RoCE packets: network header, base transport header and extensions, payload, invariant check sequence.
+//!
+//! Opcodes and headers after InfiniBand Architecture vol. 1, 9.2-9.4; encapsulations after its annexes A16 (v1) and
+//! A17 (v2). Payloads are zeros.
+
+use super::ethernet::{header, ip, ipv4, mac, pad};
+use crate::capture::CapturedFrame;
+use crate::packet::{Packet, PacketKind, flags};
+use crate::params::RoceVersion;
+
+/// EtherTypes of RoCE v1 and IPv4.
+const ROCE: u16 = 0x8915;
+const IPV4: u16 = 0x0800;
+/// IP protocol UDP, and the destination port of RoCE v2.
+const UDP: u8 = 17;
+const PORT: u16 = 4791;
+/// Operation codes of reliable connections, and of a congestion notification.
+const WRITE: [u8; 4] = [0x06, 0x07, 0x08, 0x0a];
+const READ_RESPONSE: [u8; 4] = [0x0d, 0x0e, 0x0f, 0x10];
+const READ_REQUEST: u8 = 0x0c;
+const ACKNOWLEDGE: u8 = 0x11;
+const CONGESTION_NOTIFICATION: u8 = 0x81;
+/// The first queue pairs are reserved.
+const FIRST_QUEUE_PAIR: u32 = 16;
+/// AETH syndromes: ACK without credits, NAK for a sequence error.
+const ACK: u8 = 0x1f;
+const NAK: u8 = 0x60;
+
+/// The frame of a RoCE packet, without its check sequence.
+pub(super) fn frame(captured: &CapturedFrame, packet: &Packet, version: RoceVersion) -> Vec<u8> {
+    let transport = transport(captured, packet);
+    let ecn = match (packet.has(flags::ECN_CAPABLE), packet.has(flags::CONGESTION)) {
+        (_, true) => 3,
+        (true, false) => 2,
+        (false, false) => 0,
+    };
+    let (network, kind) = match version {
+        RoceVersion::V1 => (global_route(captured, transport.len(), ecn), ROCE),
+        RoceVersion::V2 => (ipv4_udp(captured, transport.len(), ecn), IPV4),
+    };
+    let check = invariant_check(&network, &transport, version);
+    let mut octets = header(captured.source, captured.destination, packet.priority, kind);
+    octets.extend(network);
+    octets.extend(transport);
+    octets.extend(check.to_le_bytes());
+    pad(&mut octets);
+    octets
+}
+
+/// Base transport header, extensions and payload.
+fn transport(captured: &CapturedFrame, packet: &Packet) -> Vec<u8> {
+    let payload = packet.payload as usize;
+    let filler = payload.wrapping_neg() % 4;
+    let (opcode, extension) = operation(packet);
+    let is_request = opcode == READ_REQUEST;
+    let wants_ack = u32::from(packet.kind == PacketKind::Data && packet.has(flags::LAST)) << 31;
+    let mut octets = vec![opcode, (filler as u8) << 4, 0xff, 0xff];
+    octets.extend(((captured.queue ^ 1) + FIRST_QUEUE_PAIR).to_be_bytes());
+    octets.extend((wants_ack | packet.word & 0xff_ffff).to_be_bytes());
+    octets.extend(extension);
+    let body = if is_request { 0 } else { payload + filler };
+    octets.resize(octets.len() + body, 0);
+    octets
+}
+
+/// The operation code, and the extension header that goes with it.
+fn operation(packet: &Packet) -> (u8, Vec<u8>) {
+    let place = match (packet.has(flags::FIRST), packet.has(flags::LAST)) {
+        (true, false) => 0,
+        (false, false) => 1,
+        (false, true) => 2,
+        (true, true) => 3,
+    };
+    let is_edge = place != 1;
+    match packet.kind {
+        PacketKind::Ack => (ACKNOWLEDGE, acknowledge_extension(ACK, packet.word)),
+        PacketKind::Nak => (ACKNOWLEDGE, acknowledge_extension(NAK, packet.word)),
+        PacketKind::Cnp => (CONGESTION_NOTIFICATION, vec![0; 16]),
+        PacketKind::Data if packet.has(flags::READ_REQUEST) => (READ_REQUEST, address_extension(packet)),
+        PacketKind::Data if packet.has(flags::READ) => {
+            let extension = if is_edge { acknowledge_extension(ACK, packet.word) } else { Vec::new() };
+            (READ_RESPONSE[place], extension)
+        }
+        PacketKind::Data => {
+            let has_address = packet.has(flags::FIRST);
+            (WRITE[place], if has_address { address_extension(packet) } else { Vec::new() })
+        }
+        PacketKind::Announcement => unreachable!("announcements are no frames"),
+    }
+}
+
+/// AETH: syndrome and message sequence number.
+fn acknowledge_extension(syndrome: u8, sequence: u32) -> Vec<u8> {
+    (u32::from(syndrome) << 24 | sequence & 0xff_ffff).to_be_bytes().to_vec()
+}
+
+/// RETH: where to, with which key, how much. The model keeps no lengths of messages: the packet's stands there.
+fn address_extension(packet: &Packet) -> Vec<u8> {
+    let mut octets = packet.offset.to_be_bytes().to_vec();
+    octets.extend([0, 0, 0, 1]);
+    octets.extend(packet.payload.to_be_bytes());
+    octets
+}
+
+fn ipv4_udp(captured: &CapturedFrame, transport: usize, ecn: u8) -> Vec<u8> {
+    let length = 8 + transport + 4;
+    let mut octets = ipv4(captured.source, captured.destination, UDP, length, ecn).to_vec();
+    let source_port = 0xc000 | (captured.queue & 0x3fff) as u16;
+    octets.extend(source_port.to_be_bytes());
+    octets.extend(PORT.to_be_bytes());
+    octets.extend((length as u16).to_be_bytes());
+    // RoCE v2 leaves the UDP checksum out.
+    octets.extend([0, 0]);
+    octets
+}
+
+/// GRH, with IPv4-mapped group identifiers.
+fn global_route(captured: &CapturedFrame, transport: usize, ecn: u8) -> Vec<u8> {
+    let mut octets = vec![0x60, ecn << 4, 0, 0];
+    octets.extend(((transport + 4) as u16).to_be_bytes());
+    // Next header: base transport header.
+    octets.extend([0x1b, 64]);
+    for host in [captured.source, captured.destination] {
+        octets.extend([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]);
+        octets.extend(ip(host));
+    }
+    debug_assert_ne!(mac(captured.source), mac(captured.destination));
+    octets
+}
+
+/// ICRC: CRC-32 over what no switch changes, all else replaced by ones (7.8.1; A17, 17.9.1).
+fn invariant_check(network: &[u8], transport: &[u8], version: RoceVersion) -> u32 {
+    let mut masked = network.to_vec();
+    match version {
+        RoceVersion::V1 => {
+            masked[0] |= 0x0f;
+            masked[1..4].fill(0xff);
+            masked[7] = 0xff;
+        }
+        RoceVersion::V2 => {
+            masked[1] = 0xff;
+            masked[8] = 0xff;
+            masked[10..12].fill(0xff);
+            masked[26..28].fill(0xff);
+        }
+    }
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&[0xff; 8]);
+    hasher.update(&masked);
+    hasher.update(&transport[..4]);
+    // Reserved byte of the base transport header.
+    hasher.update(&[0xff]);
+    hasher.update(&transport[5..]);
+    hasher.finalize()
+}

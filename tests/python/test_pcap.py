@@ -1,0 +1,92 @@
+"""Captures, decoded by an independent library."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scapy.contrib.mac_control import MACControlClassBasedFlowControl, MACControlPause
+from scapy.contrib.roce import AETH, BTH
+from scapy.layers.inet import IP, TCP, UDP
+from scapy.layers.l2 import Dot1Q
+from scapy.packet import Packet
+from scapy.utils import rdpcap
+
+import etherweave
+
+TOPOLOGY = {"single_switch": {"hosts": 4}}
+INCAST = {"incast": {"sources": 3, "streams_per_source": 1, "message": "64KiB"}}
+
+
+def captured(tmp_path: Path, host: str, **sections: object) -> tuple[list[Any], etherweave.Result]:
+    """Frames at a host's port, and the run that made them."""
+    scenario: dict[str, object] = {
+        "topology": TOPOLOGY,
+        "run": {"end": "60us"},
+        "job": [{"name": "j", "workload": INCAST}],
+    }
+    file = tmp_path / "host.pcapng"
+    result = etherweave.run({**scenario, **sections}, pcap=(host, file))
+    return list(rdpcap(str(file))), result
+
+
+def test_roce_packets_carry_a_check_sequence_that_scapy_computes_too(tmp_path: Path) -> None:
+    frames, _ = captured(tmp_path, "host1")
+    packets = [frame for frame in frames if BTH in frame]
+    assert len(packets) > 20
+    assert {packet[BTH].opcode for packet in packets} >= {0x06, 0x07, 0x08, 0x11}
+    for packet in packets:
+        assert packet[UDP].dport == 4791
+        icrc = bytes(packet[BTH].compute_icrc(bytes(packet[BTH])[:-4]))
+        assert bytes(packet)[: 18 + packet[IP].len].endswith(icrc)
+
+
+def test_the_wire_bytes_counted_are_the_octets_captured(tmp_path: Path) -> None:
+    frames, result = captured(tmp_path, "host1")
+    ports = result.to_polars("ports")
+    sent = ports.filter(ports["node"] == "host1")["tx_bytes"].sum()
+    own = frames[0].src
+    # Check sequence 4, preamble 8, gap 12.
+    assert sum(len(frame) + 24 for frame in frames if frame.src == own and BTH in frame) == sent
+
+
+def test_packet_numbers_run_without_gaps(tmp_path: Path) -> None:
+    frames, _ = captured(tmp_path, "host1")
+    data = [frame[BTH].psn for frame in frames if BTH in frame and AETH not in frame]
+    assert data == list(range(len(data)))
+
+
+def test_roce_v1_has_its_own_ethertype_and_a_global_route_header(tmp_path: Path) -> None:
+    frames, _ = captured(tmp_path, "host1", transport={"roce": {"version": "v1"}})
+    assert {frame[Dot1Q].type for frame in frames} == {0x8915}
+    assert all(bytes(frame)[18] >> 4 == 6 for frame in frames)
+
+
+def test_tcp_segments_have_right_checksums_and_options(tmp_path: Path) -> None:
+    frames, _ = captured(tmp_path, "host0", transport={"tcp": {}}, run={"end": "300us"})
+    segments = [frame for frame in frames if TCP in frame]
+    assert len(segments) > 20
+    for segment in segments:
+        assert "Timestamp" in dict(segment[TCP].options)
+        again = type(segment)(bytes(segment))
+        ip, tcp = again[IP], again[TCP]
+        claimed = (ip.chksum, tcp.chksum)
+        del ip.chksum, tcp.chksum
+        rebuilt = type(segment)(bytes(again))
+        assert (rebuilt[IP].chksum, rebuilt[TCP].chksum) == claimed
+
+
+@pytest.mark.parametrize("kind", ["pfc", "global_pause"])
+def test_pause_frames_decode(tmp_path: Path, kind: str) -> None:
+    sections: dict[str, object] = {
+        "switch": {"buffer": "400kB", "reserve": "1kB"},
+        "flow_control": {kind: {}},
+        "run": {"end": "200us"},
+    }
+    frames, _ = captured(tmp_path, "host1", **sections)
+    layer: type[Packet] = MACControlClassBasedFlowControl if kind == "pfc" else MACControlPause
+    pauses = [frame for frame in frames if layer in frame]
+    assert pauses
+    assert {frame.dst for frame in pauses} == {"01:80:c2:00:00:01"}
+    times = [frame.c0_pause_time if kind == "pfc" else frame.pause_time for frame in pauses]
+    assert times[0] == 65535
+    assert 0 in times
