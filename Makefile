@@ -24,6 +24,9 @@ test: setup ## Run every test, then the lints
 study: setup ## Reproduce the Sandia evaluation: simulated against published
 	$(BIN)/etherweave study sandia-2020
 
+bench: setup ## Time the simulator; appends to bench/history.jsonl
+	$(BIN)/python bench/run.py
+
 lint: setup ## Check formatting, lints and types
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- --deny warnings
@@ -51,4 +54,4 @@ $(VENV)/core.stamp: $(VENV)/maturin.stamp pyproject.toml $(CORE)
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --extras dev >&2
 	@touch $@
 
-.PHONY: help setup test study lint format clean
+.PHONY: help setup test study bench lint format clean
