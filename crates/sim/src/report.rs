@@ -235,8 +235,8 @@ impl Simulation {
         let channel = self.names.topology.channel(shard.channels[index]);
         let port = &shard.ports[index];
         let bit = priority.index();
-        let own = &port.counters[bit];
-        let far = &self.peer(port).counters[bit];
+        let own = &port.lanes[bit].counters;
+        let far = &self.peer(port).lanes[bit].counters;
         PortRow {
             node,
             port: number,
@@ -361,7 +361,7 @@ impl Simulation {
         for (shard, port) in self.all_ports() {
             let is_host = matches!(self.names.topology.channel(shard.channels[port]).from.node, Node::Host(_));
             for priority in Priority::all().filter(|priority| shard.rules.nic_pause_mask & 1 << priority.get() != 0) {
-                let counters = &shard.ports[port].counters[priority.index()];
+                let counters = &shard.ports[port].lanes[priority.index()].counters;
                 if is_host && counters.drops > 0 {
                     let (node, number, peer) = self.port_names(shard.channels[port]);
                     let (packets, bytes) = (counters.drops, counters.drop_bytes);
@@ -385,7 +385,7 @@ impl Simulation {
         for (shard, index) in self.all_ports() {
             let port = &shard.ports[index];
             for priority in crate::switch::pause::priorities(port.paused.priorities) {
-                let queue = &port.queues[shard.rules.scheduler.class(priority as u8)];
+                let queue = &port.lanes[shard.rules.scheduler.class(priority as u8)].queue;
                 let (node, number, peer) = self.port_names(shard.channels[index]);
                 let bytes = queue.bytes;
                 lines.push(format!("{node} port {number}: priority {priority} is paused by {peer}, {bytes} B wait"));
@@ -428,6 +428,6 @@ impl PortRow {
 fn occupancy(shard: &Shard, index: usize, priority: Priority) -> u64 {
     match shard.host_of_port(index as u32) {
         Some(host) => shard.hosts[host].nic.peak,
-        None => u64::from(shard.ports[index].queues[shard.rules.scheduler.class(priority.get())].bytes_max),
+        None => u64::from(shard.ports[index].lanes[shard.rules.scheduler.class(priority.get())].queue.bytes_max),
     }
 }

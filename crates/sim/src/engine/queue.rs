@@ -60,8 +60,8 @@ impl Ord for Far {
 impl EventQueue {
     /// An empty queue for about `events_per_us` events per simulated microsecond.
     pub fn new(events_per_us: u64) -> EventQueue {
-        // About sixteen events a bucket, so that their cache lines can be fetched together; at most 16 ns.
-        let span = (16_000_000 / events_per_us.max(1)).clamp(16, 16_384);
+        // About eight events a bucket, so that their cache lines can be fetched together; at most 16 ns.
+        let span = (8_000_000 / events_per_us.max(1)).clamp(16, 16_384);
         EventQueue {
             shift: span.ilog2(),
             cursor: 0,

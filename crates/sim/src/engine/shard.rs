@@ -110,19 +110,23 @@ impl Shard {
     /// Touches what the events of the present bucket will need, so that the processor fetches many cache lines at
     /// once instead of one after another. Changes nothing; see `docs/models/engine.md` for what it gains.
     fn fetch(&mut self) {
-        let (packets, rules, ports) = (&self.packets, &self.rules, &self.ports);
         let mut touched = 0;
         for event in self.queue.bucket() {
             match event.key.kind() {
                 Kind::Arrive => {
-                    let route = packets[event.handle].route as usize;
+                    let packet = &self.packets[event.handle];
+                    let place = event.key.place() as usize;
                     // Of a packet at its host this is the next path's first port, perhaps of another shard.
-                    let egress = rules.routes.get(route).and_then(|&egress| ports.get(egress as usize));
-                    touched ^= egress.map_or(0, |port| u64::from(port.waiting));
+                    let egress = self.rules.routes.get(packet.route as usize).map_or(0, |&egress| egress as usize);
+                    let class = self.rules.scheduler.class(packet.priority);
+                    let group =
+                        place * self.rules.group_count + self.rules.group_of_priority[usize::from(packet.priority)];
+                    touched ^= self.ports.get(egress).map_or(0, |port| port.touch(class));
+                    touched ^= self.ports[place].delay.as_ps() ^ u64::from(self.groups[group].stored);
                 }
                 Kind::TransmitterFree => {
-                    let first = ports[event.key.place() as usize].first_waiting();
-                    touched ^= first.map_or(0, |handle| u64::from(packets[handle].wire));
+                    let first = self.ports[event.key.place() as usize].first_waiting();
+                    touched ^= first.map_or(0, |handle| u64::from(self.packets[handle].wire));
                 }
                 _ => {}
             }
@@ -209,7 +213,7 @@ impl Shard {
         debug_assert!(port.busy_until <= self.now, "one packet at a time on a wire");
         let duration = port.serialization_time(wire);
         port.busy_until = self.now + duration;
-        let counters = &mut port.counters[usize::from(priority)];
+        let counters = &mut port.lanes[usize::from(priority)].counters;
         counters.tx_packets += 1;
         counters.tx_bytes += u64::from(wire);
         let (peer, arrival) = (port.peer, self.now + duration.min(port.header_time) + port.delay);

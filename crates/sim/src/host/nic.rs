@@ -168,7 +168,7 @@ impl Shard {
         let packet = self.packets.remove(handle);
         self.packets.remove_side(packet.side);
         let port = self.hosts[host].port;
-        let counters = &mut self.ports[port as usize].counters[usize::from(packet.priority)];
+        let counters = &mut self.ports[port as usize].lanes[usize::from(packet.priority)].counters;
         counters.drops += 1;
         counters.drop_bytes += u64::from(packet.wire);
         self.totals.dropped += 1;

@@ -57,7 +57,7 @@ impl Shard {
         let group_index = self.rules.group_of_priority[usize::from(priority)];
         let is_lossless = self.rules.pause_mask_of_group[group_index] != 0;
         let switch = self.switch_of_port(ingress);
-        let queued = self.ports[egress as usize].queues[class].bytes;
+        let queued = self.ports[egress as usize].lanes[class].queue.bytes;
         let buffer = &mut self.switches[switch].buffer;
         if !is_lossless && !buffer.queue_has_room(queued, bytes) {
             return self.drop_packet(egress, handle);
@@ -78,7 +78,7 @@ impl Shard {
     fn drop_packet(&mut self, egress: u32, handle: Handle) -> bool {
         let packet = self.packets.remove(handle);
         self.packets.remove_side(packet.side);
-        let counters = &mut self.ports[egress as usize].counters[usize::from(packet.priority)];
+        let counters = &mut self.ports[egress as usize].lanes[usize::from(packet.priority)].counters;
         counters.drops += 1;
         counters.drop_bytes += u64::from(packet.wire);
         self.totals.dropped += 1;
@@ -144,12 +144,12 @@ impl Shard {
     #[inline]
     fn mark(&mut self, egress: u32, class: usize, handle: Handle) {
         let Some(ecn) = self.rules.ecn else { return };
-        let queued = self.ports[egress as usize].queues[class].bytes;
+        let queued = self.ports[egress as usize].lanes[class].queue.bytes;
         let packet = &mut self.packets[handle];
         if packet.has(flags::ECN_CAPABLE) && is_marked(&ecn, queued, packet.offset ^ self.now.as_ps()) {
             packet.flags |= flags::CONGESTION;
             let priority = usize::from(packet.priority);
-            self.ports[egress as usize].counters[priority].marks += 1;
+            self.ports[egress as usize].lanes[priority].counters.marks += 1;
         }
     }
 

@@ -81,6 +81,17 @@ impl ClassQueue {
     }
 }
 
+/// The queue of a traffic class beside the counters of the priority of that number: usually they belong together, and
+/// then they share a cache line.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub struct Lane {
+    /// Of the class.
+    pub queue: ClassQueue,
+    /// Of the priority.
+    pub counters: Counters,
+}
+
 /// What the peer has paused: per priority.
 #[derive(Clone, Copy, Debug)]
 pub struct Paused {
@@ -142,10 +153,8 @@ pub struct Port {
     pub paused_classes: u8,
     /// Class whose turn it is in the weighted round robin.
     pub turn: u8,
-    /// Counters of each priority.
-    pub counters: Box<[Counters; Priority::COUNT]>,
-    /// A queue per traffic class.
-    pub queues: [ClassQueue; Priority::COUNT],
+    /// The queue of each traffic class, and the counters of each priority.
+    pub lanes: [Lane; Priority::COUNT],
     /// From the last bit of a pause frame to its effect at the peer: propagation and reaction time.
     pub pause_delay: Duration,
     /// Length of a pause quantum at this rate: 512 bit times.
@@ -169,8 +178,7 @@ impl Port {
             waiting: 0,
             paused_classes: 0,
             turn: 0,
-            queues: [ClassQueue::EMPTY; Priority::COUNT],
-            counters: Box::default(),
+            lanes: [Lane { queue: ClassQueue::EMPTY, counters: Counters::default() }; Priority::COUNT],
             pause_delay,
             quantum: Duration::from_ps((byte_time * 64) >> 10),
             paused: Box::new(Paused::NOTHING),
@@ -188,24 +196,30 @@ impl Port {
         self.byte_time < other.byte_time
     }
 
+    /// Reads something of each cache line that a packet of `class` will need.
+    #[inline]
+    pub fn touch(&self, class: usize) -> u64 {
+        self.busy_until.as_ps() ^ u64::from(self.lanes[class].queue.bytes)
+    }
+
     /// The packet that leads the queue of the lowest waiting class.
     #[inline]
     pub fn first_waiting(&self) -> Option<Handle> {
-        (self.waiting != 0).then(|| self.queues[self.waiting.trailing_zeros() as usize].head)
+        (self.waiting != 0).then(|| self.lanes[self.waiting.trailing_zeros() as usize].queue.head)
     }
 
     /// Adds a packet to the queue of a class.
     #[inline]
     pub fn enqueue(&mut self, class: usize, packets: &mut Packets, handle: Handle) {
-        self.queues[class].enqueue(packets, handle);
+        self.lanes[class].queue.enqueue(packets, handle);
         self.waiting |= 1 << class;
     }
 
     /// Takes the first packet of a class.
     #[inline]
     pub fn dequeue(&mut self, class: usize, packets: &Packets) -> Handle {
-        let handle = self.queues[class].dequeue(packets);
-        if self.queues[class].is_empty() {
+        let handle = self.lanes[class].queue.dequeue(packets);
+        if self.lanes[class].queue.is_empty() {
             self.waiting &= !(1 << class);
         }
         handle

@@ -56,19 +56,19 @@ impl Scheduler {
     /// Charges a class for `bytes` that it sends; an emptied class forgets its deficit.
     #[inline]
     pub fn charge(&self, port: &mut Port, class: usize, bytes: u32, others_wait: bool) {
-        port.queues[class].deficit = if others_wait { port.queues[class].deficit - bytes as i32 } else { 0 };
+        port.lanes[class].queue.deficit = if others_wait { port.lanes[class].queue.deficit - bytes as i32 } else { 0 };
     }
 
     fn next_turn(&self, port: &mut Port, eligible: u8) -> usize {
         loop {
             let class = usize::from(port.turn);
-            if eligible & 1 << class != 0 && port.queues[class].deficit > 0 {
+            if eligible & 1 << class != 0 && port.lanes[class].queue.deficit > 0 {
                 return class;
             }
             port.turn = (port.turn + 1) % 8;
             let next = usize::from(port.turn);
             if eligible & 1 << next != 0 {
-                port.queues[next].deficit += self.quantum[next];
+                port.lanes[next].queue.deficit += self.quantum[next];
             }
         }
     }
