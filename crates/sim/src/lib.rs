@@ -21,6 +21,8 @@ pub mod params;
 mod report;
 mod rules;
 mod switch;
+#[cfg(test)]
+mod tests;
 pub mod transport;
 
 pub use build::{BuildError, Experiment, Job};

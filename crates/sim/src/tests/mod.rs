@@ -1,0 +1,3 @@
+//! Tests that reach inside: traffic that no workload makes.
+
+mod queueing;

@@ -1,0 +1,91 @@
+//! Poisson arrivals at one output: the waiting time of M/D/1.
+
+use etherweave_primitives::{BitRate, Duration, HostId, Length, Priority, Purpose, Rank, Stream, Time};
+use etherweave_routing::{RoutingKind, SelectionKind};
+use etherweave_topology::{Family, SingleSwitch};
+use etherweave_workload::{StreamSpec, Traffic};
+
+use crate::engine::event::{Key, Kind};
+use crate::params::SimParams;
+use crate::{Captured, Experiment, Job, PacketKind, Simulation};
+
+/// Packets to observe, and bytes of each on the wire.
+const PACKETS: u64 = 200_000;
+const WIRE: u32 = 1_000;
+/// At 100 Gb/s [ps].
+const SERVICE: f64 = WIRE as f64 * 80.0;
+
+fn experiment() -> Experiment {
+    let (rate, cable) = (BitRate::from_gbps(100), Length::from_m(10));
+    let topology = SingleSwitch { hosts: 2, rate, cable }.generate().unwrap();
+    // A stream that never starts gives the connection whose path the packets take.
+    let (src_rank, dst_rank) = (Rank::new(1), Rank::new(0));
+    let (bytes_per_message, outstanding, messages) = (1, 1, Some(1));
+    let stream = StreamSpec { src_rank, dst_rank, stream: 0, bytes_per_message, outstanding, messages };
+    let job = Job {
+        name: "none".into(),
+        hosts: vec![HostId::new(0), HostId::new(1)],
+        traffic: Traffic::Streams(vec![stream]),
+        priority: Priority::new(0),
+        start: Duration::from_ms(3_600_000),
+        is_background: false,
+    };
+    let mut params = SimParams::default();
+    params.nic.drain_rate = BitRate::from_gbps(1_000);
+    Experiment {
+        routing: RoutingKind::ShortestPath.build(&topology).unwrap(),
+        selection: SelectionKind::default().build(&topology),
+        topology,
+        params,
+        jobs: vec![job],
+        warm_up: Duration::ZERO,
+        stall_limit: Duration::from_ms(100_000_000),
+        capture: Some(HostId::new(0)),
+        fingerprint: false,
+    }
+}
+
+/// A draw from the exponential distribution of this mean.
+fn exponential(random: &mut Stream, mean: f64) -> f64 {
+    let uniform = ((random.bits() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+    -libm::log(uniform) * mean
+}
+
+/// Mean wait [ps] of Poisson arrivals that keep the output busy for `load` of the time.
+fn mean_wait(load: f64) -> f64 {
+    let mut simulation = Simulation::build(&experiment(), 1).unwrap();
+    let shard = &mut simulation.shards[0];
+    let source = shard.endpoints.iter().position(|end| end.hosts.0 == 1).unwrap();
+    let ingress = shard.ports[shard.hosts[1].port as usize].peer.port;
+    let mut random = Stream::new(1, Purpose::Traffic, 7);
+    let mut time = 1e6;
+    for _ in 0..PACKETS {
+        time += exponential(&mut random, SERVICE / load);
+        let mut packet = shard.endpoints[source].packet(PacketKind::Ack, WIRE, 0);
+        packet.sent = Time::from_ps(time as u64);
+        let handle = shard.packets.insert(packet);
+        shard.totals.created += 1;
+        shard.queue.push(packet.sent, Key::new(ingress, Kind::Arrive, handle % (1 << 24)), handle);
+    }
+    simulation.run(Time::from_ps(time as u64 + 1_000_000_000), &mut |_| true);
+    let report = simulation.report();
+    assert_eq!(report.totals.delivered, PACKETS);
+    let way = |frame: &crate::CapturedFrame| match frame.content {
+        Captured::Packet(packet, _) => frame.time.since(packet.sent).as_ps() as f64,
+        Captured::Pause(_) => unreachable!("nobody pauses"),
+    };
+    let total: f64 = report.captured.iter().filter(|frame| !frame.is_outgoing).map(way).sum();
+    // Service, cable and card come on top of the wait.
+    let fixed = SERVICE + 50_000.0 + SimParams::default().nic.receive_latency.as_ps() as f64;
+    total / PACKETS as f64 - fixed
+}
+
+#[test]
+fn the_wait_is_that_of_m_d_1() {
+    for load in [0.3, 0.5, 0.8] {
+        // Pollaczek and Khinchine for constant service: rho / (2 (1 - rho)) service times.
+        let expected = load / (2.0 * (1.0 - load)) * SERVICE;
+        let wait = mean_wait(load);
+        assert!((wait / expected - 1.0).abs() < 0.05, "load {load}: {wait} ps, expected {expected} ps");
+    }
+}
