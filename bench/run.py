@@ -1,7 +1,7 @@
-"""Times the simulator: ``make bench`` prints a table and appends a line per row to bench/history.jsonl.
+"""Times the simulator: ``make bench`` prints a table and appends it to bench/history.jsonl.
 
-Each row runs in a process of its own, several times; the fastest run counts, for others on the machine
-only ever slow it down.
+Each row runs in a process of its own, several times; the fastest run counts, for others on the
+machine only ever slow it down.
 """
 
 import datetime

@@ -13,6 +13,7 @@ from etherweave.report.run import counters
 from etherweave.results import Result
 from etherweave.study import Check, StudyResult
 from etherweave.study.experiments import PLACEMENT_SEEDS, SIZES, SOURCES, STREAMS
+from etherweave.study.figures_of_merit import total_s
 
 OPTIONS = {"roce": "roce_v2", "tcp": "tcp", "tcp_pfc": "tcp_pfc"}
 
@@ -45,7 +46,7 @@ def write_study(study: StudyResult) -> Path:
         ("Table III: counters under both over RoCE", "qos.roce_v2.loaded.1"),
         ("Table III: counters under both over RoCE with ETS", "qos.roce_v2.ets.1"),
     ]
-    sheets = [_verdicts(study.checks)]
+    sheets = [_verdicts(study.checks), _spread(load)]
     for title, name in tables:
         sheet = counters(load(name))
         sheets.append(Sheet(title, sheet.head, sheet.rows))
@@ -79,6 +80,19 @@ def _verdicts(checks: list[Check]) -> Sheet:
         rows.append([*cells, verdict])
     head = ("check", "source", "published", "holds within", "simulated", "unit", "")
     return Sheet("Simulated against published", head, rows)
+
+
+def _spread(load: _Loader) -> Sheet:
+    """List the total time of FFT for each random placement."""
+    cases = ["tcp.alone", "tcp.loaded", "tcp_pfc.alone", "tcp_pfc.loaded"]
+    cases += ["roce_v2.alone", "roce_v2.loaded", "roce_v2.ets"]
+    rows = []
+    for case in cases:
+        totals = [total_s(load(f"qos.{case}.{seed}"), "fft") for seed in PLACEMENT_SEEDS]
+        spread = f"{100 * (max(totals) - min(totals)) / min(totals):.1f} %"
+        rows.append([case, *(f"{total:.3f} s" for total in totals), spread])
+    head = ("FFT, 16,000 iterations", *(f"placement {seed}" for seed in PLACEMENT_SEEDS), "spread")
+    return Sheet("Random disjoint placements of 48 nodes each", head, rows)
 
 
 def _bars(axes: Axes, checks: list[Check], labels: list[str], colours: list[str]) -> None:
