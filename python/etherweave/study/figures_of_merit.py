@@ -132,7 +132,9 @@ def _pauses() -> dict[str, Measure]:
         result = results[f"halo3d.{transport}"]
         count = result.to_polars("iterations")["iteration"].max()
         iterations = int(count) + 1  # type: ignore[arg-type]
-        return switch_pauses(result, "rx_pause_packets") / iterations
+        ports = result.to_polars("ports").filter(pl.col("class") == "host")
+        from_cards = ports.filter(~pl.col("node").str.starts_with("host"))
+        return int(from_cards["rx_pause_packets"].sum()) / iterations
 
     return {
         "pauses.fft": lambda results: sum(
