@@ -1,170 +1,13 @@
-//! What a run leaves: rows for tables, totals, and who waited for whom.
+//! From the shards' state to rows, in an order that does not depend on shards.
 
-use etherweave_primitives::{BitRate, ChannelId, Duration, HostId, Priority, Time};
-use etherweave_topology::{LinkClass, Node, Topology};
+use etherweave_primitives::{ChannelId, HostId, Priority};
+use etherweave_topology::Node;
 
-use crate::capture::CapturedFrame;
+use super::{FlowRow, LosslessDrop, PortRow, Report, StreamRow, Totals};
 use crate::engine::{Shard, Simulation};
 use crate::fingerprint::Fingerprint;
 use crate::host::{Endpoint, IterationRow, Protocol, Role, SinkState};
 use crate::switch::port::Port;
-
-/// What rows are named by.
-pub(crate) struct Names {
-    pub topology: Topology,
-    pub jobs: Vec<String>,
-}
-
-/// Counters of one port and priority.
-#[derive(Clone, PartialEq, Debug)]
-pub struct PortRow {
-    /// Whose port.
-    pub node: String,
-    /// Number of the port on its node.
-    pub port: u16,
-    /// The node at the other end.
-    pub peer: String,
-    /// Rate of the channel that the port sends into.
-    pub rate: BitRate,
-    /// What the link is for.
-    pub class: LinkClass,
-    /// 802.1Q priority.
-    pub priority: Priority,
-    /// Packets sent.
-    pub tx_packets: u64,
-    /// Bytes sent, with preamble and gap.
-    pub tx_bytes: u64,
-    /// Packets that the peer has sent here.
-    pub rx_packets: u64,
-    /// Bytes that the peer has sent here, with preamble and gap.
-    pub rx_bytes: u64,
-    /// Pause frames sent that name the priority, to stop or to go on.
-    pub tx_pause_packets: u64,
-    /// Pause frames received that name the priority.
-    pub rx_pause_packets: u64,
-    /// How long this port held its peer paused.
-    pub tx_pause_duration: Duration,
-    /// How long this port was paused.
-    pub rx_pause_duration: Duration,
-    /// Packets lost: by a switch on their way to this port, by a network card on their way in.
-    pub drops_packets: u64,
-    /// Bytes lost.
-    pub drops_bytes: u64,
-    /// Packets marked by ECN on their way out.
-    pub ecn_marked_packets: u64,
-    /// Most that ever waited in the queue of the priority's traffic class; of a network card: in its receive buffer
-    /// [B].
-    pub occupancy_bytes_max: u64,
-}
-
-/// A stream, as its sink saw it.
-#[derive(Clone, PartialEq, Debug)]
-pub struct StreamRow {
-    /// Job.
-    pub job: String,
-    /// Sender.
-    pub source_host: String,
-    /// Receiver.
-    pub destination_host: String,
-    /// Number in its job.
-    pub stream: u32,
-    /// Whole messages received.
-    pub messages: u64,
-    /// Bytes received, from the end of the warm-up on.
-    pub bytes: u64,
-    /// End of the warm-up, or start of the job if that is later.
-    pub start: Time,
-    /// Last byte of a whole stream; end of the run for one that would go on.
-    pub end: Time,
-}
-
-impl StreamRow {
-    /// Payload per time [Gb/s]; 0 when nothing was measured.
-    pub fn goodput_gbps(&self) -> f64 {
-        let span = self.end.since(self.start);
-        if span.is_zero() { 0.0 } else { self.bytes as f64 * 8.0 / span.as_ns_f64() }
-    }
-}
-
-/// One direction of a connection.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FlowRow {
-    /// Sender.
-    pub source_host: String,
-    /// Receiver.
-    pub destination_host: String,
-    /// "roce" or "tcp".
-    pub transport: &'static str,
-    /// Bytes acknowledged.
-    pub bytes: u64,
-    /// Data packets sent, again included.
-    pub packets: u64,
-    /// Data packets (RoCE) or segments (TCP) sent again.
-    pub retransmissions: u64,
-    /// Expiries of the retransmission timer.
-    pub timeouts: u64,
-}
-
-/// Packets that a priority has lost although flow control protects it.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LosslessDrop {
-    /// The node that lost them.
-    pub node: String,
-    /// The port by which they came in.
-    pub port: u16,
-    /// The node that sent them.
-    pub peer: String,
-    /// Priorities of the group, a bit each.
-    pub priorities: u8,
-    /// How many.
-    pub packets: u64,
-    /// How much [B].
-    pub bytes: u64,
-}
-
-/// Sums over the run.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Totals {
-    /// Events served.
-    pub events: u64,
-    /// One packet over one link each.
-    pub packet_hops: u64,
-    /// Packets made, acknowledgements included.
-    pub created: u64,
-    /// Packets that reached their host.
-    pub delivered: u64,
-    /// Packets lost.
-    pub dropped: u64,
-    /// Packets in queues, on wires or in cards at the end.
-    pub in_flight: u64,
-    /// When the run ended.
-    pub end: Time,
-    /// Largest number of packets that ever existed at once.
-    pub packets_max: u64,
-}
-
-/// Everything that was measured.
-#[derive(Clone, Debug)]
-pub struct Report {
-    /// Names of the jobs, by number.
-    pub jobs: Vec<String>,
-    /// Measured iterations, by job, rank and iteration.
-    pub iterations: Vec<IterationRow>,
-    /// Counters of ports that counted anything.
-    pub ports: Vec<PortRow>,
-    /// Streams.
-    pub streams: Vec<StreamRow>,
-    /// Directions of connections that carried data.
-    pub flows: Vec<FlowRow>,
-    /// Losses that should not be.
-    pub lossless_drops: Vec<LosslessDrop>,
-    /// Sums.
-    pub totals: Totals,
-    /// What happened, in four words.
-    pub fingerprint: Option<Fingerprint>,
-    /// Frames at the captured port.
-    pub captured: Vec<CapturedFrame>,
-}
 
 impl Simulation {
     /// What has been measured so far.
@@ -215,7 +58,7 @@ impl Simulation {
     }
 
     /// All ports in the order of nodes.
-    fn all_ports(&self) -> Vec<(&Shard, usize)> {
+    pub(super) fn all_ports(&self) -> Vec<(&Shard, usize)> {
         let mut ports: Vec<(&Shard, usize)> =
             self.shards.iter().flat_map(|shard| (0..shard.ports.len()).map(move |port| (shard, port))).collect();
         ports.sort_by_key(|&(shard, port)| self.names.topology.channel(shard.channels[port]).from);
@@ -263,13 +106,13 @@ impl Simulation {
         &self.shards[port.peer.shard as usize].ports[port.peer.port as usize]
     }
 
-    fn port_names(&self, channel: ChannelId) -> (String, u16, String) {
+    pub(super) fn port_names(&self, channel: ChannelId) -> (String, u16, String) {
         let topology = &self.names.topology;
         let ends = topology.channel(channel);
         (topology.name(ends.from.node).to_owned(), ends.from.port.get(), topology.name(ends.to.node).to_owned())
     }
 
-    fn host_name(&self, host: u32) -> String {
+    pub(super) fn host_name(&self, host: u32) -> String {
         self.names.topology.host_name(HostId::new(host)).to_owned()
     }
 
@@ -377,43 +220,6 @@ impl Simulation {
             }
         }
         drops
-    }
-
-    /// Why nothing goes on: ports that are paused, and ranks that wait.
-    pub(crate) fn who_waits(&self) -> String {
-        let mut lines = Vec::new();
-        for (shard, index) in self.all_ports() {
-            let port = &shard.ports[index];
-            for priority in crate::switch::pause::priorities(port.paused.priorities) {
-                let queue = &port.lanes[shard.rules.scheduler.class(priority as u8)].queue;
-                let (node, number, peer) = self.port_names(shard.channels[index]);
-                let bytes = queue.bytes;
-                lines.push(format!("{node} port {number}: priority {priority} is paused by {peer}, {bytes} B wait"));
-            }
-        }
-        for shard in &self.shards {
-            lines.extend(shard.threads.iter().filter_map(|thread| self.waiting_rank(shard, thread)));
-        }
-        lines.join("\n")
-    }
-
-    fn waiting_rank(&self, shard: &Shard, thread: &crate::host::Thread) -> Option<String> {
-        let Role::Rank(rank) = &thread.role else { return None };
-        if rank.is_done || rank.outstanding == 0 {
-            return None;
-        }
-        let job = &self.names.jobs[thread.job as usize];
-        let host = self.host_name(shard.hosts[thread.host as usize].id);
-        let from = |envelope: &crate::host::Envelope| {
-            format!(
-                "a message of rank {} with tag {}",
-                rank.peer_of(envelope.endpoint).unwrap_or(u32::MAX),
-                envelope.tag
-            )
-        };
-        let posted: Vec<String> = rank.matching.posted().iter().take(3).map(from).collect();
-        let what = if posted.is_empty() { "sends to complete".to_owned() } else { posted.join(", ") };
-        Some(format!("job {job}: rank {} on {host} waits for {} requests: {what}", rank.rank, rank.outstanding))
     }
 }
 

@@ -1,0 +1,44 @@
+//! Who waits for whom, when a run is stuck.
+
+use crate::engine::{Shard, Simulation};
+use crate::host::{Envelope, Role, Thread};
+use crate::switch::pause::priorities;
+
+impl Simulation {
+    /// Why nothing goes on: ports that are paused, and ranks that wait.
+    pub(crate) fn who_waits(&self) -> String {
+        let mut lines = Vec::new();
+        for (shard, index) in self.all_ports() {
+            let port = &shard.ports[index];
+            for priority in priorities(port.paused.priorities) {
+                let queue = &port.lanes[shard.rules.scheduler.class(priority as u8)].queue;
+                let (node, number, peer) = self.port_names(shard.channels[index]);
+                let bytes = queue.bytes;
+                lines.push(format!("{node} port {number}: priority {priority} is paused by {peer}, {bytes} B wait"));
+            }
+        }
+        for shard in &self.shards {
+            lines.extend(shard.threads.iter().filter_map(|thread| self.waiting_rank(shard, thread)));
+        }
+        lines.join("\n")
+    }
+
+    fn waiting_rank(&self, shard: &Shard, thread: &Thread) -> Option<String> {
+        let Role::Rank(rank) = &thread.role else { return None };
+        if rank.is_done || rank.outstanding == 0 {
+            return None;
+        }
+        let job = &self.names.jobs[thread.job as usize];
+        let host = self.host_name(shard.hosts[thread.host as usize].id);
+        let from = |envelope: &Envelope| {
+            format!(
+                "a message of rank {} with tag {}",
+                rank.peer_of(envelope.endpoint).unwrap_or(u32::MAX),
+                envelope.tag
+            )
+        };
+        let posted: Vec<String> = rank.matching.posted().iter().take(3).map(from).collect();
+        let what = if posted.is_empty() { "sends to complete".to_owned() } else { posted.join(", ") };
+        Some(format!("job {job}: rank {} on {host} waits for {} requests: {what}", rank.rank, rank.outstanding))
+    }
+}
