@@ -7,15 +7,18 @@ A result on disk is a directory:
 ``scenario.toml``
     the resolved scenario: running it again gives the same tables;
 ``NAME.parquet``
-    a table each, with version, seed and scenario in its metadata.
+    a table each, with version, seed, end and scenario in its metadata.
 
+A directory with a summary is a whole save: its files take their place together, the summary last.
 Columns carry their unit as a suffix (``duration_ns``). Left out: growing a result. It is frozen.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias, TypedDict, cast
 
 import polars
@@ -103,6 +106,11 @@ class Result:
     machine: Mapping[str, str]
     """What it was computed on."""
 
+    @property
+    def is_partial(self) -> bool:
+        """Whether the run ended before its jobs or its time did."""
+        return self.summary["finished"] in ("interrupted", "stuck")
+
     def to_polars(self, name: str) -> polars.DataFrame:
         """Read a table with polars, without copying.
 
@@ -143,6 +151,8 @@ class Result:
     def save(self, directory: str | Path) -> Path:
         """Write the result into a directory, replacing a result that is there.
 
+        A save that fails or is interrupted leaves the result that was there before.
+
         Parameters
         ----------
         directory
@@ -154,15 +164,12 @@ class Result:
             The directory.
         """
         home = Path(directory)
-        home.mkdir(parents=True, exist_ok=True)
-        for stale in home.glob(TABLES):
-            stale.unlink()
-        for name, table in self.tables.items():
-            pyarrow.parquet.write_table(self._signed(table), home / f"{name}.parquet")
-        (home / SCENARIO).write_text(self.resolved, encoding="utf-8")
-        # Last: a directory with a summary is a whole result.
         card = {"format": FORMAT, "summary": self.summary, "machine": dict(self.machine)}
-        (home / SUMMARY).write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+        with _replacing(home) as fresh:
+            for name, table in self.tables.items():
+                pyarrow.parquet.write_table(self._signed(table), fresh / f"{name}.parquet")
+            (fresh / SCENARIO).write_text(self.resolved, encoding="utf-8")
+            (fresh / SUMMARY).write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
         return home
 
     @classmethod
@@ -191,9 +198,25 @@ class Result:
         signature = {
             "etherweave.version": self.summary["version"],
             "etherweave.seed": str(self.summary["seed"]),
+            "etherweave.finished": self.summary["finished"],
             "etherweave.scenario": self.resolved,
         }
         return table.replace_schema_metadata({**(table.schema.metadata or {}), **signature})
+
+
+@contextmanager
+def _replacing(home: Path) -> Iterator[Path]:
+    """Collect the files of a result; only when all are written do they replace the old ones."""
+    home.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".saving-", dir=home) as collected:
+        fresh = Path(collected)
+        yield fresh
+        # Without its summary the directory is no result; so a kill between two renames leaves none.
+        (home / SUMMARY).unlink(missing_ok=True)
+        for stale in home.glob(TABLES):
+            stale.unlink()
+        for path in sorted(fresh.iterdir(), key=lambda path: path.name == SUMMARY):
+            path.replace(home / path.name)
 
 
 def _card(home: Path) -> dict[str, Any]:
@@ -201,6 +224,6 @@ def _card(home: Path) -> dict[str, Any]:
     if not path.exists():
         raise FileNotFoundError(f"{home}: no result here; expected a directory with {SUMMARY}")
     card: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    if card["format"] != FORMAT:
-        raise ValueError(f"{path}: format {card['format']}; expected {FORMAT}")
+    if card.get("format") != FORMAT:
+        raise ValueError(f"{path}: format {card.get('format')}; expected {FORMAT}")
     return card
