@@ -18,6 +18,7 @@ from etherweave._core import version
 if TYPE_CHECKING:
     from etherweave.results import Result as Result
     from etherweave.results import Summary as Summary
+    from etherweave.simulation import Interrupted as Interrupted
     from etherweave.simulation import Progress as Progress
     from etherweave.simulation import ScenarioError as ScenarioError
     from etherweave.simulation import resolve as resolve
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from etherweave.simulation import schema as schema
 
 __all__ = [
+    "Interrupted",
     "Progress",
     "Result",
     "ScenarioError",

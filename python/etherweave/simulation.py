@@ -35,6 +35,23 @@ class Progress(TypedDict):
     """Share of the run that is done, 0 to 1; None when nobody can know."""
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a run, with what the run had until then.
+
+    Parameters
+    ----------
+    result
+        Partial, and marked so.
+    """
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(result)
+        self.result = result
+
+    def __str__(self) -> str:
+        return f"{self.result.summary['name']}: interrupted"
+
+
 def run(
     scenario: Scenario,
     overrides: Overrides | None = None,
@@ -69,6 +86,10 @@ def run(
     ------
     ScenarioError
         When the scenario is wrong: file, line, key and what is expected there.
+    FileNotFoundError
+        When there is no directory for the capture; told before the run.
+    Interrupted
+        On Ctrl-C; a :class:`KeyboardInterrupt` that carries the partial result.
 
     Examples
     --------
@@ -77,14 +98,17 @@ def run(
     'complete'
     """
     text, origin = _read(scenario)
-    capture = None if pcap is None else (pcap[0], str(pcap[1]))
-    done = _core.run(text, origin, _literals(overrides), threads, capture, progress)
-    return Result(
+    listener = _Listener(progress)
+    done = _core.run(text, origin, _literals(overrides), threads, _capture(pcap), listener)
+    result = Result(
         tables={name: pyarrow.table(table) for name, table in done.tables.items()},
         summary=parse_summary(done.summary),
         resolved=done.resolved,
         machine=machine(),
     )
+    if result.summary["finished"] == "interrupted" and not listener.has_declined:
+        raise Interrupted(result)
+    return result
 
 
 def resolve(scenario: Scenario, overrides: Overrides | None = None) -> str:
@@ -114,10 +138,35 @@ def schema() -> str:
     return _core.schema()
 
 
+class _Listener:
+    """Remembers whether the caller stopped the run; if not, Ctrl-C did."""
+
+    def __init__(self, progress: Callable[[Progress], bool] | None) -> None:
+        self._progress = progress
+        self.has_declined = False
+
+    def __call__(self, facts: Progress) -> bool:
+        if self._progress is not None:
+            self.has_declined = not self._progress(facts)
+        return not self.has_declined
+
+
 def _read(scenario: Scenario) -> tuple[str, str]:
     if isinstance(scenario, Mapping):
         return toml.document(scenario), "<scenario>"
-    return Path(scenario).read_text(encoding="utf-8"), str(scenario)
+    try:
+        return Path(scenario).read_text(encoding="utf-8"), str(scenario)
+    except UnicodeDecodeError as error:
+        raise ScenarioError(f"{scenario}: byte {error.start}: expected UTF-8 text") from None
+
+
+def _capture(pcap: tuple[str, str | Path] | None) -> tuple[str, str] | None:
+    if pcap is None:
+        return None
+    host, file = pcap[0], Path(pcap[1])
+    if not file.parent.is_dir():
+        raise FileNotFoundError(f"{file}: no directory {file.parent} for the capture")
+    return host, str(file)
 
 
 def _literals(overrides: Overrides | None) -> list[tuple[str, str]]:

@@ -1,5 +1,7 @@
 """The package's functions, and the libraries that take its tables."""
 
+import pickle
+import signal
 from pathlib import Path
 
 import polars
@@ -10,6 +12,12 @@ import etherweave
 SCENARIO: dict[str, object] = {
     "topology": {"single_switch": {"hosts": 2}},
     "job": [{"name": "j", "workload": {"osu_latency": {"iterations": 10, "warm_up": 0}}}],
+}
+
+ENDLESS: dict[str, object] = {
+    "topology": {"single_switch": {"hosts": 2}},
+    "run": {"end": "10s"},
+    "job": [{"name": "j", "workload": {"incast": {"sources": 1}}}],
 }
 
 
@@ -38,14 +46,41 @@ def test_tables_go_to_polars_and_pandas_without_copies() -> None:
 
 
 def test_progress_may_stop_a_run_and_partial_results_say_so() -> None:
-    endless = {
-        "topology": {"single_switch": {"hosts": 2}},
-        "run": {"end": "1s"},
-        "job": [{"name": "j", "workload": {"incast": {"sources": 1}}}],
-    }
-    result = etherweave.run(endless, progress=lambda facts: facts["packet_hops"] < 1000)
+    result = etherweave.run(ENDLESS, progress=lambda facts: facts["packet_hops"] < 1000)
     assert result.summary["finished"] == "interrupted"
+    assert result.is_partial
     assert len(result.tables["streams"]) == 1
+
+
+def test_ctrl_c_ends_a_run_and_carries_what_there_is() -> None:
+    def press(facts: etherweave.Progress) -> bool:
+        signal.raise_signal(signal.SIGINT)
+        return True
+
+    with pytest.raises(KeyboardInterrupt) as raised:
+        etherweave.run(ENDLESS, progress=press)
+    assert isinstance(raised.value, etherweave.Interrupted)
+    assert raised.value.result.summary["finished"] == "interrupted"
+    assert raised.value.result.summary["packet_hops"] > 0
+    # Workers of a pool send exceptions to their parent.
+    travelled = pickle.loads(pickle.dumps(raised.value))
+    assert travelled.result.tables == raised.value.result.tables
+
+
+def test_what_goes_wrong_while_progress_is_told_is_not_swallowed() -> None:
+    def fail(facts: etherweave.Progress) -> bool:
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        etherweave.run(ENDLESS, progress=fail)
+
+
+def test_a_capture_without_a_directory_is_refused_before_the_run() -> None:
+    def never(facts: etherweave.Progress) -> bool:
+        raise AssertionError("the run began")
+
+    with pytest.raises(FileNotFoundError, match="no directory nowhere for the capture"):
+        etherweave.run(ENDLESS, pcap=("host0", "nowhere/host0.pcapng"), progress=never)
 
 
 def test_a_saved_result_loads_as_it_was(tmp_path: Path) -> None:

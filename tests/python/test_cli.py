@@ -1,9 +1,15 @@
 """The command line as its user meets it."""
 
 import json
+import os
+import pty
+import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from etherweave.results import Result
 
@@ -28,6 +34,7 @@ def test_run_prints_iteration_times_and_saves_a_result(tmp_path: Path) -> None:
 def test_json_has_the_summary_and_the_times_of_each_job() -> None:
     done = etherweave("run", SCENARIOS / "first.toml", "--json", "--threads", "2")
     facts = json.loads(done.stdout)
+    assert not done.stderr
     assert facts["finished"] == "complete"
     assert facts["packets_created"] == facts["packets_delivered"] + facts["packets_in_flight"]
     assert 1 < facts["jobs"]["latency"]["mean_us"] < 4
@@ -40,6 +47,68 @@ def test_a_mistake_is_one_line_with_its_place(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith(f"{scenario}:2:1: switch.latency: ")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-s", "x"], "--set x: expected KEY=VALUE"),
+        (["-s", "seed=x"], "seed"),
+        (["--pcap", "nobody"], "no host nobody to capture"),
+        (["--pcap", "host0=nowhere/x.pcapng"], "no directory nowhere for the capture"),
+    ],
+)
+def test_a_mistake_among_the_options_is_one_line(arguments: list[str], message: str) -> None:
+    done = etherweave("run", SCENARIOS / "first.toml", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_file_that_is_no_text_and_a_directory_without_a_result_are_mistakes(
+    tmp_path: Path,
+) -> None:
+    scenario = tmp_path / "latin.toml"
+    scenario.write_bytes(b"name = '\xff'")
+    assert etherweave("run", scenario).stderr == f"{scenario}: byte 8: expected UTF-8 text\n"
+    done = etherweave("report", tmp_path)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "no result here" in done.stderr
+
+
+def test_a_value_needs_no_quotes_when_it_can_be_nothing_but_text() -> None:
+    shown = etherweave("show", SCENARIOS / "first.toml", "-s", "switch.latency=1us", "-s", "seed=3")
+    assert 'latency = "1us"' in shown.stdout
+    assert "seed = 3" in shown.stdout
+
+
+def test_ctrl_c_takes_the_bar_away_saves_what_there_is_and_marks_it(tmp_path: Path) -> None:
+    scenario = tmp_path / "long.toml"
+    scenario.write_text(
+        "[topology.single_switch]\nhosts = 2\n"
+        "[[job]]\nname = 'j'\nworkload.osu_latency = { iterations = 100000000 }\n"
+    )
+    words = [*COMMAND, "run", str(scenario), "-o", str(tmp_path / "result"), "--json"]
+    terminal, its_end = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "120"}
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=its_end, env=environment) as done:
+        seen = b""
+        while b"packet-hops/s" not in seen:
+            seen += os.read(terminal, 4096)
+        done.send_signal(signal.SIGINT)
+        assert done.stdout is not None
+        assert json.load(done.stdout)["finished"] == "interrupted"
+    assert done.returncode == 130
+    os.close(its_end)
+    assert b"Interrupted: the result in " in os.read(terminal, 65536)
+    assert Result.load(tmp_path / "result").is_partial
+
+
+def test_losses_in_a_lossless_priority_are_told_by_port() -> None:
+    done = etherweave("run", SCENARIOS / "incast_roce.toml", "-s", "switch.headroom=0B", "--json")
+    told = r"^WARNING: \w+ port \d+ \(from \w+\) lost (\d+) packets, \d+ B, in lossless priority 0"
+    lost = [int(packets) for packets in re.findall(told, done.stderr, re.MULTILINE)]
+    assert sum(lost) == json.loads(done.stdout)["packets_dropped"] > 0
 
 
 def test_what_show_prints_runs_alike(tmp_path: Path) -> None:
@@ -74,9 +143,10 @@ def test_the_schema_is_json_and_names_the_topologies() -> None:
     assert "fat_tree" in json.dumps(schema)
 
 
-def test_help_of_every_verb_has_an_example_or_a_sentence() -> None:
-    for verb in ("run", "show", "schema", "study", "report", "calibrate"):
-        assert len(etherweave(verb, "--help").stdout) > 100
+@pytest.mark.parametrize("verb", ["run", "show", "schema", "report", "study", "calibrate"])
+def test_help_of_every_verb_has_an_example(verb: str) -> None:
+    page = etherweave(verb, "--help").stdout
+    assert f"etherweave {verb}" in page.partition("Example")[2]
 
 
 def test_a_report_is_written_beside_its_result(tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
-"""Progress on standard error: a bar on a terminal, nothing elsewhere."""
+"""Progress on standard error: a bar on a terminal, a plain line now and then in a log."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TypeAlias
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -11,65 +12,122 @@ from etherweave.simulation import Progress as Facts
 
 console = Console(stderr=True)
 
+LINE_EVERY_S = 10.0
+"""Between two lines of a log [s]; what takes less leaves none."""
 
-class Teller(Protocol):
-    """Takes facts and answers whether to go on."""
-
-    def __call__(self, facts: Facts) -> bool:
-        """Tell how far a run is."""
+TellRun: TypeAlias = Callable[[Facts], bool]
+"""Takes how far a run is; answers whether to go on."""
+TellStudy: TypeAlias = Callable[[int, int, str], None]
+"""Takes how many experiments are done, of how many, and which was the last."""
 
 
 @contextmanager
-def simulation_bar(name: str) -> Iterator[Teller]:
-    """Show a simulation: simulated time, packet-hops per second, time left."""
-    columns = [
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[facts]}"),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-    ]
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
+def run_progress(name: str) -> Iterator[TellRun]:
+    """Show simulated time, packet-hops per second and the time left of a run."""
+    if not console.is_terminal:
+        yield RunLines(name)
+        return
+    with _bar("{task.fields[facts]}") as bar:
         task = bar.add_task(name, total=None, facts="")
 
         def tell(facts: Facts) -> bool:
-            share = facts["fraction"]
-            if share is None and facts["end_ns"]:
-                share = facts["simulated_ns"] / facts["end_ns"]
-            speed = facts["packet_hops"] / max(facts["wall_s"], 1e-9) / 1e6
-            text = f"{facts['simulated_ns'] / 1e6:.3f} ms, {speed:.2f} M packet-hops/s"
-            total = None if share is None else 1.0
-            bar.update(task, total=total, completed=share or 0.0, facts=text)
+            done = share(facts)
+            total = None if done is None else 1.0
+            bar.update(task, total=total, completed=done or 0.0, facts=speed(facts))
             return True
 
         yield tell
 
 
 @contextmanager
-def study_bar(name: str) -> Iterator["Bar"]:
-    """Show a study: experiments done, time left."""
-    columns = [
+def study_progress(name: str) -> Iterator[TellStudy]:
+    """Show how many experiments of a study are done, and the time left."""
+    if not console.is_terminal:
+        yield StudyLines(name)
+        return
+    with _bar("{task.completed}/{task.total} {task.fields[last]}") as bar:
+        task = bar.add_task(name, total=None, last="")
+
+        def tell(done: int, count: int, last: str) -> None:
+            bar.update(task, completed=done, total=count, last=last)
+
+        yield tell
+
+
+def _bar(facts: str) -> Progress:
+    return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn("{task.completed}/{task.total} {task.fields[last]}"),
+        TextColumn(facts),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
-    ]
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
-        yield Bar(bar, name)
+        console=console,
+        transient=True,
+    )
 
 
-class Bar:
-    """A bar over experiments."""
+class RunLines:
+    """Tells how far a run is, as lines.
 
-    def __init__(self, bar: Progress, name: str) -> None:
-        self._bar = bar
-        self._task = bar.add_task(name, total=None, last="")
+    Parameters
+    ----------
+    name
+        Begins every line.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._next_s = LINE_EVERY_S
+
+    def __call__(self, facts: Facts) -> bool:
+        """Print a line if the last is long ago."""
+        if facts["wall_s"] >= self._next_s:
+            self._next_s = facts["wall_s"] + LINE_EVERY_S
+            _line(f"{self._name}: {speed(facts)}{_left(facts['wall_s'], share(facts))}")
+        return True
+
+
+class StudyLines:
+    """Tells how far a study is, as lines.
+
+    Parameters
+    ----------
+    name
+        Begins every line.
+    clock
+        Real time [s].
+    """
+
+    def __init__(self, name: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._name = name
+        self._clock = clock
+        self._start_s = clock()
+        self._next_s = LINE_EVERY_S
 
     def __call__(self, done: int, count: int, last: str) -> None:
-        """Tell how many of how many are done, and which was the last."""
-        self._bar.update(self._task, completed=done, total=count, last=last)
+        """Print a line if the last is long ago."""
+        wall_s = self._clock() - self._start_s
+        if wall_s >= self._next_s:
+            self._next_s = wall_s + LINE_EVERY_S
+            _line(f"{self._name}: {done} of {count} experiments{_left(wall_s, done / count)}")
+
+
+def share(facts: Facts) -> float | None:
+    """Tell the share of a run that is done, 0 to 1, if anybody can know."""
+    if facts["fraction"] is None and facts["end_ns"]:
+        return facts["simulated_ns"] / facts["end_ns"]
+    return facts["fraction"]
+
+
+def speed(facts: Facts) -> str:
+    """Tell simulated time and packet-hops per real second, as text."""
+    hops_per_s = facts["packet_hops"] / max(facts["wall_s"], 1e-9)
+    return f"{facts['simulated_ns'] / 1e6:.3f} ms, {hops_per_s / 1e6:.2f} M packet-hops/s"
+
+
+def _left(wall_s: float, share: float | None) -> str:
+    return f", {wall_s * (1 - share) / share:.0f} s left" if share else ""
+
+
+def _line(text: str) -> None:
+    console.print(text, highlight=False, markup=False, soft_wrap=True)

@@ -1,0 +1,27 @@
+"""How the command line ends, beyond success."""
+
+from typing import NoReturn
+
+import typer
+
+from etherweave.cli.progress import console
+
+FAILED = 1
+"""A strict study does not hold."""
+USAGE = 2
+"""The user's mistake: one line says which."""
+STUCK = 3
+"""Nothing in the simulation could go on."""
+INTERRUPTED = 130
+"""Ctrl-C: 128 + SIGINT, as shells count."""
+
+
+def alarm(message: object) -> None:
+    """Print what nobody should overlook, as it is."""
+    console.print(str(message), style="red", highlight=False, markup=False, soft_wrap=True)
+
+
+def refuse(mistake: object) -> NoReturn:
+    """Print the user's mistake as one line and end."""
+    alarm(mistake)
+    raise typer.Exit(USAGE)

@@ -1,0 +1,128 @@
+"""The verb ``run``."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import polars as pl
+import typer
+
+import etherweave
+from etherweave.cli.exits import INTERRUPTED, STUCK, alarm, refuse
+from etherweave.cli.parameters import AsJson, File, Settings, overrides
+from etherweave.cli.progress import run_progress
+from etherweave.results import Result
+
+EXAMPLES = """Examples:
+
+etherweave run halo3d.toml
+
+etherweave run halo3d.toml -o result --set job.0.workload.halo3d.iterations=100 --threads 2
+
+etherweave run halo3d.toml --seed 7 --json > summary.json
+
+etherweave run halo3d.toml --pcap host3=host3.pcapng"""
+
+
+def run(
+    file: File,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", file_okay=False, help="Directory for the result, also after Ctrl-C."
+        ),
+    ] = None,
+    settings: Settings = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random streams.")] = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads; results do not depend on it.")] = 1,
+    pcap: Annotated[
+        str | None,
+        typer.Option(metavar="HOST=FILE", help="Write the frames at a host's port as pcapng."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Simulate a scenario; print its iteration times, keep its tables.
+
+    Ends with 2 after a mistake, 3 when nothing can go on, 130 after Ctrl-C.
+    """
+    changes = overrides(settings)
+    if seed is not None:
+        changes["seed"] = seed
+    result = _simulate(file, changes, threads, _capture(pcap))
+    if output:
+        result.save(output)
+    print(_json(result) if as_json else _text(result))
+    _exit(result, output)
+
+
+def _simulate(
+    file: Path, changes: dict[str, object], threads: int, pcap: tuple[str, str] | None
+) -> Result:
+    try:
+        with run_progress(file.stem) as tell:
+            return etherweave.run(file, changes, threads=threads, pcap=pcap, progress=tell)
+    except etherweave.Interrupted as interruption:
+        return interruption.result
+    except (etherweave.ScenarioError, OSError) as error:
+        refuse(error)
+
+
+def _capture(pcap: str | None) -> tuple[str, str] | None:
+    if pcap is None:
+        return None
+    host, _, file = pcap.partition("=")
+    return host, file or f"{host}.pcapng"
+
+
+def _exit(result: Result, output: Path | None) -> None:
+    for warning in result.summary["warnings"]:
+        alarm(f"WARNING: {warning}")
+    if result.is_partial:
+        where = f"the result in {output}" if output else "what is printed"
+        alarm(f"{result.summary['finished'].capitalize()}: {where} is partial.")
+    if result.summary["finished"] == "stuck":
+        alarm(f"Nothing can go on.\n{result.summary.get('stuck_report')}")
+        raise typer.Exit(STUCK)
+    if result.summary["finished"] == "interrupted":
+        raise typer.Exit(INTERRUPTED)
+
+
+def statistics(result: Result) -> dict[str, dict[str, float]]:
+    """Tell the iteration times of each job [us]."""
+    time = pl.col("duration_ns") / 1e3
+    rows = result.to_polars("iterations").group_by("job", maintain_order=True)
+    table = rows.agg(
+        iterations=pl.len(),
+        mean_us=time.mean(),
+        median_us=time.median(),
+        p99_us=time.quantile(0.99),
+        max_us=time.max(),
+    )
+    return {row.pop("job"): row for row in table.to_dicts()}
+
+
+def _goodput_gbps(result: Result) -> float:
+    return float(result.to_polars("streams")["goodput_gbps"].sum())
+
+
+def _json(result: Result) -> str:
+    more = {"jobs": statistics(result), "goodput_gbps": _goodput_gbps(result)}
+    return json.dumps({**result.summary, **more}, indent=2)
+
+
+def _text(result: Result) -> str:
+    summary = result.summary
+    speed = summary["packet_hops"] / max(summary["wall_s"], 1e-9) / 1e6
+    head = (
+        f"{summary['name']}: {summary['finished']} after {summary['end_ns'] / 1e6:.3f} ms; "
+        f"{summary['packet_hops']:,} packet-hops in {summary['wall_s']:.2f} s "
+        f"({speed:.2f} M/s), {summary['packets_dropped']:,} packets dropped"
+    )
+    lines = [
+        f"  {job}: {times['iterations']} iterations, mean {times['mean_us']:.2f} us, "
+        f"median {times['median_us']:.2f}, p99 {times['p99_us']:.2f}, max {times['max_us']:.2f}"
+        for job, times in statistics(result).items()
+    ]
+    if (goodput := _goodput_gbps(result)) > 0:
+        lines.append(f"  streams: {goodput:.2f} Gb/s")
+    return "\n".join([head, *lines])

@@ -1,0 +1,12 @@
+"""The verb ``schema``."""
+
+import etherweave
+
+EXAMPLES = """Example:
+
+etherweave schema > scenario.schema.json"""
+
+
+def schema() -> None:
+    """Print the JSON Schema of a scenario, for editors that complete and check TOML."""
+    print(etherweave.schema())

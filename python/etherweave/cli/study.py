@@ -1,0 +1,80 @@
+"""The verb ``study``."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from etherweave.cli.exits import FAILED, refuse
+from etherweave.cli.parameters import AsJson
+from etherweave.cli.progress import console, study_progress
+
+if TYPE_CHECKING:
+    from etherweave.study import Check, StudyResult
+
+EXAMPLES = """Examples:
+
+etherweave study sandia-2020
+
+etherweave study sandia-2020 --full -o results/full
+
+etherweave study sandia-2020 --json > checks.json"""
+
+
+def study(
+    name: Annotated[str, typer.Argument(help="Such as sandia-2020.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", file_okay=False, help="Directory; default: results/NAME."),
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="All iterations, as published.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Run again what has a result.")] = False,
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="Experiments side by side; default: one per CPU.")
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Fail when a figure does not hold.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Reproduce a published evaluation: simulated against published, and a report."""
+    from etherweave.report import write_study
+    from etherweave.study import run_study
+
+    home = output or Path("results") / (f"{name}-full" if full else name)
+    try:
+        with study_progress(name) as tell:
+            done = run_study(
+                name, home, full=full, fresh=fresh, processes=processes, on_progress=tell
+            )
+    except KeyError as error:
+        refuse(error.args[0])
+    page = write_study(done)
+    if as_json:
+        print(done.to_json())
+    else:
+        _print(done)
+        console.print(f"Report: {page}", highlight=False, markup=False, soft_wrap=True)
+    if strict and not all(check.holds for check in done.checks):
+        raise typer.Exit(FAILED)
+
+
+def _print(done: "StudyResult") -> None:
+    if not done.full:
+        print("Shortened: fewer iterations than published; total times are scaled to all.")
+    table = Table("check", "published", "holds within", "simulated", "")
+    for check in done.checks:
+        table.add_row(*_cells(check))
+    Console(width=None if sys.stdout.isatty() else 120).print(table)
+    held = sum(check.holds for check in done.checks)
+    print(f"{held} of {len(done.checks)} figures hold.")
+
+
+def _cells(check: "Check") -> tuple[str, ...]:
+    low, high = ("" if bound is None else f"{bound:g}" for bound in check.tolerance)
+    published = "" if check.expected is None else f"{check.expected:g} {check.unit}"
+    verdict = "[green]pass[/]" if check.holds else "[bold red]FAIL[/]"
+    return check.id, published, f"{low} … {high}", f"{check.value:.4g}", verdict
