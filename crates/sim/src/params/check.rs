@@ -4,7 +4,9 @@ use std::fmt::Display;
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
-use super::{EcnMarking, Ets, FlowControl, NicParams, RoceParams, SimParams, SwitchParams, Threshold, Transport};
+use super::{
+    Dcqcn, EcnMarking, Ets, FlowControl, NicParams, RoceParams, SimParams, SwitchParams, Threshold, Transport,
+};
 use crate::frame::size;
 use crate::transport::tcp::TcpParams;
 
@@ -131,7 +133,25 @@ fn check_roce(roce: &RoceParams, ecn: Option<&EcnMarking>) -> Checked {
     let timeout = roce.retransmission_timeout;
     demand(timeout > Duration::ZERO, "transport.roce.retransmission_timeout", timeout, "more than 0")?;
     let is_useful = roce.dcqcn.is_none() || ecn.is_some();
-    demand(is_useful, "transport.roce.dcqcn", "no switch.ecn", "marking switches: nothing would notify the sender")
+    demand(is_useful, "transport.roce.dcqcn", "no switch.ecn", "marking switches: nothing would notify the sender")?;
+    roce.dcqcn.as_ref().map_or(Ok(()), check_dcqcn)
+}
+
+fn check_dcqcn(dcqcn: &Dcqcn) -> Checked {
+    let key = |name: &str| format!("transport.roce.dcqcn.{name}");
+    for (name, timer) in [("alpha_timer", dcqcn.alpha_timer), ("rate_timer", dcqcn.rate_timer)] {
+        demand(timer > Duration::ZERO, &key(name), timer, "more than 0: it would expire without end")?;
+    }
+    demand(dcqcn.rate_bytes.get() > 0, &key("rate_bytes"), dcqcn.rate_bytes, "more than 0")?;
+    demand(
+        dcqcn.gain_shift <= 16,
+        &key("gain_shift"),
+        dcqcn.gain_shift,
+        "0 to 16: the gain is 2 to the power of minus it",
+    )?;
+    let (least, step) = (dcqcn.rate_min, dcqcn.rate_step);
+    demand(least > BitRate::from_bps(0), &key("rate_min"), least, "more than 0: a stopped sender would never start")?;
+    demand(step > BitRate::from_bps(0), &key("rate_step"), step, "more than 0: a cut rate would never grow")
 }
 
 fn check_tcp(tcp: &TcpParams) -> Checked {
@@ -165,6 +185,14 @@ mod tests {
         assert_eq!(misfit(|params| params.switch.headroom = Some(Bytes::new(17 << 20))), "switch.headroom");
         assert_eq!(misfit(|params| params.ets.weights = [50, 49, 0, 0, 0, 0, 0, 0]), "ets.weights");
         assert_eq!(misfit(|params| params.switch.xon_offset = Bytes::new(1 << 30)), "switch.xon_offset");
+        let still = Dcqcn { alpha_timer: Duration::ZERO, ..Dcqcn::default() };
+        let roce = RoceParams { dcqcn: Some(still), ..RoceParams::default() };
+        let ecn = EcnMarking { queue_min: Bytes::new(1), queue_max: Bytes::new(2), share_max: 1.0 };
+        let endless = misfit(|params| {
+            params.switch.ecn = Some(ecn);
+            params.transport = Transport::Roce(roce);
+        });
+        assert_eq!(endless, "transport.roce.dcqcn.alpha_timer");
         let roce = RoceParams { dcqcn: Some(Default::default()), ..RoceParams::default() };
         assert_eq!(misfit(|params| params.transport = Transport::Roce(roce)), "transport.roce.dcqcn");
     }
