@@ -118,9 +118,14 @@ def run_study(
     jobs = [(HOME / name, experiment, output / experiment.name, fresh) for experiment in wanted]
     with ProcessPoolExecutor(processes or os.cpu_count(), get_context("spawn")) as pool:
         running = {pool.submit(_run, *job): job[1].name for job in jobs}
-        for done, future in enumerate(as_completed(running), start=1):
-            future.result()
-            on_progress(done, len(jobs), running[future])
+        try:
+            for done, future in enumerate(as_completed(running), start=1):
+                future.result()
+                on_progress(done, len(jobs), running[future])
+        except BaseException:
+            # Ctrl-C, or an experiment that failed: what has not begun never will.
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     checks = check(name, {item.name: Result.load(output / item.name) for item in wanted})
     study = StudyResult(name, full, checks, output)
     (output / "checks.json").write_text(study.to_json() + "\n", encoding="utf-8")
