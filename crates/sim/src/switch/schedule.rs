@@ -48,15 +48,28 @@ impl Scheduler {
             return 7 - strict.leading_zeros() as usize;
         }
         if eligible.is_power_of_two() {
-            return eligible.trailing_zeros() as usize;
+            return self.turn_alone(port, eligible.trailing_zeros() as usize);
         }
         self.next_turn(port, eligible)
     }
 
-    /// Charges a class for `bytes` that it sends; an emptied class forgets its deficit.
+    /// Charges a class for `bytes` that it sends; an emptied class forgets its deficit, a strict one has none.
     #[inline]
-    pub fn charge(&self, port: &mut Port, class: usize, bytes: u32, others_wait: bool) {
-        port.lanes[class].queue.deficit = if others_wait { port.lanes[class].queue.deficit - bytes as i32 } else { 0 };
+    pub fn charge(&self, port: &mut Port, class: usize, bytes: u32, still_waits: bool) {
+        let has_share = self.quantum[class] > 0;
+        let deficit = &mut port.lanes[class].queue.deficit;
+        *deficit = if still_waits && has_share { *deficit - bytes as i32 } else { 0 };
+    }
+
+    /// A class that is alone takes turn after turn: what others leave it is not held against it when they come.
+    #[inline]
+    fn turn_alone(&self, port: &mut Port, class: usize) -> usize {
+        let deficit = &mut port.lanes[class].queue.deficit;
+        if *deficit <= 0 {
+            *deficit += self.quantum[class];
+        }
+        port.turn = class as u8;
+        class
     }
 
     fn next_turn(&self, port: &mut Port, eligible: u8) -> usize {
@@ -71,5 +84,51 @@ impl Scheduler {
                 port.lanes[next].queue.deficit += self.quantum[next];
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use etherweave_primitives::{BitRate, Duration};
+
+    use super::*;
+    use crate::switch::port::{Owner, Peer};
+
+    const FRAME: u32 = 4_192;
+
+    fn port() -> Port {
+        let peer = Peer { shard: 0, port: 1 };
+        Port::new(BitRate::from_gbps(100), Owner::Switch(0), peer, Duration::ZERO, Duration::ZERO)
+    }
+
+    /// Bytes that each class sends in `turns` frames, all of `eligible` backlogged.
+    fn sent(scheduler: &Scheduler, port: &mut Port, eligible: u8, turns: u32) -> [u64; 8] {
+        let mut bytes = [0; 8];
+        for _ in 0..turns {
+            let class = scheduler.pick(port, eligible);
+            scheduler.charge(port, class, FRAME, true);
+            bytes[class] += u64::from(FRAME);
+        }
+        bytes
+    }
+
+    #[test]
+    fn what_a_class_sent_alone_is_not_held_against_it() {
+        let scheduler = Scheduler::new(&Ets { weights: [50, 50, 0, 0, 0, 0, 0, 0], ..Ets::default() });
+        let mut port = port();
+        // 600,000 frames of 4,192 B are more than an i32 counts.
+        sent(&scheduler, &mut port, 0b01, 600_000);
+        let shared = sent(&scheduler, &mut port, 0b11, 1_000);
+        // Equal, but for the turn that was under way: one quantum and a frame.
+        assert!(shared[0].abs_diff(shared[1]) <= TURN as u64 + u64::from(FRAME), "{shared:?}");
+    }
+
+    #[test]
+    fn a_strict_class_goes_first_and_owes_nothing() {
+        let scheduler = Scheduler::new(&Ets { weights: [100, 0, 0, 0, 0, 0, 0, 0], ..Ets::default() });
+        let mut port = port();
+        let shared = sent(&scheduler, &mut port, 0b1000_0001, 600_000);
+        assert_eq!((shared[0], shared[7]), (0, 600_000 * u64::from(FRAME)));
+        assert_eq!(port.lanes[7].queue.deficit, 0);
     }
 }
