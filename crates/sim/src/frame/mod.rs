@@ -10,5 +10,7 @@ pub mod pcapng;
 mod roce;
 pub mod size;
 mod tcp;
+#[cfg(test)]
+mod tests;
 
 pub use octets::octets;

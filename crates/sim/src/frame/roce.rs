@@ -22,6 +22,8 @@ const ACKNOWLEDGE: u8 = 0x11;
 const CONGESTION_NOTIFICATION: u8 = 0x81;
 /// The first queue pairs are reserved.
 const FIRST_QUEUE_PAIR: u32 = 16;
+/// What a congestion notification says besides its operation code: BECN (A17, 17.9.3), beside the queue pair's number.
+const BACKWARD_CONGESTION: u32 = 1 << 30;
 /// AETH syndromes: ACK without credits, NAK for a sequence error.
 const ACK: u8 = 0x1f;
 const NAK: u8 = 0x60;
@@ -55,12 +57,20 @@ fn transport(captured: &CapturedFrame, packet: &Packet) -> Vec<u8> {
     let is_request = opcode == READ_REQUEST;
     let wants_ack = u32::from(packet.kind == PacketKind::Data && packet.has(flags::LAST)) << 31;
     let mut octets = vec![opcode, (filler as u8) << 4, 0xff, 0xff];
-    octets.extend(((captured.queue ^ 1) + FIRST_QUEUE_PAIR).to_be_bytes());
-    octets.extend((wants_ack | packet.word & 0xff_ffff).to_be_bytes());
+    let congestion = if packet.kind == PacketKind::Cnp { BACKWARD_CONGESTION } else { 0 };
+    octets.extend((congestion | ((captured.queue ^ 1) + FIRST_QUEUE_PAIR)).to_be_bytes());
+    octets.extend((wants_ack | sequence(packet)).to_be_bytes());
     octets.extend(extension);
     let body = if is_request { 0 } else { payload + filler };
     octets.resize(octets.len() + body, 0);
     octets
+}
+
+/// Packet sequence number. The responder keeps the one that it expects next: that is what a NAK names, while an ACK
+/// names the last one that arrived (9.7.5).
+fn sequence(packet: &Packet) -> u32 {
+    let passed = u32::from(packet.kind == PacketKind::Ack);
+    packet.word.wrapping_sub(passed) & 0xff_ffff
 }
 
 /// The operation code, and the extension header that goes with it.
