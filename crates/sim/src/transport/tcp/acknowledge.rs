@@ -201,7 +201,7 @@ impl Sender {
             acked: change.acked,
             una: self.scoreboard.una(),
             sent_to: self.scoreboard.sent_to(),
-            round_trip: smoothed,
+            round_trip: self.round_trip.latest(),
             smoothed,
         });
     }
@@ -210,8 +210,8 @@ impl Sender {
     /// 5681, section 3.1; RFC 6675, section 5.1).
     pub(super) fn enter_loss(&mut self) {
         self.counters.timeouts += 1;
-        let again = matches!(self.phase, Phase::Loss { .. } | Phase::Recovery { .. });
-        if !again {
+        // What is already being answered lowers the threshold no further (RFC 3168, section 6.1.2, asks for once).
+        if self.phase == Phase::Open {
             self.congestion.reduce();
         }
         self.congestion.restart();

@@ -7,6 +7,7 @@ use super::params::TcpParams;
 /// Smoothed round-trip time, its variation, and the timeout with its backoff.
 #[derive(Clone, Debug)]
 pub(super) struct RoundTrip {
+    latest: Duration,
     smoothed: Option<Duration>,
     variation: Duration,
     timeout: Duration,
@@ -18,6 +19,7 @@ pub(super) struct RoundTrip {
 impl RoundTrip {
     pub(super) fn new(params: &TcpParams) -> RoundTrip {
         RoundTrip {
+            latest: Duration::ZERO,
             smoothed: None,
             variation: Duration::ZERO,
             timeout: params.rto_initial,
@@ -25,6 +27,11 @@ impl RoundTrip {
             timeout_max: params.rto_max,
             backoff: 0,
         }
+    }
+
+    /// The latest measurement; zero before the first.
+    pub(super) fn latest(&self) -> Duration {
+        self.latest
     }
 
     /// Smoothed round-trip time (SRTT), once measured.
@@ -44,6 +51,7 @@ impl RoundTrip {
     /// Takes a measurement (RFC 6298, 2.2 and 2.3; gains 1/8 and 1/4) and ends the backoff. The clock is
     /// exact, so its granularity G is nought.
     pub(super) fn sample(&mut self, measured: Duration) {
+        self.latest = measured;
         let (measured, variation) = (measured.as_ps(), self.variation.as_ps());
         let (smoothed, variation) = match self.smoothed {
             None => (measured, measured / 2),

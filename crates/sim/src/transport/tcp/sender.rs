@@ -228,7 +228,8 @@ impl Sender {
         if self.unsent() == 0 {
             return None;
         }
-        if self.scoreboard.outstanding() == 0 {
+        let is_first = self.scoreboard.outstanding() == 0 && self.sendable(len_max.min(self.mss)) > 0;
+        if is_first {
             self.usage.before_first(now, self.round_trip.timeout(), &mut self.congestion);
         }
         let quota = self.congestion.window().saturating_sub(self.scoreboard.in_flight());

@@ -141,11 +141,12 @@ impl Sender {
         Some(Early::TailProbe(now + wait.max(self.timers.tail_probe_min)))
     }
 
-    /// A quarter round trip after the duplicate that makes a small flight suspicious (RFC 5827, with the delay
-    /// of Linux against reordering).
+    /// A quarter round trip after all of a small flight but one segment has arrived (RFC 5827, section 3.2, with the
+    /// delay of Linux against reordering).
     fn early_retransmit_due(&self, now: Time) -> Option<Early> {
-        let small = self.scoreboard.outstanding() < EARLY_RETRANSMIT_SEGMENTS * self.mss;
-        let wanted = self.timers.early_retransmit && small && self.unsent() == 0;
+        let (outstanding, arrived) = (self.scoreboard.outstanding(), self.scoreboard.arrived());
+        let is_suspicious = outstanding < EARLY_RETRANSMIT_SEGMENTS * self.mss && outstanding - arrived <= self.mss;
+        let wanted = self.timers.early_retransmit && is_suspicious && self.unsent() == 0;
         if !wanted || self.scoreboard.has_retransmitted() {
             return None;
         }

@@ -33,7 +33,7 @@ impl Usage {
     /// silence, down to the initial window (RFC 2861, section 3.2; RFC 5681, section 4.1).
     pub(super) fn before_first(&mut self, now: Time, timeout: Duration, congestion: &mut Congestion) {
         let idle = now.since(self.last_send);
-        congestion.skip(idle);
+        congestion.skip(now, idle);
         if !self.enabled || idle <= timeout {
             return;
         }

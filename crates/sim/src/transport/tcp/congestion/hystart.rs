@@ -10,7 +10,7 @@ const WINDOW_MIN: u64 = 16;
 const TRAIN_GAP: Duration = Duration::from_ms(2);
 /// Round-trip samples of a round that count.
 const SAMPLES: u32 = 8;
-/// A delay above the least one by an eighth, but by no less and no more than this, means a queue.
+/// A delay above the least one by a sixteenth of it, but by no less and no more than this, means a queue.
 const DELAY_STEP: (Duration, Duration) = (Duration::from_ms(4), Duration::from_ms(16));
 
 /// Watches the rounds of slow start.
@@ -75,7 +75,7 @@ impl HyStart {
         now - self.round_start > self.delay_min.as_ps() / 2 / self.tick
     }
 
-    /// Whether the round's first samples all lie above the least delay by more than an eighth... of two: 1/16.
+    /// Whether the round's first samples all lie above the least delay by more than the step.
     fn delay_rises(&mut self, round_trip: Duration) -> bool {
         if self.samples < SAMPLES {
             self.samples += 1;
@@ -84,5 +84,41 @@ impl HyStart {
         }
         let step = (self.delay_min / 16).clamp(DELAY_STEP.0, DELAY_STEP.1);
         self.round_delay > self.delay_min + step
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use etherweave_primitives::Time;
+
+    use super::*;
+
+    const MSS: u64 = 1_000;
+
+    /// ACKs of one round, 20 segments wide, at these times with these round trips [us]; how many until slow start ends.
+    fn ends_after(delay_min_us: u64, acks: impl Iterator<Item = (u64, u64)>) -> Option<usize> {
+        let mut hystart = HyStart::new(Duration::from_ms(1), MSS);
+        hystart.delay_min = Duration::from_us(delay_min_us);
+        let ends = acks.map(|(time, round_trip)| {
+            let (now, round_trip) = (Time::ZERO + Duration::from_us(time), Duration::from_us(round_trip));
+            let progress = Progress { now, acked: MSS, una: 1, sent_to: 1_000_000, round_trip, smoothed: round_trip };
+            hystart.on_ack(&progress, 20 * MSS)
+        });
+        ends.zip(1..).find_map(|(end, number)| end.then_some(number))
+    }
+
+    #[test]
+    fn a_delay_above_the_least_by_a_sixteenth_ends_slow_start() {
+        // 100 ms + 100 / 16 ms = 106.25 ms. The ACKs are 3 ms apart, so they are no train; eight samples are needed.
+        assert_eq!(ends_after(100_000, (0..20).map(|index| (3_000 * index, 107_000))), Some(9));
+        assert_eq!(ends_after(100_000, (0..20).map(|index| (3_000 * index, 106_000))), None);
+    }
+
+    #[test]
+    fn a_train_of_acks_longer_than_half_the_round_trip_ends_slow_start() {
+        // Ticks of 1 ms, round trips of 10 ms: the seventh ACK comes 6 > 5 ms after the first.
+        assert_eq!(ends_after(10_000, (0..20).map(|index| (1_000 * index, 10_000))), Some(7));
+        // In a data centre half the round trip is less than a tick, and the first tick ends slow start.
+        assert_eq!(ends_after(50, (0..2_000).map(|index| (index, 50))), Some(1_001));
     }
 }

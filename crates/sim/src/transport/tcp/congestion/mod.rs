@@ -128,10 +128,10 @@ impl Congestion {
     }
 
     /// Takes a pause of the application out of the algorithm's clock (RFC 9438, section 5.8).
-    pub(super) fn skip(&mut self, idle: Duration) {
+    pub(super) fn skip(&mut self, now: Time, idle: Duration) {
         match &mut self.algorithm {
             Algorithm::NewReno(_) => {}
-            Algorithm::Cubic(cubic) => cubic.skip(idle),
+            Algorithm::Cubic(cubic) => cubic.skip(now, idle),
         }
     }
 }
