@@ -1,111 +1,32 @@
-//! Whole connections over a toy channel: a fixed delay, and a rule that says which segments and ACKs get lost.
+//! Whole connections over a toy channel.
 
-use std::collections::BTreeMap;
+mod channel;
+mod receiver;
 
-use etherweave_primitives::{Duration, Purpose, Stream, Time};
+use etherweave_primitives::{Bytes, Duration, Purpose, Stream, Time};
 use proptest::prelude::*;
 
-use super::{Ack, AckAction, Arrival, Receiver, Segment, Sender, TcpParams};
+use super::{Ack, ByteRange, CongestionControl, SACK_BLOCKS, Sender, TcpParams};
+use channel::{Connection, Fate, Item, MSS};
 
-/// What is under way.
-#[derive(Clone, Copy)]
-enum Item {
-    Segment(Segment, Time),
-    Ack(Ack),
+/// Defaults with a receive window that never limits: it would start at 43,690 B.
+fn wide_open() -> TcpParams {
+    TcpParams { receive_buffer_initial: TcpParams::default().receive_buffer, ..TcpParams::default() }
 }
 
-/// A connection, its channel, and what has been observed.
-struct Connection<F> {
-    sender: Sender,
-    receiver: Receiver,
-    now: Time,
-    under_way: BTreeMap<(Time, u64), Item>,
-    sent: u64,
-    is_lost: F,
-    delay: Duration,
-    /// When each segment left, and what it was.
-    log: Vec<(Time, Segment)>,
-}
-
-impl<F: FnMut(u64, bool) -> bool> Connection<F> {
-    fn new(params: &TcpParams, is_lost: F) -> Connection<F> {
-        let (sender, receiver) = (Sender::new(params), Receiver::new(params));
-        let (now, delay) = (Time::ZERO, Duration::from_us(50));
-        Connection { sender, receiver, now, under_way: BTreeMap::new(), sent: 0, is_lost, delay, log: Vec::new() }
-    }
-
-    fn send(&mut self, item: Item) {
-        self.sent += 1;
-        if !(self.is_lost)(self.sent, matches!(item, Item::Segment(..))) {
-            self.under_way.insert((self.now + self.delay, self.sent), item);
-        }
-    }
-
-    fn pump(&mut self) {
-        while let Some(segment) = self.sender.next_segment(self.now, 4_448) {
-            self.log.push((self.now, segment));
-            self.send(Item::Segment(segment, self.now));
-        }
-    }
-
-    fn acknowledge(&mut self) {
-        let ack = self.receiver.make_ack(self.now);
-        self.send(Item::Ack(ack));
-    }
-
-    fn take(&mut self, item: Item) {
-        match item {
-            Item::Ack(ack) => self.sender.on_ack(self.now, &ack),
-            Item::Segment(Segment { seq, len, window_reduced, .. }, timestamp) => {
-                let arrival = Arrival { seq, len, congestion_experienced: false, window_reduced, timestamp };
-                let action = self.receiver.on_segment(self.now, &arrival);
-                let opened = self.receiver.read(self.receiver.readable());
-                if action == AckAction::Now || opened {
-                    self.acknowledge();
-                }
-            }
-        }
-    }
-
-    /// Transfers `bytes`; gives the time it took.
-    fn transfer(&mut self, bytes: u64) -> Duration {
-        self.sender.write(bytes);
-        self.pump();
-        for _ in 0..2_000_000 {
-            if self.sender.acknowledged() == bytes {
-                assert_eq!(self.receiver.received(), bytes, "what is acknowledged was received");
-                return self.now.since(Time::ZERO);
-            }
-            self.step();
-        }
-        panic!("the transfer goes on for ever");
-    }
-
-    /// Advances to the next arrival or timer.
-    fn step(&mut self) {
-        let arrival = self.under_way.keys().next().map(|&(time, _)| time);
-        let timers = [arrival, self.sender.timer(), self.receiver.timer()];
-        let next = timers.into_iter().flatten().min().expect("something is pending");
-        self.now = self.now.max(next);
-        if arrival == Some(next) {
-            let (_, item) = self.under_way.pop_first().expect("just seen");
-            self.take(item);
-        } else if self.sender.timer() == Some(next) {
-            self.sender.on_timer(self.now);
-        } else {
-            self.acknowledge();
-        }
-        self.pump();
+/// Lets all pass but the segments with these numbers, which meet `fate`.
+fn segments(numbers: impl Fn(u64) -> bool, fate: Fate) -> impl FnMut(u64, &Item) -> Fate {
+    move |number, item| match item {
+        Item::Segment(..) if numbers(number) => fate,
+        Item::Segment(..) | Item::Ack(_) => Fate::Arrives,
     }
 }
 
 #[test]
 fn slow_start_begins_with_ten_segments_and_doubles_each_round_trip() {
-    // A receive window that does not limit: it starts at 43,690 B otherwise.
-    let receive_buffer_initial = TcpParams::default().receive_buffer;
-    let params = TcpParams { hystart: false, receive_buffer_initial, ..TcpParams::default() };
-    let mut connection = Connection::new(&params, |_, _| false);
-    connection.transfer(70 * 4_448);
+    let params = TcpParams { hystart: false, ..wide_open() };
+    let mut connection = Connection::new(&params, |_, _| Fate::Arrives);
+    connection.transfer(70 * MSS);
     let in_round = |round: u64| {
         let (from, to) = (Time::from_ps(round * 100_000_000), Time::from_ps((round + 1) * 100_000_000));
         connection.log.iter().filter(|(time, _)| *time >= from && *time < to).count()
@@ -116,8 +37,8 @@ fn slow_start_begins_with_ten_segments_and_doubles_each_round_trip() {
 
 #[test]
 fn a_lost_segment_is_sent_again_within_two_round_trips_and_without_a_timeout() {
-    let mut connection = Connection::new(&TcpParams::default(), |number, is_segment| is_segment && number == 3);
-    connection.transfer(40 * 4_448);
+    let mut connection = Connection::new(&wide_open(), segments(|number| number == 3, Fate::Lost));
+    connection.transfer(40 * MSS);
     let counters = connection.sender.counters();
     assert_eq!((counters.retransmissions, counters.timeouts, counters.fast_recoveries), (1, 0, 1));
     let again = connection.log.iter().find(|(_, segment)| segment.retransmission).expect("it was lost");
@@ -125,14 +46,44 @@ fn a_lost_segment_is_sent_again_within_two_round_trips_and_without_a_timeout() {
 }
 
 #[test]
+fn three_segments_above_a_hole_prove_it_lost() {
+    let mut sender = Sender::new(&wide_open());
+    sender.write(10 * MSS);
+    while sender.next_segment(Time::ZERO, MSS as u32).is_some() {}
+    let mut after_sack = |segments: u64| {
+        let mut sack = [ByteRange::default(); SACK_BLOCKS];
+        sack[0] = ByteRange::new(MSS, (1 + segments) * MSS);
+        sender.on_ack(Time::ZERO, &Ack { window: 100 * MSS, sack, ..Ack::default() });
+        sender.next_segment(Time::ZERO, MSS as u32).map(|segment| (segment.seq, segment.retransmission))
+    };
+    // Nothing new is written, so all that can go out is the first segment again (RFC 6675, DupThresh = 3).
+    assert_eq!([after_sack(1), after_sack(2), after_sack(3)], [None, None, Some((0, true))]);
+}
+
+/// When the first segment of three is lost and, if `is_second_lost`, the second too: the times of all that went out [us].
+fn three_segments(is_second_lost: bool) -> Vec<u64> {
+    let lost = segments(move |number| number == 11 || (number == 12 && is_second_lost), Fate::Lost);
+    let mut connection = Connection::new(&TcpParams { hystart: false, ..wide_open() }, lost);
+    connection.transfer(10 * MSS);
+    let start = connection.now;
+    connection.transfer(3 * MSS);
+    let later = connection.log[10..].iter();
+    later.map(|(time, _)| time.since(start).as_ps() / 1_000_000).collect()
+}
+
+#[test]
+fn the_one_that_is_missing_of_three_is_sent_again_early() {
+    // The last SACK comes back after 100 us; 2 ms later the first goes again (RFC 5827).
+    assert_eq!(three_segments(false), [0, 0, 0, 2_100]);
+    // Two missing are left to the timer: 200 ms after sending. The ACK of the first then lets out the second.
+    assert_eq!(three_segments(true), [0, 0, 0, 200_000, 200_100]);
+}
+
+#[test]
 fn without_any_answer_the_timer_waits_at_least_200_ms_and_doubles() {
     let params = TcpParams { tail_loss_probe: false, rto_initial: Duration::from_ms(200), ..TcpParams::default() };
-    let mut sent = 0;
-    let mut connection = Connection::new(&params, move |_, is_segment| {
-        sent += u64::from(is_segment);
-        is_segment && sent <= 3
-    });
-    connection.transfer(4_448);
+    let mut connection = Connection::new(&params, segments(|number| number <= 3, Fate::Lost));
+    connection.transfer(MSS);
     let times: Vec<u64> = connection.log.iter().map(|(time, _)| time.as_ps() / 1_000_000_000).collect();
     // 0, then 200 ms, then twice as long again and again (RFC 6298, 5.5).
     assert_eq!(times, [0, 200, 600, 1_400]);
@@ -140,25 +91,110 @@ fn without_any_answer_the_timer_waits_at_least_200_ms_and_doubles() {
 
 #[test]
 fn every_second_segment_is_acknowledged_once_the_quick_ones_are_over() {
-    let params = TcpParams { quick_acks: 0, ..TcpParams::default() };
-    let mut connection = Connection::new(&params, |_, _| false);
-    connection.transfer(100 * 4_448);
-    let acks = connection.sent - connection.log.len() as u64;
-    assert!((50..=60).contains(&acks), "{acks} ACKs for 100 segments");
+    let params = TcpParams { quick_acks: 0, ..wide_open() };
+    let mut connection = Connection::new(&params, |_, _| Fate::Arrives);
+    connection.transfer(100 * MSS);
+    assert_eq!(connection.acks, 50);
+}
+
+/// Reductions, and the threshold [segments], after a transfer of 30 segments of which the first `marked` get marks.
+fn after_marks(congestion_control: CongestionControl, marked: u64) -> (u64, f64) {
+    let params = TcpParams { ecn: true, congestion_control, ..wide_open() };
+    let mut connection = Connection::new(&params, segments(|number| number <= marked, Fate::Marked));
+    connection.transfer(30 * MSS);
+    assert_eq!(connection.sender.counters().retransmissions, 0, "a mark is not a loss");
+    let told = connection.log.iter().filter(|(_, segment)| segment.window_reduced).count() as u64;
+    assert_eq!(told, connection.sender.counters().ecn_reductions, "each reduction is told once (CWR)");
+    (told, connection.sender.slow_start_threshold() as f64 / MSS as f64)
+}
+
+#[test]
+fn a_window_full_of_marks_reduces_the_window_once() {
+    // Ten segments, all of them marked: Reno halves (RFC 3168, section 6.1.2), CUBIC leaves 0.7 (RFC 9438, section 4.6).
+    assert_eq!(after_marks(CongestionControl::NewReno, 10), (1, 5.0));
+    let (reductions, threshold) = after_marks(CongestionControl::Cubic, 10);
+    assert_eq!(reductions, 1);
+    assert!((threshold - 7.0).abs() < 0.001, "{threshold}");
+}
+
+#[test]
+fn marks_in_the_next_window_reduce_it_again() {
+    // Half of the ten go out in the second round trip. Marks on them too: 10 / 2 / 2 = 2.5 segments.
+    assert_eq!(after_marks(CongestionControl::NewReno, 15), (2, 2.5));
+}
+
+#[test]
+fn a_closed_window_is_probed_until_it_opens() {
+    // Nobody reads for a second, and the ACK that opens the window then gets lost.
+    let params = TcpParams { quick_acks: 0, receive_buffer_initial: Bytes::new(20 * MSS), ..TcpParams::default() };
+    let opening = Time::ZERO + Duration::from_ms(1_000);
+    let mut is_opened = false;
+    let mut connection = Connection::new(&params, move |_, item| match item {
+        Item::Ack(ack) if ack.cumulative == 10 * MSS && ack.window > 0 && !is_opened => {
+            is_opened = true;
+            Fate::Lost
+        }
+        Item::Ack(_) | Item::Segment(..) => Fate::Arrives,
+    });
+    connection.reads_from = opening;
+    connection.transfer(20 * MSS);
+    // Half the buffer, ten segments, fits. Probes leave 200, 600 and 1,400 ms after the sender learns that it is full.
+    let probes = connection.log.iter().filter(|(_, segment)| segment.len == 0);
+    let times: Vec<u64> = probes.map(|(time, _)| time.as_ps() / 1_000_000_000).collect();
+    assert_eq!(times, [200, 600, 1_400]);
+    assert_eq!(connection.sender.counters().retransmissions, 0);
+}
+
+#[test]
+fn an_application_that_pauses_starts_over_from_the_initial_window() {
+    let mut connection = Connection::new(&TcpParams { hystart: false, ..wide_open() }, |_, _| Fate::Arrives);
+    connection.transfer(70 * MSS);
+    assert!(connection.sender.congestion_window() > 40 * MSS);
+    // Ten retransmission timeouts of 200 ms halve it ten times, down to ten segments (RFC 2861; RFC 5681, section 4.1).
+    connection.now += Duration::from_ms(2_000);
+    connection.sender.write(70 * MSS);
+    let burst = std::iter::from_fn(|| connection.sender.next_segment(connection.now, MSS as u32)).count();
+    assert_eq!(burst, 10);
+}
+
+#[test]
+fn a_sender_that_the_receiver_holds_back_keeps_its_window_however_often_it_asks() {
+    // The window holds 40 segments: 10, 20 and 10 go out, and then it is closed.
+    let mut sender = Sender::new(&TcpParams { receive_buffer_initial: Bytes::new(80 * MSS), ..TcpParams::default() });
+    sender.write(60 * MSS);
+    for acknowledged in [10, 30, 40] {
+        while sender.next_segment(Time::ZERO, MSS as u32).is_some() {}
+        let (cumulative, window) = (acknowledged * MSS, (40 - acknowledged) * MSS);
+        sender.on_ack(Time::ZERO, &Ack { cumulative, window, ..Ack::default() });
+    }
+    let window = sender.congestion_window();
+    let later = Time::ZERO + Duration::from_ms(450);
+    assert_eq!((0..5).find_map(|_| sender.next_segment(later, MSS as u32)), None);
+    assert_eq!((sender.congestion_window(), sender.in_flight()), (window, 0));
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
+    /// The channel checks order and completeness at each step.
     #[test]
-    fn whatever_is_lost_every_byte_arrives_once_and_in_order(
-        seed: u64, bytes in 1u64..600_000, percent in 0u64..30, sack: bool,
+    fn whatever_is_lost_late_or_marked_every_byte_arrives_once_and_in_order(
+        seed: u64, bytes in 1u64..600_000, lost in 0u64..30, late in 0u64..30, marked in 0u64..30,
+        sack: bool, ecn: bool, is_cubic: bool,
     ) {
+        let congestion_control = if is_cubic { CongestionControl::Cubic } else { CongestionControl::NewReno };
+        let defaults = TcpParams { tail_loss_probe: sack, early_retransmit: sack, ..TcpParams::default() };
+        let params = TcpParams { sack, ecn, congestion_control, ..defaults };
         let mut random = Stream::new(seed, Purpose::Traffic, 0);
-        let params = TcpParams { sack, tail_loss_probe: sack, early_retransmit: sack, ..TcpParams::default() };
-        let mut connection = Connection::new(&params, move |_, _| random.happens(percent, 100));
+        let mut connection = Connection::new(&params, move |_, _| match random.below(100) {
+            draw if draw < lost => Fate::Lost,
+            draw if draw < lost + late => Fate::Late(Duration::from_us(1 + random.below(300))),
+            draw if draw < lost + late + marked => Fate::Marked,
+            _ => Fate::Arrives,
+        });
         connection.transfer(bytes);
-        // Without losses nothing goes out twice.
-        prop_assert!(percent > 0 || connection.sender.counters().retransmissions == 0);
+        let counters = connection.sender.counters();
+        prop_assert!(lost + late > 0 || counters.retransmissions == 0, "nothing goes out twice without need");
+        prop_assert!(ecn || counters.ecn_reductions == 0);
     }
 }
