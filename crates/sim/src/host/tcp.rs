@@ -168,7 +168,7 @@ impl Shard {
         let thread = end.thread;
         let state = end.tcp();
         let Some(first) = state.writes.front() else { return };
-        let has_room = state.sender.send_buffer_free() >= first.left.min(offload);
+        let has_room = state.sender.is_writable(first.left.min(offload));
         if has_room && !std::mem::replace(&mut state.is_write_assigned, true) {
             self.assign(thread, Task::Write(endpoint, 0));
         }

@@ -4,5 +4,6 @@ mod closed_forms;
 mod common;
 mod headroom;
 mod losslessness;
+mod send_buffer;
 mod stuck;
 mod threads;

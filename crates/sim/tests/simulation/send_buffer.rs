@@ -1,0 +1,34 @@
+//! Writes that are larger than the send buffer.
+
+use etherweave_primitives::{Bytes, Rank};
+use etherweave_sim::params::{SimParams, Transport};
+use etherweave_sim::transport::tcp::TcpParams;
+use etherweave_workload::{StreamSpec, Traffic};
+
+use crate::common::{experiment, job_of, one_switch, run, tcp};
+
+fn goodput_gbps(params: TcpParams) -> f64 {
+    let stream = StreamSpec {
+        src_rank: Rank::new(0),
+        dst_rank: Rank::new(1),
+        stream: 0,
+        bytes_per_message: 4_000_000,
+        outstanding: 1,
+        messages: Some(2),
+    };
+    let params = SimParams { transport: Transport::Tcp(params), ..tcp() };
+    let job = job_of(Traffic::Streams(vec![stream]), Default::default());
+    run(&experiment(one_switch(2), params, vec![job]), 1).streams[0].goodput_gbps()
+}
+
+/// An MTU of 1500: ten segments, twice over, are less than the 64 KiB of one write.
+#[test]
+fn small_segments_start_although_a_write_exceeds_the_first_send_buffer() {
+    assert!(goodput_gbps(TcpParams { mss: Bytes::new(1_448), ..TcpParams::default() }) > 10.0);
+}
+
+#[test]
+fn a_send_buffer_smaller_than_a_write_slows_a_stream_down_and_does_not_stop_it() {
+    let small = goodput_gbps(TcpParams { send_buffer: Bytes::new(32 << 10), ..TcpParams::default() });
+    assert!(small > 1.0 && small < goodput_gbps(TcpParams::default()), "{small} Gb/s");
+}
