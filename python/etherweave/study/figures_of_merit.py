@@ -129,12 +129,13 @@ def _pauses() -> dict[str, Measure]:
         return sum(switch_pauses(result, counter) for counter in counters)
 
     def received(results: Results, transport: str) -> float:
+        """Time for which cards paused their leaves [us per iteration]; Table II sums durations."""
         result = results[f"halo3d.{transport}"]
         count = result.to_polars("iterations")["iteration"].max()
         iterations = int(count) + 1  # type: ignore[arg-type]
         ports = result.to_polars("ports").filter(pl.col("class") == "host")
         from_cards = ports.filter(~pl.col("node").str.starts_with("host"))
-        return int(from_cards["rx_pause_packets"].sum()) / iterations
+        return float(from_cards["rx_pause_duration_ns"].sum()) / 1e3 / iterations
 
     return {
         "pauses.fft": lambda results: sum(
@@ -157,7 +158,7 @@ def _quality_of_service() -> dict[str, Measure]:
             total_s(results[f"qos.{option}.{seed}"], "fft") for seed in PLACEMENT_SEEDS
         )
 
-    tcp, tcp_loaded = total("tcp_pfc.alone"), total("tcp_pfc.loaded")
+    tcp, tcp_loaded = total("tcp.alone"), total("tcp.loaded")
     roce, roce_loaded, ets = (total(f"roce_v2.{case}") for case in ("alone", "loaded", "ets"))
 
     def quick(results: Results) -> float:
