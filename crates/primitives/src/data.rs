@@ -104,6 +104,27 @@ impl BitRate {
     }
 }
 
+/// Time per byte, so that a size becomes a time without a division: 2^-10 ps, rounded up, which is exact at every
+/// Ethernet rate.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct ByteTime(u64);
+
+impl ByteTime {
+    /// The time that a byte takes at `rate`.
+    ///
+    /// # Panics
+    /// When the rate is zero.
+    pub const fn new(rate: BitRate) -> ByteTime {
+        ByteTime((8_000_000_000_000u128 << 10).div_ceil(rate.0 as u128) as u64)
+    }
+
+    /// How long `bytes` take, rounded up to a picosecond.
+    #[inline]
+    pub const fn of(self, bytes: u32) -> Duration {
+        Duration::from_ps((bytes as u64 * self.0).div_ceil(1 << 10))
+    }
+}
+
 impl Length {
     /// So many millimetres.
     pub const fn from_mm(mm: u64) -> Length {
@@ -192,6 +213,25 @@ mod tests {
     #[test]
     fn other_rates_round_up_so_that_nothing_is_faster_than_its_link() {
         assert_eq!(BitRate::from_bps(3_000_000_000_000).serialization_time(Bytes::new(1)), Duration::from_ps(3));
+    }
+
+    #[test]
+    fn the_time_of_a_byte_gives_what_the_division_gives() {
+        for gbps in [1, 10, 25, 40, 100, 400, 1_600] {
+            let rate = BitRate::from_gbps(gbps);
+            let byte = ByteTime::new(rate);
+            for bytes in [0, 1, 84, 4_192, u32::MAX] {
+                assert_eq!(
+                    byte.of(bytes),
+                    rate.serialization_time(Bytes::new(u64::from(bytes))),
+                    "{bytes} B, {gbps} Gb/s"
+                );
+            }
+        }
+        // 98.7 Gb/s: rounded up in the 2^-10 ps, so never faster than the link.
+        let rate = BitRate::from_bps(98_700_000_000);
+        let exact = rate.serialization_time(Bytes::new(4_192)).as_ps();
+        assert!((exact..exact + 5).contains(&ByteTime::new(rate).of(4_192).as_ps()));
     }
 
     #[test]

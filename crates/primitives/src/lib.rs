@@ -19,7 +19,7 @@ mod random;
 mod time;
 mod unit;
 
-pub use data::{BitRate, Bytes, Length};
+pub use data::{BitRate, ByteTime, Bytes, Length};
 pub use id::{ChannelId, HostId, Port, Priority, Rank, SwitchId};
 pub use random::{Purpose, Stream, mix};
 pub use time::{Duration, Time};

@@ -50,6 +50,8 @@ impl Capture {
 }
 
 impl Shard {
+    #[cold]
+    #[inline(never)]
     pub(crate) fn capture_packet(&mut self, port: u32, handle: Handle, is_outgoing: bool) {
         if !self.is_captured(port) {
             return;

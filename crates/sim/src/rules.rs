@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use etherweave_primitives::{BitRate, Bytes, Duration, Priority, Time};
+use etherweave_primitives::{BitRate, ByteTime, Bytes, Duration, Priority, Time};
 
 use crate::frame::size;
-use crate::params::{EcnMarking, FlowControl, Forwarding, RoceVersion, SimParams, Transport};
+use crate::params::{EcnMarking, FlowControl, Forwarding, NicParams, RoceVersion, SimParams, Transport};
 use crate::switch::buffer::{BufferSizes, Limit};
 use crate::switch::schedule::Scheduler;
 
@@ -29,6 +29,8 @@ pub(crate) struct Rules {
     pub nic_pause_mask: u8,
     /// Pause time in each frame [512 bit times].
     pub pause_quanta: u16,
+    /// Receive side of network cards.
+    pub nic: NicTimes,
     /// Shared by all switches.
     pub ecn: Option<EcnMarking>,
     /// Whether switches forward before the tail is in.
@@ -62,6 +64,34 @@ pub(crate) struct Overheads {
     pub tcp: u32,
 }
 
+/// Receive buffer of a network card with kernel bypass, in the time that it takes to drain.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NicTimes {
+    /// One byte.
+    pub byte: ByteTime,
+    /// The whole buffer.
+    pub buffer: Duration,
+    /// Up to XOFF.
+    pub xoff: Duration,
+    /// Up to XON.
+    pub xon: Duration,
+    /// A packet of another connection than the one before takes so much longer.
+    pub context_switch: Duration,
+}
+
+impl NicTimes {
+    fn new(params: &NicParams) -> NicTimes {
+        let time = |size| params.drain_rate.serialization_time(size);
+        NicTimes {
+            byte: ByteTime::new(params.drain_rate),
+            buffer: time(params.receive_buffer),
+            xoff: time(params.xoff),
+            xon: time(params.xon),
+            context_switch: params.context_switch,
+        }
+    }
+}
+
 impl Rules {
     /// The priorities' classes, as a mask.
     pub fn classes(&self, priorities: u8) -> u8 {
@@ -79,9 +109,15 @@ impl Rules {
         matches!(self.params.transport, Transport::Tcp(_))
     }
 
-    /// How many groups of a port have headroom.
-    pub fn lossless_groups(&self) -> usize {
-        self.pause_mask_of_group[..self.group_count].iter().filter(|&&mask| mask != 0).count()
+    /// Headroom of a group at a port that needs `bytes` of it: a lossy group has none.
+    pub fn headroom_limit(&self, group: usize, bytes: u32) -> u32 {
+        if self.pause_mask_of_group[group] != 0 { bytes } else { 0 }
+    }
+
+    /// Where the counters of a port's priority stand among the groups of its shard.
+    #[inline]
+    pub fn group(&self, port: u32, priority: u8) -> usize {
+        port as usize * self.group_count + self.group_of_priority[usize::from(priority)]
     }
 
     /// The largest frame of the transport, on the wire [B].
@@ -123,6 +159,7 @@ impl Rules {
             is_coupled: groups.is_coupled,
             nic_pause_mask: groups.pause_mask.iter().fold(0, |all, mask| all | mask),
             pause_quanta: groups.quanta,
+            nic: NicTimes::new(&params.nic),
             ecn: params.switch.ecn,
             is_cut_through: params.switch.forwarding == Forwarding::CutThrough,
             header_bytes: params.switch.header.get() as u32,

@@ -79,7 +79,6 @@ pub(super) fn shards(topology: &Topology, layout: &Layout, rules: &Arc<Rules>) -
         }
     }
     for shard in &mut shards {
-        shard.groups = vec![Group::default(); shard.ports.len() * rules.group_count];
         shard.queue = crate::engine::queue::EventQueue::new(shard.ports.len() as u64 * EVENTS_PER_PORT);
     }
     Ok(shards)
@@ -89,7 +88,8 @@ fn add_ports(shard: &mut Shard, topology: &Topology, layout: &Layout, node: Node
     for &id in topology.out_channels(node) {
         let channel = topology.channel(id);
         let (peer_shard, port) = layout.port(topology, reverse(id));
-        let peer = Peer { shard: peer_shard as u32, port };
+        let is_host = matches!(channel.to.node, Node::Host(_));
+        let peer = Peer { shard: peer_shard as u32, port, is_host };
         let params = &shard.rules.params;
         let mut port = Port::new(channel.rate, owner, peer, delay(channel, params), pause_delay(channel, params));
         if shard.rules.is_cut_through && matches!(channel.to.node, Node::Switch(_)) {
@@ -97,7 +97,10 @@ fn add_ports(shard: &mut Shard, topology: &Topology, layout: &Layout, node: Node
         }
         shard.ports.push(port);
         shard.channels.push(id);
-        shard.headroom.push(headroom_of(topology, id, &shard.rules));
+        let headroom_limit = headroom_of(topology, id, &shard.rules);
+        let group =
+            |group| Group { headroom_limit: shard.rules.headroom_limit(group, headroom_limit), ..Group::default() };
+        shard.groups.extend((0..shard.rules.group_count).map(group));
     }
 }
 
@@ -105,8 +108,8 @@ fn add_switch(shard: &mut Shard, topology: &Topology, layout: &Layout, switch: S
     let first = shard.ports.len();
     let owner = Owner::Switch(shard.switches.len() as u32);
     add_ports(shard, topology, layout, switch.into(), owner);
-    let headroom: u64 = shard.headroom[first..].iter().map(|&bytes| u64::from(bytes)).sum();
-    let headroom = headroom * shard.rules.lossless_groups() as u64;
+    let groups = &shard.groups[first * shard.rules.group_count..];
+    let headroom: u64 = groups.iter().map(|group| u64::from(group.headroom_limit)).sum();
     let ports = (shard.ports.len() - first) as u64;
     let Some(sizes) = shard.rules.buffer_sizes(ports, headroom) else {
         let (name, rules) = (topology.switch_name(switch).to_owned(), &shard.rules);

@@ -10,8 +10,8 @@ use super::connections::{Connection, ranks};
 use super::layout::Layout;
 use super::{BuildError, Experiment, Job};
 use crate::engine::Shard;
-use crate::engine::event::{Key, Kind};
-use crate::host::{Endpoint, Protocol, RankState, RoceState, Role, SinkState, SourceState, TcpState, Thread};
+use crate::engine::event::Kind;
+use crate::host::{Endpoint, Intake, Protocol, RankState, RoceState, Role, SinkState, SourceState, TcpState, Thread};
 use crate::params::{SimParams, Transport};
 use crate::switch::port::{Owner, Peer};
 
@@ -82,16 +82,20 @@ fn add_endpoints(
         for side in 0..2 {
             let ((shard, port), (remote_shard, remote_port)) = (places[side], places[1 - side]);
             let endpoint = Endpoint {
-                number: 2 * number as u32 + side as u32,
                 host: host_at(&shards[shard], port),
                 thread: u32::MAX,
                 remote: numbers[1 - side],
-                remote_port: Peer { shard: remote_shard as u32, port: remote_port },
                 route: start[side],
+                behind: u32::MAX,
                 priority: experiment.jobs[connection.job].priority.get(),
                 is_in_ring: false,
-                incoming: VecDeque::new(),
+                owner_waits_for: u64::MAX,
+                message_end: u64::MAX,
+                intake: Intake::default(),
                 protocol: protocol(&experiment.topology, &experiment.params, hosts[side]),
+                incoming: VecDeque::new(),
+                remote_port: Peer { shard: remote_shard as u32, port: remote_port, is_host: true },
+                number: 2 * number as u32 + side as u32,
                 hosts: (hosts[side].get(), hosts[1 - side].get()),
             };
             shards[shard].endpoints.push(endpoint);
@@ -163,9 +167,6 @@ fn add_stream(number: usize, job: &Job, connection: &Connection, end: &[End; 2],
     let sink = SinkState {
         endpoint: end[1].1,
         bytes: spec.bytes_per_message,
-        received: 0,
-        before: 0,
-        last: Time::ZERO,
         stream: connection.stream as u32,
         start: Time::ZERO + job.start,
         total: spec.messages.map(|messages| messages * spec.bytes_per_message),
@@ -176,13 +177,15 @@ fn add_stream(number: usize, job: &Job, connection: &Connection, end: &[End; 2],
         let thread = add_thread(shard, port, number, job, role);
         shard.endpoints[*endpoint as usize].thread = thread;
     }
-    shards[end[0].0].totals.unfinished += u64::from(!job.is_background);
+    let shard = &mut shards[end[0].0];
+    shard.endpoints[end[0].1 as usize].owner_waits_for = spec.bytes_per_message;
+    shard.totals.unfinished += u64::from(!job.is_background);
 }
 
 /// Adds a thread at a host's port and schedules its start.
 fn add_thread(shard: &mut Shard, port: u32, number: usize, job: &Job, role: Role) -> u32 {
     let thread = shard.threads.len() as u32;
     shard.threads.push(Thread::new(host_at(shard, port), number as u32, role));
-    shard.queue.push(Time::ZERO + job.start, Key::new(port, Kind::Start, thread), 0);
+    shard.schedule_at(Time::ZERO + job.start, port, Kind::Start, thread);
     thread
 }

@@ -6,8 +6,10 @@ use etherweave_primitives::Time;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum Kind {
-    /// A packet is in (or, cut-through, its header is). Handle: the packet.
+    /// A packet is in a switch (or, cut-through, its header is). Handle: the packet.
     Arrive,
+    /// A packet is in the network card of its host. Handle: the packet.
+    Deliver,
     /// The far side's receiver ran short or recovered. Handle: pause frame as [`crate::switch::pause`] packs it.
     PauseArrive,
     /// A pause of one priority may have run out. Index: priority.
@@ -32,6 +34,25 @@ pub enum Kind {
     Start,
 }
 
+impl Kind {
+    /// All, by number.
+    const ALL: [Kind; 13] = [
+        Kind::Arrive,
+        Kind::Deliver,
+        Kind::PauseArrive,
+        Kind::PauseExpire,
+        Kind::PauseRefresh,
+        Kind::TransmitterFree,
+        Kind::NicResume,
+        Kind::Announce,
+        Kind::TransportTimer,
+        Kind::Softirq,
+        Kind::ThreadDone,
+        Kind::Pacing,
+        Kind::Start,
+    ];
+}
+
 /// Where and what, as one number: `place` (32 bits), kind (8 bits), index (24 bits).
 ///
 /// Only events at one place compete for order, and places of one entity are numbered alike in every
@@ -53,21 +74,17 @@ impl Key {
 
     /// What happens.
     pub fn kind(self) -> Kind {
-        const KINDS: [Kind; 12] = [
-            Kind::Arrive,
-            Kind::PauseArrive,
-            Kind::PauseExpire,
-            Kind::PauseRefresh,
-            Kind::TransmitterFree,
-            Kind::NicResume,
-            Kind::Announce,
-            Kind::TransportTimer,
-            Kind::Softirq,
-            Kind::ThreadDone,
-            Kind::Pacing,
-            Kind::Start,
-        ];
-        KINDS[(self.0 >> 24 & 0xff) as usize]
+        /// As many as four bits count, so that no bound is checked.
+        const KINDS: [Kind; 16] = {
+            let mut kinds = [Kind::Start; 16];
+            let mut next = 0;
+            while next < Kind::ALL.len() {
+                kinds[next] = Kind::ALL[next];
+                next += 1;
+            }
+            kinds
+        };
+        KINDS[(self.0 >> 24 & 0xf) as usize]
     }
 
     /// Which of several.
@@ -85,12 +102,52 @@ pub struct Event {
     pub key: Key,
     /// Kind-specific: a packet handle, or packed bits.
     pub handle: u32,
+    /// What it will touch, as far as it is known beforehand; see [`Aim`]. Not part of the order.
+    pub aim: Aim,
+}
+
+/// What an arriving packet will touch: memory that can be fetched before the packet itself is read.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Aim(u32);
+
+impl Aim {
+    /// A packet of `priority` that will leave a switch by `egress`.
+    #[inline]
+    pub fn egress(egress: u32, priority: u8) -> Aim {
+        debug_assert!(egress < 1 << 29, "a shard has fewer ports");
+        Aim(egress << 3 | u32::from(priority))
+    }
+
+    /// A packet for `endpoint`.
+    #[inline]
+    pub fn endpoint(endpoint: u32) -> Aim {
+        Aim(endpoint)
+    }
+
+    /// The egress port and the priority, of a packet that arrives at a switch.
+    #[inline]
+    pub fn as_egress(self) -> (u32, u8) {
+        (self.0 >> 3, (self.0 & 7) as u8)
+    }
+
+    /// The endpoint, of a packet that is delivered.
+    #[inline]
+    pub fn as_endpoint(self) -> u32 {
+        self.0
+    }
 }
 
 impl Event {
-    /// The order of service.
-    pub fn order(&self) -> (Time, Key) {
-        (self.time, self.key)
+    /// An event that aims at nothing.
+    #[inline]
+    pub fn new(time: Time, key: Key, handle: u32) -> Event {
+        Event { time, key, handle, aim: Aim::default() }
+    }
+
+    /// The order of service: time, then key.
+    #[inline]
+    pub fn order(&self) -> u128 {
+        u128::from(self.time.as_ps()) << 64 | u128::from(self.key.0)
     }
 }
 

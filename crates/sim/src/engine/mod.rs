@@ -19,6 +19,7 @@ pub mod event;
 mod exchange;
 pub mod queue;
 mod run;
+mod serve;
 mod shard;
 
 pub use run::{Finish, Progress, Simulation};

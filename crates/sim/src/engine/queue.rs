@@ -1,19 +1,21 @@
 //! The event queue: a calendar of short buckets, and a heap for what lies beyond it.
 //!
 //! Nearly every event of a packet simulation lies within a microsecond or two, so most insertions are one
-//! push onto a list: a calendar queue (Brown, CACM 1988) whose buckets are lists in one slab. A bucket is
-//! sorted when its turn comes. Memory grows with pending events, not with buckets; nothing is allocated
-//! once the slab has grown to the largest number of pending events.
+//! write at the end of a list: a calendar queue (Brown, CACM 1988) whose buckets are lists of chunks of two cache
+//! lines. A bucket is sorted when its turn comes. Memory grows with pending events, not with buckets; nothing is
+//! allocated once there are chunks for the largest number of pending events.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use etherweave_primitives::{Duration, Time};
 
-use super::event::{Event, Key};
+use super::event::Event;
 
-/// Buckets in the calendar, a power of two.
-const BUCKETS: usize = 1 << 14;
+/// Buckets in the calendar: as many as a word has bits, squared.
+const BUCKETS: usize = 1 << 12;
+/// Events in a chunk: as many as fit in two cache lines beside its length and successor.
+const CHUNK: usize = 5;
 const NONE: u32 = u32::MAX;
 
 /// Pending events, served in order of (time, key).
@@ -24,16 +26,21 @@ pub struct EventQueue {
     cursor: u64,
     /// Events of the cursor's bucket and before, latest first.
     current: Vec<Event>,
-    heads: Vec<u32>,
+    heads: Box<[u32; BUCKETS]>,
     occupied: Bitmap,
-    nodes: Vec<Node>,
+    chunks: Vec<Chunk>,
+    /// The first of the empty chunks.
     free: u32,
     beyond: BinaryHeap<Reverse<Far>>,
     len: usize,
 }
 
-struct Node {
-    event: Event,
+/// Some events of a bucket. Only the first chunk of a bucket may have room.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Chunk {
+    events: [Event; CHUNK],
+    len: u32,
     next: u32,
 }
 
@@ -66,9 +73,9 @@ impl EventQueue {
             shift: span.ilog2(),
             cursor: 0,
             current: Vec::new(),
-            heads: vec![NONE; BUCKETS],
-            occupied: Bitmap::new(),
-            nodes: Vec::new(),
+            heads: Box::new([NONE; BUCKETS]),
+            occupied: Bitmap::default(),
+            chunks: Vec::new(),
             free: NONE,
             beyond: BinaryHeap::new(),
             len: 0,
@@ -86,17 +93,15 @@ impl EventQueue {
     }
 
     /// Adds an event.
-    #[inline]
-    pub fn push(&mut self, time: Time, key: Key, handle: u32) {
-        let event = Event { time, key, handle };
+    #[inline(always)]
+    pub fn push(&mut self, event: Event) {
         self.len += 1;
-        let bucket = time.as_ps() >> self.shift;
-        if bucket <= self.cursor {
-            self.insert_current(event);
-        } else if bucket - self.cursor < BUCKETS as u64 {
+        let bucket = event.time.as_ps() >> self.shift;
+        let distance = bucket.wrapping_sub(self.cursor);
+        if distance.wrapping_sub(1) < BUCKETS as u64 - 1 {
             self.insert_bucket(bucket as usize % BUCKETS, event);
         } else {
-            self.beyond.push(Reverse(Far(event)));
+            self.insert_elsewhere(bucket, event);
         }
     }
 
@@ -134,27 +139,47 @@ impl EventQueue {
         Duration::from_ps(1 << self.shift)
     }
 
-    fn insert_current(&mut self, event: Event) {
+    #[cold]
+    #[inline(never)]
+    fn insert_elsewhere(&mut self, bucket: u64, event: Event) {
+        if bucket > self.cursor {
+            return self.beyond.push(Reverse(Far(event)));
+        }
         let place = self.current.partition_point(|other| other.order() > event.order());
         self.current.insert(place, event);
     }
 
     #[inline]
     fn insert_bucket(&mut self, bucket: usize, event: Event) {
-        let next = self.heads[bucket];
-        if next == NONE {
-            self.occupied.set(bucket);
-        }
-        let node = Node { event, next };
-        if self.free == NONE {
-            self.heads[bucket] = self.nodes.len() as u32;
-            self.nodes.push(node);
+        if let Some(chunk) = self.chunks.get_mut(self.heads[bucket] as usize)
+            && let Some(slot) = chunk.events.get_mut(chunk.len as usize)
+        {
+            *slot = event;
+            chunk.len += 1;
         } else {
-            let slot = self.free;
-            self.free = self.nodes[slot as usize].next;
-            self.nodes[slot as usize] = node;
-            self.heads[bucket] = slot;
+            self.add_chunk(bucket, event);
         }
+    }
+
+    /// Puts a chunk with `event` before the others of a bucket.
+    fn add_chunk(&mut self, bucket: usize, event: Event) {
+        if self.free == NONE {
+            self.grow(event);
+        }
+        let chunk = &mut self.chunks[self.free as usize];
+        chunk.events[0] = event;
+        chunk.len = 1;
+        let next = std::mem::replace(&mut self.heads[bucket], self.free);
+        self.free = std::mem::replace(&mut chunk.next, next);
+        self.occupied.set(bucket);
+    }
+
+    /// Makes an empty chunk; what its events are does not matter.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, filling: Event) {
+        self.free = self.chunks.len() as u32;
+        self.chunks.push(Chunk { events: [filling; CHUNK], len: 0, next: NONE });
     }
 
     /// Moves the cursor to the next occupied bucket and sorts it. False when nothing is pending.
@@ -163,89 +188,84 @@ impl EventQueue {
             return false;
         }
         let near =
-            self.occupied.next_after(self.cursor as usize % BUCKETS).map(|distance| self.cursor + distance as u64);
+            self.occupied.distance_to_next(self.cursor as usize % BUCKETS).map(|distance| self.cursor + distance);
         let far = self.beyond.peek().map(|Reverse(Far(event))| event.time.as_ps() >> self.shift);
-        self.cursor = [near, far].into_iter().flatten().min().expect("len counts every pending event");
+        self.cursor = near.unwrap_or(u64::MAX).min(far.unwrap_or(u64::MAX));
         if near == Some(self.cursor) {
             self.unload(self.cursor as usize % BUCKETS);
         }
-        while self.beyond.peek().is_some_and(|Reverse(Far(event))| event.time.as_ps() >> self.shift <= self.cursor) {
-            let Reverse(Far(event)) = self.beyond.pop().expect("just peeked");
-            self.current.push(event);
+        if far == Some(self.cursor) {
+            self.unload_beyond();
         }
-        self.current.sort_unstable_by_key(|event| std::cmp::Reverse(event.order()));
+        self.current.sort_unstable_by_key(|event| Reverse(event.order()));
         true
     }
 
     fn unload(&mut self, bucket: usize) {
         self.occupied.clear(bucket);
-        let mut slot = std::mem::replace(&mut self.heads[bucket], NONE);
-        while slot != NONE {
-            let node = &mut self.nodes[slot as usize];
-            self.current.push(node.event);
-            let next = std::mem::replace(&mut node.next, self.free);
-            self.free = slot;
-            slot = next;
+        let mut index = std::mem::replace(&mut self.heads[bucket], NONE);
+        while let Some(chunk) = self.chunks.get_mut(index as usize) {
+            // A copy of constant size is a few moves, of any other a call.
+            self.current.extend_from_slice(&chunk.events);
+            self.current.truncate(self.current.len() - (CHUNK - chunk.len as usize));
+            let next = std::mem::replace(&mut chunk.next, self.free);
+            self.free = index;
+            index = next;
+        }
+    }
+
+    fn unload_beyond(&mut self) {
+        while self.beyond.peek().is_some_and(|Reverse(Far(event))| event.time.as_ps() >> self.shift <= self.cursor) {
+            let Reverse(Far(event)) = self.beyond.pop().expect("just peeked");
+            self.current.push(event);
         }
     }
 }
 
-/// Which buckets hold events: one bit each, and one summary bit per 64.
+/// Which buckets hold events: one bit each, and one summary bit per word.
 struct Bitmap {
     words: [u64; BUCKETS / 64],
-    summary: [u64; BUCKETS / 64 / 64],
+    summary: u64,
+}
+
+impl Default for Bitmap {
+    fn default() -> Bitmap {
+        Bitmap { words: [0; BUCKETS / 64], summary: 0 }
+    }
 }
 
 impl Bitmap {
-    fn new() -> Bitmap {
-        Bitmap { words: [0; BUCKETS / 64], summary: [0; BUCKETS / 64 / 64] }
-    }
-
     #[inline]
     fn set(&mut self, bit: usize) {
         self.words[bit / 64] |= 1 << (bit % 64);
-        self.summary[bit / 4096] |= 1 << (bit / 64 % 64);
+        self.summary |= 1 << (bit / 64);
     }
 
     #[inline]
     fn clear(&mut self, bit: usize) {
         self.words[bit / 64] &= !(1 << (bit % 64));
         if self.words[bit / 64] == 0 {
-            self.summary[bit / 4096] &= !(1 << (bit / 64 % 64));
+            self.summary &= !(1 << (bit / 64));
         }
     }
 
     /// Distance from `bit` to the next set bit, going round; at least 1.
     #[inline]
-    fn next_after(&self, bit: usize) -> Option<usize> {
+    fn distance_to_next(&self, bit: usize) -> Option<u64> {
         let start = (bit + 1) % BUCKETS;
-        let found = self.first_from(start).or_else(|| self.first_from(0))?;
-        Some((found + BUCKETS - start) % BUCKETS + 1)
-    }
-
-    #[inline]
-    fn first_from(&self, bit: usize) -> Option<usize> {
-        let word = bit / 64;
-        let rest = self.words[word] & (u64::MAX << (bit % 64));
+        let rest = self.words[start / 64] >> (start % 64);
         if rest != 0 {
-            return Some(word * 64 + rest.trailing_zeros() as usize);
+            return Some(1 + u64::from(rest.trailing_zeros()));
         }
-        self.first_word_after(word).map(|word| word * 64 + self.words[word].trailing_zeros() as usize)
-    }
-
-    fn first_word_after(&self, word: usize) -> Option<usize> {
-        let next = word + 1;
-        let mut group = next / 64;
-        let mut mask = u64::MAX << (next % 64);
-        while group < self.summary.len() {
-            let rest = self.summary[group] & mask;
-            if rest != 0 {
-                return Some(group * 64 + rest.trailing_zeros() as usize);
-            }
-            mask = u64::MAX;
-            group += 1;
+        // Going round, the words after this one come first and this one last.
+        let turn = self.summary.rotate_right((start / 64) as u32 + 1);
+        if turn == 0 {
+            return None;
         }
-        None
+        let words = turn.trailing_zeros() as usize + 1;
+        let word = (start / 64 + words) % self.words.len();
+        let found = words * 64 + self.words[word].trailing_zeros() as usize;
+        Some((found - start % 64 + 1) as u64)
     }
 }
 
@@ -253,7 +273,7 @@ impl Bitmap {
 mod tests {
     use etherweave_primitives::{Purpose, Stream};
 
-    use super::super::event::Kind;
+    use super::super::event::{Key, Kind};
     use super::*;
 
     fn pop(queue: &mut EventQueue, end: Time) -> Option<Event> {
@@ -266,16 +286,16 @@ mod tests {
         let mut queue = EventQueue::new(events_per_us);
         let mut stream = Stream::new(1, Purpose::Traffic, 0);
         for place in 0..200 {
-            queue.push(Time::from_ps(stream.below(1_000)), Key::new(place, Kind::Arrive, 0), place);
+            queue.push(Event::new(Time::from_ps(stream.below(1_000)), Key::new(place, Kind::Arrive, 0), place));
         }
-        let (mut last, mut served) = ((Time::ZERO, Key::new(0, Kind::Arrive, 0)), 0);
+        let (mut last, mut served) = (0, 0);
         while let Some(event) = pop(&mut queue, Time::MAX) {
             assert!(event.order() >= last, "served out of order");
             last = event.order();
             served += 1;
             if served < 20_000 {
                 let delay = Duration::from_ps(1 + stream.below(delays[served % delays.len()]));
-                queue.push(event.time + delay, event.key, event.handle);
+                queue.push(Event::new(event.time + delay, event.key, event.handle));
             }
         }
         assert_eq!(served, 20_000 + 199);
@@ -296,7 +316,7 @@ mod tests {
     #[test]
     fn an_event_at_the_horizon_is_left_for_later() {
         let mut queue = EventQueue::new(1);
-        queue.push(Time::from_ps(10), Key::new(0, Kind::Arrive, 0), 0);
+        queue.push(Event::new(Time::from_ps(10), Key::new(0, Kind::Arrive, 0), 0));
         assert!(pop(&mut queue, Time::from_ps(10)).is_none());
         assert!(pop(&mut queue, Time::from_ps(11)).is_some());
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use etherweave_primitives::{ChannelId, Duration, Time};
 
-use super::event::{Event, Key, Kind};
+use super::event::{Aim, Event, Key, Kind};
 use super::queue::EventQueue;
 use crate::capture::Capture;
 use crate::fingerprint::Fingerprint;
@@ -12,7 +12,6 @@ use crate::host::{Endpoint, Host, Thread};
 use crate::packet::{Handle, Packet, Packets};
 use crate::rules::Rules;
 use crate::switch::buffer::{Group, SharedBuffer};
-use crate::switch::pause::PauseFrame;
 use crate::switch::port::{Owner, Peer, Port};
 use crate::transport::SackBlocks;
 
@@ -57,7 +56,6 @@ pub(crate) struct Shard {
     pub packets: Packets,
     pub ports: Vec<Port>,
     pub groups: Vec<Group>,
-    pub headroom: Vec<u32>,
     pub switches: Vec<Switch>,
     pub hosts: Vec<Host>,
     pub endpoints: Vec<Endpoint>,
@@ -81,7 +79,6 @@ impl Shard {
             packets: Packets::default(),
             ports: Vec::new(),
             groups: Vec::new(),
-            headroom: Vec::new(),
             switches: Vec::new(),
             hosts: Vec::new(),
             endpoints: Vec::new(),
@@ -95,89 +92,8 @@ impl Shard {
         }
     }
 
-    /// Serves all events before `end`.
-    pub fn serve(&mut self, end: Time) {
-        while self.queue.next_time().is_some_and(|next| next < end) {
-            self.fetch();
-            while let Some(event) = self.queue.pop_current(end) {
-                self.now = event.time;
-                self.totals.events += 1;
-                self.dispatch(event);
-            }
-        }
-    }
-
-    /// Touches what the events of the present bucket will need, so that the processor fetches many cache lines at
-    /// once instead of one after another. Changes nothing; see `docs/models/engine.md` for what it gains.
-    fn fetch(&mut self) {
-        let mut touched = 0;
-        for event in self.queue.bucket() {
-            match event.key.kind() {
-                Kind::Arrive => {
-                    let packet = &self.packets[event.handle];
-                    let place = event.key.place() as usize;
-                    // Of a packet at its host this is the next path's first port, perhaps of another shard.
-                    let egress = self.rules.routes.get(packet.route as usize).map_or(0, |&egress| egress as usize);
-                    let class = self.rules.scheduler.class(packet.priority);
-                    let group =
-                        place * self.rules.group_count + self.rules.group_of_priority[usize::from(packet.priority)];
-                    touched ^= self.ports.get(egress).map_or(0, |port| port.touch(class));
-                    touched ^= self.ports[place].delay.as_ps() ^ u64::from(self.groups[group].stored);
-                }
-                Kind::TransmitterFree => {
-                    let first = self.ports[event.key.place() as usize].first_waiting();
-                    touched ^= first.map_or(0, |handle| u64::from(self.packets[handle].wire));
-                }
-                _ => {}
-            }
-        }
-        std::hint::black_box(touched);
-    }
-
-    #[inline]
-    fn dispatch(&mut self, event: Event) {
-        let (place, index) = (event.key.place(), event.key.index());
-        match event.key.kind() {
-            Kind::Arrive => self.arrive(place, event.handle),
-            Kind::TransmitterFree => self.transmitter_free(place),
-            Kind::PauseArrive => self.pause_arrive(place, PauseFrame::unpack(event.handle)),
-            Kind::PauseExpire => self.pause_expire(place, index as usize),
-            Kind::PauseRefresh => self.pause_refresh(place, index as u8),
-            Kind::NicResume => self.nic_resume(place),
-            Kind::Announce => self.announce(event.handle),
-            Kind::TransportTimer => self.transport_timer(index),
-            Kind::Softirq => self.softirq(index),
-            Kind::ThreadDone => self.thread_done(index),
-            Kind::Pacing => self.pacing(index),
-            Kind::Start => self.thread_start(index),
-        }
-    }
-
-    #[inline]
-    fn arrive(&mut self, port: u32, handle: Handle) {
-        self.totals.last_progress = self.now;
-        if let Some(fingerprint) = &mut self.fingerprint {
-            fingerprint.add(self.now, self.channels[port as usize], &self.packets[handle]);
-        }
-        match self.ports[port as usize].owner {
-            Owner::Switch(_) => self.arrive_at_switch(port, handle),
-            Owner::Host(host) => self.arrive_at_host(host as usize, handle),
-        }
-    }
-
-    fn transmitter_free(&mut self, port_index: u32) {
-        let port = &mut self.ports[port_index as usize];
-        port.free_scheduled = false;
-        if port.busy_until > self.now {
-            // A pause frame slipped in between.
-            self.expect_free(port_index);
-        } else {
-            self.transmit(port_index);
-        }
-    }
-
     /// Starts the transmitter now if it is idle, or when it becomes free.
-    #[inline]
+    #[inline(never)]
     pub fn kick(&mut self, port_index: u32) {
         let port = &self.ports[port_index as usize];
         if port.free_scheduled {
@@ -190,23 +106,24 @@ impl Shard {
         }
     }
 
-    fn transmit(&mut self, port_index: u32) {
+    #[inline(always)]
+    pub(super) fn transmit(&mut self, port_index: u32) {
         match self.ports[port_index as usize].owner {
             Owner::Switch(_) => self.transmit_from_switch(port_index),
             Owner::Host(host) => self.transmit_from_host(host as usize),
         }
     }
 
-    #[inline]
-    fn expect_free(&mut self, port_index: u32) {
+    #[inline(always)]
+    pub(super) fn expect_free(&mut self, port_index: u32) {
         let key = self.key(port_index, Kind::TransmitterFree, 0);
         let port = &mut self.ports[port_index as usize];
         port.free_scheduled = true;
-        self.queue.push(port.busy_until, key, 0);
+        self.queue.push(Event::new(port.busy_until, key, 0));
     }
 
     /// Puts a packet on the wire now; if `others_wait`, sees to it that the next one follows.
-    #[inline]
+    #[inline(always)]
     pub fn start(&mut self, port_index: u32, handle: Handle, others_wait: bool) {
         let Packet { wire, priority, .. } = self.packets[handle];
         let port = &mut self.ports[port_index as usize];
@@ -224,34 +141,46 @@ impl Shard {
         if others_wait {
             self.expect_free(port_index);
         }
-        self.post(peer, Kind::Arrive, 0, arrival, handle);
+        let kind = if peer.is_host { Kind::Deliver } else { Kind::Arrive };
+        self.post(peer, kind, 0, arrival, handle);
+    }
+
+    /// Schedules an event of this shard after a delay.
+    #[inline]
+    pub fn schedule(&mut self, delay: Duration, place: u32, kind: Kind, index: u32) {
+        self.schedule_at(self.now + delay, place, kind, index);
     }
 
     /// Schedules an event of this shard.
     #[inline]
-    pub fn schedule(&mut self, delay: Duration, place: u32, kind: Kind, index: u32, handle: u32) {
+    pub fn schedule_at(&mut self, time: Time, place: u32, kind: Kind, index: u32) {
         let key = self.key(place, kind, index);
-        self.queue.push(self.now + delay, key, handle);
+        self.queue.push(Event::new(time, key, 0));
     }
 
     /// Sends a packet to a port that may lie in another shard.
-    #[inline]
+    #[inline(always)]
     pub fn post(&mut self, peer: Peer, kind: Kind, index: u32, time: Time, handle: Handle) {
         let key = self.key(peer.port, kind, index);
         if peer.shard == self.id {
-            self.queue.push(time, key, handle);
+            self.expect_packet(time, key, handle);
         } else {
-            let packet = self.packets.remove(handle);
-            let side = self.packets.remove_side(packet.side);
-            self.outbox[peer.shard as usize].push(Mail::Packet(time, key, packet, side));
+            self.mail(peer.shard, time, key, handle);
         }
+    }
+
+    #[inline(never)]
+    fn mail(&mut self, shard: u32, time: Time, key: Key, handle: Handle) {
+        let packet = self.packets.remove(handle);
+        let side = self.packets.remove_side(packet.side);
+        self.outbox[shard as usize].push(Mail::Packet(time, key, packet, side));
     }
 
     /// Sends an event without a packet.
     pub fn post_bits(&mut self, peer: Peer, kind: Kind, time: Time, bits: u32) {
         let key = self.key(peer.port, kind, 0);
         if peer.shard == self.id {
-            self.queue.push(time, key, bits);
+            self.queue.push(Event::new(time, key, bits));
         } else {
             self.outbox[peer.shard as usize].push(Mail::Bits(time, key, bits));
         }
@@ -260,15 +189,27 @@ impl Shard {
     /// Takes in what another shard has sent.
     pub fn receive(&mut self, mail: Mail) {
         match mail {
-            Mail::Bits(time, key, bits) => self.queue.push(time, key, bits),
+            Mail::Bits(time, key, bits) => self.queue.push(Event::new(time, key, bits)),
             Mail::Packet(time, key, mut packet, side) => {
                 if let Some(blocks) = side {
                     packet.side = self.packets.insert_side(blocks);
                 }
                 let handle = self.packets.insert(packet);
-                self.queue.push(time, key, handle);
+                self.expect_packet(time, key, handle);
             }
         }
+    }
+
+    /// Schedules an event with a packet, aimed at what the packet will touch.
+    #[inline(always)]
+    pub fn expect_packet(&mut self, time: Time, key: Key, handle: Handle) {
+        let packet = &self.packets[handle];
+        let aim = match key.kind() {
+            Kind::Arrive => Aim::egress(self.rules.routes[packet.route as usize], packet.priority),
+            Kind::Deliver => Aim::endpoint(packet.endpoint),
+            _ => Aim::default(),
+        };
+        self.queue.push(Event { time, key, handle, aim });
     }
 
     #[inline]

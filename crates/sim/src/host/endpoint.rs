@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use etherweave_primitives::Time;
+
 use super::message::Message;
 use super::{RoceState, TcpState};
 use crate::engine::Shard;
@@ -9,30 +11,50 @@ use crate::engine::event::Kind;
 use crate::packet::{Handle, NO_PACKET, Packet, PacketKind};
 use crate::switch::port::Peer;
 
-/// See the module.
+/// See the module. What every packet of either direction needs is in the first cache line.
+#[repr(C, align(64))]
 pub(crate) struct Endpoint {
-    /// Number in the run; the other end's differs in the last bit.
-    pub number: u32,
     /// Host, numbered in the shard.
     pub host: u32,
     /// Thread that owns it, numbered in the shard.
     pub thread: u32,
-    /// The other end: its number there, and its host's port.
+    /// The other end: its number there.
     pub remote: u32,
-    /// Shard and port of the remote host.
-    pub remote_port: Peer,
     /// First entry of its path in the route table.
     pub route: u32,
+    /// Who comes after it in the card's ring of senders.
+    pub behind: u32,
     /// 802.1Q priority of all its packets.
     pub priority: u8,
     /// Whether it waits in the card's ring of senders.
     pub is_in_ring: bool,
-    /// Messages that will arrive, first end first.
-    pub incoming: VecDeque<Message>,
+    /// The owner hears of acknowledgements from this offset on.
+    pub owner_waits_for: u64,
+    /// Where the first of `incoming` ends; the largest number when nothing is announced.
+    pub message_end: u64,
+    /// What has reached the owner.
+    pub intake: Intake,
     /// Transport.
     pub protocol: Protocol,
+    /// Messages that will arrive, first end first.
+    pub incoming: VecDeque<Message>,
+    /// Shard and port of the remote host.
+    pub remote_port: Peer,
+    /// Number in the run; the other end's differs in the last bit.
+    pub number: u32,
     /// Global hosts of this end and the other: for reports.
     pub hosts: (u32, u32),
+}
+
+/// Bytes that have reached the owner of an endpoint.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Intake {
+    /// In all [B].
+    pub bytes: u64,
+    /// Before the end of the warm-up [B].
+    pub before: u64,
+    /// When the last came.
+    pub last: Time,
 }
 
 /// The transport of an endpoint.
@@ -53,7 +75,7 @@ impl Endpoint {
             ingress: 0,
             offset: 0,
             acknowledged: 0,
-            sent: etherweave_primitives::Time::ZERO,
+            sent: Time::ZERO,
             wire,
             payload,
             word: 0,
@@ -65,10 +87,26 @@ impl Endpoint {
         }
     }
 
-    /// The messages that are complete once `received` bytes of the stream are there.
+    /// Reads something of what a packet will need.
+    #[inline]
+    pub fn touch(&self) -> u32 {
+        self.route
+    }
+
+    /// The first message, if it is complete once `received` bytes of the stream are there.
+    #[inline]
     pub fn take_complete(&mut self, received: u64) -> Option<Message> {
-        let is_complete = self.incoming.front().is_some_and(|message| message.end <= received);
-        if is_complete { self.incoming.pop_front() } else { None }
+        if self.message_end <= received { self.take_first() } else { None }
+    }
+
+    fn take_first(&mut self) -> Option<Message> {
+        let message = self.incoming.pop_front();
+        self.find_message_end();
+        message
+    }
+
+    fn find_message_end(&mut self) {
+        self.message_end = self.incoming.front().map_or(u64::MAX, |message| message.end);
     }
 }
 
@@ -86,9 +124,21 @@ impl Shard {
     pub(crate) fn announce(&mut self, handle: Handle) {
         let packet = self.packets.remove(handle);
         let message = Message::announced(&packet);
-        let incoming = &mut self.endpoints[packet.endpoint as usize].incoming;
-        let place = incoming.partition_point(|other| other.end < message.end);
-        incoming.insert(place, message);
+        let end = &mut self.endpoints[packet.endpoint as usize];
+        let place = end.incoming.partition_point(|other| other.end < message.end);
+        end.incoming.insert(place, message);
+        end.find_message_end();
+    }
+
+    /// Bytes have reached the owner of an endpoint.
+    #[inline]
+    pub(crate) fn received(&mut self, endpoint: u32, bytes: u64) {
+        let intake = &mut self.endpoints[endpoint as usize].intake;
+        intake.bytes += bytes;
+        intake.last = self.now;
+        if self.now < self.rules.warm_up {
+            intake.before = intake.bytes;
+        }
     }
 
     /// Puts a finished control packet in the card's queue.

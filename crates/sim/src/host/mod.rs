@@ -22,7 +22,7 @@ mod stream;
 mod tcp;
 mod thread;
 
-pub(crate) use endpoint::{Endpoint, Protocol};
+pub(crate) use endpoint::{Endpoint, Intake, Protocol};
 pub(crate) use matching::{Envelope, Matching};
 pub(crate) use mpi::RankState;
 pub(crate) use nic::Host;

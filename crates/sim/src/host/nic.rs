@@ -1,13 +1,11 @@
 //! The network card: who sends next, and what happens to what arrives.
 
-use std::collections::VecDeque;
-
 use etherweave_primitives::{Duration, Time};
 
-use super::Protocol;
+use super::{Endpoint, Protocol};
 use crate::engine::Shard;
 use crate::engine::event::Kind;
-use crate::packet::{Handle, PacketKind};
+use crate::packet::{Handle, Packet, PacketKind};
 
 /// A host: its port and card.
 pub(crate) struct Host {
@@ -15,10 +13,10 @@ pub(crate) struct Host {
     pub id: u32,
     /// Its port, numbered in the shard.
     pub port: u32,
-    /// Endpoints with something to send, per traffic class, served in turn.
-    pub rings: [VecDeque<u32>; 8],
-    /// Classes with such endpoints, a bit each.
+    /// Classes with endpoints that have something to send, a bit each.
     pub ready: u8,
+    /// Such endpoints of each class stand in a ring and are served in turn: the last of them.
+    last_in_ring: [u32; 8],
     /// Receive side.
     pub nic: Nic,
 }
@@ -34,15 +32,17 @@ pub(crate) struct Nic {
     pub last_endpoint: u32,
     /// Whether the switch has been told to stop.
     pub is_pausing: bool,
-    /// Most that was ever in the buffer [B].
-    pub peak: u64,
+    /// Kernel path: most that was ever in the buffer [B].
+    pub occupancy_max: u64,
+    /// Kernel bypass: the longest that it ever took to empty the buffer.
+    pub backlog_max: Duration,
 }
 
 impl Host {
     /// A host at `port`.
     pub fn new(id: u32, port: u32) -> Host {
         let nic = Nic { last_endpoint: u32::MAX, ..Nic::default() };
-        Host { id, port, rings: Default::default(), ready: 0, nic }
+        Host { id, port, ready: 0, last_in_ring: [0; 8], nic }
     }
 }
 
@@ -55,15 +55,44 @@ impl Shard {
             return;
         }
         end.is_in_ring = true;
-        let class = self.rules.scheduler.class(end.priority);
-        let host = &mut self.hosts[end.host as usize];
-        host.rings[class].push_back(endpoint);
+        let (host, class) = (end.host as usize, self.rules.scheduler.class(end.priority));
+        self.join_ring(host, class, endpoint);
+        self.kick(self.hosts[host].port);
+    }
+
+    /// Puts an endpoint behind the last of its class.
+    fn join_ring(&mut self, host: usize, class: usize, endpoint: u32) {
+        let host = &mut self.hosts[host];
+        let last = std::mem::replace(&mut host.last_in_ring[class], endpoint);
+        let is_alone = host.ready & 1 << class == 0;
         host.ready |= 1 << class;
-        let port = host.port;
-        self.kick(port);
+        let before = if is_alone { endpoint } else { last };
+        let first = if is_alone { endpoint } else { self.endpoints[last as usize].behind };
+        self.endpoints[endpoint as usize].behind = first;
+        self.endpoints[before as usize].behind = endpoint;
+    }
+
+    /// Whose turn it is in a class with a ring.
+    fn first_in_ring(&self, host: usize, class: usize) -> u32 {
+        self.endpoints[self.hosts[host].last_in_ring[class] as usize].behind
+    }
+
+    /// The first of a ring goes to its end, or leaves it when it has nothing more to send.
+    fn pass_turn(&mut self, host: usize, class: usize, first: u32) {
+        let Endpoint { behind, is_in_ring, .. } = self.endpoints[first as usize];
+        let host = &mut self.hosts[host];
+        let last = host.last_in_ring[class];
+        if is_in_ring {
+            host.last_in_ring[class] = first;
+        } else if first == last {
+            host.ready &= !(1 << class);
+        } else {
+            self.endpoints[last as usize].behind = behind;
+        }
     }
 
     /// Sends the host's next packet, if one may go: control packets first, then endpoints in turn.
+    #[inline(never)]
     pub(crate) fn transmit_from_host(&mut self, host_index: usize) {
         let port_index = self.hosts[host_index].port;
         loop {
@@ -94,14 +123,9 @@ impl Shard {
         if port.waiting & 1 << class != 0 {
             return Some(port.dequeue(class, &self.packets));
         }
-        let endpoint = self.hosts[host_index].rings[class].pop_front().expect("a ready class has an endpoint");
+        let endpoint = self.first_in_ring(host_index, class);
         let packet = self.next_packet(endpoint);
-        let host = &mut self.hosts[host_index];
-        if self.endpoints[endpoint as usize].is_in_ring {
-            host.rings[class].push_back(endpoint);
-        } else if host.rings[class].is_empty() {
-            host.ready &= !(1 << class);
-        }
+        self.pass_turn(host_index, class, endpoint);
         packet
     }
 
@@ -141,24 +165,22 @@ impl Shard {
     /// Kernel bypass: the card writes the packet to memory by itself. False when the buffer is full.
     #[inline]
     fn drain(&mut self, host_index: usize, handle: Handle) -> bool {
-        let packet = &self.packets[handle];
-        let params = &self.rules.params.nic;
+        let Packet { kind, endpoint, wire, .. } = self.packets[handle];
+        let times = &self.rules.nic;
         let nic = &mut self.hosts[host_index].nic;
-        let is_switch = packet.kind == PacketKind::Data && packet.endpoint != nic.last_endpoint;
-        let bytes = etherweave_primitives::Bytes::new(u64::from(packet.wire));
-        let service = params.drain_rate.serialization_time(bytes)
-            + if is_switch { params.context_switch } else { Duration::ZERO };
+        let is_switch = kind == PacketKind::Data && endpoint != nic.last_endpoint;
+        let service = times.byte.of(wire) + if is_switch { times.context_switch } else { Duration::ZERO };
         let drained_at = nic.drained_at.max(self.now) + service;
-        let backlog = params.drain_rate.bytes_in(drained_at.since(self.now)).get();
-        if backlog > params.receive_buffer.get() {
+        let backlog = drained_at.since(self.now);
+        if backlog > times.buffer {
             return false;
         }
-        if packet.kind == PacketKind::Data {
-            nic.last_endpoint = packet.endpoint;
+        if kind == PacketKind::Data {
+            nic.last_endpoint = endpoint;
         }
         nic.drained_at = drained_at;
-        nic.peak = nic.peak.max(backlog);
-        if backlog > params.xoff.get() {
+        nic.backlog_max = nic.backlog_max.max(backlog);
+        if backlog > times.xoff {
             self.nic_pause(host_index);
         }
         true
@@ -192,14 +214,13 @@ impl Shard {
         let host = &self.hosts[host_index];
         let port = host.port;
         if let Some(delay) = self.time_to_xon(host_index) {
-            self.schedule(delay, port, Kind::NicResume, 0, 0);
+            self.schedule(delay, port, Kind::NicResume, 0);
         }
     }
 
     /// How long kernel bypass still needs until XON; `None` when it is there.
     fn time_to_xon(&self, host_index: usize) -> Option<Duration> {
-        let params = &self.rules.params.nic;
-        let left = params.drain_rate.serialization_time(params.xon);
+        let left = self.rules.nic.xon;
         let wait = self.hosts[host_index].nic.drained_at.since(self.now);
         (wait > left).then(|| wait - left)
     }

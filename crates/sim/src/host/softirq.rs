@@ -30,7 +30,7 @@ impl Shard {
             return self.drop_at_nic(host, handle);
         }
         nic.occupancy += wire;
-        nic.peak = nic.peak.max(nic.occupancy);
+        nic.occupancy_max = nic.occupancy_max.max(nic.occupancy);
         let is_short = nic.occupancy > xoff;
         self.queue_frame(handle);
         if is_short {
@@ -53,7 +53,7 @@ impl Shard {
         if state.softirq == Softirq::Idle {
             state.softirq = Softirq::Scheduled;
             let delay = self.rules.params.host.cpu.interrupt;
-            self.schedule(delay, place, Kind::Softirq, endpoint, 0);
+            self.schedule(delay, place, Kind::Softirq, endpoint);
         }
     }
 
@@ -81,7 +81,7 @@ impl Shard {
         end.tcp().softirq = Softirq::Running(batch.data + batch.acks);
         let base = if batch.data > 0 { costs.receive_batch } else { Duration::ZERO };
         let cost = base + costs.receive_frame * u64::from(batch.data) + costs.acknowledgement * u64::from(batch.acks);
-        self.schedule(cost, place, Kind::Softirq, endpoint, 0);
+        self.schedule(cost, place, Kind::Softirq, endpoint);
     }
 
     /// Counts the frames that wait, up to `limit` bytes of data.

@@ -32,12 +32,6 @@ pub(crate) struct SinkState {
     pub endpoint: u32,
     /// One message [B]: what a receive call asks for.
     pub bytes: u64,
-    /// Bytes there [B].
-    pub received: u64,
-    /// Bytes that came before the end of the warm-up.
-    pub before: u64,
-    /// When the last bytes came.
-    pub last: Time,
     /// Stream, counted from 0 in its job.
     pub stream: u32,
     /// When its job starts.
@@ -92,15 +86,20 @@ impl Shard {
     }
 
     /// The peer has acknowledged `offset` bytes of the stream.
+    #[inline]
     pub(super) fn acknowledged(&mut self, endpoint: u32, offset: u64) {
-        let thread = self.endpoints[endpoint as usize].thread;
-        if let Role::Source(source) = &mut self.threads[thread as usize].role {
-            let completed = offset / source.bytes;
-            if completed > source.completed {
-                source.completed = completed;
-                self.source_progress(thread);
-            }
+        if offset >= self.endpoints[endpoint as usize].owner_waits_for {
+            self.message_acknowledged(endpoint, offset);
         }
+    }
+
+    fn message_acknowledged(&mut self, endpoint: u32, offset: u64) {
+        let thread = self.endpoints[endpoint as usize].thread;
+        let source = self.source(thread);
+        source.completed = offset / source.bytes;
+        let next = (source.completed + 1) * source.bytes;
+        self.endpoints[endpoint as usize].owner_waits_for = next;
+        self.source_progress(thread);
     }
 
     /// More messages are complete: post more, or be done.
@@ -113,20 +112,6 @@ impl Shard {
             self.totals.unfinished -= u64::from(!self.rules.is_background[job]);
         } else if self.threads[thread as usize].current.is_none() {
             self.source_next(thread);
-        }
-    }
-
-    /// Bytes of a stream have reached their reader.
-    #[inline]
-    pub(super) fn received(&mut self, endpoint: u32, bytes: u64) {
-        let thread = self.endpoints[endpoint as usize].thread;
-        let (now, warm_up) = (self.now, self.rules.warm_up);
-        if let Role::Sink(sink) = &mut self.threads[thread as usize].role {
-            sink.received += bytes;
-            sink.last = now;
-            if now < warm_up {
-                sink.before = sink.received;
-            }
         }
     }
 }

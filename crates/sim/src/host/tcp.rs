@@ -293,8 +293,7 @@ impl Shard {
         let deadline = deadline.max(self.now);
         if state.timer_at.is_none_or(|at| deadline < at) {
             state.timer_at = Some(deadline);
-            let key = self.key(place, Kind::TransportTimer, endpoint);
-            self.queue.push(deadline, key, 0);
+            self.schedule_at(deadline, place, Kind::TransportTimer, endpoint);
         }
     }
 

@@ -83,7 +83,7 @@ impl Shard {
         debug_assert!(state.current.is_none(), "a thread does one thing at a time");
         state.current = Some(task);
         let place = self.hosts[state.host as usize].port;
-        self.schedule(cost, place, Kind::ThreadDone, thread, 0);
+        self.schedule(cost, place, Kind::ThreadDone, thread);
     }
 
     /// The present task is done.

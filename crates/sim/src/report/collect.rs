@@ -130,17 +130,17 @@ impl Simulation {
     }
 
     fn stream_row(&self, shard: &Shard, job: u32, sink: &SinkState) -> StreamRow {
-        let (destination, source) = shard.endpoints[sink.endpoint as usize].hosts;
-        let is_whole = sink.total == Some(sink.received);
+        let Endpoint { hosts: (destination, source), intake, .. } = shard.endpoints[sink.endpoint as usize];
+        let is_whole = sink.total == Some(intake.bytes);
         StreamRow {
             job: self.names.jobs[job as usize].clone(),
             source_host: self.host_name(source),
             destination_host: self.host_name(destination),
             stream: sink.stream,
-            messages: sink.received / sink.bytes,
-            bytes: sink.received - sink.before,
+            messages: intake.bytes / sink.bytes,
+            bytes: intake.bytes - intake.before,
             start: sink.start.max(shard.rules.warm_up),
-            end: if is_whole { sink.last } else { self.end },
+            end: if is_whole { intake.last } else { self.end },
         }
     }
 
@@ -233,7 +233,10 @@ impl PortRow {
 
 fn occupancy(shard: &Shard, index: usize, priority: Priority) -> u64 {
     match shard.host_of_port(index as u32) {
-        Some(host) => shard.hosts[host].nic.peak,
+        Some(host) => {
+            let nic = &shard.hosts[host].nic;
+            shard.rules.params.nic.drain_rate.bytes_in(nic.backlog_max).get().max(nic.occupancy_max)
+        }
         None => u64::from(shard.ports[index].lanes[shard.rules.scheduler.class(priority.get())].queue.bytes_max),
     }
 }

@@ -24,6 +24,8 @@ pub struct Group {
     pub lost: u32,
     /// Bytes lost here.
     pub lost_bytes: u64,
+    /// Room for what still comes after the peer has been told to stop [B]; 0 for a lossy group.
+    pub headroom_limit: u32,
     /// Whether the peer has been told to stop.
     pub is_paused: bool,
 }
@@ -102,9 +104,9 @@ impl SharedBuffer {
         u64::from(queued) + u64::from(bytes) <= self.sizes.egress.bytes(self.free()) + u64::from(self.sizes.reserve)
     }
 
-    /// Lets `bytes` in, if there is room. `headroom` is 0 for a lossy group.
+    /// Lets `bytes` in, if there is room.
     #[inline]
-    pub fn admit(&mut self, group: &mut Group, bytes: u32, headroom: u32) -> Admission {
+    pub fn admit(&mut self, group: &mut Group, bytes: u32) -> Admission {
         let pooled = self.pooled(group);
         let wanted = self.pooled_with(group.stored + bytes) - pooled;
         let fits = u64::from(pooled + wanted) <= self.sizes.ingress.bytes(self.free()) && wanted <= self.free();
@@ -115,7 +117,7 @@ impl SharedBuffer {
             group.peak = group.peak.max(group.stored + group.headroom);
             return Admission::Stored;
         }
-        if group.headroom + bytes <= headroom {
+        if group.headroom + bytes <= group.headroom_limit {
             group.headroom += bytes;
             group.peak = group.peak.max(group.stored + group.headroom);
             return if group.is_paused { Admission::Stored } else { Admission::StoredPause };
@@ -177,19 +179,20 @@ mod tests {
     fn one_group_stops_at_alpha_over_one_plus_alpha_of_the_pool() {
         // Choudhury and Hahne, eq. 3 for one queue: q = alpha (B - q), q = B alpha / (1 + alpha).
         let (mut buffer, mut group) = (buffer(90_000, 8.0), Group::default());
-        while buffer.admit(&mut group, 100, 0) == Admission::Stored {}
+        while buffer.admit(&mut group, 100) == Admission::Stored {}
         assert_eq!(group.stored, 1_000 + 80_000);
         assert_eq!(buffer.used, 80_000);
     }
 
     #[test]
     fn the_first_packet_in_the_headroom_pauses_and_the_last_out_resumes() {
-        let (mut buffer, mut group) = (buffer(10_000, 1.0), Group::default());
-        while buffer.admit(&mut group, 100, 300) == Admission::Stored {}
+        let mut group = Group { headroom_limit: 300, ..Group::default() };
+        let mut buffer = buffer(10_000, 1.0);
+        while buffer.admit(&mut group, 100) == Admission::Stored {}
         assert_eq!((group.stored, group.headroom), (6_000, 100));
         group.is_paused = true;
-        assert_eq!(buffer.admit(&mut group, 200, 300), Admission::Stored);
-        assert_eq!(buffer.admit(&mut group, 1, 300), Admission::Dropped);
+        assert_eq!(buffer.admit(&mut group, 200), Admission::Stored);
+        assert_eq!(buffer.admit(&mut group, 1), Admission::Dropped);
         // Headroom empties first; XON comes 500 B below the limit, which itself moves with the pool.
         assert!(!buffer.release(&mut group, 300));
         let mut freed = 0;
@@ -202,9 +205,9 @@ mod tests {
 
     #[test]
     fn what_goes_in_comes_out() {
-        let (mut buffer, mut group) = (buffer(50_000, 2.0), Group::default());
-        let stored: Vec<u32> =
-            (1..200).filter(|&size| buffer.admit(&mut group, size, 5_000) != Admission::Dropped).collect();
+        let mut group = Group { headroom_limit: 5_000, ..Group::default() };
+        let mut buffer = buffer(50_000, 2.0);
+        let stored: Vec<u32> = (1..200).filter(|&size| buffer.admit(&mut group, size) != Admission::Dropped).collect();
         stored.iter().for_each(|&size| {
             buffer.release(&mut group, size);
         });

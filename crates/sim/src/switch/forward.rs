@@ -4,7 +4,7 @@ use etherweave_primitives::mix;
 
 use crate::engine::Shard;
 use crate::engine::event::Kind;
-use crate::packet::{Handle, flags};
+use crate::packet::{Handle, Packet, flags};
 use crate::params::EcnMarking;
 use crate::switch::buffer::Admission;
 
@@ -12,12 +12,10 @@ use crate::switch::buffer::Admission;
 const WIRE_ONLY: u32 = 20;
 
 impl Shard {
-    /// A packet has come in by `ingress`.
-    #[inline]
-    pub(crate) fn arrive_at_switch(&mut self, ingress: u32, handle: Handle) {
-        let packet = &mut self.packets[handle];
-        let egress = self.rules.routes[packet.route as usize];
-        let class = self.rules.scheduler.class(packet.priority);
+    /// A packet of `priority` has come in by `ingress` and will leave by `egress`.
+    #[inline(always)]
+    pub(crate) fn arrive_at_switch(&mut self, ingress: u32, egress: u32, priority: u8, handle: Handle) {
+        let class = self.rules.scheduler.class(priority);
         if self.must_wait_for_tail(ingress, egress, handle) {
             return self.wait_for_tail(ingress, handle);
         }
@@ -41,40 +39,40 @@ impl Shard {
             && !self.packets[handle].has(flags::STORED)
     }
 
+    #[cold]
+    #[inline(never)]
     fn wait_for_tail(&mut self, ingress: u32, handle: Handle) {
         let packet = &mut self.packets[handle];
         packet.flags |= flags::STORED;
         let port = &self.ports[ingress as usize];
         let rest = packet.wire.saturating_sub(self.rules.header_bytes);
-        self.schedule(port.serialization_time(rest), ingress, Kind::Arrive, 0, handle);
+        let time = self.now + port.serialization_time(rest);
+        self.expect_packet(time, self.key(ingress, Kind::Arrive, 0), handle);
     }
 
     /// Takes a packet into the shared buffer, or drops it; pauses the sender when it must.
     fn admit(&mut self, ingress: u32, egress: u32, class: usize, handle: Handle) -> bool {
-        let priority = self.packets[handle].priority;
-        let wire = self.packets[handle].wire;
+        let Packet { priority, wire, .. } = self.packets[handle];
         let bytes = wire - WIRE_ONLY;
         let group_index = self.rules.group_of_priority[usize::from(priority)];
         let is_lossless = self.rules.pause_mask_of_group[group_index] != 0;
-        let switch = self.switch_of_port(ingress);
+        let switch = self.switch_of_port(egress);
         let queued = self.ports[egress as usize].lanes[class].queue.bytes;
         let buffer = &mut self.switches[switch].buffer;
         if !is_lossless && !buffer.queue_has_room(queued, bytes) {
             return self.drop_packet(egress, handle);
         }
-        let group = &mut self.groups[ingress as usize * self.rules.group_count + group_index];
-        let headroom = if is_lossless { self.headroom[ingress as usize] } else { 0 };
-        match buffer.admit(group, bytes, headroom) {
+        match buffer.admit(&mut self.groups[self.rules.group(ingress, priority)], bytes) {
             Admission::Stored => {}
-            Admission::StoredPause => {
-                self.pause_group(ingress, group_index);
-            }
+            Admission::StoredPause => self.pause_group(ingress, group_index),
             Admission::Dropped => return self.drop_packet(egress, handle),
         }
         self.mark(egress, class, handle);
         true
     }
 
+    #[cold]
+    #[inline(never)]
     fn drop_packet(&mut self, egress: u32, handle: Handle) -> bool {
         let packet = self.packets.remove(handle);
         self.packets.remove_side(packet.side);
@@ -85,6 +83,8 @@ impl Shard {
         false
     }
 
+    #[cold]
+    #[inline(never)]
     fn pause_group(&mut self, ingress: u32, group_index: usize) {
         let first = ingress as usize * self.rules.group_count;
         let partners = self.rules.coupled_groups(group_index);
@@ -110,22 +110,21 @@ impl Shard {
             .fold(0, |mask, group| mask | self.rules.pause_mask_of_group[group])
     }
 
-    /// Frees what a leaving packet held, and lets the sender go on when it may.
+    /// Frees what a packet that leaves by `egress` held, and lets the sender go on when it may.
     #[inline]
-    fn release(&mut self, handle: Handle) {
-        let packet = &self.packets[handle];
-        let (ingress, bytes) = (packet.ingress, packet.wire - WIRE_ONLY);
-        let group_index = self.rules.group_of_priority[usize::from(packet.priority)];
-        let switch = self.switch_of_port(ingress);
-        let group = &mut self.groups[ingress as usize * self.rules.group_count + group_index];
-        if self.switches[switch].buffer.release(group, bytes) {
-            self.resume_group(ingress, group_index);
+    fn release(&mut self, egress: u32, handle: Handle) {
+        let Packet { ingress, priority, wire, .. } = self.packets[handle];
+        let switch = self.switch_of_port(egress);
+        let group = &mut self.groups[self.rules.group(ingress, priority)];
+        if self.switches[switch].buffer.release(group, wire - WIRE_ONLY) {
+            self.resume_group(switch, ingress, self.rules.group_of_priority[usize::from(priority)]);
         }
     }
 
-    fn resume_group(&mut self, ingress: u32, group_index: usize) {
+    #[cold]
+    #[inline(never)]
+    fn resume_group(&mut self, switch: usize, ingress: u32, group_index: usize) {
         let first = ingress as usize * self.rules.group_count;
-        let switch = self.switch_of_port(ingress);
         let partners = self.rules.coupled_groups(group_index);
         let all_may =
             partners.clone().all(|partner| self.switches[switch].buffer.may_resume(&self.groups[first + partner]));
@@ -154,6 +153,7 @@ impl Shard {
     }
 
     /// Sends the next packet of a switch port, if one may go.
+    #[inline(always)]
     pub(crate) fn transmit_from_switch(&mut self, egress: u32) {
         let port = &mut self.ports[egress as usize];
         let eligible = port.waiting & !port.paused_classes;
@@ -165,7 +165,7 @@ impl Shard {
         let still_waits = port.waiting & 1 << class != 0;
         self.rules.scheduler.charge(port, class, self.packets[handle].wire, still_waits);
         let others_wait = port.waiting != 0;
-        self.release(handle);
+        self.release(egress, handle);
         self.start(egress, handle, others_wait);
     }
 }

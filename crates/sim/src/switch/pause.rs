@@ -63,7 +63,7 @@ impl Shard {
     /// Says a pause again before it runs out: after half its time.
     fn schedule_refresh(&mut self, port: u32, mask: u8) {
         let half = self.ports[port as usize].quantum * u64::from(self.rules.pause_quanta) / 2;
-        self.schedule(half, port, Kind::PauseRefresh, u32::from(mask), 0);
+        self.schedule(half, port, Kind::PauseRefresh, u32::from(mask));
     }
 
     /// A refresh is due: does the pause still hold?
@@ -117,7 +117,7 @@ impl Shard {
         port.paused_classes = self.rules.classes(port.paused.priorities);
         if port.paused.expiring & bit == 0 {
             port.paused.expiring |= bit;
-            self.queue.push(until, self.key(port_index, Kind::PauseExpire, priority as u32), 0);
+            self.schedule_at(until, port_index, Kind::PauseExpire, priority as u32);
         }
     }
 
@@ -142,7 +142,7 @@ impl Shard {
         let until = port.paused.until[priority];
         if until > self.now {
             port.paused.expiring |= bit;
-            self.queue.push(until, self.key(port_index, Kind::PauseExpire, priority as u32), 0);
+            self.schedule_at(until, port_index, Kind::PauseExpire, priority as u32);
         } else {
             self.resume_priority(port_index, priority);
             self.kick(port_index);

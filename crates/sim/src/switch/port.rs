@@ -1,6 +1,6 @@
 //! A port: the transmitter of one channel, its queues, and what its peer has paused.
 
-use etherweave_primitives::{BitRate, Duration, Priority, Time};
+use etherweave_primitives::{BitRate, ByteTime, Duration, Priority, Time};
 
 use crate::packet::{Handle, NO_PACKET, Packets};
 
@@ -11,6 +11,8 @@ pub struct Peer {
     pub shard: u32,
     /// The port at the other end, numbered in its shard.
     pub port: u32,
+    /// Whether it is a host's.
+    pub is_host: bool,
 }
 
 /// Switch or host, numbered in the shard.
@@ -135,8 +137,7 @@ impl Paused {
 pub struct Port {
     /// The transmitter is busy until then.
     pub busy_until: Time,
-    /// Time per byte [2^-10 ps], rounded up.
-    byte_time: u64,
+    byte_time: ByteTime,
     /// From the last bit sent to service at the peer: propagation and the peer's latency.
     pub delay: Duration,
     /// A cut-through peer acts once so much time of a packet has passed.
@@ -166,7 +167,7 @@ pub struct Port {
 impl Port {
     /// An idle port at `rate`.
     pub fn new(rate: BitRate, owner: Owner, peer: Peer, delay: Duration, pause_delay: Duration) -> Port {
-        let byte_time = (8_000_000_000_000u128 << 10).div_ceil(u128::from(rate.as_bps())) as u64;
+        let byte_time = ByteTime::new(rate);
         Port {
             busy_until: Time::ZERO,
             byte_time,
@@ -180,7 +181,7 @@ impl Port {
             turn: 0,
             lanes: [Lane { queue: ClassQueue::EMPTY, counters: Counters::default() }; Priority::COUNT],
             pause_delay,
-            quantum: Duration::from_ps((byte_time * 64) >> 10),
+            quantum: byte_time.of(64),
             paused: Box::new(Paused::NOTHING),
         }
     }
@@ -188,7 +189,7 @@ impl Port {
     /// How long `bytes` occupy the wire.
     #[inline]
     pub fn serialization_time(&self, bytes: u32) -> Duration {
-        Duration::from_ps((u64::from(bytes) * self.byte_time).div_ceil(1 << 10))
+        self.byte_time.of(bytes)
     }
 
     /// Whether this port is faster than another.
@@ -198,8 +199,8 @@ impl Port {
 
     /// Reads something of each cache line that a packet of `class` will need.
     #[inline]
-    pub fn touch(&self, class: usize) -> u64 {
-        self.busy_until.as_ps() ^ u64::from(self.lanes[class].queue.bytes)
+    pub fn touch(&self, class: usize) -> u32 {
+        u32::from(self.waiting) ^ self.lanes[class].queue.bytes
     }
 
     /// The packet that leads the queue of the lowest waiting class.

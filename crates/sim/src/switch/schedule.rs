@@ -97,7 +97,7 @@ mod tests {
     const FRAME: u32 = 4_192;
 
     fn port() -> Port {
-        let peer = Peer { shard: 0, port: 1 };
+        let peer = Peer { shard: 0, port: 1, is_host: false };
         Port::new(BitRate::from_gbps(100), Owner::Switch(0), peer, Duration::ZERO, Duration::ZERO)
     }
 

@@ -65,7 +65,7 @@ fn mean_wait(load: f64) -> f64 {
         packet.sent = Time::from_ps(time as u64);
         let handle = shard.packets.insert(packet);
         shard.totals.created += 1;
-        shard.queue.push(packet.sent, Key::new(ingress, Kind::Arrive, handle % (1 << 24)), handle);
+        shard.expect_packet(packet.sent, Key::new(ingress, Kind::Arrive, handle % (1 << 24)), handle);
     }
     simulation.run(Time::from_ps(time as u64 + 1_000_000_000), &mut |_| true);
     let report = simulation.report();

@@ -168,8 +168,8 @@ impl Sender {
         self.buffer.limit().saturating_sub(self.written - self.scoreboard.una())
     }
 
-    /// Whether the application may start to write `bytes`: they fit, or, where they never could, a third of the buffer is
-    /// free (`sk_stream_is_writeable` of Linux).
+    /// Whether the application may start to write `bytes`: they fit, or, where they never could, a third of the buffer
+    /// is free (`sk_stream_is_writeable` of Linux).
     pub fn is_writable(&self, bytes: u64) -> bool {
         let limit = self.buffer.limit();
         self.send_buffer_free() >= if bytes <= limit { bytes } else { limit.div_ceil(3) }

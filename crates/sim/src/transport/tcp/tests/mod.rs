@@ -60,7 +60,7 @@ fn three_segments_above_a_hole_prove_it_lost() {
     assert_eq!([after_sack(1), after_sack(2), after_sack(3)], [None, None, Some((0, true))]);
 }
 
-/// When the first segment of three is lost and, if `is_second_lost`, the second too: the times of all that went out [us].
+/// When the first segment of three is lost and, if `is_second_lost`, the second too: when all went out [us].
 fn three_segments(is_second_lost: bool) -> Vec<u64> {
     let lost = segments(move |number| number == 11 || (number == 12 && is_second_lost), Fate::Lost);
     let mut connection = Connection::new(&TcpParams { hystart: false, ..wide_open() }, lost);
@@ -110,7 +110,7 @@ fn after_marks(congestion_control: CongestionControl, marked: u64) -> (u64, f64)
 
 #[test]
 fn a_window_full_of_marks_reduces_the_window_once() {
-    // Ten segments, all of them marked: Reno halves (RFC 3168, section 6.1.2), CUBIC leaves 0.7 (RFC 9438, section 4.6).
+    // Ten segments, all marked: Reno halves (RFC 3168, section 6.1.2), CUBIC leaves 0.7 (RFC 9438, section 4.6).
     assert_eq!(after_marks(CongestionControl::NewReno, 10), (1, 5.0));
     let (reductions, threshold) = after_marks(CongestionControl::Cubic, 10);
     assert_eq!(reductions, 1);

@@ -4,7 +4,7 @@
 //! captures. The network keeps order, so a gap means loss: the responder says so once (NAK), and the requester goes
 //! back (InfiniBand Architecture vol. 1, 9.7.5).
 
-use std::collections::VecDeque;
+mod state;
 
 use etherweave_primitives::Time;
 
@@ -13,125 +13,9 @@ use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::packet::{Packet, PacketKind, flags};
 use crate::params::{RoceParams, Transport};
-use crate::rules::{Overheads, Rules};
-use crate::transport::dcqcn::RateLimiter;
+use crate::rules::Rules;
 
-/// How a message goes over the wire.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Operation {
-    /// RDMA WRITE: an address on the first packet.
-    Write,
-    /// RDMA READ request: an address and nothing else.
-    ReadRequest,
-    /// RDMA READ response: an acknowledgement on the first and last packet.
-    ReadResponse,
-}
-
-/// A message on its way out.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Outgoing {
-    start: u64,
-    end: u64,
-    operation: Operation,
-}
-
-impl Operation {
-    /// The packet's bits, and what headers add to its payload [B on the wire]. A request's address is its payload.
-    fn dress(self, place: u8, overheads: &Overheads) -> (u8, u32) {
-        match self {
-            Operation::Write if place & flags::FIRST != 0 => (place, overheads.first),
-            Operation::Write => (place, overheads.other),
-            Operation::ReadRequest => (place | flags::READ_REQUEST, overheads.other),
-            Operation::ReadResponse if place != 0 => (place | flags::READ, overheads.edge),
-            Operation::ReadResponse => (place | flags::READ, overheads.other),
-        }
-    }
-}
-
-/// Both directions of a reliable connection at one host.
-#[derive(Default)]
-pub(crate) struct RoceState {
-    /// Bytes handed over by the owner.
-    posted: u64,
-    /// Next byte to send.
-    next: u64,
-    /// All below is acknowledged.
-    acknowledged: u64,
-    /// Packet sequence numbers of `next` and `acknowledged`.
-    sequence: (u32, u32),
-    /// Messages not yet acknowledged.
-    outgoing: VecDeque<Outgoing>,
-    /// Which of them `next` lies in.
-    sending: usize,
-    /// Farthest byte ever sent: what lies below is a retransmission.
-    sent_max: u64,
-    /// When the requester last got on.
-    last_progress: Time,
-    is_timer_set: bool,
-    /// Next byte to receive, and its packet sequence number.
-    pub expected: u64,
-    expected_sequence: u32,
-    unacknowledged_packets: u32,
-    is_nak_sent: bool,
-    last_cnp: Option<Time>,
-    /// Congestion control.
-    limiter: Option<Box<RateLimiter>>,
-    is_pacing: bool,
-    /// Bytes that went out again.
-    pub retransmitted_packets: u64,
-    /// Timer expiries.
-    pub timeouts: u64,
-    /// Data packets sent.
-    pub packets: u64,
-}
-
-impl RoceState {
-    /// A connection of a card of `rate` bits per second.
-    pub fn new(params: &RoceParams, rate: etherweave_primitives::BitRate) -> RoceState {
-        let limiter = params.dcqcn.as_ref().map(|dcqcn| Box::new(RateLimiter::new(dcqcn, rate)));
-        RoceState { limiter, ..RoceState::default() }
-    }
-
-    /// Adds a message to the stream; returns where it ends.
-    pub fn post(&mut self, bytes: u64, operation: Operation) -> u64 {
-        let start = self.posted;
-        self.posted += bytes;
-        self.outgoing.push_back(Outgoing { start, end: self.posted, operation });
-        self.posted
-    }
-
-    /// Bytes acknowledged so far.
-    pub fn acknowledged(&self) -> u64 {
-        self.acknowledged
-    }
-
-    fn may_send(&self, window: u64) -> bool {
-        self.next < self.posted && self.next - self.acknowledged < window
-    }
-
-    fn go_back(&mut self) {
-        self.next = self.acknowledged;
-        self.sequence.0 = self.sequence.1;
-        self.sending = 0;
-    }
-
-    fn acknowledge(&mut self, offset: u64, sequence: u32, now: Time) {
-        if offset <= self.acknowledged {
-            return;
-        }
-        self.acknowledged = offset;
-        self.sequence.1 = sequence;
-        self.last_progress = now;
-        if self.next < offset {
-            self.next = offset;
-            self.sequence.0 = sequence;
-        }
-        while self.outgoing.front().is_some_and(|message| message.end <= offset) {
-            self.outgoing.pop_front();
-            self.sending = self.sending.saturating_sub(1);
-        }
-    }
-}
+pub(crate) use state::{Operation, RoceState};
 
 /// The parameters of RoCE.
 fn params(rules: &Rules) -> &RoceParams {
@@ -157,10 +41,7 @@ impl Endpoint {
         if !state.may_send(window) || state.is_pacing {
             return (None, false);
         }
-        while state.outgoing[state.sending].end <= state.next {
-            state.sending += 1;
-        }
-        let message = state.outgoing[state.sending];
+        let message = state.next_message();
         let payload = mtu.min(message.end - state.next);
         let mut bits = 0;
         if state.next == message.start {
@@ -225,10 +106,10 @@ impl Shard {
         let starts_timer = !state.is_timer_set;
         state.is_timer_set = true;
         if starts_timer {
-            self.schedule(timeout, place, Kind::TransportTimer, endpoint, 0);
+            self.schedule(timeout, place, Kind::TransportTimer, endpoint);
         }
         if let Some(delay) = pacing {
-            self.schedule(delay, place, Kind::Pacing, endpoint, 0);
+            self.schedule(delay, place, Kind::Pacing, endpoint);
         }
     }
 
@@ -257,7 +138,7 @@ impl Shard {
         } else {
             timeout - idle
         };
-        self.schedule(wait, place, Kind::TransportTimer, endpoint, 0);
+        self.schedule(wait, place, Kind::TransportTimer, endpoint);
         self.roce_wake(endpoint);
     }
 
