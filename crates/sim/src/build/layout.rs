@@ -1,8 +1,9 @@
 //! Which shard an entity belongs to, and the number of its ports there.
 //!
-//! A host lives with its switch: only links between switches cross shards. Switches with hosts are dealt out in blocks
-//! of their order, the others likewise. Nodes and ports keep their order within a shard, so simultaneous events of an
-//! entity are served alike in every layout.
+//! A host lives with its switch: only links between switches cross shards. Switches are dealt out in blocks of their
+//! order, those at each distance from the hosts by themselves: every shard gets its part of each level, and what stands
+//! together stays together. Nodes and ports keep their order within a shard, so simultaneous events of an entity are
+//! served alike in every layout.
 
 use etherweave_primitives::{ChannelId, HostId, SwitchId};
 use etherweave_topology::{Node, Topology};
@@ -19,12 +20,14 @@ pub(super) struct Layout {
 impl Layout {
     /// Deals `topology` out to at most `threads` shards.
     pub fn new(topology: &Topology, threads: usize) -> Layout {
-        let has_hosts = switches_with_hosts(topology);
-        let edge = has_hosts.iter().filter(|&&has| has).count();
-        let shards = threads.clamp(1, edge.max(1));
+        let levels = levels(topology);
+        let shards = threads.clamp(1, levels.first().map_or(1, Vec::len));
         let mut shard_of = vec![0; topology.hosts() + topology.switches()];
-        deal(topology, &has_hosts, true, shards, &mut shard_of);
-        deal(topology, &has_hosts, false, shards, &mut shard_of);
+        for level in &levels {
+            for (place, switch) in level.iter().enumerate() {
+                shard_of[topology.hosts() + switch.index()] = (place * shards / level.len()) as u32;
+            }
+        }
         for host in hosts(topology) {
             shard_of[host.index()] = shard_of[topology.hosts() + topology.switch_of(host).index()];
         }
@@ -67,18 +70,29 @@ fn hosts(topology: &Topology) -> impl Iterator<Item = HostId> + use<> {
     (0..topology.hosts()).map(HostId::from_index)
 }
 
-fn switches_with_hosts(topology: &Topology) -> Vec<bool> {
-    let mut has_hosts = vec![false; topology.switches()];
-    hosts(topology).for_each(|host| has_hosts[topology.switch_of(host).index()] = true);
-    has_hosts
+/// Switches by their distance from the nearest host: first those with hosts, then their neighbours, and so on. Each
+/// level is in the order of the topology.
+fn levels(topology: &Topology) -> Vec<Vec<SwitchId>> {
+    let mut is_listed = vec![false; topology.switches()];
+    let mut level: Vec<SwitchId> = hosts(topology).map(|host| topology.switch_of(host)).collect();
+    let mut levels = Vec::new();
+    loop {
+        level.retain(|switch| !std::mem::replace(&mut is_listed[switch.index()], true));
+        level.sort_unstable();
+        if level.is_empty() {
+            return levels;
+        }
+        let next = level.iter().flat_map(|&switch| neighbours(topology, switch)).collect();
+        levels.push(std::mem::replace(&mut level, next));
+    }
 }
 
-/// Deals the switches that have (or have no) hosts out in equal blocks.
-fn deal(topology: &Topology, has_hosts: &[bool], wanted: bool, shards: usize, shard_of: &mut [u32]) {
-    let chosen: Vec<usize> = (0..topology.switches()).filter(|&switch| has_hosts[switch] == wanted).collect();
-    for (place, &switch) in chosen.iter().enumerate() {
-        shard_of[topology.hosts() + switch] = (place * shards / chosen.len()) as u32;
-    }
+fn neighbours(topology: &Topology, switch: SwitchId) -> impl Iterator<Item = SwitchId> {
+    let ends = topology.out_channels(Node::Switch(switch)).iter().map(|&channel| topology.channel(channel).to.node);
+    ends.filter_map(|node| match node {
+        Node::Switch(switch) => Some(switch),
+        Node::Host(_) => None,
+    })
 }
 
 fn number_ports(topology: &Topology, shards: usize, shard_of: &[u32]) -> Vec<u32> {
@@ -94,7 +108,19 @@ fn number_ports(topology: &Topology, shards: usize, shard_of: &[u32]) -> Vec<u32
 #[cfg(test)]
 mod tests {
     use super::*;
-    use etherweave_topology::{Family, FatTree};
+    use etherweave_topology::{Family, FatTree, KAryFatTree};
+
+    #[test]
+    fn every_shard_gets_its_part_of_every_level() {
+        let topology = KAryFatTree { k: 8, ..KAryFatTree::default() }.generate().unwrap();
+        // 32 edge, 32 aggregation, 16 core.
+        assert_eq!(levels(&topology).iter().map(Vec::len).collect::<Vec<_>>(), [32, 32, 16]);
+        let layout = Layout::new(&topology, 2);
+        for level in levels(&topology) {
+            let first = level.iter().filter(|&&switch| layout.shard(switch.into()) == 0).count();
+            assert_eq!(2 * first, level.len());
+        }
+    }
 
     #[test]
     fn hosts_live_with_their_switch_and_ports_are_numbered_without_gaps() {

@@ -35,6 +35,11 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Whether the handle names a packet.
+    pub fn has_packet(self) -> bool {
+        matches!(self, Kind::Arrive | Kind::Deliver | Kind::Announce)
+    }
+
     /// All, by number.
     const ALL: [Kind; 13] = [
         Kind::Arrive,

@@ -67,7 +67,7 @@ pub(super) struct Exchange {
     /// See [`Barrier`].
     pub barrier: Barrier,
     /// Mail from shard `a` to shard `b` at `a · shards + b`.
-    boxes: Vec<Mutex<Vec<Mail>>>,
+    boxes: Vec<Mutex<Mail>>,
     shards: usize,
     /// Earliest pending event of each shard [ps].
     pub next: Vec<AtomicU64>,
@@ -84,7 +84,7 @@ impl Exchange {
         let zeros = || (0..shards).map(|_| AtomicU64::new(0)).collect();
         Exchange {
             barrier: Barrier::new(shards),
-            boxes: (0..shards * shards).map(|_| Mutex::new(Vec::new())).collect(),
+            boxes: (0..shards * shards).map(|_| Mutex::default()).collect(),
             shards,
             next: zeros(),
             unfinished: zeros(),
@@ -94,7 +94,7 @@ impl Exchange {
     }
 
     /// Puts an outbox where its receiver finds it; takes an emptied one in return.
-    pub fn put(&self, from: usize, to: usize, outbox: &mut Vec<Mail>) {
+    pub fn put(&self, from: usize, to: usize, outbox: &mut Mail) {
         if !outbox.is_empty() {
             let mut mailbox =
                 self.boxes[from * self.shards + to].lock().expect("no thread panics while it holds a box");
@@ -103,11 +103,11 @@ impl Exchange {
     }
 
     /// Everything that others have put for shard `to`.
-    pub fn take(&self, to: usize, mut receive: impl FnMut(Mail)) {
+    pub fn take(&self, to: usize, mut receive: impl FnMut(&mut Mail)) {
         for from in 0..self.shards {
             let mut mailbox =
                 self.boxes[from * self.shards + to].lock().expect("no thread panics while it holds a box");
-            mailbox.drain(..).for_each(&mut receive);
+            receive(&mut mailbox);
         }
     }
 

@@ -9,7 +9,7 @@ use super::queue::EventQueue;
 use crate::capture::Capture;
 use crate::fingerprint::Fingerprint;
 use crate::host::{Endpoint, Host, Thread};
-use crate::packet::{Handle, Packet, Packets};
+use crate::packet::{Handle, NO_PACKET, Packet, Packets};
 use crate::rules::Rules;
 use crate::switch::buffer::{Group, SharedBuffer};
 use crate::switch::port::{Owner, Peer, Port};
@@ -40,12 +40,20 @@ pub(crate) struct Totals {
     pub last_progress: Time,
 }
 
-/// What one shard does to an entity of another.
-pub(crate) enum Mail {
-    /// A packet (or announcement) by value.
-    Packet(Time, Key, Packet, Option<SackBlocks>),
-    /// An event without a packet.
-    Bits(Time, Key, u32),
+/// What one shard does to entities of another: events, and the packets and SACK blocks that they name by their place
+/// here.
+#[derive(Default)]
+pub(crate) struct Mail {
+    events: Vec<Event>,
+    packets: Vec<Packet>,
+    sides: Vec<SackBlocks>,
+}
+
+impl Mail {
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.events.is_empty()
+    }
 }
 
 /// See the module.
@@ -61,7 +69,7 @@ pub(crate) struct Shard {
     pub endpoints: Vec<Endpoint>,
     pub threads: Vec<Thread>,
     pub rules: Arc<Rules>,
-    pub outbox: Vec<Vec<Mail>>,
+    pub outbox: Vec<Mail>,
     pub totals: Totals,
     pub fingerprint: Option<Fingerprint>,
     pub capture: Option<Capture>,
@@ -84,7 +92,7 @@ impl Shard {
             endpoints: Vec::new(),
             threads: Vec::new(),
             rules: Arc::clone(rules),
-            outbox: (0..shards).map(|_| Vec::new()).collect(),
+            outbox: (0..shards).map(|_| Mail::default()).collect(),
             totals: Totals::default(),
             fingerprint: None,
             capture: None,
@@ -171,9 +179,14 @@ impl Shard {
 
     #[inline(never)]
     fn mail(&mut self, shard: u32, time: Time, key: Key, handle: Handle) {
-        let packet = self.packets.remove(handle);
-        let side = self.packets.remove_side(packet.side);
-        self.outbox[shard as usize].push(Mail::Packet(time, key, packet, side));
+        let mut packet = self.packets.remove(handle);
+        let mail = &mut self.outbox[shard as usize];
+        if let Some(blocks) = self.packets.remove_side(packet.side) {
+            packet.side = mail.sides.len() as u32;
+            mail.sides.push(blocks);
+        }
+        mail.events.push(Event::new(time, key, mail.packets.len() as u32));
+        mail.packets.push(packet);
     }
 
     /// Sends an event without a packet.
@@ -182,22 +195,26 @@ impl Shard {
         if peer.shard == self.id {
             self.queue.push(Event::new(time, key, bits));
         } else {
-            self.outbox[peer.shard as usize].push(Mail::Bits(time, key, bits));
+            self.outbox[peer.shard as usize].events.push(Event::new(time, key, bits));
         }
     }
 
-    /// Takes in what another shard has sent.
-    pub fn receive(&mut self, mail: Mail) {
-        match mail {
-            Mail::Bits(time, key, bits) => self.queue.push(Event::new(time, key, bits)),
-            Mail::Packet(time, key, mut packet, side) => {
-                if let Some(blocks) = side {
-                    packet.side = self.packets.insert_side(blocks);
+    /// Takes in what another shard has sent, and leaves the mail empty.
+    pub fn receive(&mut self, mail: &mut Mail) {
+        for event in mail.events.drain(..) {
+            if event.key.kind().has_packet() {
+                let mut packet = mail.packets[event.handle as usize];
+                if packet.side != NO_PACKET {
+                    packet.side = self.packets.insert_side(mail.sides[packet.side as usize]);
                 }
                 let handle = self.packets.insert(packet);
-                self.expect_packet(time, key, handle);
+                self.expect_packet(event.time, event.key, handle);
+            } else {
+                self.queue.push(event);
             }
         }
+        mail.packets.clear();
+        mail.sides.clear();
     }
 
     /// Schedules an event with a packet, aimed at what the packet will touch.
