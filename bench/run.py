@@ -13,6 +13,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from counts import counts
+from peers import caminos
+
 from etherweave import __version__
 from etherweave.machine import machine
 
@@ -34,11 +37,12 @@ after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 hosts = len({row for row in result.tables["flows"]["source_host"].to_pylist()})
 print(json.dumps({**result.summary, "hosts": hosts, "rss_kib": after, "grown_kib": after - before}))
 """
+WORDS = [sys.executable, "-c", CHILD]
 
 
 def measure(name: str, threads: int) -> dict[str, Any]:
     """Run a scenario several times; gives the figures of the fastest."""
-    words = [sys.executable, "-c", CHILD, str(HERE / f"{name}.toml"), str(threads)]
+    words = [*WORDS, str(HERE / f"{name}.toml"), str(threads)]
     runs = [json.loads(subprocess.check_output(words)) for _ in range(REPEATS)]
     best = min(runs, key=lambda run: run["wall_s"])
     hops, wall = best["packet_hops"], best["wall_s"]
@@ -53,23 +57,14 @@ def measure(name: str, threads: int) -> dict[str, Any]:
         "setup_s": round(min(run["setup_s"] for run in runs), 4),
         "bytes_per_host": round(best["grown_kib"] * 1024 / best["hosts"]),
         "peak_mib": round(best["rss_kib"] / 1024, 1),
-        **instructions(name, hops),
+        **counts(HERE / f"{name}.toml", hops),
     }
 
 
-def instructions(name: str, hops: int) -> dict[str, Any]:
-    """Count instructions and cache misses per packet-hop, where the machine can."""
-    if shutil.which("perf") is None:
-        return {"instructions_per_hop": None, "cache_misses_per_hop": None}
-    events = ["instructions:u", "cache-misses:u"]
-    words = ["perf", "stat", "-x,", "-e", ",".join(events), sys.executable, "-c", CHILD]
-    done = subprocess.run(
-        [*words, str(HERE / f"{name}.toml"), "1"], capture_output=True, text=True, check=False
-    )
-    counts = [line.split(",")[0] for line in done.stderr.splitlines() if "," in line]
-    values = [round(float(count) / hops, 2) if count.isdigit() else None for count in counts]
-    padded = [*values, None, None]
-    return {"instructions_per_hop": padded[0], "cache_misses_per_hop": padded[1]}
+def speed(name: str) -> float:
+    """Run a scenario once; gives packet-hops per second of simulation and set-up."""
+    run = json.loads(subprocess.check_output([*WORDS, str(HERE / f"{name}.toml"), "1"]))
+    return float(run["packet_hops"] / (run["wall_s"] + run["setup_s"]))
 
 
 def study() -> dict[str, Any]:
@@ -96,6 +91,7 @@ def main() -> None:
         for name, threads in ROWS:
             print(f"{name} on {threads}", file=sys.stderr)
             keep(history, facts, measure(name, threads))
+        keep(history, facts, caminos.compare(lambda: speed("permutation_128")))
         keep(history, facts, study())
 
 
