@@ -14,6 +14,8 @@ pub enum Purpose {
     HostNoise = 4,
     /// Which packets a congested queue marks.
     Marking = 5,
+    /// Which ports a random fabric joins.
+    Wiring = 6,
 }
 
 /// A random stream (xoshiro256++ of Blackman and Vigna, 2019, seeded by SplitMix64).

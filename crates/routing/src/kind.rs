@@ -49,7 +49,7 @@ macro_rules! routings {
 }
 
 routings! {
-    /// Climb only as far as necessary, then descend; deadlock-free on every topology it can route.
+    /// Climb only as far as necessary, then descend; deadlock-free on every topology.
     #[default]
     UpDown => up_down,
     /// Any next hop on a shortest path; on topologies with rings it may deadlock.

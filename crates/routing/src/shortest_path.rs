@@ -17,7 +17,7 @@ pub(crate) fn table(topology: &Topology) -> Result<Table, RoutingError> {
 }
 
 /// Hops from every switch to `dst`.
-fn distances(topology: &Topology, dst: SwitchId) -> Vec<u32> {
+pub(crate) fn distances(topology: &Topology, dst: SwitchId) -> Vec<u32> {
     let mut distances = vec![UNREACHED; topology.switches()];
     distances[dst.index()] = 0;
     let mut frontier = VecDeque::from([dst]);

@@ -5,13 +5,16 @@
 //! the switches, so neither the up channels nor the down channels close a ring, and since no packet turns from down to
 //! up, no dependency does. Of the legal ways the shortest are offered; where a switch can descend to the destination,
 //! it does, so that the rule needs no memory of where a packet came from.
+//!
+//! Where that order has several summits between which there is no way, as in most fabrics that are no trees, the order
+//! is Autonet's: the nearer to one root, the higher. From every switch the way to the root goes up.
 
 use std::cmp::Reverse;
 
 use etherweave_primitives::{ChannelId, SwitchId};
 use etherweave_topology::{Topology, reverse};
 
-use crate::shortest_path::switch_after;
+use crate::shortest_path::{distances, switch_after};
 use crate::table::onward;
 use crate::{RoutingError, Table};
 
@@ -20,25 +23,40 @@ const UNREACHED: u32 = u32::MAX;
 
 /// The table of shortest up/down paths: one sweep down and one up per switch with hosts.
 pub(crate) fn table(topology: &Topology) -> Result<Table, RoutingError> {
-    let order = order(topology);
-    let distances = |dst| Distances::new(topology, &order, dst);
-    Table::fill(topology, distances, |distances, channel| distances.is_legal(topology, channel))
+    let by_level = Order::by(topology, |switch| topology.level(switch));
+    by_level.table(topology).or_else(|_| {
+        let root = by_level.highest_first[0];
+        let distances = distances(topology, root);
+        Order::by(topology, |switch| Reverse(distances[switch.index()])).table(topology)
+    })
 }
 
-/// All switches, highest first.
-fn order(topology: &Topology) -> Vec<SwitchId> {
-    let mut order: Vec<SwitchId> = (0..topology.switches()).map(SwitchId::from_index).collect();
-    order.sort_by_key(|&switch| Reverse(height(topology, switch)));
-    order
+/// A total order of the switches.
+struct Order {
+    highest_first: Vec<SwitchId>,
+    /// By switch; the highest is the largest.
+    heights: Vec<u32>,
 }
 
-fn height(topology: &Topology, switch: SwitchId) -> (u8, SwitchId) {
-    (topology.level(switch), switch)
-}
+impl Order {
+    /// By a key and, where it is the same, by id.
+    fn by<Key: Ord>(topology: &Topology, key: impl Fn(SwitchId) -> Key) -> Order {
+        let mut lowest_first: Vec<SwitchId> = (0..topology.switches()).map(SwitchId::from_index).collect();
+        lowest_first.sort_by_key(|&switch| (key(switch), switch));
+        let mut heights = vec![0; topology.switches()];
+        (0..).zip(&lowest_first).for_each(|(height, switch)| heights[switch.index()] = height);
+        Order { highest_first: lowest_first.into_iter().rev().collect(), heights }
+    }
 
-pub(crate) fn is_up(topology: &Topology, channel: ChannelId) -> bool {
-    let (from, to) = (switch_after(topology, reverse(channel)), switch_after(topology, channel));
-    height(topology, to) > height(topology, from)
+    fn table(&self, topology: &Topology) -> Result<Table, RoutingError> {
+        let distances = |dst| Distances::new(topology, self, dst);
+        Table::fill(topology, distances, |distances, channel| distances.is_legal(topology, self, channel))
+    }
+
+    fn is_up(&self, topology: &Topology, channel: ChannelId) -> bool {
+        let (from, to) = (switch_after(topology, reverse(channel)), switch_after(topology, channel));
+        self.heights[to.index()] > self.heights[from.index()]
+    }
 }
 
 /// Hops from every switch to one destination.
@@ -50,26 +68,26 @@ struct Distances {
 }
 
 impl Distances {
-    fn new(topology: &Topology, order: &[SwitchId], dst: SwitchId) -> Distances {
+    fn new(topology: &Topology, order: &Order, dst: SwitchId) -> Distances {
         let mut down = vec![UNREACHED; topology.switches()];
         down[dst.index()] = 0;
-        for &at in order.iter().rev() {
-            relax(topology, &mut down, at, |channel| !is_up(topology, channel));
+        for &at in order.highest_first.iter().rev() {
+            relax(topology, &mut down, at, |channel| !order.is_up(topology, channel));
         }
         let mut legal = down.clone();
-        for &at in order.iter().filter(|at| down[at.index()] == UNREACHED) {
-            relax(topology, &mut legal, at, |channel| is_up(topology, channel));
+        for &at in order.highest_first.iter().filter(|at| down[at.index()] == UNREACHED) {
+            relax(topology, &mut legal, at, |channel| order.is_up(topology, channel));
         }
         Distances { down, legal }
     }
 
     /// Whether a packet at the start of `channel` may take it: downwards where it can, and one hop closer.
-    fn is_legal(&self, topology: &Topology, channel: ChannelId) -> bool {
+    fn is_legal(&self, topology: &Topology, order: &Order, channel: ChannelId) -> bool {
         let from = switch_after(topology, reverse(channel)).index();
         let to = switch_after(topology, channel).index();
         let descends = self.down[from] != UNREACHED;
         let left = if descends { self.down[to] } else { self.legal[to] };
-        is_up(topology, channel) != descends && left != UNREACHED && left + 1 == self.legal[from]
+        order.is_up(topology, channel) != descends && left != UNREACHED && left + 1 == self.legal[from]
     }
 }
 

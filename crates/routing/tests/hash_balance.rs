@@ -60,7 +60,8 @@ fn a_wide_port_channel_does_not_draw_more_flows_than_a_narrow_one() {
     // s0 joins s1 by three links and s2 by one; next hops are chosen before members, so each gets half.
     let hosts = "h0,s0,1Gb/s,3m\nh1,s3,1Gb/s,3m\n";
     let links = "s0,s1,1Gb/s,3m\n".repeat(3) + "s0,s2,1Gb/s,3m\ns1,s3,1Gb/s,3m\ns2,s3,1Gb/s,3m\n";
-    let topology = etherweave_topology::Custom { hosts: 2, links: format!("{hosts}{links}") }.generate().unwrap();
+    let custom = etherweave_topology::Custom { links: format!("{hosts}{links}"), ..Default::default() };
+    let topology = custom.generate().unwrap();
     let picks = picks(&topology, &EcmpHash::default());
     check_even(&count(picks.iter().map(|&channel| topology.channel(channel).to.node)), 2);
 }

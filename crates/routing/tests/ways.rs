@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use etherweave_primitives::{ChannelId, HostId, SwitchId};
-use etherweave_routing::{FlowKey, Routing, RoutingError, RoutingKind, SelectionKind, dependency_cycle, path};
+use etherweave_routing::{FlowKey, Routing, RoutingKind, SelectionKind, dependency_cycle, path};
 use etherweave_topology::{Custom, Family, FatTree, KAryFatTree, Node, SingleSwitch, Topology};
 
 fn key(src: u32, dst: u32, entropy: u64) -> FlowKey {
@@ -22,7 +22,7 @@ fn check_length(topology: &Topology, src: u32, dst: u32, expected: usize) {
 /// A ring of switches with a host on each.
 fn ring(switches: u32) -> Topology {
     let link = |i| format!("h{i},s{i},100Gb/s,3m\ns{i},s{},100Gb/s,20m\n", (i + 1) % switches);
-    Custom { hosts: switches, links: (0..switches).map(link).collect() }.generate().unwrap()
+    Custom { hosts: switches, links: (0..switches).map(link).collect(), ..Custom::default() }.generate().unwrap()
 }
 
 #[test]
@@ -88,14 +88,18 @@ fn up_down_on_a_ring_goes_over_the_highest_switch_and_never_through_the_lowest()
 }
 
 #[test]
-fn a_fabric_that_up_down_cannot_route_is_refused_by_name() {
-    // s0 and s2 share no switch above: the way would go up to s3, down to s1, up to s4.
+fn where_levels_have_no_single_summit_up_leads_to_a_root() {
+    // s0 and s2 share no switch above: by levels the way would go up to s3, down to s1, up to s4.
     let hosts = "h0,s0,1Gb/s,3m\nh1,s1,1Gb/s,3m\nh2,s2,1Gb/s,3m\n";
     let links = "s0,s3,1Gb/s,3m\ns3,s1,1Gb/s,3m\ns1,s4,1Gb/s,3m\ns4,s2,1Gb/s,3m\n";
-    let topology = Custom { hosts: 3, links: format!("{hosts}{links}") }.generate().unwrap();
-    let error = RoutingKind::UpDown.build(&topology).unwrap_err();
-    assert_eq!(error, RoutingError::DeadEnd { at: "s0".to_owned(), dst: "s2".to_owned() });
-    assert!(RoutingKind::ShortestPath.build(&topology).is_ok());
+    let topology = Custom { links: format!("{hosts}{links}"), ..Custom::default() }.generate().unwrap();
+    let routing = RoutingKind::UpDown.build(&topology).unwrap();
+    let selection = SelectionKind::default().build(&topology);
+    // The highest, s4, is the root: s0 - s3 - s1 - s4 climb to it, s2 is below.
+    let way = path(&topology, &routing, &selection, &key(0, 2, 0)).unwrap();
+    let names: Vec<&str> = way.iter().map(|&channel| topology.name(topology.channel(channel).to.node)).collect();
+    assert_eq!(names, ["s0", "s3", "s1", "s4", "s2", "host2"]);
+    assert_eq!(dependency_cycle(&topology, &routing), None);
 }
 
 /// Always on to the next switch of a ring, even from the destination.

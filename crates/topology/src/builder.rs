@@ -2,8 +2,8 @@
 
 use etherweave_primitives::{BitRate, ChannelId, HostId, Length, Port, SwitchId};
 
-use crate::TopologyError;
 use crate::topology::{Channel, End, LinkClass, Lists, Node, Topology, node_index};
+use crate::{AsBuilt, Cable, Medium, TopologyError};
 
 /// More links than any simulated fabric has; keeps a slip of the pen from filling the memory.
 pub(crate) const LINKS_MAX: u64 = 1 << 22;
@@ -11,20 +11,31 @@ pub(crate) const LINKS_MAX: u64 = 1 << 22;
 pub(crate) const LENGTH_MAX: Length = Length::from_m(1_000_000);
 
 /// Collects nodes and links; ports are given in the order of the links.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Debug)]
 pub struct Builder {
-    host_names: Vec<String>,
-    switch_names: Vec<String>,
-    levels: Vec<u8>,
-    links: Vec<Link>,
+    pub(crate) host_names: Vec<String>,
+    pub(crate) switch_names: Vec<String>,
+    pub(crate) levels: Vec<u8>,
+    pub(crate) axes: Vec<String>,
+    pub(crate) coordinates: Vec<u32>,
+    pub(crate) links: Vec<Link>,
+    pub(crate) radix: Option<u32>,
+    pub(crate) breakout: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Link {
-    ends: [Node; 2],
-    rate: BitRate,
-    length: Length,
-    class: LinkClass,
+pub(crate) struct Link {
+    pub(crate) ends: [Node; 2],
+    pub(crate) rate: BitRate,
+    pub(crate) length: Length,
+    pub(crate) medium: Medium,
+    pub(crate) class: LinkClass,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Builder::with_axes::<String>([])
+    }
 }
 
 impl Builder {
@@ -33,8 +44,37 @@ impl Builder {
         Builder::default()
     }
 
-    /// Adds a switch so many levels above the hosts' switches.
+    /// An empty fabric whose switches have coordinates on these axes, most significant first.
+    pub fn with_axes<Name: Into<String>>(axes: impl IntoIterator<Item = Name>) -> Builder {
+        Builder {
+            host_names: Vec::new(),
+            switch_names: Vec::new(),
+            levels: Vec::new(),
+            axes: axes.into_iter().map(Into::into).collect(),
+            coordinates: Vec::new(),
+            links: Vec::new(),
+            radix: None,
+            breakout: 1,
+        }
+    }
+
+    /// Says how many ports every switch has.
+    pub fn radix(&mut self, ports: u32) {
+        self.radix = Some(ports);
+    }
+
+    /// Adds a switch so many levels above the hosts' switches, in a fabric without axes.
     pub fn add_switch(&mut self, name: impl Into<String>, level: u8) -> SwitchId {
+        self.add_switch_at(name, level, &[])
+    }
+
+    /// Adds a switch so many levels above the hosts' switches, at a place.
+    ///
+    /// # Panics
+    /// When there is not one coordinate per axis.
+    pub fn add_switch_at(&mut self, name: impl Into<String>, level: u8, coordinates: &[u32]) -> SwitchId {
+        assert_eq!(coordinates.len(), self.axes.len(), "a switch has one coordinate per axis");
+        self.coordinates.extend_from_slice(coordinates);
         self.switch_names.push(name.into());
         self.levels.push(level);
         SwitchId::from_index(self.switch_names.len() - 1)
@@ -48,9 +88,25 @@ impl Builder {
         hosts
     }
 
+    /// Adds a host with a name of its own.
+    pub fn add_host(&mut self, name: impl Into<String>) -> HostId {
+        self.host_names.push(name.into());
+        HostId::from_index(self.host_names.len() - 1)
+    }
+
     /// Joins the next free port of `a` and of `b`.
-    pub fn link(&mut self, a: impl Into<Node>, b: impl Into<Node>, rate: BitRate, length: Length, class: LinkClass) {
-        self.links.push(Link { ends: [a.into(), b.into()], rate, length, class });
+    pub fn link(&mut self, a: impl Into<Node>, b: impl Into<Node>, rate: BitRate, cable: Cable, class: LinkClass) {
+        let (length, medium) = (cable.length(), cable.medium(rate));
+        self.links.push(Link { ends: [a.into(), b.into()], rate, length, medium, class });
+    }
+
+    /// Departs from the plan as was built, checks the whole and freezes it.
+    ///
+    /// # Errors
+    /// As [`build`](Builder::build), and when `as_built` names what is not there.
+    pub fn build_as(mut self, as_built: &AsBuilt) -> Result<Topology, TopologyError> {
+        as_built.apply(&mut self)?;
+        self.build()
     }
 
     /// Checks the whole and freezes it.
@@ -63,6 +119,7 @@ impl Builder {
     /// When a link names a node that was never added.
     pub fn build(self) -> Result<Topology, TopologyError> {
         self.check_sizes()?;
+        self.check_radix()?;
         self.links.iter().try_for_each(|link| self.check_link(link))?;
         let (channels, out) = self.wire();
         self.check_hosts(&out)?;
@@ -75,6 +132,10 @@ impl Builder {
             host_names: self.host_names,
             switch_names: self.switch_names,
             levels: self.levels,
+            axes: self.axes,
+            coordinates: self.coordinates,
+            radix: self.radix,
+            breakout: self.breakout,
         };
         check_connected(&topology)?;
         Ok(topology)
@@ -89,6 +150,43 @@ impl Builder {
         match degrees.iter().position(|&degree| degree as u64 > limit) {
             Some(node) => Err(TopologyError::TooLarge { what: format!("ports of {}", self.name(node)), limit }),
             None => Ok(()),
+        }
+    }
+
+    /// No switch needs more ports than it has.
+    pub(crate) fn check_radix(&self) -> Result<(), TopologyError> {
+        let Some(radix) = self.radix else { return Ok(()) };
+        let needed = self.ports_needed();
+        let Some((switch, &most)) = needed.iter().enumerate().max_by_key(|&(_, &ports)| ports) else { return Ok(()) };
+        if most <= radix {
+            return Ok(());
+        }
+        let expected = format!("at least {most}, which {} uses", self.switch_names[switch]);
+        Err(TopologyError::parameter("as_built.radix", radix, expected))
+    }
+
+    /// Ports by switch; hosts on one breakout cable share theirs.
+    fn ports_needed(&self) -> Vec<u32> {
+        let mut hosts = vec![0u32; self.switch_names.len()];
+        let mut switches = hosts.clone();
+        for link in &self.links {
+            let counts = if link.class == LinkClass::Host { &mut hosts } else { &mut switches };
+            for node in link.ends {
+                if let Node::Switch(switch) = node {
+                    counts[switch.index()] += 1;
+                }
+            }
+        }
+        let breakout = self.breakout;
+        hosts.into_iter().zip(switches).map(|(hosts, switches)| hosts.div_ceil(breakout) + switches).collect()
+    }
+
+    /// The coordinates of a switch but the last: its neighbourhood.
+    pub(crate) fn group(&self, node: Node) -> &[u32] {
+        let axes = self.axes.len();
+        match node {
+            Node::Switch(switch) => &self.coordinates[switch.index() * axes..][..axes.saturating_sub(1)],
+            Node::Host(_) => &[],
         }
     }
 
@@ -110,7 +208,7 @@ impl Builder {
 
     fn check_hosts(&self, out: &Lists) -> Result<(), TopologyError> {
         if self.host_names.is_empty() {
-            return Err(TopologyError::Parameter { name: "hosts", found: "0".to_owned(), expected: "at least 1" });
+            return Err(TopologyError::parameter("hosts", 0, "at least 1"));
         }
         let lonely = (0..self.host_names.len()).find(|&host| out.list(host).len() != 1);
         lonely.map_or(Ok(()), |host| {
@@ -129,7 +227,14 @@ impl Builder {
             });
             for (from, to) in [(ends[0], ends[1]), (ends[1], ends[0])] {
                 by_node[self.index(from.node)].push(ChannelId::from_index(channels.len()));
-                channels.push(Channel { from, to, rate: link.rate, length: link.length, class: link.class });
+                channels.push(Channel {
+                    from,
+                    to,
+                    rate: link.rate,
+                    length: link.length,
+                    medium: link.medium,
+                    class: link.class,
+                });
             }
         }
         let mut out = Lists::new();

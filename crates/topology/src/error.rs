@@ -1,5 +1,6 @@
 //! Why parameters do not make a fabric.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// What is wrong, where, and what would be right.
@@ -7,17 +8,19 @@ use std::fmt;
 pub enum TopologyError {
     /// A parameter is out of its range.
     Parameter {
-        /// The parameter's name.
-        name: &'static str,
+        /// The parameter's name, with dots where it lies deeper.
+        name: Cow<'static, str>,
         /// What was given.
         found: String,
         /// What would do.
-        expected: &'static str,
+        expected: Cow<'static, str>,
     },
-    /// A line of an edge list cannot be understood.
-    Line {
-        /// The line, counted from 1.
-        line: usize,
+    /// Some place in a listed fabric cannot be understood.
+    Text {
+        /// The parameter that holds the text.
+        name: &'static str,
+        /// Where in the text: "line 3", "links.2.rate".
+        place: String,
         /// What is wrong.
         found: String,
         /// What would do.
@@ -72,11 +75,39 @@ pub enum TopologyError {
     },
 }
 
+impl TopologyError {
+    /// A parameter out of its range.
+    pub fn parameter(
+        name: impl Into<Cow<'static, str>>,
+        found: impl fmt::Display,
+        expected: impl Into<Cow<'static, str>>,
+    ) -> TopologyError {
+        TopologyError::Parameter { name: name.into(), found: found.to_string(), expected: expected.into() }
+    }
+
+    /// The parameter that the error is about, when it is about one.
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::Parameter { name, .. } => Some(name),
+            Self::Text { name, .. } => Some(name),
+            Self::HostLinks { .. }
+            | Self::HostToHost { .. }
+            | Self::SelfLink { .. }
+            | Self::ZeroRate { .. }
+            | Self::TooLong { .. }
+            | Self::Disconnected { .. }
+            | Self::TooLarge { .. } => None,
+        }
+    }
+}
+
 impl fmt::Display for TopologyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Parameter { name, found, expected } => write!(f, "{name} is {found}; expected {expected}"),
-            Self::Line { line, found, expected } => write!(f, "edge list line {line}: {found}; expected {expected}"),
+            Self::Text { name, place, found, expected } => {
+                write!(f, "{name} {place}: {found}; expected {expected}")
+            }
             Self::HostLinks { host, links } => write!(f, "{host} has {links} links; expected exactly one, to a switch"),
             Self::HostToHost { from, to } => {
                 write!(f, "a link joins the hosts {from} and {to}; expected a switch at one end")

@@ -1,9 +1,10 @@
 //! Leaves and cores: the two-level fat tree of most clusters.
 
-use etherweave_primitives::{BitRate, Length};
+use etherweave_primitives::BitRate;
 
-use crate::staged_fat_tree::at_least_one;
-use crate::{Family, Stage, StagedFatTree, Topology, TopologyError};
+use crate::check::at_least_one;
+use crate::rail_optimised::parallel_links;
+use crate::{AsBuilt, Bisection, Cable, Family, Fit, Stage, StagedFatTree, Topology, TopologyError, Wish};
 
 /// Leaves and cores; every leaf joins every core by the same number of parallel links. The default is the 96-node
 /// testbed of Sandia's Ethernet evaluation: tapered 3:1, the four uplinks of a leaf form one port channel.
@@ -22,10 +23,13 @@ pub struct FatTree {
     pub host_rate: BitRate,
     /// Rate of each link between a leaf and a core [bit/s]. Default "100Gb/s".
     pub uplink_rate: BitRate,
-    /// Cable between host and leaf [m]. Default "3m".
-    pub host_cable: Length,
-    /// Cable between leaf and core [m]. Default "20m".
-    pub uplink_cable: Length,
+    /// Cable between host and leaf. Default "3m".
+    pub host_cable: Cable,
+    /// Cable between leaf and core. Default "20m".
+    pub uplink_cable: Cable,
+    /// Departures from the regular plan.
+    #[serde(skip_serializing_if = "AsBuilt::is_default")]
+    pub as_built: AsBuilt,
 }
 
 impl Default for FatTree {
@@ -37,8 +41,9 @@ impl Default for FatTree {
             links_per_core: 4,
             host_rate: BitRate::from_gbps(100),
             uplink_rate: BitRate::from_gbps(100),
-            host_cable: Length::from_m(3),
-            uplink_cable: Length::from_m(20),
+            host_cable: Cable::from_m(3),
+            uplink_cable: Cable::from_m(20),
+            as_built: AsBuilt::default(),
         }
     }
 }
@@ -48,15 +53,7 @@ impl Family for FatTree {
         at_least_one("leaves", self.leaves)?;
         at_least_one("cores", self.cores)?;
         at_least_one("links_per_core", self.links_per_core)?;
-        let uplinks = Stage {
-            down: self.leaves,
-            up: self.cores,
-            links: self.links_per_core,
-            rate: self.uplink_rate,
-            cable: self.uplink_cable,
-        };
-        let (host_rate, host_cable) = (self.host_rate, self.host_cable);
-        StagedFatTree { hosts_per_leaf: self.hosts_per_leaf, host_rate, host_cable, stages: vec![uplinks] }.generate()
+        self.staged().generate()
     }
 
     fn examples() -> Vec<Self> {
@@ -66,6 +63,46 @@ impl Family for FatTree {
             FatTree { leaves, hosts_per_leaf, cores: 3, links_per_core: 1, ..Self::default() },
             FatTree { leaves, hosts_per_leaf, cores: 2, links_per_core: 2, ..Self::default() },
         ]
+    }
+
+    fn as_built(&self) -> &AsBuilt {
+        &self.as_built
+    }
+
+    /// Half of a leaf's ports upward; parallel links as far as the cores' ports allow.
+    fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
+        wish.check(2)?;
+        let half = wish.radix / 2;
+        wish.check_room(u64::from(wish.radix) * u64::from(half))?;
+        let member = |leaves: u32| {
+            let links_per_core = parallel_links(half, leaves, wish.radix);
+            let cores = half / links_per_core;
+            FatTree { leaves, hosts_per_leaf: half, cores, links_per_core, ..FatTree::default() }
+        };
+        Ok(Fit { smallest: member(wish.hosts.div_ceil(half)), largest: Some(member(wish.radix)) })
+    }
+
+    fn bisection(&self) -> Option<Bisection> {
+        self.staged().bisection()
+    }
+}
+
+impl FatTree {
+    fn staged(&self) -> StagedFatTree {
+        let uplinks = Stage {
+            down: self.leaves,
+            up: self.cores,
+            links: self.links_per_core,
+            rate: self.uplink_rate,
+            cable: self.uplink_cable,
+        };
+        StagedFatTree {
+            hosts_per_leaf: self.hosts_per_leaf,
+            host_rate: self.host_rate,
+            host_cable: self.host_cable,
+            stages: vec![uplinks],
+            as_built: self.as_built.clone(),
+        }
     }
 }
 

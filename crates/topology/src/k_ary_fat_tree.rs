@@ -1,9 +1,9 @@
 //! The three-level fat tree of identical switches: Al-Fares, Loukissas and Vahdat, "A scalable, commodity data center
 //! network architecture", SIGCOMM 2008, section 3.
 
-use etherweave_primitives::{BitRate, Length};
+use etherweave_primitives::BitRate;
 
-use crate::{Family, Stage, StagedFatTree, Topology, TopologyError};
+use crate::{AsBuilt, Bisection, Cable, Family, Fit, Stage, StagedFatTree, Topology, TopologyError, Wish};
 
 /// `k` pods of `k/2` leaves and `k/2` spines under `(k/2)²` cores, `k³/4` hosts at full bisection.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -13,35 +13,71 @@ pub struct KAryFatTree {
     pub k: u32,
     /// Rate of every link [bit/s]. Default "100Gb/s".
     pub rate: BitRate,
-    /// Cable between host and leaf [m]. Default "3m".
-    pub host_cable: Length,
-    /// Cable between switches [m]. Default "20m".
-    pub uplink_cable: Length,
+    /// Cable between host and leaf. Default "3m".
+    pub host_cable: Cable,
+    /// Cable between switches. Default "20m".
+    pub uplink_cable: Cable,
+    /// Departures from the regular plan.
+    #[serde(skip_serializing_if = "AsBuilt::is_default")]
+    pub as_built: AsBuilt,
 }
 
 impl Default for KAryFatTree {
     fn default() -> Self {
-        let (host_cable, uplink_cable) = (Length::from_m(3), Length::from_m(20));
-        KAryFatTree { k: 8, rate: BitRate::from_gbps(100), host_cable, uplink_cable }
+        KAryFatTree {
+            k: 8,
+            rate: BitRate::from_gbps(100),
+            host_cable: Cable::from_m(3),
+            uplink_cable: Cable::from_m(20),
+            as_built: AsBuilt::default(),
+        }
     }
 }
 
 impl Family for KAryFatTree {
     fn generate(&self) -> Result<Topology, TopologyError> {
         if !(2..=128).contains(&self.k) || !self.k.is_multiple_of(2) {
-            let found = self.k.to_string();
-            return Err(TopologyError::Parameter { name: "k", found, expected: "an even number, 2 to 128" });
+            return Err(TopologyError::parameter("k", self.k, "an even number, 2 to 128"));
         }
-        let half = self.k / 2;
-        let (rate, cable) = (self.rate, self.uplink_cable);
-        let spines = Stage { down: half, up: half, links: 1, rate, cable };
-        let cores = Stage { down: self.k, ..spines.clone() };
-        let stages = vec![spines, cores];
-        StagedFatTree { hosts_per_leaf: half, host_rate: rate, host_cable: self.host_cable, stages }.generate()
+        self.staged().generate()
     }
 
     fn examples() -> Vec<Self> {
         [2, 4, 8].map(|k| KAryFatTree { k, ..Self::default() }).to_vec()
+    }
+
+    fn as_built(&self) -> &AsBuilt {
+        &self.as_built
+    }
+
+    fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
+        wish.check(2)?;
+        let largest = (wish.radix & !1).min(128);
+        let hosts = |k: u32| u64::from(k).pow(3) / 4;
+        wish.check_room(hosts(largest))?;
+        let enough = (2..=largest).step_by(2).find(|&k| hosts(k) >= u64::from(wish.hosts));
+        let member = |k| KAryFatTree { k, ..KAryFatTree::default() };
+        Ok(Fit { smallest: member(enough.unwrap_or(largest)), largest: Some(member(largest)) })
+    }
+
+    fn bisection(&self) -> Option<Bisection> {
+        self.staged().bisection()
+    }
+}
+
+impl KAryFatTree {
+    fn staged(&self) -> StagedFatTree {
+        let half = self.k / 2;
+        let (rate, cable) = (self.rate, self.uplink_cable);
+        let spines = Stage { down: half, up: half, links: 1, rate, cable };
+        let cores = Stage { down: self.k, ..spines.clone() };
+        StagedFatTree {
+            hosts_per_leaf: half,
+            host_rate: rate,
+            host_cable: self.host_cable,
+            stages: vec![spines, cores],
+            as_built: self.as_built.clone(),
+        }
     }
 }
 

@@ -1,6 +1,9 @@
 //! The families, listed once.
 
-use crate::{Custom, FatTree, KAryFatTree, SingleSwitch, StagedFatTree, Topology, TopologyError};
+use crate::{
+    AsBuilt, Bisection, Custom, Dragonfly, DragonflyPlus, FatTree, Fit, FlattenedButterfly, FoldedClos, HyperX,
+    KAryFatTree, Mesh, RailOptimised, SingleSwitch, SlimFly, StagedFatTree, Topology, TopologyError, Torus, Wish,
+};
 
 /// Parameters that generate a fabric.
 pub trait Family: Sized {
@@ -12,19 +15,42 @@ pub trait Family: Sized {
 
     /// Small valid members, for documentation and for tests that every family must pass.
     fn examples() -> Vec<Self>;
+
+    /// The members with at least so many hosts from switches of so many ports.
+    ///
+    /// # Errors
+    /// When the radix is too small for the family, or the family ends before so many hosts.
+    fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError>;
+
+    /// Where what was built differs from the plan.
+    fn as_built(&self) -> &AsBuilt;
+
+    /// The bisection by formula, for valid parameters built as planned; none where no formula is known.
+    fn bisection(&self) -> Option<Bisection> {
+        None
+    }
 }
 
 /// Everything that follows from the list of families.
 macro_rules! families {
-    ($($(#[$doc:meta])* $family:ident,)*) => {
+    ($($(#[$doc:meta])* $family:ident = $name:literal,)*) => {
         /// A family with its parameters: `[topology.fat_tree]` in a scenario.
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(rename_all = "snake_case")]
         pub enum TopologyKind {
-            $($(#[$doc])* $family($family),)*
+            $($(#[$doc])* #[serde(rename = $name)] $family($family),)*
         }
 
         impl TopologyKind {
+            /// What a scenario calls the families.
+            pub const NAMES: &[&str] = &[$($name),*];
+
+            /// What a scenario calls the family.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$family(_) => $name,)*
+                }
+            }
+
             /// The fabric with these parameters.
             ///
             /// # Errors
@@ -40,19 +66,51 @@ macro_rules! families {
                 let families = [$($family::examples().into_iter().map(Self::$family).collect::<Vec<_>>()),*];
                 families.into_iter().flatten().collect()
             }
+
+            /// The members of every family that fulfil a wish, or why none does, by the family's name.
+            pub fn fits(wish: &Wish) -> Vec<(&'static str, Result<Fit<TopologyKind>, TopologyError>)> {
+                vec![$(($name, $family::fit(wish).map(|fit| fit.map(Self::$family)))),*]
+            }
+
+            /// The bisection by formula; none where no formula is known, or where it does not hold because the fabric
+            /// was not built as planned.
+            pub fn bisection(&self) -> Option<Bisection> {
+                match self {
+                    $(Self::$family(parameters) if parameters.as_built().is_regular() => parameters.bisection(),)*
+                    $(Self::$family(_) => None,)*
+                }
+            }
         }
     };
 }
 
 families! {
     /// Hosts on one switch.
-    SingleSwitch,
+    SingleSwitch = "single_switch",
     /// Leaves and cores, tapered as one likes.
-    FatTree,
+    FatTree = "fat_tree",
     /// The three-level fat tree of identical k-port switches.
-    KAryFatTree,
+    KAryFatTree = "k_ary_fat_tree",
     /// A fat tree of any number of stages.
-    StagedFatTree,
+    StagedFatTree = "staged_fat_tree",
+    /// A folded Clos network of identical switches, cut to any number of hosts.
+    FoldedClos = "folded_clos",
+    /// Leaves by the network card's number within its server.
+    RailOptimised = "rail_optimised",
+    /// Fully connected rows in every dimension.
+    FlattenedButterfly = "flattened_butterfly",
+    /// A flattened butterfly with its own size and parallel links in every dimension.
+    HyperX = "hyperx",
+    /// Fully connected groups, fully connected with each other.
+    Dragonfly = "dragonfly",
+    /// A dragonfly whose groups are two-level trees.
+    DragonflyPlus = "dragonfly_plus",
+    /// The McKay-Miller-Širáň graphs of diameter 2.
+    SlimFly = "slim_fly",
+    /// A grid whose rows are rings.
+    Torus = "torus",
+    /// A grid whose rows are lines.
+    Mesh = "mesh",
     /// Links listed one by one.
-    Custom,
+    Custom = "custom",
 }

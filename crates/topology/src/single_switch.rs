@@ -1,10 +1,12 @@
 //! Hosts on one switch.
 
-use etherweave_primitives::{BitRate, Length};
+use etherweave_primitives::BitRate;
 
-use crate::{Builder, Family, LinkClass, Topology, TopologyError};
+use crate::check::in_range;
+use crate::{AsBuilt, Bisection, Builder, Cable, Family, Fit, LinkClass, Topology, TopologyError, Wish};
 
-/// A star: every host on the one switch, host `i` on port `i`.
+/// A star: every host on the one switch, host `i` on port `i`. With breakout cables (`as_built.breakout = 4`) a
+/// switch of 32 ports of 400 Gb/s takes 128 hosts of 100 Gb/s.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SingleSwitch {
@@ -12,31 +14,66 @@ pub struct SingleSwitch {
     pub hosts: u32,
     /// Rate of every link [bit/s]. Default "100Gb/s".
     pub rate: BitRate,
-    /// Cable between host and switch [m]. Default "3m".
-    pub cable: Length,
+    /// Cable between host and switch. Default "3m".
+    pub cable: Cable,
+    /// Departures from the regular plan.
+    #[serde(skip_serializing_if = "AsBuilt::is_default")]
+    pub as_built: AsBuilt,
 }
 
 impl Default for SingleSwitch {
     fn default() -> Self {
-        SingleSwitch { hosts: 2, rate: BitRate::from_gbps(100), cable: Length::from_m(3) }
+        let (rate, cable) = (BitRate::from_gbps(100), Cable::from_m(3));
+        SingleSwitch { hosts: 2, rate, cable, as_built: AsBuilt::default() }
     }
 }
 
 impl Family for SingleSwitch {
     fn generate(&self) -> Result<Topology, TopologyError> {
-        if !(1..=1 << 16).contains(&self.hosts) {
-            let found = self.hosts.to_string();
-            return Err(TopologyError::Parameter { name: "hosts", found, expected: "1 to 65536" });
-        }
+        in_range("hosts", self.hosts, 1..=1 << 16)?;
         let mut builder = Builder::new();
         let switch = builder.add_switch("switch0", 0);
         for host in builder.add_hosts(self.hosts) {
             builder.link(host, switch, self.rate, self.cable, LinkClass::Host);
         }
-        builder.build()
+        builder.build_as(&self.as_built)
     }
 
     fn examples() -> Vec<Self> {
         [1, 2, 9].map(|hosts| SingleSwitch { hosts, ..Self::default() }).to_vec()
+    }
+
+    fn as_built(&self) -> &AsBuilt {
+        &self.as_built
+    }
+
+    fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
+        wish.check(1)?;
+        wish.check_room(wish.radix.into())?;
+        let member = |hosts| SingleSwitch { hosts, ..SingleSwitch::default() };
+        Ok(Fit { smallest: member(wish.hosts), largest: Some(member(wish.radix)) })
+    }
+
+    /// A switch is not divided: half of the hosts send.
+    fn bisection(&self) -> Option<Bisection> {
+        let bps = u128::from(self.hosts / 2) * u128::from(self.rate.as_bps());
+        Some(Bisection::exact(bps, "half of the hosts"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use etherweave_primitives::SwitchId;
+
+    use super::*;
+
+    #[test]
+    fn breakout_cables_let_128_hosts_share_32_ports() {
+        let as_built = AsBuilt { radix: Some(32), breakout: 4, ..AsBuilt::default() };
+        let topology = SingleSwitch { hosts: 128, as_built, ..SingleSwitch::default() }.generate().unwrap();
+        assert_eq!((topology.hosts(), topology.ports_used(SwitchId::new(0))), (128, 32));
+        let as_built = AsBuilt { radix: Some(32), breakout: 4, ..AsBuilt::default() };
+        let error = SingleSwitch { hosts: 129, as_built, ..SingleSwitch::default() }.generate().unwrap_err();
+        assert_eq!(error.to_string(), "as_built.radix is 32; expected at least 33, which switch0 uses");
     }
 }

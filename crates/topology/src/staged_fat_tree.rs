@@ -15,12 +15,15 @@
 //! (digits `a`, one per stage above) and its place among the equals that span this subtree (digits `b`); two nodes of
 //! neighbouring stages are joined when they agree in all digits that they share.
 
-use etherweave_primitives::{BitRate, Length, SwitchId};
+use etherweave_primitives::{BitRate, SwitchId};
 
-use crate::builder::LINKS_MAX;
-use crate::{Builder, Family, LinkClass, Topology, TopologyError};
+use crate::check::{at_least_one, links, list_len};
+use crate::rail_optimised::parallel_links;
+use crate::tree_place::Branching;
+use crate::{AsBuilt, Bisection, Builder, Cable, Family, Fit, LinkClass, Topology, TopologyError, Wish};
 
-/// A fat tree of any number of stages, each with its own width and taper.
+/// A fat tree of any number of stages, each with its own width and taper. Links of the first stage are local, those above
+/// join what the first stage has made and are global; with one stage all is one neighbourhood.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StagedFatTree {
@@ -28,10 +31,13 @@ pub struct StagedFatTree {
     pub hosts_per_leaf: u32,
     /// Rate of the links between hosts and leaves [bit/s]. Default "100Gb/s".
     pub host_rate: BitRate,
-    /// Cable between host and leaf [m]. Default "3m".
-    pub host_cable: Length,
+    /// Cable between host and leaf. Default "3m".
+    pub host_cable: Cable,
     /// The stages above the leaves, lowest first, at most 8. Default none: a single leaf.
     pub stages: Vec<Stage>,
+    /// Departures from the regular plan.
+    #[serde(skip_serializing_if = "AsBuilt::is_default")]
+    pub as_built: AsBuilt,
 }
 
 /// The switches of one stage above the leaves and the links to the stage below.
@@ -46,32 +52,38 @@ pub struct Stage {
     pub links: u32,
     /// Rate of each of these links [bit/s]. Default "100Gb/s".
     pub rate: BitRate,
-    /// Length of each of these cables [m]. Default "20m".
-    pub cable: Length,
+    /// Each of these cables. Default "20m".
+    pub cable: Cable,
 }
 
 impl Default for StagedFatTree {
     fn default() -> Self {
-        let (host_rate, host_cable) = (BitRate::from_gbps(100), Length::from_m(3));
-        StagedFatTree { hosts_per_leaf: 12, host_rate, host_cable, stages: Vec::new() }
+        StagedFatTree {
+            hosts_per_leaf: 12,
+            host_rate: BitRate::from_gbps(100),
+            host_cable: Cable::from_m(3),
+            stages: Vec::new(),
+            as_built: AsBuilt::default(),
+        }
     }
 }
 
 impl Default for Stage {
     fn default() -> Self {
-        Stage { down: 2, up: 1, links: 1, rate: BitRate::from_gbps(100), cable: Length::from_m(20) }
+        Stage { down: 2, up: 1, links: 1, rate: BitRate::from_gbps(100), cable: Cable::from_m(20) }
     }
 }
 
 impl Family for StagedFatTree {
     fn generate(&self) -> Result<Topology, TopologyError> {
         self.check()?;
-        let mut builder = Builder::new();
-        let mut below = self.plant(&mut builder);
+        let branching = self.branching();
+        let mut builder = Builder::with_axes(branching.axes());
+        let mut below = self.plant(&mut builder, &branching);
         for (index, stage) in self.stages.iter().enumerate() {
-            below = self.raise(&mut builder, &below, index, stage);
+            below = self.raise(&mut builder, &branching, &below, index, stage);
         }
-        builder.build()
+        builder.build_as(&self.as_built)
     }
 
     fn examples() -> Vec<Self> {
@@ -80,6 +92,41 @@ impl Family for StagedFatTree {
         };
         let tree = |hosts_per_leaf, list| StagedFatTree { hosts_per_leaf, stages: stages(list), ..Self::default() };
         vec![tree(3, &[]), tree(4, &[(4, 2, 2)]), tree(2, &[(2, 2, 1), (3, 2, 2)]), tree(1, &[(2, 2, 1); 4])]
+    }
+
+    fn as_built(&self) -> &AsBuilt {
+        &self.as_built
+    }
+
+    /// The full-bisection tree of the fewest stages; the smallest has fewer subtrees under its top switches, and as many
+    /// parallel links to them as fit.
+    fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
+        wish.check(2)?;
+        let half = wish.radix / 2;
+        let subtree = |stages: u32| u64::from(half).saturating_pow(stages);
+        let room = |stages: u32| subtree(stages).saturating_mul(u64::from(wish.radix));
+        // One switch, when the radix cannot grow by stages.
+        let stages_max = if half == 1 { 0 } else { 8 };
+        wish.check_room(room(stages_max))?;
+        let stages = (0..=stages_max).find(|&stages| room(stages) >= u64::from(wish.hosts)).unwrap_or(stages_max);
+        let member = |top: u32| full_tree(wish.radix, stages, top);
+        let top = u64::from(wish.hosts).div_ceil(subtree(stages)) as u32;
+        Ok(Fit { smallest: member(top), largest: Some(member(wish.radix)) })
+    }
+
+    /// Half of the weakest stage, hosts included. When the top switches join an even number of subtrees, half of these is a
+    /// cut of that size; and none is smaller, as flows spread evenly over all ways up fill no link of a stage more
+    /// than the stage's taper says (Zahavi 2012, section 3).
+    fn bisection(&self) -> Option<Bisection> {
+        let mut below = self.stages.iter().map(|stage| u128::from(stage.down)).product::<u128>();
+        let mut weakest = below * u128::from(self.hosts_per_leaf) * u128::from(self.host_rate.as_bps());
+        for stage in &self.stages {
+            let upward = below * u128::from(stage.up);
+            weakest = weakest.min(upward * u128::from(stage.links) * u128::from(stage.rate.as_bps()));
+            below = upward / u128::from(stage.down);
+        }
+        let top = self.stages.last()?;
+        top.down.is_multiple_of(2).then(|| Bisection::exact(weakest / 2, "half of the weakest stage"))
     }
 }
 
@@ -92,10 +139,10 @@ struct Level {
 
 impl StagedFatTree {
     /// Hosts and leaves: `m_1` consecutive hosts per leaf.
-    fn plant(&self, builder: &mut Builder) -> Level {
+    fn plant(&self, builder: &mut Builder, branching: &Branching) -> Level {
         let leaves: u32 = self.stages.iter().map(|stage| stage.down).product();
         for leaf in 0..leaves {
-            builder.add_switch(format!("leaf{leaf}"), 0);
+            builder.add_switch_at(format!("leaf{leaf}"), 0, &branching.place(0, leaf, 0));
         }
         for host in builder.add_hosts(leaves * self.hosts_per_leaf) {
             let leaf = SwitchId::new(host.get() / self.hosts_per_leaf);
@@ -105,18 +152,20 @@ impl StagedFatTree {
     }
 
     /// A stage on top of the one below; a switch's uplinks lead to consecutive parents, as in Al-Fares et al.
-    fn raise(&self, builder: &mut Builder, below: &Level, index: usize, stage: &Stage) -> Level {
+    fn raise(&self, builder: &mut Builder, branching: &Branching, below: &Level, index: usize, stage: &Stage) -> Level {
         let first = below.first + below.subtrees * below.width;
         let level = Level { first, subtrees: below.subtrees / stage.down, width: below.width * stage.up };
         for number in 0..level.subtrees * level.width {
-            builder.add_switch(self.name(index, number), index as u8 + 1);
+            let place = branching.place(index + 1, number / level.width, number % level.width);
+            builder.add_switch_at(self.name(index, number), index as u8 + 1, &place);
         }
+        let class = if index == 0 { LinkClass::Local } else { LinkClass::Global };
         for (subtree, place) in (0..below.subtrees).flat_map(|a| (0..below.width).map(move |b| (a, b))) {
             let child = SwitchId::new(below.first + subtree * below.width + place);
             for parent in 0..stage.up {
                 let parent = first + subtree / stage.down * level.width + place * stage.up + parent;
                 for _ in 0..stage.links {
-                    builder.link(child, SwitchId::new(parent), stage.rate, stage.cable, LinkClass::Local);
+                    builder.link(child, SwitchId::new(parent), stage.rate, stage.cable, class);
                 }
             }
         }
@@ -134,19 +183,19 @@ impl StagedFatTree {
 
     fn check(&self) -> Result<(), TopologyError> {
         at_least_one("hosts_per_leaf", self.hosts_per_leaf)?;
-        for stage in &self.stages {
-            at_least_one("down", stage.down)?;
-            at_least_one("up", stage.up)?;
-            at_least_one("links", stage.links)?;
+        for (number, stage) in self.stages.iter().enumerate() {
+            let key = |part: &str| format!("stages.{number}.{part}");
+            at_least_one(key("down"), stage.down)?;
+            at_least_one(key("up"), stage.up)?;
+            at_least_one(key("links"), stage.links)?;
         }
-        if self.stages.len() > 8 {
-            let found = format!("{} long", self.stages.len());
-            return Err(TopologyError::Parameter { name: "stages", found, expected: "at most 8 stages" });
-        }
-        match self.links() {
-            Some(links) if links <= LINKS_MAX => Ok(()),
-            _ => Err(TopologyError::TooLarge { what: "links".to_owned(), limit: LINKS_MAX }),
-        }
+        list_len("stages", self.stages.len(), 0..=8)?;
+        links(self.links().unwrap_or(u64::MAX))
+    }
+
+    fn branching(&self) -> Branching {
+        let down = self.stages.iter().map(|stage| stage.down).collect();
+        Branching { down, up: self.stages.iter().map(|stage| stage.up).collect() }
     }
 
     /// How many links there will be, when that fits 64 bits.
@@ -163,11 +212,16 @@ impl StagedFatTree {
     }
 }
 
-pub(crate) fn at_least_one(name: &'static str, value: u32) -> Result<(), TopologyError> {
-    if value == 0 {
-        return Err(TopologyError::Parameter { name, found: "0".to_owned(), expected: "at least 1" });
+/// Identical switches, half of their ports upward, `top` subtrees under the top switches.
+fn full_tree(radix: u32, stages: u32, top: u32) -> StagedFatTree {
+    let half = radix / 2;
+    if stages == 0 {
+        return StagedFatTree { hosts_per_leaf: top, ..StagedFatTree::default() };
     }
-    Ok(())
+    let mut list = vec![Stage { down: half, up: half, ..Stage::default() }; stages as usize];
+    let links = parallel_links(half, top, radix);
+    list[stages as usize - 1] = Stage { down: top, up: half / links, links, ..Stage::default() };
+    StagedFatTree { hosts_per_leaf: half, stages: list, ..StagedFatTree::default() }
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use etherweave_primitives::{BitRate, ChannelId, HostId, Length, Port, SwitchId};
 
+use crate::Medium;
+
 /// A host or a switch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Node {
@@ -54,6 +56,8 @@ pub struct Channel {
     pub rate: BitRate,
     /// How long the cable is [mm].
     pub length: Length,
+    /// What the cable is made of.
+    pub medium: Medium,
     /// What the link is for.
     pub class: LinkClass,
 }
@@ -76,6 +80,11 @@ pub struct Topology {
     pub(crate) host_names: Vec<String>,
     pub(crate) switch_names: Vec<String>,
     pub(crate) levels: Vec<u8>,
+    pub(crate) axes: Vec<String>,
+    /// Those of switch `s` at `s * axes.len()`.
+    pub(crate) coordinates: Vec<u32>,
+    pub(crate) radix: Option<u32>,
+    pub(crate) breakout: u32,
 }
 
 impl Topology {
@@ -143,6 +152,35 @@ impl Topology {
     /// How far a switch is above the hosts' switches; up/down routing climbs and descends by it.
     pub fn level(&self, switch: SwitchId) -> u8 {
         self.levels[switch.index()]
+    }
+
+    /// What the coordinates of a switch are called, most significant first; empty where a fabric has none. All but
+    /// the last tell the neighbourhood that address plans may give a prefix: the pod, the group, the row.
+    pub fn axes(&self) -> &[String] {
+        &self.axes
+    }
+
+    /// Where a switch is, one number per axis.
+    pub fn coordinates(&self, switch: SwitchId) -> &[u32] {
+        let axes = self.axes.len();
+        &self.coordinates[switch.index() * axes..][..axes]
+    }
+
+    /// The ports that every switch has, when that was said.
+    pub fn radix(&self) -> Option<u32> {
+        self.radix
+    }
+
+    /// How many hosts share one port of their switch by a breakout cable.
+    pub fn breakout(&self) -> u32 {
+        self.breakout
+    }
+
+    /// The ports that a switch uses; hosts on one breakout cable share theirs.
+    pub fn ports_used(&self, switch: SwitchId) -> u32 {
+        let leaving = self.out_channels(switch);
+        let hosts = leaving.iter().filter(|&&channel| self.channel(channel).class == LinkClass::Host).count() as u32;
+        leaving.len() as u32 - hosts + hosts.div_ceil(self.breakout)
     }
 
     /// The name of a host: "host17".

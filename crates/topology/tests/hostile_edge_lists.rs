@@ -15,13 +15,13 @@ fn line() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn almost_right_lines_never_panic(hosts in any::<u32>(), lines in proptest::collection::vec(line(), 0..6)) {
-        let _ = Custom { hosts, links: lines.join("\n") }.generate();
-        let _ = Custom { hosts: hosts % 8, links: lines.join("\n") }.generate();
+        let _ = Custom { hosts, links: lines.join("\n"), ..Custom::default() }.generate();
+        let _ = Custom { hosts: hosts % 8, links: lines.join("\n"), ..Custom::default() }.generate();
     }
 
     #[test]
     fn arbitrary_text_never_panics(hosts in 0u32..4, links in "\\PC*") {
-        let _ = Custom { hosts, links }.generate();
+        let _ = Custom { hosts, links, ..Custom::default() }.generate();
     }
 
     #[test]
@@ -32,7 +32,7 @@ proptest! {
         let hosts: String = (0..switches).map(|i| format!("h{i},s{i},100Gb/s,3m\n")).collect();
         let link = |i: usize, parent: usize| format!("s{parent},s{},100Gb/s,20m\n", i + 1);
         let links = parents.iter().enumerate().map(|(i, parent)| link(i, parent.index(i + 1)));
-        let custom = Custom { hosts: switches as u32, links: hosts + &links.collect::<String>() };
+        let custom = Custom { hosts: switches as u32, links: hosts + &links.collect::<String>(), ..Custom::default() };
         let topology = custom.generate().unwrap();
         prop_assert_eq!((topology.hosts(), topology.switches()), (switches, switches));
         prop_assert_eq!(topology.channels().len(), 2 * (switches + parents.len()));

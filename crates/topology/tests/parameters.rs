@@ -1,6 +1,6 @@
 //! Families as users write them, and what happens when they slip.
 
-use etherweave_topology::{Builder, LinkClass, TopologyError, TopologyKind};
+use etherweave_topology::{Builder, LinkClass, TopologyKind};
 
 fn generate(text: &str) -> Result<(usize, usize), String> {
     let kind: TopologyKind = toml::from_str(text).map_err(|error| error.to_string())?;
@@ -50,7 +50,7 @@ fn an_edge_list_is_text_within_the_scenario() {
 
 #[test]
 fn unknown_families_and_keys_name_the_known_ones() {
-    check_error("[torus]", &["torus", "single_switch", "fat_tree", "k_ary_fat_tree", "custom"]);
+    check_error("[thorus]", &["thorus", "torus", "dragonfly", "single_switch", "fat_tree", "k_ary_fat_tree", "custom"]);
     check_error("[fat_tree]\nleafs = 8", &["leafs", "leaves", "hosts_per_leaf"]);
 }
 
@@ -86,9 +86,9 @@ fn links_that_make_no_fabric_are_named() {
     let custom = |hosts: u32, links: &str| format!("[custom]\nhosts = {hosts}\nlinks = '''\n{links}'''");
     check_error(&custom(2, "h0,s0,1Gb/s,3m\nh1,s1,1Gb/s,3m"), &["host1", "cannot be reached"]);
     check_error(&custom(1, "h0,s0,1Gb/s,3m\nh0,s0,1Gb/s,3m"), &["host0 has 2 links"]);
-    check_error(&custom(2, "h0,s0,1Gb/s,3m\ns0,s0,1Gb/s,3m"), &["s0 with itself"]);
+    check_error(&custom(1, "h0,s0,1Gb/s,3m\ns0,s0,1Gb/s,3m"), &["s0 with itself"]);
     check_error(&custom(2, "h0,h1,1Gb/s,3m"), &["host0", "host1", "expected a switch"]);
-    check_error(&custom(2, "h0,s0,1Gb/s,3m"), &["host1 has 0 links"]);
+    check_error(&custom(2, "h0,s0,1Gb/s,3m"), &["hosts is 2", "expected 1, as many as are listed"]);
     check_error(&custom(1, "h0,s0,1Gb/s,9000000000m"), &["host0 - s0", "too long"]);
 }
 
@@ -97,5 +97,5 @@ fn a_builder_without_hosts_is_refused() {
     let mut builder = Builder::new();
     let (a, b) = (builder.add_switch("a", 0), builder.add_switch("b", 0));
     builder.link(a, b, "1Gb/s".parse().unwrap(), "1m".parse().unwrap(), LinkClass::Global);
-    assert!(matches!(builder.build(), Err(TopologyError::Parameter { name: "hosts", .. })));
+    assert_eq!(builder.build().unwrap_err().key(), Some("hosts"));
 }

@@ -17,7 +17,7 @@ const SERVICE: f64 = WIRE as f64 * 80.0;
 
 fn experiment() -> Experiment {
     let (rate, cable) = (BitRate::from_gbps(100), Length::from_m(10));
-    let topology = SingleSwitch { hosts: 2, rate, cable }.generate().unwrap();
+    let topology = SingleSwitch { rate, cable: cable.into(), ..SingleSwitch::default() }.generate().unwrap();
     // A stream that never starts gives the connection whose path the packets take.
     let (src_rank, dst_rank) = (Rank::new(1), Rank::new(0));
     let (bytes_per_message, outstanding, messages) = (1, 1, Some(1));

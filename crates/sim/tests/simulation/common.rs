@@ -10,7 +10,7 @@ use etherweave_workload::{Traffic, Workload};
 /// A switch with `hosts` hosts at 100 Gb/s on cables of 10 m.
 pub fn one_switch(hosts: u32) -> Topology {
     let (rate, cable) = (BitRate::from_gbps(100), Length::from_m(10));
-    SingleSwitch { hosts, rate, cable }.generate().unwrap()
+    SingleSwitch { hosts, rate, cable: cable.into(), ..SingleSwitch::default() }.generate().unwrap()
 }
 
 /// RoCE with an acknowledgement for every packet.

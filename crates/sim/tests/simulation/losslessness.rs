@@ -16,7 +16,7 @@ fn tree(cable: u64, slow: bool) -> FatTree {
         leaves,
         hosts_per_leaf,
         links_per_core: 1,
-        uplink_cable: Length::from_m(cable),
+        uplink_cable: Length::from_m(cable).into(),
         uplink_rate,
         ..FatTree::default()
     }

@@ -23,7 +23,7 @@ fn a_rank_that_waits_for_ever_is_named() {
 /// Five switches in a ring; every host sends two switches on, so that each link waits for the next.
 fn ring() -> Custom {
     let links: String = (0..5).map(|i| format!("h{i},s{i},100Gb/s,3m\ns{i},s{},40Gb/s,20m\n", (i + 1) % 5)).collect();
-    Custom { hosts: 5, links }
+    Custom { hosts: 5, links, ..Custom::default() }
 }
 
 #[test]

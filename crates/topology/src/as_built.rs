@@ -1,0 +1,250 @@
+//! The fabric as it was built, where that differs from the regular plan.
+
+use std::collections::HashMap;
+
+use etherweave_primitives::{BitRate, HostId, SwitchId};
+
+use crate::builder::{Builder, Link};
+use crate::check::{at_least_one, in_range};
+use crate::topology::node_index;
+use crate::{Cable, LinkClass, Node, TopologyError};
+
+/// Departures from the regular plan: what every real installation has some of. The default departs in nothing.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AsBuilt {
+    /// Ports of every switch: no switch may need more, what it does not use is free. Absent: as many as it uses.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub radix: Option<u32>,
+    /// Hosts that are there, 1 to what the plan has room for; they fill the switches in order. Absent: all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<u32>,
+    /// Hosts that share one port of their switch by a breakout cable, 1..=8. A host link's rate is that of its share.
+    /// Default 1.
+    pub breakout: u32,
+    /// Links beyond the plan, in spare ports. Default none.
+    pub extra: Vec<ExtraLink>,
+    /// What does not work: nodes by name (`"leaf3"`), or cables by their ends (`"leaf0 - core0"`; listed twice, two of
+    /// several parallel ones). Hosts behind them are gone too. Default none.
+    pub failed: Vec<String>,
+}
+
+/// Links between two switches beyond the plan.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExtraLink {
+    /// One switch, by name.
+    pub from: String,
+    /// The other switch, by name.
+    pub to: String,
+    /// Parallel links, at least 1. Default 1.
+    #[serde(default = "one")]
+    pub links: u32,
+    /// Rate of each [bit/s]. Default "100Gb/s".
+    #[serde(default = "extra_rate")]
+    pub rate: BitRate,
+    /// Cable of each. Default "20m".
+    #[serde(default = "extra_cable")]
+    pub cable: Cable,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn extra_rate() -> BitRate {
+    BitRate::from_gbps(100)
+}
+
+fn extra_cable() -> Cable {
+    Cable::from_m(20)
+}
+
+impl Default for AsBuilt {
+    fn default() -> Self {
+        AsBuilt { radix: None, hosts: None, breakout: 1, extra: Vec::new(), failed: Vec::new() }
+    }
+}
+
+impl AsBuilt {
+    /// Whether it says nothing.
+    pub fn is_default(&self) -> bool {
+        *self == AsBuilt::default()
+    }
+
+    /// Whether hosts and links are those of the plan, so that formulas about it hold.
+    pub fn is_regular(&self) -> bool {
+        self.hosts.is_none() && self.extra.is_empty() && self.failed.is_empty()
+    }
+
+    /// Changes the plan into what was built.
+    pub(crate) fn apply(&self, builder: &mut Builder) -> Result<(), TopologyError> {
+        in_range("as_built.breakout", self.breakout, 1..=8)?;
+        builder.breakout = self.breakout;
+        builder.radix = self.radix.or(builder.radix);
+        if let Some(hosts) = self.hosts {
+            keep_hosts(builder, hosts)?;
+        }
+        if !self.extra.is_empty() || !self.failed.is_empty() {
+            self.rewire(builder)?;
+        }
+        Ok(())
+    }
+
+    fn rewire(&self, builder: &mut Builder) -> Result<(), TopologyError> {
+        let names = Names::of(builder);
+        let mut extra = Vec::new();
+        for (number, link) in self.extra.iter().enumerate() {
+            extra.extend(link.links(number, builder, &names)?);
+        }
+        builder.links.extend(extra);
+        // A port that fails was needed before.
+        builder.check_radix()?;
+        let mut failures = Failures::none(builder);
+        for (number, failed) in self.failed.iter().enumerate() {
+            failures.add(builder, &names, number, failed)?;
+        }
+        failures.remove(builder);
+        Ok(())
+    }
+}
+
+impl ExtraLink {
+    fn links(&self, number: usize, builder: &Builder, names: &Names) -> Result<Vec<Link>, TopologyError> {
+        let key = |part: &str| format!("as_built.extra.{number}.{part}");
+        at_least_one(key("links"), self.links)?;
+        // More than a switch can have ports is refused before it fills the memory.
+        in_range(key("links"), self.links, 1..=1024)?;
+        let end = |part: &str, name: &str| match names.node(name) {
+            Some(switch @ Node::Switch(_)) => Ok(switch),
+            _ => Err(TopologyError::parameter(key(part), format!("\"{name}\""), names.expected_switch(builder))),
+        };
+        let ends = [end("from", &self.from)?, end("to", &self.to)?];
+        let group = |node: Node| builder.group(node);
+        let class = if group(ends[0]) == group(ends[1]) { LinkClass::Local } else { LinkClass::Global };
+        let medium = self.cable.medium(self.rate);
+        let link = Link { ends, rate: self.rate, length: self.cable.length(), medium, class };
+        Ok(vec![link; self.links as usize])
+    }
+}
+
+/// The first `hosts` hosts stay.
+fn keep_hosts(builder: &mut Builder, hosts: u32) -> Result<(), TopologyError> {
+    in_range("as_built.hosts", hosts, 1..=builder.host_names.len() as u32)?;
+    builder.host_names.truncate(hosts as usize);
+    let is_kept = |node: Node| !matches!(node, Node::Host(host) if host.get() >= hosts);
+    builder.links.retain(|link| link.ends.into_iter().all(is_kept));
+    Ok(())
+}
+
+/// Nodes by name.
+struct Names(HashMap<String, Node>);
+
+impl Names {
+    fn of(builder: &Builder) -> Names {
+        let hosts = builder.host_names.iter().zip((0..).map(|id| Node::Host(HostId::new(id))));
+        let switches = builder.switch_names.iter().zip((0..).map(|id| Node::Switch(SwitchId::new(id))));
+        Names(hosts.chain(switches).map(|(name, node)| (name.clone(), node)).collect())
+    }
+
+    fn node(&self, name: &str) -> Option<Node> {
+        self.0.get(name.trim()).copied()
+    }
+
+    /// Both ends of `"leaf0 - core0"`, also where a name has the separator in it.
+    fn ends(&self, text: &str) -> Option<[Node; 2]> {
+        let cuts = text.match_indices(" - ").map(|(at, separator)| (&text[..at], &text[at + separator.len()..]));
+        let mut pairs = cuts.filter_map(|(from, to)| Some([self.node(from)?, self.node(to)?]));
+        pairs.next()
+    }
+
+    fn expected_switch(&self, builder: &Builder) -> String {
+        let ends = builder.switch_names.first().zip(builder.switch_names.last());
+        ends.map_or("a fabric with switches".to_owned(), |(first, last)| format!("a switch, {first} to {last}"))
+    }
+}
+
+/// What does not work, by index of node and of link.
+struct Failures {
+    nodes: Vec<bool>,
+    links: Vec<bool>,
+    /// Working links by their ends, the first of parallel ones last.
+    by_ends: HashMap<[Node; 2], Vec<usize>>,
+}
+
+impl Failures {
+    fn none(builder: &Builder) -> Failures {
+        let mut by_ends: HashMap<[Node; 2], Vec<usize>> = HashMap::new();
+        for (index, link) in builder.links.iter().enumerate().rev() {
+            by_ends.entry(sorted(link.ends)).or_default().push(index);
+        }
+        let nodes = builder.host_names.len() + builder.switch_names.len();
+        Failures { nodes: vec![false; nodes], links: vec![false; builder.links.len()], by_ends }
+    }
+
+    fn add(&mut self, builder: &Builder, names: &Names, number: usize, failed: &str) -> Result<(), TopologyError> {
+        if let Some(node) = names.node(failed) {
+            self.nodes[node_index(node, builder.host_names.len())] = true;
+            return Ok(());
+        }
+        let working = names.ends(failed).and_then(|ends| self.by_ends.get_mut(&sorted(ends)));
+        match working.and_then(Vec::pop) {
+            Some(link) => {
+                self.links[link] = true;
+                Ok(())
+            }
+            None => {
+                let expected = format!("{}, a host, or a working cable as \"A - B\"", names.expected_switch(builder));
+                Err(TopologyError::parameter(format!("as_built.failed.{number}"), format!("\"{failed}\""), expected))
+            }
+        }
+    }
+
+    /// Takes everything out of the plan that has failed, and the hosts that hang on it; ids move up.
+    fn remove(mut self, builder: &mut Builder) {
+        let hosts = builder.host_names.len();
+        for (index, link) in builder.links.iter().enumerate() {
+            self.links[index] |= link.ends.into_iter().any(|node| self.nodes[node_index(node, hosts)]);
+            for host in link.ends.into_iter().filter(|node| self.links[index] && matches!(node, Node::Host(_))) {
+                self.nodes[node_index(host, hosts)] = true;
+            }
+        }
+        let moved = moved(&self.nodes[..hosts], &self.nodes[hosts..]);
+        let axes = builder.axes.len();
+        retain(&mut builder.host_names, |index| !self.nodes[index]);
+        retain(&mut builder.switch_names, |index| !self.nodes[hosts + index]);
+        retain(&mut builder.levels, |index| !self.nodes[hosts + index]);
+        retain(&mut builder.coordinates, |index| !self.nodes[hosts + index / axes]);
+        retain(&mut builder.links, |index| !self.links[index]);
+        for link in &mut builder.links {
+            link.ends = link.ends.map(|node| moved[node_index(node, hosts)]);
+        }
+    }
+}
+
+fn sorted([a, b]: [Node; 2]) -> [Node; 2] {
+    if a <= b { [a, b] } else { [b, a] }
+}
+
+/// Every node under its new id.
+fn moved(hosts: &[bool], switches: &[bool]) -> Vec<Node> {
+    let ranks = |gone: &[bool]| -> Vec<u32> {
+        let mut next = 0;
+        let rank = |is_gone: &bool| {
+            let rank = next;
+            next += u32::from(!*is_gone);
+            rank
+        };
+        gone.iter().map(rank).collect()
+    };
+    let hosts = ranks(hosts).into_iter().map(|id| Node::Host(HostId::new(id)));
+    hosts.chain(ranks(switches).into_iter().map(|id| Node::Switch(SwitchId::new(id)))).collect()
+}
+
+fn retain<T>(list: &mut Vec<T>, is_kept: impl Fn(usize) -> bool) {
+    let mut index = 0;
+    list.retain(|_| {
+        index += 1;
+        is_kept(index - 1)
+    });
+}

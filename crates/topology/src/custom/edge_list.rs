@@ -1,0 +1,200 @@
+//! The edge list: CSV (RFC 4180), one link per line.
+
+use std::collections::BTreeSet;
+
+use csv::{ReaderBuilder, StringRecord, Trim};
+
+use super::graph::{Edge, Graph, Said, Wrong, wrong};
+use crate::{Custom, TopologyError};
+
+pub(super) const HEADER: &str = "from,to,rate,length";
+const COLUMNS: [&str; 7] = ["from", "to", "rate", "length", "medium", "class", "to_rate"];
+/// Without a header, the first four and perhaps the fifth column.
+const PLAIN: std::ops::RangeInclusive<usize> = 4..=5;
+
+/// A host or switch by its number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Numbered {
+    Host(u32),
+    Switch(u32),
+}
+
+/// Reads an edge list.
+pub(super) fn read(text: &str, custom: &Custom) -> Result<Graph, TopologyError> {
+    let mut reader =
+        ReaderBuilder::new().has_headers(false).flexible(true).trim(Trim::All).from_reader(text.as_bytes());
+    let mut columns: Option<Vec<usize>> = None;
+    let mut edges = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(|error| wrong("links", "as CSV".to_owned(), (error.to_string(), HEADER.into())))?;
+        let line = record.position().map_or(0, |position| position.line());
+        let told = |error: Wrong| wrong("links", format!("line {line}"), error);
+        let fields = uncommented(&record);
+        if fields.iter().all(|field| field.is_empty()) {
+            continue;
+        }
+        match &columns {
+            None if fields.contains(&"from") => columns = Some(header(&fields).map_err(told)?),
+            None => {
+                columns = Some((0..COLUMNS.len()).collect());
+                edges.push(edge(&fields, None, custom).map_err(told)?);
+            }
+            Some(columns) => edges.push(edge(&fields, Some(columns), custom).map_err(told)?),
+        }
+    }
+    graph(edges)
+}
+
+/// The fields before a comment.
+fn uncommented(record: &StringRecord) -> Vec<&str> {
+    let mut fields = Vec::with_capacity(record.len());
+    for field in record {
+        match field.split_once('#') {
+            None => fields.push(field),
+            Some((before, _)) => {
+                if !before.trim().is_empty() || fields.is_empty() {
+                    fields.push(before.trim());
+                }
+                break;
+            }
+        }
+    }
+    fields
+}
+
+/// For each column of the text, which of ours it is.
+fn header(fields: &[&str]) -> Result<Vec<usize>, Wrong> {
+    let column = |field: &&str| {
+        let known = COLUMNS.iter().position(|column| column == field);
+        known.ok_or_else(|| (format!("unknown column \"{field}\""), COLUMNS.join(", ")))
+    };
+    let columns = fields.iter().map(column).collect::<Result<Vec<_>, _>>()?;
+    let distinct: BTreeSet<usize> = columns.iter().copied().collect();
+    if distinct.len() < columns.len() || !columns.contains(&1) {
+        return Err((fields.join(","), format!("the columns {HEADER}, each once")));
+    }
+    Ok(columns)
+}
+
+/// One line; `columns` is none for the first line of a list without a header.
+fn edge(fields: &[&str], columns: Option<&Vec<usize>>, custom: &Custom) -> Result<([Numbered; 2], Edge), Wrong> {
+    let plain: Vec<usize> = (0..COLUMNS.len()).collect();
+    let columns = columns.unwrap_or(&plain);
+    let is_plain = *columns == plain;
+    let expected = if is_plain { PLAIN.contains(&fields.len()) } else { fields.len() == columns.len() };
+    if !expected {
+        let expected = if is_plain { format!("four: {HEADER}") } else { format!("{}, as the header", columns.len()) };
+        return Err((format!("{} fields", fields.len()), expected));
+    }
+    let field = |ours: usize| {
+        let position = columns.iter().position(|&column| column == ours);
+        position.and_then(|position| fields.get(position).copied()).filter(|field| !field.is_empty())
+    };
+    let end = |ours: usize| numbered(field(ours).unwrap_or_default(), custom.hosts);
+    let ends = [end(0)?, end(1)?];
+    let [rate, length, medium, class, to_rate] = [field(2), field(3), field(4), field(5), field(6)];
+    let said = Said { rate, to_rate, length, medium, class, links: None };
+    Ok((ends, said.edge([0, 0], custom)?))
+}
+
+fn numbered(field: &str, hosts: u32) -> Result<Numbered, Wrong> {
+    let number = |digits: &str| {
+        let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        plain.then(|| digits.parse::<u32>().ok())?
+    };
+    let host = field.strip_prefix('h').and_then(number);
+    let switch = field.strip_prefix('s').and_then(number);
+    match (host, switch) {
+        (Some(host), _) if hosts != 0 && host >= hosts => {
+            Err((format!("there is no host \"{field}\""), format!("h0 to h{}", hosts - 1)))
+        }
+        (Some(host), _) => Ok(Numbered::Host(host)),
+        (None, Some(switch)) => Ok(Numbered::Switch(switch)),
+        (None, None) => {
+            Err((format!("\"{field}\" is not a node"), "a host such as h0 or a switch such as s3".to_owned()))
+        }
+    }
+}
+
+/// Numbers become nodes, hosts first, once it is known that they have no gaps.
+fn graph(edges: Vec<([Numbered; 2], Edge)>) -> Result<Graph, TopologyError> {
+    let occurring: BTreeSet<Numbered> = edges.iter().flat_map(|(ends, _)| *ends).collect();
+    let (mut host_count, mut switch_count) = (0, 0);
+    for &node in &occurring {
+        let (letter, number, count) = match node {
+            Numbered::Host(number) => ('h', number, &mut host_count),
+            Numbered::Switch(number) => ('s', number, &mut switch_count),
+        };
+        if number != *count {
+            let found = format!("naming {letter}{number} but not {letter}{count}");
+            return Err(TopologyError::parameter("links", found, "hosts and switches numbered without gaps from 0"));
+        }
+        *count += 1;
+    }
+    let name = |node: &Numbered| match node {
+        Numbered::Host(number) => (format!("host{number}"), true),
+        Numbered::Switch(number) => (format!("s{number}"), false),
+    };
+    let place = |node: Numbered| match node {
+        Numbered::Host(number) => number as usize,
+        Numbered::Switch(number) => (host_count + number) as usize,
+    };
+    let edges = edges.into_iter().map(|(ends, edge)| Edge { ends: ends.map(place), ..edge }).collect();
+    Ok(Graph::new(occurring.iter().map(name).collect(), edges))
+}
+
+#[cfg(test)]
+mod tests {
+    use etherweave_primitives::SwitchId;
+
+    use super::*;
+    use crate::{Family, LinkClass, Medium, Topology};
+
+    fn generate(links: &str) -> Result<Topology, TopologyError> {
+        Custom { links: links.to_owned(), ..Custom::default() }.generate()
+    }
+
+    #[test]
+    fn the_level_of_a_switch_is_its_distance_from_the_nearest_switch_with_a_host() {
+        let links = "h0,s0,1Gb/s,3m\nh1,s4,1Gb/s,3m\ns0,s1,1Gb/s,3m\ns1,s2,1Gb/s,3m\ns2,s3,1Gb/s,3m\ns3,s4,1Gb/s,3m";
+        let topology = generate(links).unwrap();
+        let levels: Vec<u8> = (0..5).map(|switch| topology.level(SwitchId::new(switch))).collect();
+        assert_eq!(levels, [0, 1, 2, 1, 0]);
+    }
+
+    #[test]
+    fn a_long_chain_of_doubled_links_is_read_in_linear_time() {
+        // Following every way instead of every switch would take 2^300 steps.
+        let links: String = (0..300).map(|i| format!("s{i},s{},1Gb/s,3m\n", i + 1).repeat(2)).collect();
+        let topology = generate(&format!("h0,s0,1Gb/s,3m\n{links}")).unwrap();
+        assert_eq!(topology.level(SwitchId::new(254)), 254);
+        assert_eq!(topology.level(SwitchId::new(300)), 255);
+    }
+
+    #[test]
+    fn a_header_names_the_columns_in_any_order() {
+        let links = "class,from,to,medium,rate,to_rate\n,h0,s0,optical,25Gb/s,25Gb/s\nglobal,s0,s1,,100Gb/s,";
+        let topology = generate(links).unwrap();
+        let [host, _, between, _] = topology.channels() else { panic!("two links") };
+        assert_eq!((host.medium, host.class, host.rate.as_bps()), (Medium::Optical, LinkClass::Host, 25_000_000_000));
+        assert_eq!((between.medium, between.class), (Medium::Copper, LinkClass::Global));
+    }
+
+    #[test]
+    fn mistakes_name_their_line() {
+        let check = |links: &str, expected: &str| assert_eq!(generate(links).unwrap_err().to_string(), expected);
+        let differ = "links line 2: port speeds 100Gb/s and 25Gb/s differ; expected the same rate at both ends";
+        check("from,to,rate,to_rate\nh0,s0,100Gb/s,25Gb/s", differ);
+        check(
+            "from,to,colour",
+            "links line 1: unknown column \"colour\"; expected from, to, rate, length, medium, \
+            class, to_rate",
+        );
+        check("from,to\nh0", "links line 2: 1 fields; expected 2, as the header");
+        check("h0,s0,1Gb/s,3m,steel", "links line 1: \"steel\" is not a medium; expected copper or optical");
+        check(
+            "h1,s0,1Gb/s,3m",
+            "links is naming h1 but not h0; expected hosts and switches numbered without gaps from 0",
+        );
+    }
+}

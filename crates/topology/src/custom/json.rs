@@ -1,0 +1,135 @@
+//! JSON in the node-link form that NetworkX writes.
+
+use std::collections::HashMap;
+
+use super::graph::{Graph, Listed, Said, Wrong, read_kind, wrong};
+use crate::{Custom, TopologyError};
+
+pub(super) const EXAMPLE: &str = r#"{
+  "nodes": [
+    {"id": "login", "kind": "host"}, {"id": "n1", "kind": "host"},
+    {"id": "a", "kind": "switch"}, {"id": "b", "kind": "switch"}
+  ],
+  "links": [
+    {"source": "login", "target": "a", "rate": "25Gb/s"}, {"source": "n1", "target": "b", "rate": "25Gb/s"},
+    {"source": "a", "target": "b", "rate": "100Gb/s", "length": "20m", "medium": "optical", "links": 2}
+  ]
+}"#;
+
+/// `nodes` and `links`; what NetworkX adds is read and, but for `directed`, ignored.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    nodes: Vec<NodeEntry>,
+    #[serde(alias = "edges")]
+    links: Vec<LinkEntry>,
+    #[serde(default)]
+    directed: bool,
+    #[serde(default, rename = "multigraph")]
+    _multigraph: serde::de::IgnoredAny,
+    #[serde(default, rename = "graph")]
+    _graph: serde::de::IgnoredAny,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NodeEntry {
+    id: Name,
+    kind: Option<String>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LinkEntry {
+    source: Name,
+    target: Name,
+    rate: Option<String>,
+    to_rate: Option<String>,
+    length: Option<String>,
+    medium: Option<String>,
+    class: Option<String>,
+    links: Option<u64>,
+    sourceport: Option<Name>,
+    targetport: Option<Name>,
+    /// The number that NetworkX gives to parallel edges.
+    #[serde(default, rename = "key")]
+    _key: serde::de::IgnoredAny,
+}
+
+/// A name; numbers are names too.
+#[derive(serde::Deserialize)]
+#[serde(untagged)]
+enum Name {
+    Text(String),
+    Number(i64),
+}
+
+impl Name {
+    fn text(&self) -> String {
+        match self {
+            Name::Text(text) => text.clone(),
+            Name::Number(number) => number.to_string(),
+        }
+    }
+}
+
+/// Reads a JSON text.
+pub(super) fn read(text: &str, custom: &Custom) -> Result<Graph, TopologyError> {
+    let document: Document = serde_json::from_str(text).map_err(|error| {
+        let place = format!("line {} column {}", error.line(), error.column());
+        let message = error.to_string();
+        let found = message.rsplit_once(" at line").map_or(message.as_str(), |(found, _)| found).to_owned();
+        wrong("json", place, (found, "an object with nodes and links".to_owned()))
+    })?;
+    if document.directed {
+        let error = ("true".to_owned(), "false: a cable leads both ways".to_owned());
+        return Err(wrong("json", "directed".to_owned(), error));
+    }
+    let mut numbers = HashMap::new();
+    let mut nodes = Vec::with_capacity(document.nodes.len());
+    for (number, node) in document.nodes.iter().enumerate() {
+        let told = |error: Wrong| wrong("json", format!("nodes.{number}"), error);
+        let name = node.id.text();
+        if numbers.insert(name.clone(), number).is_some() {
+            return Err(told((format!("there are two nodes \"{name}\""), "different ids".to_owned())));
+        }
+        nodes.push((name, read_kind(node.kind.as_deref()).map_err(told)?));
+    }
+    let mut listed = Listed::default();
+    let mut edges = Vec::with_capacity(document.links.len());
+    for (number, link) in document.links.iter().enumerate() {
+        let told = |error: Wrong| wrong("json", format!("links.{number}"), error);
+        let ends = link.ends(&numbers).map_err(told)?;
+        link.list(&mut listed, ends).map_err(told)?;
+        edges.push(link.said().edge(ends, custom).map_err(told)?);
+    }
+    Ok(Graph::new(nodes, edges))
+}
+
+impl LinkEntry {
+    fn ends(&self, numbers: &HashMap<String, usize>) -> Result<[usize; 2], Wrong> {
+        let end = |name: &Name| {
+            let name = name.text();
+            let number = numbers.get(&name).copied();
+            number.ok_or_else(|| (format!("there is no node \"{name}\""), "the id of a listed node".to_owned()))
+        };
+        Ok([end(&self.source)?, end(&self.target)?])
+    }
+
+    fn list(&self, listed: &mut Listed, ends: [usize; 2]) -> Result<(), Wrong> {
+        let [source_port, target_port] = [&self.sourceport, &self.targetport].map(|port| port.as_ref().map(Name::text));
+        let names = [self.source.text(), self.target.text()];
+        listed.add(ends, [source_port.as_deref(), target_port.as_deref()], [&names[0], &names[1]])
+    }
+
+    fn said(&self) -> Said<'_> {
+        Said {
+            rate: self.rate.as_deref(),
+            to_rate: self.to_rate.as_deref(),
+            length: self.length.as_deref(),
+            medium: self.medium.as_deref(),
+            class: self.class.as_deref(),
+            links: self.links,
+        }
+    }
+}

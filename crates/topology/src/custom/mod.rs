@@ -1,0 +1,124 @@
+//! A fabric listed link by link: as an edge list, as GraphML, or as JSON.
+//!
+//! All three are texts within the scenario. Each is read into a [`Graph`], which becomes the topology.
+
+mod edge_list;
+mod graph;
+mod graphml;
+mod json;
+
+use etherweave_primitives::BitRate;
+
+use crate::{AsBuilt, Cable, Family, Fit, Topology, TopologyError, Wish};
+use graph::Graph;
+
+/// Any fabric, as one of three texts.
+///
+/// An edge list is CSV with one link per line and hosts `h0`, `h1`, … and switches `s0`, `s1`, … without gaps:
+///
+/// ```text
+/// from,to,rate,length
+/// h0,s0,100Gb/s,3m
+/// h1,s1,100Gb/s,3m
+/// s0,s1,400Gb/s,20m    # repeated lines are parallel links
+/// ```
+///
+/// Columns by default are these four and `medium` (copper or optical); a header line may name them in any order, and
+/// `class` (local or global), `to_rate` (the port speed at the other end, which must be the same). Empty lines and what
+/// follows `#` are skipped.
+///
+/// GraphML and JSON (the node-link form of NetworkX: `{"nodes": [{"id": …}], "links": [{"source": …, "target": …}]}`)
+/// name their nodes as they like and say `kind` (host or switch, the default) of each. An edge has `rate`, `length`,
+/// `medium`, `class`, `to_rate` as above and `links`, the number of parallel links; listing a pair twice is a mistake unless
+/// different ports are named (`sourceport` and `targetport`).
+///
+/// The level of a switch is its distance from the nearest switch with a host.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Custom {
+    /// Hosts; all of `h0..` must occur. Default 0: as many as occur.
+    pub hosts: u32,
+    /// The fabric as an edge list. Default empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub links: String,
+    /// The fabric as GraphML. Default empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub graphml: String,
+    /// The fabric as JSON. Default empty.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub json: String,
+    /// Rate of links that do not say [bit/s]. Default "100Gb/s".
+    pub rate: BitRate,
+    /// Cable of links that do not say. Default "3m".
+    pub cable: Cable,
+    /// Departures from what is listed.
+    #[serde(skip_serializing_if = "AsBuilt::is_default")]
+    pub as_built: AsBuilt,
+}
+
+impl Default for Custom {
+    fn default() -> Self {
+        Custom {
+            hosts: 0,
+            links: String::new(),
+            graphml: String::new(),
+            json: String::new(),
+            rate: BitRate::from_gbps(100),
+            cable: Cable::from_m(3),
+            as_built: AsBuilt::default(),
+        }
+    }
+}
+
+impl Custom {
+    fn graph(&self) -> Result<Graph, TopologyError> {
+        let given = [("links", &self.links), ("graphml", &self.graphml), ("json", &self.json)];
+        let mut given = given.into_iter().filter(|(_, text)| !text.trim().is_empty());
+        let (first, second) = (given.next(), given.next());
+        if let (Some((first, _)), Some((second, _))) = (first, second) {
+            return Err(TopologyError::parameter(second, format!("given beside {first}"), "only one of them"));
+        }
+        match first {
+            Some(("links", text)) => edge_list::read(text, self),
+            Some(("graphml", text)) => graphml::read(text, self),
+            Some((_, text)) => json::read(text, self),
+            None => {
+                let expected = "an edge list with one link per line: from,to,rate,length; or graphml or json instead";
+                Err(TopologyError::parameter("links", "empty", expected))
+            }
+        }
+    }
+}
+
+impl Family for Custom {
+    fn generate(&self) -> Result<Topology, TopologyError> {
+        let graph = self.graph()?;
+        if self.hosts != 0 && self.hosts != graph.hosts {
+            let expected = format!("{}, as many as are listed, or 0", graph.hosts);
+            return Err(TopologyError::parameter("hosts", self.hosts, expected));
+        }
+        graph.builder().build_as(&self.as_built)
+    }
+
+    fn examples() -> Vec<Self> {
+        let star = "h0,s0,100Gb/s,3m\nh1,s0,100Gb/s,3m\n".to_owned();
+        let ring: String =
+            (0..4).map(|i| format!("h{i},s{i},25Gb/s,3m\ns{i},s{},100Gb/s,20m\n", (i + 1) % 4)).collect();
+        let ring = format!("{}\n{ring}", edge_list::HEADER);
+        vec![
+            Custom { hosts: 2, links: star, ..Custom::default() },
+            Custom { hosts: 4, links: ring, ..Custom::default() },
+            Custom { graphml: graphml::EXAMPLE.to_owned(), ..Custom::default() },
+            Custom { json: json::EXAMPLE.to_owned(), ..Custom::default() },
+        ]
+    }
+
+    fn as_built(&self) -> &AsBuilt {
+        &self.as_built
+    }
+
+    /// A listed fabric is what it is.
+    fn fit(_: &Wish) -> Result<Fit<Self>, TopologyError> {
+        Err(TopologyError::parameter("custom", "a list", "a family with parameters"))
+    }
+}

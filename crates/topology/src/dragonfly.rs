@@ -1,0 +1,185 @@
+//! The dragonfly: Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology", ISCA 2008,
+//! section 3.
+//!
+//! ```text
+//!   group 0                group 1
+//!   ┌─ s ─ s ─ s ─ s ─┐    ┌─ s ─ s ─ s ─ s ─┐     a switches per group, all joined (local links);
+//!   │  every two      │────│  every two      │     p hosts and h global links per switch;
+//!   └─ joined ────────┘    └─ joined ────────┘     up to a·h + 1 groups, every two joined
+//! ```
+
+use etherweave_primitives::{BitRate, SwitchId};
+
+use crate::check::{at_least_one, links, product};
+use crate::group_links::GroupLinks;
+use crate::{Arrangement, AsBuilt, Builder, Cable, Family, Fit, LinkClass, Topology, TopologyError, Wish};
+
+/// Fully connected groups, fully connected with each other. All `a·h` global ports of a group are used: a system of few
+/// groups has several links between every two.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Dragonfly {
+    /// Hosts on every switch, at least 1; balanced at `h`. Default 2.
+    pub p: u32,
+    /// Switches in every group, at least 1; balanced at `2·h`. Default 4.
+    pub a: u32,
+    /// Global links of every switch, at least 1. Default 2.
+    pub h: u32,
+    /// Groups, 1..=`a·h + 1`: `g` of Kim et al. Absent: `a·h + 1`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups: Option<u32>,
+    /// Which global port leads to which group. Default "palm_tree".
+    pub arrangement: Arrangement,
+    /// Rate of the links between hosts and switches [bit/s]. Default "100Gb/s".
+    pub host_rate: BitRate,
+    /// Rate of the links within groups [bit/s]. Default "100Gb/s".
+    pub local_rate: BitRate,
+    /// Rate of the links between groups [bit/s]. Default "100Gb/s".
+    pub global_rate: BitRate,
+    /// Cable between host and switch. Default "3m".
+    pub host_cable: Cable,
+    /// Cable within a group. Default "8m", as Benito et al. 2015, table III.
+    pub local_cable: Cable,
+    /// Cable between groups. Default "80m", as Benito et al. 2015, table III.
+    pub global_cable: Cable,
+    /// Departures from the regular plan.
+    #[serde(skip_serializing_if = "AsBuilt::is_default")]
+    pub as_built: AsBuilt,
+}
+
+impl Default for Dragonfly {
+    fn default() -> Self {
+        let rate = BitRate::from_gbps(100);
+        Dragonfly {
+            p: 2,
+            a: 4,
+            h: 2,
+            groups: None,
+            arrangement: Arrangement::default(),
+            host_rate: rate,
+            local_rate: rate,
+            global_rate: rate,
+            host_cable: Cable::from_m(3),
+            local_cable: Cable::from_m(8),
+            global_cable: Cable::from_m(80),
+            as_built: AsBuilt::default(),
+        }
+    }
+}
+
+impl Family for Dragonfly {
+    fn generate(&self) -> Result<Topology, TopologyError> {
+        let groups = self.check()?;
+        let mut builder = Builder::with_axes(["group", "switch"]);
+        for (group, switch) in (0..groups).flat_map(|group| (0..self.a).map(move |switch| (group, switch))) {
+            builder.add_switch_at(format!("group{group}.switch{switch}"), 0, &[group, switch]);
+        }
+        for host in builder.add_hosts(groups * self.a * self.p) {
+            let switch = SwitchId::new(host.get() / self.p);
+            builder.link(host, switch, self.host_rate, self.host_cable, LinkClass::Host);
+        }
+        (0..groups).for_each(|group| self.join_within(&mut builder, group));
+        self.join_between(&mut builder, groups);
+        builder.build_as(&self.as_built)
+    }
+
+    fn examples() -> Vec<Self> {
+        let dragonfly = |groups, arrangement| Dragonfly { groups, arrangement, ..Dragonfly::default() };
+        vec![
+            dragonfly(None, Arrangement::PalmTree),
+            dragonfly(Some(4), Arrangement::Consecutive),
+            dragonfly(Some(6), Arrangement::Random { seed: 1 }),
+            Dragonfly { p: 1, a: 1, h: 2, ..Dragonfly::default() },
+            dragonfly(Some(1), Arrangement::PalmTree),
+        ]
+    }
+
+    fn as_built(&self) -> &AsBuilt {
+        &self.as_built
+    }
+
+    /// Kim et al., section 3.1: balanced at `a = 2p = 2h`, which takes `4p - 1` ports. The smallest has fewer groups and so
+    /// more links between every two.
+    fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
+        wish.check(3)?;
+        let p = (wish.radix + 1) / 4;
+        let (a, h) = (2 * p, p);
+        let groups = u64::from(a) * u64::from(h) + 1;
+        wish.check_room(groups * u64::from(a * p))?;
+        let dragonfly = |groups| Dragonfly { p, a, h, groups: Some(groups), ..Dragonfly::default() };
+        Ok(Fit { smallest: dragonfly(wish.hosts.div_ceil(a * p)), largest: Some(dragonfly(groups as u32)) })
+    }
+}
+
+impl Dragonfly {
+    /// How many groups there are, when all is in range.
+    fn check(&self) -> Result<u32, TopologyError> {
+        [("p", self.p), ("a", self.a), ("h", self.h)].into_iter().try_for_each(|(name, n)| at_least_one(name, n))?;
+        let groups_max = groups_max(self.a, self.h);
+        let groups = self.groups.unwrap_or(groups_max);
+        if !(1..=groups_max).contains(&groups) {
+            let expected = format!("1 to a·h + 1, which is {groups_max}");
+            return Err(TopologyError::parameter("groups", groups, expected));
+        }
+        let switches = product([groups, self.a]);
+        // Twice what each switch has of links between switches, halved.
+        let ends = u64::from(self.a - 1) + u64::from(self.h);
+        links(switches.saturating_mul(u64::from(self.p)).saturating_add(switches.saturating_mul(ends) / 2))?;
+        Ok(groups)
+    }
+
+    fn join_within(&self, builder: &mut Builder, group: u32) {
+        let switch = |place| SwitchId::new(group * self.a + place);
+        for (low, high) in (0..self.a).flat_map(|low| (low + 1..self.a).map(move |high| (low, high))) {
+            builder.link(switch(low), switch(high), self.local_rate, self.local_cable, LinkClass::Local);
+        }
+    }
+
+    fn join_between(&self, builder: &mut Builder, groups: u32) {
+        let group_links = GroupLinks { groups, ports: self.a * self.h, arrangement: self.arrangement };
+        for link in group_links.links() {
+            let switch = |end: usize| SwitchId::new(link.groups[end] * self.a + link.ports[end] / self.h);
+            builder.link(switch(0), switch(1), self.global_rate, self.global_cable, LinkClass::Global);
+        }
+    }
+}
+
+/// `a·h + 1`, or the largest number.
+pub(crate) fn groups_max(a: u32, h: u32) -> u32 {
+    a.saturating_mul(h).saturating_add(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exascale_dragonfly_has_16668_switches_and_300024_hosts() {
+        // Benito et al. 2015, section VI-A: 463 groups of 36 switches and 648 hosts, from 72 ports.
+        let smallest = Dragonfly::fit(&Wish { hosts: 300_000, radix: 72 }).unwrap().smallest;
+        assert_eq!((smallest.groups, smallest.a, smallest.p), (Some(463), 36, 18));
+        let topology = smallest.generate().unwrap();
+        assert_eq!((topology.switches(), topology.hosts()), (16_668, 300_024));
+        // Every switch uses 18 + 35 + 18 ports.
+        assert_eq!(topology.channels().len(), 2 * 300_024 + 16_668 * (35 + 18));
+        assert_eq!(topology.ports_used(SwitchId::new(4_711)), 71);
+    }
+
+    #[test]
+    fn the_simulated_dragonfly_of_table_iii_has_129_groups_and_16512_hosts() {
+        // 31 ports = 8 hosts + 15 local + 8 global, and 16 · 8 + 1 groups.
+        let topology = Dragonfly { p: 8, a: 16, h: 8, ..Dragonfly::default() }.generate().unwrap();
+        assert_eq!((topology.hosts(), topology.switches()), (16_512, 129 * 16));
+        assert!((0..topology.switches()).all(|switch| topology.ports_used(SwitchId::from_index(switch)) == 31));
+    }
+
+    #[test]
+    fn the_groups_of_a_switch_are_those_of_its_ports() {
+        // Figure 3c: 9 groups; switch 0 of group 0 has ports 0 and 1, which lead to groups 8 and 7 of the palm tree.
+        let topology = Dragonfly::default().generate().unwrap();
+        let channels = topology.out_channels(SwitchId::new(0)).iter().map(|&id| topology.channel(id));
+        let global = channels.filter(|channel| channel.class == LinkClass::Global);
+        let names: Vec<_> = global.map(|channel| topology.name(channel.to.node)).collect();
+        assert_eq!(names, ["group8.switch3", "group7.switch3"]);
+    }
+}

@@ -1,0 +1,174 @@
+//! Dragonfly+, or megafly: Shpiner, Haramaty, Eliad, Zdornov, Gafni and Zahavi, "Dragonfly+: low cost topology for
+//! scaling datacenters", HiPINEB 2017, section III.
+//!
+//! ```text
+//!   to other groups   │││    │││    │││       h global links per spine
+//!                    spine  spine  spine
+//!                      │ ╲ ╱ │ ╲ ╱ │          every leaf joins every spine of its group
+//!                     leaf   leaf   leaf
+//!                     │││    │││    │││       p hosts per leaf
+//! ```
+
+use etherweave_primitives::{BitRate, SwitchId};
+
+use crate::check::{at_least_one, links, product};
+use crate::dragonfly::groups_max;
+use crate::group_links::GroupLinks;
+use crate::{Arrangement, AsBuilt, Builder, Cable, Family, Fit, LinkClass, Topology, TopologyError, Wish};
+
+/// A dragonfly whose groups are two-level trees; spines have the global links and no hosts.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DragonflyPlus {
+    /// Hosts on every leaf, at least 1. Default 2.
+    pub p: u32,
+    /// Leaves in every group, at least 1. Default 2.
+    pub leaves: u32,
+    /// Spines in every group, at least 1. Default 2.
+    pub spines: u32,
+    /// Global links of every spine, at least 1. Default 2.
+    pub h: u32,
+    /// Groups, 1..=`spines·h + 1`. Absent: `spines·h + 1`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups: Option<u32>,
+    /// Which global port leads to which group. Default "palm_tree".
+    pub arrangement: Arrangement,
+    /// Rate of the links between hosts and leaves [bit/s]. Default "100Gb/s".
+    pub host_rate: BitRate,
+    /// Rate of the links within groups [bit/s]. Default "100Gb/s".
+    pub local_rate: BitRate,
+    /// Rate of the links between groups [bit/s]. Default "100Gb/s".
+    pub global_rate: BitRate,
+    /// Cable between host and leaf. Default "3m".
+    pub host_cable: Cable,
+    /// Cable between leaf and spine. Default "8m".
+    pub local_cable: Cable,
+    /// Cable between groups. Default "80m".
+    pub global_cable: Cable,
+    /// Departures from the regular plan.
+    #[serde(skip_serializing_if = "AsBuilt::is_default")]
+    pub as_built: AsBuilt,
+}
+
+impl Default for DragonflyPlus {
+    fn default() -> Self {
+        let rate = BitRate::from_gbps(100);
+        DragonflyPlus {
+            p: 2,
+            leaves: 2,
+            spines: 2,
+            h: 2,
+            groups: None,
+            arrangement: Arrangement::default(),
+            host_rate: rate,
+            local_rate: rate,
+            global_rate: rate,
+            host_cable: Cable::from_m(3),
+            local_cable: Cable::from_m(8),
+            global_cable: Cable::from_m(80),
+            as_built: AsBuilt::default(),
+        }
+    }
+}
+
+impl Family for DragonflyPlus {
+    fn generate(&self) -> Result<Topology, TopologyError> {
+        let groups = self.check()?;
+        let mut builder = Builder::with_axes(["level", "group", "switch"]);
+        for (group, leaf) in (0..groups).flat_map(|group| (0..self.leaves).map(move |leaf| (group, leaf))) {
+            builder.add_switch_at(format!("group{group}.leaf{leaf}"), 0, &[0, group, leaf]);
+        }
+        for (group, spine) in (0..groups).flat_map(|group| (0..self.spines).map(move |spine| (group, spine))) {
+            builder.add_switch_at(format!("group{group}.spine{spine}"), 1, &[1, group, spine]);
+        }
+        for host in builder.add_hosts(groups * self.leaves * self.p) {
+            let leaf = SwitchId::new(host.get() / self.p);
+            builder.link(host, leaf, self.host_rate, self.host_cable, LinkClass::Host);
+        }
+        self.join_within(&mut builder, groups);
+        self.join_between(&mut builder, groups);
+        builder.build_as(&self.as_built)
+    }
+
+    fn examples() -> Vec<Self> {
+        let plus = |groups, arrangement| DragonflyPlus { groups, arrangement, ..DragonflyPlus::default() };
+        vec![
+            plus(None, Arrangement::PalmTree),
+            plus(Some(3), Arrangement::Consecutive),
+            DragonflyPlus { leaves: 3, h: 1, ..plus(None, Arrangement::Random { seed: 5 }) },
+        ]
+    }
+
+    fn as_built(&self) -> &AsBuilt {
+        &self.as_built
+    }
+
+    /// Half of every switch's ports upward: `P/2` leaves of `P/2` hosts under `P/2` spines of `P/2` global links. The
+    /// smallest has fewer groups and so more links between every two.
+    fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
+        wish.check(2)?;
+        let half = wish.radix / 2;
+        let groups = u64::from(half) * u64::from(half) + 1;
+        wish.check_room(groups * u64::from(half * half))?;
+        let plus = |groups: u32| {
+            let [p, leaves, spines, h] = [half; 4];
+            DragonflyPlus { p, leaves, spines, h, groups: Some(groups), ..DragonflyPlus::default() }
+        };
+        Ok(Fit { smallest: plus(wish.hosts.div_ceil(half * half)), largest: Some(plus(groups as u32)) })
+    }
+}
+
+impl DragonflyPlus {
+    /// How many groups there are, when all is in range.
+    fn check(&self) -> Result<u32, TopologyError> {
+        let positive = [("p", self.p), ("leaves", self.leaves), ("spines", self.spines), ("h", self.h)];
+        positive.into_iter().try_for_each(|(name, value)| at_least_one(name, value))?;
+        let groups_max = groups_max(self.spines, self.h);
+        let groups = self.groups.unwrap_or(groups_max);
+        if !(1..=groups_max).contains(&groups) {
+            let expected = format!("1 to spines·h + 1, which is {groups_max}");
+            return Err(TopologyError::parameter("groups", groups, expected));
+        }
+        let per_group = [product([self.leaves, self.p]), product([self.leaves, self.spines])];
+        let within = per_group.into_iter().fold(0, u64::saturating_add);
+        let between = product([self.spines, self.h]).div_ceil(2);
+        links(u64::from(groups).saturating_mul(within.saturating_add(between)))?;
+        Ok(groups)
+    }
+
+    fn join_within(&self, builder: &mut Builder, groups: u32) {
+        for (group, leaf) in (0..groups).flat_map(|group| (0..self.leaves).map(move |leaf| (group, leaf))) {
+            let leaf = SwitchId::new(group * self.leaves + leaf);
+            for spine in 0..self.spines {
+                let spine = self.spine(groups, group, spine);
+                builder.link(leaf, spine, self.local_rate, self.local_cable, LinkClass::Local);
+            }
+        }
+    }
+
+    fn join_between(&self, builder: &mut Builder, groups: u32) {
+        let group_links = GroupLinks { groups, ports: self.spines * self.h, arrangement: self.arrangement };
+        for link in group_links.links() {
+            let spine = |end: usize| self.spine(groups, link.groups[end], link.ports[end] / self.h);
+            builder.link(spine(0), spine(1), self.global_rate, self.global_cable, LinkClass::Global);
+        }
+    }
+
+    fn spine(&self, groups: u32, group: u32, spine: u32) -> SwitchId {
+        SwitchId::new(groups * self.leaves + group * self.spines + spine)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_those_of_the_paper() {
+        // Shpiner et al., section III: k/2 leaves and spines per group, (k/2)² + 1 groups of (k/2)² hosts.
+        let fit = DragonflyPlus::fit(&Wish { hosts: 1, radix: 8 }).unwrap();
+        let topology = fit.largest.unwrap().generate().unwrap();
+        assert_eq!((topology.hosts(), topology.switches()), (16 * 17, 8 * 17));
+        assert!((0..topology.switches()).all(|switch| topology.ports_used(SwitchId::from_index(switch)) == 8));
+    }
+}

@@ -1,0 +1,135 @@
+//! The flattened butterfly: Kim, Dally and Abts, "Flattened butterfly: a cost-efficient topology for high-radix
+//! networks", ISCA 2007, section 2.
+
+use etherweave_primitives::BitRate;
+
+use crate::check::{at_least_one, list_len};
+use crate::hyperx::Balanced;
+use crate::{AsBuilt, Bisection, Cable, Dimension, Family, Fit, HyperX, Topology, TopologyError, Wish};
+
+/// A grid whose rows are fully connected by single links; the balanced one has as many hosts per switch as switches in
+/// a row (`k` of Kim et al.). [`HyperX`] gives every dimension its own rate, cable and parallel links.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FlattenedButterfly {
+    /// Hosts on every switch, at least 1. Default 4.
+    pub hosts_per_switch: u32,
+    /// Switches in a row of each dimension, 1 to 5 of them, at least 1 each. Default `[4, 4]`.
+    pub sizes: Vec<u32>,
+    /// Rate of every link [bit/s]. Default "100Gb/s".
+    pub rate: BitRate,
+    /// Cable between host and switch. Default "3m".
+    pub host_cable: Cable,
+    /// Cable between switches of one row of the first dimension. Default "5m".
+    pub local_cable: Cable,
+    /// Cable between switches in the other dimensions. Default "20m".
+    pub global_cable: Cable,
+    /// Departures from the regular plan.
+    #[serde(skip_serializing_if = "AsBuilt::is_default")]
+    pub as_built: AsBuilt,
+}
+
+impl Default for FlattenedButterfly {
+    fn default() -> Self {
+        FlattenedButterfly {
+            hosts_per_switch: 4,
+            sizes: vec![4, 4],
+            rate: BitRate::from_gbps(100),
+            host_cable: Cable::from_m(3),
+            local_cable: Cable::from_m(5),
+            global_cable: Cable::from_m(20),
+            as_built: AsBuilt::default(),
+        }
+    }
+}
+
+impl FlattenedButterfly {
+    fn hyperx(&self) -> HyperX {
+        let dimension = |(number, &size)| {
+            let cable = if number == 0 { self.local_cable } else { self.global_cable };
+            Dimension { size, lag: 1, rate: self.rate, cable }
+        };
+        HyperX {
+            hosts_per_switch: self.hosts_per_switch,
+            host_rate: self.rate,
+            host_cable: self.host_cable,
+            dimensions: self.sizes.iter().enumerate().map(dimension).collect(),
+            as_built: self.as_built.clone(),
+        }
+    }
+}
+
+impl Family for FlattenedButterfly {
+    fn generate(&self) -> Result<Topology, TopologyError> {
+        list_len("sizes", self.sizes.len(), 1..=5)?;
+        for (number, &size) in self.sizes.iter().enumerate() {
+            at_least_one(format!("sizes.{number}"), size)?;
+        }
+        self.hyperx().generate()
+    }
+
+    fn examples() -> Vec<Self> {
+        let butterfly = |hosts_per_switch, sizes: &[u32]| FlattenedButterfly {
+            hosts_per_switch,
+            sizes: sizes.to_vec(),
+            ..FlattenedButterfly::default()
+        };
+        vec![butterfly(3, &[3, 3]), butterfly(2, &[2, 2, 2]), butterfly(1, &[3, 2, 2, 1, 2])]
+    }
+
+    fn as_built(&self) -> &AsBuilt {
+        &self.as_built
+    }
+
+    /// The balanced one of the fewest dimensions; the smallest has fewer layers in the last.
+    fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
+        let balanced = Balanced::of(wish)?;
+        let butterfly = |last: u32| {
+            let mut sizes = vec![balanced.side; balanced.dimensions];
+            sizes[balanced.dimensions - 1] = last;
+            FlattenedButterfly { hosts_per_switch: balanced.side, sizes, ..FlattenedButterfly::default() }
+        };
+        Ok(Fit { smallest: butterfly(balanced.last(wish.hosts)), largest: Some(butterfly(balanced.side)) })
+    }
+
+    fn bisection(&self) -> Option<Bisection> {
+        self.hyperx().bisection()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use etherweave_primitives::SwitchId;
+
+    use super::*;
+
+    #[test]
+    fn the_exascale_butterfly_has_20250_switches_and_303750_hosts() {
+        // Benito et al. 2015, section VI-A: 15 × 15 × 15 × 6 switches of 72 ports.
+        let wish = Wish { hosts: 300_000, radix: 72 };
+        let smallest = FlattenedButterfly::fit(&wish).unwrap().smallest;
+        assert_eq!((smallest.hosts_per_switch, smallest.sizes.as_slice()), (15, [15, 15, 15, 6].as_slice()));
+        let topology = smallest.generate().unwrap();
+        assert_eq!((topology.switches(), topology.hosts()), (15 * 15 * 15 * 6, 303_750));
+        let links = 303_750 + 20_250 * (14 + 14 + 14 + 5) / 2;
+        assert_eq!(topology.channels().len(), 2 * links);
+    }
+
+    #[test]
+    fn spare_ports_of_the_exascale_butterfly_make_three_links_in_the_short_dimension() {
+        // 15 hosts, 3 · 14 in the long dimensions: 72 - 57 = 15 ports for 5 neighbours.
+        let fit = HyperX::fit(&Wish { hosts: 300_000, radix: 72 }).unwrap();
+        let last = &fit.smallest.dimensions[3];
+        assert_eq!((last.size, last.lag), (6, 3));
+    }
+
+    #[test]
+    fn switches_are_joined_when_they_differ_in_one_coordinate() {
+        let topology = FlattenedButterfly { sizes: vec![3, 2], ..FlattenedButterfly::default() }.generate().unwrap();
+        assert_eq!(topology.axes(), ["y", "x"]);
+        assert_eq!(topology.coordinates(SwitchId::new(4)), [1, 1]);
+        let neighbours = topology.out_channels(SwitchId::new(4))[4..].iter().map(|&id| topology.channel(id).to.node);
+        let names: Vec<_> = neighbours.map(|node| topology.name(node)).collect();
+        assert_eq!(names, ["switch1.0", "switch1.2", "switch0.1"]);
+    }
+}

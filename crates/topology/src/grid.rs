@@ -1,0 +1,117 @@
+//! Switches on a grid: what flattened butterflies, tori and meshes have in common.
+
+use etherweave_primitives::{BitRate, SwitchId};
+
+use crate::check::{at_least_one, links, product};
+use crate::{Builder, Cable, LinkClass, TopologyError};
+
+/// Letters of the dimensions, first dimension first.
+const LETTERS: [&str; 6] = ["x", "y", "z", "w", "v", "u"];
+/// Most dimensions of a grid.
+pub(crate) const DIMENSIONS_MAX: usize = LETTERS.len();
+
+/// One dimension of a grid.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Dimension {
+    /// Switches in a row along this dimension, at least 1: `S` of Ahn et al. Default 4.
+    pub size: u32,
+    /// Parallel links between two joined switches, at least 1: `K` of Ahn et al. Default 1.
+    pub lag: u32,
+    /// Rate of each of these links [bit/s]. Default "100Gb/s".
+    pub rate: BitRate,
+    /// Each of these cables. Default "20m".
+    pub cable: Cable,
+}
+
+impl Default for Dimension {
+    fn default() -> Self {
+        Dimension { size: 4, lag: 1, rate: BitRate::from_gbps(100), cable: Cable::from_m(20) }
+    }
+}
+
+impl Dimension {
+    /// A dimension of some size, otherwise as usual.
+    pub fn of(size: u32) -> Dimension {
+        Dimension { size, ..Dimension::default() }
+    }
+}
+
+/// Switches in rows; the number of a switch counts the first dimension fastest.
+pub(crate) struct Grid<'a> {
+    pub dimensions: &'a [Dimension],
+    pub hosts_per_switch: u32,
+    pub host_rate: BitRate,
+    pub host_cable: Cable,
+}
+
+impl Grid<'_> {
+    /// Sizes and lags are positive, and a row of `degree(size)` neighbours per switch fits the memory.
+    pub fn check(&self, degree: impl Fn(u32) -> u32) -> Result<(), TopologyError> {
+        at_least_one("hosts_per_switch", self.hosts_per_switch)?;
+        for (number, dimension) in self.dimensions.iter().enumerate() {
+            at_least_one(format!("dimensions.{number}.size"), dimension.size)?;
+            at_least_one(format!("dimensions.{number}.lag"), dimension.lag)?;
+        }
+        let switches = product(self.dimensions.iter().map(|dimension| dimension.size));
+        let to_hosts = switches.saturating_mul(u64::from(self.hosts_per_switch));
+        let ends = self.dimensions.iter().map(|dimension| product([degree(dimension.size), dimension.lag]));
+        let between = ends.map(|ends| switches.saturating_mul(ends) / 2);
+        links(between.fold(to_hosts, u64::saturating_add))
+    }
+
+    /// All switches with their hosts.
+    pub fn plant(&self) -> Builder {
+        let axes = LETTERS[..self.dimensions.len()].iter().rev().copied();
+        let mut builder = Builder::with_axes(axes);
+        for switch in 0..self.switches() {
+            let place = self.place(switch);
+            let name: Vec<String> = place.iter().map(u32::to_string).collect();
+            builder.add_switch_at(format!("switch{}", name.join(".")), 0, &place);
+        }
+        for host in builder.add_hosts(self.switches() * self.hosts_per_switch) {
+            let switch = SwitchId::new(host.get() / self.hosts_per_switch);
+            builder.link(host, switch, self.host_rate, self.host_cable, LinkClass::Host);
+        }
+        builder
+    }
+
+    /// Joins every switch, along every dimension, with those of its row that `ahead` lists: places after its own, by
+    /// its place and the row's size. Dimension by dimension, so that a switch's ports are in order of dimensions.
+    pub fn join<Ahead: IntoIterator<Item = u32>>(
+        &self,
+        builder: &mut Builder,
+        class: impl Fn(usize) -> LinkClass,
+        ahead: impl Fn(u32, u32) -> Ahead,
+    ) {
+        let mut stride = 1;
+        for (number, dimension) in self.dimensions.iter().enumerate() {
+            for switch in 0..self.switches() {
+                let place = switch / stride % dimension.size;
+                for other in ahead(place, dimension.size) {
+                    let (a, b) = (SwitchId::new(switch), SwitchId::new(switch + (other - place) * stride));
+                    for _ in 0..dimension.lag {
+                        builder.link(a, b, dimension.rate, dimension.cable, class(number));
+                    }
+                }
+            }
+            stride *= dimension.size;
+        }
+    }
+
+    fn switches(&self) -> u32 {
+        self.dimensions.iter().map(|dimension| dimension.size).product()
+    }
+
+    /// Coordinates of a switch, last dimension first.
+    fn place(&self, switch: u32) -> Vec<u32> {
+        let mut rest = switch;
+        let mut place: Vec<u32> = Vec::with_capacity(self.dimensions.len());
+        for dimension in self.dimensions {
+            place.push(rest % dimension.size);
+            rest /= dimension.size;
+        }
+        place.reverse();
+        place
+    }
+}

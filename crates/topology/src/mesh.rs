@@ -1,0 +1,88 @@
+//! The mesh, or k-ary n-mesh: Dally and Towles, "Principles and Practices of Interconnection Networks", 2004,
+//! section 5.1.
+
+use etherweave_primitives::BitRate;
+
+use crate::check::list_len;
+use crate::grid::{DIMENSIONS_MAX, Grid};
+use crate::torus::{cube, halved_rows};
+use crate::{AsBuilt, Bisection, Cable, Dimension, Family, Fit, LinkClass, Topology, TopologyError, Wish};
+
+/// A grid whose rows are lines. All links between switches are local.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Mesh {
+    /// Hosts on every switch, at least 1. Default 1.
+    pub hosts_per_switch: u32,
+    /// Rate of the links between hosts and switches [bit/s]. Default "100Gb/s".
+    pub host_rate: BitRate,
+    /// Cable between host and switch. Default "3m".
+    pub host_cable: Cable,
+    /// The dimensions, 1 to 6. Default two of size 4.
+    pub dimensions: Vec<Dimension>,
+    /// Departures from the regular plan.
+    #[serde(skip_serializing_if = "AsBuilt::is_default")]
+    pub as_built: AsBuilt,
+}
+
+impl Default for Mesh {
+    fn default() -> Self {
+        Mesh {
+            hosts_per_switch: 1,
+            host_rate: BitRate::from_gbps(100),
+            host_cable: Cable::from_m(3),
+            dimensions: vec![Dimension::default(); 2],
+            as_built: AsBuilt::default(),
+        }
+    }
+}
+
+impl Family for Mesh {
+    fn generate(&self) -> Result<Topology, TopologyError> {
+        list_len("dimensions", self.dimensions.len(), 1..=DIMENSIONS_MAX)?;
+        let Mesh { dimensions, hosts_per_switch, host_rate, host_cable, as_built } = self;
+        let (hosts_per_switch, host_rate, host_cable) = (*hosts_per_switch, *host_rate, *host_cable);
+        let grid = Grid { dimensions, hosts_per_switch, host_rate, host_cable };
+        grid.check(|size| (size - 1).min(2))?;
+        let mut builder = grid.plant();
+        grid.join(&mut builder, |_| LinkClass::Local, |place, size| (place + 1 < size).then_some(place + 1));
+        builder.build_as(as_built)
+    }
+
+    fn examples() -> Vec<Self> {
+        let mesh = |hosts_per_switch, sizes: &[u32]| {
+            let dimensions = sizes.iter().map(|&size| Dimension::of(size)).collect();
+            Mesh { hosts_per_switch, dimensions, ..Mesh::default() }
+        };
+        vec![mesh(1, &[4, 4]), mesh(2, &[5]), mesh(1, &[2, 3, 1, 2])]
+    }
+
+    fn as_built(&self) -> &AsBuilt {
+        &self.as_built
+    }
+
+    /// Three dimensions of nearly the same size, the other ports for hosts; there is no largest one.
+    fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
+        wish.check(7)?;
+        let (hosts_per_switch, sizes) = cube(wish);
+        let dimensions = sizes.map(Dimension::of).to_vec();
+        Ok(Fit { smallest: Mesh { hosts_per_switch, dimensions, ..Mesh::default() }, largest: None })
+    }
+
+    /// Halving the longest row cuts it once; exact as for the torus.
+    fn bisection(&self) -> Option<Bisection> {
+        halved_rows(&self.dimensions, 1, "N/max(k)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_square_of_four_has_three_links_per_row() {
+        let topology = Mesh::default().generate().unwrap();
+        assert_eq!((topology.hosts(), topology.switches()), (16, 16));
+        assert_eq!(topology.channels().len(), 2 * (16 + 2 * 4 * 3));
+    }
+}

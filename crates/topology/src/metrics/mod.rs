@@ -1,0 +1,5 @@
+//! What a fabric amounts to.
+
+mod bisection;
+
+pub use bisection::{Basis, Bisection};

@@ -1,0 +1,149 @@
+//! The torus, or k-ary n-cube: Dally and Towles, "Principles and Practices of Interconnection Networks", 2004,
+//! chapter 5.
+
+use etherweave_primitives::BitRate;
+
+use crate::check::list_len;
+use crate::grid::{DIMENSIONS_MAX, Grid};
+use crate::{AsBuilt, Bisection, Cable, Dimension, Family, Fit, LinkClass, Topology, TopologyError, Wish};
+
+/// A grid whose rows are rings; a row of two is joined once. All links between switches are local.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Torus {
+    /// Hosts on every switch, at least 1. Default 1.
+    pub hosts_per_switch: u32,
+    /// Rate of the links between hosts and switches [bit/s]. Default "100Gb/s".
+    pub host_rate: BitRate,
+    /// Cable between host and switch. Default "3m".
+    pub host_cable: Cable,
+    /// The dimensions, 1 to 6. Default three of size 4.
+    pub dimensions: Vec<Dimension>,
+    /// Departures from the regular plan.
+    #[serde(skip_serializing_if = "AsBuilt::is_default")]
+    pub as_built: AsBuilt,
+}
+
+impl Default for Torus {
+    fn default() -> Self {
+        Torus {
+            hosts_per_switch: 1,
+            host_rate: BitRate::from_gbps(100),
+            host_cable: Cable::from_m(3),
+            dimensions: vec![Dimension::default(); 3],
+            as_built: AsBuilt::default(),
+        }
+    }
+}
+
+impl Family for Torus {
+    fn generate(&self) -> Result<Topology, TopologyError> {
+        list_len("dimensions", self.dimensions.len(), 1..=DIMENSIONS_MAX)?;
+        let Torus { dimensions, hosts_per_switch, host_rate, host_cable, as_built } = self;
+        let (hosts_per_switch, host_rate, host_cable) = (*hosts_per_switch, *host_rate, *host_cable);
+        let grid = Grid { dimensions, hosts_per_switch, host_rate, host_cable };
+        grid.check(|size| (size - 1).min(2))?;
+        let mut builder = grid.plant();
+        grid.join(&mut builder, |_| LinkClass::Local, ring);
+        builder.build_as(as_built)
+    }
+
+    fn examples() -> Vec<Self> {
+        let torus = |hosts_per_switch, sizes: &[u32]| {
+            let dimensions = sizes.iter().map(|&size| Dimension::of(size)).collect();
+            Torus { hosts_per_switch, dimensions, ..Torus::default() }
+        };
+        let doubled = vec![Dimension { lag: 2, ..Dimension::of(5) }];
+        vec![
+            torus(1, &[4, 3, 2]),
+            torus(2, &[3, 1]),
+            torus(1, &[2, 2, 2, 2, 2, 3]),
+            Torus { dimensions: doubled, ..Torus::default() },
+        ]
+    }
+
+    fn as_built(&self) -> &AsBuilt {
+        &self.as_built
+    }
+
+    /// Three dimensions of nearly the same size, the other ports for hosts. A torus may be as long as one likes, so there is
+    /// no largest one.
+    fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
+        wish.check(7)?;
+        let (hosts_per_switch, sizes) = cube(wish);
+        let dimensions = sizes.map(Dimension::of).to_vec();
+        Ok(Fit { smallest: Torus { hosts_per_switch, dimensions, ..Torus::default() }, largest: None })
+    }
+
+    /// Halving a row of `k` switches cuts it twice, `2·N/k` links altogether; the longest row is halved most cheaply.
+    /// Exact for an even longest side and equal links: Azizoğlu and Eğecioğlu, "The bisection width and the
+    /// isoperimetric number of arrays", Discrete Applied Mathematics 2004.
+    fn bisection(&self) -> Option<Bisection> {
+        let is_ring = self.dimensions.iter().all(|dimension| dimension.size == 1 || dimension.size > 2);
+        is_ring.then(|| halved_rows(&self.dimensions, 2, "2·N/max(k)"))?
+    }
+}
+
+/// The next switch, and from the last one the way back to the first: as the last of the first's.
+fn ring(place: u32, size: u32) -> impl Iterator<Item = u32> {
+    let next = (place + 1 < size).then_some(place + 1);
+    let around = (place == 0 && size > 2).then(|| size - 1);
+    next.into_iter().chain(around)
+}
+
+/// Halves the longest row, when it is even and all links are alike.
+pub(crate) fn halved_rows(dimensions: &[Dimension], cuts: u32, formula: &'static str) -> Option<Bisection> {
+    let longest = dimensions.iter().max_by_key(|dimension| dimension.size)?;
+    let capacity = |dimension: &Dimension| u128::from(dimension.rate.as_bps()) * u128::from(dimension.lag);
+    let joined = || dimensions.iter().filter(|dimension| dimension.size > 1);
+    let is_alike = joined().all(|dimension| capacity(dimension) == capacity(longest));
+    let rows: u128 = dimensions.iter().map(|dimension| u128::from(dimension.size)).product();
+    let is_even = longest.size.is_multiple_of(2);
+    (is_alike && is_even).then(|| {
+        let bps = capacity(longest) * u128::from(cuts) * (rows / u128::from(longest.size));
+        Bisection::exact(bps, formula)
+    })
+}
+
+/// Hosts per switch and three nearly equal sizes with room for all hosts.
+pub(crate) fn cube(wish: &Wish) -> (u32, [u32; 3]) {
+    let hosts_per_switch = wish.radix - 6;
+    let switches = wish.hosts.div_ceil(hosts_per_switch);
+    let side = (1..).find(|side: &u32| u64::from(*side).pow(3) >= u64::from(switches)).expect("a cube is large enough");
+    let middle = (1..=side).find(|middle| u64::from(side * middle) * u64::from(side) >= u64::from(switches));
+    let middle = middle.unwrap_or(side);
+    (hosts_per_switch, [side, middle, switches.div_ceil(side * middle)])
+}
+
+#[cfg(test)]
+mod tests {
+    use etherweave_primitives::SwitchId;
+
+    use super::*;
+
+    #[test]
+    fn a_ring_is_closed_and_a_pair_is_joined_once() {
+        let ports = |size| {
+            let dimensions = vec![Dimension::of(size)];
+            let topology = Torus { dimensions, ..Torus::default() }.generate().unwrap();
+            topology.out_channels(SwitchId::new(0)).len() - 1
+        };
+        assert_eq!([1, 2, 3, 8].map(ports), [0, 1, 2, 2]);
+    }
+
+    #[test]
+    fn a_cube_of_four_has_three_links_per_switch() {
+        let topology = Torus::default().generate().unwrap();
+        assert_eq!((topology.hosts(), topology.switches()), (64, 64));
+        assert_eq!(topology.channels().len(), 2 * (64 + 3 * 64));
+    }
+
+    #[test]
+    fn the_smallest_cube_has_room() {
+        for hosts in [1, 7, 8, 100, 1_000, 300_000] {
+            let (per_switch, sizes) = cube(&Wish { hosts, radix: 10 });
+            assert_eq!(per_switch, 4);
+            assert!(4 * sizes.iter().product::<u32>() >= hosts, "{sizes:?}");
+        }
+    }
+}
