@@ -251,21 +251,21 @@ impl FoldedClos {
         }
     }
 
-    /// Without taper, and where every subtree has equally many links to each of its parents, the tree is rearrangeable
+    /// With as much up as down, and where every subtree has equally many links to each of its parents, the tree is rearrangeable
     /// (Beneš, "Mathematical theory of connecting networks and telephone traffic", 1965).
     fn is_rearrangeable(&self, stages: &[Stage]) -> bool {
         let mut down = self.hosts_per_leaf();
         let mut subtrees = vec![1; self.hosts.div_ceil(down) as usize];
         let mut is_even = true;
         for stage in stages {
-            let is_tapered = stage.bundles * stage.lag < down || stage.rate < self.host_rate;
+            let is_full = stage.bundles * stage.lag == down && stage.rate == self.host_rate;
             let pods = subtrees.chunks(stage.children as usize).map(|pod: &[u32]| {
                 let parents = (pod.iter().sum::<u32>() * stage.bundles).div_ceil(stage.children);
                 is_even &= pod.iter().all(|switches| (switches * stage.bundles).is_multiple_of(parents));
                 parents
             });
             subtrees = pods.collect();
-            is_even &= !is_tapered;
+            is_even &= is_full;
             down = stage.children * stage.lag;
         }
         is_even

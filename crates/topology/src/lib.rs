@@ -62,7 +62,7 @@ pub use hyperx::HyperX;
 pub use k_ary_fat_tree::KAryFatTree;
 pub use kind::{Family, TopologyKind};
 pub use mesh::Mesh;
-pub use metrics::{Basis, Bisection};
+pub use metrics::{Basis, Bisection, Cables, Distances, Metrics, Taper, Ways};
 pub use rail_optimised::RailOptimised;
 pub use single_switch::SingleSwitch;
 pub use slim_fly::SlimFly;

@@ -114,12 +114,12 @@ impl Family for StagedFatTree {
         Ok(Fit { smallest: member(top), largest: Some(member(wish.radix)) })
     }
 
-    /// Half of the weakest stage, hosts included. When the top switches join an even number of subtrees, half of these is a
+    /// Half of the weakest stage above the leaves. When the top switches join an even number of subtrees, half of these is a
     /// cut of that size; and none is smaller, as flows spread evenly over all ways up fill no link of a stage more
     /// than the stage's taper says (Zahavi 2012, section 3).
     fn bisection(&self) -> Option<Bisection> {
         let mut below = self.stages.iter().map(|stage| u128::from(stage.down)).product::<u128>();
-        let mut weakest = below * u128::from(self.hosts_per_leaf) * u128::from(self.host_rate.as_bps());
+        let mut weakest = u128::MAX;
         for stage in &self.stages {
             let upward = below * u128::from(stage.up);
             weakest = weakest.min(upward * u128::from(stage.links) * u128::from(stage.rate.as_bps()));

@@ -1,5 +1,67 @@
-//! What a fabric amounts to.
+//! What a fabric amounts to: counts, distances, bisection, ways, tapers, free ports.
+//!
+//! Distances count links between switches, so that two hosts on one switch are 0 apart; all that is said of pairs of
+//! hosts is exact for the fabric as built, also at 300,000 hosts. Where a figure is a bound or comes from a sample, the
+//! value says so.
 
 mod bisection;
+mod cables;
+mod distance;
+mod graph;
+mod taper;
+mod ways;
+
+use etherweave_primitives::SwitchId;
 
 pub use bisection::{Basis, Bisection};
+pub use cables::Cables;
+pub use distance::Distances;
+pub use taper::Taper;
+pub use ways::Ways;
+
+use crate::{Topology, TopologyKind};
+use graph::SwitchGraph;
+
+/// The figures of a fabric.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Metrics {
+    /// Hosts.
+    pub hosts: usize,
+    /// Switches.
+    pub switches: usize,
+    /// Cables by class, medium, length and rate.
+    pub cables: Vec<Cables>,
+    /// Ports of switches in use.
+    pub ports_used: u64,
+    /// Ports of switches not in use; none where the radix was not said.
+    pub ports_free: Option<u64>,
+    /// How far hosts are apart.
+    pub distances: Distances,
+    /// The rate between two halves.
+    pub bisection: Bisection,
+    /// How many shortest ways there are.
+    pub ways: Ways,
+    /// Rates down and up, for every level with links up.
+    pub tapers: Vec<Taper>,
+}
+
+impl Metrics {
+    /// Measures `topology`, which `kind` has generated: time grows with channels × switches with hosts / 256.
+    pub fn of(kind: &TopologyKind, topology: &Topology) -> Metrics {
+        let graph = SwitchGraph::of(topology);
+        let switches = (0..topology.switches()).map(SwitchId::from_index);
+        let ports_used = switches.map(|switch| u64::from(topology.ports_used(switch))).sum();
+        let ports = topology.radix().map(|radix| u64::from(radix) * topology.switches() as u64);
+        Metrics {
+            hosts: topology.hosts(),
+            switches: topology.switches(),
+            cables: cables::count(topology),
+            ports_used,
+            ports_free: ports.map(|ports| ports - ports_used),
+            distances: distance::measure(&graph),
+            bisection: kind.bisection().unwrap_or_else(|| bisection::bound(topology)),
+            ways: ways::count(&graph),
+            tapers: taper::measure(topology),
+        }
+    }
+}

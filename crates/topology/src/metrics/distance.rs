@@ -1,0 +1,126 @@
+//! Distances between all hosts, by breadth-first searches side by side: Then et al., "The more the merrier: efficient
+//! multi-source graph traversal", VLDB 2014, section 3. A bit per source; one pass over the links serves 256 sources.
+
+use super::graph::SwitchGraph;
+
+/// Words of 64 sources that are searched together.
+const WORDS: usize = 4;
+const SOURCES: usize = 64 * WORDS;
+type Bits = [u64; WORDS];
+
+/// How far hosts are apart, in links between switches.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Distances {
+    /// The largest distance of two hosts.
+    pub diameter: u32,
+    /// The mean over all ordered pairs of different hosts; 0 for a single host.
+    pub mean: f64,
+    /// Ordered pairs of different hosts at distance 0, 1, …
+    pub pairs: Vec<u64>,
+}
+
+/// Measures all pairs of hosts.
+pub(crate) fn measure(graph: &SwitchGraph) -> Distances {
+    let own = graph.hosts.iter().map(|&hosts| u64::from(hosts) * (u64::from(hosts).saturating_sub(1))).sum();
+    let mut pairs: Vec<u64> = vec![own];
+    let mut search = Search::new(graph.switches());
+    for sources in graph.access.chunks(SOURCES) {
+        search.run(graph, sources, &mut pairs);
+    }
+    let total: u64 = pairs.iter().sum();
+    let weighted: f64 = (0u32..).zip(&pairs).map(|(distance, &count)| f64::from(distance) * count as f64).sum();
+    let mean = if total == 0 { 0.0 } else { weighted / total as f64 };
+    Distances { diameter: pairs.len() as u32 - 1, mean, pairs }
+}
+
+/// Searches from up to 256 sources; the vectors serve one batch after the other.
+struct Search {
+    seen: Vec<Bits>,
+    front: Vec<Bits>,
+    next: Vec<Bits>,
+}
+
+impl Search {
+    fn new(switches: usize) -> Search {
+        let none = vec![[0; WORDS]; switches];
+        Search { seen: none.clone(), front: none.clone(), next: none }
+    }
+
+    /// Adds the pairs of hosts from the sources to everywhere.
+    fn run(&mut self, graph: &SwitchGraph, sources: &[u32], pairs: &mut Vec<u64>) {
+        let all = self.begin(sources);
+        let weights = Weights::of(graph, sources);
+        for distance in 1.. {
+            if !self.step(graph, all) {
+                break;
+            }
+            let found = self.front.iter().zip(&graph.hosts).filter(|&(_, &hosts)| hosts > 0);
+            let met: u64 = found.map(|(bits, &hosts)| weights.sum(bits) * u64::from(hosts)).sum();
+            if met > 0 {
+                pairs.resize(pairs.len().max(distance + 1), 0);
+                pairs[distance] += met;
+            }
+        }
+    }
+
+    /// Every source at its own switch; gives the bits of all of them.
+    fn begin(&mut self, sources: &[u32]) -> Bits {
+        self.seen.fill([0; WORDS]);
+        self.front.fill([0; WORDS]);
+        let mut all = [0; WORDS];
+        for (number, &source) in sources.iter().enumerate() {
+            let bit = 1 << (number % 64);
+            self.seen[source as usize][number / 64] |= bit;
+            self.front[source as usize][number / 64] |= bit;
+            all[number / 64] |= bit;
+        }
+        all
+    }
+
+    /// One link farther; whether any source has met a switch.
+    fn step(&mut self, graph: &SwitchGraph, all: Bits) -> bool {
+        let mut is_moving = false;
+        for (switch, seen) in self.seen.iter_mut().enumerate() {
+            let mut met = [0; WORDS];
+            if *seen != all {
+                for &neighbour in graph.neighbours(switch) {
+                    let front = &self.front[neighbour as usize];
+                    (0..WORDS).for_each(|word| met[word] |= front[word]);
+                }
+                (0..WORDS).for_each(|word| met[word] &= !seen[word]);
+                (0..WORDS).for_each(|word| seen[word] |= met[word]);
+                is_moving |= met != [0; WORDS];
+            }
+            self.next[switch] = met;
+        }
+        std::mem::swap(&mut self.front, &mut self.next);
+        is_moving
+    }
+}
+
+/// Hosts of the sources.
+struct Weights {
+    hosts: Vec<u64>,
+    /// Per word, the hosts of each of its sources when they are equal.
+    equal: [Option<u64>; WORDS],
+}
+
+impl Weights {
+    fn of(graph: &SwitchGraph, sources: &[u32]) -> Weights {
+        let hosts: Vec<u64> = sources.iter().map(|&source| u64::from(graph.hosts[source as usize])).collect();
+        let mut equal = [None; WORDS];
+        for (word, hosts) in equal.iter_mut().zip(hosts.chunks(64)) {
+            *word = hosts.iter().all(|count| *count == hosts[0]).then_some(hosts[0]);
+        }
+        Weights { hosts, equal }
+    }
+
+    /// Hosts behind the set bits.
+    fn sum(&self, bits: &Bits) -> u64 {
+        let of_word = |(word, &bits): (usize, &u64)| match self.equal[word] {
+            Some(hosts) => u64::from(bits.count_ones()) * hosts,
+            None => (0..64).filter(|bit| bits >> bit & 1 == 1).map(|bit| self.hosts[64 * word + bit]).sum(),
+        };
+        bits.iter().enumerate().map(of_word).sum()
+    }
+}
