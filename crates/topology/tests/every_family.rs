@@ -1,7 +1,7 @@
 //! What every family promises, asked of every example of every family.
 
 use etherweave_primitives::{ChannelId, HostId, Port, SwitchId};
-use etherweave_topology::{LinkClass, Node, Topology, TopologyKind, reverse};
+use etherweave_topology::{LinkClass, Metrics, Node, Topology, TopologyKind, Wish, reverse};
 
 /// Runs one check on every example.
 fn check(promise: impl Fn(&Topology)) {
@@ -27,6 +27,7 @@ fn reverse_is_an_involution_that_swaps_the_ends_and_keeps_the_link() {
             assert_eq!(reverse(reverse(id)), id);
             assert_eq!((there.from, there.to), (back.to, back.from));
             assert_eq!((there.rate, there.length, there.class), (back.rate, back.length, back.class));
+            assert_eq!(there.medium, back.medium);
         }
     });
 }
@@ -127,4 +128,89 @@ fn parameters_read_back_as_they_were_written() {
         let text = toml::to_string(&kind).unwrap();
         assert_eq!(toml::from_str::<TopologyKind>(&text).unwrap(), kind, "{text}");
     }
+}
+
+#[test]
+fn every_family_has_examples_and_its_name_is_its_key() {
+    let names: Vec<&str> = TopologyKind::examples().iter().map(TopologyKind::name).collect();
+    assert!(TopologyKind::NAMES.iter().all(|name| names.contains(name)));
+    for kind in TopologyKind::examples() {
+        assert!(toml::to_string(&kind).unwrap().starts_with(&format!("[{}", kind.name())), "{kind:?}");
+    }
+}
+
+#[test]
+fn switches_have_one_coordinate_per_axis_and_no_two_share_a_place() {
+    check(|topology| {
+        let switches = (0..topology.switches()).map(SwitchId::from_index);
+        let mut places: Vec<_> = switches.map(|switch| topology.coordinates(switch).to_vec()).collect();
+        assert!(places.iter().all(|place| place.len() == topology.axes().len()));
+        let count = places.len();
+        places.sort_unstable();
+        places.dedup();
+        assert!(topology.axes().is_empty() || places.len() == count);
+    });
+}
+
+#[test]
+fn switches_of_one_level_and_with_as_many_hosts_have_equally_many_links_in_direct_families() {
+    const REGULAR: [&str; 6] = ["flattened_butterfly", "hyperx", "dragonfly", "slim_fly", "torus", "k_ary_fat_tree"];
+    for kind in TopologyKind::examples().into_iter().filter(|kind| REGULAR.contains(&kind.name())) {
+        let topology = kind.generate().unwrap();
+        let degree = |switch: usize| topology.out_channels(SwitchId::from_index(switch)).len();
+        assert!((0..topology.switches()).all(|switch| degree(switch) == degree(0)), "{kind:?}");
+    }
+}
+
+#[test]
+fn metrics_count_every_host_switch_link_and_pair_once() {
+    for kind in TopologyKind::examples() {
+        let topology = kind.generate().unwrap();
+        let metrics = Metrics::of(&kind, &topology);
+        assert_eq!((metrics.hosts, metrics.switches), (topology.hosts(), topology.switches()));
+        let links: u64 = metrics.cables.iter().map(|cables| cables.links).sum();
+        assert_eq!(2 * links as usize, topology.channels().len(), "{kind:?}");
+        let pairs: u64 = metrics.distances.pairs.iter().sum();
+        assert_eq!(pairs as usize, topology.hosts() * (topology.hosts() - 1), "{kind:?}");
+        assert!(metrics.distances.mean <= f64::from(metrics.distances.diameter));
+        assert!(topology.hosts() == 1 || !metrics.bisection.rate.is_zero(), "{kind:?}");
+        assert!(metrics.ways.is_exact);
+    }
+}
+
+#[test]
+fn members_that_fit_a_wish_have_the_hosts_and_keep_to_the_radix() {
+    for (hosts, radix) in [(1, 16), (30, 16), (100, 20), (700, 24), (2_000, 18)] {
+        let fits = TopologyKind::fits(&Wish { hosts, radix });
+        assert_eq!(fits.len(), TopologyKind::NAMES.len());
+        for (name, fit) in fits {
+            let Ok(fit) = fit else { continue };
+            let counted = |kind: &TopologyKind| {
+                let topology = kind.generate().unwrap_or_else(|error| panic!("{kind:?}: {error}"));
+                let ports = (0..topology.switches()).map(|switch| topology.ports_used(SwitchId::from_index(switch)));
+                assert!(ports.max().unwrap() <= radix, "{name} for {hosts} hosts of {radix} ports: {kind:?}");
+                assert!(topology.hosts() >= hosts as usize, "{name} has {} hosts: {kind:?}", topology.hosts());
+                topology.switches()
+            };
+            let smallest = counted(&fit.smallest);
+            let largest = fit.largest.as_ref().map(counted);
+            assert!(largest.is_none_or(|largest| smallest <= largest), "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_family_that_cannot_fulfil_a_wish_says_what_it_can() {
+    let errors = |hosts, radix| -> Vec<String> {
+        let fits = TopologyKind::fits(&Wish { hosts, radix });
+        fits.into_iter().filter_map(|(name, fit)| Some(format!("{name}: {}", fit.err()?))).collect()
+    };
+    let at_1 = errors(2, 1);
+    assert!(at_1.iter().any(|error| error == "dragonfly: radix is 1; expected 3 to 65536"), "{at_1:?}");
+    let many = errors(300_000, 16);
+    assert!(
+        many.iter().any(|error| error == "single_switch: hosts is 300000; expected 1 to 16 with switches of 16 ports")
+    );
+    assert!(many.iter().any(|error| error.starts_with("dragonfly: hosts is 300000; expected 1 to 1056 ")), "{many:?}");
+    assert!(errors(0, 16).iter().all(|error| error.contains("hosts is 0") || error.starts_with("custom")));
 }

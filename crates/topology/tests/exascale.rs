@@ -85,7 +85,7 @@ fn table_i_s_butterflies_have_p_over_n_plus_one_hosts_and_that_to_the_power_of_n
         [(8, 2), (16, 2), (24, 2), (48, 2), (96, 2), (16, 3), (24, 3), (48, 3), (16, 4), (24, 4)];
     for (p, n) in cases {
         let t = (p + n) / (n + 1);
-        let beyond = ((p + n - 1) / n).pow(n) + 1;
+        let beyond = p.div_ceil(n).pow(n) + 1;
         assert_eq!(largest::<FlattenedButterfly>(p, beyond), (t, t.pow(n), t.pow(n + 1)), "P = {p}, {n} dimensions");
         assert!(t.abs_diff(p / (n + 1)) <= 1);
     }
