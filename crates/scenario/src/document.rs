@@ -1,5 +1,8 @@
 //! The file as text: syntax, overrides, and where a key stands.
 
+use std::path::{Path, PathBuf};
+
+use etherweave_topology::{TopologyError, TopologyKind};
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
@@ -51,6 +54,17 @@ impl<'a> Document<'a> {
     pub fn error(&self, key: &str, message: impl Into<String>) -> ScenarioError {
         let place = self.locate(key).map(|offset| self.line_and_column(offset));
         ScenarioError { origin: self.origin.to_owned(), place, key: key.to_owned(), message: message.into() }
+    }
+
+    /// A path that the file names, seen from where the file is.
+    pub fn beside(&self, name: &str) -> PathBuf {
+        Path::new(self.origin).parent().unwrap_or(Path::new("")).join(name)
+    }
+
+    /// The error of a topology's parameter.
+    pub fn topology_error(&self, kind: &TopologyKind, error: &TopologyError) -> ScenarioError {
+        let parameter = error.key().map(|key| format!(".{key}")).unwrap_or_default();
+        self.error(&format!("topology.{}{parameter}", kind.name()), error.beside_key())
     }
 
     /// Where a key stands, or the nearest table around it that does.

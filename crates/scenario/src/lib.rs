@@ -4,10 +4,12 @@
 //!   any mistake where it is and what is expected there; [`Scenario::resolved`] writes it out in full.
 //! - [`Run::start`] builds the simulation, [`Run::finish`] runs it; [`Outcome`] has the tables and the summary.
 //!
-//! The only crate of the core that reads a clock. Left out: files; callers pass text.
+//! The only crate of the core that reads a clock, and a file where a scenario names one that lists its fabric. Left
+//! out: the scenario's own file; callers pass its text.
 
 mod document;
 mod error;
+mod fabric_file;
 mod outcome;
 mod profile;
 mod run;

@@ -9,9 +9,8 @@ use etherweave_sim::{Experiment, Job};
 use etherweave_topology::{FatTree, Topology, TopologyKind};
 use etherweave_workload::{Placement, Workload, WorkloadError};
 
-use crate::ScenarioError;
 use crate::document::Document;
-use crate::profile;
+use crate::{ScenarioError, fabric_file, profile};
 
 /// One run, as a file says it.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -148,6 +147,7 @@ pub(crate) fn read<'a>(
         document.set(key, literal)?;
     }
     profile::apply(&mut document)?;
+    fabric_file::apply(&mut document)?;
     let values = toml::Value::Table(document.values.clone());
     let mut scenario: Scenario = serde_path_to_error::deserialize(values).map_err(|error| {
         let key = error.path().to_string().replace('[', ".").replace(']', "");
@@ -197,7 +197,8 @@ pub(crate) fn experiment(
     scenario: &Scenario,
     capture: Option<&str>,
 ) -> Result<Experiment, ScenarioError> {
-    let topology = scenario.topology.generate().map_err(|error| document.error("topology", error.to_string()))?;
+    let kind = &scenario.topology;
+    let topology = kind.generate().map_err(|error| document.topology_error(kind, &error))?;
     let routing = scenario.routing.build(&topology).map_err(|error| document.error("routing", error.to_string()))?;
     let jobs = jobs(document, scenario, &topology)?;
     let capture = capture.map(|name| host_named(&topology, name)).transpose();

@@ -98,8 +98,8 @@ impl Family for Dragonfly {
         &self.as_built
     }
 
-    /// Kim et al., section 3.1: balanced at `a = 2p = 2h`, which takes `4p - 1` ports. The smallest has fewer groups and so
-    /// more links between every two.
+    /// Kim et al., section 3.1: balanced at `a = 2p = 2h`, which takes `4p - 1` ports. The smallest has fewer groups
+    /// and so more links between every two.
     fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
         wish.check(3)?;
         let p = (wish.radix + 1) / 4;

@@ -101,6 +101,16 @@ impl TopologyError {
     }
 }
 
+impl TopologyError {
+    /// The message for a reader who sees the key beside it.
+    pub fn beside_key(&self) -> String {
+        let message = self.to_string();
+        let key = self.key().unwrap_or_default();
+        let rest = message.strip_prefix(key).unwrap_or(&message).trim_start();
+        rest.strip_prefix("is ").unwrap_or(rest).to_owned()
+    }
+}
+
 impl fmt::Display for TopologyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

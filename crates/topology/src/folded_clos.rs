@@ -3,8 +3,9 @@
 //! Vallejo and Beivide, "On the use of commodity Ethernet technology in exascale HPC systems", HiPC 2015, section VI-A.
 //!
 //! A subtree of a level is a set of switches that join the same subtrees of the level below. All full subtrees are
-//! alike; the last one of each level holds what is left. The uplinks of a subtree's switches, one after the other, lead to
-//! the parents in turn, and each subtree goes on where the one before it stopped: so every parent has its share.
+//! alike; the last one of each level holds what is left. The uplinks of a subtree's switches, one after the other,
+//! lead to the parents in turn, and each subtree goes on where the one before it stopped: so every parent has its
+//! share.
 
 use etherweave_primitives::{BitRate, SwitchId};
 
@@ -12,8 +13,8 @@ use crate::check::{at_least_one, in_range, links, list_len};
 use crate::tree_place::Branching;
 use crate::{AsBuilt, Bisection, Builder, Cable, Family, Fit, LinkClass, Topology, TopologyError, Wish};
 
-/// A folded Clos network. Unlike in [`StagedFatTree`](crate::StagedFatTree), numbers need not divide: hosts fill leaves,
-/// leaves fill pods, and so on. Links between leaves and their pod are local, those above global.
+/// A folded Clos network. Unlike in [`StagedFatTree`](crate::StagedFatTree), numbers need not divide: hosts fill
+/// leaves, leaves fill pods, and so on. Links between leaves and their pod are local, those above global.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FoldedClos {
@@ -251,8 +252,8 @@ impl FoldedClos {
         }
     }
 
-    /// With as much up as down, and where every subtree has equally many links to each of its parents, the tree is rearrangeable
-    /// (Beneš, "Mathematical theory of connecting networks and telephone traffic", 1965).
+    /// With as much up as down, and where every subtree has equally many links to each of its parents, the tree is
+    /// rearrangeable (Beneš, "Mathematical theory of connecting networks and telephone traffic", 1965).
     fn is_rearrangeable(&self, stages: &[Stage]) -> bool {
         let mut down = self.hosts_per_leaf();
         let mut subtrees = vec![1; self.hosts.div_ceil(down) as usize];
@@ -302,8 +303,8 @@ mod tests {
 
     #[test]
     fn the_exascale_clos_has_29484_switches_and_303264_hosts() {
-        // Benito et al. 2015, section VI-A: pods of 36 + 36 switches and 1,296 hosts; 36 pods under 1,296 switches make a
-        // stage-3 group, replicated 6.5 times: 234 pods. All 72 ports of every switch are in use.
+        // Benito et al. 2015, section VI-A: pods of 36 + 36 switches and 1,296 hosts; 36 pods under 1,296 switches
+        // make a stage-3 group, replicated 6.5 times: 234 pods. All 72 ports of every switch are in use.
         let topology = clos(72, 303_264, 4);
         assert_eq!((topology.hosts(), topology.switches()), (1_296 * 234, 29_484));
         let levels = [0, 1, 2, 3].map(|level| at_level(&topology, level));

@@ -15,8 +15,8 @@ use etherweave_primitives::{BitRate, SwitchId};
 use crate::check::{at_least_one, links, product};
 use crate::{AsBuilt, Builder, Cable, Family, Fit, LinkClass, Topology, TopologyError, Wish};
 
-/// Leaves by the card's number in its server: ranks of the same number talk through one leaf. A host here is one card with
-/// its accelerator; host `i` is card `i mod rails` of server `i / rails`.
+/// Leaves by the card's number in its server: ranks of the same number talk through one leaf. A host here is one card
+/// with its accelerator; host `i` is card `i mod rails` of server `i / rails`.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RailOptimised {

@@ -1,8 +1,9 @@
-//! Slim Fly: Besta and Hoefler, "Slim Fly: a cost effective low-diameter network topology", SC 2014, section II-B, on the
-//! graphs of McKay, Miller and Širáň (1998) in the form of Hafner, "Geometric realisation of the graphs of
+//! Slim Fly: Besta and Hoefler, "Slim Fly: a cost effective low-diameter network topology", SC 2014, section II-B, on
+//! the graphs of McKay, Miller and Širáň (1998) in the form of Hafner, "Geometric realisation of the graphs of
 //! McKay-Miller-Širáň", J. Combin. Theory B 2004.
 //!
-//! Switches are `(half, row, place)` with half 0 or 1, row and place in the field of `q = 4w + δ` elements, δ in −1, 0, 1:
+//! Switches are `(half, row, place)` with half 0 or 1, row and place in the field of `q = 4w + δ` elements, δ in −1,
+//! 0, 1:
 //!
 //! - `(0, x, y)` joins `(0, x, y')` when `y - y'` is in `X`;
 //! - `(1, m, c)` joins `(1, m, c')` when `c - c'` is in `X'`;

@@ -22,8 +22,8 @@ use crate::rail_optimised::parallel_links;
 use crate::tree_place::Branching;
 use crate::{AsBuilt, Bisection, Builder, Cable, Family, Fit, LinkClass, Topology, TopologyError, Wish};
 
-/// A fat tree of any number of stages, each with its own width and taper. Links of the first stage are local, those above
-/// join what the first stage has made and are global; with one stage all is one neighbourhood.
+/// A fat tree of any number of stages, each with its own width and taper. Links of the first stage are local, those
+/// above join what the first stage has made and are global; with one stage all is one neighbourhood.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StagedFatTree {
@@ -98,8 +98,8 @@ impl Family for StagedFatTree {
         &self.as_built
     }
 
-    /// The full-bisection tree of the fewest stages; the smallest has fewer subtrees under its top switches, and as many
-    /// parallel links to them as fit.
+    /// The full-bisection tree of the fewest stages; the smallest has fewer subtrees under its top switches, and as
+    /// many parallel links to them as fit.
     fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
         wish.check(2)?;
         let half = wish.radix / 2;
@@ -114,9 +114,9 @@ impl Family for StagedFatTree {
         Ok(Fit { smallest: member(top), largest: Some(member(wish.radix)) })
     }
 
-    /// Half of the weakest stage above the leaves. When the top switches join an even number of subtrees, half of these is a
-    /// cut of that size; and none is smaller, as flows spread evenly over all ways up fill no link of a stage more
-    /// than the stage's taper says (Zahavi 2012, section 3).
+    /// Half of the weakest stage above the leaves. When the top switches join an even number of subtrees, half of
+    /// these is a cut of that size; and none is smaller, as flows spread evenly over all ways up fill no link of a
+    /// stage more than the stage's taper says (Zahavi 2012, section 3).
     fn bisection(&self) -> Option<Bisection> {
         let mut below = self.stages.iter().map(|stage| u128::from(stage.down)).product::<u128>();
         let mut weakest = u128::MAX;

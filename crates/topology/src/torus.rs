@@ -66,8 +66,8 @@ impl Family for Torus {
         &self.as_built
     }
 
-    /// Three dimensions of nearly the same size, the other ports for hosts. A torus may be as long as one likes, so there is
-    /// no largest one.
+    /// Three dimensions of nearly the same size, the other ports for hosts. A torus may be as long as one likes, so
+    /// there is no largest one.
     fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
         wish.check(7)?;
         let (hosts_per_switch, sizes) = cube(wish);

@@ -21,7 +21,8 @@ fn the_folded_clos_has_29484_switches_and_303264_hosts() {
     // Three stages up and three down; every port in use; as much up as down on every level.
     assert_eq!((measured.distances.diameter, measured.ports_free), (6, Some(0)));
     assert!(measured.tapers.len() == 3 && measured.tapers.iter().all(|taper| taper.ratio() == 1.0));
-    // 46,656 uplinks of a stage-3 group do not divide by 4,212 cores, so no formula holds; the best cut is full bisection.
+    // 46,656 uplinks of a stage-3 group do not divide by 4,212 cores, so no formula holds; the best cut is full
+    // bisection.
     assert_eq!(measured.bisection.rate.as_bps(), 303_264 / 2 * 100_000_000_000);
     assert!(matches!(measured.bisection.basis, Basis::UpperBound { .. }));
 }

@@ -112,7 +112,10 @@ proptest! {
 
     #[test]
     fn spliced_json_never_panics(
-        at in any::<usize>(), length in 0usize..40, insert in "([{}:,\"a-z0-9\\[\\] ]|\\PC){0,12}", again in any::<usize>(),
+        at in any::<usize>(),
+        length in 0usize..40,
+        insert in "([{}:,\"a-z0-9\\[\\] ]|\\PC){0,12}",
+        again in any::<usize>(),
     ) {
         for text in examples(|custom| &custom.json) {
             let once = spliced(&text, at, length, &insert);

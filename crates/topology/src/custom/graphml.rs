@@ -292,9 +292,10 @@ mod tests {
         let twice = "graphml line 11: the cable right - left is listed twice; expected each pair once with its number \
             of links, or different ports";
         check_error("</graph>", again, twice);
-        let ports = "<edge source=\"n0\" target=\"left\" targetport=\"7\"/><edge source=\"n1\" target=\"left\" targetport=\"7\"/>";
+        let to_port_7 = |host: &str| format!("<edge source=\"{host}\" target=\"left\" targetport=\"7\"/>");
+        let ports = to_port_7("n0") + &to_port_7("n1");
         let shared = "graphml line 9: port 7 of left has two cables; expected one cable per port";
-        check_error("<edge source=\"n0\" target=\"left\"/>", ports, shared);
+        check_error("<edge source=\"n0\" target=\"left\"/>", &ports, shared);
     }
 
     #[test]

@@ -29,8 +29,8 @@ use graph::Graph;
 ///
 /// GraphML and JSON (the node-link form of NetworkX: `{"nodes": [{"id": …}], "links": [{"source": …, "target": …}]}`)
 /// name their nodes as they like and say `kind` (host or switch, the default) of each. An edge has `rate`, `length`,
-/// `medium`, `class`, `to_rate` as above and `links`, the number of parallel links; listing a pair twice is a mistake unless
-/// different ports are named (`sourceport` and `targetport`).
+/// `medium`, `class`, `to_rate` as above and `links`, the number of parallel links; listing a pair twice is a mistake
+/// unless different ports are named (`sourceport` and `targetport`).
 ///
 /// The level of a switch is its distance from the nearest switch with a host.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]

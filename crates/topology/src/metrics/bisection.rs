@@ -1,8 +1,9 @@
 //! The bisection: the least rate between two halves of the hosts, in one direction.
 //!
-//! Hosts stay with their switch, so that the halves may differ by one switch's hosts; a single switch is not divided, and
-//! half of its hosts send. Where a family has a formula that is proved for its member, that is exact; otherwise the best of
-//! some cuts is an upper bound: halves in the order of numbers, along each coordinate, and by distance from one switch.
+//! Hosts stay with their switch, so that the halves may differ by one switch's hosts; a single switch is not divided,
+//! and half of its hosts send. Where a family has a formula that is proved for its member, that is exact; otherwise
+//! the best of some cuts is an upper bound: halves in the order of numbers, along each coordinate, and by distance
+//! from one switch.
 
 use etherweave_primitives::{BitRate, HostId, SwitchId};
 
