@@ -9,6 +9,10 @@ use crate::{AsBuilt, Cable, Medium, TopologyError};
 pub(crate) const LINKS_MAX: u64 = 1 << 22;
 /// Longer than any Ethernet cable (100GBASE-ZR reaches 80 km).
 pub(crate) const LENGTH_MAX: Length = Length::from_m(1_000_000);
+/// Slower than any Ethernet (1BASE5, 1 Mb/s, was the slowest).
+pub(crate) const RATE_MIN: BitRate = BitRate::from_bps(1_000_000);
+/// Far above any Ethernet; beyond, times per byte lose their digits.
+pub(crate) const RATE_MAX: BitRate = BitRate::from_gbps(100_000);
 
 /// Collects nodes and links; ports are given in the order of the links.
 #[derive(Clone, Debug)]
@@ -112,7 +116,7 @@ impl Builder {
     /// Checks the whole and freezes it.
     ///
     /// # Errors
-    /// When a host has not exactly one link, a link is a loop, slower than 1 bit/s or joins two hosts, or some node
+    /// When a host has not exactly one link, a link is a loop, joins two hosts or has no Ethernet's rate, or some node
     /// cannot be reached.
     ///
     /// # Panics
@@ -197,8 +201,8 @@ impl Builder {
             Err(TopologyError::SelfLink { node: name(a) })
         } else if matches!((a, b), (Node::Host(_), Node::Host(_))) {
             Err(TopologyError::HostToHost { from: name(a), to: name(b) })
-        } else if link.rate.is_zero() {
-            Err(TopologyError::ZeroRate { from: name(a), to: name(b) })
+        } else if !(RATE_MIN..=RATE_MAX).contains(&link.rate) {
+            Err(TopologyError::Rate { from: name(a), to: name(b), rate: link.rate })
         } else if link.length > LENGTH_MAX {
             Err(TopologyError::TooLong { from: name(a), to: name(b) })
         } else {

@@ -3,6 +3,10 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use etherweave_primitives::BitRate;
+
+use crate::builder::{LENGTH_MAX, RATE_MAX, RATE_MIN};
+
 /// What is wrong, where, and what would be right.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TopologyError {
@@ -19,8 +23,8 @@ pub enum TopologyError {
     Text {
         /// The parameter that holds the text.
         name: &'static str,
-        /// Where in the text: "line 3", "links.2.rate".
-        place: String,
+        /// Where in the text.
+        place: TextPlace,
         /// What is wrong.
         found: String,
         /// What would do.
@@ -45,12 +49,14 @@ pub enum TopologyError {
         /// The node's name.
         node: String,
     },
-    /// A link cannot carry anything.
-    ZeroRate {
+    /// A link is slower or faster than any Ethernet.
+    Rate {
         /// One end.
         from: String,
         /// The other end.
         to: String,
+        /// Its rate.
+        rate: BitRate,
     },
     /// A cable is longer than any Ethernet link.
     TooLong {
@@ -75,6 +81,24 @@ pub enum TopologyError {
     },
 }
 
+/// A place in a text that lists a fabric.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TextPlace {
+    /// A line, counted from 1.
+    Line(usize),
+    /// An element: "links.2".
+    Element(String),
+}
+
+impl fmt::Display for TextPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TextPlace::Line(line) => write!(f, "line {line}"),
+            TextPlace::Element(element) => f.write_str(element),
+        }
+    }
+}
+
 impl TopologyError {
     /// A parameter out of its range.
     pub fn parameter(
@@ -93,7 +117,7 @@ impl TopologyError {
             Self::HostLinks { .. }
             | Self::HostToHost { .. }
             | Self::SelfLink { .. }
-            | Self::ZeroRate { .. }
+            | Self::Rate { .. }
             | Self::TooLong { .. }
             | Self::Disconnected { .. }
             | Self::TooLarge { .. } => None,
@@ -123,11 +147,11 @@ impl fmt::Display for TopologyError {
                 write!(f, "a link joins the hosts {from} and {to}; expected a switch at one end")
             }
             Self::SelfLink { node } => write!(f, "a link joins {node} with itself; expected two different nodes"),
-            Self::ZeroRate { from, to } => {
-                write!(f, "the link {from} - {to} has rate zero; expected at least 1b/s")
+            Self::Rate { from, to, rate } => {
+                write!(f, "the link {from} - {to} has rate {rate}; expected {RATE_MIN} to {RATE_MAX}")
             }
             Self::TooLong { from, to } => {
-                write!(f, "the link {from} - {to} is too long; expected at most {}", crate::builder::LENGTH_MAX)
+                write!(f, "the link {from} - {to} is too long; expected at most {LENGTH_MAX}")
             }
             Self::Disconnected { from, to } => {
                 write!(f, "{to} cannot be reached from {from}; expected a connected fabric")

@@ -1,12 +1,15 @@
 //! What is connected to what: the [`Topology`] value and the families that generate it.
 //!
-//! - A [`Topology`] is immutable and valid: connected, every host on exactly one switch, no link of rate zero.
+//! - A [`Topology`] is immutable and valid: connected, every host on exactly one switch, no link that is no Ethernet's.
 //! - Link `l` has the two channels `2l` and `2l + 1`; [`reverse`] turns one into the other.
 //! - Ports are dense: a node of degree `d` uses ports `0..d`, one link each.
-//! - A family is a parameter struct in a file of its own; [`TopologyKind`] lists them all.
+//! - A family is a parameter struct in a file of its own; [`TopologyKind`] lists them all. [`AsBuilt`] says where
+//!   what was built differs from its regular plan: fewer hosts, spare ports, what has failed.
+//! - [`Family::fit`] finds the members for a number of hosts and a radix; [`Metrics`] measures what a fabric amounts
+//!   to.
 //!
-//! Left out: which way packets go (`routing`), what a link or switch does to them (`sim`), failures (events on
-//! channels, in `sim`), prices and watts (`power`). Nothing here reads files.
+//! Left out: which way packets go (`routing`), what a link or switch does to them (`sim`), failures during a run,
+//! prices and watts (`power`). Nothing here reads files.
 //!
 //! ```
 //! use etherweave_topology::{Family, FatTree};
@@ -52,7 +55,7 @@ pub use cable::{Cable, Medium};
 pub use custom::Custom;
 pub use dragonfly::Dragonfly;
 pub use dragonfly_plus::DragonflyPlus;
-pub use error::TopologyError;
+pub use error::{TextPlace, TopologyError};
 pub use fat_tree::FatTree;
 pub use flattened_butterfly::FlattenedButterfly;
 pub use folded_clos::{FoldedClos, Uplinks};

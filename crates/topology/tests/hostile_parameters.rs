@@ -39,7 +39,7 @@ fn examples(pick: impl Fn(&Custom) -> &str) -> Vec<String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(600))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn any_numbers_in_any_family_never_panic(

@@ -59,7 +59,7 @@ fn a_parameter_out_of_range_names_the_range() {
     check_error("[single_switch]\nhosts = 0", &["hosts is 0", "1 to 65536"]);
     check_error("[k_ary_fat_tree]\nk = 7", &["k is 7", "even"]);
     check_error("[fat_tree]\ncores = 0", &["cores is 0", "at least 1"]);
-    check_error("[fat_tree]\nhost_rate = \"0Gb/s\"", &["host0", "leaf0", "rate zero"]);
+    check_error("[fat_tree]\nhost_rate = \"0Gb/s\"", &["host0", "leaf0", "rate 0b/s", "1Mb/s to 100Tb/s"]);
 }
 
 #[test]

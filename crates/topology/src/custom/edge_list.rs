@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use csv::{ReaderBuilder, StringRecord, Trim};
 
 use super::graph::{Edge, Graph, Said, Wrong, wrong};
-use crate::{Custom, TopologyError};
+use crate::{Custom, TextPlace, TopologyError};
 
 pub(super) const HEADER: &str = "from,to,rate,length";
 const COLUMNS: [&str; 7] = ["from", "to", "rate", "length", "medium", "class", "to_rate"];
@@ -26,9 +26,11 @@ pub(super) fn read(text: &str, custom: &Custom) -> Result<Graph, TopologyError> 
     let mut columns: Option<Vec<usize>> = None;
     let mut edges = Vec::new();
     for record in reader.records() {
-        let record = record.map_err(|error| wrong("links", "as CSV".to_owned(), (error.to_string(), HEADER.into())))?;
-        let line = record.position().map_or(0, |position| position.line());
-        let told = |error: Wrong| wrong("links", format!("line {line}"), error);
+        let record = record.map_err(|error| {
+            wrong("links", TextPlace::Element("as CSV".to_owned()), (error.to_string(), HEADER.to_owned()))
+        })?;
+        let line = record.position().map_or(0, |position| position.line() as usize);
+        let told = |error: Wrong| wrong("links", TextPlace::Line(line), error);
         let fields = uncommented(&record);
         if fields.iter().all(|field| field.is_empty()) {
             continue;

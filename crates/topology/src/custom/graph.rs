@@ -5,7 +5,7 @@ use std::collections::{HashSet, VecDeque};
 use etherweave_primitives::{BitRate, Length};
 
 use crate::builder::Builder;
-use crate::{Cable, Custom, LinkClass, Medium, Node, TopologyError};
+use crate::{Cable, Custom, LinkClass, Medium, Node, TextPlace, TopologyError};
 
 /// Nodes and links of a text.
 pub(super) struct Graph {
@@ -193,6 +193,6 @@ pub(super) fn read_kind(kind: Option<&str>) -> Result<bool, Wrong> {
 }
 
 /// The error about a place in a text.
-pub(super) fn wrong(name: &'static str, place: String, (found, expected): Wrong) -> TopologyError {
+pub(super) fn wrong(name: &'static str, place: TextPlace, (found, expected): Wrong) -> TopologyError {
     TopologyError::Text { name, place, found, expected }
 }

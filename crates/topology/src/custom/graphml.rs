@@ -8,7 +8,7 @@ use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
 use super::graph::{Edge, Graph, Listed, Said, Wrong, read_kind, wrong};
-use crate::{Custom, TopologyError};
+use crate::{Custom, TextPlace, TopologyError};
 
 pub(super) const EXAMPLE: &str = r#"<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
   <key id="kind" for="node" attr.name="kind" attr.type="string"><default>host</default></key>
@@ -31,7 +31,7 @@ pub(super) fn read(text: &str, custom: &Custom) -> Result<Graph, TopologyError> 
     let mut lines = Lines { text, read: 0, line: 1 };
     loop {
         let line = lines.at(reader.buffer_position());
-        let told = |error: Wrong| wrong("graphml", format!("line {line}"), error);
+        let told = |error: Wrong| wrong("graphml", TextPlace::Line(line), error);
         let event = reader.read_event().map_err(|error| told((error.to_string(), "well-formed XML".to_owned())))?;
         match event {
             Event::Start(element) => document.open(&element, line).map_err(told)?,
@@ -210,12 +210,12 @@ impl Document {
     fn graph(self, last: usize, custom: &Custom) -> Result<Graph, TopologyError> {
         if !self.is_graph || self.element.is_some() {
             let error = ("no complete graph".to_owned(), "a graph element with nodes and edges".to_owned());
-            return Err(wrong("graphml", format!("line {last}"), error));
+            return Err(wrong("graphml", TextPlace::Line(last), error));
         }
         let mut listed = Listed::default();
         let mut edges = Vec::with_capacity(self.edges.len());
         for entry in &self.edges {
-            let told = |error: Wrong| wrong("graphml", format!("line {}", entry.line), error);
+            let told = |error: Wrong| wrong("graphml", TextPlace::Line(entry.line), error);
             edges.push(entry.edge(&self.numbers, &mut listed, custom).map_err(told)?);
         }
         Ok(Graph::new(self.nodes, edges))

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::graph::{Graph, Listed, Said, Wrong, read_kind, wrong};
-use crate::{Custom, TopologyError};
+use crate::{Custom, TextPlace, TopologyError};
 
 pub(super) const EXAMPLE: &str = r#"{
   "nodes": [
@@ -76,19 +76,19 @@ impl Name {
 /// Reads a JSON text.
 pub(super) fn read(text: &str, custom: &Custom) -> Result<Graph, TopologyError> {
     let document: Document = serde_json::from_str(text).map_err(|error| {
-        let place = format!("line {} column {}", error.line(), error.column());
+        let place = TextPlace::Line(error.line());
         let message = error.to_string();
         let found = message.rsplit_once(" at line").map_or(message.as_str(), |(found, _)| found).to_owned();
         wrong("json", place, (found, "an object with nodes and links".to_owned()))
     })?;
     if document.directed {
         let error = ("true".to_owned(), "false: a cable leads both ways".to_owned());
-        return Err(wrong("json", "directed".to_owned(), error));
+        return Err(wrong("json", TextPlace::Element("directed".to_owned()), error));
     }
     let mut numbers = HashMap::new();
     let mut nodes = Vec::with_capacity(document.nodes.len());
     for (number, node) in document.nodes.iter().enumerate() {
-        let told = |error: Wrong| wrong("json", format!("nodes.{number}"), error);
+        let told = |error: Wrong| wrong("json", TextPlace::Element(format!("nodes.{number}")), error);
         let name = node.id.text();
         if numbers.insert(name.clone(), number).is_some() {
             return Err(told((format!("there are two nodes \"{name}\""), "different ids".to_owned())));
@@ -98,7 +98,7 @@ pub(super) fn read(text: &str, custom: &Custom) -> Result<Graph, TopologyError> 
     let mut listed = Listed::default();
     let mut edges = Vec::with_capacity(document.links.len());
     for (number, link) in document.links.iter().enumerate() {
-        let told = |error: Wrong| wrong("json", format!("links.{number}"), error);
+        let told = |error: Wrong| wrong("json", TextPlace::Element(format!("links.{number}")), error);
         let ends = link.ends(&numbers).map_err(told)?;
         link.list(&mut listed, ends).map_err(told)?;
         edges.push(link.said().edge(ends, custom).map_err(told)?);
@@ -131,5 +131,75 @@ impl LinkEntry {
             class: self.class.as_deref(),
             links: self.links,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Family;
+
+    fn generate(json: &str) -> Result<(usize, usize, usize), String> {
+        let topology = Custom { json: json.to_owned(), ..Custom::default() }.generate();
+        let topology = topology.map_err(|error| error.to_string())?;
+        Ok((topology.hosts(), topology.switches(), topology.channels().len() / 2))
+    }
+
+    /// The example with one text for another.
+    fn check_error(from: &str, to: &str, expected: &str) {
+        assert!(EXAMPLE.contains(from), "{from}");
+        assert_eq!(generate(&EXAMPLE.replacen(from, to, 1)).unwrap_err(), expected);
+    }
+
+    #[test]
+    fn what_networkx_writes_is_read() {
+        assert_eq!(generate(EXAMPLE), Ok((2, 2, 4)));
+        let networkx = "\"directed\": false, \"multigraph\": false, \"graph\": {}, \"edges\": [";
+        assert_eq!(generate(&EXAMPLE.replace("\"links\": [", networkx)), Ok((2, 2, 4)));
+        assert_eq!(generate(&EXAMPLE.replace("\"n1\"", "1")), Ok((2, 2, 4)));
+    }
+
+    #[test]
+    fn mistakes_name_their_element() {
+        check_error(
+            "\"target\": \"a\"",
+            "\"target\": \"c\"",
+            "json links.0: there is no node \"c\"; expected the id of \
+            a listed node",
+        );
+        check_error(
+            "\"n1\", \"kind\"",
+            "\"login\", \"kind\"",
+            "json nodes.1: there are two nodes \"login\"; expected \
+            different ids",
+        );
+        check_error(
+            "\"kind\": \"switch\"",
+            "\"kind\": \"router\"",
+            "json nodes.2: \"router\" is not a kind of node; \
+            expected host or switch",
+        );
+        check_error(
+            "\"medium\": \"optical\"",
+            "\"to_rate\": \"25Gb/s\"",
+            "json links.2: port speeds 100Gb/s and 25Gb/s \
+            differ; expected the same rate at both ends",
+        );
+        check_error("\"links\": 2", "\"links\": 0", "json links.2: links is 0; expected 1 to 1024");
+        check_error(
+            "\"links\": 2}",
+            "}, {\"source\": \"b\", \"target\": \"a\"}",
+            "json line 8: trailing comma; expected \
+            an object with nodes and links",
+        );
+        let directed = "json directed: true; expected false: a cable leads both ways";
+        check_error("\"links\": [", "\"directed\": true, \"links\": [", directed);
+    }
+
+    #[test]
+    fn loose_nodes_are_named() {
+        let loose = EXAMPLE.replace("{\"id\": \"b\"", "{\"id\": \"c\", \"kind\": \"switch\"}, {\"id\": \"b\"");
+        let expected = "c cannot be reached from login; expected a connected fabric";
+        assert_eq!(generate(&loose).unwrap_err(), expected);
     }
 }

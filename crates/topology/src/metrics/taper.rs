@@ -10,9 +10,9 @@ pub struct Taper {
     /// The level; 0 has the hosts.
     pub level: u8,
     /// Rate of the links to hosts and lower levels [bit/s].
-    pub down_bps: u64,
+    pub down_bps: u128,
     /// Rate of the links to higher levels [bit/s], not zero.
-    pub up_bps: u64,
+    pub up_bps: u128,
 }
 
 impl Taper {
@@ -28,7 +28,7 @@ pub(crate) fn measure(topology: &Topology) -> Vec<Taper> {
     for switch in (0..topology.switches()).map(SwitchId::from_index) {
         let taper = &mut levels[usize::from(topology.level(switch))];
         for channel in topology.out_channels(switch).iter().map(|&id| topology.channel(id)) {
-            let bps = channel.rate.as_bps();
+            let bps = u128::from(channel.rate.as_bps());
             match channel.to.node {
                 Node::Switch(to) if topology.level(to) > taper.level => taper.up_bps += bps,
                 Node::Switch(to) if topology.level(to) == taper.level => {}
