@@ -1,6 +1,7 @@
 """The verb ``study``."""
 
 import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -71,6 +72,18 @@ def _print(done: "StudyResult") -> None:
     Console(width=None if sys.stdout.isatty() else 120).print(table)
     held = sum(check.holds for check in done.checks)
     print(f"{held} of {len(done.checks)} figures hold.")
+    _print_tried(done.checks)
+
+
+def _print_tried(checks: "list[Check]") -> None:
+    """Say of each figure that does not hold what was tried; a text once, for all its figures."""
+    missed: dict[str, list[str]] = {}
+    for check in checks:
+        if not check.holds and check.tried:
+            missed.setdefault(check.tried, []).append(check.id)
+    for tried, names in missed.items():
+        text = textwrap.fill(tried, 100, initial_indent="  ", subsequent_indent="  ")
+        print(f"\n{', '.join(names)}:\n{text}")
 
 
 def _cells(check: "Check") -> tuple[str, ...]:

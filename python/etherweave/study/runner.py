@@ -36,6 +36,8 @@ class Check:
     """Of all of them."""
     value: float
     """The simulated figure."""
+    tried: str = ""
+    """Of a figure that is known not to hold: what was tried."""
 
     @property
     def holds(self) -> bool:
@@ -67,6 +69,7 @@ class StudyResult:
                 "expected": check.expected,
                 "tolerance": list(check.tolerance),
                 "unit": check.unit,
+                "tried": check.tried,
                 "value": check.value if math.isfinite(check.value) else None,
                 "pass": check.holds,
             }
@@ -143,7 +146,8 @@ def _checked(row: dict[str, str], value: float) -> Check:
     published, low, high = (
         float(row[key]) if row[key] else None for key in ("published", "low", "high")
     )
-    return Check(row["id"], row["source"], published, (low, high), row["unit"], value)
+    bounds = (low, high)
+    return Check(row["id"], row["source"], published, bounds, row["unit"], value, row["tried"])
 
 
 def _run(home: Path, experiment: Experiment, directory: Path, fresh: bool) -> None:
