@@ -41,6 +41,8 @@ pub(crate) struct Rules {
     pub lookahead: Duration,
     /// Wire overhead of transport packets.
     pub overheads: Overheads,
+    /// The largest frame of the transport [B on the wire].
+    pub largest_frame: u32,
     /// Streams are measured from here on.
     pub warm_up: Time,
     /// Of each job: whether the run may end without it.
@@ -120,14 +122,6 @@ impl Rules {
         port as usize * self.group_count + self.group_of_priority[usize::from(priority)]
     }
 
-    /// The largest frame of the transport, on the wire [B].
-    pub fn largest_frame(&self) -> u32 {
-        match &self.params.transport {
-            Transport::Roce(roce) => self.overheads.first + roce.path_mtu.get() as u32,
-            Transport::Tcp(tcp) => self.overheads.tcp + tcp.mss.get() as u32,
-        }
-    }
-
     /// What reserves and headroom of a switch take [B].
     pub fn reserved(&self, ports: u64, headroom_total: u64) -> u64 {
         ports * self.group_count as u64 * self.params.switch.reserve.get() + headroom_total
@@ -149,10 +143,13 @@ impl Rules {
     /// Rules without routes.
     pub fn new(params: &SimParams, lookahead: Duration) -> Rules {
         let groups = Groups::new(&params.flow_control);
+        let overheads = Overheads::new(&params.transport);
+        let largest_frame = overheads.largest_frame(&params.transport);
         Rules {
             params: params.clone(),
             routes: Vec::new(),
-            scheduler: Scheduler::new(&params.ets),
+            scheduler: Scheduler::new(&params.ets, largest_frame),
+            largest_frame,
             group_of_priority: groups.of_priority,
             group_count: groups.count,
             pause_mask_of_group: groups.pause_mask,
@@ -164,7 +161,7 @@ impl Rules {
             is_cut_through: params.switch.forwarding == Forwarding::CutThrough,
             header_bytes: params.switch.header.get() as u32,
             lookahead,
-            overheads: Overheads::new(&params.transport),
+            overheads,
             warm_up: Time::ZERO,
             is_background: Vec::new(),
         }
@@ -185,6 +182,13 @@ impl Overheads {
             ack: roce.acknowledgement(),
             cnp: roce.congestion_notification(),
             tcp: size::tcp_wire_bytes(true, 0, 0),
+        }
+    }
+
+    fn largest_frame(&self, transport: &Transport) -> u32 {
+        match transport {
+            Transport::Roce(roce) => self.first.max(self.edge) + roce.path_mtu.get() as u32,
+            Transport::Tcp(tcp) => self.tcp + tcp.mss.get() as u32,
         }
     }
 }

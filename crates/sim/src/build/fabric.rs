@@ -126,7 +126,7 @@ fn headroom_of(topology: &Topology, channel: ChannelId, rules: &Rules) -> u32 {
     let outgoing = topology.channel(channel);
     let params = &rules.params;
     let computed = || {
-        let frame = Bytes::new(u64::from(rules.largest_frame()));
+        let frame = Bytes::new(u64::from(rules.largest_frame));
         headroom(incoming.rate, delay(incoming, params), pause_delay(outgoing, params), frame)
     };
     let bytes = params.switch.headroom.unwrap_or_else(computed);
