@@ -8,11 +8,17 @@ use crate::packet::Handle;
 use crate::switch::pause::PauseFrame;
 use crate::switch::port::Owner;
 
+/// Ports [B] that a processor's own cache holds together with their packets.
+const CACHED: usize = 1 << 20;
+
 impl Shard {
     /// Serves all events before `end`.
     pub fn serve(&mut self, end: Time) {
+        let is_cached = size_of_val(self.ports.as_slice()) <= CACHED;
         while self.queue.next_time().is_some_and(|next| next < end) {
-            self.fetch();
+            if !is_cached {
+                self.fetch();
+            }
             while let Some(event) = self.queue.pop_current(end) {
                 self.now = event.time;
                 self.totals.events += 1;
