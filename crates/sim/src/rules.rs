@@ -168,6 +168,11 @@ impl Rules {
     }
 }
 
+/// The largest frame of a transport, on the wire [B].
+pub(crate) fn largest_frame(transport: &Transport) -> u32 {
+    Overheads::new(transport).largest_frame(transport)
+}
+
 impl Overheads {
     fn new(transport: &Transport) -> Overheads {
         let version = match transport {

@@ -4,7 +4,7 @@ use etherweave_primitives::{Duration, Priority};
 
 /// What stops a sender before the receiver's buffer overflows.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case")]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum FlowControl {
     /// Nothing: what does not fit is dropped.
     None {},

@@ -86,61 +86,8 @@ impl Default for TcpParams {
 }
 
 impl TcpParams {
-    /// Whether the values fit together.
-    ///
-    /// # Errors
-    /// What is wrong and what would be right, for the first misfit.
-    pub fn check(&self) -> Result<(), String> {
-        let (mss, initial, buffer) = (self.mss, self.receive_buffer_initial, self.receive_buffer);
-        let misfits = [
-            (mss.get() == 0 || mss.get() > 65_495, format!("`mss` is {mss}; expected 1B to 65495B")),
-            (self.initial_window == 0, "`initial_window` is 0; expected 1 or more segments".into()),
-            (self.delayed_ack_segments == 0, "`delayed_ack_segments` is 0; expected 1 or more".into()),
-            (
-                self.rto_min.is_zero() || self.rto_min > self.rto_max,
-                "`rto_min` must be above 0 and at most `rto_max`".into(),
-            ),
-            (self.rto_initial > self.rto_max, "`rto_initial` must be at most `rto_max`".into()),
-            (
-                self.hystart && self.hystart_clock.is_zero(),
-                "`hystart_clock` is 0; expected a tick such as \"1ms\"".into(),
-            ),
-            (
-                initial > buffer,
-                format!("`receive_buffer_initial` is {initial}; expected at most `receive_buffer`, {buffer}"),
-            ),
-            (
-                initial < mss * 2,
-                format!("`receive_buffer_initial` is {initial}; half of it must hold a segment of {mss}"),
-            ),
-            (
-                self.send_buffer < mss,
-                format!("`send_buffer` is {}; expected at least a segment, {mss}", self.send_buffer),
-            ),
-            (self.tail_loss_probe && !self.sack, "`tail_loss_probe` needs `sack`".into()),
-            (self.early_retransmit && !self.sack, "`early_retransmit` needs `sack`".into()),
-        ];
-        misfits.into_iter().find(|(wrong, _)| *wrong).map_or(Ok(()), |(_, text)| Err(text))
-    }
-
     /// Largest payload of a segment [B].
     pub(super) fn segment(&self) -> u64 {
         self.mss.get()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn defaults_fit_together() {
-        assert_eq!(TcpParams::default().check(), Ok(()));
-    }
-
-    #[test]
-    fn an_option_that_cannot_take_effect_is_named() {
-        let params = TcpParams { sack: false, ..TcpParams::default() };
-        assert_eq!(params.check(), Err("`tail_loss_probe` needs `sack`".into()));
     }
 }

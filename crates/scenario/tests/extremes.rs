@@ -1,0 +1,219 @@
+//! Values at the edge of sense, key by key: each is refused with what would do, or runs.
+
+use etherweave_scenario::Run;
+
+const MARKS: &str = "switch.ecn = { queue_min = \"10KiB\", queue_max = \"100KiB\", share_max = 0.5 }\n";
+const TCP: &str = "transport.tcp = {}\nflow_control.none = {}\n";
+
+/// Four hosts, an incast of three into the fourth, and `lines` of dotted keys.
+fn scenario(lines: &str) -> String {
+    let topology = if lines.contains("topology.") { "" } else { "topology.single_switch = { hosts = 4 }\n" };
+    let run = if lines.contains("run.") { "" } else { "run.end = \"20us\"\n" };
+    let job = "[[job]]\nname = \"j\"\nworkload.incast = { sources = 3, message = \"64KiB\" }\n";
+    format!("{lines}\n{topology}{run}{job}")
+}
+
+fn error(lines: &str) -> String {
+    match Run::start(&scenario(lines), "x.toml", &[], 1, None) {
+        Ok(_) => panic!("{lines} is accepted"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Each case is a line and how its error goes on after the key.
+fn refused(cases: &[(&str, &str)]) {
+    for (lines, expected) in cases {
+        let error = error(lines);
+        assert!(error.contains(expected), "{lines}\ngave     {error}\nexpected {expected}");
+        assert!(error.starts_with("x.toml:"), "{error}");
+        assert!(!error.contains('\n'), "{error}");
+    }
+}
+
+/// Each case moves packets and keeps count of them.
+fn runs(cases: &[&str]) {
+    for lines in cases {
+        let run = Run::start(&scenario(lines), "x.toml", &[], 1, None).unwrap_or_else(|error| panic!("{error}"));
+        let summary = run.finish(&mut |_| true).0.summary;
+        let accounted = summary.packets_delivered + summary.packets_dropped + summary.packets_in_flight;
+        assert_eq!(summary.packets_created, accounted, "{lines}");
+        assert!(summary.packets_created > 0, "{lines}: {summary:?}");
+    }
+}
+
+#[test]
+fn switches() {
+    refused(&[
+        ("switch.latency = \"10s\"", "1:8: switch.latency: 10s; expected at most 1s"),
+        ("switch.buffer = \"1000GB\"", "switch.buffer: 1000GB; expected less than 4GiB"),
+        ("switch.buffer = \"0B\"", "switch.buffer: 0B; expected at least the largest frame on the wire, 4198B"),
+        ("switch.header = \"65B\"", "switch.header: 65B; expected 1B to 64B"),
+        ("switch.ingress_threshold.static = \"17MiB\"", "more than 0 and at most switch.buffer, 16MiB"),
+        ("switch.egress_threshold.static = \"0B\"", "more than 0 and at most switch.buffer, 16MiB"),
+        ("switch.ingress_threshold.alpha = 1e300", "1e300; expected an alpha of 1/128 to 1024"),
+        ("switch.ingress_threshold.alpha = nan", "NaN; expected an alpha of 1/128 to 1024"),
+        ("switch.xon_offset = \"17MiB\"", "17MiB; expected at most the threshold, 16MiB"),
+        (
+            "switch.forwarding = \"store_and_forward\"\nswitch.header = \"32B\"",
+            "2:8: switch.header: 32B; expected nothing here cuts through: it cannot take effect",
+        ),
+    ]);
+    runs(&[
+        "switch.latency = \"0s\"",
+        "switch.header = \"1B\"",
+        "switch.ingress_threshold.static = \"1B\"",
+        "switch.ingress_threshold.alpha = 0.0078125",
+        "switch.reserve = \"0B\"",
+        "switch.buffer = \"250KiB\"",
+    ]);
+}
+
+#[test]
+fn marking() {
+    let ecn = |low: &str, high: &str, share: &str| {
+        format!("switch.ecn = {{ queue_min = \"{low}\", queue_max = \"{high}\", share_max = {share} }}")
+    };
+    refused(&[
+        (&format!("transport.roce.dcqcn = {{}}\n{}", ecn("2KiB", "1KiB", "1.0")), "2KiB; expected at most queue_max"),
+        (&format!("transport.roce.dcqcn = {{}}\n{}", ecn("1KiB", "2KiB", "1.5")), "1.5; expected a share of 0 to 1"),
+        (&format!("transport.roce.dcqcn = {{}}\n{}", ecn("1KiB", "2KiB", "nan")), "NaN; expected a share of 0 to 1"),
+        (&format!("transport.roce.dcqcn = {{}}\n{}", ecn("1KiB", "1GiB", "1.0")), "1GiB; expected at most switch.buf"),
+        (MARKS, "switch.ecn: marking switches; expected transport.roce.dcqcn: nothing heeds a mark"),
+        (&format!("{TCP}{MARKS}"), "switch.ecn: marking switches; expected transport.tcp.ecn = true"),
+        ("transport.tcp.ecn = true", "transport.tcp.ecn: true without switch.ecn; expected switches that mark"),
+    ]);
+    runs(&[&format!("transport.roce.dcqcn = {{}}\n{}", ecn("0B", "0B", "0.0"))]);
+}
+
+#[test]
+fn flow_control() {
+    refused(&[
+        ("flow_control.pfc.quanta = 0", "1 to 65535; 0 would mean to go on"),
+        ("flow_control.pfc.reaction = \"2s\"", "flow_control.pfc.reaction: 2s; expected at most 1s"),
+        ("flow_control.global_pause.reaction = \"2s\"", "flow_control.global_pause.reaction: 2s; expected at most 1s"),
+        ("flow_control.pfc.reaction = \"1s\"", "switch.buffer: reserves and headroom of switch0 take"),
+        ("flow_control.none = { quanta = 1 }", "1:23: flow_control.none.quanta: unknown field `quanta`"),
+        ("flow_control.none = {}\nswitch.xon_offset = \"1KiB\"", "switch.xon_offset: 1KiB; expected nothing here pa"),
+        (
+            "flow_control.global_pause = {}\nswitch.egress_threshold.alpha = 1.0",
+            "2:8: switch.egress_threshold: a threshold of lossy queues; expected none with flow_control.global_pause",
+        ),
+        ("ets.weights = [0, 0, 0, 0, 0, 0, 0, 1]", "a sum of 1 %; expected a sum of 100 %, or all strict (0)"),
+        (
+            "ets = { class_of_priority = [0, 0, 0, 0, 0, 0, 0, 0], weights = [50, 50, 0, 0, 0, 0, 0, 0] }",
+            "ets.weights: a share for class 1; expected shares of classes that a priority maps to",
+        ),
+        ("ets.class_of_priority = [8, 0, 0, 0, 0, 0, 0, 0]", "8; expected classes 0 to 7"),
+    ]);
+    runs(&[
+        "flow_control.pfc.quanta = 1",
+        "flow_control.pfc.reaction = \"0s\"",
+        "flow_control.pfc.priorities = [0, 1, 2, 3, 4, 5, 6, 7]",
+        "flow_control.global_pause = {}",
+        "ets.weights = [0, 0, 0, 0, 0, 0, 0, 0]",
+        "ets.class_of_priority = [7, 7, 7, 7, 7, 7, 7, 7]",
+    ]);
+}
+
+#[test]
+fn hosts() {
+    refused(&[
+        ("nic.drain_rate = \"1b/s\"", "nic.drain_rate: 1b/s; expected 1Mb/s to 100Tb/s"),
+        ("nic = { receive_buffer = \"2KiB\", xoff = \"1KiB\", xon = \"0B\" }", "at least 4533B: a frame, 4198B, and"),
+        ("nic.context_switch = \"1ms\"", "nic.receive_buffer: 262016B; expected at least"),
+        ("nic.receive_buffer = \"4GiB\"", "nic.receive_buffer: 4GiB; expected less than 4GiB"),
+        ("nic.receive_latency = \"10s\"", "nic.receive_latency: 10s; expected at most 1s"),
+        ("host.timer_slack = \"10s\"", "host.timer_slack: 10s; expected at most 1s"),
+        ("host.cpu.receive_frame = \"10s\"", "host.cpu.receive_frame: 10s; expected at most 1s"),
+        ("host.cpu.send_per_kib = \"1s\"", "host.cpu.send_per_kib: 1s; expected at most"),
+        ("host.cpu.offload = \"4GiB\"", "host.cpu.offload: 4GiB; expected 1B to 512KiB"),
+        ("transport.tcp = {}\nhost.cpu.offload = \"1B\"", "at least transport.tcp.mss, 4448B, which means no offload"),
+        ("host.mpi_roce.header = \"0B\"", "host.mpi_roce.header: 0B; expected 1B to 64KiB"),
+        ("host.mpi_tcp.send_overhead = \"10s\"", "host.mpi_tcp.send_overhead: 10s; expected at most 1s"),
+    ]);
+    runs(&[
+        "nic = { receive_buffer = \"5KiB\", xoff = \"4KiB\", xon = \"0B\" }",
+        "nic.drain_rate = \"1Mb/s\"",
+        &format!("{TCP}nic.receive_buffer = \"64KiB\""),
+        &format!("{TCP}host.cpu.offload = \"4448B\""),
+        &format!("{TCP}host.cpu.offload = \"512KiB\""),
+        &format!("{TCP}host.cpu.acknowledgement = \"1s\""),
+    ]);
+}
+
+#[test]
+fn roce() {
+    refused(&[
+        ("transport.roce.window = \"0B\"", "0B; expected at least ack_every packets, 64KiB"),
+        ("transport.roce.window = \"1000GB\"", "1000GB; expected at most 32GiB: 2^23 packets"),
+        ("transport.roce.ack_every = 4294967295", "transport.roce.window: 1MiB; expected at least ack_every packets"),
+        ("transport.roce.retransmission_timeout = \"0s\"", "0ps; expected 1ps to 1000000s"),
+        ("transport.roce.retransmission_timeout = \"18000000s\"", "18000000s; expected 1ps to 1000000s"),
+        (&format!("{MARKS}transport.roce.dcqcn.alpha_timer = \"1ps\""), "1ps; expected at least 100ns"),
+        (&format!("{MARKS}transport.roce.dcqcn.rate_min = \"0b/s\""), "0b/s; expected 1Mb/s to 100Tb/s"),
+        (&format!("{MARKS}transport.roce.dcqcn.rate_bytes = \"0B\""), "0B; expected more than 0"),
+        (&format!("{MARKS}transport.roce.dcqcn.gain_shift = 17"), "17; expected 0 to 16"),
+    ]);
+    runs(&[
+        "transport.roce = { window = \"4KiB\", ack_every = 1 }",
+        "transport.roce = { window = \"2GiB\", path_mtu = \"256B\" }",
+        &format!("{MARKS}transport.roce.dcqcn = {{ rate_bytes = \"1B\", gain_shift = 0, cnp_interval = \"0s\" }}"),
+    ]);
+}
+
+#[test]
+fn tcp() {
+    let tcp = |lines: &str| format!("flow_control.none = {{}}\ntransport.tcp = {{ {lines} }}");
+    refused(&[
+        (&tcp("mss = \"0B\""), "2:19: transport.tcp.mss: 0B; expected 1B to 65483B"),
+        (&tcp("mss = \"18446744073GB\""), "transport.tcp.mss: 18446744073GB; expected 1B to 65483B"),
+        (
+            &tcp("receive_buffer = \"9kB\""),
+            "transport.tcp.receive_buffer_initial: 87380B; expected at most receive_buf",
+        ),
+        (&tcp("receive_buffer = \"4GiB\""), "transport.tcp.receive_buffer: 4GiB; expected at most 2GiB"),
+        (&tcp("receive_buffer_initial = \"1kB\""), "1kB; expected at least 8896B: half of it must hold a segment"),
+        (&tcp("send_buffer = \"1kB\""), "transport.tcp.send_buffer: 1kB; expected 4448B to 2GiB"),
+        (&tcp("initial_window = 0"), "transport.tcp.initial_window: 0; expected 1 or more segments"),
+        (&tcp("delayed_ack_segments = 0"), "transport.tcp.delayed_ack_segments: 0; expected 1 or more segments"),
+        (
+            &tcp("rto_initial = \"0s\""),
+            "transport.tcp.rto_initial: 0ps; expected more than 0 and at most rto_max, 120s",
+        ),
+        (&tcp("rto_min = \"0s\""), "transport.tcp.rto_min: 0ps; expected more than 0 and at most rto_max, 120s"),
+        (&tcp("rto_max = \"18000000s\""), "transport.tcp.rto_max: 18000000s; expected 1ps to 1000000s"),
+        (&tcp("delayed_ack = \"1000s\""), "transport.tcp.delayed_ack: 1000s; expected at most rto_max, 120s"),
+        (&tcp("hystart_clock = \"0s\""), "transport.tcp.hystart_clock: 0ps; expected 1ps to 1000000s"),
+        (&tcp("hystart = false, hystart_clock = \"1us\""), "1us; expected nothing here uses HyStart: it cannot take"),
+        (
+            &tcp("congestion_control = \"new_reno\", hystart_clock = \"1us\""),
+            "1us; expected nothing here uses HyStart: it cannot take effect",
+        ),
+        (&tcp("tail_loss_probe = false, tail_loss_probe_min = \"1us\""), "1us; expected nothing here probes"),
+        (&tcp("sack = false"), "transport.tcp.tail_loss_probe: true without sack; expected false, or sack"),
+    ]);
+    runs(&[
+        &tcp("mss = \"1B\", receive_buffer_initial = \"2B\""),
+        &tcp("initial_window = 4294967295, delayed_ack_segments = 4294967295, quick_acks = 4294967295"),
+        &tcp("receive_buffer_initial = \"2GiB\", receive_buffer = \"2GiB\", send_buffer = \"2GiB\""),
+        &tcp("receive_buffer_initial = \"8896B\", receive_buffer = \"8896B\", send_buffer = \"4448B\""),
+        &tcp("rto_min = \"1ps\", rto_initial = \"1ps\", delayed_ack = \"0s\""),
+        &tcp("sack = false, tail_loss_probe = false, early_retransmit = false"),
+    ]);
+}
+
+#[test]
+fn fabrics() {
+    refused(&[
+        ("topology.single_switch = { hosts = 4, rate = \"1b/s\" }", "has rate 1b/s; expected 1Mb/s to 100Tb/s"),
+        ("topology.single_switch = { hosts = 4, rate = \"200Tb/s\" }", "has rate 200Tb/s; expected 1Mb/s to 100Tb/s"),
+        ("topology.single_switch = { hosts = 4, cable = \"1001km\" }", "too long; expected at most 1000km"),
+        ("topology.single_switch = { hosts = 65537 }", "65537; expected 1 to 65536"),
+        ("topology.fat_tree = { cores = 4294967295 }", "too many links; expected at most 4194304"),
+    ]);
+    runs(&[
+        "topology.single_switch = { hosts = 4, rate = \"1Mb/s\" }",
+        "topology.single_switch = { hosts = 4, rate = \"1.6Tb/s\" }",
+        "topology.single_switch = { hosts = 4, cable = \"0m\" }",
+    ]);
+}

@@ -1,0 +1,83 @@
+//! Network cards, processors, MPI libraries.
+
+use etherweave_primitives::Bytes;
+
+use super::{BUFFER_MAX, Checked, DELAY_MAX, RATES, check_delay, demand, demand_within, has_pauses};
+use crate::params::{CpuCosts, MpiParams, NicParams, SimParams, Transport};
+use crate::rules;
+
+/// Largest segment that Linux hands to a card (BIG TCP: eight times 64 KiB).
+const OFFLOAD_MAX: Bytes = Bytes::new(512 << 10);
+/// Largest envelope of an MPI message; none is near.
+const ENVELOPE_MAX: Bytes = Bytes::new(64 << 10);
+
+pub(super) fn check(params: &SimParams) -> Checked {
+    check_nic(&params.nic)?;
+    if has_pauses(params) {
+        check_pauses(&params.nic)?;
+    }
+    check_room(params)?;
+    check_cpu(&params.host.cpu)?;
+    if let Transport::Tcp(tcp) = &params.transport {
+        let (offload, mss) = (params.host.cpu.offload, tcp.mss);
+        let least = format!("at least transport.tcp.mss, {mss}, which means no offload");
+        demand(offload >= mss, "host.cpu.offload", offload, least)?;
+    }
+    check_delay("host.timer_slack", params.host.timer_slack)?;
+    check_mpi("host.mpi_roce", &params.host.mpi_roce)?;
+    check_mpi("host.mpi_tcp", &params.host.mpi_tcp)
+}
+
+fn check_nic(nic: &NicParams) -> Checked {
+    check_delay("nic.transmit_latency", nic.transmit_latency)?;
+    check_delay("nic.receive_latency", nic.receive_latency)?;
+    check_delay("nic.context_switch", nic.context_switch)?;
+    demand_within(RATES, "nic.drain_rate", nic.drain_rate)?;
+    demand(nic.receive_buffer <= BUFFER_MAX, "nic.receive_buffer", nic.receive_buffer, "less than 4GiB")
+}
+
+fn check_pauses(nic: &NicParams) -> Checked {
+    let NicParams { receive_buffer, xoff, xon, .. } = *nic;
+    demand(xon <= xoff, "nic.xon", xon, format!("at most nic.xoff, {xoff}"))?;
+    demand(xoff < receive_buffer, "nic.xoff", xoff, format!("less than nic.receive_buffer, {receive_buffer}"))
+}
+
+/// A frame must fit the card. Under RoCE, what drains while the card switches contexts counts as occupied too.
+fn check_room(params: &SimParams) -> Checked {
+    let nic = &params.nic;
+    let frame = Bytes::new(rules::largest_frame(&params.transport).into());
+    let switching = match &params.transport {
+        Transport::Roce(_) => nic.drain_rate.bytes_in(nic.context_switch),
+        Transport::Tcp(_) => Bytes::ZERO,
+    };
+    let room = frame + switching;
+    let least = format!("at least {room}: a frame, {frame}, and drain_rate times context_switch, {switching}");
+    demand(nic.receive_buffer >= room, "nic.receive_buffer", nic.receive_buffer, least)
+}
+
+fn check_cpu(cpu: &CpuCosts) -> Checked {
+    let costs = [
+        ("send_call", cpu.send_call),
+        ("receive_call", cpu.receive_call),
+        ("receive_frame", cpu.receive_frame),
+        ("receive_batch", cpu.receive_batch),
+        ("acknowledgement", cpu.acknowledgement),
+        ("interrupt", cpu.interrupt),
+    ];
+    costs.into_iter().try_for_each(|(name, cost)| check_delay(&format!("host.cpu.{name}"), cost))?;
+    for (name, cost) in [("send_per_kib", cpu.send_per_kib), ("receive_per_kib", cpu.receive_per_kib)] {
+        let most = DELAY_MAX / 1024;
+        demand(cost <= most, &format!("host.cpu.{name}"), cost, format!("at most {most}"))?;
+    }
+    demand_within(Bytes::new(1)..=OFFLOAD_MAX, "host.cpu.offload", cpu.offload)
+}
+
+fn check_mpi(key: &str, mpi: &MpiParams) -> Checked {
+    let costs = [
+        ("send_overhead", mpi.send_overhead),
+        ("receive_overhead", mpi.receive_overhead),
+        ("handling_overhead", mpi.handling_overhead),
+    ];
+    costs.into_iter().try_for_each(|(name, cost)| check_delay(&format!("{key}.{name}"), cost))?;
+    demand_within(Bytes::new(1)..=ENVELOPE_MAX, &format!("{key}.header"), mpi.header)
+}
