@@ -1,12 +1,13 @@
 //! The file as text: syntax, overrides, and where a key stands.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use etherweave_topology::{TopologyError, TopologyKind};
+use etherweave_topology::{TextPlace, TopologyError, TopologyKind};
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
-use crate::ScenarioError;
+use crate::{ScenarioError, plain};
 
 /// A scenario's text and its values.
 pub(crate) struct Document<'a> {
@@ -14,18 +15,20 @@ pub(crate) struct Document<'a> {
     text: &'a str,
     /// All values, overrides included.
     pub values: Table,
+    /// Keys that an override has set.
+    overridden: Vec<String>,
 }
 
 impl<'a> Document<'a> {
     /// Parses `text`.
     pub fn parse(text: &'a str, origin: &'a str) -> Result<Document<'a>, ScenarioError> {
-        let document = Document { origin, text, values: Table::new() };
+        let document = Document { origin, text, values: Table::new(), overridden: Vec::new() };
         match text.parse::<Table>() {
             Ok(values) => Ok(Document { values, ..document }),
             Err(error) => {
                 let start = error.span().map_or(0, |span| span.start);
                 let place = Some(document.line_and_column(start));
-                Err(ScenarioError { place, ..document.error("", error.message().replace('\n', "; ")) })
+                Err(ScenarioError { place, ..document.error("", plain::syntax(error.message())) })
             }
         }
     }
@@ -47,13 +50,18 @@ impl<'a> Document<'a> {
         if let Value::Table(values) = table {
             self.values = values;
         }
+        self.overridden.push(key.to_owned());
         found.map_err(error)
     }
 
     /// The error about a key, where it stands in the text.
     pub fn error(&self, key: &str, message: impl Into<String>) -> ScenarioError {
-        let place = self.locate(key).map(|offset| self.line_and_column(offset));
-        ScenarioError { origin: self.origin.to_owned(), place, key: key.to_owned(), message: message.into() }
+        let (key, message) = (key.to_owned(), message.into());
+        if self.is_overridden(&key) {
+            return ScenarioError { origin: "override".to_owned(), place: None, key, message };
+        }
+        let place = self.locate(&key).map(|(offset, _)| self.line_and_column(offset));
+        ScenarioError { origin: self.origin.to_owned(), place, key, message }
     }
 
     /// A path that the file names, seen from where the file is.
@@ -64,20 +72,50 @@ impl<'a> Document<'a> {
     /// The error of a topology's parameter.
     pub fn topology_error(&self, kind: &TopologyKind, error: &TopologyError) -> ScenarioError {
         let parameter = error.key().map(|key| format!(".{key}")).unwrap_or_default();
-        self.error(&format!("topology.{}{parameter}", kind.name()), error.beside_key())
+        let key = format!("topology.{}{parameter}", kind.name());
+        let told = self.error(&key, error.beside_key());
+        match error {
+            TopologyError::Text { place: TextPlace::Line(line), .. } => {
+                ScenarioError { place: self.line_within(&key, *line).or(told.place), ..told }
+            }
+            _ => told,
+        }
     }
 
-    /// Where a key stands, or the nearest table around it that does.
-    fn locate(&self, key: &str) -> Option<usize> {
+    /// Whether an override has set the key or a table around it.
+    fn is_overridden(&self, key: &str) -> bool {
+        let covers =
+            |set: &String| key.strip_prefix(set.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
+        self.overridden.iter().any(covers)
+    }
+
+    /// Where line `line`, counted from 1, of the text at `key` stands. `None` where that cannot be told from the
+    /// file: a key of another origin, or a string with escapes, which may hold line ends of its own.
+    pub fn line_within(&self, key: &str, line: usize) -> Option<(usize, usize)> {
+        let (_, value) = self.locate(key).filter(|_| !self.is_overridden(key))?;
+        let raw = self.text.get(value.clone())?;
+        let quotes = ["\"\"\"", "'''"].into_iter().find(|quotes| raw.starts_with(quotes))?;
+        let content = &raw[quotes.len()..];
+        if quotes.starts_with('"') && content.contains('\\') {
+            return None;
+        }
+        // A line end right after the quotes does not belong to the text.
+        let begins_below = content.starts_with('\n') || content.starts_with("\r\n");
+        let (first, _) = self.line_and_column(value.start);
+        Some((first + line - usize::from(!begins_below), 1))
+    }
+
+    /// Where a key stands, or the nearest table around it that does; and its value.
+    fn locate(&self, key: &str) -> Option<(usize, Range<usize>)> {
         let root = DeTable::parse(self.text).ok()?;
-        let mut offset = None;
+        let mut found = None;
         let mut place = Place::Table(root.get_ref());
         for part in key.split('.').filter(|part| !part.is_empty()) {
-            let Some((start, next)) = place.step(part) else { break };
-            offset = Some(start);
+            let Some((start, value, next)) = place.step(part) else { break };
+            found = Some((start, value));
             place = next;
         }
-        offset
+        found
     }
 
     fn line_and_column(&self, offset: usize) -> (usize, usize) {
@@ -95,8 +133,8 @@ enum Place<'t, 'i> {
 }
 
 impl<'t, 'i> Place<'t, 'i> {
-    /// Where `part` begins, and what it holds.
-    fn step(&self, part: &str) -> Option<(usize, Place<'t, 'i>)> {
+    /// Where `part` begins, where its value stands, and what it holds.
+    fn step(&self, part: &str) -> Option<(usize, Range<usize>, Place<'t, 'i>)> {
         let (start, value) = match self {
             Place::Table(table) => {
                 let (key, value) = table.iter().find(|(key, _)| key.get_ref().as_ref() == part)?;
@@ -113,12 +151,12 @@ impl<'t, 'i> Place<'t, 'i> {
             DeValue::Array(list) => Place::List(list),
             _ => Place::Leaf,
         };
-        Some((start, next))
+        Some((start, value.span(), next))
     }
 }
 
 /// Puts a value at a dotted key, making tables on the way.
-fn put(root: &mut Value, key: &str, value: Value) -> Result<(), String> {
+pub(crate) fn put(root: &mut Value, key: &str, value: Value) -> Result<(), String> {
     let mut place = root;
     for part in key.split('.') {
         if part.is_empty() {

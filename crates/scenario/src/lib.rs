@@ -7,10 +7,12 @@
 //! The only crate of the core that reads a clock, and a file where a scenario names one that lists its fabric. Left
 //! out: the scenario's own file; callers pass its text.
 
+mod check;
 mod document;
 mod error;
 mod fabric_file;
 mod outcome;
+mod plain;
 mod profile;
 mod run;
 mod scenario;

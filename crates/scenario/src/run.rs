@@ -9,6 +9,7 @@ use etherweave_sim::params::SimParams;
 use etherweave_sim::{CapturedFrame, Progress, Simulation};
 use etherweave_topology::Topology;
 
+use crate::check::RUN_MAX;
 use crate::outcome::{Summary, finished, warnings};
 use crate::scenario::{Scenario, experiment, read};
 use crate::tables::tables;
@@ -72,7 +73,7 @@ impl Run {
     /// Runs to the end; `on_progress` is called now and then and says whether to go on.
     pub fn finish(mut self, on_progress: &mut dyn FnMut(Progress) -> bool) -> (Outcome, Option<Capture>) {
         let started = Instant::now();
-        let finish = self.simulation.run(self.end().unwrap_or(Time::MAX), on_progress);
+        let finish = self.simulation.run(self.end().unwrap_or(Time::ZERO + RUN_MAX), on_progress);
         let wall = started.elapsed();
         let mut report = self.simulation.report();
         let frames = std::mem::take(&mut report.captured);

@@ -2,15 +2,13 @@
 
 use etherweave_primitives::{Duration, HostId, Priority};
 use etherweave_routing::{RoutingKind, SelectionKind};
-use etherweave_sim::params::{
-    self, Ets, FlowControl, HostParams, Misfit, NicParams, SimParams, SwitchParams, Transport,
-};
+use etherweave_sim::params::{Ets, FlowControl, HostParams, NicParams, SimParams, SwitchParams, Transport};
 use etherweave_sim::{Experiment, Job};
 use etherweave_topology::{FatTree, Topology, TopologyKind};
 use etherweave_workload::{Placement, Workload, WorkloadError};
 
 use crate::document::Document;
-use crate::{ScenarioError, fabric_file, profile};
+use crate::{ScenarioError, check, fabric_file, plain, profile};
 
 /// One run, as a file says it.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -151,8 +149,8 @@ pub(crate) fn read<'a>(
     let values = toml::Value::Table(document.values.clone());
     let mut scenario: Scenario = serde_path_to_error::deserialize(values).map_err(|error| {
         let key = error.path().to_string().replace('[', ".").replace(']', "");
-        let message = error.inner().message().replace('\n', "; ");
-        document.error(key.trim_start_matches('.'), message)
+        let key = key.trim_start_matches('.');
+        document.error(key, plain::value(error.inner().message(), key, &document.values))
     })?;
     if scenario.name.is_empty() {
         scenario.name = stem(origin).to_owned();
@@ -160,35 +158,13 @@ pub(crate) fn read<'a>(
     if scenario.job.is_empty() {
         return Err(document.error("job", "no job; expected at least one `[[job]]` with a name and a workload"));
     }
-    check(&document, &scenario)?;
+    check::scenario(&document, &scenario)?;
     Ok((document, scenario))
 }
 
 fn stem(origin: &str) -> &str {
     let file = origin.rsplit('/').next().unwrap_or(origin);
     file.strip_suffix(".toml").unwrap_or(file)
-}
-
-fn check(document: &Document<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
-    let told = |misfit: Misfit| {
-        let message = format!("{}; expected {}", misfit.found, misfit.expected);
-        document.error(&misfit.key, message)
-    };
-    params::check(&scenario.params()).map_err(told)?;
-    let lossless = match &scenario.flow_control {
-        FlowControl::Pfc(pfc) => pfc.priorities.clone(),
-        FlowControl::None {} | FlowControl::GlobalPause(_) => Priority::all().collect(),
-    };
-    let is_roce = matches!(scenario.transport, Transport::Roce(_));
-    for (number, job) in scenario.job.iter().enumerate() {
-        if is_roce && !lossless.contains(&job.priority) {
-            let key = format!("job.{number}.priority");
-            let message =
-                format!("RoCE in priority {}, which loses packets; expected a PFC priority", job.priority.get());
-            return Err(document.error(&key, message));
-        }
-    }
-    Ok(())
 }
 
 /// Builds topology, routes and jobs.
@@ -201,6 +177,7 @@ pub(crate) fn experiment(
     let topology = kind.generate().map_err(|error| document.topology_error(kind, &error))?;
     let routing = scenario.routing.build(&topology).map_err(|error| document.error("routing", error.to_string()))?;
     let jobs = jobs(document, scenario, &topology)?;
+    check::built(document, scenario, &topology, &jobs)?;
     let capture = capture.map(|name| host_named(&topology, name)).transpose();
     Ok(Experiment {
         routing,
@@ -225,6 +202,7 @@ fn jobs(document: &Document<'_>, scenario: &Scenario, topology: &Topology) -> Re
             let key = format!("job.{number}.{part}.{}", error.key);
             document.error(&key, format!("{}; expected {}", error.found, error.expected))
         };
+        check::ranks(document, number, spec.workload.ranks(), topology)?;
         let workload = format!("workload.{}", spec.workload.name());
         let traffic = spec.workload.traffic(scenario.seed).map_err(|error| told(&workload, &error))?;
         let hosts = spec.placement.place(traffic.ranks(), &leaf_of_host, &mut taken, scenario.seed);

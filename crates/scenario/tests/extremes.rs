@@ -8,9 +8,10 @@ const TCP: &str = "transport.tcp = {}\nflow_control.none = {}\n";
 /// Four hosts, an incast of three into the fourth, and `lines` of dotted keys.
 fn scenario(lines: &str) -> String {
     let topology = if lines.contains("topology.") { "" } else { "topology.single_switch = { hosts = 4 }\n" };
-    let run = if lines.contains("run.") { "" } else { "run.end = \"20us\"\n" };
+    let run = if lines.contains("run") { "" } else { "run.end = \"20us\"\n" };
     let job = "[[job]]\nname = \"j\"\nworkload.incast = { sources = 3, message = \"64KiB\" }\n";
-    format!("{lines}\n{topology}{run}{job}")
+    let job = if lines.contains("[[job]]") { "" } else { job };
+    format!("{topology}{run}{lines}\n{job}")
 }
 
 fn error(lines: &str) -> String {
@@ -44,7 +45,7 @@ fn runs(cases: &[&str]) {
 #[test]
 fn switches() {
     refused(&[
-        ("switch.latency = \"10s\"", "1:8: switch.latency: 10s; expected at most 1s"),
+        ("switch.latency = \"10s\"", "3:8: switch.latency: 10s; expected at most 1s"),
         ("switch.buffer = \"1000GB\"", "switch.buffer: 1000GB; expected less than 4GiB"),
         ("switch.buffer = \"0B\"", "switch.buffer: 0B; expected at least the largest frame on the wire, 4198B"),
         ("switch.header = \"65B\"", "switch.header: 65B; expected 1B to 64B"),
@@ -52,10 +53,19 @@ fn switches() {
         ("switch.egress_threshold.static = \"0B\"", "more than 0 and at most switch.buffer, 16MiB"),
         ("switch.ingress_threshold.alpha = 1e300", "1e300; expected an alpha of 1/128 to 1024"),
         ("switch.ingress_threshold.alpha = nan", "NaN; expected an alpha of 1/128 to 1024"),
+        ("switch.ingress_threshold.static = \"16MiB\"", "16777216 B; expected at most 16"),
+        (
+            "switch = { reserve = \"0B\", xon_offset = \"0B\", ingress_threshold.static = \"4KiB\" }",
+            "expected room for a frame, 4198 B",
+        ),
+        (
+            "switch = { reserve = \"0B\", egress_threshold.alpha = 0.0078125, buffer = \"400KiB\" }",
+            "switch.egress_threshold: 2395 B of switch0's pool, 306588 B, and a reserve of 0 B; expected room for a fr",
+        ),
         ("switch.xon_offset = \"17MiB\"", "17MiB; expected at most the threshold, 16MiB"),
         (
             "switch.forwarding = \"store_and_forward\"\nswitch.header = \"32B\"",
-            "2:8: switch.header: 32B; expected nothing here cuts through: it cannot take effect",
+            "4:8: switch.header: 32B; expected nothing here cuts through: it cannot take effect",
         ),
     ]);
     runs(&[
@@ -92,11 +102,11 @@ fn flow_control() {
         ("flow_control.pfc.reaction = \"2s\"", "flow_control.pfc.reaction: 2s; expected at most 1s"),
         ("flow_control.global_pause.reaction = \"2s\"", "flow_control.global_pause.reaction: 2s; expected at most 1s"),
         ("flow_control.pfc.reaction = \"1s\"", "switch.buffer: reserves and headroom of switch0 take"),
-        ("flow_control.none = { quanta = 1 }", "1:23: flow_control.none.quanta: unknown field `quanta`"),
+        ("flow_control.none = { quanta = 1 }", "3:23: flow_control.none.quanta: unknown field `quanta`"),
         ("flow_control.none = {}\nswitch.xon_offset = \"1KiB\"", "switch.xon_offset: 1KiB; expected nothing here pa"),
         (
             "flow_control.global_pause = {}\nswitch.egress_threshold.alpha = 1.0",
-            "2:8: switch.egress_threshold: a threshold of lossy queues; expected none with flow_control.global_pause",
+            "4:8: switch.egress_threshold: a threshold of lossy queues; expected none with flow_control.global_pause",
         ),
         ("ets.weights = [0, 0, 0, 0, 0, 0, 0, 1]", "a sum of 1 %; expected a sum of 100 %, or all strict (0)"),
         (
@@ -165,7 +175,7 @@ fn roce() {
 fn tcp() {
     let tcp = |lines: &str| format!("flow_control.none = {{}}\ntransport.tcp = {{ {lines} }}");
     refused(&[
-        (&tcp("mss = \"0B\""), "2:19: transport.tcp.mss: 0B; expected 1B to 65483B"),
+        (&tcp("mss = \"0B\""), "4:19: transport.tcp.mss: 0B; expected 1B to 65483B"),
         (&tcp("mss = \"18446744073GB\""), "transport.tcp.mss: 18446744073GB; expected 1B to 65483B"),
         (
             &tcp("receive_buffer = \"9kB\""),
@@ -216,4 +226,73 @@ fn fabrics() {
         "topology.single_switch = { hosts = 4, rate = \"1.6Tb/s\" }",
         "topology.single_switch = { hosts = 4, cable = \"0m\" }",
     ]);
+}
+
+/// A job of one workload, and what else the job says.
+fn job(workload: &str) -> String {
+    format!("[[job]]\nname = \"j\"\nworkload.{workload}")
+}
+
+#[test]
+fn messages_and_ranks() {
+    refused(&[
+        (&job("osu_bw = { bytes = \"2000GB\" }"), "job.0.workload.osu_bw.bytes: 2000GB; expected at most 1024GiB"),
+        (&job("osu_bw = { window = 4294967295 }"), "job.0.workload.osu_bw.window: 4294967295; expected 1 to 65536"),
+        (&job("osu_latency = { iterations = 4294967295 }"), "4294967295 rows over all ranks and jobs so far; expected"),
+        (&job("incast = { message = \"2000GB\", sources = 1 }"), "message: 2000GB; expected at most 1024GiB"),
+        (&job("incast = { message = \"0B\", sources = 1 }"), "message: 0B; expected at least 1B"),
+        (&job("incast = { sources = 4294967295 }"), "4294967296 ranks; expected at most 4, one for each host"),
+        (&job("incast = { sources = 1, streams_per_source = 4294967295 }"), "4294967295 streams; expected at most"),
+        (&job("all_to_all = { ranks = 4294967295 }"), "4294967295 ranks; expected at most 4"),
+        (&job("all_to_all = { ranks = 4, bytes = \"2GiB\" }"), "bytes: 2GiB; expected at most 2147483647B"),
+        (&job("permutation = { ranks = 4294967295 }"), "4294967295 ranks; expected at most 4"),
+        (&job("permutation = { ranks = 4, partner.shift = 4294967292 }"), "shift 4294967292 among 4 ranks leads back"),
+        (&job("permutation_streams = { ranks = 4, messages = 0 }"), "nothing to send; expected at least one message"),
+        (&job("halo3d = { pex = 100000 }"), "job.0.workload: 1200000 ranks; expected at most 4"),
+        (&job("halo3d = { pex = 2, pey = 2, pez = 1, vars = 4294967295 }"), "a face of 343597383600kB; expected at mo"),
+        (&job("fft = { pex = 0 }"), "job.0.workload.fft.pex: 0; expected at least 1"),
+        (
+            &job("osu_collective = { ranks = 4, operation.bcast = { root = 4, bytes = \"1B\" } }"),
+            "job.0.workload.osu_collective.operation.bcast.root: 4; expected 0 to 3",
+        ),
+        (
+            &job("osu_collective = { ranks = 4, operation.allgather = { bytes = \"4GiB\" } }"),
+            "job.0.workload.osu_collective.operation.allgather.bytes: 4GiB; expected at most 2147483647B",
+        ),
+    ]);
+    runs(&[
+        &job("osu_bw = { bytes = \"1000GB\" }"),
+        &job("osu_latency = { bytes = \"0B\", warm_up = 4294967295 }"),
+        &job("incast = { sources = 1, outstanding = 4294967295 }"),
+        &job("permutation_streams = { ranks = 4, messages = 4294967295 }"),
+        &job("osu_collective = { ranks = 4, operation.bcast = { root = 3, bytes = \"2147483647B\" } }"),
+    ]);
+}
+
+#[test]
+fn times_of_runs_and_jobs() {
+    let two = format!("{}\n{}", job("osu_latency = {}"), job("osu_latency = {}"));
+    let nap = job("halo3d = { pex = 2, pey = 2, pez = 1, sleep = \"10s\" }");
+    refused(&[
+        ("run.end = \"0s\"", "run.end: 0ps; expected more than 0 and at most 5000000s"),
+        ("run.end = \"18000000s\"", "run.end: 18000000s; expected more than 0 and at most 5000000s"),
+        ("run = { end = \"1us\", warm_up = \"1us\" }", "run.warm_up: 1us; expected less than the end of the run, 1us"),
+        ("run.stall_limit = \"1ps\"", "run.stall_limit: 1ps; expected more than a retransmission timeout, 67109us"),
+        ("run.fingerprint = true", "run.end: none; expected an end of the run: the streams of incast have none"),
+        (
+            &format!("run = {{ end = \"1ms\", warm_up = \"1us\" }}\n{}", job("osu_latency = {}")),
+            "run.warm_up: 1us; expected none without streams",
+        ),
+        (&job("osu_latency = {}\nstart = \"20us\""), "job.0.start: 20us; expected less than the end of the run, 20us"),
+        (&format!("run = {{}}\n{}", job("osu_latency = {}\nstart = \"20s\"")), "run.stall_limit: 10s; expected more"),
+        (&nap, "run.stall_limit: 10s; expected more than 10000050us, which job.0 sleeps"),
+        (&job("osu_latency = {}\nbackground = true"), "job.0.background: true; expected false for one job at least"),
+        (&two, "job.1.name: j twice; expected another name for each job"),
+        (&job("osu_latency = {}").replace("\"j\"", "\"\""), "job.0.name: empty; expected what tables call the job"),
+        (
+            &format!("{MARKS}transport.roce.dcqcn.rate_min = \"200Gb/s\""),
+            "transport.roce.dcqcn.rate_min: 200Gb/s; expected at most the rate of a host's link, 100Gb/s",
+        ),
+    ]);
+    runs(&[&format!("run.stall_limit = \"11s\"\nrun.end = \"1ms\"\n{nap}").replace("\"10s\"", "\"10us\"")]);
 }

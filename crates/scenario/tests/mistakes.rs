@@ -53,7 +53,8 @@ fn each_mistake_names_its_line_key_and_what_is_expected() {
 fn mistakes_about_jobs_name_the_job() {
     let job = |lines: &str| error(&format!("[topology.single_switch]\nhosts = 4\n[[job]]\nname = \"j\"\n{lines}\n"));
     let cases = [
-        ("workload.fft = {}", "x.toml:3:1: job.0.placement"),
+        ("workload.fft = {}", "x.toml:5:1: job.0.workload: 48 ranks; expected at most 4, one for each host"),
+        ("workload.osu_latency = {}\nplacement.linear.first = 3", "x.toml:6:11: job.0.placement.linear: 2 ranks; exp"),
         ("workload.osu_latency = {}\nplacement.hosts = [0, 0]", "x.toml:6:11: job.0.placement.hosts: host 0 is taken"),
         ("workload.osu_latency = {}\nplacement.hosts = [0, 99]", "x.toml:6:11: job.0.placement.hosts: host 99"),
         ("workload.osu_latency = {}\npriority = 9", "x.toml:6:1: job.0.priority: "),
@@ -69,6 +70,59 @@ fn mistakes_about_jobs_name_the_job() {
 }
 
 #[test]
+fn families_say_their_members_and_numbers_their_range() {
+    let placements = "expected one of `hosts`, `leaves`, `random`, `linear`";
+    let cases = [
+        ("[flow_control]", "flow_control: an empty table; expected one of `none`, `global_pause`, `pfc`"),
+        ("[flow_control]\npfc = {}\nnone = {}", "flow_control: several members at once; expected one of `none`"),
+        ("[flow_control]\nnone = 1", "flow_control.none: invalid type: integer `1`, expected a table"),
+        ("[switch]\ningress_threshold = 1", "switch.ingress_threshold: no member; expected `alpha` or `static`"),
+        ("[switch]\necn = {}", "switch.ecn: no `queue_min`; expected one, for it has no default"),
+        ("[ets]\nweights = [256, 0, 0, 0, 0, 0, 0, 0]", "ets.weights.0: invalid value: integer `256`, expected a whol"),
+        ("[ets]\nweights = [100]", "ets.weights: invalid length 1, expected a list of 8"),
+        ("[transport.tcp]\ninitial_window = -1", "integer `-1`, expected a whole number, 0 to 4294967295"),
+        ("[switch]\nlatency = \"1ns\"\nlatency = \"1ns\"", "x.toml:5:1: duplicate key; expected TOML, and each key"),
+        ("[[job]]\nname = \"k\"\nworkload = {}", "job.0.workload: an empty table; expected one of `halo3d`, `fft`"),
+        ("[[job]]\nname = \"k\"", "job.0: no `workload`; expected one, for it has no default"),
+        ("[[job]]\nname = \"k\"\nworkload.osu_bw = {}\nplacement = {}", placements),
+        (
+            "[[job]]\nname = \"k\"\nworkload.osu_bw = {}\nplacement = \"random\"",
+            "placement.random: a name alone; expected a table, such as `job.0.placement.random = {}`",
+        ),
+    ];
+    for (lines, expected) in cases {
+        let error = error(&with(lines));
+        assert!(error.contains(expected), "{lines}\ngave     {error}\nexpected {expected}");
+        assert!(error.starts_with("x.toml:"), "{error}");
+    }
+}
+
+#[test]
+fn a_fabric_is_told_its_parameter_or_the_line_of_its_edge_list() {
+    let fabric = |lines: &str| error(&format!("{lines}\n[[job]]\nname = \"j\"\nworkload.osu_latency = {{}}\n"));
+    let cases = [
+        ("[topology.k_ary_fat_tree]\nk = 3", "x.toml:2:1: topology.k_ary_fat_tree.k: 3; expected an even number"),
+        ("[topology.custom]", "x.toml:1:11: topology.custom.links: empty; expected an edge list"),
+        (
+            "[topology.custom]\nhosts = 2\nlinks = \"\"\"\n# two\nh0,s0,1Gb/s,3m\nh1,s0,1Gb/s\n\"\"\"",
+            "x.toml:6:1: topology.custom.links: line 3: 3 fields; expected four: from,to,rate,length",
+        ),
+        (
+            "[topology.custom]\nhosts = 2\nlinks = '''h0,s0,1Gb/s,3m\nh2,s0,1Gb/s,3m'''",
+            "x.toml:4:1: topology.custom.links: line 2: there is no host \"h2\"; expected h0 to h1",
+        ),
+        (
+            "[topology.custom]\nhosts = 2\nlinks = \"h0,s0,1Gb/s,3m\\nh1,x,1Gb/s,3m\"",
+            "x.toml:3:1: topology.custom.links: line 2: \"x\" is not a node; expected a host such as h0",
+        ),
+    ];
+    for (lines, expected) in cases {
+        let error = fabric(lines);
+        assert!(error.starts_with(expected), "{lines}\ngave     {error}\nexpected {expected}");
+    }
+}
+
+#[test]
 fn overrides_reach_into_lists_and_say_what_is_wrong_with_them() {
     let set = |key: &str, value: &str| {
         Scenario::parse(&with(""), "x.toml", &[(key.to_owned(), value.to_owned())]).map(|scenario| scenario.resolved())
@@ -78,6 +132,11 @@ fn overrides_reach_into_lists_and_say_what_is_wrong_with_them() {
     assert_eq!(
         set("job.3.name", "1").unwrap_err().to_string(),
         "override: job.3.name: no element `3`; expected 0 to 0"
+    );
+    assert_eq!(
+        set("job.0.workload.osu_latency", "{ bytes = \"2000GB\", lost = 1 }").unwrap_err().to_string(),
+        "override: job.0.workload.osu_latency.lost: unknown field `lost`, \
+         expected one of `bytes`, `warm_up`, `iterations`"
     );
     assert!(set("seed", "1 2").unwrap_err().to_string().starts_with("override: seed: `1 2` is no TOML value"));
 }

@@ -122,6 +122,11 @@ impl Rules {
         port as usize * self.group_count + self.group_of_priority[usize::from(priority)]
     }
 
+    /// How many groups of a port have headroom.
+    pub fn lossless_groups(&self) -> usize {
+        self.pause_mask_of_group[..self.group_count].iter().filter(|&&mask| mask != 0).count()
+    }
+
     /// What reserves and headroom of a switch take [B].
     pub fn reserved(&self, ports: u64, headroom_total: u64) -> u64 {
         ports * self.group_count as u64 * self.params.switch.reserve.get() + headroom_total

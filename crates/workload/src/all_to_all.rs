@@ -3,6 +3,7 @@
 use etherweave_primitives::Bytes;
 
 use crate::collective::{Collective, Communicator};
+use crate::error::{ALL_PAIRS_MAX, COLLECTIVE_MAX};
 use crate::program::iteration;
 use crate::{Block, Program, WorkloadError};
 
@@ -25,12 +26,18 @@ impl Default for AllToAll {
 }
 
 impl AllToAll {
+    /// How many ranks it has, before anything is built.
+    pub(crate) fn ranks(&self) -> u64 {
+        u64::from(self.ranks)
+    }
+
     /// The schedule of every rank.
     ///
     /// # Errors
     /// When there are fewer than two ranks or no iteration.
     pub fn programs(&self) -> Result<Vec<Program>, WorkloadError> {
-        WorkloadError::unless_at_least("ranks", self.ranks, 2)?;
+        WorkloadError::unless_within("ranks", self.ranks, 2..=ALL_PAIRS_MAX)?;
+        WorkloadError::unless_at_most("bytes", self.bytes, COLLECTIVE_MAX)?;
         WorkloadError::unless_at_least("iterations", self.iterations, 1)?;
         let world = Communicator::world(self.ranks);
         let alltoall = Collective::Alltoall { bytes: self.bytes };

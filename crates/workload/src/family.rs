@@ -40,6 +40,13 @@ macro_rules! family {
                 }
             }
 
+            /// How many ranks it has, before anything is built: a slip of the pen need not fill the memory.
+            pub fn ranks(&self) -> u64 {
+                match self {
+                    $(Workload::$member(parameters) => parameters.ranks(),)*
+                }
+            }
+
             /// What it sends; `seed` is the run's.
             ///
             /// # Errors

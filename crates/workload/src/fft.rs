@@ -6,6 +6,7 @@
 use etherweave_primitives::Bytes;
 
 use crate::collective::{Collective, Communicator};
+use crate::error::{ALL_PAIRS_MAX, COLLECTIVE_MAX};
 use crate::grid::Grid;
 use crate::program::iteration;
 use crate::{Block, Op, Program, WorkloadError};
@@ -38,12 +39,23 @@ impl Default for Fft {
 }
 
 impl Fft {
+    /// How many ranks it has, before anything is built.
+    pub(crate) fn ranks(&self) -> u64 {
+        u64::from(self.pex).saturating_mul(u64::from(self.pey)).saturating_mul(u64::from(self.pez))
+    }
+
     /// The schedule of every rank.
     ///
     /// # Errors
     /// When the grid or the iterations are empty, or all three directions are skipped.
     pub fn programs(&self) -> Result<Vec<Program>, WorkloadError> {
         let grid = Grid::new(self.pex, self.pey, self.pez)?;
+        for (key, extent) in [("pex", self.pex), ("pey", self.pey), ("pez", self.pez)] {
+            WorkloadError::unless_within(key, extent, 1..=ALL_PAIRS_MAX)?;
+        }
+        for (key, block) in [("x_bytes", self.x_bytes), ("y_bytes", self.y_bytes), ("z_bytes", self.z_bytes)] {
+            WorkloadError::unless_at_most(key, block, COLLECTIVE_MAX)?;
+        }
         WorkloadError::unless_at_least("iterations", self.iterations, 1)?;
         if self.blocks().iter().all(|&bytes| bytes == Bytes::ZERO) {
             return Err(WorkloadError::new(

@@ -4,9 +4,10 @@
 //! once for all. The iteration's time includes the sleep. Equations and sources:
 //! `docs/models/workload.md`.
 
-use etherweave_primitives::{Duration, Rank};
+use etherweave_primitives::{Bytes, Duration, Rank};
 
 use crate::collective::{Collective, Communicator};
+use crate::error::MESSAGE_MAX;
 use crate::grid::Grid;
 use crate::program::iteration;
 use crate::{Block, Op, Program, WorkloadError};
@@ -95,6 +96,11 @@ const VERTICES: [[i32; 3]; 8] =
     [[-1, -1, -1], [1, -1, -1], [-1, 1, -1], [1, 1, -1], [-1, -1, 1], [1, -1, 1], [-1, 1, 1], [1, 1, 1]];
 
 impl Halo3d {
+    /// How many ranks it has, before anything is built.
+    pub(crate) fn ranks(&self) -> u64 {
+        u64::from(self.pex).saturating_mul(u64::from(self.pey)).saturating_mul(u64::from(self.pez))
+    }
+
     /// The schedule of every rank.
     ///
     /// # Errors
@@ -106,6 +112,13 @@ impl Halo3d {
         WorkloadError::unless_at_least("nz", self.nz, 1)?;
         WorkloadError::unless_at_least("vars", self.vars, 1)?;
         WorkloadError::unless_at_least("iterations", self.iterations, 1)?;
+        // A cell's variables times the largest face.
+        let faces = [[self.nx, self.ny], [self.ny, self.nz], [self.nx, self.nz]];
+        let cells = faces.map(|face| u64::from(face[0]) * u64::from(face[1])).into_iter().max().unwrap_or(0);
+        let face = Bytes::new(cells.saturating_mul(8).saturating_mul(u64::from(self.vars)));
+        if face > MESSAGE_MAX {
+            return Err(WorkloadError::new("vars", format!("a face of {face}"), format!("at most {MESSAGE_MAX}")));
+        }
         let world = Communicator::world(grid.ranks());
         Ok((0..grid.ranks()).map(|rank| self.program(&grid, &world, rank)).collect())
     }

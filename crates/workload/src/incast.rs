@@ -2,6 +2,7 @@
 
 use etherweave_primitives::{Bytes, Rank};
 
+use crate::error::{MESSAGE_MAX, STREAMS_MAX};
 use crate::{StreamSpec, WorkloadError};
 
 /// Incast (`incast`): rank 0 is the sink, ranks 1 to `sources` send until the run ends.
@@ -25,6 +26,11 @@ impl Default for Incast {
 }
 
 impl Incast {
+    /// How many ranks it has, before anything is built.
+    pub(crate) fn ranks(&self) -> u64 {
+        u64::from(self.sources) + 1
+    }
+
     /// The streams, source by source.
     ///
     /// # Errors
@@ -35,6 +41,12 @@ impl Incast {
         WorkloadError::unless_at_least("outstanding", self.outstanding, 1)?;
         if self.message == Bytes::ZERO {
             return Err(WorkloadError::new("message", "0B", "at least 1B"));
+        }
+        WorkloadError::unless_at_most("message", self.message, MESSAGE_MAX)?;
+        let streams = u64::from(self.sources) * u64::from(self.streams_per_source);
+        if streams > STREAMS_MAX {
+            let expected = format!("at most {STREAMS_MAX} over all sources");
+            return Err(WorkloadError::new("streams_per_source", format!("{streams} streams"), expected));
         }
         let spec = |source, stream| StreamSpec {
             src_rank: Rank::new(source),

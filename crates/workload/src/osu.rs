@@ -3,6 +3,7 @@
 use etherweave_primitives::{Bytes, Rank};
 
 use crate::collective::{Collective, Communicator};
+use crate::error::{MESSAGE_MAX, WINDOW_MAX};
 use crate::program::iteration;
 use crate::{Block, Op, Program, WorkloadError};
 
@@ -67,6 +68,11 @@ impl Default for OsuBibw {
 }
 
 impl OsuLatency {
+    /// How many ranks it has, before anything is built.
+    pub(crate) fn ranks(&self) -> u64 {
+        2
+    }
+
     /// Rank 0 sends and receives, rank 1 receives and sends.
     ///
     /// # Errors
@@ -74,6 +80,7 @@ impl OsuLatency {
     pub fn programs(&self) -> Result<Vec<Program>, WorkloadError> {
         const TAG: u32 = 1;
         WorkloadError::unless_at_least("iterations", self.iterations, 1)?;
+        WorkloadError::unless_at_most("bytes", self.bytes, MESSAGE_MAX)?;
         let bytes = self.bytes.get();
         let ping = [send(1, TAG, bytes), Op::WaitAll, receive(1, TAG, bytes), Op::WaitAll];
         let pong = [receive(0, TAG, bytes), Op::WaitAll, send(0, TAG, bytes), Op::WaitAll];
@@ -82,6 +89,11 @@ impl OsuLatency {
 }
 
 impl OsuBw {
+    /// How many ranks it has, before anything is built.
+    pub(crate) fn ranks(&self) -> u64 {
+        2
+    }
+
     /// Rank 0 fills the window, rank 1 drains it and acknowledges.
     ///
     /// # Errors
@@ -101,6 +113,11 @@ impl OsuBw {
 }
 
 impl OsuBibw {
+    /// How many ranks it has, before anything is built.
+    pub(crate) fn ranks(&self) -> u64 {
+        2
+    }
+
     /// Both ranks post a window of receives, then a window of sends.
     ///
     /// # Errors
@@ -132,7 +149,8 @@ fn window_is_sound(bytes: Bytes, window: u32, iterations: u32) -> Result<(), Wor
     if bytes == Bytes::ZERO {
         return Err(WorkloadError::new("bytes", "0B", "at least 1B: a bandwidth needs data"));
     }
-    WorkloadError::unless_at_least("window", window, 1)?;
+    WorkloadError::unless_at_most("bytes", bytes, MESSAGE_MAX)?;
+    WorkloadError::unless_within("window", window, 1..=WINDOW_MAX)?;
     WorkloadError::unless_at_least("iterations", iterations, 1)
 }
 

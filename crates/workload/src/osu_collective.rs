@@ -3,6 +3,7 @@
 use etherweave_primitives::Bytes;
 
 use crate::collective::{Collective, Communicator};
+use crate::error::{ALL_PAIRS_MAX, COLLECTIVE_MAX};
 use crate::program::iteration;
 use crate::{Block, Program, WorkloadError};
 
@@ -29,6 +30,11 @@ impl Default for OsuCollective {
 }
 
 impl OsuCollective {
+    /// How many ranks it has, before anything is built.
+    pub(crate) fn ranks(&self) -> u64 {
+        u64::from(self.ranks)
+    }
+
     /// The schedule of every rank.
     ///
     /// # Errors
@@ -37,14 +43,22 @@ impl OsuCollective {
         WorkloadError::unless_at_least("ranks", self.ranks, 2)?;
         WorkloadError::unless_at_least("iterations", self.iterations, 1)?;
         match self.operation {
-            Collective::Bcast { root, .. } if root >= self.ranks => {
-                return Err(WorkloadError::new("root", root.to_string(), format!("a rank below {}", self.ranks)));
+            Collective::Barrier => {}
+            Collective::Alltoall { bytes } => {
+                WorkloadError::unless_within("ranks", self.ranks, 2..=ALL_PAIRS_MAX)?;
+                WorkloadError::unless_at_most("operation.alltoall.bytes", bytes, COLLECTIVE_MAX)?;
             }
-            Collective::Barrier
-            | Collective::Alltoall { .. }
-            | Collective::Allgather { .. }
-            | Collective::Allreduce { .. }
-            | Collective::Bcast { .. } => {}
+            Collective::Allgather { bytes } => {
+                WorkloadError::unless_at_most("operation.allgather.bytes", bytes, COLLECTIVE_MAX)?;
+            }
+            Collective::Allreduce { bytes } => {
+                WorkloadError::unless_at_most("operation.allreduce.bytes", bytes, COLLECTIVE_MAX)?;
+            }
+            Collective::Bcast { root, bytes } => {
+                WorkloadError::unless_at_most("operation.bcast.bytes", bytes, COLLECTIVE_MAX)?;
+                let most = self.ranks - 1;
+                WorkloadError::unless_within("operation.bcast.root", root, 0..=most)?;
+            }
         }
         let world = Communicator::world(self.ranks);
         Ok((0..self.ranks).map(|rank| self.program(&world, rank)).collect())
@@ -70,7 +84,7 @@ mod tests {
     fn a_root_beyond_the_ranks_is_refused() {
         let operation = Collective::Bcast { root: 16, bytes: Bytes::new(8) };
         let error = OsuCollective { operation, ..OsuCollective::default() }.programs().unwrap_err().to_string();
-        assert_eq!(error, "root: 16; expected a rank below 16");
+        assert_eq!(error, "operation.bcast.root: 16; expected 0 to 15");
     }
 
     #[test]

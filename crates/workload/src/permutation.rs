@@ -2,6 +2,7 @@
 
 use etherweave_primitives::{Bytes, Purpose, Rank, Stream};
 
+use crate::error::MESSAGE_MAX;
 use crate::program::iteration;
 use crate::{Block, Op, Program, WorkloadError};
 
@@ -36,6 +37,11 @@ impl Default for Permutation {
 }
 
 impl Permutation {
+    /// How many ranks it has, before anything is built.
+    pub(crate) fn ranks(&self) -> u64 {
+        u64::from(self.ranks)
+    }
+
     /// The schedule of every rank; `seed` is the run's.
     ///
     /// # Errors
@@ -43,6 +49,7 @@ impl Permutation {
     pub fn programs(&self, seed: u64) -> Result<Vec<Program>, WorkloadError> {
         const TAG: u32 = 1;
         WorkloadError::unless_at_least("iterations", self.iterations, 1)?;
+        WorkloadError::unless_at_most("bytes", self.bytes, MESSAGE_MAX)?;
         let bytes = self.bytes.get();
         let to = self.partner.of_all(self.ranks, seed)?;
         let mut from = vec![Rank::default(); to.len()];

@@ -2,6 +2,7 @@
 
 use etherweave_primitives::{Bytes, Rank};
 
+use crate::error::MESSAGE_MAX;
 use crate::{Partner, StreamSpec, WorkloadError};
 
 /// A stream per host along a permutation (`permutation_streams`).
@@ -28,6 +29,11 @@ impl Default for PermutationStreams {
 }
 
 impl PermutationStreams {
+    /// How many ranks it has, before anything is built.
+    pub(crate) fn ranks(&self) -> u64 {
+        u64::from(self.ranks)
+    }
+
     /// The streams in rank order; `seed` is the run's.
     ///
     /// # Errors
@@ -37,6 +43,7 @@ impl PermutationStreams {
         if self.message == Bytes::ZERO || self.messages == 0 {
             return Err(WorkloadError::new("message, messages", "nothing to send", "at least one message of 1B"));
         }
+        WorkloadError::unless_at_most("message", self.message, MESSAGE_MAX)?;
         let spec = |(rank, dst_rank)| StreamSpec {
             src_rank: Rank::from_index(rank),
             dst_rank,

@@ -38,7 +38,7 @@ pub enum BuildError {
 impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Misfit(Misfit { key, found, expected }) => write!(f, "{key}: found {found}; expected {expected}"),
+            Self::Misfit(Misfit { key, found, expected }) => write!(f, "{key}: {found}; expected {expected}"),
             Self::Routing(error) => error.fmt(f),
             Self::Job { name, found, expected } => write!(f, "job {name}: {found}; expected {expected}"),
             Self::Buffer { switch, needed, buffer } => write!(

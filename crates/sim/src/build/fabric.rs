@@ -9,9 +9,9 @@ use super::BuildError;
 use super::layout::{Layout, nodes};
 use crate::engine::{Shard, Switch};
 use crate::host::Host;
-use crate::params::{FlowControl, Misfit, SimParams};
+use crate::params::{FlowControl, Misfit, SimParams, Threshold};
 use crate::rules::{Rules, headroom};
-use crate::switch::buffer::{Group, SharedBuffer};
+use crate::switch::buffer::{BufferSizes, Group, SharedBuffer};
 use crate::switch::port::{Owner, Peer, Port};
 
 /// Events in the microsecond ahead, per port, about: sizes the queue's buckets.
@@ -97,7 +97,8 @@ fn add_ports(shard: &mut Shard, topology: &Topology, layout: &Layout, node: Node
         }
         shard.ports.push(port);
         shard.channels.push(id);
-        let headroom_limit = headroom_of(topology, id, &shard.rules);
+        // More than 32 bits hold is more than any buffer: `add_switch` refuses it.
+        let headroom_limit = u32::try_from(headroom_of(topology, id, &shard.rules)).unwrap_or(u32::MAX);
         let group =
             |group| Group { headroom_limit: shard.rules.headroom_limit(group, headroom_limit), ..Group::default() };
         shard.groups.extend((0..shard.rules.group_count).map(group));
@@ -105,23 +106,49 @@ fn add_ports(shard: &mut Shard, topology: &Topology, layout: &Layout, node: Node
 }
 
 fn add_switch(shard: &mut Shard, topology: &Topology, layout: &Layout, switch: SwitchId) -> Result<(), BuildError> {
-    let first = shard.ports.len();
     let owner = Owner::Switch(shard.switches.len() as u32);
     add_ports(shard, topology, layout, switch.into(), owner);
-    let groups = &shard.groups[first * shard.rules.group_count..];
-    let headroom: u64 = groups.iter().map(|group| u64::from(group.headroom_limit)).sum();
-    let ports = (shard.ports.len() - first) as u64;
+    let out = topology.out_channels(Node::Switch(switch));
+    let headroom: u64 = out.iter().map(|&id| headroom_of(topology, id, &shard.rules)).sum();
+    let headroom = headroom * shard.rules.lossless_groups() as u64;
+    let ports = out.len() as u64;
     let Some(sizes) = shard.rules.buffer_sizes(ports, headroom) else {
         let (name, rules) = (topology.switch_name(switch).to_owned(), &shard.rules);
         let needed = rules.reserved(ports, headroom);
         return Err(BuildError::Buffer { switch: name, needed, buffer: rules.params.switch.buffer.get() });
     };
+    check_thresholds(&sizes, topology.switch_name(switch), &shard.rules)?;
     shard.switches.push(Switch { buffer: SharedBuffer::new(sizes) });
     Ok(())
 }
 
+/// Refuses a threshold that the pool of a switch can never reach, or that no frame can pass.
+fn check_thresholds(sizes: &BufferSizes, switch: &str, rules: &Rules) -> Result<(), BuildError> {
+    let params = &rules.params.switch;
+    let frame = u64::from(rules.largest_frame);
+    let thresholds = [
+        ("ingress_threshold", params.ingress_threshold, sizes.ingress),
+        ("egress_threshold", params.egress_threshold, sizes.egress),
+    ];
+    for (name, threshold, limit) in thresholds {
+        let most = limit.bytes(sizes.pool);
+        let misfit = |found: String, expected: String| {
+            Err(BuildError::Misfit(Misfit { key: format!("switch.{name}"), found, expected }))
+        };
+        if matches!(threshold, Threshold::Static(_)) && most > u64::from(sizes.pool) {
+            let expected = format!("at most {} B, the pool of {switch} beside reserves and headroom", sizes.pool);
+            return misfit(format!("{most} B"), expected);
+        }
+        if most + u64::from(sizes.reserve) < frame {
+            let found = format!("{most} B of {switch}'s pool, {} B, and a reserve of {} B", sizes.pool, sizes.reserve);
+            return misfit(found, format!("room for a frame, {frame} B"));
+        }
+    }
+    Ok(())
+}
+
 /// Headroom of the port that sends into `channel`, for what comes in by it.
-fn headroom_of(topology: &Topology, channel: ChannelId, rules: &Rules) -> u32 {
+fn headroom_of(topology: &Topology, channel: ChannelId, rules: &Rules) -> u64 {
     let incoming = topology.channel(reverse(channel));
     let outgoing = topology.channel(channel);
     let params = &rules.params;
@@ -129,6 +156,5 @@ fn headroom_of(topology: &Topology, channel: ChannelId, rules: &Rules) -> u32 {
         let frame = Bytes::new(u64::from(rules.largest_frame));
         headroom(incoming.rate, delay(incoming, params), pause_delay(outgoing, params), frame)
     };
-    let bytes = params.switch.headroom.unwrap_or_else(computed);
-    u32::try_from(bytes.get()).unwrap_or(u32::MAX)
+    params.switch.headroom.unwrap_or_else(computed).get()
 }

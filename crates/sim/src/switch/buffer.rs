@@ -74,8 +74,9 @@ impl Limit {
         }
     }
 
+    /// What a group or queue may take of a pool with `free` bytes left [B].
     #[inline]
-    fn bytes(self, free: u32) -> u64 {
+    pub fn bytes(self, free: u32) -> u64 {
         match self {
             Limit::Alpha(factor) => (factor * u64::from(free)) >> 7,
             Limit::Static(size) => size,
