@@ -1,6 +1,6 @@
 //! One mistake, told once: where, what, and what is expected.
 
-use std::fmt;
+use std::fmt::{self, Write};
 
 /// `file:line:column: key: what; expected …`
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,7 +22,10 @@ impl fmt::Display for ScenarioError {
             write!(f, "{line}:{column}:")?;
         }
         let colon = if self.key.is_empty() { "" } else { ": " };
-        write!(f, " {}{colon}{}", self.key, self.message)
+        let said = format!(" {}{colon}{}", self.key, self.message);
+        // One line, whatever names the file has: a key or a node may hold line ends.
+        said.chars()
+            .try_for_each(|c| if c.is_control() { write!(f, "{}", c.escape_default()) } else { f.write_char(c) })
     }
 }
 

@@ -13,6 +13,7 @@ const WORDS: &[(&str, &str)] = &[
     ("expected u64", "expected a whole number, 0 to 9223372036854775807"),
     ("expected f64", "expected a number"),
     ("expected a sequence", "expected a list"),
+    ("there are no fields", "expected none"),
     ("expected fewer elements in array", "expected fewer"),
     ("expected an array of length 8", "expected a list of 8"),
     ("invalid type: map", "invalid type: table"),
