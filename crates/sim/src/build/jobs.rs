@@ -59,6 +59,7 @@ pub(super) fn populate(
         }
         first += count;
     }
+    shards.iter_mut().for_each(|shard| schedule_starts(shard, experiment));
     let is_too_large = |shard: &Shard| shard.endpoints.len().max(shard.threads.len()) >= 1 << 24;
     if shards.iter().any(is_too_large) { Err(BuildError::TooLarge("connections")) } else { Ok(()) }
 }
@@ -136,7 +137,7 @@ fn add_ranks(
     for (rank, program) in programs.iter().enumerate() {
         let (shard, port) = layout.host_port(&experiment.topology, job.hosts[rank]);
         let role = Role::Rank(Box::new(RankState::new(rank as u32, program.clone())));
-        threads.push(add_thread(&mut shards[shard], port, number, job, role));
+        threads.push(add_thread(&mut shards[shard], port, number, role));
         shards[shard].totals.unfinished += u64::from(!job.is_background);
     }
     for (connection, end) in connections.iter().zip(ends) {
@@ -174,7 +175,7 @@ fn add_stream(number: usize, job: &Job, connection: &Connection, end: &[End; 2],
     for ((shard, endpoint), role) in end.iter().zip([Role::Source(source), Role::Sink(sink)]) {
         let shard = &mut shards[*shard];
         let port = shard.hosts[shard.endpoints[*endpoint as usize].host as usize].port;
-        let thread = add_thread(shard, port, number, job, role);
+        let thread = add_thread(shard, port, number, role);
         shard.endpoints[*endpoint as usize].thread = thread;
     }
     let shard = &mut shards[end[0].0];
@@ -182,10 +183,21 @@ fn add_stream(number: usize, job: &Job, connection: &Connection, end: &[End; 2],
     shard.totals.unfinished += u64::from(!job.is_background);
 }
 
-/// Adds a thread at a host's port and schedules its start.
-fn add_thread(shard: &mut Shard, port: u32, number: usize, job: &Job, role: Role) -> u32 {
+/// Adds a thread at a host's port.
+fn add_thread(shard: &mut Shard, port: u32, number: usize, role: Role) -> u32 {
     let thread = shard.threads.len() as u32;
     shard.threads.push(Thread::new(host_at(shard, port), number as u32, role));
-    shard.schedule_at(Time::ZERO + job.start, port, Kind::Start, thread);
     thread
+}
+
+/// Schedules the start of every thread, the last first: the queue keeps simultaneous events in reverse order, so
+/// each is appended; in order, ten thousand streams would each move all before them.
+fn schedule_starts(shard: &mut Shard, experiment: &Experiment) {
+    let start = |(index, thread): (usize, &Thread)| {
+        let time = Time::ZERO + experiment.jobs[thread.job as usize].start;
+        (time, shard.hosts[thread.host as usize].port, index as u32)
+    };
+    let mut starts: Vec<(Time, u32, u32)> = shard.threads.iter().enumerate().map(start).collect();
+    starts.sort_unstable();
+    starts.into_iter().rev().for_each(|(time, port, thread)| shard.schedule_at(time, port, Kind::Start, thread));
 }
