@@ -7,6 +7,8 @@ use etherweave_primitives::Bytes;
 
 /// Largest message between two ranks: sums over a run stay countable.
 pub(crate) const MESSAGE_MAX: Bytes = Bytes::new(1 << 40);
+/// Most that a counted stream sends in all.
+pub(crate) const STREAM_MAX: Bytes = Bytes::new(1 << 60);
 /// Largest block of a collective: MPI counts its bytes in an `int`.
 pub(crate) const COLLECTIVE_MAX: Bytes = Bytes::new((1 << 31) - 1);
 /// Most ranks among which every pair talks, so that their connections can be numbered (8,386,560 of them).

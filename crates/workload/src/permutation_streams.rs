@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{Bytes, Rank};
 
-use crate::error::MESSAGE_MAX;
+use crate::error::{MESSAGE_MAX, STREAM_MAX};
 use crate::{Partner, StreamSpec, WorkloadError};
 
 /// A stream per host along a permutation (`permutation_streams`).
@@ -44,6 +44,10 @@ impl PermutationStreams {
             return Err(WorkloadError::new("message, messages", "nothing to send", "at least one message of 1B"));
         }
         WorkloadError::unless_at_most("message", self.message, MESSAGE_MAX)?;
+        if self.messages > STREAM_MAX.get() / self.message.get() {
+            let expected = format!("at most {STREAM_MAX} in all");
+            return Err(WorkloadError::new("messages", format!("{} of {}", self.messages, self.message), expected));
+        }
         let spec = |(rank, dst_rank)| StreamSpec {
             src_rank: Rank::from_index(rank),
             dst_rank,
