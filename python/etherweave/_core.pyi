@@ -23,7 +23,7 @@ def run(
     origin: str,
     overrides: Sequence[tuple[str, str]],
     threads: int,
-    pcap: tuple[str, str] | None,
+    pcap: Sequence[tuple[str, str]],
     progress: Callable[[Any], bool] | None,
 ) -> Run:
     """Simulate; ``progress`` answers whether to go on."""

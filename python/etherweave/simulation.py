@@ -57,7 +57,7 @@ def run(
     overrides: Overrides | None = None,
     *,
     threads: int = 1,
-    pcap: tuple[str, str | Path] | None = None,
+    pcap: Mapping[str, str | Path] | None = None,
     progress: Callable[[Progress], bool] | None = None,
 ) -> Result:
     """Simulate a scenario.
@@ -72,7 +72,7 @@ def run(
     threads
         Threads of the core. The result is the same with any number.
     pcap
-        Host whose port is captured, and the pcapng file to write.
+        Hosts whose ports are captured, and the pcapng file to write for each.
     progress
         Called from time to time; answers whether to go on. A run that is told to stop returns
         what it has, with ``finished`` set to ``"interrupted"``.
@@ -86,8 +86,8 @@ def run(
     ------
     ScenarioError
         When the scenario is wrong: file, line, key and what is expected there.
-    FileNotFoundError
-        When there is no directory for the capture; told before the run.
+    OSError
+        When a capture cannot be written; told before the run.
     Interrupted
         On Ctrl-C; a :class:`KeyboardInterrupt` that carries the partial result.
 
@@ -99,7 +99,7 @@ def run(
     """
     text, origin = _read(scenario)
     listener = _Listener(progress)
-    done = _core.run(text, origin, _literals(overrides), threads, _capture(pcap), listener)
+    done = _core.run(text, origin, _literals(overrides), threads, _captures(pcap), listener)
     result = Result(
         tables={name: pyarrow.table(table) for name, table in done.tables.items()},
         summary=parse_summary(done.summary),
@@ -160,13 +160,12 @@ def _read(scenario: Scenario) -> tuple[str, str]:
         raise ScenarioError(f"{scenario}: byte {error.start}: expected UTF-8 text") from None
 
 
-def _capture(pcap: tuple[str, str | Path] | None) -> tuple[str, str] | None:
-    if pcap is None:
-        return None
-    host, file = pcap[0], Path(pcap[1])
-    if not file.parent.is_dir():
-        raise FileNotFoundError(f"{file}: no directory {file.parent} for the capture")
-    return host, str(file)
+def _captures(pcap: Mapping[str, str | Path] | None) -> list[tuple[str, str]]:
+    files = {host: Path(file) for host, file in (pcap or {}).items()}
+    for file in files.values():
+        if not file.parent.is_dir():
+            raise FileNotFoundError(f"{file}: no directory {file.parent} for the capture")
+    return [(host, str(file)) for host, file in files.items()]
 
 
 def _literals(overrides: Overrides | None) -> list[tuple[str, str]]:

@@ -80,7 +80,7 @@ def test_a_capture_without_a_directory_is_refused_before_the_run() -> None:
         raise AssertionError("the run began")
 
     with pytest.raises(FileNotFoundError, match="no directory nowhere for the capture"):
-        etherweave.run(ENDLESS, pcap=("host0", "nowhere/host0.pcapng"), progress=never)
+        etherweave.run(ENDLESS, pcap={"host0": "nowhere/host0.pcapng"}, progress=never)
 
 
 def test_a_saved_result_loads_as_it_was(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def captured(tmp_path: Path, host: str, **sections: object) -> tuple[list[Any], 
         "job": [{"name": "j", "workload": INCAST}],
     }
     file = tmp_path / "host.pcapng"
-    result = etherweave.run({**scenario, **sections}, pcap=(host, file))
+    result = etherweave.run({**scenario, **sections}, pcap={host: file})
     return list(rdpcap(str(file))), result
 
 

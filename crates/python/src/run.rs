@@ -1,14 +1,14 @@
 //! Runs for Python: a scenario's text goes in, tables come out.
 
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use arrow_array::{ArrayRef, Float64Array, StringArray, UInt64Array};
 use etherweave_scenario::{Column, Outcome, Scenario};
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -81,8 +81,8 @@ pub fn resolve(text: &str, origin: &str, overrides: Vec<(String, String)>) -> Py
     Ok(scenario.resolved())
 }
 
-/// Simulates; `pcap` is a host to capture and a file for its frames; `progress` is told how far it is and answers
-/// whether to go on. Ctrl-C ends a run as interrupted.
+/// Simulates; `pcap` are hosts to capture and a file for the frames of each; `progress` is told how far it is and
+/// answers whether to go on. Ctrl-C ends a run as interrupted.
 #[pyfunction]
 pub fn run(
     py: Python<'_>,
@@ -90,17 +90,22 @@ pub fn run(
     origin: &str,
     overrides: Vec<(String, String)>,
     threads: usize,
-    pcap: Option<(String, String)>,
+    pcap: Vec<(String, String)>,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<Run> {
-    let (host, file) = pcap.unzip();
+    let (hosts, files): (Vec<String>, Vec<String>) = pcap.into_iter().unzip();
     let (outcome, failure) = py.detach(|| {
-        let run = etherweave_scenario::Run::start(text, origin, &overrides, threads.max(1), host.as_deref())
+        let run = etherweave_scenario::Run::start(text, origin, &overrides, threads.max(1), &hosts)
             .map_err(|error| scenario_error(&error))?;
+        // Before the run: a file that cannot be written is told at once.
+        let files = files.iter().map(|file| create(file)).collect::<PyResult<Vec<File>>>()?;
         let mut teller = Teller::new(progress, run.end().map(|end| end.as_ns_f64()));
-        let (outcome, capture) = run.finish(&mut |now| teller.tell(&now));
-        if let (Some(capture), Some(file)) = (capture, &file) {
-            capture.write(&mut BufWriter::new(File::create(file)?))?;
+        let (outcome, captures) = run.finish(&mut |now| teller.tell(&now));
+        for (host, file) in hosts.iter().zip(files) {
+            let capture = captures.iter().find(|capture| capture.host == *host);
+            let mut out = BufWriter::new(file);
+            capture.expect("each host is captured").write(&mut out)?;
+            out.flush()?;
         }
         Ok::<_, PyErr>((outcome, teller.failure))
     })?;
@@ -108,6 +113,20 @@ pub fn run(
         Some(error) if !error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) => Err(error),
         _ => Ok(Run { outcome }),
     }
+}
+
+/// An empty file, or Python's error with its name.
+fn create(file: &str) -> PyResult<File> {
+    File::create(file).map_err(|error| match error.raw_os_error() {
+        Some(number) => PyOSError::new_err((number, reason(&error), file.to_owned())),
+        None => error.into(),
+    })
+}
+
+/// What went wrong, without the number that Python appends itself.
+fn reason(error: &std::io::Error) -> String {
+    let said = error.to_string();
+    said.split(" (os error").next().unwrap_or(&said).to_owned()
 }
 
 /// Passes progress on to Python, seldom enough to cost nothing.

@@ -6,7 +6,7 @@ use std::time::{Duration as WallTime, Instant};
 use etherweave_primitives::Time;
 use etherweave_sim::frame::pcapng;
 use etherweave_sim::params::SimParams;
-use etherweave_sim::{CapturedFrame, Progress, Simulation};
+use etherweave_sim::{Progress, Simulation};
 use etherweave_topology::Topology;
 
 use crate::check::RUN_MAX;
@@ -21,14 +21,14 @@ pub struct Run {
     topology: Topology,
     simulation: Simulation,
     setup: WallTime,
-    captured: Option<String>,
 }
 
 /// The frames of a captured host.
 pub struct Capture {
-    host: String,
+    /// Its name.
+    pub host: String,
     params: SimParams,
-    frames: Vec<CapturedFrame>,
+    frames: etherweave_sim::Capture,
 }
 
 impl Capture {
@@ -37,12 +37,12 @@ impl Capture {
     /// # Errors
     /// When `out` fails.
     pub fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
-        pcapng::write(out, &self.host, &self.params, &self.frames)
+        pcapng::write(out, &self.host, &self.params, &self.frames.frames)
     }
 }
 
 impl Run {
-    /// Reads, checks and builds a scenario for at most `threads` threads; `capture` names a host.
+    /// Reads, checks and builds a scenario for at most `threads` threads; `capture` names hosts.
     ///
     /// # Errors
     /// The first mistake in the scenario.
@@ -51,7 +51,7 @@ impl Run {
         origin: &str,
         overrides: &[(String, String)],
         threads: usize,
-        capture: Option<&str>,
+        capture: &[String],
     ) -> Result<Run, ScenarioError> {
         let started = Instant::now();
         let (document, scenario) = read(text, origin, overrides)?;
@@ -61,8 +61,7 @@ impl Run {
             let (key, message) = message.split_once(": ").unwrap_or(("", &message));
             document.error(key, message)
         })?;
-        let captured = capture.map(str::to_owned);
-        Ok(Run { scenario, topology: experiment.topology, simulation, setup: started.elapsed(), captured })
+        Ok(Run { scenario, topology: experiment.topology, simulation, setup: started.elapsed() })
     }
 
     /// When the run ends at the latest.
@@ -71,14 +70,16 @@ impl Run {
     }
 
     /// Runs to the end; `on_progress` is called now and then and says whether to go on.
-    pub fn finish(mut self, on_progress: &mut dyn FnMut(Progress) -> bool) -> (Outcome, Option<Capture>) {
+    pub fn finish(mut self, on_progress: &mut dyn FnMut(Progress) -> bool) -> (Outcome, Vec<Capture>) {
         let started = Instant::now();
         let finish = self.simulation.run(self.end().unwrap_or(Time::ZERO + RUN_MAX), on_progress);
         let wall = started.elapsed();
         let mut report = self.simulation.report();
         let frames = std::mem::take(&mut report.captured);
         let params = self.scenario.params();
-        let captured = self.captured.take().map(|host| Capture { host, params, frames });
+        let host = |frames: &etherweave_sim::Capture| self.topology.host_name(frames.host).to_owned();
+        let captured = frames.into_iter().map(|frames| Capture { host: host(&frames), params: params.clone(), frames });
+        let captured = captured.collect();
         let (finished, stuck_report) = finished(&finish);
         let totals = &report.totals;
         let summary = Summary {

@@ -171,14 +171,14 @@ fn stem(origin: &str) -> &str {
 pub(crate) fn experiment(
     document: &Document<'_>,
     scenario: &Scenario,
-    capture: Option<&str>,
+    capture: &[String],
 ) -> Result<Experiment, ScenarioError> {
     let kind = &scenario.topology;
     let topology = kind.generate().map_err(|error| document.topology_error(kind, &error))?;
     let routing = scenario.routing.build(&topology).map_err(|error| document.error("routing", error.to_string()))?;
     let jobs = jobs(document, scenario, &topology)?;
     check::built(document, scenario, &topology, &jobs)?;
-    let capture = capture.map(|name| host_named(&topology, name)).transpose();
+    let capture: Result<_, String> = capture.iter().map(|name| host_named(&topology, name)).collect();
     Ok(Experiment {
         routing,
         selection: scenario.selection.build(&topology),

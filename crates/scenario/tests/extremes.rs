@@ -15,7 +15,7 @@ fn scenario(lines: &str) -> String {
 }
 
 fn error(lines: &str) -> String {
-    match Run::start(&scenario(lines), "x.toml", &[], 1, None) {
+    match Run::start(&scenario(lines), "x.toml", &[], 1, &[]) {
         Ok(_) => panic!("{lines} is accepted"),
         Err(error) => error.to_string(),
     }
@@ -34,7 +34,7 @@ fn refused(cases: &[(&str, &str)]) {
 /// Each case moves packets and keeps count of them.
 fn runs(cases: &[&str]) {
     for lines in cases {
-        let run = Run::start(&scenario(lines), "x.toml", &[], 1, None).unwrap_or_else(|error| panic!("{error}"));
+        let run = Run::start(&scenario(lines), "x.toml", &[], 1, &[]).unwrap_or_else(|error| panic!("{error}"));
         let summary = run.finish(&mut |_| true).0.summary;
         let accounted = summary.packets_delivered + summary.packets_dropped + summary.packets_in_flight;
         assert_eq!(summary.packets_created, accounted, "{lines}");
@@ -248,6 +248,10 @@ fn messages_and_ranks() {
         (&job("permutation = { ranks = 4294967295 }"), "4294967295 ranks; expected at most 4"),
         (&job("permutation = { ranks = 4, partner.shift = 4294967292 }"), "shift 4294967292 among 4 ranks leads back"),
         (&job("permutation_streams = { ranks = 4, messages = 0 }"), "nothing to send; expected at least one message"),
+        (
+            &job("permutation_streams = { ranks = 4, messages = 4294967295, message = \"1GB\" }"),
+            "messages: 4294967295 of 1GB; expected at most 1073741824GiB in all",
+        ),
         (&job("halo3d = { pex = 100000 }"), "job.0.workload: 1200000 ranks; expected at most 4"),
         (&job("halo3d = { pex = 2, pey = 2, pez = 1, vars = 4294967295 }"), "a face of 343597383600kB; expected at mo"),
         (&job("fft = { pex = 0 }"), "job.0.workload.fft.pex: 0; expected at least 1"),

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 /// The error of a scenario that is `first` without the lines that `text` replaces.
 fn error(text: &str) -> String {
-    let Err(error) = Run::start(text, "x.toml", &[], 1, None) else { panic!("{text} is accepted") };
+    let Err(error) = Run::start(text, "x.toml", &[], 1, &[]) else { panic!("{text} is accepted") };
     error.to_string()
 }
 

@@ -127,7 +127,7 @@ fn try_out(text: &str, fabrics: &[TopologyKind]) {
     if !fabrics.contains(&scenario.topology) {
         return;
     }
-    match calmly(text, || Run::start(text, "x.toml", &[], 1, None)) {
+    match calmly(text, || Run::start(text, "x.toml", &[], 1, &[])) {
         Err(error) => assert_helps(&error, text),
         Ok(run) => {
             let started = Instant::now();

@@ -21,7 +21,7 @@ fn shipped() -> Vec<(String, String)> {
 }
 
 fn run(name: &str, text: &str, threads: usize) -> Outcome {
-    let run = Run::start(text, &format!("{name}.toml"), &[], threads, None).unwrap_or_else(|error| panic!("{error}"));
+    let run = Run::start(text, &format!("{name}.toml"), &[], threads, &[]).unwrap_or_else(|error| panic!("{error}"));
     run.finish(&mut |_| true).0
 }
 

@@ -11,7 +11,7 @@ fn scenario(topology: &str) -> String {
 }
 
 fn error(topology: &str) -> String {
-    let Err(error) = Run::start(&scenario(topology), "x.toml", &[], 1, None) else { panic!("{topology} is accepted") };
+    let Err(error) = Run::start(&scenario(topology), "x.toml", &[], 1, &[]) else { panic!("{topology} is accepted") };
     error.to_string()
 }
 
@@ -24,7 +24,7 @@ fn every_example_of_every_family_simulates() {
         let mut root = toml::Table::new();
         root.insert("topology".to_owned(), toml::Value::try_from(&kind).unwrap());
         let text = scenario(&toml::to_string(&root).unwrap());
-        let run = Run::start(&text, "x.toml", &[], 1, None).unwrap_or_else(|error| panic!("{kind:?}: {error}"));
+        let run = Run::start(&text, "x.toml", &[], 1, &[]).unwrap_or_else(|error| panic!("{kind:?}: {error}"));
         let summary = run.finish(&mut |_| true).0.summary;
         assert_eq!((summary.finished, summary.packets_dropped), ("complete", 0), "{kind:?}");
     }

@@ -42,7 +42,7 @@ fn main() {
         jobs: vec![job],
         warm_up,
         stall_limit,
-        capture: None,
+        capture: Vec::new(),
         fingerprint: false,
     };
     println!("tables {:?}", started.elapsed());

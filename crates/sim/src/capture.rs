@@ -1,4 +1,4 @@
-//! Capture: what passes one host's port, remembered for a pcapng file.
+//! Capture: what passes the ports of chosen hosts, remembered for pcapng files.
 
 use etherweave_primitives::{HostId, Time};
 
@@ -34,18 +34,26 @@ pub struct CapturedFrame {
     pub content: Captured,
 }
 
-/// The frames of one port.
+/// The frames at the port of one host.
 #[derive(Clone, Debug)]
 pub struct Capture {
+    /// Whose port.
+    pub host: HostId,
     port: u32,
     /// In order of time.
     pub frames: Vec<CapturedFrame>,
 }
 
 impl Capture {
-    /// Captures at `port` of its shard.
-    pub fn new(port: u32) -> Capture {
-        Capture { port, frames: Vec::new() }
+    /// Captures at `port` of the shard of `host`.
+    pub(crate) fn new(host: HostId, port: u32) -> Capture {
+        Capture { host, port, frames: Vec::new() }
+    }
+
+    /// Keeps a frame in its place: a pause frame is told of before it leaves.
+    fn keep(&mut self, frame: CapturedFrame) {
+        let place = self.frames.partition_point(|other| other.time <= frame.time);
+        self.frames.insert(place, frame);
     }
 }
 
@@ -53,9 +61,7 @@ impl Shard {
     #[cold]
     #[inline(never)]
     pub(crate) fn capture_packet(&mut self, port: u32, handle: Handle, is_outgoing: bool) {
-        if !self.is_captured(port) {
-            return;
-        }
+        let Some(capture) = self.capture_at(port) else { return };
         let packet = self.packets[handle];
         let side = self.packets.side(packet.side);
         // On its way out a packet names the other end only, which may lie in another shard; its path names the
@@ -71,28 +77,18 @@ impl Shard {
         let (source, destination) = if is_outgoing { (own, other) } else { (other, own) };
         let queue = if is_outgoing { end.number } else { end.number ^ 1 };
         let content = Captured::Packet(packet, side);
-        self.keep(CapturedFrame { time: self.now, is_outgoing, source, destination, queue, content });
+        let frame = CapturedFrame { time: self.now, is_outgoing, source, destination, queue, content };
+        self.captures[capture].keep(frame);
     }
 
     pub(crate) fn capture_pause(&mut self, port: u32, time: Time, frame: PauseFrame, is_outgoing: bool) {
-        if !self.is_captured(port) {
-            return;
-        }
-        let Some(host) = self.host_of_port(port) else { return };
-        let host = HostId::new(self.hosts[host].id);
-        let content = Captured::Pause(frame);
-        self.keep(CapturedFrame { time, is_outgoing, source: host, destination: host, queue: 0, content });
+        let Some(capture) = self.capture_at(port) else { return };
+        let capture = &mut self.captures[capture];
+        let (host, content) = (capture.host, Captured::Pause(frame));
+        capture.keep(CapturedFrame { time, is_outgoing, source: host, destination: host, queue: 0, content });
     }
 
-    fn is_captured(&self, port: u32) -> bool {
-        self.capture.as_ref().is_some_and(|capture| capture.port == port)
-    }
-
-    /// Keeps a frame in its place: a pause frame is told of before it leaves.
-    fn keep(&mut self, frame: CapturedFrame) {
-        if let Some(capture) = &mut self.capture {
-            let place = capture.frames.partition_point(|other| other.time <= frame.time);
-            capture.frames.insert(place, frame);
-        }
+    fn capture_at(&self, port: u32) -> Option<usize> {
+        self.captures.iter().position(|capture| capture.port == port)
     }
 }

@@ -26,7 +26,7 @@ mod tests;
 pub mod transport;
 
 pub use build::{BuildError, Experiment, Job};
-pub use capture::{Captured, CapturedFrame};
+pub use capture::{Capture, Captured, CapturedFrame};
 pub use engine::{Finish, Progress, Simulation};
 pub use fingerprint::Fingerprint;
 pub use host::IterationRow;

@@ -57,7 +57,7 @@ fn a_warm_run_allocates_less_than_once_in_ten_thousand_packet_hops() {
         jobs: vec![job],
         warm_up: Duration::ZERO,
         stall_limit: Duration::from_ms(1_000),
-        capture: None,
+        capture: Vec::new(),
         fingerprint: true,
     };
     let mut simulation = Simulation::build(&experiment, 1).unwrap();

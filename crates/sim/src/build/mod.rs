@@ -18,6 +18,7 @@ use etherweave_workload::Traffic;
 
 pub use error::BuildError;
 
+use crate::capture::Capture;
 use crate::engine::Simulation;
 use crate::fingerprint::Fingerprint;
 use crate::params::{self, SimParams};
@@ -59,8 +60,8 @@ pub struct Experiment {
     pub warm_up: Duration,
     /// Without progress for so long (simulated), a run is stuck.
     pub stall_limit: Duration,
-    /// The host whose port is captured.
-    pub capture: Option<HostId>,
+    /// The hosts whose ports are captured.
+    pub capture: Vec<HostId>,
     /// Whether to compute fingerprints.
     pub fingerprint: bool,
 }
@@ -84,9 +85,9 @@ impl Simulation {
         let rules = Arc::new(rules);
         let mut shards = fabric::shards(topology, &layout, &rules)?;
         jobs::populate(experiment, &layout, &connections, &starts, &mut shards)?;
-        if let Some(host) = experiment.capture {
+        for &host in &experiment.capture {
             let (shard, port) = layout.host_port(topology, host);
-            shards[shard].capture = Some(crate::capture::Capture::new(port));
+            shards[shard].captures.push(Capture::new(host, port));
         }
         if experiment.fingerprint {
             shards.iter_mut().for_each(|shard| shard.fingerprint = Some(Fingerprint::default()));

@@ -72,7 +72,7 @@ pub(crate) struct Shard {
     pub outbox: Vec<Mail>,
     pub totals: Totals,
     pub fingerprint: Option<Fingerprint>,
-    pub capture: Option<Capture>,
+    pub captures: Vec<Capture>,
     /// The channel that each port sends into.
     pub channels: Vec<ChannelId>,
 }
@@ -95,7 +95,7 @@ impl Shard {
             outbox: (0..shards).map(|_| Mail::default()).collect(),
             totals: Totals::default(),
             fingerprint: None,
-            capture: None,
+            captures: Vec::new(),
             channels: Vec::new(),
         }
     }
@@ -143,7 +143,7 @@ impl Shard {
         counters.tx_bytes += u64::from(wire);
         let (peer, arrival) = (port.peer, self.now + duration.min(port.header_time) + port.delay);
         self.totals.hops += 1;
-        if self.capture.is_some() {
+        if !self.captures.is_empty() {
             self.capture_packet(port_index, handle, true);
         }
         if others_wait {

@@ -147,7 +147,7 @@ impl Shard {
     /// A packet is in the card's receive buffer.
     #[inline]
     pub(crate) fn arrive_at_host(&mut self, host: usize, handle: Handle) {
-        if self.capture.is_some() {
+        if !self.captures.is_empty() {
             self.capture_packet(self.hosts[host].port, handle, false);
         }
         let endpoint = self.packets[handle].endpoint;

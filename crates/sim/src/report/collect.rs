@@ -25,12 +25,7 @@ impl Simulation {
             lossless_drops: self.lossless_drops(),
             totals: self.sums(),
             fingerprint,
-            captured: self
-                .shards
-                .iter()
-                .filter_map(|shard| shard.capture.as_ref())
-                .flat_map(|c| c.frames.clone())
-                .collect(),
+            captured: self.shards.iter().flat_map(|shard| shard.captures.clone()).collect(),
         }
     }
 

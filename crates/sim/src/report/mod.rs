@@ -6,7 +6,7 @@ mod waits;
 use etherweave_primitives::{BitRate, Duration, Priority, Time};
 use etherweave_topology::{LinkClass, Topology};
 
-use crate::capture::CapturedFrame;
+use crate::capture::Capture;
 use crate::fingerprint::Fingerprint;
 use crate::host::IterationRow;
 
@@ -163,6 +163,6 @@ pub struct Report {
     pub totals: Totals,
     /// What happened, in four words.
     pub fingerprint: Option<Fingerprint>,
-    /// Frames at the captured port.
-    pub captured: Vec<CapturedFrame>,
+    /// Frames at the captured ports, in no order of the ports.
+    pub captured: Vec<Capture>,
 }

@@ -40,7 +40,7 @@ fn experiment() -> Experiment {
         jobs: vec![job],
         warm_up: Duration::ZERO,
         stall_limit: Duration::from_ms(100_000_000),
-        capture: Some(HostId::new(0)),
+        capture: vec![HostId::new(0)],
         fingerprint: false,
     }
 }
@@ -74,7 +74,7 @@ fn mean_wait(load: f64) -> f64 {
         Captured::Packet(packet, _) => frame.time.since(packet.sent).as_ps() as f64,
         Captured::Pause(_) => unreachable!("nobody pauses"),
     };
-    let total: f64 = report.captured.iter().filter(|frame| !frame.is_outgoing).map(way).sum();
+    let total: f64 = report.captured[0].frames.iter().filter(|frame| !frame.is_outgoing).map(way).sum();
     // Service, cable and card come on top of the wait.
     let fixed = SERVICE + 50_000.0 + SimParams::default().nic.receive_latency.as_ps() as f64;
     total / PACKETS as f64 - fixed

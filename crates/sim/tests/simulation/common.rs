@@ -47,7 +47,7 @@ pub fn experiment(topology: Topology, params: SimParams, jobs: Vec<Job>) -> Expe
         jobs,
         warm_up: Duration::ZERO,
         stall_limit: Duration::from_ms(1_000),
-        capture: None,
+        capture: Vec::new(),
         fingerprint: true,
     }
 }
