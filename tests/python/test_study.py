@@ -60,6 +60,17 @@ def test_an_unknown_study_is_named_beside_the_known() -> None:
         run_study("x", Path("nowhere"))
 
 
+def test_a_part_of_a_study_checks_what_it_feeds_and_lists_the_rest(tmp_path: Path) -> None:
+    part = run_study("sandia-2020", tmp_path, only="p2p.*.latency", processes=2)
+    assert {check.id for check in part.checks} == {
+        f"p2p.{transport}.latency" for transport in ("roce_v1", "roce_v2", "tcp", "tcp_pfc")
+    }
+    assert {check.id for check in part.checks} | set(part.not_run) == set(measures())
+    assert not (tmp_path / "checks.json").exists()
+    with pytest.raises(KeyError, match=r"no experiment 'x'; known: p2p\.\*, incast\.\*, halo3d"):
+        run_study("sandia-2020", tmp_path, only="x")
+
+
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
     """The study with few iterations and two sizes of incast."""
@@ -84,7 +95,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
     from etherweave.results import Result
 
     results = {item.name: Result.load(output / item.name) for item in shortened}
-    return StudyResult("sandia-2020", False, study_runner.check("sandia-2020", results), output)
+    return StudyResult("sandia-2020", False, study_runner.check("sandia-2020", results)[0], output)
 
 
 def test_the_page_shows_every_figure_in_a_browser(small: StudyResult, tmp_path: Path) -> None:

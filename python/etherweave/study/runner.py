@@ -5,9 +5,10 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -59,6 +60,8 @@ class StudyResult:
     """In the order of publication."""
     directory: Path
     """Where the results of the experiments are."""
+    not_run: tuple[str, ...] = ()
+    """Checks of which an experiment was left out."""
 
     def to_json(self) -> str:
         """Write the checks as JSON."""
@@ -75,7 +78,7 @@ class StudyResult:
             }
             for check in self.checks
         ]
-        return json.dumps({"checks": rows}, indent=2)
+        return json.dumps({"checks": rows, "not_run": list(self.not_run)}, indent=2)
 
 
 def names() -> list[str]:
@@ -88,6 +91,7 @@ def run_study(
     output: Path,
     *,
     full: bool = False,
+    only: str = "*",
     fresh: bool = False,
     processes: int | None = None,
     on_progress: Callable[[int, int, str], None] = lambda done, count, name: None,
@@ -102,6 +106,9 @@ def run_study(
         Directory for the results; those of equal experiments that it holds are used again.
     full
         Whether to run all published iterations.
+    only
+        Pattern of the experiments to run, such as ``"p2p.*"``; checks that need others are listed
+        as not run.
     fresh
         Whether to run experiments again that have a result.
     processes
@@ -112,11 +119,11 @@ def run_study(
     Raises
     ------
     KeyError
-        When there is no such study.
+        When there is no such study, or none of its experiments has such a name.
     """
     if name not in NAMES:
         raise KeyError(f"no study {name!r}; known: {', '.join(names())}")
-    wanted = NAMES[name](full)
+    wanted = _matching(NAMES[name](full), only)
     output.mkdir(parents=True, exist_ok=True)
     jobs = [(HOME / name, experiment, output / experiment.name, fresh) for experiment in wanted]
     with ProcessPoolExecutor(processes or os.cpu_count(), get_context("spawn")) as pool:
@@ -129,17 +136,45 @@ def run_study(
             # Ctrl-C, or an experiment that failed: what has not begun never will.
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    checks = check(name, {item.name: Result.load(output / item.name) for item in wanted})
-    study = StudyResult(name, full, checks, output)
-    (output / "checks.json").write_text(study.to_json() + "\n", encoding="utf-8")
+    results = _Chosen({item.name: Result.load(output / item.name) for item in wanted})
+    checks, not_run = check(name, results)
+    study = StudyResult(name, full, checks, output, tuple(not_run))
+    if not not_run:
+        # Of the whole study only: a part does not take its place.
+        (output / "checks.json").write_text(study.to_json() + "\n", encoding="utf-8")
     return study
 
 
-def check(name: str, results: dict[str, Result]) -> list[Check]:
-    """Compare results with what was published."""
+def _matching(known: list[Experiment], only: str) -> list[Experiment]:
+    wanted = [experiment for experiment in known if fnmatchcase(experiment.name, only)]
+    if not wanted:
+        groups = dict.fromkeys(f"{experiment.name.split('.')[0]}.*" for experiment in known)
+        raise KeyError(f"no experiment {only!r}; known: {', '.join(groups)}")
+    return wanted
+
+
+class _NotRunError(KeyError):
+    """A check asks for an experiment that was left out."""
+
+
+class _Chosen(dict[str, Result]):
+    """Results of the experiments that ran."""
+
+    def __missing__(self, name: str) -> Result:
+        raise _NotRunError(name)
+
+
+def check(name: str, results: Mapping[str, Result]) -> tuple[list[Check], list[str]]:
+    """Compare results with what was published; name the checks that need what did not run."""
     simulated = measures()
+    checks, not_run = [], []
     with (HOME / name / "expected.csv").open(encoding="utf-8", newline="") as lines:
-        return [_checked(row, simulated[row["id"]](results)) for row in csv.DictReader(lines)]
+        for row in csv.DictReader(lines):
+            try:
+                checks.append(_checked(row, simulated[row["id"]](results)))
+            except _NotRunError:
+                not_run.append(row["id"])
+    return checks, not_run
 
 
 def _checked(row: dict[str, str], value: float) -> Check:
