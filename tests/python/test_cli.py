@@ -10,7 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
 
+from etherweave.cli import app
 from etherweave.results import Result
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -56,6 +58,10 @@ def test_a_mistake_is_one_line_with_its_place(tmp_path: Path) -> None:
         (["-s", "seed=x"], "seed"),
         (["--pcap", "nobody"], "no host nobody to capture"),
         (["--pcap", "host0=nowhere/x.pcapng"], "no directory nowhere for the capture"),
+        (["--pcap", "host0=/"], "/: Is a directory"),
+        (["--pcap", "host0=x", "--pcap", "host1=x"], "--pcap: expected each host once"),
+        (["-o", __file__], f"{__file__}: expected a directory, but {__file__} is a file"),
+        (["-o", f"{__file__}/below"], f"expected a directory, but {__file__} is a file"),
     ],
 )
 def test_a_mistake_among_the_options_is_one_line(arguments: list[str], message: str) -> None:
@@ -63,6 +69,48 @@ def test_a_mistake_among_the_options_is_one_line(arguments: list[str], message: 
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("verb", ["run", "show"])
+def test_a_scenario_that_is_not_there_is_one_line(verb: str, tmp_path: Path) -> None:
+    for path, why in ((tmp_path / "no.toml", "No such file or directory"), (tmp_path, "Is a dir")):
+        done = etherweave(verb, path)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"{path}: {why}")
+        assert done.stderr.count("\n") == 1
+
+
+def test_a_capture_that_cannot_be_written_fails_before_the_run(tmp_path: Path) -> None:
+    # Neither ends before the test gives up.
+    endless = ["-s", "job.0.workload.osu_latency.iterations=90000000"]
+    done = etherweave(
+        "run", SCENARIOS / "first.toml", *endless, "--pcap", f"host0={tmp_path / ('x' * 300)}"
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "File name too long" in done.stderr
+
+
+def test_each_capture_has_its_own_file_with_its_host_in_it(tmp_path: Path) -> None:
+    files = {host: tmp_path / f"{host}.pcapng" for host in ("host0", "host1")}
+    captures = [part for host in files for part in ("--pcap", f"{host}={files[host]}")]
+    done = etherweave("run", SCENARIOS / "first.toml", "--threads", "2", *captures)
+    assert done.returncode == 0, done.stderr
+    for host, file in files.items():
+        assert host.encode() in file.read_bytes()[:100]
+        assert file.stat().st_size > 100_000
+
+
+def test_a_part_of_a_study_lists_what_did_not_run(tmp_path: Path) -> None:
+    words = ["study", "sandia-2020", "-o", str(tmp_path), "--only", "p2p.roce_v2.*"]
+    done = etherweave(*words)
+    assert done.returncode == 0, done.stderr
+    assert "2 of 2 figures hold.\nNot run: p2p.roce_v1.bandwidth, " in done.stdout
+    facts = json.loads(etherweave(*words, "--json").stdout)
+    assert len(facts["checks"]) == 2
+    assert "halo3d.roce.iteration" in facts["not_run"]
+    wrong = etherweave(*words[:-1], "x.*")
+    assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
+    assert "no experiment 'x.*'; known: p2p.*, incast.*" in wrong.stderr
 
 
 def test_a_file_that_is_no_text_and_a_directory_without_a_result_are_mistakes(
@@ -124,18 +172,16 @@ def test_what_show_prints_runs_alike(tmp_path: Path) -> None:
 def test_a_stuck_run_says_who_waits_and_fails(tmp_path: Path) -> None:
     scenario = tmp_path / "stuck.toml"
     links = "".join(f"h{i},s{i},100Gb/s,3m\\ns{i},s{(i + 1) % 5},40Gb/s,20m\\n" for i in range(5))
-    streams = "".join(
-        f'[[job]]\nname = "j{i}"\nplacement.hosts = [{i}, {(i + 2) % 5}]\n'
-        "[job.workload.permutation]\nranks = 2\nbytes = '10MB'\n"
-        for i in range(1)
-    )
+    # Every host sends two switches on, through buffers that others fill: a ring of pauses.
     scenario.write_text(
         'routing = "shortest_path"\n[topology.custom]\nhosts = 5\n'
-        f'links = "{links}"\n[run]\nstall_limit = "1ns"\n{streams}'
+        f'links = "{links}"\n[switch]\nbuffer = "150kB"\nreserve = "0B"\n'
+        "ingress_threshold.alpha = 0.25\n[[job]]\nname = 'ring'\n"
+        "workload.permutation_streams = { ranks = 5, message = '10MB', partner.shift = 2 }\n"
     )
     done = etherweave("run", scenario)
     assert done.returncode == 3, done.stderr
-    assert "waits for" in done.stderr
+    assert "priority 0 is paused by s" in done.stderr
 
 
 def test_the_schema_is_json_and_names_the_topologies() -> None:
@@ -147,6 +193,13 @@ def test_the_schema_is_json_and_names_the_topologies() -> None:
 def test_help_of_every_verb_has_an_example(verb: str) -> None:
     page = etherweave(verb, "--help").stdout
     assert f"etherweave {verb}" in page.partition("Example")[2]
+
+
+def test_every_parameter_of_every_verb_says_what_it_is() -> None:
+    verbs = typer.main.get_command(app).commands  # type: ignore[attr-defined]
+    silent = [(verb, it.name) for verb in verbs for it in verbs[verb].params if not it.help]
+    assert verbs
+    assert not silent
 
 
 def test_a_report_is_written_beside_its_result(tmp_path: Path) -> None:

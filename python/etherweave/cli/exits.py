@@ -21,6 +21,11 @@ def alarm(message: object) -> None:
     console.print(str(message), style="red", highlight=False, markup=False, soft_wrap=True)
 
 
+def told(error: OSError) -> str:
+    """Tell what the system refuses, with the file first and without its number."""
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error)
+
+
 def refuse(mistake: object) -> NoReturn:
     """Print the user's mistake as one line and end."""
     alarm(mistake)

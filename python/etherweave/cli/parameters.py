@@ -1,5 +1,6 @@
 """Parameters that several verbs share."""
 
+import os
 import tomllib
 from pathlib import Path
 from typing import Annotated
@@ -9,17 +10,30 @@ import typer
 from etherweave.cli.exits import refuse
 from etherweave.simulation import Literal
 
-File = Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A scenario, TOML.")]
+File = Annotated[
+    Path, typer.Argument(help="A scenario, TOML; `etherweave schema` says what it may hold.")
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(
         "--set",
         "-s",
         metavar="KEY=VALUE",
-        help="Override a key, as often as needed; lists count from 0: job.0.priority=3.",
+        help="Override a key, as often as needed, with its unit: switch.latency=1us. "
+        "Lists count from 0: job.0.priority=3.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+
+
+def directory(output: Path) -> Path:
+    """Refuse an output that cannot be a directory, before anything is simulated for it."""
+    above = next(path for path in (output, *output.absolute().parents) if path.exists())
+    if not above.is_dir():
+        refuse(f"{output}: expected a directory, but {above} is a file")
+    if not os.access(above, os.W_OK):
+        refuse(f"{output}: no permission to write into {above}")
+    return output
 
 
 def overrides(settings: list[str] | None) -> dict[str, object]:

@@ -8,8 +8,8 @@ import polars as pl
 import typer
 
 import etherweave
-from etherweave.cli.exits import INTERRUPTED, STUCK, alarm, refuse
-from etherweave.cli.parameters import AsJson, File, Settings, overrides
+from etherweave.cli.exits import INTERRUPTED, STUCK, alarm, refuse, told
+from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
 from etherweave.cli.progress import run_progress
 from etherweave.results import Result
 
@@ -21,34 +21,38 @@ etherweave run halo3d.toml -o result --set job.0.workload.halo3d.iterations=100 
 
 etherweave run halo3d.toml --seed 7 --json > summary.json
 
-etherweave run halo3d.toml --pcap host3=host3.pcapng"""
+etherweave run halo3d.toml --pcap host3 --pcap host4=/tmp/four.pcapng"""
 
 
 def run(
     file: File,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", file_okay=False, help="Directory for the result, also after Ctrl-C."
-        ),
+        typer.Option("--output", "-o", help="Directory for the result; written after Ctrl-C too."),
     ] = None,
     settings: Settings = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random streams.")] = None,
     threads: Annotated[int, typer.Option(min=1, help="Threads; results do not depend on it.")] = 1,
     pcap: Annotated[
-        str | None,
-        typer.Option(metavar="HOST=FILE", help="Write the frames at a host's port as pcapng."),
+        list[str] | None,
+        typer.Option(
+            metavar="HOST[=FILE]",
+            help="Write the frames at a host's port as pcapng, as often as needed; "
+            "FILE is HOST.pcapng unless given.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate a scenario; print its iteration times, keep its tables.
+    """Simulate a scenario; print iteration times in us and goodput in Gb/s.
 
     Ends with 2 after a mistake, 3 when nothing can go on, 130 after Ctrl-C.
     """
     changes = overrides(settings)
     if seed is not None:
         changes["seed"] = seed
-    result = _simulate(file, changes, threads, _capture(pcap))
+    if output:
+        directory(output)
+    result = _simulate(file, changes, threads, _captures(pcap))
     if output:
         result.save(output)
     print(_json(result) if as_json else _text(result))
@@ -56,22 +60,26 @@ def run(
 
 
 def _simulate(
-    file: Path, changes: dict[str, object], threads: int, pcap: tuple[str, str] | None
+    file: Path, changes: dict[str, object], threads: int, pcap: dict[str, str | Path]
 ) -> Result:
     try:
         with run_progress(file.stem) as tell:
             return etherweave.run(file, changes, threads=threads, pcap=pcap, progress=tell)
     except etherweave.Interrupted as interruption:
         return interruption.result
-    except (etherweave.ScenarioError, OSError) as error:
+    except etherweave.ScenarioError as error:
         refuse(error)
+    except OSError as error:
+        refuse(told(error))
 
 
-def _capture(pcap: str | None) -> tuple[str, str] | None:
-    if pcap is None:
-        return None
-    host, _, file = pcap.partition("=")
-    return host, file or f"{host}.pcapng"
+def _captures(pcap: list[str] | None) -> dict[str, str | Path]:
+    """Split captures into hosts and files, each host once and each file once."""
+    pairs = [capture.partition("=") for capture in pcap or []]
+    files: dict[str, str | Path] = {host: Path(file or f"{host}.pcapng") for host, _, file in pairs}
+    if len(files) < len(pairs) or len(set(files.values())) < len(pairs):
+        refuse("--pcap: expected each host once, and a file of its own for each")
+    return files
 
 
 def _exit(result: Result, output: Path | None) -> None:

@@ -9,8 +9,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from etherweave.cli.exits import FAILED, refuse
-from etherweave.cli.parameters import AsJson
+from etherweave.cli.exits import FAILED, refuse, told
+from etherweave.cli.parameters import AsJson, directory
 from etherweave.cli.progress import console, study_progress
 
 if TYPE_CHECKING:
@@ -20,18 +20,31 @@ EXAMPLES = """Examples:
 
 etherweave study sandia-2020
 
+etherweave study sandia-2020 --only 'p2p.*'
+
 etherweave study sandia-2020 --full -o results/full
 
 etherweave study sandia-2020 --json > checks.json"""
 
 
 def study(
-    name: Annotated[str, typer.Argument(help="Such as sandia-2020.")],
+    name: Annotated[str, typer.Argument(help="Of the study: sandia-2020.")],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", file_okay=False, help="Directory; default: results/NAME."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="Directory; unless given results/NAME, with --full results/NAME-full.",
+        ),
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="All iterations, as published.")] = False,
+    only: Annotated[
+        str,
+        typer.Option(
+            metavar="GLOB",
+            help="Run the experiments of these names, such as 'p2p.*', and check what they feed.",
+        ),
+    ] = "*",
     fresh: Annotated[bool, typer.Option("--fresh", help="Run again what has a result.")] = False,
     processes: Annotated[
         int | None, typer.Option(min=1, help="Experiments side by side; default: one per CPU.")
@@ -41,24 +54,36 @@ def study(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Reproduce a published evaluation: simulated against published, and a report."""
+    """Reproduce a published evaluation: simulated against published, and a report.
+
+    Experiments that have a result are not run again. Ends with 2 after a mistake.
+    """
     from etherweave.report import write_study
     from etherweave.study import run_study
 
-    home = output or Path("results") / (f"{name}-full" if full else name)
+    home = directory(output or Path("results") / (f"{name}-full" if full else name))
     try:
         with study_progress(name) as tell:
             done = run_study(
-                name, home, full=full, fresh=fresh, processes=processes, on_progress=tell
+                name,
+                home,
+                full=full,
+                only=only,
+                fresh=fresh,
+                processes=processes,
+                on_progress=tell,
             )
     except KeyError as error:
         refuse(error.args[0])
-    page = write_study(done)
+    except OSError as error:
+        refuse(told(error))
+    page = None if done.not_run else write_study(done)
     if as_json:
         print(done.to_json())
     else:
         _print(done)
-        console.print(f"Report: {page}", highlight=False, markup=False, soft_wrap=True)
+        about = f"Report: {page}" if page else f"No report of a part. Results: {home}"
+        console.print(about, highlight=False, markup=False, soft_wrap=True)
     if strict and not all(check.holds for check in done.checks):
         raise typer.Exit(FAILED)
 
@@ -72,6 +97,8 @@ def _print(done: "StudyResult") -> None:
     Console(width=None if sys.stdout.isatty() else 120).print(table)
     held = sum(check.holds for check in done.checks)
     print(f"{held} of {len(done.checks)} figures hold.")
+    if done.not_run:
+        print(f"Not run: {', '.join(done.not_run)}.")
     _print_tried(done.checks)
 
 
