@@ -1,7 +1,7 @@
 //! Units, typed ids and random streams: the words every other room speaks.
 //!
 //! - [`Time`] is an instant and [`Duration`] a span, both in integer picoseconds;
-//!   [`Bytes`], [`BitRate`] and [`Length`] are what their names say.
+//!   [`Bytes`], [`BitRate`], [`Length`], [`Power`], [`Energy`] and [`Money`] are what their names say.
 //! - In configuration every quantity is a string with its unit (`"200ns"`); a bare
 //!   number is an error that names the units that would do.
 //! - [`Stream`] is a random stream: one per purpose and entity, so that one more draw
@@ -15,12 +15,16 @@
 
 mod data;
 mod id;
+mod money;
+mod power;
 mod random;
 mod time;
 mod unit;
 
 pub use data::{BitRate, ByteTime, Bytes, Length};
 pub use id::{ChannelId, HostId, Port, Priority, Rank, SwitchId};
+pub use money::{Currency, Money};
+pub use power::{Energy, Power};
 pub use random::{Purpose, Stream, mix};
 pub use time::{Duration, Time};
 pub use unit::UnitError;

@@ -65,7 +65,7 @@ pub(crate) fn parse<U: Unit>(text: &str) -> Result<U, UnitError> {
 }
 
 /// `number · scale` when that is a whole number that fits.
-fn scaled(number: &str, scale: u64) -> Option<u64> {
+pub(crate) fn scaled(number: &str, scale: u64) -> Option<u64> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if fraction.contains('.') || fraction.len() > 18 {
         return None;
