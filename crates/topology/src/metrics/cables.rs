@@ -23,10 +23,16 @@ pub struct Cables {
     pub cables: u64,
 }
 
+impl Cables {
+    /// The cables of a fabric by class, medium, length and rate, in this order.
+    pub fn of(topology: &Topology) -> Vec<Cables> {
+        count(topology)
+    }
+}
+
 type Key = (LinkClass, Medium, Length, BitRate);
 
-/// Counts cables by class, medium, length and rate, in this order.
-pub(crate) fn count(topology: &Topology) -> Vec<Cables> {
+fn count(topology: &Topology) -> Vec<Cables> {
     let mut counts: BTreeMap<Key, u64> = BTreeMap::new();
     // Links of hosts by their switch: cables are shared there and not beyond.
     let mut shared: BTreeMap<Key, BTreeMap<Node, u64>> = BTreeMap::new();

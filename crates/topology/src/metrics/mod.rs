@@ -55,7 +55,7 @@ impl Metrics {
         Metrics {
             hosts: topology.hosts(),
             switches: topology.switches(),
-            cables: cables::count(topology),
+            cables: Cables::of(topology),
             ports_used,
             ports_free: ports.map(|ports| ports - ports_used),
             distances: distance::measure(&graph),

@@ -1,0 +1,100 @@
+//! What channels carried, as a probe measured it, and what was done while they did not.
+
+use etherweave_primitives::{BitRate, Bytes, ChannelId};
+use etherweave_topology::Topology;
+
+use crate::{LowPowerIdle, PowerError};
+
+/// What every channel of a fabric carried.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Activity {
+    /// By channel id, as [`Topology::channels`].
+    pub channels: Vec<ChannelActivity>,
+    /// Mean size of a packet [B], at least 1: how often tables are searched.
+    pub packet: Bytes,
+    /// What is saved meanwhile.
+    pub saving: Saving,
+}
+
+/// What one channel carried.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct ChannelActivity {
+    /// Share of the time that it was sending, 0..=1.
+    pub load: f64,
+    /// How often a sending began after none [1/s]. None: unknown, and each packet is taken to begin one.
+    pub wakes_per_second: Option<f64>,
+}
+
+/// What is done with idle ports.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Saving {
+    /// Nothing.
+    AlwaysOn,
+    /// A direction sleeps between packets; modules stay awake.
+    LowPowerIdle,
+    /// Links that carry nothing in either direction are down, with their modules.
+    LinkSleep,
+}
+
+impl Saving {
+    /// All of them.
+    pub const ALL: [Saving; 3] = [Saving::AlwaysOn, Saving::LowPowerIdle, Saving::LinkSleep];
+
+    /// How a scenario writes it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Saving::AlwaysOn => "always_on",
+            Saving::LowPowerIdle => "low_power_idle",
+            Saving::LinkSleep => "link_sleep",
+        }
+    }
+}
+
+impl Activity {
+    /// The same load on every channel.
+    pub fn even(topology: &Topology, load: f64, packet: Bytes, saving: Saving) -> Activity {
+        let channel = ChannelActivity { load, wakes_per_second: None };
+        Activity { channels: vec![channel; topology.channels().len()], packet, saving }
+    }
+
+    pub(crate) fn check(&self, topology: &Topology) -> Result<(), PowerError> {
+        if self.channels.len() != topology.channels().len() {
+            let expected = format!("one entry for each of the {} channels", topology.channels().len());
+            let found = format!("a list of {}", self.channels.len());
+            return Err(PowerError::value("activity.channels", found, expected));
+        }
+        if self.packet.get() == 0 {
+            return Err(PowerError::value("activity.packet", "0B", "at least 1B"));
+        }
+        self.channels.iter().enumerate().try_for_each(|(number, channel)| channel.check(number))
+    }
+}
+
+impl ChannelActivity {
+    fn check(&self, number: usize) -> Result<(), PowerError> {
+        let key = |field| format!("activity.channels.{number}.{field}");
+        if !(0.0..=1.0).contains(&self.load) {
+            return Err(PowerError::value(key("load"), self.load, "0 to 1"));
+        }
+        match self.wakes_per_second {
+            Some(wakes) if !(wakes.is_finite() && wakes >= 0.0) => {
+                Err(PowerError::value(key("wakes_per_second"), wakes, "0 or more"))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// What a direction draws as a share of full power: awake while it sends, falls asleep or wakes.
+    pub(crate) fn idle_share(&self, rate: BitRate, packet: Bytes, idle: &LowPowerIdle) -> f64 {
+        let packets = self.load * rate.as_bps() as f64 / (8.0 * packet.get() as f64);
+        let wakes = self.wakes_per_second.unwrap_or(packets);
+        let turning = idle.sleep.value.as_s_f64() + idle.wake.value.as_s_f64();
+        let awake = (self.load + wakes * turning).min(1.0);
+        awake + (1.0 - awake) * idle.share.value
+    }
+}
+
+/// The load of a channel; full where no activity is known.
+pub(crate) fn load(activity: Option<&Activity>, channel: ChannelId) -> f64 {
+    activity.map_or(1.0, |activity| activity.channels[channel.index()].load)
+}

@@ -1,0 +1,129 @@
+//! How much of its full power a port draws, by what its link carried and what is saved meanwhile.
+
+use std::collections::BTreeMap;
+
+use etherweave_primitives::{ChannelId, Duration, SwitchId};
+use etherweave_topology::{Topology, reverse};
+
+use crate::activity::load;
+use crate::cited::Ledger;
+use crate::inventory::port_of;
+use crate::{Activity, LinkSleep, LowPowerIdle, PortKind, PowerError, PowerProfile, Saving};
+
+/// Shares of full power; all of it unless something is saved.
+#[derive(Clone, Copy)]
+pub(crate) struct Share {
+    pub(crate) port: f64,
+    pub(crate) module: f64,
+}
+
+impl Default for Share {
+    fn default() -> Share {
+        Share { port: 1.0, module: 1.0 }
+    }
+}
+
+/// Which way of saving is in force, with the profile's figures for it.
+#[derive(Clone, Copy)]
+enum Figures<'a> {
+    AlwaysOn,
+    LowPowerIdle(&'a LowPowerIdle, &'a Activity),
+    LinkSleep(&'a LinkSleep),
+}
+
+pub(crate) struct Awake<'a> {
+    topology: &'a Topology,
+    activity: Option<&'a Activity>,
+    figures: Figures<'a>,
+}
+
+impl<'a> Awake<'a> {
+    pub(crate) fn new(
+        profile: &'a PowerProfile,
+        topology: &'a Topology,
+        activity: Option<&'a Activity>,
+        ledger: &mut Ledger,
+    ) -> Result<Awake<'a>, PowerError> {
+        let figures = match activity {
+            Some(activity) => Figures::of(profile, activity, ledger)?,
+            None => Figures::AlwaysOn,
+        };
+        Ok(Awake { topology, activity, figures })
+    }
+
+    /// The mean share of every kind of port of a switch; empty where all draw all of it.
+    pub(crate) fn shares(&self, switch: SwitchId) -> BTreeMap<PortKind, Share> {
+        if matches!(self.figures, Figures::AlwaysOn) {
+            return BTreeMap::new();
+        }
+        let mut sums: BTreeMap<PortKind, (Share, f64)> = BTreeMap::new();
+        for &channel in self.topology.out_channels(switch) {
+            let share = self.share(channel);
+            let (kind, _) = port_of(self.topology, channel);
+            let (sum, links) = sums.entry(kind).or_insert((Share { port: 0.0, module: 0.0 }, 0.0));
+            *sum = Share { port: sum.port + share.port, module: sum.module + share.module };
+            *links += 1.0;
+        }
+        let mean = |(sum, links): (Share, f64)| Share { port: sum.port / links, module: sum.module / links };
+        sums.into_iter().map(|(kind, sum)| (kind, mean(sum))).collect()
+    }
+
+    /// The share of either end of a link; half of a port is for each direction.
+    pub(crate) fn share(&self, channel: ChannelId) -> Share {
+        match self.figures {
+            Figures::LowPowerIdle(idle, activity) => {
+                let rate = self.topology.channel(channel).rate;
+                let direction = |id: ChannelId| activity.channels[id.index()].idle_share(rate, activity.packet, idle);
+                Share { port: (direction(channel) + direction(reverse(channel))) / 2.0, module: 1.0 }
+            }
+            Figures::LinkSleep(asleep) if self.is_silent(channel) => {
+                Share { port: asleep.share.value, module: asleep.share.value }
+            }
+            Figures::LinkSleep(_) | Figures::AlwaysOn => Share::default(),
+        }
+    }
+
+    fn is_silent(&self, channel: ChannelId) -> bool {
+        load(self.activity, channel) == 0.0 && load(self.activity, reverse(channel)) == 0.0
+    }
+
+    /// Links that are down.
+    pub(crate) fn links_asleep(&self) -> u64 {
+        let links = (0..self.topology.channels().len()).step_by(2).map(ChannelId::from_index);
+        match self.figures {
+            Figures::LinkSleep(_) => links.filter(|&link| self.is_silent(link)).count() as u64,
+            Figures::AlwaysOn | Figures::LowPowerIdle(..) => 0,
+        }
+    }
+
+    /// How long it takes to be awake again.
+    pub(crate) fn wake(&self) -> Duration {
+        match self.figures {
+            Figures::AlwaysOn => Duration::ZERO,
+            Figures::LowPowerIdle(idle, _) => idle.wake.value,
+            Figures::LinkSleep(asleep) => asleep.wake.value,
+        }
+    }
+}
+
+impl<'a> Figures<'a> {
+    fn of(profile: &'a PowerProfile, activity: &'a Activity, ledger: &mut Ledger) -> Result<Figures<'a>, PowerError> {
+        let missing = || profile.missing(activity.saving.name(), Vec::new());
+        match activity.saving {
+            Saving::AlwaysOn => Ok(Figures::AlwaysOn),
+            Saving::LowPowerIdle => {
+                let idle = profile.low_power_idle.as_ref().ok_or_else(missing)?;
+                ledger.take("low_power_idle.share", &idle.share);
+                ledger.take("low_power_idle.sleep", &idle.sleep);
+                ledger.take("low_power_idle.wake", &idle.wake);
+                Ok(Figures::LowPowerIdle(idle, activity))
+            }
+            Saving::LinkSleep => {
+                let asleep = profile.link_sleep.as_ref().ok_or_else(missing)?;
+                ledger.take("link_sleep.share", &asleep.share);
+                ledger.take("link_sleep.wake", &asleep.wake);
+                Ok(Figures::LinkSleep(asleep))
+            }
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! The bill of a fabric.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use etherweave_primitives::{BitRate, Length, Money, Power};
+use etherweave_topology::{Cables, LinkClass, Topology};
+
+use crate::cable_key::class_name;
+use crate::inventory::switches;
+use crate::{CableKey, Certainty, Citation, Make, OpticsKey, PowerError, Price, PriceBook, SwitchKey, SwitchKind};
+
+/// Hours in a year of 365.25 days.
+const YEAR_HOURS: f64 = 8_766.0;
+
+/// What a fabric costs to buy.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Cost {
+    /// What is bought: switches, cards, cables, transceivers.
+    pub items: Vec<Item>,
+    /// All items together.
+    pub total: Money,
+    /// What the price book does not count.
+    pub notes: Vec<String>,
+    /// The prices used.
+    pub figures: Vec<Citation>,
+}
+
+/// A line of the bill.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Item {
+    /// The key in the price book.
+    pub key: String,
+    /// What it is for.
+    pub purpose: String,
+    /// How many.
+    pub count: u64,
+    /// One of them.
+    pub each: Money,
+    /// All of them.
+    pub all: Money,
+}
+
+impl Cost {
+    /// What the sum may claim.
+    pub fn certainty(&self) -> Certainty {
+        Certainty::of(&self.figures)
+    }
+}
+
+impl PriceBook {
+    /// What `topology` costs to buy.
+    ///
+    /// # Errors
+    /// When the book has no price for a switch, card, cable or transceiver that the fabric needs.
+    pub fn cost(&self, topology: &Topology) -> Result<Cost, PowerError> {
+        let mut bill = Bill { book: self, items: Vec::new(), notes: Vec::new(), figures: BTreeMap::new() };
+        bill.add_switches(topology)?;
+        for cables in Cables::of(topology) {
+            bill.add_cables(&cables, topology.breakout())?;
+        }
+        bill.add_cards(topology)?;
+        let zero = Money::zero(self.currency);
+        Ok(Cost {
+            total: bill.items.iter().fold(zero, |sum, item| sum.plus(item.all)),
+            items: bill.items,
+            notes: bill.notes,
+            figures: bill.figures.into_values().collect(),
+        })
+    }
+
+    /// What `power` costs in a year without pause, with the facility's overhead.
+    ///
+    /// # Errors
+    /// When the book has no price of electricity.
+    pub fn year_of(&self, power: Power) -> Result<Cost, PowerError> {
+        let electricity = self.electricity.as_ref().ok_or_else(|| self.missing("electricity", Vec::new()))?;
+        let overhead = electricity.overhead.value;
+        let hours = power.as_w_f64() / 1e3 * YEAR_HOURS * overhead;
+        let each = electricity.kilowatt_hour.value;
+        let key = "electricity.kilowatt_hour".to_owned();
+        let purpose =
+            format!("a year at {:.1} kW with a facility that takes {overhead} times that", power.as_w_f64() / 1e3);
+        let item = Item { key: key.clone(), purpose, count: hours.round() as u64, each, all: each.scaled(hours) };
+        let mut ledger = crate::cited::Ledger::default();
+        ledger.take("electricity.overhead", &electricity.overhead);
+        ledger.note(electricity.kilowatt_hour.cite(key));
+        Ok(Cost { total: item.all, items: vec![item], notes: Vec::new(), figures: ledger.into_list() })
+    }
+
+    fn missing(&self, key: &str, known: Vec<String>) -> PowerError {
+        PowerError::Missing { document: format!("price book {}", self.name), key: key.to_owned(), known }
+    }
+}
+
+/// A bill while it is written.
+struct Bill<'a> {
+    book: &'a PriceBook,
+    items: Vec<Item>,
+    notes: Vec<String>,
+    figures: BTreeMap<String, Citation>,
+}
+
+/// A price that was chosen.
+struct Offer<'a> {
+    key: String,
+    price: &'a Price,
+    each: Money,
+}
+
+impl<'a> Bill<'a> {
+    fn add(&mut self, offer: Offer<'_>, purpose: String, count: u64) {
+        let Offer { key, price, each } = offer;
+        self.figures.entry(key.clone()).or_insert_with(|| price.cite(key.clone()));
+        self.items.push(Item { key, purpose, count, each, all: each.times(count) });
+    }
+
+    /// With a radix said, every switch has so many ports; otherwise those in use.
+    fn add_switches(&mut self, topology: &Topology) -> Result<(), PowerError> {
+        let mut needs: BTreeMap<SwitchKey, u64> = BTreeMap::new();
+        for switch in switches(topology) {
+            let kind = SwitchKind::of(topology, switch);
+            let ports = topology.radix().unwrap_or_default().max(kind.ports_used());
+            *needs.entry(SwitchKey { rate: kind.rate_max(), ports }).or_default() += 1;
+        }
+        let mut bought: BTreeMap<String, (Offer<'a>, u64)> = BTreeMap::new();
+        for (need, count) in needs {
+            let fits = |have: &SwitchKey| have.ports >= need.ports && have.rate >= need.rate;
+            let offer = cheapest("switch", &self.book.switch, Length::default(), fits);
+            let offer = offer.ok_or_else(|| self.missing("switch", &need, &self.book.switch))?;
+            bought.entry(offer.key.clone()).or_insert((offer, 0)).1 += count;
+        }
+        bought.into_values().for_each(|(offer, count)| self.add(offer, "switches".to_owned(), count));
+        Ok(())
+    }
+
+    fn add_cards(&mut self, topology: &Topology) -> Result<(), PowerError> {
+        if self.book.nic.is_empty() {
+            self.notes.push("network cards are not counted: the price book has none".to_owned());
+            return Ok(());
+        }
+        let mut rates: BTreeMap<BitRate, u64> = BTreeMap::new();
+        for link in topology.channels().iter().step_by(2).filter(|link| link.class == LinkClass::Host) {
+            *rates.entry(link.rate).or_default() += 1;
+        }
+        for (rate, count) in rates {
+            let offer = cheapest("nic", &self.book.nic, Length::default(), |have| *have == rate);
+            let offer = offer.ok_or_else(|| self.missing("nic", &rate, &self.book.nic))?;
+            self.add(offer, "cards of hosts".to_owned(), count);
+        }
+        Ok(())
+    }
+
+    /// The cheapest way to make equal cables; fibre counts with its transceivers.
+    fn add_cables(&mut self, cables: &Cables, breakout: u32) -> Result<(), PowerError> {
+        let links = if cables.class == LinkClass::Host { breakout } else { 1 };
+        let ready = self.cable(cables, links, |make| make != Make::Fibre);
+        let fibre = self.cable(cables, links, |make| make == Make::Fibre);
+        let built = fibre.and_then(|fibre| Some((fibre, self.ends(cables, links)?)));
+        let price_of = |(fibre, ends): &(Offer<'_>, Vec<(Offer<'_>, u64)>)| {
+            let sum = fibre.each.times(cables.cables);
+            ends.iter().fold(sum, |sum, (end, count)| sum.plus(end.each.times(*count))).millionths()
+        };
+        let purpose = format!("{} {} of {} cables", cables.length, cables.medium.name(), class_name(cables.class));
+        match (ready, built) {
+            (Some(ready), Some(built)) if price_of(&built) < ready.each.times(cables.cables).millionths() => {
+                self.add_built(built, &purpose, cables.cables);
+            }
+            (Some(ready), _) => self.add(ready, purpose, cables.cables),
+            (None, Some(built)) => self.add_built(built, &purpose, cables.cables),
+            (None, None) => return Err(self.no_cable(cables, links)),
+        }
+        Ok(())
+    }
+
+    fn add_built(&mut self, (fibre, ends): (Offer<'_>, Vec<(Offer<'_>, u64)>), purpose: &str, cables: u64) {
+        self.add(fibre, purpose.to_owned(), cables);
+        for (end, count) in ends {
+            self.add(end, format!("ends of {purpose}"), count);
+        }
+    }
+
+    /// The cheapest cable that fits; where some are for this class only, one of them.
+    fn cable(&self, cables: &Cables, links: u32, is_wanted: impl Fn(Make) -> bool) -> Option<Offer<'a>> {
+        let fits = |key: &CableKey| {
+            key.rate == cables.rate
+                && key.links == links
+                && key.length >= cables.length
+                && key.make.medium() == cables.medium
+                && is_wanted(key.make)
+        };
+        let of_class = |class: Option<LinkClass>| {
+            cheapest("cable", &self.book.cable, cables.length, |key| fits(key) && key.class == class)
+        };
+        of_class(Some(cables.class)).or_else(|| of_class(None))
+    }
+
+    /// Transceivers at both ends: with shared cables one at the switch, and one at each host.
+    fn ends(&self, cables: &Cables, links: u32) -> Option<Vec<(Offer<'a>, u64)>> {
+        let of_rate = |rate: BitRate| {
+            let fits = |key: &OpticsKey| key.rate == rate && key.reach >= cables.length;
+            cheapest("optics", &self.book.optics, Length::default(), fits)
+        };
+        if links == 1 {
+            return Some(vec![(of_rate(cables.rate)?, cables.links.saturating_mul(2))]);
+        }
+        let whole = BitRate::from_bps(cables.rate.as_bps().saturating_mul(u64::from(links)));
+        Some(vec![(of_rate(whole)?, cables.cables), (of_rate(cables.rate)?, cables.links)])
+    }
+
+    fn no_cable(&self, cables: &Cables, links: u32) -> PowerError {
+        let make = if cables.medium == Make::Copper.medium() { Make::Copper } else { Make::Active };
+        let Cables { rate, length, .. } = *cables;
+        let need = CableKey { rate, make, length, links, class: None };
+        let mut known: Vec<String> = self.book.cable.keys().map(|key| name("cable", key)).collect();
+        known.extend(self.book.optics.keys().map(|key| name("optics", key)));
+        let or_fibre = match make {
+            Make::Copper => "",
+            Make::Active | Make::Fibre => ", nor fibre with transceivers at both ends",
+        };
+        self.book.missing(&format!("{} or longer{or_fibre}", name("cable", &need)), known)
+    }
+
+    fn missing<K: fmt::Display>(&self, table: &str, need: &impl fmt::Display, have: &BTreeMap<K, Price>) -> PowerError {
+        self.book.missing(&name(table, need), have.keys().map(|key| name(table, key)).collect())
+    }
+}
+
+/// The cheapest price for `length` whose key fits; the first of equal ones.
+fn cheapest<'a, K: fmt::Display>(
+    table: &str,
+    prices: &'a BTreeMap<K, Price>,
+    length: Length,
+    fits: impl Fn(&K) -> bool,
+) -> Option<Offer<'a>> {
+    let fitting = prices.iter().filter(|(key, _)| fits(key));
+    let (key, price) = fitting.min_by_key(|(_, price)| price.at(length).millionths())?;
+    Some(Offer { key: name(table, key), price, each: price.at(length) })
+}
+
+fn name(table: &str, key: &impl fmt::Display) -> String {
+    format!("{table}.\"{key}\"")
+}

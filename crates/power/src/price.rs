@@ -1,0 +1,207 @@
+//! Price books: what the parts of a fabric cost.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use etherweave_primitives::{BitRate, Currency, Length, Money};
+
+use crate::port_kind::impl_key;
+use crate::{Basis, CableKey, Citation, Cited, PowerError, Source, shipped};
+
+/// What parts cost, read from TOML. All prices are in one currency.
+#[derive(Clone, PartialEq, Debug, serde::Deserialize, serde::Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct PriceBook {
+    /// What it is called; not part of the text.
+    #[serde(skip)]
+    pub name: String,
+    /// What it describes, in a sentence.
+    pub about: String,
+    /// The currency of every price.
+    pub currency: Currency,
+    /// Switches by ports and rate: the cheapest that has enough of both is taken.
+    #[serde(default)]
+    pub switch: BTreeMap<SwitchKey, Price>,
+    /// A host's network card by rate. Absent: cards are not counted.
+    #[serde(default)]
+    pub nic: BTreeMap<BitRate, Price>,
+    /// Cables: the cheapest that fits and reaches is taken, and one for the link's own class first.
+    #[serde(default)]
+    pub cable: BTreeMap<CableKey, Price>,
+    /// Transceivers, one at each end of a fibre, by rate and reach.
+    #[serde(default)]
+    pub optics: BTreeMap<OpticsKey, Price>,
+    /// What running costs. Absent: unknown.
+    pub electricity: Option<Electricity>,
+}
+
+/// A price with its source: `{ value = "120 USD", basis = "published", source = "…", date = "2024-05" }`.
+#[derive(Clone, PartialEq, Debug, serde::Deserialize, serde::Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Price {
+    /// For one.
+    pub value: Money,
+    /// On top of it for every metre that is needed; cables only.
+    pub per_metre: Option<Money>,
+    /// What it rests on.
+    pub basis: Basis,
+    /// Where it comes from.
+    pub source: Source,
+    /// When it held; needed unless it is an example.
+    pub date: Option<String>,
+}
+
+/// What running costs.
+#[derive(Clone, PartialEq, Debug, serde::Deserialize, serde::Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Electricity {
+    /// A kilowatt-hour.
+    pub kilowatt_hour: Price,
+    /// Power of the whole facility over that of its equipment, at least 1: PUE of ISO/IEC 30134-2.
+    pub overhead: Cited<f64>,
+}
+
+impl Price {
+    /// For one of some length.
+    pub(crate) fn at(&self, length: Length) -> Money {
+        let metres = length.as_mm() as f64 / 1e3;
+        self.per_metre.map_or(self.value, |each| self.value.plus(each.scaled(metres)))
+    }
+
+    pub(crate) fn cite(&self, key: String) -> Citation {
+        let per_metre = self.per_metre.map(|each| format!(" and {each} per metre")).unwrap_or_default();
+        Citation {
+            key,
+            value: format!("{}{per_metre}", self.value),
+            basis: self.basis,
+            source: self.source.text().to_owned(),
+            date: self.date.clone(),
+        }
+    }
+}
+
+/// A switch: `"64 x 400Gb/s"`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct SwitchKey {
+    /// Rate of each port [bit/s].
+    pub rate: BitRate,
+    /// How many ports it has, at least 1.
+    pub ports: u32,
+}
+
+/// A transceiver: `"400Gb/s 500m"`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct OpticsKey {
+    /// Its rate [bit/s].
+    pub rate: BitRate,
+    /// How far it reaches [mm].
+    pub reach: Length,
+}
+
+impl fmt::Display for SwitchKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} x {}", self.ports, self.rate)
+    }
+}
+
+impl FromStr for SwitchKey {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<SwitchKey, String> {
+        let read = || {
+            let (ports, rate) = text.split_once(" x ")?;
+            let ports = ports.parse().ok().filter(|&ports| ports > 0)?;
+            Some(SwitchKey { rate: rate.parse().ok()?, ports })
+        };
+        read().ok_or_else(|| format!("\"{text}\" is no switch; expected ports and rate, as \"64 x 400Gb/s\""))
+    }
+}
+
+impl fmt::Display for OpticsKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.rate, self.reach)
+    }
+}
+
+impl FromStr for OpticsKey {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<OpticsKey, String> {
+        let read = || {
+            let (rate, reach) = text.split_once(' ')?;
+            Some(OpticsKey { rate: rate.parse().ok()?, reach: reach.parse().ok()? })
+        };
+        read().ok_or_else(|| format!("\"{text}\" is no transceiver; expected rate and reach, as \"400Gb/s 500m\""))
+    }
+}
+
+impl_key!(SwitchKey);
+impl_key!(OpticsKey);
+
+impl PriceBook {
+    /// Reads a price book.
+    ///
+    /// # Errors
+    /// When the text is no price book, with line and column; when a price is in another currency, has no date though it
+    /// is no example, or has metres though it is no cable's.
+    pub fn parse(name: &str, text: &str) -> Result<PriceBook, PowerError> {
+        let fail = |error: toml::de::Error| PowerError::Text {
+            document: format!("price book {name}"),
+            message: error.to_string(),
+        };
+        let mut book: PriceBook = toml::from_str(text).map_err(fail)?;
+        book.name = name.to_owned();
+        book.check()?;
+        Ok(book)
+    }
+
+    /// A price book that comes with Etherweave; [`shipped::price_books`] lists them.
+    ///
+    /// # Errors
+    /// When there is none of this name.
+    pub fn shipped(name: &str) -> Result<PriceBook, PowerError> {
+        PriceBook::parse(name, shipped::price_book_text(name)?)
+    }
+
+    fn check(&self) -> Result<(), PowerError> {
+        for (key, price) in self.prices() {
+            self.check_price(&key, price)?;
+        }
+        let overhead = self.electricity.as_ref().map(|electricity| electricity.overhead.value);
+        match overhead.filter(|overhead| !(1.0..=10.0).contains(overhead)) {
+            Some(overhead) => Err(PowerError::value("electricity.overhead", overhead, "1 to 10")),
+            None => Ok(()),
+        }
+    }
+
+    fn check_price(&self, key: &str, price: &Price) -> Result<(), PowerError> {
+        let amounts = [Some(price.value), price.per_metre];
+        if let Some(other) = amounts.into_iter().flatten().find(|amount| amount.currency() != self.currency) {
+            return Err(PowerError::value(key, other, format!("a price in {}, as the book says", self.currency)));
+        }
+        if price.date.is_none() && price.basis != Basis::Example {
+            return Err(PowerError::value(
+                format!("{key}.date"),
+                "missing",
+                "when the price held, or basis = \"example\"",
+            ));
+        }
+        match price.per_metre.filter(|_| !key.starts_with("cable.")) {
+            Some(each) => Err(PowerError::value(format!("{key}.per_metre"), each, "none but for cables")),
+            None => Ok(()),
+        }
+    }
+
+    /// Every price with its key.
+    fn prices(&self) -> impl Iterator<Item = (String, &Price)> {
+        let electricity = self.electricity.as_ref();
+        let named = |table: &'static str| move |key: &dyn fmt::Display| format!("{table}.\"{key}\"");
+        let switches = self.switch.iter().map(move |(key, price)| (named("switch")(key), price));
+        let cards = self.nic.iter().map(move |(key, price)| (named("nic")(key), price));
+        let cables = self.cable.iter().map(move |(key, price)| (named("cable")(key), price));
+        let optics = self.optics.iter().map(move |(key, price)| (named("optics")(key), price));
+        let hour = electricity.map(|found| ("electricity.kilowatt_hour".to_owned(), &found.kilowatt_hour));
+        switches.chain(cards).chain(cables).chain(optics).chain(hour)
+    }
+}

@@ -1,0 +1,166 @@
+//! Power profiles: what the parts of a fabric draw.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use etherweave_primitives::{BitRate, Bytes, Duration, Energy, Power};
+
+use crate::cited::Ledger;
+use crate::{Cited, PortKind, PowerError, TableKind, shipped};
+
+/// What parts draw, read from TOML.
+#[derive(Clone, PartialEq, Debug, serde::Deserialize, serde::Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct PowerProfile {
+    /// What it is called; not part of the text.
+    #[serde(skip)]
+    pub name: String,
+    /// What it describes, in a sentence.
+    pub about: String,
+    /// Any switch.
+    pub switch: SwitchPower,
+    /// Electronics of a port in use, by kind.
+    pub port: BTreeMap<PortKind, Cited<Power>>,
+    /// An end of a cable, at switches and hosts, by kind. Absent: contained in `port`.
+    #[serde(default)]
+    pub module: BTreeMap<PortKind, Cited<Power>>,
+    /// A host's network card by the rate of its link. Absent: cards are not counted.
+    #[serde(default)]
+    pub nic: BTreeMap<BitRate, Cited<Power>>,
+    /// Buffers. Absent: contained in `switch` and `port`.
+    pub packet: Option<PacketEnergy>,
+    /// Tables by kind. Absent: contained in `switch`.
+    #[serde(default)]
+    pub table: BTreeMap<TableKind, TableEnergy>,
+    /// What ports save between packets. Absent: nothing.
+    pub low_power_idle: Option<LowPowerIdle>,
+    /// What links without traffic save. Absent: nothing.
+    pub link_sleep: Option<LinkSleep>,
+}
+
+/// Any switch.
+#[derive(Clone, PartialEq, Debug, serde::Deserialize, serde::Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct SwitchPower {
+    /// What it draws before a port is up.
+    pub fixed: Cited<Power>,
+    /// How many ports it has, where `fixed` holds for one size only.
+    pub ports: Option<u32>,
+}
+
+/// Packets in buffers, and the packets of the worst case.
+#[derive(Clone, PartialEq, Debug, serde::Deserialize, serde::Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct PacketEnergy {
+    /// The packet that `read` and `written` are for, and that fills every link in the worst case [B], 1..=16,384.
+    pub size: Bytes,
+    /// What else each packet takes on the wire in the worst case: preamble and gap [B], 0..=16,384.
+    pub gap: Bytes,
+    /// Reading it from the buffer.
+    pub read: Cited<Energy>,
+    /// Writing it to the buffer.
+    pub written: Cited<Energy>,
+}
+
+/// A search of a table compares all bits of all entries.
+#[derive(Clone, PartialEq, Debug, serde::Deserialize, serde::Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct TableEnergy {
+    /// Bits of an entry.
+    pub bits: Cited<u32>,
+    /// Energy per bit of an entry and search.
+    pub energy_per_bit: Cited<Energy>,
+}
+
+/// Ports that sleep between packets: IEEE 802.3 clause 78.
+#[derive(Clone, PartialEq, Debug, serde::Deserialize, serde::Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct LowPowerIdle {
+    /// What a sleeping direction draws, as a share of an active one, 0..=1.
+    pub share: Cited<f64>,
+    /// Time to fall asleep, at full power: T_s.
+    pub sleep: Cited<Duration>,
+    /// Time to wake, at full power: T_w.
+    pub wake: Cited<Duration>,
+}
+
+/// Links that are taken down while nothing uses them.
+#[derive(Clone, PartialEq, Debug, serde::Deserialize, serde::Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkSleep {
+    /// What a port and its module draw while their link is down, as a share, 0..=1.
+    pub share: Cited<f64>,
+    /// Time until the link carries packets again.
+    pub wake: Cited<Duration>,
+}
+
+impl TableEnergy {
+    /// What so many searches per second of so many entries draw.
+    pub(crate) fn searched(&self, entries: u64, searches_per_second: f64) -> Power {
+        let bits = f64::from(self.bits.value) * entries as f64;
+        self.energy_per_bit.value.at_rate(bits * searches_per_second)
+    }
+}
+
+impl PowerProfile {
+    /// Reads a profile.
+    ///
+    /// # Errors
+    /// When the text is no profile, with line and column; when a share or size is out of range.
+    pub fn parse(name: &str, text: &str) -> Result<PowerProfile, PowerError> {
+        let fail = |error: toml::de::Error| PowerError::Text {
+            document: format!("power profile {name}"),
+            message: error.to_string(),
+        };
+        let mut profile: PowerProfile = toml::from_str(text).map_err(fail)?;
+        profile.name = name.to_owned();
+        profile.check()?;
+        Ok(profile)
+    }
+
+    /// A profile that comes with Etherweave; [`shipped::profiles`] lists them.
+    ///
+    /// # Errors
+    /// When there is none of this name.
+    pub fn shipped(name: &str) -> Result<PowerProfile, PowerError> {
+        PowerProfile::parse(name, shipped::profile_text(name)?)
+    }
+
+    pub(crate) fn missing(&self, key: &str, known: Vec<String>) -> PowerError {
+        PowerError::Missing { document: format!("power profile {}", self.name), key: key.to_owned(), known }
+    }
+
+    fn check(&self) -> Result<(), PowerError> {
+        if let Some(PacketEnergy { size, gap, .. }) = self.packet {
+            in_frame("packet.size", size, 1)?;
+            in_frame("packet.gap", gap, 0)?;
+        }
+        let idle = self.low_power_idle.as_ref().map(|idle| ("low_power_idle.share", idle.share.value));
+        let sleep = self.link_sleep.as_ref().map(|sleep| ("link_sleep.share", sleep.share.value));
+        for (key, share) in idle.into_iter().chain(sleep) {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(PowerError::value(key, share, "0 to 1"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The figure of a table by key, noted as used.
+    pub(crate) fn look_up<K: Ord + fmt::Display>(
+        &self,
+        table: &str,
+        figures: &BTreeMap<K, Cited<Power>>,
+        key: &K,
+        ledger: &mut Ledger,
+    ) -> Result<Power, PowerError> {
+        let name = |key: &K| format!("{table}.\"{key}\"");
+        let missing = || self.missing(&name(key), figures.keys().map(name).collect());
+        figures.get(key).map(|cited| ledger.take(&name(key), cited)).ok_or_else(missing)
+    }
+}
+
+/// No Ethernet frame is longer than 16 KiB, jumbo frames included.
+fn in_frame(key: &str, size: Bytes, least: u64) -> Result<(), PowerError> {
+    let is_fitting = (least..=16_384).contains(&size.get());
+    if is_fitting { Ok(()) } else { Err(PowerError::value(key, size, format!("{least}B to 16384B"))) }
+}

@@ -1,0 +1,220 @@
+//! What profiles promise: every shipped one works, and what one lacks is said.
+
+use etherweave_power::{
+    Activity, Basis, ChannelActivity, Entries, PowerError, PowerProfile, Saving, TableKind, Tables, shipped,
+};
+use etherweave_primitives::{BitRate, Bytes, Duration, Power};
+use etherweave_topology::{AsBuilt, Family, FatTree, SingleSwitch, Topology};
+
+/// 2 leaves of 3 hosts, 1 core, 2 links from each leaf.
+fn tree(rate: BitRate) -> Topology {
+    let tree = FatTree { leaves: 2, hosts_per_leaf: 3, cores: 1, links_per_core: 2, ..FatTree::default() };
+    let cables =
+        FatTree { host_cable: "2m copper".parse().unwrap(), uplink_cable: "20m optical".parse().unwrap(), ..tree };
+    FatTree { host_rate: rate, uplink_rate: rate, ..cables }.generate().unwrap()
+}
+
+/// Figures of round size: ports 2 W and 4 W, modules 1 W and 3 W, cards 10 W.
+const ROUND: &str = r#"
+about = "round numbers"
+switch.fixed = { value = "100W", basis = "published", source = "a test" }
+switch.ports = 8
+[port]
+"100Gb/s copper" = { value = "2W", basis = "published", source = "a test" }
+"100Gb/s optical" = { value = "4W", basis = "published", source = "a test" }
+"400Gb/s copper" = { value = "8W", basis = "published", source = "a test" }
+[module]
+"100Gb/s copper" = { value = "1W", basis = "published", source = "a test" }
+"100Gb/s optical" = { value = "3W", basis = "estimate", source = "a test" }
+"400Gb/s copper" = { value = "5W", basis = "published", source = "a test" }
+[nic]
+"100Gb/s" = { value = "10W", basis = "published", source = "a test" }
+[low_power_idle]
+share = { value = 0.2, basis = "published", source = "a test" }
+sleep = { value = "3us", basis = "published", source = "a test" }
+wake = { value = "5us", basis = "published", source = "a test" }
+[link_sleep]
+share = { value = 0.1, basis = "published", source = "a test" }
+wake = { value = "2s", basis = "published", source = "a test" }
+"#;
+
+fn round() -> PowerProfile {
+    PowerProfile::parse("round", ROUND).unwrap()
+}
+
+fn hundred() -> BitRate {
+    BitRate::from_gbps(100)
+}
+
+#[test]
+fn every_shipped_profile_is_read_and_cites_its_sources() {
+    for name in shipped::profiles() {
+        let profile = PowerProfile::shipped(name).unwrap();
+        let kind = profile.port.keys().next_back().unwrap();
+        let fabric = SingleSwitch { hosts: 4, rate: kind.rate, ..SingleSwitch::default() }.generate().unwrap();
+        let draw = profile.draw(&fabric, None).unwrap();
+        assert!(draw.figures.iter().all(|figure| figure.source.len() > 10), "{name}");
+        assert!(draw.total().total() > Power::from_w(30), "{name}");
+    }
+}
+
+#[test]
+fn modern_sums_are_estimates_and_say_so() {
+    let draw = PowerProfile::shipped("ethernet-400g").unwrap().draw(&tree(BitRate::from_gbps(400)), None).unwrap();
+    assert_eq!(draw.certainty().basis, Basis::Estimate);
+    assert!(draw.certainty().to_string().starts_with("an estimate: "), "{}", draw.certainty());
+    // 8 ends of optical links at 9 W; 6 passive cables with two ends of 0.1 W.
+    let modules = draw.total().modules;
+    assert_eq!(modules, Power::from_uw(8 * 9_000_000 + 12 * 100_000));
+}
+
+#[test]
+fn ports_modules_and_cards_add_up() {
+    let draw = round().draw(&tree(hundred()), None).unwrap();
+    let [leaves, core] = [&draw.kinds[0], &draw.kinds[1]];
+    assert_eq!((leaves.first.as_str(), leaves.switches, leaves.kind.hosts), ("leaf0", 2, 3));
+    // A leaf: 3 copper, 2 optical. The core: 4 optical.
+    assert_eq!((leaves.mean().ports, leaves.mean().modules), (Power::from_w(14), Power::from_w(9)));
+    assert_eq!((core.all.ports, core.all.modules), (Power::from_w(16), Power::from_w(12)));
+    assert_eq!((draw.hosts.cards, draw.hosts.modules), (Power::from_w(60), Power::from_w(6)));
+    assert_eq!(draw.total().total(), Power::from_w(300 + 28 + 18 + 16 + 12 + 66));
+    assert_eq!(draw.certainty().uncertain, [("module.\"100Gb/s optical\"".to_owned(), Basis::Estimate)]);
+}
+
+#[test]
+fn hosts_on_a_breakout_cable_share_one_port() {
+    // 6 hosts at 100 Gb/s, 4 to a port of 400 Gb/s: two ports; a module in each port and each host.
+    let as_built = AsBuilt { breakout: 4, ..AsBuilt::default() };
+    let switch = SingleSwitch { hosts: 6, rate: hundred(), as_built, ..SingleSwitch::default() };
+    let draw = round().draw(&switch.generate().unwrap(), None).unwrap();
+    assert_eq!((draw.kinds[0].all.ports, draw.kinds[0].all.modules), (Power::from_w(16), Power::from_w(10)));
+    assert_eq!(draw.hosts.modules, Power::from_w(6));
+}
+
+#[test]
+fn tables_of_every_switch_may_differ() {
+    let text = format!(
+        "{ROUND}\n[packet]\nsize = \"64B\"\ngap = \"20B\"\n\
+         read = {{ value = \"1nJ\", basis = \"published\", source = \"a test\" }}\n\
+         written = {{ value = \"1nJ\", basis = \"published\", source = \"a test\" }}\n\
+         [table.tcam]\nbits = {{ value = 100, basis = \"published\", source = \"a test\" }}\n\
+         energy_per_bit = {{ value = \"1fJ\", basis = \"published\", source = \"a test\" }}\n"
+    );
+    let profile = PowerProfile::parse("tables", &text).unwrap();
+    let tables = Tables { kind: TableKind::Tcam, entries: Entries::PerSwitch(vec![1_000, 3_000, 0]) };
+    let draw = profile.draw(&tree(hundred()), Some(&tables)).unwrap();
+    let leaves = &draw.kinds[0];
+    assert_eq!((leaves.entries_min, leaves.entries_mean, leaves.entries_max), (1_000, 2_000.0, 3_000));
+    // 5 ports · 100 Gb/s / 672 bit = 744 M searches/s, of 100 bits · 2,000 entries · 1 fJ.
+    let searches = 5.0 * 100e9 / 672.0;
+    assert!((leaves.mean().tables.as_w_f64() - searches * 2e5 * 1e-15).abs() < 1e-5);
+    assert!((leaves.mean().buffers.as_w_f64() - searches * 2e-9).abs() < 1e-5);
+    assert_eq!(draw.kinds[1].all.tables, Power::ZERO);
+
+    // Half the load in packets of 672 B: buffers follow bytes, searches follow packets.
+    let activity = Activity::even(&tree(hundred()), 0.5, Bytes::new(672), Saving::AlwaysOn);
+    let half = profile.draw_under(&tree(hundred()), Some(&tables), &activity).unwrap();
+    let bytes = 5.0 * 100e9 / 8.0 * 0.5;
+    assert!((half.kinds[0].mean().buffers.as_w_f64() - bytes / 64.0 * 2e-9).abs() < 1e-5);
+    assert!((half.kinds[0].mean().tables.as_w_f64() - bytes / 672.0 * 2e5 * 1e-15).abs() < 1e-5);
+}
+
+/// Ports of the whole tree when one channel of host 0 sends, and whatever else is asked.
+fn ports_under(saving: Saving, channel: ChannelActivity) -> (Power, Power, u64, Duration) {
+    let topology = tree(hundred());
+    let silent = ChannelActivity { load: 0.0, wakes_per_second: Some(0.0) };
+    let mut channels = vec![silent; topology.channels().len()];
+    channels[0] = channel;
+    let draw = round().draw_under(&topology, None, &Activity { channels, packet: Bytes::new(1_000), saving }).unwrap();
+    (draw.switches().ports, draw.switches().modules, draw.links_asleep, draw.wake)
+}
+
+#[test]
+fn idle_directions_sleep_between_packets() {
+    // 6 copper ports of 2 W and 8 optical ones of 4 W: 44 W, asleep 20 % of it. Each direction is half a port. The one
+    // that sends is awake for 0.25 + 50,000/s · 8 us = 0.65 of the time: 0.65 + 0.35 · 0.2 = 0.72.
+    let sending = ChannelActivity { load: 0.25, wakes_per_second: Some(50_000.0) };
+    let (ports, modules, _, wake) = ports_under(Saving::LowPowerIdle, sending);
+    assert!((ports.as_w_f64() - (44.0 * 0.2 + 0.72 - 0.2)).abs() < 1e-5, "{ports}");
+    assert_eq!((modules, wake), (Power::from_w(30), Duration::from_us(5)));
+}
+
+#[test]
+fn packets_that_come_often_keep_a_direction_awake() {
+    // 25 % of 100 Gb/s in packets of 1,000 B: 3.125 M/s, each of which would cost 8 us.
+    let sending = ChannelActivity { load: 0.25, wakes_per_second: None };
+    let (ports, ..) = ports_under(Saving::LowPowerIdle, sending);
+    assert!((ports.as_w_f64() - (44.0 * 0.2 + 1.0 - 0.2)).abs() < 1e-5, "{ports}");
+}
+
+#[test]
+fn links_without_traffic_sleep_with_their_modules() {
+    let sending = ChannelActivity { load: 0.25, wakes_per_second: None };
+    // 10 links; 9 sleep. One copper port of 2 W and its module of 1 W stay up.
+    let (ports, modules, asleep, wake) = ports_under(Saving::LinkSleep, sending);
+    assert!((ports.as_w_f64() - (42.0 * 0.1 + 2.0)).abs() < 1e-5, "{ports}");
+    assert!((modules.as_w_f64() - (29.0 * 0.1 + 1.0)).abs() < 1e-5, "{modules}");
+    assert_eq!((asleep, wake.as_s_f64()), (9, 2.0));
+}
+
+#[test]
+fn full_load_saves_nothing() {
+    let topology = tree(hundred());
+    for saving in Saving::ALL {
+        let activity = Activity::even(&topology, 1.0, Bytes::new(64), saving);
+        let under = round().draw_under(&topology, None, &activity).unwrap();
+        assert_eq!(under.total(), round().draw(&topology, None).unwrap().total(), "{}", saving.name());
+    }
+}
+
+fn refused(result: Result<impl Sized, PowerError>, parts: &[&str]) {
+    let error = result.err().expect("it is refused").to_string();
+    assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+}
+
+#[test]
+fn what_is_missing_is_named_with_what_exists() {
+    refused(PowerProfile::shipped("exascale"), &["no power profile \"exascale\"; known: exascale-2015, ethernet-100g"]);
+    let forty = tree(BitRate::from_gbps(40));
+    refused(
+        round().draw(&forty, None),
+        &["power profile round has no port.\"40Gb/s copper\"", "it has port.\"100Gb/s"],
+    );
+    let many = SingleSwitch { hosts: 9, rate: hundred(), ..SingleSwitch::default() }.generate().unwrap();
+    refused(round().draw(&many, None), &["switch.ports is 8, and switch0 uses 9"]);
+    let profile = PowerProfile::shipped("exascale-2015").unwrap();
+    let idle = Activity::even(&forty, 0.1, Bytes::new(64), Saving::LowPowerIdle);
+    refused(profile.draw_under(&forty, None, &idle), &["power profile exascale-2015 has no low_power_idle"]);
+    let tables = Tables { kind: TableKind::Cam, entries: Entries::PerSwitch(vec![1, 2]) };
+    refused(profile.draw(&forty, Some(&tables)), &["entries is a list of 2; expected one number for each of the 3"]);
+}
+
+#[test]
+fn activities_out_of_range_are_refused() {
+    let topology = tree(hundred());
+    let with = |load, wakes_per_second| {
+        let channel = ChannelActivity { load, wakes_per_second };
+        let channels = vec![channel; topology.channels().len()];
+        round().draw_under(&topology, None, &Activity { channels, packet: Bytes::new(64), saving: Saving::AlwaysOn })
+    };
+    refused(with(1.5, None), &["activity.channels.0.load is 1.5; expected 0 to 1"]);
+    refused(with(f64::NAN, None), &["load is NaN"]);
+    refused(with(0.5, Some(f64::INFINITY)), &["wakes_per_second is inf"]);
+    let none = Activity { channels: Vec::new(), packet: Bytes::new(64), saving: Saving::AlwaysOn };
+    refused(
+        round().draw_under(&topology, None, &none),
+        &["a list of 0; expected one entry for each of the 20 channels"],
+    );
+    let empty = Activity::even(&topology, 0.5, Bytes::ZERO, Saving::AlwaysOn);
+    refused(round().draw_under(&topology, None, &empty), &["activity.packet is 0B"]);
+}
+
+#[test]
+fn mistakes_in_a_text_are_told_with_their_place() {
+    let parse = |from: &str, to: &str| PowerProfile::parse("mine", &ROUND.replacen(from, to, 1));
+    refused(parse("\"100W\"", "100"), &["power profile mine", "line 3", "a power as a string with its unit"]);
+    refused(parse("\"100Gb/s copper\" =", "\"copper\" ="), &["as \"40Gb/s copper\""]);
+    refused(parse("[nic]", "[card]"), &["unknown field `card`", "`nic`"]);
+    refused(parse("value = 0.2", "value = 1.2"), &["low_power_idle.share is 1.2; expected 0 to 1"]);
+    refused(parse("basis = \"published\"", "basis = \"known\""), &["unknown variant `known`", "`estimate`"]);
+}
