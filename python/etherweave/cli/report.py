@@ -6,25 +6,27 @@ from typing import Annotated
 import typer
 
 from etherweave.cli.exits import refuse
-from etherweave.results import Result
 
 EXAMPLES = """Examples:
 
 etherweave run halo3d.toml -o result
 
-etherweave report result"""
+etherweave report result
+
+etherweave report results/sandia-2020"""
 
 
 def report(
     result: Annotated[
-        Path, typer.Argument(exists=True, file_okay=False, help="Directory of `run -o`.")
+        Path,
+        typer.Argument(exists=True, file_okay=False, help="Directory of `run -o`, or of a study."),
     ],
 ) -> None:
-    """Draw a result as one HTML page, report.html beside its tables."""
-    from etherweave.report import write_run
+    """Draw a result or a study as one HTML page, report.html beside its tables."""
+    from etherweave.report import write_report
 
     try:
-        loaded = Result.load(result)
+        page = write_report(result, result)
     except (OSError, ValueError) as error:
         refuse(error)
-    print(write_run(loaded, result))
+    print(page)

@@ -1,10 +1,41 @@
-"""Reports: one self-contained HTML page, and its figures as PNG and SVG beside it.
+"""Reports: one self-contained HTML page, and its figures as SVG and PNG beside it.
 
-A figure is a function from results to a matplotlib figure; the lists in ``run.py`` and ``study.py``
-name them all. Nothing is measured here that is not in the tables.
+:func:`write_report` takes a result or a study from disk. Each figure is a file in ``figures`` and a
+line in its list. The same results give the same bytes. Left out: simulating. Whatever a page shows
+is in the tables of its results, or was published and says where.
 """
 
-from etherweave.report.run import write_run
-from etherweave.report.study import write_study
+from pathlib import Path
 
-__all__ = ["write_run", "write_study"]
+from etherweave.report.run import write_run
+from etherweave.report.study import CHECKS, load_study, write_study
+from etherweave.results import Result
+
+__all__ = ["write_report", "write_run", "write_study"]
+
+
+def write_report(source: Path, out: Path) -> Path:
+    """Write the report of a result, or of a study, as ``report.html``.
+
+    Parameters
+    ----------
+    source
+        Directory of a result, or of a study: the latter holds ``checks.json``.
+    out
+        Directory for the page and its figures; made when missing, may be the same.
+
+    Returns
+    -------
+    pathlib.Path
+        The page.
+
+    Raises
+    ------
+    FileNotFoundError
+        When the source holds neither a result nor a study.
+    ValueError
+        When another version wrote the source, in a format that this one does not know.
+    """
+    if (source / CHECKS).exists():
+        return write_study(load_study(source), out)
+    return write_run(Result.load(source), out)

@@ -1,85 +1,149 @@
-"""The page: figures drawn into it, text escaped, nothing fetched."""
+"""The page: exhibits drawn into it, text escaped, nothing fetched."""
 
+import base64
 import io
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
 
 import jinja2
 import matplotlib
+from matplotlib.figure import Figure
 
-matplotlib.use("Agg")
-matplotlib.rcParams.update(
-    {
-        "svg.hashsalt": "etherweave",
-        "svg.fonttype": "none",
-        "figure.constrained_layout.use": True,
-        "font.size": 9,
-        "axes.grid": True,
-        "grid.alpha": 0.3,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-    }
-)
+from etherweave.report import checks
+from etherweave.report.exhibit import Exhibit, Maker, MissingError, Sheet, Source
+from etherweave.report.style import RC
+from etherweave.study import Check
 
-from matplotlib.figure import Figure  # noqa: E402 - the backend comes first
+PAGE = "report.html"
+DOTS_PER_INCH = 144
+"""Of the PNG files: two for each of the page's."""
 
-COLOURS = {"roce": "#0072b2", "tcp": "#d55e00", "tcp_pfc": "#e69f00", "published": "#444444"}
-"""Of the Okabe and Ito palette, which colour-blind readers can tell apart."""
-
-Rows: TypeAlias = Sequence[Sequence[str]]
+_NUMBER = re.compile(r"[<>±−-]?\s?[\d,]+(\.\d+)?(e[+-]?\d+)?(\s?(%|x|s|ms|us|ns|Gb/s))?|–|")
 
 
 @dataclass(frozen=True)
-class Plot:
-    """A figure with its words."""
+class Front:
+    """What stands above the exhibits."""
 
-    name: str
-    """File name without ending."""
     title: str
-    """What it shows."""
-    caption: str
-    """How to read it."""
-    figure: Figure
-    """As drawn."""
+    """Of the page."""
+    lead: str
+    """The result in a sentence."""
+    facts: Sequence[tuple[str, str]] = ()
+    """Names and values."""
+    warnings: Sequence[str] = ()
+    """What nobody should overlook."""
+    trouble: str = ""
+    """Why a run did not end as it should."""
 
 
 @dataclass(frozen=True)
-class Sheet:
-    """A table with its words."""
+class Scene:
+    """A drawn exhibit."""
 
-    title: str
-    """What it lists."""
-    head: Sequence[str]
-    """Names of the columns."""
-    rows: Rows
-    """Text of the cells; a cell that begins with PASS or FAIL is coloured."""
+    exhibit: Exhibit
+    """As made."""
+    image: str | None
+    """Its figure as a data URL; None without one."""
+    width: int
+    """Of the figure in the page [px]."""
+    checks: Sequence[Check] = ()
+    """Those that it illustrates."""
+
+    @property
+    def verdicts(self) -> Sheet | None:
+        """Its checks as a table; None without any."""
+        return checks.table(self.checks) if self.checks else None
+
+    @property
+    def holds(self) -> bool:
+        """Whether all its checks hold."""
+        return all(check.holds for check in self.checks)
 
 
-def write_page(
-    directory: Path, title: str, intro: str, sheets: list[Sheet], plots: list[Plot], resolved: str
-) -> Path:
-    """Write the figures and the page; returns the page's path."""
-    directory.mkdir(parents=True, exist_ok=True)
-    drawn = []
-    for plot in plots:
-        plot.figure.savefig(
-            directory / f"{plot.name}.png", dpi=130, metadata={"Software": "etherweave"}
+@dataclass
+class Page:
+    """Collects exhibits, one after another: only one figure is in memory at a time."""
+
+    directory: Path
+    """For the page and the files of its figures."""
+    matching: Callable[[Sequence[str]], Sequence[Check]] = lambda patterns: ()
+    """Finds the checks that an exhibit names."""
+    scenes: list[Scene] = field(default_factory=list)
+    """In their order."""
+    missing: list[str] = field(default_factory=list)
+    """What could not be shown, and why."""
+
+    def __post_init__(self) -> None:
+        self.directory.mkdir(parents=True, exist_ok=True)
+
+    def show(self, makers: Iterable[Maker[Source]], source: Source) -> list[Scene]:
+        """Make exhibits and draw them; says which have no results. Returns the new scenes."""
+        before = len(self.scenes)
+        with matplotlib.rc_context():
+            matplotlib.rcdefaults()  # a user's own style would change the bytes
+            for name, value in RC.items():
+                matplotlib.rcParams[name] = value  # type: ignore[index]
+            for maker in makers:
+                self._show(maker, source)
+        return self.scenes[before:]
+
+    def write(self, front: Front, appendix: Sequence[tuple[str, str]]) -> Path:
+        """Write the page.
+
+        Parameters
+        ----------
+        front
+            What stands above the exhibits.
+        appendix
+            Titles and texts, folded away at the end.
+        """
+        environment = jinja2.Environment(
+            loader=jinja2.PackageLoader("etherweave.report"),
+            autoescape=True,
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
         )
-        text = io.StringIO()
-        plot.figure.savefig(text, format="svg", metadata={"Date": None})
-        svg = text.getvalue()
-        (directory / f"{plot.name}.svg").write_text(svg, encoding="utf-8")
-        drawn.append((plot, svg[svg.index("<svg") :]))
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("etherweave.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    page = environment.get_template("page.html.jinja").render(
-        title=title, intro=intro, sheets=sheets, plots=drawn, resolved=resolved
-    )
-    path = directory / "report.html"
-    path.write_text(page, encoding="utf-8")
-    return path
+        environment.filters["numeric_columns"] = numeric_columns
+        template = environment.get_template("page.html.jinja")
+        text = template.render(
+            front=front, scenes=self.scenes, missing=self.missing, appendix=appendix
+        )
+        path = self.directory / PAGE
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def _show(self, maker: Maker[Source], source: Source) -> None:
+        try:
+            exhibit = maker(source)
+        except MissingError as error:
+            self.missing.append(f"{maker.__module__.rpartition('.')[2]}: no {error}")
+            return
+        if exhibit is not None:
+            self.scenes.append(self._draw(exhibit))
+
+    def _draw(self, exhibit: Exhibit) -> Scene:
+        found = self.matching(exhibit.checks)
+        if exhibit.figure is None:
+            return Scene(exhibit, None, 0, found)
+        svg = self._save(exhibit.name, exhibit.figure)
+        url = f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
+        return Scene(exhibit, url, round(exhibit.figure.get_figwidth() * 100), found)
+
+    def _save(self, name: str, figure: Figure) -> bytes:
+        """Write the figure's files; returns its SVG. Neither holds a date or a version."""
+        png = self.directory / f"{name}.png"
+        figure.savefig(png, dpi=DOTS_PER_INCH, metadata={"Software": None})
+        text = io.BytesIO()
+        figure.savefig(text, format="svg", dpi=DOTS_PER_INCH, metadata={"Date": None})
+        (self.directory / f"{name}.svg").write_bytes(text.getvalue())
+        return text.getvalue()
+
+
+def numeric_columns(sheet: Sheet) -> set[int]:
+    """Find the columns in which every cell is a number, with or without its unit."""
+    columns = enumerate(zip(*sheet.rows, strict=True))
+    return {place for place, cells in columns if all(map(_NUMBER.fullmatch, cells))}

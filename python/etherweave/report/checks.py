@@ -1,0 +1,28 @@
+"""Checks as a table: published beside simulated, and whether it holds."""
+
+import math
+from collections.abc import Sequence
+
+from etherweave.report.exhibit import Sheet
+from etherweave.study import Check
+
+HEAD = ("check", "published", "holds within", "simulated", "unit", "", "source")
+
+
+def table(checks: Sequence[Check]) -> Sheet:
+    """List checks, a row each."""
+    return Sheet(HEAD, [_row(check) for check in checks])
+
+
+def _row(check: Check) -> list[str]:
+    published = "–" if check.expected is None else f"{check.expected:g}"
+    simulated = f"{check.value:.4g}" if math.isfinite(check.value) else "–"
+    verdict = "pass" if check.holds else "FAIL"
+    return [check.id, published, _bounds(check), simulated, check.unit, verdict, check.source]
+
+
+def _bounds(check: Check) -> str:
+    low, high = check.tolerance
+    if low is None or high is None:
+        return f"≥ {low:g}" if low is not None else f"≤ {high:g}" if high is not None else "–"
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"

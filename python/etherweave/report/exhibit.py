@@ -1,0 +1,49 @@
+"""What a page is made of: exhibits, each a figure, a table or both, with words."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+from matplotlib.figure import Figure
+
+Source = TypeVar("Source")
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table."""
+
+    head: Sequence[str]
+    """Names of the columns, with units."""
+    rows: Sequence[Sequence[str]]
+    """Text of the cells. ``pass`` and ``FAIL`` are coloured, numbers stand on the right."""
+    caption: str = ""
+    """How to read it."""
+    is_folded: bool = False
+    """Whether it is shown on demand only."""
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """Something to show, and its words."""
+
+    name: str
+    """Of its files, and of its place in the page."""
+    title: str
+    """What it shows."""
+    caption: str = ""
+    """How to read it."""
+    figure: Figure | None = None
+    """As drawn."""
+    sheets: Sequence[Sheet] = ()
+    """Tables below the figure."""
+    checks: Sequence[str] = ()
+    """Ids of the checks that it illustrates; a ``*`` stands for anything."""
+
+
+class MissingError(LookupError):
+    """What an exhibit needs is not among the results; its text names it."""
+
+
+Maker: TypeAlias = Callable[[Source], Exhibit | None]
+"""Makes an exhibit of a source; None when the source has nothing of its kind."""

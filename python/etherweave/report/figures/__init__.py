@@ -1,0 +1,67 @@
+"""The exhibits of every kind of page: one file and one line each."""
+
+from etherweave.report.exhibit import Maker
+from etherweave.report.figures.run import (
+    counters,
+    flows,
+    iterations,
+    nodes,
+    pauses,
+    streams,
+    utilisation,
+)
+from etherweave.report.figures.sandia import (
+    experiments,
+    figure_02_bandwidth,
+    figure_03_latency,
+    figure_04_incast,
+    figure_05_halo3d,
+    figure_06_fft,
+    figure_07_hpl,
+    figure_08_interference,
+    figure_09_tcp,
+    figure_10_roce,
+    halo3d_fabric,
+    halo3d_nodes,
+    pauses_fabric,
+    placements,
+    table_1_setup,
+    table_2_pauses,
+    table_3_counters,
+    verdicts,
+)
+from etherweave.report.source import Study
+from etherweave.results import Result
+
+RUN: list[Maker[Result]] = [
+    iterations.exhibit,
+    nodes.exhibit,
+    streams.exhibit,
+    utilisation.exhibit,
+    pauses.exhibit,
+    counters.exhibit,
+    flows.exhibit,
+]
+"""For a run, in the order of the page; those without anything to show stay away."""
+
+STUDY: list[Maker[Study]] = [
+    verdicts.exhibit,
+    figure_02_bandwidth.exhibit,
+    figure_03_latency.exhibit,
+    figure_04_incast.exhibit,
+    figure_05_halo3d.exhibit,
+    figure_06_fft.exhibit,
+    figure_07_hpl.exhibit,
+    figure_08_interference.exhibit,
+    placements.exhibit,
+    figure_09_tcp.exhibit,
+    figure_10_roce.exhibit,
+    table_1_setup.exhibit,
+    table_2_pauses.exhibit,
+    table_3_counters.exhibit,
+    halo3d_nodes.exhibit,
+    halo3d_fabric.exhibit,
+    pauses_fabric.exhibit,
+    experiments.exhibit,
+]
+"""For a study, in the order of the page."""

@@ -1,0 +1,29 @@
+"""What ran: every experiment, its end and its fingerprint."""
+
+from etherweave.report.exhibit import Exhibit, MissingError, Sheet
+from etherweave.report.source import Study
+from etherweave.results import Summary
+
+CAPTION = (
+    "One directory each, with all tables and the resolved scenario: running that again gives the "
+    "same fingerprint."
+)
+HEAD = ("experiment", "seed", "ended", "simulated [ms]", "packet-hops", "drops", "fingerprint")
+
+
+def exhibit(study: Study) -> Exhibit:
+    """List the experiments with their seeds and fingerprints."""
+    summaries = study.summaries
+    if not summaries:
+        raise MissingError("experiment at all")
+    rows = [_row(name, summary) for name, summary in summaries.items()]
+    sheet = Sheet(HEAD, rows, f"{len(rows):,} experiments", is_folded=True)
+    return Exhibit("experiments", "Experiments", CAPTION, None, [sheet])
+
+
+def _row(name: str, summary: Summary) -> list[str]:
+    counts = [f"{summary['packet_hops']:,}", f"{summary['packets_dropped']:,}"]
+    fingerprint = dict(summary["fingerprint"] or {})
+    words = " ".join(f"{key}:{value}" for key, value in fingerprint.items()) or "–"
+    ended = summary["finished"].replace("_", " ")
+    return [name, str(summary["seed"]), ended, f"{summary['end_ns'] / 1e6:,.2f}", *counts, words]

@@ -1,0 +1,65 @@
+"""A study as its exhibits see it: checks and results, by name."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import cached_property
+from itertools import compress
+from pathlib import Path
+
+from etherweave.report.exhibit import MissingError
+from etherweave.results import Result, Summary
+from etherweave.study import Check
+
+
+@dataclass(frozen=True)
+class Study:
+    """Checks, and where the results are."""
+
+    checks: Sequence[Check]
+    """Simulated against published."""
+    directory: Path
+    """Holds a result directory for each experiment."""
+
+    def result(self, experiment: str) -> Result:
+        """Read the result of an experiment.
+
+        Raises
+        ------
+        MissingError
+            When there is none.
+        """
+        try:
+            return Result.load(self.directory / experiment)
+        except FileNotFoundError:
+            raise MissingError(f"experiment {experiment}") from None
+
+    def value(self, check: str) -> float:
+        """Look up the simulated figure of a check; not a number when it has none.
+
+        Raises
+        ------
+        MissingError
+            When there is no such check.
+        """
+        for candidate in self.checks:
+            if candidate.id == check:
+                return candidate.value if math.isfinite(candidate.value) else math.nan
+        raise MissingError(f"check {check}")
+
+    def matching(self, patterns: Sequence[str]) -> list[Check]:
+        """List the checks with these ids; a ``*`` stands for anything."""
+        found = [any(fnmatchcase(check.id, one) for one in patterns) for check in self.checks]
+        return list(compress(self.checks, found))
+
+    @cached_property
+    def overview(self) -> Mapping[str, Result]:
+        """The experiments that have a result, by name, without their tables."""
+        names = sorted(path.parent.name for path in self.directory.glob("*/summary.json"))
+        return {name: replace(self.result(name), tables={}) for name in names}
+
+    @property
+    def summaries(self) -> dict[str, Summary]:
+        """Their summaries."""
+        return {name: result.summary for name, result in self.overview.items()}

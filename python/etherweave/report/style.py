@@ -1,0 +1,116 @@
+"""How figures look: one palette, and one way to mark what was published."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+import matplotlib.patheffects as effects
+from matplotlib.axes import Axes
+from matplotlib.container import BarContainer
+from matplotlib.lines import Line2D
+
+from etherweave.report.published import Published
+
+RC: dict[str, Any] = {
+    "figure.constrained_layout.use": True,
+    "figure.dpi": 100,
+    "font.family": "DejaVu Sans",  # comes with matplotlib: the same on every machine
+    "font.size": 9,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#666666",
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "svg.fonttype": "path",
+    # Ids of shapes come from what they are: equal figures are equal bytes.
+    "svg.hashsalt": "etherweave",
+}
+"""For every figure of a report."""
+
+COLOURS = {
+    "roce_v1": "#56b4e9",
+    "roce_v2": "#0072b2",
+    "tcp": "#d55e00",
+    "tcp_pfc": "#e69f00",
+    "ets": "#009e73",
+}
+"""Of the palette by Okabe and Ito, whose colours colour-blind readers can tell apart."""
+
+SERIES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
+"""For series without a colour of their own; of the same palette."""
+
+LABELS = {"roce_v1": "RoCE v1", "roce_v2": "RoCE v2", "tcp": "TCP", "tcp_pfc": "TCP-PFC"}
+"""Of the network options, as published."""
+
+POINTS_MAX = 3_000
+"""Of points that a figure keeps as shapes; more become an image in it."""
+
+INK = "#111111"
+
+_HALO = [effects.withStroke(linewidth=3.5, foreground="white")]
+
+
+def mark(axes: Axes, place: float, value: Published, width: float = 0.8) -> None:
+    """Mark a published value at a bar: a line across it, and which way it is open."""
+    span = (place - width / 2, place + width / 2)
+    bounds = [bound for bound in (value.low, value.high) if bound is not None]
+    for bound in bounds:
+        axes.hlines(bound, *span, color=INK, linewidth=1.8, path_effects=_HALO, zorder=4)
+    middle = sum(bounds) / len(bounds)
+    axes.plot(place, middle, _symbol(value), color=INK, markersize=6.5, mec="white", zorder=5)
+
+
+def line(axes: Axes, value: Published, label: str, **words: Any) -> None:
+    """Draw a published value as a line across the axes, with a label at its right end."""
+    bound = value.low if value.low is not None else value.high
+    assert bound is not None, "a published value has a bound"
+    low, high = axes.get_ylim()
+    if bound > high:
+        axes.set_ylim(low, bound * 1.08)
+    axes.axhline(bound, color=INK, linewidth=1.3, linestyle=(0, (5, 2)), zorder=3)
+    place = {"xy": (1, bound), "xycoords": ("axes fraction", "data")}
+    offset = {"xytext": (-3, 3), "textcoords": "offset points", "ha": "right", "va": "bottom"}
+    axes.annotate(
+        label, **{**place, **offset, **words}, fontsize=7.5, color=INK, path_effects=_HALO, zorder=6
+    )
+
+
+def _symbol(value: Published) -> str:
+    if value.high is None:
+        return "^"
+    return "v" if value.low is None else "D"
+
+
+def key(values: Sequence[Published]) -> list[Line2D]:
+    """Explain the marks that are drawn, for a legend."""
+    names = {"D": "published", "^": "published: above", "v": "published: below"}
+    symbols = sorted({_symbol(value) for value in values})
+    look: dict[str, Any] = {"color": INK, "linewidth": 1.8, "markersize": 6.5, "mec": "white"}
+    return [Line2D([], [], marker=symbol, label=names[symbol], **look) for symbol in symbols]
+
+
+def tell(axes: Axes, bars: BarContainer, form: str = "{:.3g}", size: float = 8) -> None:
+    """Write each bar's value at its foot, where no mark is."""
+    for bar in bars:
+        middle = bar.get_x() + bar.get_width() / 2
+        place = {"xy": (middle, 0), "xycoords": ("data", "axes fraction")}
+        axes.annotate(
+            form.format(bar.get_height()),
+            **place,  # type: ignore[arg-type]
+            xytext=(0, 3),
+            textcoords="offset points",
+            ha="center",
+            fontsize=size,
+            color=INK,
+            path_effects=_HALO,
+            zorder=6,
+        )
+
+
+Scale: TypeAlias = Literal["linear", "log", "symlog"]
