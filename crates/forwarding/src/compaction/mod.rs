@@ -1,0 +1,19 @@
+//! From a row to a table with fewer rules.
+//!
+//! Addresses that no host has may be forwarded anywhere; all compactions make use of that.
+
+mod kind;
+mod minimise;
+mod plain;
+mod prefixes;
+mod prefixes_nested;
+mod sources;
+mod ternary;
+mod trie;
+mod wildcards;
+
+pub use kind::CompactionKind;
+pub use minimise::minimise;
+pub use sources::Sources;
+
+pub(crate) use crate::row::Row;

@@ -1,0 +1,128 @@
+//! One port instead of several: a static share of the sources for each (Benito et al. 2015, section III-B: "a hash of
+//! the source fields can be used for static balancing of the uplinks").
+//!
+//! A TCAM cannot divide by 36, but it can match bits of the source address. A switch of level `l` looks at the field
+//! that tells sources apart which the levels below did not: hosts on leaves, leaves in the level above, and so on. Its
+//! values are halved bit by bit, and the ports with them, until each port has a pattern of its own. All patterns
+//! together match every word.
+
+use std::collections::BTreeMap;
+
+use etherweave_primitives::{HostId, Port};
+
+use crate::table::Interner;
+use crate::{AddressPlan, FlowTable, Rule, Ternary};
+
+/// Patterns of sources, by level and number of ports.
+pub struct Sources<'a> {
+    plan: &'a AddressPlan,
+    known: BTreeMap<(usize, usize), Option<Vec<Ternary>>>,
+}
+
+impl<'a> Sources<'a> {
+    /// The sources of a plan.
+    pub fn of(plan: &'a AddressPlan) -> Sources<'a> {
+        Sources { plan, known: BTreeMap::new() }
+    }
+
+    /// The table with a rule per port where a rule had several; unchanged where there are fewer sources than ports.
+    /// `level` is that of the switch.
+    pub fn share(&mut self, table: &FlowTable, level: u8) -> FlowTable {
+        let mut sets = Interner::over(table.sets().clone());
+        let mut rules = Vec::with_capacity(table.rules().len());
+        for rule in table.rules() {
+            let ports: Vec<Port> = table.ports(rule).to_vec();
+            let patterns = if ports.len() > 1 { self.patterns(level.into(), ports.len()) } else { None };
+            match patterns {
+                Some(patterns) => rules.extend(patterns.iter().zip(ports).map(|(&src, port)| {
+                    let action = sets.number(&[port]);
+                    Rule { src, action, ..*rule }
+                })),
+                None => rules.push(*rule),
+            }
+        }
+        FlowTable::new(rules, sets.sets)
+    }
+
+    /// As many patterns as ports, each word in exactly one; none when there are fewer sources.
+    pub fn patterns(&mut self, level: usize, ports: usize) -> Option<&[Ternary]> {
+        let plan = self.plan;
+        self.known.entry((level, ports)).or_insert_with(|| patterns(plan, level, ports)).as_deref()
+    }
+}
+
+fn patterns(plan: &AddressPlan, level: usize, ports: usize) -> Option<Vec<Ternary>> {
+    let fields = plan.fields();
+    let top = fields.len() - 1 - level.min(fields.len() - 1);
+    let high = fields[top].shift + fields[top].bits;
+    // Where the field has too few values, those of the fields below tell more.
+    let candidates = fields[top..].iter().map(|field| values(plan, field.shift, high));
+    let values = candidates.chain([values(plan, 0, plan.bits())]).find(|values| values.len() >= ports)?;
+    let mut patterns = Vec::with_capacity(ports);
+    split(&values, Ternary::ANY, ports, &mut patterns);
+    Some(patterns)
+}
+
+/// The values of some address bits, ascending.
+fn values(plan: &AddressPlan, low: u32, high: u32) -> Vec<u64> {
+    let mask = ((1u64 << high) - 1) >> low << low;
+    let mut values: Vec<u64> = (0..plan.hosts()).map(|host| plan.address(HostId::from_index(host)) & mask).collect();
+    values.sort_unstable();
+    values.dedup();
+    values
+}
+
+/// Halves values that differ, and shares the ports among the halves by how many values each has.
+fn split(values: &[u64], pattern: Ternary, ports: usize, patterns: &mut Vec<Ternary>) {
+    if ports == 1 {
+        patterns.push(pattern);
+        return;
+    }
+    let bit = 1 << (values[0] ^ values[values.len() - 1]).ilog2();
+    let middle = values.partition_point(|value| value & bit == 0);
+    let low = (ports * middle + values.len() / 2) / values.len();
+    // Each half has a port, and no more ports than values.
+    let low = low.max(1).max(ports.saturating_sub(values.len() - middle)).min(middle).min(ports - 1);
+    let [zero, one] = pattern.halves(bit);
+    split(&values[..middle], zero, low, patterns);
+    split(&values[middle..], one, ports - low, patterns);
+}
+
+#[cfg(test)]
+mod tests {
+    use etherweave_topology::{Family, FoldedClos, Topology, Uplinks};
+
+    use super::*;
+    use crate::PlanKind;
+
+    fn shares(values: &[u64], ports: usize) -> Vec<usize> {
+        let mut patterns = Vec::new();
+        split(values, Ternary::ANY, ports, &mut patterns);
+        patterns.iter().map(|pattern| values.iter().filter(|value| pattern.matches(**value)).count()).collect()
+    }
+
+    #[test]
+    fn shares_of_sources_are_even_where_their_number_allows() {
+        let values: Vec<u64> = (0..36).collect();
+        assert_eq!(shares(&values, 36), [1; 36]);
+        assert_eq!(shares(&values, 18), [2; 18]);
+        assert_eq!(shares(&values, 1), [36]);
+        let uneven = shares(&values, 7);
+        assert!(uneven.iter().sum::<usize>() == 36 && uneven.iter().all(|share| (4..=8).contains(share)), "{uneven:?}");
+    }
+
+    #[test]
+    fn every_port_of_a_full_tree_has_as_many_sources_as_any_other() {
+        let uplinks = vec![Uplinks::default(); 2];
+        let clos: Topology = FoldedClos { radix: 6, hosts: 54, uplinks, ..FoldedClos::default() }.generate().unwrap();
+        let plan = PlanKind::Coordinates.plan(&clos).unwrap();
+        let mut sources = Sources::of(&plan);
+        for level in [0, 1] {
+            let patterns = sources.patterns(level, 3).unwrap().to_vec();
+            let count =
+                |pattern: &Ternary| (0..54).filter(|&host| pattern.matches(plan.address(HostId::new(host)))).count();
+            assert_eq!(patterns.iter().map(count).collect::<Vec<_>>(), [18, 18, 18], "level {level}");
+        }
+        assert_eq!(sources.patterns(0, 55), None, "more ports than sources");
+    }
+}

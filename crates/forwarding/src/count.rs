@@ -1,0 +1,100 @@
+//! How many entries tables have, and whether they fit.
+
+/// Entries of the tables of many switches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Count {
+    /// Of the smallest table.
+    pub min: u64,
+    /// Of the largest table.
+    pub max: u64,
+    /// Of all tables.
+    pub total: u64,
+    /// How many tables.
+    pub tables: u64,
+}
+
+impl Count {
+    /// Counts tables by their entries; none when there is no table.
+    pub fn of(entries: impl IntoIterator<Item = u64>) -> Option<Count> {
+        let mut entries = entries.into_iter();
+        let first = entries.next()?;
+        let one = Count { min: first, max: first, total: first, tables: 1 };
+        Some(entries.fold(one, |count, entries| Count {
+            min: count.min.min(entries),
+            max: count.max.max(entries),
+            total: count.total + entries,
+            tables: count.tables + 1,
+        }))
+    }
+
+    /// Of a table on average.
+    pub fn mean(&self) -> f64 {
+        self.total as f64 / self.tables as f64
+    }
+}
+
+/// The tables that a switch has room for.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TableProfile {
+    /// Entries of the exact-match (CAM) table, one MAC address each. Default 65,536: Benito et al. 2015, section II,
+    /// give 4 K to 64 K.
+    pub exact_entries: u32,
+    /// Entries of the ternary (TCAM) table, one rule each. Default 4,096: Benito et al. 2015, section III-A, give 4 K
+    /// to 32 K.
+    pub ternary_entries: u32,
+}
+
+impl Default for TableProfile {
+    fn default() -> Self {
+        TableProfile { exact_entries: 65_536, ternary_entries: 4_096 }
+    }
+}
+
+/// How a fabric's largest table fits a switch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fit {
+    /// Entries wanted.
+    pub entries: u64,
+    /// Entries that there are.
+    pub capacity: u64,
+}
+
+impl Fit {
+    /// Entries beyond the capacity; zero when the table fits.
+    pub const fn excess(&self) -> u64 {
+        self.entries.saturating_sub(self.capacity)
+    }
+}
+
+impl TableProfile {
+    /// How the largest of some exact-match tables fits.
+    pub fn exact(&self, count: &Count) -> Fit {
+        Fit { entries: count.max, capacity: self.exact_entries.into() }
+    }
+
+    /// How the largest of some ternary tables fits.
+    pub fn ternary(&self, count: &Count) -> Fit {
+        Fit { entries: count.max, capacity: self.ternary_entries.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_keep_the_extremes_and_the_mean() {
+        let count = Count::of([4, 1, 4]).unwrap();
+        assert_eq!((count.min, count.max, count.total, count.mean()), (1, 4, 9, 3.0));
+        assert_eq!(Count::of([]), None);
+    }
+
+    #[test]
+    fn a_table_overflows_by_what_exceeds_the_capacity() {
+        let profile = TableProfile::default();
+        let flat = Count::of([303_264]).unwrap();
+        assert_eq!((profile.exact(&flat).excess(), profile.ternary(&flat).excess()), (237_728, 299_168));
+        assert_eq!(profile.ternary(&Count::of([515]).unwrap()).excess(), 0);
+    }
+}

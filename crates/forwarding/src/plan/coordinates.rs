@@ -1,0 +1,21 @@
+//! A sub-field per coordinate (Benito et al. 2015, section III-B and figure 5): what wildcards need to forward a
+//! dimension, or a level, at a time. Coordinates that all switches with hosts share have no field.
+
+use super::{Column, Sites};
+use crate::ForwardingError;
+
+pub(super) fn columns(sites: &Sites<'_>) -> Result<Vec<Column>, ForwardingError> {
+    if let Some(switches) = sites.twins() {
+        return Err(ForwardingError::NoCoordinates { plan: "coordinates", switches });
+    }
+    let varying = sites.varying_axes();
+    // Behind an axis, those in which all are at the same place are known as well.
+    let known = varying.iter().skip(1).copied().chain([sites.topology.axes().len()]);
+    let column = |(&axis, known): (&usize, usize)| {
+        let values = sites.switches.iter().map(|&switch| sites.topology.coordinates(switch)[axis]);
+        Column { name: sites.topology.axes()[axis].clone(), values: sites.by_host(values), known }
+    };
+    let mut columns: Vec<Column> = varying.iter().zip(known).map(column).collect();
+    columns.push(Column::place(sites));
+    Ok(columns)
+}

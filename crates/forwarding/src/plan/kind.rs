@@ -1,0 +1,62 @@
+//! The address plans, listed once.
+
+use etherweave_topology::Topology;
+
+use super::{AddressPlan, Sites, coordinates, flat, per_group, per_switch};
+use crate::ForwardingError;
+
+/// Everything that follows from the list of plans, each with the module that fills its fields.
+macro_rules! plans {
+    ($($(#[$meta:meta])* $plan:ident = $name:literal => $module:ident,)*) => {
+        /// How hosts get their addresses: `address_plan = "per_group"` in a scenario.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+        #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        pub enum PlanKind {
+            $($(#[$meta])* #[serde(rename = $name)] $plan,)*
+        }
+
+        impl PlanKind {
+            /// Every member.
+            pub const ALL: &[PlanKind] = &[$(PlanKind::$plan),*];
+
+            /// What a scenario calls the plan.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(PlanKind::$plan => $name,)*
+                }
+            }
+
+            /// Gives every host of a fabric its address, in fields as narrow as their values allow.
+            ///
+            /// # Errors
+            /// When the fabric lacks the coordinates that the plan needs, or the fields do not fit an address.
+            pub fn plan(self, topology: &Topology) -> Result<AddressPlan, ForwardingError> {
+                self.plan_with(topology, &[])
+            }
+
+            /// As [`plan`](Self::plan), with the width of each field [bits]; none: as narrow as possible.
+            ///
+            /// # Errors
+            /// Also when there is not one width per field, or one is too narrow.
+            pub fn plan_with(self, topology: &Topology, widths: &[u32]) -> Result<AddressPlan, ForwardingError> {
+                let sites = Sites::of(topology);
+                let columns = match self {
+                    $(PlanKind::$plan => $module::columns(&sites)?,)*
+                };
+                AddressPlan::new(self, &sites, columns, widths)
+            }
+        }
+    };
+}
+
+plans! {
+    /// An entry per host.
+    Flat = "flat" => flat,
+    /// An entry per switch with hosts, and one per own host.
+    PerSwitch = "per_switch" => per_switch,
+    /// An entry per remote group, per switch of the own group, per own host.
+    PerGroup = "per_group" => per_group,
+    /// A sub-field per coordinate, for wildcards.
+    #[default]
+    Coordinates = "coordinates" => coordinates,
+}

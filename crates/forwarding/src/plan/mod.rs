@@ -1,0 +1,224 @@
+//! Address plans: which address says that a host is where it is.
+//!
+//! A plan has fields, most significant first; the last one is the host's place on its switch. Addresses that agree in
+//! their first fields form a [`Region`], and regions form a tree: what forwarding tables have entries for.
+
+mod coordinates;
+mod flat;
+mod kind;
+mod per_group;
+mod per_switch;
+mod region;
+mod sites;
+
+use std::fmt;
+
+use etherweave_primitives::HostId;
+
+pub use kind::PlanKind;
+pub use region::Region;
+use region::Tree;
+use sites::Sites;
+
+use crate::{ADDRESS_BITS, ForwardingError, Mac, Ternary};
+
+/// A part of the address.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Field {
+    /// What it tells: "group", "x1", "host".
+    pub name: String,
+    /// How wide it is [bits].
+    pub bits: u32,
+    /// How many address bits are less significant.
+    pub shift: u32,
+}
+
+impl Field {
+    /// The addresses with this value in the field.
+    pub const fn matching(&self, value: u32) -> Ternary {
+        let mask = ((1 << self.bits) - 1) << self.shift;
+        Ternary::new((value as u64) << self.shift, mask)
+    }
+}
+
+/// The values of a field to be.
+struct Column {
+    name: String,
+    /// By host.
+    values: Vec<u32>,
+    /// Leading coordinates of a host's switch that this field and those before it tell.
+    known: usize,
+}
+
+impl Column {
+    /// The host's place on its switch.
+    fn place(sites: &Sites<'_>) -> Column {
+        Column { name: "host".into(), values: sites.place.clone(), known: sites.topology.axes().len() }
+    }
+
+    /// The fewest bits that tell the values apart [bits].
+    fn bits_needed(&self) -> u32 {
+        u32::BITS - self.values.iter().max().map_or(u32::BITS, |max| max.leading_zeros())
+    }
+}
+
+/// The address of every host.
+#[derive(Clone, Debug)]
+pub struct AddressPlan {
+    kind: PlanKind,
+    fields: Vec<Field>,
+    /// By host.
+    addresses: Vec<u64>,
+    tree: Tree,
+}
+
+impl AddressPlan {
+    fn new(
+        kind: PlanKind,
+        sites: &Sites<'_>,
+        columns: Vec<Column>,
+        widths: &[u32],
+    ) -> Result<AddressPlan, ForwardingError> {
+        let fields = lay_out(&columns, widths)?;
+        let mut addresses = vec![0; sites.switch_of.len()];
+        for (field, column) in fields.iter().zip(&columns) {
+            addresses.iter_mut().zip(&column.values).for_each(|(word, &value)| *word |= field.matching(value).value());
+        }
+        let tree =
+            Tree::new(&fields, &addresses, sites, &columns.iter().map(|column| column.known).collect::<Vec<_>>());
+        Ok(AddressPlan { kind, fields, addresses, tree })
+    }
+
+    /// Which plan it is.
+    pub fn kind(&self) -> PlanKind {
+        self.kind
+    }
+
+    /// The fields, most significant first.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// How many address bits the fields take, at most [`ADDRESS_BITS`]; those above are zero.
+    pub fn bits(&self) -> u32 {
+        self.fields.iter().map(|field| field.bits).sum()
+    }
+
+    /// The address bits of a host.
+    pub fn address(&self, host: HostId) -> u64 {
+        self.addresses[host.index()]
+    }
+
+    /// The MAC address of a host.
+    pub fn mac(&self, host: HostId) -> Mac {
+        Mac::of_address(self.address(host))
+    }
+
+    /// How many hosts have addresses.
+    pub fn hosts(&self) -> usize {
+        self.addresses.len()
+    }
+
+    /// All addresses.
+    pub fn root(&self) -> Region<'_> {
+        Region::root(self)
+    }
+}
+
+impl fmt::Display for AddressPlan {
+    /// The layout: "group 9 | switch 6 | host 5 (20 of 46 bits)".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({} of {ADDRESS_BITS} bits)", describe(&self.fields), self.bits())
+    }
+}
+
+/// Fields of the widths that were asked for, or as narrow as possible.
+fn lay_out(columns: &[Column], widths: &[u32]) -> Result<Vec<Field>, ForwardingError> {
+    if !widths.is_empty() && widths.len() != columns.len() {
+        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+        return Err(ForwardingError::Widths { found: widths.len(), fields: names.join(", ") });
+    }
+    let mut fields = Vec::with_capacity(columns.len());
+    for (place, column) in columns.iter().enumerate() {
+        let needed = column.bits_needed();
+        let bits = widths.get(place).copied().unwrap_or(needed);
+        if !(needed..=ADDRESS_BITS).contains(&bits) {
+            return Err(ForwardingError::Width { field: column.name.clone(), bits, needed });
+        }
+        fields.push(Field { name: column.name.clone(), bits, shift: 0 });
+    }
+    let total: u32 = fields.iter().map(|field| field.bits).sum();
+    if total > ADDRESS_BITS {
+        return Err(ForwardingError::TooManyBits { fields: describe(&fields), bits: total });
+    }
+    let mut left = total;
+    fields.iter_mut().for_each(|field| {
+        left -= field.bits;
+        field.shift = left;
+    });
+    Ok(fields)
+}
+
+/// "group 9 | switch 6 | host 5"
+fn describe(fields: &[Field]) -> String {
+    let parts: Vec<String> = fields.iter().map(|field| format!("{} {}", field.name, field.bits)).collect();
+    parts.join(" | ")
+}
+
+#[cfg(test)]
+mod tests {
+    use etherweave_topology::{Custom, Dragonfly, Family, FlattenedButterfly, FoldedClos, Topology, Uplinks};
+
+    use super::*;
+
+    fn layout(kind: PlanKind, topology: &Topology) -> String {
+        kind.plan(topology).unwrap().to_string()
+    }
+
+    #[test]
+    fn fields_are_as_wide_as_their_values() {
+        // 9 groups of 4 switches of 2 hosts.
+        let dragonfly = Dragonfly::default().generate().unwrap();
+        assert_eq!(layout(PlanKind::Flat, &dragonfly), "host 7 (7 of 46 bits)");
+        assert_eq!(layout(PlanKind::PerSwitch, &dragonfly), "switch 6 | host 1 (7 of 46 bits)");
+        assert_eq!(layout(PlanKind::PerGroup, &dragonfly), "group 4 | switch 2 | host 1 (7 of 46 bits)");
+        assert_eq!(layout(PlanKind::Coordinates, &dragonfly), "group 4 | switch 2 | host 1 (7 of 46 bits)");
+    }
+
+    #[test]
+    fn a_row_of_a_butterfly_and_a_pod_of_a_clos_are_groups() {
+        let sizes = vec![5, 4, 3];
+        let butterfly = FlattenedButterfly { sizes, ..FlattenedButterfly::default() }.generate().unwrap();
+        assert_eq!(layout(PlanKind::PerGroup, &butterfly), "group 4 | switch 3 | host 2 (9 of 46 bits)");
+        assert_eq!(layout(PlanKind::Coordinates, &butterfly), "z 2 | y 2 | x 3 | host 2 (9 of 46 bits)");
+        let uplinks = vec![Uplinks::default(); 2];
+        let clos = FoldedClos { radix: 4, hosts: 16, uplinks, ..FoldedClos::default() }.generate().unwrap();
+        assert_eq!(layout(PlanKind::Coordinates, &clos), "x2 2 | x1 1 | host 1 (4 of 46 bits)");
+    }
+
+    #[test]
+    fn wider_fields_can_be_asked_for_up_to_46_bits() {
+        let topology = Dragonfly::default().generate().unwrap();
+        let with = |widths: &[u32]| PlanKind::PerGroup.plan_with(&topology, widths).map(|plan| plan.to_string());
+        let error = |widths: &[u32]| with(widths).unwrap_err().to_string();
+        // Figure 2 of Benito et al. 2015: 18 + 20 + 8 bits.
+        assert_eq!(with(&[18, 20, 8]).unwrap(), "group 18 | switch 20 | host 8 (46 of 46 bits)");
+        let expected = "the address fields group 18 | switch 20 | host 9 need 47 bits; expected at most 46";
+        assert_eq!(error(&[18, 20, 9]), expected);
+        assert_eq!(error(&[3, 20, 8]), "the address field group has 3 bits; expected 4 to 46");
+        assert_eq!(error(&[4]), "1 widths are given; expected one each for group, switch, host");
+    }
+
+    #[test]
+    fn a_fabric_without_coordinates_has_no_groups() {
+        let topology = Custom::examples()[1].generate().unwrap();
+        for plan in [PlanKind::PerGroup, PlanKind::Coordinates] {
+            let error = plan.plan(&topology).unwrap_err().to_string();
+            assert!(
+                error.starts_with(&format!("the address plan {} cannot tell s0 and s1 apart", plan.name())),
+                "{error}"
+            );
+        }
+        assert!(PlanKind::PerSwitch.plan(&topology).is_ok());
+    }
+}

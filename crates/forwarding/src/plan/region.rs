@@ -1,0 +1,176 @@
+//! Addresses that agree in their first fields, and the tree that they form.
+
+use etherweave_primitives::HostId;
+
+use super::{AddressPlan, Field, Sites};
+use crate::Ternary;
+
+/// All regions with hosts, by how many fields they fix.
+#[derive(Clone, Debug)]
+pub(super) struct Tree {
+    /// Hosts by address.
+    hosts: Vec<HostId>,
+    /// Of each depth, the place in `hosts` where each region starts, and the end.
+    starts: Vec<Vec<u32>>,
+    /// Of each depth but the last, the first region of the next depth in each region, and the end.
+    children: Vec<Vec<u32>>,
+    /// Coordinates of the hosts' switches, in the order of `hosts`.
+    coordinates: Vec<u32>,
+    axes: usize,
+    /// Leading coordinates that all hosts of a region share, by depth.
+    known: Vec<usize>,
+}
+
+impl Tree {
+    /// `known` are the leading coordinates that each field and those before it tell.
+    pub fn new(fields: &[Field], addresses: &[u64], sites: &Sites<'_>, known: &[usize]) -> Tree {
+        let mut hosts: Vec<HostId> = (0..addresses.len()).map(HostId::from_index).collect();
+        hosts.sort_by_key(|host| addresses[host.index()]);
+        let shifts = fields.iter().map(|field| field.shift);
+        let mut starts = vec![vec![0, hosts.len() as u32]];
+        starts.extend(shifts.map(|shift| boundaries(&hosts, |host| addresses[host.index()] >> shift)));
+        let children = starts.windows(2).map(|depths| places(&depths[0], &depths[1])).collect();
+        let place = |host: &HostId| sites.topology.coordinates(sites.switch_of[host.index()]).iter().copied();
+        let coordinates = hosts.iter().flat_map(place).collect();
+        let known = std::iter::once(0).chain(known.iter().copied()).collect();
+        Tree { hosts, starts, children, coordinates, axes: sites.topology.axes().len(), known }
+    }
+}
+
+/// Where a new key begins, and the end.
+fn boundaries(hosts: &[HostId], key: impl Fn(HostId) -> u64) -> Vec<u32> {
+    let mut starts = vec![0];
+    starts.extend((1..hosts.len()).filter(|&at| key(hosts[at]) != key(hosts[at - 1])).map(|at| at as u32));
+    starts.push(hosts.len() as u32);
+    starts
+}
+
+/// Where the entries of `coarse` are in `fine`, which contains them.
+fn places(coarse: &[u32], fine: &[u32]) -> Vec<u32> {
+    let mut at = 0;
+    let place = |&start: &u32| {
+        while fine[at] != start {
+            at += 1;
+        }
+        at as u32
+    };
+    coarse.iter().map(place).collect()
+}
+
+/// The hosts whose addresses agree in the first fields.
+#[derive(Clone, Copy, Debug)]
+pub struct Region<'a> {
+    plan: &'a AddressPlan,
+    /// How many fields agree.
+    depth: usize,
+    /// Which of the regions of this depth it is.
+    number: usize,
+}
+
+impl<'a> Region<'a> {
+    pub(super) fn root(plan: &'a AddressPlan) -> Region<'a> {
+        Region { plan, depth: 0, number: 0 }
+    }
+
+    /// How many fields agree.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// The hosts, by address; at least one.
+    pub fn hosts(&self) -> &'a [HostId] {
+        let starts = &self.plan.tree.starts[self.depth];
+        &self.plan.tree.hosts[starts[self.number] as usize..starts[self.number + 1] as usize]
+    }
+
+    /// The only host, when it is the only one.
+    pub fn host(&self) -> Option<HostId> {
+        match self.hosts() {
+            [only] => Some(*only),
+            _ => None,
+        }
+    }
+
+    /// How many regions it consists of that fix one field more; none when it fixes all.
+    pub fn len(&self) -> usize {
+        self.plan.tree.children.get(self.depth).map_or(0, |starts| {
+            let [first, end] = [self.number, self.number + 1].map(|at| starts[at] as usize);
+            end - first
+        })
+    }
+
+    /// Whether it fixes all fields.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The `index`-th of the regions that it consists of, by address.
+    pub fn child(&self, index: usize) -> Region<'a> {
+        let first = self.plan.tree.children[self.depth][self.number] as usize;
+        Region { plan: self.plan, depth: self.depth + 1, number: first + index }
+    }
+
+    /// The regions that fix one field more, by address.
+    pub fn children(self) -> impl Iterator<Item = Region<'a>> {
+        (0..self.len()).map(move |index| self.child(index))
+    }
+
+    /// The leading coordinates that the switches of all its hosts share by plan.
+    pub fn known(&self) -> &'a [u32] {
+        let tree = &self.plan.tree;
+        let known = if self.host().is_some() { tree.axes } else { tree.known[self.depth] };
+        let first = tree.starts[self.depth][self.number] as usize;
+        &tree.coordinates[first * tree.axes..][..known]
+    }
+
+    /// The addresses that agree in the first fields.
+    pub fn cube(&self) -> Ternary {
+        let shift = self.depth.checked_sub(1).map_or(self.plan.bits(), |last| self.plan.fields[last].shift);
+        let mask = ((1 << self.plan.bits()) - 1) >> shift << shift;
+        Ternary::new(self.plan.address(self.hosts()[0]), mask)
+    }
+
+    /// The addresses that agree in the last of the fixed fields, whatever those before are.
+    pub fn field_cube(&self) -> Ternary {
+        let Some(last) = self.depth.checked_sub(1) else { return Ternary::ANY };
+        let field = &self.plan.fields[last];
+        let value = self.plan.address(self.hosts()[0]) >> field.shift;
+        Ternary::new(value << field.shift, field.matching(u32::MAX).mask())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use etherweave_topology::{Dragonfly, Family};
+
+    use crate::PlanKind;
+
+    #[test]
+    fn regions_of_a_dragonfly_are_its_groups_and_their_switches() {
+        let topology = Dragonfly::default().generate().unwrap();
+        let plan = PlanKind::PerGroup.plan(&topology).unwrap();
+        let group = plan.root().child(3);
+        assert_eq!((plan.root().len(), group.len(), group.hosts().len()), (9, 4, 8));
+        assert_eq!((group.known(), group.child(1).known()), ([3].as_slice(), [3, 1].as_slice()));
+        assert_eq!(group.cube().to_string(), "0011***");
+        assert_eq!(group.child(1).cube().to_string(), "001101*");
+        assert_eq!(group.child(1).field_cube().to_string(), "01*");
+        let host = group.child(1).child(0);
+        assert_eq!((host.host(), host.is_empty()), (Some(host.hosts()[0]), true));
+    }
+
+    #[test]
+    fn every_plan_gives_every_host_its_own_address() {
+        for kind in etherweave_topology::TopologyKind::examples() {
+            let topology = kind.generate().unwrap();
+            for plan in PlanKind::ALL.iter().filter_map(|plan| plan.plan(&topology).ok()) {
+                let mut addresses: Vec<u64> = (0..topology.hosts() as u32)
+                    .map(|host| plan.address(etherweave_primitives::HostId::new(host)))
+                    .collect();
+                addresses.sort_unstable();
+                addresses.dedup();
+                assert_eq!(addresses.len(), topology.hosts(), "{} {}", kind.name(), plan.kind().name());
+            }
+        }
+    }
+}

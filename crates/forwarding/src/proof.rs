@@ -1,0 +1,121 @@
+//! That a table does what the routing asks for: for every host, whatever the source, while nothing is paused.
+//!
+//! Nothing is enumerated that need not be. A row of the routing is a few hundred regions; for each, the rules are read
+//! in their order. The first that matches all of it, from all sources, ends the search, and what was met on the way has
+//! its share of the sources. A rule that matches only a part of the region has the region taken apart, down to single
+//! hosts; rules for a part of the sources have the sources taken apart, bit by bit. What remains are unions of ports,
+//! which must be those of the routing, none more and none less.
+
+use etherweave_primitives::{HostId, Port};
+use etherweave_topology::Topology;
+
+use crate::{FlowTable, ForwardingError, Region, Row, Rule, SetId, Ternary};
+
+/// Checks a table against the row that it was made of; returns how many regions were looked at.
+///
+/// # Errors
+/// The first destination whose packets go elsewhere, or nowhere.
+pub fn prove(row: &Row<'_>, table: &FlowTable, topology: &Topology) -> Result<u64, ForwardingError> {
+    let mut proof = Proof { table, word: word(row.plan.bits()), regions: 0, rules: Vec::new(), ports: Vec::new() };
+    for entry in &row.entries {
+        let expected = row.sets.get(entry.action);
+        proof.region(entry.region, expected).map_err(|dst| {
+            let name = |ports: &[Port]| describe(topology, row, ports);
+            ForwardingError::Mismatch {
+                at: topology.switch_name(row.at).to_owned(),
+                dst: topology.host_name(dst).to_owned(),
+                found: name(&proof.ports),
+                expected: name(expected),
+            }
+        })?;
+    }
+    Ok(proof.regions)
+}
+
+/// All bits of an address.
+fn word(bits: u32) -> u64 {
+    (1 << bits) - 1
+}
+
+/// "spine0, spine1", or "no port".
+fn describe(topology: &Topology, row: &Row<'_>, ports: &[Port]) -> String {
+    let far = |&port: &Port| topology.name(topology.channel(topology.out_channel(row.at, port)).to.node);
+    let names: Vec<&str> = ports.iter().map(far).collect();
+    if names.is_empty() { "no port".to_owned() } else { names.join(", ") }
+}
+
+struct Proof<'a> {
+    table: &'a FlowTable,
+    /// All address bits.
+    word: u64,
+    regions: u64,
+    /// The rules that `ports` was found for.
+    rules: Vec<usize>,
+    /// Ports that packets take, ascending.
+    ports: Vec<Port>,
+}
+
+impl Proof<'_> {
+    /// All hosts of a region go to `expected`, or the first that does not is the error.
+    fn region(&mut self, region: Region<'_>, expected: &[Port]) -> Result<(), HostId> {
+        self.regions += 1;
+        let first = region.hosts()[0];
+        let cube = match region.host() {
+            Some(_) => Ternary::new(region.cube().value(), self.word),
+            None => region.cube(),
+        };
+        let Some(rules) = deciding(self.table.rules(), cube) else {
+            return region.children().try_for_each(|child| self.region(child, expected));
+        };
+        if rules != self.rules {
+            self.ports = ports(self.table, &rules);
+            self.rules = rules;
+        }
+        if self.ports == expected { Ok(()) } else { Err(first) }
+    }
+}
+
+/// The rules that may decide about a pattern of destinations, in order; none when one matches a part of it only.
+pub(crate) fn deciding(rules: &[Rule], cube: Ternary) -> Option<Vec<usize>> {
+    let mut deciding = Vec::new();
+    for (place, rule) in rules.iter().enumerate() {
+        if rule.dst.covers(cube) {
+            deciding.push(place);
+            if rule.src == Ternary::ANY && rule.in_port.is_none() {
+                break;
+            }
+        } else if rule.dst.meets(cube) {
+            return None;
+        }
+    }
+    Some(deciding)
+}
+
+/// Where packets of all sources go by some rules, ascending; none when those of some source go nowhere.
+pub(crate) fn ports(table: &FlowTable, rules: &[usize]) -> Vec<Port> {
+    let mut actions = Vec::new();
+    let rules: Vec<&Rule> = rules.iter().map(|&place| &table.rules()[place]).collect();
+    if !sources(Ternary::ANY, &rules, &mut actions) {
+        return Vec::new();
+    }
+    let mut ports: Vec<Port> = actions.iter().flat_map(|&action| table.sets().get(action)).copied().collect();
+    ports.sort_unstable();
+    ports.dedup();
+    ports
+}
+
+/// Adds the actions that a pattern of sources meets; says whether every source meets one.
+fn sources(cube: Ternary, rules: &[&Rule], actions: &mut Vec<SetId>) -> bool {
+    for (place, rule) in rules.iter().enumerate().filter(|(_, rule)| rule.src.meets(cube)) {
+        if !rule.src.covers(cube) {
+            let apart = rule.src.mask() & !cube.mask();
+            let halves = cube.halves(1 << apart.ilog2());
+            return halves.into_iter().all(|half| sources(half, &rules[place..], actions));
+        }
+        actions.push(rule.action);
+        if rule.in_port.is_none() {
+            return true;
+        }
+    }
+    false
+}

@@ -1,0 +1,145 @@
+//! The tables of a whole fabric, switch by switch: how large they are by plan, and that the compacted ones are right.
+//!
+//! One row and one table are in memory at a time, whatever the size of the fabric.
+
+use etherweave_primitives::SwitchId;
+use etherweave_topology::{Topology, TopologyKind};
+
+use crate::compaction::{CompactionKind, Sources};
+use crate::{AddressPlan, Count, FlowTable, ForwardingError, Minimal, PlanKind, Row, prove};
+
+/// Entries without compaction under one address plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanTables {
+    /// The plan.
+    pub plan: PlanKind,
+    /// Its fields: "group 9 | switch 6 | host 5 (20 of 46 bits)".
+    pub layout: String,
+    /// Ternary entries: one per region that a switch treats alike.
+    pub ternary: Count,
+}
+
+/// How the tables of a fabric are made small.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Strategy {
+    /// The address plan.
+    pub plan: PlanKind,
+    /// The compaction.
+    pub compaction: CompactionKind,
+    /// Whether each of several ports has a rule for its share of the sources, instead of one rule for all ports.
+    pub is_shared_by_source: bool,
+}
+
+impl Strategy {
+    /// What Benito et al. 2015, section III-B, do: wildcards per dimension in flattened butterflies, source shares in
+    /// folded Clos networks, prefixes in dragonflies; prefixes per switch where there are no coordinates.
+    pub fn fitting(kind: &TopologyKind) -> Strategy {
+        let strategy = |plan, compaction, is_shared_by_source| Strategy { plan, compaction, is_shared_by_source };
+        match kind {
+            TopologyKind::FlattenedButterfly(_) | TopologyKind::HyperX(_) => {
+                strategy(PlanKind::Coordinates, CompactionKind::Wildcards, false)
+            }
+            TopologyKind::FatTree(_)
+            | TopologyKind::KAryFatTree(_)
+            | TopologyKind::StagedFatTree(_)
+            | TopologyKind::FoldedClos(_) => strategy(PlanKind::Coordinates, CompactionKind::PrefixesNested, true),
+            TopologyKind::Dragonfly(_)
+            | TopologyKind::DragonflyPlus(_)
+            | TopologyKind::RailOptimised(_)
+            | TopologyKind::SlimFly(_)
+            | TopologyKind::Torus(_)
+            | TopologyKind::Mesh(_) => strategy(PlanKind::Coordinates, CompactionKind::PrefixesNested, false),
+            TopologyKind::SingleSwitch(_) | TopologyKind::Custom(_) => {
+                strategy(PlanKind::PerSwitch, CompactionKind::PrefixesNested, false)
+            }
+        }
+    }
+
+    /// The table of one switch.
+    pub fn table(&self, row: &Row<'_>, sources: &mut Sources<'_>, topology: &Topology) -> FlowTable {
+        let table = self.compaction.table(row);
+        if self.is_shared_by_source { sources.share(&table, topology.level(row.at)) } else { table }
+    }
+}
+
+/// Compacted tables, all proved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compacted {
+    /// How.
+    pub strategy: Strategy,
+    /// The fields of the plan: "z 4 | y 4 | x 4 | host 4 (16 of 46 bits)".
+    pub layout: String,
+    /// Rules.
+    pub rules: Count,
+    /// Ports in use, the fewest rules that any table can have in general.
+    pub ports: Count,
+    /// What was proved.
+    pub proof: Proved,
+}
+
+/// What is known of the tables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Proved {
+    /// Pairs of a switch and a host whose ports are those of the routing.
+    pub pairs: u64,
+    /// Regions that stood for them.
+    pub regions: u64,
+}
+
+/// Entries without compaction, by switch; time grows with switches × fields where the routing is not listed.
+pub fn plain(minimal: &Minimal<'_>, plan: &AddressPlan) -> PlanTables {
+    let entries = switches(minimal.topology()).map(|at| minimal.view(at).entries(&plan.root()));
+    let ternary = Count::of(entries).expect("a fabric has switches");
+    PlanTables { plan: plan.kind(), layout: plan.to_string(), ternary }
+}
+
+/// Makes, proves and counts every table.
+///
+/// # Errors
+/// When the plan does not suit the fabric, or a table is not equal to the routing.
+pub fn compact(minimal: &Minimal<'_>, strategy: Strategy) -> Result<Compacted, ForwardingError> {
+    let topology = minimal.topology();
+    let plan = strategy.plan.plan(topology)?;
+    let mut sources = Sources::of(&plan);
+    let mut rules = Vec::with_capacity(topology.switches());
+    let mut proof = Proved::default();
+    for at in switches(topology) {
+        let row = Row::of(minimal, &plan, at);
+        let table = strategy.table(&row, &mut sources, topology);
+        proof.regions += prove(&row, &table, topology)?;
+        proof.pairs += plan.hosts() as u64;
+        rules.push(table.rules().len() as u64);
+    }
+    let ports = Count::of(switches(topology).map(|at| topology.out_channels(at).len() as u64));
+    let [rules, ports] = [Count::of(rules), ports].map(|count| count.expect("a fabric has switches"));
+    Ok(Compacted { strategy, layout: plan.to_string(), rules, ports, proof })
+}
+
+/// All that `design` tells about a fabric's tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Survey {
+    /// Entries of an exact-match table: one per host, under any plan.
+    pub exact: u64,
+    /// By plan, or why the fabric cannot have the plan.
+    pub plans: Vec<Result<PlanTables, ForwardingError>>,
+    /// The compacted tables.
+    pub compacted: Compacted,
+}
+
+impl Survey {
+    /// Surveys `topology`, which `kind` has generated.
+    ///
+    /// # Errors
+    /// When there is no routing to compact, or a table is not equal to it.
+    pub fn of(kind: &TopologyKind, topology: &Topology) -> Result<Survey, ForwardingError> {
+        let minimal = Minimal::of(kind, topology)?;
+        let levels = PlanKind::ALL.iter().filter(|plan| **plan != PlanKind::Coordinates);
+        let plans = levels.map(|kind| Ok(plain(&minimal, &kind.plan(topology)?))).collect();
+        let compacted = compact(&minimal, Strategy::fitting(kind))?;
+        Ok(Survey { exact: topology.hosts() as u64, plans, compacted })
+    }
+}
+
+fn switches(topology: &Topology) -> impl Iterator<Item = SwitchId> {
+    (0..topology.switches()).map(SwitchId::from_index)
+}

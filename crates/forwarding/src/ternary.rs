@@ -1,0 +1,106 @@
+//! Patterns of bits, some of which do not matter: what a TCAM entry holds.
+
+use std::fmt;
+
+/// A set of words: those that agree with `value` in every bit of `mask`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Ternary {
+    value: u64,
+    mask: u64,
+}
+
+impl Ternary {
+    /// Every word.
+    pub const ANY: Ternary = Ternary { value: 0, mask: 0 };
+
+    /// The words that agree with `value` where `mask` is set.
+    pub const fn new(value: u64, mask: u64) -> Ternary {
+        Ternary { value: value & mask, mask }
+    }
+
+    /// The bits that matter, where they do; zero elsewhere.
+    pub const fn value(self) -> u64 {
+        self.value
+    }
+
+    /// Which bits matter.
+    pub const fn mask(self) -> u64 {
+        self.mask
+    }
+
+    /// How many bits matter.
+    pub const fn bits(self) -> u32 {
+        self.mask.count_ones()
+    }
+
+    /// Whether `word` is one of these.
+    pub const fn matches(self, word: u64) -> bool {
+        word & self.mask == self.value
+    }
+
+    /// Whether every word of `other` is one of these.
+    pub const fn covers(self, other: Ternary) -> bool {
+        self.mask & !other.mask == 0 && other.value & self.mask == self.value
+    }
+
+    /// Whether some word is in both.
+    pub const fn meets(self, other: Ternary) -> bool {
+        (self.value ^ other.value) & self.mask & other.mask == 0
+    }
+
+    /// The words that are in both; none when there is none.
+    pub fn and(self, other: Ternary) -> Option<Ternary> {
+        self.meets(other).then(|| Ternary { value: self.value | other.value, mask: self.mask | other.mask })
+    }
+
+    /// The union, when that is a pattern again because the two differ in just one bit.
+    pub fn join(self, other: Ternary) -> Option<Ternary> {
+        let apart = self.value ^ other.value;
+        (self.mask == other.mask && apart.is_power_of_two()).then(|| Ternary::new(self.value, self.mask & !apart))
+    }
+
+    /// The two halves by `bit`, which did not matter before.
+    pub fn halves(self, bit: u64) -> [Ternary; 2] {
+        debug_assert!(bit.is_power_of_two() && self.mask & bit == 0, "a pattern is halved at one free bit");
+        let mask = self.mask | bit;
+        [Ternary { value: self.value, mask }, Ternary { value: self.value | bit, mask }]
+    }
+}
+
+impl fmt::Display for Ternary {
+    /// Most significant bit first, from the highest that matters: "10*1", and "*" for every word.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let width = (u64::BITS - self.mask.leading_zeros()).max(1);
+        (0..width).rev().try_for_each(|place| {
+            let bit = 1 << place;
+            f.write_str(match (self.mask & bit != 0, self.value & bit != 0) {
+                (false, _) => "*",
+                (true, false) => "0",
+                (true, true) => "1",
+            })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_that_differ_in_one_bit_join_and_halve_again() {
+        let (low, high) = (Ternary::new(0b100, 0b111), Ternary::new(0b110, 0b111));
+        let joined = low.join(high).unwrap();
+        assert_eq!(joined.to_string(), "1*0");
+        assert_eq!(joined.halves(0b010), [low, high]);
+        assert_eq!(low.join(Ternary::new(0b111, 0b111)), None, "two bits apart");
+        assert_eq!(low.join(joined), None, "one contains the other");
+    }
+
+    #[test]
+    fn covering_is_stricter_than_meeting() {
+        let (group, switch) = (Ternary::new(0b1000, 0b1100), Ternary::new(0b0001, 0b0011));
+        assert!(group.meets(switch) && !group.covers(switch) && !switch.covers(group));
+        assert!(group.covers(group.and(switch).unwrap()) && Ternary::ANY.covers(group));
+        assert_eq!(group.and(Ternary::new(0b0100, 0b1100)), None);
+    }
+}
