@@ -7,6 +7,7 @@
 //!                                                                            counts, simulation, deployment
 //! ```
 mod compaction;
+mod conditional;
 mod count;
 mod equation;
 mod error;
@@ -17,9 +18,11 @@ mod proof;
 mod row;
 mod survey;
 mod table;
+mod table_routing;
 mod ternary;
 
 pub use compaction::{CompactionKind, Sources, minimise};
+pub use conditional::{Detour, while_unpaused, with_alternatives, with_detours};
 pub use count::{Count, Fit, TableProfile};
 pub use equation::Hierarchy;
 pub use error::ForwardingError;
@@ -30,4 +33,5 @@ pub use proof::prove;
 pub use row::{Entry, Row};
 pub use survey::{Compacted, PlanTables, Proved, Strategy, Survey, compact, plain};
 pub use table::{FlowTable, Packet, PortSets, Rule, SetId};
+pub use table_routing::TableRouting;
 pub use ternary::Ternary;

@@ -16,10 +16,17 @@ use crate::{FlowTable, ForwardingError, Region, Row, Rule, SetId, Ternary};
 /// # Errors
 /// The first destination whose packets go elsewhere, or nowhere.
 pub fn prove(row: &Row<'_>, table: &FlowTable, topology: &Topology) -> Result<u64, ForwardingError> {
-    let mut proof = Proof { table, word: word(row.plan.bits()), regions: 0, rules: Vec::new(), ports: Vec::new() };
+    let mut proof = Proof {
+        table,
+        word: (1 << row.plan.bits()) - 1,
+        regions: 0,
+        rules: Vec::new(),
+        next: Vec::new(),
+        ports: Vec::new(),
+    };
     for entry in &row.entries {
         let expected = row.sets.get(entry.action);
-        proof.region(entry.region, expected).map_err(|dst| {
+        proof.region(entry.region, entry.cube, expected).map_err(|dst| {
             let name = |ports: &[Port]| describe(topology, row, ports);
             ForwardingError::Mismatch {
                 at: topology.switch_name(row.at).to_owned(),
@@ -30,11 +37,6 @@ pub fn prove(row: &Row<'_>, table: &FlowTable, topology: &Topology) -> Result<u6
         })?;
     }
     Ok(proof.regions)
-}
-
-/// All bits of an address.
-fn word(bits: u32) -> u64 {
-    (1 << bits) - 1
 }
 
 /// "spine0, spine1", or "no port".
@@ -49,46 +51,45 @@ struct Proof<'a> {
     /// All address bits.
     word: u64,
     regions: u64,
-    /// The rules that `ports` was found for.
+    /// The rules that `ports` was found for, by place.
     rules: Vec<usize>,
+    /// Those of the region at hand.
+    next: Vec<usize>,
     /// Ports that packets take, ascending.
     ports: Vec<Port>,
 }
 
 impl Proof<'_> {
     /// All hosts of a region go to `expected`, or the first that does not is the error.
-    fn region(&mut self, region: Region<'_>, expected: &[Port]) -> Result<(), HostId> {
+    fn region(&mut self, region: Region<'_>, cube: Ternary, expected: &[Port]) -> Result<(), HostId> {
         self.regions += 1;
-        let first = region.hosts()[0];
-        let cube = match region.host() {
-            Some(_) => Ternary::new(region.cube().value(), self.word),
-            None => region.cube(),
-        };
-        let Some(rules) = deciding(self.table.rules(), cube) else {
-            return region.children().try_for_each(|child| self.region(child, expected));
-        };
-        if rules != self.rules {
-            self.ports = ports(self.table, &rules);
-            self.rules = rules;
+        let host = region.host();
+        let cube = if host.is_some() { Ternary::new(cube.value(), self.word) } else { cube };
+        if !deciding(self.table.rules(), cube, &mut self.next) {
+            return region.children().try_for_each(|child| self.region(child, child.cube(), expected));
         }
-        if self.ports == expected { Ok(()) } else { Err(first) }
+        if self.next != self.rules {
+            std::mem::swap(&mut self.next, &mut self.rules);
+            self.ports = ports(self.table, &self.rules);
+        }
+        if self.ports == expected { Ok(()) } else { Err(region.hosts()[0]) }
     }
 }
 
-/// The rules that may decide about a pattern of destinations, in order; none when one matches a part of it only.
-pub(crate) fn deciding(rules: &[Rule], cube: Ternary) -> Option<Vec<usize>> {
-    let mut deciding = Vec::new();
-    for (place, rule) in rules.iter().enumerate() {
-        if rule.dst.covers(cube) {
-            deciding.push(place);
-            if rule.src == Ternary::ANY && rule.in_port.is_none() {
-                break;
-            }
-        } else if rule.dst.meets(cube) {
-            return None;
+/// Lists the rules that may decide about a pattern of destinations, in order; says false when one matches a part of it
+/// only.
+pub(crate) fn deciding(rules: &[Rule], cube: Ternary, found: &mut Vec<usize>) -> bool {
+    found.clear();
+    for (place, rule) in rules.iter().enumerate().filter(|(_, rule)| rule.dst.meets(cube)) {
+        if !rule.dst.covers(cube) {
+            return false;
+        }
+        found.push(place);
+        if rule.src == Ternary::ANY && rule.in_port.is_none() {
+            break;
         }
     }
-    Some(deciding)
+    true
 }
 
 /// Where packets of all sources go by some rules, ascending; none when those of some source go nowhere.

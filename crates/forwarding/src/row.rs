@@ -37,11 +37,15 @@ pub struct Entry<'a> {
 impl<'a> Row<'a> {
     /// Asks the routing about ever smaller regions.
     pub fn of(minimal: &Minimal<'_>, plan: &'a AddressPlan, at: SwitchId) -> Row<'a> {
-        let view = minimal.view(at);
+        Row::seen(&minimal.view(at), minimal.topology(), plan, at)
+    }
+
+    /// The same, where the view is at hand.
+    pub(crate) fn seen(view: &View<'_>, topology: &Topology, plan: &'a AddressPlan, at: SwitchId) -> Row<'a> {
         let mut walk = Walk {
-            topology: minimal.topology(),
+            topology,
             at,
-            view: &view,
+            view,
             interner: Interner::default(),
             ports: Vec::new(),
             entries: Vec::new(),

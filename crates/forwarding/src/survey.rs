@@ -6,7 +6,7 @@ use etherweave_primitives::SwitchId;
 use etherweave_topology::{Topology, TopologyKind};
 
 use crate::compaction::{CompactionKind, Sources};
-use crate::{AddressPlan, Count, FlowTable, ForwardingError, Minimal, PlanKind, Row, prove};
+use crate::{AddressPlan, Count, FlowTable, ForwardingError, Minimal, PlanKind, Row, View, prove};
 
 /// Entries without compaction under one address plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,8 +89,14 @@ pub struct Proved {
 /// Entries without compaction, by switch; time grows with switches × fields where the routing is not listed.
 pub fn plain(minimal: &Minimal<'_>, plan: &AddressPlan) -> PlanTables {
     let entries = switches(minimal.topology()).map(|at| minimal.view(at).entries(&plan.root()));
-    let ternary = Count::of(entries).expect("a fabric has switches");
-    PlanTables { plan: plan.kind(), layout: plan.to_string(), ternary }
+    PlanTables::new(plan, entries)
+}
+
+impl PlanTables {
+    fn new(plan: &AddressPlan, entries: impl IntoIterator<Item = u64>) -> PlanTables {
+        let ternary = Count::of(entries).expect("a fabric has switches");
+        PlanTables { plan: plan.kind(), layout: plan.to_string(), ternary }
+    }
 }
 
 /// Makes, proves and counts every table.
@@ -98,21 +104,43 @@ pub fn plain(minimal: &Minimal<'_>, plan: &AddressPlan) -> PlanTables {
 /// # Errors
 /// When the plan does not suit the fabric, or a table is not equal to the routing.
 pub fn compact(minimal: &Minimal<'_>, strategy: Strategy) -> Result<Compacted, ForwardingError> {
-    let topology = minimal.topology();
-    let plan = strategy.plan.plan(topology)?;
-    let mut sources = Sources::of(&plan);
-    let mut rules = Vec::with_capacity(topology.switches());
-    let mut proof = Proved::default();
-    for at in switches(topology) {
-        let row = Row::of(minimal, &plan, at);
-        let table = strategy.table(&row, &mut sources, topology);
-        proof.regions += prove(&row, &table, topology)?;
-        proof.pairs += plan.hosts() as u64;
-        rules.push(table.rules().len() as u64);
+    let plan = strategy.plan.plan(minimal.topology())?;
+    let mut compactor = Compactor::new(minimal.topology(), &plan, strategy);
+    switches(minimal.topology()).try_for_each(|at| compactor.add(at, &minimal.view(at)))?;
+    Ok(compactor.finish())
+}
+
+/// Compacts switch by switch.
+struct Compactor<'a> {
+    topology: &'a Topology,
+    plan: &'a AddressPlan,
+    strategy: Strategy,
+    sources: Sources<'a>,
+    rules: Vec<u64>,
+    proof: Proved,
+}
+
+impl<'a> Compactor<'a> {
+    fn new(topology: &'a Topology, plan: &'a AddressPlan, strategy: Strategy) -> Compactor<'a> {
+        let (sources, rules) = (Sources::of(plan), Vec::with_capacity(topology.switches()));
+        Compactor { topology, plan, strategy, sources, rules, proof: Proved::default() }
     }
-    let ports = Count::of(switches(topology).map(|at| topology.out_channels(at).len() as u64));
-    let [rules, ports] = [Count::of(rules), ports].map(|count| count.expect("a fabric has switches"));
-    Ok(Compacted { strategy, layout: plan.to_string(), rules, ports, proof })
+
+    fn add(&mut self, at: SwitchId, view: &View<'_>) -> Result<(), ForwardingError> {
+        let row = Row::seen(view, self.topology, self.plan, at);
+        let table = self.strategy.table(&row, &mut self.sources, self.topology);
+        self.proof.regions += prove(&row, &table, self.topology)?;
+        self.proof.pairs += self.plan.hosts() as u64;
+        self.rules.push(table.rules().len() as u64);
+        Ok(())
+    }
+
+    fn finish(self) -> Compacted {
+        let ports = switches(self.topology).map(|at| self.topology.out_channels(at).len() as u64);
+        let [rules, ports] =
+            [Count::of(self.rules), Count::of(ports)].map(|count| count.expect("a fabric has switches"));
+        Compacted { strategy: self.strategy, layout: self.plan.to_string(), rules, ports, proof: self.proof }
+    }
 }
 
 /// All that `design` tells about a fabric's tables.
@@ -133,10 +161,21 @@ impl Survey {
     /// When there is no routing to compact, or a table is not equal to it.
     pub fn of(kind: &TopologyKind, topology: &Topology) -> Result<Survey, ForwardingError> {
         let minimal = Minimal::of(kind, topology)?;
-        let levels = PlanKind::ALL.iter().filter(|plan| **plan != PlanKind::Coordinates);
-        let plans = levels.map(|kind| Ok(plain(&minimal, &kind.plan(topology)?))).collect();
-        let compacted = compact(&minimal, Strategy::fitting(kind))?;
-        Ok(Survey { exact: topology.hosts() as u64, plans, compacted })
+        let strategy = Strategy::fitting(kind);
+        let compact_plan = strategy.plan.plan(topology)?;
+        let mut compactor = Compactor::new(topology, &compact_plan, strategy);
+        let kinds = [PlanKind::Flat, PlanKind::PerSwitch, PlanKind::PerGroup];
+        let plans = kinds.map(|kind| kind.plan(topology));
+        let mut entries = [(); 3].map(|()| Vec::with_capacity(topology.switches()));
+        for at in switches(topology) {
+            let view = minimal.view(at);
+            for (plan, entries) in plans.iter().zip(&mut entries) {
+                entries.extend(plan.iter().map(|plan| view.entries(&plan.root())));
+            }
+            compactor.add(at, &view)?;
+        }
+        let tables = plans.into_iter().zip(entries).map(|(plan, entries)| Ok(PlanTables::new(&plan?, entries)));
+        Ok(Survey { exact: topology.hosts() as u64, plans: tables.collect(), compacted: compactor.finish() })
     }
 }
 

@@ -99,7 +99,7 @@ impl Rule {
 
     /// Whether the rule matches a packet, in force or not.
     pub fn matches(&self, packet: &Packet) -> bool {
-        let in_port = self.in_port.is_none_or(|port| port == packet.in_port);
+        let in_port = self.in_port.is_none() || self.in_port == packet.in_port;
         self.dst.matches(packet.dst) && self.src.matches(packet.src) && in_port
     }
 }
@@ -111,8 +111,8 @@ pub struct Packet {
     pub dst: u64,
     /// Source address.
     pub src: u64,
-    /// The port it came in by.
-    pub in_port: Port,
+    /// The port it came in by, where that matters.
+    pub in_port: Option<Port>,
 }
 
 /// The rules of one switch.
@@ -160,7 +160,7 @@ impl FlowTable {
 mod tests {
     use super::*;
 
-    const PACKET: Packet = Packet { dst: 0b101, src: 0, in_port: Port::new(0) };
+    const PACKET: Packet = Packet { dst: 0b101, src: 0, in_port: None };
 
     /// Where a packet goes by two conditional rules and a fallback, while some ports are paused.
     fn check(paused: &[u16], expected: u16) {

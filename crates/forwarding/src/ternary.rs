@@ -50,7 +50,7 @@ impl Ternary {
 
     /// The words that are in both; none when there is none.
     pub fn and(self, other: Ternary) -> Option<Ternary> {
-        self.meets(other).then(|| Ternary { value: self.value | other.value, mask: self.mask | other.mask })
+        self.meets(other).then_some(Ternary { value: self.value | other.value, mask: self.mask | other.mask })
     }
 
     /// The union, when that is a pattern again because the two differ in just one bit.

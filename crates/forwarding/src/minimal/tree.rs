@@ -3,7 +3,7 @@
 //! Axes are the level and a digit per stage above the leaves, highest first; below a switch of level `l` are the
 //! leaves that share its digits but the lowest `l`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use etherweave_primitives::{Port, SwitchId};
 use etherweave_topology::{Node, Topology};
@@ -46,8 +46,10 @@ pub(super) fn is_regular(topology: &Topology) -> bool {
         switches().filter(|&at| topology.level(at) == 0).map(|at| topology.coordinates(at)).collect();
     let hosts = (0..topology.hosts()).map(etherweave_primitives::HostId::from_index);
     let on_leaves = hosts.map(|host| topology.switch_of(host)).all(|at| topology.level(at) == 0);
-    let mut children: BTreeSet<&[u32]> = BTreeSet::new();
-    leaves.iter().for_each(|leaf| children.extend((1..=leaf.len()).map(|digits| &leaf[..digits])));
+    let subtrees: BTreeSet<&[u32]> =
+        leaves.iter().flat_map(|leaf| (2..=leaf.len()).map(|digits| &leaf[..digits])).collect();
+    let mut children: BTreeMap<&[u32], usize> = BTreeMap::new();
+    subtrees.iter().for_each(|subtree| *children.entry(&subtree[..subtree.len() - 1]).or_default() += 1);
     topology.axes().first().is_some_and(|axis| axis == "level")
         && on_leaves
         && leaves.len() == switches().filter(|&at| topology.level(at) == 0).count()
@@ -55,7 +57,7 @@ pub(super) fn is_regular(topology: &Topology) -> bool {
 }
 
 /// Whether the links down lead to every child subtree, and those up to the subtree that contains this one.
-fn is_joined(topology: &Topology, at: SwitchId, subtrees: &BTreeSet<&[u32]>) -> bool {
+fn is_joined(topology: &Topology, at: SwitchId, children: &BTreeMap<&[u32], usize>) -> bool {
     let cover = cover(topology, at);
     let mut reached = BTreeSet::new();
     let mut climbs = topology.level(at) as usize + 1 == topology.axes().len();
@@ -72,7 +74,6 @@ fn is_joined(topology: &Topology, at: SwitchId, subtrees: &BTreeSet<&[u32]>) -> 
             climbs = true;
         }
     }
-    let below = |subtree: &&&[u32]| subtree.len() == cover.len() + 1 && subtree.starts_with(&cover);
-    let wanted = if topology.level(at) == 0 { 0 } else { subtrees.iter().filter(below).count() };
+    let wanted = children.get(cover.as_slice()).copied().unwrap_or(0);
     climbs && reached.len() == wanted
 }

@@ -70,7 +70,8 @@ impl Near {
         mut apart: Vec<(usize, u32, Port)>,
         otherwise: Vec<Port>,
     ) -> Near {
-        apart.sort_unstable();
+        // Stable, because what comes is a few ascending runs.
+        apart.sort();
         apart.dedup();
         let leaving = topology.out_channels(at).iter().map(|&channel| topology.channel(channel));
         let hosts = leaving.filter_map(|channel| match channel.to.node {

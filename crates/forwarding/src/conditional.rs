@@ -1,0 +1,87 @@
+//! Rules that a paused port puts out of force: adaptive routing without a controller, by Benito et al. 2015, sections
+//! V-B to V-D.
+//!
+//! | Variant | Default rules | Alternatives | More rules |
+//! |---|---|---|---|
+//! | [`with_alternatives`], folded Clos | uplinks by shares of the sources | the other uplinks in turn, lower priorities | up to `k - 1` per uplink |
+//! | [`while_unpaused`], flattened butterfly | larger regions | smaller regions, which wildcards leave open | none |
+//! | [`with_detours`], Valiant | remote regions | any destination, by the port of injection, lowest priority | one per host |
+
+use std::collections::BTreeMap;
+
+use etherweave_primitives::Port;
+
+use crate::table::SetId;
+use crate::{FlowTable, Rule, Ternary};
+
+/// Lower priorities that alternatives may take.
+const ALTERNATIVES_MAX: usize = 255;
+
+/// Where several rules share the sources among ports, each is a default rule for its port, and so many of the other
+/// ports follow as alternatives, in turn and conditional as well: a packet that finds all paused waits for its default.
+pub fn with_alternatives(table: &FlowTable, alternatives: usize) -> FlowTable {
+    let levels = alternatives.min(ALTERNATIVES_MAX);
+    // Room below every priority for its alternatives.
+    let priority = |rule: &Rule, level: usize| rule.priority * (levels as u16 + 1) + (levels - level) as u16;
+    let mut rules = Vec::new();
+    for siblings in table.rules().chunk_by(|a, b| are_shares(table, a, b)) {
+        for (place, rule) in siblings.iter().enumerate() {
+            if siblings.len() == 1 {
+                rules.push(Rule { priority: priority(rule, 0), ..*rule });
+                continue;
+            }
+            let others = (0..=levels.min(siblings.len() - 1)).map(|level| (level, (place + level) % siblings.len()));
+            rules.extend(others.map(|(level, other)| {
+                let action = siblings[other].action;
+                let unless_paused = Some(table.sets().get(action)[0]);
+                Rule { priority: priority(rule, level), action, unless_paused, ..*rule }
+            }));
+        }
+    }
+    FlowTable::new(rules, table.sets().clone())
+}
+
+/// Whether two rules are for different sources to the same destinations, each by one port.
+fn are_shares(table: &FlowTable, a: &Rule, b: &Rule) -> bool {
+    let by_one = |rule: &Rule| table.ports(rule).len() == 1;
+    (a.priority, a.dst, a.in_port) == (b.priority, b.dst, b.in_port) && a.src != b.src && by_one(a) && by_one(b)
+}
+
+/// Every rule by a single port that `is_onward` admits is out of force while that port is paused.
+///
+/// After [`Wildcards`](crate::CompactionKind::Wildcards) the rules for smaller regions take over, which lead to another
+/// dimension in which the destination is still apart.
+pub fn while_unpaused(table: &FlowTable, is_onward: impl Fn(Port) -> bool) -> FlowTable {
+    let conditional = |rule: &Rule| match *table.ports(rule) {
+        [port] if is_onward(port) => Rule { unless_paused: Some(port), ..*rule },
+        _ => *rule,
+    };
+    FlowTable::new(table.rules().iter().map(conditional).collect(), table.sets().clone())
+}
+
+/// A way round for what one host sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Detour {
+    /// The port of the host.
+    pub in_port: Port,
+    /// The port to the intermediate region.
+    pub out_port: Port,
+}
+
+/// Rules by a single port for destinations outside `own` are out of force while that port is paused; then a host's
+/// packets take its detour. Rules must be disjoint ([`Prefixes`](crate::CompactionKind::Prefixes)) or meant to stand in
+/// for each other ([`Wildcards`](crate::CompactionKind::Wildcards)): nested prefixes would uncover wrong ones.
+pub fn with_detours(table: &FlowTable, own: Ternary, detours: &[Detour]) -> FlowTable {
+    let conditional = |rule: &Rule| match *table.ports(rule) {
+        [port] if !rule.dst.meets(own) => Rule { unless_paused: Some(port), ..*rule },
+        _ => *rule,
+    };
+    let mut rules: Vec<Rule> = table.rules().iter().map(conditional).collect();
+    let mut sets = table.sets().clone();
+    let mut numbers: BTreeMap<Port, SetId> = BTreeMap::new();
+    for detour in detours {
+        let action = *numbers.entry(detour.out_port).or_insert_with(|| sets.push(&[detour.out_port]));
+        rules.push(Rule { in_port: Some(detour.in_port), ..Rule::to(0, Ternary::ANY, action) });
+    }
+    FlowTable::new(rules, sets)
+}
