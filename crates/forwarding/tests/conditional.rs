@@ -5,7 +5,7 @@ use etherweave_forwarding::{
     with_alternatives, with_detours,
 };
 use etherweave_primitives::{HostId, Port, SwitchId};
-use etherweave_topology::{Dragonfly, Family, FlattenedButterfly, FoldedClos, LinkClass, Node, Topology, TopologyKind};
+use etherweave_topology::{Dragonfly, FlattenedButterfly, FoldedClos, LinkClass, Node, Topology, TopologyKind};
 
 struct Fabric {
     kind: TopologyKind,
