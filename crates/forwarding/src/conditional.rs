@@ -3,9 +3,9 @@
 //!
 //! | Variant | Default rules | Alternatives | More rules |
 //! |---|---|---|---|
-//! | [`with_alternatives`], folded Clos | uplinks by shares of the sources | the other uplinks in turn, lower priorities | up to `k - 1` per uplink |
-//! | [`while_unpaused`], flattened butterfly | larger regions | smaller regions, which wildcards leave open | none |
-//! | [`with_detours`], Valiant | remote regions | any destination, by the port of injection, lowest priority | one per host |
+//! | [`with_alternatives`], folded Clos | uplinks by sources | the other uplinks, in turn | up to `k - 1` per uplink |
+//! | [`while_unpaused`], flattened butterfly | larger regions | smaller regions | none |
+//! | [`with_detours`], Valiant | remote regions | by port of injection | one per host |
 
 use std::collections::BTreeMap;
 

@@ -1,10 +1,10 @@
 //! Addresses that say where a host is, and the flow tables that forward by them.
 //!
 //! ```text
-//!   topology ──► address plan ──► regions ──► row of a switch ──► compaction ──► flow table
-//!                 PlanKind         Region      Row: what the       Compaction-      │
-//!                                              routing asks for    Kind             ▼
-//!                                                   └──────────── prove: equal ─────┴──► counts, simulation, deployment
+//!   topology ─► address plan ─► regions ─► row of a switch ─► compaction ─► flow table
+//!               PlanKind        Region     Row: what the      Compaction-     │
+//!                                          routing asks for   Kind            ▼
+//!                                               └────────── prove: equal ─────┴─► counts, simulation, deployment
 //! ```
 //!
 //! - [`PlanKind`] lists the address plans; an [`AddressPlan`] gives every host the 46 free bits of its [`Mac`] address.

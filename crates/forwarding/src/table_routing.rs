@@ -7,8 +7,8 @@ use etherweave_topology::Topology;
 use crate::compaction::Sources;
 use crate::{AddressPlan, FlowTable, ForwardingError, Minimal, Packet, Row, Strategy, Ternary, proof, prove};
 
-/// Flow tables at work, while nothing is paused: both what is legal and, by the rules for shares of the sources, what is
-/// taken of it.
+/// Flow tables at work, while nothing is paused: both what is legal and, by the rules for shares of the sources, what
+/// is taken of it.
 #[derive(Clone, Debug)]
 pub struct TableRouting {
     /// By switch.

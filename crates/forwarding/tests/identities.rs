@@ -15,7 +15,7 @@ fn most(kind: &TopologyKind, plan: PlanKind) -> u64 {
 
 /// Equation 1 for balanced fabrics of switches with `p` ports (table I).
 fn hierarchies(p: u64) -> [(&'static str, Hierarchy); 4] {
-    let (half, two, three, quarter) = (p / 2, (p + 2) / 3, (p + 3) / 4, (p + 1) / 4);
+    let (half, two, three, quarter) = (p / 2, p.div_ceil(3), p.div_ceil(4), (p + 1) / 4);
     [
         ("clos", Hierarchy { groups: p, switches: half, hosts: half }),
         ("butterfly_2d", Hierarchy { groups: two, switches: two, hosts: two }),

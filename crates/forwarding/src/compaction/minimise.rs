@@ -16,8 +16,13 @@ const STEPS_MAX: u32 = 4_096;
 /// A table that treats every packet alike with as many rules or fewer.
 pub fn minimise(table: &FlowTable) -> FlowTable {
     let mut rules = without_shadowed(table.rules());
-    for bit in passes(&rules) {
-        rules = joined(rules, bit);
+    let bits = rules.iter().fold(0, |bits, rule| bits | rule.dst.mask());
+    // Joining at one bit makes masks alike that were not: each round may enable the next, and frees a rule at least.
+    let mut before = usize::MAX;
+    while rules.len() < before {
+        before = rules.len();
+        let free = (0..u64::BITS).map(|place| 1 << place).filter(|bit| bits & bit != 0);
+        rules = free.fold(rules, joined);
     }
     FlowTable::new(without_redundant(rules), table.sets().clone())
 }
@@ -37,14 +42,6 @@ fn without_shadowed(rules: &[Rule]) -> Vec<Rule> {
 fn shadows(earlier: &Rule, rule: &Rule) -> bool {
     let in_port = earlier.in_port.is_none() || earlier.in_port == rule.in_port;
     earlier.unless_paused.is_none() && in_port && earlier.dst.covers(rule.dst) && earlier.src.covers(rule.src)
-}
-
-/// Bits that may be freed, over and over as long as a pass can free more: at most once per bit.
-fn passes(rules: &[Rule]) -> Vec<u64> {
-    let all = rules.iter().fold(0, |bits, rule| bits | rule.dst.mask());
-    let bits: Vec<u64> = (0..u64::BITS).map(|place| 1 << place).filter(|bit| all & bit != 0).collect();
-    // Joining at one bit makes masks differ there; a second round joins what the first made alike.
-    [bits.clone(), bits].concat()
 }
 
 /// Joins pairs that differ in one bit of the destination, priority by priority.
