@@ -11,6 +11,9 @@ use etherweave_routing::RoutingKind;
 use etherweave_topology::{Custom, Dragonfly, Family, FoldedClos, Topology, TopologyKind, Uplinks};
 use proptest::prelude::*;
 
+/// Routings that every fabric has.
+const ANY_FABRIC: [RoutingKind; 2] = [RoutingKind::UpDown, RoutingKind::ShortestPath];
+
 fn switches(topology: &Topology) -> impl Iterator<Item = SwitchId> {
     (0..topology.switches()).map(SwitchId::from_index)
 }
@@ -89,8 +92,8 @@ fn trees_go_as_up_down_and_as_shortest_paths_do() {
             continue;
         }
         let flat = PlanKind::Flat.plan(&topology).unwrap();
-        for routing in RoutingKind::ALL {
-            let listed = Minimal::listed(&topology, *routing).unwrap();
+        for routing in ANY_FABRIC {
+            let listed = Minimal::listed(&topology, routing).unwrap();
             for at in switches(&topology) {
                 assert_eq!(wanted(&minimal, &flat, at), wanted(&listed, &flat, at), "{} {routing:?}", kind.name());
             }
@@ -220,8 +223,8 @@ proptest! {
     fn compaction_on_random_graphs_loses_nothing(custom in graph()) {
         let kind = TopologyKind::Custom(custom);
         let topology = kind.generate().unwrap();
-        for routing in RoutingKind::ALL {
-            check(&topology, &Minimal::listed(&topology, *routing).unwrap());
+        for routing in ANY_FABRIC {
+            check(&topology, &Minimal::listed(&topology, routing).unwrap());
         }
     }
 }
