@@ -7,34 +7,44 @@
 
 use std::collections::BTreeSet;
 
-use etherweave_primitives::{ChannelId, HostId, SwitchId};
+use etherweave_primitives::{ChannelId, HostId, Priority, SwitchId};
 use etherweave_topology::{Node, Topology};
 
-use crate::Routing;
+use crate::{Hop, Routing};
 
 /// A ring of channels each of which may wait for the next and the last for the first; none when the fabric cannot
-/// deadlock. Follows every legal way between every two hosts: time grows with hosts × channels × candidates.
+/// deadlock. Follows every legal way between every two hosts: time grows with hosts × channels × candidates. A channel
+/// on another priority is another channel.
+///
+/// For any routing, also one from outside; [`prove`](crate::prove) is for fabrics too large for this.
 pub fn dependency_cycle<R: Routing + ?Sized>(topology: &Topology, routing: &R) -> Option<Vec<ChannelId>> {
-    let mut successors = vec![BTreeSet::new(); topology.channels().len()];
+    let mut successors = vec![BTreeSet::new(); topology.channels().len() * Priority::COUNT];
     for dst in (0..topology.hosts()).map(HostId::from_index) {
         follow(topology, routing, dst, &mut successors);
     }
-    ring(&successors)
+    let ring = ring(&successors)?;
+    Some(ring.into_iter().map(|virtual_channel| ChannelId::new(virtual_channel / Priority::COUNT as u32)).collect())
+}
+
+/// The number of a channel on a priority.
+fn virtual_channel(hop: Hop) -> u32 {
+    hop.channel.get() * Priority::COUNT as u32 + u32::from(hop.priority.get())
 }
 
 /// Adds the dependencies of packets for `dst`.
-fn follow<R: Routing + ?Sized>(topology: &Topology, routing: &R, dst: HostId, successors: &mut [BTreeSet<ChannelId>]) {
+fn follow<R: Routing + ?Sized>(topology: &Topology, routing: &R, dst: HostId, successors: &mut [BTreeSet<u32>]) {
     let sources = (0..topology.hosts()).map(HostId::from_index).filter(|&host| host != dst);
-    let mut holding: Vec<ChannelId> = sources.map(|host| topology.host_channel(host)).collect();
-    let mut is_seen = vec![false; topology.channels().len()];
-    let mut candidates = Vec::new();
+    let mut holding: Vec<Hop> = sources.map(|host| Hop::first(topology.host_channel(host))).collect();
+    let mut seen: BTreeSet<Hop> = BTreeSet::new();
+    let mut hops = Vec::new();
     while let Some(held) = holding.pop() {
-        let Some(at) = switch_after(topology, held) else { continue };
-        candidates.clear();
-        routing.candidates(at, dst, &mut candidates);
-        for &next in &candidates {
-            successors[held.index()].insert(next);
-            if !std::mem::replace(&mut is_seen[next.index()], true) {
+        let Some(at) = switch_after(topology, held.channel) else { continue };
+        let is_from_switch = matches!(topology.channel(held.channel).from.node, Node::Switch(_));
+        hops.clear();
+        routing.hops(at, is_from_switch.then_some(held), dst, &mut hops);
+        for &next in &hops {
+            successors[virtual_channel(held) as usize].insert(virtual_channel(next));
+            if seen.insert(next) {
                 holding.push(next);
             }
         }
@@ -49,29 +59,29 @@ fn switch_after(topology: &Topology, channel: ChannelId) -> Option<SwitchId> {
 }
 
 /// Depth-first search; a ring is the part of the current way from a channel that is met again.
-fn ring(successors: &[BTreeSet<ChannelId>]) -> Option<Vec<ChannelId>> {
+fn ring(successors: &[BTreeSet<u32>]) -> Option<Vec<u32>> {
     let mut is_done = vec![false; successors.len()];
     let mut is_on_way = vec![false; successors.len()];
-    for start in (0..successors.len()).map(ChannelId::from_index) {
+    for start in 0..successors.len() as u32 {
         let mut way = Vec::new();
         let mut branches = vec![vec![start]];
         while let Some(branch) = branches.last_mut() {
             match branch.pop() {
-                Some(next) if is_on_way[next.index()] => {
+                Some(next) if is_on_way[next as usize] => {
                     let first = way.iter().position(|&channel| channel == next).expect("it is on the way");
                     return Some(way.split_off(first));
                 }
-                Some(next) if is_done[next.index()] => {}
+                Some(next) if is_done[next as usize] => {}
                 Some(next) => {
-                    is_on_way[next.index()] = true;
+                    is_on_way[next as usize] = true;
                     way.push(next);
-                    branches.push(successors[next.index()].iter().rev().copied().collect());
+                    branches.push(successors[next as usize].iter().rev().copied().collect());
                 }
                 None => {
                     branches.pop();
                     if let Some(left) = way.pop() {
-                        is_on_way[left.index()] = false;
-                        is_done[left.index()] = true;
+                        is_on_way[left as usize] = false;
+                        is_done[left as usize] = true;
                     }
                 }
             }

@@ -1,6 +1,8 @@
-//! Why a packet does not get there.
+//! Why a packet does not get there, or a routing does not suit a fabric.
 
 use std::fmt;
+
+use etherweave_primitives::Priority;
 
 /// What went wrong on which way.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,6 +21,30 @@ pub enum RoutingError {
         /// The switches from the repeated one back to itself.
         switches: Vec<String>,
     },
+    /// The fabric is not of the kind that the routing is for.
+    Unsuited {
+        /// What the fabric lacks.
+        found: String,
+        /// What the routing is for.
+        expected: &'static str,
+    },
+    /// The routing needs more priorities than there are.
+    Priorities {
+        /// How many it needs.
+        needed: u32,
+    },
+    /// The routing changes priorities or remembers arrivals, which a table of channels by destination cannot.
+    NotATable {
+        /// How many priorities it needs.
+        priorities: u8,
+    },
+    /// A table would have too many entries.
+    TooLarge {
+        /// Switches × switches with hosts.
+        entries: u64,
+        /// How many would do.
+        limit: u64,
+    },
 }
 
 impl fmt::Display for RoutingError {
@@ -27,6 +53,22 @@ impl fmt::Display for RoutingError {
             Self::DeadEnd { at, dst } => write!(f, "no legal channel leads from {at} to {dst}; expected at least one"),
             Self::Loop { dst, switches } => {
                 write!(f, "packets for {dst} go round {}; expected a way without repetition", switches.join(" - "))
+            }
+            Self::Unsuited { found, expected } => write!(f, "{found}; expected {expected}"),
+            Self::Priorities { needed } => {
+                let most = Priority::COUNT;
+                write!(
+                    f,
+                    "the routing needs {needed} priorities on this fabric; expected at most {most}, as 802.1Q has"
+                )
+            }
+            Self::NotATable { priorities } => write!(
+                f,
+                "the routing decides by arrival or changes among {priorities} priorities; expected one that knows the \
+                 destination only: up_down, shortest_path, or dimension_order without rings"
+            ),
+            Self::TooLarge { entries, limit } => {
+                write!(f, "the routing's table would have {entries} entries; expected at most {limit}")
             }
         }
     }

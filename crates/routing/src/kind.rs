@@ -3,13 +3,31 @@
 use etherweave_primitives::{ChannelId, HostId, SwitchId};
 use etherweave_topology::Topology;
 
-use crate::{EcmpHash, FlowKey, HashSelection, RoutingError, Table, shortest_path, up_down};
+use crate::plan::Plan;
+use crate::{EcmpHash, FlowKey, HashSelection, Hop, Legality, RoutingError, Table};
+use crate::{
+    dimension_adaptive, dimension_order, dimension_valiant, dragonfly_detour, dragonfly_minimal,
+    dragonfly_valiant_group, dragonfly_valiant_switch, shortest_path, up_down, up_star_down_star,
+};
 
 /// What is legal.
 pub trait Routing: Send + Sync {
     /// Appends the channels that a packet for `dst` may take out of switch `at`, the channels to one next hop side by
-    /// side. None when there is no way.
+    /// side. None when there is no way. Where arrivals matter, those for packets that come from a host.
     fn candidates(&self, at: SwitchId, dst: HostId, out: &mut Vec<ChannelId>);
+
+    /// How many priorities, from 0 on, packets travel with.
+    fn priorities(&self) -> u8 {
+        1
+    }
+
+    /// Appends the hops that a packet for `dst` may take out of switch `at`, where it arrived by a hop or, absent, from
+    /// a host; hops to one next switch side by side. By default all candidates, on priority 0.
+    fn hops(&self, at: SwitchId, _arrival: Option<Hop>, dst: HostId, out: &mut Vec<Hop>) {
+        let mut candidates = Vec::new();
+        self.candidates(at, dst, &mut candidates);
+        out.extend(candidates.into_iter().map(Hop::first));
+    }
 }
 
 /// What is preferred.
@@ -21,7 +39,8 @@ pub trait Selection: Send + Sync {
     fn pick(&self, at: SwitchId, key: &FlowKey, candidates: &[ChannelId]) -> ChannelId;
 }
 
-/// Everything that follows from the list of routings, each with the module that computes its table.
+/// Everything that follows from the list of routings, each with the module that plans it: `plan(&Topology)` gives the
+/// legal steps between switches.
 macro_rules! routings {
     ($($(#[$meta:meta])* $routing:ident => $module:ident,)*) => {
         /// A routing by its name: `routing = "up_down"` in a scenario.
@@ -35,13 +54,9 @@ macro_rules! routings {
             /// Every member.
             pub const ALL: &[RoutingKind] = &[$(RoutingKind::$routing),*];
 
-            /// Computes the routing for a topology, in time linear in links × switches with hosts.
-            ///
-            /// # Errors
-            /// When some host has no legal way to some other.
-            pub fn build(&self, topology: &Topology) -> Result<Table, RoutingError> {
+            fn plan(&self, topology: &Topology) -> Result<Box<dyn Plan>, RoutingError> {
                 match self {
-                    $(RoutingKind::$routing => $module::table(topology),)*
+                    $(RoutingKind::$routing => $module::plan(topology),)*
                 }
             }
         }
@@ -54,6 +69,46 @@ routings! {
     UpDown => up_down,
     /// Any next hop on a shortest path; on topologies with rings it may deadlock.
     ShortestPath => shortest_path,
+    /// Every shortest way that never climbs after it descended, up being towards a root; on every topology.
+    UpStarDownStar => up_star_down_star,
+    /// One dimension after the other: flattened butterfly, HyperX, mesh, torus (with dateline).
+    DimensionOrder => dimension_order,
+    /// The dimensions in any order, as the switch likes: flattened butterfly, HyperX, mesh, torus.
+    DimensionAdaptive => dimension_adaptive,
+    /// By dimension order to any switch, and from there to the destination: flattened butterfly, HyperX.
+    DimensionValiant => dimension_valiant,
+    /// To the destination's group by one global channel: dragonfly.
+    DragonflyMinimal => dragonfly_minimal,
+    /// To any group, and from there minimally: dragonfly.
+    DragonflyValiantGroup => dragonfly_valiant_group,
+    /// To any switch of any group, and from there minimally: dragonfly.
+    DragonflyValiantSwitch => dragonfly_valiant_switch,
+    /// Minimally, or first by a global channel of the source's own switch: dragonfly.
+    DragonflyDetour => dragonfly_detour,
+}
+
+impl RoutingKind {
+    /// The hops that the routing allows on a topology, with their priorities.
+    ///
+    /// # Errors
+    /// When the routing is not for such a topology, needs more than eight priorities, or some host has no legal way to
+    /// some other.
+    pub fn legality(&self, topology: &Topology) -> Result<Legality, RoutingError> {
+        Legality::new(topology, self.plan(topology)?)
+    }
+
+    /// Computes the routing's table for a topology, in time linear in links × switches with hosts.
+    ///
+    /// # Errors
+    /// As [`legality`](RoutingKind::legality), and when a packet's next channels do not follow from its destination
+    /// alone, or it changes priorities.
+    pub fn build(&self, topology: &Topology) -> Result<Table, RoutingError> {
+        match self {
+            RoutingKind::UpDown => up_down::table(topology),
+            RoutingKind::ShortestPath => shortest_path::table(topology),
+            other => Table::of(topology, &other.legality(topology)?),
+        }
+    }
 }
 
 /// A selection with its parameters: `[selection.ecmp_hash]` in a scenario.

@@ -22,19 +22,39 @@
 //! ```
 
 mod deadlock;
+mod dimension_adaptive;
+mod dimension_order;
+mod dimension_valiant;
+mod dragonfly_detour;
+mod dragonfly_minimal;
+mod dragonfly_valiant_group;
+mod dragonfly_valiant_switch;
 mod ecmp_hash;
 mod error;
 mod flow;
+mod grid;
+mod groups;
+mod hop;
+mod joints;
 mod kind;
+mod legality;
+mod order;
 mod path;
+mod plan;
+mod proof;
 mod shortest_path;
 mod table;
+mod tree;
 mod up_down;
+mod up_star_down_star;
 
 pub use deadlock::dependency_cycle;
 pub use ecmp_hash::{EcmpHash, HashSelection};
 pub use error::RoutingError;
 pub use flow::FlowKey;
+pub use hop::Hop;
 pub use kind::{Routing, RoutingKind, Selection, SelectionKind};
+pub use legality::Legality;
 pub use path::path;
+pub use proof::{Proof, Verdict, prove};
 pub use table::Table;

@@ -1,9 +1,9 @@
 //! The way of one flow.
 
-use etherweave_primitives::{ChannelId, SwitchId};
+use etherweave_primitives::{ChannelId, Priority, SwitchId};
 use etherweave_topology::{Node, Topology};
 
-use crate::{FlowKey, Routing, RoutingError, Selection};
+use crate::{FlowKey, Hop, Routing, RoutingError, Selection};
 
 /// The channels of a flow from its host to its destination, both host links included.
 ///
@@ -16,26 +16,33 @@ pub fn path<R: Routing + ?Sized, S: Selection + ?Sized>(
     key: &FlowKey,
 ) -> Result<Vec<ChannelId>, RoutingError> {
     let mut channels = vec![topology.host_channel(key.src)];
-    let mut visited: Vec<SwitchId> = Vec::new();
-    let mut candidates = Vec::new();
+    // A packet that changed its priority may meet a switch again: it has come further.
+    let mut visited: Vec<(SwitchId, Option<Priority>)> = Vec::new();
+    let mut arrival: Option<Hop> = None;
+    let (mut hops, mut candidates) = (Vec::new(), Vec::new());
     while let Node::Switch(at) = topology.channel(channels[channels.len() - 1]).to.node {
-        if let Some(first) = visited.iter().position(|&switch| switch == at) {
+        let here = (at, arrival.map(|hop| hop.priority).filter(|priority| priority.get() > 0));
+        if let Some(first) = visited.iter().position(|&other| other == here) {
             return Err(loop_error(topology, key, &visited[first..]));
         }
-        visited.push(at);
-        candidates.clear();
-        routing.candidates(at, key.dst, &mut candidates);
+        visited.push(here);
+        (hops.clear(), candidates.clear());
+        routing.hops(at, arrival, key.dst, &mut hops);
+        candidates.extend(hops.iter().map(|hop| hop.channel));
+        candidates.dedup();
         if candidates.is_empty() {
             let (at, dst) = (topology.switch_name(at).to_owned(), topology.host_name(key.dst).to_owned());
             return Err(RoutingError::DeadEnd { at, dst });
         }
-        channels.push(selection.pick(at, key, &candidates));
+        let chosen = selection.pick(at, key, &candidates);
+        arrival = hops.iter().copied().find(|hop| hop.channel == chosen);
+        channels.push(chosen);
     }
     Ok(channels)
 }
 
-fn loop_error(topology: &Topology, key: &FlowKey, ring: &[SwitchId]) -> RoutingError {
+fn loop_error(topology: &Topology, key: &FlowKey, ring: &[(SwitchId, Option<Priority>)]) -> RoutingError {
     let around = ring.iter().chain(&ring[..1]);
-    let switches = around.map(|&switch| topology.switch_name(switch).to_owned()).collect();
+    let switches = around.map(|&(switch, _)| topology.switch_name(switch).to_owned()).collect();
     RoutingError::Loop { dst: topology.host_name(key.dst).to_owned(), switches }
 }

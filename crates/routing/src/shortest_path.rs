@@ -5,11 +5,16 @@ use std::collections::VecDeque;
 use etherweave_primitives::{ChannelId, SwitchId};
 use etherweave_topology::{Node, Topology, reverse};
 
-use crate::table::onward;
+use crate::plan::Plan;
+use crate::table::{TablePlan, onward};
 use crate::{RoutingError, Table};
 
 /// Farther than any switch.
 const UNREACHED: u32 = u32::MAX;
+
+pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn Plan>, RoutingError> {
+    Ok(Box::new(TablePlan::new(topology, table(topology)?)))
+}
 
 /// The table of shortest paths: one breadth-first search per switch with hosts.
 pub(crate) fn table(topology: &Topology) -> Result<Table, RoutingError> {

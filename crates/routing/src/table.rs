@@ -8,7 +8,12 @@ use std::collections::HashMap;
 use etherweave_primitives::{ChannelId, HostId, SwitchId};
 use etherweave_topology::{Node, Topology, reverse};
 
-use crate::{Routing, RoutingError};
+use crate::joints::Joints;
+use crate::plan::{Aim, FRESH, Plan, Step};
+use crate::{Legality, Routing, RoutingError};
+
+/// Entries of the largest table: 1 GiB.
+pub(crate) const ENTRIES_MAX: u64 = 1 << 28;
 
 /// Legal channels by switch and destination.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,7 +44,12 @@ impl Table {
         if place.switch == at {
             return std::slice::from_ref(&place.last);
         }
-        let set = self.entries[at.index() * self.columns + place.column as usize] as usize;
+        self.set(at, place.column)
+    }
+
+    /// The channels towards the switch of a column.
+    fn set(&self, at: SwitchId, column: u32) -> &[ChannelId] {
+        let set = self.entries[at.index() * self.columns + column as usize] as usize;
         &self.channels[self.starts[set] as usize..self.starts[set + 1] as usize]
     }
 
@@ -52,7 +62,7 @@ impl Table {
     ) -> Result<Table, RoutingError> {
         let (hosts, destinations) = places(topology);
         let mut sets = Sets::new();
-        let mut entries = vec![0; topology.switches() * destinations.len()];
+        let mut entries = vec![0; entries(topology, destinations.len())?];
         let mut set = Vec::new();
         for (column, &dst) in destinations.iter().enumerate() {
             let distances = distances(dst);
@@ -62,8 +72,30 @@ impl Table {
                 entries[at.index() * destinations.len() + column] = sets.number(topology, &mut set);
             }
         }
-        let Sets { starts, channels, .. } = sets;
-        let table = Table { entries, columns: destinations.len(), starts, channels, hosts };
+        let table = sets.table(entries, destinations.len(), hosts);
+        table.check(topology, &destinations)?;
+        Ok(table)
+    }
+
+    /// Tabulates a routing whose packets stay on priority 0 wherever they go, whichever way they came.
+    pub(crate) fn of(topology: &Topology, legality: &Legality) -> Result<Table, RoutingError> {
+        let priorities = legality.priorities();
+        if priorities > 1 || legality.plan.has_memory() {
+            return Err(RoutingError::NotATable { priorities });
+        }
+        let (hosts, destinations) = places(topology);
+        let mut sets = Sets::new();
+        let mut entries = vec![0; entries(topology, destinations.len())?];
+        let (mut steps, mut set) = (Vec::new(), Vec::new());
+        for (column, &dst) in destinations.iter().enumerate() {
+            for at in (0..topology.switches()).map(SwitchId::from_index).filter(|&at| at != dst) {
+                (steps.clear(), set.clear());
+                legality.plan.steps(at, FRESH, Aim::Switch(dst), &mut steps);
+                set.extend(steps.iter().flat_map(|step| legality.plan.joints().channels(step.joint)));
+                entries[at.index() * destinations.len() + column] = sets.number(topology, &mut set);
+            }
+        }
+        let table = sets.table(entries, destinations.len(), hosts);
         table.check(topology, &destinations)?;
         Ok(table)
     }
@@ -85,6 +117,54 @@ impl Table {
 impl Routing for Table {
     fn candidates(&self, at: SwitchId, dst: HostId, out: &mut Vec<ChannelId>) {
         out.extend_from_slice(self.legal(at, dst));
+    }
+}
+
+/// How many entries a table has, when that fits.
+pub(crate) fn entries(topology: &Topology, destinations: usize) -> Result<usize, RoutingError> {
+    let entries = topology.switches() as u64 * destinations as u64;
+    if entries > ENTRIES_MAX {
+        return Err(RoutingError::TooLarge { entries, limit: ENTRIES_MAX });
+    }
+    Ok(entries as usize)
+}
+
+/// A table as a plan, destination by destination.
+pub(crate) struct TablePlan {
+    joints: Joints,
+    table: Table,
+    /// The column of every switch with hosts.
+    columns: Vec<u32>,
+}
+
+impl TablePlan {
+    pub fn new(topology: &Topology, table: Table) -> TablePlan {
+        let mut columns = vec![u32::MAX; topology.switches()];
+        table.hosts.iter().for_each(|place| columns[place.switch.index()] = place.column);
+        TablePlan { joints: Joints::of(topology), table, columns }
+    }
+}
+
+impl Plan for TablePlan {
+    fn joints(&self) -> &Joints {
+        &self.joints
+    }
+
+    fn stages(&self) -> u32 {
+        1
+    }
+
+    /// Every hop of a table that was filled by distances is one closer: no switch twice.
+    fn hops_max(&self) -> u32 {
+        self.joints.switches() as u32 - 1
+    }
+
+    fn steps(&self, at: SwitchId, _: u32, aim: Aim, out: &mut Vec<Step>) {
+        let Aim::Switch(dst) = aim else { unreachable!("tables are asked for single destinations") };
+        let set = self.table.set(at, self.columns[dst.index()]);
+        let joints = set.iter().filter_map(|&channel| self.joints.joint_of(channel));
+        out.extend(joints.map(|joint| Step { joint, stage: 0, aim }));
+        out.dedup();
     }
 }
 
@@ -118,6 +198,10 @@ struct Sets {
 impl Sets {
     fn new() -> Sets {
         Sets { starts: vec![0, 0], channels: Vec::new(), numbers: HashMap::from([(Vec::new(), 0)]) }
+    }
+
+    fn table(self, entries: Vec<u32>, columns: usize, hosts: Vec<Place>) -> Table {
+        Table { entries, columns, starts: self.starts, channels: self.channels, hosts }
     }
 
     /// The number of a set, which is put in order: by port channel, then by port.

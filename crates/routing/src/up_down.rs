@@ -9,54 +9,35 @@
 //! Where that order has several summits between which there is no way, as in most fabrics that are no trees, the order
 //! is Autonet's: the nearer to one root, the higher. From every switch the way to the root goes up.
 
-use std::cmp::Reverse;
-
 use etherweave_primitives::{ChannelId, SwitchId};
 use etherweave_topology::{Topology, reverse};
 
-use crate::shortest_path::{distances, switch_after};
-use crate::table::onward;
+use crate::order::Order;
+use crate::plan::Plan;
+use crate::shortest_path::switch_after;
+use crate::table::{TablePlan, onward};
+use crate::tree::Tree;
 use crate::{RoutingError, Table};
 
 /// Farther than any switch.
 const UNREACHED: u32 = u32::MAX;
 
+/// Computed from coordinates where the fabric is a tree of subtrees, otherwise looked up in the table.
+pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn Plan>, RoutingError> {
+    match Tree::of(topology) {
+        Some(tree) => Ok(Box::new(tree)),
+        None => Ok(Box::new(TablePlan::new(topology, table(topology)?))),
+    }
+}
+
 /// The table of shortest up/down paths: one sweep down and one up per switch with hosts.
 pub(crate) fn table(topology: &Topology) -> Result<Table, RoutingError> {
-    let by_level = Order::by(topology, |switch| topology.level(switch));
-    by_level.table(topology).or_else(|_| {
-        let root = by_level.highest_first[0];
-        let distances = distances(topology, root);
-        Order::by(topology, |switch| Reverse(distances[switch.index()])).table(topology)
-    })
+    by(topology, &Order::by_level(topology)).or_else(|_| by(topology, &Order::by_root(topology)))
 }
 
-/// A total order of the switches.
-struct Order {
-    highest_first: Vec<SwitchId>,
-    /// By switch; the highest is the largest.
-    heights: Vec<u32>,
-}
-
-impl Order {
-    /// By a key and, where it is the same, by id.
-    fn by<Key: Ord>(topology: &Topology, key: impl Fn(SwitchId) -> Key) -> Order {
-        let mut lowest_first: Vec<SwitchId> = (0..topology.switches()).map(SwitchId::from_index).collect();
-        lowest_first.sort_by_key(|&switch| (key(switch), switch));
-        let mut heights = vec![0; topology.switches()];
-        (0..).zip(&lowest_first).for_each(|(height, switch)| heights[switch.index()] = height);
-        Order { highest_first: lowest_first.into_iter().rev().collect(), heights }
-    }
-
-    fn table(&self, topology: &Topology) -> Result<Table, RoutingError> {
-        let distances = |dst| Distances::new(topology, self, dst);
-        Table::fill(topology, distances, |distances, channel| distances.is_legal(topology, self, channel))
-    }
-
-    fn is_up(&self, topology: &Topology, channel: ChannelId) -> bool {
-        let (from, to) = (switch_after(topology, reverse(channel)), switch_after(topology, channel));
-        self.heights[to.index()] > self.heights[from.index()]
-    }
+fn by(topology: &Topology, order: &Order) -> Result<Table, RoutingError> {
+    let distances = |dst| Distances::new(topology, order, dst);
+    Table::fill(topology, distances, |distances, channel| distances.is_legal(topology, order, channel))
 }
 
 /// Hops from every switch to one destination.

@@ -1,0 +1,65 @@
+//! Times the deadlock proof on the three fabrics of 300,000 hosts: `cargo run --release --example deadlock_proof`.
+//! A fabric's name as argument (clos, butterfly, dragonfly) leaves the others out, to measure memory by itself.
+
+use std::time::Instant;
+
+use etherweave_routing::{RoutingKind, prove};
+use etherweave_topology::{Dragonfly, Family, FlattenedButterfly, FoldedClos, Topology, Uplinks};
+
+fn main() {
+    let wanted = std::env::args().nth(1);
+    let fabrics: [(&str, fn() -> Topology); 3] = [("clos", clos), ("butterfly", butterfly), ("dragonfly", dragonfly)];
+    for (name, generate) in
+        fabrics.into_iter().filter(|(name, _)| wanted.as_deref().is_none_or(|wanted| wanted == *name))
+    {
+        let start = Instant::now();
+        let topology = generate();
+        println!(
+            "{name}: {} switches, {} hosts, built in {:.2?}",
+            topology.switches(),
+            topology.hosts(),
+            start.elapsed()
+        );
+        RoutingKind::ALL.iter().for_each(|kind| time(&topology, *kind));
+    }
+}
+
+fn time(topology: &Topology, kind: RoutingKind) {
+    // What looks up a table would fill the memory.
+    if matches!(kind, RoutingKind::ShortestPath | RoutingKind::UpStarDownStar) {
+        return;
+    }
+    if kind == RoutingKind::UpDown && topology.axes()[0] != "level" {
+        return;
+    }
+    let start = Instant::now();
+    let Ok(legality) = kind.legality(topology) else { return };
+    let planned = start.elapsed();
+    let proof = prove(topology, &legality);
+    println!(
+        "  {kind:?}: {} priorities, {} channels, {} dependencies, {} states, {}; {planned:.2?} to plan, {:.2?} to prove",
+        proof.priorities,
+        proof.channels,
+        proof.dependencies,
+        proof.states,
+        if proof.is_free() { "free" } else { "may deadlock" },
+        start.elapsed() - planned,
+    );
+}
+
+fn clos() -> Topology {
+    let uplinks = vec![Uplinks::default(); 3];
+    FoldedClos { radix: 72, hosts: 303_264, uplinks, ..FoldedClos::default() }.generate().expect("valid parameters")
+}
+
+fn butterfly() -> Topology {
+    let sizes = vec![15, 15, 15, 6];
+    FlattenedButterfly { hosts_per_switch: 15, sizes, ..FlattenedButterfly::default() }
+        .generate()
+        .expect("valid parameters")
+}
+
+fn dragonfly() -> Topology {
+    let dragonfly = Dragonfly { p: 18, a: 36, h: 18, groups: Some(463), ..Dragonfly::default() };
+    dragonfly.generate().expect("valid parameters")
+}

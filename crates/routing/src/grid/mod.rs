@@ -1,0 +1,126 @@
+//! Fabrics of rows in several dimensions: flattened butterflies, HyperX, meshes and tori, and mixtures of them.
+
+mod row;
+
+use etherweave_primitives::SwitchId;
+use etherweave_topology::Topology;
+
+use crate::RoutingError;
+use crate::joints::Joints;
+pub(crate) use row::{Row, Run};
+
+/// What the routings for grids are for.
+const EXPECTED: &str = "a complete flattened butterfly, HyperX, mesh or torus";
+
+/// A grid in which every switch joins those of its rows as the row's kind has it.
+pub(crate) struct Grid {
+    pub joints: Joints,
+    /// By dimension, first dimension (`x`) first.
+    pub rows: Vec<Row>,
+    /// Places in rows, those of switch `s` from `s · rows.len()` on.
+    places: Vec<u32>,
+    /// Switches by their number as places tell it.
+    switches: Vec<SwitchId>,
+    /// What a step in each dimension adds to that number.
+    strides: Vec<u32>,
+}
+
+impl Grid {
+    /// # Errors
+    /// When the coordinates of the switches are no grid, or links of its rows are missing.
+    pub fn of(topology: &Topology) -> Result<Grid, RoutingError> {
+        let axes = topology.axes().len();
+        let unsuited = |found: String| RoutingError::Unsuited { found, expected: EXPECTED };
+        // Digits of trees and numbers within groups are no places in rows.
+        if topology.axes().last().is_none_or(|axis| axis != "x") {
+            return Err(unsuited("the switches have no places in rows".to_owned()));
+        }
+        let place = |at| topology.coordinates(at).iter().rev().copied();
+        let all = || (0..topology.switches()).map(SwitchId::from_index);
+        let places: Vec<u32> = all().flat_map(place).collect();
+        let sizes: Vec<u32> =
+            (0..axes).map(|axis| places.iter().skip(axis).step_by(axes).max().map_or(1, |&most| most + 1)).collect();
+        let (switches, strides) = number(&places, &sizes)
+            .ok_or_else(|| unsuited(format!("{} switches do not fill a grid of {sizes:?}", topology.switches())))?;
+        let joints = Joints::of(topology);
+        let mut grid = Grid { joints, rows: Vec::new(), places, switches, strides };
+        for (dimension, &size) in sizes.iter().enumerate() {
+            let row = grid.row(dimension, size);
+            let row = row
+                .ok_or_else(|| unsuited(format!("a link along {} is missing", topology.axes()[axes - 1 - dimension])));
+            grid.rows.push(row?);
+        }
+        Ok(grid)
+    }
+
+    /// How the switches of all rows of a dimension are joined: as much as possible, by the least that all have.
+    fn row(&self, dimension: usize, size: u32) -> Option<Row> {
+        let kinds = [Row::Full { size }, Row::Ring { size }, Row::Line { size }];
+        let are_joined = |row: &Row| {
+            (0..self.switches.len()).map(SwitchId::from_index).all(|at| {
+                let place = self.place(at, dimension);
+                row.neighbours(place).into_iter().all(|to| self.neighbour(at, dimension, place, to).is_some())
+            })
+        };
+        kinds.into_iter().find(are_joined)
+    }
+
+    fn dimensions(&self) -> usize {
+        self.strides.len()
+    }
+
+    /// The place of a switch in its row along a dimension.
+    pub fn place(&self, at: SwitchId, dimension: usize) -> u32 {
+        self.places[at.index() * self.dimensions() + dimension]
+    }
+
+    /// The joint from a switch at `place` in its row to the one at `to`.
+    fn neighbour(&self, at: SwitchId, dimension: usize, place: u32, to: u32) -> Option<u32> {
+        let stride = self.strides[dimension];
+        let number = self.number(at) - place * stride + to * stride;
+        self.joints.find(at, self.switches[number as usize])
+    }
+
+    fn number(&self, at: SwitchId) -> u32 {
+        (0..self.dimensions()).map(|dimension| self.place(at, dimension) * self.strides[dimension]).sum()
+    }
+
+    /// The joint to a place in the row along a dimension.
+    pub fn joint(&self, at: SwitchId, dimension: usize, to: u32) -> u32 {
+        let joint = self.neighbour(at, dimension, self.place(at, dimension), to);
+        joint.expect("the links of rows were checked")
+    }
+
+    /// Whether all rows are fully connected.
+    pub fn is_full(&self) -> bool {
+        self.rows.iter().all(|row| matches!(row, Row::Full { .. }))
+    }
+
+    pub fn has_rings(&self) -> bool {
+        self.rows.iter().any(|row| matches!(row, Row::Ring { .. }))
+    }
+
+    /// The most hops of a minimal way.
+    pub fn diameter(&self) -> u32 {
+        self.rows.iter().map(Row::diameter).sum()
+    }
+}
+
+/// Switches by number, and the stride of every dimension; none unless every place has exactly one switch.
+fn number(places: &[u32], sizes: &[u32]) -> Option<(Vec<SwitchId>, Vec<u32>)> {
+    let count = places.len() / sizes.len();
+    let product = sizes.iter().try_fold(1u32, |product, &size| product.checked_mul(size))?;
+    if product as usize != count {
+        return None;
+    }
+    let mut strides = vec![1; sizes.len()];
+    (1..sizes.len()).for_each(|dimension| strides[dimension] = strides[dimension - 1] * sizes[dimension - 1]);
+    let mut switches = vec![None; count];
+    for (index, place) in places.chunks(sizes.len()).enumerate() {
+        let number: u32 = place.iter().zip(&strides).map(|(place, stride)| place * stride).sum();
+        if switches[number as usize].replace(SwitchId::from_index(index)).is_some() {
+            return None;
+        }
+    }
+    Some((switches.into_iter().collect::<Option<Vec<_>>>()?, strides))
+}

@@ -1,0 +1,104 @@
+//! A routing in full: hosts at its ends, priorities on its hops.
+
+use etherweave_primitives::{ChannelId, HostId, Priority, SwitchId};
+use etherweave_topology::{Topology, reverse};
+
+use crate::plan::{FRESH, Plan};
+use crate::{Hop, Routing, RoutingError};
+
+/// Which hops are legal, where each packet has which priority. Made by
+/// [`RoutingKind::legality`](crate::RoutingKind::legality).
+///
+/// Regular families compute hops from coordinates, with memory linear in channels; other fabrics look them up in
+/// tables that grow with switches × switches with hosts.
+pub struct Legality {
+    pub(crate) plan: Box<dyn Plan>,
+    /// By stage.
+    pub(crate) priorities: Vec<Priority>,
+    hosts: Vec<Place>,
+}
+
+/// Where a host is.
+struct Place {
+    switch: SwitchId,
+    /// The channel from the switch to the host.
+    last: ChannelId,
+}
+
+impl Legality {
+    /// # Errors
+    /// When the plan needs more priorities than IEEE 802.1Q has.
+    pub(crate) fn new(topology: &Topology, plan: Box<dyn Plan>) -> Result<Legality, RoutingError> {
+        let stages = plan.stages();
+        if stages as usize > Priority::COUNT {
+            return Err(RoutingError::Priorities { needed: stages });
+        }
+        let place = |host| Place { switch: topology.switch_of(host), last: reverse(topology.host_channel(host)) };
+        let hosts = (0..topology.hosts()).map(HostId::from_index).map(place).collect();
+        Ok(Legality { plan, priorities: (0..stages as u8).map(Priority::new).collect(), hosts })
+    }
+
+    /// The same hops with at most `count` priorities, at least 1: stages beyond share the last. For asking what
+    /// priorities are good for; how a switch would then tell stages apart (by a header field of its own) is left open.
+    #[must_use]
+    pub fn with_priorities(mut self, count: u8) -> Legality {
+        let last = count.clamp(1, Priority::COUNT as u8) - 1;
+        self.priorities.iter_mut().for_each(|priority| *priority = (*priority).min(Priority::new(last)));
+        self
+    }
+
+    /// The most channels between switches that a packet may take.
+    pub fn hops_max(&self) -> u32 {
+        self.plan.hops_max()
+    }
+
+    /// Whether hops are computed for sets of destinations, so that a proof takes time linear in channels.
+    pub fn is_implicit(&self) -> bool {
+        self.plan.everything().is_some()
+    }
+
+    /// The switches with hosts, ascending.
+    pub(crate) fn access(&self) -> Vec<SwitchId> {
+        let mut access: Vec<SwitchId> = self.hosts.iter().map(|place| place.switch).collect();
+        access.sort_unstable();
+        access.dedup();
+        access
+    }
+
+    /// What a packet's arrival says to the plan.
+    fn phase(&self, arrival: Option<Hop>) -> u32 {
+        let joint = |hop: Hop| Some((self.plan.joints().joint_of(hop.channel)?, hop.stage));
+        arrival.and_then(joint).map_or(FRESH, |(joint, stage)| self.plan.phase(joint, stage))
+    }
+}
+
+impl Routing for Legality {
+    fn candidates(&self, at: SwitchId, dst: HostId, out: &mut Vec<ChannelId>) {
+        let mut hops = Vec::new();
+        self.hops(at, None, dst, &mut hops);
+        hops.dedup_by_key(|hop| hop.channel);
+        out.extend(hops.iter().map(|hop| hop.channel));
+    }
+
+    fn priorities(&self) -> u8 {
+        self.priorities.iter().max().map_or(1, |most| most.get() + 1)
+    }
+
+    fn hops(&self, at: SwitchId, arrival: Option<Hop>, dst: HostId, out: &mut Vec<Hop>) {
+        let place = &self.hosts[dst.index()];
+        if place.switch == at {
+            // The host takes its packets from every priority: they keep theirs.
+            out.push(Hop { channel: place.last, ..arrival.unwrap_or(Hop::first(place.last)) });
+            return;
+        }
+        let mut steps = Vec::new();
+        self.plan.steps(at, self.phase(arrival), crate::plan::Aim::Switch(place.switch), &mut steps);
+        // Channels to one next hop side by side, as one of them may be offered in several stages.
+        steps.sort_by_key(|step| (step.joint, step.stage));
+        for step in steps {
+            let (priority, stage) = (self.priorities[step.stage as usize], step.stage);
+            let channels = self.plan.joints().channels(step.joint).iter();
+            out.extend(channels.map(|&channel| Hop { channel, priority, stage }));
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Deadlock freedom at any size: the channel dependency graph of Dally and Seitz (1987, theorem 1), over pairs of a
+//! channel and a priority, found by *implicit enumeration*.
+//!
+//! - Packets that are at the same switch, came in the same way and aim at the same set of destinations are one state.
+//!   A plan splits sets where a switch treats their members apart, so a regular fabric has a few states per channel
+//!   where it has hundreds of thousands of destinations. Plans that know no sets are followed destination by
+//!   destination.
+//! - Every dependency that any state shows becomes a bit: for each channel and priority a row, as wide as the next
+//!   switch has channels × priorities. Nothing is presumed of the graph, and no symmetry of the fabric is used.
+//! - Rows are peeled in topological order (Kahn, 1962). What cannot be peeled holds a ring, and the shortest one
+//!   through one of its members is the counterexample.
+//!
+//! Parallel channels between two switches are offered side by side and so count as one. Channels from and to hosts are
+//! no part of any ring: nothing waits for the former, and a host takes in what arrives.
+
+mod matrix;
+mod ring;
+mod states;
+
+use std::fmt;
+
+use etherweave_primitives::Priority;
+use etherweave_topology::Topology;
+
+use crate::{Hop, Legality};
+use matrix::Matrix;
+use states::States;
+
+/// What was found, and how much was looked at.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Proof {
+    /// Can it deadlock?
+    pub verdict: Verdict,
+    /// Pairs of channels between switches and priorities that packets use; parallel channels count as one.
+    pub channels: u64,
+    /// Pairs of those of which a packet may hold the first and ask for the second.
+    pub dependencies: u64,
+    /// States that packets were seen in: switch, arrival, destinations.
+    pub states: u64,
+    /// Priorities that the routing uses.
+    pub priorities: u8,
+}
+
+/// Whether a lossless fabric can deadlock.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Free, because the dependencies are acyclic.
+    Free,
+    /// Each of these hops may wait for the next, and the last for the first.
+    Cycle(Vec<Hop>),
+}
+
+/// Follows every packet that the routing allows and looks for a ring of dependencies.
+///
+/// Implicit routings take time linear in channels × radix; others, in channels × radix × switches with hosts.
+/// Memory: a bit per dependency that the wiring would allow, channels × radix × priorities².
+pub fn prove(topology: &Topology, legality: &Legality) -> Proof {
+    debug_assert_eq!(legality.plan.joints().switches(), topology.switches(), "the routing is of this fabric");
+    let mut matrix = Matrix::new(legality);
+    let states = States::new(legality).fill(&mut matrix);
+    let ring = ring::find(&matrix);
+    Proof {
+        verdict: ring.map_or(Verdict::Free, |ring| Verdict::Cycle(ring.iter().map(|&row| matrix.hop(row)).collect())),
+        channels: matrix.used(),
+        dependencies: matrix.dependencies(),
+        states,
+        priorities: crate::Routing::priorities(legality),
+    }
+}
+
+impl Proof {
+    /// Whether the fabric cannot deadlock.
+    pub fn is_free(&self) -> bool {
+        self.verdict == Verdict::Free
+    }
+}
+
+impl Verdict {
+    /// The verdict in words: a ring line by line, by the names of its switches and ports.
+    pub fn describe(&self, topology: &Topology) -> String {
+        match self {
+            Verdict::Free => "free, because acyclic".to_owned(),
+            Verdict::Cycle(hops) => {
+                let lines: Vec<String> = hops.iter().map(|hop| Line { topology, hop }.to_string()).collect();
+                format!("may deadlock, each waits for the next:\n{}", lines.join("\n"))
+            }
+        }
+    }
+}
+
+/// One hop of a ring.
+struct Line<'a> {
+    topology: &'a Topology,
+    hop: &'a Hop,
+}
+
+impl fmt::Display for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Hop { channel, priority, stage: _ } = *self.hop;
+        let channel = self.topology.channel(channel);
+        let name = |node| self.topology.name(node);
+        let (from, to) = (channel.from, channel.to);
+        let priority: Priority = priority;
+        write!(f, "{} {} -> {} {}, {priority}", name(from.node), from.port, name(to.node), to.port)
+    }
+}

@@ -1,0 +1,99 @@
+//! What tests of legality share: the dependencies of single packets, packet by packet.
+
+// Every test file uses its own part.
+#![allow(dead_code)]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use etherweave_primitives::HostId;
+use etherweave_routing::{Hop, Legality, Routing, RoutingKind};
+use etherweave_topology::{Custom, Family, Node, Topology};
+
+pub fn hosts(topology: &Topology) -> impl Iterator<Item = HostId> + Clone {
+    (0..topology.hosts()).map(HostId::from_index)
+}
+
+/// The routings that a topology is for.
+pub fn suited(topology: &Topology) -> Vec<(RoutingKind, Legality)> {
+    RoutingKind::ALL.iter().filter_map(|kind| Some((*kind, kind.legality(topology).ok()?))).collect()
+}
+
+/// A ring of switches with a host on each.
+pub fn ring(switches: u32) -> Topology {
+    let link = |i| format!("h{i},s{i},100Gb/s,3m\ns{i},s{},100Gb/s,20m\n", (i + 1) % switches);
+    Custom { hosts: switches, links: (0..switches).map(link).collect(), ..Custom::default() }.generate().unwrap()
+}
+
+/// A port channel between switches, and a priority.
+type Vertex = (usize, u8);
+
+/// The channel dependency graph by brute force: every packet from every host to every host, one after the other.
+pub struct Graph {
+    port_channels: Vec<usize>,
+    successors: BTreeMap<Vertex, BTreeSet<Vertex>>,
+}
+
+impl Graph {
+    pub fn of(topology: &Topology, legality: &Legality) -> Graph {
+        let channels = 0..topology.channels().len() as u32;
+        let port_channels =
+            channels.map(|id| topology.port_channel(etherweave_primitives::ChannelId::new(id))).collect();
+        let mut graph = Graph { port_channels, successors: BTreeMap::new() };
+        hosts(topology).for_each(|dst| graph.follow(topology, legality, dst));
+        graph
+    }
+
+    fn vertex(&self, hop: Hop) -> Vertex {
+        (self.port_channels[hop.channel.index()], hop.priority.get())
+    }
+
+    fn follow(&mut self, topology: &Topology, legality: &Legality, dst: HostId) {
+        let sources = hosts(topology).filter(|&src| src != dst).map(|src| topology.host_channel(src));
+        let mut holding: Vec<Hop> = sources.map(Hop::first).collect();
+        let mut seen = BTreeSet::new();
+        while let Some(held) = holding.pop() {
+            let Node::Switch(at) = topology.channel(held.channel).to.node else { continue };
+            let arrival = Some(held).filter(|held| matches!(topology.channel(held.channel).from.node, Node::Switch(_)));
+            let mut hops = Vec::new();
+            legality.hops(at, arrival, dst, &mut hops);
+            for hop in hops.into_iter().filter(|hop| matches!(topology.channel(hop.channel).to.node, Node::Switch(_))) {
+                let vertex = self.vertex(hop);
+                self.successors.entry(vertex).or_default();
+                if let Some(arrival) = arrival {
+                    let held = self.vertex(arrival);
+                    self.successors.entry(held).or_default().insert(vertex);
+                }
+                if seen.insert(hop) {
+                    holding.push(hop);
+                }
+            }
+        }
+    }
+
+    /// Vertices and dependencies.
+    pub fn size(&self) -> (u64, u64) {
+        (self.successors.len() as u64, self.successors.values().map(|next| next.len() as u64).sum())
+    }
+
+    /// Takes vertices without successors away until none is left.
+    pub fn is_acyclic(&self) -> bool {
+        let mut left = self.successors.clone();
+        loop {
+            let ends: BTreeSet<Vertex> = left.iter().filter(|(_, next)| next.is_empty()).map(|(end, _)| *end).collect();
+            if ends.is_empty() {
+                return left.is_empty();
+            }
+            left.retain(|vertex, _| !ends.contains(vertex));
+            left.values_mut().for_each(|next| next.retain(|vertex| !ends.contains(vertex)));
+        }
+    }
+
+    /// Every hop may wait for the next, and the last for the first.
+    pub fn assert_ring(&self, hops: &[Hop]) {
+        assert!(!hops.is_empty());
+        for (index, &hop) in hops.iter().enumerate() {
+            let next = self.vertex(hops[(index + 1) % hops.len()]);
+            assert!(self.successors[&self.vertex(hop)].contains(&next), "{hop:?} does not wait for the next");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! What the hops of every routing promise, on every example of every topology family that the routing is for.
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use common::{Graph, hosts, suited};
+use etherweave_primitives::HostId;
+use etherweave_routing::{Hop, Legality, Routing, RoutingKind, Verdict, prove};
+use etherweave_topology::{Node, Topology, TopologyKind};
+
+/// Runs one check on every routing and every example that it is for.
+fn check(promise: impl Fn(&Topology, RoutingKind, &Legality)) {
+    for topology in TopologyKind::examples().iter().map(|kind| kind.generate().unwrap()) {
+        for (kind, legality) in suited(&topology) {
+            promise(&topology, kind, &legality);
+        }
+    }
+}
+
+fn next(topology: &Topology, legality: &Legality, held: Hop, dst: HostId) -> Vec<Hop> {
+    let Node::Switch(at) = topology.channel(held.channel).to.node else { return Vec::new() };
+    let arrival = Some(held).filter(|held| matches!(topology.channel(held.channel).from.node, Node::Switch(_)));
+    let mut hops = Vec::new();
+    legality.hops(at, arrival, dst, &mut hops);
+    hops
+}
+
+/// The most hops from a held hop to its destination; fails where a way ends early or comes back.
+fn longest(
+    topology: &Topology,
+    legality: &Legality,
+    held: Hop,
+    dst: HostId,
+    known: &mut BTreeMap<Hop, Option<u32>>,
+) -> u32 {
+    if topology.channel(held.channel).to.node == Node::Host(dst) {
+        return 0;
+    }
+    if let Some(known) = known.get(&held) {
+        return known.expect("no way comes back to a hop");
+    }
+    known.insert(held, None);
+    let hops = next(topology, legality, held, dst);
+    assert!(!hops.is_empty(), "a way to {dst} ends at {held:?}");
+    let most = 1 + hops.iter().map(|&hop| longest(topology, legality, hop, dst, known)).max().unwrap();
+    known.insert(held, Some(most));
+    most
+}
+
+#[test]
+fn every_legal_way_ends_at_its_destination_within_the_claimed_hops() {
+    check(|topology, kind, legality| {
+        for dst in hosts(topology) {
+            let mut known = BTreeMap::new();
+            for src in hosts(topology).filter(|&src| src != dst) {
+                let first = Hop::first(topology.host_channel(src));
+                // The last hop leads to the host.
+                let hops = longest(topology, legality, first, dst, &mut known) - 1;
+                assert!(hops <= legality.hops_max(), "{kind:?}: {hops} hops of {}", legality.hops_max());
+            }
+        }
+    });
+}
+
+#[test]
+fn hops_leave_their_switch_side_by_side_on_priorities_within_the_claim() {
+    check(|topology, kind, legality| {
+        let mut seen = BTreeSet::new();
+        for (dst, src) in hosts(topology).flat_map(|dst| hosts(topology).map(move |src| (dst, src))) {
+            let mut holding = vec![Hop::first(topology.host_channel(src))];
+            while let Some(held) = holding.pop() {
+                let hops = next(topology, legality, held, dst);
+                let at = topology.channel(held.channel).to.node;
+                assert!(hops.iter().all(|hop| topology.channel(hop.channel).from.node == at));
+                assert!(hops.iter().all(|hop| hop.priority.get() < legality.priorities()), "{kind:?}");
+                let ends: Vec<Node> = hops.iter().map(|hop| topology.channel(hop.channel).to.node).collect();
+                let runs = ends.chunk_by(|a, b| a == b).count();
+                assert_eq!(ends.iter().collect::<BTreeSet<_>>().len(), runs, "{kind:?}: side by side");
+                holding.extend(hops.into_iter().filter(|&hop| seen.insert((dst, hop))));
+            }
+        }
+        let used = seen.iter().filter(|(_, hop)| matches!(topology.channel(hop.channel).to.node, Node::Switch(_)));
+        let used: BTreeSet<u8> = used.map(|(_, hop)| hop.priority.get()).collect();
+        assert!(used.iter().all(|priority| *priority < legality.priorities()));
+    });
+}
+
+/// The proof against brute force.
+fn check_proof(topology: &Topology, kind: RoutingKind, legality: &Legality) {
+    let (proof, graph) = (prove(topology, legality), Graph::of(topology, legality));
+    assert_eq!((proof.channels, proof.dependencies), graph.size(), "{kind:?} {:?}", topology.axes());
+    assert_eq!(proof.is_free(), graph.is_acyclic(), "{kind:?}");
+    if let Verdict::Cycle(hops) = proof.verdict {
+        graph.assert_ring(&hops);
+    }
+}
+
+#[test]
+fn the_proof_sees_exactly_the_dependencies_that_single_packets_have() {
+    check(check_proof);
+}
+
+#[test]
+fn with_fewer_priorities_the_proof_says_what_brute_force_says() {
+    for topology in TopologyKind::examples().iter().map(|kind| kind.generate().unwrap()) {
+        for kind in suited(&topology).into_iter().map(|(kind, _)| kind) {
+            for count in 1..kind.legality(&topology).unwrap().priorities() {
+                let legality = kind.legality(&topology).unwrap().with_priorities(count);
+                assert_eq!(legality.priorities(), count);
+                check_proof(&topology, kind, &legality);
+            }
+        }
+    }
+}
+
+#[test]
+fn all_but_shortest_paths_are_free_wherever_they_are_legal() {
+    check(|topology, kind, legality| {
+        assert!(kind == RoutingKind::ShortestPath || prove(topology, legality).is_free(), "{kind:?}");
+    });
+}
+
+/// The routings for a fabric.
+fn kinds(family: &str) -> BTreeSet<String> {
+    let examples = TopologyKind::examples().into_iter().filter(|kind| kind.name() == family);
+    let names = |kind: TopologyKind| suited(&kind.generate().unwrap()).into_iter().map(|(kind, _)| format!("{kind:?}"));
+    examples.flat_map(names).collect()
+}
+
+#[test]
+fn every_family_has_the_routings_that_are_for_it() {
+    let anywhere = ["ShortestPath", "UpDown", "UpStarDownStar"];
+    let check = |family: &str, more: &[&str]| {
+        let expected = anywhere.iter().chain(more).map(|name| name.to_string()).collect::<BTreeSet<_>>();
+        assert_eq!(kinds(family), expected, "{family}");
+    };
+    let trees = ["fat_tree", "k_ary_fat_tree", "staged_fat_tree", "folded_clos", "rail_optimised"];
+    trees
+        .iter()
+        .chain(&["single_switch", "dragonfly_plus", "slim_fly", "custom"])
+        .for_each(|family| check(family, &[]));
+    let rows = ["DimensionOrder", "DimensionAdaptive", "DimensionValiant"];
+    check("flattened_butterfly", &rows);
+    check("hyperx", &rows);
+    // An example of rows of two and three switches is a flattened butterfly as well.
+    check("torus", &rows);
+    check("mesh", &rows[..2]);
+    let groups = ["DragonflyDetour", "DragonflyMinimal", "DragonflyValiantGroup", "DragonflyValiantSwitch"];
+    check("dragonfly", &groups);
+}

@@ -1,0 +1,87 @@
+//! The three fabrics of Benito, Vallejo and Beivide, "On the use of commodity Ethernet technology in exascale HPC
+//! systems", HiPC 2015, section VI-A: about 300,000 hosts on switches of 72 ports. Verdicts in seconds.
+
+use etherweave_primitives::{HostId, SwitchId};
+use etherweave_routing::{FlowKey, Legality, Proof, Routing, RoutingKind, SelectionKind, Verdict, path, prove};
+use etherweave_topology::{Dragonfly, Family, FlattenedButterfly, FoldedClos, Topology, Uplinks};
+
+fn clos() -> Topology {
+    let uplinks = vec![Uplinks::default(); 3];
+    FoldedClos { radix: 72, hosts: 303_264, uplinks, ..FoldedClos::default() }.generate().unwrap()
+}
+
+fn butterfly() -> Topology {
+    let sizes = vec![15, 15, 15, 6];
+    FlattenedButterfly { hosts_per_switch: 15, sizes, ..FlattenedButterfly::default() }.generate().unwrap()
+}
+
+fn dragonfly() -> Topology {
+    Dragonfly { p: 18, a: 36, h: 18, groups: Some(463), ..Dragonfly::default() }.generate().unwrap()
+}
+
+/// The proof of an implicit routing, after some flows arrived within the claimed hops.
+fn proven(topology: &Topology, kind: RoutingKind, legality: Legality) -> Proof {
+    assert!(legality.is_implicit(), "{kind:?}");
+    let selection = SelectionKind::default().build(topology);
+    let hosts = topology.hosts() as u32;
+    for number in 0..2_000u32 {
+        // Multiples of a number without common divisor spread over all hosts.
+        let (src, dst) = (number * 7_919 % hosts, number * 104_729 % hosts);
+        let key = FlowKey { src: HostId::new(src), dst: HostId::new(dst), entropy: u64::from(number) };
+        if src != dst {
+            let hops = path(topology, &legality, &selection, &key).unwrap().len() as u32 - 2;
+            assert!(hops <= legality.hops_max(), "{kind:?}");
+        }
+    }
+    prove(topology, &legality)
+}
+
+fn check_free(topology: &Topology, kinds: &[(RoutingKind, u8)]) {
+    for &(kind, priorities) in kinds {
+        let proof = proven(topology, kind, kind.legality(topology).unwrap());
+        assert_eq!((proof.verdict, proof.priorities), (Verdict::Free, priorities), "{kind:?}");
+    }
+}
+
+#[test]
+fn the_folded_clos_is_free_with_one_priority() {
+    check_free(&clos(), &[(RoutingKind::UpDown, 1)]);
+}
+
+#[test]
+fn the_butterfly_is_free_with_one_priority_in_order_two_by_detours_and_four_in_any_order() {
+    let kinds =
+        [(RoutingKind::DimensionOrder, 1), (RoutingKind::DimensionValiant, 2), (RoutingKind::DimensionAdaptive, 4)];
+    check_free(&butterfly(), &kinds);
+}
+
+#[test]
+fn the_dragonfly_is_free_with_two_priorities_three_by_groups_and_four_by_switches() {
+    use RoutingKind::{DragonflyDetour, DragonflyMinimal, DragonflyValiantGroup, DragonflyValiantSwitch};
+    let kinds = [(DragonflyMinimal, 2), (DragonflyDetour, 2), (DragonflyValiantGroup, 3), (DragonflyValiantSwitch, 4)];
+    check_free(&dragonfly(), &kinds);
+}
+
+#[test]
+fn one_priority_too_few_is_found_at_full_size() {
+    for (topology, kind) in
+        [(dragonfly(), RoutingKind::DragonflyValiantGroup), (butterfly(), RoutingKind::DimensionAdaptive)]
+    {
+        let legality = kind.legality(&topology).unwrap();
+        let priorities = legality.priorities();
+        let proof = proven(&topology, kind, legality.with_priorities(priorities - 1));
+        assert!(!proof.is_free(), "{kind:?}");
+    }
+}
+
+#[test]
+fn minimal_ways_of_the_butterfly_use_every_channel_and_every_turn_once() {
+    let (topology, kind) = (butterfly(), RoutingKind::DimensionOrder);
+    let proof = prove(&topology, &kind.legality(&topology).unwrap());
+    // 20,250 switches with 14 + 14 + 14 + 5 neighbours; after a hop in one dimension any in a later one.
+    assert_eq!(proof.channels, 20_250 * 47);
+    assert_eq!(proof.dependencies, 20_250 * (14 * (14 + 14 + 5) + 14 * (14 + 5) + 14 * 5));
+    let mut candidates = Vec::new();
+    kind.legality(&topology).unwrap().candidates(SwitchId::new(0), HostId::new(303_749), &mut candidates);
+    assert_eq!(candidates.len(), 1);
+}
