@@ -6,9 +6,12 @@ use std::time::Instant;
 use etherweave_routing::{RoutingKind, prove};
 use etherweave_topology::{Dragonfly, Family, FlattenedButterfly, FoldedClos, Topology, Uplinks};
 
+/// A fabric's name and how it is made.
+type Fabric = (&'static str, fn() -> Topology);
+
 fn main() {
     let wanted = std::env::args().nth(1);
-    let fabrics: [(&str, fn() -> Topology); 3] = [("clos", clos), ("butterfly", butterfly), ("dragonfly", dragonfly)];
+    let fabrics: [Fabric; 3] = [("clos", clos), ("butterfly", butterfly), ("dragonfly", dragonfly)];
     for (name, generate) in
         fabrics.into_iter().filter(|(name, _)| wanted.as_deref().is_none_or(|wanted| wanted == *name))
     {

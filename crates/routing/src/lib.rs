@@ -1,12 +1,26 @@
 //! Which channels a packet may take, and which of them it takes.
 //!
-//! - A [`Routing`] says what is *legal*: at this switch, towards this host, these channels. It knows neither packet
-//!   nor queue, so deadlock freedom can be proved offline ([`dependency_cycle`]).
+//! - A [`Routing`] says what is *legal*: at this switch, arrived by this hop, towards this host, these channels on
+//!   these priorities. It knows neither packet nor queue, so deadlock freedom can be proved offline: by [`prove`] at any
+//!   size, by [`dependency_cycle`] packet by packet.
 //! - A [`Selection`] says what is *preferred* among the legal: a hash of the flow.
-//! - [`RoutingKind`] and [`SelectionKind`] list the members and build them for a topology.
+//! - [`RoutingKind`] and [`SelectionKind`] list the members and build them for a topology: as [`Legality`], with
+//!   priorities and computed from coordinates where the fabric is regular, or as [`Table`], for routings that know the
+//!   destination alone.
 //!
-//! Both are pure: the same question has the same answer at any time. Left out: failures, and the view of loads that
-//! adaptive selections will need.
+//! Both are pure: the same question has the same answer at any time. Left out: failures during a run, and the view of
+//! loads that adaptive selections will need.
+//!
+//! ```
+//! use etherweave_routing::{Routing, RoutingKind, prove};
+//! use etherweave_topology::{Dragonfly, Family};
+//!
+//! let topology = Dragonfly::default().generate().unwrap();
+//! let legality = RoutingKind::DragonflyValiantGroup.legality(&topology).unwrap();
+//! assert_eq!((legality.priorities(), legality.hops_max()), (3, 5));
+//! assert!(prove(&topology, &legality).is_free());
+//! assert!(!prove(&topology, &legality.with_priorities(2)).is_free());
+//! ```
 //!
 //! ```
 //! use etherweave_primitives::HostId;

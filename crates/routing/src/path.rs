@@ -26,7 +26,8 @@ pub fn path<R: Routing + ?Sized, S: Selection + ?Sized>(
             return Err(loop_error(topology, key, &visited[first..]));
         }
         visited.push(here);
-        (hops.clear(), candidates.clear());
+        hops.clear();
+        candidates.clear();
         routing.hops(at, arrival, key.dst, &mut hops);
         candidates.extend(hops.iter().map(|hop| hop.channel));
         candidates.dedup();

@@ -89,7 +89,8 @@ impl Table {
         let (mut steps, mut set) = (Vec::new(), Vec::new());
         for (column, &dst) in destinations.iter().enumerate() {
             for at in (0..topology.switches()).map(SwitchId::from_index).filter(|&at| at != dst) {
-                (steps.clear(), set.clear());
+                steps.clear();
+                set.clear();
                 legality.plan.steps(at, FRESH, Aim::Switch(dst), &mut steps);
                 set.extend(steps.iter().flat_map(|step| legality.plan.joints().channels(step.joint)));
                 entries[at.index() * destinations.len() + column] = sets.number(topology, &mut set);

@@ -5,8 +5,8 @@ use etherweave_primitives::{Priority, SwitchId};
 use crate::joints::Joints;
 use crate::{Hop, Legality};
 
-/// Dependencies between hops: row `joint · priorities + priority`, with one bit for each joint out of the switch that it
-/// leads to and each priority, in the same order as rows.
+/// Dependencies between hops: row `joint · priorities + priority`, with one bit for each joint out of the switch that
+/// it leads to and each priority, in the same order as rows.
 pub(super) struct Matrix<'a> {
     joints: &'a Joints,
     by_stage: &'a [Priority],

@@ -1,16 +1,13 @@
 //! Every state that packets can be in, from their hosts on.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
-use etherweave_primitives::{SwitchId, mix};
+use etherweave_primitives::SwitchId;
 
 use super::matrix::Matrix;
 use crate::Legality;
 use crate::plan::{Aim, FRESH, Plan, Step};
 
 /// Packets that are alike: where they are, how they came, where they go.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy)]
 struct State {
     at: SwitchId,
     phase: u32,
@@ -22,7 +19,9 @@ pub(super) struct States<'a> {
     legality: &'a Legality,
     access: Vec<SwitchId>,
     list: Vec<State>,
-    numbers: HashMap<State, u32, BuildHasherDefault<Mixed>>,
+    /// Places in the list by switch, ascending by phase and aim. Neighbours' states are asked for again and again: they
+    /// stay in the cache, where one table of all states would not.
+    numbers: Vec<Vec<(u32, Aim, u32)>>,
     /// Hops out of state `i` as a set in the form of the matrix, from `starts[i]` on.
     out: Vec<u64>,
     starts: Vec<usize>,
@@ -30,7 +29,8 @@ pub(super) struct States<'a> {
 
 impl<'a> States<'a> {
     pub fn new(legality: &'a Legality) -> States<'a> {
-        let (list, numbers, out, starts) = Default::default();
+        let (list, out, starts) = Default::default();
+        let numbers = vec![Vec::new(); legality.plan.joints().switches()];
         States { legality, access: legality.access(), list, numbers, out, starts }
     }
 
@@ -46,12 +46,14 @@ impl<'a> States<'a> {
     /// Packets with one aim, from all hosts.
     fn follow(&mut self, aim: Aim, matrix: &mut Matrix) -> u64 {
         self.list.clear();
-        self.numbers.clear();
+        self.numbers.iter_mut().for_each(Vec::clear);
         self.out.clear();
         self.starts.clear();
         for index in 0..self.access.len() {
             let at = self.access[index];
-            self.number(State { at, phase: FRESH, aim });
+            if aim != Aim::Switch(at) {
+                self.number(State { at, phase: FRESH, aim });
+            }
         }
         self.discover(matrix);
         self.connect(matrix);
@@ -71,7 +73,9 @@ impl<'a> States<'a> {
             for step in &steps {
                 let bit = matrix.bit(matrix.row(step.joint, step.stage)) as usize;
                 self.out[start + bit / 64] |= 1 << (bit % 64);
-                self.number(self.after(step));
+                if let Some(after) = self.after(step) {
+                    self.number(after);
+                }
             }
             index += 1;
         }
@@ -84,63 +88,44 @@ impl<'a> States<'a> {
         for &state in &self.list {
             self.steps(state, &mut steps);
             for step in &steps {
-                let after = self.after(step);
-                let start = self.starts[self.numbers[&after] as usize];
-                let words = matrix.words_at(after.at);
-                matrix.add(matrix.row(step.joint, step.stage), &self.out[start..start + words]);
+                let row = matrix.row(step.joint, step.stage);
+                matrix.add(row, self.after(step).map_or(&[], |after| self.out_of(after)));
             }
         }
     }
 
-    fn steps(&self, state: State, steps: &mut Vec<Step>) {
-        steps.clear();
-        // Packets that are at their destination leave the fabric.
-        if state.aim != Aim::Switch(state.at) {
-            self.legality.plan.steps(state.at, state.phase, state.aim, steps);
-        }
+    /// The hops out of a known state.
+    fn out_of(&self, state: State) -> &[u64] {
+        let known = &self.numbers[state.at.index()];
+        let place = self.place(state).expect("all states are known");
+        let number = known[place].2 as usize;
+        let end = self.starts.get(number + 1).copied().unwrap_or(self.out.len());
+        &self.out[self.starts[number]..end]
     }
 
-    fn after(&self, step: &Step) -> State {
+    /// Where a state is among those of its switch, or would be.
+    fn place(&self, state: State) -> Result<usize, usize> {
+        self.numbers[state.at.index()].binary_search_by_key(&(state.phase, state.aim), |&(phase, aim, _)| (phase, aim))
+    }
+
+    fn steps(&self, state: State, steps: &mut Vec<Step>) {
+        steps.clear();
+        self.legality.plan.steps(state.at, state.phase, state.aim, steps);
+    }
+
+    /// The state that a step leads to; none at the destination, where packets leave the fabric.
+    fn after(&self, step: &Step) -> Option<State> {
         let plan: &dyn Plan = &*self.legality.plan;
-        let phase = plan.phase(step.joint, step.stage);
-        State { at: plan.joints().to(step.joint), phase, aim: step.aim }
+        let at = plan.joints().to(step.joint);
+        let state = || State { at, phase: plan.phase(step.joint, step.stage), aim: step.aim };
+        (step.aim != Aim::Switch(at)).then(state)
     }
 
     fn number(&mut self, state: State) {
-        let next = self.list.len() as u32;
-        if *self.numbers.entry(state).or_insert(next) == next {
+        if let Err(place) = self.place(state) {
+            let next = self.list.len() as u32;
+            self.numbers[state.at.index()].insert(place, (state.phase, state.aim, next));
             self.list.push(state);
         }
-    }
-}
-
-/// A hash for keys of a few small numbers, which the standard one would spend most of the time on.
-#[derive(Default)]
-struct Mixed(u64);
-
-impl Hasher for Mixed {
-    fn finish(&self) -> u64 {
-        mix(self.0)
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|&byte| self.write_u64(u64::from(byte)));
-    }
-
-    fn write_u8(&mut self, word: u8) {
-        self.write_u64(u64::from(word));
-    }
-
-    fn write_u32(&mut self, word: u32) {
-        self.write_u64(u64::from(word));
-    }
-
-    fn write_u64(&mut self, word: u64) {
-        // Fractional digits of the golden ratio: an odd number without pattern.
-        self.0 = (self.0.rotate_left(29) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
-
-    fn write_isize(&mut self, word: isize) {
-        self.write_u64(word as u64);
     }
 }
