@@ -40,7 +40,7 @@ fn time(topology: &Topology, kind: RoutingKind) {
     let planned = start.elapsed();
     let proof = prove(topology, &legality);
     println!(
-        "  {kind:?}: {} priorities, {} channels, {} dependencies, {} states, {}; {planned:.2?} to plan, {:.2?} to prove",
+        "  {kind:?}: {} priorities, {} channels, {} dependencies, {} states, {}, planned {planned:.2?}, proved {:.2?}",
         proof.priorities,
         proof.channels,
         proof.dependencies,

@@ -1,8 +1,8 @@
 //! Which channels a packet may take, and which of them it takes.
 //!
 //! - A [`Routing`] says what is *legal*: at this switch, arrived by this hop, towards this host, these channels on
-//!   these priorities. It knows neither packet nor queue, so deadlock freedom can be proved offline: by [`prove`] at any
-//!   size, by [`dependency_cycle`] packet by packet.
+//!   these priorities. It knows neither packet nor queue, so deadlock freedom can be proved offline: by [`prove`] at
+//!   any size, by [`dependency_cycle`] packet by packet.
 //! - A [`Selection`] says what is *preferred* among the legal: a hash of the flow.
 //! - [`RoutingKind`] and [`SelectionKind`] list the members and build them for a topology: as [`Legality`], with
 //!   priorities and computed from coordinates where the fabric is regular, or as [`Table`], for routings that know the
