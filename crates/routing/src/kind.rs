@@ -4,11 +4,7 @@ use etherweave_primitives::{ChannelId, HostId, SwitchId};
 use etherweave_topology::Topology;
 
 use crate::plan::Plan;
-use crate::{EcmpHash, FlowKey, HashSelection, Hop, Legality, RoutingError, Table};
-use crate::{
-    dimension_adaptive, dimension_order, dimension_valiant, dragonfly_detour, dragonfly_minimal,
-    dragonfly_valiant_group, dragonfly_valiant_switch, shortest_path, up_down, up_star_down_star,
-};
+use crate::{EcmpHash, FlowKey, HashSelection, Hop, Legality, RoutingError, Table, shortest_path, up_down};
 
 /// What is legal.
 pub trait Routing: Send + Sync {
@@ -56,7 +52,7 @@ macro_rules! routings {
 
             fn plan(&self, topology: &Topology) -> Result<Box<dyn Plan>, RoutingError> {
                 match self {
-                    $(RoutingKind::$routing => $module::plan(topology),)*
+                    $(RoutingKind::$routing => crate::$module::plan(topology),)*
                 }
             }
         }
