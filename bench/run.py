@@ -99,6 +99,7 @@ def keep(history: Any, facts: dict[str, str], row: dict[str, Any]) -> None:
     """Print a row and append it to the history."""
     print("  ".join(f"{key}={value}" for key, value in row.items()))
     history.write(json.dumps({**row, **facts}) + "\n")
+    history.flush()  # an interrupted run keeps the rows that it has
 
 
 if __name__ == "__main__":
