@@ -28,6 +28,41 @@ def run(
 ) -> Run:
     """Simulate; ``progress`` answers whether to go on."""
 
+def compare(designs: Sequence[Design]) -> str:
+    """Put designs side by side, as JSON."""
+
+def proposals(hosts: int, radix: int) -> tuple[list[tuple[str, str]], list[str]]:
+    """Name fabrics of so many hosts with their scenarios, and why some families have none."""
+
+@final
+class Fabric:
+    """The fabric of a scenario."""
+
+    @staticmethod
+    def parse(text: str, origin: str, overrides: Sequence[tuple[str, str]]) -> Fabric:
+        """Read a scenario and build its fabric; jobs may be missing."""
+    @property
+    def name(self) -> str:
+        """What it is called."""
+    @property
+    def resolved(self) -> str:
+        """The resolved scenario, as TOML."""
+    @property
+    def axes(self) -> list[str]:
+        """What the coordinates of a switch are called."""
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """Switches, hosts and links."""
+    def design(self, progress: Callable[[str], bool] | None) -> Design | None:
+        """All its figures; ``progress`` answers whether to go on. None when it stopped."""
+
+@final
+class Design:
+    """All figures of a fabric."""
+
+    def to_json(self) -> str:
+        """The figures as JSON."""
+
 @final
 class Run:
     """What a simulation leaves."""

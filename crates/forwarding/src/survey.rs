@@ -160,9 +160,22 @@ impl Survey {
     /// # Errors
     /// When there is no routing to compact, or a table is not equal to it.
     pub fn of(kind: &TopologyKind, topology: &Topology) -> Result<Survey, ForwardingError> {
+        Survey::with(kind, topology, Strategy::fitting(kind), &[])
+    }
+
+    /// As [`Survey::of`], compacted by a strategy of one's own, with the width of each field of its plan [bits]; none:
+    /// as narrow as possible.
+    ///
+    /// # Errors
+    /// Also when the plan or the widths do not suit the fabric.
+    pub fn with(
+        kind: &TopologyKind,
+        topology: &Topology,
+        strategy: Strategy,
+        widths: &[u32],
+    ) -> Result<Survey, ForwardingError> {
         let minimal = Minimal::of(kind, topology)?;
-        let strategy = Strategy::fitting(kind);
-        let compact_plan = strategy.plan.plan(topology)?;
+        let compact_plan = strategy.plan.plan_with(topology, widths)?;
         let mut compactor = Compactor::new(topology, &compact_plan, strategy);
         let kinds = [PlanKind::Flat, PlanKind::PerSwitch, PlanKind::PerGroup];
         let plans = kinds.map(|kind| kind.plan(topology));

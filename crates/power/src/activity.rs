@@ -26,7 +26,8 @@ pub struct ChannelActivity {
 }
 
 /// What is done with idle ports.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Saving {
     /// Nothing.
     AlwaysOn,

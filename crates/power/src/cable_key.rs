@@ -57,18 +57,10 @@ pub struct CableKey {
     pub class: Option<LinkClass>,
 }
 
-pub(crate) const fn class_name(class: LinkClass) -> &'static str {
-    match class {
-        LinkClass::Host => "host",
-        LinkClass::Local => "local",
-        LinkClass::Global => "global",
-    }
-}
-
 impl fmt::Display for CableKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(class) = self.class {
-            write!(f, "{} ", class_name(class))?;
+            write!(f, "{} ", class.name())?;
         }
         if self.links > 1 {
             write!(f, "{} x ", self.links)?;
@@ -91,8 +83,8 @@ impl FromStr for CableKey {
 
 fn read(text: &str) -> Option<CableKey> {
     let classes = [LinkClass::Host, LinkClass::Local, LinkClass::Global];
-    let class = classes.into_iter().find(|&class| text.split(' ').next() == Some(class_name(class)));
-    let rest = class.map_or(text, |class| text[class_name(class).len()..].trim_start());
+    let class = classes.into_iter().find(|&class| text.split(' ').next() == Some(class.name()));
+    let rest = class.map_or(text, |class| text[class.name().len()..].trim_start());
     let (links, rest) = match rest.split_once(" x ") {
         Some((links, rest)) => (links.parse().ok().filter(|links| (2..=8).contains(links))?, rest),
         None => (1, rest),

@@ -6,7 +6,6 @@ use std::fmt;
 use etherweave_primitives::{BitRate, Length, Money, Power};
 use etherweave_topology::{Cables, LinkClass, Topology};
 
-use crate::cable_key::class_name;
 use crate::inventory::switches;
 use crate::{CableKey, Certainty, Citation, Make, OpticsKey, PowerError, Price, PriceBook, SwitchKey, SwitchKind};
 
@@ -161,7 +160,7 @@ impl<'a> Bill<'a> {
             let sum = fibre.each.times(cables.cables);
             ends.iter().fold(sum, |sum, (end, count)| sum.plus(end.each.times(*count))).millionths()
         };
-        let purpose = format!("{} {} of {} cables", cables.length, cables.medium.name(), class_name(cables.class));
+        let purpose = format!("{} {} of {} cables", cables.length, cables.medium.name(), cables.class.name());
         match (ready, built) {
             (Some(ready), Some(built)) if price_of(&built) < ready.each.times(cables.cables).millionths() => {
                 self.add_built(built, &purpose, cables.cables);

@@ -1,5 +1,6 @@
 //! The Python face: translation only. No number is computed here, no decision taken.
 
+mod fabric;
 mod run;
 mod table;
 
@@ -13,6 +14,8 @@ mod _core {
     use arrow_array::StringArray;
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::fabric::{Design, Fabric, compare, proposals};
     #[pymodule_export]
     use crate::run::{Run, ScenarioError, resolve, run, schema};
     #[pymodule_export]

@@ -24,7 +24,7 @@ create_exception!(
     "A mistake in a scenario: ``file:line:col: key: what; expected …``."
 );
 
-fn scenario_error(error: &etherweave_scenario::ScenarioError) -> PyErr {
+pub(crate) fn scenario_error(error: &etherweave_scenario::ScenarioError) -> PyErr {
     ScenarioError::new_err(error.to_string())
 }
 
@@ -39,12 +39,7 @@ impl Run {
     /// The result tables by name.
     #[getter]
     fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let tables = PyDict::new(py);
-        for table in &self.outcome.tables {
-            let columns = table.columns.iter().map(|(name, column)| ((*name).to_owned(), lent(column)));
-            tables.set_item(table.name, Table::new(table.name, columns.collect()))?;
-        }
-        Ok(tables)
+        by_name(py, &self.outcome.tables)
     }
 
     /// The resolved scenario, as TOML.
@@ -58,6 +53,16 @@ impl Run {
     fn summary(&self) -> String {
         self.outcome.summary.to_json()
     }
+}
+
+/// Tables as a dictionary.
+pub(crate) fn by_name<'py>(py: Python<'py>, tables: &[etherweave_scenario::Table]) -> PyResult<Bound<'py, PyDict>> {
+    let named = PyDict::new(py);
+    for table in tables {
+        let columns = table.columns.iter().map(|(name, column)| ((*name).to_owned(), lent(column)));
+        named.set_item(table.name, Table::new(table.name, columns.collect()))?;
+    }
+    Ok(named)
 }
 
 fn lent(column: &Column) -> ArrayRef {

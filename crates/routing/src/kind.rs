@@ -40,7 +40,8 @@ pub trait Selection: Send + Sync {
 macro_rules! routings {
     ($($(#[$meta:meta])* $routing:ident => $module:ident,)*) => {
         /// A routing by its name: `routing = "up_down"` in a scenario.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum RoutingKind {
             $($(#[$meta])* $routing,)*
@@ -49,6 +50,13 @@ macro_rules! routings {
         impl RoutingKind {
             /// Every member.
             pub const ALL: &[RoutingKind] = &[$(RoutingKind::$routing),*];
+
+            /// What a scenario calls the routing; modules have the same names.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(RoutingKind::$routing => stringify!($module),)*
+                }
+            }
 
             fn plan(&self, topology: &Topology) -> Result<Box<dyn Plan>, RoutingError> {
                 match self {

@@ -3,14 +3,18 @@
 //! - [`Scenario`] is the file as a value: every option with its default. [`Scenario::parse`] reads it and says of
 //!   any mistake where it is and what is expected there; [`Scenario::resolved`] writes it out in full.
 //! - [`Run::start`] builds the simulation, [`Run::finish`] runs it; [`Outcome`] has the tables and the summary.
+//! - [`Fabric`] is what a scenario says is connected to what, for everything that is known without a run.
 //!
 //! The only crate of the core that reads a clock, and a file where a scenario names one that lists its fabric. Left
 //! out: the scenario's own file; callers pass its text.
 
 mod check;
+mod design_file;
 mod document;
 mod error;
+mod fabric;
 mod fabric_file;
+mod fabric_tables;
 mod outcome;
 mod plain;
 mod profile;
@@ -19,7 +23,9 @@ mod scenario;
 mod tables;
 
 pub use error::ScenarioError;
+pub use etherweave_design::{Comparison, Design, Step};
 pub use etherweave_sim::Progress;
+pub use fabric::{Fabric, Proposal, proposals};
 pub use outcome::{Outcome, Summary};
 pub use run::{Capture, Run};
 pub use scenario::{JobSpec, RunSpec, Scenario};

@@ -1,5 +1,6 @@
 //! A scenario as a value, and how it becomes an experiment.
 
+use etherweave_design::DesignSpec;
 use etherweave_primitives::{Duration, HostId, Priority};
 use etherweave_routing::{RoutingKind, SelectionKind};
 use etherweave_sim::params::{Ets, FlowControl, HostParams, NicParams, SimParams, SwitchParams, Transport};
@@ -8,7 +9,7 @@ use etherweave_topology::{FatTree, Topology, TopologyKind};
 use etherweave_workload::{Placement, Workload, WorkloadError};
 
 use crate::document::Document;
-use crate::{ScenarioError, check, fabric_file, plain, profile};
+use crate::{ScenarioError, check, design_file, fabric_file, plain, profile};
 
 /// One run, as a file says it.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -40,6 +41,8 @@ pub struct Scenario {
     pub run: RunSpec,
     /// What the hosts do.
     pub job: Vec<JobSpec>,
+    /// How the fabric is judged on paper, by `etherweave design`; a run does not ask.
+    pub design: DesignSpec,
 }
 
 impl Default for Scenario {
@@ -58,6 +61,7 @@ impl Default for Scenario {
             transport: Transport::default(),
             run: RunSpec::default(),
             job: Vec::new(),
+            design: DesignSpec::default(),
         }
     }
 }
@@ -140,26 +144,40 @@ pub(crate) fn read<'a>(
     origin: &'a str,
     overrides: &[(String, String)],
 ) -> Result<(Document<'a>, Scenario), ScenarioError> {
+    let (document, mut scenario) = read_values(text, origin, overrides)?;
+    scenario.name = stem_or_name(&scenario, origin);
+    if scenario.job.is_empty() {
+        return Err(document.error("job", "no job; expected at least one `[[job]]` with a name and a workload"));
+    }
+    check::scenario(&document, &scenario)?;
+    Ok((document, scenario))
+}
+
+/// Reads, and checks no more than each value by itself.
+pub(crate) fn read_values<'a>(
+    text: &'a str,
+    origin: &'a str,
+    overrides: &[(String, String)],
+) -> Result<(Document<'a>, Scenario), ScenarioError> {
     let mut document = Document::parse(text, origin)?;
     for (key, literal) in overrides {
         document.set(key, literal)?;
     }
     profile::apply(&mut document)?;
     fabric_file::apply(&mut document)?;
+    design_file::apply(&mut document)?;
     let values = toml::Value::Table(document.values.clone());
-    let mut scenario: Scenario = serde_path_to_error::deserialize(values).map_err(|error| {
+    let scenario: Scenario = serde_path_to_error::deserialize(values).map_err(|error| {
         let key = error.path().to_string().replace('[', ".").replace(']', "");
         let key = key.trim_start_matches('.');
         document.error(key, plain::value(error.inner().message(), key, &document.values))
     })?;
-    if scenario.name.is_empty() {
-        scenario.name = stem(origin).to_owned();
-    }
-    if scenario.job.is_empty() {
-        return Err(document.error("job", "no job; expected at least one `[[job]]` with a name and a workload"));
-    }
-    check::scenario(&document, &scenario)?;
     Ok((document, scenario))
+}
+
+/// A scenario without a name is called as its file.
+pub(crate) fn stem_or_name(scenario: &Scenario, origin: &str) -> String {
+    if scenario.name.is_empty() { stem(origin).to_owned() } else { scenario.name.clone() }
 }
 
 fn stem(origin: &str) -> &str {

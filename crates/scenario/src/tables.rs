@@ -29,15 +29,15 @@ pub(crate) fn tables(report: &Report, topology: &Topology) -> Vec<Table> {
     vec![iterations(report, topology), ports(&report.ports), streams(&report.streams), flows(&report.flows)]
 }
 
-fn integers<T>(rows: &[T], value: impl Fn(&T) -> u64) -> Column {
+pub(crate) fn integers<T>(rows: &[T], value: impl Fn(&T) -> u64) -> Column {
     Column::Integers(rows.iter().map(value).collect())
 }
 
-fn numbers<T>(rows: &[T], value: impl Fn(&T) -> f64) -> Column {
+pub(crate) fn numbers<T>(rows: &[T], value: impl Fn(&T) -> f64) -> Column {
     Column::Numbers(rows.iter().map(value).collect())
 }
 
-fn texts<T>(rows: &[T], value: impl Fn(&T) -> String) -> Column {
+pub(crate) fn texts<T>(rows: &[T], value: impl Fn(&T) -> String) -> Column {
     Column::Texts(rows.iter().map(value).collect())
 }
 

@@ -3,15 +3,16 @@
 use crate::{File, Finding};
 
 /// The crates that each crate may use. Everything else is forbidden.
-pub const MAY_USE: [(&str, &[&str]); 10] = [
+pub const MAY_USE: [(&str, &[&str]); 11] = [
     ("primitives", &[]),
     ("topology", &["primitives"]),
     ("routing", &["primitives", "topology"]),
     ("forwarding", &["primitives", "topology", "routing"]),
     ("workload", &["primitives"]),
     ("power", &["primitives", "topology"]),
+    ("design", &["primitives", "topology", "routing", "forwarding", "power"]),
     ("sim", &["primitives", "topology", "routing", "forwarding", "workload"]),
-    ("scenario", &["primitives", "topology", "routing", "forwarding", "workload", "sim", "power"]),
+    ("scenario", &["primitives", "topology", "routing", "forwarding", "workload", "sim", "power", "design"]),
     ("python", &["scenario"]),
     ("tidy", &[]),
 ];

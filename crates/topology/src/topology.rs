@@ -45,6 +45,17 @@ pub enum LinkClass {
     Global,
 }
 
+impl LinkClass {
+    /// The class in a word: "local".
+    pub const fn name(self) -> &'static str {
+        match self {
+            LinkClass::Host => "host",
+            LinkClass::Local => "local",
+            LinkClass::Global => "global",
+        }
+    }
+}
+
 /// One direction of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Channel {

@@ -1,0 +1,87 @@
+//! Several fabrics side by side.
+
+use crate::Design;
+
+/// What one wants much of, and little of. Absent: not known.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+pub struct Merits {
+    /// What the fabric is called.
+    pub name: String,
+    /// Hosts; more is better.
+    pub hosts: u64,
+    /// Rate between two halves per host [Gb/s]; more is better.
+    pub bisection_gbps_per_host: f64,
+    /// Entries of the largest compacted table; fewer is better.
+    pub table_entries: Option<u64>,
+    /// Worst-case power per host [W]; less is better.
+    pub watts_per_host: Option<f64>,
+    /// Price per host, in the currency of the book; less is better.
+    pub price_per_host: Option<f64>,
+    /// Whether no other fabric is at least as good in everything and better in something: Pareto's criterion.
+    pub is_efficient: bool,
+    /// Fabrics that are at least as good in everything and better in something.
+    pub beaten_by: Vec<String>,
+}
+
+/// Fabrics with their merits.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+pub struct Comparison {
+    /// In the order given.
+    pub designs: Vec<Design>,
+    /// In the same order.
+    pub merits: Vec<Merits>,
+}
+
+impl Comparison {
+    /// Compares designs; what is not known of both of two fabrics does not count between them.
+    pub fn of(designs: Vec<Design>) -> Comparison {
+        let mut merits: Vec<Merits> = designs.iter().map(Merits::of).collect();
+        let beaten: Vec<Vec<String>> = merits.iter().map(|one| one.beaten_by(&merits)).collect();
+        for (one, beaten_by) in merits.iter_mut().zip(beaten) {
+            (one.is_efficient, one.beaten_by) = (beaten_by.is_empty(), beaten_by);
+        }
+        Comparison { designs, merits }
+    }
+
+    /// All designs and merits, as JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("figures are JSON")
+    }
+}
+
+impl Merits {
+    fn of(design: &Design) -> Merits {
+        let hosts = design.fabric.hosts as f64;
+        Merits {
+            name: design.name.clone(),
+            hosts: design.fabric.hosts,
+            bisection_gbps_per_host: design.fabric.bisection_gbps / hosts,
+            table_entries: design.tables.as_ref().map(|tables| tables.compacted.largest.entries),
+            watts_per_host: design.power.as_ref().map(|power| power.design().fabric.total_w / hosts),
+            price_per_host: design.cost.as_ref().map(|cost| cost.total / hosts),
+            is_efficient: true,
+            beaten_by: Vec::new(),
+        }
+    }
+
+    /// The goals, each so that more is better.
+    fn goals(&self) -> [Option<f64>; 5] {
+        [
+            Some(self.hosts as f64),
+            Some(self.bisection_gbps_per_host),
+            self.table_entries.map(|entries| -(entries as f64)),
+            self.watts_per_host.map(|watts| -watts),
+            self.price_per_host.map(|price| -price),
+        ]
+    }
+
+    fn beaten_by(&self, others: &[Merits]) -> Vec<String> {
+        others.iter().filter(|other| other.beats(self)).map(|other| other.name.clone()).collect()
+    }
+
+    fn beats(&self, other: &Merits) -> bool {
+        let goals = self.goals().into_iter().zip(other.goals());
+        let known: Vec<(f64, f64)> = goals.filter_map(|(mine, its)| Some((mine?, its?))).collect();
+        known.iter().all(|(mine, its)| mine >= its) && known.iter().any(|(mine, its)| mine > its)
+    }
+}

@@ -1,0 +1,129 @@
+//! All figures of one fabric.
+
+use std::fmt;
+
+use etherweave_primitives::Power;
+use etherweave_routing::RoutingKind;
+use etherweave_topology::{Topology, TopologyKind};
+
+use crate::{Bill, DesignError, DesignSpec, Fabric, RoutingProof, TableCounts, WattsOf, proofs};
+
+/// A fabric on paper.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+pub struct Design {
+    /// What it is called.
+    pub name: String,
+    /// Its family of topologies.
+    pub family: &'static str,
+    /// Counts, distances, rates.
+    pub fabric: Fabric,
+    /// Whether routings can deadlock.
+    pub routings: Vec<RoutingProof>,
+    /// What forwarding tables need; none where there is a reason in [`Design::missing`].
+    pub tables: Option<TableCounts>,
+    /// What it draws.
+    pub power: Option<WattsOf>,
+    /// What it costs.
+    pub cost: Option<Bill>,
+    /// What could not be told, and why.
+    pub missing: Vec<String>,
+}
+
+/// What a design is about to find out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// Counts, distances, bisection.
+    Measure,
+    /// Entries by plan, compaction, its proof.
+    Tables,
+    /// Deadlock freedom of a routing.
+    Prove(RoutingKind),
+    /// Watts and prices.
+    PowerAndCost,
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Measure => f.write_str("measuring"),
+            Step::Tables => f.write_str("planning tables"),
+            Step::Prove(routing) => write!(f, "proving {}", routing.name()),
+            Step::PowerAndCost => f.write_str("adding up power and cost"),
+        }
+    }
+}
+
+impl Design {
+    /// Designs `topology`, which `kind` has generated. `on_step` is told what comes next and says whether to go on.
+    ///
+    /// # Errors
+    /// When the specification asks for what the fabric or a profile cannot give, or `on_step` wished to stop. What
+    /// was not asked for and cannot be told is listed in [`Design::missing`].
+    pub fn of(
+        name: &str,
+        kind: &TopologyKind,
+        topology: &Topology,
+        spec: &DesignSpec,
+        on_step: &mut dyn FnMut(Step) -> bool,
+    ) -> Result<Design, DesignError> {
+        let mut next = |step| if on_step(step) { Ok(()) } else { Err(DesignError::Stopped) };
+        let mut missing = Vec::new();
+        next(Step::Measure)?;
+        let fabric = Fabric::of(kind, topology);
+        next(Step::Tables)?;
+        let tables = known(TableCounts::of(kind, topology, &spec.tables), spec.tables.is_asked(), &mut missing)?;
+        let routings = prove(kind, topology, spec, &mut next, &mut missing)?;
+        next(Step::PowerAndCost)?;
+        let power = match &tables {
+            Some(tables) => noted(WattsOf::of(topology, tables, spec)?, "power", &mut missing),
+            None => None,
+        };
+        let drawn = power.as_ref().map(|power| Power::from_uw((power.design().fabric.total_w * 1e6) as u64));
+        let cost = noted(Bill::of(topology, drawn, spec)?, "cost", &mut missing);
+        Ok(Design { name: name.to_owned(), family: kind.name(), fabric, routings, tables, power, cost, missing })
+    }
+
+    /// All figures, as JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).expect("figures are JSON")
+    }
+}
+
+/// A part that must be there when it was asked for, and else may be missing for a reason.
+fn known<T>(
+    found: Result<T, DesignError>,
+    is_asked: bool,
+    missing: &mut Vec<String>,
+) -> Result<Option<T>, DesignError> {
+    match found {
+        Ok(part) => Ok(Some(part)),
+        Err(error) if is_asked => Err(error),
+        Err(error) => {
+            missing.push(error.to_string());
+            Ok(None)
+        }
+    }
+}
+
+fn noted<T>(found: Result<T, String>, part: &str, missing: &mut Vec<String>) -> Option<T> {
+    found.map_err(|reason| missing.push(format!("{part}: {reason}"))).ok()
+}
+
+/// Those asked for must suit the fabric; of those that the family is known for, the ones that do.
+fn prove(
+    kind: &TopologyKind,
+    topology: &Topology,
+    spec: &DesignSpec,
+    next: &mut dyn FnMut(Step) -> Result<(), DesignError>,
+    missing: &mut Vec<String>,
+) -> Result<Vec<RoutingProof>, DesignError> {
+    let asked = spec.routings.as_deref();
+    let mut proofs = Vec::new();
+    for &routing in asked.unwrap_or(proofs::known_for(kind)) {
+        next(Step::Prove(routing))?;
+        let proof = RoutingProof::of(routing, topology)
+            .map_err(|reason| DesignError::key("routings", format!("{}: {reason}", routing.name())));
+        proofs.extend(known(proof, asked.is_some(), missing)?);
+    }
+    Ok(proofs)
+}

@@ -1,0 +1,42 @@
+//! A fabric on paper: everything an architect asks of it, as one value.
+//!
+//! - [`Design::of`] measures, proves, plans tables, and adds up power and price; a [`DesignSpec`] says how. Its parts
+//!   are plain numbers with their units in their names, ready to be written as JSON.
+//! - [`Comparison`] puts several side by side and finds those that no other beats in everything.
+//! - [`proposals`] names the members of every family that have enough hosts.
+//!
+//! Nothing is found out here: topology, routing, forwarding and power know their subjects; this room asks each of them
+//! the same questions about one fabric. Left out: files, text for people (`scenario`, the command line).
+//!
+//! ```
+//! use etherweave_design::{Design, DesignSpec};
+//! use etherweave_topology::{Dragonfly, TopologyKind};
+//!
+//! // Figure 3c of Benito et al. 2015: 9 groups of 4 switches with 2 hosts.
+//! let kind = TopologyKind::Dragonfly(Dragonfly::default());
+//! let design = Design::of("small", &kind, &kind.generate().unwrap(), &DesignSpec::default(), &mut |_| true).unwrap();
+//! assert_eq!((design.fabric.hosts, design.fabric.switches, design.fabric.diameter), (72, 36, 3));
+//! assert!(design.routings.iter().all(|routing| routing.is_free));
+//! ```
+
+mod compare;
+mod counts;
+mod design;
+mod error;
+mod find;
+mod money;
+mod proofs;
+mod spec;
+mod tables;
+mod watts;
+
+pub use compare::{Comparison, Merits};
+pub use counts::{CableCount, Fabric, TaperRatio};
+pub use design::{Design, Step};
+pub use error::DesignError;
+pub use find::{Proposal, proposals};
+pub use money::{Bill, BillItem};
+pub use proofs::RoutingProof;
+pub use spec::{ActivitySpec, DesignSpec, TablesSpec};
+pub use tables::{PlanCount, RuleCount, TableCounts, TableFit};
+pub use watts::{Organisation, Watts, WattsAt, WattsOf};

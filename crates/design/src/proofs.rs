@@ -1,0 +1,66 @@
+//! Whether routings can deadlock on a fabric.
+
+use etherweave_routing::{RoutingKind, prove};
+use etherweave_topology::{Topology, TopologyKind};
+
+/// What is known of one routing.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+pub struct RoutingProof {
+    /// The routing.
+    pub routing: RoutingKind,
+    /// Priorities (virtual channels) that it needs.
+    pub priorities: u8,
+    /// The most links between switches on a way.
+    pub hops_max: u32,
+    /// Whether it cannot deadlock, because dependencies are acyclic.
+    pub is_free: bool,
+    /// The verdict in words; a ring line by line.
+    pub verdict: String,
+    /// Pairs of a channel and a priority that packets use.
+    pub channels: u64,
+    /// Dependencies between those.
+    pub dependencies: u64,
+    /// States of packets that were looked at.
+    pub states: u64,
+}
+
+impl RoutingProof {
+    /// Proves one routing, or says why it is not for this fabric.
+    pub(crate) fn of(routing: RoutingKind, topology: &Topology) -> Result<RoutingProof, String> {
+        let legality = routing.legality(topology).map_err(|error| error.to_string())?;
+        let proof = prove(topology, &legality);
+        Ok(RoutingProof {
+            routing,
+            priorities: proof.priorities,
+            hops_max: legality.hops_max(),
+            is_free: proof.is_free(),
+            verdict: proof.verdict.describe(topology),
+            channels: proof.channels,
+            dependencies: proof.dependencies,
+            states: proof.states,
+        })
+    }
+}
+
+/// The routings that a family is known for.
+pub(crate) fn known_for(kind: &TopologyKind) -> &'static [RoutingKind] {
+    use RoutingKind::*;
+    match kind {
+        TopologyKind::SingleSwitch(_)
+        | TopologyKind::FatTree(_)
+        | TopologyKind::KAryFatTree(_)
+        | TopologyKind::StagedFatTree(_)
+        | TopologyKind::FoldedClos(_)
+        | TopologyKind::RailOptimised(_) => &[UpDown],
+        TopologyKind::FlattenedButterfly(_) | TopologyKind::HyperX(_) => {
+            &[DimensionOrder, DimensionAdaptive, DimensionValiant]
+        }
+        TopologyKind::Torus(_) | TopologyKind::Mesh(_) => &[DimensionOrder, DimensionAdaptive],
+        TopologyKind::Dragonfly(_) => {
+            &[DragonflyMinimal, DragonflyValiantGroup, DragonflyValiantSwitch, DragonflyDetour]
+        }
+        TopologyKind::DragonflyPlus(_) | TopologyKind::SlimFly(_) | TopologyKind::Custom(_) => {
+            &[UpStarDownStar, ShortestPath]
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! How many entries the tables of switches need, and whether they fit.
+
+use etherweave_forwarding::{Compacted, Count, Fit, PlanKind, PlanTables, Strategy, Survey};
+use etherweave_topology::{Topology, TopologyKind};
+
+use crate::{DesignError, TablesSpec};
+
+/// The tables of a fabric under each organisation.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+pub struct TableCounts {
+    /// Exact-match (CAM) entries: one per host, under any plan.
+    pub exact: TableFit,
+    /// Ternary (TCAM) entries by address plan.
+    pub plans: Vec<PlanCount>,
+    /// Why there are no entries of a plan: that the fabric cannot have it.
+    pub plans_missing: Vec<String>,
+    /// Compacted ternary tables.
+    pub compacted: RuleCount,
+}
+
+/// Entries under one address plan.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+pub struct PlanCount {
+    /// The plan.
+    pub plan: PlanKind,
+    /// Its fields in the 46 free bits of a MAC address, most significant first.
+    pub layout: String,
+    /// Of the smallest table.
+    pub entries_min: u64,
+    /// Of a table on average.
+    pub entries_mean: f64,
+    /// Whether the largest fits.
+    pub largest: TableFit,
+}
+
+/// Compacted tables.
+#[derive(Clone, PartialEq, Debug, serde::Serialize)]
+pub struct RuleCount {
+    /// The plan.
+    pub plan: PlanKind,
+    /// How.
+    pub compaction: etherweave_forwarding::CompactionKind,
+    /// Whether each of several ports has a rule for its share of the sources.
+    pub is_shared_by_source: bool,
+    /// The fields of the plan.
+    pub layout: String,
+    /// Rules of the smallest table.
+    pub rules_min: u64,
+    /// Rules of a table on average.
+    pub rules_mean: f64,
+    /// Whether the largest fits.
+    pub largest: TableFit,
+    /// The most ports in use on one switch: the fewest rules that it can have in general.
+    pub ports_max: u64,
+    /// Pairs of a switch and a host for which the table was proved equal to the routing: all of them.
+    pub pairs_proved: u64,
+    /// Regions of addresses that stood for them in the proof.
+    pub regions_proved: u64,
+}
+
+/// A table against a switch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
+pub struct TableFit {
+    /// Entries wanted.
+    pub entries: u64,
+    /// Entries that there are.
+    pub capacity: u64,
+    /// Entries beyond the capacity; 0 when the table fits.
+    pub excess: u64,
+}
+
+impl TableFit {
+    fn of(fit: Fit) -> TableFit {
+        TableFit { entries: fit.entries, capacity: fit.capacity, excess: fit.excess() }
+    }
+}
+
+impl TableCounts {
+    /// # Errors
+    /// When the fabric cannot have what the specification asks for.
+    pub(crate) fn of(kind: &TopologyKind, topology: &Topology, spec: &TablesSpec) -> Result<TableCounts, DesignError> {
+        let survey = Survey::with(kind, topology, spec.strategy(kind), &spec.widths)
+            .map_err(|error| DesignError::key("tables", error))?;
+        let capacity = &spec.capacity;
+        let hosts = Count { min: survey.exact, max: survey.exact, total: survey.exact, tables: 1 };
+        Ok(TableCounts {
+            exact: TableFit::of(capacity.exact(&hosts)),
+            plans: survey.plans.iter().flatten().map(|plan| PlanCount::of(plan, capacity)).collect(),
+            plans_missing: survey.plans.iter().filter_map(|plan| Some(plan.as_ref().err()?.to_string())).collect(),
+            compacted: RuleCount::of(&survey.compacted, capacity),
+        })
+    }
+
+    /// The entries of one plan, where the fabric can have it.
+    pub fn plan(&self, plan: PlanKind) -> Option<&PlanCount> {
+        self.plans.iter().find(|count| count.plan == plan)
+    }
+}
+
+impl TablesSpec {
+    /// Whether it asks for certain tables, so that there must be some.
+    pub(crate) fn is_asked(&self) -> bool {
+        *self != TablesSpec { capacity: self.capacity.clone(), ..TablesSpec::default() }
+    }
+
+    fn strategy(&self, kind: &TopologyKind) -> Strategy {
+        let fitting = Strategy::fitting(kind);
+        Strategy {
+            plan: self.plan.unwrap_or(fitting.plan),
+            compaction: self.compaction.unwrap_or(fitting.compaction),
+            is_shared_by_source: self.share_by_source.unwrap_or(fitting.is_shared_by_source),
+        }
+    }
+}
+
+type Capacity = etherweave_forwarding::TableProfile;
+
+impl PlanCount {
+    fn of(tables: &PlanTables, capacity: &Capacity) -> PlanCount {
+        PlanCount {
+            plan: tables.plan,
+            layout: tables.layout.clone(),
+            entries_min: tables.ternary.min,
+            entries_mean: tables.ternary.mean(),
+            largest: TableFit::of(capacity.ternary(&tables.ternary)),
+        }
+    }
+}
+
+impl RuleCount {
+    fn of(compacted: &Compacted, capacity: &Capacity) -> RuleCount {
+        RuleCount {
+            plan: compacted.strategy.plan,
+            compaction: compacted.strategy.compaction,
+            is_shared_by_source: compacted.strategy.is_shared_by_source,
+            layout: compacted.layout.clone(),
+            rules_min: compacted.rules.min,
+            rules_mean: compacted.rules.mean(),
+            largest: TableFit::of(capacity.ternary(&compacted.rules)),
+            ports_max: compacted.ports.max,
+            pairs_proved: compacted.proof.pairs,
+            regions_proved: compacted.proof.regions,
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Fabrics on paper for Python: a scenario's text goes in, figures come out as JSON.
+
+use etherweave_scenario::Step;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::run::{by_name, scenario_error};
+
+/// The fabric of a scenario.
+#[pyclass(frozen, module = "etherweave._core")]
+pub struct Fabric {
+    fabric: etherweave_scenario::Fabric,
+}
+
+#[pymethods]
+impl Fabric {
+    /// Reads a scenario and builds its fabric; jobs may be missing.
+    #[staticmethod]
+    fn parse(py: Python<'_>, text: &str, origin: &str, overrides: Vec<(String, String)>) -> PyResult<Fabric> {
+        let fabric = py.detach(|| etherweave_scenario::Fabric::parse(text, origin, &overrides));
+        fabric.map(|fabric| Fabric { fabric }).map_err(|error| scenario_error(&error))
+    }
+
+    /// What it is called.
+    #[getter]
+    fn name(&self) -> &str {
+        self.fabric.name()
+    }
+
+    /// The resolved scenario, as TOML.
+    #[getter]
+    fn resolved(&self) -> String {
+        self.fabric.resolved()
+    }
+
+    /// What the coordinates of a switch are called.
+    #[getter]
+    fn axes(&self) -> Vec<String> {
+        self.fabric.topology().axes().to_vec()
+    }
+
+    /// Switches, hosts and links.
+    #[getter]
+    fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        by_name(py, &self.fabric.tables())
+    }
+
+    /// All its figures; `progress` is told what comes next and answers whether to go on. None when it stopped.
+    fn design(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Option<Design>> {
+        let mut failure = None;
+        let designed = py.detach(|| {
+            self.fabric.design(&mut |step| {
+                tell(progress.as_ref(), step).unwrap_or_else(|error| {
+                    failure = Some(error);
+                    false
+                })
+            })
+        });
+        match failure {
+            Some(error) => Err(error),
+            None => Ok(designed.map_err(|error| scenario_error(&error))?.map(|design| Design { design })),
+        }
+    }
+}
+
+/// Whether to go on.
+fn tell(progress: Option<&Py<PyAny>>, step: Step) -> PyResult<bool> {
+    Python::attach(|py| {
+        py.check_signals()?;
+        let Some(progress) = progress else { return Ok(true) };
+        progress.call1(py, (step.to_string(),))?.is_truthy(py)
+    })
+}
+
+/// All figures of a fabric.
+#[pyclass(frozen, module = "etherweave._core")]
+pub struct Design {
+    design: etherweave_scenario::Design,
+}
+
+#[pymethods]
+impl Design {
+    /// The figures as JSON.
+    fn to_json(&self) -> String {
+        self.design.to_json()
+    }
+}
+
+/// Several designs side by side, as JSON.
+#[pyfunction]
+pub fn compare(designs: Vec<Py<Design>>) -> String {
+    let designs = designs.iter().map(|design| design.get().design.clone()).collect();
+    etherweave_scenario::Comparison::of(designs).to_json()
+}
+
+/// Names and scenarios of the fabrics with so many hosts from switches of so many ports, and why families have none.
+#[pyfunction]
+pub fn proposals(hosts: u32, radix: u32) -> (Vec<(String, String)>, Vec<String>) {
+    let (found, refused) = etherweave_scenario::proposals(hosts, radix);
+    (found.into_iter().map(|proposal| (proposal.name, proposal.scenario)).collect(), refused)
+}

@@ -1,0 +1,114 @@
+//! A scenario's fabric, on paper: nothing runs on it.
+
+use etherweave_design::{Design, DesignError, Step};
+use etherweave_topology::{Topology, TopologyKind, Wish};
+
+use crate::document::Document;
+use crate::scenario::{read_values, stem_or_name};
+use crate::{Scenario, ScenarioError, Table, fabric_tables};
+
+/// The fabric of a scenario, built; jobs and all that only matters to a run may be missing from the file.
+pub struct Fabric {
+    scenario: Scenario,
+    topology: Topology,
+    file: File,
+}
+
+/// Where a scenario came from, for errors that are found late.
+struct File {
+    text: String,
+    origin: String,
+    overrides: Vec<(String, String)>,
+}
+
+impl File {
+    fn error(&self, key: &str, message: String) -> ScenarioError {
+        let read = || {
+            let mut document = Document::parse(&self.text, &self.origin)?;
+            self.overrides.iter().try_for_each(|(key, literal)| document.set(key, literal))?;
+            Ok(document.error(key, message))
+        };
+        read().unwrap_or_else(|error| error)
+    }
+}
+
+impl Fabric {
+    /// Reads a scenario and builds its fabric.
+    ///
+    /// # Errors
+    /// The first mistake, where it stands in the file.
+    pub fn parse(text: &str, origin: &str, overrides: &[(String, String)]) -> Result<Fabric, ScenarioError> {
+        let (document, mut scenario) = read_values(text, origin, overrides)?;
+        scenario.name = stem_or_name(&scenario, origin);
+        let kind = &scenario.topology;
+        let topology = kind.generate().map_err(|error| document.topology_error(kind, &error))?;
+        let file = File { text: text.to_owned(), origin: origin.to_owned(), overrides: overrides.to_vec() };
+        Ok(Fabric { scenario, topology, file })
+    }
+
+    /// What the fabric is called.
+    pub fn name(&self) -> &str {
+        &self.scenario.name
+    }
+
+    /// What is connected to what.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
+
+    /// The family with its parameters.
+    pub fn kind(&self) -> &TopologyKind {
+        &self.scenario.topology
+    }
+
+    /// Its switches, hosts and links, in the order of ids.
+    pub fn tables(&self) -> Vec<Table> {
+        fabric_tables::tables(&self.topology)
+    }
+
+    /// The scenario, with every default written out.
+    pub fn resolved(&self) -> String {
+        self.scenario.resolved()
+    }
+
+    /// All figures of the fabric; `on_step` is told what comes next and says whether to go on. None when it stopped.
+    ///
+    /// # Errors
+    /// When `[design]` asks for what the fabric or a profile cannot give.
+    pub fn design(&self, on_step: &mut dyn FnMut(Step) -> bool) -> Result<Option<Design>, ScenarioError> {
+        let Scenario { name, topology: kind, design, .. } = &self.scenario;
+        match Design::of(name, kind, &self.topology, design, on_step) {
+            Ok(design) => Ok(Some(design)),
+            Err(DesignError::Stopped) => Ok(None),
+            Err(DesignError::Key { key, message }) => Err(self.file.error(&format!("design.{key}"), message)),
+        }
+    }
+}
+
+/// A fabric that fulfils a wish.
+pub struct Proposal {
+    /// Its family, and whether it is the family's largest.
+    pub name: String,
+    /// A scenario with this topology and nothing else.
+    pub scenario: String,
+}
+
+/// The members of every family with at least `hosts` hosts from switches of `radix` ports, and why some families have
+/// none.
+pub fn proposals(hosts: u32, radix: u32) -> (Vec<Proposal>, Vec<String>) {
+    let (found, refused) = etherweave_design::proposals(&Wish { hosts, radix });
+    let told = |proposal: etherweave_design::Proposal| Proposal {
+        scenario: topology_alone(&proposal.name, &proposal.kind),
+        name: proposal.name,
+    };
+    (found.into_iter().map(told).collect(), refused)
+}
+
+fn topology_alone(name: &str, kind: &TopologyKind) -> String {
+    #[derive(serde::Serialize)]
+    struct Alone<'a> {
+        name: &'a str,
+        topology: &'a TopologyKind,
+    }
+    toml::to_string_pretty(&Alone { name, topology: kind }).expect("a topology is a TOML table")
+}
