@@ -1,23 +1,20 @@
 """One scenario in, one result out: the Python face of the core.
 
-Nothing is computed here. A scenario is a file, or a dictionary of the same shape; overrides are
-dotted keys with values, applied before the scenario is checked.
+Nothing is computed here.
 """
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeAlias, TypedDict
+from typing import TypedDict
 
 import pyarrow
 
-from etherweave import _core, toml
+from etherweave import _core
 from etherweave.machine import machine
 from etherweave.results import Result, parse_summary
+from etherweave.scenario import Overrides, Scenario, literals, read
 
 ScenarioError = _core.ScenarioError
-
-Scenario: TypeAlias = str | Path | Mapping[str, object]
-Overrides: TypeAlias = Mapping[str, object]
 
 
 class Progress(TypedDict):
@@ -97,9 +94,9 @@ def run(
     >>> result.summary["finished"]  # doctest: +SKIP
     'complete'
     """
-    text, origin = _read(scenario)
+    text, origin = read(scenario)
     listener = _Listener(progress)
-    done = _core.run(text, origin, _literals(overrides), threads, _captures(pcap), listener)
+    done = _core.run(text, origin, literals(overrides), threads, _captures(pcap), listener)
     result = Result(
         tables={name: pyarrow.table(table) for name, table in done.tables.items()},
         summary=parse_summary(done.summary),
@@ -129,8 +126,8 @@ def resolve(scenario: Scenario, overrides: Overrides | None = None) -> str:
     ScenarioError
         As for :func:`run`.
     """
-    text, origin = _read(scenario)
-    return _core.resolve(text, origin, _literals(overrides))
+    text, origin = read(scenario)
+    return _core.resolve(text, origin, literals(overrides))
 
 
 def schema() -> str:
@@ -151,39 +148,9 @@ class _Listener:
         return not self.has_declined
 
 
-def _read(scenario: Scenario) -> tuple[str, str]:
-    if isinstance(scenario, Mapping):
-        return toml.document(scenario), "<scenario>"
-    try:
-        return Path(scenario).read_text(encoding="utf-8"), str(scenario)
-    except UnicodeDecodeError as error:
-        raise ScenarioError(f"{scenario}: byte {error.start}: expected UTF-8 text") from None
-
-
 def _captures(pcap: Mapping[str, str | Path] | None) -> list[tuple[str, str]]:
     files = {host: Path(file) for host, file in (pcap or {}).items()}
     for file in files.values():
         if not file.parent.is_dir():
             raise FileNotFoundError(f"{file}: no directory {file.parent} for the capture")
     return [(host, str(file)) for host, file in files.items()]
-
-
-def _literals(overrides: Overrides | None) -> list[tuple[str, str]]:
-    return [(key, _literal(value)) for key, value in (overrides or {}).items()]
-
-
-def _literal(value: object) -> str:
-    return value.text if isinstance(value, Literal) else toml.literal(value)
-
-
-class Literal:
-    """An override whose value is TOML text already, as the command line has it.
-
-    Parameters
-    ----------
-    text
-        What stands right of the equals sign.
-    """
-
-    def __init__(self, text: str) -> None:
-        self.text = text

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from etherweave.cli.exits import refuse
-from etherweave.simulation import Literal
+from etherweave.scenario import Literal
 
 File = Annotated[
     Path, typer.Argument(help="A scenario, TOML; `etherweave schema` says what it may hold.")
