@@ -1,4 +1,4 @@
-"""Simulate Ethernet HPC fabrics packet by packet, from one scenario file.
+"""Design Ethernet HPC fabrics on paper, and simulate them packet by packet, from one scenario file.
 
 A scenario goes in, tables come out:
 
@@ -6,6 +6,8 @@ A scenario goes in, tables come out:
 >>> result = etherweave.run("halo3d.toml", overrides={"seed": 2})  # doctest: +SKIP
 >>> result.to_polars("iterations")["duration_ns"].mean()  # doctest: +SKIP
 912345.0
+>>> etherweave.design("dragonfly.toml")["fabric"]["diameter"]  # doctest: +SKIP
+3
 
 Names load on first use, so that importing the package costs nothing.
 """
@@ -16,6 +18,10 @@ from typing import TYPE_CHECKING
 from etherweave._core import version
 
 if TYPE_CHECKING:
+    from etherweave.fabrics import compare as compare
+    from etherweave.fabrics import design as design
+    from etherweave.fabrics import fabric as fabric
+    from etherweave.fabrics import find as find
     from etherweave.results import Result as Result
     from etherweave.results import Summary as Summary
     from etherweave.simulation import Interrupted as Interrupted
@@ -32,6 +38,10 @@ __all__ = [
     "ScenarioError",
     "Summary",
     "__version__",
+    "compare",
+    "design",
+    "fabric",
+    "find",
     "resolve",
     "run",
     "schema",
@@ -39,7 +49,11 @@ __all__ = [
 
 __version__ = version()
 
-_HOME = {"Result": "results", "Summary": "results"}
+_HOME = {
+    "Result": "results",
+    "Summary": "results",
+    **dict.fromkeys(("compare", "design", "fabric", "find"), "fabrics"),
+}
 
 
 def __getattr__(name: str) -> object:

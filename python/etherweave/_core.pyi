@@ -61,7 +61,7 @@ class Design:
     """All figures of a fabric."""
 
     def to_json(self) -> str:
-        """The figures as JSON."""
+        """Give the figures as JSON."""
 
 @final
 class Run:

@@ -2,7 +2,8 @@
 
 use etherweave_forwarding::PlanKind;
 use etherweave_power::{
-    Activity, Citation, Components, Draw, Entries, PowerError, PowerProfile, Saving, TableKind, Tables, shipped,
+    Activity, Certainty, Citation, Components, Draw, Entries, PowerError, PowerProfile, Saving, TableKind, Tables,
+    shipped,
 };
 use etherweave_topology::Topology;
 
@@ -147,13 +148,14 @@ impl WattsOf {
             Some(activity) => savings(profile, topology, design.tables().as_ref(), activity)?,
             None => Vec::new(),
         };
+        let figures = figures(&draws);
         Ok(WattsOf {
             profile: profile.name.clone(),
             about: profile.about.clone(),
             activity,
-            certainty: last.certainty().to_string(),
+            certainty: Certainty::of(&figures).to_string(),
             notes: last.notes.clone(),
-            figures: figures(&draws),
+            figures: figures.iter().map(Figure::of).collect(),
             organisations: draws.iter().map(|(kind, draw)| kind.told(draw, topology)).collect(),
         })
     }
@@ -206,11 +208,11 @@ fn organisations(profile: &PowerProfile, tables: &TableCounts) -> Vec<Organised>
 }
 
 /// The figures of all draws, each once.
-fn figures(draws: &[(Organised, Draw)]) -> Vec<Figure> {
-    let mut figures: Vec<&Citation> = draws.iter().flat_map(|(_, draw)| &draw.figures).collect();
+fn figures(draws: &[(Organised, Draw)]) -> Vec<Citation> {
+    let mut figures: Vec<Citation> = draws.iter().flat_map(|(_, draw)| draw.figures.clone()).collect();
     figures.sort_by(|a, b| a.key.cmp(&b.key));
     figures.dedup_by(|a, b| a.key == b.key);
-    figures.into_iter().map(Figure::of).collect()
+    figures
 }
 
 /// Each way of saving that the specification or else the profile knows.

@@ -19,6 +19,8 @@ TellRun: TypeAlias = Callable[[Facts], bool]
 """Takes how far a run is; answers whether to go on."""
 TellStudy: TypeAlias = Callable[[int, int, str], None]
 """Takes how many experiments are done, of how many, and which was the last."""
+TellStep: TypeAlias = Callable[[str, str], bool]
+"""Takes a fabric's name and what is found out next; answers whether to go on."""
 
 
 @contextmanager
@@ -50,6 +52,21 @@ def study_progress(name: str) -> Iterator[TellStudy]:
 
         def tell(done: int, count: int, last: str) -> None:
             bar.update(task, completed=done, total=count, last=last)
+
+        yield tell
+
+
+@contextmanager
+def step_progress() -> Iterator[TellStep]:
+    """Show what is being found out about which fabric."""
+    if not console.is_terminal:
+        yield StepLines()
+        return
+    with console.status("") as status:
+
+        def tell(name: str, step: str) -> bool:
+            status.update(f"{name}: {step}")
+            return True
 
         yield tell
 
@@ -110,6 +127,27 @@ class StudyLines:
         if wall_s >= self._next_s:
             self._next_s = wall_s + LINE_EVERY_S
             _line(f"{self._name}: {done} of {count} experiments{_left(wall_s, done / count)}")
+
+
+class StepLines:
+    """Tells what is being found out, as lines.
+
+    Parameters
+    ----------
+    clock
+        Real time [s].
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._next_s = clock() + LINE_EVERY_S
+
+    def __call__(self, name: str, step: str) -> bool:
+        """Print a line if the last is long ago."""
+        if self._clock() >= self._next_s:
+            self._next_s = self._clock() + LINE_EVERY_S
+            _line(f"{name}: {step}")
+        return True
 
 
 def share(facts: Facts) -> float | None:

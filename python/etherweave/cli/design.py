@@ -1,0 +1,176 @@
+"""The verb ``design``."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import etherweave
+from etherweave.cli.design_page import print_page, print_sheet
+from etherweave.cli.exits import refuse, told
+from etherweave.cli.parameters import AsJson, Settings, directory, overrides
+from etherweave.cli.progress import step_progress
+from etherweave.fabrics import GOALS, Figures, Found
+
+EXAMPLES = """Examples:
+
+etherweave design dragonfly.toml
+
+etherweave design dragonfly.toml --set topology.dragonfly.groups=100 --json
+
+etherweave design --compare clos.toml butterfly.toml dragonfly.toml
+
+etherweave design --find hosts=300000 radix=72 --rank price -o proposals"""
+
+WISHES = {"hosts": (1, 2**32 - 1), "radix": (1, 2**16)}
+"""What ``--find`` takes, and its range."""
+
+
+NOTES = """\
+  Bisection: Gb/s per host, ≤ where it is an upper bound. Entries: of the largest compacted table.
+  A fabric is efficient when no other is at least as good in hosts, bisection, entries, watts and
+  price, and better in one of them."""
+
+
+def design(
+    what: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="SCENARIO...",
+            help="Scenarios, TOML, of which the topology and the table `design` count; jobs may be "
+            "missing. With --find: hosts=NUMBER radix=NUMBER.",
+        ),
+    ],
+    side_by_side: Annotated[
+        bool,
+        typer.Option(
+            "--compare", help="Several scenarios side by side, and which of them no other beats."
+        ),
+    ] = False,
+    wish: Annotated[
+        bool,
+        typer.Option("--find", help="Propose fabrics of every family with enough hosts, ranked."),
+    ] = False,
+    rank: Annotated[
+        str, typer.Option(help=f"With --find, what counts most: {', '.join(GOALS)}.")
+    ] = "watts",
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Directory for a scenario of each proposal."),
+    ] = None,
+    settings: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Design a fabric on paper: counts, deadlock freedom, addresses and tables, power, cost.
+
+    Ends with 2 after a mistake.
+    """
+    changes = overrides(settings)
+    if rank not in GOALS:
+        refuse(f"--rank {rank}: expected one of {', '.join(GOALS)}")
+    try:
+        if wish:
+            _find(_wishes(what), rank, output, as_json)
+        elif side_by_side or len(what) > 1:
+            _compare(what, changes, as_json)
+        else:
+            _design(what[0], changes, as_json)
+    except etherweave.ScenarioError as error:
+        refuse(error)
+    except OSError as error:
+        refuse(told(error))
+
+
+def _design(file: str, changes: dict[str, object], as_json: bool) -> None:
+    with step_progress() as tell:
+        figures = etherweave.design(file, changes, progress=tell)
+    if as_json:
+        _print_json(figures)
+    else:
+        print_page(figures)
+
+
+def _compare(files: list[str], changes: dict[str, object], as_json: bool) -> None:
+    with step_progress() as tell:
+        comparison = etherweave.compare(files, changes, progress=tell)
+    if as_json:
+        _print_json(comparison)
+    else:
+        _print_comparison(comparison)
+
+
+def _wishes(words: list[str]) -> tuple[int, int]:
+    """Read ``hosts=300000 radix=72``, each once."""
+    pairs = [word.partition("=") for word in words]
+    given = {key: value for key, _, value in pairs}
+    if set(given) != set(WISHES) or len(pairs) != len(WISHES):
+        refuse(f"--find {' '.join(words)}: expected hosts=NUMBER radix=NUMBER")
+    return _wish(given, "hosts"), _wish(given, "radix")
+
+
+def _wish(given: dict[str, str], key: str) -> int:
+    least, most = WISHES[key]
+    text = given[key].replace("_", "").replace(",", "")
+    if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
+        refuse(f"--find {key}={given[key]}: expected {least:,} to {most:,}")
+    return int(text)
+
+
+def _find(wishes: tuple[int, int], rank: str, output: Path | None, as_json: bool) -> None:
+    if output:
+        directory(output)
+    with step_progress() as tell:
+        found = etherweave.find(*wishes, rank=rank, progress=tell)
+    if output:
+        _write(found, output)
+    if as_json:
+        _print_json({**found.comparison, "refused": found.refused, "scenarios": found.scenarios})
+        return
+    _print_comparison(found.comparison)
+    for reason in found.refused:
+        print(f"  Not {reason}")
+    if output:
+        print(f"Scenarios: {output}")
+
+
+def _write(found: Found, output: Path) -> None:
+    output.mkdir(parents=True, exist_ok=True)
+    for name, text in found.scenarios.items():
+        (output / f"{name.replace(' ', '_')}.toml").write_text(text, encoding="utf-8")
+
+
+def _print_json(figures: Figures) -> None:
+    print(json.dumps(figures, indent=2))
+
+
+def _print_comparison(comparison: Figures) -> None:
+    names = ("fabric", ">hosts", ">switches", ">cables", ">diameter", ">bisection", ">entries")
+    pairs = zip(comparison["designs"], comparison["merits"], strict=True)
+    rows = [_merits(figures, merits) for figures, merits in pairs]
+    print_sheet((*names, ">W/host", ">price/host", "beaten in everything by"), rows)
+    print(NOTES)
+    reasons = {reason for figures in comparison["designs"] for reason in figures["missing"]}
+    for reason in sorted(reasons):
+        print(f"  Not told: {reason}")
+
+
+def _merits(figures: Figures, merits: Figures) -> tuple[str, ...]:
+    counts = figures["fabric"]
+    bound = "" if counts["bisection_is_exact"] else "≤ "
+    return (
+        merits["name"],
+        f"{merits['hosts']:,}",
+        f"{counts['switches']:,}",
+        f"{sum(cables['cables'] for cables in counts['cables']):,}",
+        f"{counts['diameter']}",
+        f"{bound}{merits['bisection_gbps_per_host']:.2f}",
+        _known(merits["table_entries"], ",.0f"),
+        _known(merits["watts_per_host"], ",.2f"),
+        _known(merits["price_per_host"], ",.0f"),
+        ", ".join(merits["beaten_by"]) or "none: efficient",
+    )
+
+
+def _known(value: float | None, form: str) -> str:
+    return "–" if value is None else f"{value:{form}}"

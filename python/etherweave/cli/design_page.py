@@ -1,0 +1,201 @@
+"""A design as a page of text: sections of aligned columns."""
+
+import sys
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console, JustifyMethod
+from rich.markup import escape
+from rich.padding import Padding
+from rich.table import Table
+
+from etherweave.fabrics import Figures
+
+WIDTH = 128
+"""Of a page that does not go to a terminal [columns]."""
+
+
+def print_page(figures: Figures) -> None:
+    """Print all of a design."""
+    _title(figures)
+    _fabric(figures["fabric"])
+    _routings(figures["routings"])
+    if figures["tables"]:
+        _tables(figures["tables"])
+    if figures["power"]:
+        _power(figures["power"])
+    if figures["cost"]:
+        _cost(figures["cost"], figures["fabric"]["hosts"])
+    _lines("Not told", figures["missing"])
+
+
+def _title(figures: Figures) -> None:
+    counts = figures["fabric"]
+    print(
+        f"{figures['name']}: {figures['family']}, {counts['hosts']:,} hosts, "
+        f"{counts['switches']:,} switches, {_cables(counts):,} cables"
+    )
+
+
+def _cables(counts: Figures) -> int:
+    return sum(cables["cables"] for cables in counts["cables"])
+
+
+def _fabric(counts: Figures) -> None:
+    free = counts["ports_free"]
+    left = "" if free is None else f" of {counts['radix']}; {free:,} ports free in all"
+    rows = [
+        ("ports", f"at most {counts['ports_used_max']} used on a switch{left}"),
+        ("distance", _distance(counts)),
+        ("bisection", _bisection(counts)),
+        ("shortest ways", _ways(counts)),
+    ]
+    rows += [
+        ("taper", f"{taper['ratio']:.3g}:1 above level {taper['level']}")
+        for taper in counts["tapers"]
+    ]
+    rows += [("cables", _equal_cables(cables)) for cables in counts["cables"]]
+    _sheet("Fabric", ("", ""), rows)
+
+
+def _distance(counts: Figures) -> str:
+    mean = counts["distance_mean"]
+    return f"at most {counts['diameter']}, on the mean {mean:.3f} links between switches"
+
+
+def _bisection(counts: Figures) -> str:
+    bound = "" if counts["bisection_is_exact"] else "at most "
+    share = f"{counts['bisection_share']:.1%} of what half of the hosts send"
+    return f"{bound}{counts['bisection_gbps']:,.0f} Gb/s, {share} ({counts['bisection_basis']})"
+
+
+def _ways(counts: Figures) -> str:
+    sampled = "" if counts["ways_are_exact"] else " (from some switches)"
+    least, mean, most = (counts[f"ways_{which}"] for which in ("min", "mean", "max"))
+    return f"{least:,} to {most:,} between two switches, on the mean {mean:,.2f}{sampled}"
+
+
+def _equal_cables(cables: Figures) -> str:
+    kind = f"{cables['length_m']:g} m {cables['medium']}, {cables['rate_gbps']:g} Gb/s"
+    return f"{cables['cables']:,} {cables['class']}, {kind}"
+
+
+def _routings(proofs: Sequence[Figures]) -> None:
+    rows = [
+        (
+            proof["routing"],
+            f"{proof['priorities']}",
+            f"{proof['hops_max']}",
+            proof["verdict"],
+            f"{proof['channels']:,}",
+            f"{proof['dependencies']:,}",
+        )
+        for proof in proofs
+    ]
+    names = ("routing", ">priorities", ">most links", "deadlock", ">channels", ">dependencies")
+    _sheet("Deadlock", names, rows)
+
+
+def _tables(tables: Figures) -> None:
+    compacted, exact = tables["compacted"], tables["exact"]
+    shared = ", shared by source" if compacted["is_shared_by_source"] else ""
+    rows = [("exact match, flat", *_entries(exact["entries"], exact["entries"], exact), "host")]
+    rows += [
+        (
+            f"ternary, {plan['plan']}",
+            *_entries(plan["entries_min"], plan["entries_mean"], plan["largest"]),
+            plan["layout"],
+        )
+        for plan in tables["plans"]
+    ]
+    rows.append(
+        (
+            f"ternary, {compacted['compaction']}{shared}",
+            *_entries(compacted["rules_min"], compacted["rules_mean"], compacted["largest"]),
+            compacted["layout"],
+        )
+    )
+    names = ("table", ">least", ">mean", ">most", ">room for", "", "address, 46 bits free")
+    _sheet("Tables, entries per switch", names, rows)
+    pairs = f"{compacted['pairs_proved']:,} pairs of switch and host"
+    print(f"  Compacted tables are proved equal to the routing for {pairs};")
+    print(f"  at most {compacted['ports_max']} ports of a switch are in use.")
+    for reason in tables["plans_missing"]:
+        print(f"  {reason}")
+
+
+def _entries(least: int, mean: float, fit: Figures) -> tuple[str, ...]:
+    verdict = f"{fit['excess']:,} too many" if fit["excess"] else "fits"
+    return f"{least:,}", f"{mean:,.1f}", f"{fit['entries']:,}", f"{fit['capacity']:,}", verdict
+
+
+def _power(power: Figures) -> None:
+    rows = [_organisation(one) for one in power["organisations"]]
+    rows += [
+        (*_drawn(f"load {at['load']:g}, {at['saving']}", at["fabric"]), "")
+        for at in power["activity"]
+    ]
+    names = (">fixed", ">ports", ">modules", ">buffers", ">tables", ">cards", ">all", ">per switch")
+    _sheet(f"Power at the worst case [kW], {power['profile']}", ("tables", *names), rows)
+    print(f"  {power['certainty']}.")
+    for note in power["notes"]:
+        print(f"  {note}.")
+
+
+def _organisation(one: Figures) -> tuple[str, ...]:
+    compacted = ", compacted" if one["is_compacted"] else ""
+    name = f"{one['table'] or 'not told apart'} {one['plan'] or ''}{compacted}"
+    return *_drawn(name, one["fabric"]), f"{one['switch']['total_w']:,.1f} W"
+
+
+def _drawn(name: str, watts: Figures) -> tuple[str, ...]:
+    parts = ("fixed_w", "ports_w", "modules_w", "buffers_w", "tables_w", "cards_w", "total_w")
+    return name, *(f"{watts[part] / 1e3:,.1f}" for part in parts)
+
+
+def _cost(cost: Figures, hosts: int) -> None:
+    rows = [
+        (
+            item["purpose"],
+            item["key"],
+            f"{item['count']:,}",
+            f"{item['each']:,.2f}",
+            f"{item['all']:,.0f}",
+        )
+        for item in cost["items"]
+    ]
+    names = ("what", "price of", ">count", ">each", f">all [{cost['currency']}]")
+    _sheet(f"Cost, price book {cost['book']}", names, rows)
+    print(f"  {cost['total']:,.0f} {cost['currency']}, {cost['total'] / hosts:,.2f} per host.")
+    if cost["electricity_year"] is not None:
+        year = cost["electricity_year"]
+        print(f"  A year of electricity at the worst case: {year:,.0f} {cost['currency']}.")
+    print(f"  {cost['certainty']}.")
+    for note in cost["notes"]:
+        print(f"  {note}.")
+
+
+def _lines(title: str, lines: Sequence[str]) -> None:
+    if lines:
+        print(f"\n{title}")
+        for line in lines:
+            print(f"  {line}")
+
+
+def _sheet(title: str, names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    print(f"\n{title}")
+    print_sheet(names, rows)
+
+
+def print_sheet(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table; names that begin with ``>`` stand above numbers."""
+    sheet = Table(box=None, show_header=any(names), padding=(0, 2, 0, 0), header_style="dim")
+    for name in names:
+        number = name.startswith(">")
+        justify: JustifyMethod = "right" if number else "left"
+        sheet.add_column(escape(name.lstrip(">")), justify=justify, no_wrap=number)
+    for row in rows:
+        sheet.add_row(*map(escape, row))
+    console = Console(width=None if sys.stdout.isatty() else WIDTH)
+    with console.capture() as lines:
+        console.print(Padding(sheet, (0, 0, 0, 2)), highlight=False)
+    print("\n".join(line.rstrip() for line in lines.get().splitlines()))

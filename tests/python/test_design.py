@@ -1,0 +1,137 @@
+"""Fabrics on paper as their user meets them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import etherweave
+
+COMMAND = [str(Path(sys.executable).parent / "etherweave")]
+DRAGONFLY: dict[str, object] = {"topology": {"dragonfly": {}}}
+"""Figure 3c of Benito et al. 2015: 9 groups of 4 switches with 2 hosts."""
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    words = [*COMMAND, "design", *map(str, arguments)]
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=240)
+
+
+@pytest.fixture
+def dragonfly(tmp_path: Path) -> Path:
+    file = tmp_path / "small.toml"
+    file.write_text("[topology.dragonfly]\n")
+    return file
+
+
+@pytest.fixture
+def butterfly(tmp_path: Path) -> Path:
+    file = tmp_path / "square.toml"
+    file.write_text("[topology.flattened_butterfly]\nhosts_per_switch = 2\nsizes = [6, 6]\n")
+    return file
+
+
+def test_a_design_tells_counts_proofs_tables_power_and_cost() -> None:
+    figures = etherweave.design(DRAGONFLY)
+    assert (figures["fabric"]["hosts"], figures["fabric"]["switches"]) == (72, 36)
+    assert {proof["routing"]: proof["priorities"] for proof in figures["routings"]} == {
+        "dragonfly_minimal": 2,
+        "dragonfly_valiant_group": 3,
+        "dragonfly_valiant_switch": 4,
+        "dragonfly_detour": 2,
+    }
+    assert all(proof["is_free"] for proof in figures["routings"])
+    # One entry per host; 36 switches and the own 2 hosts; equation 1: 8 + 3 + 2.
+    entries = {plan["plan"]: plan["largest"]["entries"] for plan in figures["tables"]["plans"]}
+    assert entries == {"flat": 72, "per_switch": 37, "per_group": 13}
+    for watts in [one["fabric"] for one in figures["power"]["organisations"]]:
+        parts = [value for name, value in watts.items() if name != "total_w"]
+        assert sum(parts) == pytest.approx(watts["total_w"])
+    items = figures["cost"]["items"]
+    assert sum(item["all"] for item in items) == pytest.approx(figures["cost"]["total"])
+    assert not figures["missing"]
+
+
+def test_the_page_has_every_section(dragonfly: Path) -> None:
+    done = run(dragonfly)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("small: dragonfly, 72 hosts, 36 switches, 162 cables\n")
+    for title in ("Fabric", "Deadlock", "Tables, ", "Power at the worst case", "Cost, price book"):
+        assert f"\n{title}" in done.stdout
+    assert not any(line != line.rstrip() for line in done.stdout.splitlines())
+
+
+def test_json_is_the_same_design(dragonfly: Path) -> None:
+    printed = json.loads(run(dragonfly, "--json").stdout)
+    assert printed == etherweave.design(dragonfly)
+
+
+def test_a_setting_changes_the_fabric(dragonfly: Path) -> None:
+    done = run(dragonfly, "--set", "topology.dragonfly.groups=5", "--json")
+    assert json.loads(done.stdout)["fabric"]["hosts"] == 40
+
+
+def test_a_comparison_names_who_is_beaten(dragonfly: Path, butterfly: Path) -> None:
+    comparison = etherweave.compare([dragonfly, butterfly])
+    assert [merits["name"] for merits in comparison["merits"]] == ["small", "square"]
+    assert any(merits["is_efficient"] for merits in comparison["merits"])
+    done = run("--compare", dragonfly, butterfly)
+    assert done.returncode == 0, done.stderr
+    assert "small" in done.stdout
+    assert "square" in done.stdout
+
+
+def test_found_fabrics_have_the_hosts_and_can_be_designed(tmp_path: Path) -> None:
+    output = tmp_path / "proposals"
+    done = run("--find", "hosts=100", "radix=8", "-o", output, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert all(figures["fabric"]["hosts"] >= 100 for figures in found["designs"])
+    assert all(figures["fabric"]["ports_used_max"] <= 8 for figures in found["designs"])
+    efficient = [merits["is_efficient"] for merits in found["merits"]]
+    assert efficient == sorted(efficient, reverse=True)
+    # One switch of 8 ports has no 100 hosts.
+    assert any(reason.startswith("single_switch: ") for reason in found["refused"])
+    files = sorted(output.iterdir())
+    assert len(files) == len(found["scenarios"])
+    again = etherweave.design(files[0], {"design.routings": []})
+    assert again["fabric"]["hosts"] >= 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--find", "hosts=10"], "expected hosts=NUMBER radix=NUMBER"),
+        (["--find", "hosts=0", "radix=8"], "hosts=0: expected 1 to 4,294,967,295"),
+        (["--find", "hosts=9", "radix=99999"], "radix=99999: expected 1 to 65,536"),
+        (["--find", "hosts=9", "radix=8", "--rank", "beauty"], "--rank beauty: expected one of"),
+        (["nowhere.toml"], "nowhere.toml: No such file"),
+    ],
+)
+def test_mistakes_are_one_line(arguments: list[str], message: str) -> None:
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_wrong_key_is_told_with_its_place(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.toml"
+    file.write_text('[topology.dragonfly]\n\n[design]\npower = "hamster"\n')
+    done = run(file)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f'{file}:4:1: design.power: no power profile "hamster"; known: ')
+
+
+def test_progress_can_stop_a_design() -> None:
+    steps: list[str] = []
+
+    def tell(name: str, step: str) -> bool:
+        steps.append(step)
+        return len(steps) < 2
+
+    with pytest.raises(etherweave.fabrics.StoppedError):
+        etherweave.design(DRAGONFLY, progress=tell)
+    assert steps == ["measuring", "planning tables"]
