@@ -53,6 +53,10 @@ class Fabric:
     @property
     def tables(self) -> Mapping[str, Table]:
         """Switches, hosts and links."""
+    def with_load(
+        self, design: Design, rows: Sequence[tuple[str, int, int, int]], span_ns: float
+    ) -> Design:
+        """Add what the fabric draws under a load: node, port, bytes and packets sent."""
     def design(self, progress: Callable[[str], bool] | None) -> Design | None:
         """All its figures; ``progress`` answers whether to go on. None when it stopped."""
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from etherweave import _core
+from etherweave.results import Result
 from etherweave.scenario import Overrides, Scenario, literals, read
 
 Figures: TypeAlias = dict[str, Any]
@@ -61,7 +62,11 @@ def fabric(scenario: Scenario, overrides: Overrides | None = None) -> _core.Fabr
 
 
 def design(
-    scenario: Scenario, overrides: Overrides | None = None, *, progress: Tell | None = None
+    scenario: Scenario,
+    overrides: Overrides | None = None,
+    *,
+    load: Result | None = None,
+    progress: Tell | None = None,
 ) -> Figures:
     """Find out everything about a scenario's fabric that needs no run.
 
@@ -69,6 +74,8 @@ def design(
     ----------
     scenario, overrides
         As for :func:`fabric`; the table ``design`` says how the fabric is judged.
+    load
+        A run on the same fabric: tells what the fabric draws under its load.
     progress
         Called before each step; answers whether to go on.
 
@@ -85,7 +92,12 @@ def design(
     StoppedError
         When ``progress`` wished to stop.
     """
-    return _parsed(_designed(fabric(scenario, overrides), progress).to_json())
+    one = fabric(scenario, overrides)
+    designed = _designed(one, progress)
+    if load is not None:
+        ports = load.to_polars("ports").select("node", "port", "tx_bytes", "tx_packets")
+        designed = one.with_load(designed, ports.rows(), load.summary["end_ns"])
+    return _parsed(designed.to_json())
 
 
 def compare(

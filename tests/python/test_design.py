@@ -135,3 +135,21 @@ def test_progress_can_stop_a_design() -> None:
     with pytest.raises(etherweave.fabrics.StoppedError):
         etherweave.design(DRAGONFLY, progress=tell)
     assert steps == ["measuring", "planning tables"]
+
+
+def test_a_measured_load_is_a_row_of_the_power(tmp_path: Path) -> None:
+    scenario: dict[str, object] = {
+        "topology": {"fat_tree": {"leaves": 2, "hosts_per_leaf": 2}},
+        "job": [{"name": "all", "workload": {"all_to_all": {"ranks": 4}}}],
+    }
+    result = etherweave.run(scenario)
+    power = etherweave.design(scenario, load=result)["power"]
+    rows = {at["saving"]: at for at in power["activity"]}
+    assert all(at["is_measured"] and 0 < at["load"] < 1 for at in rows.values())
+    worst = power["organisations"][-1]["fabric"]["total_w"]
+    # This profile has buffers in the figure of the switch: load alone saves nothing, sleep does.
+    assert rows["always_on"]["fabric"]["total_w"] == pytest.approx(worst)
+    assert rows["low_power_idle"]["fabric"]["total_w"] < worst
+    other = {"topology": {"single_switch": {"hosts": 3}}}
+    with pytest.raises(etherweave.ScenarioError, match="expected its own result"):
+        etherweave.design(other, load=result)

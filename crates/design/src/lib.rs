@@ -2,6 +2,7 @@
 //!
 //! - [`Design::of`] measures, proves, plans tables, and adds up power and price; a [`DesignSpec`] says how. Its parts
 //!   are plain numbers with their units in their names, ready to be written as JSON.
+//! - [`Design::add_load`] tells what the fabric draws under a [`Load`] that was measured.
 //! - [`Comparison`] puts several side by side and finds those that no other beats in everything.
 //! - [`proposals`] names the members of every family that have enough hosts.
 //!
@@ -24,6 +25,7 @@ mod counts;
 mod design;
 mod error;
 mod find;
+mod load;
 mod money;
 mod proofs;
 mod spec;
@@ -35,6 +37,7 @@ pub use counts::{CableCount, Fabric, TaperRatio};
 pub use design::{Design, Step};
 pub use error::DesignError;
 pub use find::{Proposal, proposals};
+pub use load::Load;
 pub use money::{Bill, BillItem};
 pub use proofs::RoutingProof;
 pub use spec::{ActivitySpec, DesignSpec, TablesSpec};

@@ -2,13 +2,12 @@
 
 use etherweave_forwarding::PlanKind;
 use etherweave_power::{
-    Activity, Certainty, Citation, Components, Draw, Entries, PowerError, PowerProfile, Saving, TableKind, Tables,
-    shipped,
+    Certainty, Citation, Components, Draw, Entries, PowerError, PowerProfile, Saving, TableKind, Tables, shipped,
 };
 use etherweave_topology::Topology;
 
 use crate::money::Figure;
-use crate::{ActivitySpec, DesignError, DesignSpec, TableCounts};
+use crate::{ActivitySpec, DesignError, DesignSpec, Load, TableCounts};
 
 /// What a fabric draws.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
@@ -51,6 +50,8 @@ pub struct Organisation {
 pub struct WattsAt {
     /// Mean share of the time that channels send.
     pub load: f64,
+    /// Whether the load was measured channel by channel; otherwise it is the same on all.
+    pub is_measured: bool,
     /// What is done with idle ports.
     pub saving: &'static str,
     /// The whole fabric.
@@ -145,7 +146,7 @@ impl WattsOf {
         }
         let (design, last) = draws.last().expect("there is one organisation at least");
         let activity = match &spec.activity {
-            Some(activity) => savings(profile, topology, design.tables().as_ref(), activity)?,
+            Some(spec) => even(profile, topology, design.tables().as_ref(), spec)?,
             None => Vec::new(),
         };
         let figures = figures(&draws);
@@ -160,9 +161,30 @@ impl WattsOf {
         })
     }
 
+    /// As [`Design::add_load`](crate::Design::add_load).
+    pub(crate) fn add_load(&mut self, topology: &Topology, spec: &DesignSpec, load: &Load) -> Result<(), DesignError> {
+        let told = |error: PowerError| DesignError::key("power", error);
+        let profile = match &spec.power_text {
+            Some(text) => PowerProfile::parse(&self.profile, text).map_err(told)?,
+            None => PowerProfile::shipped(&self.profile).map_err(told)?,
+        };
+        let tables = self.design().tables();
+        for saving in savings(&profile, spec.activity.as_ref().and_then(|activity| activity.saving)) {
+            self.activity.push(WattsAt::of(&profile, topology, tables.as_ref(), load, saving).map_err(told)?);
+        }
+        Ok(())
+    }
+
     /// The worst case with the tables of the design.
     pub fn design(&self) -> &Organisation {
         self.organisations.last().expect("there is one organisation at least")
+    }
+}
+
+impl Organisation {
+    fn tables(&self) -> Option<Tables> {
+        let kind = [TableKind::Cam, TableKind::Tcam].into_iter().find(|kind| Some(kind.name()) == self.table)?;
+        Some(Tables { kind, entries: Entries::Each(self.entries) })
     }
 }
 
@@ -215,32 +237,47 @@ fn figures(draws: &[(Organised, Draw)]) -> Vec<Citation> {
     figures
 }
 
-/// Each way of saving that the specification or else the profile knows.
-fn savings(
+/// Under the load that a specification says, with each way of saving.
+fn even(
     profile: &PowerProfile,
     topology: &Topology,
     tables: Option<&Tables>,
     spec: &ActivitySpec,
 ) -> Result<Vec<WattsAt>, PowerError> {
+    let load = Load::even(topology, spec.load, spec.packet);
+    let at = |saving| {
+        let at = WattsAt::of(profile, topology, tables, &load, saving)?;
+        Ok(WattsAt { load: spec.load, is_measured: false, ..at })
+    };
+    savings(profile, spec.saving).into_iter().map(at).collect()
+}
+
+/// What is done with idle ports: as asked, or else each way that the profile knows.
+fn savings(profile: &PowerProfile, asked: Option<Saving>) -> Vec<Saving> {
     let is_known = |saving: &Saving| match saving {
         Saving::AlwaysOn => true,
         Saving::LowPowerIdle => profile.low_power_idle.is_some(),
         Saving::LinkSleep => profile.link_sleep.is_some(),
     };
-    let wanted: Vec<Saving> = match spec.saving {
-        Some(saving) => vec![saving],
-        None => Saving::ALL.into_iter().filter(is_known).collect(),
-    };
-    let draw = |saving: Saving| {
-        let activity = Activity::even(topology, spec.load, spec.packet, saving);
-        let draw = profile.draw_under(topology, tables, &activity)?;
+    asked.map_or_else(|| Saving::ALL.into_iter().filter(is_known).collect(), |saving| vec![saving])
+}
+
+impl WattsAt {
+    fn of(
+        profile: &PowerProfile,
+        topology: &Topology,
+        tables: Option<&Tables>,
+        load: &Load,
+        saving: Saving,
+    ) -> Result<WattsAt, PowerError> {
+        let draw = profile.draw_under(topology, tables, &load.under(saving))?;
         Ok(WattsAt {
-            load: spec.load,
+            load: load.mean(),
+            is_measured: true,
             saving: saving.name(),
             fabric: Watts::of(draw.total(), 1.0),
             links_asleep: draw.links_asleep,
             wake_us: draw.wake.as_ns_f64() / 1e3,
         })
-    };
-    wanted.into_iter().map(draw).collect()
+    }
 }

@@ -1,6 +1,6 @@
 //! Fabrics on paper for Python: a scenario's text goes in, figures come out as JSON.
 
-use etherweave_scenario::Step;
+use etherweave_scenario::{PortSent, Step};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -43,6 +43,15 @@ impl Fabric {
     #[getter]
     fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         by_name(py, &self.fabric.tables())
+    }
+
+    /// A design of this fabric, with what it draws under a measured load: rows of ports, and the time they took.
+    fn with_load(&self, design: &Design, rows: Vec<(String, u64, u64, u64)>, span_ns: f64) -> PyResult<Design> {
+        let row = |(node, port, bytes, packets)| PortSent { node, port, bytes, packets };
+        let rows: Vec<PortSent> = rows.into_iter().map(row).collect();
+        let mut design = design.design.clone();
+        let added = self.fabric.add_load(&mut design, &rows, span_ns);
+        added.map(|()| Design { design }).map_err(|error| scenario_error(&error))
     }
 
     /// All its figures; `progress` is told what comes next and answers whether to go on. None when it stopped.

@@ -4,6 +4,7 @@ use etherweave_design::{Design, DesignError, Step};
 use etherweave_topology::{Topology, TopologyKind, Wish};
 
 use crate::document::Document;
+use crate::measured::{self, PortSent};
 use crate::scenario::{read_values, stem_or_name};
 use crate::{Scenario, ScenarioError, Table, fabric_tables};
 
@@ -69,6 +70,16 @@ impl Fabric {
     /// The scenario, with every default written out.
     pub fn resolved(&self) -> String {
         self.scenario.resolved()
+    }
+
+    /// Adds to a design of this fabric what it draws under the load of a run: what its ports sent in `span_ns`.
+    ///
+    /// # Errors
+    /// When the rows are of another fabric, or the design has no power.
+    pub fn add_load(&self, design: &mut Design, rows: &[PortSent], span_ns: f64) -> Result<(), ScenarioError> {
+        let load = measured::load(&self.topology, rows, span_ns).map_err(|message| self.file.error("", message))?;
+        let added = design.add_load(&self.topology, &self.scenario.design, &load);
+        added.map_err(|error| self.file.error("design", error.to_string()))
     }
 
     /// All figures of the fabric; `on_step` is told what comes next and says whether to go on. None when it stopped.

@@ -12,12 +12,15 @@ from etherweave.cli.exits import refuse, told
 from etherweave.cli.parameters import AsJson, Settings, directory, overrides
 from etherweave.cli.progress import step_progress
 from etherweave.fabrics import GOALS, Figures, Found
+from etherweave.results import Result
 
 EXAMPLES = """Examples:
 
 etherweave design dragonfly.toml
 
 etherweave design dragonfly.toml --set topology.dragonfly.groups=100 --json
+
+etherweave design halo3d.toml --load result
 
 etherweave design --compare clos.toml butterfly.toml dragonfly.toml
 
@@ -55,6 +58,13 @@ def design(
     rank: Annotated[
         str, typer.Option(help=f"With --find, what counts most: {', '.join(GOALS)}.")
     ] = "watts",
+    load: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="RESULT",
+            help="Directory of a run on the same fabric: also tell what is drawn under its load.",
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Directory for a scenario of each proposal."),
@@ -75,16 +85,17 @@ def design(
         elif side_by_side or len(what) > 1:
             _compare(what, changes, as_json)
         else:
-            _design(what[0], changes, as_json)
+            _design(what[0], changes, load, as_json)
     except etherweave.ScenarioError as error:
         refuse(error)
     except OSError as error:
         refuse(told(error))
 
 
-def _design(file: str, changes: dict[str, object], as_json: bool) -> None:
+def _design(file: str, changes: dict[str, object], load: Path | None, as_json: bool) -> None:
+    result = Result.load(load) if load else None
     with step_progress() as tell:
-        figures = etherweave.design(file, changes, progress=tell)
+        figures = etherweave.design(file, changes, load=result, progress=tell)
     if as_json:
         _print_json(figures)
     else:

@@ -130,10 +130,7 @@ def _entries(least: int, mean: float, fit: Figures) -> tuple[str, ...]:
 
 def _power(power: Figures) -> None:
     rows = [_organisation(one) for one in power["organisations"]]
-    rows += [
-        (*_drawn(f"load {at['load']:g}, {at['saving']}", at["fabric"]), "")
-        for at in power["activity"]
-    ]
+    rows += [(*_drawn(_load(at), at["fabric"]), "") for at in power["activity"]]
     names = (">fixed", ">ports", ">modules", ">buffers", ">tables", ">cards", ">all", ">per switch")
     _sheet(f"Power at the worst case [kW], {power['profile']}", ("tables", *names), rows)
     print(f"  {power['certainty']}.")
@@ -145,6 +142,11 @@ def _organisation(one: Figures) -> tuple[str, ...]:
     compacted = ", compacted" if one["is_compacted"] else ""
     name = f"{one['table'] or 'not told apart'} {one['plan'] or ''}{compacted}"
     return *_drawn(name, one["fabric"]), f"{one['switch']['total_w']:,.1f} W"
+
+
+def _load(at: Figures) -> str:
+    measured = " measured" if at["is_measured"] else ""
+    return f"load {at['load']:.3g}{measured}, {at['saving']}"
 
 
 def _drawn(name: str, watts: Figures) -> tuple[str, ...]:

@@ -1,0 +1,48 @@
+//! A load that was measured: what a fabric draws under it.
+
+use etherweave_power::{Activity, ChannelActivity, Saving};
+use etherweave_primitives::Bytes;
+use etherweave_topology::Topology;
+
+use crate::{Design, DesignError, DesignSpec};
+
+/// What every channel of a fabric carried.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Load {
+    /// Share of the time that each channel was sending, by id, 0..=1.
+    pub channels: Vec<f64>,
+    /// Mean size of a packet on the wire [B], at least 1.
+    pub packet: Bytes,
+}
+
+impl Load {
+    /// The same on every channel.
+    pub(crate) fn even(topology: &Topology, load: f64, packet: Bytes) -> Load {
+        Load { channels: vec![load; topology.channels().len()], packet }
+    }
+
+    pub(crate) fn mean(&self) -> f64 {
+        self.channels.iter().sum::<f64>() / self.channels.len() as f64
+    }
+
+    pub(crate) fn under(&self, saving: Saving) -> Activity {
+        let channel = |&load: &f64| ChannelActivity { load, wakes_per_second: None };
+        Activity { channels: self.channels.iter().map(channel).collect(), packet: self.packet, saving }
+    }
+}
+
+impl Design {
+    /// Adds what the fabric draws under a measured load, with the profile and the tables of the design.
+    ///
+    /// # Errors
+    /// When the design has no power, or the load is not of this topology.
+    pub fn add_load(&mut self, topology: &Topology, spec: &DesignSpec, load: &Load) -> Result<(), DesignError> {
+        let Some(power) = &mut self.power else {
+            return Err(DesignError::key(
+                "power",
+                "no profile suits the fabric; expected one, to tell what a load draws",
+            ));
+        };
+        power.add_load(topology, spec, load)
+    }
+}

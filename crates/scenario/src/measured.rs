@@ -1,0 +1,101 @@
+//! What a run measured at the ports of a fabric, as the load of its channels.
+
+use std::collections::HashMap;
+
+use etherweave_design::Load;
+use etherweave_primitives::{Bytes, ChannelId, HostId, SwitchId};
+use etherweave_topology::{Node, Topology};
+
+/// What one port sent in one priority: a row of the table `ports` of a result.
+#[derive(Clone, PartialEq, Debug)]
+pub struct PortSent {
+    /// Whose port.
+    pub node: String,
+    /// Its number.
+    pub port: u64,
+    /// Bytes, with preamble and gap.
+    pub bytes: u64,
+    /// Packets.
+    pub packets: u64,
+}
+
+/// The load that these rows mean over `span_ns`.
+///
+/// # Errors
+/// When a row is of another fabric, no time passed, or a port sent more than its rate allows.
+pub(crate) fn load(topology: &Topology, rows: &[PortSent], span_ns: f64) -> Result<Load, String> {
+    if !(span_ns.is_finite() && span_ns > 0.0) {
+        return Err(format!("a result over {span_ns} ns; expected one in which time passed"));
+    }
+    let names = names(topology);
+    let (mut sent, mut packets) = (vec![0u64; topology.channels().len()], 0u64);
+    for row in rows {
+        let channel = channel(topology, &names, row)?;
+        sent[channel.index()] = sent[channel.index()].saturating_add(row.bytes);
+        packets = packets.saturating_add(row.packets);
+    }
+    let bytes: u64 = sent.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes));
+    let share = |(id, &bytes): (usize, &u64)| {
+        let channel = topology.channel(ChannelId::from_index(id));
+        let load = bytes as f64 * 8.0 / (channel.rate.as_bps() as f64 * span_ns / 1e9);
+        // The last packet may still be on its way when the run ends.
+        if load <= 1.001 { Ok(load.min(1.0)) } else { Err(too_much(topology, ChannelId::from_index(id), load)) }
+    };
+    let channels = sent.iter().enumerate().map(share).collect::<Result<_, String>>()?;
+    Ok(Load { channels, packet: Bytes::new((bytes / packets.max(1)).max(1)) })
+}
+
+fn too_much(topology: &Topology, id: ChannelId, load: f64) -> String {
+    let from = topology.channel(id).from;
+    let name = topology.name(from.node);
+    format!(
+        "port {} of {name} sent {load:.3} times what its rate allows; expected the result of this fabric",
+        from.port
+    )
+}
+
+fn names(topology: &Topology) -> HashMap<&str, Node> {
+    let hosts = (0..topology.hosts()).map(HostId::from_index).map(Node::Host);
+    let switches = (0..topology.switches()).map(SwitchId::from_index).map(Node::Switch);
+    hosts.chain(switches).map(|node| (topology.name(node), node)).collect()
+}
+
+fn channel(topology: &Topology, names: &HashMap<&str, Node>, row: &PortSent) -> Result<ChannelId, String> {
+    let node = names.get(row.node.as_str());
+    let node = node.ok_or_else(|| format!("no node {} in this fabric; expected its own result", row.node))?;
+    let port = usize::try_from(row.port).ok().and_then(|port| topology.out_channels(*node).get(port));
+    port.copied().ok_or_else(|| format!("no port {} of {} in this fabric; expected its own result", row.port, row.node))
+}
+
+#[cfg(test)]
+mod tests {
+    use etherweave_topology::{Family, SingleSwitch};
+
+    use super::*;
+
+    fn sent(node: &str, port: u64, bytes: u64) -> PortSent {
+        PortSent { node: node.to_owned(), port, bytes, packets: bytes / 100 }
+    }
+
+    #[test]
+    fn a_port_that_sends_half_of_its_rate_is_half_loaded() {
+        let topology = SingleSwitch { hosts: 2, ..SingleSwitch::default() }.generate().unwrap();
+        // 100 Gb/s for 1 µs are 12,500 bytes; priorities add up.
+        let rows = [sent("host0", 0, 5_000), sent("host0", 0, 1_250)];
+        let load = load(&topology, &rows, 1_000.0).unwrap();
+        let of_host = topology.host_channel(HostId::new(0));
+        assert_eq!(load.channels[of_host.index()], 0.5);
+        assert_eq!(load.channels.iter().sum::<f64>(), 0.5);
+        assert_eq!(load.packet, Bytes::new(6_250 / (50 + 12)));
+    }
+
+    #[test]
+    fn rows_of_another_fabric_are_refused() {
+        let topology = SingleSwitch { hosts: 2, ..SingleSwitch::default() }.generate().unwrap();
+        let told = |row, span_ns| load(&topology, &[row], span_ns).unwrap_err();
+        assert!(told(sent("host9", 0, 1), 1e3).contains("no node host9"));
+        assert!(told(sent("host0", 1, 1), 1e3).contains("no port 1 of host0"));
+        assert!(told(sent("host0", 0, 1), 0.0).contains("time passed"));
+        assert!(told(sent("host0", 0, 25_000), 1e3).contains("2.000 times"));
+    }
+}
