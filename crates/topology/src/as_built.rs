@@ -9,6 +9,9 @@ use crate::check::{at_least_one, in_range};
 use crate::topology::node_index;
 use crate::{Cable, LinkClass, Node, TopologyError};
 
+/// Hosts on one breakout cable at most: eight lanes of a port.
+pub(crate) const BREAKOUT_MAX: u32 = 8;
+
 /// Departures from the regular plan: what every real installation has some of. The default departs in nothing.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -79,8 +82,9 @@ impl AsBuilt {
 
     /// Changes the plan into what was built.
     pub(crate) fn apply(&self, builder: &mut Builder) -> Result<(), TopologyError> {
-        in_range("as_built.breakout", self.breakout, 1..=8)?;
-        builder.breakout = self.breakout;
+        in_range("as_built.breakout", self.breakout, 1..=BREAKOUT_MAX)?;
+        // A list may have said so itself.
+        builder.breakout = if self.breakout == 1 { builder.breakout } else { self.breakout };
         builder.radix = self.radix.or(builder.radix);
         if let Some(hosts) = self.hosts {
             keep_hosts(builder, hosts)?;

@@ -72,6 +72,15 @@ pub enum TopologyError {
         /// A node that it does not reach.
         to: String,
     },
+    /// A node has a name that an export cannot express.
+    Name {
+        /// The node's name.
+        node: String,
+        /// What the format is called.
+        format: &'static str,
+        /// What would do.
+        expected: String,
+    },
     /// More links, or more ports on one node, than ids can count.
     TooLarge {
         /// What there is too much of.
@@ -120,6 +129,7 @@ impl TopologyError {
             | Self::Rate { .. }
             | Self::TooLong { .. }
             | Self::Disconnected { .. }
+            | Self::Name { .. }
             | Self::TooLarge { .. } => None,
         }
     }
@@ -155,6 +165,9 @@ impl fmt::Display for TopologyError {
             }
             Self::Disconnected { from, to } => {
                 write!(f, "{to} cannot be reached from {from}; expected a connected fabric")
+            }
+            Self::Name { node, format, expected } => {
+                write!(f, "{format} has no way to name {node:?}; expected {expected}")
             }
             Self::TooLarge { what, limit } => write!(f, "too many {what}; expected at most {limit}"),
         }

@@ -6,7 +6,7 @@
 //! - A family is a parameter struct in a file of its own; [`TopologyKind`] lists them all. [`AsBuilt`] says where
 //!   what was built differs from its regular plan: fewer hosts, spare ports, what has failed.
 //! - [`Family::fit`] finds the members for a number of hosts and a radix; [`Metrics`] measures what a fabric amounts
-//!   to.
+//!   to. [`Export`] writes it as texts that other programs read.
 //!
 //! Left out: which way packets go (`routing`), what a link or switch does to them (`sim`), failures during a run,
 //! prices and watts (`power`). Nothing here reads files.
@@ -29,6 +29,7 @@ mod custom;
 mod dragonfly;
 mod dragonfly_plus;
 mod error;
+mod export;
 mod fat_tree;
 mod flattened_butterfly;
 mod folded_clos;
@@ -56,6 +57,7 @@ pub use custom::Custom;
 pub use dragonfly::Dragonfly;
 pub use dragonfly_plus::DragonflyPlus;
 pub use error::{TextPlace, TopologyError};
+pub use export::{Export, ExportFile, ExportNames};
 pub use fat_tree::FatTree;
 pub use flattened_butterfly::FlattenedButterfly;
 pub use folded_clos::{FoldedClos, Uplinks};

@@ -46,6 +46,9 @@ pub enum LinkClass {
 }
 
 impl LinkClass {
+    /// All of them, from the hosts outwards.
+    pub const ALL: [LinkClass; 3] = [LinkClass::Host, LinkClass::Local, LinkClass::Global];
+
     /// The class in a word: "local".
     pub const fn name(self) -> &'static str {
         match self {
@@ -112,6 +115,11 @@ impl Topology {
     /// Every channel by id; link `l` has channels `2l` and `2l + 1`.
     pub fn channels(&self) -> &[Channel] {
         &self.channels
+    }
+
+    /// Every link by its first channel, in the order in which they were made.
+    pub(crate) fn links(&self) -> impl Iterator<Item = &Channel> {
+        self.channels.iter().step_by(2)
     }
 
     /// One channel.

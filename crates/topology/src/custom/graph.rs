@@ -4,6 +4,7 @@ use std::collections::{HashSet, VecDeque};
 
 use etherweave_primitives::{BitRate, Length};
 
+use super::places::Places;
 use crate::builder::Builder;
 use crate::{Cable, Custom, LinkClass, Medium, Node, TextPlace, TopologyError};
 
@@ -14,6 +15,8 @@ pub(super) struct Graph {
     edges: Vec<Edge>,
     /// How many of the nodes are hosts.
     pub hosts: u32,
+    /// Where the switches are, as far as that is said.
+    places: Places,
 }
 
 /// A link, or several parallel ones.
@@ -31,18 +34,30 @@ pub(super) struct Edge {
 impl Graph {
     pub fn new(nodes: Vec<(String, bool)>, edges: Vec<Edge>) -> Graph {
         let hosts = nodes.iter().filter(|(_, is_host)| *is_host).count() as u32;
-        Graph { nodes, edges, hosts }
+        Graph { nodes, edges, hosts, places: Places::default() }
+    }
+
+    /// The graph whose switches have places, one per node.
+    pub fn with_places(self, places: Places) -> Graph {
+        Graph { places, ..self }
     }
 
     /// The plan of the topology.
-    pub fn builder(self) -> Builder {
-        let levels = self.levels();
-        let mut builder = Builder::new();
-        let add = |((name, is_host), level): ((String, bool), u8)| match is_host {
+    pub fn builder(mut self) -> Builder {
+        let levels = self.places.levels.take().unwrap_or_else(|| self.levels());
+        let places = self.places;
+        let axes = places.axes.len();
+        let mut builder = Builder::with_axes(places.axes);
+        builder.radix = places.radix;
+        builder.breakout = places.breakout;
+        let add = |(number, ((name, is_host), level)): (usize, ((String, bool), u8))| match is_host {
             true => Node::Host(builder.add_host(name)),
-            false => Node::Switch(builder.add_switch(name, level)),
+            false => {
+                let coordinates = &places.coordinates[number * axes..][..axes];
+                Node::Switch(builder.add_switch_at(name, level, coordinates))
+            }
         };
-        let nodes: Vec<Node> = self.nodes.into_iter().zip(levels).map(add).collect();
+        let nodes: Vec<Node> = self.nodes.into_iter().zip(levels).enumerate().map(add).collect();
         for edge in self.edges {
             let ends = edge.ends.map(|end| nodes[end]);
             let is_host_link = ends.iter().any(|end| matches!(end, Node::Host(_)));
@@ -141,12 +156,8 @@ fn read_medium(text: &str) -> Result<Medium, Wrong> {
 }
 
 fn read_class(text: &str) -> Result<LinkClass, Wrong> {
-    match text {
-        "local" => Ok(LinkClass::Local),
-        "global" => Ok(LinkClass::Global),
-        "host" => Ok(LinkClass::Host),
-        _ => Err((format!("\"{text}\" is not a link class"), "host, local or global".to_owned())),
-    }
+    let class = LinkClass::ALL.into_iter().find(|class| class.name() == text);
+    class.ok_or_else(|| (format!("\"{text}\" is not a link class"), "host, local or global".to_owned()))
 }
 
 /// Cables and ports that have been listed, to find those listed twice.

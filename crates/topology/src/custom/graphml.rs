@@ -8,6 +8,7 @@ use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
 use super::graph::{Edge, Graph, Listed, Said, Wrong, read_kind, wrong};
+use super::places::Placed;
 use crate::{Custom, TextPlace, TopologyError};
 
 pub(super) const EXAMPLE: &str = r#"<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -79,6 +80,8 @@ struct Document {
     defaults: BTreeMap<(String, String), String>,
     nodes: Vec<(String, bool)>,
     numbers: HashMap<String, usize>,
+    /// Where nodes are, and what the graph says of all switches.
+    places: Placed,
     /// Edges with the line they stand on; nodes may be listed after them.
     edges: Vec<EdgeEntry>,
     /// The element whose data are being read, and the key whose value is.
@@ -127,6 +130,7 @@ impl Document {
             "key" => {
                 let name = attribute(element, "attr.name")?.unwrap_or_default();
                 let domain = attribute(element, "for")?.unwrap_or_else(|| "all".to_owned());
+                self.places.declare(&name)?;
                 self.keys.insert(required(element, "id")?, name.clone());
                 self.key = Some(Key { domain, name });
                 Ok(())
@@ -169,11 +173,11 @@ impl Document {
                     self.defaults.insert((domain.clone(), name.clone()), text);
                 }
             }
-            "data" => {
-                if let (Some(element), Some(key)) = (&mut self.element, self.key.take()) {
-                    element.values.insert(key.name, text);
-                }
-            }
+            "data" => match (&mut self.element, self.key.take()) {
+                (Some(element), Some(key)) => drop(element.values.insert(key.name, text)),
+                (None, Some(key)) => self.places.tell(&key.name, &text)?,
+                (Some(_) | None, None) => {}
+            },
             "node" | "edge" => self.end()?,
             _ => {}
         }
@@ -197,6 +201,7 @@ impl Document {
             ElementKind::Edge { ends, ports } => self.edges.push(EdgeEntry { line, ends, ports, values }),
             ElementKind::Node { id } => {
                 let is_host = read_kind(values.get("kind").map(String::as_str))?;
+                self.places.add(line, is_host, |name| values.get(name).map(String::as_str))?;
                 if self.numbers.insert(id.clone(), self.nodes.len()).is_some() {
                     return Err((format!("there are two nodes \"{id}\""), "different ids".to_owned()));
                 }
@@ -218,7 +223,8 @@ impl Document {
             let told = |error: Wrong| wrong("graphml", TextPlace::Line(entry.line), error);
             edges.push(entry.edge(&self.numbers, &mut listed, custom).map_err(told)?);
         }
-        Ok(Graph::new(self.nodes, edges))
+        let places = self.places.checked(&self.nodes, &edges)?;
+        Ok(Graph::new(self.nodes, edges).with_places(places))
     }
 }
 

@@ -6,6 +6,7 @@ mod edge_list;
 mod graph;
 mod graphml;
 mod json;
+mod places;
 
 use etherweave_primitives::BitRate;
 
@@ -32,7 +33,9 @@ use graph::Graph;
 /// `medium`, `class`, `to_rate` as above and `links`, the number of parallel links; listing a pair twice is a mistake
 /// unless different ports are named (`sourceport` and `targetport`).
 ///
-/// The level of a switch is its distance from the nearest switch with a host.
+/// The level of a switch is its distance from the nearest switch with a host, unless GraphML says `level` of every
+/// switch. There, keys called `axis:NAME` are coordinates, most significant first, which every switch has and no two
+/// share; the graph may have data called `radix` and `breakout`, as in `as_built`, which goes before them.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Custom {
