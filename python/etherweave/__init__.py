@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from etherweave.fabrics import design as design
     from etherweave.fabrics import fabric as fabric
     from etherweave.fabrics import find as find
+    from etherweave.formats import export as export
+    from etherweave.formats import exports as exports
     from etherweave.results import Result as Result
     from etherweave.results import Summary as Summary
     from etherweave.simulation import Interrupted as Interrupted
@@ -40,6 +42,8 @@ __all__ = [
     "__version__",
     "compare",
     "design",
+    "export",
+    "exports",
     "fabric",
     "find",
     "resolve",
@@ -53,6 +57,7 @@ _HOME = {
     "Result": "results",
     "Summary": "results",
     **dict.fromkeys(("compare", "design", "fabric", "find"), "fabrics"),
+    **dict.fromkeys(("export", "exports"), "formats"),
 }
 
 

@@ -31,6 +31,9 @@ def run(
 def compare(designs: Sequence[Design]) -> str:
     """Put designs side by side, as JSON."""
 
+def exports() -> list[tuple[str, str]]:
+    """Name the formats of :meth:`Fabric.export`, with a sentence about each."""
+
 def proposals(hosts: int, radix: int) -> tuple[list[tuple[str, str]], list[str]]:
     """Name fabrics of so many hosts with their scenarios, and why some families have none."""
 
@@ -57,6 +60,8 @@ class Fabric:
         self, design: Design, rows: Sequence[tuple[str, int, int, int]], span_ns: float
     ) -> Design:
         """Add what the fabric draws under a load: node, port, bytes and packets sent."""
+    def export(self, format: str) -> dict[str, str]:
+        """Return the fabric in a format that other programs read: texts by file name."""
     def design(self, progress: Callable[[str], bool] | None) -> Design | None:
         """All its figures; ``progress`` answers whether to go on. None when it stopped."""
 

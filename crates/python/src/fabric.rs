@@ -54,6 +54,14 @@ impl Fabric {
         added.map(|()| Design { design }).map_err(|error| scenario_error(&error))
     }
 
+    /// The fabric in a format that other programs read: texts by file name.
+    fn export<'py>(&self, py: Python<'py>, format: &str) -> PyResult<Bound<'py, PyDict>> {
+        let files = py.detach(|| self.fabric.export(format)).map_err(|error| scenario_error(&error))?;
+        let named = PyDict::new(py);
+        files.into_iter().try_for_each(|(name, text)| named.set_item(name, text))?;
+        Ok(named)
+    }
+
     /// All its figures; `progress` is told what comes next and answers whether to go on. None when it stopped.
     fn design(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Option<Design>> {
         let mut failure = None;
@@ -100,6 +108,12 @@ impl Design {
 pub fn compare(designs: Vec<Py<Design>>) -> String {
     let designs = designs.iter().map(|design| design.get().design.clone()).collect();
     etherweave_scenario::Comparison::of(designs).to_json()
+}
+
+/// The formats of `Fabric.export`, with a sentence about each.
+#[pyfunction]
+pub fn exports() -> Vec<(&'static str, &'static str)> {
+    etherweave_scenario::exports()
 }
 
 /// Names and scenarios of the fabrics with so many hosts from switches of so many ports, and why families have none.

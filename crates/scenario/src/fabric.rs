@@ -1,7 +1,7 @@
 //! A scenario's fabric, on paper: nothing runs on it.
 
 use etherweave_design::{Design, DesignError, Step};
-use etherweave_topology::{Topology, TopologyKind, Wish};
+use etherweave_topology::{Export, ExportNames, Topology, TopologyError, TopologyKind, Wish};
 
 use crate::document::Document;
 use crate::measured::{self, PortSent};
@@ -80,6 +80,24 @@ impl Fabric {
         let load = measured::load(&self.topology, rows, span_ns).map_err(|message| self.file.error("", message))?;
         let added = design.add_load(&self.topology, &self.scenario.design, &load);
         added.map_err(|error| self.file.error("design", error.to_string()))
+    }
+
+    /// The fabric in a format that other programs read: files by name, with their texts.
+    ///
+    /// # Errors
+    /// When there is no such format, or a node has a name that it cannot express.
+    pub fn export(&self, format: &str) -> Result<Vec<(String, String)>, ScenarioError> {
+        let told = |error: TopologyError| {
+            let place = None;
+            let (key, message) = (error.key().unwrap_or("topology").to_owned(), error.beside_key());
+            ScenarioError { origin: self.file.origin.clone(), place, key, message }
+        };
+        let export: Export = format.parse().map_err(told)?;
+        // A scenario may be called anything, but its files stay where they are written.
+        let stem = self.name().replace(|sign: char| sign.is_control() || ['/', '\\'].contains(&sign), "-");
+        let names = ExportNames { fabric: self.name().to_owned(), ..ExportNames::default() };
+        let files = export.files(&self.topology, &names).map_err(told)?;
+        Ok(files.into_iter().map(|file| (format!("{stem}{}", file.suffix), file.text)).collect())
     }
 
     /// All figures of the fabric; `on_step` is told what comes next and says whether to go on. None when it stopped.

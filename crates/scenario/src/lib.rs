@@ -33,6 +33,11 @@ pub use run::{Capture, Run};
 pub use scenario::{JobSpec, RunSpec, Scenario};
 pub use tables::{Column, Table};
 
+/// The formats of [`Fabric::export`], with a sentence about each.
+pub fn exports() -> Vec<(&'static str, &'static str)> {
+    etherweave_topology::Export::ALL.iter().map(|export| (export.name(), export.help())).collect()
+}
+
 /// JSON Schema of a scenario file.
 pub fn schema() -> String {
     let schema = schemars::schema_for!(Scenario);
