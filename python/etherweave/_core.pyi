@@ -60,7 +60,7 @@ class Fabric:
         self, design: Design, rows: Sequence[tuple[str, int, int, int]], span_ns: float
     ) -> Design:
         """Add what the fabric draws under a load: node, port, bytes and packets sent."""
-    def export(self, format: str) -> dict[str, str]:
+    def export(self, form: str, names: Sequence[tuple[str, str]]) -> dict[str, str]:
         """Return the fabric in a format that other programs read: texts by file name."""
     def design(self, progress: Callable[[str], bool] | None) -> Design | None:
         """All its figures; ``progress`` answers whether to go on. None when it stopped."""

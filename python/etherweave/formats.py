@@ -1,11 +1,17 @@
 """Fabrics for other programs: one scenario in, texts out."""
 
+from collections.abc import Mapping
+
 from etherweave import _core
 from etherweave.scenario import Overrides, Scenario, literals, read
 
 
 def export(
-    scenario: Scenario, format: str, overrides: Overrides | None = None
+    scenario: Scenario,
+    form: str,
+    overrides: Overrides | None = None,
+    *,
+    names: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """Write a scenario's fabric in a format that other programs read.
 
@@ -13,8 +19,15 @@ def export(
     ----------
     scenario, overrides
         As for :func:`etherweave.run`; jobs may be missing.
-    format
-        One of :func:`exports`.
+    form
+        The format, one of :func:`exports`.
+    names
+        What the world calls things that a fabric has no name for: ``fabric`` (the name of the
+        scenario), ``cable`` (the beginning of labels, ``"C"``); for NetBox ``site`` (``"Site"``),
+        ``rack`` (the beginning of racks, ``""`` for none), ``manufacturer`` (``"Generic"``),
+        ``host`` and ``switch`` (roles and device types, ``"Host"`` and ``"Switch"``),
+        ``host_interface`` (``"eth0"``), ``switch_interface`` (before the port, ``"port"``),
+        ``copper`` (``"dac-passive"``) and ``optical`` (``"aoc"``).
 
     Returns
     -------
@@ -24,8 +37,8 @@ def export(
     Raises
     ------
     ScenarioError
-        When the scenario is wrong, the format unknown, or a node has a name that the format cannot
-        express.
+        When the scenario is wrong, the format or one of ``names`` unknown, or a node has a name
+        that the format cannot express.
 
     Examples
     --------
@@ -34,7 +47,8 @@ def export(
     h0,s0,100Gb/s,3m,copper,host
     """
     text, origin = read(scenario)
-    return _core.Fabric.parse(text, origin, literals(overrides)).export(format)
+    fabric = _core.Fabric.parse(text, origin, literals(overrides))
+    return fabric.export(form, list((names or {}).items()))
 
 
 def exports() -> list[tuple[str, str]]:

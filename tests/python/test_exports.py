@@ -64,6 +64,18 @@ def test_a_format_that_is_unknown_names_those_that_are() -> None:
         exported("tree", "gml")
 
 
+def test_names_of_the_world_are_taken_and_unknown_ones_refused() -> None:
+    scenario = {"name": "a", "topology": FABRICS["tree"]}
+    files = etherweave.export(scenario, "netbox", names={"site": "DC 1, east", "rack": "r-"})
+    devices = rows(files["a-netbox-devices.csv"])
+    assert {row["site"] for row in devices} == {"DC 1, east"}
+    assert Counter(row["rack"] for row in devices) == {f"r-leaf{leaf}": 5 for leaf in range(3)} | {
+        "": 2
+    }
+    with pytest.raises(etherweave.ScenarioError, match="export names: unknown field `sit`"):
+        etherweave.export(scenario, "netbox", names={"sit": "DC"})
+
+
 @pytest.mark.parametrize("fabric", FABRICS)
 def test_networkx_reads_nodes_places_and_parallel_links(fabric: str) -> None:
     read = graph(fabric)
@@ -140,7 +152,7 @@ def test_slurm_gets_one_line_per_switch_and_every_host_once(fabric: str) -> None
     hosts = [host for first, last in numbers for host in range(int(first), int(last) + 1)]
     kinds = Counter(kind for _, kind in graph(fabric).nodes(data="kind"))
     assert hosts == list(range(kinds["host"]))
-    assert ("TopologyParam=dragonfly" in text) == (fabric == "dragonfly")
+    assert ("TopologyParam=dragonfly" in text) == (fabric in ("dragonfly", "plus"))
 
 
 def test_slurm_refuses_hosts_that_its_lists_cannot_name() -> None:

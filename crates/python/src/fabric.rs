@@ -54,9 +54,9 @@ impl Fabric {
         added.map(|()| Design { design }).map_err(|error| scenario_error(&error))
     }
 
-    /// The fabric in a format that other programs read: texts by file name.
-    fn export<'py>(&self, py: Python<'py>, format: &str) -> PyResult<Bound<'py, PyDict>> {
-        let files = py.detach(|| self.fabric.export(format)).map_err(|error| scenario_error(&error))?;
+    /// The fabric in a format that other programs read: texts by file name. `names` are what the world calls things.
+    fn export<'py>(&self, py: Python<'py>, form: &str, names: Vec<(String, String)>) -> PyResult<Bound<'py, PyDict>> {
+        let files = py.detach(|| self.fabric.export(form, &names)).map_err(|error| scenario_error(&error))?;
         let named = PyDict::new(py);
         files.into_iter().try_for_each(|(name, text)| named.set_item(name, text))?;
         Ok(named)

@@ -82,22 +82,34 @@ impl Fabric {
         added.map_err(|error| self.file.error("design", error.to_string()))
     }
 
-    /// The fabric in a format that other programs read: files by name, with their texts.
+    /// The fabric in a format that other programs read: files by name, with their texts. `names` are fields of
+    /// [`ExportNames`] and their values; the fabric is called as the scenario, unless they say otherwise.
     ///
     /// # Errors
-    /// When there is no such format, or a node has a name that it cannot express.
-    pub fn export(&self, format: &str) -> Result<Vec<(String, String)>, ScenarioError> {
+    /// When there is no such format or field, or a node has a name that the format cannot express.
+    pub fn export(&self, format: &str, names: &[(String, String)]) -> Result<Vec<(String, String)>, ScenarioError> {
         let told = |error: TopologyError| {
-            let place = None;
-            let (key, message) = (error.key().unwrap_or("topology").to_owned(), error.beside_key());
-            ScenarioError { origin: self.file.origin.clone(), place, key, message }
+            let key = error.key().unwrap_or("topology").to_owned();
+            self.export_error(key, error.beside_key())
         };
         let export: Export = format.parse().map_err(told)?;
+        let names = self.export_names(names)?;
         // A scenario may be called anything, but its files stay where they are written.
         let stem = self.name().replace(|sign: char| sign.is_control() || ['/', '\\'].contains(&sign), "-");
-        let names = ExportNames { fabric: self.name().to_owned(), ..ExportNames::default() };
         let files = export.files(&self.topology, &names).map_err(told)?;
         Ok(files.into_iter().map(|file| (format!("{stem}{}", file.suffix), file.text)).collect())
+    }
+
+    fn export_names(&self, names: &[(String, String)]) -> Result<ExportNames, ScenarioError> {
+        let own = [("fabric".to_owned(), self.name().to_owned())];
+        let fields = own.iter().chain(names).map(|(key, value)| (key.clone(), toml::Value::String(value.clone())));
+        let names = fields.collect::<toml::Table>().try_into::<ExportNames>();
+        names.map_err(|error| self.export_error("export names".to_owned(), error.message().to_owned()))
+    }
+
+    /// A mistake that does not stand in the file.
+    fn export_error(&self, key: String, message: String) -> ScenarioError {
+        ScenarioError { origin: self.file.origin.clone(), place: None, key, message }
     }
 
     /// All figures of the fabric; `on_step` is told what comes next and says whether to go on. None when it stopped.

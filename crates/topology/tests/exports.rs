@@ -227,6 +227,14 @@ fn places_that_make_no_sense_are_named_by_their_line() {
 }
 
 #[test]
+fn a_fabric_that_xml_cannot_name_is_refused() {
+    let topology = TopologyKind::examples()[0].generate().unwrap();
+    let names = ExportNames { fabric: "bell\u{7}".to_owned(), ..ExportNames::default() };
+    let error = Export::GraphMl.files(&topology, &names).unwrap_err().to_string();
+    assert_eq!(error, "GraphML has no way to name \"bell\\u{7}\"; expected a name without control characters");
+}
+
+#[test]
 fn exports_grow_linearly_up_to_300_000_hosts() {
     // Benito et al. 2015, section VI-A; a quadratic list would be hundreds of times as long, and take hours.
     let clos = |hosts| {

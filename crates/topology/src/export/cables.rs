@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::order::{Label, Metres, Pulled, pulled};
+use super::order::{Metres, Pulled, label, pulled};
 use super::text::Csv;
 use super::{ExportFile, ExportNames};
 use crate::{Topology, TopologyError};
@@ -19,16 +19,15 @@ const HEADER: &str = "cable,label,bundle,from_node,from_port,to_node,to_port,cla
 pub(super) fn files(topology: &Topology, names: &ExportNames) -> Result<Vec<ExportFile>, TopologyError> {
     let mut text = String::with_capacity(LINE * (1 + topology.channels.len() / 2));
     text.push_str(HEADER);
-    let prefix = Csv(&names.cable).to_string();
     for cable in pulled(topology) {
-        line(topology, &prefix, &cable, &mut text).expect("a string takes any text");
+        line(topology, &label(names, &cable), &cable, &mut text).expect("a string takes any text");
     }
     Ok(vec![ExportFile::new("-cables.csv", text)])
 }
 
-fn line(topology: &Topology, prefix: &str, cable: &Pulled<'_>, text: &mut String) -> std::fmt::Result {
+fn line(topology: &Topology, label: &str, cable: &Pulled<'_>, text: &mut String) -> std::fmt::Result {
     let (number, link) = (cable.number, cable.link);
-    write!(text, "{number},{},{}", Label { prefix, number }, cable.bundle)?;
+    write!(text, "{number},{},{}", Csv(label), cable.bundle)?;
     for end in cable.ends {
         write!(text, ",{},{}", Csv(topology.name(end.node)), end.port.get())?;
     }
@@ -66,6 +65,14 @@ mod tests {
         let bundles: Vec<&str> = between.iter().map(|line| line.split(',').nth(2).unwrap()).collect();
         assert_eq!(bundles, ["3", "3", "4", "4", "5", "5", "6", "6"]);
         assert!(between[1].starts_with("4,C0000004,3,leaf0,2,core0,1,local,"), "{}", between[1]);
+    }
+
+    #[test]
+    fn labels_are_quoted_as_a_whole() {
+        let names = ExportNames { cable: "row 1, ".to_owned(), ..ExportNames::default() };
+        let pair = SingleSwitch { hosts: 2, ..SingleSwitch::default() }.generate().unwrap();
+        let text = files(&pair, &names).unwrap().remove(0).text;
+        assert!(text.contains("\n2,\"row 1, 0000002\",2,host1,"), "{text}");
     }
 
     #[test]

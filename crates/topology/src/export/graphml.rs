@@ -29,7 +29,8 @@ const HEAD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 "#;
 
 pub(super) fn files(topology: &Topology, called: &ExportNames) -> Result<Vec<ExportFile>, TopologyError> {
-    check_names(names(topology), "GraphML", "a name without control characters", |name| name.contains(is_no_xml))?;
+    let written = names(topology).chain(&topology.axes).chain([&called.fabric]);
+    check_names(written, "GraphML", "a name without control characters", |name| name.contains(is_no_xml))?;
     let nodes = topology.hosts() + topology.switches();
     let mut text = String::with_capacity(HEAD.len() + NODE * (8 + nodes) + EDGE * (topology.channels.len() / 2));
     write(topology, called, &mut text).expect("a string takes any text");

@@ -9,7 +9,7 @@ use std::fmt::{Display, Write};
 
 use etherweave_primitives::{BitRate, HostId, SwitchId};
 
-use super::order::{Label, Metres, Pulled, pulled};
+use super::order::{Metres, Pulled, label, pulled};
 use super::text::{self, Csv, check_names};
 use super::{ExportFile, ExportNames};
 use crate::{End, Medium, Node, Topology, TopologyError};
@@ -77,7 +77,6 @@ fn lines(topology: &Topology, names: &ExportNames, cables: &[Pulled<'_>]) -> Str
     let mut text = String::with_capacity(CABLE * (1 + cables.len()));
     text.push_str("side_a_device,side_a_type,side_a_name,side_b_device,side_b_type,side_b_name,");
     text.push_str("type,status,label,length,length_unit\n");
-    let prefix = Csv(&names.cable).to_string();
     for cable in cables {
         for end in cable.ends {
             let (device, name) = (Csv(topology.name(end.node)), interface(names, end));
@@ -87,8 +86,8 @@ fn lines(topology: &Topology, names: &ExportNames, cables: &[Pulled<'_>]) -> Str
             Medium::Copper => Csv(&names.copper),
             Medium::Optical => Csv(&names.optical),
         };
-        let (label, (length, unit)) = (Label { prefix: &prefix, number: cable.number }, length(cable));
-        writeln!(text, "{form},planned,{label},{length},{unit}").expect("a string takes any text");
+        let (label, (length, unit)) = (label(names, cable), length(cable));
+        writeln!(text, "{form},planned,{},{length},{unit}", Csv(&label)).expect("a string takes any text");
     }
     text
 }

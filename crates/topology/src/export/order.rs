@@ -1,5 +1,6 @@
 //! The cables of a fabric in the order in which they are pulled: numbered, and those of a bundle together.
 
+use super::ExportNames;
 use crate::{Channel, End, LinkClass, Node, Topology};
 
 /// A cable, or one leg of a breakout cable.
@@ -71,16 +72,9 @@ fn outwards(topology: &Topology, link: &Channel) -> [End; 2] {
     if height(link.from) <= height(link.to) { [link.from, link.to] } else { [link.to, link.from] }
 }
 
-/// The number on a cable's label.
-pub(super) struct Label<'a> {
-    pub prefix: &'a str,
-    pub number: usize,
-}
-
-impl std::fmt::Display for Label<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}{:07}", self.prefix, self.number)
-    }
+/// What stands on a cable: its number after what all labels begin with.
+pub(super) fn label(names: &ExportNames, cable: &Pulled<'_>) -> String {
+    format!("{}{:07}", names.cable, cable.number)
 }
 
 /// Millimetres as metres.

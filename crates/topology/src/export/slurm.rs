@@ -13,7 +13,7 @@
 //! - in flat fabrics an `AXIS-N` for each place on the first axis: the groups of a dragonfly, the planes of a grid;
 //! - a `fabric` on top of what is still apart: the groups of a dragonfly+, the switches of a listed ring.
 //!
-//! A dragonfly also wants `TopologyParam=dragonfly` in `slurm.conf`, which spreads jobs that exceed a leaf.
+//! Both kinds of dragonfly also want `TopologyParam=dragonfly` in `slurm.conf`, which spreads jobs that exceed a leaf.
 
 use std::collections::HashMap;
 
@@ -37,7 +37,7 @@ pub(super) fn files(topology: &Topology, _: &ExportNames) -> Result<Vec<ExportFi
     check_names(topology.host_names.iter(), "Slurm", expected, is_no_host)?;
     let mut text = String::with_capacity(LINE * (8 + topology.switches()) + NODE * topology.hosts());
     text.push_str("# For TopologyPlugin=topology/tree. Names with -N above the leaves stand for several switches.\n");
-    if topology.axes.first().is_some_and(|axis| axis == "group") {
+    if topology.axes.iter().any(|axis| axis == "group") {
         text.push_str("# In slurm.conf: TopologyParam=dragonfly\n");
     }
     let mut tree = Tree::of_leaves(topology, &mut text);
