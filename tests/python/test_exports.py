@@ -110,7 +110,7 @@ def test_a_dot_parser_finds_every_node_and_every_joined_pair(fabric: str) -> Non
     assert parsed is not None and len(parsed) == 1
     pairs = {frozenset(pair) for pair in graph(fabric).edges(keys=False)}
     assert len(parsed[0].get_edges()) == len(pairs)
-    clusters = [part for part in parsed[0].get_subgraphs() if "cluster" in part.get_name()]
+    clusters = [part for part in parsed[0].get_subgraphs() if "cluster" in str(part.get_name())]
     first_places = {"butterfly": 2, "dragonfly": 3, "plus": 3}
     assert len(clusters) == first_places.get(fabric, 0)
 
