@@ -103,6 +103,8 @@ def test_a_graphml_export_is_a_scenario_with_the_same_exports(fabric: str, tmp_p
         assert list(etherweave.export(scenario, form).values()) == exported(fabric, form)
 
 
+# pydot calls its own parser library by old names.
+@pytest.mark.filterwarnings("ignore:.* deprecated - use:DeprecationWarning")
 @pytest.mark.parametrize("fabric", FABRICS)
 def test_a_dot_parser_finds_every_node_and_every_joined_pair(fabric: str) -> None:
     (text,) = exported(fabric, "dot")
