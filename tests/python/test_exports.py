@@ -9,8 +9,10 @@ from pathlib import Path
 import networkx
 import pydot
 import pytest
+from typer.testing import CliRunner
 
 import etherweave
+from etherweave.cli import app
 
 FABRICS: dict[str, dict[str, object]] = {
     "tree": {"fat_tree": {"leaves": 3, "hosts_per_leaf": 4, "cores": 2, "links_per_core": 2}},
@@ -155,6 +157,17 @@ def test_slurm_gets_one_line_per_switch_and_every_host_once(fabric: str) -> None
     kinds = Counter(kind for _, kind in graph(fabric).nodes(data="kind"))
     assert hosts == list(range(kinds["host"]))
     assert ("TopologyParam=dragonfly" in text) == (fabric in ("dragonfly", "plus"))
+
+
+def test_the_verb_writes_every_export_that_is_asked_for(tmp_path: Path) -> None:
+    scenario = tmp_path / "pair.toml"
+    scenario.write_text("[topology.single_switch]\nhosts = 2\n", encoding="utf-8")
+    verb = ["design", str(scenario), "--export", "dot", "--export", "slurm", "-o"]
+    done = CliRunner().invoke(app, [*verb, str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    written = {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "out").iterdir()}
+    assert written == etherweave.export(scenario, "dot") | etherweave.export(scenario, "slurm")
+    assert CliRunner().invoke(app, [*verb, str(tmp_path / "out"), "--json"]).exit_code == 2
 
 
 def test_slurm_refuses_hosts_that_its_lists_cannot_name() -> None:

@@ -22,6 +22,8 @@ etherweave design dragonfly.toml --set topology.dragonfly.groups=100 --json
 
 etherweave design halo3d.toml --load result
 
+etherweave design dragonfly.toml --export graphml --export netbox -o exports
+
 etherweave design --compare clos.toml butterfly.toml dragonfly.toml
 
 etherweave design --find hosts=300000 radix=72 --rank price -o proposals"""
@@ -67,7 +69,18 @@ def design(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Directory for a scenario of each proposal."),
+        typer.Option(
+            "--output", "-o", help="Directory for exports, and with --find for the proposals."
+        ),
+    ] = None,
+    forms: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--export",
+            metavar="FORMAT",
+            help="Only write files for other programs, as often as needed: "
+            + " ".join(f"{name}: {said}" for name, said in etherweave.exports()),
+        ),
     ] = None,
     settings: Settings = None,
     as_json: AsJson = False,
@@ -79,8 +92,12 @@ def design(
     changes = overrides(settings)
     if rank not in GOALS:
         refuse(f"--rank {rank}: expected one of {', '.join(GOALS)}")
+    if forms and (wish or side_by_side or as_json):
+        refuse("--export: expected scenarios without --find, --compare and --json")
     try:
-        if wish:
+        if forms:
+            _export(what, forms, changes, output or Path())
+        elif wish:
             _find(_wishes(what), rank, output, as_json)
         elif side_by_side or len(what) > 1:
             _compare(what, changes, as_json)
@@ -109,6 +126,16 @@ def _compare(files: list[str], changes: dict[str, object], as_json: bool) -> Non
         _print_json(comparison)
     else:
         _print_comparison(comparison)
+
+
+def _export(files: list[str], forms: list[str], changes: dict[str, object], output: Path) -> None:
+    directory(output)
+    for file, form in ((file, form) for file in files for form in forms):
+        texts = etherweave.export(file, form, changes)
+        output.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            (output / name).write_text(text, encoding="utf-8", newline="")
+            print(output / name)
 
 
 def _wishes(words: list[str]) -> tuple[int, int]:
