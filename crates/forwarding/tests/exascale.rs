@@ -2,7 +2,10 @@
 //! systems", HiPC 2015, section VI-A, and the identities of section III: every table made, counted and proved.
 
 use etherweave_forwarding::{CompactionKind, Count, Hierarchy, Minimal, PlanKind, Strategy, Survey, compact};
-use etherweave_topology::{Dragonfly, FlattenedButterfly, FoldedClos, TopologyKind, Uplinks};
+use etherweave_topology::{
+    AsBuilt, Dimension, Dragonfly, DragonflyPlus, Family, FlattenedButterfly, FoldedClos, TopologyKind, Torus, Uplinks,
+    Wish,
+};
 
 fn survey(kind: &TopologyKind) -> Survey {
     let topology = kind.generate().unwrap();
@@ -81,4 +84,26 @@ fn disjoint_prefixes_for_the_dragonfly_of_300024_hosts_lie_between_the_bounds_to
     let rules = compact(&minimal, strategy).unwrap().rules;
     println!("disjoint prefixes: {} to {}, mean {:.1}", rules.min, rules.max, rules.mean());
     assert!(rules.min >= 71 + 35 && rules.max <= 515);
+}
+
+#[test]
+fn a_dragonfly_plus_for_300000_hosts_sends_to_the_spines_with_links_to_a_group() {
+    let kind = TopologyKind::DragonflyPlus(DragonflyPlus::fit(&Wish { hosts: 300_000, radix: 72 }).unwrap().smallest);
+    let survey = survey(&kind);
+    // 232 groups of 36 leaves of 36 hosts. A leaf: 231 groups, 35 leaves, 36 hosts; a spine has no hosts of its own.
+    let groups = Hierarchy { groups: 232, switches: 36, hosts: 36 };
+    let per_group = entries(&survey, PlanKind::PerGroup);
+    assert_eq!((per_group.min, per_group.max), (231 + 36, groups.rules()));
+    assert!(survey.compacted.rules.max < groups.rules());
+}
+
+#[test]
+fn an_irregular_fabric_of_1000_switches_is_searched_switch_by_switch() {
+    // A torus of 10 × 10 × 10 with a failed link: a switch has an entry for every other one, and own hosts.
+    let as_built = AsBuilt { failed: vec!["switch0.0.0 - switch0.0.1".to_owned()], ..AsBuilt::default() };
+    let dimensions = vec![Dimension::of(10); 3];
+    let torus = Torus { hosts_per_switch: 4, dimensions, as_built, ..Torus::default() };
+    let survey = survey(&TopologyKind::Torus(torus));
+    let per_switch = entries(&survey, PlanKind::PerSwitch);
+    assert_eq!((per_switch.min, per_switch.max), (999 + 4, 999 + 4));
 }

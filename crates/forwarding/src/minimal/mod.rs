@@ -5,15 +5,18 @@
 //! | trees | down where a child leads to it, otherwise every port up |
 //! | flattened butterfly, HyperX | along the most significant dimension in which the two differ |
 //! | dragonfly | in the own group directly; otherwise the own links to its group, or those to switches that have some |
-//! | all others | every port on a shortest path, listed |
+//! | dragonfly+ | every port on a shortest path: of a leaf, up to spines with links to the group |
+//! | all others | every port on a shortest path, searched from one switch at a time |
 //!
-//! For the first three nothing is listed: a switch looks at its own cables and at the coordinates of a region, so that
-//! 20,000 switches with 300,000 destinations take no memory. Where what was built departs from the plan, so that this
-//! would not do, the routing is listed, as for all other families.
+//! For all but the last nothing is searched: a switch looks at its own cables and at the coordinates of a region, so
+//! that 20,000 switches with 300,000 destinations take no memory. Where what was built departs from the plan, so that
+//! this would not do, shortest paths are searched, as for all other families; trees have up/down routing listed then.
 
+mod fans;
 mod grid;
 mod groups;
 mod listed;
+mod searched;
 mod tree;
 mod view;
 
@@ -38,6 +41,8 @@ enum Rule {
     Grid,
     Tree,
     Groups(groups::Gateways),
+    Fans(fans::Fans),
+    Searched(searched::Graph),
     Listed(Listed),
 }
 
@@ -56,9 +61,9 @@ impl<'a> Minimal<'a> {
             | TopologyKind::StagedFatTree(_)
             | TopologyKind::FoldedClos(_) => tree::is_regular(topology).then_some(Rule::Tree),
             TopologyKind::Dragonfly(_) => groups::Gateways::of(topology).map(Rule::Groups),
+            TopologyKind::DragonflyPlus(_) => fans::Fans::of(topology).map(Rule::Fans),
             TopologyKind::SingleSwitch(_)
             | TopologyKind::RailOptimised(_)
-            | TopologyKind::DragonflyPlus(_)
             | TopologyKind::SlimFly(_)
             | TopologyKind::Torus(_)
             | TopologyKind::Mesh(_)
@@ -66,7 +71,8 @@ impl<'a> Minimal<'a> {
         };
         match rule {
             Some(rule) => Ok(Minimal { topology, rule }),
-            None => Minimal::listed(topology, fallback(kind)),
+            None if is_tree(kind) => Minimal::listed(topology, RoutingKind::UpDown),
+            None => Ok(Minimal { topology, rule: Rule::Searched(searched::Graph::of(topology)) }),
         }
     }
 
@@ -94,20 +100,23 @@ impl<'a> Minimal<'a> {
             Rule::Grid => View::Near(grid::view(self.topology, at)),
             Rule::Tree => View::Near(tree::view(self.topology, at)),
             Rule::Groups(gateways) => View::Near(gateways.view(self.topology, at)),
+            Rule::Fans(fans) => View::Near(fans.view(self.topology, at)),
+            Rule::Searched(graph) => View::Searched(graph.view(self.topology, at)),
             Rule::Listed(listed) => View::Listed { listed, topology: self.topology, at },
         }
     }
 }
 
-/// What packets do in a fabric without a rule of its own, or with departures from it.
-fn fallback(kind: &TopologyKind) -> RoutingKind {
+/// Whether packets in a fabric without a rule of its own, or with departures from it, go up and down; otherwise they
+/// take shortest paths.
+fn is_tree(kind: &TopologyKind) -> bool {
     match kind {
         TopologyKind::FatTree(_)
         | TopologyKind::KAryFatTree(_)
         | TopologyKind::StagedFatTree(_)
         | TopologyKind::FoldedClos(_)
         | TopologyKind::RailOptimised(_)
-        | TopologyKind::SingleSwitch(_) => RoutingKind::UpDown,
+        | TopologyKind::SingleSwitch(_) => true,
         TopologyKind::FlattenedButterfly(_)
         | TopologyKind::HyperX(_)
         | TopologyKind::Dragonfly(_)
@@ -115,6 +124,6 @@ fn fallback(kind: &TopologyKind) -> RoutingKind {
         | TopologyKind::SlimFly(_)
         | TopologyKind::Torus(_)
         | TopologyKind::Mesh(_)
-        | TopologyKind::Custom(_) => RoutingKind::ShortestPath,
+        | TopologyKind::Custom(_) => false,
     }
 }

@@ -5,10 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use etherweave_primitives::{Port, SwitchId};
-use etherweave_topology::{Node, Topology};
+use etherweave_primitives::SwitchId;
+use etherweave_topology::Topology;
 
-use super::view::Near;
+use super::view::{Near, neighbours};
 
 pub(super) fn view(topology: &Topology, at: SwitchId) -> Near {
     let cover = cover(topology, at);
@@ -28,14 +28,6 @@ fn cover(topology: &Topology, at: SwitchId) -> Vec<u32> {
     let place = topology.coordinates(at);
     let digits = place.len().saturating_sub(1 + usize::from(topology.level(at)));
     std::iter::once(0).chain(place[1..].iter().take(digits).copied()).collect()
-}
-
-fn neighbours(topology: &Topology, at: SwitchId) -> impl Iterator<Item = (SwitchId, Port)> {
-    let leaving = topology.out_channels(at).iter().map(|&channel| topology.channel(channel));
-    leaving.filter_map(|channel| match channel.to.node {
-        Node::Switch(far) => Some((far, channel.from.port)),
-        Node::Host(_) => None,
-    })
 }
 
 /// Whether hosts are on leaves, links join a subtree to the next, and every switch leads to all leaves of its

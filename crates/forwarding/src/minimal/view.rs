@@ -6,12 +6,15 @@ use etherweave_primitives::{HostId, Port, SwitchId};
 use etherweave_topology::{Node, Topology};
 
 use super::listed::Listed;
+use super::searched::Searched;
 use crate::Region;
 
 /// What one switch does with packets.
 pub enum View<'a> {
     /// By coordinates.
     Near(Near),
+    /// By a search from it.
+    Searched(Searched<'a>),
     /// By a listed routing.
     Listed {
         /// The list.
@@ -30,6 +33,7 @@ impl View<'_> {
         ports.clear();
         match self {
             View::Near(near) => near.ports(region, ports),
+            View::Searched(searched) => searched.ports(region, ports),
             View::Listed { listed, topology, at } => listed.ports(topology, *at, region, ports),
         }
     }
@@ -37,8 +41,12 @@ impl View<'_> {
     /// How many regions a table needs that has an entry for each region whose hosts share their ports, and otherwise
     /// descends into it: without compaction.
     pub fn entries(&self, region: &Region<'_>) -> u64 {
+        if region.is_last() {
+            return region.len() as u64;
+        }
         let inside = match self {
             View::Near(near) => near.differing(region).into_iter().collect(),
+            View::Searched(searched) => region.children().filter(|child| !searched.is_uniform(child)).collect(),
             View::Listed { .. } => {
                 let mut ports = Vec::new();
                 region.children().filter(|child| !self.ports(child, &mut ports)).collect::<Vec<_>>()
@@ -126,4 +134,13 @@ impl Near {
 fn order(a: &[u32], b: &[u32]) -> Ordering {
     let both = a.len().min(b.len());
     a[..both].cmp(&b[..both])
+}
+
+/// Switches that a switch has links to, each with its port; once for each of parallel links.
+pub(super) fn neighbours(topology: &Topology, at: SwitchId) -> impl Iterator<Item = (SwitchId, Port)> {
+    let leaving = topology.out_channels(at).iter().map(|&channel| topology.channel(channel));
+    leaving.filter_map(|channel| match channel.to.node {
+        Node::Switch(far) => Some((far, channel.from.port)),
+        Node::Host(_) => None,
+    })
 }

@@ -1,6 +1,6 @@
 //! Addresses that agree in their first fields, and the tree that they form.
 
-use etherweave_primitives::HostId;
+use etherweave_primitives::{HostId, SwitchId};
 
 use super::{AddressPlan, Field, Sites};
 use crate::Ternary;
@@ -14,6 +14,8 @@ pub(super) struct Tree {
     starts: Vec<Vec<u32>>,
     /// Of each depth but the last, the first region of the next depth in each region, and the end.
     children: Vec<Vec<u32>>,
+    /// Of each place in `hosts`, the host's switch and the next place with another one.
+    runs: Vec<(SwitchId, u32)>,
     /// Coordinates of the hosts' switches, in the order of `hosts`.
     coordinates: Vec<u32>,
     axes: usize,
@@ -33,7 +35,8 @@ impl Tree {
         let place = |host: &HostId| sites.topology.coordinates(sites.switch_of[host.index()]).iter().copied();
         let coordinates = hosts.iter().flat_map(place).collect();
         let known = std::iter::once(0).chain(known.iter().copied()).collect();
-        Tree { hosts, starts, children, coordinates, axes: sites.topology.axes().len(), known }
+        let runs = runs(&hosts, &sites.switch_of);
+        Tree { hosts, starts, children, runs, coordinates, axes: sites.topology.axes().len(), known }
     }
 }
 
@@ -43,6 +46,18 @@ fn boundaries(hosts: &[HostId], key: impl Fn(HostId) -> u64) -> Vec<u32> {
     starts.extend((1..hosts.len()).filter(|&at| key(hosts[at]) != key(hosts[at - 1])).map(|at| at as u32));
     starts.push(hosts.len() as u32);
     starts
+}
+
+/// Each host's switch, and where the run of hosts on that switch ends.
+fn runs(hosts: &[HostId], switch_of: &[SwitchId]) -> Vec<(SwitchId, u32)> {
+    let mut runs: Vec<(SwitchId, u32)> =
+        hosts.iter().zip(1..).map(|(host, next)| (switch_of[host.index()], next)).collect();
+    for at in (1..runs.len()).rev() {
+        if runs[at].0 == runs[at - 1].0 {
+            runs[at - 1].1 = runs[at].1;
+        }
+    }
+    runs
 }
 
 /// Where the entries of `coarse` are in `fine`, which contains them.
@@ -89,6 +104,22 @@ impl<'a> Region<'a> {
             [only] => Some(*only),
             _ => None,
         }
+    }
+
+    /// The switches of its hosts, each once for hosts that follow one another by address.
+    pub(crate) fn switches(&self) -> impl Iterator<Item = SwitchId> {
+        let starts = &self.plan.tree.starts[self.depth];
+        let (mut at, end) = (starts[self.number], starts[self.number + 1]);
+        std::iter::from_fn(move || {
+            let (switch, next) = *self.plan.tree.runs[..end as usize].get(at as usize)?;
+            at = next;
+            Some(switch)
+        })
+    }
+
+    /// Whether the regions that it consists of fix all fields: they are single hosts.
+    pub(crate) fn is_last(&self) -> bool {
+        self.depth + 1 == self.plan.fields.len()
     }
 
     /// How many regions it consists of that fix one field more; none when it fixes all.
