@@ -56,6 +56,7 @@ mod order;
 mod path;
 mod plan;
 mod proof;
+mod ranked;
 mod shortest_path;
 mod table;
 mod tree;

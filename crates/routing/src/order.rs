@@ -11,7 +11,7 @@ use crate::shortest_path::{distances, switch_after};
 pub(crate) struct Order {
     pub highest_first: Vec<SwitchId>,
     /// By switch; the highest is the largest.
-    heights: Vec<u32>,
+    pub heights: Vec<u32>,
 }
 
 impl Order {

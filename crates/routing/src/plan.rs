@@ -53,6 +53,11 @@ pub(crate) trait Plan: Send + Sync {
         None
     }
 
+    /// Whether the steps of sets of destinations are exactly those of their members; otherwise they may be more.
+    fn is_exact(&self) -> bool {
+        true
+    }
+
     /// Appends every legal step of packets at `at`. For a set: of every destination in it but `at` itself.
     fn steps(&self, at: SwitchId, phase: u32, aim: Aim, out: &mut Vec<Step>);
 }

@@ -3,7 +3,7 @@
 //! Sets repeat (all far destinations share a leaf's uplinks), so an entry is the number of a set: 4 bytes for each
 //! pair of a switch and a switch with hosts, 160 KiB for 1,024 hosts on 320 switches.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use etherweave_primitives::{ChannelId, HostId, SwitchId};
 use etherweave_topology::{Node, Topology, reverse};
@@ -14,6 +14,9 @@ use crate::{Legality, Routing, RoutingError};
 
 /// Entries of the largest table: 1 GiB.
 pub(crate) const ENTRIES_MAX: u64 = 1 << 28;
+
+/// Pairs of a switch and a switch with hosts that plans for any fabric list, so that a proof can follow every packet.
+pub(crate) const LISTED_MAX: u64 = 1 << 24;
 
 /// Legal channels by switch and destination.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -70,6 +73,32 @@ impl Table {
                 set.clear();
                 set.extend(onward(topology, at).filter(|&channel| is_legal(&distances, channel)));
                 entries[at.index() * destinations.len() + column] = sets.number(topology, &mut set);
+            }
+        }
+        let table = sets.table(entries, destinations.len(), hosts);
+        table.check(topology, &destinations)?;
+        Ok(table)
+    }
+
+    /// Tabulates a routing row by row: destinations with the same `key` at a switch share its set of channels there.
+    pub(crate) fn by_key<Key: Ord>(
+        topology: &Topology,
+        key: impl Fn(SwitchId, SwitchId) -> Key,
+        channels: impl Fn(SwitchId, SwitchId, &mut Vec<ChannelId>),
+    ) -> Result<Table, RoutingError> {
+        let (hosts, destinations) = places(topology);
+        let mut sets = Sets::new();
+        let mut entries = vec![0; entries(topology, destinations.len())?];
+        let mut set = Vec::new();
+        for (at, row) in entries.chunks_mut(destinations.len()).enumerate() {
+            let at = SwitchId::from_index(at);
+            let mut numbers: BTreeMap<Key, u32> = BTreeMap::new();
+            for (entry, &dst) in row.iter_mut().zip(&destinations).filter(|&(_, &dst)| dst != at) {
+                *entry = *numbers.entry(key(at, dst)).or_insert_with(|| {
+                    set.clear();
+                    channels(at, dst, &mut set);
+                    sets.number(topology, &mut set)
+                });
             }
         }
         let table = sets.table(entries, destinations.len(), hosts);
@@ -175,12 +204,19 @@ pub(crate) fn onward(topology: &Topology, at: SwitchId) -> impl Iterator<Item = 
     leaving.filter(|&channel| matches!(topology.channel(channel).to.node, Node::Switch(_)))
 }
 
+/// The switches with hosts, ascending.
+pub(crate) fn destinations(topology: &Topology) -> Vec<SwitchId> {
+    let mut destinations: Vec<SwitchId> =
+        (0..topology.hosts()).map(|host| topology.switch_of(HostId::from_index(host))).collect();
+    destinations.sort_unstable();
+    destinations.dedup();
+    destinations
+}
+
 /// Every host's place, and the switches with hosts in ascending order.
 fn places(topology: &Topology) -> (Vec<Place>, Vec<SwitchId>) {
     let all = || (0..topology.hosts()).map(HostId::from_index);
-    let mut destinations: Vec<SwitchId> = all().map(|host| topology.switch_of(host)).collect();
-    destinations.sort_unstable();
-    destinations.dedup();
+    let destinations = destinations(topology);
     let place = |host| {
         let switch = topology.switch_of(host);
         let column = destinations.binary_search(&switch).expect("a switch with hosts is a destination") as u32;

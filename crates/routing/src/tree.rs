@@ -11,7 +11,8 @@ use etherweave_primitives::{HostId, SwitchId};
 use etherweave_topology::Topology;
 
 use crate::joints::Joints;
-use crate::plan::{Aim, Plan, Step};
+use crate::plan::{Aim, FRESH, Plan, Step};
+use crate::{RoutingError, Table};
 
 /// All leaves: what packets aim at that come from a host.
 const EVERYTHING: Aim = Aim::Set(u32::MAX);
@@ -54,6 +55,20 @@ impl Tree {
             has_beyond: Vec::new(),
         };
         tree.is_complete().then_some(tree)
+    }
+
+    /// The routing as a table: a set of channels for each child of a switch, and one for all destinations beyond.
+    pub fn table(&self, topology: &Topology) -> Result<Table, RoutingError> {
+        let child = |at, dst| {
+            let level = self.level(at);
+            let is_below = self.subtree(dst, level) == self.subtree(at, level);
+            is_below.then(|| self.digits(dst)[level - 1])
+        };
+        Table::by_key(topology, child, |at, dst, set| {
+            let mut steps = Vec::new();
+            self.steps(at, FRESH, Aim::Switch(dst), &mut steps);
+            set.extend(steps.iter().flat_map(|step| self.joints.channels(step.joint)));
+        })
     }
 
     fn level(&self, at: SwitchId) -> usize {

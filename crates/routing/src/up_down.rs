@@ -14,24 +14,42 @@ use etherweave_topology::{Topology, reverse};
 
 use crate::order::Order;
 use crate::plan::Plan;
+use crate::ranked::{Climb, Ranked};
 use crate::shortest_path::switch_after;
-use crate::table::{TablePlan, onward};
+use crate::table::{LISTED_MAX, TablePlan, destinations, onward};
 use crate::tree::Tree;
 use crate::{RoutingError, Table};
 
 /// Farther than any switch.
 const UNREACHED: u32 = u32::MAX;
 
-/// Computed from coordinates where the fabric is a tree of subtrees, otherwise looked up in the table.
+/// Computed from coordinates where the fabric is a tree of subtrees; otherwise looked up in the table or, in a fabric
+/// too large to follow every packet, found for one destination at a time.
 pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn Plan>, RoutingError> {
+    if let Some(tree) = Tree::of(topology) {
+        return Ok(Box::new(tree));
+    }
+    let destinations = destinations(topology);
+    if topology.switches() as u64 * destinations.len() as u64 <= LISTED_MAX {
+        return Ok(Box::new(TablePlan::new(topology, searched(topology)?)));
+    }
+    // No switch twice.
+    let ranked = |order| Ranked::new(topology, order, Climb::AsNeeded, topology.switches() as u32 - 1);
+    let by_level = ranked(Order::by_level(topology));
+    let is_joined = by_level.joins(&destinations);
+    Ok(Box::new(if is_joined { by_level } else { ranked(Order::by_root(topology)) }))
+}
+
+/// The table of shortest up/down paths: computed from coordinates in a tree of subtrees, otherwise by one sweep down
+/// and one up per switch with hosts.
+pub(crate) fn table(topology: &Topology) -> Result<Table, RoutingError> {
     match Tree::of(topology) {
-        Some(tree) => Ok(Box::new(tree)),
-        None => Ok(Box::new(TablePlan::new(topology, table(topology)?))),
+        Some(tree) => tree.table(topology),
+        None => searched(topology),
     }
 }
 
-/// The table of shortest up/down paths: one sweep down and one up per switch with hosts.
-pub(crate) fn table(topology: &Topology) -> Result<Table, RoutingError> {
+fn searched(topology: &Topology) -> Result<Table, RoutingError> {
     by(topology, &Order::by_level(topology)).or_else(|_| by(topology, &Order::by_root(topology)))
 }
 
@@ -78,5 +96,30 @@ fn relax(topology: &Topology, distances: &mut [u32], at: SwitchId, is_admitted: 
     let least = admitted.map(|channel| distances[switch_after(topology, channel).index()]).min();
     if let Some(least) = least.filter(|&least| least != UNREACHED) {
         distances[at.index()] = distances[at.index()].min(least + 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use etherweave_primitives::HostId;
+    use etherweave_topology::TopologyKind;
+
+    use super::*;
+
+    #[test]
+    fn the_table_of_a_tree_from_coordinates_is_the_searched_one() {
+        let mut trees = 0;
+        for topology in TopologyKind::examples().iter().map(|kind| kind.generate().unwrap()) {
+            let Some(tree) = Tree::of(&topology) else { continue };
+            let (computed, searched) = (tree.table(&topology).unwrap(), searched(&topology).unwrap());
+            let hosts = || (0..topology.hosts()).map(HostId::from_index);
+            for (at, dst) in (0..topology.switches()).flat_map(|at| hosts().map(move |dst| (at, dst))) {
+                let at = etherweave_primitives::SwitchId::from_index(at);
+                // In the same order, too: a selection numbers what it is offered.
+                assert_eq!(computed.legal(at, dst), searched.legal(at, dst), "{}", topology.switch_name(at));
+            }
+            trees += 1;
+        }
+        assert!(trees > 4, "{trees} of the examples are trees");
     }
 }

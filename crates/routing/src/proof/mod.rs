@@ -39,6 +39,9 @@ pub struct Proof {
     pub states: u64,
     /// Priorities that the routing uses.
     pub priorities: u8,
+    /// Whether packets have all of these dependencies. Otherwise turns were followed that include all that packets
+    /// make: what is free is free, and a ring may be one that no packets make.
+    pub is_exact: bool,
 }
 
 /// Whether a lossless fabric can deadlock.
@@ -65,6 +68,7 @@ pub fn prove(topology: &Topology, legality: &Legality) -> Proof {
         dependencies: matrix.dependencies(),
         states,
         priorities: crate::Routing::priorities(legality),
+        is_exact: legality.plan.is_exact(),
     }
 }
 
