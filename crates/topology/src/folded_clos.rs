@@ -120,10 +120,18 @@ impl Family for FoldedClos {
         Ok(Fit { smallest: member(wish.hosts), largest })
     }
 
+    /// What half of the leaves can send up, the last of which may have fewer hosts than uplinks: no halves have less
+    /// between them, as what full leaves send fits every stage when it is spread evenly over the top switches. A single
+    /// leaf is not divided.
     fn bisection(&self) -> Option<Bisection> {
         let stages = self.stages().ok()?;
-        let bps = u128::from(self.hosts / 2) * u128::from(self.host_rate.as_bps());
-        self.is_rearrangeable(&stages).then(|| Bisection::exact(bps, "half of the hosts"))
+        let leaves = self.hosts.div_ceil(self.hosts_per_leaf());
+        let (hosts, formula) = match leaves {
+            1 => (self.hosts / 2, "half of the hosts"),
+            _ => (leaves / 2 * self.hosts_per_leaf(), "half of the leaves' uplinks"),
+        };
+        let bps = u128::from(hosts) * u128::from(self.host_rate.as_bps());
+        self.is_rearrangeable(&stages).then(|| Bisection::exact(bps, formula))
     }
 }
 
