@@ -104,12 +104,12 @@ impl Family for FoldedClos {
         &self.as_built
     }
 
-    /// Half of every switch's ports upward, in the fewest levels.
+    /// Half of every switch's ports upward, of an odd number the smaller half, in the fewest levels.
     fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
         wish.check(2)?;
-        let half = u64::from(wish.radix / 2);
-        let room = |stages: u32| half.saturating_pow(stages).saturating_mul(u64::from(wish.radix));
-        let stages_max = if half == 1 { 0 } else { 7 };
+        let down = u64::from(wish.radix.div_ceil(2));
+        let room = |stages: u32| down.saturating_pow(stages).saturating_mul(u64::from(wish.radix));
+        let stages_max = if down == 1 { 0 } else { 7 };
         wish.check_room(room(stages_max))?;
         let stages = (0..=stages_max).find(|&stages| room(stages) >= u64::from(wish.hosts)).unwrap_or(stages_max);
         let member = |hosts: u32| {
