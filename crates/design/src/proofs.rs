@@ -20,6 +20,8 @@ pub struct RoutingProof {
     pub channels: u64,
     /// Dependencies between those.
     pub dependencies: u64,
+    /// Whether packets have all of these; otherwise they are an upper bound, on fabrics too large to follow packets.
+    pub is_exact: bool,
     /// States of packets that were looked at.
     pub states: u64,
 }
@@ -37,6 +39,7 @@ impl RoutingProof {
             verdict: proof.verdict.describe(topology),
             channels: proof.channels,
             dependencies: proof.dependencies,
+            is_exact: proof.is_exact,
             states: proof.states,
         })
     }

@@ -87,7 +87,7 @@ def _routings(proofs: Sequence[Figures]) -> None:
             f"{proof['hops_max']}",
             proof["verdict"],
             f"{proof['channels']:,}",
-            f"{proof['dependencies']:,}",
+            f"{'' if proof['is_exact'] else '≤ '}{proof['dependencies']:,}",
         )
         for proof in proofs
     ]
