@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import jinja2
-import matplotlib
 from matplotlib.figure import Figure
 
 from etherweave.report import checks
 from etherweave.report.exhibit import Exhibit, Maker, MissingError, Sheet, Source
-from etherweave.report.style import RC
+from etherweave.report.style import house
 from etherweave.study import Check
 
 PAGE = "report.html"
@@ -82,10 +81,7 @@ class Page:
     def show(self, makers: Iterable[Maker[Source]], source: Source) -> list[Scene]:
         """Make exhibits and draw them; says which have no results. Returns the new scenes."""
         before = len(self.scenes)
-        with matplotlib.rc_context():
-            matplotlib.rcdefaults()  # a user's own style would change the bytes
-            for name, value in RC.items():
-                matplotlib.rcParams[name] = value  # type: ignore[index]
+        with house():
             for maker in makers:
                 self._show(maker, source)
         return self.scenes[before:]

@@ -1,8 +1,10 @@
 """How figures look: one palette, and one way to mark what was published."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias
 
+import matplotlib
 import matplotlib.patheffects as effects
 from matplotlib.axes import Axes
 from matplotlib.container import BarContainer
@@ -54,6 +56,16 @@ POINTS_MAX = 3_000
 INK = "#111111"
 
 _HALO = [effects.withStroke(linewidth=3.5, foreground="white")]
+
+
+@contextmanager
+def house() -> Iterator[None]:
+    """Draw in the style of every figure, whatever a user's own style is."""
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()  # a user's own style would change the bytes
+        for name, value in RC.items():
+            matplotlib.rcParams[name] = value  # type: ignore[index]
+        yield
 
 
 def mark(axes: Axes, place: float, value: Published, width: float = 0.8) -> None:
