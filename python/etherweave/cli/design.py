@@ -18,6 +18,8 @@ EXAMPLES = """Examples:
 
 etherweave design dragonfly.toml
 
+etherweave design dragonfly.toml --draw dragonfly.svg
+
 etherweave design dragonfly.toml --set topology.dragonfly.groups=100 --json
 
 etherweave design halo3d.toml --load result
@@ -82,6 +84,10 @@ def design(
             + " ".join(f"{name}: {said}" for name, said in etherweave.exports()),
         ),
     ] = None,
+    draw: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.svg", help="Draw the fabric of one scenario, too, as SVG."),
+    ] = None,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
@@ -94,7 +100,11 @@ def design(
         refuse(f"--rank {rank}: expected one of {', '.join(GOALS)}")
     if forms and (wish or side_by_side or as_json):
         refuse("--export: expected scenarios without --find, --compare and --json")
+    if draw and (wish or side_by_side or len(what) > 1):
+        refuse(f"--draw {draw}: expected one scenario, without --find and --compare")
     try:
+        if draw:
+            _draw(what[0], changes, draw)
         if forms:
             _export(what, forms, changes, output or Path())
         elif wish:
@@ -117,6 +127,19 @@ def _design(file: str, changes: dict[str, object], load: Path | None, as_json: b
         _print_json(figures)
     else:
         print_page(figures)
+
+
+def _draw(file: str, changes: dict[str, object], path: Path) -> None:
+    """Draw a fabric, before much is computed that a mistake in the path would waste."""
+    from etherweave.report import draw_fabric
+    from etherweave.report.drawing import TooLargeError
+
+    if path.suffix.lower() != ".svg":
+        refuse(f"--draw {path}: expected a file name that ends in .svg")
+    try:
+        draw_fabric(etherweave.fabric(file, changes), path)
+    except TooLargeError as error:
+        refuse(f"--draw {path}: {error}")
 
 
 def _compare(files: list[str], changes: dict[str, object], as_json: bool) -> None:

@@ -1,0 +1,75 @@
+"""Drawings of fabrics, in the style of figure 3 of Benito, Vallejo and Beivide (HiPC 2015).
+
+:func:`draw_fabric` takes a fabric and writes SVG. A layout per kind of family is a pure function
+from tables to a picture, of which :mod:`~etherweave.report.drawing.render` makes the file. Every
+link is drawn or counted by a line or a box that stands for it; the picture's sum is checked.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from etherweave._core import Fabric
+from etherweave.report.drawing import circle, grid, polygons, rails, spread, star, tree
+from etherweave.report.drawing.labels import numbered
+from etherweave.report.drawing.legend import framed
+from etherweave.report.drawing.lettering import short
+from etherweave.report.drawing.picture import Picture
+from etherweave.report.drawing.render import svg
+from etherweave.report.drawing.wiring import TooLargeError, Wiring
+
+__all__ = ["LAYOUTS", "TooLargeError", "draw_fabric", "picture_of"]
+
+LAYOUTS: Mapping[str, Callable[[Wiring], Picture]] = {
+    "single_switch": star.layout,
+    "fat_tree": tree.layout,
+    "k_ary_fat_tree": tree.layout,
+    "staged_fat_tree": tree.layout,
+    "folded_clos": tree.layout,
+    "rail_optimised": rails.layout,
+    "flattened_butterfly": grid.layout,
+    "hyperx": grid.layout,
+    "torus": grid.layout,
+    "mesh": grid.layout,
+    "dragonfly": circle.layout,
+    "dragonfly_plus": circle.layout,
+    "slim_fly": polygons.layout,
+    "custom": spread.layout,
+}
+"""How each family is drawn."""
+
+
+def draw_fabric(fabric: Fabric, path: Path) -> Path:
+    """Draw a fabric as SVG.
+
+    Large ones are folded where their family allows it: one pod, group or slice in detail, the
+    others as boxes. The same fabric gives the same bytes.
+
+    Parameters
+    ----------
+    fabric
+        As parsed from a scenario.
+    path
+        Of the file to write.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
+    Raises
+    ------
+    TooLargeError
+        When no drawing of the fabric's family could be read; the text names the limit.
+    OSError
+        When the file cannot be written.
+    """
+    wiring = Wiring.of(fabric)
+    path.write_bytes(svg(picture_of(wiring), short(wiring.name)))
+    return path
+
+
+def picture_of(wiring: Wiring) -> Picture:
+    """Lay a fabric out, with title, numbers and legend."""
+    picture = LAYOUTS[wiring.family](wiring)
+    assert picture.links == wiring.links.height, "every link is drawn or counted"
+    return framed(numbered(picture), wiring)

@@ -1,0 +1,179 @@
+"""What a layout gives and the renderer draws: marks, lines, areas and words, placed.
+
+Lengths are points (1/72 inch), x grows to the right and y upward. A picture is a value: the same
+fabric gives the same picture.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Point: TypeAlias = tuple[float, float]
+Shape: TypeAlias = Literal["switch", "host", "folded"]
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A switch, a host, or a box that stands for many."""
+
+    key: str
+    """What it is, unique in its picture."""
+    place: Point
+    """Of its centre."""
+    size: Point
+    """Width and height."""
+    label: str = ""
+    """Within it; may have several lines."""
+    shape: Shape = "switch"
+    """How it is drawn."""
+    is_highlighted: bool = False
+    """Whether it is the one to look at."""
+
+    def edge(self, x: float, y: float) -> Point:
+        """Place at its edge: -1..=1 from left to right and from bottom to top."""
+        return (self.place[0] + x * self.size[0] / 2, self.place[1] + y * self.size[1] / 2)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One or several parallel links."""
+
+    path: Sequence[Point]
+    """Two points of a straight line, or four of a cubic Bézier curve."""
+    link_class: str
+    """Host, local or global."""
+    medium: str
+    """Copper, optical, or mixed."""
+    rate_gbps: float
+    """Of one link, the slowest where they differ [Gb/s]."""
+    count: int = 1
+    """How many links it stands for."""
+    is_highlighted: bool = False
+    """Whether it is one to look at."""
+    is_bundle: bool = False
+    """Whether an end is a box for many things, so that its count says nothing of parallel links."""
+    is_repeated: bool = False
+    """Whether its links are counted by another line too."""
+
+    def at(self, share: float) -> Point:
+        """Place on the line, 0 at its start and 1 at its end."""
+        if len(self.path) == 2:
+            (x, y), (u, v) = self.path
+            return (x + (u - x) * share, y + (v - y) * share)
+        rest = 1 - share
+        weights = (rest**3, 3 * rest**2 * share, 3 * rest * share**2, share**3)
+        pairs = list(zip(weights, self.path, strict=True))
+        return (sum(w * p[0] for w, p in pairs), sum(w * p[1] for w, p in pairs))
+
+
+@dataclass(frozen=True)
+class Area:
+    """A shaded neighbourhood: a pod, a group, a row."""
+
+    low: Point
+    """Its lower left corner."""
+    high: Point
+    """Its upper right corner."""
+    depth: int = 0
+    """How many areas it lies in; deeper ones are darker."""
+    is_framed: bool = False
+    """Whether its edge is drawn."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """A line of text."""
+
+    place: Point
+    """Where it is anchored."""
+    text: str
+    """As written."""
+    size: float = 7.0
+    """Of its letters."""
+    across: Literal["left", "center", "right"] = "center"
+    """Which of its sides is at the place."""
+    along: Literal["top", "center", "bottom", "baseline"] = "center"
+    """Which height of it is at the place."""
+    turn: float = 0.0
+    """Anticlockwise [degrees]."""
+    is_bold: bool = False
+    """Whether it is a title."""
+    has_halo: bool = False
+    """Whether lines below it are wiped out."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A fabric, laid out."""
+
+    marks: Sequence[Mark] = ()
+    """Drawn above lines."""
+    lines: Sequence[Line] = ()
+    """Drawn above areas."""
+    areas: Sequence[Area] = ()
+    """Drawn first."""
+    words: Sequence[Words] = ()
+    """Drawn last."""
+    notes: Sequence[str] = ()
+    """How to read it, a sentence each."""
+    links_inside: int = 0
+    """Links with both ends in one folded box, which are not drawn."""
+
+    @property
+    def has_highlight(self) -> bool:
+        """Whether something stands out, so that the rest steps back."""
+        return any(line.is_highlighted for line in self.lines)
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether lines that step back are so many that they hide each other."""
+        return sum(not line.is_highlighted for line in self.lines) > 250
+
+    @property
+    def links(self) -> int:
+        """How many links its lines and its folded boxes stand for."""
+        drawn = sum(line.count for line in self.lines if not line.is_repeated)
+        return drawn + self.links_inside
+
+
+@dataclass
+class Sketch:
+    """A picture in the making."""
+
+    marks: list[Mark] = field(default_factory=list)
+    """So far."""
+    lines: list[Line] = field(default_factory=list)
+    """So far."""
+    areas: list[Area] = field(default_factory=list)
+    """So far."""
+    words: list[Words] = field(default_factory=list)
+    """So far."""
+
+    def picture(self, notes: Iterable[str] = (), links_inside: int = 0) -> Picture:
+        """Finish it."""
+        return Picture(
+            tuple(self.marks),
+            tuple(self.lines),
+            tuple(self.areas),
+            tuple(self.words),
+            tuple(notes),
+            links_inside,
+        )
+
+    def by_key(self) -> dict[str, Mark]:
+        """Its marks."""
+        return {mark.key: mark for mark in self.marks}
+
+
+def arc(start: Point, end: Point, across: float, upward: float) -> tuple[Point, ...]:
+    """Bow from one place to another: how far its middle is moved to the right and upward."""
+    # A cubic with both controls displaced by d has its middle displaced by 3/4 d.
+    shift = (across * 4 / 3, upward * 4 / 3)
+    controls = [between(start, end, share) for share in (0.15, 0.85)]
+    bowed = [(x + shift[0], y + shift[1]) for x, y in controls]
+    return (start, bowed[0], bowed[1], end)
+
+
+def between(start: Point, end: Point, share: float) -> Point:
+    """Place on the straight line, 0 at its start and 1 at its end."""
+    return (start[0] + (end[0] - start[0]) * share, start[1] + (end[1] - start[1]) * share)

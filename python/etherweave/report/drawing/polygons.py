@@ -1,0 +1,85 @@
+"""Slim fly: each row a polygon of switches, one half of the rows above the other.
+
+For q = 5 the local links are Robertson's pentagons and pentagrams of the Hoffman-Singleton graph.
+"""
+
+import math
+from dataclasses import replace
+
+from etherweave.report.drawing import hosts
+from etherweave.report.drawing.lettering import short, width
+from etherweave.report.drawing.picture import Mark, Picture, Point, Sketch, Words
+from etherweave.report.drawing.wiring import Switch, TooLargeError, Wiring
+
+SWITCHES_MAX = 300
+"""Whose links can be told apart."""
+SPACE = 50.0
+"""Between neighbours of a polygon [pt]."""
+HOSTS_AWAY = 20.0
+"""From a switch to its hosts [pt]."""
+GAP = 26.0
+"""Between polygons [pt]."""
+
+
+def layout(wiring: Wiring) -> Picture:
+    """Place switches by half, row and place."""
+    if len(wiring.switches) > SWITCHES_MAX:
+        what = f"a drawing shows up to {SWITCHES_MAX:,} switches of a slim fly"
+        raise TooLargeError(f"{what}; this one has {len(wiring.switches):,}")
+    q = max(switch.coordinates[2] for switch in wiring.switches) + 1
+    radius = SPACE / 2 / math.sin(math.pi / q)
+    sketch = Sketch()
+    for switch in wiring.switches:
+        _place(sketch, wiring, switch, _centre(switch, radius, q), radius, q)
+    _name_rows(sketch, radius, q)
+    first = wiring.switches[0]
+    _join(sketch, wiring, first.name)
+    label = short(first.name.removeprefix("switch"))
+    note = f"The links of switch {label} stand out; switches are half.row.place."
+    return sketch.picture([note])
+
+
+def _reach(radius: float) -> float:
+    """From the centre of a polygon to the end of its hosts' numbers [pt]."""
+    return radius + HOSTS_AWAY + 16
+
+
+def _centre(switch: Switch, radius: float, q: int) -> Point:
+    """Place of the polygon of a switch."""
+    half, row, _ = switch.coordinates
+    pitch = 2 * _reach(radius) + GAP
+    return (row * pitch, -half * (max(1.9 * pitch, q * pitch * 0.28)))
+
+
+def _place(
+    sketch: Sketch, wiring: Wiring, switch: Switch, centre: Point, radius: float, q: int
+) -> None:
+    half, _, place = switch.coordinates
+    # The halves mirror each other; the first places of their rows face each other.
+    degrees = (360 * place / q - 90) * (1 if half == 0 else -1)
+    spot = hosts.on_circle(centre, radius, degrees)
+    label = short(switch.name.removeprefix("switch"))
+    size = (width(label, 7) + 6, 14.0)
+    is_first = switch == wiring.switches[0]
+    sketch.marks.append(Mark(switch.name, spot, size, label, is_highlighted=is_first))
+    sketch.marks += hosts.fan(wiring, switch.name, spot, degrees, HOSTS_AWAY)
+
+
+def _name_rows(sketch: Sketch, radius: float, q: int) -> None:
+    for half in (0, 1):
+        for row in range(q):
+            x, y = _centre(Switch("", 0, 0, (half, row, 0)), radius, q)
+            away = _reach(radius) + 6
+            place = (x, y + away if half == 0 else y - away)
+            sketch.words.append(Words(place, f"half {half}, row {row}", 7.5))
+
+
+def _join(sketch: Sketch, wiring: Wiring, first: str) -> None:
+    bundles, _ = wiring.bundles(lambda one, other: (one, other))
+    marks = sketch.by_key()
+    for bundle in bundles:
+        path = [marks[key].place for key in bundle.ends]
+        line = hosts.line(bundle, path)
+        sketch.lines.append(replace(line, is_highlighted=first in bundle.ends))
+    keys = {name: key for s in wiring.switches for name, key in hosts.keys(wiring, s.name).items()}
+    hosts.join(sketch, wiring.host_bundles(keys | {s.name: s.name for s in wiring.switches}))

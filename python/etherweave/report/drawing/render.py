@@ -1,0 +1,182 @@
+"""Drawing a picture: SVG whose bytes depend on the picture alone."""
+
+import io
+from collections.abc import Iterable
+
+from matplotlib import patheffects
+from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import Ellipse, FancyBboxPatch
+from matplotlib.path import Path as Outline
+
+from etherweave.report.drawing.labels import box_of_words
+from etherweave.report.drawing.picture import Area, Line, Mark, Picture, Point, Words
+from etherweave.report.style import INK, house
+
+COLOURS = {"host": "#8a8a8a", "local": "#0072b2", "global": "#d55e00"}
+"""Of link classes; of the palette of all figures."""
+DASHES = {"copper": "solid", "optical": (0, (4, 1.6)), "mixed": (0, (1.5, 1.5))}
+"""Of media."""
+WIDTHS = {"plain": 0.9, "faint": 0.6, "highlighted": 1.8, "bundle": 1.7}
+"""Of lines, by how much they matter [pt]."""
+ALPHAS = {"faint": 0.55, "bundle": 0.45}
+"""Of those that step back."""
+MARGIN = 14.0
+"""Around the drawing [pt]."""
+
+_SHADES = ("#f1f4f7", "#e2e8ee", "#d3dce4")
+_FRAME = "#9aa7b3"
+_FILLS = {"switch": "#ffffff", "folded": "#e9edf1"}
+_HIGHLIGHT = "#ffe9a8"
+_HALO = [patheffects.withStroke(linewidth=2.2, foreground="white")]
+
+
+def svg(picture: Picture, title: str) -> bytes:
+    """Draw a picture.
+
+    Parameters
+    ----------
+    picture
+        With its title and legend.
+    title
+        For the file's metadata.
+    """
+    with house():
+        figure = draw(picture)
+        text = io.BytesIO()
+        figure.savefig(text, format="svg", metadata={"Date": None, "Title": title})
+    return text.getvalue()
+
+
+def draw(picture: Picture) -> Figure:
+    """Draw a picture as a figure of its size."""
+    low, high = extent(picture)
+    size = ((high[0] - low[0]) / 72, (high[1] - low[1]) / 72)
+    figure = Figure(figsize=size)
+    figure.set_layout_engine("none")
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_axis_off()
+    axes.set_xlim(low[0], high[0])
+    axes.set_ylim(low[1], high[1])
+    for area in sorted(picture.areas, key=lambda area: area.depth):
+        _area(axes, area)
+    _lines(axes, picture)
+    for mark in picture.marks:
+        _mark(axes, mark)
+    for words in picture.words:
+        _words(axes, words)
+    return figure
+
+
+def extent(picture: Picture) -> tuple[Point, Point]:
+    """Corners of all that is drawn, with a margin."""
+    points = list(_corners(picture))
+    across, up = ([point[axis] for point in points] for axis in (0, 1))
+    low = (min(across) - MARGIN, min(up) - MARGIN)
+    return low, (max(across) + MARGIN, max(up) + MARGIN)
+
+
+def _corners(picture: Picture) -> Iterable[Point]:
+    for area in picture.areas:
+        yield from (area.low, area.high)
+    for mark in picture.marks:
+        yield from (mark.edge(-1, -1), mark.edge(1, 1))
+    for line in picture.lines:
+        yield from (line.at(step / 8) for step in range(9))
+    for words in picture.words:
+        x, y, u, v = box_of_words(words)
+        yield from ((x, y), (u, v))
+
+
+def _area(axes: Axes, area: Area) -> None:
+    size = (area.high[0] - area.low[0], area.high[1] - area.low[1])
+    axes.add_patch(
+        FancyBboxPatch(
+            area.low,
+            *size,
+            boxstyle="round,pad=0,rounding_size=6",
+            facecolor=_SHADES[min(area.depth, len(_SHADES) - 1)],
+            edgecolor=_FRAME if area.is_framed else "none",
+            linewidth=0.7,
+            zorder=0.5,
+        )
+    )
+
+
+def _lines(axes: Axes, picture: Picture) -> None:
+    """Draw the lines, one collection for all that look alike."""
+    looks: dict[tuple[str, str, str], list[Line]] = {}
+    for line in picture.lines:
+        look = (line.link_class, line.medium, _weight(line, picture.has_highlight))
+        looks.setdefault(look, []).append(line)
+    for (link_class, medium, weight), alike in looks.items():
+        paths = PathCollection(
+            [_outline(line) for line in alike],
+            facecolors="none",
+            edgecolors=COLOURS[link_class],
+            linewidths=WIDTHS[weight],
+            linestyles=[DASHES[medium]],
+            alpha=_alpha(weight, picture.is_crowded),
+            capstyle="butt",
+            zorder=2.5 if weight == "highlighted" else 2,
+        )
+        paths.set_gid(f"links-{link_class}-{medium}-{weight}")
+        axes.add_collection(paths, autolim=False)
+
+
+def _alpha(weight: str, is_crowded: bool) -> float:
+    return ALPHAS.get(weight, 0.9) * (0.6 if is_crowded and weight == "faint" else 1)
+
+
+def _weight(line: Line, has_highlight: bool) -> str:
+    if line.is_highlighted:
+        return "highlighted"
+    if line.is_bundle and line.link_class != "host":
+        return "bundle"
+    return "faint" if has_highlight and line.link_class != "host" else "plain"
+
+
+def _outline(line: Line) -> Outline:
+    codes = [Outline.MOVETO] + [Outline.LINETO if len(line.path) == 2 else Outline.CURVE4] * (
+        len(line.path) - 1
+    )
+    return Outline(list(line.path), codes)
+
+
+def _mark(axes: Axes, mark: Mark) -> None:
+    if mark.shape == "host":
+        axes.add_patch(Ellipse(mark.place, *mark.size, color="#555555", linewidth=0, zorder=3))
+        return
+    fill = _HIGHLIGHT if mark.is_highlighted else _FILLS[mark.shape]
+    axes.add_patch(
+        FancyBboxPatch(
+            mark.edge(-1, -1),
+            *mark.size,
+            boxstyle="round,pad=0,rounding_size=3",
+            facecolor=fill,
+            edgecolor=INK if mark.shape == "switch" else _FRAME,
+            linewidth=1.6 if mark.is_highlighted else 0.8,
+            linestyle="solid" if mark.shape == "switch" else (0, (3, 2)),
+            zorder=3,
+        )
+    )
+    if mark.label:
+        _words(axes, Words(mark.place, mark.label))
+
+
+def _words(axes: Axes, words: Words) -> None:
+    axes.text(
+        *words.place,
+        words.text,
+        fontsize=words.size,
+        ha=words.across,
+        va="center_baseline" if words.along == "center" and "\n" not in words.text else words.along,
+        rotation=words.turn,
+        rotation_mode="anchor",
+        color=INK,
+        weight="bold" if words.is_bold else "normal",
+        path_effects=_HALO if words.has_halo else None,
+        parse_math=False,
+        zorder=5,
+    )

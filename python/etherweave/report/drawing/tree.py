@@ -1,0 +1,291 @@
+"""Trees: a row for each level, hosts below, pods side by side.
+
+A block is a subtree: the switches of its top level above the blocks of the next level. Of a large
+tree only the first block of each level is shown in detail, as Benito et al. (2015) do in figure
+3a; boxes stand for the others, so that every link still ends somewhere.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from etherweave.report.drawing import hosts
+from etherweave.report.drawing.lettering import count, short, width
+from etherweave.report.drawing.picture import Area, Mark, Picture, Point, Shape, Sketch, Words
+from etherweave.report.drawing.wiring import Switch, Wiring
+
+DETAILED_MAX = 96
+"""Switches of a tree that is drawn whole."""
+LINES_MAX = 512
+"""Links between switches, parallel ones counted once, of such a tree."""
+ROW_MAX = 9
+"""Switches in a row of a tree that is not."""
+HIGH = 16.0
+"""Of a switch [pt]."""
+GAP = 10.0
+"""Between things side by side [pt]."""
+PAD = 9.0
+"""Within a pod's shade [pt]."""
+SIZE = 7.0
+"""Of labels."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """What stands in a row: a switch, or a box for several things."""
+
+    key: str
+    """Unique in the drawing."""
+    label: str
+    """Within it."""
+    members: tuple[Switch, ...]
+    """The switches that it stands for."""
+    is_folded: bool = False
+    """Whether it stands for several things."""
+    is_tall: bool = False
+    """Whether it stands for subtrees, from their leaves to their tops."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A subtree."""
+
+    height: int
+    """Level of its top switches; leaves are 0."""
+    label: str
+    """What it is called; empty for the whole tree and single leaves."""
+    tops: tuple[Item, ...]
+    """Its switches of that level."""
+    below: "tuple[Block | Item, ...]"
+    """Subtrees, the folded ones as items."""
+
+
+def layout(wiring: Wiring) -> Picture:
+    """Place a tree's switches by level and subtree."""
+    height = max(switch.level for switch in wiring.switches)
+    subtrees = _Subtrees(_by_subtree(wiring.switches, height), height)
+    folds = _folds(wiring)
+    root = subtrees.block(height, (), folds)
+    drawing = _Drawing(wiring, Sketch(), {}, _row_pitch(_width(root, wiring)))
+    drawing.place(root, 0.0, 0)
+    drawing.name_rows(root)
+    links_inside = drawing.join()
+    return drawing.sketch.picture(_notes(folds, height), links_inside)
+
+
+def _folds(wiring: Wiring) -> bool:
+    if len(wiring.switches) > DETAILED_MAX:
+        return True
+    lines, _ = wiring.bundles(lambda one, other: (one, other))
+    return len(lines) > LINES_MAX
+
+
+def _notes(folds: bool, height: int) -> list[str]:
+    if not folds:
+        return []
+    what = "one pod is" if height > 1 else "some leaves are"
+    return [f"Only {what} shown in detail; a dashed box stands for what it names."]
+
+
+_Key = tuple[int, tuple[int, ...]]
+
+
+def _by_subtree(switches: Sequence[Switch], height: int) -> dict[_Key, list[Switch]]:
+    """Gather switches by level and by the digits of their subtree, which stand above their level.
+
+    A coordinate is the level, then a digit for each stage, the highest first.
+    """
+    found: dict[_Key, list[Switch]] = {}
+    for switch in switches:
+        digits = switch.coordinates[1 : 1 + height - switch.level]
+        found.setdefault((switch.level, digits), []).append(switch)
+    return found
+
+
+@dataclass(frozen=True)
+class _Subtrees:
+    switches: Mapping[_Key, Sequence[Switch]]
+    height: int
+
+    def block(self, height: int, digits: tuple[int, ...], folds: bool) -> Block:
+        """Make the subtree of these digits, of which a folding one has only few parts."""
+        tops = row(self.switches.get((height, digits), ()), folds)
+        below = self._below(height, digits)
+        label = f"pod {'.'.join(map(str, digits))}" if 0 < height < self.height else ""
+        if height == 1 and folds and len(below) > ROW_MAX:
+            kept, rest, last = below[:2], below[2:-1], below[-1:]
+            parts: list[Block | Item] = [self.block(0, child, folds) for child in kept]
+            parts.append(self._folded(0, rest))
+            parts += [self.block(0, child, folds) for child in last]
+        elif height > 1 and folds:
+            parts = [self.block(height - 1, below[0], folds)]
+            parts += [self._folded(height - 1, part) for part in (below[1:2], below[2:]) if part]
+        else:
+            parts = [self.block(height - 1, child, folds) for child in below]
+        return Block(height, label, tops, tuple(parts))
+
+    def _below(self, height: int, digits: tuple[int, ...]) -> list[tuple[int, ...]]:
+        found = (child for level, child in self.switches if level == height - 1)
+        return sorted(child for child in found if child[:-1] == digits)
+
+    def _folded(self, height: int, roots: Sequence[tuple[int, ...]]) -> Item:
+        """Make the box for subtrees of one height."""
+        members = tuple(switch for root in roots for switch in self._members(height, root))
+        if height == 0:
+            return Item(f"more {members[0].name}", more(members), members, is_folded=True)
+        name = ".".join(map(str, roots[0]))
+        label = f"pod {name}" if len(roots) == 1 else f"{len(roots):,} more pods"
+        hosts_in = sum(switch.hosts for switch in members)
+        label += f"\n{count(len(members), 'switch')}\n{count(hosts_in, 'host')}"
+        return Item(f"pods from {name}", label, members, is_folded=True, is_tall=True)
+
+    def _members(self, height: int, root: tuple[int, ...]) -> Iterator[Switch]:
+        for (level, digits), switches in self.switches.items():
+            if level <= height and digits[: len(root)] == root:
+                yield from switches
+
+
+def row(switches: Sequence[Switch], folds: bool) -> tuple[Item, ...]:
+    """Make the items of a row; a box stands for the middle of a long one that folds."""
+    if not folds or len(switches) <= ROW_MAX:
+        return tuple(map(single, switches))
+    kept, rest, last = switches[:2], tuple(switches[2:-1]), switches[-1:]
+    box = Item(f"more {rest[0].name}", more(rest), rest, is_folded=True)
+    return (*map(single, kept), box, *map(single, last))
+
+
+def single(switch: Switch) -> Item:
+    """Make the item of one switch."""
+    return Item(switch.name, short(switch.name), (switch,))
+
+
+def more(switches: Sequence[Switch]) -> str:
+    """Name a box for switches of a row."""
+    return f"{len(switches):,} more"
+
+
+def item_width(item: Item, wiring: Wiring) -> float:
+    """Width of an item with its hosts [pt]."""
+    box = width(item.label, SIZE) + (16 if item.is_folded else 8)
+    if item.is_tall:
+        return box
+    below = max(hosts.row_width(switch.hosts) for switch in item.members[:1])
+    return max(box, below if item.members[0].hosts else 0.0, 24.0)
+
+
+def _width(block: Block | Item, wiring: Wiring) -> float:
+    if isinstance(block, Item):
+        return item_width(block, wiring)
+    tops = _sum_with_gaps([item_width(item, wiring) for item in block.tops])
+    below = _sum_with_gaps([_width(part, wiring) for part in block.below])
+    return max(tops, below) + (2 * PAD if block.label else 0.0)
+
+
+def _sum_with_gaps(widths: Sequence[float]) -> float:
+    return sum(widths) + GAP * (len(widths) - 1) if widths else 0.0
+
+
+def _row_pitch(wide: float) -> float:
+    """Between rows [pt]: steep enough lines in a wide drawing."""
+    return min(max(wide * 0.11, 66.0), 150.0)
+
+
+@dataclass
+class _Drawing:
+    wiring: Wiring
+    sketch: Sketch
+    items: dict[str, Item]
+    pitch: float
+
+    def place(self, block: Block, left: float, depth: int) -> None:
+        """Draw a subtree whose left edge is there."""
+        wide = _width(block, self.wiring)
+        if block.label:
+            self._shade(block, left, wide, depth)
+        self._place_tops(block, left + wide / 2)
+        widths = [_width(part, self.wiring) for part in block.below]
+        x = left + (wide - _sum_with_gaps(widths)) / 2
+        for part, part_wide in zip(block.below, widths, strict=True):
+            self._place_part(part, x, part_wide, block.height - 1, depth + bool(block.label))
+            x += part_wide + GAP
+
+    def _place_part(
+        self, part: Block | Item, left: float, wide: float, height: int, depth: int
+    ) -> None:
+        if isinstance(part, Block):
+            self.place(part, left, depth)
+        else:
+            self._mark(part, (left + wide / 2, height * self.pitch), wide, height)
+
+    def _place_tops(self, block: Block, middle: float) -> None:
+        widths = [item_width(item, self.wiring) for item in block.tops]
+        gap = max(GAP, 0.35 * self.pitch if block.height else GAP)
+        below = _sum_with_gaps([_width(part, self.wiring) for part in block.below])
+        # Spread over the subtree as far as it is wide, no more than is pleasant.
+        room = (below - sum(widths)) / max(len(widths), 1)
+        gap = max(GAP, min(gap, room))
+        x = middle - (sum(widths) + gap * (len(widths) - 1)) / 2
+        for item, wide in zip(block.tops, widths, strict=True):
+            self._mark(item, (x + wide / 2, block.height * self.pitch), wide, 0)
+            x += wide + gap
+
+    def _mark(self, item: Item, place: Point, wide: float, height: int) -> None:
+        """Draw an item; a tall one reaches so many rows down."""
+        self.items[item.key] = item
+        shape: Shape = "folded" if item.is_folded else "switch"
+        box = width(item.label, SIZE) + (16 if item.is_folded else 8)
+        high = HIGH + height * self.pitch if item.is_tall else HIGH
+        centre = (place[0], place[1] - height * self.pitch / 2 if item.is_tall else place[1])
+        size = (wide if item.is_tall else max(box, 24.0), high)
+        self.sketch.marks.append(Mark(item.key, centre, size, item.label, shape))
+        if item.is_folded:
+            self._count_hosts(item, place)
+        elif item.members[0].hosts:
+            self.sketch.marks += hosts.below(self.wiring, item.members[0].name, place)
+
+    def _count_hosts(self, item: Item, place: Point) -> None:
+        hosts_in = sum(switch.hosts for switch in item.members)
+        if hosts_in and not item.is_tall:
+            where = (place[0], place[1] - hosts.DROP)
+            self.sketch.words.append(Words(where, count(hosts_in, "host"), 6.5))
+
+    def _shade(self, block: Block, left: float, wide: float, depth: int) -> None:
+        # An inner pod's name stands above that of the pod around it.
+        foot = -hosts.DROP - 16 - 13 * (block.height)
+        top = block.height * self.pitch + HIGH / 2 + PAD - 2 * depth
+        high = (left + wide, top)
+        self.sketch.areas.append(Area((left, foot), high, depth))
+        self.sketch.words.append(Words((left + wide / 2, foot + 7), block.label, 7.5))
+
+    def name_rows(self, root: Block) -> None:
+        """Name the levels at the left."""
+        marks = [mark for mark in self.sketch.marks if mark.shape != "host"]
+        left = min(mark.edge(-1, 0)[0] for mark in marks) - 2 * PAD
+        for level in range(root.height + 1):
+            self.sketch.words.append(
+                Words((left, level * self.pitch), f"level {level}", 7.5, "right")
+            )
+        if self.wiring.hosts.height:
+            self.sketch.words.append(Words((left, -hosts.DROP), "hosts", 7.5, "right"))
+
+    def join(self) -> int:
+        """Draw the links; returns how many are within one box."""
+        key_of = {switch.name: key for key, item in self.items.items() for switch in item.members}
+        bundles, inside = self.wiring.bundles(lambda one, other: (key_of[one], key_of[other]))
+        marks = self.sketch.by_key()
+        for bundle in bundles:
+            one, other = (marks[key] for key in bundle.ends)
+            self.sketch.lines.append(hosts.climb(bundle, one, other))
+        return inside + self._join_hosts(key_of)
+
+    def _join_hosts(self, key_of: dict[str, str]) -> int:
+        hosts_of = dict(key_of)
+        for key, item in self.items.items():
+            for switch in item.members:
+                if item.is_folded:
+                    hosts_of |= dict.fromkeys(self.wiring.hosts_of.get(switch.name, ()), key)
+                else:
+                    hosts_of |= hosts.keys(self.wiring, switch.name)
+        bundles = self.wiring.host_bundles(hosts_of)
+        drawn = [bundle for bundle in bundles if bundle.ends[0] != bundle.ends[1]]
+        hosts.join(self.sketch, drawn)
+        return sum(bundle.count for bundle in bundles) - sum(bundle.count for bundle in drawn)
