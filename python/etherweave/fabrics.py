@@ -125,7 +125,14 @@ def compare(
     return _parsed(_core.compare([_designed(one, progress) for one in fabrics]))
 
 
-def find(hosts: int, radix: int, *, rank: str = "watts", progress: Tell | None = None) -> Found:
+def find(
+    hosts: int,
+    radix: int,
+    rate: str = "100Gb/s",
+    *,
+    rank: str = "watts",
+    progress: Tell | None = None,
+) -> Found:
     """Propose the fabrics with enough hosts: of every family the smallest and the largest.
 
     Parameters
@@ -134,16 +141,23 @@ def find(hosts: int, radix: int, *, rank: str = "watts", progress: Tell | None =
         At least so many.
     radix
         Ports of every switch.
+    rate
+        Of every link.
     rank
         One of :data:`GOALS`. Fabrics that no other beats in everything come first.
     progress
         As for :func:`design`.
 
+    Raises
+    ------
+    ScenarioError
+        When the rate is none.
+
     Notes
     -----
     Deadlock proofs are left out; :func:`design` has them.
     """
-    proposals, refused = _core.proposals(hosts, radix)
+    proposals, refused = _core.proposals(hosts, radix, rate)
     scenarios, designs = dict(proposals), []
     for name, text in proposals:
         try:

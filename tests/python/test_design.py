@@ -106,6 +106,7 @@ def test_found_fabrics_have_the_hosts_and_can_be_designed(tmp_path: Path) -> Non
         (["--find", "hosts=10"], "expected hosts=NUMBER radix=NUMBER"),
         (["--find", "hosts=0", "radix=8"], "hosts=0: expected 1 to 4,294,967,295"),
         (["--find", "hosts=9", "radix=99999"], "radix=99999: expected 1 to 65,536"),
+        (["--find", "hosts=9", "radix=8", "rate=9"], "9"),
         (["--find", "hosts=9", "radix=8", "--rank", "beauty"], "--rank beauty: expected one of"),
         (["nowhere.toml"], "nowhere.toml: No such file"),
     ],

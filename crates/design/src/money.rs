@@ -96,7 +96,10 @@ impl Bill {
             }
             (None, None) => {
                 let book = PriceBook::shipped(BOOK).map_err(told("prices"))?;
-                Ok(Bill::by(&book, topology, power).map_err(|error| error.to_string()))
+                Ok(Bill::by(&book, topology, power).map_err(|error| match error {
+                    PowerError::Missing { key, .. } => format!("the book that comes along has no {key}"),
+                    error => error.to_string(),
+                }))
             }
         }
     }

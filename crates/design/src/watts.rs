@@ -122,15 +122,15 @@ impl WattsOf {
 
     /// By the first profile that has all parts of the fabric.
     fn first(topology: &Topology, tables: &TableCounts, spec: &DesignSpec) -> Result<WattsOf, String> {
-        let mut reasons = Vec::new();
-        for name in shipped::profiles() {
-            let profile = PowerProfile::shipped(name).expect("a shipped profile can be read");
-            match WattsOf::by(&profile, topology, tables, spec) {
-                Ok(watts) => return Ok(watts),
-                Err(error) => reasons.push(error.to_string()),
-            }
-        }
-        Err(reasons.join("; "))
+        let profiles = shipped::profiles();
+        let read = |name| PowerProfile::shipped(name).expect("a shipped profile can be read");
+        let mut drawn = profiles.iter().map(|name| WattsOf::by(&read(name), topology, tables, spec));
+        drawn.find_map(Result::ok).ok_or_else(|| {
+            let known = profiles.join(", ");
+            format!(
+                "no profile that comes along ({known}) has all parts; name one as design.power to see what it lacks"
+            )
+        })
     }
 
     fn by(

@@ -4,7 +4,7 @@ use etherweave_scenario::{PortSent, Step};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::run::{by_name, scenario_error};
+use crate::run::{ScenarioError, by_name, scenario_error};
 
 /// The fabric of a scenario.
 #[pyclass(frozen, module = "etherweave._core")]
@@ -116,9 +116,10 @@ pub fn exports() -> Vec<(&'static str, &'static str)> {
     etherweave_scenario::exports()
 }
 
-/// Names and scenarios of the fabrics with so many hosts from switches of so many ports, and why families have none.
+/// Names and scenarios of the fabrics with so many hosts from switches of so many ports of a rate, and why families
+/// have none.
 #[pyfunction]
-pub fn proposals(hosts: u32, radix: u32) -> (Vec<(String, String)>, Vec<String>) {
-    let (found, refused) = etherweave_scenario::proposals(hosts, radix);
-    (found.into_iter().map(|proposal| (proposal.name, proposal.scenario)).collect(), refused)
+pub fn proposals(hosts: u32, radix: u32, rate: &str) -> PyResult<(Vec<(String, String)>, Vec<String>)> {
+    let (found, refused) = etherweave_scenario::proposals(hosts, radix, rate).map_err(ScenarioError::new_err)?;
+    Ok((found.into_iter().map(|proposal| (proposal.name, proposal.scenario)).collect(), refused))
 }

@@ -1,6 +1,7 @@
 //! A scenario's fabric, on paper: nothing runs on it.
 
 use etherweave_design::{Design, DesignError, Step};
+use etherweave_primitives::BitRate;
 use etherweave_topology::{Export, ExportNames, Topology, TopologyError, TopologyKind, Wish};
 
 use crate::document::Document;
@@ -134,22 +135,64 @@ pub struct Proposal {
     pub scenario: String,
 }
 
-/// The members of every family with at least `hosts` hosts from switches of `radix` ports, and why some families have
-/// none.
-pub fn proposals(hosts: u32, radix: u32) -> (Vec<Proposal>, Vec<String>) {
+/// The members of every family with at least `hosts` hosts from switches of `radix` ports with links of `rate`, and why
+/// some families have none.
+///
+/// # Errors
+/// When `rate` is no rate, such as "100Gb/s".
+pub fn proposals(hosts: u32, radix: u32, rate: &str) -> Result<(Vec<Proposal>, Vec<String>), String> {
+    let rate = rate.parse::<BitRate>().map_err(|error| format!("rate: {error}"))?;
     let (found, refused) = etherweave_design::proposals(&Wish { hosts, radix });
     let told = |proposal: etherweave_design::Proposal| Proposal {
-        scenario: topology_alone(&proposal.name, &proposal.kind),
+        scenario: topology_alone(&proposal.name, &proposal.kind, rate),
         name: proposal.name,
     };
-    (found.into_iter().map(told).collect(), refused)
+    Ok((found.into_iter().map(told).collect(), refused))
 }
 
-fn topology_alone(name: &str, kind: &TopologyKind) -> String {
+fn topology_alone(name: &str, kind: &TopologyKind, rate: BitRate) -> String {
     #[derive(serde::Serialize)]
     struct Alone<'a> {
         name: &'a str,
         topology: &'a TopologyKind,
     }
-    toml::to_string_pretty(&Alone { name, topology: kind }).expect("a topology is a TOML table")
+    let mut alone = toml::Value::try_from(Alone { name, topology: kind }).expect("a topology is a TOML table");
+    set_rates(&mut alone, &rate.to_string());
+    toml::to_string_pretty(&alone).expect("a topology is a TOML table")
+}
+
+/// Every family calls its rates so: `rate`, `host_rate`, …
+fn set_rates(value: &mut toml::Value, rate: &str) {
+    match value {
+        toml::Value::Table(table) => table.iter_mut().for_each(|(key, value)| match value {
+            toml::Value::String(text) if key == "rate" || key.ends_with("_rate") => *text = rate.to_owned(),
+            other => set_rates(other, rate),
+        }),
+        toml::Value::Array(list) => list.iter_mut().for_each(|value| set_rates(value, rate)),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use etherweave_topology::Node;
+
+    use super::*;
+
+    #[test]
+    fn proposals_have_the_rate_on_every_link() {
+        let (found, refused) = proposals(50, 12, "25Gb/s").unwrap();
+        assert!(found.len() > 8, "{refused:?}");
+        for proposal in found {
+            let fabric = Fabric::parse(&proposal.scenario, &proposal.name, &[]).unwrap();
+            let topology = fabric.topology();
+            assert!(topology.hosts() >= 50);
+            for channel in topology.channels() {
+                assert_eq!(channel.rate, BitRate::from_gbps(25), "{}", proposal.name);
+                let is_switch = matches!(channel.from.node, Node::Switch(_));
+                assert!(!is_switch || channel.from.port.get() < 12, "{}", proposal.name);
+            }
+        }
+        assert!(proposals(50, 12, "25").is_err());
+    }
 }

@@ -28,10 +28,10 @@ etherweave design dragonfly.toml --export graphml --export netbox -o exports
 
 etherweave design --compare clos.toml butterfly.toml dragonfly.toml
 
-etherweave design --find hosts=300000 radix=72 --rank price -o proposals"""
+etherweave design --find hosts=300000 radix=72 rate=40Gb/s --rank price -o proposals"""
 
 WISHES = {"hosts": (1, 2**32 - 1), "radix": (1, 2**16)}
-"""What ``--find`` takes, and its range."""
+"""Numbers that ``--find`` takes, and their range."""
 
 
 NOTES = """\
@@ -46,7 +46,7 @@ def design(
         typer.Argument(
             metavar="SCENARIO...",
             help="Scenarios, TOML, of which the topology and the table `design` count; jobs may be "
-            "missing. With --find: hosts=NUMBER radix=NUMBER.",
+            "missing. With --find: hosts=NUMBER radix=NUMBER [rate=100Gb/s].",
         ),
     ],
     side_by_side: Annotated[
@@ -161,13 +161,16 @@ def _export(files: list[str], forms: list[str], changes: dict[str, object], outp
             print(output / name)
 
 
-def _wishes(words: list[str]) -> tuple[int, int]:
-    """Read ``hosts=300000 radix=72``, each once."""
+def _wishes(words: list[str]) -> tuple[int, int, str]:
+    """Read ``hosts=300000 radix=72 rate=40Gb/s``, each once; the rate may be missing."""
     pairs = [word.partition("=") for word in words]
     given = {key: value for key, _, value in pairs}
-    if set(given) != set(WISHES) or len(pairs) != len(WISHES):
-        refuse(f"--find {' '.join(words)}: expected hosts=NUMBER radix=NUMBER")
-    return _wish(given, "hosts"), _wish(given, "radix")
+    rate = given.pop("rate", "100Gb/s")
+    if set(given) != set(WISHES) or len({key for key, _, _ in pairs}) != len(pairs):
+        refuse(
+            f"--find {' '.join(words)}: expected hosts=NUMBER radix=NUMBER, and rate=RATE if any"
+        )
+    return _wish(given, "hosts"), _wish(given, "radix"), rate
 
 
 def _wish(given: dict[str, str], key: str) -> int:
@@ -178,7 +181,7 @@ def _wish(given: dict[str, str], key: str) -> int:
     return int(text)
 
 
-def _find(wishes: tuple[int, int], rank: str, output: Path | None, as_json: bool) -> None:
+def _find(wishes: tuple[int, int, str], rank: str, output: Path | None, as_json: bool) -> None:
     if output:
         directory(output)
     with step_progress() as tell:
@@ -209,7 +212,7 @@ def _print_comparison(comparison: Figures) -> None:
     names = ("fabric", ">hosts", ">switches", ">cables", ">diameter", ">bisection", ">entries")
     pairs = zip(comparison["designs"], comparison["merits"], strict=True)
     rows = [_merits(figures, merits) for figures, merits in pairs]
-    print_sheet((*names, ">W/host", ">price/host", "beaten in everything by"), rows)
+    print_sheet((*names, ">W/host", ">price/host", "beaten by"), rows)
     print(NOTES)
     reasons = {reason for figures in comparison["designs"] for reason in figures["missing"]}
     for reason in sorted(reasons):
