@@ -12,6 +12,8 @@ pub(super) struct Tree {
     hosts: Vec<HostId>,
     /// Of each depth, the place in `hosts` where each region starts, and the end.
     starts: Vec<Vec<u32>>,
+    /// Of each depth, the address of the first host of each region.
+    addresses: Vec<Vec<u64>>,
     /// Of each depth but the last, the first region of the next depth in each region, and the end.
     children: Vec<Vec<u32>>,
     /// Of each place in `hosts`, the host's switch and the next place with another one.
@@ -31,12 +33,15 @@ impl Tree {
         let shifts = fields.iter().map(|field| field.shift);
         let mut starts = vec![vec![0, hosts.len() as u32]];
         starts.extend(shifts.map(|shift| boundaries(&hosts, |host| addresses[host.index()] >> shift)));
+        let first = |&start: &u32| hosts.get(start as usize).map(|host| addresses[host.index()]);
+        let firsts = starts.iter().map(|starts| starts.iter().filter_map(first).collect()).collect();
         let children = starts.windows(2).map(|depths| places(&depths[0], &depths[1])).collect();
         let place = |host: &HostId| sites.topology.coordinates(sites.switch_of[host.index()]).iter().copied();
         let coordinates = hosts.iter().flat_map(place).collect();
         let known = std::iter::once(0).chain(known.iter().copied()).collect();
         let runs = runs(&hosts, &sites.switch_of);
-        Tree { hosts, starts, children, runs, coordinates, axes: sites.topology.axes().len(), known }
+        let axes = sites.topology.axes().len();
+        Tree { hosts, starts, addresses: firsts, children, runs, coordinates, axes, known }
     }
 }
 
@@ -154,18 +159,23 @@ impl<'a> Region<'a> {
         &tree.coordinates[first * tree.axes..][..known]
     }
 
+    /// The address of its first host.
+    fn address(&self) -> u64 {
+        self.plan.tree.addresses[self.depth][self.number]
+    }
+
     /// The addresses that agree in the first fields.
     pub fn cube(&self) -> Ternary {
         let shift = self.depth.checked_sub(1).map_or(self.plan.bits(), |last| self.plan.fields[last].shift);
         let mask = ((1 << self.plan.bits()) - 1) >> shift << shift;
-        Ternary::new(self.plan.address(self.hosts()[0]), mask)
+        Ternary::new(self.address(), mask)
     }
 
     /// The addresses that agree in the last of the fixed fields, whatever those before are.
     pub fn field_cube(&self) -> Ternary {
         let Some(last) = self.depth.checked_sub(1) else { return Ternary::ANY };
         let field = &self.plan.fields[last];
-        let value = self.plan.address(self.hosts()[0]) >> field.shift;
+        let value = self.address() >> field.shift;
         Ternary::new(value << field.shift, field.matching(u32::MAX).mask())
     }
 }

@@ -60,7 +60,7 @@ pub enum Verdict {
 pub fn prove(topology: &Topology, legality: &Legality) -> Proof {
     debug_assert_eq!(legality.plan.joints().switches(), topology.switches(), "the routing is of this fabric");
     let mut matrix = Matrix::new(legality);
-    let states = States::new(legality).fill(&mut matrix);
+    let states = States::new(legality, &matrix).fill(&mut matrix);
     let ring = ring::find(&matrix);
     Proof {
         verdict: ring.map_or(Verdict::Free, |ring| Verdict::Cycle(ring.iter().map(|&row| matrix.hop(row)).collect())),

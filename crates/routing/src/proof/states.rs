@@ -25,13 +25,21 @@ pub(super) struct States<'a> {
     /// Hops out of state `i` as a set in the form of the matrix, from `starts[i]` on.
     out: Vec<u64>,
     starts: Vec<usize>,
+    /// What led into the hop of each row last, when states were listed and when they were connected. Most states of a
+    /// switch lead to the same few beyond it; what has just been done is not looked up again.
+    numbered: Vec<Option<Entry>>,
+    connected: Vec<Option<Entry>>,
 }
 
+/// With which stage and aim packets took a hop; with the hop, it tells the state that they are in then.
+type Entry = (u8, Aim);
+
 impl<'a> States<'a> {
-    pub fn new(legality: &'a Legality) -> States<'a> {
+    pub fn new(legality: &'a Legality, matrix: &Matrix) -> States<'a> {
         let (list, out, starts) = Default::default();
         let numbers = vec![Vec::new(); legality.plan.joints().switches()];
-        States { legality, access: legality.access(), list, numbers, out, starts }
+        let [numbered, connected] = [(); 2].map(|()| vec![None; matrix.rows()]);
+        States { legality, access: legality.access(), list, numbers, out, starts, numbered, connected }
     }
 
     /// Follows all packets and notes their dependencies; gives the number of states.
@@ -71,9 +79,12 @@ impl<'a> States<'a> {
             self.starts.push(start);
             self.out.resize(start + matrix.words_at(state.at), 0);
             for step in &steps {
-                let bit = matrix.bit(matrix.row(step.joint, step.stage)) as usize;
+                let row = matrix.row(step.joint, step.stage);
+                let bit = matrix.bit(row) as usize;
                 self.out[start + bit / 64] |= 1 << (bit % 64);
-                if let Some(after) = self.after(step) {
+                if is_new(&mut self.numbered, row, step)
+                    && let Some(after) = self.after(step)
+                {
                     self.number(after);
                 }
             }
@@ -83,13 +94,15 @@ impl<'a> States<'a> {
 
     /// Whoever takes a hop into a state may wait for every hop out of it. A second pass, since the hops out of a state
     /// are known only after some of those into it.
-    fn connect(&self, matrix: &mut Matrix) {
+    fn connect(&mut self, matrix: &mut Matrix) {
         let mut steps = Vec::new();
-        for &state in &self.list {
-            self.steps(state, &mut steps);
+        for index in 0..self.list.len() {
+            self.steps(self.list[index], &mut steps);
             for step in &steps {
                 let row = matrix.row(step.joint, step.stage);
-                matrix.add(row, self.after(step).map_or(&[], |after| self.out_of(after)));
+                if is_new(&mut self.connected, row, step) {
+                    matrix.add(row, self.after(step).map_or(&[], |after| self.out_of(after)));
+                }
             }
         }
     }
@@ -128,4 +141,11 @@ impl<'a> States<'a> {
             self.list.push(state);
         }
     }
+}
+
+/// Whether a hop is taken otherwise than last time; notes how it is taken now. Aims at switches are never taken up
+/// again, so that what is left of another destination is never mistaken for this one.
+fn is_new(last: &mut [Option<Entry>], row: u32, step: &Step) -> bool {
+    let entry = Some((step.stage, step.aim));
+    std::mem::replace(&mut last[row as usize], entry) != entry
 }
