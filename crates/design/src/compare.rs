@@ -17,9 +17,9 @@ pub struct Merits {
     pub watts_per_host: Option<f64>,
     /// Price per host, in the currency of the book; less is better.
     pub price_per_host: Option<f64>,
-    /// Whether no other fabric is at least as good in everything and better in something: Pareto's criterion.
+    /// Whether no other fabric beats it: Pareto's criterion.
     pub is_efficient: bool,
-    /// Fabrics that are at least as good in everything and better in something.
+    /// Fabrics that beat it: at least as good in everything that is known of it, and better in something.
     pub beaten_by: Vec<String>,
 }
 
@@ -33,7 +33,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Compares designs; what is not known of both of two fabrics does not count between them.
+    /// Compares designs. Who beats must be known to: a fabric of which something is not known beats no other of which it
+    /// is. So nothing beats what beats it, by whatever detours.
     pub fn of(designs: Vec<Design>) -> Comparison {
         let mut merits: Vec<Merits> = designs.iter().map(Merits::of).collect();
         let beaten: Vec<Vec<String>> = merits.iter().map(|one| one.beaten_by(&merits)).collect();
@@ -80,8 +81,9 @@ impl Merits {
     }
 
     fn beats(&self, other: &Merits) -> bool {
-        let goals = self.goals().into_iter().zip(other.goals());
-        let known: Vec<(f64, f64)> = goals.filter_map(|(mine, its)| Some((mine?, its?))).collect();
-        known.iter().all(|(mine, its)| mine >= its) && known.iter().any(|(mine, its)| mine > its)
+        let goals = || self.goals().into_iter().zip(other.goals());
+        let is_as_good = |(mine, its): (Option<f64>, Option<f64>)| its.is_none() || mine >= its;
+        let is_better = |(mine, its): (Option<f64>, Option<f64>)| its.is_some() && mine > its;
+        goals().all(is_as_good) && goals().any(is_better)
     }
 }

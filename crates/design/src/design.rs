@@ -66,6 +66,7 @@ impl Design {
         spec: &DesignSpec,
         on_step: &mut dyn FnMut(Step) -> bool,
     ) -> Result<Design, DesignError> {
+        spec.check()?;
         let mut next = |step| if on_step(step) { Ok(()) } else { Err(DesignError::Stopped) };
         let mut missing = Vec::new();
         next(Step::Measure)?;
@@ -74,10 +75,7 @@ impl Design {
         let tables = known(TableCounts::of(kind, topology, &spec.tables), spec.tables.is_asked(), &mut missing)?;
         let routings = prove(kind, topology, spec, &mut next, &mut missing)?;
         next(Step::PowerAndCost)?;
-        let power = match &tables {
-            Some(tables) => noted(WattsOf::of(topology, tables, spec)?, "power", &mut missing),
-            None => None,
-        };
+        let power = noted(WattsOf::of(topology, tables.as_ref(), spec)?, "power", &mut missing);
         let drawn = power.as_ref().map(|power| Power::from_uw((power.design().fabric.total_w * 1e6) as u64));
         let cost = noted(Bill::of(topology, drawn, spec)?, "cost", &mut missing);
         Ok(Design { name: name.to_owned(), family: kind.name(), fabric, routings, tables, power, cost, missing })

@@ -20,6 +20,10 @@ impl DesignError {
     pub(crate) fn key(key: &'static str, message: impl fmt::Display) -> DesignError {
         DesignError::Key { key, message: message.to_string() }
     }
+
+    pub(crate) fn is_about(&self, name: &str) -> bool {
+        matches!(self, DesignError::Key { key, .. } if *key == name)
+    }
 }
 
 impl fmt::Display for DesignError {

@@ -5,6 +5,8 @@ use etherweave_power::Saving;
 use etherweave_primitives::Bytes;
 use etherweave_routing::RoutingKind;
 
+use crate::DesignError;
+
 /// How a fabric is judged: `[design]` in a scenario. The default asks for everything that suits the fabric.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -32,6 +34,21 @@ pub struct DesignSpec {
     pub activity: Option<ActivitySpec>,
 }
 
+impl DesignSpec {
+    /// What can be said before anything is built.
+    pub(crate) fn check(&self) -> Result<(), DesignError> {
+        let capacity = &self.tables.capacity;
+        at_least_one("tables.capacity.exact_entries", capacity.exact_entries)?;
+        at_least_one("tables.capacity.ternary_entries", capacity.ternary_entries)?;
+        self.activity.as_ref().map_or(Ok(()), ActivitySpec::check)
+    }
+}
+
+fn at_least_one(key: &'static str, entries: u32) -> Result<(), DesignError> {
+    let refused = || DesignError::key(key, format!("{entries}; expected 1 to {}", u32::MAX));
+    if entries > 0 { Ok(()) } else { Err(refused()) }
+}
+
 /// Addresses and tables: `[design.tables]`.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -41,7 +58,8 @@ pub struct TablesSpec {
     /// The address plan of the compacted tables. Absent: the one that suits the family.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanKind>,
-    /// Width of each field of that plan, most significant first [bits]. Default: as narrow as values allow.
+    /// Width of each field of that plan, be it named or the one that suits, most significant first [bits]; 46 at most
+    /// together. Default: as narrow as values allow.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub widths: Vec<u32>,
     /// How tables are made small. Absent: as suits the family.
@@ -58,13 +76,29 @@ pub struct TablesSpec {
 pub struct ActivitySpec {
     /// Share of the time that channels send, 0..=1.
     pub load: f64,
-    /// Mean size of a packet, at least 1 B. Default "1000B".
+    /// Mean size of a packet, 1 B to 16 KiB, which no Ethernet frame exceeds. Default "1000B".
     #[serde(default = "packet")]
     pub packet: Bytes,
     /// What is done with idle ports. Default: each way that the profile knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saving: Option<Saving>,
 }
+
+impl ActivitySpec {
+    fn check(&self) -> Result<(), DesignError> {
+        if !(0.0..=1.0).contains(&self.load) {
+            return Err(DesignError::key("activity.load", format!("{}; expected 0 to 1", self.load)));
+        }
+        if !(1..=PACKET_MAX.get()).contains(&self.packet.get()) {
+            let refused = format!("{}; expected 1B to {PACKET_MAX}", self.packet);
+            return Err(DesignError::key("activity.packet", refused));
+        }
+        Ok(())
+    }
+}
+
+/// Longer than any frame, jumbo frames included.
+const PACKET_MAX: Bytes = Bytes::new(16 << 10);
 
 fn packet() -> Bytes {
     Bytes::new(1000)

@@ -1,6 +1,6 @@
 //! How many entries the tables of switches need, and whether they fit.
 
-use etherweave_forwarding::{Compacted, Count, Fit, PlanKind, PlanTables, Strategy, Survey};
+use etherweave_forwarding::{Compacted, Count, Fit, ForwardingError, PlanKind, PlanTables, Strategy, Survey};
 use etherweave_topology::{Topology, TopologyKind};
 
 use crate::{DesignError, TablesSpec};
@@ -80,7 +80,7 @@ impl TableCounts {
     /// When the fabric cannot have what the specification asks for.
     pub(crate) fn of(kind: &TopologyKind, topology: &Topology, spec: &TablesSpec) -> Result<TableCounts, DesignError> {
         let survey = Survey::with(kind, topology, spec.strategy(kind), &spec.widths)
-            .map_err(|error| DesignError::key("tables", error))?;
+            .map_err(|error| DesignError::key(key_of(&error), error))?;
         let capacity = &spec.capacity;
         let hosts = Count { min: survey.exact, max: survey.exact, total: survey.exact, tables: 1 };
         Ok(TableCounts {
@@ -94,6 +94,17 @@ impl TableCounts {
     /// The entries of one plan, where the fabric can have it.
     pub fn plan(&self, plan: PlanKind) -> Option<&PlanCount> {
         self.plans.iter().find(|count| count.plan == plan)
+    }
+}
+
+/// The key that an error is about.
+fn key_of(error: &ForwardingError) -> &'static str {
+    match error {
+        ForwardingError::TooManyBits { .. } | ForwardingError::Width { .. } | ForwardingError::Widths { .. } => {
+            "tables.widths"
+        }
+        ForwardingError::NoCoordinates { .. } => "tables.plan",
+        ForwardingError::TooLarge { .. } | ForwardingError::Routing(_) | ForwardingError::Mismatch { .. } => "tables",
     }
 }
 

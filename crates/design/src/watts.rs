@@ -7,7 +7,7 @@ use etherweave_power::{
 use etherweave_topology::Topology;
 
 use crate::money::Figure;
-use crate::{ActivitySpec, DesignError, DesignSpec, Load, TableCounts};
+use crate::{DesignError, DesignSpec, Load, TableCounts};
 
 /// What a fabric draws.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
@@ -98,11 +98,11 @@ impl Watts {
 
 impl WattsOf {
     /// # Errors
-    /// When the named profile does not exist, cannot be read, or lacks a part of the fabric. Where none is named, none
-    /// may suit: then the reason is the inner error.
+    /// When the named profile does not exist, cannot be read, or lacks a part of the fabric; when a load is asked about
+    /// and no profile can tell. Where nothing is asked, no profile may suit: then the reason is the inner error.
     pub(crate) fn of(
         topology: &Topology,
-        tables: &TableCounts,
+        tables: Option<&TableCounts>,
         spec: &DesignSpec,
     ) -> Result<Result<WattsOf, String>, DesignError> {
         let told = |key| move |error: PowerError| DesignError::key(key, error);
@@ -110,52 +110,77 @@ impl WattsOf {
             (Some(_), Some(_)) => Err(DesignError::key("power", "given beside a profile of one's own; expected one")),
             (Some(name), None) => {
                 let profile = PowerProfile::shipped(name).map_err(told("power"))?;
-                WattsOf::by(&profile, topology, tables, spec).map(Ok).map_err(told("power"))
+                WattsOf::by(&profile, "power", topology, tables, spec).map(Ok)
             }
             (None, Some(text)) => {
                 let profile = PowerProfile::parse("power_text", text).map_err(told("power_text"))?;
-                WattsOf::by(&profile, topology, tables, spec).map(Ok).map_err(told("power_text"))
+                WattsOf::by(&profile, "power_text", topology, tables, spec).map(Ok)
             }
-            (None, None) => Ok(WattsOf::first(topology, tables, spec)),
+            (None, None) => WattsOf::first(topology, tables, spec),
         }
     }
 
     /// By the first profile that has all parts of the fabric.
-    fn first(topology: &Topology, tables: &TableCounts, spec: &DesignSpec) -> Result<WattsOf, String> {
+    fn first(
+        topology: &Topology,
+        tables: Option<&TableCounts>,
+        spec: &DesignSpec,
+    ) -> Result<Result<WattsOf, String>, DesignError> {
         let profiles = shipped::profiles();
-        let read = |name| PowerProfile::shipped(name).expect("a shipped profile can be read");
-        let mut drawn = profiles.iter().map(|name| WattsOf::by(&read(name), topology, tables, spec));
-        drawn.find_map(Result::ok).ok_or_else(|| {
-            let known = profiles.join(", ");
-            format!(
-                "no profile that comes along ({known}) has all parts; name one as design.power to see what it lacks"
-            )
-        })
+        let mut unsaved = None;
+        for name in &profiles {
+            let profile = PowerProfile::shipped(name).expect("a shipped profile can be read");
+            match WattsOf::by(&profile, "power", topology, tables, spec) {
+                Ok(watts) => return Ok(Ok(watts)),
+                Err(error) if error.is_about(SAVING) => unsaved = Some(error),
+                Err(_) => {}
+            }
+        }
+        let known = profiles.join(", ");
+        let reason = format!(
+            "no profile that comes along ({known}) has all parts; name one as design.power to see what it lacks"
+        );
+        match (unsaved, &spec.activity) {
+            (Some(error), _) => Err(error),
+            (None, Some(_)) => {
+                Err(DesignError::key("activity", format!("{reason}; expected a profile with all parts")))
+            }
+            (None, None) => Ok(Err(reason)),
+        }
     }
 
+    /// By one profile, which `key` has named.
     fn by(
         profile: &PowerProfile,
+        key: &'static str,
         topology: &Topology,
-        tables: &TableCounts,
+        tables: Option<&TableCounts>,
         spec: &DesignSpec,
-    ) -> Result<WattsOf, PowerError> {
+    ) -> Result<WattsOf, DesignError> {
+        let told = |error: PowerError| DesignError::key(key, error);
         let mut draws = Vec::new();
         for kind in organisations(profile, tables) {
-            let draw = profile.draw(topology, kind.tables().as_ref())?;
+            let draw = profile.draw(topology, kind.tables().as_ref()).map_err(told)?;
             draws.push((kind, draw));
         }
         let (design, last) = draws.last().expect("there is one organisation at least");
-        let activity = match &spec.activity {
-            Some(spec) => even(profile, topology, design.tables().as_ref(), spec)?,
-            None => Vec::new(),
-        };
-        let figures = figures(&draws);
+        let mut under = Vec::new();
+        if let Some(spec) = &spec.activity {
+            let load = Load::even(topology, spec.load, spec.packet);
+            for saving in savings(profile, spec.saving)? {
+                let (at, draw) =
+                    WattsAt::of(profile, topology, design.tables().as_ref(), &load, saving).map_err(told)?;
+                under.push((WattsAt { load: spec.load, is_measured: false, ..at }, draw));
+            }
+        }
+        let uncounted = tables.is_none().then(|| "forwarding tables are not counted: none are known".to_owned());
+        let figures = figures(draws.iter().map(|(_, draw)| draw).chain(under.iter().map(|(_, draw)| draw)));
         Ok(WattsOf {
             profile: profile.name.clone(),
             about: profile.about.clone(),
-            activity,
+            activity: under.into_iter().map(|(at, _)| at).collect(),
             certainty: Certainty::of(&figures).to_string(),
-            notes: last.notes.clone(),
+            notes: last.notes.iter().cloned().chain(uncounted).collect(),
             figures: figures.iter().map(Figure::of).collect(),
             organisations: draws.iter().map(|(kind, draw)| kind.told(draw, topology)).collect(),
         })
@@ -169,8 +194,8 @@ impl WattsOf {
             None => PowerProfile::shipped(&self.profile).map_err(told)?,
         };
         let tables = self.design().tables();
-        for saving in savings(&profile, spec.activity.as_ref().and_then(|activity| activity.saving)) {
-            self.activity.push(WattsAt::of(&profile, topology, tables.as_ref(), load, saving).map_err(told)?);
+        for saving in savings(&profile, spec.activity.as_ref().and_then(|activity| activity.saving))? {
+            self.activity.push(WattsAt::of(&profile, topology, tables.as_ref(), load, saving).map_err(told)?.0);
         }
         Ok(())
     }
@@ -196,6 +221,8 @@ struct Organised {
 }
 
 impl Organised {
+    const UNKNOWN: Organised = Organised { plan: None, is_compacted: false, table: None };
+
     fn tables(&self) -> Option<Tables> {
         self.table.map(|(kind, entries)| Tables { kind, entries: Entries::Each(entries) })
     }
@@ -212,8 +239,9 @@ impl Organised {
     }
 }
 
-/// Exact and ternary flat tables, ternary ones by plan, compacted ones; one alone where the profile has no tables.
-fn organisations(profile: &PowerProfile, tables: &TableCounts) -> Vec<Organised> {
+/// Exact and ternary flat tables, ternary ones by plan, compacted ones; one alone where profile or fabric has none.
+fn organisations(profile: &PowerProfile, tables: Option<&TableCounts>) -> Vec<Organised> {
+    let Some(tables) = tables else { return vec![Organised::UNKNOWN] };
     let has = |kind| profile.table.contains_key(&kind);
     let of = |plan, is_compacted, kind, entries| Organised { plan, is_compacted, table: Some((kind, entries)) };
     let mut all = Vec::new();
@@ -226,40 +254,37 @@ fn organisations(profile: &PowerProfile, tables: &TableCounts) -> Vec<Organised>
         let compacted = &tables.compacted;
         all.push(of(Some(compacted.plan), true, TableKind::Tcam, compacted.largest.entries));
     }
-    if all.is_empty() { vec![Organised { plan: None, is_compacted: false, table: None }] } else { all }
+    if all.is_empty() { vec![Organised::UNKNOWN] } else { all }
 }
 
 /// The figures of all draws, each once.
-fn figures(draws: &[(Organised, Draw)]) -> Vec<Citation> {
-    let mut figures: Vec<Citation> = draws.iter().flat_map(|(_, draw)| draw.figures.clone()).collect();
+fn figures<'a>(draws: impl Iterator<Item = &'a Draw>) -> Vec<Citation> {
+    let mut figures: Vec<Citation> = draws.flat_map(|draw| draw.figures.iter().cloned()).collect();
     figures.sort_by(|a, b| a.key.cmp(&b.key));
     figures.dedup_by(|a, b| a.key == b.key);
     figures
 }
 
-/// Under the load that a specification says, with each way of saving.
-fn even(
-    profile: &PowerProfile,
-    topology: &Topology,
-    tables: Option<&Tables>,
-    spec: &ActivitySpec,
-) -> Result<Vec<WattsAt>, PowerError> {
-    let load = Load::even(topology, spec.load, spec.packet);
-    let at = |saving| {
-        let at = WattsAt::of(profile, topology, tables, &load, saving)?;
-        Ok(WattsAt { load: spec.load, is_measured: false, ..at })
-    };
-    savings(profile, spec.saving).into_iter().map(at).collect()
-}
+/// The key of what is done with idle ports.
+const SAVING: &str = "activity.saving";
 
 /// What is done with idle ports: as asked, or else each way that the profile knows.
-fn savings(profile: &PowerProfile, asked: Option<Saving>) -> Vec<Saving> {
+fn savings(profile: &PowerProfile, asked: Option<Saving>) -> Result<Vec<Saving>, DesignError> {
     let is_known = |saving: &Saving| match saving {
         Saving::AlwaysOn => true,
         Saving::LowPowerIdle => profile.low_power_idle.is_some(),
         Saving::LinkSleep => profile.link_sleep.is_some(),
     };
-    asked.map_or_else(|| Saving::ALL.into_iter().filter(is_known).collect(), |saving| vec![saving])
+    let known: Vec<Saving> = Saving::ALL.into_iter().filter(is_known).collect();
+    match asked {
+        None => Ok(known),
+        Some(saving) if is_known(&saving) => Ok(vec![saving]),
+        Some(saving) => {
+            let names: Vec<&str> = known.into_iter().map(Saving::name).collect();
+            let found = format!("power profile {} has no figures for {}", profile.name, saving.name());
+            Err(DesignError::key(SAVING, format!("{found}; expected {}", names.join(" or "))))
+        }
+    }
 }
 
 impl WattsAt {
@@ -269,15 +294,16 @@ impl WattsAt {
         tables: Option<&Tables>,
         load: &Load,
         saving: Saving,
-    ) -> Result<WattsAt, PowerError> {
+    ) -> Result<(WattsAt, Draw), PowerError> {
         let draw = profile.draw_under(topology, tables, &load.under(saving))?;
-        Ok(WattsAt {
+        let at = WattsAt {
             load: load.mean(),
             is_measured: true,
             saving: saving.name(),
             fabric: Watts::of(draw.total(), 1.0),
             links_asleep: draw.links_asleep,
             wake_us: draw.wake.as_ns_f64() / 1e3,
-        })
+        };
+        Ok((at, draw))
     }
 }

@@ -42,6 +42,14 @@ pub enum PowerError {
 }
 
 impl PowerError {
+    /// What TOML says of a text, in one line.
+    pub(crate) fn text(document: String, text: &str, error: &toml::de::Error) -> PowerError {
+        let before = &text[..error.span().map_or(0, |span| span.start)];
+        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+        let place = format!("line {}, column {column}", before.matches('\n').count() + 1);
+        PowerError::Text { document, message: format!("{place}: {}", error.message().replace('\n', "; ")) }
+    }
+
     pub(crate) fn value(key: impl Into<String>, found: impl fmt::Display, expected: impl fmt::Display) -> PowerError {
         PowerError::Value { key: key.into(), found: found.to_string(), expected: expected.to_string() }
     }

@@ -146,10 +146,7 @@ impl PriceBook {
     /// When the text is no price book, with line and column; when a price is in another currency, has no date though it
     /// is no example, or has metres though it is no cable's.
     pub fn parse(name: &str, text: &str) -> Result<PriceBook, PowerError> {
-        let fail = |error: toml::de::Error| PowerError::Text {
-            document: format!("price book {name}"),
-            message: error.to_string(),
-        };
+        let fail = |error| PowerError::text(format!("price book {name}"), text, &error);
         let mut book: PriceBook = toml::from_str(text).map_err(fail)?;
         book.name = name.to_owned();
         book.check()?;

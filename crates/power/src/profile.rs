@@ -108,10 +108,7 @@ impl PowerProfile {
     /// # Errors
     /// When the text is no profile, with line and column; when a share or size is out of range.
     pub fn parse(name: &str, text: &str) -> Result<PowerProfile, PowerError> {
-        let fail = |error: toml::de::Error| PowerError::Text {
-            document: format!("power profile {name}"),
-            message: error.to_string(),
-        };
+        let fail = |error| PowerError::text(format!("power profile {name}"), text, &error);
         let mut profile: PowerProfile = toml::from_str(text).map_err(fail)?;
         profile.name = name.to_owned();
         profile.check()?;

@@ -1,0 +1,171 @@
+//! What must hold of the design of any fabric: sums are the sums of their parts, and the text is the same each time.
+
+use etherweave_design::{ActivitySpec, Design, DesignSpec, Watts};
+use etherweave_primitives::Bytes;
+use etherweave_topology::{Topology, TopologyKind};
+
+/// Floating-point sums in another order may differ by this share.
+const TOLERANCE: f64 = 1e-9;
+
+fn designed(kind: &TopologyKind, topology: &Topology) -> Design {
+    Design::of(kind.name(), kind, topology, &DesignSpec::default(), &mut |_| true).unwrap()
+}
+
+/// Checks the design of every family's examples.
+fn check(holds: impl Fn(&Topology, &Design)) {
+    for kind in TopologyKind::examples() {
+        let topology = kind.generate().unwrap();
+        holds(&topology, &designed(&kind, &topology));
+    }
+}
+
+fn assert_near(found: f64, expected: f64, of: &str) {
+    assert!((found - expected).abs() <= TOLERANCE * expected.abs(), "{of}: {found}, not {expected}");
+}
+
+#[test]
+fn cables_sum_to_the_links_and_ports_to_the_radix() {
+    check(|topology, Design { name, fabric, .. }| {
+        let links: u64 = fabric.cables.iter().map(|cables| cables.links).sum();
+        assert_eq!(links, topology.channels().len() as u64 / 2, "{name}");
+        assert!(fabric.cables.iter().all(|cables| (1..=cables.links).contains(&cables.cables)), "{name}");
+        assert_eq!((fabric.hosts, fabric.switches), (topology.hosts() as u64, topology.switches() as u64), "{name}");
+        // A host's link has one end at a switch, every other two.
+        assert_eq!(fabric.ports_used, 2 * links - fabric.hosts, "{name}");
+        let ports = fabric.radix.map(|radix| u64::from(radix) * fabric.switches);
+        assert_eq!(fabric.ports_free.map(|free| free + fabric.ports_used), ports, "{name}");
+    });
+}
+
+#[test]
+fn a_host_is_at_most_the_diameter_away_and_no_half_sends_more_than_it_has() {
+    check(|topology, Design { name, fabric, .. }| {
+        assert!((0.0..=f64::from(fabric.diameter)).contains(&fabric.distance_mean), "{name}");
+        assert!((fabric.diameter as usize) < topology.switches(), "{name}");
+        let has_halves = topology.hosts() > 1;
+        assert_eq!((fabric.bisection_gbps > 0.0, fabric.bisection_share > 0.0), (has_halves, has_halves), "{name}");
+        assert!(fabric.ways_min <= fabric.ways_max && fabric.ways_mean <= fabric.ways_max as f64, "{name}");
+        assert!(fabric.tapers.iter().all(|taper| taper.ratio > 0.0), "{name}");
+        // No cut is wider than all links together.
+        let between: f64 = fabric.cables.iter().map(|cables| cables.links as f64 * cables.rate_gbps).sum();
+        assert!(fabric.bisection_gbps <= between, "{name}");
+    });
+}
+
+#[test]
+fn compacted_tables_are_proved_for_every_pair_and_no_larger_than_plain_ones() {
+    check(|topology, Design { name, tables, .. }| {
+        let tables = tables.as_ref().unwrap_or_else(|| panic!("{name} has tables"));
+        let hosts = topology.hosts() as u64;
+        assert_eq!(tables.exact.entries, hosts, "{name}");
+        let compacted = &tables.compacted;
+        assert_eq!(compacted.pairs_proved, hosts * topology.switches() as u64, "{name}");
+        assert!(compacted.regions_proved <= compacted.pairs_proved.max(1), "{name}");
+        assert!(compacted.rules_min as f64 <= compacted.rules_mean, "{name}");
+        assert!(compacted.rules_mean <= compacted.largest.entries as f64 && compacted.rules_min >= 1, "{name}");
+        for plan in &tables.plans {
+            assert!(plan.entries_min as f64 <= plan.entries_mean, "{name} {}", plan.plan.name());
+            assert!(plan.entries_mean <= plan.largest.entries as f64, "{name} {}", plan.plan.name());
+            let excess = plan.largest.entries.saturating_sub(plan.largest.capacity);
+            assert_eq!(plan.largest.excess, excess, "{name} {}", plan.plan.name());
+        }
+        // Flat, per switch, per group: each is counted or has a reason.
+        assert_eq!(tables.plans.len() + tables.plans_missing.len(), 3, "{name}");
+    });
+}
+
+#[test]
+fn routings_that_a_family_is_known_for_are_free_of_deadlock_or_say_where_not() {
+    check(|topology, Design { name, routings, .. }| {
+        assert!(!routings.is_empty(), "{name}");
+        for proof in routings {
+            assert_eq!(proof.is_free, proof.verdict == "free, because acyclic", "{name} {:?}", proof.routing);
+            let hops = 2 * topology.channels().len() as u64 * u64::from(proof.priorities);
+            assert!(proof.channels <= hops, "{name} {:?}", proof.routing);
+        }
+        assert!(routings.iter().any(|proof| proof.is_free), "{name}");
+    });
+}
+
+#[test]
+fn watts_are_the_sum_of_their_components() {
+    let components = |watts: &Watts| {
+        watts.fixed_w + watts.ports_w + watts.modules_w + watts.buffers_w + watts.tables_w + watts.cards_w
+    };
+    let spec = |load| DesignSpec {
+        activity: Some(ActivitySpec { load, packet: Bytes::new(1000), saving: None }),
+        ..DesignSpec::default()
+    };
+    let mut powered = 0;
+    for kind in TopologyKind::examples() {
+        let topology = kind.generate().unwrap();
+        let under = |load| Design::of(kind.name(), &kind, &topology, &spec(load), &mut |_| true);
+        // A load is only asked about where a profile has all parts.
+        let Some(power) = designed(&kind, &topology).power else {
+            let refused = under(0.5).unwrap_err().to_string();
+            assert!(refused.starts_with("activity: "), "{}: {refused}", kind.name());
+            continue;
+        };
+        powered += 1;
+        for organisation in &power.organisations {
+            let Watts { total_w, .. } = organisation.fabric;
+            assert_near(components(&organisation.fabric), total_w, kind.name());
+            assert!(organisation.switch.total_w * topology.switches() as f64 <= total_w * (1.0 + TOLERANCE));
+        }
+        let [idle, busy] = [0.0, 1.0].map(|load| under(load).unwrap().power.unwrap());
+        let names = |power: &etherweave_design::WattsOf, key: &str| power.figures.iter().any(|one| one.key == key);
+        for (saving, key) in [("low_power_idle", "low_power_idle.share"), ("link_sleep", "link_sleep.wake")] {
+            let is_told = idle.activity.iter().any(|at| at.saving == saving);
+            assert_eq!((names(&idle, key), names(&power, key)), (is_told, false), "{key} is cited where it is used");
+        }
+        assert_eq!(idle.organisations, power.organisations, "a load leaves the worst case alone");
+        let worst = power.design().fabric.total_w;
+        for (idle, busy) in idle.activity.iter().zip(&busy.activity) {
+            assert_near(components(&idle.fabric), idle.fabric.total_w, kind.name());
+            assert!(idle.fabric.total_w <= busy.fabric.total_w * (1.0 + TOLERANCE), "{}", kind.name());
+            assert!(busy.fabric.total_w <= worst * (1.0 + TOLERANCE), "{}: {}", kind.name(), busy.saving);
+        }
+    }
+    assert!(powered * 2 > TopologyKind::examples().len(), "most examples have links that a profile knows");
+}
+
+#[test]
+fn a_bill_is_the_sum_of_its_items() {
+    check(|_, Design { name, cost, missing, .. }| {
+        let Some(bill) = cost else {
+            return assert!(missing.iter().any(|reason| reason.starts_with("cost: ")), "{name}: {missing:?}");
+        };
+        bill.items.iter().for_each(|item| assert_near(item.all, item.count as f64 * item.each, &item.key));
+        assert_near(bill.items.iter().map(|item| item.all).sum(), bill.total, name);
+        assert!(!bill.figures.is_empty() && bill.figures.iter().all(|figure| !figure.source.is_empty()), "{name}");
+    });
+}
+
+#[test]
+fn a_design_is_the_same_bytes_each_time_with_finite_numbers_only() {
+    for kind in TopologyKind::examples() {
+        let topology = kind.generate().unwrap();
+        let first = designed(&kind, &topology).to_json();
+        assert_eq!(first, designed(&kind, &kind.generate().unwrap()).to_json(), "{}", kind.name());
+        let nulls: Vec<String> = nulls("", &serde_json::from_str(&first).unwrap());
+        // JSON writes what is no number as null; these keys are null when something is not known.
+        let optional = ["radix", "ports_free", "tables", "power", "cost", "electricity_year", "plan", "table", "date"];
+        for path in nulls {
+            assert!(optional.contains(&path.rsplit('.').next().unwrap()), "{}: {path} is no number", kind.name());
+        }
+    }
+}
+
+/// Paths of the nulls in a value.
+fn nulls(path: &str, value: &serde_json::Value) -> Vec<String> {
+    match value {
+        serde_json::Value::Null => vec![path.to_owned()],
+        serde_json::Value::Array(list) => {
+            list.iter().enumerate().flat_map(|(at, value)| nulls(&format!("{path}.{at}"), value)).collect()
+        }
+        serde_json::Value::Object(table) => {
+            table.iter().flat_map(|(key, value)| nulls(&format!("{path}.{key}"), value)).collect()
+        }
+        serde_json::Value::Bool(_) | serde_json::Value::Number(_) | serde_json::Value::String(_) => Vec::new(),
+    }
+}
