@@ -6,7 +6,7 @@ use etherweave_primitives::{BitRate, Length};
 
 use super::places::Places;
 use crate::builder::Builder;
-use crate::{Cable, Custom, LinkClass, Medium, Node, TextPlace, TopologyError};
+use crate::{Cable, Custom, LinkClass, Medium, Node, TextPlace, TopologyError, check};
 
 /// Nodes and links of a text.
 pub(super) struct Graph {
@@ -43,7 +43,11 @@ impl Graph {
     }
 
     /// The plan of the topology.
-    pub fn builder(mut self) -> Builder {
+    ///
+    /// # Errors
+    /// When there are more links than memory is meant for.
+    pub fn builder(mut self) -> Result<Builder, TopologyError> {
+        check::links(self.edges.iter().map(|edge| u64::from(edge.links)).sum())?;
         let levels = self.places.levels.take().unwrap_or_else(|| self.levels());
         let places = self.places;
         let axes = places.axes.len();
@@ -67,7 +71,7 @@ impl Graph {
                 builder.link(ends[0], ends[1], edge.rate, edge.cable, class);
             }
         }
-        builder
+        Ok(builder)
     }
 
     /// Distance of every switch from the nearest switch with a host, at most 255.

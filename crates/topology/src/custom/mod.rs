@@ -100,7 +100,7 @@ impl Family for Custom {
             let expected = format!("{}, as many as are listed, or 0", graph.hosts);
             return Err(TopologyError::parameter("hosts", self.hosts, expected));
         }
-        graph.builder().build_as(&self.as_built)
+        graph.builder()?.build_as(&self.as_built)
     }
 
     fn examples() -> Vec<Self> {
