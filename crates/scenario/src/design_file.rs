@@ -27,6 +27,7 @@ fn inline(document: &mut Document<'_>, file: &str, text: &str) -> Result<(), Sce
     })?;
     if let Some(design) = design(document) {
         design.insert(text.to_owned(), Value::String(read));
+        document.files.push((format!("design.{text}"), key));
     }
     Ok(())
 }

@@ -17,12 +17,14 @@ pub(crate) struct Document<'a> {
     pub values: Table,
     /// Keys that an override has set.
     overridden: Vec<String>,
+    /// Keys whose value a file beside the scenario holds, each with the key that names the file.
+    pub files: Vec<(String, String)>,
 }
 
 impl<'a> Document<'a> {
     /// Parses `text`.
     pub fn parse(text: &'a str, origin: &'a str) -> Result<Document<'a>, ScenarioError> {
-        let document = Document { origin, text, values: Table::new(), overridden: Vec::new() };
+        let document = Document { origin, text, values: Table::new(), overridden: Vec::new(), files: Vec::new() };
         match text.parse::<Table>() {
             Ok(values) => Ok(Document { values, ..document }),
             Err(error) => {
@@ -56,7 +58,7 @@ impl<'a> Document<'a> {
 
     /// The error about a key, where it stands in the text.
     pub fn error(&self, key: &str, message: impl Into<String>) -> ScenarioError {
-        let (key, message) = (key.to_owned(), message.into());
+        let (key, message) = (self.written(key).to_owned(), message.into());
         if self.is_overridden(&key) {
             return ScenarioError { origin: "override".to_owned(), place: None, key, message };
         }
@@ -82,6 +84,11 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// The key as the author wrote it.
+    fn written<'k>(&'k self, key: &'k str) -> &'k str {
+        self.files.iter().find(|(held, _)| held == key).map_or(key, |(_, named)| named)
+    }
+
     /// Whether an override has set the key or a table around it.
     fn is_overridden(&self, key: &str) -> bool {
         let covers =
@@ -92,6 +99,7 @@ impl<'a> Document<'a> {
     /// Where line `line`, counted from 1, of the text at `key` stands. `None` where that cannot be told from the
     /// file: a key of another origin, or a string with escapes, which may hold line ends of its own.
     pub fn line_within(&self, key: &str, line: usize) -> Option<(usize, usize)> {
+        let key = self.written(key);
         let (_, value) = self.locate(key).filter(|_| !self.is_overridden(key))?;
         let raw = self.text.get(value.clone())?;
         let quotes = ["\"\"\"", "'''"].into_iter().find(|quotes| raw.starts_with(quotes))?;

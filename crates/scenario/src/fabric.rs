@@ -21,6 +21,8 @@ struct File {
     text: String,
     origin: String,
     overrides: Vec<(String, String)>,
+    /// As [`Document::files`].
+    files: Vec<(String, String)>,
 }
 
 impl File {
@@ -28,6 +30,7 @@ impl File {
         let read = || {
             let mut document = Document::parse(&self.text, &self.origin)?;
             self.overrides.iter().try_for_each(|(key, literal)| document.set(key, literal))?;
+            document.files.clone_from(&self.files);
             Ok(document.error(key, message))
         };
         read().unwrap_or_else(|error| error)
@@ -44,7 +47,8 @@ impl Fabric {
         scenario.name = stem_or_name(&scenario, origin);
         let kind = &scenario.topology;
         let topology = kind.generate().map_err(|error| document.topology_error(kind, &error))?;
-        let file = File { text: text.to_owned(), origin: origin.to_owned(), overrides: overrides.to_vec() };
+        let (text, origin, overrides) = (text.to_owned(), origin.to_owned(), overrides.to_vec());
+        let file = File { files: document.files, text, origin, overrides };
         Ok(Fabric { scenario, topology, file })
     }
 

@@ -31,6 +31,7 @@ pub(crate) fn apply(document: &mut Document<'_>) -> Result<(), ScenarioError> {
         }
         Some(custom) => {
             custom.insert((*format).to_owned(), Value::String(text));
+            document.files.push((format!("topology.custom.{format}"), KEY.to_owned()));
             Ok(())
         }
         None => Ok(()),
