@@ -4,6 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
 PYTHON ?= python3
+ROWS ?= *
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 VENV := .venv
@@ -24,8 +25,8 @@ test: setup ## Run every test, then the lints
 study: setup ## Reproduce the Sandia evaluation: simulated against published
 	$(BIN)/etherweave study sandia-2020
 
-bench: setup ## Time the simulator; appends to bench/history.jsonl
-	$(BIN)/python bench/run.py
+bench: setup ## Time simulations and designs (ROWS="*_300k*" for some); appends to bench/history.jsonl
+	$(BIN)/python bench/run.py --only "$(ROWS)"
 
 lint: setup ## Check formatting, lints and types
 	cargo fmt --all --check
