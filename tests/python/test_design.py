@@ -154,3 +154,16 @@ def test_a_measured_load_is_a_row_of_the_power(tmp_path: Path) -> None:
     other = {"topology": {"single_switch": {"hosts": 3}}}
     with pytest.raises(etherweave.ScenarioError, match="expected its own result"):
         etherweave.design(other, load=result)
+
+
+def test_a_fabric_that_may_deadlock_shows_the_ring(dragonfly: Path) -> None:
+    done = run(dragonfly, "--set", "design.priorities=2")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    # Valiant to a group needs three: local, global, local, global, local.
+    row = next(line for line in lines if line.startswith("  dragonfly_valiant_group  "))
+    assert "2 of 3" in row
+    assert "may deadlock" in row
+    ring = lines.index("  dragonfly_valiant_group may deadlock, each waits for the next:")
+    assert "group" in lines[ring + 1]
+    assert ", priority " in lines[ring + 1]

@@ -119,7 +119,7 @@ fn prove(
     let mut proofs = Vec::new();
     for &routing in asked.unwrap_or(proofs::known_for(kind)) {
         next(Step::Prove(routing))?;
-        let proof = RoutingProof::of(routing, topology)
+        let proof = RoutingProof::of(routing, topology, spec.priorities)
             .map_err(|reason| DesignError::key("routings", format!("{}: {reason}", routing.name())));
         proofs.extend(known(proof, asked.is_some(), missing)?);
     }

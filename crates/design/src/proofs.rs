@@ -1,6 +1,6 @@
 //! Whether routings can deadlock on a fabric.
 
-use etherweave_routing::{RoutingKind, prove};
+use etherweave_routing::{Routing, RoutingKind, prove};
 use etherweave_topology::{Topology, TopologyKind};
 
 /// What is known of one routing.
@@ -10,6 +10,8 @@ pub struct RoutingProof {
     pub routing: RoutingKind,
     /// Priorities (virtual channels) that it needs.
     pub priorities: u8,
+    /// Priorities that it has here.
+    pub priorities_given: u8,
     /// The most links between switches on a way.
     pub hops_max: u32,
     /// Whether it cannot deadlock, because dependencies are acyclic.
@@ -27,13 +29,19 @@ pub struct RoutingProof {
 }
 
 impl RoutingProof {
-    /// Proves one routing, or says why it is not for this fabric.
-    pub(crate) fn of(routing: RoutingKind, topology: &Topology) -> Result<RoutingProof, String> {
+    /// Proves one routing, with no more than `given` priorities, or says why it is not for this fabric.
+    pub(crate) fn of(routing: RoutingKind, topology: &Topology, given: Option<u8>) -> Result<RoutingProof, String> {
         let legality = routing.legality(topology).map_err(|error| error.to_string())?;
+        let needed = legality.priorities();
+        let legality = match given {
+            Some(given) => legality.with_priorities(given),
+            None => legality,
+        };
         let proof = prove(topology, &legality);
         Ok(RoutingProof {
             routing,
-            priorities: proof.priorities,
+            priorities: needed,
+            priorities_given: proof.priorities,
             hops_max: legality.hops_max(),
             is_free: proof.is_free(),
             verdict: proof.verdict.describe(topology),

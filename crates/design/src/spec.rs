@@ -14,6 +14,9 @@ pub struct DesignSpec {
     /// Routings to prove free of deadlock. Absent: those that the family is known for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub routings: Option<Vec<RoutingKind>>,
+    /// Priorities that switches have, 1..=8: routings that need more share the last. Absent: as many as each needs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priorities: Option<u8>,
     /// Addresses and tables.
     pub tables: TablesSpec,
     /// Power profile that comes with Etherweave, by name, such as "ethernet-100g". Absent: the first that has all parts
@@ -37,6 +40,9 @@ pub struct DesignSpec {
 impl DesignSpec {
     /// What can be said before anything is built.
     pub(crate) fn check(&self) -> Result<(), DesignError> {
+        if let Some(given) = self.priorities.filter(|given| !(1..=8).contains(given)) {
+            return Err(DesignError::key("priorities", format!("{given}; expected 1 to 8, as 802.1Q has")));
+        }
         let capacity = &self.tables.capacity;
         at_least_one("tables.capacity.exact_entries", capacity.exact_entries)?;
         at_least_one("tables.capacity.ternary_entries", capacity.ternary_entries)?;

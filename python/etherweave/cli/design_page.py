@@ -83,9 +83,9 @@ def _routings(proofs: Sequence[Figures]) -> None:
     rows = [
         (
             proof["routing"],
-            f"{proof['priorities']}",
+            _priorities(proof),
             f"{proof['hops_max']}",
-            proof["verdict"],
+            proof["verdict"] if proof["is_free"] else "may deadlock",
             f"{proof['channels']:,}",
             f"{'' if proof['is_exact'] else '≤ '}{proof['dependencies']:,}",
         )
@@ -93,6 +93,15 @@ def _routings(proofs: Sequence[Figures]) -> None:
     ]
     names = ("routing", ">priorities", ">most links", "deadlock", ">channels", ">dependencies")
     _sheet("Deadlock", names, rows)
+    for proof in proofs:
+        if not proof["is_free"]:
+            ring = proof["verdict"].replace("\n", "\n    ")
+            print(f"  {proof['routing']} {ring}")
+
+
+def _priorities(proof: Figures) -> str:
+    given, needed = proof["priorities_given"], proof["priorities"]
+    return f"{needed}" if given == needed else f"{given} of {needed}"
 
 
 def _tables(tables: Figures) -> None:
