@@ -9,8 +9,11 @@ import pytest
 from etherweave.report import write_report, write_study
 from etherweave.study import Check, StudyResult, run_study
 from etherweave.study import runner as study_runner
-from etherweave.study.experiments import Experiment, experiments
-from etherweave.study.figures_of_merit import measures
+from etherweave.study.plan import HOME
+from etherweave.study.sandia import PLAN
+from etherweave.study.sandia.experiments import experiments
+from etherweave.study.sandia.figures_of_merit import measures
+from etherweave.study.simulated import Simulated
 
 
 def check(value: float, low: float | None, high: float | None) -> Check:
@@ -26,7 +29,7 @@ def test_a_figure_holds_within_its_bounds_and_only_there() -> None:
 
 
 def test_every_published_figure_has_a_measure_and_none_is_left_over() -> None:
-    lines = (study_runner.HOME / "sandia-2020" / "expected.csv").read_text().splitlines()[1:]
+    lines = (HOME / "sandia-2020" / "expected.csv").read_text().splitlines()[1:]
     assert {line.split(",")[0] for line in lines} == set(measures())
 
 
@@ -45,8 +48,8 @@ def test_experiments_have_one_name_each_and_full_ones_all_iterations() -> None:
 def test_an_interrupted_study_goes_on_where_it_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home = study_runner.HOME / "sandia-2020"
-    experiment = Experiment("p2p", "p2p", {"job.0.workload.osu_latency.iterations": 10})
+    home = HOME / "sandia-2020"
+    experiment = Simulated("p2p", "p2p", {"job.0.workload.osu_latency.iterations": 10})
     study_runner._run(home, experiment, tmp_path, fresh=False)
     written = (tmp_path / "summary.json").stat().st_mtime_ns
     study_runner._run(home, experiment, tmp_path, fresh=False)
@@ -89,13 +92,13 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
             overrides |= {
                 "job.0.workload": {"osu_bw": {"bytes": "64KiB", "iterations": 1, "warm_up": 0}}
             }
-        shortened.append(Experiment(item.name, item.scenario, overrides))
+        shortened.append(Simulated(item.name, item.scenario, overrides))
     for item in shortened:
-        study_runner._run(study_runner.HOME / "sandia-2020", item, output / item.name, False)
+        study_runner._run(HOME / "sandia-2020", item, output / item.name, False)
     from etherweave.results import Result
 
     results = {item.name: Result.load(output / item.name) for item in shortened}
-    return StudyResult("sandia-2020", False, study_runner.check("sandia-2020", results)[0], output)
+    return StudyResult("sandia-2020", False, study_runner.check(PLAN, results)[0], output)
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ import pyarrow as pa
 import pytest
 
 from etherweave.results import Result, parse_summary
-from etherweave.study.experiments import PLACEMENT_SEEDS
-from etherweave.study.figures_of_merit import iteration_ms, measures, ratio, total_s
+from etherweave.study.sandia.experiments import PLACEMENT_SEEDS
+from etherweave.study.sandia.figures_of_merit import iteration_ms, measures, ratio, total_s
 
 
 def result(**tables: list[dict[str, object]]) -> Result:

@@ -13,7 +13,7 @@ def calibrate() -> None:
 
     Constants in ns, figures in Gb/s and us. Changes no file.
     """
-    from etherweave.study.calibration import calibrate as fit
+    from etherweave.study.sandia.calibration import calibrate as fit
 
     table = Table("constant", "figure", "target", "shipped", "fitted", "figure with fitted")
     for row in fit():

@@ -37,7 +37,9 @@ def study(
             help="Directory; unless given results/NAME, with --full results/NAME-full.",
         ),
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="All iterations, as published.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="All that was published; may take hours.")
+    ] = False,
     only: Annotated[
         str,
         typer.Option(
@@ -54,7 +56,7 @@ def study(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Reproduce a published evaluation: simulated against published, and a report.
+    """Reproduce a published evaluation: ours against published, and a report.
 
     Experiments that have a result are not run again. Ends with 2 after a mistake.
     """
@@ -89,9 +91,12 @@ def study(
 
 
 def _print(done: "StudyResult") -> None:
-    if not done.full:
-        print("Shortened: fewer iterations than published; total times are scaled to all.")
-    table = Table("check", "published", "holds within", "simulated", "")
+    from etherweave.study import plan_of
+
+    plan = plan_of(done.name)
+    if plan.shortened and not done.full:
+        print(f"Shortened: {plan.shortened}.")
+    table = Table("check", "published", "holds within", plan.found, "")
     for check in done.checks:
         table.add_row(*_cells(check))
     Console(width=None if sys.stdout.isatty() else 120).print(table)

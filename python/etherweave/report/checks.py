@@ -1,4 +1,4 @@
-"""Checks as a table: published beside simulated, and whether it holds."""
+"""Checks as a table: published beside ours, and whether it holds."""
 
 import math
 from collections.abc import Sequence
@@ -6,19 +6,18 @@ from collections.abc import Sequence
 from etherweave.report.exhibit import Sheet
 from etherweave.study import Check
 
-HEAD = ("check", "published", "holds within", "simulated", "unit", "", "source")
 
-
-def table(checks: Sequence[Check]) -> Sheet:
-    """List checks, a row each."""
-    return Sheet(HEAD, [_row(check) for check in checks])
+def table(checks: Sequence[Check], found: str) -> Sheet:
+    """List checks, a row each; ``found`` is what our figures are called."""
+    head = ("check", "published", "holds within", found, "unit", "", "source")
+    return Sheet(head, [_row(check) for check in checks])
 
 
 def _row(check: Check) -> list[str]:
     published = "–" if check.expected is None else f"{check.expected:g}"
-    simulated = f"{check.value:.4g}" if math.isfinite(check.value) else "–"
+    found = f"{check.value:.4g}" if math.isfinite(check.value) else "–"
     verdict = "pass" if check.holds else "FAIL"
-    return [check.id, published, _bounds(check), simulated, check.unit, verdict, check.source]
+    return [check.id, published, _bounds(check), found, check.unit, verdict, check.source]
 
 
 def _bounds(check: Check) -> str:

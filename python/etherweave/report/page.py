@@ -50,11 +50,13 @@ class Scene:
     """Of the figure in the page [px]."""
     checks: Sequence[Check] = ()
     """Those that it illustrates."""
+    found: str = ""
+    """What our figures in them are called."""
 
     @property
     def verdicts(self) -> Sheet | None:
         """Its checks as a table; None without any."""
-        return checks.table(self.checks) if self.checks else None
+        return checks.table(self.checks, self.found) if self.checks else None
 
     @property
     def holds(self) -> bool:
@@ -70,6 +72,8 @@ class Page:
     """For the page and the files of its figures."""
     matching: Callable[[Sequence[str]], Sequence[Check]] = lambda patterns: ()
     """Finds the checks that an exhibit names."""
+    found: str = ""
+    """What our figures in them are called: simulated, designed."""
     scenes: list[Scene] = field(default_factory=list)
     """In their order."""
     missing: list[str] = field(default_factory=list)
@@ -124,10 +128,11 @@ class Page:
     def _draw(self, exhibit: Exhibit) -> Scene:
         found = self.matching(exhibit.checks)
         if exhibit.figure is None:
-            return Scene(exhibit, None, 0, found)
+            return Scene(exhibit, None, 0, found, self.found)
         svg = self._save(exhibit.name, exhibit.figure)
         url = f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
-        return Scene(exhibit, url, round(exhibit.figure.get_figwidth() * 100), found)
+        width = round(exhibit.figure.get_figwidth() * 100)
+        return Scene(exhibit, url, width, found, self.found)
 
     def _save(self, name: str, figure: Figure) -> bytes:
         """Write the figure's files; returns its SVG. Neither holds a date or a version."""

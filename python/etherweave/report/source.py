@@ -7,23 +7,26 @@ from fnmatch import fnmatchcase
 from functools import cached_property
 from itertools import compress
 from pathlib import Path
+from typing import Any
 
 from etherweave.report.exhibit import MissingError
 from etherweave.results import Result, Summary
-from etherweave.study import Check
+from etherweave.study import Check, Plan
 
 
 @dataclass(frozen=True)
 class Study:
     """Checks, and where the results are."""
 
+    plan: Plan[Any]
+    """What it is."""
     checks: Sequence[Check]
-    """Simulated against published."""
+    """Ours against published."""
     directory: Path
-    """Holds a result directory for each experiment."""
+    """Holds a directory for each experiment."""
 
     def result(self, experiment: str) -> Result:
-        """Read the result of an experiment.
+        """Read the result of an experiment that is a run.
 
         Raises
         ------
@@ -36,7 +39,7 @@ class Study:
             raise MissingError(f"experiment {experiment}") from None
 
     def value(self, check: str) -> float:
-        """Look up the simulated figure of a check; not a number when it has none.
+        """Look up our figure of a check; not a number when it has none.
 
         Raises
         ------
@@ -55,7 +58,7 @@ class Study:
 
     @cached_property
     def overview(self) -> Mapping[str, Result]:
-        """The experiments that have a result, by name, without their tables."""
+        """The runs among the experiments, by name, without their tables."""
         names = sorted(path.parent.name for path in self.directory.glob("*/summary.json"))
         return {name: replace(self.result(name), tables={}) for name in names}
 

@@ -6,16 +6,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from etherweave.report.figures import STUDY
+from etherweave.report.figures import STUDIES
 from etherweave.report.page import Front, Page
 from etherweave.report.source import Study
-from etherweave.study import Check, StudyResult
+from etherweave.study import Check, StudyResult, plan_of
 
 CHECKS = "checks.json"
 """What makes a directory a study's."""
-TITLE = "An Evaluation of Ethernet Performance for Scientific Workloads, simulated"
-SHOWN = ("halo3d.roce_v2", "halo3d.tcp", "fft.roce_v2", "qos.roce_v2.ets.1", "incast.tcp.8B.1x1")
-"""Experiments whose resolved scenario stands in the page; all are beside their results."""
 
 
 def load_study(directory: Path) -> Study:
@@ -25,9 +22,15 @@ def load_study(directory: Path) -> Study:
     ------
     FileNotFoundError
         When the directory holds no checks.
+    ValueError
+        When its checks are of no study that this version knows.
     """
     card = json.loads((directory / CHECKS).read_text(encoding="utf-8"))
-    return Study([_check(row) for row in card["checks"]], directory)
+    try:
+        plan = plan_of(card.get("study", ""))
+    except KeyError as error:
+        raise ValueError(f"{directory / CHECKS}: {error.args[0]}") from None
+    return Study(plan, [_check(row) for row in card["checks"]], directory)
 
 
 def write_study(study: Study | StudyResult, out: Path | None = None) -> Path:
@@ -40,10 +43,14 @@ def write_study(study: Study | StudyResult, out: Path | None = None) -> Path:
     out
         Directory for the page and its figures; by default that of the study.
     """
-    source = Study(study.checks, study.directory)
-    page = Page(out or source.directory, source.matching)
-    page.show(STUDY, source)
+    source = study if isinstance(study, Study) else _source(study)
+    page = Page(out or source.directory, source.matching, source.plan.found)
+    page.show(STUDIES[source.plan.name], source)
     return page.write(_front(source), _appendix(source))
+
+
+def _source(study: StudyResult) -> Study:
+    return Study(plan_of(study.name), study.checks, study.directory)
 
 
 def _check(row: dict[str, Any]) -> Check:
@@ -56,16 +63,22 @@ def _check(row: dict[str, Any]) -> Check:
 def _front(study: Study) -> Front:
     held = sum(check.holds for check in study.checks)
     lead = f"{held} of {len(study.checks)} published figures hold."
-    return Front(TITLE, lead, _facts(study), _warnings(study))
+    return Front(study.plan.title, lead, _facts(study), _warnings(study))
 
 
 def _facts(study: Study) -> list[tuple[str, str]]:
+    return [
+        ("published by", study.plan.authors),
+        ("at", study.plan.venue),
+        *(_facts_of_runs(study) if study.summaries else ()),
+    ]
+
+
+def _facts_of_runs(study: Study) -> list[tuple[str, str]]:
     summaries = study.summaries.values()
     wall = sum(summary["wall_s"] for summary in summaries)
     machines = [_words(result.machine.items()) for result in study.overview.values()]
     return [
-        ("published by", "J. Kenny, J. Wilke, C. Ulmer, G. Baker, S. Knight, J. Friesen"),
-        ("at", "INDIS 2020, Sandia National Laboratories"),
         ("experiments", f"{len(summaries):,}"),
         ("seeds", _each(str(summary["seed"]) for summary in summaries)),
         ("Etherweave", _each(summary["version"] for summary in summaries)),
@@ -98,5 +111,5 @@ def _partial(finished: str) -> Sequence[str]:
 
 
 def _appendix(study: Study) -> list[tuple[str, str]]:
-    shown = [(name, study.overview[name]) for name in SHOWN if name in study.overview]
-    return [(f"Resolved scenario of {name}", result.resolved) for name, result in shown]
+    shown = [name for name in study.plan.shown if name in study.overview]
+    return [(f"Resolved scenario of {name}", study.overview[name].resolved) for name in shown]

@@ -1,29 +1,25 @@
-"""Runs the experiments of a study side by side, keeps their results, and checks them."""
+"""Carries out the experiments of a study side by side, keeps their results, and checks them."""
 
-import csv
 import hashlib
 import json
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import etherweave
-from etherweave.results import Result
-from etherweave.study.experiments import Experiment, experiments
-from etherweave.study.figures_of_merit import measures
-
-HOME = Path(__file__).parents[3] / "studies"
-NAMES = {"sandia-2020": experiments}
+from etherweave.study.plan import Experiment, Plan
+from etherweave.study.plans import plan_of
 
 
 @dataclass(frozen=True)
 class Check:
-    """A published figure beside the simulated one."""
+    """A published figure beside the one found."""
 
     id: str
     """What is compared."""
@@ -36,13 +32,13 @@ class Check:
     unit: str
     """Of all of them."""
     value: float
-    """The simulated figure."""
+    """The figure found: simulated or designed."""
     tried: str = ""
     """Of a figure that is known not to hold: what was tried."""
 
     @property
     def holds(self) -> bool:
-        """Whether the simulated figure lies within the bounds."""
+        """Whether the figure found lies within the bounds."""
         low, high = self.tolerance
         above = low is None or self.value >= low
         return above and (high is None or self.value <= high)
@@ -55,7 +51,7 @@ class StudyResult:
     name: str
     """Of the study."""
     full: bool
-    """Whether all published iterations ran."""
+    """Whether all that was published was carried out."""
     checks: list[Check]
     """In the order of publication."""
     directory: Path
@@ -78,12 +74,8 @@ class StudyResult:
             }
             for check in self.checks
         ]
-        return json.dumps({"checks": rows, "not_run": list(self.not_run)}, indent=2)
-
-
-def names() -> list[str]:
-    """Name the studies that exist."""
-    return sorted(NAMES)
+        facts = {"study": self.name, "checks": rows, "not_run": list(self.not_run)}
+        return json.dumps(facts, indent=2)
 
 
 def run_study(
@@ -96,7 +88,7 @@ def run_study(
     processes: int | None = None,
     on_progress: Callable[[int, int, str], None] = lambda done, count, name: None,
 ) -> StudyResult:
-    """Run the experiments of a study and check them.
+    """Carry out the experiments of a study and check them.
 
     Parameters
     ----------
@@ -105,7 +97,7 @@ def run_study(
     output
         Directory for the results; those of equal experiments that it holds are used again.
     full
-        Whether to run all published iterations.
+        Whether to carry out all that was published, where that takes long.
     only
         Pattern of the experiments to run, such as ``"p2p.*"``; checks that need others are listed
         as not run.
@@ -121,11 +113,10 @@ def run_study(
     KeyError
         When there is no such study, or none of its experiments has such a name.
     """
-    if name not in NAMES:
-        raise KeyError(f"no study {name!r}; known: {', '.join(names())}")
-    wanted = _matching(NAMES[name](full), only)
+    plan = plan_of(name)
+    wanted = _matching(plan.experiments(full), only)
     output.mkdir(parents=True, exist_ok=True)
-    jobs = [(HOME / name, experiment, output / experiment.name, fresh) for experiment in wanted]
+    jobs = [(plan.home, experiment, output / experiment.name, fresh) for experiment in wanted]
     with ProcessPoolExecutor(processes or os.cpu_count(), get_context("spawn")) as pool:
         running = {pool.submit(_run, *job): job[1].name for job in jobs}
         try:
@@ -136,8 +127,8 @@ def run_study(
             # Ctrl-C, or an experiment that failed: what has not begun never will.
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    results = _Chosen({item.name: Result.load(output / item.name) for item in wanted})
-    checks, not_run = check(name, results)
+    results = _Chosen({item.name: plan.load(output / item.name) for item in wanted})
+    checks, not_run = check(plan, results)
     study = StudyResult(name, full, checks, output, tuple(not_run))
     if not not_run:
         # Of the whole study only: a part does not take its place.
@@ -145,7 +136,7 @@ def run_study(
     return study
 
 
-def _matching(known: list[Experiment], only: str) -> list[Experiment]:
+def _matching(known: Sequence[Experiment], only: str) -> list[Experiment]:
     wanted = [experiment for experiment in known if fnmatchcase(experiment.name, only)]
     if not wanted:
         groups = dict.fromkeys(f"{experiment.name.split('.')[0]}.*" for experiment in known)
@@ -157,23 +148,22 @@ class _NotRunError(KeyError):
     """A check asks for an experiment that was left out."""
 
 
-class _Chosen(dict[str, Result]):
+class _Chosen(dict[str, Any]):
     """Results of the experiments that ran."""
 
-    def __missing__(self, name: str) -> Result:
+    def __missing__(self, name: str) -> Any:
         raise _NotRunError(name)
 
 
-def check(name: str, results: Mapping[str, Result]) -> tuple[list[Check], list[str]]:
+def check(plan: Plan[Any], results: Mapping[str, Any]) -> tuple[list[Check], list[str]]:
     """Compare results with what was published; name the checks that need what did not run."""
-    simulated = measures()
+    found = plan.measures()
     checks, not_run = [], []
-    with (HOME / name / "expected.csv").open(encoding="utf-8", newline="") as lines:
-        for row in csv.DictReader(lines):
-            try:
-                checks.append(_checked(row, simulated[row["id"]](results)))
-            except _NotRunError:
-                not_run.append(row["id"])
+    for row in plan.expected():
+        try:
+            checks.append(_checked(row, found[row["id"]](results)))
+        except _NotRunError:
+            not_run.append(row["id"])
     return checks, not_run
 
 
@@ -186,21 +176,18 @@ def _checked(row: dict[str, str], value: float) -> Check:
 
 
 def _run(home: Path, experiment: Experiment, directory: Path, fresh: bool) -> None:
-    """Run one experiment, unless its result is there."""
-    scenario = home / f"{experiment.scenario}.toml"
-    identity = _identity(etherweave.resolve(scenario, experiment.overrides))
+    """Carry out one experiment, unless its result is there."""
+    identity = _identity(experiment.inputs(home))
     mark = directory / "experiment.json"
     if not fresh and mark.exists() and json.loads(mark.read_text())["identity"] == identity:
         return
     mark.unlink(missing_ok=True)
-    result = etherweave.run(scenario, experiment.overrides)
-    if result.summary["finished"] == "stuck":
-        raise RuntimeError(f"{experiment.name} is stuck:\n{result.summary.get('stuck_report')}")
-    result.save(directory)
+    experiment.carry_out(home, directory)
     # Last: with the mark, the result is whole.
-    mark.write_text(json.dumps({"identity": identity, **asdict(experiment)}) + "\n")
+    card = {"identity": identity, "name": experiment.name}
+    mark.write_text(json.dumps(card) + "\n", encoding="utf-8")
 
 
-def _identity(resolved: str) -> str:
+def _identity(inputs: str) -> str:
     core = hashlib.sha256(Path(etherweave._core.__file__).read_bytes()).hexdigest()
-    return hashlib.sha256(f"{core}\n{resolved}".encode()).hexdigest()
+    return hashlib.sha256(f"{core}\n{inputs}".encode()).hexdigest()

@@ -1,6 +1,7 @@
 """The exhibits of every kind of page: one file and one line each."""
 
 from etherweave.report.exhibit import Maker
+from etherweave.report.figures import verdicts
 from etherweave.report.figures.run import (
     counters,
     flows,
@@ -28,7 +29,6 @@ from etherweave.report.figures.sandia import (
     table_1_setup,
     table_2_pauses,
     table_3_counters,
-    verdicts,
 )
 from etherweave.report.source import Study
 from etherweave.results import Result
@@ -44,7 +44,7 @@ RUN: list[Maker[Result]] = [
 ]
 """For a run, in the order of the page; those without anything to show stay away."""
 
-STUDY: list[Maker[Study]] = [
+SANDIA: list[Maker[Study]] = [
     verdicts.exhibit,
     figure_02_bandwidth.exhibit,
     figure_03_latency.exhibit,
@@ -64,4 +64,9 @@ STUDY: list[Maker[Study]] = [
     pauses_fabric.exhibit,
     experiments.exhibit,
 ]
-"""For a study, in the order of the page."""
+"""In the order of the publication."""
+
+STUDIES: dict[str, list[Maker[Study]]] = {
+    "sandia-2020": SANDIA,
+}
+"""For a study, by its name."""

@@ -11,8 +11,8 @@ from etherweave.report.figures.sandia import PUBLICATION
 from etherweave.report.published import Published, published
 from etherweave.report.source import Study
 from etherweave.report.style import LABELS, SERIES, line
-from etherweave.study.experiments import SIZES, SOURCES, STREAMS
-from etherweave.study.figures_of_merit import goodput_gbps
+from etherweave.study.sandia.experiments import SIZES, SOURCES, STREAMS
+from etherweave.study.sandia.figures_of_merit import goodput_gbps
 
 CAPTION = (
     "Payload per time into one host, by the number of sending processes: sources times streams of "

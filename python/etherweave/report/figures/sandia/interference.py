@@ -7,8 +7,8 @@ import polars as pl
 from etherweave.report.source import Study
 from etherweave.report.style import COLOURS, LABELS
 from etherweave.results import Result
-from etherweave.study.experiments import PLACEMENT_SEEDS
-from etherweave.study.figures_of_merit import total_s
+from etherweave.study.sandia.experiments import PLACEMENT_SEEDS
+from etherweave.study.sandia.figures_of_merit import total_s
 
 CASES = (
     "tcp.alone",

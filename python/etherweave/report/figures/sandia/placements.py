@@ -11,7 +11,7 @@ from etherweave.report.figures.sandia.interference import CASES, colour, label, 
 from etherweave.report.published import published
 from etherweave.report.source import Study
 from etherweave.report.style import INK, key, mark
-from etherweave.study.experiments import PLACEMENT_SEEDS
+from etherweave.study.sandia.experiments import PLACEMENT_SEEDS
 
 CAPTION = (
     "The times of Figure 8, a point for each random placement; each splits the hosts into two "

@@ -12,7 +12,7 @@ from etherweave.report.figures.sandia import PUBLICATION
 from etherweave.report.published import published
 from etherweave.report.source import Study
 from etherweave.report.style import LABELS
-from etherweave.study.figures_of_merit import switch_pauses
+from etherweave.study.sandia.figures_of_merit import switch_pauses
 
 APPLICATIONS = {"halo3d": "Halo3D", "fft": "FFT", "hpl": "HPL"}
 NETWORKS = ("tcp_pfc", "roce_v2")

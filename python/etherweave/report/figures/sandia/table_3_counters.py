@@ -12,7 +12,7 @@ from etherweave.report.figures.sandia import PUBLICATION
 from etherweave.report.figures.sandia.interference import iterations, label, results
 from etherweave.report.published import published
 from etherweave.report.source import Study
-from etherweave.study.figures_of_merit import ITERATIONS, switch_pauses
+from etherweave.study.sandia.figures_of_merit import ITERATIONS, switch_pauses
 
 CASES = ("tcp_pfc.loaded", "roce_v2.loaded", "roce_v2.ets")
 PRIORITIES = (0, 1)

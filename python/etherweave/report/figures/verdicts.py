@@ -15,8 +15,8 @@ from etherweave.report.style import COLOURS, INK
 from etherweave.study import Check
 
 CAPTION = (
-    "Simulated divided by published values, where a number was published; the bars reach over the "
-    "bounds within which a figure counts as reproduced. All checks are in the table."
+    "Values of ours divided by published ones, where a number was published; the bars reach over "
+    "the bounds within which a figure counts as reproduced. All checks are in the table."
 )
 LIMITS = (0.1, 20.0)
 """Of the figure; what lies beyond stands at its edge as a triangle."""
@@ -24,7 +24,7 @@ HOLDS, FAILS = COLOURS["ets"], COLOURS["tcp"]
 
 
 def exhibit(study: Study) -> Exhibit:
-    """Show simulated against published values, and the verdicts."""
+    """Show our values against published ones, and the verdicts."""
     if not study.checks:
         raise MissingError("check at all")
     shown = [check for check in study.checks if check.expected]
@@ -32,9 +32,10 @@ def exhibit(study: Study) -> Exhibit:
     axes = figure.subplots()
     for place, check in enumerate(shown):
         _draw(axes, place, check)
-    _name(axes, shown)
-    title = "Simulated against published"
-    sheets = [checks.table(study.checks), _tried(study.checks)]
+    found = study.plan.found
+    _name(axes, shown, found)
+    title = f"{found.capitalize()} against published"
+    sheets = [checks.table(study.checks, found), _tried(study.checks)]
     return Exhibit("verdicts", title, CAPTION, figure, sheets)
 
 
@@ -59,7 +60,7 @@ def _draw(axes: Axes, place: int, check: Check) -> None:
     axes.plot(inside, place, symbol, clip_on=False, zorder=5, **look)  # type: ignore[arg-type]
 
 
-def _name(axes: Axes, shown: Sequence[Check]) -> None:
+def _name(axes: Axes, shown: Sequence[Check], found: str) -> None:
     axes.axvline(1, color=INK, linewidth=0.8)
     axes.set_xscale("log")
     axes.set_xlim(*LIMITS)
@@ -68,7 +69,7 @@ def _name(axes: Axes, shown: Sequence[Check]) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_yticks(range(len(shown)), [check.id for check in shown], fontsize=8)
     axes.set_ylim(len(shown) - 0.4, -0.6)
-    axes.set_xlabel("simulated / published")
+    axes.set_xlabel(f"{found} / published")
     look = {"linestyle": "", "marker": "o", "mec": "white", "markersize": 7}
     marks = {"holds": HOLDS, "fails": FAILS}
     handles = [Line2D([], [], color=colour, label=name, **look) for name, colour in marks.items()]  # type: ignore[arg-type]

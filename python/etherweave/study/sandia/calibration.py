@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from tomllib import loads
 
 import etherweave
-from etherweave.study.experiments import TRANSPORTS, experiments
-from etherweave.study.figures_of_merit import measures
-from etherweave.study.runner import HOME
+from etherweave.study.plan import HOME
+from etherweave.study.sandia.experiments import TRANSPORTS, experiments
+from etherweave.study.sandia.figures_of_merit import measures
+
+SCENARIOS = HOME / "sandia-2020"
 
 STEPS = 9
 """Of each bisection: 1/512 of the range is left."""
@@ -69,12 +71,12 @@ def calibrate() -> Iterator[tuple[str, str, str, str, str, str]]:
 def _measure(constant: Constant, fitted: dict[str, object], value: int) -> float:
     wanted = next(item for item in experiments(full=False) if item.name == constant.figure)
     options = {**wanted.overrides, **fitted, constant.key: f"{value}ns"}
-    result = etherweave.run(HOME / "sandia-2020" / f"{wanted.scenario}.toml", options)
+    result = etherweave.run(SCENARIOS / f"{wanted.scenario}.toml", options)
     return measures()[constant.figure]({wanted.name: result})
 
 
 def _shipped(key: str) -> str:
-    table = loads(etherweave.resolve(HOME / "sandia-2020" / "p2p.toml", TRANSPORTS["tcp"]))
+    table = loads(etherweave.resolve(SCENARIOS / "p2p.toml", TRANSPORTS["tcp"]))
     for part in key.split("."):
         table = table[part]
     return str(table)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import polars as pl
 
 from etherweave.results import Result
-from etherweave.study.experiments import PLACEMENT_SEEDS, SIZES, SOURCES, STREAMS
+from etherweave.study.sandia.experiments import PLACEMENT_SEEDS, SIZES, SOURCES, STREAMS
 
 Results: TypeAlias = Mapping[str, Result]
 Measure: TypeAlias = Callable[[Results], float]

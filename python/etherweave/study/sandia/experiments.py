@@ -1,7 +1,8 @@
 """The experiments of the Sandia evaluation: which scenario, with which overrides."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+
+from etherweave.study.simulated import Simulated
 
 TRANSPORTS: dict[str, dict[str, object]] = {
     "roce_v1": {"transport": {"roce": {"version": "v1"}}},
@@ -17,33 +18,21 @@ STREAMS = [1, 2, 4, 10]
 PLACEMENT_SEEDS = [1, 2, 3]
 
 
-@dataclass(frozen=True)
-class Experiment:
-    """One run of a study."""
-
-    name: str
-    """What its result is called."""
-    scenario: str
-    """Stem of the scenario file."""
-    overrides: dict[str, object] = field(default_factory=dict)
-    """Dotted keys and values."""
-
-
-def experiments(full: bool) -> list[Experiment]:
+def experiments(full: bool) -> list[Simulated]:
     """List every experiment, with all iterations or with few."""
     lists = [_point_to_point(), _incast(), _proxies(full), _quality_of_service(full)]
     return [experiment for group in lists for experiment in group]
 
 
-def _point_to_point() -> Iterator[Experiment]:
+def _point_to_point() -> Iterator[Simulated]:
     bandwidth = {"osu_bw": {"bytes": "4MiB", "iterations": 4, "warm_up": 1}}
     for transport, options in TRANSPORTS.items():
-        yield Experiment(f"p2p.{transport}.latency", "p2p", options)
+        yield Simulated(f"p2p.{transport}.latency", "p2p", options)
         fast = {**options, "job.0.workload": bandwidth}
-        yield Experiment(f"p2p.{transport}.bandwidth", "p2p", fast)
+        yield Simulated(f"p2p.{transport}.bandwidth", "p2p", fast)
 
 
-def _incast() -> Iterator[Experiment]:
+def _incast() -> Iterator[Simulated]:
     for transport in ("roce_v2", "tcp"):
         for size in SIZES:
             for sources in SOURCES:
@@ -55,19 +44,19 @@ def _incast() -> Iterator[Experiment]:
                         "message": size,
                     }
                     workload: dict[str, object] = {"job.0.workload.incast": incast}
-                    yield Experiment(name, "incast", {**TRANSPORTS[transport], **workload})
+                    yield Simulated(name, "incast", {**TRANSPORTS[transport], **workload})
 
 
-def _proxies(full: bool) -> Iterator[Experiment]:
+def _proxies(full: bool) -> Iterator[Simulated]:
     for transport in ("roce_v2", "tcp", "tcp_pfc"):
         for proxy, few in (("halo3d", 40), ("fft", 200)):
             options = dict(TRANSPORTS[transport])
             if not full:
                 options[f"job.0.workload.{proxy}.iterations"] = few
-            yield Experiment(f"{proxy}.{transport}", proxy, options)
+            yield Simulated(f"{proxy}.{transport}", proxy, options)
 
 
-def _quality_of_service(full: bool) -> Iterator[Experiment]:
+def _quality_of_service(full: bool) -> Iterator[Simulated]:
     """FFT alone and beside Halo3D, on random disjoint halves of the testbed."""
     short: dict[str, object] = {} if full else {"job.0.workload.fft.iterations": 150}
     # A single short iteration of Halo3D before FFT starts: as good as alone.
@@ -75,10 +64,10 @@ def _quality_of_service(full: bool) -> Iterator[Experiment]:
     for seed in PLACEMENT_SEEDS:
         for transport in ("roce_v2", "tcp_pfc"):
             options = {**TRANSPORTS[transport], **short, "seed": seed}
-            yield Experiment(f"qos.{transport}.alone.{seed}", "qos", {**options, **alone})
-            yield Experiment(f"qos.{transport}.loaded.{seed}", "qos", options)
+            yield Simulated(f"qos.{transport}.alone.{seed}", "qos", {**options, **alone})
+            yield Simulated(f"qos.{transport}.loaded.{seed}", "qos", options)
         separate = {**TRANSPORTS["roce_v2"], **short, "seed": seed, "job.0.priority": 1}
-        yield Experiment(f"qos.roce_v2.ets.{seed}", "qos", separate)
+        yield Simulated(f"qos.roce_v2.ets.{seed}", "qos", separate)
         tcp = {**TRANSPORTS["tcp"], **short, "seed": seed}
-        yield Experiment(f"qos.tcp.alone.{seed}", "qos", {**tcp, **alone})
-        yield Experiment(f"qos.tcp.loaded.{seed}", "qos", tcp)
+        yield Simulated(f"qos.tcp.alone.{seed}", "qos", {**tcp, **alone})
+        yield Simulated(f"qos.tcp.loaded.{seed}", "qos", tcp)
