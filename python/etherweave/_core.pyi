@@ -37,6 +37,9 @@ def exports() -> list[tuple[str, str]]:
 def proposals(hosts: int, radix: int, rate: str) -> tuple[list[tuple[str, str]], list[str]]:
     """Name fabrics of so many hosts with their scenarios, and why some families have none."""
 
+def largest(radix: int) -> str:
+    """Tell by formula what the largest balanced fabrics of a radix amount to, as JSON."""
+
 @final
 class Fabric:
     """The fabric of a scenario."""

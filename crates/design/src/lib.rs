@@ -4,7 +4,8 @@
 //!   are plain numbers with their units in their names, ready to be written as JSON.
 //! - [`Design::add_load`] tells what the fabric draws under a [`Load`] that was measured.
 //! - [`Comparison`] puts several side by side and finds those that no other beats in everything.
-//! - [`proposals`] names the members of every family that have enough hosts.
+//! - [`proposals`] names the members of every family that have enough hosts; [`Largest`] tells by formula what the
+//!   largest of a radix amount to, be they ever so large.
 //!
 //! Nothing is found out here: topology, routing, forwarding and power know their subjects; this room asks each of them
 //! the same questions about one fabric. Left out: files, text for people (`scenario`, the command line).
@@ -25,6 +26,7 @@ mod counts;
 mod design;
 mod error;
 mod find;
+mod largest;
 mod load;
 mod money;
 mod proofs;
@@ -37,6 +39,7 @@ pub use counts::{CableCount, Fabric, TaperRatio};
 pub use design::{Design, Step};
 pub use error::DesignError;
 pub use find::{Proposal, proposals};
+pub use largest::{Largest, Proportions};
 pub use load::Load;
 pub use money::{Bill, BillItem};
 pub use proofs::RoutingProof;

@@ -1,6 +1,7 @@
 //! Fabrics on paper for Python: a scenario's text goes in, figures come out as JSON.
 
 use etherweave_scenario::{PortSent, Step};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -122,4 +123,10 @@ pub fn exports() -> Vec<(&'static str, &'static str)> {
 pub fn proposals(hosts: u32, radix: u32, rate: &str) -> PyResult<(Vec<(String, String)>, Vec<String>)> {
     let (found, refused) = etherweave_scenario::proposals(hosts, radix, rate).map_err(ScenarioError::new_err)?;
     Ok((found.into_iter().map(|proposal| (proposal.name, proposal.scenario)).collect(), refused))
+}
+
+/// The largest balanced fabrics of switches of so many ports, by formula, as JSON; each with its scenario.
+#[pyfunction]
+pub fn largest(radix: u32) -> PyResult<String> {
+    etherweave_scenario::largest(radix).map_err(|error| PyValueError::new_err(error.to_string()))
 }

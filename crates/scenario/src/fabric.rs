@@ -1,6 +1,6 @@
 //! A scenario's fabric, on paper: nothing runs on it.
 
-use etherweave_design::{Design, DesignError, Step};
+use etherweave_design::{Design, DesignError, Largest, Step};
 use etherweave_primitives::BitRate;
 use etherweave_topology::{Export, ExportNames, Topology, TopologyError, TopologyKind, Wish};
 
@@ -148,20 +148,41 @@ pub fn proposals(hosts: u32, radix: u32, rate: &str) -> Result<(Vec<Proposal>, V
     let rate = rate.parse::<BitRate>().map_err(|error| format!("rate: {error}"))?;
     let (found, refused) = etherweave_design::proposals(&Wish { hosts, radix });
     let told = |proposal: etherweave_design::Proposal| Proposal {
-        scenario: topology_alone(&proposal.name, &proposal.kind, rate),
+        scenario: topology_alone(&proposal.name, &proposal.kind, Some(rate)),
         name: proposal.name,
     };
     Ok((found.into_iter().map(told).collect(), refused))
 }
 
-fn topology_alone(name: &str, kind: &TopologyKind, rate: BitRate) -> String {
+/// The largest balanced fabrics of switches of `radix` ports, by formula, as JSON: the fields of
+/// [`Largest`](etherweave_design::Largest), with a `scenario` of that topology and nothing else.
+///
+/// # Errors
+/// When no such fabric has so few or so many ports.
+pub fn largest(radix: u32) -> Result<String, TopologyError> {
+    #[derive(serde::Serialize)]
+    struct WithScenario {
+        #[serde(flatten)]
+        largest: Largest,
+        scenario: String,
+    }
+    let told =
+        |largest: Largest| WithScenario { scenario: topology_alone(&largest.name, &largest.kind, None), largest };
+    let all: Vec<WithScenario> = Largest::all(radix)?.into_iter().map(told).collect();
+    Ok(serde_json::to_string_pretty(&all).expect("figures are JSON"))
+}
+
+/// A scenario with this topology and nothing else, all links with one rate where one is given.
+fn topology_alone(name: &str, kind: &TopologyKind, rate: Option<BitRate>) -> String {
     #[derive(serde::Serialize)]
     struct Alone<'a> {
         name: &'a str,
         topology: &'a TopologyKind,
     }
     let mut alone = toml::Value::try_from(Alone { name, topology: kind }).expect("a topology is a TOML table");
-    set_rates(&mut alone, &rate.to_string());
+    if let Some(rate) = rate {
+        set_rates(&mut alone, &rate.to_string());
+    }
     toml::to_string_pretty(&alone).expect("a topology is a TOML table")
 }
 

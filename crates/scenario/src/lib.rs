@@ -26,7 +26,7 @@ mod tables;
 pub use error::ScenarioError;
 pub use etherweave_design::{Comparison, Design, Step};
 pub use etherweave_sim::Progress;
-pub use fabric::{Fabric, Proposal, proposals};
+pub use fabric::{Fabric, Proposal, largest, proposals};
 pub use measured::PortSent;
 pub use outcome::{Outcome, Summary};
 pub use run::{Capture, Run};

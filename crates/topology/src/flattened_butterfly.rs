@@ -44,6 +44,13 @@ impl Default for FlattenedButterfly {
 }
 
 impl FlattenedButterfly {
+    /// The balanced one: as many hosts on a switch as switches in each row, as many as `radix` ports allow; 1 where
+    /// they are too few.
+    pub fn balanced(radix: u32, dimensions: u32) -> FlattenedButterfly {
+        let side = Balanced::side(radix, dimensions).max(1);
+        FlattenedButterfly { hosts_per_switch: side, sizes: vec![side; dimensions as usize], ..Self::default() }
+    }
+
     fn hyperx(&self) -> HyperX {
         let dimension = |(number, &size)| {
             let cable = if number == 0 { self.local_cable } else { self.global_cable };
@@ -113,6 +120,14 @@ mod tests {
         assert_eq!((topology.switches(), topology.hosts()), (15 * 15 * 15 * 6, 303_750));
         let links = 303_750 + 20_250 * (14 + 14 + 14 + 5) / 2;
         assert_eq!(topology.channels().len(), 2 * links);
+    }
+
+    #[test]
+    fn a_balanced_one_has_as_many_hosts_on_a_switch_as_switches_in_a_row() {
+        // 24 hosts and 3 · 23 links are 93 of 96 ports; 25 and 3 · 24 would be 97.
+        let balanced = FlattenedButterfly::balanced(96, 3);
+        assert_eq!((balanced.hosts_per_switch, balanced.sizes.as_slice()), (24, [24, 24, 24].as_slice()));
+        assert_eq!(FlattenedButterfly::balanced(0, 2).generate().unwrap().hosts(), 1);
     }
 
     #[test]

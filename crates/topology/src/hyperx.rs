@@ -115,16 +115,20 @@ pub(crate) struct Balanced {
 }
 
 impl Balanced {
-    /// The fewest dimensions that hold the hosts, at most 5. With `T` hosts and `n` rows of `T` a switch uses
-    /// `T + n·(T - 1)` ports.
+    /// The fewest dimensions that hold the hosts, at most 5.
     pub fn of(wish: &Wish) -> Result<Balanced, TopologyError> {
         wish.check(2)?;
-        let sizes = (1..=5u32).map(|n| Balanced { side: (wish.radix + n) / (n + 1), dimensions: n as usize });
+        let sizes = (1..=5u32).map(|n| Balanced { side: Balanced::side(wish.radix, n), dimensions: n as usize });
         let most = sizes.map(|size| (size.hosts_max(), size)).collect::<Vec<_>>();
         let room = most.iter().map(|(hosts, _)| *hosts).max().unwrap_or_default();
         wish.check_room(room)?;
         let enough = most.into_iter().find(|(hosts, _)| *hosts >= u64::from(wish.hosts));
         Ok(enough.expect("one of them holds the most").1)
+    }
+
+    /// Switches in a row, and hosts on each of them: `T + n·(T - 1)` ports are at most `radix`.
+    pub fn side(radix: u32, dimensions: u32) -> u32 {
+        (radix + dimensions) / (dimensions + 1)
     }
 
     pub fn hosts_max(&self) -> u64 {
