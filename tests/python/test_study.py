@@ -28,6 +28,12 @@ def test_a_figure_holds_within_its_bounds_and_only_there() -> None:
     assert not check(float("nan"), 0.0, 1.0).holds
 
 
+def test_counts_are_written_in_full_and_other_figures_with_four_digits() -> None:
+    assert check(303264.0, None, None).text == check(303264, None, None).text == "303264"
+    assert check(53.8249, None, None).text == "53.82"
+    assert check(float("nan"), None, None).text == "nan"
+
+
 def test_every_published_figure_has_a_measure_and_none_is_left_over() -> None:
     lines = (HOME / "sandia-2020" / "expected.csv").read_text().splitlines()[1:]
     assert {line.split(",")[0] for line in lines} == set(measures())
@@ -59,7 +65,7 @@ def test_an_interrupted_study_goes_on_where_it_stopped(
 
 
 def test_an_unknown_study_is_named_beside_the_known() -> None:
-    with pytest.raises(KeyError, match="no study 'x'; known: sandia-2020"):
+    with pytest.raises(KeyError, match="no study 'x'; known: exascale-2017, sandia-2020"):
         run_study("x", Path("nowhere"))
 
 

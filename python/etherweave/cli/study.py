@@ -24,11 +24,13 @@ etherweave study sandia-2020 --only 'p2p.*'
 
 etherweave study sandia-2020 --full -o results/full
 
-etherweave study sandia-2020 --json > checks.json"""
+etherweave study sandia-2020 --json > checks.json
+
+etherweave study exascale-2017 --strict"""
 
 
 def study(
-    name: Annotated[str, typer.Argument(help="Of the study: sandia-2020.")],
+    name: Annotated[str, typer.Argument(help="Of the study: exascale-2017, sandia-2020.")],
     output: Annotated[
         Path | None,
         typer.Option(
@@ -105,6 +107,16 @@ def _print(done: "StudyResult") -> None:
     if done.not_run:
         print(f"Not run: {', '.join(done.not_run)}.")
     _print_tried(done.checks)
+    _print_assumptions(plan.assumptions())
+
+
+def _print_assumptions(rows: "list[dict[str, str]]") -> None:
+    """Say how the publication is read where it leaves something open."""
+    if rows:
+        print("\nAssumed where the publication leaves it open:")
+    for row in rows:
+        text = f"{row['subject']}: {row['open']}. Read as: {row['reading']}."
+        print(textwrap.fill(text, 100, initial_indent="  ", subsequent_indent="    "))
 
 
 def _print_tried(checks: "list[Check]") -> None:
@@ -122,4 +134,4 @@ def _cells(check: "Check") -> tuple[str, ...]:
     low, high = ("" if bound is None else f"{bound:g}" for bound in check.tolerance)
     published = "" if check.expected is None else f"{check.expected:g} {check.unit}"
     verdict = "[green]pass[/]" if check.holds else "[bold red]FAIL[/]"
-    return check.id, published, f"{low} … {high}", f"{check.value:.4g}", verdict
+    return check.id, published, f"{low} … {high}", check.text, verdict

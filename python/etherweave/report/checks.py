@@ -15,7 +15,7 @@ def table(checks: Sequence[Check], found: str) -> Sheet:
 
 def _row(check: Check) -> list[str]:
     published = "–" if check.expected is None else f"{check.expected:g}"
-    found = f"{check.value:.4g}" if math.isfinite(check.value) else "–"
+    found = check.text if math.isfinite(check.value) else "–"
     verdict = "pass" if check.holds else "FAIL"
     return [check.id, published, _bounds(check), found, check.unit, verdict, check.source]
 

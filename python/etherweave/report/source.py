@@ -12,6 +12,7 @@ from typing import Any
 from etherweave.report.exhibit import MissingError
 from etherweave.results import Result, Summary
 from etherweave.study import Check, Plan
+from etherweave.study.designed import OnPaper
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,17 @@ class Study:
         except FileNotFoundError:
             raise MissingError(f"experiment {experiment}") from None
 
+    @cached_property
+    def kept(self) -> Mapping[str, Any]:
+        """Results of the experiments of any kind, read when they are asked for.
+
+        Raises
+        ------
+        MissingError
+            When an experiment that is asked for has none.
+        """
+        return _Kept(self.plan, self.directory)
+
     def value(self, check: str) -> float:
         """Look up our figure of a check; not a number when it has none.
 
@@ -62,7 +74,27 @@ class Study:
         names = sorted(path.parent.name for path in self.directory.glob("*/summary.json"))
         return {name: replace(self.result(name), tables={}) for name in names}
 
+    @cached_property
+    def designs(self) -> Mapping[str, OnPaper]:
+        """The fabrics on paper among the experiments, by name."""
+        names = sorted(path.parent.name for path in self.directory.glob("*/design.json"))
+        return {name: OnPaper.load(self.directory / name) for name in names}
+
     @property
     def summaries(self) -> dict[str, Summary]:
         """Their summaries."""
         return {name: result.summary for name, result in self.overview.items()}
+
+
+class _Kept(dict[str, Any]):
+    def __init__(self, plan: Plan[Any], directory: Path) -> None:
+        super().__init__()
+        self._plan = plan
+        self._directory = directory
+
+    def __missing__(self, experiment: str) -> Any:
+        try:
+            self[experiment] = self._plan.load(self._directory / experiment)
+        except FileNotFoundError:
+            raise MissingError(f"experiment {experiment}") from None
+        return self[experiment]

@@ -71,6 +71,7 @@ def _facts(study: Study) -> list[tuple[str, str]]:
         ("published by", study.plan.authors),
         ("at", study.plan.venue),
         *(_facts_of_runs(study) if study.summaries else ()),
+        *(_facts_of_designs(study) if study.designs else ()),
     ]
 
 
@@ -85,6 +86,19 @@ def _facts_of_runs(study: Study) -> list[tuple[str, str]]:
         ("packet-hops", f"{sum(summary['packet_hops'] for summary in summaries):,}"),
         ("simulated in", f"{wall:,.1f} s of one thread each"),
         ("machine", _each(machines)),
+    ]
+
+
+def _facts_of_designs(study: Study) -> list[tuple[str, str]]:
+    facts = [found.facts for found in study.designs.values()]
+    built = [found.design for found in study.designs.values() if found.design]
+    pairs = sum(design["tables"]["compacted"]["pairs_proved"] for design in built)
+    return [
+        ("fabrics", f"{len(facts):,}, {len(built):,} of them built"),
+        ("Etherweave", _each(fact["version"] for fact in facts)),
+        ("tables proved", f"for {pairs:,} pairs of a switch and a host"),
+        ("designed in", f"{sum(fact['wall_s'] for fact in facts):,.1f} s of one thread each"),
+        ("machine", _each(_words(fact["machine"].items()) for fact in facts)),
     ]
 
 
@@ -111,5 +125,7 @@ def _partial(finished: str) -> Sequence[str]:
 
 
 def _appendix(study: Study) -> list[tuple[str, str]]:
-    shown = [name for name in study.plan.shown if name in study.overview]
-    return [(f"Resolved scenario of {name}", study.overview[name].resolved) for name in shown]
+    resolved = {name: run.resolved for name, run in study.overview.items()}
+    resolved |= {name: fabric.resolved for name, fabric in study.designs.items()}
+    shown = [name for name in study.plan.shown if name in resolved]
+    return [(f"Resolved scenario of {name}", resolved[name]) for name in shown]

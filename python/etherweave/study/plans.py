@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from etherweave.study import sandia
+from etherweave.study import exascale, sandia
 from etherweave.study.plan import Plan
 
 _ALL: list[Plan[Any]] = [
+    exascale.PLAN,
     sandia.PLAN,
 ]
 

@@ -37,6 +37,11 @@ class Check:
     """Of a figure that is known not to hold: what was tried."""
 
     @property
+    def text(self) -> str:
+        """The figure found as readers see it: counts in full, others with four digits."""
+        return f"{self.value:.0f}" if float(self.value).is_integer() else f"{self.value:.4g}"
+
+    @property
     def holds(self) -> bool:
         """Whether the figure found lies within the bounds."""
         low, high = self.tolerance

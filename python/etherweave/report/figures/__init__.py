@@ -2,6 +2,14 @@
 
 from etherweave.report.exhibit import Maker
 from etherweave.report.figures import verdicts
+from etherweave.report.figures.exascale import (
+    assumptions,
+    fabrics,
+    figure_04,
+    figure_06,
+    figure_11,
+    table_1,
+)
 from etherweave.report.figures.run import (
     counters,
     flows,
@@ -66,7 +74,19 @@ SANDIA: list[Maker[Study]] = [
 ]
 """In the order of the publication."""
 
+EXASCALE: list[Maker[Study]] = [
+    verdicts.exhibit,
+    table_1.exhibit,
+    figure_04.exhibit,
+    figure_06.exhibit,
+    figure_11.exhibit,
+    assumptions.exhibit,
+    fabrics.exhibit,
+]
+"""In the order of the publication."""
+
 STUDIES: dict[str, list[Maker[Study]]] = {
+    "exascale-2017": EXASCALE,
     "sandia-2020": SANDIA,
 }
 """For a study, by its name."""

@@ -1,0 +1,29 @@
+"""What was built: every fabric with its size and the time that it took."""
+
+from etherweave.report.exhibit import Exhibit, Sheet
+from etherweave.report.source import Study
+
+CAPTION = (
+    "One directory each, with all figures and the resolved scenario. Those that took no time are "
+    "known by formula only."
+)
+HEAD = ("experiment", "hosts", "switches", "diameter", "cables", "pairs proved", "took [s]")
+
+
+def exhibit(study: Study) -> Exhibit:
+    """List the experiments."""
+    rows = [_row(study, name) for name in sorted(study.designs)]
+    sheet = Sheet(HEAD, rows, f"{len(rows):,} experiments", is_folded=True)
+    return Exhibit("fabrics", "Fabrics", CAPTION, None, [sheet])
+
+
+def _row(study: Study, name: str) -> list[str]:
+    found = study.designs[name]
+    if not found.design:
+        counts = [f"{found.formula[key]:,}" for key in ("hosts", "switches")]
+        return [name, *counts, "–", "–", "–", "–"]
+    fabric = found.design["fabric"]
+    cables = sum(kind["cables"] for kind in fabric["cables"])
+    counts = [f"{fabric[key]:,}" for key in ("hosts", "switches", "diameter")]
+    proved = f"{found.design['tables']['compacted']['pairs_proved']:,}"
+    return [name, *counts, f"{cables:,}", proved, f"{found.facts['wall_s']:.2f}"]

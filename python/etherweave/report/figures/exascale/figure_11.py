@@ -1,0 +1,152 @@
+"""Figure 11: what three fabrics draw, by component and by organisation of their tables."""
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from etherweave.report.exhibit import Exhibit, Sheet
+from etherweave.report.source import Study
+from etherweave.report.style import INK
+from etherweave.study.exascale.experiments import FABRICS
+from etherweave.study.exascale.figures_of_merit import ORGANISATIONS, organisation
+
+CAPTION = (
+    "Power of the whole fabric at the worst case: 64 B packets at full rate on every port in use. "
+    "The scale is broken: flat TCAMs draw as much as everything else many times over. Dashed: what "
+    "the publication's savings leave of the reference, CAM-flat folded Clos. The saving of 17.0 % "
+    "is the one figure that a constant, the CAM's energy, is fitted to; the others follow."
+)
+COMPONENTS = {
+    "fixed_w": ("CPU and logic", "#999999"),
+    "ports_w": ("ports", "#56b4e9"),
+    "buffers_w": ("packet buffers", "#0072b2"),
+    "tables_w": ("forwarding tables", "#d55e00"),
+}
+NAMES = {
+    "cam_flat": "CAM\nflat",
+    "flat": "flat",
+    "per_switch": "per\nswitch",
+    "per_group": "per\ngroup",
+    "compact": "com-\npact",
+}
+"""Of the organisations; all but the first are TCAMs."""
+FAMILIES = dict(zip(FABRICS, ("folded Clos", "flattened butterfly", "dragonfly"), strict=True))
+GAP = 0.9
+"""Between the bars of two fabrics."""
+LOW, HIGH = (0.0, 5.9), (13.0, 34.5)
+"""Limits of the two parts of the scale [MW]."""
+HEAD = ("topology", "tables", "entries", *(f"{name} [MW]" for name, _ in COMPONENTS.values()))
+
+
+def exhibit(study: Study) -> Exhibit:
+    """Show every fabric with every organisation of its tables."""
+    figure = Figure(figsize=(9.6, 5.6))
+    high, low = figure.subplots(2, 1, sharex=True, height_ratios=(1, 2.6))
+    bars = [
+        (
+            place(FABRICS.index(fabric), number),
+            organisation(study.kept[f"figure_11.{fabric}"], name),
+        )
+        for fabric, (number, name) in product(FABRICS, enumerate(ORGANISATIONS))
+    ]
+    for axes in (high, low):
+        _draw(axes, bars)
+    _break(high, low)
+    _name(low)
+    _tell(high, low, bars)
+    _publish(low, study, bars[0][1]["fabric"]["total_w"] / 1e6)
+    handles, labels = low.get_legend_handles_labels()
+    figure.legend(handles, labels, ncols=4, loc="outside lower center")
+    figure.supylabel("power of the fabric [MW]", fontsize=9)
+    title = "Figure 11: power by component and organisation of tables"
+    sheet = Sheet((*HEAD, "in all [MW]", "per switch [W]"), _rows(study))
+    return Exhibit("figure_11", title, CAPTION, figure, [sheet], ["counts.*", "figure_11.*"])
+
+
+def place(fabric: int, number: int) -> float:
+    """Where a bar stands."""
+    return fabric * (len(ORGANISATIONS) + GAP) + number
+
+
+def _draw(axes: Axes, bars: Sequence[tuple[float, Any]]) -> None:
+    places = [across for across, _ in bars]
+    foot = [0.0] * len(bars)
+    for component, (label, colour) in COMPONENTS.items():
+        heights = [one["fabric"][component] / 1e6 for _, one in bars]
+        axes.bar(places, heights, 0.82, bottom=foot, color=colour, label=label)
+        foot = [low + height for low, height in zip(foot, heights, strict=True)]
+    axes.grid(visible=False, axis="x")
+
+
+def _break(high: Axes, low: Axes) -> None:
+    """Leave out what lies between both parts of the scale, and show that it is left out."""
+    high.set_ylim(*HIGH)
+    low.set_ylim(*LOW)
+    high.spines.bottom.set_visible(False)
+    high.tick_params(axis="x", length=0)
+    marks: dict[str, Any] = {"marker": [(-1, -0.6), (1, 0.6)], "markersize": 9, "color": "#666666"}
+    for axes, edge in ((high, 0), (low, 1)):
+        axes.plot([0], [edge], transform=axes.transAxes, clip_on=False, linestyle="", **marks)
+
+
+def _name(axes: Axes) -> None:
+    ticks = [place(fabric, number) for fabric in range(3) for number in range(len(NAMES))]
+    axes.set_xticks(ticks, [*NAMES.values()] * 3, fontsize=7.5)
+    axes.tick_params(axis="x", length=0)
+    axes.set_xlim(-0.7, place(2, len(NAMES) - 1) + 0.7)
+    for fabric, name in enumerate(FAMILIES.values()):
+        middle = place(fabric, 2)
+        words = {"xycoords": ("data", "axes fraction"), "textcoords": "offset points"}
+        axes.annotate(
+            name,
+            (middle, 0),
+            (0, -30),
+            ha="center",
+            va="top",
+            weight="bold",
+            **words,  # type: ignore[arg-type]
+        )
+
+
+def _tell(high: Axes, low: Axes, bars: Sequence[tuple[float, Any]]) -> None:
+    """Write each bar's height above it."""
+    for across, one in bars:
+        height = one["fabric"]["total_w"] / 1e6
+        axes = high if height > HIGH[0] else low
+        axes.annotate(
+            f"{height:.1f}" if height > HIGH[0] else f"{height:.2f}",
+            (across, height),
+            (0, 2),
+            textcoords="offset points",
+            ha="center",
+            fontsize=7.5,
+            color=INK,
+        )
+
+
+def _publish(axes: Axes, study: Study, reference: float) -> None:
+    """Draw what the published savings leave of the reference [MW], each named in a gap."""
+    savings = study.matching(["figure_11.saving.compaction", "figure_11.saving.both"])
+    for gap, check in enumerate(savings):
+        assert check.expected is not None, "savings were published as numbers"
+        left = reference * (1 - check.expected / 100)
+        axes.axhline(left, color=INK, linewidth=1.1, linestyle=(0, (5, 2)), zorder=0.5)
+        middle = (place(gap, len(ORGANISATIONS) - 1) + place(gap + 1, 0)) / 2
+        label = f"published\n−{check.expected:.1f} %"
+        words = {"textcoords": "offset points", "ha": "center", "va": "bottom", "fontsize": 7.5}
+        axes.annotate(label, (middle, left), (0, 3), color=INK, **words)  # type: ignore[arg-type]
+
+
+def _rows(study: Study) -> list[list[str]]:
+    rows = []
+    for fabric, name in product(FABRICS, ORGANISATIONS):
+        one = organisation(study.kept[f"figure_11.{fabric}"], name)
+        watts = one["fabric"]
+        parts = [f"{watts[component] / 1e6:.3f}" for component in (*COMPONENTS, "total_w")]
+        label = NAMES[name].replace("-\n", "").replace("\n", " ")
+        each = f"{one['switch']['total_w']:.1f}"
+        rows.append([FAMILIES[fabric], label, f"{one['entries']:,}", *parts, each])
+    return rows
