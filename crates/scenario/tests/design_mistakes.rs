@@ -239,7 +239,7 @@ fn a_load_names_its_range_and_the_profile_that_cannot_tell() {
     // No profile is named, and none that has the rate knows the saving: silence would look like an answer.
     check_design(
         &format!("{forties}\n[design]\nactivity = {{ load = 0.1, saving = \"link_sleep\" }}"),
-        "x.toml:7:1: design.activity: power profile exascale-2015 has no figures for link_sleep; expected always_on;",
+        "x.toml:7:26: design.activity.saving: power profile exascale-2015 has no figures for link_sleep; expected a",
     );
 }
 
