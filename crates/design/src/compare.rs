@@ -33,8 +33,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Compares designs. Who beats must be known to: a fabric of which something is not known beats no other of which it
-    /// is. So nothing beats what beats it, by whatever detours.
+    /// Compares designs. A fabric beats only where all is known of it that is known of the other; so nothing beats what
+    /// beats it, by whatever detours.
     pub fn of(designs: Vec<Design>) -> Comparison {
         let mut merits: Vec<Merits> = designs.iter().map(Merits::of).collect();
         let beaten: Vec<Vec<String>> = merits.iter().map(|one| one.beaten_by(&merits)).collect();
