@@ -26,6 +26,9 @@ pub struct WattsOf {
     pub notes: Vec<String>,
     /// The figures used, each with its source.
     pub figures: Vec<Figure>,
+    /// The same, as power tells them.
+    #[serde(skip)]
+    cited: Vec<Citation>,
 }
 
 /// The worst case with one organisation of the tables. All switches have a table of the size of the largest.
@@ -175,15 +178,18 @@ impl WattsOf {
         }
         let uncounted = tables.is_none().then(|| "forwarding tables are not counted: none are known".to_owned());
         let figures = figures(draws.iter().map(|(_, draw)| draw).chain(under.iter().map(|(_, draw)| draw)));
-        Ok(WattsOf {
+        let mut watts = WattsOf {
             profile: profile.name.clone(),
             about: profile.about.clone(),
             activity: under.into_iter().map(|(at, _)| at).collect(),
-            certainty: Certainty::of(&figures).to_string(),
             notes: last.notes.iter().cloned().chain(uncounted).collect(),
-            figures: figures.iter().map(Figure::of).collect(),
             organisations: draws.iter().map(|(kind, draw)| kind.told(draw, topology)).collect(),
-        })
+            certainty: String::new(),
+            figures: Vec::new(),
+            cited: Vec::new(),
+        };
+        watts.cite(figures);
+        Ok(watts)
     }
 
     /// As [`Design::add_load`](crate::Design::add_load).
@@ -194,10 +200,22 @@ impl WattsOf {
             None => PowerProfile::shipped(&self.profile).map_err(told)?,
         };
         let tables = self.design().tables();
+        let mut draws = Vec::new();
         for saving in savings(&profile, spec.activity.as_ref().and_then(|activity| activity.saving))? {
-            self.activity.push(WattsAt::of(&profile, topology, tables.as_ref(), load, saving).map_err(told)?.0);
+            let (at, draw) = WattsAt::of(&profile, topology, tables.as_ref(), load, saving).map_err(told)?;
+            self.activity.push(at);
+            draws.push(draw);
         }
+        let cited = std::mem::take(&mut self.cited);
+        self.cite(merged(cited.into_iter().chain(figures(draws.iter()))));
         Ok(())
+    }
+
+    /// Notes the figures that were used, and what the sums may claim by them.
+    fn cite(&mut self, cited: Vec<Citation>) {
+        self.certainty = Certainty::of(&cited).to_string();
+        self.figures = cited.iter().map(Figure::of).collect();
+        self.cited = cited;
     }
 
     /// The worst case with the tables of the design.
@@ -259,7 +277,11 @@ fn organisations(profile: &PowerProfile, tables: Option<&TableCounts>) -> Vec<Or
 
 /// The figures of all draws, each once.
 fn figures<'a>(draws: impl Iterator<Item = &'a Draw>) -> Vec<Citation> {
-    let mut figures: Vec<Citation> = draws.flat_map(|draw| draw.figures.iter().cloned()).collect();
+    merged(draws.flat_map(|draw| draw.figures.iter().cloned()))
+}
+
+fn merged(figures: impl Iterator<Item = Citation>) -> Vec<Citation> {
+    let mut figures: Vec<Citation> = figures.collect();
     figures.sort_by(|a, b| a.key.cmp(&b.key));
     figures.dedup_by(|a, b| a.key == b.key);
     figures
