@@ -22,8 +22,9 @@ test: setup ## Run every test, then the lints
 	$(BIN)/pytest --quiet
 	@$(MAKE) --no-print-directory lint
 
-study: setup ## Reproduce the Sandia evaluation: simulated against published
+study: setup ## Reproduce published evaluations: ours against their figures
 	$(BIN)/etherweave study sandia-2020
+	$(BIN)/etherweave study exascale-2017
 
 bench: setup ## Time simulations and designs (ROWS="*_300k*" for some); appends to bench/history.jsonl
 	$(BIN)/python bench/run.py --only "$(ROWS)"
