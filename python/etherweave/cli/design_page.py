@@ -1,6 +1,7 @@
 """A design as a page of text: sections of aligned columns."""
 
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 
 from rich.console import Console, JustifyMethod
@@ -12,6 +13,8 @@ from etherweave.fabrics import Figures
 
 WIDTH = 128
 """Of a page that does not go to a terminal [columns]."""
+WATTS_MOST = 100_000
+"""From here on a fabric's power stands in kW."""
 
 
 def print_page(figures: Figures) -> None:
@@ -129,7 +132,7 @@ def _tables(tables: Figures) -> None:
     print(f"  Compacted tables are proved equal to the routing for {pairs};")
     print(f"  at most {compacted['ports_max']} ports of a switch are in use.")
     for reason in tables["plans_missing"]:
-        print(f"  {reason}")
+        _note(reason)
 
 
 def _entries(least: int, mean: float, fit: Figures) -> tuple[str, ...]:
@@ -138,19 +141,29 @@ def _entries(least: int, mean: float, fit: Figures) -> tuple[str, ...]:
 
 
 def _power(power: Figures) -> None:
-    rows = [_organisation(one) for one in power["organisations"]]
-    rows += [(*_drawn(_load(at), at["fabric"]), "") for at in power["activity"]]
+    most = max(one["fabric"]["total_w"] for one in power["organisations"])
+    unit, scale = ("kW", 1e3) if most >= WATTS_MOST else ("W", 1.0)
+    rows = [_organisation(one, scale) for one in power["organisations"]]
+    rows += [(*_drawn(_load(at), at["fabric"], scale), "") for at in power["activity"]]
     names = (">fixed", ">ports", ">modules", ">buffers", ">tables", ">cards", ">all", ">per switch")
-    _sheet(f"Power at the worst case [kW], {power['profile']}", ("tables", *names), rows)
-    print(f"  {power['certainty']}.")
-    for note in power["notes"]:
-        print(f"  {note}.")
+    _sheet(f"Power at the worst case [{unit}], {power['profile']}", ("tables", *names), rows)
+    _notes(power)
 
 
-def _organisation(one: Figures) -> tuple[str, ...]:
+def _notes(part: Figures) -> None:
+    for note in (part["certainty"], *part["notes"]):
+        _note(f"{note}.")
+
+
+def _note(text: str) -> None:
+    lines = textwrap.wrap(text, WIDTH - 2, break_on_hyphens=False, break_long_words=False)
+    print(textwrap.indent("\n".join(lines), "  "))
+
+
+def _organisation(one: Figures, scale: float) -> tuple[str, ...]:
     compacted = ", compacted" if one["is_compacted"] else ""
     name = f"{one['table'] or 'not told apart'} {one['plan'] or ''}{compacted}"
-    return *_drawn(name, one["fabric"]), f"{one['switch']['total_w']:,.1f} W"
+    return *_drawn(name, one["fabric"], scale), f"{one['switch']['total_w']:,.1f} W"
 
 
 def _load(at: Figures) -> str:
@@ -158,9 +171,9 @@ def _load(at: Figures) -> str:
     return f"load {at['load']:.3g}{measured}, {at['saving']}"
 
 
-def _drawn(name: str, watts: Figures) -> tuple[str, ...]:
+def _drawn(name: str, watts: Figures, scale: float) -> tuple[str, ...]:
     parts = ("fixed_w", "ports_w", "modules_w", "buffers_w", "tables_w", "cards_w", "total_w")
-    return name, *(f"{watts[part] / 1e3:,.1f}" for part in parts)
+    return name, *(f"{watts[part] / scale:,.1f}" for part in parts)
 
 
 def _cost(cost: Figures, hosts: int) -> None:
@@ -180,16 +193,14 @@ def _cost(cost: Figures, hosts: int) -> None:
     if cost["electricity_year"] is not None:
         year = cost["electricity_year"]
         print(f"  A year of electricity at the worst case: {year:,.0f} {cost['currency']}.")
-    print(f"  {cost['certainty']}.")
-    for note in cost["notes"]:
-        print(f"  {note}.")
+    _notes(cost)
 
 
 def _lines(title: str, lines: Sequence[str]) -> None:
     if lines:
         print(f"\n{title}")
         for line in lines:
-            print(f"  {line}")
+            _note(line)
 
 
 def _sheet(title: str, names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
