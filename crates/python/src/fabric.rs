@@ -117,10 +117,13 @@ pub fn exports() -> Vec<(&'static str, &'static str)> {
     etherweave_scenario::exports()
 }
 
+/// A fabric's name and its scenario.
+type Named = (String, String);
+
 /// Names and scenarios of the fabrics with so many hosts from switches of so many ports of a rate, and why families
 /// have none.
 #[pyfunction]
-pub fn proposals(hosts: u32, radix: u32, rate: &str) -> PyResult<(Vec<(String, String)>, Vec<String>)> {
+pub fn proposals(hosts: u32, radix: u32, rate: &str) -> PyResult<(Vec<Named>, Vec<String>)> {
     let (found, refused) = etherweave_scenario::proposals(hosts, radix, rate).map_err(ScenarioError::new_err)?;
     Ok((found.into_iter().map(|proposal| (proposal.name, proposal.scenario)).collect(), refused))
 }
