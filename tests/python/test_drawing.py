@@ -22,6 +22,7 @@ from etherweave.report.drawing.picture import Line, Mark, Picture
 from etherweave.report.drawing.render import draw, extent, svg
 from etherweave.report.drawing.spread import positions
 from etherweave.report.drawing.wiring import Wiring
+from etherweave.report.merits import merits_figure
 from etherweave.report.style import house
 
 COMMAND = [str(Path(sys.executable).parent / "etherweave")]
@@ -297,11 +298,32 @@ def test_the_verb_draws_one_scenario(tmp_path: Path) -> None:
     assert ElementTree.parse(drawing).getroot().tag == f"{SVG}svg"
 
 
+def test_the_verb_draws_the_merits_of_several(tmp_path: Path) -> None:
+    scenario, drawing = tmp_path / "small.toml", tmp_path / "merits.svg"
+    scenario.write_text("[topology.mesh]\n[design]\nroutings = []\n")
+    done = run("design", "--compare", scenario, scenario, "--draw", drawing)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ElementTree.parse(drawing).getroot().tag == f"{SVG}svg"
+    first = drawing.read_bytes()
+    run("design", "--compare", scenario, scenario, "--draw", drawing)
+    assert drawing.read_bytes() == first
+
+
+def test_a_merit_that_is_not_known_is_said_above_its_panel() -> None:
+    known = {"name": "a", "is_efficient": True, "hosts": 4, "bisection_gbps_per_host": 5.0}
+    unknown = {"table_entries": 9, "watts_per_host": None, "price_per_host": 2.0}
+    figure = merits_figure([{**known, **unknown}])
+    titles = [axes.get_title(loc="left") or axes.get_title() for axes in figure.axes]
+    assert titles == ["not known of 1 of 1", "", "", ""]
+    assert [len(axes.lines) for axes in figure.axes] == [0, 1, 1, 1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "mistake"),
     [
         (["small.toml", "--draw", "a.png"], "--draw a.png: expected a file name that ends in .svg"),
-        (["--compare", "small.toml", "small.toml", "--draw", "a.svg"], "expected one scenario"),
+        (["small.toml", "--draw", "a.svg", "--export", "dot"], "--draw: expected to be without"),
+        (["--compare", "small.toml", "small.toml", "--draw", "none/a.svg"], "none/a.svg: No such"),
         (["small.toml", "--draw", "none/a.svg"], "none/a.svg: No such file or directory"),
         (
             ["small.toml", "--draw", "a.svg", "--set", "topology={slim_fly={q=13}}"],

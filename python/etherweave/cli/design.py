@@ -1,6 +1,7 @@
 """The verb ``design``."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -86,7 +87,10 @@ def design(
     ] = None,
     draw: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.svg", help="Draw the fabric of one scenario, too, as SVG."),
+        typer.Option(
+            metavar="FILE.svg",
+            help="Draw, too, as SVG: the fabric; with --compare and --find the fabrics' merits.",
+        ),
     ] = None,
     settings: Settings = None,
     as_json: AsJson = False,
@@ -100,23 +104,37 @@ def design(
         refuse(f"--rank {rank}: expected one of {', '.join(GOALS)}")
     if forms and (wish or side_by_side or as_json):
         refuse("--export: expected scenarios without --find, --compare and --json")
-    if draw and (wish or side_by_side or len(what) > 1):
-        refuse(f"--draw {draw}: expected one scenario, without --find and --compare")
+    if draw and draw.suffix.lower() != ".svg":
+        refuse(f"--draw {draw}: expected a file name that ends in .svg")
+    if draw and forms:
+        refuse("--draw: expected to be without --export")
     try:
-        if draw:
-            _draw(what[0], changes, draw)
         if forms:
             _export(what, forms, changes, output or Path())
         elif wish:
-            _find(_wishes(what), rank, output, as_json)
+            _find(_wishes(what), rank, _Wanted(output, draw, as_json))
         elif side_by_side or len(what) > 1:
-            _compare(what, changes, as_json)
+            _compare(what, changes, _Wanted(output, draw, as_json))
         else:
+            if draw:
+                _draw(what[0], changes, draw)
             _design(what[0], changes, load, as_json)
     except etherweave.ScenarioError as error:
         refuse(error)
     except OSError as error:
         refuse(told(error))
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What becomes of a comparison."""
+
+    output: Path | None
+    """Directory for scenarios."""
+    draw: Path | None
+    """File for the drawing."""
+    as_json: bool
+    """Whether JSON is printed."""
 
 
 def _design(file: str, changes: dict[str, object], load: Path | None, as_json: bool) -> None:
@@ -134,21 +152,27 @@ def _draw(file: str, changes: dict[str, object], path: Path) -> None:
     from etherweave.report import draw_fabric
     from etherweave.report.drawing import TooLargeError
 
-    if path.suffix.lower() != ".svg":
-        refuse(f"--draw {path}: expected a file name that ends in .svg")
     try:
         draw_fabric(etherweave.fabric(file, changes), path)
     except TooLargeError as error:
         refuse(f"--draw {path}: {error}")
 
 
-def _compare(files: list[str], changes: dict[str, object], as_json: bool) -> None:
+def _compare(files: list[str], changes: dict[str, object], wanted: _Wanted) -> None:
     with step_progress() as tell:
         comparison = etherweave.compare(files, changes, progress=tell)
-    if as_json:
+    _draw_merits(comparison, wanted.draw)
+    if wanted.as_json:
         _print_json(comparison)
     else:
         _print_comparison(comparison)
+
+
+def _draw_merits(comparison: Figures, path: Path | None) -> None:
+    if path:
+        from etherweave.report import draw_merits
+
+        draw_merits(comparison["merits"], path)
 
 
 def _export(files: list[str], forms: list[str], changes: dict[str, object], output: Path) -> None:
@@ -181,21 +205,23 @@ def _wish(given: dict[str, str], key: str) -> int:
     return int(text)
 
 
-def _find(wishes: tuple[int, int, str], rank: str, output: Path | None, as_json: bool) -> None:
-    if output:
-        directory(output)
+def _find(wishes: tuple[int, int, str], rank: str, wanted: _Wanted) -> None:
+    if wanted.output:
+        directory(wanted.output)
     with step_progress() as tell:
         found = etherweave.find(*wishes, rank=rank, progress=tell)
-    if output:
-        _write(found, output)
-    if as_json:
-        _print_json({**found.comparison, "refused": found.refused, "scenarios": found.scenarios})
+    if wanted.output:
+        _write(found, wanted.output)
+    _draw_merits(found.comparison, wanted.draw)
+    if wanted.as_json:
+        told = {"refused": found.refused, "scenarios": found.scenarios}
+        _print_json({**found.comparison, **told})
         return
     _print_comparison(found.comparison)
     for reason in found.refused:
         print(f"  Not {reason}")
-    if output:
-        print(f"Scenarios: {output}")
+    if wanted.output:
+        print(f"Scenarios: {wanted.output}")
 
 
 def _write(found: Found, output: Path) -> None:
