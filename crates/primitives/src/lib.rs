@@ -5,7 +5,8 @@
 //! - In configuration every quantity is a string with its unit (`"200ns"`); a bare
 //!   number is an error that names the units that would do.
 //! - [`Stream`] is a random stream: one per purpose and entity, so that one more draw
-//!   somewhere does not change everyone's future.
+//!   somewhere does not change everyone's future. [`Stream::exponential`], [`Geometric`] and [`Pareto`] draw from
+//!   it in integers, the same on every platform.
 //!
 //! ```
 //! use etherweave_primitives::{BitRate, Bytes, Duration};
@@ -14,6 +15,8 @@
 //! ```
 
 mod data;
+mod distribution;
+mod fixed;
 mod id;
 mod money;
 mod power;
@@ -22,6 +25,7 @@ mod time;
 mod unit;
 
 pub use data::{BitRate, ByteTime, Bytes, Length};
+pub use distribution::{Geometric, Pareto};
 pub use id::{ChannelId, HostId, Port, Priority, Rank, SwitchId};
 pub use money::{Currency, Money};
 pub use power::{Energy, Power};

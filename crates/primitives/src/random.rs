@@ -6,7 +6,7 @@
 pub enum Purpose {
     /// Where ranks are placed.
     Placement = 1,
-    /// When and where open-loop traffic goes.
+    /// Who talks to whom, drawn once for a run.
     Traffic = 2,
     /// Per-flow entropy of hashes, such as UDP source ports.
     FlowEntropy = 3,
@@ -16,6 +16,10 @@ pub enum Purpose {
     Marking = 5,
     /// Which ports a random fabric joins.
     Wiring = 6,
+    /// When an open-loop host has its next packet.
+    Arrivals = 7,
+    /// Where that packet goes.
+    Destinations = 8,
 }
 
 /// A random stream (xoshiro256++ of Blackman and Vigna, 2019, seeded by SplitMix64).
@@ -37,6 +41,7 @@ impl Stream {
     }
 
     /// The next 64 random bits.
+    #[inline]
     pub fn bits(&mut self) -> u64 {
         let s = &mut self.state;
         let result = s[0].wrapping_add(s[3]).rotate_left(23).wrapping_add(s[0]);
@@ -54,17 +59,21 @@ impl Stream {
     ///
     /// # Panics
     /// When `bound` is zero.
+    #[inline]
     pub fn below(&mut self, bound: u64) -> u64 {
         assert!(bound > 0, "there is no number below zero");
         loop {
             let product = u128::from(self.bits()) * u128::from(bound);
-            if product as u64 >= bound.wrapping_neg() % bound {
+            // The first comparison implies the second and saves its division nearly always.
+            let low = product as u64;
+            if low >= bound || low >= bound.wrapping_neg() % bound {
                 return (product >> 64) as u64;
             }
         }
     }
 
     /// Whether an event of probability `numerator / denominator` happens.
+    #[inline]
     pub fn happens(&mut self, numerator: u64, denominator: u64) -> bool {
         self.below(denominator) < numerator
     }
