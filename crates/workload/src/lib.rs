@@ -6,6 +6,7 @@
 //!   the memory of one.
 //! - [`collective`] lowers collectives to the point-to-point schedules that Open MPI 4.0's tuned
 //!   component picks.
+//! - An [`Arrival`] says when an open-loop host has its next packet, whatever the fabric does.
 //! - A [`Placement`] says which host a rank lives on.
 //!
 //! Guarantees: every program of the family passes [`check`]: each send has its receive, no rank
@@ -20,6 +21,7 @@
 //! ```
 
 mod all_to_all;
+pub mod arrival;
 mod check;
 pub mod collective;
 mod error;
@@ -34,9 +36,11 @@ mod permutation;
 mod permutation_streams;
 mod placement;
 mod program;
+mod share;
 mod streams;
 
 pub use all_to_all::AllToAll;
+pub use arrival::{Arrival, ArrivalPlan, HostArrivals};
 pub use check::{bytes_sent, check};
 pub use error::WorkloadError;
 pub use family::{Traffic, Workload};
@@ -49,4 +53,5 @@ pub use permutation::{Partner, Permutation};
 pub use permutation_streams::PermutationStreams;
 pub use placement::Placement;
 pub use program::{Block, Op, Program};
+pub use share::Share;
 pub use streams::StreamSpec;

@@ -1,0 +1,50 @@
+//! Time in slots, and in each slot the same coin.
+
+use etherweave_primitives::Geometric;
+
+use super::{FRACTION, HostArrivals, Offered};
+use crate::{Share, WorkloadError};
+
+/// A packet in each slot with the same chance (`bernoulli`; Dally and Towles, *Principles and Practices of
+/// Interconnection Networks*, 2004, section 24.2.2). Gaps are whole slots, geometrically distributed.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Bernoulli {
+    /// Slots in the time of a packet, 1 to 1,000. With 1, a host offers load 1 by a packet in every slot and never has
+    /// two at once. A simulator that draws in every cycle has as many as a packet takes cycles: then the chance is the
+    /// load divided by that number, and packets may come faster than the link takes them.
+    pub slots_per_packet: u32,
+}
+
+impl Default for Bernoulli {
+    fn default() -> Bernoulli {
+        Bernoulli { slots_per_packet: 1 }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    /// [2^-16 ps].
+    slot: u64,
+    empty_slots: Geometric,
+}
+
+impl Bernoulli {
+    pub(super) fn plan(&self, offered: Offered) -> Result<Plan, WorkloadError> {
+        WorkloadError::unless_within("slots_per_packet", self.slots_per_packet, 1..=1_000)?;
+        let slots = u64::from(self.slots_per_packet);
+        if offered.packet < slots {
+            let found = format!("{slots} slots in {}ps", offered.packet);
+            return Err(WorkloadError::new("slots_per_packet", found, "slots of at least 1ps"));
+        }
+        let empty_slots = Geometric::new(offered.load.parts(), Share::PARTS * slots);
+        Ok(Plan { slot: (offered.packet << FRACTION) / slots, empty_slots })
+    }
+}
+
+impl Plan {
+    #[inline]
+    pub(super) fn gap(&self, host: &mut HostArrivals) -> u128 {
+        u128::from(self.slot) * (u128::from(self.empty_slots.draw(&mut host.random)) + 1)
+    }
+}

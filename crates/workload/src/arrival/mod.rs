@@ -1,0 +1,185 @@
+//! When a host has its next packet: arrivals of open-loop traffic, whatever the fabric does.
+//!
+//! - An [`Arrival`] is the closed family, as a scenario names it. Each member is one file and one line.
+//! - [`Arrival::plan`] prepares it for packets of one size at one offered load: an [`ArrivalPlan`], the same for all
+//!   hosts of a rate.
+//! - [`HostArrivals`] is what one host carries from packet to packet: its own random stream, and a fraction of a
+//!   picosecond, so that rounding moves no mean.
+//!
+//! Guarantees: over a long time every member offers the load it was asked for; a gap takes a few multiplications, no
+//! memory and no platform mathematics; the gaps of a host depend on the seed, the host and the plan alone.
+
+mod bernoulli;
+mod on_off;
+mod periodic;
+mod poisson;
+
+use etherweave_primitives::{Duration, HostId, Purpose, Stream};
+
+pub use bernoulli::Bernoulli;
+pub use on_off::{BurstLength, OnOff};
+pub use periodic::{Periodic, Phase};
+pub use poisson::Poisson;
+
+use crate::{Share, WorkloadError};
+
+/// Longer than any run (53 days): the gap at load 0, and what no gap exceeds, so that it can be added to an instant.
+pub const GAP_MAX: Duration = Duration::from_ps(1 << 62);
+
+/// Fraction bits in which gaps are summed [2^-16 ps].
+const FRACTION: u32 = 16;
+/// Longest packet [ps]: a second, 125 MB at 1 Gb/s.
+const PACKET_MAX: Duration = Duration::from_ms(1_000);
+
+/// What one host carries from packet to packet.
+#[derive(Clone, Debug)]
+pub struct HostArrivals {
+    random: Stream,
+    /// What was rounded off so far [2^-16 ps].
+    fraction: u64,
+    /// Packets of the burst that are still to come.
+    burst: u64,
+    /// Whether a packet came already.
+    started: bool,
+}
+
+impl HostArrivals {
+    /// The arrivals of `host` under the run's `seed`.
+    pub fn new(seed: u64, host: HostId) -> HostArrivals {
+        let random = Stream::new(seed, Purpose::Arrivals, u64::from(host.get()));
+        HostArrivals { random, fraction: 0, burst: 0, started: false }
+    }
+}
+
+/// Packets of one size at one offered load.
+#[derive(Clone, Copy)]
+struct Offered {
+    /// What a packet occupies the link for [ps], 1 or more.
+    packet: u64,
+    /// Share of the link's time, above 0.
+    load: Share,
+}
+
+impl Offered {
+    /// # Errors
+    /// When a packet takes no time or more than a second, or packets come so rarely that their period does not fit.
+    fn new(packet: Duration, load: Share) -> Result<Offered, WorkloadError> {
+        if packet.is_zero() || packet > PACKET_MAX {
+            return Err(WorkloadError::new("packet", packet.to_string(), format!("1ps to {PACKET_MAX}")));
+        }
+        let offered = Offered { packet: packet.as_ps(), load };
+        if period(packet.as_ps(), load) > u128::from(u64::MAX) {
+            let found = format!("{load} of a link where a packet takes {packet}");
+            return Err(WorkloadError::new("load", found, "0, or a packet in at most 281s on average"));
+        }
+        Ok(offered)
+    }
+
+    /// Mean time from packet to packet [2^-16 ps].
+    fn period(self) -> u64 {
+        self.period_at(self.load)
+    }
+
+    /// Mean time from packet to packet at share `load` of the link, the offered load or more [2^-16 ps].
+    fn period_at(self, load: Share) -> u64 {
+        assert!(load >= self.load, "a shorter period than the checked one fits as well");
+        period(self.packet, load) as u64
+    }
+}
+
+/// How long a packet of `packet` ps lasts at share `load`, above 0, of its link [2^-16 ps].
+fn period(packet: u64, load: Share) -> u128 {
+    (u128::from(packet) << FRACTION) * u128::from(Share::PARTS) / u128::from(load.parts())
+}
+
+/// An exponential span of this mean [2^-16 ps].
+#[inline]
+fn exponential(mean: u64, random: &mut Stream) -> u128 {
+    (u128::from(mean) * u128::from(random.exponential())) >> 32
+}
+
+/// Declares the family: variant, module and thus parameters, plan and name.
+macro_rules! arrivals {
+    ($($(#[$doc:meta])* $member:ident = $module:ident, $name:literal;)*) => {
+        /// An arrival process, as a scenario names it.
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Arrival {
+            $($(#[$doc])* $member($member),)*
+        }
+
+        /// An arrival process prepared for packets of one size at one load.
+        #[derive(Clone, Debug)]
+        pub struct ArrivalPlan(Plan);
+
+        #[derive(Clone, Debug)]
+        enum Plan {
+            /// Load 0.
+            Never,
+            $($member($module::Plan),)*
+        }
+
+        impl Arrival {
+            /// The names of all members, in order.
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
+
+            /// Every member with its default parameters, in order.
+            pub fn defaults() -> Vec<Arrival> {
+                vec![$(Arrival::$member($member::default())),*]
+            }
+
+            /// The name under which a scenario knows it.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Arrival::$member(_) => $name,)*
+                }
+            }
+
+            /// Prepares packets that occupy the host's link for `packet` each, at an offered `load` of that link.
+            ///
+            /// # Errors
+            /// When a packet takes no time or more than a second, packets come less than once in 281 s, or the
+            /// parameters make no process of that load.
+            pub fn plan(&self, packet: Duration, load: Share) -> Result<ArrivalPlan, WorkloadError> {
+                // At load 0 the parameters are checked all the same, at one that suits all.
+                let offered = Offered::new(packet, if load == Share::NONE { Share::percent(1) } else { load })?;
+                let plan = match self {
+                    $(Arrival::$member(parameters) => Plan::$member(parameters.plan(offered)?),)*
+                };
+                Ok(ArrivalPlan(if load == Share::NONE { Plan::Never } else { plan }))
+            }
+        }
+
+        impl ArrivalPlan {
+            /// From the last packet of this host to its next, or from the start to its first: at most [`GAP_MAX`].
+            #[inline]
+            pub fn next(&self, host: &mut HostArrivals) -> Duration {
+                let gap = match &self.0 {
+                    Plan::Never => return GAP_MAX,
+                    $(Plan::$member(plan) => plan.gap(host),)*
+                };
+                let sum = gap + u128::from(host.fraction);
+                host.fraction = sum as u64 & ((1 << FRACTION) - 1);
+                let ps = u64::try_from(sum >> FRACTION).unwrap_or(u64::MAX);
+                Duration::from_ps(ps).min(GAP_MAX)
+            }
+        }
+    };
+}
+
+arrivals! {
+    /// A packet in each slot with the same chance.
+    Bernoulli = bernoulli, "bernoulli";
+    /// Gaps without memory.
+    Poisson = poisson, "poisson";
+    /// Bursts with silence between them.
+    OnOff = on_off, "on_off";
+    /// Equal gaps.
+    Periodic = periodic, "periodic";
+}
+
+impl Default for Arrival {
+    fn default() -> Arrival {
+        Arrival::Bernoulli(Bernoulli::default())
+    }
+}

@@ -1,0 +1,49 @@
+//! Equal gaps, and hosts in step or not.
+
+use super::{HostArrivals, Offered};
+use crate::WorkloadError;
+
+/// A packet every so often (`periodic`).
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Periodic {
+    /// When each host has its first packet.
+    pub phase: Phase,
+}
+
+/// When a host of equal gaps has its first packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Each at a random time within the first period.
+    #[default]
+    Random,
+    /// All at the start, and together ever after.
+    Aligned,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    /// [2^-16 ps].
+    period: u64,
+    phase: Phase,
+}
+
+impl Periodic {
+    pub(super) fn plan(&self, offered: Offered) -> Result<Plan, WorkloadError> {
+        Ok(Plan { period: offered.period(), phase: self.phase })
+    }
+}
+
+impl Plan {
+    #[inline]
+    pub(super) fn gap(&self, host: &mut HostArrivals) -> u128 {
+        if std::mem::replace(&mut host.started, true) {
+            return u128::from(self.period);
+        }
+        match self.phase {
+            Phase::Random => u128::from(host.random.below(self.period)),
+            Phase::Aligned => 0,
+        }
+    }
+}

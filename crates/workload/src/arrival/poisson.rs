@@ -1,0 +1,28 @@
+//! Gaps without memory.
+
+use super::{HostArrivals, Offered, exponential};
+use crate::WorkloadError;
+
+/// A Poisson process (`poisson`): exponential gaps, whatever came before. What queueing theory calls M.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Poisson {}
+
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    /// [2^-16 ps].
+    mean: u64,
+}
+
+impl Poisson {
+    pub(super) fn plan(&self, offered: Offered) -> Result<Plan, WorkloadError> {
+        Ok(Plan { mean: offered.period() })
+    }
+}
+
+impl Plan {
+    #[inline]
+    pub(super) fn gap(&self, host: &mut HostArrivals) -> u128 {
+        exponential(self.mean, &mut host.random)
+    }
+}

@@ -1,0 +1,90 @@
+//! A part of a whole: an offered load, or a share of the packets.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+
+use crate::WorkloadError;
+
+/// A number from 0 to 1, kept in parts of 10^9: what a scenario writes in decimals is exact.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Share(u64);
+
+impl Share {
+    /// Nothing of it.
+    pub const NONE: Share = Share(0);
+    /// The least that is more than nothing.
+    pub const LEAST: Share = Share(1);
+    /// All of it.
+    pub const ALL: Share = Share(Share::PARTS);
+    /// What a share is counted in.
+    pub const PARTS: u64 = 1_000_000_000;
+
+    /// So many hundredths.
+    ///
+    /// # Panics
+    /// Above 100.
+    pub const fn percent(hundredths: u64) -> Share {
+        assert!(hundredths <= 100, "a share is at most the whole");
+        Share(hundredths * (Share::PARTS / 100))
+    }
+
+    /// Parts of [`Share::PARTS`].
+    pub const fn parts(self) -> u64 {
+        self.0
+    }
+}
+
+impl TryFrom<f64> for Share {
+    type Error = WorkloadError;
+    fn try_from(number: f64) -> Result<Share, WorkloadError> {
+        let parts = (number * Share::PARTS as f64).round();
+        // A number that is not one (NaN) is in no range.
+        if !(0.0..=1.0).contains(&number) || (number > 0.0 && parts == 0.0) {
+            return Err(WorkloadError::new("share", number.to_string(), "0, or 1e-9 to 1"));
+        }
+        Ok(Share(parts as u64))
+    }
+}
+
+impl From<Share> for f64 {
+    fn from(share: Share) -> f64 {
+        share.0 as f64 / Share::PARTS as f64
+    }
+}
+
+impl std::fmt::Display for Share {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f64::from(*self).fmt(f)
+    }
+}
+
+impl JsonSchema for Share {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Share".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "number", "minimum": 0, "maximum": 1 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_exact_and_read_back() {
+        for (number, parts) in [(0.0, 0), (0.35, 350_000_000), (1.0, 1_000_000_000), (1e-9, 1)] {
+            let share = Share::try_from(number).unwrap();
+            assert_eq!((share.parts(), f64::from(share)), (parts, number));
+        }
+        assert_eq!(Share::percent(35), Share::try_from(0.35).unwrap());
+    }
+
+    #[test]
+    fn what_is_no_part_of_a_whole_is_refused() {
+        for number in [-0.1, 1.000_1, 1e-10, f64::NAN, f64::INFINITY] {
+            let error = Share::try_from(number).unwrap_err().to_string();
+            assert_eq!(error, format!("share: {number}; expected 0, or 1e-9 to 1"));
+        }
+    }
+}
