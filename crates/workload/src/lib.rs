@@ -6,7 +6,8 @@
 //!   the memory of one.
 //! - [`collective`] lowers collectives to the point-to-point schedules that Open MPI 4.0's tuned
 //!   component picks.
-//! - An [`Arrival`] says when an open-loop host has its next packet, whatever the fabric does.
+//! - An [`Arrival`] says when an open-loop host has its next packet, whatever the fabric does, and a [`Pattern`] where
+//!   that packet goes.
 //! - A [`Placement`] says which host a rank lives on.
 //!
 //! Guarantees: every program of the family passes [`check`]: each send has its receive, no rank
@@ -28,10 +29,12 @@ mod error;
 mod family;
 mod fft;
 mod grid;
+mod groups;
 mod halo3d;
 mod incast;
 mod osu;
 mod osu_collective;
+pub mod pattern;
 mod permutation;
 mod permutation_streams;
 mod placement;
@@ -45,10 +48,12 @@ pub use check::{bytes_sent, check};
 pub use error::WorkloadError;
 pub use family::{Traffic, Workload};
 pub use fft::Fft;
+pub use groups::{Groups, HostRange};
 pub use halo3d::{Boundary, Halo3d};
 pub use incast::Incast;
 pub use osu::{OsuBibw, OsuBw, OsuLatency};
 pub use osu_collective::OsuCollective;
+pub use pattern::{Destinations, Pattern};
 pub use permutation::{Partner, Permutation};
 pub use permutation_streams::PermutationStreams;
 pub use placement::Placement;

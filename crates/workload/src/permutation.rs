@@ -86,7 +86,7 @@ impl Partner {
 
 /// Shuffles until nobody is left in place: uniform over derangements. About e tries on average,
 /// since a share of 1/e of all permutations has no fixed point.
-fn derangement(ranks: u32, seed: u64) -> Vec<Rank> {
+pub(crate) fn derangement(ranks: u32, seed: u64) -> Vec<Rank> {
     let mut stream = Stream::new(seed, Purpose::Traffic, u64::from(ranks));
     let mut to: Vec<Rank> = (0..ranks).map(Rank::new).collect();
     loop {

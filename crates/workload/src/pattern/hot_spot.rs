@@ -1,0 +1,62 @@
+//! A share to few hosts, the rest to any.
+
+use etherweave_primitives::{HostId, Stream, Time};
+
+use super::is_in;
+use crate::{Groups, HostRange, Share, WorkloadError};
+
+/// A share of the packets to few hosts, all alike, and the rest to any other host (`hot_spot`; Pfister and Norton,
+/// *"Hot Spot" Contention and Combining in Multistage Interconnection Networks*, IEEE Transactions on Computers
+/// 34(10), 1985).
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HotSpot {
+    /// The hosts that are sought, 1 or more, each once. What one of them would send to itself goes to any other host.
+    pub hosts: Vec<u32>,
+    /// Share of each host's packets that goes to them, beyond what they get of the rest.
+    pub share: Share,
+}
+
+impl Default for HotSpot {
+    fn default() -> HotSpot {
+        HotSpot { hosts: vec![0], share: Share::percent(10) }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    all: HostRange,
+    hot: Box<[u32]>,
+    share: Share,
+}
+
+impl HotSpot {
+    pub(super) fn plan(&self, groups: &Groups, _seed: u64) -> Result<Plan, WorkloadError> {
+        let all = groups.hosts();
+        let refuse = |found: String, expected: String| Err(WorkloadError::new("hosts", found, expected));
+        let mut hot = self.hosts.clone();
+        hot.sort_unstable();
+        match hot.last() {
+            None => return refuse("none".into(), "one host at least".into()),
+            Some(host) if *host >= all => return refuse(format!("host {host}"), format!("a host of {all}, from 0")),
+            Some(_) => {}
+        }
+        if let Some(pair) = hot.windows(2).find(|pair| pair[0] == pair[1]) {
+            return refuse(format!("host {} twice", pair[0]), "each host once".into());
+        }
+        Ok(Plan { all: groups.all(), hot: hot.into(), share: self.share })
+    }
+}
+
+impl Plan {
+    #[inline]
+    pub(super) fn destination(&self, src: HostId, _: Time, random: &mut Stream) -> Option<HostId> {
+        if is_in(self.share, random) {
+            let hot = self.hot[random.below(self.hot.len() as u64) as usize];
+            if hot != src.get() {
+                return Some(HostId::new(hot));
+            }
+        }
+        Some(self.all.any_but(HostRange::of(src), random))
+    }
+}

@@ -1,0 +1,146 @@
+//! Who sends to whom: patterns of open-loop traffic.
+//!
+//! - A [`Pattern`] is the closed family, as a scenario names it. Each member is one file and one line.
+//! - [`Pattern::plan`] prepares it for the hosts and groups of a fabric: [`Destinations`], the same for all hosts.
+//! - [`host_destinations`] is the random stream of one host, apart from its arrivals: under other arrivals its packets
+//!   go to the same places in the same order.
+//!
+//! Guarantees: nobody sends to itself; a destination takes a few instructions and at most two look-ups, no memory and
+//! no hash. Parameters that do not fit the fabric are refused when the plan is made.
+
+mod adversarial;
+mod bit_complement;
+mod bit_reverse;
+mod group_local;
+mod hot_spot;
+mod lattice;
+mod neighbour;
+mod permuted;
+mod random_permutation;
+mod shift;
+mod switching;
+mod tornado;
+mod transpose;
+mod uniform;
+
+use etherweave_primitives::{HostId, Purpose, Stream, Time};
+
+pub use adversarial::Adversarial;
+pub use bit_complement::BitComplement;
+pub use bit_reverse::BitReverse;
+pub use group_local::GroupLocal;
+pub use hot_spot::HotSpot;
+pub use neighbour::Neighbour;
+pub use random_permutation::RandomPermutation;
+pub use shift::Shift;
+pub use switching::Switching;
+pub use tornado::Tornado;
+pub use transpose::Transpose;
+pub use uniform::Uniform;
+
+use crate::{Groups, Share, WorkloadError};
+
+/// The stream from which `host` draws its destinations under the run's `seed`.
+pub fn host_destinations(seed: u64, host: HostId) -> Stream {
+    Stream::new(seed, Purpose::Destinations, u64::from(host.get()))
+}
+
+/// Whether a packet belongs to a share of all.
+#[inline]
+fn is_in(share: Share, random: &mut Stream) -> bool {
+    random.happens(share.parts(), Share::PARTS)
+}
+
+/// Declares the family: variant, module and thus parameters, plan and name.
+macro_rules! patterns {
+    ($($(#[$doc:meta])* $member:ident = $module:ident, $name:literal;)*) => {
+        /// A pattern, as a scenario names it.
+        #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Pattern {
+            $($(#[$doc])* $member($member),)*
+        }
+
+        /// A pattern prepared for the hosts of a fabric.
+        #[derive(Clone, Debug)]
+        pub struct Destinations(Plan);
+
+        #[derive(Clone, Debug)]
+        enum Plan {
+            $($member($module::Plan),)*
+        }
+
+        impl Pattern {
+            /// The names of all members, in order.
+            pub const NAMES: &'static [&'static str] = &[$($name),*];
+
+            /// Every member with its default parameters, in order.
+            pub fn defaults() -> Vec<Pattern> {
+                vec![$(Pattern::$member($member::default())),*]
+            }
+
+            /// The name under which a scenario knows it.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Pattern::$member(_) => $name,)*
+                }
+            }
+
+            /// Prepares destinations among the hosts of `groups`; `seed` is the run's.
+            ///
+            /// # Errors
+            /// When the parameters are out of range, or do not fit so many hosts or groups.
+            pub fn plan(&self, groups: &Groups, seed: u64) -> Result<Destinations, WorkloadError> {
+                match self {
+                    $(Pattern::$member(parameters) => {
+                        Ok(Destinations(Plan::$member(parameters.plan(groups, seed)?)))
+                    })*
+                }
+            }
+        }
+
+        impl Destinations {
+            /// Where the packet goes that `src` has at `now`; `random` is its stream of [`host_destinations`].
+            /// None when the pattern leads it back to itself: then it sends nothing.
+            #[inline]
+            pub fn destination(&self, src: HostId, now: Time, random: &mut Stream) -> Option<HostId> {
+                match &self.0 {
+                    $(Plan::$member(plan) => plan.destination(src, now, random),)*
+                }
+            }
+        }
+    };
+}
+
+patterns! {
+    /// Any other host, all alike.
+    Uniform = uniform, "uniform";
+    /// Any host of the group so many further: ADV+k.
+    Adversarial = adversarial, "adversarial";
+    /// A permutation drawn once.
+    RandomPermutation = random_permutation, "random_permutation";
+    /// The bits of the number backwards.
+    BitReverse = bit_reverse, "bit_reverse";
+    /// The number counted from the other end.
+    BitComplement = bit_complement, "bit_complement";
+    /// Row and column exchanged.
+    Transpose = transpose, "transpose";
+    /// Nearly half of the way around each ring.
+    Tornado = tornado, "tornado";
+    /// So many numbers further.
+    Shift = shift, "shift";
+    /// The next in each ring.
+    Neighbour = neighbour, "neighbour";
+    /// A share to few hosts, the rest to any.
+    HotSpot = hot_spot, "hot_spot";
+    /// A share within the group, the rest out of it.
+    GroupLocal = group_local, "group_local";
+    /// One pattern, then another.
+    Switching = switching, "switching";
+}
+
+impl Default for Pattern {
+    fn default() -> Pattern {
+        Pattern::Uniform(Uniform::default())
+    }
+}

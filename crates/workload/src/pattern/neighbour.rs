@@ -1,0 +1,22 @@
+//! The next in each ring.
+
+use super::lattice::moved;
+use super::permuted::Permuted;
+use crate::{Groups, WorkloadError};
+
+/// In each dimension one point further (`neighbour`; Dally and Towles, 2004, table 3.1).
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Neighbour {
+    /// Points per dimension, first dimension fastest, each with equally many consecutive hosts, at least one of them
+    /// 2 or more; none: the groups, equal in size, as one ring.
+    pub extents: Vec<u32>,
+}
+
+pub(super) type Plan = Permuted;
+
+impl Neighbour {
+    pub(super) fn plan(&self, groups: &Groups, _seed: u64) -> Result<Plan, WorkloadError> {
+        moved(&self.extents, groups, |_| 1)
+    }
+}

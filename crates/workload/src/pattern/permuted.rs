@@ -1,0 +1,21 @@
+//! A destination for each host, fixed for the run.
+
+use etherweave_primitives::{HostId, Stream, Time};
+
+/// What every permutation is in the end: the partner of each host.
+#[derive(Clone, Debug)]
+pub(super) struct Permuted(Box<[u32]>);
+
+impl Permuted {
+    /// The permutation that leads `host`, of so many, to `to(host)`.
+    pub(super) fn new(hosts: u32, to: impl Fn(u32) -> u32) -> Permuted {
+        Permuted((0..hosts).map(to).collect())
+    }
+
+    /// None where a host is its own partner.
+    #[inline]
+    pub(super) fn destination(&self, src: HostId, _: Time, _: &mut Stream) -> Option<HostId> {
+        let partner = self.0[src.index()];
+        (partner != src.get()).then_some(HostId::new(partner))
+    }
+}

@@ -1,0 +1,32 @@
+//! So many numbers further.
+
+use super::permuted::Permuted;
+use crate::{Groups, WorkloadError};
+
+/// Host s to host s + `offset`, modulo their number (`shift`; shift+k).
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Shift {
+    /// How many hosts further: no multiple of their number.
+    pub offset: u32,
+}
+
+impl Default for Shift {
+    fn default() -> Shift {
+        Shift { offset: 1 }
+    }
+}
+
+pub(super) type Plan = Permuted;
+
+impl Shift {
+    pub(super) fn plan(&self, groups: &Groups, _seed: u64) -> Result<Plan, WorkloadError> {
+        let hosts = groups.hosts();
+        if self.offset.is_multiple_of(hosts) {
+            let found = format!("{} among {hosts} hosts", self.offset);
+            return Err(WorkloadError::new("offset", found, format!("no multiple of {hosts}, which leads back")));
+        }
+        let further = |host: u32| (u64::from(host) + u64::from(self.offset)) % u64::from(hosts);
+        Ok(Permuted::new(hosts, |host| further(host) as u32))
+    }
+}

@@ -1,0 +1,59 @@
+//! One pattern, then another: what adaptive routing must react to.
+
+use etherweave_primitives::{Duration, HostId, Stream, Time};
+
+use super::{Adversarial, Destinations, Pattern, Uniform};
+use crate::{Groups, WorkloadError};
+
+/// One pattern up to an instant, another from there on (`switching`): the transient experiment of Jiang et al., 2009.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Switching {
+    /// The pattern at first, none that switches.
+    pub from: Box<Pattern>,
+    /// The pattern from then on, which may itself switch, later.
+    pub to: Box<Pattern>,
+    /// When, counted from the start of the run.
+    pub at: Duration,
+}
+
+impl Default for Switching {
+    fn default() -> Switching {
+        let from = Box::new(Pattern::Uniform(Uniform::default()));
+        let to = Box::new(Pattern::Adversarial(Adversarial::default()));
+        Switching { from, to, at: Duration::from_us(50) }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    at: Time,
+    from: Box<Destinations>,
+    to: Box<Destinations>,
+}
+
+impl Switching {
+    pub(super) fn plan(&self, groups: &Groups, seed: u64) -> Result<Plan, WorkloadError> {
+        if let Pattern::Switching(_) = *self.from {
+            let expected = "a pattern that does not switch; `to` may";
+            return Err(WorkloadError::new("from", "switching", expected));
+        }
+        match &*self.to {
+            Pattern::Switching(next) if next.at <= self.at => {
+                let found = format!("{} after a switch at {}", next.at, self.at);
+                return Err(WorkloadError::new("at", found, "later switches at later times"));
+            }
+            _ => {}
+        }
+        let plan = |pattern: &Pattern| pattern.plan(groups, seed).map(Box::new);
+        Ok(Plan { at: Time::ZERO + self.at, from: plan(&self.from)?, to: plan(&self.to)? })
+    }
+}
+
+impl Plan {
+    #[inline]
+    pub(super) fn destination(&self, src: HostId, now: Time, random: &mut Stream) -> Option<HostId> {
+        let pattern = if now < self.at { &self.from } else { &self.to };
+        pattern.destination(src, now, random)
+    }
+}

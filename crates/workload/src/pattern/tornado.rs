@@ -1,0 +1,23 @@
+//! Nearly half of the way around each ring.
+
+use super::lattice::moved;
+use super::permuted::Permuted;
+use crate::{Groups, WorkloadError};
+
+/// In each dimension of extent k, ⌈k/2⌉ − 1 points further (`tornado`; Dally and Towles, 2004, table 3.1): minimal
+/// routes all turn the same way, and half of each ring lies idle. From group to group it is adversarial, host by host.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Tornado {
+    /// Points per dimension, first dimension fastest, each with equally many consecutive hosts, at least one of them
+    /// 3 or more; none: the groups, equal in size, as one ring.
+    pub extents: Vec<u32>,
+}
+
+pub(super) type Plan = Permuted;
+
+impl Tornado {
+    pub(super) fn plan(&self, groups: &Groups, _seed: u64) -> Result<Plan, WorkloadError> {
+        moved(&self.extents, groups, |extent| extent.div_ceil(2) - 1)
+    }
+}

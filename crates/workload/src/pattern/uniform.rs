@@ -1,0 +1,28 @@
+//! Any other host, all alike.
+
+use etherweave_primitives::{HostId, Stream, Time};
+
+use crate::{Groups, HostRange, WorkloadError};
+
+/// Every packet to any other host, all alike (`uniform`; UN).
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Uniform {}
+
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    all: HostRange,
+}
+
+impl Uniform {
+    pub(super) fn plan(&self, groups: &Groups, _seed: u64) -> Result<Plan, WorkloadError> {
+        Ok(Plan { all: groups.all() })
+    }
+}
+
+impl Plan {
+    #[inline]
+    pub(super) fn destination(&self, src: HostId, _: Time, random: &mut Stream) -> Option<HostId> {
+        Some(self.all.any_but(HostRange::of(src), random))
+    }
+}

@@ -1,0 +1,284 @@
+//! The suite that every pattern passes, and what each promises beyond it.
+
+use etherweave_primitives::{Duration, HostId, Time};
+use etherweave_workload::pattern::{
+    Adversarial, BitComplement, BitReverse, GroupLocal, HotSpot, Neighbour, RandomPermutation, Shift, Switching,
+    Tornado, Transpose, Uniform, host_destinations,
+};
+use etherweave_workload::{Destinations, Groups, Pattern, Share};
+
+/// Draws per host in tests of shares.
+const DRAWS: u32 = 40_000;
+
+/// Eight groups of eight: every default member fits.
+fn eight_by_eight() -> Groups {
+    Groups::new(&[8; 8]).unwrap()
+}
+
+fn share(number: f64) -> Share {
+    Share::try_from(number).unwrap()
+}
+
+fn plan(pattern: &Pattern, groups: &Groups) -> Destinations {
+    pattern.plan(groups, 1).unwrap()
+}
+
+/// The first destinations of a host at the start of a run.
+fn draws(plan: &Destinations, src: u32, count: u32) -> Vec<Option<u32>> {
+    let mut random = host_destinations(1, HostId::new(src));
+    let mut next = || plan.destination(HostId::new(src), Time::ZERO, &mut random);
+    (0..count).map(|_| next().map(HostId::get)).collect()
+}
+
+/// The partner of each host; its own number when it sends nothing.
+fn partners(pattern: &Pattern, groups: &Groups) -> Vec<u32> {
+    let plan = plan(pattern, groups);
+    (0..groups.hosts()).map(|src| draws(&plan, src, 1)[0].unwrap_or(src)).collect()
+}
+
+/// Packets of `src` by destination.
+fn histogram(pattern: &Pattern, groups: &Groups, src: u32) -> Vec<u32> {
+    let mut counts = vec![0; groups.hosts() as usize];
+    draws(&plan(pattern, groups), src, DRAWS).into_iter().flatten().for_each(|dst| counts[dst as usize] += 1);
+    counts
+}
+
+/// Whether counts agree with chances: nothing where the chance is 0, and chi-square no more than four deviations
+/// (the root of twice the degrees of freedom) above its mean, the degrees of freedom.
+fn check_chances(counts: &[u32], chances: impl Fn(u32) -> f64, what: &str) {
+    let (mut chi_square, mut classes) = (0.0, 0);
+    for (dst, &count) in (0..).zip(counts) {
+        let expected = chances(dst) * f64::from(DRAWS);
+        if expected == 0.0 {
+            assert_eq!(count, 0, "{what}: host {dst}");
+        } else {
+            chi_square += (f64::from(count) - expected).powi(2) / expected;
+            classes += 1;
+        }
+    }
+    let freedom = f64::from(classes - 1);
+    assert!(chi_square <= freedom + 4.0 * (2.0 * freedom).sqrt(), "{what}: {chi_square} of {freedom}");
+}
+
+fn permutations() -> Vec<Pattern> {
+    let extents = || vec![4, 2, 8];
+    vec![
+        Pattern::RandomPermutation(RandomPermutation { fixed_points: true }),
+        Pattern::RandomPermutation(RandomPermutation { fixed_points: false }),
+        Pattern::BitReverse(BitReverse {}),
+        Pattern::BitComplement(BitComplement {}),
+        Pattern::Transpose(Transpose { rows: None }),
+        Pattern::Transpose(Transpose { rows: Some(4) }),
+        Pattern::Tornado(Tornado { extents: vec![] }),
+        Pattern::Tornado(Tornado { extents: extents() }),
+        Pattern::Shift(Shift { offset: 1 }),
+        Pattern::Shift(Shift { offset: u32::MAX }),
+        Pattern::Neighbour(Neighbour { extents: vec![] }),
+        Pattern::Neighbour(Neighbour { extents: extents() }),
+    ]
+}
+
+#[test]
+fn nobody_sends_to_itself_and_everybody_to_a_host_that_exists() {
+    let groups = eight_by_eight();
+    for member in Pattern::defaults().into_iter().chain(permutations()) {
+        let plan = plan(&member, &groups);
+        for src in 0..64 {
+            let sent = draws(&plan, src, 500);
+            assert!(sent.iter().flatten().all(|&dst| dst != src && dst < 64), "{member:?} from host {src}");
+        }
+    }
+}
+
+#[test]
+fn a_host_repeats_itself_under_its_seed() {
+    let groups = eight_by_eight();
+    for member in Pattern::defaults() {
+        let (one, other) = (plan(&member, &groups), plan(&member, &groups));
+        assert_eq!(draws(&one, 3, 100), draws(&other, 3, 100), "{member:?}");
+    }
+    let uniform = plan(&Pattern::default(), &groups);
+    assert_ne!(draws(&uniform, 3, 100), draws(&uniform, 4, 100));
+}
+
+#[test]
+fn every_member_is_written_and_read_under_its_name() {
+    for (member, name) in Pattern::defaults().into_iter().zip(Pattern::NAMES) {
+        assert_eq!(member.name(), *name);
+        assert_eq!(toml::from_str::<Pattern>(&format!("[{name}]\n")).unwrap(), member);
+        let written = toml::to_string(&member).unwrap();
+        assert_eq!(toml::from_str::<Pattern>(&written).unwrap(), member, "{written}");
+    }
+    let text = "[switching]\nat = \"20us\"\nto.hot_spot.share = 0.25\n";
+    let to = Box::new(Pattern::HotSpot(HotSpot { share: share(0.25), ..HotSpot::default() }));
+    let expected = Switching { at: Duration::from_us(20), to, ..Switching::default() };
+    assert_eq!(toml::from_str(text), Ok(Pattern::Switching(expected)));
+}
+
+#[test]
+fn a_permutation_reaches_every_host_once() {
+    for member in permutations() {
+        let mut reached = partners(&member, &eight_by_eight());
+        reached.sort_unstable();
+        assert_eq!(reached, (0..64).collect::<Vec<_>>(), "{member:?}");
+    }
+}
+
+#[test]
+fn permutations_lead_where_their_definitions_say() {
+    let check = |pattern: Pattern, groups: &[u32], expected: &[u32]| {
+        assert_eq!(partners(&pattern, &Groups::new(groups).unwrap()), expected, "{pattern:?}");
+    };
+    check(Pattern::BitReverse(BitReverse {}), &[8], &[0, 4, 2, 6, 1, 5, 3, 7]);
+    check(Pattern::BitComplement(BitComplement {}), &[4], &[3, 2, 1, 0]);
+    check(Pattern::BitComplement(BitComplement {}), &[5], &[4, 3, 2, 1, 0]);
+    // 2 × 3 row by row becomes 3 × 2: (0, 1) is host 1 and goes to (1, 0), which is host 2.
+    check(Pattern::Transpose(Transpose { rows: Some(2) }), &[6], &[0, 2, 4, 1, 3, 5]);
+    check(Pattern::Shift(Shift { offset: 9 }), &[4], &[1, 2, 3, 0]);
+    // Five groups of two: ⌈5/2⌉ − 1 = 2 groups further.
+    check(Pattern::Tornado(Tornado { extents: vec![] }), &[2; 5], &[4, 5, 6, 7, 8, 9, 0, 1, 2, 3]);
+    // A row of four points turns by one, a column of two by none.
+    check(Pattern::Tornado(Tornado { extents: vec![4, 2] }), &[8], &[1, 2, 3, 0, 5, 6, 7, 4]);
+    // (x + 1 mod 2, y + 1 mod 3) at 2 · y + x.
+    check(Pattern::Neighbour(Neighbour { extents: vec![2, 3] }), &[6], &[3, 2, 5, 4, 1, 0]);
+    check(Pattern::Neighbour(Neighbour { extents: vec![] }), &[1; 3], &[1, 2, 0]);
+}
+
+#[test]
+fn the_transpose_of_a_square_exchanges_the_halves_of_the_number() {
+    let halves = |host: u32| (host & 7) << 3 | host >> 3;
+    let expected: Vec<u32> = (0..64).map(halves).collect();
+    assert_eq!(partners(&Pattern::Transpose(Transpose::default()), &eight_by_eight()), expected);
+}
+
+#[test]
+fn a_random_permutation_has_fixed_points_only_on_request_and_then_one_on_average() {
+    let groups = Groups::one(50).unwrap();
+    let fixed_points = |fixed_points, seed| {
+        let plan = Pattern::RandomPermutation(RandomPermutation { fixed_points }).plan(&groups, seed).unwrap();
+        (0..50).filter(|&src| draws(&plan, src, 1)[0].is_none()).count()
+    };
+    let total: usize = (0..1_000).map(|seed| fixed_points(true, seed)).sum();
+    // Mean and variance of the number of fixed points are 1: four deviations of a sum of 1,000.
+    assert!(total.abs_diff(1_000) < 127, "{total}");
+    assert!((0..100).all(|seed| fixed_points(false, seed) == 0));
+}
+
+#[test]
+fn uniform_traffic_goes_to_all_others_alike() {
+    let groups = Groups::new(&[30, 20]).unwrap();
+    for src in [0, 17, 49] {
+        let counts = histogram(&Pattern::Uniform(Uniform {}), &groups, src);
+        check_chances(&counts, |dst| if dst == src { 0.0 } else { 1.0 / 49.0 }, "uniform");
+    }
+}
+
+#[test]
+fn adversarial_traffic_of_group_g_goes_to_all_of_group_g_plus_k_alike() {
+    let groups = Groups::new(&[4, 7, 5, 1, 6]).unwrap();
+    for offset in [1, 2, 4, 6, u32::MAX - 1] {
+        for src in 0..groups.hosts() {
+            let to = (u64::from(groups.group_of(HostId::new(src))) + u64::from(offset)) % 5;
+            let range = groups.ranges()[to as usize];
+            let chance = |dst| {
+                let inside = groups.group_of(HostId::new(dst)) == to as u32;
+                if inside { 1.0 / f64::from(range.hosts) } else { 0.0 }
+            };
+            let counts = histogram(&Pattern::Adversarial(Adversarial { offset }), &groups, src);
+            assert_eq!(counts.iter().sum::<u32>(), DRAWS);
+            check_chances(&counts, chance, &format!("offset {offset}, host {src}"));
+        }
+    }
+}
+
+#[test]
+fn hot_spots_get_their_share_and_what_they_get_of_the_rest() {
+    let groups = Groups::one(20).unwrap();
+    let pattern = |share| Pattern::HotSpot(HotSpot { hosts: vec![3, 11], share });
+    let cold = 0.7 / 19.0;
+    let chance = |dst| if dst == 5 { 0.0 } else { cold + if [3, 11].contains(&dst) { 0.15 } else { 0.0 } };
+    check_chances(&histogram(&pattern(share(0.3)), &groups, 5), chance, "from a cold host");
+    // Host 3 turns its own half of the share to anybody else.
+    let chance = |dst| match dst {
+        3 => 0.0,
+        11 => 0.15 + 0.85 / 19.0,
+        _ => 0.85 / 19.0,
+    };
+    check_chances(&histogram(&pattern(share(0.3)), &groups, 3), chance, "from a hot host");
+    let only = |dst| if [3, 11].contains(&dst) { 0.5 } else { 0.0 };
+    check_chances(&histogram(&pattern(Share::ALL), &groups, 5), only, "all to hot hosts");
+}
+
+#[test]
+fn a_local_share_stays_in_the_group_and_the_rest_leaves_it() {
+    let groups = Groups::new(&[4, 6, 10]).unwrap();
+    for number in [0.0, 0.8, 1.0] {
+        for (src, own, size) in [(0, 0, 4), (7, 1, 6), (19, 2, 10)] {
+            let counts = histogram(&Pattern::GroupLocal(GroupLocal { share: share(number) }), &groups, src);
+            let chance = |dst| match groups.group_of(HostId::new(dst)) {
+                _ if dst == src => 0.0,
+                group if group == own => number / f64::from(size - 1),
+                _ => (1.0 - number) / f64::from(20 - size),
+            };
+            check_chances(&counts, chance, &format!("share {number} from host {src}"));
+        }
+    }
+}
+
+#[test]
+fn a_pattern_switches_at_its_instant_and_not_before() {
+    let shift = |offset| Box::new(Pattern::Shift(Shift { offset }));
+    let last = Pattern::Switching(Switching { from: shift(2), to: shift(3), at: Duration::from_ns(9) });
+    let pattern = Pattern::Switching(Switching { from: shift(1), to: Box::new(last), at: Duration::from_ns(5) });
+    let plan = plan(&pattern, &eight_by_eight());
+    let at = |ps| {
+        let mut random = host_destinations(1, HostId::new(0));
+        plan.destination(HostId::new(0), Time::from_ps(ps), &mut random).map(HostId::get)
+    };
+    assert_eq!([0, 4_999, 5_000, 8_999, 9_000].map(at), [Some(1), Some(1), Some(2), Some(2), Some(3)]);
+}
+
+#[test]
+fn parameters_that_do_not_fit_the_fabric_are_refused() {
+    let check = |pattern: Pattern, sizes: &[u32], expected: &str| {
+        let found = pattern.plan(&Groups::new(sizes).unwrap(), 1).unwrap_err().to_string();
+        assert_eq!(found, expected, "{pattern:?}");
+    };
+    let leads_back = "offset: 6 among 3 groups; expected no multiple of 3, which leads back";
+    check(Pattern::Adversarial(Adversarial { offset: 6 }), &[4; 3], leads_back);
+    let leads_back = "offset: 0 among 12 hosts; expected no multiple of 12, which leads back";
+    check(Pattern::Shift(Shift { offset: 0 }), &[4; 3], leads_back);
+    let power = "bit_reverse: 12 hosts; expected a power of two, so that every number has its reverse";
+    check(Pattern::BitReverse(BitReverse {}), &[4; 3], power);
+    let square = "rows: none, and 12 hosts; expected rows, or a square number of hosts";
+    check(Pattern::Transpose(Transpose { rows: None }), &[4; 3], square);
+    for rows in [0, 1, 5, 12] {
+        let expected = format!("rows: {rows}; expected a divisor of the 12 hosts, other than 1 and 12");
+        check(Pattern::Transpose(Transpose { rows: Some(rows) }), &[4; 3], &expected);
+    }
+    let tornado = |extents| Pattern::Tornado(Tornado { extents });
+    let unequal = "extents: none, and 2 groups of unequal sizes; expected extents, or groups of one size";
+    check(tornado(vec![]), &[4, 8], unequal);
+    for extents in [vec![5], vec![0, 4], vec![1 << 31, 2], vec![24]] {
+        let expected = format!("extents: {extents:?}; expected a product that divides the 12 hosts");
+        check(tornado(extents), &[4; 3], &expected);
+    }
+    let still =
+        "extents: [2, 1], along which nobody moves; expected an extent along which somebody is that much further";
+    check(tornado(vec![2, 1]), &[4; 3], still);
+    let hot = |hosts| Pattern::HotSpot(HotSpot { hosts, ..HotSpot::default() });
+    check(hot(vec![]), &[4; 3], "hosts: none; expected one host at least");
+    check(hot(vec![2, 12]), &[4; 3], "hosts: host 12; expected a host of 12, from 0");
+    check(hot(vec![2, 0, 2]), &[4; 3], "hosts: host 2 twice; expected each host once");
+    let local = |number| Pattern::GroupLocal(GroupLocal { share: share(number) });
+    check(local(0.5), &[12], "share: 0.5 where there is one group; expected 1");
+    check(local(0.5), &[4, 1], "share: 0.5 where group 1 has one host; expected 0");
+    let switching = |from, to, at| Pattern::Switching(Switching { from: Box::new(from), to: Box::new(to), at });
+    let inner = || switching(Pattern::default(), Pattern::default(), Duration::from_us(5));
+    let never = "from: switching; expected a pattern that does not switch; `to` may";
+    check(switching(inner(), Pattern::default(), Duration::from_us(9)), &[4; 3], never);
+    let early = "at: 5us after a switch at 5us; expected later switches at later times";
+    check(switching(Pattern::default(), inner(), Duration::from_us(5)), &[4; 3], early);
+    let error = toml::from_str::<Pattern>("[hot_spot]\nshare = 1.5\n").unwrap_err().to_string();
+    assert!(error.contains("share: 1.5; expected 0, or 1e-9 to 1"), "{error}");
+}
