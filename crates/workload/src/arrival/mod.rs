@@ -35,10 +35,10 @@ const PACKET_MAX: Duration = Duration::from_ms(1_000);
 #[derive(Clone, Debug)]
 pub struct HostArrivals {
     random: Stream,
-    /// What was rounded off so far [2^-16 ps].
-    fraction: u64,
     /// Packets of the burst that are still to come.
-    burst: u64,
+    burst: u32,
+    /// What was rounded off so far [2^-16 ps].
+    fraction: u16,
     /// Whether a packet came already.
     started: bool,
 }
@@ -47,7 +47,7 @@ impl HostArrivals {
     /// The arrivals of `host` under the run's `seed`.
     pub fn new(seed: u64, host: HostId) -> HostArrivals {
         let random = Stream::new(seed, Purpose::Arrivals, u64::from(host.get()));
-        HostArrivals { random, fraction: 0, burst: 0, started: false }
+        HostArrivals { random, burst: 0, fraction: 0, started: false }
     }
 }
 
@@ -159,7 +159,8 @@ macro_rules! arrivals {
                     $(Plan::$member(plan) => plan.gap(host),)*
                 };
                 let sum = gap + u128::from(host.fraction);
-                host.fraction = sum as u64 & ((1 << FRACTION) - 1);
+                // The low FRACTION bits.
+                host.fraction = sum as u16;
                 let ps = u64::try_from(sum >> FRACTION).unwrap_or(u64::MAX);
                 Duration::from_ps(ps).min(GAP_MAX)
             }

@@ -106,15 +106,19 @@ impl Plan {
         u128::from(self.period) + exponential(self.silence, &mut host.random)
     }
 
-    /// Packets of the next burst, 1 or more.
-    fn packets(&self, host: &mut HostArrivals) -> u64 {
+    /// Packets of the next burst, 1 or more. None of 2^32, minutes on any link, is told from a longer one.
+    fn packets(&self, host: &mut HostArrivals) -> u32 {
         match &self.length {
-            Length::Geometric(more) => more.draw(&mut host.random) + 1,
+            Length::Geometric(more) => saturated(u128::from(more.draw(&mut host.random)) + 1),
             // Up or down with the chance that keeps the mean: the whole part after adding a uniform fraction.
             Length::Pareto(length) => {
                 let packets = length.draw(&mut host.random) + u128::from(host.random.bits() >> 32);
-                u64::try_from(packets >> 32).unwrap_or(u64::MAX).max(1)
+                saturated(packets >> 32).max(1)
             }
         }
     }
+}
+
+fn saturated(packets: u128) -> u32 {
+    u32::try_from(packets).unwrap_or(u32::MAX)
 }
