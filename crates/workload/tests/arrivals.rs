@@ -104,6 +104,12 @@ fn a_host_repeats_itself_under_its_seed_and_nobody_else() {
 }
 
 #[test]
+fn the_schema_lists_every_member() {
+    let schema = format!("{:?}", schemars::schema_for!(Arrival));
+    assert!(Arrival::NAMES.iter().all(|name| schema.contains(&format!("{name:?}"))), "{schema}");
+}
+
+#[test]
 fn every_member_is_written_and_read_under_its_name() {
     for (member, name) in Arrival::defaults().into_iter().zip(Arrival::NAMES) {
         assert_eq!(member.name(), *name);

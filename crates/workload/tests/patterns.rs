@@ -102,6 +102,12 @@ fn a_host_repeats_itself_under_its_seed() {
 }
 
 #[test]
+fn the_schema_lists_every_member() {
+    let schema = format!("{:?}", schemars::schema_for!(Pattern));
+    assert!(Pattern::NAMES.iter().all(|name| schema.contains(&format!("{name:?}"))), "{schema}");
+}
+
+#[test]
 fn every_member_is_written_and_read_under_its_name() {
     for (member, name) in Pattern::defaults().into_iter().zip(Pattern::NAMES) {
         assert_eq!(member.name(), *name);
@@ -184,11 +190,19 @@ fn adversarial_traffic_of_group_g_goes_to_all_of_group_g_plus_k_alike() {
                 let inside = groups.group_of(HostId::new(dst)) == to as u32;
                 if inside { 1.0 / f64::from(range.hosts) } else { 0.0 }
             };
-            let counts = histogram(&Pattern::Adversarial(Adversarial { offset }), &groups, src);
+            let counts = histogram(&Pattern::Adversarial(Adversarial { offset, hosts_per_switch: None }), &groups, src);
             assert_eq!(counts.iter().sum::<u32>(), DRAWS);
             check_chances(&counts, chance, &format!("offset {offset}, host {src}"));
         }
     }
+}
+
+#[test]
+fn adversarial_traffic_of_a_switch_may_go_to_the_switch_in_its_place() {
+    // Three groups of two switches with three hosts. Switch 1 of group 2 is hosts 15-17, that of group 1 hosts 9-11.
+    let pattern = Pattern::Adversarial(Adversarial { offset: 2, hosts_per_switch: Some(3) });
+    let counts = histogram(&pattern, &Groups::new(&[6; 3]).unwrap(), 16);
+    check_chances(&counts, |dst| if (9..12).contains(&dst) { 1.0 / 3.0 } else { 0.0 }, "switch by switch");
 }
 
 #[test]
@@ -245,7 +259,13 @@ fn parameters_that_do_not_fit_the_fabric_are_refused() {
         assert_eq!(found, expected, "{pattern:?}");
     };
     let leads_back = "offset: 6 among 3 groups; expected no multiple of 3, which leads back";
-    check(Pattern::Adversarial(Adversarial { offset: 6 }), &[4; 3], leads_back);
+    check(Pattern::Adversarial(Adversarial { offset: 6, hosts_per_switch: None }), &[4; 3], leads_back);
+    let by_switch = |size| Pattern::Adversarial(Adversarial { offset: 1, hosts_per_switch: Some(size) });
+    for size in [0, 3, 8] {
+        let expected = format!("hosts_per_switch: {size}; expected a divisor of the 4 hosts of a group");
+        check(by_switch(size), &[4; 3], &expected);
+    }
+    check(by_switch(2), &[4, 2], "hosts_per_switch: groups of unequal sizes; expected groups of one size");
     let leads_back = "offset: 0 among 12 hosts; expected no multiple of 12, which leads back";
     check(Pattern::Shift(Shift { offset: 0 }), &[4; 3], leads_back);
     let power = "bit_reverse: 12 hosts; expected a power of two, so that every number has its reverse";

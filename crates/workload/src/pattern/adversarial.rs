@@ -14,18 +14,23 @@ use crate::{Groups, HostRange, WorkloadError};
 pub struct Adversarial {
     /// How many groups further, modulo their number: no multiple of it.
     pub offset: u32,
+    /// Hosts of a switch, where a packet goes only to those of the one switch that has the place of its own switch in
+    /// that group: groups of one size that this divides. Without it to all hosts of the group.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts_per_switch: Option<u32>,
 }
 
 impl Default for Adversarial {
     fn default() -> Adversarial {
-        Adversarial { offset: 1 }
+        Adversarial { offset: 1, hosts_per_switch: None }
     }
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    group_of: Box<[u32]>,
-    /// Of each group, the hosts to which it sends.
+    /// The group of each host, or its switch.
+    part_of: Box<[u32]>,
+    /// Of each group or switch, the hosts to which it sends.
     targets: Box<[HostRange]>,
 }
 
@@ -36,15 +41,31 @@ impl Adversarial {
             let found = format!("{} among {count} groups", self.offset);
             return Err(WorkloadError::new("offset", found, format!("no multiple of {count}, which leads back")));
         }
-        let mut targets: Box<[HostRange]> = groups.ranges().into();
-        targets.rotate_left((self.offset % count) as usize);
-        Ok(Plan { group_of: groups.of_each_host(), targets })
+        let parts = self.parts(groups)?;
+        let mut targets: Box<[HostRange]> = parts.ranges().into();
+        targets.rotate_left((self.offset % count * (parts.count() / count)) as usize);
+        Ok(Plan { part_of: parts.of_each_host(), targets })
+    }
+
+    /// The hosts that share their destinations: those of a group, or of a switch.
+    fn parts(&self, groups: &Groups) -> Result<Groups, WorkloadError> {
+        let Some(size) = self.hosts_per_switch else { return Ok(groups.clone()) };
+        match groups.equal_size() {
+            Some(group) if size > 0 && group.is_multiple_of(size) => {
+                Groups::new(&vec![size; (groups.hosts() / size) as usize])
+            }
+            Some(group) => {
+                let expected = format!("a divisor of the {group} hosts of a group");
+                Err(WorkloadError::new("hosts_per_switch", size.to_string(), expected))
+            }
+            None => Err(WorkloadError::new("hosts_per_switch", "groups of unequal sizes", "groups of one size")),
+        }
     }
 }
 
 impl Plan {
     #[inline]
     pub(super) fn destination(&self, src: HostId, _: Time, random: &mut Stream) -> Option<HostId> {
-        Some(self.targets[self.group_of[src.index()] as usize].any(random))
+        Some(self.targets[self.part_of[src.index()] as usize].any(random))
     }
 }

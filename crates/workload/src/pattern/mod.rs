@@ -7,6 +7,21 @@
 //!
 //! Guarantees: nobody sends to itself; a destination takes a few instructions and at most two look-ups, no memory and
 //! no hash. Parameters that do not fit the fabric are refused when the plan is made.
+//!
+//! ```
+//! use etherweave_primitives::{Duration, HostId, Time};
+//! use etherweave_workload::pattern::{Adversarial, host_destinations};
+//! use etherweave_workload::{Arrival, Groups, HostArrivals, Pattern, Share};
+//! // 33 groups of 8 switches with 4 hosts; 1,000 bytes at 40 Gb/s take 200 ns.
+//! let groups = Groups::new(&[32; 33]).unwrap();
+//! let destinations = Pattern::Adversarial(Adversarial::default()).plan(&groups, 1).unwrap();
+//! let arrivals = Arrival::default().plan(Duration::from_ns(200), Share::percent(50)).unwrap();
+//! let host = HostId::new(5);
+//! let (mut state, mut random) = (HostArrivals::new(1, host), host_destinations(1, host));
+//! let now = Time::ZERO + arrivals.next(&mut state);
+//! let to = destinations.destination(host, now, &mut random).unwrap();
+//! assert!((32..64).contains(&to.get()));
+//! ```
 
 mod adversarial;
 mod bit_complement;
