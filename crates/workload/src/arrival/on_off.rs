@@ -106,7 +106,7 @@ impl Plan {
         u128::from(self.period) + exponential(self.silence, &mut host.random)
     }
 
-    /// Packets of the next burst, 1 or more. None of 2^32, minutes on any link, is told from a longer one.
+    /// Packets of the next burst, 1 or more. None of 2^32, seconds even at 1.6 Tb/s, is told from a longer one.
     fn packets(&self, host: &mut HostArrivals) -> u32 {
         match &self.length {
             Length::Geometric(more) => saturated(u128::from(more.draw(&mut host.random)) + 1),
