@@ -15,28 +15,33 @@ impl Stream {
 /// How many trials fail before the first that succeeds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Geometric {
-    /// 1 / −ln(1 − p) in 2^-32; 0 for p = 1.
-    per_decay: u128,
+    /// 1 / −ln(1 − p) in 2^-`fraction`, to as many bits as fit; 0 for p = 1.
+    per_decay: u64,
+    fraction: u32,
 }
 
 impl Geometric {
     /// Trials that succeed with chance `numerator / denominator`, of which the mean keeps nine digits from 10^-9 on.
     ///
     /// # Panics
-    /// When the chance is not above 0 and up to 1, or the denominator is 2^62 or more.
+    /// When the chance is not above 0 and up to 1, or the denominator 2^60 or more.
     pub fn new(numerator: u64, denominator: u64) -> Geometric {
         assert!(0 < numerator && numerator <= denominator, "a chance is above 0 and up to 1");
+        assert!(denominator < 1 << 60, "a finer chance would not show in its logarithm");
         if numerator == denominator {
-            return Geometric { per_decay: 0 };
+            return Geometric { per_decay: 0, fraction: 0 };
         }
-        let decay = minus_ln_of(denominator - numerator, denominator);
-        Geometric { per_decay: ((1 << (62 + FRACTION)) + decay / 2) / decay }
+        // The decay is in 2^-62, so the quotient in 2^-65.
+        let quotient = (1 << 127) / minus_ln_of(denominator - numerator, denominator);
+        let excess = 64u32.saturating_sub(quotient.leading_zeros());
+        Geometric { per_decay: (quotient >> excess) as u64, fraction: 65 - excess }
     }
 
     /// The next number of failures: the whole part of an exponential number, since P(E ≥ k·λ) = e^(−λk) = (1 − p)^k.
     #[inline]
     pub fn draw(&self, random: &mut Stream) -> u64 {
-        ((u128::from(random.exponential()) * self.per_decay) >> (2 * FRACTION)) as u64
+        let failures = u128::from(random.exponential()) * u128::from(self.per_decay);
+        (failures >> (FRACTION + self.fraction)) as u64
     }
 }
 
@@ -130,6 +135,15 @@ mod tests {
     fn a_certain_success_has_no_failures() {
         let (geometric, mut random) = (Geometric::new(7, 7), stream());
         assert!((0..1_000).all(|_| geometric.draw(&mut random) == 0));
+    }
+
+    #[test]
+    fn the_least_chance_that_there_is_still_succeeds() {
+        let (geometric, mut random) = (Geometric::new(1, (1 << 60) - 1), stream());
+        let mean = (0..DRAWS).map(|_| geometric.draw(&mut random) as f64).sum::<f64>() / f64::from(DRAWS);
+        // Its logarithm is 4 or 5 of 2^-62.
+        let share = mean / 2f64.powi(60);
+        assert!((0.7..1.3).contains(&share), "{mean}");
     }
 
     #[test]

@@ -45,6 +45,6 @@ impl Bernoulli {
 impl Plan {
     #[inline]
     pub(super) fn gap(&self, host: &mut HostArrivals) -> u128 {
-        u128::from(self.slot) * (u128::from(self.empty_slots.draw(&mut host.random)) + 1)
+        u128::from(self.slot) * u128::from(self.empty_slots.draw(&mut host.random) + 1)
     }
 }
