@@ -59,7 +59,12 @@ impl fmt::Display for PowerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unknown { what, name, known } => write!(f, "no {what} \"{name}\"; known: {}", known.join(", ")),
-            Self::Text { document, message } => write!(f, "{document}: {}", message.trim_end()),
+            Self::Text { document, message } if message.contains("expected") => {
+                write!(f, "{document}: {}", message.trim_end())
+            }
+            Self::Text { document, message } => {
+                write!(f, "{document}: {}; expected the keys and forms of those that come along", message.trim_end())
+            }
             Self::Missing { document, key, known } if known.is_empty() => {
                 write!(f, "{document} has no {key}, nor anything else in that table")
             }
