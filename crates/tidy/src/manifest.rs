@@ -3,7 +3,7 @@
 use crate::{File, Finding};
 
 /// The crates that each crate may use. Everything else is forbidden.
-pub const MAY_USE: [(&str, &[&str]); 11] = [
+pub const MAY_USE: [(&str, &[&str]); 12] = [
     ("primitives", &[]),
     ("topology", &["primitives"]),
     ("routing", &["primitives", "topology"]),
@@ -12,6 +12,7 @@ pub const MAY_USE: [(&str, &[&str]); 11] = [
     ("power", &["primitives", "topology"]),
     ("design", &["primitives", "topology", "routing", "forwarding", "power"]),
     ("sim", &["primitives", "topology", "routing", "forwarding", "workload"]),
+    ("openloop", &["primitives", "topology", "routing"]),
     ("scenario", &["primitives", "topology", "routing", "forwarding", "workload", "sim", "power", "design"]),
     ("python", &["scenario"]),
     ("tidy", &[]),

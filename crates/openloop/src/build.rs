@@ -1,0 +1,160 @@
+//! From a fabric to shards.
+
+use etherweave_primitives::{HostId, Purpose, Stream, SwitchId};
+use etherweave_topology::{LinkClass, Node, Topology, reverse};
+
+use crate::OpenLoopError;
+use crate::packet::Slab;
+use crate::port::{END, Input, Output, Port};
+use crate::shard::{ENTRIES_MAX, Host, Shard};
+use crate::tally::Tally;
+use crate::wheel::Wheel;
+use crate::world::World;
+
+/// Neighbourhoods are put together until a shard has this many switches: enough work for a window, few enough for a
+/// core's own cache.
+const SWITCHES_MIN: usize = 32;
+/// The window of a fabric of one shard [ticks].
+const WINDOW_ALONE: u64 = 1_024;
+
+/// The shards of a fabric, and how long they run without hearing of each other.
+pub(crate) struct Parts {
+    pub shards: Vec<Shard>,
+    /// No longer than from a grant to what it does in another shard [ticks].
+    pub window: u64,
+}
+
+/// # Errors
+/// When hosts are not alike, or there are more ports, switches or shards than this engine counts.
+pub(crate) fn parts<R>(topology: &Topology, world: &World<'_, R>, channels: u8) -> Result<Parts, OpenLoopError> {
+    check(topology)?;
+    let cuts = cuts(topology);
+    let radix = switches(topology).map(|at| topology.out_channels(at).len()).max().unwrap_or(0);
+    let plan = Plan { topology, cuts: &cuts, radix, channels: usize::from(channels) };
+    let shards: Vec<Shard> = (0..cuts.len() - 1).map(|number| plan.shard(world, number)).collect();
+    let most = shards.iter().map(|shard| shard.inputs.len().max(shard.hosts.len())).max().unwrap_or(0);
+    if most >= ENTRIES_MAX || cuts.len() > usize::from(u16::MAX) {
+        return Err(unsuited(format!("{} switches of {radix} ports", topology.switches())));
+    }
+    let across = topology.channels().iter().filter(|channel| match (channel.from.node, channel.to.node) {
+        (Node::Switch(from), Node::Switch(to)) => plan.shard_of(from) != plan.shard_of(to),
+        _ => false,
+    });
+    let nearest = across.map(|channel| world.ticks.delay(channel.class)).min();
+    Ok(Parts { shards, window: nearest.map_or(WINDOW_ALONE, |delay| delay + world.ticks.crossbar) })
+}
+
+fn unsuited(found: String) -> OpenLoopError {
+    let expected = "two hosts or more, switches of at most 255 ports".to_owned();
+    OpenLoopError { key: "topology", found, expected }
+}
+
+fn switches(topology: &Topology) -> impl Iterator<Item = SwitchId> {
+    (0..topology.switches()).map(SwitchId::from_index)
+}
+
+/// Hosts are numbered in the order of their switches, so that a shard has consecutive ones.
+fn check(topology: &Topology) -> Result<(), OpenLoopError> {
+    let homes: Vec<SwitchId> = (0..topology.hosts()).map(|host| topology.switch_of(HostId::from_index(host))).collect();
+    let widest = switches(topology).map(|at| topology.out_channels(at).len()).max().unwrap_or(0);
+    if topology.hosts() < 2 || widest > 255 || !homes.is_sorted() {
+        return Err(unsuited(format!("{} hosts on switches of up to {widest} ports", topology.hosts())));
+    }
+    Ok(())
+}
+
+/// The first switch of every shard, and the number of switches: neighbourhoods stay whole where there are any.
+fn cuts(topology: &Topology) -> Vec<usize> {
+    let is_new = |index: usize| {
+        let area = |at: usize| topology.coordinates(SwitchId::from_index(at)).split_last().map(|(_, area)| area);
+        area(index).is_none_or(<[u32]>::is_empty) || area(index) != area(index - 1)
+    };
+    let mut cuts = vec![0];
+    for index in 1..topology.switches() {
+        if index - cuts[cuts.len() - 1] >= SWITCHES_MIN && is_new(index) {
+            cuts.push(index);
+        }
+    }
+    cuts.push(topology.switches());
+    cuts
+}
+
+struct Plan<'a> {
+    topology: &'a Topology,
+    cuts: &'a [usize],
+    radix: usize,
+    channels: usize,
+}
+
+impl Plan<'_> {
+    fn shard_of(&self, switch: SwitchId) -> usize {
+        self.cuts.partition_point(|&first| first <= switch.index()) - 1
+    }
+
+    /// A port counted within the shard of its switch.
+    fn port(&self, switch: SwitchId, port: usize) -> u32 {
+        ((switch.index() - self.cuts[self.shard_of(switch)]) * self.radix + port) as u32
+    }
+
+    fn shard<R>(&self, world: &World<'_, R>, number: usize) -> Shard {
+        let own = self.cuts[number]..self.cuts[number + 1];
+        let shift = self.channels.next_power_of_two().trailing_zeros();
+        let mut ports = vec![Port::unused(); own.len() * self.radix];
+        for (home, at) in own.clone().enumerate() {
+            let at = SwitchId::from_index(at);
+            for port in 0..self.radix {
+                let state = &mut ports[home * self.radix + port];
+                *state = Port { home: home as u16, ..self.wire(world, at, port) };
+            }
+        }
+        let credits = |index: usize| world.room(ports[index >> shift].class);
+        let outputs = (0..ports.len() << shift).map(|index| Output { credits: credits(index), first: END, last: END });
+        let hosts = self.hosts(world, number);
+        Shard {
+            number: number as u16,
+            first_switch: own.start as u32,
+            first_host: hosts.first().map_or(0, |&(host, _)| host),
+            radix: self.radix,
+            channels: self.channels,
+            shift,
+            inputs: vec![Input::EMPTY; ports.len() << shift],
+            outputs: outputs.collect(),
+            hosts: hosts.into_iter().map(|(_, state)| state).collect(),
+            ports,
+            wheel: Wheel::new(world.horizon().max(WINDOW_ALONE)),
+            slab: Slab::new(),
+            now: 0,
+            letters: Vec::new(),
+            tally: Tally::default(),
+        }
+    }
+
+    fn wire<R>(&self, world: &World<'_, R>, at: SwitchId, port: usize) -> Port {
+        let Some(&channel) = self.topology.out_channels(at).get(port) else { return Port::unused() };
+        let there = self.topology.channel(reverse(channel)).from;
+        let class = self.topology.channel(channel).class;
+        let Node::Switch(switch) = there.node else { return Port { class: LinkClass::Host, ..Port::unused() } };
+        Port {
+            peer: self.port(switch, there.port.index()),
+            peer_shard: self.shard_of(switch) as u16,
+            delay: world.ticks.delay(class) as u16,
+            class,
+            ..Port::unused()
+        }
+    }
+
+    fn hosts<R>(&self, world: &World<'_, R>, number: usize) -> Vec<(u32, Host)> {
+        let own = self.cuts[number]..self.cuts[number + 1];
+        let hosts = (0..self.topology.hosts()).map(HostId::from_index);
+        let first = hosts.clone().position(|host| own.contains(&self.topology.switch_of(host).index()));
+        let near = hosts.skip(first.unwrap_or(self.topology.hosts()));
+        let near = near.take_while(|&host| own.contains(&self.topology.switch_of(host).index()));
+        near.map(|host| {
+            let end = self.topology.channel(self.topology.host_channel(host)).to;
+            let port = self.port(self.topology.switch_of(host), end.port.index());
+            let stream = Stream::new(world.seed, Purpose::Traffic, u64::from(host.get()));
+            (host.get(), Host { next: 0, stream, port })
+        })
+        .collect()
+    }
+}

@@ -1,0 +1,84 @@
+//! Packets, in a slab with intrusive lists.
+
+/// No packet.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// A packet on its way: 32 bytes, two to a cache line.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet {
+    /// When it was made [ticks, the low 32 bits].
+    pub(crate) born: u32,
+    /// When its head came to the input where it is [ticks, the low 32 bits].
+    pub(crate) entered: u32,
+    /// The packet behind it in its queue.
+    pub(crate) next: u32,
+    /// The input channel where it is or goes, counted within its shard.
+    pub(crate) place: u32,
+    /// The host it goes to.
+    pub dst: u32,
+    /// What the routing wrote down when the packet was made.
+    pub aim: [u16; 4],
+    /// Random bits of its own, for choices among equals.
+    pub lot: u16,
+    /// Switches passed.
+    pub hops: u8,
+    /// Whether it left the minimal way.
+    pub is_detoured: bool,
+}
+
+/// All packets of a shard; freed places are used again, the last one first, while it is still in the cache.
+pub(crate) struct Slab {
+    packets: Vec<Packet>,
+    free: u32,
+    held: u64,
+}
+
+impl Slab {
+    pub fn new() -> Slab {
+        Slab { packets: Vec::new(), free: NONE, held: 0 }
+    }
+
+    pub fn insert(&mut self, packet: Packet) -> u32 {
+        self.held += 1;
+        let id = self.free;
+        if id == NONE {
+            self.packets.push(packet);
+            return self.packets.len() as u32 - 1;
+        }
+        self.free = self.packets[id as usize].next;
+        self.packets[id as usize] = packet;
+        id
+    }
+
+    pub fn remove(&mut self, id: u32) -> Packet {
+        self.held -= 1;
+        let packet = self.packets[id as usize];
+        self.packets[id as usize].next = self.free;
+        self.free = id;
+        packet
+    }
+
+    pub fn get(&mut self, id: u32) -> &mut Packet {
+        &mut self.packets[id as usize]
+    }
+
+    /// Packets that are there now.
+    pub fn held(&self) -> u64 {
+        self.held
+    }
+
+    /// The most packets that ever were at once.
+    pub fn most(&self) -> usize {
+        self.packets.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_packets_share_a_cache_line() {
+        assert_eq!(size_of::<Packet>(), 32);
+    }
+}

@@ -1,0 +1,191 @@
+//! What a switch, a link and a run are like.
+
+use etherweave_primitives::{BitRate, Bytes, Duration};
+use etherweave_topology::LinkClass;
+
+use crate::OpenLoopError;
+
+/// Switches, links and hosts, all alike.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SwitchParams {
+    /// Rate of every link [bit/s]. Default "40Gb/s".
+    pub rate: BitRate,
+    /// Length of every packet [bytes]. It takes whole nanoseconds on a link. Default "1000B".
+    pub packet: Bytes,
+    /// Way of a packet's head from input to output queue [whole ns]. Default "200ns".
+    pub crossbar_latency: Duration,
+    /// How much faster than a link a packet crosses from input to output, 1..=16. Default 2.
+    pub speed_up: u32,
+    /// Depth of the input buffer of a local link [packets per channel], 1..=4096. Default 32.
+    pub local_buffer: u32,
+    /// Depth of the input buffer of a global link [packets per channel], 1..=4096. Default 64.
+    pub global_buffer: u32,
+    /// Depth of the queue of an output [packets], 1..=64. Default 10.
+    pub output_queue: u32,
+    /// Depth of the queue of a host [packets], 1..=4096. Default 100.
+    pub injection_queue: u32,
+    /// Delay of a local link [whole ns], at least 1 ns. Default "40ns".
+    pub local_delay: Duration,
+    /// Delay of a global link [whole ns], at least 1 ns. Default "400ns".
+    pub global_delay: Duration,
+    /// Delay from host to switch [whole ns]. Default "40ns".
+    pub injection_delay: Duration,
+    /// Delay from switch to host [whole ns]. Default "40ns".
+    pub ejection_delay: Duration,
+}
+
+/// Benito, Vallejo and Beivide, "On the use of commodity Ethernet technology in exascale HPC systems", HiPC 2015,
+/// table III; buffers are those of the public configuration of its simulator.
+impl Default for SwitchParams {
+    fn default() -> Self {
+        SwitchParams {
+            rate: BitRate::from_gbps(40),
+            packet: Bytes::new(1_000),
+            crossbar_latency: Duration::from_ns(200),
+            speed_up: 2,
+            local_buffer: 32,
+            global_buffer: 64,
+            output_queue: 10,
+            injection_queue: 100,
+            local_delay: Duration::from_ns(40),
+            global_delay: Duration::from_ns(400),
+            injection_delay: Duration::from_ns(40),
+            ejection_delay: Duration::from_ns(40),
+        }
+    }
+}
+
+/// The same in ticks of 1 ns, checked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ticks {
+    /// A packet on a link.
+    pub packet: u64,
+    /// A packet through the crossbar, at the least.
+    pub crossing: u64,
+    pub crossbar: u64,
+    pub injection: u64,
+    pub ejection: u64,
+    pub local: u64,
+    pub global: u64,
+}
+
+impl Ticks {
+    /// Delay of a link between switches.
+    pub fn delay(&self, class: LinkClass) -> u64 {
+        match class {
+            LinkClass::Host => self.ejection,
+            LinkClass::Local => self.local,
+            LinkClass::Global => self.global,
+        }
+    }
+}
+
+impl SwitchParams {
+    /// # Errors
+    /// When a value is out of range or not a whole number of nanoseconds.
+    pub(crate) fn ticks(&self) -> Result<Ticks, OpenLoopError> {
+        let depths = [
+            ("local_buffer", self.local_buffer, 4_096),
+            ("global_buffer", self.global_buffer, 4_096),
+            ("injection_queue", self.injection_queue, 4_096),
+            ("output_queue", self.output_queue, 64),
+            ("speed_up", self.speed_up, 16),
+        ];
+        depths.into_iter().try_for_each(|(key, value, most)| in_range(key, u64::from(value), 1, most))?;
+        in_range("packet", self.packet.get(), 1, 65_536)?;
+        let packet = whole("packet", self.rate.serialization_time(self.packet))?;
+        in_range("packet, in ns on a link", packet, 1, 100_000)?;
+        let span = |key, value, least| {
+            let ticks = whole(key, value)?;
+            in_range(key, ticks, least, 60_000).map(|()| ticks)
+        };
+        Ok(Ticks {
+            packet,
+            crossing: packet.div_ceil(u64::from(self.speed_up)),
+            crossbar: span("crossbar_latency", self.crossbar_latency, 0)?,
+            injection: span("injection_delay", self.injection_delay, 0)?,
+            ejection: span("ejection_delay", self.ejection_delay, 0)?,
+            local: span("local_delay", self.local_delay, 1)?,
+            global: span("global_delay", self.global_delay, 1)?,
+        })
+    }
+
+    pub(crate) fn buffer(&self, class: LinkClass) -> u32 {
+        match class {
+            LinkClass::Host => self.injection_queue,
+            LinkClass::Local => self.local_buffer,
+            LinkClass::Global => self.global_buffer,
+        }
+    }
+}
+
+fn whole(key: &'static str, span: Duration) -> Result<u64, OpenLoopError> {
+    let expected = || "a whole number of nanoseconds".to_owned();
+    if span.as_ps().is_multiple_of(1_000) {
+        Ok(span.as_ps() / 1_000)
+    } else {
+        Err(OpenLoopError { key, found: span.to_string(), expected: expected() })
+    }
+}
+
+pub(crate) fn in_range(key: &'static str, found: u64, least: u64, most: u64) -> Result<(), OpenLoopError> {
+    if (least..=most).contains(&found) {
+        return Ok(());
+    }
+    Err(OpenLoopError { key, found: found.to_string(), expected: format!("{least} to {most}") })
+}
+
+/// How long, how much and from which seed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RunParams {
+    /// What every host wants to send, as a share of its link, above 0 and up to 1.
+    pub load: f64,
+    /// What comes before the measured time [whole ns].
+    pub warm_up: Duration,
+    /// The measured time [whole ns].
+    pub measured: Duration,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+impl RunParams {
+    pub(crate) fn check(&self) -> Result<(u64, u64), OpenLoopError> {
+        if !(self.load > 0.0 && self.load <= 1.0) {
+            let expected = "above 0 and up to 1".to_owned();
+            return Err(OpenLoopError { key: "load", found: self.load.to_string(), expected });
+        }
+        let (warm_up, measured) = (whole("warm_up", self.warm_up)?, whole("measured", self.measured)?);
+        // Ages are told from the low 32 bits of a tick.
+        in_range("warm_up, in ns", warm_up, 0, 1 << 31)?;
+        in_range("measured, in ns", measured, 1, 1 << 31)?;
+        Ok((warm_up, warm_up + measured))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_of_1000_bytes_takes_200_ns_at_40_gbps_and_crosses_in_half_of_it() {
+        let ticks = SwitchParams::default().ticks().unwrap();
+        assert_eq!((ticks.packet, ticks.crossing), (200, 100));
+    }
+
+    #[test]
+    fn values_out_of_range_are_told_with_their_range() {
+        let check = |params: SwitchParams, expected: &str| {
+            assert_eq!(params.ticks().unwrap_err().to_string(), expected);
+        };
+        let good = SwitchParams::default;
+        check(SwitchParams { speed_up: 0, ..good() }, "speed_up is 0; expected 1 to 16");
+        check(
+            SwitchParams { packet: Bytes::new(1_001), ..good() },
+            "packet is 200200ps; expected a whole number of nanoseconds",
+        );
+        check(SwitchParams { local_delay: Duration::ZERO, ..good() }, "local_delay is 0; expected 1 to 60000");
+        let run = RunParams { load: 1.5, warm_up: Duration::ZERO, measured: Duration::from_us(1), seed: 1 };
+        assert_eq!(run.check().unwrap_err().to_string(), "load is 1.5; expected above 0 and up to 1");
+    }
+}

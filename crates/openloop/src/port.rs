@@ -1,0 +1,103 @@
+//! The state of ports and their channels, in flat vectors.
+
+use etherweave_topology::LinkClass;
+
+use crate::packet::NONE;
+
+/// No member of a list within a switch.
+pub(crate) const END: u16 = u16::MAX;
+
+/// Both directions of a port: the input from the far end, the output towards it.
+#[derive(Clone, Copy)]
+pub(crate) struct Port {
+    /// When the link's last packet so far has left the output queue.
+    pub link_free: u64,
+    /// When the output takes another packet from the crossbar.
+    pub crossbar_free: u64,
+    /// When the input gives another packet to the crossbar.
+    pub input_free: u64,
+    /// The port at the far end, counted within its shard; [`NONE`] where a host is.
+    pub peer: u32,
+    pub peer_shard: u16,
+    /// Its switch, counted within the shard.
+    pub home: u16,
+    /// Delay of the link [ticks].
+    pub delay: u16,
+    pub class: LinkClass,
+    pub input_wakes: bool,
+    pub output_wakes: bool,
+    /// The channel whose turn it is when the input is free.
+    pub turn: u8,
+    /// How many input channels wait for this output.
+    pub waiting: u16,
+    /// How many packets the input channels hold.
+    pub held: u16,
+}
+
+impl Port {
+    pub fn unused() -> Port {
+        Port {
+            link_free: 0,
+            crossbar_free: 0,
+            input_free: 0,
+            peer: NONE,
+            peer_shard: 0,
+            home: 0,
+            delay: 0,
+            class: LinkClass::Host,
+            input_wakes: false,
+            output_wakes: false,
+            turn: 0,
+            waiting: 0,
+            held: 0,
+        }
+    }
+}
+
+/// A virtual channel of an input: a queue of packets, the first of which may wait for an output.
+#[derive(Clone, Copy)]
+pub(crate) struct Input {
+    pub first: u32,
+    pub last: u32,
+    /// Since when the first packet waits [ticks, the low 32 bits].
+    pub since: u32,
+    /// Neighbours in the list of those that wait for the same output and channel, counted within the switch.
+    pub before: u16,
+    pub behind: u16,
+    /// Where the first packet goes.
+    pub port: u8,
+    pub channel: u8,
+    pub state: Head,
+}
+
+/// How far the first packet of a queue is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Head {
+    /// It has not been asked where it goes.
+    Undecided,
+    /// It waits in the list of an output and channel.
+    Waiting,
+}
+
+impl Input {
+    pub const EMPTY: Input = Input {
+        first: NONE,
+        last: NONE,
+        since: 0,
+        before: END,
+        behind: END,
+        port: 0,
+        channel: 0,
+        state: Head::Undecided,
+    };
+}
+
+/// A virtual channel of an output: what the far end has room for, and who waits for it.
+#[derive(Clone, Copy)]
+pub(crate) struct Output {
+    /// Packets that the far end has room for.
+    pub credits: u16,
+    /// The input channels that wait, the longest waiting first, counted within the switch.
+    pub first: u16,
+    pub last: u16,
+}

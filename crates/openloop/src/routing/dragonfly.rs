@@ -1,0 +1,224 @@
+//! Coordinates of a dragonfly, and the minimal way by them.
+//!
+//! Packets rise through the virtual channels in the order local 0, global 0, local 1, global 1, local 2 (Kim et al.,
+//! ISCA 2008, section 4.1, after Günther): a channel depends on later ones only, so there is no deadlock.
+
+use etherweave_primitives::{HostId, Port, SwitchId};
+use etherweave_topology::{LinkClass, Node, Topology};
+
+use super::{Hop, Place};
+use crate::OpenLoopError;
+use crate::packet::Packet;
+
+/// Places in [`Packet::aim`].
+pub(super) const GROUP: usize = 0;
+const SWITCH: usize = 1;
+const HOST_PORT: usize = 2;
+/// The group to visit first, [`ANYWHERE`] when there is none.
+pub(super) const VIA: usize = 3;
+pub(super) const ANYWHERE: u16 = u16::MAX;
+
+/// A switch that has links to a group, and the first of its ports that lead there.
+#[derive(Clone, Copy, Debug)]
+struct Gateway {
+    switch: u16,
+    port: u8,
+    ports: u8,
+}
+
+/// Where everything is on a dragonfly of `a` switches per group and `p` hosts per switch.
+#[derive(Clone, Debug)]
+pub struct DragonflyPlan {
+    /// Switches per group.
+    a: u16,
+    /// Hosts per switch.
+    p: u16,
+    groups: u16,
+    /// Group and place within it, by switch.
+    places: Vec<[u16; 2]>,
+    /// Gateways of group `g` to group `t` are `starts[g * groups + t]` and on, up to the next start.
+    starts: Vec<u32>,
+    gateways: Vec<Gateway>,
+}
+
+impl DragonflyPlan {
+    /// # Errors
+    /// When the fabric is not a complete dragonfly of equal switches: ports of a switch are hosts, then one to every
+    /// other switch of the group in ascending order, then global ones.
+    pub fn of(topology: &Topology) -> Result<DragonflyPlan, OpenLoopError> {
+        let unsuited = |found: String| OpenLoopError {
+            key: "topology",
+            found,
+            expected: "a complete dragonfly with hosts on every switch".to_owned(),
+        };
+        if topology.axes() != ["group", "switch"] || topology.switches() == 0 {
+            return Err(unsuited("a fabric without groups".to_owned()));
+        }
+        let ids = || (0..topology.switches()).map(SwitchId::from_index);
+        let place = |at: SwitchId| [topology.coordinates(at)[0], topology.coordinates(at)[1]];
+        let [groups, a] = ids().map(place).fold([0; 2], |most, at| [most[0].max(at[0] + 1), most[1].max(at[1] + 1)]);
+        let p = topology.hosts() / topology.switches();
+        let is_small = groups < u32::from(ANYWHERE) && a < u32::from(ANYWHERE) && p < 256;
+        if !is_small || (groups * a) as usize != topology.switches() || p * topology.switches() != topology.hosts() {
+            return Err(unsuited(format!("{groups} groups of up to {a} switches with {} hosts", topology.hosts())));
+        }
+        let mut plan = DragonflyPlan {
+            a: a as u16,
+            p: p as u16,
+            groups: groups as u16,
+            places: ids().map(|at| place(at).map(|axis| axis as u16)).collect(),
+            starts: Vec::new(),
+            gateways: Vec::new(),
+        };
+        if let Some(at) = ids().find(|&at| !plan.is_regular(topology, at)) {
+            return Err(unsuited(format!("one whose {} has other ports", topology.switch_name(at))));
+        }
+        plan.join(topology);
+        let joined = |pair: usize| plan.starts[pair] < plan.starts[pair + 1];
+        let groups = groups as usize;
+        match (0..groups * groups).find(|&pair| pair / groups != pair % groups && !joined(pair)) {
+            Some(pair) => {
+                Err(unsuited(format!("one without a link from group {} to {}", pair / groups, pair % groups)))
+            }
+            None => Ok(plan),
+        }
+    }
+
+    fn is_regular(&self, topology: &Topology, at: SwitchId) -> bool {
+        let [group, place] = self.places[at.index()];
+        let number = u32::from(group) * u32::from(self.a) + u32::from(place);
+        let is_host = |port: u16| {
+            let host = at.get() * u32::from(self.p) + u32::from(port);
+            end(topology, at, port) == Some(Node::Host(HostId::new(host)))
+        };
+        let is_local = |other: u16| {
+            let there = SwitchId::new(u32::from(group) * u32::from(self.a) + u32::from(other));
+            end(topology, at, u16::from(self.local(place, other))) == Some(Node::Switch(there))
+        };
+        number == at.get()
+            && topology.out_channels(at).len() < 256
+            && (0..self.p).all(is_host)
+            && (0..self.a).filter(|&other| other != place).all(is_local)
+    }
+
+    /// Gateways of every group to every other, by the switch where they are.
+    fn join(&mut self, topology: &Topology) {
+        let groups = usize::from(self.groups);
+        let mut lists: Vec<Vec<Gateway>> = vec![Vec::new(); groups * groups];
+        for at in (0..topology.switches()).map(SwitchId::from_index) {
+            for (port, &channel) in topology.out_channels(at).iter().enumerate() {
+                let (channel, [group, place]) = (topology.channel(channel), self.places[at.index()]);
+                if let (LinkClass::Global, Node::Switch(there)) = (channel.class, channel.to.node) {
+                    let list = &mut lists[usize::from(group) * groups + usize::from(self.places[there.index()][0])];
+                    add_port(list, place, port as u8);
+                }
+            }
+        }
+        self.starts = vec![0];
+        for list in lists {
+            self.gateways.extend(list);
+            self.starts.push(self.gateways.len() as u32);
+        }
+    }
+
+    /// How many groups there are.
+    pub fn groups(&self) -> u32 {
+        u32::from(self.groups)
+    }
+
+    /// Hosts of one group.
+    pub fn hosts_per_group(&self) -> u32 {
+        u32::from(self.a) * u32::from(self.p)
+    }
+
+    /// The group of a host.
+    pub(super) fn group_of_host(&self, host: u32) -> u16 {
+        (host / self.hosts_per_group()) as u16
+    }
+
+    /// Whether a switch is in a group.
+    pub(super) fn is_in(&self, switch: u32, group: u16) -> bool {
+        self.places[switch as usize][0] == group
+    }
+
+    /// Writes down where a packet goes.
+    pub(super) fn aim(&self, packet: &mut Packet) {
+        let switch = packet.dst / u32::from(self.p);
+        let [group, place] = self.places[switch as usize];
+        packet.aim = [group, place, (packet.dst - switch * u32::from(self.p)) as u16, ANYWHERE];
+    }
+
+    /// The next hop of the minimal way to the group on the way, when there is one, and then to the host.
+    pub(super) fn minimal(&self, at: Place, packet: &mut Packet) -> Hop {
+        let [group, place] = self.places[at.switch as usize];
+        if packet.aim[VIA] == group {
+            packet.aim[VIA] = ANYWHERE;
+        }
+        let target = if packet.aim[VIA] == ANYWHERE { packet.aim[GROUP] } else { packet.aim[VIA] };
+        if target == group {
+            return match packet.aim[SWITCH] {
+                home if home == place => Hop { port: packet.aim[HOST_PORT] as u8, channel: 0 },
+                home => Hop { port: self.local(place, home), channel: above(at) },
+            };
+        }
+        let gateway = self.gateway(group, place, target, packet.lot);
+        if gateway.switch == place {
+            let port = gateway.port + (packet.lot >> 8) as u8 % gateway.ports;
+            Hop { port, channel: same_or_above(at) }
+        } else {
+            Hop { port: self.local(place, gateway.switch), channel: above(at) }
+        }
+    }
+
+    /// The own switch where it is a gateway, otherwise one of the gateways by lot.
+    fn gateway(&self, group: u16, place: u16, target: u16, lot: u16) -> Gateway {
+        let pair = usize::from(group) * usize::from(self.groups) + usize::from(target);
+        let gateways = &self.gateways[self.starts[pair] as usize..self.starts[pair + 1] as usize];
+        match gateways {
+            [only] => *only,
+            several => {
+                let own = several.iter().find(|gateway| gateway.switch == place);
+                *own.unwrap_or(&several[usize::from(lot & 0xff) % several.len()])
+            }
+        }
+    }
+
+    /// The port from one switch to another of its group.
+    fn local(&self, from: u16, to: u16) -> u8 {
+        (self.p + to - u16::from(to > from)) as u8
+    }
+
+    /// The first global port of every switch.
+    pub(super) fn first_global(&self) -> u8 {
+        (self.p + self.a - 1) as u8
+    }
+}
+
+fn end(topology: &Topology, at: SwitchId, port: u16) -> Option<Node> {
+    let channel = topology.out_channels(at).get(Port::new(port).index())?;
+    Some(topology.channel(*channel).to.node)
+}
+
+fn add_port(list: &mut Vec<Gateway>, switch: u16, port: u8) {
+    match list.last_mut().filter(|last| last.switch == switch && last.port + last.ports == port) {
+        Some(last) => last.ports += 1,
+        None => list.push(Gateway { switch, port, ports: 1 }),
+    }
+}
+
+/// The channel of a local hop: one above the channel it came by.
+pub(super) fn above(at: Place) -> u8 {
+    match at.class {
+        LinkClass::Host => 0,
+        LinkClass::Local | LinkClass::Global => at.channel + 1,
+    }
+}
+
+/// The channel of a global hop: that of the local hop before it, or one above the global hop before it.
+pub(super) fn same_or_above(at: Place) -> u8 {
+    match at.class {
+        LinkClass::Host => 0,
+        LinkClass::Local => at.channel,
+        LinkClass::Global => at.channel + 1,
+    }
+}

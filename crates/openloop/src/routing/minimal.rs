@@ -1,0 +1,25 @@
+//! MIN: at most a local, a global and a local hop.
+
+use super::{DragonflyPlan, Hop, Place, Routing};
+use crate::load::Load;
+use crate::packet::Packet;
+
+/// Minimal routing on a dragonfly.
+pub struct Minimal {
+    /// Where everything is.
+    pub plan: DragonflyPlan,
+}
+
+impl Routing for Minimal {
+    fn channels(&self) -> u8 {
+        2
+    }
+
+    fn start(&self, _source: u32, packet: &mut Packet) {
+        self.plan.aim(packet);
+    }
+
+    fn decide(&self, at: Place, packet: &mut Packet, _load: Load<'_>) -> Hop {
+        self.plan.minimal(at, packet)
+    }
+}

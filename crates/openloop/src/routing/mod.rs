@@ -1,0 +1,50 @@
+//! One decision: where the first packet of an input goes.
+
+mod conditional;
+mod dragonfly;
+mod minimal;
+mod valiant_group;
+
+pub use conditional::Conditional;
+pub use dragonfly::DragonflyPlan;
+pub use minimal::Minimal;
+pub use valiant_group::ValiantGroup;
+
+use etherweave_topology::LinkClass;
+
+use crate::load::Load;
+use crate::packet::Packet;
+
+/// Where a packet stands when it asks.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// The switch.
+    pub switch: u32,
+    /// The port it came by.
+    pub port: u8,
+    /// The virtual channel it came by; 0 from a host.
+    pub channel: u8,
+    /// The class of the link it came by.
+    pub class: LinkClass,
+}
+
+/// What the packet does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hop {
+    /// The port it leaves by.
+    pub port: u8,
+    /// The virtual channel of that port; 0 to a host.
+    pub channel: u8,
+}
+
+/// A routing: asked once for every packet at every switch, when the packet is the first of its queue.
+pub trait Routing: Sync {
+    /// Virtual channels of every port that its ways need, at least 1.
+    fn channels(&self) -> u8;
+
+    /// Writes down what later decisions need, when the packet is made by `source`.
+    fn start(&self, source: u32, packet: &mut Packet);
+
+    /// Says where a packet goes, from its place and a view of the switch's load.
+    fn decide(&self, at: Place, packet: &mut Packet, load: Load<'_>) -> Hop;
+}

@@ -1,0 +1,327 @@
+//! A part of the fabric that is served by one thread at a time: its switches, hosts, packets and events.
+
+use etherweave_primitives::{Stream, mix};
+use etherweave_topology::LinkClass;
+
+use crate::load::Load;
+use crate::packet::{NONE, Packet, Slab};
+use crate::port::{Head, Input, Output, Port};
+use crate::routing::{Place, Routing};
+use crate::tally::Tally;
+use crate::wheel::Wheel;
+use crate::world::World;
+
+/// What an event is about; the rest of its 32 bits say which.
+const KIND_SHIFT: u32 = 29;
+const ARRIVAL: u32 = 0;
+const CREDIT: u32 = 1;
+const INPUT_FREE: u32 = 2;
+const OUTPUT_FREE: u32 = 3;
+const HOST: u32 = 4;
+
+/// The most entries that an event can tell apart.
+pub(crate) const ENTRIES_MAX: usize = 1 << KIND_SHIFT;
+
+/// A source and sink of traffic.
+pub(crate) struct Host {
+    /// When it makes its next packet.
+    pub next: u64,
+    pub stream: Stream,
+    /// Its port at its switch, counted within the shard.
+    pub port: u32,
+}
+
+/// Switches `first_switch..` and their hosts.
+pub(crate) struct Shard {
+    pub number: u16,
+    pub first_switch: u32,
+    pub first_host: u32,
+    /// Ports of every switch.
+    pub radix: usize,
+    /// Virtual channels of every port.
+    pub channels: usize,
+    /// Channels of port `n` are `n << shift` and on.
+    pub shift: u32,
+    pub ports: Vec<Port>,
+    pub inputs: Vec<Input>,
+    pub outputs: Vec<Output>,
+    pub hosts: Vec<Host>,
+    pub wheel: Wheel,
+    pub slab: Slab,
+    pub now: u64,
+    pub letters: Vec<Letter>,
+    pub tally: Tally,
+}
+
+/// What happens in another shard.
+pub(crate) struct Letter {
+    pub at: u64,
+    pub shard: u16,
+    pub content: Content,
+}
+
+pub(crate) enum Content {
+    /// A packet comes to an input channel.
+    Packet(Packet),
+    /// The far end of an output channel has room for one more.
+    Credit(u32),
+}
+
+impl Shard {
+    /// Serves all events before `until`.
+    pub fn run<R: Routing>(&mut self, world: &World<'_, R>, until: u64) {
+        while let Some(at) = self.wheel.next(self.now, until) {
+            self.now = at;
+            while let Some(event) = self.wheel.take(at) {
+                self.serve(world, event);
+            }
+        }
+        self.now = until;
+    }
+
+    fn serve<R: Routing>(&mut self, world: &World<'_, R>, event: u32) {
+        let index = event & (ENTRIES_MAX as u32 - 1);
+        match event >> KIND_SHIFT {
+            ARRIVAL => self.arrive(world, index),
+            CREDIT => self.credit(world, index as usize),
+            INPUT_FREE => self.input_free(world, index as usize),
+            OUTPUT_FREE => {
+                self.ports[index as usize].output_wakes = false;
+                self.serve_output(world, index as usize);
+            }
+            HOST => self.host(world, index),
+            kind => unreachable!("there are five kinds of events, not {kind}"),
+        }
+    }
+
+    /// Takes what other shards sent.
+    pub fn receive(&mut self, letter: Letter) {
+        let event = match letter.content {
+            Content::Packet(packet) => ARRIVAL << KIND_SHIFT | self.slab.insert(packet),
+            Content::Credit(output) => CREDIT << KIND_SHIFT | output,
+        };
+        self.wheel.put(letter.at, event);
+    }
+
+    /// The first packet of every host.
+    pub fn start<R>(&mut self, world: &World<'_, R>) {
+        for index in 0..self.hosts.len() as u32 {
+            let host = &mut self.hosts[index as usize];
+            host.next = world.ticks.injection + world.gaps.draw(&mut host.stream);
+            if world.pattern.is_active(self.first_host + index) {
+                self.await_host(index);
+            }
+        }
+    }
+
+    fn await_host(&mut self, index: u32) {
+        let at = self.hosts[index as usize].next.min(self.now + self.wheel.horizon());
+        self.wheel.put(at, HOST << KIND_SHIFT | index);
+    }
+
+    /// A host's packet comes to the queue at its switch, and the next is drawn.
+    fn host<R: Routing>(&mut self, world: &World<'_, R>, index: u32) {
+        let host = &mut self.hosts[index as usize];
+        if host.next <= self.now {
+            host.next = self.now + world.gaps.draw(&mut host.stream);
+            self.tally.measured.offered += u64::from(self.now >= world.measured.start);
+            let port = host.port as usize;
+            if u32::from(self.ports[port].held) < world.params.injection_queue {
+                let id = self.make(world, index);
+                self.arrive(world, id);
+            } else {
+                self.tally.refused += 1;
+            }
+        }
+        self.await_host(index);
+    }
+
+    fn make<R: Routing>(&mut self, world: &World<'_, R>, index: u32) -> u32 {
+        let host = &mut self.hosts[index as usize];
+        let source = self.first_host + index;
+        let dst = world.pattern.draw(source, world.hosts, &mut host.stream);
+        let born = (self.now - world.ticks.injection) as u32;
+        let lot = mix(world.seed ^ (u64::from(source) << 32 | u64::from(born))) as u16;
+        let place = host.port << self.shift;
+        let mut packet =
+            Packet { born, entered: 0, next: NONE, place, dst, aim: [0; 4], lot, hops: 0, is_detoured: false };
+        world.routing.start(source, &mut packet);
+        self.tally.made += 1;
+        self.slab.insert(packet)
+    }
+
+    /// A packet's head is at the input it goes to.
+    fn arrive<R: Routing>(&mut self, world: &World<'_, R>, id: u32) {
+        let packet = self.slab.get(id);
+        packet.entered = self.now as u32;
+        packet.next = NONE;
+        let input = packet.place as usize;
+        let queue = &mut self.inputs[input];
+        let behind = std::mem::replace(&mut queue.last, id);
+        let port = input >> self.shift;
+        self.ports[port].held += 1;
+        if queue.first != NONE {
+            self.slab.get(behind).next = id;
+            return;
+        }
+        queue.first = id;
+        if self.ports[port].input_free > self.now {
+            self.wake_input(port);
+        } else {
+            self.advance(world, input);
+        }
+    }
+
+    /// The crossbar is free for an input: its channels take turns.
+    fn input_free<R: Routing>(&mut self, world: &World<'_, R>, port: usize) {
+        self.ports[port].input_wakes = false;
+        if self.ports[port].input_free > self.now {
+            self.wake_input(port);
+            return;
+        }
+        let turn = usize::from(self.ports[port].turn);
+        for channel in (turn..self.channels).chain(0..turn) {
+            let input = (port << self.shift) + channel;
+            if self.inputs[input].first != NONE && self.advance(world, input) {
+                return;
+            }
+        }
+    }
+
+    /// Lets the first packet of an idle input's queue go if it can, puts it on the list if not. Says whether it went.
+    fn advance<R: Routing>(&mut self, world: &World<'_, R>, input: usize) -> bool {
+        let base = self.base(input >> self.shift);
+        if self.inputs[input].state == Head::Undecided {
+            self.decide(world, input, base);
+        }
+        let (out, channel) = self.wanted(input, base);
+        let is_open = self.is_open(world, out);
+        if is_open && self.outputs[channel].credits > 0 {
+            if self.inputs[input].state == Head::Waiting {
+                self.unlist(input, base);
+            }
+            self.grant(world, input, base);
+            return true;
+        }
+        if self.inputs[input].state == Head::Undecided {
+            self.enlist(input, base);
+        }
+        if !is_open {
+            self.wake_output(world, out);
+        }
+        false
+    }
+
+    fn decide<R: Routing>(&mut self, world: &World<'_, R>, input: usize, base: usize) {
+        let port = input >> self.shift;
+        let at = Place {
+            switch: self.first_switch + u32::from(self.ports[port].home),
+            port: (port - base) as u8,
+            channel: (input - (port << self.shift)) as u8,
+            class: self.ports[port].class,
+        };
+        let load = Load {
+            ports: &self.ports[base..base + self.radix],
+            outputs: &self.outputs[base << self.shift..(base + self.radix) << self.shift],
+            shift: self.shift,
+            now: self.now,
+            full: world.full(),
+        };
+        let head = &mut self.inputs[input];
+        let hop = world.routing.decide(at, self.slab.get(head.first), load);
+        debug_assert!(usize::from(hop.channel) < self.channels, "a routing keeps to the channels there are");
+        (head.port, head.channel) = (hop.port, hop.channel);
+    }
+
+    /// The first port of the switch of a port.
+    fn base(&self, port: usize) -> usize {
+        usize::from(self.ports[port].home) * self.radix
+    }
+
+    /// The output port and output channel that the first packet of an input wants.
+    pub fn wanted(&self, input: usize, base: usize) -> (usize, usize) {
+        let head = &self.inputs[input];
+        let out = base + usize::from(head.port);
+        (out, (out << self.shift) + usize::from(head.channel))
+    }
+
+    /// Whether an output takes a packet from the crossbar.
+    fn is_open<R>(&self, world: &World<'_, R>, out: usize) -> bool {
+        let out = &self.ports[out];
+        out.crossbar_free <= self.now && out.link_free <= self.now + world.full()
+    }
+
+    /// The far end of an output channel has room for one more.
+    fn credit<R: Routing>(&mut self, world: &World<'_, R>, output: usize) {
+        let out = output >> self.shift;
+        let channel = &mut self.outputs[output];
+        channel.credits += 1;
+        assert!(channel.credits <= world.room(self.ports[out].class), "no buffer gives more room than it has");
+        // Before this credit there was none, or those who wait do so for something else.
+        if channel.credits == 1 && self.ports[out].waiting > 0 {
+            self.serve_output(world, out);
+        }
+    }
+
+    /// Lets the one go that has waited longest for a free output, among those that can.
+    fn serve_output<R: Routing>(&mut self, world: &World<'_, R>, out: usize) {
+        if self.ports[out].waiting == 0 {
+            return;
+        }
+        if !self.is_open(world, out) {
+            self.wake_output(world, out);
+            return;
+        }
+        let base = self.base(out);
+        let now = self.now as u32;
+        let oldest = (0..self.channels).filter_map(|channel| self.first_able((out << self.shift) + channel, base));
+        if let Some(input) = oldest.max_by_key(|&input| now.wrapping_sub(self.inputs[input].since)) {
+            self.unlist(input, base);
+            self.grant(world, input, base);
+        }
+    }
+
+    pub fn wake_input(&mut self, port: usize) {
+        if !std::mem::replace(&mut self.ports[port].input_wakes, true) {
+            self.wheel.put(self.ports[port].input_free, INPUT_FREE << KIND_SHIFT | port as u32);
+        }
+    }
+
+    pub fn wake_output<R>(&mut self, world: &World<'_, R>, out: usize) {
+        let port = &mut self.ports[out];
+        if !std::mem::replace(&mut port.output_wakes, true) {
+            let at = port.crossbar_free.max(port.link_free.saturating_sub(world.full()));
+            self.wheel.put(at, OUTPUT_FREE << KIND_SHIFT | out as u32);
+        }
+    }
+
+    /// Sends a packet to the input channel in its `place`.
+    pub fn send(&mut self, at: u64, shard: u16, id: u32) {
+        if shard == self.number {
+            self.wheel.put(at, ARRIVAL << KIND_SHIFT | id);
+        } else {
+            let content = Content::Packet(self.slab.remove(id));
+            self.letters.push(Letter { at, shard, content });
+        }
+    }
+
+    /// Tells an output channel that there is room for one more.
+    pub fn return_credit(&mut self, at: u64, shard: u16, output: u32) {
+        if shard == self.number {
+            self.wheel.put(at, CREDIT << KIND_SHIFT | output);
+        } else {
+            self.letters.push(Letter { at, shard, content: Content::Credit(output) });
+        }
+    }
+
+    /// Packets in queues, and on links towards switches of this shard.
+    pub fn in_flight(&self) -> u64 {
+        let on_links = self.letters.iter().filter(|letter| matches!(letter.content, Content::Packet(_)));
+        self.slab.held() + on_links.count() as u64
+    }
+
+    /// Whether a port leads to a host.
+    pub fn is_to_host(&self, port: usize) -> bool {
+        self.ports[port].class == LinkClass::Host
+    }
+}

@@ -1,0 +1,46 @@
+//! What all shards share during a run: nothing of it changes.
+
+use std::ops::Range;
+
+use etherweave_topology::LinkClass;
+
+use crate::arrival::Gaps;
+use crate::params::{SwitchParams, Ticks};
+use crate::traffic::Pattern;
+
+/// Parameters of a run and its routing.
+pub(crate) struct World<'a, R> {
+    pub routing: &'a R,
+    pub ticks: Ticks,
+    pub params: &'a SwitchParams,
+    pub pattern: &'a Pattern,
+    pub gaps: Gaps,
+    pub hosts: u32,
+    pub seed: u64,
+    /// The measured time [ticks]; the run ends with it.
+    pub measured: Range<u64>,
+}
+
+impl<R> World<'_, R> {
+    /// How long a full output queue takes to send [ticks]. As packets are equally long and none overtakes, a queue
+    /// holds `output_queue` packets exactly while its link is taken for longer than this.
+    pub fn full(&self) -> u64 {
+        u64::from(self.params.output_queue) * self.ticks.packet
+    }
+
+    /// The most packets that the far end of a link has room for, by channel.
+    pub fn room(&self, class: LinkClass) -> u16 {
+        match class {
+            // A host takes all that comes.
+            LinkClass::Host => u16::MAX,
+            LinkClass::Local | LinkClass::Global => self.params.buffer(class) as u16,
+        }
+    }
+
+    /// Further ahead than any event [ticks].
+    pub fn horizon(&self) -> u64 {
+        let ticks = &self.ticks;
+        let delay = ticks.local.max(ticks.global);
+        1 + ticks.crossbar + self.full() + 2 * ticks.packet + 2 * delay
+    }
+}

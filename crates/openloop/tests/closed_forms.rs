@@ -1,0 +1,71 @@
+//! What can be computed by hand.
+
+mod fabric;
+
+use etherweave_openloop::Pattern;
+use etherweave_openloop::routing::{Minimal, ValiantGroup};
+use fabric::Fabric;
+
+/// Only `source` sends, to `dst`.
+fn pair(fabric: &Fabric, source: u32, dst: u32) -> Pattern {
+    let mut destinations: Vec<u32> = (0..fabric.topology.hosts() as u32).collect();
+    destinations[source as usize] = dst;
+    Pattern::Fixed(destinations)
+}
+
+#[test]
+fn without_load_a_packet_takes_its_links_its_crossbars_and_its_own_length() {
+    // p 2, a 4, h 2: 9 groups of 8 hosts; switch s of group 0 has global links to groups 8 - 2s and 7 - 2s, where they
+    // end at switch 3 - s. 40 ns in; 200 ns per switch; 40 and 400 ns per link; 200 ns for 1,000 bytes at 40 Gb/s.
+    let fabric = Fabric::balanced(2);
+    let check = |dst: u32, switches: u32, local: u32, global: u32| {
+        let report = fabric.run(Minimal { plan: fabric.plan.clone() }, pair(&fabric, 0, dst), 0.001, 20_000);
+        let expected = 40 + switches * 200 + local * 40 + global * 400 + 200;
+        assert_eq!(report.hops_mean, Some(f64::from(switches)));
+        // A thousandth of the packets follow another so closely that they wait, at most for its 200 ns.
+        let mean = report.latency_ns_mean.unwrap();
+        assert!((0.0..1.0).contains(&(mean - f64::from(expected))), "host {dst}: {mean}, expected {expected}");
+    };
+    check(1, 1, 0, 0);
+    check(2, 2, 1, 0);
+    check(8 * 8 + 3 * 2, 2, 0, 1);
+    check(8 * 8, 3, 1, 1);
+    check(8 * 6 + 2 * 2, 3, 1, 1);
+    check(8 * 6, 4, 2, 1);
+}
+
+#[test]
+fn a_single_flow_waits_as_the_theory_of_queues_says() {
+    // Bernoulli arrivals of probability p at a server that takes T ticks (Geo/D/1): packets wait p T (T - 1) / 2 / (1 -
+    // p T) on average, once, for the first link of their way; later ones they reach 200 ns apart.
+    let fabric = Fabric::balanced(2);
+    for load in [0.3, 0.6] {
+        let report = fabric.run(Minimal { plan: fabric.plan.clone() }, pair(&fabric, 0, 2), load, 20_000);
+        let waits = load * 199.0 / (2.0 * (1.0 - load));
+        let expected = 40.0 + 2.0 * 200.0 + 40.0 + 200.0 + waits;
+        let mean = report.latency_ns_mean.unwrap();
+        assert!((mean - expected).abs() < 0.04 * waits, "load {load}: {mean}, expected {expected}");
+        assert!((report.load_accepted * 72.0 / load - 1.0).abs() < 0.02, "{}", report.load_accepted);
+    }
+}
+
+#[test]
+fn minimal_routing_under_adv_gives_all_hosts_of_a_group_one_link() {
+    // 1/(a p) of a host's rate; what waits in the source group hides nothing.
+    let fabric = Fabric::balanced(3);
+    let report = fabric.run(Minimal { plan: fabric.plan.clone() }, fabric.adversarial(), 1.0, 100);
+    let bound = 1.0 / f64::from(fabric.plan.hosts_per_group());
+    assert!(report.load_accepted <= bound * 1.001, "{} above {bound}", report.load_accepted);
+    assert!(report.load_accepted >= bound * 0.99, "{} below {bound}", report.load_accepted);
+}
+
+#[test]
+fn valiant_routing_takes_every_global_link_twice_and_so_accepts_a_half() {
+    // A packet takes two global links, but one when the group on the way, one of 18 others, is the destination's:
+    // p = h hosts per switch and h links give h / (p (2 - 1/18)).
+    let fabric = Fabric::balanced(3);
+    let report = fabric.run(ValiantGroup { plan: fabric.plan.clone() }, fabric.adversarial(), 1.0, 100);
+    let bound = 1.0 / (2.0 - 1.0 / 18.0);
+    assert!(report.load_accepted <= bound, "{} above {bound}", report.load_accepted);
+    assert!(report.load_accepted >= bound * 0.93, "{} far below {bound}", report.load_accepted);
+}

@@ -1,0 +1,64 @@
+//! The paper's simulator on the same network: FOGSim, public version 5, measured on a dragonfly of 1,056 hosts (p 4,
+//! a 8, h 4, palm tree, 33 groups) with the switch of the default parameters, 3 local and 2 global channels, and
+//! least-recently-served arbiters.
+//!
+//! Latencies below 80 % of saturation agree within 10 %, accepted loads within 0.03.
+
+mod fabric;
+
+use etherweave_openloop::Pattern;
+use etherweave_openloop::routing::{Conditional, Minimal, Routing, ValiantGroup};
+use fabric::Fabric;
+
+/// What was measured: mean latency [ns] where it counts, accepted load.
+struct Expected {
+    load: f64,
+    latency_ns: Option<f64>,
+    accepted: f64,
+}
+
+fn at(load: f64, latency_ns: f64) -> Expected {
+    Expected { load, latency_ns: Some(latency_ns), accepted: load }
+}
+
+fn saturated(accepted: f64) -> Expected {
+    Expected { load: 1.0, latency_ns: None, accepted }
+}
+
+fn check<R: Routing>(fabric: &Fabric, routing: impl Fn() -> R, pattern: &Pattern, rows: &[Expected]) {
+    for Expected { load, latency_ns, accepted } in rows {
+        let report = fabric.run(routing(), pattern.clone(), *load, 60);
+        let found = report.latency_ns_mean.unwrap();
+        assert!((report.load_accepted - accepted).abs() < 0.03, "load {load}: accepted {}", report.load_accepted);
+        let differs = latency_ns.map_or(0.0, |expected| found / expected - 1.0);
+        assert!(differs.abs() < 0.1, "load {load}: {found} ns differs by {differs}");
+    }
+}
+
+#[test]
+fn minimal_routing_agrees() {
+    let fabric = Fabric::balanced(4);
+    let routing = || Minimal { plan: fabric.plan.clone() };
+    // Saturated at 0.884: 0.8 is above 80 % of that, and agrees none the less.
+    let uniform = [at(0.2, 1531.0), at(0.5, 1846.0), at(0.8, 3095.0), saturated(0.884)];
+    check(&fabric, routing, &Pattern::Uniform, &uniform);
+    check(&fabric, routing, &fabric.adversarial(), &[saturated(0.031)]);
+}
+
+#[test]
+fn valiant_routing_agrees() {
+    let fabric = Fabric::balanced(4);
+    let routing = || ValiantGroup { plan: fabric.plan.clone() };
+    check(&fabric, routing, &Pattern::Uniform, &[at(0.2, 2443.0), at(0.4, 3271.0), saturated(0.494)]);
+    check(&fabric, routing, &fabric.adversarial(), &[at(0.3, 2502.0), saturated(0.483)]);
+}
+
+#[test]
+fn conditional_routing_agrees() {
+    let fabric = Fabric::balanced(4);
+    let routing = || Conditional { plan: fabric.plan.clone(), h: 4 };
+    check(&fabric, routing, &Pattern::Uniform, &[at(0.5, 1846.0), saturated(0.904)]);
+    // Saturated at 0.502: of 0.45 only the accepted load counts.
+    let near = Expected { load: 0.45, latency_ns: None, accepted: 0.45 };
+    check(&fabric, routing, &fabric.adversarial(), &[at(0.3, 7588.0), near, saturated(0.502)]);
+}

@@ -1,0 +1,34 @@
+//! The dragonflies of these tests, and a run on them.
+
+use etherweave_openloop::routing::{DragonflyPlan, Routing};
+use etherweave_openloop::{Experiment, Pattern, Report, RunParams, SwitchParams};
+use etherweave_primitives::Duration;
+use etherweave_topology::{Dragonfly, Family, Topology};
+
+pub struct Fabric {
+    pub topology: Topology,
+    pub plan: DragonflyPlan,
+    pub threads: usize,
+}
+
+impl Fabric {
+    /// Balanced, complete: `a = 2p`, `h = p`, palm tree.
+    pub fn balanced(p: u32) -> Fabric {
+        let topology = Dragonfly { p, a: 2 * p, h: p, ..Dragonfly::default() }.generate().unwrap();
+        let plan = DragonflyPlan::of(&topology).unwrap();
+        Fabric { topology, plan, threads: 1 }
+    }
+
+    /// ADV+1: every host to any host of the next group.
+    pub fn adversarial(&self) -> Pattern {
+        Pattern::Adversarial { block: self.plan.hosts_per_group(), ahead: 1 }
+    }
+
+    /// Equal times for warming up and measuring; no link from switches to hosts, as in the paper's simulator.
+    pub fn run<R: Routing>(&self, routing: R, pattern: Pattern, load: f64, us: u64) -> Report {
+        let span = Duration::from_us(us);
+        let run = RunParams { load, warm_up: span, measured: span, seed: 1 };
+        let switch = SwitchParams { ejection_delay: Duration::ZERO, ..SwitchParams::default() };
+        Experiment { topology: &self.topology, switch, routing, pattern, run }.run(self.threads).unwrap()
+    }
+}
