@@ -1,63 +1,98 @@
 //! Times open-loop runs on a dragonfly: latency, accepted load, packet-hops per second of the bare core.
 //!
-//! `speed [p a h groups] [threads] [load ...]`; without arguments the 1,056-host dragonfly.
+//! `speed [p=4] [a=8] [h=4] [groups=33] [threads=1] [us=50] [seed=1] [load=0.2,0.5,0.8,1] [routing=MIN,VAL]
+//! [pattern=UN]`
 
 use std::time::Instant;
 
-use etherweave_openloop::routing::{Conditional, DragonflyPlan, Minimal, Routing, ValiantGroup};
+use etherweave_openloop::routing::{Conditional, DragonflyPlan, Minimal, Piggyback, Routing, UgalLocal, ValiantGroup};
 use etherweave_openloop::{Experiment, Pattern, Report, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_topology::{Dragonfly, Family, Topology};
 
 fn main() {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let number = |index: usize, default: u32| words.get(index).map_or(default, |word| word.parse().expect("a number"));
-    let (p, a, h) = (number(0, 4), number(1, 8), number(2, 4));
-    let dragonfly = Dragonfly { p, a, h, groups: Some(number(3, a * h + 1)), ..Dragonfly::default() };
-    let threads = number(4, 1) as usize;
-    let measured = Duration::from_us(u64::from(number(5, 20)));
-    let topology = dragonfly.generate().expect("a dragonfly");
+    let words = Words(std::env::args().skip(1).collect());
+    let number = |key, default| words.value(key).map_or(default, |word| word.parse().expect("a whole number"));
+    let [p, a, h] = [("p", 4), ("a", 8), ("h", 4)].map(|(key, default)| number(key, default) as u32);
+    let groups = number("groups", u64::from(a * h + 1)) as u32;
+    let started = Instant::now();
+    let topology = Dragonfly { p, a, h, groups: Some(groups), ..Dragonfly::default() }.generate().expect("a dragonfly");
     let plan = DragonflyPlan::of(&topology).expect("a complete dragonfly");
-    println!("{} hosts, {threads} threads, {measured} measured", topology.hosts());
-    println!(
-        "routing      pattern load  mean_ns   p50   p99 p99.9 accepted hops detour  Mhops/s   s  packets fingerprint"
-    );
-    let block = plan.hosts_per_group();
-    let adversarial = Pattern::Adversarial { block, ahead: 1 };
-    let loads = if words.len() > 6 {
-        words[6..].iter().map(|word| word.parse().expect("a load")).collect()
-    } else {
-        vec![0.2, 0.3, 0.4, 0.45, 0.5, 0.8, 1.0]
+    let setting = Setting {
+        topology: &topology,
+        plan: &plan,
+        h: h as u8,
+        threads: number("threads", 1) as usize,
+        measured: Duration::from_us(number("us", 50)),
+        seed: number("seed", 1),
     };
-    let setting = Setting { topology: &topology, threads, measured };
-    for (name, pattern) in [("UN", Pattern::Uniform), ("ADV+1", adversarial)] {
-        for &load in &loads {
-            setting.time("MIN", Minimal { plan: plan.clone() }, (name, &pattern), load);
-            setting.time("VAL", ValiantGroup { plan: plan.clone() }, (name, &pattern), load);
-            setting.time("conditional", Conditional { plan: plan.clone(), h: h as u8 }, (name, &pattern), load);
+    let built = started.elapsed().as_secs_f64();
+    println!("{} hosts built in {built:.1} s; {} measured after as much", topology.hosts(), setting.measured);
+    println!("{HEAD}");
+    for pattern in words.list("pattern", "UN,ADV+1") {
+        for load in words.list("load", "0.2,0.5,0.8,1") {
+            let load = load.parse().expect("a load");
+            words
+                .list("routing", "MIN,VAL,UGAL-L,PB,conditional")
+                .iter()
+                .for_each(|name| setting.run(name, pattern, load));
         }
+    }
+}
+
+struct Words(Vec<String>);
+
+impl Words {
+    fn value(&self, key: &str) -> Option<&str> {
+        self.0.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+    }
+
+    fn list<'a>(&'a self, key: &str, default: &'a str) -> Vec<&'a str> {
+        self.value(key).unwrap_or(default).split(',').collect()
     }
 }
 
 struct Setting<'a> {
     topology: &'a Topology,
+    plan: &'a DragonflyPlan,
+    h: u8,
     threads: usize,
     measured: Duration,
+    seed: u64,
 }
 
 impl Setting<'_> {
-    fn time<R: Routing>(&self, routing_name: &str, routing: R, (name, pattern): (&str, &Pattern), load: f64) {
-        let run = RunParams { load, warm_up: self.measured, measured: self.measured, seed: 1 };
+    fn run(&self, routing: &str, pattern: &str, load: f64) {
+        let plan = self.plan.clone();
+        match routing {
+            "MIN" => self.time((routing, pattern), Minimal { plan }, load),
+            "VAL" => self.time((routing, pattern), ValiantGroup { plan }, load),
+            "conditional" => self.time((routing, pattern), Conditional { plan, h: self.h }, load),
+            "UGAL-L" => self.time((routing, pattern), UgalLocal { plan, threshold: 0 }, load),
+            "PB" => self.time((routing, pattern), Piggyback::new(plan), load),
+            unknown => panic!("unknown routing {unknown}; known: MIN, VAL, UGAL-L, PB, conditional"),
+        }
+    }
+
+    fn time<R: Routing>(&self, (name, pattern_name): (&str, &str), routing: R, load: f64) {
+        let run = RunParams { load, warm_up: self.measured, measured: self.measured, seed: self.seed };
         // The simulator of the paper has no link from a switch to its hosts.
         let switch = SwitchParams { ejection_delay: Duration::ZERO, ..SwitchParams::default() };
-        let experiment = Experiment { topology: self.topology, switch, routing, pattern: pattern.clone(), run };
+        let pattern = match pattern_name {
+            "UN" => Pattern::Uniform,
+            "ADV+1" => Pattern::Adversarial { block: self.plan.hosts_per_group(), ahead: 1 },
+            unknown => panic!("unknown pattern {unknown}; known: UN, ADV+1"),
+        };
+        let experiment = Experiment { topology: self.topology, switch, routing, pattern, run };
         let prepared = experiment.prepare().expect("parameters in range");
         let started = Instant::now();
         let report = prepared.run(self.threads);
-        let took = started.elapsed().as_secs_f64();
-        print(&report, &format!("{routing_name:<12} {name:<7} {load:<4}"), took);
+        print(&report, &format!("{name:<12} {pattern_name:<7} {load:<4}"), started.elapsed().as_secs_f64());
     }
 }
+
+const HEAD: &str =
+    "routing      pattern load  mean_ns   p50   p99 p99.9 accepted hops detour  Mhops/s   s  packets fingerprint";
 
 fn print(report: &Report, name: &str, took: f64) {
     let percentile = |share| report.latency_ns.percentile(share).unwrap_or(0);

@@ -32,7 +32,11 @@ pub(crate) fn parts<R>(topology: &Topology, world: &World<'_, R>, channels: u8) 
     let radix = switches(topology).map(|at| topology.out_channels(at).len()).max().unwrap_or(0);
     let plan = Plan { topology, cuts: &cuts, radix, channels: usize::from(channels) };
     let shards: Vec<Shard> = (0..cuts.len() - 1).map(|number| plan.shard(world, number)).collect();
-    let most = shards.iter().map(|shard| shard.inputs.len().max(shard.hosts.len())).max().unwrap_or(0);
+    let most = shards
+        .iter()
+        .map(|shard| shard.inputs.len().max(2 * shard.ports.len()).max(shard.hosts.len()))
+        .max()
+        .unwrap_or(0);
     if most >= ENTRIES_MAX || cuts.len() > usize::from(u16::MAX) {
         return Err(unsuited(format!("{} switches of {radix} ports", topology.switches())));
     }
@@ -79,6 +83,12 @@ fn cuts(topology: &Topology) -> Vec<usize> {
     cuts
 }
 
+/// Before it no switch has a global port.
+fn first_global(ports: &[Port], radix: usize) -> usize {
+    let global = ports.iter().enumerate().filter(|(_, port)| port.class == LinkClass::Global);
+    global.map(|(index, _)| index % radix).min().unwrap_or(radix)
+}
+
 struct Plan<'a> {
     topology: &'a Topology,
     cuts: &'a [usize],
@@ -115,6 +125,7 @@ impl Plan<'_> {
             first_switch: own.start as u32,
             first_host: hosts.first().map_or(0, |&(host, _)| host),
             radix: self.radix,
+            first_global: first_global(&ports, self.radix),
             channels: self.channels,
             shift,
             inputs: vec![Input::EMPTY; ports.len() << shift],

@@ -82,6 +82,7 @@ impl Shard {
             self.deliver(world, id, leaves);
         } else {
             self.forward(output, leaves, id);
+            self.sense(world, output);
         }
     }
 

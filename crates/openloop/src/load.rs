@@ -5,8 +5,18 @@ use crate::port::{Output, Port};
 /// The load of one switch, as it sees it itself.
 #[derive(Clone, Copy)]
 pub struct Load<'a> {
+    /// Ports of the shard.
     pub(crate) ports: &'a [Port],
+    /// Output channels of the shard.
     pub(crate) outputs: &'a [Output],
+    /// The first port of the switch.
+    pub(crate) base: usize,
+    /// Ports of every switch.
+    pub(crate) radix: usize,
+    /// The first switch of the shard.
+    pub(crate) first_switch: u32,
+    /// Room of each far end [packets per channel], by class.
+    pub(crate) room: [u16; 3],
     pub(crate) shift: u32,
     pub(crate) now: u64,
     /// How long a full output queue takes to send [ticks].
@@ -16,11 +26,25 @@ pub struct Load<'a> {
 impl Load<'_> {
     /// Packets that the far end of a channel has room for.
     pub fn credits(&self, port: u8, channel: u8) -> u32 {
-        u32::from(self.outputs[(usize::from(port) << self.shift) + usize::from(channel)].credits)
+        u32::from(self.outputs[((self.base + usize::from(port)) << self.shift) + usize::from(channel)].credits)
+    }
+
+    /// Packets on the way to the far end of a channel, there, or not yet known to have left it.
+    pub fn occupancy(&self, port: u8, channel: u8) -> u32 {
+        let room = self.room[self.ports[self.base + usize::from(port)].class as usize];
+        u32::from(room) - self.credits(port, channel)
+    }
+
+    /// Whether a global port of a switch of the same neighbourhood is marked as saturated: its own marks a switch knows
+    /// at once, those of others a local delay later.
+    pub fn is_saturated(&self, switch: u32, port: u8) -> bool {
+        let base = (switch - self.first_switch) as usize * self.radix;
+        let state = &self.ports[base + usize::from(port)];
+        if base == self.base { state.is_saturated } else { state.seems_saturated }
     }
 
     /// Whether a channel takes no packet now: its far end has no room, or its output queue is full.
     pub fn is_paused(&self, port: u8, channel: u8) -> bool {
-        self.credits(port, channel) == 0 || self.ports[usize::from(port)].link_free > self.now + self.full
+        self.credits(port, channel) == 0 || self.ports[self.base + usize::from(port)].link_free > self.now + self.full
     }
 }

@@ -26,6 +26,10 @@ pub(crate) struct Port {
     pub class: LinkClass,
     pub input_wakes: bool,
     pub output_wakes: bool,
+    /// Whether this global port is marked as saturated.
+    pub is_saturated: bool,
+    /// The same as other switches know it.
+    pub seems_saturated: bool,
     /// The channel whose turn it is when the input is free.
     pub turn: u8,
     /// How many input channels wait for this output.
@@ -47,6 +51,8 @@ impl Port {
             class: LinkClass::Host,
             input_wakes: false,
             output_wakes: false,
+            is_saturated: false,
+            seems_saturated: false,
             turn: 0,
             waiting: 0,
             held: 0,

@@ -18,6 +18,7 @@ const CREDIT: u32 = 1;
 const INPUT_FREE: u32 = 2;
 const OUTPUT_FREE: u32 = 3;
 const HOST: u32 = 4;
+const MARK: u32 = 5;
 
 /// The most entries that an event can tell apart.
 pub(crate) const ENTRIES_MAX: usize = 1 << KIND_SHIFT;
@@ -38,6 +39,8 @@ pub(crate) struct Shard {
     pub first_host: u32,
     /// Ports of every switch.
     pub radix: usize,
+    /// Before it no switch has a global port.
+    pub first_global: usize,
     /// Virtual channels of every port.
     pub channels: usize,
     /// Channels of port `n` are `n << shift` and on.
@@ -90,7 +93,8 @@ impl Shard {
                 self.serve_output(world, index as usize);
             }
             HOST => self.host(world, index),
-            kind => unreachable!("there are five kinds of events, not {kind}"),
+            MARK => self.ports[index as usize / 2].seems_saturated = index % 2 == 1,
+            kind => unreachable!("there are six kinds of events, not {kind}"),
         }
     }
 
@@ -221,8 +225,12 @@ impl Shard {
             class: self.ports[port].class,
         };
         let load = Load {
-            ports: &self.ports[base..base + self.radix],
-            outputs: &self.outputs[base << self.shift..(base + self.radix) << self.shift],
+            ports: &self.ports,
+            outputs: &self.outputs,
+            base,
+            radix: self.radix,
+            first_switch: self.first_switch,
+            room: world.rooms(),
             shift: self.shift,
             now: self.now,
             full: world.full(),
@@ -257,6 +265,8 @@ impl Shard {
         let channel = &mut self.outputs[output];
         channel.credits += 1;
         assert!(channel.credits <= world.room(self.ports[out].class), "no buffer gives more room than it has");
+        self.sense(world, output);
+        let channel = &self.outputs[output];
         // Before this credit there was none, or those who wait do so for something else.
         if channel.credits == 1 && self.ports[out].waiting > 0 {
             self.serve_output(world, out);
@@ -278,6 +288,30 @@ impl Shard {
         if let Some(input) = oldest.max_by_key(|&input| now.wrapping_sub(self.inputs[input].since)) {
             self.unlist(input, base);
             self.grant(world, input, base);
+        }
+    }
+
+    /// Marks the global ports of a switch after the credits of one have changed.
+    pub fn sense<R: Routing>(&mut self, world: &World<'_, R>, output: usize) {
+        let out = output >> self.shift;
+        let Some(saturation) = world.routing.saturation() else { return };
+        if self.ports[out].class != LinkClass::Global || output != out << self.shift {
+            return;
+        }
+        let base = self.base(out);
+        let room = u32::from(world.room(LinkClass::Global));
+        let held = |shard: &Shard, port: usize| room - u32::from(shard.outputs[port << shard.shift].credits);
+        let is_global = |shard: &Shard, port: usize| shard.ports[port].class == LinkClass::Global;
+        let own = base + self.first_global..base + self.radix;
+        let global = own.clone().filter(|&port| is_global(self, port));
+        let (count, sum) = global.fold((0, 0), |(count, sum), port| (count + 1, sum + held(self, port)));
+        for port in own {
+            let excess = held(self, port).saturating_sub(saturation.packets);
+            let is_saturated = is_global(self, port) && 100 * count * excess > saturation.mean_percent * sum;
+            if std::mem::replace(&mut self.ports[port].is_saturated, is_saturated) != is_saturated {
+                let mark = 2 * port as u32 + u32::from(is_saturated);
+                self.wheel.put(self.now + world.ticks.local, MARK << KIND_SHIFT | mark);
+            }
         }
     }
 
@@ -312,12 +346,6 @@ impl Shard {
         } else {
             self.letters.push(Letter { at, shard, content: Content::Credit(output) });
         }
-    }
-
-    /// Packets in queues, and on links towards switches of this shard.
-    pub fn in_flight(&self) -> u64 {
-        let on_links = self.letters.iter().filter(|letter| matches!(letter.content, Content::Packet(_)));
-        self.slab.held() + on_links.count() as u64
     }
 
     /// Whether a port leads to a host.

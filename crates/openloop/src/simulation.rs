@@ -77,7 +77,7 @@ impl<R: Routing> Prepared<'_, R> {
         run_windows(&mut shards, &world, window, threads);
         let mut tally = Tally::default();
         shards.iter().for_each(|shard| tally.merge(&shard.tally));
-        let in_flight = shards.iter().map(Shard::in_flight).sum::<u64>() + tally.leaving;
+        let in_flight = shards.iter().map(|shard| shard.slab.held()).sum::<u64>() + tally.leaving;
         assert_eq!(tally.made, tally.delivered + in_flight, "every packet is delivered or in flight");
         let packets_most = shards.iter().map(|shard| shard.slab.most() as u64).sum();
         Report::new(&tally, &world, in_flight, packets_most)

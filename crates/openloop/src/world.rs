@@ -37,6 +37,11 @@ impl<R> World<'_, R> {
         }
     }
 
+    /// [`World::room`] of every class.
+    pub fn rooms(&self) -> [u16; 3] {
+        LinkClass::ALL.map(|class| self.room(class))
+    }
+
     /// Further ahead than any event [ticks].
     pub fn horizon(&self) -> u64 {
         let ticks = &self.ticks;

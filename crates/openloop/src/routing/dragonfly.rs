@@ -20,10 +20,19 @@ pub(super) const ANYWHERE: u16 = u16::MAX;
 
 /// A switch that has links to a group, and the first of its ports that lead there.
 #[derive(Clone, Copy, Debug)]
-struct Gateway {
-    switch: u16,
-    port: u8,
+pub(super) struct Gateway {
+    pub switch: u16,
+    /// The switch at the far end.
+    far: u16,
+    pub port: u8,
     ports: u8,
+}
+
+impl Gateway {
+    /// One of its ports, by lot.
+    fn port(&self, lot: u16) -> u8 {
+        self.port + (lot >> 8) as u8 % self.ports
+    }
 }
 
 /// Where everything is on a dragonfly of `a` switches per group and `p` hosts per switch.
@@ -110,7 +119,10 @@ impl DragonflyPlan {
                 let (channel, [group, place]) = (topology.channel(channel), self.places[at.index()]);
                 if let (LinkClass::Global, Node::Switch(there)) = (channel.class, channel.to.node) {
                     let list = &mut lists[usize::from(group) * groups + usize::from(self.places[there.index()][0])];
-                    add_port(list, place, port as u8);
+                    add_port(
+                        list,
+                        Gateway { switch: place, far: self.places[there.index()][1], port: port as u8, ports: 1 },
+                    );
                 }
             }
         }
@@ -163,11 +175,51 @@ impl DragonflyPlan {
         }
         let gateway = self.gateway(group, place, target, packet.lot);
         if gateway.switch == place {
-            let port = gateway.port + (packet.lot >> 8) as u8 % gateway.ports;
-            Hop { port, channel: same_or_above(at) }
+            Hop { port: gateway.port(packet.lot), channel: same_or_above(at) }
         } else {
             Hop { port: self.local(place, gateway.switch), channel: above(at) }
         }
+    }
+
+    /// Draws a group other than the source's to go by.
+    pub(super) fn draw_via(&self, source: u32, packet: &mut Packet) {
+        let others = u32::from(self.groups) - 1;
+        if others > 0 {
+            // A lot has 16 bits, and there are fewer groups.
+            let drawn = ((u32::from(packet.lot) * others) >> 16) as u16;
+            packet.aim[VIA] = drawn + u16::from(drawn >= self.group_of_host(source));
+        }
+    }
+
+    /// The minimal way, and the one by the group in the packet's aim; absent where there is no choice.
+    pub(super) fn ways(&self, at: Place, packet: &mut Packet) -> Option<Ways> {
+        let [group, place] = self.places[at.switch as usize];
+        let via = packet.aim[VIA];
+        if at.class != LinkClass::Host || via == ANYWHERE || packet.aim[..2] == [group, place] {
+            return None;
+        }
+        let detour = self.minimal(at, packet);
+        let out = self.gateway(group, place, via, packet.lot);
+        let detour_links = u32::from(out.switch != place) + 1 + self.links([via, out.far], packet);
+        packet.aim[VIA] = ANYWHERE;
+        let minimal = self.minimal(at, packet);
+        packet.aim[VIA] = via;
+        let home = packet.aim[GROUP];
+        let global = (home != group).then(|| {
+            let gateway = self.gateway(group, place, home, packet.lot);
+            (u32::from(group) * u32::from(self.a) + u32::from(gateway.switch), gateway.port(packet.lot))
+        });
+        Some(Ways { minimal, minimal_links: self.links([group, place], packet), global, detour, detour_links })
+    }
+
+    /// Links of the minimal way from a switch to that of a packet's host.
+    fn links(&self, [group, place]: [u16; 2], packet: &Packet) -> u32 {
+        let [home, switch] = [packet.aim[GROUP], packet.aim[SWITCH]];
+        if group == home {
+            return u32::from(place != switch);
+        }
+        let gateway = self.gateway(group, place, home, packet.lot);
+        u32::from(gateway.switch != place) + 1 + u32::from(gateway.far != switch)
     }
 
     /// The own switch where it is a gateway, otherwise one of the gateways by lot.
@@ -199,11 +251,25 @@ fn end(topology: &Topology, at: SwitchId, port: u16) -> Option<Node> {
     Some(topology.channel(*channel).to.node)
 }
 
-fn add_port(list: &mut Vec<Gateway>, switch: u16, port: u8) {
-    match list.last_mut().filter(|last| last.switch == switch && last.port + last.ports == port) {
+fn add_port(list: &mut Vec<Gateway>, new: Gateway) {
+    let joins =
+        |last: &&mut Gateway| (last.switch, last.far, last.port + last.ports) == (new.switch, new.far, new.port);
+    match list.last_mut().filter(joins) {
         Some(last) => last.ports += 1,
-        None => list.push(Gateway { switch, port, ports: 1 }),
+        None => list.push(new),
     }
+}
+
+/// The two ways of a packet at its first switch.
+pub(super) struct Ways {
+    pub minimal: Hop,
+    /// Links between switches on the minimal way.
+    pub minimal_links: u32,
+    /// The switch and port of the global link of the minimal way, when it leaves the group.
+    pub global: Option<(u32, u8)>,
+    pub detour: Hop,
+    /// Links between switches on the way by another group.
+    pub detour_links: u32,
 }
 
 /// The channel of a local hop: one above the channel it came by.

@@ -3,11 +3,15 @@
 mod conditional;
 mod dragonfly;
 mod minimal;
+mod piggyback;
+mod ugal_local;
 mod valiant_group;
 
 pub use conditional::Conditional;
 pub use dragonfly::DragonflyPlan;
 pub use minimal::Minimal;
+pub use piggyback::Piggyback;
+pub use ugal_local::UgalLocal;
 pub use valiant_group::ValiantGroup;
 
 use etherweave_topology::LinkClass;
@@ -37,10 +41,25 @@ pub struct Hop {
     pub channel: u8,
 }
 
+/// A global port is saturated when channel 0 holds more than `mean_percent` of the mean over the switch's global ports,
+/// and `packets` more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Saturation {
+    /// Share of the mean occupancy [percent].
+    pub mean_percent: u32,
+    /// Packets above it.
+    pub packets: u32,
+}
+
 /// A routing: asked once for every packet at every switch, when the packet is the first of its queue.
 pub trait Routing: Sync {
     /// Virtual channels of every port that its ways need, at least 1.
     fn channels(&self) -> u8;
+
+    /// What marks a global port as saturated, when the routing asks for it.
+    fn saturation(&self) -> Option<Saturation> {
+        None
+    }
 
     /// Writes down what later decisions need, when the packet is made by `source`.
     fn start(&self, source: u32, packet: &mut Packet);

@@ -1,6 +1,6 @@
 //! VAL: minimal to another group drawn at random, then minimal.
 
-use super::dragonfly::VIA;
+use super::dragonfly::{ANYWHERE, VIA};
 use super::{DragonflyPlan, Hop, Place, Routing};
 use crate::load::Load;
 use crate::packet::Packet;
@@ -18,14 +18,8 @@ impl Routing for ValiantGroup {
 
     fn start(&self, source: u32, packet: &mut Packet) {
         self.plan.aim(packet);
-        let others = self.plan.groups() - 1;
-        if others > 0 {
-            // A lot has 16 bits, and there are fewer groups.
-            let drawn = ((u32::from(packet.lot) * others) >> 16) as u16;
-            let own = self.plan.group_of_host(source);
-            packet.aim[VIA] = drawn + u16::from(drawn >= own);
-            packet.is_detoured = true;
-        }
+        self.plan.draw_via(source, packet);
+        packet.is_detoured = packet.aim[VIA] != ANYWHERE;
     }
 
     fn decide(&self, at: Place, packet: &mut Packet, _load: Load<'_>) -> Hop {
