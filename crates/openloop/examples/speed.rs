@@ -1,12 +1,12 @@
 //! Times open-loop runs on a dragonfly: latency, accepted load, packet-hops per second of the bare core.
 //!
 //! `speed [p=4] [a=8] [h=4] [groups=33] [threads=1] [us=50] [seed=1] [load=0.2,0.5,0.8,1] [routing=MIN,VAL]
-//! [pattern=UN]`
+//! [pattern=UN] [arbiter=round_robin]`
 
 use std::time::Instant;
 
 use etherweave_openloop::routing::{Conditional, DragonflyPlan, Minimal, Piggyback, Routing, UgalLocal, ValiantGroup};
-use etherweave_openloop::{Experiment, Pattern, Report, RunParams, SwitchParams};
+use etherweave_openloop::{Arbiter, Experiment, Pattern, Report, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_topology::{Dragonfly, Family, Topology};
 
@@ -25,6 +25,12 @@ fn main() {
         threads: number("threads", 1) as usize,
         measured: Duration::from_us(number("us", 50)),
         seed: number("seed", 1),
+        arbiter: match words.value("arbiter").unwrap_or("age") {
+            "age" => Arbiter::Age,
+            "round_robin" => Arbiter::RoundRobin,
+            "least_recently_served" => Arbiter::LeastRecentlyServed,
+            unknown => panic!("unknown arbiter {unknown}; known: age, round_robin, least_recently_served"),
+        },
     };
     let built = started.elapsed().as_secs_f64();
     println!("{} hosts built in {built:.1} s; {} measured after as much", topology.hosts(), setting.measured);
@@ -59,6 +65,7 @@ struct Setting<'a> {
     threads: usize,
     measured: Duration,
     seed: u64,
+    arbiter: Arbiter,
 }
 
 impl Setting<'_> {
@@ -77,7 +84,8 @@ impl Setting<'_> {
     fn time<R: Routing>(&self, (name, pattern_name): (&str, &str), routing: R, load: f64) {
         let run = RunParams { load, warm_up: self.measured, measured: self.measured, seed: self.seed };
         // The simulator of the paper has no link from a switch to its hosts.
-        let switch = SwitchParams { ejection_delay: Duration::ZERO, ..SwitchParams::default() };
+        let arbiter = self.arbiter;
+        let switch = SwitchParams { ejection_delay: Duration::ZERO, arbiter, ..SwitchParams::default() };
         let pattern = match pattern_name {
             "UN" => Pattern::Uniform,
             "ADV+1" => Pattern::Adversarial { block: self.plan.hosts_per_group(), ahead: 1 },

@@ -5,6 +5,7 @@ use etherweave_topology::{LinkClass, Node, Topology, reverse};
 
 use crate::OpenLoopError;
 use crate::packet::Slab;
+use crate::params::Arbiter;
 use crate::port::{END, Input, Output, Port};
 use crate::shard::{ENTRIES_MAX, Host, Shard};
 use crate::tally::Tally;
@@ -120,6 +121,7 @@ impl Plan<'_> {
         let credits = |index: usize| world.room(ports[index >> shift].class);
         let outputs = (0..ports.len() << shift).map(|index| Output { credits: credits(index), first: END, last: END });
         let hosts = self.hosts(world, number);
+        let by_service = world.params.arbiter == Arbiter::LeastRecentlyServed;
         Shard {
             number: number as u16,
             first_switch: own.start as u32,
@@ -128,6 +130,7 @@ impl Plan<'_> {
             first_global: first_global(&ports, self.radix),
             channels: self.channels,
             shift,
+            served: vec![0; if by_service { ports.len() * self.radix } else { 0 }],
             inputs: vec![Input::EMPTY; ports.len() << shift],
             outputs: outputs.collect(),
             hosts: hosts.into_iter().map(|(_, state)| state).collect(),
@@ -164,7 +167,7 @@ impl Plan<'_> {
             let end = self.topology.channel(self.topology.host_channel(host)).to;
             let port = self.port(self.topology.switch_of(host), end.port.index());
             let stream = Stream::new(world.seed, Purpose::Traffic, u64::from(host.get()));
-            (host.get(), Host { next: 0, stream, port })
+            (host.get(), Host { next: 0, stream, port, made: 0 })
         })
         .collect()
     }

@@ -39,22 +39,41 @@ impl Shard {
         self.ports[out].waiting -= 1;
     }
 
-    /// The first in the list of an output channel whose input is idle, when the channel has credit.
-    pub fn first_able(&self, output: usize, base: usize) -> Option<usize> {
+    /// Of those that wait for an output and can go, the one that has waited longest.
+    pub fn oldest(&self, out: usize, base: usize) -> Option<usize> {
+        let now = self.now as u32;
+        let firsts = self.channels_of(out).filter_map(|output| self.able(output, base).next());
+        firsts.max_by_key(|&input| now.wrapping_sub(self.inputs[input].since))
+    }
+
+    /// Of those that wait for an output and can go, the first after the input port served last.
+    pub fn next_in_turn(&self, out: usize, base: usize) -> Option<usize> {
+        let after = base + usize::from(self.ports[out].served) + 1;
+        let distance = |input: usize| ((input >> self.shift) + self.radix - after) % self.radix;
+        self.channels_of(out).flat_map(|output| self.able(output, base)).min_by_key(|&input| distance(input))
+    }
+
+    /// Of those that wait for an output and can go, the one whose input port was served the longest ago.
+    pub fn least_recently_served(&self, out: usize, base: usize) -> Option<usize> {
+        let now = self.now as u32;
+        let first = out * self.radix;
+        let age = |input: usize| now.wrapping_sub(self.served[first + (input >> self.shift) - base]);
+        self.channels_of(out).flat_map(|output| self.able(output, base)).max_by_key(|&input| age(input))
+    }
+
+    fn channels_of(&self, out: usize) -> std::ops::Range<usize> {
+        let first = out << self.shift;
+        first..first + self.channels
+    }
+
+    /// Those in the list of an output channel whose input is idle, when the channel has credit.
+    fn able(&self, output: usize, base: usize) -> impl Iterator<Item = usize> {
         let channel = self.outputs[output];
-        if channel.credits == 0 {
-            return None;
-        }
         let first_input = base << self.shift;
-        let mut next = channel.first;
-        while next != END {
-            let input = first_input + usize::from(next);
-            if self.ports[input >> self.shift].input_free <= self.now {
-                return Some(input);
-            }
-            next = self.inputs[input].behind;
-        }
-        None
+        let at = move |next: u16| (next != END).then(|| first_input + usize::from(next));
+        let first = at(channel.first).filter(|_| channel.credits > 0);
+        let waiting = std::iter::successors(first, move |&input| at(self.inputs[input].behind));
+        waiting.filter(|&input| self.ports[input >> self.shift].input_free <= self.now)
     }
 
     /// Sends the first packet of an input channel through the crossbar to the output it wants, which takes it.
@@ -71,6 +90,10 @@ impl Shard {
             self.wake_input(port);
         }
         let leaves = self.occupy(world, out, length);
+        self.ports[out].served = (port - base) as u8;
+        if let Some(served) = self.served.get_mut(out * self.radix + port - base) {
+            *served = self.now as u32;
+        }
         if !self.is_to_host(port) {
             let from = &self.ports[port];
             let channel = input - (port << self.shift);

@@ -5,6 +5,19 @@ use etherweave_topology::LinkClass;
 
 use crate::OpenLoopError;
 
+/// Who goes first among the inputs that wait for an output.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Arbiter {
+    /// Whose first packet has waited longest for this output, the default.
+    #[default]
+    Age,
+    /// The next input port after the last one served.
+    RoundRobin,
+    /// The input port whose last turn at this output is the longest ago; takes 4 bytes for every two ports of a switch.
+    LeastRecentlyServed,
+}
+
 /// Switches, links and hosts, all alike.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -17,6 +30,8 @@ pub struct SwitchParams {
     pub crossbar_latency: Duration,
     /// How much faster than a link a packet crosses from input to output, 1..=16. Default 2.
     pub speed_up: u32,
+    /// Who goes first at an output. Default "age".
+    pub arbiter: Arbiter,
     /// Depth of the input buffer of a local link [packets per channel], 1..=4096. Default 32.
     pub local_buffer: u32,
     /// Depth of the input buffer of a global link [packets per channel], 1..=4096. Default 64.
@@ -44,6 +59,7 @@ impl Default for SwitchParams {
             packet: Bytes::new(1_000),
             crossbar_latency: Duration::from_ns(200),
             speed_up: 2,
+            arbiter: Arbiter::default(),
             local_buffer: 32,
             global_buffer: 64,
             output_queue: 10,

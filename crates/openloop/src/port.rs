@@ -32,6 +32,8 @@ pub(crate) struct Port {
     pub seems_saturated: bool,
     /// The channel whose turn it is when the input is free.
     pub turn: u8,
+    /// The input port of this switch that the output served last.
+    pub served: u8,
     /// How many input channels wait for this output.
     pub waiting: u16,
     /// How many packets the input channels hold.
@@ -54,6 +56,7 @@ impl Port {
             is_saturated: false,
             seems_saturated: false,
             turn: 0,
+            served: 0,
             waiting: 0,
             held: 0,
         }

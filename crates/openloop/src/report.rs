@@ -1,5 +1,6 @@
 //! What a run measured.
 
+use crate::fairness::Fairness;
 use crate::histogram::Histogram;
 use crate::tally::Tally;
 use crate::world::World;
@@ -19,6 +20,8 @@ pub struct Report {
     pub hops_mean: Option<f64>,
     /// Share of packets that left the minimal way; absent when none came.
     pub detoured_share: Option<f64>,
+    /// How evenly hosts could send.
+    pub fairness: Fairness,
     /// Packets made in the whole run.
     pub made: u64,
     /// Packets not made, because the queue of their host was full.
@@ -49,6 +52,7 @@ impl Report {
             latency_ns: measured.histogram.clone(),
             hops_mean: mean(measured.hops),
             detoured_share: mean(measured.detoured),
+            fairness: Fairness::default(),
             made: tally.made,
             refused: tally.refused,
             delivered: tally.delivered,

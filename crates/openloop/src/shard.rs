@@ -5,6 +5,7 @@ use etherweave_topology::LinkClass;
 
 use crate::load::Load;
 use crate::packet::{NONE, Packet, Slab};
+use crate::params::Arbiter;
 use crate::port::{Head, Input, Output, Port};
 use crate::routing::{Place, Routing};
 use crate::tally::Tally;
@@ -30,6 +31,8 @@ pub(crate) struct Host {
     pub stream: Stream,
     /// Its port at its switch, counted within the shard.
     pub port: u32,
+    /// Packets it made in the measured time.
+    pub made: u32,
 }
 
 /// Switches `first_switch..` and their hosts.
@@ -46,6 +49,9 @@ pub(crate) struct Shard {
     /// Channels of port `n` are `n << shift` and on.
     pub shift: u32,
     pub ports: Vec<Port>,
+    /// When each output last served each input of its switch [ticks, the low 32 bits], by output and input; empty where
+    /// the arbiter does not ask.
+    pub served: Vec<u32>,
     pub inputs: Vec<Input>,
     pub outputs: Vec<Output>,
     pub hosts: Vec<Host>,
@@ -150,6 +156,7 @@ impl Shard {
         let mut packet =
             Packet { born, entered: 0, next: NONE, place, dst, aim: [0; 4], lot, hops: 0, is_detoured: false };
         world.routing.start(source, &mut packet);
+        host.made += u32::from(self.now >= world.measured.start);
         self.tally.made += 1;
         self.slab.insert(packet)
     }
@@ -192,28 +199,30 @@ impl Shard {
         }
     }
 
-    /// Lets the first packet of an idle input's queue go if it can, puts it on the list if not. Says whether it went.
+    /// Lets the first packet of an idle input's queue go if it can and is before others who can; puts it on the list if
+    /// not. Says whether the input is busy then.
     fn advance<R: Routing>(&mut self, world: &World<'_, R>, input: usize) -> bool {
-        let base = self.base(input >> self.shift);
-        if self.inputs[input].state == Head::Undecided {
+        let port = input >> self.shift;
+        let base = self.base(port);
+        let is_new = self.inputs[input].state == Head::Undecided;
+        if is_new {
             self.decide(world, input, base);
         }
         let (out, channel) = self.wanted(input, base);
         let is_open = self.is_open(world, out);
-        if is_open && self.outputs[channel].credits > 0 {
-            if self.inputs[input].state == Head::Waiting {
-                self.unlist(input, base);
-            }
+        if is_new && is_open && self.outputs[channel].credits > 0 && self.ports[out].waiting == 0 {
             self.grant(world, input, base);
             return true;
         }
-        if self.inputs[input].state == Head::Undecided {
+        if is_new {
             self.enlist(input, base);
         }
-        if !is_open {
+        if is_open {
+            self.serve_output(world, out);
+        } else {
             self.wake_output(world, out);
         }
-        false
+        self.ports[port].input_free > self.now
     }
 
     fn decide<R: Routing>(&mut self, world: &World<'_, R>, input: usize, base: usize) {
@@ -273,7 +282,7 @@ impl Shard {
         }
     }
 
-    /// Lets the one go that has waited longest for a free output, among those that can.
+    /// Lets one go that waits for a free output and can.
     fn serve_output<R: Routing>(&mut self, world: &World<'_, R>, out: usize) {
         if self.ports[out].waiting == 0 {
             return;
@@ -283,9 +292,12 @@ impl Shard {
             return;
         }
         let base = self.base(out);
-        let now = self.now as u32;
-        let oldest = (0..self.channels).filter_map(|channel| self.first_able((out << self.shift) + channel, base));
-        if let Some(input) = oldest.max_by_key(|&input| now.wrapping_sub(self.inputs[input].since)) {
+        let next = match world.params.arbiter {
+            Arbiter::Age => self.oldest(out, base),
+            Arbiter::RoundRobin => self.next_in_turn(out, base),
+            Arbiter::LeastRecentlyServed => self.least_recently_served(out, base),
+        };
+        if let Some(input) = next {
             self.unlist(input, base);
             self.grant(world, input, base);
         }

@@ -7,6 +7,7 @@ use etherweave_topology::Topology;
 use crate::OpenLoopError;
 use crate::arrival::Gaps;
 use crate::build::{self, Parts};
+use crate::fairness::Fairness;
 use crate::params::{RunParams, SwitchParams};
 use crate::report::Report;
 use crate::routing::Routing;
@@ -80,7 +81,12 @@ impl<R: Routing> Prepared<'_, R> {
         let in_flight = shards.iter().map(|shard| shard.slab.held()).sum::<u64>() + tally.leaving;
         assert_eq!(tally.made, tally.delivered + in_flight, "every packet is delivered or in flight");
         let packets_most = shards.iter().map(|shard| shard.slab.most() as u64).sum();
-        Report::new(&tally, &world, in_flight, packets_most)
+        let mut fairness = Fairness::default();
+        for shard in &shards {
+            let senders = (shard.first_host..).zip(&shard.hosts).filter(|&(host, _)| world.pattern.is_active(host));
+            senders.for_each(|(_, host)| fairness.add(host.made));
+        }
+        Report { fairness, ..Report::new(&tally, &world, in_flight, packets_most) }
     }
 }
 

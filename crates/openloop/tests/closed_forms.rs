@@ -2,8 +2,9 @@
 
 mod fabric;
 
-use etherweave_openloop::Pattern;
 use etherweave_openloop::routing::{Minimal, ValiantGroup};
+use etherweave_openloop::{Arbiter, Experiment, Pattern, RunParams, SwitchParams};
+use etherweave_primitives::Duration;
 use fabric::Fabric;
 
 /// Only `source` sends, to `dst`.
@@ -46,6 +47,30 @@ fn a_single_flow_waits_as_the_theory_of_queues_says() {
         let mean = report.latency_ns_mean.unwrap();
         assert!((mean - expected).abs() < 0.04 * waits, "load {load}: {mean}, expected {expected}");
         assert!((report.load_accepted * 72.0 / load - 1.0).abs() < 0.02, "{}", report.load_accepted);
+    }
+}
+
+#[test]
+fn every_arbiter_gives_each_input_an_equal_share() {
+    // Hosts 2 and 3 share a switch and its link to switch 0, host 1 is there: of the link to host 0 the two get a
+    // quarter each, host 1 a half. Jain's index is 1 / (3 (1/16 + 1/16 + 1/4)) = 8/9.
+    let fabric = Fabric::balanced(2);
+    let mut destinations: Vec<u32> = (0..72).collect();
+    destinations[1..4].fill(0);
+    for arbiter in [Arbiter::Age, Arbiter::RoundRobin, Arbiter::LeastRecentlyServed] {
+        let (warm_up, measured) = (Duration::from_us(200), Duration::from_us(400));
+        let experiment = Experiment {
+            topology: &fabric.topology,
+            switch: SwitchParams { arbiter, ..SwitchParams::default() },
+            routing: Minimal { plan: fabric.plan.clone() },
+            pattern: Pattern::Fixed(destinations.clone()),
+            run: RunParams { load: 1.0, warm_up, measured, seed: 1 },
+        };
+        let report = experiment.run(1).unwrap();
+        // A link of 72 is always busy.
+        assert!((report.load_accepted * 72.0 - 1.0).abs() < 0.001, "{arbiter:?}: {}", report.load_accepted);
+        let (jain, ratio) = (report.fairness.jain().unwrap(), report.fairness.least_to_most().unwrap());
+        assert!((jain - 8.0 / 9.0).abs() < 0.005 && (ratio - 0.5).abs() < 0.02, "{arbiter:?}: {jain} {ratio}");
     }
 }
 

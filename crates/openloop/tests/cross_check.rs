@@ -6,8 +6,8 @@
 
 mod fabric;
 
-use etherweave_openloop::Pattern;
 use etherweave_openloop::routing::{Conditional, Minimal, Piggyback, Routing, ValiantGroup};
+use etherweave_openloop::{Arbiter, Pattern};
 use fabric::Fabric;
 
 /// What was measured: mean latency [ns] where it counts, accepted load.
@@ -25,6 +25,10 @@ fn saturated(accepted: f64) -> Expected {
     Expected { load: 1.0, latency_ns: None, accepted }
 }
 
+fn dragonfly() -> Fabric {
+    Fabric { arbiter: Arbiter::LeastRecentlyServed, ..Fabric::balanced(4) }
+}
+
 fn check<R: Routing>(fabric: &Fabric, routing: impl Fn() -> R, pattern: &Pattern, rows: &[Expected]) {
     for Expected { load, latency_ns, accepted } in rows {
         let report = fabric.run(routing(), pattern.clone(), *load, 60);
@@ -37,7 +41,7 @@ fn check<R: Routing>(fabric: &Fabric, routing: impl Fn() -> R, pattern: &Pattern
 
 #[test]
 fn minimal_routing_agrees() {
-    let fabric = Fabric::balanced(4);
+    let fabric = dragonfly();
     let routing = || Minimal { plan: fabric.plan.clone() };
     // Saturated at 0.884: 0.8 is above 80 % of that, and agrees none the less.
     let uniform = [at(0.2, 1531.0), at(0.5, 1846.0), at(0.8, 3095.0), saturated(0.884)];
@@ -47,7 +51,7 @@ fn minimal_routing_agrees() {
 
 #[test]
 fn valiant_routing_agrees() {
-    let fabric = Fabric::balanced(4);
+    let fabric = dragonfly();
     let routing = || ValiantGroup { plan: fabric.plan.clone() };
     check(&fabric, routing, &Pattern::Uniform, &[at(0.2, 2443.0), at(0.4, 3271.0), saturated(0.494)]);
     check(&fabric, routing, &fabric.adversarial(), &[at(0.3, 2502.0), saturated(0.483)]);
@@ -55,20 +59,31 @@ fn valiant_routing_agrees() {
 
 #[test]
 fn conditional_routing_agrees() {
-    let fabric = Fabric::balanced(4);
+    let fabric = dragonfly();
     let routing = || Conditional { plan: fabric.plan.clone(), h: 4 };
-    check(&fabric, routing, &Pattern::Uniform, &[at(0.5, 1846.0), saturated(0.904)]);
+    check(&fabric, routing, &Pattern::Uniform, &[at(0.5, 1846.0)]);
     // Saturated at 0.502: of 0.45 only the accepted load counts.
     let near = Expected { load: 0.45, latency_ns: None, accepted: 0.45 };
     check(&fabric, routing, &fabric.adversarial(), &[at(0.3, 7588.0), near, saturated(0.502)]);
 }
 
-/// Under UN at full load FOGSim accepts 0.815 and we 0.06 more; its waiting packets are asked again at every tick, ours
-/// keep their decision.
+/// Under UN at full load FOGSim accepts 0.815. That point hangs on the arbiter: we find 0.70 with round robin, 0.86
+/// with the least recently served, 0.88 with the longest waiting.
 #[test]
 fn piggyback_agrees_below_saturation_and_under_adv() {
-    let fabric = Fabric::balanced(4);
+    let fabric = dragonfly();
     let routing = || Piggyback::new(fabric.plan.clone());
     check(&fabric, routing, &Pattern::Uniform, &[at(0.5, 2217.0)]);
     check(&fabric, routing, &fabric.adversarial(), &[at(0.3, 3050.0), saturated(0.413)]);
+}
+
+/// FOGSim accepts 0.904, after a time that its figures do not name. Once the queues of hosts are full, packets that
+/// leave the minimal way cost others theirs.
+#[test]
+fn conditional_routing_agrees_at_full_load_under_un_while_queues_fill() {
+    let fabric = dragonfly();
+    let run = |us| fabric.run(Conditional { plan: fabric.plan.clone(), h: 4 }, Pattern::Uniform, 1.0, us);
+    let [early, late] = [30, 250].map(|us| run(us).load_accepted);
+    assert!((early - 0.904).abs() < 0.03, "{early}");
+    assert!(late < early - 0.05, "{late}");
 }

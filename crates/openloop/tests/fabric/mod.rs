@@ -1,7 +1,7 @@
 //! The dragonflies of these tests, and a run on them.
 
 use etherweave_openloop::routing::{DragonflyPlan, Routing};
-use etherweave_openloop::{Experiment, Pattern, Report, RunParams, SwitchParams};
+use etherweave_openloop::{Arbiter, Experiment, Pattern, Report, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_topology::{Dragonfly, Family, Topology};
 
@@ -9,6 +9,7 @@ pub struct Fabric {
     pub topology: Topology,
     pub plan: DragonflyPlan,
     pub threads: usize,
+    pub arbiter: Arbiter,
 }
 
 impl Fabric {
@@ -16,7 +17,7 @@ impl Fabric {
     pub fn balanced(p: u32) -> Fabric {
         let topology = Dragonfly { p, a: 2 * p, h: p, ..Dragonfly::default() }.generate().unwrap();
         let plan = DragonflyPlan::of(&topology).unwrap();
-        Fabric { topology, plan, threads: 1 }
+        Fabric { topology, plan, threads: 1, arbiter: Arbiter::Age }
     }
 
     /// ADV+1: every host to any host of the next group.
@@ -28,7 +29,8 @@ impl Fabric {
     pub fn run<R: Routing>(&self, routing: R, pattern: Pattern, load: f64, us: u64) -> Report {
         let span = Duration::from_us(us);
         let run = RunParams { load, warm_up: span, measured: span, seed: 1 };
-        let switch = SwitchParams { ejection_delay: Duration::ZERO, ..SwitchParams::default() };
+        let arbiter = self.arbiter;
+        let switch = SwitchParams { ejection_delay: Duration::ZERO, arbiter, ..SwitchParams::default() };
         Experiment { topology: &self.topology, switch, routing, pattern, run }.run(self.threads).unwrap()
     }
 }
