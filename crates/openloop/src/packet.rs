@@ -1,5 +1,7 @@
 //! Packets, in a slab with intrusive lists.
 
+use crate::shard::every_line;
+
 /// No packet.
 pub(crate) const NONE: u32 = u32::MAX;
 
@@ -60,6 +62,11 @@ impl Slab {
 
     pub fn get(&mut self, id: u32) -> &mut Packet {
         &mut self.packets[id as usize]
+    }
+
+    /// Reads a word of every cache line.
+    pub fn touch(&self) -> u32 {
+        every_line(&self.packets).fold(0, |sum, packet| sum ^ packet.next)
     }
 
     /// Packets that are there now.

@@ -1,5 +1,7 @@
 //! What happens when: a wheel of one slot per tick, for delays that are bounded.
 
+use crate::shard::every_line;
+
 /// No node, no event.
 const NONE: u32 = u32::MAX;
 
@@ -83,6 +85,12 @@ impl Wheel {
         self.nodes[first as usize].next = self.free;
         self.free = first;
         Some(event)
+    }
+
+    /// Reads a word of every cache line.
+    pub fn touch(&self) -> u32 {
+        let slots = every_line(&self.slots).fold(0, |sum, slot| sum ^ slot.first);
+        every_line(&self.nodes).fold(slots, |sum, node| sum ^ node.event)
     }
 
     /// The first tick in `from..until` with an event; the range is no longer than the wheel.
