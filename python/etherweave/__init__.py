@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from etherweave._core import version
 
 if TYPE_CHECKING:
+    from etherweave.curves import curve as curve
     from etherweave.fabrics import compare as compare
     from etherweave.fabrics import design as design
     from etherweave.fabrics import fabric as fabric
@@ -41,6 +42,7 @@ __all__ = [
     "Summary",
     "__version__",
     "compare",
+    "curve",
     "design",
     "export",
     "exports",
@@ -56,6 +58,7 @@ __version__ = version()
 _HOME = {
     "Result": "results",
     "Summary": "results",
+    "curve": "curves",
     **dict.fromkeys(("compare", "design", "fabric", "find"), "fabrics"),
     **dict.fromkeys(("export", "exports"), "formats"),
 }

@@ -65,6 +65,8 @@ class Fabric:
         """Add what the fabric draws under a load: node, port, bytes and packets sent."""
     def export(self, form: str, names: Sequence[tuple[str, str]]) -> dict[str, str]:
         """Return the fabric in a format that other programs read: texts by file name."""
+    def curve(self, threads: int, progress: Callable[[int, int, str], bool] | None) -> Table:
+        """Simulate the traffic of ``open_loop``: a row for each routing, pattern and load."""
     def design(self, progress: Callable[[str], bool] | None) -> Design | None:
         """All its figures; ``progress`` answers whether to go on. None when it stopped."""
 

@@ -1,11 +1,12 @@
 //! Fabrics on paper for Python: a scenario's text goes in, figures come out as JSON.
 
-use etherweave_scenario::{PortSent, Step};
+use etherweave_scenario::{CurveProgress, PortSent, Step};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
-use crate::run::{ScenarioError, by_name, scenario_error};
+use crate::run::{ScenarioError, by_name, lent_table, scenario_error};
+use crate::table::Table;
 
 /// The fabric of a scenario.
 #[pyclass(frozen, module = "etherweave._core")]
@@ -61,6 +62,28 @@ impl Fabric {
         let named = PyDict::new(py);
         files.into_iter().try_for_each(|(name, text)| named.set_item(name, text))?;
         Ok(named)
+    }
+
+    /// Latency and throughput, a row for each routing, pattern and load; `progress` is told how many points are done,
+    /// of how many, and which is next, and answers whether to go on.
+    fn curve(&self, py: Python<'_>, threads: usize, progress: Option<Py<PyAny>>) -> PyResult<Table> {
+        let mut failure = None;
+        let mut on_point = |at: CurveProgress| {
+            let answer = Python::attach(|py| {
+                py.check_signals()?;
+                let Some(progress) = &progress else { return Ok(true) };
+                progress.call1(py, (at.done, at.count, at.next))?.is_truthy(py)
+            });
+            answer.unwrap_or_else(|error| {
+                failure = Some(error);
+                false
+            })
+        };
+        let points = py.detach(|| self.fabric.curve(threads.max(1), &mut on_point));
+        match failure {
+            Some(error) => Err(error),
+            None => Ok(lent_table(&points.map_err(|error| scenario_error(&error))?)),
+        }
     }
 
     /// All its figures; `progress` is told what comes next and answers whether to go on. None when it stopped.

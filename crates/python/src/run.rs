@@ -59,10 +59,15 @@ impl Run {
 pub(crate) fn by_name<'py>(py: Python<'py>, tables: &[etherweave_scenario::Table]) -> PyResult<Bound<'py, PyDict>> {
     let named = PyDict::new(py);
     for table in tables {
-        let columns = table.columns.iter().map(|(name, column)| ((*name).to_owned(), lent(column)));
-        named.set_item(table.name, Table::new(table.name, columns.collect()))?;
+        named.set_item(table.name, lent_table(table))?;
     }
     Ok(named)
+}
+
+/// A table for Python.
+pub(crate) fn lent_table(table: &etherweave_scenario::Table) -> Table {
+    let columns = table.columns.iter().map(|(name, column)| ((*name).to_owned(), lent(column)));
+    Table::new(table.name, columns.collect())
 }
 
 fn lent(column: &Column) -> ArrayRef {

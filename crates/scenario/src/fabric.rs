@@ -6,6 +6,7 @@ use etherweave_topology::{Export, ExportNames, Topology, TopologyError, Topology
 
 use crate::document::Document;
 use crate::measured::{self, PortSent};
+use crate::open_loop::{self, CurveProgress};
 use crate::scenario::{read_values, stem_or_name};
 use crate::{Scenario, ScenarioError, Table, fabric_tables};
 
@@ -115,6 +116,30 @@ impl Fabric {
     /// A mistake that does not stand in the file.
     fn export_error(&self, key: String, message: String) -> ScenarioError {
         ScenarioError { origin: self.file.origin.clone(), place: None, key, message }
+    }
+
+    /// Latency and throughput under the traffic of `[open_loop]`, a row for each routing, pattern and load; `on_point`
+    /// says before each whether to go on.
+    ///
+    /// # Errors
+    /// When a parameter is out of range or the fabric cannot be simulated.
+    pub fn curve(
+        &self,
+        threads: usize,
+        on_point: &mut dyn FnMut(CurveProgress) -> bool,
+    ) -> Result<Table, ScenarioError> {
+        let Scenario { open_loop, seed, .. } = &self.scenario;
+        open_loop::curve(&self.topology, open_loop, *seed, threads, on_point).map_err(|error| {
+            // Some keys say a unit behind a comma.
+            let key = match error.key.split(',').next().unwrap_or_default() {
+                "topology" => "topology".to_owned(),
+                "load" => "open_loop.loads".to_owned(),
+                key @ ("warm_up" | "measured") => format!("open_loop.{key}"),
+                key @ ("block" | "ahead") => format!("open_loop.patterns.{key}"),
+                key => format!("open_loop.switch.{key}"),
+            };
+            self.file.error(&key, format!("{}; expected {}", error.found, error.expected))
+        })
     }
 
     /// All figures of the fabric; `on_step` is told what comes next and says whether to go on. None when it stopped.

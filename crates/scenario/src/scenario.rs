@@ -9,6 +9,7 @@ use etherweave_topology::{FatTree, Topology, TopologyKind};
 use etherweave_workload::{Placement, Workload, WorkloadError};
 
 use crate::document::Document;
+use crate::open_loop::OpenLoopSpec;
 use crate::{ScenarioError, check, design_file, fabric_file, plain, profile};
 
 /// One run, as a file says it.
@@ -43,6 +44,9 @@ pub struct Scenario {
     pub job: Vec<JobSpec>,
     /// How the fabric is judged on paper, by `etherweave design`; a run does not ask.
     pub design: DesignSpec,
+    /// Synthetic traffic at several loads, for `etherweave curve`; a run does not ask.
+    #[serde(skip_serializing_if = "OpenLoopSpec::is_default")]
+    pub open_loop: OpenLoopSpec,
 }
 
 impl Default for Scenario {
@@ -62,6 +66,7 @@ impl Default for Scenario {
             run: RunSpec::default(),
             job: Vec::new(),
             design: DesignSpec::default(),
+            open_loop: OpenLoopSpec::default(),
         }
     }
 }

@@ -13,7 +13,10 @@ pub const MAY_USE: [(&str, &[&str]); 12] = [
     ("design", &["primitives", "topology", "routing", "forwarding", "power"]),
     ("sim", &["primitives", "topology", "routing", "forwarding", "workload"]),
     ("openloop", &["primitives", "topology", "routing"]),
-    ("scenario", &["primitives", "topology", "routing", "forwarding", "workload", "sim", "power", "design"]),
+    (
+        "scenario",
+        &["primitives", "topology", "routing", "forwarding", "workload", "sim", "power", "design", "openloop"],
+    ),
     ("python", &["scenario"]),
     ("tidy", &[]),
 ];

@@ -42,10 +42,10 @@ def run_progress(name: str) -> Iterator[TellRun]:
 
 
 @contextmanager
-def study_progress(name: str) -> Iterator[TellStudy]:
+def study_progress(name: str, what: str = "experiments") -> Iterator[TellStudy]:
     """Show how many experiments of a study are done, and the time left."""
     if not console.is_terminal:
-        yield StudyLines(name)
+        yield StudyLines(name, what)
         return
     with _bar("{task.completed}/{task.total} {task.fields[last]}") as bar:
         task = bar.add_task(name, total=None, last="")
@@ -54,6 +54,18 @@ def study_progress(name: str) -> Iterator[TellStudy]:
             bar.update(task, completed=done, total=count, last=last)
 
         yield tell
+
+
+@contextmanager
+def point_progress(name: str) -> Iterator[Callable[[int, int, str], bool]]:
+    """Show how many points of a curve are done, and the time left."""
+    with study_progress(name, "points") as tell:
+
+        def go_on(done: int, count: int, last: str) -> bool:
+            tell(done, count, last)
+            return True
+
+        yield go_on
 
 
 @contextmanager
@@ -111,12 +123,20 @@ class StudyLines:
     ----------
     name
         Begins every line.
+    what
+        Is counted.
     clock
         Real time [s].
     """
 
-    def __init__(self, name: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        name: str,
+        what: str = "experiments",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._name = name
+        self._what = what
         self._clock = clock
         self._start_s = clock()
         self._next_s = LINE_EVERY_S
@@ -126,7 +146,7 @@ class StudyLines:
         wall_s = self._clock() - self._start_s
         if wall_s >= self._next_s:
             self._next_s = wall_s + LINE_EVERY_S
-            _line(f"{self._name}: {done} of {count} experiments{_left(wall_s, done / count)}")
+            _line(f"{self._name}: {done} of {count} {self._what}{_left(wall_s, done / count)}")
 
 
 class StepLines:

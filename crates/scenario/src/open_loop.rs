@@ -1,0 +1,163 @@
+//! Latency and throughput of a scenario's fabric under synthetic traffic: `[open_loop]`.
+
+use std::time::Instant;
+
+use etherweave_openloop::{OpenLoopError, Pattern, Report, RoutingKind, RunParams, SwitchParams, Traffic};
+use etherweave_primitives::{Duration, SwitchId};
+use etherweave_topology::Topology;
+
+use crate::tables::{Column, Table, integers, numbers, texts};
+
+/// Which points are simulated: every routing with every pattern at every load.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct OpenLoopSpec {
+    /// Where packets go. Default ["minimal"].
+    pub routings: Vec<RoutingKind>,
+    /// Whom they are for. Default ["uniform"].
+    pub patterns: Vec<PatternSpec>,
+    /// What hosts want to send, as shares of their links, above 0 and up to 1. Default 0.1 to 1 in steps of 0.1.
+    pub loads: Vec<f64>,
+    /// What comes before the measured time [whole ns]. Default "50us".
+    pub warm_up: Duration,
+    /// The measured time [whole ns]. Default "50us".
+    pub measured: Duration,
+    /// Switches, links and hosts. Rates and delays are these, whatever cables the topology has.
+    pub switch: SwitchParams,
+}
+
+impl Default for OpenLoopSpec {
+    fn default() -> Self {
+        OpenLoopSpec {
+            routings: vec![RoutingKind::Minimal],
+            patterns: vec![PatternSpec::Uniform],
+            loads: (1..=10).map(|tenths| f64::from(tenths) / 10.0).collect(),
+            warm_up: Duration::from_us(50),
+            measured: Duration::from_us(50),
+            switch: SwitchParams::default(),
+        }
+    }
+}
+
+impl OpenLoopSpec {
+    /// Whether a scenario says nothing of it.
+    pub(crate) fn is_default(&self) -> bool {
+        *self == OpenLoopSpec::default()
+    }
+}
+
+/// Whom packets are for.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum PatternSpec {
+    /// UN: any other host, each as likely.
+    Uniform,
+    /// ADV: any host of the group so many further, each as likely.
+    Adversarial {
+        /// How many groups further, at least 1.
+        ahead: u32,
+    },
+}
+
+impl PatternSpec {
+    fn name(self) -> String {
+        match self {
+            PatternSpec::Uniform => "uniform".to_owned(),
+            PatternSpec::Adversarial { ahead } => format!("adversarial+{ahead}"),
+        }
+    }
+
+    fn pattern(self, topology: &Topology) -> Pattern {
+        match self {
+            PatternSpec::Uniform => Pattern::Uniform,
+            PatternSpec::Adversarial { ahead } => Pattern::Adversarial { block: hosts_per_group(topology), ahead },
+        }
+    }
+}
+
+/// Hosts of every group; all of them where there are no groups.
+fn hosts_per_group(topology: &Topology) -> u32 {
+    let switches = (0..topology.switches()).map(SwitchId::from_index);
+    let groups = switches.filter_map(|switch| topology.coordinates(switch).first()).max().map_or(1, |last| last + 1);
+    topology.hosts() as u32 / groups
+}
+
+/// One simulated point.
+struct Point {
+    routing: RoutingKind,
+    pattern: PatternSpec,
+    load: f64,
+    report: Report,
+    wall_s: f64,
+}
+
+/// How far a curve is.
+#[derive(Clone, PartialEq, Debug)]
+pub struct CurveProgress {
+    /// Points that are done.
+    pub done: usize,
+    /// All points.
+    pub count: usize,
+    /// What comes next: "minimal, uniform, load 0.5".
+    pub next: String,
+}
+
+/// Simulates point by point; `on_point` says whether to go on. What is done by then is the result.
+///
+/// # Errors
+/// When a parameter is out of range or the fabric cannot be simulated.
+pub(crate) fn curve(
+    topology: &Topology,
+    spec: &OpenLoopSpec,
+    seed: u64,
+    threads: usize,
+    on_point: &mut dyn FnMut(CurveProgress) -> bool,
+) -> Result<Table, OpenLoopError> {
+    let loads = |pattern| spec.loads.iter().map(move |&load| (pattern, load));
+    let of_routing = |routing| spec.patterns.iter().flat_map(|&pattern| loads(pattern)).map(move |at| (routing, at));
+    let wanted: Vec<_> = spec.routings.iter().flat_map(|&routing| of_routing(routing)).collect();
+    let mut points = Vec::with_capacity(wanted.len());
+    for (done, &(routing, (pattern, load))) in wanted.iter().enumerate() {
+        let next = format!("{}, {}, load {load}", routing.name(), pattern.name());
+        if !on_point(CurveProgress { done, count: wanted.len(), next }) {
+            break;
+        }
+        let started = Instant::now();
+        let run = RunParams { load, warm_up: spec.warm_up, measured: spec.measured, seed };
+        let traffic = Traffic { topology, switch: spec.switch.clone(), pattern: pattern.pattern(topology), run };
+        let report = routing.run(&traffic, threads)?;
+        points.push(Point { routing, pattern, load, report, wall_s: started.elapsed().as_secs_f64() });
+    }
+    Ok(table(&points))
+}
+
+/// Points as rows; latencies are not a number where nothing arrived.
+fn table(points: &[Point]) -> Table {
+    let percentile = |share: f64| -> Column {
+        numbers(points, move |point| point.report.latency_ns.percentile(share).map_or(f64::NAN, f64::from))
+    };
+    let mean = |of: fn(&Report) -> Option<f64>| numbers(points, move |point| of(&point.report).unwrap_or(f64::NAN));
+    Table {
+        name: "points",
+        columns: vec![
+            ("routing", texts(points, |point| point.routing.name().to_owned())),
+            ("pattern", texts(points, |point| point.pattern.name())),
+            ("load", numbers(points, |point| point.load)),
+            ("load_offered", numbers(points, |point| point.report.load_offered)),
+            ("load_accepted", numbers(points, |point| point.report.load_accepted)),
+            ("latency_ns_mean", mean(|report| report.latency_ns_mean)),
+            ("latency_ns_p50", percentile(0.5)),
+            ("latency_ns_p99", percentile(0.99)),
+            ("latency_ns_p999", percentile(0.999)),
+            ("hops_mean", mean(|report| report.hops_mean)),
+            ("detoured_share", mean(|report| report.detoured_share)),
+            ("packets_made", integers(points, |point| point.report.made)),
+            ("packets_refused", integers(points, |point| point.report.refused)),
+            ("packets_delivered", integers(points, |point| point.report.delivered)),
+            ("packets_in_flight", integers(points, |point| point.report.in_flight)),
+            ("packet_hops", integers(points, |point| point.report.packet_hops)),
+            ("wall_s", numbers(points, |point| point.wall_s)),
+            ("fingerprint", integers(points, |point| point.report.fingerprint)),
+        ],
+    }
+}

@@ -1,0 +1,94 @@
+"""The verb ``curve``."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated
+
+import polars as pl
+import typer
+
+import etherweave
+from etherweave.cli.design_page import print_sheet
+from etherweave.cli.exits import refuse, told
+from etherweave.cli.parameters import AsJson, File, Settings, overrides
+from etherweave.cli.progress import point_progress
+
+EXAMPLES = """Examples:
+
+etherweave curve scenarios/open_loop/dragonfly_1056.toml --threads 2
+
+etherweave curve dragonfly.toml --set open_loop.loads=[0.2,0.5] -o points.csv --draw curve.svg"""
+
+SHOWN = (
+    ("routing", "routing", ""),
+    ("pattern", "pattern", ""),
+    (">load", "load", ".3g"),
+    (">accepted", "load_accepted", ".3f"),
+    (">mean [ns]", "latency_ns_mean", ",.0f"),
+    (">p50", "latency_ns_p50", ",.0f"),
+    (">p99", "latency_ns_p99", ",.0f"),
+    (">p99.9", "latency_ns_p999", ",.0f"),
+    (">hops", "hops_mean", ".2f"),
+    (">detoured", "detoured_share", ".3f"),
+    (">M hops/s", "speed", ".2f"),
+)
+"""Columns of the page: title, column of the table, form."""
+WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
+    ".csv": lambda points, path: points.write_csv(path),
+    ".parquet": lambda points, path: points.write_parquet(path),
+}
+
+
+def curve(
+    file: File,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="All columns: .parquet or .csv."),
+    ] = None,
+    draw: Annotated[
+        Path | None, typer.Option(metavar="FILE.svg", help="Draw latency and throughput as SVG.")
+    ] = None,
+    settings: Settings = None,
+    threads: Annotated[int, typer.Option(min=1, help="Threads; results do not depend on it.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Simulate synthetic traffic at several loads: latency and throughput of a dragonfly.
+
+    The table `open_loop` of the scenario says which routings, patterns and loads.
+    Ends with 2 after a mistake.
+    """
+    changes = overrides(settings)
+    if output and output.suffix not in WRITERS:
+        refuse(f"{output}: expected a file name that ends in {' or '.join(WRITERS)}")
+    if draw and draw.suffix.lower() != ".svg":
+        refuse(f"--draw {draw}: expected a file name that ends in .svg")
+    try:
+        with point_progress(file.stem) as tell:
+            table = etherweave.curve(file, changes, threads=threads, progress=tell)
+        points = pl.DataFrame(table)
+        if output:
+            WRITERS[output.suffix](points, output)
+        if draw:
+            _draw(points, draw)
+    except etherweave.ScenarioError as error:
+        refuse(error)
+    except OSError as error:
+        refuse(told(error))
+    if as_json:
+        print(json.dumps(points.fill_nan(None).to_dicts(), indent=2))
+    else:
+        _print(points)
+
+
+def _draw(points: pl.DataFrame, path: Path) -> None:
+    from etherweave.report import draw_curves
+
+    draw_curves(points, path)
+
+
+def _print(points: pl.DataFrame) -> None:
+    speed = pl.col("packet_hops") / pl.col("wall_s") / 1e6
+    rows = points.with_columns(speed=speed).iter_rows(named=True)
+    cells = [tuple(format(row[key], form) for _, key, form in SHOWN) for row in rows]
+    print_sheet([title for title, _, _ in SHOWN], cells)

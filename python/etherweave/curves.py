@@ -1,0 +1,44 @@
+"""Latency and throughput of a fabric under synthetic traffic, point by point."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import pyarrow
+
+from etherweave.fabrics import fabric
+from etherweave.scenario import Overrides, Scenario
+
+TellPoint: TypeAlias = Callable[[int, int, str], bool]
+"""Takes how many points are done, of how many, and which is next; answers whether to go on."""
+
+
+def curve(
+    scenario: Scenario,
+    overrides: Overrides | None = None,
+    *,
+    threads: int = 1,
+    progress: TellPoint | None = None,
+) -> pyarrow.Table:
+    """Simulate the traffic that the table ``open_loop`` of a scenario describes.
+
+    Parameters
+    ----------
+    scenario, overrides
+        As for :func:`etherweave.fabric`.
+    threads
+        Threads of the core. The result is the same with any number.
+    progress
+        Called before each point; a curve that is told to stop has the points until then.
+
+    Returns
+    -------
+    pyarrow.Table
+        A row for each routing, pattern and load: ``load_offered`` and ``load_accepted`` as shares
+        of the hosts' links, latencies in ns, hops, the share of packets that left the minimal way.
+
+    Raises
+    ------
+    ScenarioError
+        When the scenario is wrong, or its fabric cannot be simulated so.
+    """
+    return pyarrow.table(fabric(scenario, overrides).curve(threads, progress))

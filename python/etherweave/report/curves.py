@@ -1,0 +1,73 @@
+"""Latency and throughput over load, a row of panels for each pattern."""
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from etherweave.report.style import INK, SERIES, house
+
+
+def draw_curves(points: pl.DataFrame, path: Path) -> Path:
+    """Draw the points of :func:`etherweave.curve` as SVG.
+
+    Parameters
+    ----------
+    points
+        Its table.
+    path
+        Of the file to write.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+    """
+    with house():
+        curves_figure(points).savefig(path, format="svg", metadata={"Date": None})
+    return path
+
+
+def curves_figure(points: pl.DataFrame) -> Figure:
+    """Draw mean latency on the left and accepted load on the right; a line for each routing."""
+    patterns = points["pattern"].unique(maintain_order=True).to_list()
+    figure = Figure(figsize=(9, 3.4 * len(patterns)))
+    panels = figure.subplots(len(patterns), 2, squeeze=False)
+    for pattern, (latency, accepted) in zip(patterns, panels, strict=True):
+        rows = points.filter(pattern=pattern)
+        _latency(latency, rows, pattern)
+        _accepted(accepted, rows)
+    return figure
+
+
+def _latency(axes: Axes, rows: pl.DataFrame, pattern: str) -> None:
+    for (routing,), line in rows.group_by("routing", maintain_order=True):
+        axes.plot(line["load"], line["latency_ns_mean"] / 1e3, **_style(rows, routing))
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.set_title(pattern)
+    axes.set_xlabel("offered load")
+    axes.set_ylabel("mean latency [us]")
+    axes.set_xlim(0, 1)
+    axes.legend()
+
+
+def _accepted(axes: Axes, rows: pl.DataFrame) -> None:
+    axes.plot((0, 1), (0, 1), color=INK, linewidth=0.8, linestyle=":")
+    for (routing,), line in rows.group_by("routing", maintain_order=True):
+        axes.plot(line["load"], line["load_accepted"], **_style(rows, routing))
+    axes.set_xlabel("offered load")
+    axes.set_ylabel("accepted load")
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1)
+
+
+def _style(rows: pl.DataFrame, routing: object) -> dict[str, Any]:
+    place = rows["routing"].unique(maintain_order=True).to_list().index(routing)
+    marker, colour = "osD^vP*X"[place % 8], SERIES[place % len(SERIES)]
+    return {"marker": marker, "color": colour, "markersize": 4, "label": str(routing)}

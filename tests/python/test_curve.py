@@ -1,0 +1,100 @@
+"""Latency and throughput under synthetic traffic, as their user meets them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import polars as pl
+import pytest
+
+import etherweave
+
+COMMAND = [str(Path(sys.executable).parent / "etherweave")]
+SMALL: dict[str, object] = {
+    "topology": {"dragonfly": {}},
+    "open_loop": {
+        "routings": ["minimal", "valiant_group"],
+        "patterns": ["uniform", {"adversarial": {"ahead": 1}}],
+        "loads": [0.1, 1.0],
+        "warm_up": "20us",
+        "measured": "20us",
+    },
+}
+"""72 hosts: 9 groups of 4 switches with 2 hosts and 2 global links each."""
+
+
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    words = [*COMMAND, "curve", *map(str, arguments)]
+    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    file = tmp_path / "small.toml"
+    file.write_text(
+        "[topology.dragonfly]\n[open_loop]\nloads = [0.1, 1.0]\n"
+        'patterns = ["uniform", { adversarial = { ahead = 1 } }]\n'
+    )
+    return file
+
+
+def test_minimal_ways_carry_uniform_traffic_and_valiant_ways_adversarial() -> None:
+    points = pl.DataFrame(etherweave.curve(SMALL))
+    accepted = {
+        (row["routing"], row["pattern"], row["load"]): row["load_accepted"]
+        for row in points.iter_rows(named=True)
+    }
+    assert len(accepted) == 8
+    # One global link carries what the 8 hosts of a group send to the next: 1/8 of their links.
+    assert accepted["minimal", "adversarial+1", 1.0] == pytest.approx(1 / 8, abs=0.01)
+    assert accepted["valiant_group", "adversarial+1", 1.0] > 0.3
+    assert accepted["minimal", "uniform", 1.0] > accepted["valiant_group", "uniform", 1.0]
+    assert accepted["minimal", "uniform", 0.1] == pytest.approx(0.1, abs=0.01)
+    made = points["packets_made"]
+    assert (made == points["packets_delivered"] + points["packets_in_flight"]).all()
+
+
+def test_threads_change_nothing() -> None:
+    one, two = (pl.DataFrame(etherweave.curve(SMALL, threads=threads)) for threads in (1, 2))
+    assert one.drop("wall_s").equals(two.drop("wall_s"))
+
+
+def test_a_curve_that_is_stopped_has_the_points_until_then() -> None:
+    told: list[tuple[int, int, str]] = []
+
+    def tell(done: int, count: int, coming: str) -> bool:
+        told.append((done, count, coming))
+        return done < 1
+
+    assert len(etherweave.curve(SMALL, progress=tell)) == 1
+    assert told == [(0, 4 * 2, "minimal, uniform, load 0.1"), (1, 8, "minimal, uniform, load 1")]
+
+
+def test_the_verb_prints_writes_and_draws(small: Path, tmp_path: Path) -> None:
+    points, drawing = tmp_path / "points.csv", tmp_path / "curve.svg"
+    done = run(small, "-o", points, "--draw", drawing)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("minimal") == 4
+    assert pl.read_csv(points)["pattern"].to_list() == ["uniform"] * 2 + ["adversarial+1"] * 2
+    assert ElementTree.parse(drawing).getroot().tag.endswith("svg")
+    rows = json.loads(run(small, "--json").stdout)
+    assert [row["load"] for row in rows] == [0.1, 1.0, 0.1, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("open_loop.loads=[2.0]", "open_loop.loads: 2; expected above 0 and up to 1"),
+        ("open_loop.routings=['best']", "open_loop.routings.0: unknown variant `best`"),
+        ("open_loop.switch.speed_up=0", "open_loop.switch.speed_up: 0; expected 1 to 16"),
+        ("open_loop.measured=0ns", "open_loop.measured: 0; expected 1 to"),
+        ("topology={torus={}}", "topology: "),
+    ],
+)
+def test_mistakes_are_one_line_that_names_the_key(small: Path, setting: str, message: str) -> None:
+    done = run(small, "--set", setting)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
