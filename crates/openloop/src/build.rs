@@ -166,8 +166,9 @@ impl Plan<'_> {
         near.map(|host| {
             let end = self.topology.channel(self.topology.host_channel(host)).to;
             let port = self.port(self.topology.switch_of(host), end.port.index());
-            let stream = Stream::new(world.seed, Purpose::Traffic, u64::from(host.get()));
-            (host.get(), Host { next: 0, stream, port, made: 0 })
+            let stream = |purpose| Stream::new(world.seed, purpose, u64::from(host.get()));
+            let [arrivals, destinations] = [Purpose::Arrivals, Purpose::Destinations].map(stream);
+            (host.get(), Host { next: 0, arrivals, destinations, port, made: 0 })
         })
         .collect()
     }

@@ -17,7 +17,6 @@
 //!
 //! Left out: transports, MPI and hosts beyond a queue (`etherweave-sim` has them), packets of unequal length.
 
-mod arrival;
 mod build;
 mod crossbar;
 mod error;

@@ -152,10 +152,15 @@ pub(crate) fn in_range(key: &'static str, found: u64, least: u64, most: u64) -> 
     Err(OpenLoopError { key, found: found.to_string(), expected: format!("{least} to {most}") })
 }
 
+/// What a load is counted in.
+pub(crate) const LOAD_PARTS: u64 = 1_000_000_000;
+/// Less is no load.
+const LOAD_LEAST: f64 = 1e-6;
+
 /// How long, how much and from which seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunParams {
-    /// What every host wants to send, as a share of its link, above 0 and up to 1.
+    /// What every host wants to send, as a share of its link, 0.000001 to 1.
     pub load: f64,
     /// What comes before the measured time [whole ns].
     pub warm_up: Duration,
@@ -166,11 +171,17 @@ pub struct RunParams {
 }
 
 impl RunParams {
-    pub(crate) fn check(&self) -> Result<(u64, u64), OpenLoopError> {
-        if !(self.load > 0.0 && self.load <= 1.0) {
-            let expected = "above 0 and up to 1".to_owned();
-            return Err(OpenLoopError { key: "load", found: self.load.to_string(), expected });
+    /// The load in parts of [`LOAD_PARTS`].
+    pub(crate) fn load_parts(&self) -> Result<u64, OpenLoopError> {
+        if (LOAD_LEAST..=1.0).contains(&self.load) {
+            return Ok((self.load * LOAD_PARTS as f64).round() as u64);
         }
+        let expected = format!("{LOAD_LEAST} to 1");
+        Err(OpenLoopError { key: "load", found: self.load.to_string(), expected })
+    }
+
+    /// When the measured time starts and ends [ticks].
+    pub(crate) fn span(&self) -> Result<(u64, u64), OpenLoopError> {
         let (warm_up, measured) = (whole("warm_up", self.warm_up)?, whole("measured", self.measured)?);
         // Ages are told from the low 32 bits of a tick.
         in_range("warm_up, in ns", warm_up, 0, 1 << 31)?;
@@ -202,6 +213,6 @@ mod tests {
         );
         check(SwitchParams { local_delay: Duration::ZERO, ..good() }, "local_delay is 0; expected 1 to 60000");
         let run = RunParams { load: 1.5, warm_up: Duration::ZERO, measured: Duration::from_us(1), seed: 1 };
-        assert_eq!(run.check().unwrap_err().to_string(), "load is 1.5; expected above 0 and up to 1");
+        assert_eq!(run.load_parts().unwrap_err().to_string(), "load is 1.5; expected 0.000001 to 1");
     }
 }

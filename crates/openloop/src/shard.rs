@@ -28,7 +28,10 @@ pub(crate) const ENTRIES_MAX: usize = 1 << KIND_SHIFT;
 pub(crate) struct Host {
     /// When it makes its next packet.
     pub next: u64,
-    pub stream: Stream,
+    /// Draws when it makes packets.
+    pub arrivals: Stream,
+    /// Draws whom they are for.
+    pub destinations: Stream,
     /// Its port at its switch, counted within the shard.
     pub port: u32,
     /// Packets it made in the measured time.
@@ -133,7 +136,7 @@ impl Shard {
     pub fn start<R>(&mut self, world: &World<'_, R>) {
         for index in 0..self.hosts.len() as u32 {
             let host = &mut self.hosts[index as usize];
-            host.next = world.ticks.injection + world.gaps.draw(&mut host.stream);
+            host.next = world.ticks.injection + 1 + world.empty_ticks.draw(&mut host.arrivals);
             if world.pattern.is_active(self.first_host + index) {
                 self.await_host(index);
             }
@@ -149,7 +152,7 @@ impl Shard {
     fn host<R: Routing>(&mut self, world: &World<'_, R>, index: u32) {
         let host = &mut self.hosts[index as usize];
         if host.next <= self.now {
-            host.next = self.now + world.gaps.draw(&mut host.stream);
+            host.next = self.now + 1 + world.empty_ticks.draw(&mut host.arrivals);
             self.tally.measured.offered += u64::from(self.now >= world.measured.start);
             let port = host.port as usize;
             if u32::from(self.ports[port].held) < world.params.injection_queue {
@@ -165,7 +168,7 @@ impl Shard {
     fn make<R: Routing>(&mut self, world: &World<'_, R>, index: u32) -> u32 {
         let host = &mut self.hosts[index as usize];
         let source = self.first_host + index;
-        let dst = world.pattern.draw(source, world.hosts, &mut host.stream);
+        let dst = world.pattern.draw(source, world.hosts, &mut host.destinations);
         let born = (self.now - world.ticks.injection) as u32;
         let lot = mix(world.seed ^ (u64::from(source) << 32 | u64::from(born))) as u16;
         let place = host.port << self.shift;

@@ -2,13 +2,13 @@
 
 use std::sync::{Barrier, Mutex};
 
+use etherweave_primitives::Geometric;
 use etherweave_topology::Topology;
 
 use crate::OpenLoopError;
-use crate::arrival::Gaps;
 use crate::build::{self, Parts};
 use crate::fairness::Fairness;
-use crate::params::{RunParams, SwitchParams};
+use crate::params::{LOAD_PARTS, RunParams, SwitchParams};
 use crate::report::Report;
 use crate::routing::Routing;
 use crate::shard::{Letter, Shard};
@@ -37,7 +37,7 @@ impl<R: Routing> Experiment<'_, R> {
     /// When a parameter is out of range or the fabric cannot be simulated.
     pub fn prepare(&self) -> Result<Prepared<'_, R>, OpenLoopError> {
         let ticks = self.switch.ticks()?;
-        let (start, end) = self.run.check()?;
+        let (start, end) = self.run.span()?;
         let hosts = self.topology.hosts() as u32;
         self.pattern.check(hosts)?;
         let world = World {
@@ -45,7 +45,7 @@ impl<R: Routing> Experiment<'_, R> {
             ticks,
             params: &self.switch,
             pattern: &self.pattern,
-            gaps: Gaps::new(self.run.load / ticks.packet as f64),
+            empty_ticks: Geometric::new(self.run.load_parts()?, ticks.packet * LOAD_PARTS),
             hosts,
             seed: self.run.seed,
             measured: start..end,

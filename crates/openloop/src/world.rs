@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use etherweave_primitives::Geometric;
 use etherweave_topology::LinkClass;
 
-use crate::arrival::Gaps;
 use crate::params::{SwitchParams, Ticks};
 use crate::traffic::Pattern;
 
@@ -14,7 +14,8 @@ pub(crate) struct World<'a, R> {
     pub ticks: Ticks,
     pub params: &'a SwitchParams,
     pub pattern: &'a Pattern,
-    pub gaps: Gaps,
+    /// Ticks without a packet between two of a host.
+    pub empty_ticks: Geometric,
     pub hosts: u32,
     pub seed: u64,
     /// The measured time [ticks]; the run ends with it.
