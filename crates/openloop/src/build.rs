@@ -13,8 +13,8 @@ use crate::wheel::Wheel;
 use crate::world::World;
 
 /// Neighbourhoods are put together until a shard has this many switches: enough work for a window, few enough for a
-/// core's own cache.
-const SWITCHES_MIN: usize = 32;
+/// core's own cache and for an even share of 1,000 hosts to each thread.
+const SWITCHES_MIN: usize = 16;
 /// The window of a fabric of one shard [ticks].
 const WINDOW_ALONE: u64 = 1_024;
 

@@ -110,3 +110,13 @@ pub(crate) struct Output {
     pub first: u16,
     pub last: u16,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_of_four_channels_takes_152_bytes() {
+        assert_eq!(size_of::<Port>() + 4 * (size_of::<Input>() + size_of::<Output>()), 152);
+    }
+}
