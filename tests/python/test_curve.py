@@ -86,7 +86,7 @@ def test_the_verb_prints_writes_and_draws(small: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ("open_loop.loads=[2.0]", "open_loop.loads: 2; expected above 0 and up to 1"),
+        ("open_loop.loads=[2.0]", "open_loop.loads: 2; expected 0.000001 to 1"),
         ("open_loop.routings=['best']", "open_loop.routings.0: unknown variant `best`"),
         ("open_loop.switch.speed_up=0", "open_loop.switch.speed_up: 0; expected 1 to 16"),
         ("open_loop.measured=0ns", "open_loop.measured: 0; expected 1 to"),

@@ -16,7 +16,7 @@ pub struct OpenLoopSpec {
     pub routings: Vec<RoutingKind>,
     /// Whom they are for. Default ["uniform"].
     pub patterns: Vec<PatternSpec>,
-    /// What hosts want to send, as shares of their links, above 0 and up to 1. Default 0.1 to 1 in steps of 0.1.
+    /// What hosts want to send, as shares of their links, 0.000001..=1. Default 0.1 to 1 in steps of 0.1.
     pub loads: Vec<f64>,
     /// What comes before the measured time [whole ns]. Default "50us".
     pub warm_up: Duration,
