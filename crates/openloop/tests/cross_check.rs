@@ -2,7 +2,7 @@
 //! a 8, h 4, palm tree, 33 groups) with the switch of the default parameters, 3 local and 2 global channels, and
 //! least-recently-served arbiters.
 //!
-//! Latencies below 80 % of saturation agree within 10 %, accepted loads within 0.03.
+//! Latencies below 80 % of saturation agree within 10 %, accepted loads within 0.03, but for two points at full load.
 
 mod fabric;
 
@@ -77,13 +77,13 @@ fn piggyback_agrees_below_saturation_and_under_adv() {
     check(&fabric, routing, &fabric.adversarial(), &[at(0.3, 3050.0), saturated(0.413)]);
 }
 
-/// FOGSim accepts 0.904, after a time that its figures do not name. Once the queues of hosts are full, packets that
-/// leave the minimal way cost others theirs.
+/// Under UN at full load FOGSim accepts 0.904, after a time that its figures do not name, and we 0.87 after the time of
+/// the other rows: no agreement is claimed. Once the queues of hosts are full, packets that leave the minimal way cost
+/// others theirs, so that the figure falls with time.
 #[test]
-fn conditional_routing_agrees_at_full_load_under_un_while_queues_fill() {
+fn conditional_rules_lose_throughput_at_full_load_under_un_while_queues_fill() {
     let fabric = dragonfly();
     let run = |us| fabric.run(Conditional { plan: fabric.plan.clone(), h: 4 }, Pattern::Uniform, 1.0, us);
     let [early, late] = [30, 250].map(|us| run(us).load_accepted);
-    assert!((early - 0.904).abs() < 0.03, "{early}");
-    assert!(late < early - 0.05, "{late}");
+    assert!(late < early - 0.05, "{early}, then {late}");
 }
