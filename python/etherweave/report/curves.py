@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from etherweave.report.style import INK, SERIES, house
+from etherweave.report.style import INK, SERIES, write_svg
 
 
 def draw_curves(points: pl.DataFrame, path: Path) -> Path:
@@ -26,9 +26,7 @@ def draw_curves(points: pl.DataFrame, path: Path) -> Path:
     pathlib.Path
         The file.
     """
-    with house():
-        curves_figure(points).savefig(path, format="svg", metadata={"Date": None})
-    return path
+    return write_svg(lambda: curves_figure(points), path)
 
 
 def curves_figure(points: pl.DataFrame) -> Figure:

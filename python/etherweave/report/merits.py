@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from etherweave.report.style import INK, SERIES, house
+from etherweave.report.style import INK, SERIES, write_svg
 
 Merits = dict[str, Any]
 
@@ -39,10 +39,7 @@ def draw_merits(merits: Sequence[Merits], path: Path) -> Path:
     pathlib.Path
         The file.
     """
-    with house():
-        figure = merits_figure(merits)
-        figure.savefig(path, format="svg", metadata={"Date": None})
-    return path
+    return write_svg(lambda: merits_figure(merits), path)
 
 
 def merits_figure(merits: Sequence[Merits]) -> Figure:

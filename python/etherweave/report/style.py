@@ -1,13 +1,15 @@
 """How figures look: one palette, and one way to mark what was published."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import matplotlib
 import matplotlib.patheffects as effects
 from matplotlib.axes import Axes
 from matplotlib.container import BarContainer
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from etherweave.report.published import Published
@@ -66,6 +68,13 @@ def house() -> Iterator[None]:
         for name, value in RC.items():
             matplotlib.rcParams[name] = value  # type: ignore[index]
         yield
+
+
+def write_svg(make: Callable[[], Figure], path: Path) -> Path:
+    """Make a figure in the style of every figure and write it, without a date; returns the path."""
+    with house():
+        make().savefig(path, format="svg", metadata={"Date": None})
+    return path
 
 
 def mark(axes: Axes, place: float, value: Published, width: float = 0.8) -> None:
