@@ -10,6 +10,7 @@ import pytest
 import etherweave
 
 COMMAND = [str(Path(sys.executable).parent / "etherweave")]
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
 DRAGONFLY: dict[str, object] = {"topology": {"dragonfly": {}}}
 """Figure 3c of Benito et al. 2015: 9 groups of 4 switches with 2 hosts."""
 
@@ -168,3 +169,21 @@ def test_a_fabric_that_may_deadlock_shows_the_ring(dragonfly: Path) -> None:
     ring = lines.index("  dragonfly_valiant_group may deadlock, each waits for the next:")
     assert "group" in lines[ring + 1]
     assert ", priority " in lines[ring + 1]
+
+
+@pytest.mark.parametrize(
+    ("name", "hosts", "switches"),
+    [
+        # Benito et al. 2015, section VI-A.
+        ("design/clos_300k", 303_264, 29_484),
+        ("design/butterfly_300k", 303_750, 20_250),
+        ("design/dragonfly_300k", 300_024, 16_668),
+        # p 4, a 8, h 4: 33 groups of 8 switches with 4 hosts.
+        ("open_loop/dragonfly_1056", 1_056, 264),
+    ],
+)
+def test_shipped_fabrics_have_the_size_of_their_source(
+    name: str, hosts: int, switches: int
+) -> None:
+    tables = etherweave.fabric(SCENARIOS / f"{name}.toml").tables
+    assert (len(tables["hosts"]), len(tables["switches"])) == (hosts, switches)
