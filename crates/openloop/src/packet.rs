@@ -18,8 +18,10 @@ pub struct Packet {
     pub(crate) place: u32,
     /// The host it goes to.
     pub dst: u32,
-    /// What the routing wrote down when the packet was made.
-    pub aim: [u16; 4],
+    /// The host it comes from.
+    pub src: u32,
+    /// What the routing wrote down.
+    pub aim: [u16; 2],
     /// Random bits of its own, for choices among equals.
     pub lot: u16,
     /// Switches passed.

@@ -167,14 +167,14 @@ impl Shard {
 
     fn make<R: Routing>(&mut self, world: &World<'_, R>, index: u32) -> u32 {
         let host = &mut self.hosts[index as usize];
-        let source = self.first_host + index;
-        let dst = world.pattern.draw(source, world.hosts, &mut host.destinations);
+        let src = self.first_host + index;
+        let dst = world.pattern.draw(src, world.hosts, &mut host.destinations);
         let born = (self.now - world.ticks.injection) as u32;
-        let lot = mix(world.seed ^ (u64::from(source) << 32 | u64::from(born))) as u16;
+        let lot = mix(world.seed ^ (u64::from(src) << 32 | u64::from(born))) as u16;
         let place = host.port << self.shift;
         let mut packet =
-            Packet { born, entered: 0, next: NONE, place, dst, aim: [0; 4], lot, hops: 0, is_detoured: false };
-        world.routing.start(source, &mut packet);
+            Packet { born, entered: 0, next: NONE, place, dst, src, aim: [0; 2], lot, hops: 0, is_detoured: false };
+        world.routing.start(&mut packet);
         host.made += u32::from(self.now >= world.measured.start);
         self.tally.made += 1;
         self.slab.insert(packet)

@@ -2,7 +2,7 @@
 
 use etherweave_topology::LinkClass;
 
-use super::dragonfly::GROUP;
+use super::dragonfly::{ANYWHERE, VIA};
 use super::{DragonflyPlan, Hop, Place, Routing};
 use crate::load::Load;
 use crate::packet::Packet;
@@ -21,13 +21,13 @@ impl Routing for Conditional {
         3
     }
 
-    fn start(&self, _source: u32, packet: &mut Packet) {
-        self.plan.aim(packet);
+    fn start(&self, packet: &mut Packet) {
+        packet.aim[VIA] = ANYWHERE;
     }
 
     fn decide(&self, at: Place, packet: &mut Packet, load: Load<'_>) -> Hop {
         let hop = self.plan.minimal(at, packet);
-        let may_leave = at.class == LinkClass::Host && !self.plan.is_in(at.switch, packet.aim[GROUP]);
+        let may_leave = at.class == LinkClass::Host && !self.plan.is_in(at.switch, self.plan.group_of_host(packet.dst));
         if !may_leave || !load.is_paused(hop.port, hop.channel) {
             return hop;
         }

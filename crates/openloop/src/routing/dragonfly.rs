@@ -6,17 +6,23 @@
 use etherweave_primitives::{HostId, Port, SwitchId};
 use etherweave_topology::{LinkClass, Node, Topology};
 
-use super::{Hop, Place};
+use super::{Divisor, Hop, Place};
 use crate::OpenLoopError;
 use crate::packet::Packet;
 
-/// Places in [`Packet::aim`].
-pub(super) const GROUP: usize = 0;
-const SWITCH: usize = 1;
-const HOST_PORT: usize = 2;
-/// The group to visit first, [`ANYWHERE`] when there is none.
-pub(super) const VIA: usize = 3;
+/// The place in [`Packet::aim`] of the group to visit first, [`ANYWHERE`] when there is none.
+pub(super) const VIA: usize = 0;
 pub(super) const ANYWHERE: u16 = u16::MAX;
+
+/// Where a host is.
+#[derive(Clone, Copy, Debug)]
+struct Home {
+    group: u16,
+    /// Of its switch within the group.
+    place: u16,
+    /// At its switch.
+    port: u8,
+}
 
 /// A switch that has links to a group, and the first of its ports that lead there.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +47,8 @@ pub struct DragonflyPlan {
     /// Switches per group.
     a: u16,
     /// Hosts per switch.
-    p: u16,
+    p: Divisor,
+    hosts_per_group: Divisor,
     groups: u16,
     /// Group and place within it, by switch.
     places: Vec<[u16; 2]>,
@@ -68,12 +75,18 @@ impl DragonflyPlan {
         let [groups, a] = ids().map(place).fold([0; 2], |most, at| [most[0].max(at[0] + 1), most[1].max(at[1] + 1)]);
         let p = topology.hosts() / topology.switches();
         let is_small = groups < u32::from(ANYWHERE) && a < u32::from(ANYWHERE) && p < 256;
-        if !is_small || (groups * a) as usize != topology.switches() || p * topology.switches() != topology.hosts() {
+        let is_small = is_small && topology.hosts() < Divisor::DIVIDEND_END as usize && p as u32 * a <= Divisor::MAX;
+        if !is_small
+            || p == 0
+            || (groups * a) as usize != topology.switches()
+            || p * topology.switches() != topology.hosts()
+        {
             return Err(unsuited(format!("{groups} groups of up to {a} switches with {} hosts", topology.hosts())));
         }
         let mut plan = DragonflyPlan {
             a: a as u16,
-            p: p as u16,
+            p: Divisor::new(p as u32),
+            hosts_per_group: Divisor::new(p as u32 * a),
             groups: groups as u16,
             places: ids().map(|at| place(at).map(|axis| axis as u16)).collect(),
             starts: Vec::new(),
@@ -97,7 +110,7 @@ impl DragonflyPlan {
         let [group, place] = self.places[at.index()];
         let number = u32::from(group) * u32::from(self.a) + u32::from(place);
         let is_host = |port: u16| {
-            let host = at.get() * u32::from(self.p) + u32::from(port);
+            let host = at.get() * self.p.get() + u32::from(port);
             end(topology, at, port) == Some(Node::Host(HostId::new(host)))
         };
         let is_local = |other: u16| {
@@ -106,7 +119,7 @@ impl DragonflyPlan {
         };
         number == at.get()
             && topology.out_channels(at).len() < 256
-            && (0..self.p).all(is_host)
+            && (0..self.p.get() as u16).all(is_host)
             && (0..self.a).filter(|&other| other != place).all(is_local)
     }
 
@@ -140,12 +153,12 @@ impl DragonflyPlan {
 
     /// Hosts of one group.
     pub fn hosts_per_group(&self) -> u32 {
-        u32::from(self.a) * u32::from(self.p)
+        self.hosts_per_group.get()
     }
 
     /// The group of a host.
     pub(super) fn group_of_host(&self, host: u32) -> u16 {
-        (host / self.hosts_per_group()) as u16
+        self.hosts_per_group.quotient(host) as u16
     }
 
     /// Whether a switch is in a group.
@@ -153,11 +166,12 @@ impl DragonflyPlan {
         self.places[switch as usize][0] == group
     }
 
-    /// Writes down where a packet goes.
-    pub(super) fn aim(&self, packet: &mut Packet) {
-        let switch = packet.dst / u32::from(self.p);
-        let [group, place] = self.places[switch as usize];
-        packet.aim = [group, place, (packet.dst - switch * u32::from(self.p)) as u16, ANYWHERE];
+    /// The group of a host, the place of its switch there, and its port.
+    fn home(&self, host: u32) -> Home {
+        let group = self.hosts_per_group.quotient(host);
+        let within = host - group * self.hosts_per_group.get();
+        let place = self.p.quotient(within);
+        Home { group: group as u16, place: place as u16, port: (within - place * self.p.get()) as u8 }
     }
 
     /// The next hop of the minimal way to the group on the way, when there is one, and then to the host.
@@ -166,11 +180,13 @@ impl DragonflyPlan {
         if packet.aim[VIA] == group {
             packet.aim[VIA] = ANYWHERE;
         }
-        let target = if packet.aim[VIA] == ANYWHERE { packet.aim[GROUP] } else { packet.aim[VIA] };
+        let home = self.home(packet.dst);
+        let target = if packet.aim[VIA] == ANYWHERE { home.group } else { packet.aim[VIA] };
         if target == group {
-            return match packet.aim[SWITCH] {
-                home if home == place => Hop { port: packet.aim[HOST_PORT] as u8, channel: 0 },
-                home => Hop { port: self.local(place, home), channel: above(at) },
+            return if home.place == place {
+                Hop { port: home.port, channel: 0 }
+            } else {
+                Hop { port: self.local(place, home.place), channel: above(at) }
             };
         }
         let gateway = self.gateway(group, place, target, packet.lot);
@@ -182,12 +198,13 @@ impl DragonflyPlan {
     }
 
     /// Draws a group other than the source's to go by.
-    pub(super) fn draw_via(&self, source: u32, packet: &mut Packet) {
+    pub(super) fn draw_via(&self, packet: &mut Packet) {
+        packet.aim[VIA] = ANYWHERE;
         let others = u32::from(self.groups) - 1;
         if others > 0 {
             // A lot has 16 bits, and there are fewer groups.
             let drawn = ((u32::from(packet.lot) * others) >> 16) as u16;
-            packet.aim[VIA] = drawn + u16::from(drawn >= self.group_of_host(source));
+            packet.aim[VIA] = drawn + u16::from(drawn >= self.group_of_host(packet.src));
         }
     }
 
@@ -195,31 +212,36 @@ impl DragonflyPlan {
     pub(super) fn ways(&self, at: Place, packet: &mut Packet) -> Option<Ways> {
         let [group, place] = self.places[at.switch as usize];
         let via = packet.aim[VIA];
-        if at.class != LinkClass::Host || via == ANYWHERE || packet.aim[..2] == [group, place] {
+        let home = self.home(packet.dst);
+        if at.class != LinkClass::Host || via == ANYWHERE || [home.group, home.place] == [group, place] {
             return None;
         }
         let detour = self.minimal(at, packet);
         let out = self.gateway(group, place, via, packet.lot);
-        let detour_links = u32::from(out.switch != place) + 1 + self.links([via, out.far], packet);
+        let detour_links = u32::from(out.switch != place) + 1 + self.links([via, out.far], home, packet.lot);
         packet.aim[VIA] = ANYWHERE;
         let minimal = self.minimal(at, packet);
         packet.aim[VIA] = via;
-        let home = packet.aim[GROUP];
-        let global = (home != group).then(|| {
-            let gateway = self.gateway(group, place, home, packet.lot);
+        let global = (home.group != group).then(|| {
+            let gateway = self.gateway(group, place, home.group, packet.lot);
             (u32::from(group) * u32::from(self.a) + u32::from(gateway.switch), gateway.port(packet.lot))
         });
-        Some(Ways { minimal, minimal_links: self.links([group, place], packet), global, detour, detour_links })
+        Some(Ways {
+            minimal,
+            minimal_links: self.links([group, place], home, packet.lot),
+            global,
+            detour,
+            detour_links,
+        })
     }
 
-    /// Links of the minimal way from a switch to that of a packet's host.
-    fn links(&self, [group, place]: [u16; 2], packet: &Packet) -> u32 {
-        let [home, switch] = [packet.aim[GROUP], packet.aim[SWITCH]];
-        if group == home {
-            return u32::from(place != switch);
+    /// Links of the minimal way from a switch to the home of a host.
+    fn links(&self, [group, place]: [u16; 2], home: Home, lot: u16) -> u32 {
+        if group == home.group {
+            return u32::from(place != home.place);
         }
-        let gateway = self.gateway(group, place, home, packet.lot);
-        u32::from(gateway.switch != place) + 1 + u32::from(gateway.far != switch)
+        let gateway = self.gateway(group, place, home.group, lot);
+        u32::from(gateway.switch != place) + 1 + u32::from(gateway.far != home.place)
     }
 
     /// The own switch where it is a gateway, otherwise one of the gateways by lot.
@@ -237,12 +259,12 @@ impl DragonflyPlan {
 
     /// The port from one switch to another of its group.
     fn local(&self, from: u16, to: u16) -> u8 {
-        (self.p + to - u16::from(to > from)) as u8
+        (self.p.get() as u16 + to - u16::from(to > from)) as u8
     }
 
     /// The first global port of every switch.
     pub(super) fn first_global(&self) -> u8 {
-        (self.p + self.a - 1) as u8
+        (self.p.get() as u16 + self.a - 1) as u8
     }
 }
 

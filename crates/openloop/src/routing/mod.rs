@@ -1,6 +1,7 @@
 //! One decision: where the first packet of an input goes.
 
 mod conditional;
+mod divisor;
 mod dragonfly;
 mod minimal;
 mod piggyback;
@@ -8,6 +9,7 @@ mod ugal_local;
 mod valiant_group;
 
 pub use conditional::Conditional;
+pub(crate) use divisor::Divisor;
 pub use dragonfly::DragonflyPlan;
 pub use minimal::Minimal;
 pub use piggyback::Piggyback;
@@ -61,8 +63,8 @@ pub trait Routing: Sync {
         None
     }
 
-    /// Writes down what later decisions need, when the packet is made by `source`.
-    fn start(&self, source: u32, packet: &mut Packet);
+    /// Writes down what later decisions need, when the packet is made. By default nothing.
+    fn start(&self, _packet: &mut Packet) {}
 
     /// Says where a packet goes, from its place and a view of the switch's load.
     fn decide(&self, at: Place, packet: &mut Packet, load: Load<'_>) -> Hop;

@@ -32,9 +32,8 @@ impl Routing for Piggyback {
         Some(self.saturation)
     }
 
-    fn start(&self, source: u32, packet: &mut Packet) {
-        self.plan.aim(packet);
-        self.plan.draw_via(source, packet);
+    fn start(&self, packet: &mut Packet) {
+        self.plan.draw_via(packet);
     }
 
     fn decide(&self, at: Place, packet: &mut Packet, load: Load<'_>) -> Hop {

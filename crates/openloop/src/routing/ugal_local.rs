@@ -19,9 +19,8 @@ impl Routing for UgalLocal {
         3
     }
 
-    fn start(&self, source: u32, packet: &mut Packet) {
-        self.plan.aim(packet);
-        self.plan.draw_via(source, packet);
+    fn start(&self, packet: &mut Packet) {
+        self.plan.draw_via(packet);
     }
 
     fn decide(&self, at: Place, packet: &mut Packet, load: Load<'_>) -> Hop {

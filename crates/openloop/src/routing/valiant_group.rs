@@ -16,9 +16,8 @@ impl Routing for ValiantGroup {
         3
     }
 
-    fn start(&self, source: u32, packet: &mut Packet) {
-        self.plan.aim(packet);
-        self.plan.draw_via(source, packet);
+    fn start(&self, packet: &mut Packet) {
+        self.plan.draw_via(packet);
         packet.is_detoured = packet.aim[VIA] != ANYWHERE;
     }
 
