@@ -16,7 +16,7 @@ SMALL: dict[str, object] = {
     "topology": {"dragonfly": {}},
     "open_loop": {
         "routings": ["minimal", "valiant_group"],
-        "patterns": ["uniform", {"adversarial": {"ahead": 1}}],
+        "patterns": ["uniform", {"adversarial": {"offset": 1}}],
         "loads": [0.1, 1.0],
         "warm_up": "20us",
         "measured": "20us",
@@ -35,7 +35,7 @@ def small(tmp_path: Path) -> Path:
     file = tmp_path / "small.toml"
     file.write_text(
         "[topology.dragonfly]\n[open_loop]\nloads = [0.1, 1.0]\n"
-        'patterns = ["uniform", { adversarial = { ahead = 1 } }]\n'
+        'patterns = ["uniform", { adversarial = { offset = 1 } }]\n'
     )
     return file
 

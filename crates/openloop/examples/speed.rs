@@ -6,9 +6,11 @@
 use std::time::Instant;
 
 use etherweave_openloop::routing::{Conditional, DragonflyPlan, Minimal, Piggyback, Routing, UgalLocal, ValiantGroup};
-use etherweave_openloop::{Arbiter, Experiment, Pattern, Report, RunParams, SwitchParams};
+use etherweave_openloop::{Arbiter, Arrival, Experiment, Pattern, Report, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_topology::{Dragonfly, Family, Topology};
+use etherweave_workload::arrival::Bernoulli;
+use etherweave_workload::pattern::Adversarial;
 
 fn main() {
     let words = Words(std::env::args().skip(1).collect());
@@ -87,11 +89,12 @@ impl Setting<'_> {
         let arbiter = self.arbiter;
         let switch = SwitchParams { ejection_delay: Duration::ZERO, arbiter, ..SwitchParams::default() };
         let pattern = match pattern_name {
-            "UN" => Pattern::Uniform,
-            "ADV+1" => Pattern::Adversarial { block: self.plan.hosts_per_group(), ahead: 1 },
+            "UN" => Pattern::default(),
+            "ADV+1" => Pattern::Adversarial(Adversarial::default()),
             unknown => panic!("unknown pattern {unknown}; known: UN, ADV+1"),
         };
-        let experiment = Experiment { topology: self.topology, switch, routing, pattern, run };
+        let arrival = Arrival::Bernoulli(Bernoulli { slots_per_packet: 200 });
+        let experiment = Experiment { topology: self.topology, switch, routing, pattern, arrival, run };
         let prepared = experiment.prepare().expect("parameters in range");
         let started = Instant::now();
         let report = prepared.run(self.threads);

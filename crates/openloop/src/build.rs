@@ -1,7 +1,9 @@
 //! From a fabric to shards.
 
-use etherweave_primitives::{HostId, Purpose, Stream, SwitchId};
+use etherweave_primitives::{HostId, SwitchId};
 use etherweave_topology::{LinkClass, Node, Topology, reverse};
+use etherweave_workload::HostArrivals;
+use etherweave_workload::pattern::host_destinations;
 
 use crate::OpenLoopError;
 use crate::packet::Slab;
@@ -166,9 +168,9 @@ impl Plan<'_> {
         near.map(|host| {
             let end = self.topology.channel(self.topology.host_channel(host)).to;
             let port = self.port(self.topology.switch_of(host), end.port.index());
-            let stream = |purpose| Stream::new(world.seed, purpose, u64::from(host.get()));
-            let [arrivals, destinations] = [Purpose::Arrivals, Purpose::Destinations].map(stream);
-            (host.get(), Host { next: 0, arrivals, destinations, port, made: 0 })
+            let arrivals = HostArrivals::new(world.seed, host);
+            let destinations = host_destinations(world.seed, host);
+            (host.get(), Host { next: 0, arrivals, destinations, port, wanted: 0, made: 0 })
         })
         .collect()
     }

@@ -19,4 +19,10 @@ impl fmt::Display for OpenLoopError {
     }
 }
 
+impl From<etherweave_workload::WorkloadError> for OpenLoopError {
+    fn from(error: etherweave_workload::WorkloadError) -> OpenLoopError {
+        OpenLoopError { key: error.key, found: error.found, expected: error.expected }
+    }
+}
+
 impl std::error::Error for OpenLoopError {}

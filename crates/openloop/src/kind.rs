@@ -4,7 +4,7 @@ use etherweave_primitives::SwitchId;
 use etherweave_topology::{LinkClass, Topology};
 
 use crate::routing::{Conditional, DragonflyPlan, Minimal, Piggyback, Routing, UgalLocal, ValiantGroup};
-use crate::{Experiment, OpenLoopError, Pattern, Report, RunParams, SwitchParams};
+use crate::{Arrival, Experiment, OpenLoopError, Pattern, Report, RunParams, SwitchParams};
 
 /// Everything that follows from the list of routings, each with how it is made for a dragonfly.
 macro_rules! routings {
@@ -64,6 +64,8 @@ pub struct Traffic<'a> {
     pub switch: SwitchParams,
     /// Whom packets are for.
     pub pattern: Pattern,
+    /// When hosts make packets.
+    pub arrival: Arrival,
     /// How long and how much.
     pub run: RunParams,
 }
@@ -76,8 +78,8 @@ impl Traffic<'_> {
     }
 
     fn run<R: Routing>(&self, routing: R, threads: usize) -> Result<Report, OpenLoopError> {
-        let Traffic { topology, switch, pattern, run } = self;
-        let (switch, pattern) = (switch.clone(), pattern.clone());
-        Experiment { topology, switch, routing, pattern, run: *run }.run(threads)
+        let Traffic { topology, switch, pattern, arrival, run } = self;
+        let (switch, pattern, arrival) = (switch.clone(), pattern.clone(), arrival.clone());
+        Experiment { topology, switch, routing, pattern, arrival, run: *run }.run(threads)
     }
 }

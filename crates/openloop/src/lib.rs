@@ -21,6 +21,7 @@ mod build;
 mod crossbar;
 mod error;
 mod fairness;
+mod groups;
 mod histogram;
 mod kind;
 mod load;
@@ -32,12 +33,14 @@ pub mod routing;
 mod shard;
 mod simulation;
 mod tally;
-mod traffic;
 mod wheel;
 mod world;
 
+pub use etherweave_workload::{Arrival, Pattern};
+
 pub use error::OpenLoopError;
 pub use fairness::Fairness;
+pub use groups::groups;
 pub use histogram::Histogram;
 pub use kind::{RoutingKind, Traffic};
 pub use load::Load;
@@ -45,4 +48,3 @@ pub use packet::Packet;
 pub use params::{Arbiter, RunParams, SwitchParams};
 pub use report::Report;
 pub use simulation::{Experiment, Prepared};
-pub use traffic::Pattern;

@@ -2,6 +2,7 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
 use etherweave_topology::LinkClass;
+use etherweave_workload::Share;
 
 use crate::OpenLoopError;
 
@@ -152,8 +153,6 @@ pub(crate) fn in_range(key: &'static str, found: u64, least: u64, most: u64) -> 
     Err(OpenLoopError { key, found: found.to_string(), expected: format!("{least} to {most}") })
 }
 
-/// What a load is counted in.
-pub(crate) const LOAD_PARTS: u64 = 1_000_000_000;
 /// Less is no load.
 const LOAD_LEAST: f64 = 1e-6;
 
@@ -171,10 +170,10 @@ pub struct RunParams {
 }
 
 impl RunParams {
-    /// The load in parts of [`LOAD_PARTS`].
-    pub(crate) fn load_parts(&self) -> Result<u64, OpenLoopError> {
+    /// The load, exactly.
+    pub(crate) fn share(&self) -> Result<Share, OpenLoopError> {
         if (LOAD_LEAST..=1.0).contains(&self.load) {
-            return Ok((self.load * LOAD_PARTS as f64).round() as u64);
+            return Ok(Share::try_from(self.load)?);
         }
         let expected = format!("{LOAD_LEAST} to 1");
         Err(OpenLoopError { key: "load", found: self.load.to_string(), expected })
@@ -213,6 +212,6 @@ mod tests {
         );
         check(SwitchParams { local_delay: Duration::ZERO, ..good() }, "local_delay is 0; expected 1 to 60000");
         let run = RunParams { load: 1.5, warm_up: Duration::ZERO, measured: Duration::from_us(1), seed: 1 };
-        assert_eq!(run.load_parts().unwrap_err().to_string(), "load is 1.5; expected 0.000001 to 1");
+        assert_eq!(run.share().unwrap_err().to_string(), "load is 1.5; expected 0.000001 to 1");
     }
 }

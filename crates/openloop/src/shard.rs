@@ -1,7 +1,8 @@
 //! A part of the fabric that is served by one thread at a time: its switches, hosts, packets and events.
 
-use etherweave_primitives::{Stream, mix};
+use etherweave_primitives::{HostId, Stream, Time, mix};
 use etherweave_topology::LinkClass;
+use etherweave_workload::HostArrivals;
 
 use crate::load::Load;
 use crate::packet::{NONE, Packet, Slab};
@@ -21,19 +22,24 @@ const OUTPUT_FREE: u32 = 3;
 const HOST: u32 = 4;
 const MARK: u32 = 5;
 
+/// Length of a tick [ps].
+const TICK_PS: u64 = 1_000;
+
 /// The most entries that an event can tell apart.
 pub(crate) const ENTRIES_MAX: usize = 1 << KIND_SHIFT;
 
 /// A source and sink of traffic.
 pub(crate) struct Host {
-    /// When it makes its next packet.
+    /// When its next packet comes to its queue [ps].
     pub next: u64,
     /// Draws when it makes packets.
-    pub arrivals: Stream,
+    pub arrivals: HostArrivals,
     /// Draws whom they are for.
     pub destinations: Stream,
     /// Its port at its switch, counted within the shard.
     pub port: u32,
+    /// Packets it had in the measured time, made or refused.
+    pub wanted: u32,
     /// Packets it made in the measured time.
     pub made: u32,
 }
@@ -136,46 +142,54 @@ impl Shard {
     pub fn start<R>(&mut self, world: &World<'_, R>) {
         for index in 0..self.hosts.len() as u32 {
             let host = &mut self.hosts[index as usize];
-            host.next = world.ticks.injection + 1 + world.empty_ticks.draw(&mut host.arrivals);
-            if world.pattern.is_active(self.first_host + index) {
-                self.await_host(index);
-            }
+            host.next = world.ticks.injection * TICK_PS + world.arrivals.next(&mut host.arrivals).as_ps();
+            self.await_host(world, index);
         }
     }
 
-    fn await_host(&mut self, index: u32) {
-        let at = self.hosts[index as usize].next.min(self.now + self.wheel.horizon());
-        self.wheel.put(at, HOST << KIND_SHIFT | index);
+    fn await_host<R>(&mut self, world: &World<'_, R>, index: u32) {
+        let next = self.hosts[index as usize].next.div_ceil(TICK_PS);
+        if next < world.measured.end {
+            self.wheel.put(next.min(self.now + self.wheel.horizon()), HOST << KIND_SHIFT | index);
+        }
     }
 
-    /// A host's packet comes to the queue at its switch, and the next is drawn.
+    /// A host's packets of this tick come to the queue at its switch.
     fn host<R: Routing>(&mut self, world: &World<'_, R>, index: u32) {
-        let host = &mut self.hosts[index as usize];
-        if host.next <= self.now {
-            host.next = self.now + 1 + world.empty_ticks.draw(&mut host.arrivals);
-            self.tally.measured.offered += u64::from(self.now >= world.measured.start);
-            let port = host.port as usize;
-            if u32::from(self.ports[port].held) < world.params.injection_queue {
-                let id = self.make(world, index);
-                self.arrive(world, id);
-            } else {
-                self.tally.refused += 1;
-            }
+        while self.hosts[index as usize].next <= self.now * TICK_PS {
+            self.offer(world, index);
         }
-        self.await_host(index);
+        self.await_host(world, index);
     }
 
-    fn make<R: Routing>(&mut self, world: &World<'_, R>, index: u32) -> u32 {
+    /// Makes a packet if the queue has room, and draws when the next one comes.
+    fn offer<R: Routing>(&mut self, world: &World<'_, R>, index: u32) {
         let host = &mut self.hosts[index as usize];
-        let src = self.first_host + index;
-        let dst = world.pattern.draw(src, world.hosts, &mut host.destinations);
+        host.next += world.arrivals.next(&mut host.arrivals).as_ps();
+        let src = HostId::new(self.first_host + index);
+        let now = Time::from_ps(self.now * TICK_PS);
+        let Some(dst) = world.destinations.destination(src, now, &mut host.destinations) else { return };
+        let is_measured = self.now >= world.measured.start;
+        host.wanted += u32::from(is_measured);
+        self.tally.measured.offered += u64::from(is_measured);
+        let port = host.port as usize;
+        if u32::from(self.ports[port].held) < world.params.injection_queue {
+            host.made += u32::from(is_measured);
+            let id = self.make(world, src, dst, port);
+            self.arrive(world, id);
+        } else {
+            self.tally.refused += 1;
+        }
+    }
+
+    fn make<R: Routing>(&mut self, world: &World<'_, R>, src: HostId, dst: HostId, port: usize) -> u32 {
+        let (src, dst) = (src.get(), dst.get());
         let born = (self.now - world.ticks.injection) as u32;
         let lot = mix(world.seed ^ (u64::from(src) << 32 | u64::from(born))) as u16;
-        let place = host.port << self.shift;
+        let place = (port as u32) << self.shift;
         let mut packet =
             Packet { born, entered: 0, next: NONE, place, dst, src, aim: [0; 2], lot, hops: 0, is_detoured: false };
         world.routing.start(&mut packet);
-        host.made += u32::from(self.now >= world.measured.start);
         self.tally.made += 1;
         self.slab.insert(packet)
     }

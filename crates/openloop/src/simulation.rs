@@ -2,18 +2,19 @@
 
 use std::sync::{Barrier, Mutex};
 
-use etherweave_primitives::Geometric;
+use etherweave_primitives::Duration;
 use etherweave_topology::Topology;
+use etherweave_workload::{Arrival, Pattern};
 
 use crate::OpenLoopError;
 use crate::build::{self, Parts};
 use crate::fairness::Fairness;
-use crate::params::{LOAD_PARTS, RunParams, SwitchParams};
+use crate::groups::groups;
+use crate::params::{RunParams, SwitchParams};
 use crate::report::Report;
 use crate::routing::Routing;
 use crate::shard::{Letter, Shard};
 use crate::tally::Tally;
-use crate::traffic::Pattern;
 use crate::world::World;
 
 /// What is run.
@@ -26,6 +27,8 @@ pub struct Experiment<'a, R> {
     pub routing: R,
     /// Whom packets are for.
     pub pattern: Pattern,
+    /// When hosts make packets.
+    pub arrival: Arrival,
     /// How long and how much.
     pub run: RunParams,
 }
@@ -39,13 +42,13 @@ impl<R: Routing> Experiment<'_, R> {
         let ticks = self.switch.ticks()?;
         let (start, end) = self.run.span()?;
         let hosts = self.topology.hosts() as u32;
-        self.pattern.check(hosts)?;
+        let groups = groups(self.topology)?;
         let world = World {
             routing: &self.routing,
             ticks,
             params: &self.switch,
-            pattern: &self.pattern,
-            empty_ticks: Geometric::new(self.run.load_parts()?, ticks.packet * LOAD_PARTS),
+            arrivals: self.arrival.plan(Duration::from_ns(ticks.packet), self.run.share()?)?,
+            destinations: self.pattern.plan(&groups, self.run.seed)?,
             hosts,
             seed: self.run.seed,
             measured: start..end,
@@ -83,8 +86,8 @@ impl<R: Routing> Prepared<'_, R> {
         let packets_most = shards.iter().map(|shard| shard.slab.most() as u64).sum();
         let mut fairness = Fairness::default();
         for shard in &shards {
-            let senders = (shard.first_host..).zip(&shard.hosts).filter(|&(host, _)| world.pattern.is_active(host));
-            senders.for_each(|(_, host)| fairness.add(host.made));
+            let senders = shard.hosts.iter().filter(|host| host.wanted > 0);
+            senders.for_each(|host| fairness.add(host.made));
         }
         Report { fairness, ..Report::new(&tally, &world, in_flight, packets_most) }
     }

@@ -2,20 +2,21 @@
 
 use std::ops::Range;
 
-use etherweave_primitives::Geometric;
 use etherweave_topology::LinkClass;
+use etherweave_workload::ArrivalPlan;
+use etherweave_workload::pattern::Destinations;
 
 use crate::params::{SwitchParams, Ticks};
-use crate::traffic::Pattern;
 
 /// Parameters of a run and its routing.
 pub(crate) struct World<'a, R> {
     pub routing: &'a R,
     pub ticks: Ticks,
     pub params: &'a SwitchParams,
-    pub pattern: &'a Pattern,
-    /// Ticks without a packet between two of a host.
-    pub empty_ticks: Geometric,
+    /// When hosts make packets.
+    pub arrivals: ArrivalPlan,
+    /// Whom they are for.
+    pub destinations: Destinations,
     pub hosts: u32,
     pub seed: u64,
     /// The measured time [ticks]; the run ends with it.

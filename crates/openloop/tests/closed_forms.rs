@@ -5,13 +5,12 @@ mod fabric;
 use etherweave_openloop::routing::{Minimal, ValiantGroup};
 use etherweave_openloop::{Arbiter, Experiment, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
-use fabric::Fabric;
+use etherweave_workload::pattern::Listed;
+use fabric::{Fabric, every_tick};
 
 /// Only `source` sends, to `dst`.
-fn pair(fabric: &Fabric, source: u32, dst: u32) -> Pattern {
-    let mut destinations: Vec<u32> = (0..fabric.topology.hosts() as u32).collect();
-    destinations[source as usize] = dst;
-    Pattern::Fixed(destinations)
+fn pair(source: u32, dst: u32) -> Pattern {
+    Pattern::Listed(Listed { pairs: vec![[source, dst]] })
 }
 
 #[test]
@@ -20,7 +19,7 @@ fn without_load_a_packet_takes_its_links_its_crossbars_and_its_own_length() {
     // end at switch 3 - s. 40 ns in; 200 ns per switch; 40 and 400 ns per link; 200 ns for 1,000 bytes at 40 Gb/s.
     let fabric = Fabric::balanced(2);
     let check = |dst: u32, switches: u32, local: u32, global: u32| {
-        let report = fabric.run(Minimal { plan: fabric.plan.clone() }, pair(&fabric, 0, dst), 0.001, 20_000);
+        let report = fabric.run(Minimal { plan: fabric.plan.clone() }, pair(0, dst), 0.001, 20_000);
         let expected = 40 + switches * 200 + local * 40 + global * 400 + 200;
         assert_eq!(report.hops_mean, Some(f64::from(switches)));
         // A thousandth of the packets follow another so closely that they wait, at most for its 200 ns.
@@ -41,7 +40,7 @@ fn a_single_flow_waits_as_the_theory_of_queues_says() {
     // p T) on average, once, for the first link of their way; later ones they reach 200 ns apart.
     let fabric = Fabric::balanced(2);
     for load in [0.3, 0.6] {
-        let report = fabric.run(Minimal { plan: fabric.plan.clone() }, pair(&fabric, 0, 2), load, 20_000);
+        let report = fabric.run(Minimal { plan: fabric.plan.clone() }, pair(0, 2), load, 20_000);
         let waits = load * 199.0 / (2.0 * (1.0 - load));
         let expected = 40.0 + 2.0 * 200.0 + 40.0 + 200.0 + waits;
         let mean = report.latency_ns_mean.unwrap();
@@ -55,15 +54,14 @@ fn every_arbiter_gives_each_input_an_equal_share() {
     // Hosts 2 and 3 share a switch and its link to switch 0, host 1 is there: of the link to host 0 the two get a
     // quarter each, host 1 a half. Jain's index is 1 / (3 (1/16 + 1/16 + 1/4)) = 8/9.
     let fabric = Fabric::balanced(2);
-    let mut destinations: Vec<u32> = (0..72).collect();
-    destinations[1..4].fill(0);
     for arbiter in [Arbiter::Age, Arbiter::RoundRobin, Arbiter::LeastRecentlyServed] {
         let (warm_up, measured) = (Duration::from_us(200), Duration::from_us(400));
         let experiment = Experiment {
             topology: &fabric.topology,
             switch: SwitchParams { arbiter, ..SwitchParams::default() },
             routing: Minimal { plan: fabric.plan.clone() },
-            pattern: Pattern::Fixed(destinations.clone()),
+            pattern: Pattern::Listed(Listed { pairs: vec![[1, 0], [2, 0], [3, 0]] }),
+            arrival: every_tick(),
             run: RunParams { load: 1.0, warm_up, measured, seed: 1 },
         };
         let report = experiment.run(1).unwrap();

@@ -44,8 +44,8 @@ fn minimal_routing_agrees() {
     let fabric = dragonfly();
     let routing = || Minimal { plan: fabric.plan.clone() };
     // Saturated at 0.884: 0.8 is above 80 % of that, and agrees none the less.
-    let uniform = [at(0.2, 1531.0), at(0.5, 1846.0), at(0.8, 3095.0), saturated(0.884)];
-    check(&fabric, routing, &Pattern::Uniform, &uniform);
+    let rows = [at(0.2, 1531.0), at(0.5, 1846.0), at(0.8, 3095.0), saturated(0.884)];
+    check(&fabric, routing, &Pattern::default(), &rows);
     check(&fabric, routing, &fabric.adversarial(), &[saturated(0.031)]);
 }
 
@@ -53,7 +53,7 @@ fn minimal_routing_agrees() {
 fn valiant_routing_agrees() {
     let fabric = dragonfly();
     let routing = || ValiantGroup { plan: fabric.plan.clone() };
-    check(&fabric, routing, &Pattern::Uniform, &[at(0.2, 2443.0), at(0.4, 3271.0), saturated(0.494)]);
+    check(&fabric, routing, &Pattern::default(), &[at(0.2, 2443.0), at(0.4, 3271.0), saturated(0.494)]);
     check(&fabric, routing, &fabric.adversarial(), &[at(0.3, 2502.0), saturated(0.483)]);
 }
 
@@ -61,7 +61,7 @@ fn valiant_routing_agrees() {
 fn conditional_routing_agrees() {
     let fabric = dragonfly();
     let routing = || Conditional { plan: fabric.plan.clone(), h: 4 };
-    check(&fabric, routing, &Pattern::Uniform, &[at(0.5, 1846.0)]);
+    check(&fabric, routing, &Pattern::default(), &[at(0.5, 1846.0)]);
     // Saturated at 0.502: of 0.45 only the accepted load counts.
     let near = Expected { load: 0.45, latency_ns: None, accepted: 0.45 };
     check(&fabric, routing, &fabric.adversarial(), &[at(0.3, 7588.0), near, saturated(0.502)]);
@@ -73,7 +73,7 @@ fn conditional_routing_agrees() {
 fn piggyback_agrees_below_saturation_and_under_adv() {
     let fabric = dragonfly();
     let routing = || Piggyback::new(fabric.plan.clone());
-    check(&fabric, routing, &Pattern::Uniform, &[at(0.5, 2217.0)]);
+    check(&fabric, routing, &Pattern::default(), &[at(0.5, 2217.0)]);
     check(&fabric, routing, &fabric.adversarial(), &[at(0.3, 3050.0), saturated(0.413)]);
 }
 
@@ -83,7 +83,7 @@ fn piggyback_agrees_below_saturation_and_under_adv() {
 #[test]
 fn conditional_rules_lose_throughput_at_full_load_under_un_while_queues_fill() {
     let fabric = dragonfly();
-    let run = |us| fabric.run(Conditional { plan: fabric.plan.clone(), h: 4 }, Pattern::Uniform, 1.0, us);
+    let run = |us| fabric.run(Conditional { plan: fabric.plan.clone(), h: 4 }, Pattern::default(), 1.0, us);
     let [early, late] = [30, 250].map(|us| run(us).load_accepted);
     assert!(late < early - 0.05, "{early}, then {late}");
 }

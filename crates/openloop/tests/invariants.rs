@@ -5,7 +5,7 @@ mod fabric;
 use etherweave_openloop::routing::{Conditional, Minimal, ValiantGroup};
 use etherweave_openloop::{Experiment, OpenLoopError, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
-use fabric::Fabric;
+use fabric::{Fabric, every_tick};
 
 #[test]
 fn the_same_seed_gives_the_same_report_on_any_number_of_threads() {
@@ -29,7 +29,14 @@ fn another_seed_gives_another_run() {
         let run = RunParams { load: 0.5, warm_up: span, measured: span, seed };
         let routing = Minimal { plan: fabric.plan.clone() };
         let switch = SwitchParams::default();
-        let experiment = Experiment { topology: &fabric.topology, switch, routing, pattern: Pattern::Uniform, run };
+        let experiment = Experiment {
+            topology: &fabric.topology,
+            switch,
+            routing,
+            pattern: Pattern::default(),
+            arrival: every_tick(),
+            run,
+        };
         experiment.run(1).unwrap().fingerprint
     };
     assert_eq!(run(1), run(1));
@@ -51,7 +58,7 @@ fn what_is_made_is_delivered_or_in_flight_and_queues_stay_within_their_depth() {
 #[test]
 fn offered_and_accepted_load_agree_below_saturation() {
     let fabric = Fabric::balanced(3);
-    let report = fabric.run(Minimal { plan: fabric.plan.clone() }, Pattern::Uniform, 0.5, 100);
+    let report = fabric.run(Minimal { plan: fabric.plan.clone() }, Pattern::default(), 0.5, 100);
     assert_eq!((report.refused, report.detoured_share), (0, Some(0.0)));
     // 85,500 packets of a Bernoulli process: a deviation is 0.3 %.
     assert!((report.load_offered - 0.5).abs() < 0.008, "{}", report.load_offered);

@@ -135,7 +135,9 @@ impl Fabric {
                 "topology" => "topology".to_owned(),
                 "load" => "open_loop.loads".to_owned(),
                 key @ ("warm_up" | "measured") => format!("open_loop.{key}"),
-                key @ ("block" | "ahead") => format!("open_loop.patterns.{key}"),
+                "routing" => "open_loop.routings".to_owned(),
+                key @ ("slots_per_packet" | "burst" | "peak" | "shape") => format!("open_loop.arrival.{key}"),
+                key if PATTERN_KEYS.contains(&key) => format!("open_loop.patterns.{key}"),
                 key => format!("open_loop.switch.{key}"),
             };
             self.file.error(&key, format!("{}; expected {}", error.found, error.expected))
@@ -155,6 +157,10 @@ impl Fabric {
         }
     }
 }
+
+/// What a pattern may find wrong.
+const PATTERN_KEYS: [&str; 9] =
+    ["at", "extents", "from", "hosts", "hosts_per_switch", "offset", "pairs", "rows", "switching"];
 
 /// A fabric that fulfils a wish.
 pub struct Proposal {

@@ -2,10 +2,12 @@
 
 use std::time::Instant;
 
-use etherweave_openloop::{OpenLoopError, Pattern, Report, RoutingKind, RunParams, SwitchParams, Traffic};
-use etherweave_primitives::{Duration, SwitchId};
+use etherweave_openloop::{Arrival, OpenLoopError, Pattern, Report, RoutingKind, RunParams, SwitchParams, Traffic};
+use etherweave_primitives::Duration;
 use etherweave_topology::Topology;
+use etherweave_workload::arrival::Bernoulli;
 
+use crate::pattern_spec::PatternSpec;
 use crate::tables::{Column, Table, integers, numbers, texts};
 
 /// Which points are simulated: every routing with every pattern at every load.
@@ -16,6 +18,8 @@ pub struct OpenLoopSpec {
     pub routings: Vec<RoutingKind>,
     /// Whom they are for. Default ["uniform"].
     pub patterns: Vec<PatternSpec>,
+    /// When hosts have packets. Default: at every nanosecond with the same chance, for packets of 200 ns.
+    pub arrival: Arrival,
     /// What hosts want to send, as shares of their links, 0.000001..=1. Default 0.1 to 1 in steps of 0.1.
     pub loads: Vec<f64>,
     /// What comes before the measured time [whole ns]. Default "50us".
@@ -30,7 +34,8 @@ impl Default for OpenLoopSpec {
     fn default() -> Self {
         OpenLoopSpec {
             routings: vec![RoutingKind::Minimal],
-            patterns: vec![PatternSpec::Uniform],
+            patterns: vec![PatternSpec(Pattern::default())],
+            arrival: Arrival::Bernoulli(Bernoulli { slots_per_packet: 200 }),
             loads: (1..=10).map(|tenths| f64::from(tenths) / 10.0).collect(),
             warm_up: Duration::from_us(50),
             measured: Duration::from_us(50),
@@ -46,46 +51,10 @@ impl OpenLoopSpec {
     }
 }
 
-/// Whom packets are for.
-#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum PatternSpec {
-    /// UN: any other host, each as likely.
-    Uniform,
-    /// ADV: any host of the group so many further, each as likely.
-    Adversarial {
-        /// How many groups further, at least 1.
-        ahead: u32,
-    },
-}
-
-impl PatternSpec {
-    fn name(self) -> String {
-        match self {
-            PatternSpec::Uniform => "uniform".to_owned(),
-            PatternSpec::Adversarial { ahead } => format!("adversarial+{ahead}"),
-        }
-    }
-
-    fn pattern(self, topology: &Topology) -> Pattern {
-        match self {
-            PatternSpec::Uniform => Pattern::Uniform,
-            PatternSpec::Adversarial { ahead } => Pattern::Adversarial { block: hosts_per_group(topology), ahead },
-        }
-    }
-}
-
-/// Hosts of every group; all of them where there are no groups.
-fn hosts_per_group(topology: &Topology) -> u32 {
-    let switches = (0..topology.switches()).map(SwitchId::from_index);
-    let groups = switches.filter_map(|switch| topology.coordinates(switch).first()).max().map_or(1, |last| last + 1);
-    topology.hosts() as u32 / groups
-}
-
 /// One simulated point.
 struct Point {
     routing: RoutingKind,
-    pattern: PatternSpec,
+    pattern: String,
     load: f64,
     report: Report,
     wall_s: f64,
@@ -114,19 +83,20 @@ pub(crate) fn curve(
     on_point: &mut dyn FnMut(CurveProgress) -> bool,
 ) -> Result<Table, OpenLoopError> {
     let loads = |pattern| spec.loads.iter().map(move |&load| (pattern, load));
-    let of_routing = |routing| spec.patterns.iter().flat_map(|&pattern| loads(pattern)).map(move |at| (routing, at));
+    let of_routing = |routing| spec.patterns.iter().flat_map(loads).map(move |at| (routing, at));
     let wanted: Vec<_> = spec.routings.iter().flat_map(|&routing| of_routing(routing)).collect();
     let mut points = Vec::with_capacity(wanted.len());
     for (done, &(routing, (pattern, load))) in wanted.iter().enumerate() {
-        let next = format!("{}, {}, load {load}", routing.name(), pattern.name());
+        let next = format!("{}, {}, load {load}", routing.name(), pattern.label());
         if !on_point(CurveProgress { done, count: wanted.len(), next }) {
             break;
         }
         let started = Instant::now();
         let run = RunParams { load, warm_up: spec.warm_up, measured: spec.measured, seed };
-        let traffic = Traffic { topology, switch: spec.switch.clone(), pattern: pattern.pattern(topology), run };
+        let (switch, arrival) = (spec.switch.clone(), spec.arrival.clone());
+        let traffic = Traffic { topology, switch, pattern: pattern.0.clone(), arrival, run };
         let report = routing.run(&traffic, threads)?;
-        points.push(Point { routing, pattern, load, report, wall_s: started.elapsed().as_secs_f64() });
+        points.push(Point { routing, pattern: pattern.label(), load, report, wall_s: started.elapsed().as_secs_f64() });
     }
     Ok(table(&points))
 }
@@ -141,7 +111,7 @@ fn table(points: &[Point]) -> Table {
         name: "points",
         columns: vec![
             ("routing", texts(points, |point| point.routing.name().to_owned())),
-            ("pattern", texts(points, |point| point.pattern.name())),
+            ("pattern", texts(points, |point| point.pattern.clone())),
             ("load", numbers(points, |point| point.load)),
             ("load_offered", numbers(points, |point| point.report.load_offered)),
             ("load_accepted", numbers(points, |point| point.report.load_accepted)),

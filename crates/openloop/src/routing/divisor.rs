@@ -24,8 +24,8 @@ impl Divisor {
         self.divisor
     }
 
-    /// `dividend / divisor`. The factor is at most 1 too large, so that the product of a dividend below 2^22 is less than
-    /// 2^-18 too large, no more than what is missing to the next whole.
+    /// `dividend / divisor`. The factor is at most 1 too large, and so the product of a dividend below 2^22 less than
+    /// 2^-18, which is no more than what is missing to the next whole.
     #[inline]
     pub fn quotient(self, dividend: u32) -> u32 {
         debug_assert!(dividend < Divisor::DIVIDEND_END, "a dividend is in range");

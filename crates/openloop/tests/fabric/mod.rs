@@ -1,9 +1,16 @@
 //! The dragonflies of these tests, and a run on them.
 
 use etherweave_openloop::routing::{DragonflyPlan, Routing};
-use etherweave_openloop::{Arbiter, Experiment, Pattern, Report, RunParams, SwitchParams};
+use etherweave_openloop::{Arbiter, Arrival, Experiment, Pattern, Report, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_topology::{Dragonfly, Family, Topology};
+use etherweave_workload::arrival::Bernoulli;
+use etherweave_workload::pattern::Adversarial;
+
+/// A packet at every tick with the same chance: 200 ticks to a packet.
+pub fn every_tick() -> Arrival {
+    Arrival::Bernoulli(Bernoulli { slots_per_packet: 200 })
+}
 
 pub struct Fabric {
     pub topology: Topology,
@@ -22,7 +29,7 @@ impl Fabric {
 
     /// ADV+1: every host to any host of the next group.
     pub fn adversarial(&self) -> Pattern {
-        Pattern::Adversarial { block: self.plan.hosts_per_group(), ahead: 1 }
+        Pattern::Adversarial(Adversarial::default())
     }
 
     /// Equal times for warming up and measuring; no link from switches to hosts, as in the paper's simulator.
@@ -31,6 +38,7 @@ impl Fabric {
         let run = RunParams { load, warm_up: span, measured: span, seed: 1 };
         let arbiter = self.arbiter;
         let switch = SwitchParams { ejection_delay: Duration::ZERO, arbiter, ..SwitchParams::default() };
-        Experiment { topology: &self.topology, switch, routing, pattern, run }.run(self.threads).unwrap()
+        let arrival = every_tick();
+        Experiment { topology: &self.topology, switch, routing, pattern, arrival, run }.run(self.threads).unwrap()
     }
 }

@@ -29,6 +29,7 @@ mod bit_reverse;
 mod group_local;
 mod hot_spot;
 mod lattice;
+mod listed;
 mod neighbour;
 mod permuted;
 mod random_permutation;
@@ -45,6 +46,7 @@ pub use bit_complement::BitComplement;
 pub use bit_reverse::BitReverse;
 pub use group_local::GroupLocal;
 pub use hot_spot::HotSpot;
+pub use listed::Listed;
 pub use neighbour::Neighbour;
 pub use random_permutation::RandomPermutation;
 pub use shift::Shift;
@@ -150,6 +152,8 @@ patterns! {
     HotSpot = hot_spot, "hot_spot";
     /// A share within the group, the rest out of it.
     GroupLocal = group_local, "group_local";
+    /// Only listed pairs.
+    Listed = listed, "listed";
     /// One pattern, then another.
     Switching = switching, "switching";
 }

@@ -1,0 +1,96 @@
+//! A pattern as `[open_loop]` names it: `"uniform"`, or `{ adversarial = { offset = 2 } }`.
+
+use std::fmt;
+
+use etherweave_openloop::Pattern;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+
+/// A pattern by its name alone, with its default parameters, or as a table with parameters.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[serde(transparent)]
+pub struct PatternSpec(pub Pattern);
+
+impl PatternSpec {
+    /// What rows and drawings call it: `uniform`, `adversarial+1`, or the name with the parameters that differ.
+    pub(crate) fn label(&self) -> String {
+        let PatternSpec(pattern) = self;
+        if let Pattern::Adversarial(adversarial) = pattern
+            && adversarial.hosts_per_switch.is_none()
+        {
+            return format!("adversarial+{}", adversarial.offset);
+        }
+        if Pattern::defaults().contains(pattern) {
+            return pattern.name().to_owned();
+        }
+        let told = serde_json::to_value(pattern).expect("parameters are numbers, names and lists of them");
+        format!("{} {}", pattern.name(), told[pattern.name()])
+    }
+}
+
+impl<'de> Deserialize<'de> for PatternSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(NameOrTable)
+    }
+}
+
+struct NameOrTable;
+
+impl<'de> Visitor<'de> for NameOrTable {
+    type Value = PatternSpec;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a pattern's name, or a table of one")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<PatternSpec, E> {
+        let found = Pattern::defaults().into_iter().find(|pattern| pattern.name() == name);
+        found.map(PatternSpec).ok_or_else(|| E::unknown_variant(name, Pattern::NAMES))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<PatternSpec, A::Error> {
+        Pattern::deserialize(MapAccessDeserializer::new(map)).map(PatternSpec)
+    }
+}
+
+impl JsonSchema for PatternSpec {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "PatternSpec".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let table = generator.subschema_for::<Pattern>();
+        json_schema!({ "anyOf": [{ "enum": Pattern::NAMES }, table] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(serde::Deserialize)]
+    struct List {
+        patterns: Vec<PatternSpec>,
+    }
+
+    fn labels(text: &str) -> Result<Vec<String>, String> {
+        let list: List = toml::from_str(text).map_err(|error| error.message().to_owned())?;
+        Ok(list.patterns.iter().map(PatternSpec::label).collect())
+    }
+
+    #[test]
+    fn a_name_stands_for_its_defaults_and_other_parameters_are_told() {
+        let found =
+            labels(r#"patterns = ["uniform", "adversarial", { adversarial = { offset = 2 } }, { shift = {} }]"#);
+        assert_eq!(found.unwrap(), ["uniform", "adversarial+1", "adversarial+2", "shift"]);
+        let found = labels("patterns = [{ listed = { pairs = [[0, 3]] } }]");
+        assert_eq!(found.unwrap(), [r#"listed {"pairs":[[0,3]]}"#]);
+    }
+
+    #[test]
+    fn an_unknown_name_is_told_with_those_there_are() {
+        let told = labels(r#"patterns = ["unifrom"]"#).unwrap_err();
+        assert!(told.starts_with("unknown variant `unifrom`, expected one of `uniform`, `adversarial`"), "{told}");
+    }
+}
