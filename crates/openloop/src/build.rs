@@ -18,13 +18,13 @@ use crate::world::World;
 /// core's own cache and for an even share of 1,000 hosts to each thread.
 const SWITCHES_MIN: usize = 16;
 /// The window of a fabric of one shard [ticks].
-const WINDOW_ALONE: u64 = 1_024;
+const WINDOW_ALONE: u32 = 1_024;
 
 /// The shards of a fabric, and how long they run without hearing of each other.
 pub(crate) struct Parts {
     pub shards: Vec<Shard>,
     /// No longer than from a grant to what it does in another shard [ticks].
-    pub window: u64,
+    pub window: u32,
 }
 
 /// # Errors

@@ -19,7 +19,7 @@ impl Shard {
             before => self.inputs[first_input + usize::from(before)].behind = own,
         }
         let head = &mut self.inputs[input];
-        (head.before, head.behind, head.state, head.since) = (before, END, Head::Waiting, self.now as u32);
+        (head.before, head.behind, head.state, head.since) = (before, END, Head::Waiting, self.now);
         self.ports[out].waiting += 1;
     }
 
@@ -41,9 +41,8 @@ impl Shard {
 
     /// Of those that wait for an output and can go, the one that has waited longest.
     pub fn oldest(&self, out: usize, base: usize) -> Option<usize> {
-        let now = self.now as u32;
         let firsts = self.channels_of(out).filter_map(|output| self.able(output, base).next());
-        firsts.max_by_key(|&input| now.wrapping_sub(self.inputs[input].since))
+        firsts.max_by_key(|&input| self.now - self.inputs[input].since)
     }
 
     /// Of those that wait for an output and can go, the first after the input port served last.
@@ -55,9 +54,8 @@ impl Shard {
 
     /// Of those that wait for an output and can go, the one whose input port was served the longest ago.
     pub fn least_recently_served(&self, out: usize, base: usize) -> Option<usize> {
-        let now = self.now as u32;
         let first = out * self.radix;
-        let age = |input: usize| now.wrapping_sub(self.served[first + (input >> self.shift) - base]);
+        let age = |input: usize| self.now - self.served[first + (input >> self.shift) - base];
         self.channels_of(out).flat_map(|output| self.able(output, base)).max_by_key(|&input| age(input))
     }
 
@@ -92,13 +90,13 @@ impl Shard {
         let leaves = self.occupy(world, out, length);
         self.ports[out].served = (port - base) as u8;
         if let Some(served) = self.served.get_mut(out * self.radix + port - base) {
-            *served = self.now as u32;
+            *served = self.now;
         }
         if !self.is_to_host(port) {
             let from = &self.ports[port];
             let channel = input - (port << self.shift);
             let upstream = (from.peer << self.shift) + channel as u32;
-            self.return_credit(leaves + u64::from(from.delay), from.peer_shard, upstream);
+            self.return_credit(leaves + u32::from(from.delay), from.peer_shard, upstream);
         }
         self.tally.hops += 1;
         if self.is_to_host(out) {
@@ -126,13 +124,13 @@ impl Shard {
     }
 
     /// How long a packet takes through the crossbar: no shorter than its tail needs to come in.
-    fn crossing<R>(&mut self, world: &World<'_, R>, id: u32) -> u64 {
-        let age = (self.now as u32).wrapping_sub(self.slab.get(id).entered);
-        world.ticks.crossing.max(world.ticks.packet.saturating_sub(u64::from(age)))
+    fn crossing<R>(&mut self, world: &World<'_, R>, id: u32) -> u32 {
+        let age = self.now - self.slab.get(id).entered;
+        world.ticks.crossing.max(world.ticks.packet.saturating_sub(age))
     }
 
     /// Takes an output for a packet; says when the packet's head leaves by the link.
-    fn occupy<R>(&mut self, world: &World<'_, R>, out: usize, length: u64) -> u64 {
+    fn occupy<R>(&mut self, world: &World<'_, R>, out: usize, length: u32) -> u32 {
         let port = &mut self.ports[out];
         port.crossbar_free = self.now + length;
         let leaves = port.link_free.max(self.now + world.ticks.crossbar);
@@ -143,23 +141,23 @@ impl Shard {
         leaves
     }
 
-    fn forward(&mut self, output: usize, leaves: u64, id: u32) {
+    fn forward(&mut self, output: usize, leaves: u32, id: u32) {
         self.outputs[output].credits -= 1;
         let out = output >> self.shift;
         let port = &self.ports[out];
         let packet = self.slab.get(id);
         packet.hops += 1;
         packet.place = (port.peer << self.shift) + (output - (out << self.shift)) as u32;
-        self.send(leaves + u64::from(port.delay), port.peer_shard, id);
+        self.send(leaves + u32::from(port.delay), port.peer_shard, id);
     }
 
-    fn deliver<R>(&mut self, world: &World<'_, R>, id: u32, leaves: u64) {
+    fn deliver<R>(&mut self, world: &World<'_, R>, id: u32, leaves: u32) {
         let packet = self.slab.remove(id);
         let at = leaves + world.ticks.packet + world.ticks.ejection;
         let delivery = Delivery {
             at,
             host: packet.dst,
-            latency: (at as u32).wrapping_sub(packet.born),
+            latency: at - packet.born,
             hops: packet.hops + 1,
             is_detoured: packet.is_detoured,
         };

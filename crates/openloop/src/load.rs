@@ -18,9 +18,9 @@ pub struct Load<'a> {
     /// Room of each far end [packets per channel], by class.
     pub(crate) room: [u16; 3],
     pub(crate) shift: u32,
-    pub(crate) now: u64,
+    pub(crate) now: u32,
     /// How long a full output queue takes to send [ticks].
-    pub(crate) full: u64,
+    pub(crate) full: u32,
 }
 
 impl Load<'_> {

@@ -8,9 +8,9 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// A packet on its way: 32 bytes, two to a cache line.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// When it was made [ticks, the low 32 bits].
+    /// When it was made [ticks].
     pub(crate) born: u32,
-    /// When its head came to the input where it is [ticks, the low 32 bits].
+    /// When its head came to the input where it is [ticks].
     pub(crate) entered: u32,
     /// The packet behind it in its queue.
     pub(crate) next: u32,

@@ -77,19 +77,19 @@ impl Default for SwitchParams {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticks {
     /// A packet on a link.
-    pub packet: u64,
+    pub packet: u32,
     /// A packet through the crossbar, at the least.
-    pub crossing: u64,
-    pub crossbar: u64,
-    pub injection: u64,
-    pub ejection: u64,
-    pub local: u64,
-    pub global: u64,
+    pub crossing: u32,
+    pub crossbar: u32,
+    pub injection: u32,
+    pub ejection: u32,
+    pub local: u32,
+    pub global: u32,
 }
 
 impl Ticks {
     /// Delay of a link between switches.
-    pub fn delay(&self, class: LinkClass) -> u64 {
+    pub fn delay(&self, class: LinkClass) -> u32 {
         match class {
             LinkClass::Host => self.ejection,
             LinkClass::Local => self.local,
@@ -113,13 +113,14 @@ impl SwitchParams {
         in_range("packet", self.packet.get(), 1, 65_536)?;
         let packet = whole("packet", self.rate.serialization_time(self.packet))?;
         in_range("packet, in ns on a link", packet, 1, 100_000)?;
+        let packet = packet as u32;
         let span = |key, value, least| {
             let ticks = whole(key, value)?;
-            in_range(key, ticks, least, 60_000).map(|()| ticks)
+            in_range(key, ticks, least, 60_000).map(|()| ticks as u32)
         };
         Ok(Ticks {
             packet,
-            crossing: packet.div_ceil(u64::from(self.speed_up)),
+            crossing: packet.div_ceil(self.speed_up),
             crossbar: span("crossbar_latency", self.crossbar_latency, 0)?,
             injection: span("injection_delay", self.injection_delay, 0)?,
             ejection: span("ejection_delay", self.ejection_delay, 0)?,
@@ -153,6 +154,8 @@ pub(crate) fn in_range(key: &'static str, found: u64, least: u64, most: u64) -> 
     Err(OpenLoopError { key, found: found.to_string(), expected: format!("{least} to {most}") })
 }
 
+/// The longest run [ticks]: an instant and what follows from it fit 32 bits.
+const RUN_MAX: u64 = 4_000_000_000;
 /// Less is no load.
 const LOAD_LEAST: f64 = 1e-6;
 
@@ -180,12 +183,11 @@ impl RunParams {
     }
 
     /// When the measured time starts and ends [ticks].
-    pub(crate) fn span(&self) -> Result<(u64, u64), OpenLoopError> {
+    pub(crate) fn span(&self) -> Result<(u32, u32), OpenLoopError> {
         let (warm_up, measured) = (whole("warm_up", self.warm_up)?, whole("measured", self.measured)?);
-        // Ages are told from the low 32 bits of a tick.
-        in_range("warm_up, in ns", warm_up, 0, 1 << 31)?;
-        in_range("measured, in ns", measured, 1, 1 << 31)?;
-        Ok((warm_up, warm_up + measured))
+        in_range("warm_up, in ns", warm_up, 0, RUN_MAX / 2)?;
+        in_range("measured, in ns", measured, 1, RUN_MAX / 2)?;
+        Ok((warm_up as u32, (warm_up + measured) as u32))
     }
 }
 

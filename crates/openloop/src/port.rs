@@ -11,11 +11,11 @@ pub(crate) const END: u16 = u16::MAX;
 #[derive(Clone, Copy)]
 pub(crate) struct Port {
     /// When the link's last packet so far has left the output queue.
-    pub link_free: u64,
+    pub link_free: u32,
     /// When the output takes another packet from the crossbar.
-    pub crossbar_free: u64,
+    pub crossbar_free: u32,
     /// When the input gives another packet to the crossbar.
-    pub input_free: u64,
+    pub input_free: u32,
     /// The port at the far end, counted within its shard; [`NONE`] where a host is.
     pub peer: u32,
     pub peer_shard: u16,
@@ -68,7 +68,7 @@ impl Port {
 pub(crate) struct Input {
     pub first: u32,
     pub last: u32,
-    /// Since when the first packet waits [ticks, the low 32 bits].
+    /// Since when the first packet waits [ticks].
     pub since: u32,
     /// Neighbours in the list of those that wait for the same output and channel, counted within the switch.
     pub before: u16,

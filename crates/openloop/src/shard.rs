@@ -58,7 +58,7 @@ pub(crate) struct Shard {
     /// Channels of port `n` are `n << shift` and on.
     pub shift: u32,
     pub ports: Vec<Port>,
-    /// When each output last served each input of its switch [ticks, the low 32 bits], by output and input; empty where
+    /// When each output last served each input of its switch [ticks], by output and input; empty where
     /// the arbiter does not ask.
     pub served: Vec<u32>,
     pub inputs: Vec<Input>,
@@ -66,14 +66,14 @@ pub(crate) struct Shard {
     pub hosts: Vec<Host>,
     pub wheel: Wheel,
     pub slab: Slab,
-    pub now: u64,
+    pub now: u32,
     pub letters: Vec<Letter>,
     pub tally: Tally,
 }
 
 /// What happens in another shard.
 pub(crate) struct Letter {
-    pub at: u64,
+    pub at: u32,
     pub shard: u16,
     pub content: Content,
 }
@@ -92,7 +92,7 @@ pub(crate) fn every_line<T>(entries: &[T]) -> impl Iterator<Item = &T> {
 
 impl Shard {
     /// Serves all events before `until`.
-    pub fn run<R: Routing>(&mut self, world: &World<'_, R>, until: u64) {
+    pub fn run<R: Routing>(&mut self, world: &World<'_, R>, until: u32) {
         self.touch();
         while let Some(at) = self.wheel.next(self.now, until) {
             self.now = at;
@@ -106,7 +106,7 @@ impl Shard {
     /// Reads a word of every cache line of the shard, in order. The processor fetches them side by side, where the
     /// events of a window would wait for one after the other: at 300,000 hosts that is a fifth of the time.
     fn touch(&self) {
-        let ports = self.ports.iter().fold(0, |sum, port| sum ^ port.link_free as u32);
+        let ports = self.ports.iter().fold(0, |sum, port| sum ^ port.link_free);
         let inputs = every_line(&self.inputs).fold(0, |sum, input| sum ^ input.first);
         let outputs = every_line(&self.outputs).fold(0, |sum, output| sum ^ u32::from(output.credits));
         let hosts = self.hosts.iter().fold(0, |sum, host| sum ^ host.port);
@@ -142,21 +142,21 @@ impl Shard {
     pub fn start<R>(&mut self, world: &World<'_, R>) {
         for index in 0..self.hosts.len() as u32 {
             let host = &mut self.hosts[index as usize];
-            host.next = world.ticks.injection * TICK_PS + world.arrivals.next(&mut host.arrivals).as_ps();
+            host.next = u64::from(world.ticks.injection) * TICK_PS + world.arrivals.next(&mut host.arrivals).as_ps();
             self.await_host(world, index);
         }
     }
 
     fn await_host<R>(&mut self, world: &World<'_, R>, index: u32) {
         let next = self.hosts[index as usize].next.div_ceil(TICK_PS);
-        if next < world.measured.end {
-            self.wheel.put(next.min(self.now + self.wheel.horizon()), HOST << KIND_SHIFT | index);
+        if next < u64::from(world.measured.end) {
+            self.wheel.put((next as u32).min(self.now + self.wheel.horizon()), HOST << KIND_SHIFT | index);
         }
     }
 
     /// A host's packets of this tick come to the queue at its switch.
     fn host<R: Routing>(&mut self, world: &World<'_, R>, index: u32) {
-        while self.hosts[index as usize].next <= self.now * TICK_PS {
+        while self.hosts[index as usize].next <= u64::from(self.now) * TICK_PS {
             self.offer(world, index);
         }
         self.await_host(world, index);
@@ -167,7 +167,7 @@ impl Shard {
         let host = &mut self.hosts[index as usize];
         host.next += world.arrivals.next(&mut host.arrivals).as_ps();
         let src = HostId::new(self.first_host + index);
-        let now = Time::from_ps(self.now * TICK_PS);
+        let now = Time::from_ps(u64::from(self.now) * TICK_PS);
         let Some(dst) = world.destinations.destination(src, now, &mut host.destinations) else { return };
         let is_measured = self.now >= world.measured.start;
         host.wanted += u32::from(is_measured);
@@ -184,7 +184,7 @@ impl Shard {
 
     fn make<R: Routing>(&mut self, world: &World<'_, R>, src: HostId, dst: HostId, port: usize) -> u32 {
         let (src, dst) = (src.get(), dst.get());
-        let born = (self.now - world.ticks.injection) as u32;
+        let born = self.now - world.ticks.injection;
         let lot = mix(world.seed ^ (u64::from(src) << 32 | u64::from(born))) as u16;
         let place = (port as u32) << self.shift;
         let mut packet =
@@ -197,7 +197,7 @@ impl Shard {
     /// A packet's head is at the input it goes to.
     fn arrive<R: Routing>(&mut self, world: &World<'_, R>, id: u32) {
         let packet = self.slab.get(id);
-        packet.entered = self.now as u32;
+        packet.entered = self.now;
         packet.next = NONE;
         let input = packet.place as usize;
         let queue = &mut self.inputs[input];
@@ -375,7 +375,7 @@ impl Shard {
     }
 
     /// Sends a packet to the input channel in its `place`.
-    pub fn send(&mut self, at: u64, shard: u16, id: u32) {
+    pub fn send(&mut self, at: u32, shard: u16, id: u32) {
         if shard == self.number {
             self.wheel.put(at, ARRIVAL << KIND_SHIFT | id);
         } else {
@@ -385,7 +385,7 @@ impl Shard {
     }
 
     /// Tells an output channel that there is room for one more.
-    pub fn return_credit(&mut self, at: u64, shard: u16, output: u32) {
+    pub fn return_credit(&mut self, at: u32, shard: u16, output: u32) {
         if shard == self.number {
             self.wheel.put(at, CREDIT << KIND_SHIFT | output);
         } else {

@@ -47,7 +47,7 @@ impl<R: Routing> Experiment<'_, R> {
             routing: &self.routing,
             ticks,
             params: &self.switch,
-            arrivals: self.arrival.plan(Duration::from_ns(ticks.packet), self.run.share()?)?,
+            arrivals: self.arrival.plan(Duration::from_ns(u64::from(ticks.packet)), self.run.share()?)?,
             destinations: self.pattern.plan(&groups, self.run.seed)?,
             hosts,
             seed: self.run.seed,
@@ -97,7 +97,7 @@ impl<R: Routing> Prepared<'_, R> {
 type Boxes = [Vec<Mutex<Vec<Letter>>>; 2];
 
 /// Serves all shards window by window.
-fn run_windows<R: Routing>(shards: &mut [Shard], world: &World<'_, R>, window: u64, threads: usize) {
+fn run_windows<R: Routing>(shards: &mut [Shard], world: &World<'_, R>, window: u32, threads: usize) {
     let per_thread = shards.len().div_ceil(threads);
     let threads = shards.len().div_ceil(per_thread);
     let boxes: Boxes = [0, 1].map(|_| (0..threads * threads).map(|_| Mutex::default()).collect());
@@ -120,7 +120,7 @@ struct Worker<'a> {
     barrier: &'a Barrier,
     threads: usize,
     per_thread: usize,
-    window: u64,
+    window: u32,
 }
 
 impl Worker<'_> {

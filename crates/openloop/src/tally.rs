@@ -32,7 +32,7 @@ pub(crate) struct Measured {
 
 /// A packet at its host.
 pub(crate) struct Delivery {
-    pub at: u64,
+    pub at: u32,
     pub host: u32,
     pub latency: u32,
     pub hops: u8,
@@ -40,14 +40,14 @@ pub(crate) struct Delivery {
 }
 
 impl Tally {
-    pub fn deliver(&mut self, delivery: &Delivery, measured: std::ops::Range<u64>) {
+    pub fn deliver(&mut self, delivery: &Delivery, measured: std::ops::Range<u32>) {
         if delivery.at >= measured.end {
             self.leaving += 1;
             return;
         }
         self.delivered += 1;
         let place = u64::from(delivery.host) << 32 | u64::from(delivery.latency);
-        self.fingerprint = mix(self.fingerprint ^ place).wrapping_add(delivery.at);
+        self.fingerprint = mix(self.fingerprint ^ place).wrapping_add(u64::from(delivery.at));
         if measured.contains(&delivery.at) {
             self.measured.add(delivery);
         }

@@ -13,7 +13,7 @@ pub(crate) struct Wheel {
     filled: Vec<u64>,
     nodes: Vec<Node>,
     free: u32,
-    mask: u64,
+    mask: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -30,7 +30,7 @@ struct Node {
 
 impl Wheel {
     /// A wheel for events less than `horizon` ticks ahead.
-    pub fn new(horizon: u64) -> Wheel {
+    pub fn new(horizon: u32) -> Wheel {
         let size = horizon.next_power_of_two().max(64);
         Wheel {
             slots: vec![Slot { first: NONE, last: NONE }; size as usize],
@@ -42,12 +42,12 @@ impl Wheel {
     }
 
     /// How far ahead an event may be [ticks].
-    pub fn horizon(&self) -> u64 {
+    pub fn horizon(&self) -> u32 {
         self.mask
     }
 
     /// Puts an event at a tick that is at most [`Wheel::horizon`] ahead.
-    pub fn put(&mut self, at: u64, event: u32) {
+    pub fn put(&mut self, at: u32, event: u32) {
         let node = self.node(event);
         let index = (at & self.mask) as usize;
         let slot = &mut self.slots[index];
@@ -73,7 +73,7 @@ impl Wheel {
     }
 
     /// Takes the first event of a tick.
-    pub fn take(&mut self, at: u64) -> Option<u32> {
+    pub fn take(&mut self, at: u32) -> Option<u32> {
         let index = (at & self.mask) as usize;
         let first = self.slots[index].first;
         if first == NONE {
@@ -94,16 +94,16 @@ impl Wheel {
     }
 
     /// The first tick in `from..until` with an event; the range is no longer than the wheel.
-    pub fn next(&self, from: u64, until: u64) -> Option<u64> {
+    pub fn next(&self, from: u32, until: u32) -> Option<u32> {
         let mut at = from;
         while at < until {
             let index = (at & self.mask) as usize;
             let ahead = self.filled[index / 64] >> (index % 64);
             if ahead != 0 {
-                let found = at + u64::from(ahead.trailing_zeros());
+                let found = at + ahead.trailing_zeros();
                 return (found < until).then_some(found);
             }
-            at += 64 - (index as u64 % 64);
+            at += 64 - (index as u32 % 64);
         }
         None
     }
@@ -142,7 +142,7 @@ mod tests {
     fn memory_is_used_again() {
         let mut wheel = Wheel::new(64);
         for at in 0..1_000 {
-            wheel.put(at + 5, at as u32);
+            wheel.put(at + 5, at);
             wheel.take(at);
         }
         // At most six events stand in the wheel at a time.

@@ -20,14 +20,14 @@ pub(crate) struct World<'a, R> {
     pub hosts: u32,
     pub seed: u64,
     /// The measured time [ticks]; the run ends with it.
-    pub measured: Range<u64>,
+    pub measured: Range<u32>,
 }
 
 impl<R> World<'_, R> {
     /// How long a full output queue takes to send [ticks]. As packets are equally long and none overtakes, a queue
     /// holds `output_queue` packets exactly while its link is taken for longer than this.
-    pub fn full(&self) -> u64 {
-        u64::from(self.params.output_queue) * self.ticks.packet
+    pub fn full(&self) -> u32 {
+        self.params.output_queue * self.ticks.packet
     }
 
     /// The most packets that the far end of a link has room for, by channel.
@@ -45,7 +45,7 @@ impl<R> World<'_, R> {
     }
 
     /// Further ahead than any event [ticks].
-    pub fn horizon(&self) -> u64 {
+    pub fn horizon(&self) -> u32 {
         let ticks = &self.ticks;
         let delay = ticks.local.max(ticks.global);
         1 + ticks.crossbar + self.full() + 2 * ticks.packet + 2 * delay
