@@ -56,6 +56,20 @@ def test_minimal_ways_carry_uniform_traffic_and_valiant_ways_adversarial() -> No
     assert (made == points["packets_delivered"] + points["packets_in_flight"]).all()
 
 
+def test_a_run_without_given_times_warms_up_until_it_has_settled_and_measures_until_it_knows() -> (
+    None
+):
+    spec = {"loads": [0.2], "precision": 0.01}
+    (row,) = etherweave.curve({**SMALL, "open_loop": spec}).to_pylist()
+    assert row["is_steady"] == 1
+    # At least 20 batches of 2 us each.
+    assert row["warm_up_ns"] >= 40_000
+    assert row["measured_ns"] >= 40_000
+    assert 0 < row["latency_ns_half_width"] <= 0.01 * row["latency_ns_mean"]
+    assert 0 < row["load_accepted_half_width"] <= 0.01 * row["load_accepted"]
+    assert abs(row["load_accepted"] - row["load"]) < 2 * row["load_accepted_half_width"]
+
+
 def test_threads_change_nothing() -> None:
     one, two = (pl.DataFrame(etherweave.curve(SMALL, threads=threads)) for threads in (1, 2))
     assert one.drop("wall_s").equals(two.drop("wall_s"))

@@ -84,7 +84,7 @@ impl Setting<'_> {
     }
 
     fn time<R: Routing>(&self, (name, pattern_name): (&str, &str), routing: R, load: f64) {
-        let run = RunParams { load, warm_up: self.measured, measured: self.measured, seed: self.seed };
+        let run = RunParams::fixed(load, self.measured, self.measured, self.seed);
         // The simulator of the paper has no link from a switch to its hosts.
         let arbiter = self.arbiter;
         let switch = SwitchParams { ejection_delay: Duration::ZERO, arbiter, ..SwitchParams::default() };

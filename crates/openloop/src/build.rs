@@ -6,10 +6,11 @@ use etherweave_workload::HostArrivals;
 use etherweave_workload::pattern::host_destinations;
 
 use crate::OpenLoopError;
+use crate::host::Host;
 use crate::packet::Slab;
 use crate::params::Arbiter;
 use crate::port::{END, Input, Output, Port};
-use crate::shard::{ENTRIES_MAX, Host, Shard};
+use crate::shard::{ENTRIES_MAX, Shard};
 use crate::tally::Tally;
 use crate::wheel::Wheel;
 use crate::world::World;
@@ -141,6 +142,8 @@ impl Plan<'_> {
             slab: Slab::new(),
             now: 0,
             letters: Vec::new(),
+            span: 0..0,
+            film: None,
             tally: Tally::default(),
         }
     }

@@ -135,6 +135,7 @@ impl Shard {
         port.crossbar_free = self.now + length;
         let leaves = port.link_free.max(self.now + world.ticks.crossbar);
         port.link_free = leaves + world.ticks.packet;
+        port.sent += u32::from(self.span.contains(&self.now));
         if port.waiting > 0 {
             self.wake_output(world, out);
         }
@@ -161,6 +162,6 @@ impl Shard {
             hops: packet.hops + 1,
             is_detoured: packet.is_detoured,
         };
-        self.tally.deliver(&delivery, world.measured.clone());
+        self.tally.deliver(&delivery, &self.span);
     }
 }

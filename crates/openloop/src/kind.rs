@@ -80,6 +80,6 @@ impl Traffic<'_> {
     fn run<R: Routing>(&self, routing: R, threads: usize) -> Result<Report, OpenLoopError> {
         let Traffic { topology, switch, pattern, arrival, run } = self;
         let (switch, pattern, arrival) = (switch.clone(), pattern.clone(), arrival.clone());
-        Experiment { topology, switch, routing, pattern, arrival, run: *run }.run(threads)
+        Experiment { topology, switch, routing, pattern, arrival, run: run.clone() }.run(threads)
     }
 }

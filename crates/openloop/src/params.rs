@@ -4,7 +4,7 @@ use etherweave_primitives::{BitRate, Bytes, Duration};
 use etherweave_topology::LinkClass;
 use etherweave_workload::Share;
 
-use crate::OpenLoopError;
+use crate::{OpenLoopError, RunLength};
 
 /// Who goes first among the inputs that wait for an output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -138,7 +138,7 @@ impl SwitchParams {
     }
 }
 
-fn whole(key: &'static str, span: Duration) -> Result<u64, OpenLoopError> {
+pub(crate) fn whole(key: &'static str, span: Duration) -> Result<u64, OpenLoopError> {
     let expected = || "a whole number of nanoseconds".to_owned();
     if span.as_ps().is_multiple_of(1_000) {
         Ok(span.as_ps() / 1_000)
@@ -155,19 +155,19 @@ pub(crate) fn in_range(key: &'static str, found: u64, least: u64, most: u64) -> 
 }
 
 /// The longest run [ticks]: an instant and what follows from it fit 32 bits.
-const RUN_MAX: u64 = 4_000_000_000;
+pub(crate) const RUN_MAX: u64 = 4_000_000_000;
 /// Less is no load.
 const LOAD_LEAST: f64 = 1e-6;
 
 /// How long, how much and from which seed.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RunParams {
     /// What every host wants to send, as a share of its link, 0.000001 to 1.
     pub load: f64,
-    /// What comes before the measured time [whole ns].
-    pub warm_up: Duration,
-    /// The measured time [whole ns].
-    pub measured: Duration,
+    /// How long to warm up and to measure.
+    pub length: RunLength,
+    /// Whether to keep what every port sent in every batch of the measured time: 2 bytes each.
+    pub has_film: bool,
     /// Seed of everything random.
     pub seed: u64,
 }
@@ -182,12 +182,9 @@ impl RunParams {
         Err(OpenLoopError { key: "load", found: self.load.to_string(), expected })
     }
 
-    /// When the measured time starts and ends [ticks].
-    pub(crate) fn span(&self) -> Result<(u32, u32), OpenLoopError> {
-        let (warm_up, measured) = (whole("warm_up", self.warm_up)?, whole("measured", self.measured)?);
-        in_range("warm_up, in ns", warm_up, 0, RUN_MAX / 2)?;
-        in_range("measured, in ns", measured, 1, RUN_MAX / 2)?;
-        Ok((warm_up as u32, (warm_up + measured) as u32))
+    /// A run of given times, without a film.
+    pub fn fixed(load: f64, warm_up: Duration, measured: Duration, seed: u64) -> RunParams {
+        RunParams { load, length: RunLength::fixed(warm_up, measured), has_film: false, seed }
     }
 }
 
@@ -213,7 +210,7 @@ mod tests {
             "packet is 200200ps; expected a whole number of nanoseconds",
         );
         check(SwitchParams { local_delay: Duration::ZERO, ..good() }, "local_delay is 0; expected 1 to 60000");
-        let run = RunParams { load: 1.5, warm_up: Duration::ZERO, measured: Duration::from_us(1), seed: 1 };
+        let run = RunParams::fixed(1.5, Duration::ZERO, Duration::from_us(1), 1);
         assert_eq!(run.share().unwrap_err().to_string(), "load is 1.5; expected 0.000001 to 1");
     }
 }

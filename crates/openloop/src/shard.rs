@@ -1,10 +1,12 @@
 //! A part of the fabric that is served by one thread at a time: its switches, hosts, packets and events.
 
-use etherweave_primitives::{HostId, Stream, Time, mix};
-use etherweave_topology::LinkClass;
-use etherweave_workload::HostArrivals;
+use std::ops::Range;
 
+use etherweave_topology::LinkClass;
+
+use crate::host::Host;
 use crate::load::Load;
+use crate::pace::Pace;
 use crate::packet::{NONE, Packet, Slab};
 use crate::params::Arbiter;
 use crate::port::{Head, Input, Output, Port};
@@ -14,35 +16,16 @@ use crate::wheel::Wheel;
 use crate::world::World;
 
 /// What an event is about; the rest of its 32 bits say which.
-const KIND_SHIFT: u32 = 29;
+pub(crate) const KIND_SHIFT: u32 = 29;
 const ARRIVAL: u32 = 0;
 const CREDIT: u32 = 1;
 const INPUT_FREE: u32 = 2;
 const OUTPUT_FREE: u32 = 3;
-const HOST: u32 = 4;
+pub(crate) const HOST: u32 = 4;
 const MARK: u32 = 5;
-
-/// Length of a tick [ps].
-const TICK_PS: u64 = 1_000;
 
 /// The most entries that an event can tell apart.
 pub(crate) const ENTRIES_MAX: usize = 1 << KIND_SHIFT;
-
-/// A source and sink of traffic.
-pub(crate) struct Host {
-    /// When its next packet comes to its queue [ps].
-    pub next: u64,
-    /// Draws when it makes packets.
-    pub arrivals: HostArrivals,
-    /// Draws whom they are for.
-    pub destinations: Stream,
-    /// Its port at its switch, counted within the shard.
-    pub port: u32,
-    /// Packets it had in the measured time, made or refused.
-    pub wanted: u32,
-    /// Packets it made in the measured time.
-    pub made: u32,
-}
 
 /// Switches `first_switch..` and their hosts.
 pub(crate) struct Shard {
@@ -68,7 +51,19 @@ pub(crate) struct Shard {
     pub slab: Slab,
     pub now: u32,
     pub letters: Vec<Letter>,
+    /// The measured time [ticks].
+    pub span: Range<u32>,
+    /// What each port sent in each batch, when that is wanted.
+    pub film: Option<Film>,
     pub tally: Tally,
+}
+
+/// What ports sent, batch by batch.
+pub(crate) struct Film {
+    /// By port, until the last batch.
+    sent: Vec<u32>,
+    /// By batch and port.
+    pub frames: Vec<Vec<u16>>,
 }
 
 /// What happens in another shard.
@@ -138,64 +133,24 @@ impl Shard {
         self.wheel.put(letter.at, event);
     }
 
-    /// The first packet of every host.
-    pub fn start<R>(&mut self, world: &World<'_, R>) {
-        for index in 0..self.hosts.len() as u32 {
-            let host = &mut self.hosts[index as usize];
-            host.next = u64::from(world.ticks.injection) * TICK_PS + world.arrivals.next(&mut host.arrivals).as_ps();
-            self.await_host(world, index);
-        }
+    pub fn start<R>(&mut self, world: &World<'_, R>, pace: &Pace, has_film: bool) {
+        self.span = pace.span.clone();
+        self.tally.batch = pace.batch;
+        self.film = has_film.then(|| Film { sent: vec![0; self.ports.len()], frames: Vec::new() });
+        self.start_hosts(world);
     }
 
-    fn await_host<R>(&mut self, world: &World<'_, R>, index: u32) {
-        let next = self.hosts[index as usize].next.div_ceil(TICK_PS);
-        if next < u64::from(world.measured.end) {
-            self.wheel.put((next as u32).min(self.now + self.wheel.horizon()), HOST << KIND_SHIFT | index);
+    pub fn end_batch(&mut self) {
+        if let Some(film) = &mut self.film {
+            let now = self.ports.iter().map(|port| port.sent);
+            let frame = now.clone().zip(&film.sent).map(|(now, before)| (now - before) as u16).collect();
+            film.frames.push(frame);
+            film.sent = now.collect();
         }
-    }
-
-    /// A host's packets of this tick come to the queue at its switch.
-    fn host<R: Routing>(&mut self, world: &World<'_, R>, index: u32) {
-        while self.hosts[index as usize].next <= u64::from(self.now) * TICK_PS {
-            self.offer(world, index);
-        }
-        self.await_host(world, index);
-    }
-
-    /// Makes a packet if the queue has room, and draws when the next one comes.
-    fn offer<R: Routing>(&mut self, world: &World<'_, R>, index: u32) {
-        let host = &mut self.hosts[index as usize];
-        host.next += world.arrivals.next(&mut host.arrivals).as_ps();
-        let src = HostId::new(self.first_host + index);
-        let now = Time::from_ps(u64::from(self.now) * TICK_PS);
-        let Some(dst) = world.destinations.destination(src, now, &mut host.destinations) else { return };
-        let is_measured = self.now >= world.measured.start;
-        host.wanted += u32::from(is_measured);
-        self.tally.measured.offered += u64::from(is_measured);
-        let port = host.port as usize;
-        if u32::from(self.ports[port].held) < world.params.injection_queue {
-            host.made += u32::from(is_measured);
-            let id = self.make(world, src, dst, port);
-            self.arrive(world, id);
-        } else {
-            self.tally.refused += 1;
-        }
-    }
-
-    fn make<R: Routing>(&mut self, world: &World<'_, R>, src: HostId, dst: HostId, port: usize) -> u32 {
-        let (src, dst) = (src.get(), dst.get());
-        let born = self.now - world.ticks.injection;
-        let lot = mix(world.seed ^ (u64::from(src) << 32 | u64::from(born))) as u16;
-        let place = (port as u32) << self.shift;
-        let mut packet =
-            Packet { born, entered: 0, next: NONE, place, dst, src, aim: [0; 2], lot, hops: 0, is_detoured: false };
-        world.routing.start(&mut packet);
-        self.tally.made += 1;
-        self.slab.insert(packet)
     }
 
     /// A packet's head is at the input it goes to.
-    fn arrive<R: Routing>(&mut self, world: &World<'_, R>, id: u32) {
+    pub fn arrive<R: Routing>(&mut self, world: &World<'_, R>, id: u32) {
         let packet = self.slab.get(id);
         packet.entered = self.now;
         packet.next = NONE;

@@ -1,5 +1,7 @@
 //! What a run counts.
 
+use std::ops::Range;
+
 use etherweave_primitives::mix;
 
 use crate::histogram::Histogram;
@@ -15,19 +17,30 @@ pub(crate) struct Tally {
     /// Packets on their last link at the end of the run.
     pub leaving: u64,
     pub hops: u64,
-    pub measured: Measured,
+    /// Of the measured time.
+    pub measured: Batch,
+    /// Latencies of the measured time.
+    pub histogram: Histogram,
+    /// Length of a batch [ticks].
+    pub batch: u32,
+    /// Every batch from the start of the run.
+    pub batches: Vec<Batch>,
     pub fingerprint: u64,
 }
 
-/// Counts of the measured time.
-#[derive(Clone, Default)]
-pub(crate) struct Measured {
+/// Counts of a stretch of time.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Batch {
+    /// Packets that hosts had, made or refused.
     pub offered: u64,
+    /// Packets that came to their hosts.
     pub delivered: u64,
+    /// Sum of their latencies [ns].
     pub latency: u64,
+    /// Sum of the switches they passed.
     pub hops: u64,
+    /// How many of them left the minimal way.
     pub detoured: u64,
-    pub histogram: Histogram,
 }
 
 /// A packet at its host.
@@ -40,17 +53,38 @@ pub(crate) struct Delivery {
 }
 
 impl Tally {
-    pub fn deliver(&mut self, delivery: &Delivery, measured: std::ops::Range<u32>) {
-        if delivery.at >= measured.end {
+    /// Counts a packet that a host has.
+    pub fn offer(&mut self, now: u32, span: &Range<u32>) {
+        self.measured.offered += u64::from(span.contains(&now));
+        self.batch_at(now).offered += 1;
+    }
+
+    pub fn deliver(&mut self, delivery: &Delivery, span: &Range<u32>) {
+        if delivery.at >= span.end {
             self.leaving += 1;
             return;
         }
         self.delivered += 1;
         let place = u64::from(delivery.host) << 32 | u64::from(delivery.latency);
         self.fingerprint = mix(self.fingerprint ^ place).wrapping_add(u64::from(delivery.at));
-        if measured.contains(&delivery.at) {
+        self.batch_at(delivery.at).add(delivery);
+        if span.contains(&delivery.at) {
             self.measured.add(delivery);
+            self.histogram.add(delivery.latency);
         }
+    }
+
+    fn batch_at(&mut self, now: u32) -> &mut Batch {
+        let number = (now / self.batch) as usize;
+        if number >= self.batches.len() {
+            self.batches.resize(number + 1, Batch::default());
+        }
+        &mut self.batches[number]
+    }
+
+    /// The batch that ends at `now`.
+    pub fn batch_before(&self, now: u32) -> Batch {
+        self.batches.get((now / self.batch) as usize - 1).copied().unwrap_or_default()
     }
 
     pub fn merge(&mut self, other: &Tally) {
@@ -59,26 +93,30 @@ impl Tally {
         self.delivered += other.delivered;
         self.leaving += other.leaving;
         self.hops += other.hops;
-        self.measured.merge(&other.measured);
+        self.measured = self.measured.plus(other.measured);
+        self.histogram.merge(&other.histogram);
+        self.batch = other.batch;
+        self.batches.resize(self.batches.len().max(other.batches.len()), Batch::default());
+        self.batches.iter_mut().zip(&other.batches).for_each(|(mine, theirs)| *mine = mine.plus(*theirs));
         self.fingerprint = mix(self.fingerprint ^ other.fingerprint);
     }
 }
 
-impl Measured {
+impl Batch {
     fn add(&mut self, delivery: &Delivery) {
         self.delivered += 1;
         self.latency += u64::from(delivery.latency);
         self.hops += u64::from(delivery.hops);
         self.detoured += u64::from(delivery.is_detoured);
-        self.histogram.add(delivery.latency);
     }
 
-    fn merge(&mut self, other: &Measured) {
-        self.offered += other.offered;
-        self.delivered += other.delivered;
-        self.latency += other.latency;
-        self.hops += other.hops;
-        self.detoured += other.detoured;
-        self.histogram.merge(&other.histogram);
+    pub(crate) fn plus(self, other: Batch) -> Batch {
+        Batch {
+            offered: self.offered + other.offered,
+            delivered: self.delivered + other.delivered,
+            latency: self.latency + other.latency,
+            hops: self.hops + other.hops,
+            detoured: self.detoured + other.detoured,
+        }
     }
 }

@@ -1,7 +1,5 @@
 //! What all shards share during a run: nothing of it changes.
 
-use std::ops::Range;
-
 use etherweave_topology::LinkClass;
 use etherweave_workload::ArrivalPlan;
 use etherweave_workload::pattern::Destinations;
@@ -19,8 +17,6 @@ pub(crate) struct World<'a, R> {
     pub destinations: Destinations,
     pub hosts: u32,
     pub seed: u64,
-    /// The measured time [ticks]; the run ends with it.
-    pub measured: Range<u32>,
 }
 
 impl<R> World<'_, R> {
@@ -42,6 +38,11 @@ impl<R> World<'_, R> {
     /// [`World::room`] of every class.
     pub fn rooms(&self) -> [u16; 3] {
         LinkClass::ALL.map(|class| self.room(class))
+    }
+
+    /// From the last grant of a packet to its delivery, at the most [ticks].
+    pub fn lead(&self) -> u32 {
+        self.ticks.crossbar + self.full() + 2 * self.ticks.packet + self.ticks.ejection
     }
 
     /// Further ahead than any event [ticks].

@@ -26,7 +26,7 @@ fn another_seed_gives_another_run() {
     let fabric = Fabric::balanced(2);
     let run = |seed| {
         let span = Duration::from_us(10);
-        let run = RunParams { load: 0.5, warm_up: span, measured: span, seed };
+        let run = RunParams::fixed(0.5, span, span, seed);
         let routing = Minimal { plan: fabric.plan.clone() };
         let switch = SwitchParams::default();
         let experiment = Experiment {

@@ -134,7 +134,7 @@ impl Fabric {
             let key = match error.key.split(',').next().unwrap_or_default() {
                 "topology" => "topology".to_owned(),
                 "load" => "open_loop.loads".to_owned(),
-                key @ ("warm_up" | "measured") => format!("open_loop.{key}"),
+                key @ ("warm_up" | "measured" | "batch" | "precision" | "longest") => format!("open_loop.{key}"),
                 "routing" => "open_loop.routings".to_owned(),
                 key @ ("slots_per_packet" | "burst" | "peak" | "shape") => format!("open_loop.arrival.{key}"),
                 key if PATTERN_KEYS.contains(&key) => format!("open_loop.patterns.{key}"),

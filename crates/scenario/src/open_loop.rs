@@ -2,7 +2,9 @@
 
 use std::time::Instant;
 
-use etherweave_openloop::{Arrival, OpenLoopError, Pattern, Report, RoutingKind, RunParams, SwitchParams, Traffic};
+use etherweave_openloop::{
+    Arrival, OpenLoopError, Pattern, Report, RoutingKind, RunLength, RunParams, SwitchParams, Traffic,
+};
 use etherweave_primitives::Duration;
 use etherweave_topology::Topology;
 use etherweave_workload::arrival::Bernoulli;
@@ -22,29 +24,51 @@ pub struct OpenLoopSpec {
     pub arrival: Arrival,
     /// What hosts want to send, as shares of their links, 0.000001..=1. Default 0.1 to 1 in steps of 0.1.
     pub loads: Vec<f64>,
-    /// What comes before the measured time [whole ns]. Default "50us".
-    pub warm_up: Duration,
-    /// The measured time [whole ns]. Default "50us".
-    pub measured: Duration,
+    /// What comes before the measured time [whole ns]. By default, until latency and accepted load have settled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<Duration>,
+    /// The measured time [whole ns]. By default, until both are known to `precision`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured: Option<Duration>,
+    /// What a value of the series that is judged is averaged over [whole ns]. Default "2us".
+    pub batch: Duration,
+    /// Half of the 95 % confidence interval of a mean, as a share of it, at which a run ends. Default 0.02.
+    pub precision: f64,
+    /// When a run ends at the latest [whole ns]; half of it is for the warm-up. Default "1ms".
+    pub longest: Duration,
     /// Switches, links and hosts. Rates and delays are these, whatever cables the topology has.
     pub switch: SwitchParams,
 }
 
 impl Default for OpenLoopSpec {
     fn default() -> Self {
+        let length = RunLength::default();
         OpenLoopSpec {
             routings: vec![RoutingKind::Minimal],
             patterns: vec![PatternSpec(Pattern::default())],
             arrival: Arrival::Bernoulli(Bernoulli { slots_per_packet: 200 }),
             loads: (1..=10).map(|tenths| f64::from(tenths) / 10.0).collect(),
-            warm_up: Duration::from_us(50),
-            measured: Duration::from_us(50),
+            warm_up: length.warm_up,
+            measured: length.measured,
+            batch: length.batch,
+            precision: length.precision,
+            longest: length.longest,
             switch: SwitchParams::default(),
         }
     }
 }
 
 impl OpenLoopSpec {
+    fn length(&self) -> RunLength {
+        RunLength {
+            warm_up: self.warm_up,
+            measured: self.measured,
+            batch: self.batch,
+            precision: self.precision,
+            longest: self.longest,
+        }
+    }
+
     /// Whether a scenario says nothing of it.
     pub(crate) fn is_default(&self) -> bool {
         *self == OpenLoopSpec::default()
@@ -92,7 +116,7 @@ pub(crate) fn curve(
             break;
         }
         let started = Instant::now();
-        let run = RunParams { load, warm_up: spec.warm_up, measured: spec.measured, seed };
+        let run = RunParams { load, length: spec.length(), has_film: false, seed };
         let (switch, arrival) = (spec.switch.clone(), spec.arrival.clone());
         let traffic = Traffic { topology, switch, pattern: pattern.0.clone(), arrival, run };
         let report = routing.run(&traffic, threads)?;
@@ -116,11 +140,18 @@ fn table(points: &[Point]) -> Table {
             ("load_offered", numbers(points, |point| point.report.load_offered)),
             ("load_accepted", numbers(points, |point| point.report.load_accepted)),
             ("latency_ns_mean", mean(|report| report.latency_ns_mean)),
+            ("latency_ns_half_width", mean(|report| report.latency_ns_half_width)),
+            ("load_accepted_half_width", mean(|report| report.load_accepted_half_width)),
             ("latency_ns_p50", percentile(0.5)),
             ("latency_ns_p99", percentile(0.99)),
             ("latency_ns_p999", percentile(0.999)),
             ("hops_mean", mean(|report| report.hops_mean)),
             ("detoured_share", mean(|report| report.detoured_share)),
+            ("fairness_jain", mean(|report| report.fairness.jain())),
+            ("fairness_least_to_most", mean(|report| report.fairness.least_to_most())),
+            ("warm_up_ns", integers(points, |point| u64::from(point.report.measured_ns.start))),
+            ("measured_ns", integers(points, |point| point.report.measured_ns.len() as u64)),
+            ("is_steady", integers(points, |point| u64::from(point.report.is_steady))),
             ("packets_made", integers(points, |point| point.report.made)),
             ("packets_refused", integers(points, |point| point.report.refused)),
             ("packets_delivered", integers(points, |point| point.report.delivered)),

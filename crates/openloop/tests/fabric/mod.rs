@@ -35,7 +35,7 @@ impl Fabric {
     /// Equal times for warming up and measuring; no link from switches to hosts, as in the paper's simulator.
     pub fn run<R: Routing>(&self, routing: R, pattern: Pattern, load: f64, us: u64) -> Report {
         let span = Duration::from_us(us);
-        let run = RunParams { load, warm_up: span, measured: span, seed: 1 };
+        let run = RunParams::fixed(load, span, span, 1);
         let arbiter = self.arbiter;
         let switch = SwitchParams { ejection_delay: Duration::ZERO, arbiter, ..SwitchParams::default() };
         let arrival = every_tick();

@@ -1,0 +1,86 @@
+//! Hosts as sources of traffic: when they have packets, and for whom.
+
+use etherweave_primitives::{HostId, Stream, Time, mix};
+use etherweave_workload::HostArrivals;
+
+use crate::packet::{NONE, Packet};
+use crate::routing::Routing;
+use crate::shard::{HOST, KIND_SHIFT, Shard};
+use crate::world::World;
+
+/// Length of a tick [ps].
+const TICK_PS: u64 = 1_000;
+
+/// A source and sink of traffic.
+pub(crate) struct Host {
+    /// When its next packet comes to its queue [ps].
+    pub next: u64,
+    /// Draws when it makes packets.
+    pub arrivals: HostArrivals,
+    /// Draws whom they are for.
+    pub destinations: Stream,
+    /// Its port at its switch, counted within the shard.
+    pub port: u32,
+    /// Packets it had in the measured time, made or refused.
+    pub wanted: u32,
+    /// Packets it made in the measured time.
+    pub made: u32,
+}
+
+impl Shard {
+    /// The first packet of every host.
+    pub fn start_hosts<R>(&mut self, world: &World<'_, R>) {
+        for index in 0..self.hosts.len() as u32 {
+            let host = &mut self.hosts[index as usize];
+            host.next = u64::from(world.ticks.injection) * TICK_PS + world.arrivals.next(&mut host.arrivals).as_ps();
+            self.await_host(index);
+        }
+    }
+
+    fn await_host(&mut self, index: u32) {
+        let next = self.hosts[index as usize].next.div_ceil(TICK_PS);
+        if next < u64::from(self.span.end) {
+            self.wheel.put((next as u32).min(self.now + self.wheel.horizon()), HOST << KIND_SHIFT | index);
+        }
+    }
+
+    /// A host's packets of this tick come to the queue at its switch.
+    pub fn host<R: Routing>(&mut self, world: &World<'_, R>, index: u32) {
+        while self.hosts[index as usize].next <= u64::from(self.now) * TICK_PS {
+            self.offer(world, index);
+        }
+        self.await_host(index);
+    }
+
+    /// Makes a packet if the queue has room, and draws when the next one comes.
+    fn offer<R: Routing>(&mut self, world: &World<'_, R>, index: u32) {
+        let host = &mut self.hosts[index as usize];
+        host.next += world.arrivals.next(&mut host.arrivals).as_ps();
+        let src = HostId::new(self.first_host + index);
+        let now = Time::from_ps(u64::from(self.now) * TICK_PS);
+        let Some(dst) = world.destinations.destination(src, now, &mut host.destinations) else { return };
+        let is_measured = self.span.contains(&self.now);
+        host.wanted += u32::from(is_measured);
+        self.tally.offer(self.now, &self.span);
+        let port = host.port as usize;
+        if u32::from(self.ports[port].held) < world.params.injection_queue {
+            host.made += u32::from(is_measured);
+            let id = self.make(world, src, dst, port);
+            self.arrive(world, id);
+        } else {
+            self.tally.refused += 1;
+        }
+    }
+
+    fn make<R: Routing>(&mut self, world: &World<'_, R>, src: HostId, dst: HostId, port: usize) -> u32 {
+        let (src, dst) = (src.get(), dst.get());
+        let born = self.now - world.ticks.injection;
+        let lot = mix(world.seed ^ (u64::from(src) << 32 | u64::from(born))) as u16;
+        let place = (port as u32) << self.shift;
+        let mut packet =
+            Packet { born, entered: 0, next: NONE, place, dst, src, aim: [0; 2], lot, hops: 0, is_detoured: false };
+        world.routing.start(&mut packet);
+        self.tally.made += 1;
+        self.slab.insert(packet)
+    }
+}

@@ -1,0 +1,227 @@
+//! How long a run takes: when it starts to measure, and when it ends.
+
+use std::ops::Range;
+
+use etherweave_primitives::Duration;
+
+use crate::OpenLoopError;
+use crate::params::{RUN_MAX, in_range, whole};
+use crate::steady::{half_width, is_steady};
+use crate::tally::Batch;
+
+/// Batches of a first judgement.
+const FIRST: usize = 20;
+/// Less of what is offered that is accepted is saturation: then latencies keep rising until every queue is full, and
+/// only the accepted load is judged.
+const SATURATED: f64 = 0.95;
+
+/// How long to warm up and to measure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunLength {
+    /// What comes before the measured time [whole ns]; absent, until latency and accepted load have settled.
+    pub warm_up: Option<Duration>,
+    /// The measured time [whole ns]; absent, until both are known to `precision`.
+    pub measured: Option<Duration>,
+    /// What a value of a series is averaged over [whole ns], rounded up to whole windows of the engine.
+    pub batch: Duration,
+    /// Half of the 95 % confidence interval of a mean, as a share of it.
+    pub precision: f64,
+    /// When a run ends at the latest [whole ns]; half of it is for the warm-up.
+    pub longest: Duration,
+}
+
+impl Default for RunLength {
+    fn default() -> RunLength {
+        RunLength {
+            warm_up: None,
+            measured: None,
+            batch: Duration::from_us(2),
+            precision: 0.02,
+            longest: Duration::from_us(1_000),
+        }
+    }
+}
+
+impl RunLength {
+    /// Both times as given.
+    pub fn fixed(warm_up: Duration, measured: Duration) -> RunLength {
+        RunLength { warm_up: Some(warm_up), measured: Some(measured), ..RunLength::default() }
+    }
+
+    /// # Errors
+    /// When a value is out of range or not a whole number of nanoseconds.
+    pub(crate) fn pace(&self, window: u32, lead: u32) -> Result<Pace, OpenLoopError> {
+        let ticks = |key, value: Duration, least, most| {
+            let ticks = whole(key, value)?;
+            in_range(key, ticks, least, most).map(|()| ticks as u32)
+        };
+        let fixed =
+            |key, value: Option<Duration>, least| value.map(|value| ticks(key, value, least, RUN_MAX / 2)).transpose();
+        let (start, measured) = (fixed("warm_up", self.warm_up, 0)?, fixed("measured", self.measured, 1)?);
+        let longest = ticks("longest", self.longest, 1, RUN_MAX / 2)?;
+        let batch = ticks("batch", self.batch, 1, RUN_MAX / 256)?;
+        if !(1e-6..=1.0).contains(&self.precision) {
+            let expected = "0.000001 to 1".to_owned();
+            return Err(OpenLoopError { key: "precision", found: self.precision.to_string(), expected });
+        }
+        // Enough for an interval, and so few that a long run has little to remember.
+        let most = start.unwrap_or(0) + measured.unwrap_or(0);
+        let batch = batch.max(most / 1_024).next_multiple_of(window);
+        let end = start.zip(measured).map(|(start, measured)| start + measured);
+        Ok(Pace {
+            span: start.unwrap_or(u32::MAX)..end.unwrap_or(u32::MAX),
+            measured,
+            batch,
+            lead: lead.next_multiple_of(batch),
+            precision: self.precision,
+            longest,
+            series: Vec::new(),
+            next: FIRST,
+            is_steady: start.is_some(),
+        })
+    }
+}
+
+/// Judges the batches of a run as they come.
+#[derive(Clone, Debug)]
+pub(crate) struct Pace {
+    /// The measured time [ticks]; an end that is not yet known is `u32::MAX`.
+    pub span: Range<u32>,
+    measured: Option<u32>,
+    /// Length of a batch [ticks].
+    pub batch: u32,
+    /// How far ahead of an instant what it decides lies: further than from the last grant of a packet to its delivery.
+    lead: u32,
+    precision: f64,
+    longest: u32,
+    /// Every batch so far of all shards.
+    series: Vec<Batch>,
+    /// How many batches the next judgement needs.
+    next: usize,
+    /// Whether the warm-up ended because the series had settled, or was given.
+    pub is_steady: bool,
+}
+
+impl Pace {
+    /// Whether batches are to be told.
+    pub fn is_open(&self) -> bool {
+        self.span.end == u32::MAX
+    }
+
+    /// The next instant, at most a window ahead, at which all shards stop.
+    pub fn next_stop(&self, now: u32, window: u32) -> u32 {
+        let grid = (now / window + 1) * window;
+        grid.min(self.span.end)
+    }
+
+    /// Takes the batch that ends at `now`.
+    pub fn judge(&mut self, now: u32, batch: Batch) {
+        self.series.push(batch);
+        let first = if self.span.start == u32::MAX { 0 } else { self.span.start.div_ceil(self.batch) as usize };
+        let batches = self.series.get(first..).unwrap_or_default();
+        let (is_warming, is_last) = (self.span.start == u32::MAX, now >= self.longest);
+        let is_late = if is_warming { now >= self.longest / 2 } else { is_last };
+        if batches.len() < self.next && !is_late {
+            return;
+        }
+        self.next = batches.len().max(FIRST) * 3 / 2;
+        if is_warming && (is_late || settled(batches)) {
+            self.is_steady = settled(batches);
+            self.span.start = now + self.lead;
+            self.span.end = self.measured.map_or(u32::MAX, |measured| self.span.start + measured);
+            self.next = FIRST;
+        } else if !is_warming && (is_late || self.is_precise(batches)) {
+            self.span.end = now + self.lead;
+        }
+    }
+
+    fn is_precise(&self, batches: &[Batch]) -> bool {
+        series_of_interest(batches).iter().all(|series| {
+            let mean = series.iter().sum::<f64>() / series.len() as f64;
+            half_width(series).is_some_and(|half| half <= self.precision * mean)
+        })
+    }
+}
+
+fn settled(batches: &[Batch]) -> bool {
+    batches.len() >= FIRST && series_of_interest(batches).iter().all(|series| is_steady(series))
+}
+
+/// Accepted packets, and below saturation mean latencies.
+fn series_of_interest(batches: &[Batch]) -> Vec<Vec<f64>> {
+    let accepted: Vec<f64> = batches.iter().map(|batch| batch.delivered as f64).collect();
+    let latest = &batches[batches.len() / 2..];
+    let sum = |of: fn(&Batch) -> u64| latest.iter().map(of).sum::<u64>() as f64;
+    let is_saturated = sum(|batch| batch.delivered) < SATURATED * sum(|batch| batch.offered);
+    if is_saturated { vec![accepted] } else { vec![accepted, latencies(batches)] }
+}
+
+/// Mean latencies of the batches in which packets came.
+pub(crate) fn latencies(batches: &[Batch]) -> Vec<f64> {
+    let came = batches.iter().filter(|batch| batch.delivered > 0);
+    came.map(|batch| batch.latency as f64 / batch.delivered as f64).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WINDOW: u32 = 600;
+
+    fn batch(latency: u64) -> Batch {
+        Batch { offered: 100, delivered: 100, latency: 100 * latency, hops: 0, detoured: 0 }
+    }
+
+    /// Where a run measures whose batches have these latencies.
+    fn span(length: &RunLength, latency: impl Fn(u32) -> u64) -> (Range<u32>, u32, bool) {
+        let mut pace = length.pace(WINDOW, 1_000).unwrap();
+        let mut now = 0;
+        while pace.is_open() {
+            now += pace.batch;
+            pace.judge(now, batch(latency(now / pace.batch)));
+        }
+        (pace.span, pace.batch, pace.is_steady)
+    }
+
+    #[test]
+    fn what_is_settled_and_constant_is_warmed_up_and_measured_for_20_batches() {
+        // Batches of 2 us, in windows of 600 ns: 2,400 ns; decisions lie a batch ahead.
+        let (span, batch, is_steady) = span(&RunLength::default(), |_| 1_000);
+        assert_eq!((batch, is_steady), (2_400, true));
+        assert_eq!(span, 21 * 2_400..42 * 2_400);
+    }
+
+    #[test]
+    fn what_rises_for_long_is_warmed_up_until_it_has_settled() {
+        let (span, batch, is_steady) = span(&RunLength::default(), |number| u64::from(number.min(100)) * 10);
+        assert!(is_steady && span.start > 100 * batch, "{span:?}");
+    }
+
+    #[test]
+    fn what_never_settles_is_measured_all_the_same_and_said_so() {
+        let longest = Duration::from_us(200);
+        let (span, batch, is_steady) = span(&RunLength { longest, ..RunLength::default() }, u64::from);
+        assert!(!is_steady);
+        assert!(span.start >= 100_000 && span.end <= 200_000 + 2 * batch, "{span:?}");
+    }
+
+    #[test]
+    fn given_times_are_kept_and_ask_for_nothing() {
+        let length = RunLength::fixed(Duration::from_us(20), Duration::from_us(30));
+        let pace = length.pace(WINDOW, 1_000).unwrap();
+        assert!(!pace.is_open() && pace.is_steady);
+        assert_eq!(pace.span, 20_000..50_000);
+        assert_eq!([0, 600, 49_800].map(|now| pace.next_stop(now, WINDOW)), [600, 1_200, 50_000]);
+    }
+
+    #[test]
+    fn values_out_of_range_are_told_with_their_range() {
+        let check = |length: RunLength, expected: &str| {
+            assert_eq!(length.pace(WINDOW, 1_000).unwrap_err().to_string(), expected);
+        };
+        check(RunLength { precision: 0.0, ..RunLength::default() }, "precision is 0; expected 0.000001 to 1");
+        check(RunLength { batch: Duration::ZERO, ..RunLength::default() }, "batch is 0; expected 1 to 15625000");
+        let measured = Some(Duration::ZERO);
+        check(RunLength { measured, ..RunLength::default() }, "measured is 0; expected 1 to 2000000000");
+    }
+}
