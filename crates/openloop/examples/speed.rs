@@ -1,12 +1,12 @@
 //! Times open-loop runs on a dragonfly: latency, accepted load, packet-hops per second of the bare core.
 //!
 //! `speed [p=4] [a=8] [h=4] [groups=33] [threads=1] [us=50] [seed=1] [load=0.2,0.5,0.8,1] [routing=MIN,VAL]
-//! [pattern=UN] [arbiter=round_robin]`
+//! [pattern=UN] [arbiter=round_robin] [flow_control=pauses]`
 
 use std::time::Instant;
 
 use etherweave_openloop::routing::{Conditional, DragonflyPlan, Minimal, Piggyback, Routing, UgalLocal, ValiantGroup};
-use etherweave_openloop::{Arbiter, Arrival, Experiment, Pattern, Report, RunParams, SwitchParams};
+use etherweave_openloop::{Arbiter, Arrival, Experiment, FlowControl, Pattern, Report, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_topology::{Dragonfly, Family, Topology};
 use etherweave_workload::arrival::Bernoulli;
@@ -32,6 +32,11 @@ fn main() {
             "round_robin" => Arbiter::RoundRobin,
             "least_recently_served" => Arbiter::LeastRecentlyServed,
             unknown => panic!("unknown arbiter {unknown}; known: age, round_robin, least_recently_served"),
+        },
+        flow_control: match words.value("flow_control").unwrap_or("credits") {
+            "credits" => FlowControl::Credits,
+            "pauses" => FlowControl::Pauses,
+            unknown => panic!("unknown flow control {unknown}; known: credits, pauses"),
         },
     };
     let built = started.elapsed().as_secs_f64();
@@ -68,6 +73,7 @@ struct Setting<'a> {
     measured: Duration,
     seed: u64,
     arbiter: Arbiter,
+    flow_control: FlowControl,
 }
 
 impl Setting<'_> {
@@ -86,8 +92,8 @@ impl Setting<'_> {
     fn time<R: Routing>(&self, (name, pattern_name): (&str, &str), routing: R, load: f64) {
         let run = RunParams::fixed(load, self.measured, self.measured, self.seed);
         // The simulator of the paper has no link from a switch to its hosts.
-        let arbiter = self.arbiter;
-        let switch = SwitchParams { ejection_delay: Duration::ZERO, arbiter, ..SwitchParams::default() };
+        let (arbiter, flow_control) = (self.arbiter, self.flow_control);
+        let switch = SwitchParams { ejection_delay: Duration::ZERO, arbiter, flow_control, ..SwitchParams::default() };
         let pattern = match pattern_name {
             "UN" => Pattern::default(),
             "ADV+1" => Pattern::Adversarial(Adversarial::default()),

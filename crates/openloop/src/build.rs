@@ -9,6 +9,7 @@ use crate::OpenLoopError;
 use crate::host::Host;
 use crate::packet::Slab;
 use crate::params::Arbiter;
+use crate::pause::Pauses;
 use crate::port::{END, Input, Output, Port};
 use crate::shard::{ENTRIES_MAX, Shard};
 use crate::tally::Tally;
@@ -24,7 +25,7 @@ const WINDOW_ALONE: u32 = 1_024;
 /// The shards of a fabric, and how long they run without hearing of each other.
 pub(crate) struct Parts {
     pub shards: Vec<Shard>,
-    /// No longer than from a grant to what it does in another shard [ticks].
+    /// No longer than from an event to what it does in another shard [ticks].
     pub window: u32,
 }
 
@@ -36,11 +37,7 @@ pub(crate) fn parts<R>(topology: &Topology, world: &World<'_, R>, channels: u8) 
     let radix = switches(topology).map(|at| topology.out_channels(at).len()).max().unwrap_or(0);
     let plan = Plan { topology, cuts: &cuts, radix, channels: usize::from(channels) };
     let shards: Vec<Shard> = (0..cuts.len() - 1).map(|number| plan.shard(world, number)).collect();
-    let most = shards
-        .iter()
-        .map(|shard| shard.inputs.len().max(2 * shard.ports.len()).max(shard.hosts.len()))
-        .max()
-        .unwrap_or(0);
+    let most = shards.iter().map(|shard| (2 * shard.inputs.len()).max(shard.hosts.len())).max().unwrap_or(0);
     if most >= ENTRIES_MAX || cuts.len() > usize::from(u16::MAX) {
         return Err(unsuited(format!("{} switches of {radix} ports", topology.switches())));
     }
@@ -49,7 +46,9 @@ pub(crate) fn parts<R>(topology: &Topology, world: &World<'_, R>, channels: u8) 
         _ => false,
     });
     let nearest = across.map(|channel| world.ticks.delay(channel.class)).min();
-    Ok(Parts { shards, window: nearest.map_or(WINDOW_ALONE, |delay| delay + world.ticks.crossbar) })
+    // With credits a packet's departure is known before it has crossed.
+    let known = if world.levels.is_some() { 0 } else { world.ticks.crossbar };
+    Ok(Parts { shards, window: nearest.map_or(WINDOW_ALONE, |delay| delay + known) })
 }
 
 fn unsuited(found: String) -> OpenLoopError {
@@ -138,6 +137,11 @@ impl Plan<'_> {
             outputs: outputs.collect(),
             hosts: hosts.into_iter().map(|(_, state)| state).collect(),
             ports,
+            pauses: if world.levels.is_some() {
+                Pauses::new(own.len() * self.radix, (own.len() * self.radix) << shift)
+            } else {
+                Pauses::default()
+            },
             wheel: Wheel::new(world.horizon().max(WINDOW_ALONE)),
             slab: Slab::new(),
             now: 0,

@@ -75,9 +75,6 @@ impl Shard {
     }
 
     /// Sends the first packet of an input channel through the crossbar to the output it wants, which takes it.
-    ///
-    /// Nothing can come between the packet and its link, so its way to the next switch is settled here: it leaves the
-    /// output queue `crossbar` after this, or when the packets before it are gone.
     pub fn grant<R: Routing>(&mut self, world: &World<'_, R>, input: usize, base: usize) {
         let (out, output) = self.wanted(input, base);
         let id = self.dequeue(input);
@@ -87,23 +84,39 @@ impl Shard {
         if self.ports[port].held > 0 {
             self.wake_input(port);
         }
-        let leaves = self.occupy(world, out, length);
+        self.ports[out].crossbar_free = self.now + length;
         self.ports[out].served = (port - base) as u8;
         if let Some(served) = self.served.get_mut(out * self.radix + port - base) {
             *served = self.now;
         }
+        self.tally.hops += 1;
+        self.tally.last_hop = self.now;
+        if world.levels.is_some() {
+            self.enqueue(world, out, output, id);
+        } else {
+            self.settle(world, input, output, id);
+        }
+        if self.ports[out].waiting > 0 {
+            self.wake_output(world, out);
+        }
+        self.sense(world, output);
+    }
+
+    /// Nothing can come between a packet with a credit and its link: its whole way to the next switch is known.
+    fn settle<R: Routing>(&mut self, world: &World<'_, R>, input: usize, output: usize, id: u32) {
+        let (port, out) = (input >> self.shift, output >> self.shift);
+        let leaves = self.leave(world, out);
         if !self.is_to_host(port) {
             let from = &self.ports[port];
             let channel = input - (port << self.shift);
             let upstream = (from.peer << self.shift) + channel as u32;
             self.return_credit(leaves + u32::from(from.delay), from.peer_shard, upstream);
         }
-        self.tally.hops += 1;
         if self.is_to_host(out) {
             self.deliver(world, id, leaves);
         } else {
-            self.forward(output, leaves, id);
-            self.sense(world, output);
+            self.outputs[output].credits -= 1;
+            self.depart(output, leaves, id);
         }
     }
 
@@ -129,21 +142,17 @@ impl Shard {
         world.ticks.crossing.max(world.ticks.packet.saturating_sub(age))
     }
 
-    /// Takes an output for a packet; says when the packet's head leaves by the link.
-    fn occupy<R>(&mut self, world: &World<'_, R>, out: usize, length: u32) -> u32 {
+    /// Takes the link of an output for a packet; says when the packet's head leaves by it.
+    fn leave<R>(&mut self, world: &World<'_, R>, out: usize) -> u32 {
         let port = &mut self.ports[out];
-        port.crossbar_free = self.now + length;
         let leaves = port.link_free.max(self.now + world.ticks.crossbar);
         port.link_free = leaves + world.ticks.packet;
         port.sent += u32::from(self.span.contains(&self.now));
-        if port.waiting > 0 {
-            self.wake_output(world, out);
-        }
         leaves
     }
 
-    fn forward(&mut self, output: usize, leaves: u32, id: u32) {
-        self.outputs[output].credits -= 1;
+    /// Sends a packet to the far end of an output channel.
+    pub fn depart(&mut self, output: usize, leaves: u32, id: u32) {
         let out = output >> self.shift;
         let port = &self.ports[out];
         let packet = self.slab.get(id);
@@ -152,7 +161,7 @@ impl Shard {
         self.send(leaves + u32::from(port.delay), port.peer_shard, id);
     }
 
-    fn deliver<R>(&mut self, world: &World<'_, R>, id: u32, leaves: u32) {
+    pub fn deliver<R>(&mut self, world: &World<'_, R>, id: u32, leaves: u32) {
         let packet = self.slab.remove(id);
         let at = leaves + world.ticks.packet + world.ticks.ejection;
         let delivery = Delivery {

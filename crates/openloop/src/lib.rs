@@ -19,6 +19,7 @@
 
 mod build;
 mod crossbar;
+mod deadlock;
 mod error;
 mod fairness;
 mod groups;
@@ -29,6 +30,7 @@ mod load;
 mod pace;
 mod packet;
 mod params;
+mod pause;
 mod port;
 mod report;
 pub mod routing;
@@ -42,6 +44,7 @@ mod world;
 
 pub use etherweave_workload::{Arrival, Pattern};
 
+pub use deadlock::RingStep;
 pub use error::OpenLoopError;
 pub use fairness::Fairness;
 pub use groups::groups;
@@ -50,7 +53,7 @@ pub use kind::{RoutingKind, Traffic};
 pub use load::Load;
 pub use pace::RunLength;
 pub use packet::Packet;
-pub use params::{Arbiter, RunParams, SwitchParams};
+pub use params::{Arbiter, FlowControl, RunParams, SwitchParams};
 pub use report::Report;
 pub use simulation::{Experiment, Prepared};
 pub use tally::Batch;

@@ -1,5 +1,6 @@
 //! What a routing may know of queues.
 
+use crate::pause::Queue;
 use crate::port::{Output, Port};
 
 /// The load of one switch, as it sees it itself.
@@ -17,6 +18,8 @@ pub struct Load<'a> {
     pub(crate) first_switch: u32,
     /// Room of each far end [packets per channel], by class.
     pub(crate) room: [u16; 3],
+    /// Queues of output channels; empty where credits are used.
+    pub(crate) queues: &'a [Queue],
     pub(crate) shift: u32,
     pub(crate) now: u32,
     /// How long a full output queue takes to send [ticks].
@@ -43,8 +46,12 @@ impl Load<'_> {
         if base == self.base { state.is_saturated } else { state.seems_saturated }
     }
 
-    /// Whether a channel takes no packet now: its far end has no room, or its output queue is full.
+    /// Whether a channel takes no packet now: with pauses, as its far end has told it to stop; with credits, as the far
+    /// end has no room or the output queue is full.
     pub fn is_paused(&self, port: u8, channel: u8) -> bool {
+        if let Some(queue) = self.queues.get(((self.base + usize::from(port)) << self.shift) + usize::from(channel)) {
+            return queue.is_paused;
+        }
         self.credits(port, channel) == 0 || self.ports[self.base + usize::from(port)].link_free > self.now + self.full
     }
 }

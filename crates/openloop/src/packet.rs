@@ -62,6 +62,10 @@ impl Slab {
         packet
     }
 
+    pub fn peek(&self, id: u32) -> &Packet {
+        &self.packets[id as usize]
+    }
+
     pub fn get(&mut self, id: u32) -> &mut Packet {
         &mut self.packets[id as usize]
     }

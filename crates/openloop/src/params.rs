@@ -4,6 +4,7 @@ use etherweave_primitives::{BitRate, Bytes, Duration};
 use etherweave_topology::LinkClass;
 use etherweave_workload::Share;
 
+use crate::pause::Level;
 use crate::{OpenLoopError, RunLength};
 
 /// Who goes first among the inputs that wait for an output.
@@ -17,6 +18,17 @@ pub enum Arbiter {
     RoundRobin,
     /// The input port whose last turn at this output is the longest ago; takes 4 bytes for every two ports of a switch.
     LeastRecentlyServed,
+}
+
+/// How an input buffer keeps the far end of its link from sending more than it can take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FlowControl {
+    /// The sender counts the room there is, the default.
+    #[default]
+    Credits,
+    /// The receiver tells it to stop and to go on, channel by channel: PFC with a priority for each.
+    Pauses,
 }
 
 /// Switches, links and hosts, all alike.
@@ -33,6 +45,14 @@ pub struct SwitchParams {
     pub speed_up: u32,
     /// Who goes first at an output. Default "age".
     pub arbiter: Arbiter,
+    /// How input buffers are kept from overflowing. Default "credits".
+    pub flow_control: FlowControl,
+    /// How far below the level of a pause a buffer must be for the sender to go on [packets], 0..=4096. Default 2.
+    pub resume_below: u32,
+    /// The most channels of a port, each a priority, 1..=8; a routing that wants more has its last ones in one, and may
+    /// deadlock. By default as many as the routing wants.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priorities: Option<u8>,
     /// Depth of the input buffer of a local link [packets per channel], 1..=4096. Default 32.
     pub local_buffer: u32,
     /// Depth of the input buffer of a global link [packets per channel], 1..=4096. Default 64.
@@ -61,6 +81,9 @@ impl Default for SwitchParams {
             crossbar_latency: Duration::from_ns(200),
             speed_up: 2,
             arbiter: Arbiter::default(),
+            flow_control: FlowControl::default(),
+            resume_below: 2,
+            priorities: None,
             local_buffer: 32,
             global_buffer: 64,
             output_queue: 10,
@@ -108,8 +131,10 @@ impl SwitchParams {
             ("injection_queue", self.injection_queue, 4_096),
             ("output_queue", self.output_queue, 64),
             ("speed_up", self.speed_up, 16),
+            ("priorities", u32::from(self.priorities.unwrap_or(1)), 8),
         ];
         depths.into_iter().try_for_each(|(key, value, most)| in_range(key, u64::from(value), 1, most))?;
+        in_range("resume_below", u64::from(self.resume_below), 0, 4_096)?;
         in_range("packet", self.packet.get(), 1, 65_536)?;
         let packet = whole("packet", self.rate.serialization_time(self.packet))?;
         in_range("packet, in ns on a link", packet, 1, 100_000)?;
@@ -127,6 +152,21 @@ impl SwitchParams {
             local: span("local_delay", self.local_delay, 1)?,
             global: span("global_delay", self.global_delay, 1)?,
         })
+    }
+
+    /// Levels of pauses of local and global links; absent where credits are used.
+    pub(crate) fn levels(&self, ticks: &Ticks) -> Result<Option<[Level; 2]>, OpenLoopError> {
+        if self.flow_control == FlowControl::Credits {
+            return Ok(None);
+        }
+        let level = |key, class| {
+            let buffer = self.buffer(class);
+            let expected =
+                || format!("more, for what comes after a pause: {} ns there and back", 2 * ticks.delay(class));
+            let found = || OpenLoopError { key, found: buffer.to_string(), expected: expected() };
+            Level::of(buffer, self.resume_below, class, ticks).ok_or_else(found)
+        };
+        Ok(Some([level("local_buffer", LinkClass::Local)?, level("global_buffer", LinkClass::Global)?]))
     }
 
     pub(crate) fn buffer(&self, class: LinkClass) -> u32 {

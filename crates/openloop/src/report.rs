@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
+use crate::deadlock::{RingStep, ring};
 use crate::fairness::Fairness;
 use crate::histogram::Histogram;
 use crate::pace::{Pace, latencies};
+use crate::pause::Queue;
 use crate::shard::{Film, Shard};
 use crate::steady::half_width;
 use crate::tally::{Batch, Tally};
@@ -45,6 +47,11 @@ pub struct Report {
     pub in_flight: u64,
     /// Packets through crossbars in the whole run.
     pub packet_hops: u64,
+    /// How long before the end a packet last crossed a switch [ns]: long, with packets in flight, in a deadlock.
+    pub idle_ns: u32,
+    /// A ring of full buffers at the end, each of which waits for the next: a deadlock; empty when there is none.
+    /// Looked for where credits are used.
+    pub deadlock: Vec<RingStep>,
     /// The most packets for which there was memory.
     pub packets_most: u64,
     /// Of all deliveries: host, time and latency.
@@ -55,6 +62,9 @@ pub struct Report {
     pub batches: Vec<Batch>,
     /// Share of the measured time in which each port sent, by switch and port; every switch has `radix` ports.
     pub busy: Vec<f32>,
+    /// Share of the measured time for which the far end kept the channels of each port from sending, as their mean;
+    /// ports as in `busy`. All 0 where credits are used.
+    pub paused: Vec<f32>,
     /// Ports of every switch.
     pub radix: usize,
     /// What each port sent in each batch of the measured time, when that was wanted; ports as in `busy`.
@@ -92,11 +102,14 @@ impl Report {
             delivered: tally.delivered,
             in_flight,
             packet_hops: tally.hops,
+            idle_ns: pace.span.end - tally.last_hop,
+            deadlock: if world.levels.is_some() { Vec::new() } else { ring(shards, world) },
             packets_most: shards.iter().map(|shard| shard.slab.most() as u64).sum(),
             fingerprint: tally.fingerprint,
             batch_ns: pace.batch,
             batches: tally.batches,
             busy: busy(shards, world, pace),
+            paused: shards.iter().flat_map(|shard| paused(shard, pace)).collect(),
             radix: shards.first().map_or(0, |shard| shard.radix),
             film: film(shards),
         }
@@ -123,6 +136,16 @@ fn busy<R>(shards: &[Shard], world: &World<'_, R>, pace: &Pace) -> Vec<f32> {
         sent.map(|sent| sent as f32 * world.ticks.packet as f32 / span).collect::<Vec<f32>>()
     };
     shards.iter().flat_map(of_shard).collect()
+}
+
+fn paused(shard: &Shard, pace: &Pace) -> Vec<f32> {
+    let queues = &shard.pauses.queues;
+    if queues.is_empty() {
+        return vec![0.0; shard.ports.len()];
+    }
+    let whole = shard.channels as f32 * (pace.span.end - pace.span.start) as f32;
+    let of_port = |queues: &[Queue]| queues.iter().map(|queue| queue.paused_until(&pace.span)).sum::<u32>() as f32;
+    queues.chunks(1 << shard.shift).map(|queues| of_port(queues) / whole).collect()
 }
 
 /// Frames of all shards, put together.

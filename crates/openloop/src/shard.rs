@@ -9,6 +9,7 @@ use crate::load::Load;
 use crate::pace::Pace;
 use crate::packet::{NONE, Packet, Slab};
 use crate::params::Arbiter;
+use crate::pause::Pauses;
 use crate::port::{Head, Input, Output, Port};
 use crate::routing::{Place, Routing};
 use crate::tally::Tally;
@@ -23,6 +24,8 @@ const INPUT_FREE: u32 = 2;
 const OUTPUT_FREE: u32 = 3;
 pub(crate) const HOST: u32 = 4;
 const MARK: u32 = 5;
+pub(crate) const SEND: u32 = 6;
+const PAUSE: u32 = 7;
 
 /// The most entries that an event can tell apart.
 pub(crate) const ENTRIES_MAX: usize = 1 << KIND_SHIFT;
@@ -47,6 +50,7 @@ pub(crate) struct Shard {
     pub inputs: Vec<Input>,
     pub outputs: Vec<Output>,
     pub hosts: Vec<Host>,
+    pub pauses: Pauses,
     pub wheel: Wheel,
     pub slab: Slab,
     pub now: u32,
@@ -78,6 +82,8 @@ pub(crate) enum Content {
     Packet(Packet),
     /// The far end of an output channel has room for one more.
     Credit(u32),
+    /// Twice an output channel, and 1 when it is to stop.
+    Pause(u32),
 }
 
 /// Entries no further apart than a cache line of 64 bytes.
@@ -120,7 +126,8 @@ impl Shard {
             }
             HOST => self.host(world, index),
             MARK => self.ports[index as usize / 2].seems_saturated = index % 2 == 1,
-            kind => unreachable!("there are six kinds of events, not {kind}"),
+            SEND => self.send_next(world, index as usize),
+            _ => self.obey(world, index as usize / 2, index % 2 == 1),
         }
     }
 
@@ -129,7 +136,9 @@ impl Shard {
         let event = match letter.content {
             Content::Packet(packet) => ARRIVAL << KIND_SHIFT | self.slab.insert(packet),
             Content::Credit(output) => CREDIT << KIND_SHIFT | output,
+            Content::Pause(word) => PAUSE << KIND_SHIFT | word,
         };
+        debug_assert!(letter.at >= self.now, "a window ends before what it does elsewhere");
         self.wheel.put(letter.at, event);
     }
 
@@ -155,6 +164,7 @@ impl Shard {
         packet.entered = self.now;
         packet.next = NONE;
         let input = packet.place as usize;
+        self.store(world, input);
         let queue = &mut self.inputs[input];
         let behind = std::mem::replace(&mut queue.last, id);
         let port = input >> self.shift;
@@ -229,13 +239,14 @@ impl Shard {
             first_switch: self.first_switch,
             room: world.rooms(),
             shift: self.shift,
+            queues: &self.pauses.queues,
             now: self.now,
             full: world.full(),
         };
         let head = &mut self.inputs[input];
         let hop = world.routing.decide(at, self.slab.get(head.first), load);
-        debug_assert!(usize::from(hop.channel) < self.channels, "a routing keeps to the channels there are");
-        (head.port, head.channel) = (hop.port, hop.channel);
+        debug_assert!(hop.channel < world.routing.channels(), "a routing keeps to its channels");
+        (head.port, head.channel) = (hop.port, hop.channel.min(world.channel_last));
     }
 
     /// The first port of the switch of a port.
@@ -257,7 +268,7 @@ impl Shard {
     }
 
     /// The far end of an output channel has room for one more.
-    fn credit<R: Routing>(&mut self, world: &World<'_, R>, output: usize) {
+    pub fn credit<R: Routing>(&mut self, world: &World<'_, R>, output: usize) {
         let out = output >> self.shift;
         let channel = &mut self.outputs[output];
         channel.credits += 1;
@@ -345,6 +356,15 @@ impl Shard {
             self.wheel.put(at, CREDIT << KIND_SHIFT | output);
         } else {
             self.letters.push(Letter { at, shard, content: Content::Credit(output) });
+        }
+    }
+
+    /// Tells an output channel to stop or to go on.
+    pub fn tell_pause(&mut self, at: u32, shard: u16, word: u32) {
+        if shard == self.number {
+            self.wheel.put(at, PAUSE << KIND_SHIFT | word);
+        } else {
+            self.letters.push(Letter { at, shard, content: Content::Pause(word) });
         }
     }
 

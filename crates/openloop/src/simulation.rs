@@ -39,16 +39,19 @@ impl<R: Routing> Experiment<'_, R> {
         let ticks = self.switch.ticks()?;
         let hosts = self.topology.hosts() as u32;
         let groups = groups(self.topology)?;
+        let channels = self.routing.channels().min(self.switch.priorities.unwrap_or(u8::MAX));
         let world = World {
             routing: &self.routing,
             ticks,
             params: &self.switch,
+            levels: self.switch.levels(&ticks)?,
+            channel_last: channels - 1,
             arrivals: self.arrival.plan(Duration::from_ns(u64::from(ticks.packet)), self.run.share()?)?,
             destinations: self.pattern.plan(&groups, self.run.seed)?,
             hosts,
             seed: self.run.seed,
         };
-        let parts = build::parts(self.topology, &world, self.routing.channels())?;
+        let parts = build::parts(self.topology, &world, channels)?;
         let pace = self.run.length.pace(parts.window, world.lead())?;
         Ok(Prepared { world, parts, pace, has_film: self.run.has_film })
     }

@@ -17,6 +17,8 @@ pub(crate) struct Tally {
     /// Packets on their last link at the end of the run.
     pub leaving: u64,
     pub hops: u64,
+    /// When a packet last crossed a switch [ticks].
+    pub last_hop: u32,
     /// Of the measured time.
     pub measured: Batch,
     /// Latencies of the measured time.
@@ -93,6 +95,7 @@ impl Tally {
         self.delivered += other.delivered;
         self.leaving += other.leaving;
         self.hops += other.hops;
+        self.last_hop = self.last_hop.max(other.last_hop);
         self.measured = self.measured.plus(other.measured);
         self.histogram.merge(&other.histogram);
         self.batch = other.batch;

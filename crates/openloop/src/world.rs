@@ -5,12 +5,17 @@ use etherweave_workload::ArrivalPlan;
 use etherweave_workload::pattern::Destinations;
 
 use crate::params::{SwitchParams, Ticks};
+use crate::pause::Level;
 
 /// Parameters of a run and its routing.
 pub(crate) struct World<'a, R> {
     pub routing: &'a R,
     pub ticks: Ticks,
     pub params: &'a SwitchParams,
+    /// When local and global links are paused; absent where credits are used.
+    pub levels: Option<[Level; 2]>,
+    /// The highest channel there is.
+    pub channel_last: u8,
     /// When hosts make packets.
     pub arrivals: ArrivalPlan,
     /// Whom they are for.
@@ -26,8 +31,20 @@ impl<R> World<'_, R> {
         self.params.output_queue * self.ticks.packet
     }
 
-    /// The most packets that the far end of a link has room for, by channel.
+    /// When links of a class are paused; absent where credits are used, and for hosts, which take all that comes.
+    pub fn level(&self, class: LinkClass) -> Option<Level> {
+        match class {
+            LinkClass::Host => None,
+            LinkClass::Local => self.levels.map(|[local, _]| local),
+            LinkClass::Global => self.levels.map(|[_, global]| global),
+        }
+    }
+
+    /// What an output channel counts as its room [packets]: with credits that of the far end, with pauses its queue.
     pub fn room(&self, class: LinkClass) -> u16 {
+        if self.levels.is_some() {
+            return self.params.output_queue as u16;
+        }
         match class {
             // A host takes all that comes.
             LinkClass::Host => u16::MAX,

@@ -3,9 +3,9 @@
 use std::time::Instant;
 
 use etherweave_openloop::{
-    Arrival, OpenLoopError, Pattern, Report, RoutingKind, RunLength, RunParams, SwitchParams, Traffic,
+    Arrival, OpenLoopError, Pattern, Report, RingStep, RoutingKind, RunLength, RunParams, SwitchParams, Traffic,
 };
-use etherweave_primitives::Duration;
+use etherweave_primitives::{Duration, SwitchId};
 use etherweave_topology::Topology;
 use etherweave_workload::arrival::Bernoulli;
 
@@ -122,11 +122,22 @@ pub(crate) fn curve(
         let report = routing.run(&traffic, threads)?;
         points.push(Point { routing, pattern: pattern.label(), load, report, wall_s: started.elapsed().as_secs_f64() });
     }
-    Ok(table(&points))
+    Ok(table(&points, topology))
+}
+
+/// Switches, ports and channels of a ring of full buffers: `g0s1:4/0 g2s0:3/0`; empty where there is none.
+fn ring(steps: &[RingStep], topology: &Topology) -> String {
+    let name = |step: &RingStep| {
+        format!("{}:{}/{}", topology.switch_name(SwitchId::new(step.switch)), step.port, step.channel)
+    };
+    steps.iter().map(name).collect::<Vec<_>>().join(" ")
 }
 
 /// Points as rows; latencies are not a number where nothing arrived.
-fn table(points: &[Point]) -> Table {
+fn table(points: &[Point], topology: &Topology) -> Table {
+    let largest = |of: fn(&Report) -> &[f32]| -> Column {
+        numbers(points, move |point| of(&point.report).iter().copied().fold(0.0, f32::max).into())
+    };
     let percentile = |share: f64| -> Column {
         numbers(points, move |point| point.report.latency_ns.percentile(share).map_or(f64::NAN, f64::from))
     };
@@ -152,6 +163,9 @@ fn table(points: &[Point]) -> Table {
             ("warm_up_ns", integers(points, |point| u64::from(point.report.measured_ns.start))),
             ("measured_ns", integers(points, |point| point.report.measured_ns.len() as u64)),
             ("is_steady", integers(points, |point| u64::from(point.report.is_steady))),
+            ("busy_max", largest(|report| &report.busy)),
+            ("paused_max", largest(|report| &report.paused)),
+            ("deadlock", texts(points, |point| ring(&point.report.deadlock, topology))),
             ("packets_made", integers(points, |point| point.report.made)),
             ("packets_refused", integers(points, |point| point.report.refused)),
             ("packets_delivered", integers(points, |point| point.report.delivered)),

@@ -1,7 +1,7 @@
 //! The dragonflies of these tests, and a run on them.
 
 use etherweave_openloop::routing::{DragonflyPlan, Routing};
-use etherweave_openloop::{Arbiter, Arrival, Experiment, Pattern, Report, RunParams, SwitchParams};
+use etherweave_openloop::{Arbiter, Arrival, Experiment, OpenLoopError, Pattern, Report, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_topology::{Dragonfly, Family, Topology};
 use etherweave_workload::arrival::Bernoulli;
@@ -34,11 +34,23 @@ impl Fabric {
 
     /// Equal times for warming up and measuring; no link from switches to hosts, as in the paper's simulator.
     pub fn run<R: Routing>(&self, routing: R, pattern: Pattern, load: f64, us: u64) -> Report {
-        let span = Duration::from_us(us);
-        let run = RunParams::fixed(load, span, span, 1);
         let arbiter = self.arbiter;
         let switch = SwitchParams { ejection_delay: Duration::ZERO, arbiter, ..SwitchParams::default() };
-        let arrival = every_tick();
-        Experiment { topology: &self.topology, switch, routing, pattern, arrival, run }.run(self.threads).unwrap()
+        self.run_with(switch, routing, pattern, load, us).unwrap()
+    }
+
+    /// The same on switches of any kind.
+    pub fn run_with<R: Routing>(
+        &self,
+        switch: SwitchParams,
+        routing: R,
+        pattern: Pattern,
+        load: f64,
+        us: u64,
+    ) -> Result<Report, OpenLoopError> {
+        let span = Duration::from_us(us);
+        let run = RunParams::fixed(load, span, span, 1);
+        let (topology, arrival) = (&self.topology, every_tick());
+        Experiment { topology, switch, routing, pattern, arrival, run }.run(self.threads)
     }
 }

@@ -1,0 +1,102 @@
+//! Credits, pauses, and what becomes of a fabric with too few priorities.
+
+mod fabric;
+
+use etherweave_openloop::routing::{Minimal, Routing, ValiantGroup};
+use etherweave_openloop::{FlowControl, Pattern, Report, RingStep, SwitchParams};
+use etherweave_primitives::Duration;
+use fabric::Fabric;
+
+fn run<R: Routing>(fabric: &Fabric, routing: R, switch: SwitchParams, pattern: Pattern, load: f64) -> Report {
+    fabric.run_with(switch, routing, pattern, load, 50).unwrap()
+}
+
+fn pauses() -> SwitchParams {
+    let (flow_control, ejection_delay) = (FlowControl::Pauses, Duration::ZERO);
+    SwitchParams { flow_control, ejection_delay, ..SwitchParams::default() }
+}
+
+#[test]
+fn below_saturation_nobody_sees_whether_credits_or_pauses_guard_the_buffers() {
+    let fabric = Fabric::balanced(3);
+    let routing = || Minimal { plan: fabric.plan.clone() };
+    let credits = fabric.run(routing(), Pattern::default(), 0.3, 50);
+    let pauses = run(&fabric, routing(), pauses(), Pattern::default(), 0.3);
+    assert!(pauses.paused.iter().all(|&share| share == 0.0));
+    let [credits, pauses] = [credits, pauses].map(|report| report.latency_ns_mean.unwrap());
+    assert!((pauses / credits - 1.0).abs() < 0.005, "{pauses} {credits}");
+}
+
+#[test]
+fn pauses_lose_nothing_however_full_the_fabric_is_and_their_time_is_told() {
+    // That no buffer overflows and no packet is lost is asserted in every run.
+    let fabric = Fabric::balanced(2);
+    let report = run(&fabric, Minimal { plan: fabric.plan.clone() }, pauses(), fabric.adversarial(), 1.0);
+    // The one global link of each group is always busy and its switch's buffers are full; hosts elsewhere wait.
+    let busiest = report.busy.iter().copied().fold(0.0, f32::max);
+    assert!((busiest - 1.0).abs() < 0.005, "{busiest}");
+    let paused = report.paused.iter().copied().fold(0.0, f32::max);
+    assert!(paused > 0.1 && paused < 1.0, "{paused}");
+    assert!((report.load_accepted - 1.0 / 8.0).abs() < 0.002, "{}", report.load_accepted);
+}
+
+#[test]
+fn pauses_give_the_same_report_on_any_number_of_threads() {
+    let mut fabric = Fabric::balanced(3);
+    let mut on = |threads| {
+        fabric.threads = threads;
+        run(&fabric, ValiantGroup { plan: fabric.plan.clone() }, pauses(), fabric.adversarial(), 0.8)
+    };
+    let alone = on(1);
+    assert_eq!([on(2), on(5)], [alone.clone(), alone]);
+}
+
+#[test]
+fn a_buffer_without_room_for_what_follows_a_pause_is_refused() {
+    let fabric = Fabric::balanced(2);
+    let switch = SwitchParams { global_buffer: 5, ..pauses() };
+    let routing = Minimal { plan: fabric.plan.clone() };
+    let told = fabric.run_with(switch, routing, Pattern::default(), 0.1, 1).unwrap_err().to_string();
+    assert_eq!(told, "global_buffer is 5; expected more, for what comes after a pause: 800 ns there and back");
+}
+
+/// The ring in which a routing with so many priorities and small buffers stops at full load; empty when it goes on.
+fn ring<R: Routing>(fabric: &Fabric, routing: R, priorities: u8) -> Vec<RingStep> {
+    let small = SwitchParams { local_buffer: 2, global_buffer: 2, output_queue: 1, ..SwitchParams::default() };
+    let switch = SwitchParams { priorities: Some(priorities), ..small };
+    let report = run(fabric, routing, switch, Pattern::default(), 1.0);
+    // Who stands still for so long delivers nothing, and that is a ring.
+    assert_eq!(report.load_accepted == 0.0, !report.deadlock.is_empty(), "{:?}", report.deadlock);
+    assert_eq!(report.idle_ns > 10_000, !report.deadlock.is_empty(), "idle for {} ns", report.idle_ns);
+    report.deadlock
+}
+
+#[test]
+fn one_priority_less_than_the_proof_asks_for_stops_in_a_ring_that_is_told() {
+    let fabric = Fabric::balanced(2);
+    let minimal = |priorities| ring(&fabric, Minimal { plan: fabric.plan.clone() }, priorities);
+    let valiant = |priorities| ring(&fabric, ValiantGroup { plan: fabric.plan.clone() }, priorities);
+    assert_eq!((minimal(2), valiant(3)), (Vec::new(), Vec::new()));
+    for (found, priorities) in [(minimal(1), 1), (valiant(2), 2)] {
+        // A ring leads through several switches, once through each of its channels, all of which exist.
+        assert!(found.len() > 2, "{found:?}");
+        assert!(found.iter().all(|step| step.channel < priorities && step.switch < 36));
+        let mut steps: Vec<_> = found.iter().map(|step| (step.switch, step.port, step.channel)).collect();
+        steps.sort_unstable();
+        steps.dedup();
+        assert_eq!(steps.len(), found.len());
+    }
+}
+
+#[test]
+fn with_pauses_too_few_priorities_stop_as_well() {
+    let fabric = Fabric::balanced(2);
+    let small = SwitchParams { local_buffer: 3, global_buffer: 7, output_queue: 1, ..pauses() };
+    let accepted = |priorities| {
+        let switch = SwitchParams { priorities: Some(priorities), ..small.clone() };
+        let routing = ValiantGroup { plan: fabric.plan.clone() };
+        run(&fabric, routing, switch, Pattern::default(), 1.0).load_accepted
+    };
+    assert!(accepted(3) > 0.2, "{}", accepted(3));
+    assert_eq!(accepted(2), 0.0);
+}
