@@ -100,7 +100,8 @@ impl Setting<'_> {
             unknown => panic!("unknown pattern {unknown}; known: UN, ADV+1"),
         };
         let arrival = Arrival::Bernoulli(Bernoulli { slots_per_packet: 200 });
-        let experiment = Experiment { topology: self.topology, switch, routing, pattern, arrival, run };
+        let experiment =
+            Experiment { topology: self.topology, switch, routing, pattern, arrival, outages: Vec::new(), run };
         let prepared = experiment.prepare().expect("parameters in range");
         let started = Instant::now();
         let report = prepared.run(self.threads);

@@ -86,6 +86,16 @@ fn cuts(topology: &Topology) -> Vec<usize> {
     cuts
 }
 
+/// The first of `0..count` for which something does not hold that holds for all before it.
+fn partition_point(count: usize, holds: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low.midpoint(high);
+        if holds(middle) { low = middle + 1 } else { high = middle }
+    }
+    low
+}
+
 /// Before it no switch has a global port.
 fn first_global(ports: &[Port], radix: usize) -> usize {
     let global = ports.iter().enumerate().filter(|(_, port)| port.class == LinkClass::Global);
@@ -156,22 +166,25 @@ impl Plan<'_> {
         let Some(&channel) = self.topology.out_channels(at).get(port) else { return Port::unused() };
         let there = self.topology.channel(reverse(channel)).from;
         let class = self.topology.channel(channel).class;
-        let Node::Switch(switch) = there.node else { return Port { class: LinkClass::Host, ..Port::unused() } };
+        let fails = world.outages.concern(at.get(), port);
+        let Node::Switch(switch) = there.node else { return Port { class: LinkClass::Host, fails, ..Port::unused() } };
         Port {
             peer: self.port(switch, there.port.index()),
             peer_shard: self.shard_of(switch) as u16,
             delay: world.ticks.delay(class) as u16,
             class,
+            fails,
             ..Port::unused()
         }
     }
 
     fn hosts<R>(&self, world: &World<'_, R>, number: usize) -> Vec<(u32, Host)> {
-        let own = self.cuts[number]..self.cuts[number + 1];
-        let hosts = (0..self.topology.hosts()).map(HostId::from_index);
-        let first = hosts.clone().position(|host| own.contains(&self.topology.switch_of(host).index()));
-        let near = hosts.skip(first.unwrap_or(self.topology.hosts()));
-        let near = near.take_while(|&host| own.contains(&self.topology.switch_of(host).index()));
+        let first_at = |switch: usize| {
+            partition_point(self.topology.hosts(), |host| {
+                self.topology.switch_of(HostId::from_index(host)).index() < switch
+            })
+        };
+        let near = (first_at(self.cuts[number])..first_at(self.cuts[number + 1])).map(HostId::from_index);
         near.map(|host| {
             let end = self.topology.channel(self.topology.host_channel(host)).to;
             let port = self.port(self.topology.switch_of(host), end.port.index());

@@ -113,7 +113,7 @@ impl Shard {
             self.return_credit(leaves + u32::from(from.delay), from.peer_shard, upstream);
         }
         if self.is_to_host(out) {
-            self.deliver(world, id, leaves);
+            self.deliver(world, id, out, leaves);
         } else {
             self.outputs[output].credits -= 1;
             self.depart(output, leaves, id);
@@ -161,7 +161,12 @@ impl Shard {
         self.send(leaves + u32::from(port.delay), port.peer_shard, id);
     }
 
-    pub fn deliver<R>(&mut self, world: &World<'_, R>, id: u32, leaves: u32) {
+    pub fn deliver<R>(&mut self, world: &World<'_, R>, id: u32, out: usize, leaves: u32) {
+        if self.ports[out].fails && self.is_down(world, out, leaves) {
+            self.slab.remove(id);
+            self.tally.lose(self.now);
+            return;
+        }
         let packet = self.slab.remove(id);
         let at = leaves + world.ticks.packet + world.ticks.ejection;
         let delivery = Delivery {
@@ -172,5 +177,11 @@ impl Shard {
             is_detoured: packet.is_detoured,
         };
         self.tally.deliver(&delivery, &self.span);
+    }
+
+    /// Whether the link of a port is down at an instant.
+    fn is_down<R>(&self, world: &World<'_, R>, port: usize, at: u32) -> bool {
+        let switch = self.first_switch + u32::from(self.ports[port].home);
+        world.outages.touch(switch, port % self.radix, at..=at)
     }
 }

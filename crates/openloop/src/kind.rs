@@ -4,7 +4,7 @@ use etherweave_primitives::SwitchId;
 use etherweave_topology::{LinkClass, Topology};
 
 use crate::routing::{Conditional, DragonflyPlan, Minimal, Piggyback, Routing, UgalLocal, ValiantGroup};
-use crate::{Arrival, Experiment, OpenLoopError, Pattern, Report, RunParams, SwitchParams};
+use crate::{Arrival, Experiment, OpenLoopError, Outage, Pattern, Report, RunParams, SwitchParams};
 
 /// Everything that follows from the list of routings, each with how it is made for a dragonfly.
 macro_rules! routings {
@@ -66,6 +66,8 @@ pub struct Traffic<'a> {
     pub pattern: Pattern,
     /// When hosts make packets.
     pub arrival: Arrival,
+    /// Links that fail.
+    pub outages: Vec<Outage>,
     /// How long and how much.
     pub run: RunParams,
 }
@@ -78,8 +80,9 @@ impl Traffic<'_> {
     }
 
     fn run<R: Routing>(&self, routing: R, threads: usize) -> Result<Report, OpenLoopError> {
-        let Traffic { topology, switch, pattern, arrival, run } = self;
+        let Traffic { topology, switch, pattern, arrival, outages, run } = self;
         let (switch, pattern, arrival) = (switch.clone(), pattern.clone(), arrival.clone());
-        Experiment { topology, switch, routing, pattern, arrival, run: run.clone() }.run(threads)
+        Experiment { topology, switch, routing, pattern, arrival, outages: outages.clone(), run: run.clone() }
+            .run(threads)
     }
 }

@@ -1,5 +1,6 @@
 //! What a routing may know of queues.
 
+use crate::outage::Outages;
 use crate::pause::Queue;
 use crate::port::{Output, Port};
 
@@ -24,6 +25,8 @@ pub struct Load<'a> {
     pub(crate) now: u32,
     /// How long a full output queue takes to send [ticks].
     pub(crate) full: u32,
+    /// Links that fail.
+    pub(crate) outages: &'a Outages,
 }
 
 impl Load<'_> {
@@ -46,9 +49,19 @@ impl Load<'_> {
         if base == self.base { state.is_saturated } else { state.seems_saturated }
     }
 
-    /// Whether a channel takes no packet now: with pauses, as its far end has told it to stop; with credits, as the far
+    /// Whether the link of a port is down now, which its switch sees at once.
+    pub fn is_down(&self, port: u8) -> bool {
+        let state = &self.ports[self.base + usize::from(port)];
+        let switch = self.first_switch + u32::from(state.home);
+        state.fails && self.outages.touch(switch, usize::from(port), self.now..=self.now)
+    }
+
+    /// Whether a channel takes no packet now: its link is down; with pauses, as its far end has told it to stop; with credits, as the far
     /// end has no room or the output queue is full.
     pub fn is_paused(&self, port: u8, channel: u8) -> bool {
+        if self.is_down(port) {
+            return true;
+        }
         if let Some(queue) = self.queues.get(((self.base + usize::from(port)) << self.shift) + usize::from(channel)) {
             return queue.is_paused;
         }

@@ -169,7 +169,7 @@ mod tests {
     const WINDOW: u32 = 600;
 
     fn batch(latency: u64) -> Batch {
-        Batch { offered: 100, delivered: 100, latency: 100 * latency, hops: 0, detoured: 0 }
+        Batch { offered: 100, delivered: 100, latency: 100 * latency, hops: 0, detoured: 0, lost: 0 }
     }
 
     /// Where a run measures whose batches have these latencies.

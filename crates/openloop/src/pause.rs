@@ -160,7 +160,7 @@ impl Shard {
         port.sent += u32::from(self.span.contains(&self.now));
         self.release(world, input);
         if self.is_to_host(out) {
-            self.deliver(world, id, self.now);
+            self.deliver(world, id, out, self.now);
         } else {
             self.depart(output, self.now, id);
         }

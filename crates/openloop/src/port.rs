@@ -26,6 +26,8 @@ pub(crate) struct Port {
     /// Delay of the link [ticks].
     pub delay: u16,
     pub class: LinkClass,
+    /// Whether the link ever fails.
+    pub fails: bool,
     pub input_wakes: bool,
     pub output_wakes: bool,
     /// Whether this global port is marked as saturated.
@@ -54,6 +56,7 @@ impl Port {
             home: 0,
             delay: 0,
             class: LinkClass::Host,
+            fails: false,
             input_wakes: false,
             output_wakes: false,
             is_saturated: false,

@@ -43,6 +43,8 @@ pub struct Report {
     pub refused: u64,
     /// Packets delivered in the whole run.
     pub delivered: u64,
+    /// Packets lost in the whole run on links that were down.
+    pub lost: u64,
     /// Packets in queues and on links at the end.
     pub in_flight: u64,
     /// Packets through crossbars in the whole run.
@@ -76,7 +78,8 @@ impl Report {
         let mut tally = Tally::default();
         shards.iter().for_each(|shard| tally.merge(&shard.tally));
         let in_flight = shards.iter().map(|shard| shard.slab.held()).sum::<u64>() + tally.leaving;
-        assert_eq!(tally.made, tally.delivered + in_flight, "every packet is delivered or in flight");
+        let known = tally.delivered + tally.lost + in_flight;
+        assert_eq!(tally.made, known, "every packet is delivered, lost on a link that failed, or in flight");
         let measured = tally.measured;
         let packets_per_ns = f64::from(world.hosts) / f64::from(world.ticks.packet);
         // Packets that the links of all hosts could have carried.
@@ -100,6 +103,7 @@ impl Report {
             made: tally.made,
             refused: tally.refused,
             delivered: tally.delivered,
+            lost: tally.lost,
             in_flight,
             packet_hops: tally.hops,
             idle_ns: pace.span.end - tally.last_hop,

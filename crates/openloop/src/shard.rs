@@ -160,10 +160,14 @@ impl Shard {
 
     /// A packet's head is at the input it goes to.
     pub fn arrive<R: Routing>(&mut self, world: &World<'_, R>, id: u32) {
+        let input = self.slab.get(id).place as usize;
+        if self.ports[input >> self.shift].fails && self.is_cut(world, input >> self.shift) {
+            self.lose(world, id);
+            return;
+        }
         let packet = self.slab.get(id);
         packet.entered = self.now;
         packet.next = NONE;
-        let input = packet.place as usize;
         self.store(world, input);
         let queue = &mut self.inputs[input];
         let behind = std::mem::replace(&mut queue.last, id);
@@ -178,6 +182,26 @@ impl Shard {
             self.wake_input(port);
         } else {
             self.advance(world, input);
+        }
+    }
+
+    /// Whether the link of a port was down while what comes now was on its way.
+    fn is_cut<R>(&self, world: &World<'_, R>, port: usize) -> bool {
+        let from = &self.ports[port];
+        let switch = self.first_switch + u32::from(from.home);
+        world.outages.touch(switch, port - self.base(port), self.now - u32::from(from.delay)..=self.now)
+    }
+
+    /// A packet comes to nothing; with credits there is room for another, told as if this one had crossed the switch.
+    fn lose<R>(&mut self, world: &World<'_, R>, id: u32) {
+        let input = self.slab.remove(id).place as usize;
+        self.tally.lose(self.now);
+        let port = input >> self.shift;
+        if world.levels.is_none() && !self.is_to_host(port) {
+            let from = &self.ports[port];
+            let upstream = (from.peer << self.shift) + (input - (port << self.shift)) as u32;
+            let at = self.now + world.ticks.crossbar + u32::from(from.delay);
+            self.return_credit(at, from.peer_shard, upstream);
         }
     }
 
@@ -242,6 +266,7 @@ impl Shard {
             queues: &self.pauses.queues,
             now: self.now,
             full: world.full(),
+            outages: &world.outages,
         };
         let head = &mut self.inputs[input];
         let hop = world.routing.decide(at, self.slab.get(head.first), load);

@@ -7,6 +7,7 @@ use etherweave_workload::{Arrival, Pattern};
 use crate::OpenLoopError;
 use crate::build::{self, Parts};
 use crate::groups::groups;
+use crate::outage::{Outage, Outages};
 use crate::pace::Pace;
 use crate::params::{RunParams, SwitchParams};
 use crate::report::Report;
@@ -26,6 +27,8 @@ pub struct Experiment<'a, R> {
     pub pattern: Pattern,
     /// When hosts make packets.
     pub arrival: Arrival,
+    /// Links that fail.
+    pub outages: Vec<Outage>,
     /// How long and how much.
     pub run: RunParams,
 }
@@ -45,6 +48,7 @@ impl<R: Routing> Experiment<'_, R> {
             ticks,
             params: &self.switch,
             levels: self.switch.levels(&ticks)?,
+            outages: Outages::of(&self.outages, self.topology)?,
             channel_last: channels - 1,
             arrivals: self.arrival.plan(Duration::from_ns(u64::from(ticks.packet)), self.run.share()?)?,
             destinations: self.pattern.plan(&groups, self.run.seed)?,

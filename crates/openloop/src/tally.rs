@@ -16,6 +16,8 @@ pub(crate) struct Tally {
     pub delivered: u64,
     /// Packets on their last link at the end of the run.
     pub leaving: u64,
+    /// Packets that were on a link while it was down.
+    pub lost: u64,
     pub hops: u64,
     /// When a packet last crossed a switch [ticks].
     pub last_hop: u32,
@@ -43,6 +45,8 @@ pub struct Batch {
     pub hops: u64,
     /// How many of them left the minimal way.
     pub detoured: u64,
+    /// Packets that were on a link while it was down.
+    pub lost: u64,
 }
 
 /// A packet at its host.
@@ -76,6 +80,11 @@ impl Tally {
         }
     }
 
+    pub fn lose(&mut self, now: u32) {
+        self.lost += 1;
+        self.batch_at(now).lost += 1;
+    }
+
     fn batch_at(&mut self, now: u32) -> &mut Batch {
         let number = (now / self.batch) as usize;
         if number >= self.batches.len() {
@@ -94,6 +103,7 @@ impl Tally {
         self.refused += other.refused;
         self.delivered += other.delivered;
         self.leaving += other.leaving;
+        self.lost += other.lost;
         self.hops += other.hops;
         self.last_hop = self.last_hop.max(other.last_hop);
         self.measured = self.measured.plus(other.measured);
@@ -120,6 +130,7 @@ impl Batch {
             latency: self.latency + other.latency,
             hops: self.hops + other.hops,
             detoured: self.detoured + other.detoured,
+            lost: self.lost + other.lost,
         }
     }
 }

@@ -4,6 +4,7 @@ use etherweave_topology::LinkClass;
 use etherweave_workload::ArrivalPlan;
 use etherweave_workload::pattern::Destinations;
 
+use crate::outage::Outages;
 use crate::params::{SwitchParams, Ticks};
 use crate::pause::Level;
 
@@ -14,6 +15,8 @@ pub(crate) struct World<'a, R> {
     pub params: &'a SwitchParams,
     /// When local and global links are paused; absent where credits are used.
     pub levels: Option<[Level; 2]>,
+    /// Links that fail.
+    pub outages: Outages,
     /// The highest channel there is.
     pub channel_last: u8,
     /// When hosts make packets.

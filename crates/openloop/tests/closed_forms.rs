@@ -62,6 +62,7 @@ fn every_arbiter_gives_each_input_an_equal_share() {
             routing: Minimal { plan: fabric.plan.clone() },
             pattern: Pattern::Listed(Listed { pairs: vec![[1, 0], [2, 0], [3, 0]] }),
             arrival: every_tick(),
+            outages: Vec::new(),
             run: RunParams::fixed(1.0, warm_up, measured, 1),
         };
         let report = experiment.run(1).unwrap();

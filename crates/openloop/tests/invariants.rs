@@ -35,6 +35,7 @@ fn another_seed_gives_another_run() {
             routing,
             pattern: Pattern::default(),
             arrival: every_tick(),
+            outages: Vec::new(),
             run,
         };
         experiment.run(1).unwrap().fingerprint

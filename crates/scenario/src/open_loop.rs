@@ -118,7 +118,7 @@ pub(crate) fn curve(
         let started = Instant::now();
         let run = RunParams { load, length: spec.length(), has_film: false, seed };
         let (switch, arrival) = (spec.switch.clone(), spec.arrival.clone());
-        let traffic = Traffic { topology, switch, pattern: pattern.0.clone(), arrival, run };
+        let traffic = Traffic { topology, switch, pattern: pattern.0.clone(), arrival, outages: Vec::new(), run };
         let report = routing.run(&traffic, threads)?;
         points.push(Point { routing, pattern: pattern.label(), load, report, wall_s: started.elapsed().as_secs_f64() });
     }

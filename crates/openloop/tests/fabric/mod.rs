@@ -1,7 +1,9 @@
 //! The dragonflies of these tests, and a run on them.
 
 use etherweave_openloop::routing::{DragonflyPlan, Routing};
-use etherweave_openloop::{Arbiter, Arrival, Experiment, OpenLoopError, Pattern, Report, RunParams, SwitchParams};
+use etherweave_openloop::{
+    Arbiter, Arrival, Experiment, OpenLoopError, Outage, Pattern, Report, RunParams, SwitchParams,
+};
 use etherweave_primitives::Duration;
 use etherweave_topology::{Dragonfly, Family, Topology};
 use etherweave_workload::arrival::Bernoulli;
@@ -17,6 +19,7 @@ pub struct Fabric {
     pub plan: DragonflyPlan,
     pub threads: usize,
     pub arbiter: Arbiter,
+    pub outages: Vec<Outage>,
 }
 
 impl Fabric {
@@ -24,7 +27,7 @@ impl Fabric {
     pub fn balanced(p: u32) -> Fabric {
         let topology = Dragonfly { p, a: 2 * p, h: p, ..Dragonfly::default() }.generate().unwrap();
         let plan = DragonflyPlan::of(&topology).unwrap();
-        Fabric { topology, plan, threads: 1, arbiter: Arbiter::Age }
+        Fabric { topology, plan, threads: 1, arbiter: Arbiter::Age, outages: Vec::new() }
     }
 
     /// ADV+1: every host to any host of the next group.
@@ -50,7 +53,7 @@ impl Fabric {
     ) -> Result<Report, OpenLoopError> {
         let span = Duration::from_us(us);
         let run = RunParams::fixed(load, span, span, 1);
-        let (topology, arrival) = (&self.topology, every_tick());
-        Experiment { topology, switch, routing, pattern, arrival, run }.run(self.threads)
+        let (topology, arrival, outages) = (&self.topology, every_tick(), self.outages.clone());
+        Experiment { topology, switch, routing, pattern, arrival, outages, run }.run(self.threads)
     }
 }

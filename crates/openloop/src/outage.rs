@@ -1,0 +1,64 @@
+//! Links that fail during a run, and return or do not.
+
+use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
+
+use etherweave_primitives::{ChannelId, Duration};
+use etherweave_topology::{Node, Topology, reverse};
+
+use crate::OpenLoopError;
+use crate::params::{RUN_MAX, in_range, whole};
+
+/// A link that carries nothing for a time. What is on it when it fails, or sent over it until it returns, is lost; the
+/// switch that sent it learns of the room at the far end all the same, as links start anew with full credit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outage {
+    /// One of the directions of the link.
+    pub channel: ChannelId,
+    /// When it fails [whole ns].
+    pub from: Duration,
+    /// When it returns [whole ns]; absent, not in this run.
+    pub until: Option<Duration>,
+}
+
+/// Outages by port.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outages {
+    /// By switch and port, from and until [ticks].
+    ports: BTreeMap<(u32, u16), Vec<(u32, u32)>>,
+}
+
+impl Outages {
+    /// # Errors
+    /// When a time is out of range or not a whole number of nanoseconds.
+    pub fn of(outages: &[Outage], topology: &Topology) -> Result<Outages, OpenLoopError> {
+        let mut ports: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for outage in outages {
+            let from = ticks("down.from", outage.from, 0)?;
+            let until = outage.until.map_or(Ok(u32::MAX), |until| ticks("down.until", until, from + 1))?;
+            for channel in [outage.channel, reverse(outage.channel)] {
+                let end = topology.channel(channel).from;
+                if let Node::Switch(switch) = end.node {
+                    ports.entry((switch.get(), end.port.index() as u16)).or_default().push((from, until));
+                }
+            }
+        }
+        Ok(Outages { ports })
+    }
+
+    /// Whether a port ever fails.
+    pub fn concern(&self, switch: u32, port: usize) -> bool {
+        self.ports.contains_key(&(switch, port as u16))
+    }
+
+    /// Whether the link of a port is down at any instant of a span [ticks].
+    pub fn touch(&self, switch: u32, port: usize, span: RangeInclusive<u32>) -> bool {
+        let of_port = self.ports.get(&(switch, port as u16));
+        of_port.is_some_and(|spans| spans.iter().any(|&(from, until)| from <= *span.end() && *span.start() < until))
+    }
+}
+
+fn ticks(key: &'static str, value: Duration, least: u32) -> Result<u32, OpenLoopError> {
+    let ticks = whole(key, value)?;
+    in_range(key, ticks, u64::from(least), RUN_MAX).map(|()| ticks as u32)
+}

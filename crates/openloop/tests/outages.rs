@@ -1,0 +1,78 @@
+//! Links that fail and return: what is lost, and who goes round.
+
+mod fabric;
+
+use etherweave_openloop::routing::{Conditional, Minimal};
+use etherweave_openloop::{FlowControl, Outage, Pattern, SwitchParams};
+use etherweave_primitives::{ChannelId, Duration, SwitchId};
+use etherweave_topology::{LinkClass, Node};
+use etherweave_workload::pattern::Listed;
+use fabric::Fabric;
+
+/// The global channel from a group to the next.
+fn to_next_group(fabric: &Fabric, group: u32) -> ChannelId {
+    let topology = &fabric.topology;
+    let of = |id: ChannelId| topology.channel(id);
+    let group_of = |switch: SwitchId| topology.coordinates(switch)[0];
+    let found = (0..topology.switches()).map(SwitchId::from_index).filter(|&at| group_of(at) == group).flat_map(|at| {
+        let global = topology.out_channels(at).iter().copied().filter(|&id| of(id).class == LinkClass::Global);
+        global.filter(|&id| match of(id).to.node {
+            Node::Switch(there) => group_of(there) == group + 1,
+            Node::Host(_) => false,
+        })
+    });
+    found.collect::<Vec<_>>()[0]
+}
+
+fn outage(channel: ChannelId, from: u64, until: u64) -> Outage {
+    Outage { channel, from: Duration::from_us(from), until: Some(Duration::from_us(until)) }
+}
+
+#[test]
+fn what_is_on_a_link_while_it_is_down_is_lost_and_nothing_else() {
+    // Hosts 0 to 7 are group 0; all of its traffic takes one link, a packet every 200 ns. Down for 20 us it loses 100,
+    // and those on the link when it fails: 400 ns of them.
+    let mut fabric = Fabric::balanced(2);
+    let pattern = || Pattern::Listed(Listed { pairs: (0..8).map(|host| [host, host + 8]).collect() });
+    for flow_control in [FlowControl::Credits, FlowControl::Pauses] {
+        let mut run = |outages| {
+            fabric.outages = outages;
+            let switch = SwitchParams { flow_control, ..SwitchParams::default() };
+            let routing = Minimal { plan: fabric.plan.clone() };
+            fabric.run_with(switch, routing, pattern(), 1.0, 50).unwrap()
+        };
+        let whole = run(Vec::new());
+        let report = run(vec![outage(to_next_group(&Fabric::balanced(2), 0), 40, 60)]);
+        assert!((100..=103).contains(&report.lost), "{flow_control:?}: {} lost", report.lost);
+        assert_eq!(whole.lost, 0);
+        assert_eq!(whole.delivered - report.delivered, report.lost, "the link is as busy before and after");
+    }
+}
+
+#[test]
+fn conditional_rules_go_round_a_link_that_is_down_and_minimal_ways_do_not() {
+    let mut fabric = Fabric::balanced(3);
+    fabric.outages = vec![outage(to_next_group(&fabric, 0), 20, 80)];
+    let run = |fabric: &Fabric, pattern: Pattern| {
+        let conditional = Conditional { plan: fabric.plan.clone(), h: 3 };
+        let minimal = fabric.run(Minimal { plan: fabric.plan.clone() }, pattern.clone(), 0.02, 50);
+        (minimal.lost, fabric.run(conditional, pattern, 0.02, 50).lost)
+    };
+    // 18 hosts send 0.02 packets in 200 ns for 60 us: 108 on average. Rules are at the switches of hosts, three of which
+    // have the link; what comes to it from others is lost.
+    let (minimal, conditional) = run(&fabric, fabric.adversarial());
+    assert!(minimal > 70 && conditional < minimal, "{minimal} {conditional}");
+}
+
+#[test]
+fn losses_are_the_same_on_any_number_of_threads() {
+    let mut fabric = Fabric::balanced(3);
+    fabric.outages = (0..18).map(|group| outage(to_next_group(&fabric, group), 10, 11 + u64::from(group))).collect();
+    let mut on = |threads| {
+        fabric.threads = threads;
+        fabric.run(Minimal { plan: fabric.plan.clone() }, Pattern::default(), 0.4, 20)
+    };
+    let alone = on(1);
+    assert!(alone.lost > 0);
+    assert_eq!([on(2), on(5)], [alone.clone(), alone]);
+}
