@@ -1,12 +1,16 @@
 //! Times open-loop runs on a dragonfly: latency, accepted load, packet-hops per second of the bare core.
 //!
 //! `speed [p=4] [a=8] [h=4] [groups=33] [threads=1] [us=50] [seed=1] [load=0.2,0.5,0.8,1] [routing=MIN,VAL]
-//! [pattern=UN] [arbiter=round_robin] [flow_control=pauses]`
+//! [pattern=UN] [arbiter=round_robin] [flow_control=pauses] [json=true]`
+//!
+//! `us` are measured after as many to warm up. With `json=true` it prints a JSON object per point and nothing else.
 
 use std::time::Instant;
 
 use etherweave_openloop::routing::{Conditional, DragonflyPlan, Minimal, Piggyback, Routing, UgalLocal, ValiantGroup};
-use etherweave_openloop::{Arbiter, Arrival, Experiment, FlowControl, Pattern, Report, RunParams, SwitchParams};
+use etherweave_openloop::{
+    Arbiter, Arrival, Experiment, FlowControl, Packet, Pattern, Report, RunParams, SwitchParams, port_bytes,
+};
 use etherweave_primitives::Duration;
 use etherweave_topology::{Dragonfly, Family, Topology};
 use etherweave_workload::arrival::Bernoulli;
@@ -38,10 +42,14 @@ fn main() {
             "pauses" => FlowControl::Pauses,
             unknown => panic!("unknown flow control {unknown}; known: credits, pauses"),
         },
+        built: started.elapsed().as_secs_f64(),
+        is_json: words.value("json") == Some("true"),
     };
-    let built = started.elapsed().as_secs_f64();
-    println!("{} hosts built in {built:.1} s; {} measured after as much", topology.hosts(), setting.measured);
-    println!("{HEAD}");
+    if !setting.is_json {
+        let Setting { built, measured, .. } = setting;
+        println!("{} hosts built in {built:.1} s; {measured} measured after as much", topology.hosts());
+        println!("{HEAD}");
+    }
     for pattern in words.list("pattern", "UN,ADV+1") {
         for load in words.list("load", "0.2,0.5,0.8,1") {
             let load = load.parse().expect("a load");
@@ -74,6 +82,9 @@ struct Setting<'a> {
     seed: u64,
     arbiter: Arbiter,
     flow_control: FlowControl,
+    /// How long the topology and its plan took [s].
+    built: f64,
+    is_json: bool,
 }
 
 impl Setting<'_> {
@@ -99,14 +110,54 @@ impl Setting<'_> {
             "ADV+1" => Pattern::Adversarial(Adversarial::default()),
             unknown => panic!("unknown pattern {unknown}; known: UN, ADV+1"),
         };
+        let bytes_per_port = port_bytes(routing.channels());
         let arrival = Arrival::Bernoulli(Bernoulli { slots_per_packet: 200 });
         let experiment =
             Experiment { topology: self.topology, switch, routing, pattern, arrival, outages: Vec::new(), run };
         let prepared = experiment.prepare().expect("parameters in range");
         let started = Instant::now();
         let report = prepared.run(self.threads);
-        print(&report, &format!("{name:<12} {pattern_name:<7} {load:<4}"), started.elapsed().as_secs_f64());
+        let took = started.elapsed().as_secs_f64();
+        if self.is_json {
+            let point = [
+                ("routing", format!("{name:?}")),
+                ("pattern", format!("{pattern_name:?}")),
+                ("load", load.to_string()),
+            ];
+            print_json(&[&point[..], &self.costs(bytes_per_port, took), &counts(&report)].concat());
+        } else {
+            print(&report, &format!("{name:<12} {pattern_name:<7} {load:<4}"), took);
+        }
     }
+
+    fn costs(&self, bytes_per_port: usize, took: f64) -> [Member; 7] {
+        [
+            ("hosts", self.topology.hosts().to_string()),
+            ("seed", self.seed.to_string()),
+            ("threads", self.threads.to_string()),
+            ("built_s", self.built.to_string()),
+            ("wall_s", took.to_string()),
+            ("bytes_per_port", bytes_per_port.to_string()),
+            ("bytes_per_packet", size_of::<Packet>().to_string()),
+        ]
+    }
+}
+
+/// Key and value of a JSON object.
+type Member = (&'static str, String);
+
+fn counts(report: &Report) -> [Member; 4] {
+    [
+        ("packet_hops", report.packet_hops.to_string()),
+        ("packets_most", report.packets_most.to_string()),
+        ("load_accepted", report.load_accepted.to_string()),
+        ("fingerprint", format!("\"{:016x}\"", report.fingerprint)),
+    ]
+}
+
+fn print_json(members: &[Member]) {
+    let members: Vec<_> = members.iter().map(|(key, value)| format!("\"{key}\": {value}")).collect();
+    println!("{{{}}}", members.join(", "));
 }
 
 const HEAD: &str =

@@ -56,6 +56,7 @@ pub use outage::Outage;
 pub use pace::RunLength;
 pub use packet::Packet;
 pub use params::{Arbiter, FlowControl, RunParams, SwitchParams};
+pub use port::port_bytes;
 pub use report::Report;
 pub use simulation::{Experiment, Prepared};
 pub use tally::Batch;

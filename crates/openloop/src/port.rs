@@ -117,12 +117,17 @@ pub(crate) struct Output {
     pub last: u16,
 }
 
+/// Memory of a port with its virtual channels [bytes]; there is room for a power of two of them.
+pub fn port_bytes(channels: u8) -> usize {
+    size_of::<Port>() + usize::from(channels).next_power_of_two() * (size_of::<Input>() + size_of::<Output>())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_port_of_four_channels_takes_144_bytes() {
-        assert_eq!(size_of::<Port>() + 4 * (size_of::<Input>() + size_of::<Output>()), 144);
+    fn a_port_of_three_or_four_channels_takes_144_bytes_and_one_of_two_takes_92() {
+        assert_eq!([2, 3, 4].map(port_bytes), [92, 144, 144]);
     }
 }
