@@ -1,7 +1,6 @@
 """Instructions and cache misses of a packet-hop, counted by valgrind on a simulated processor.
 
-The caches are simulated too, after those of the machine: counts hardly vary from run to run, unlike
-times. Counted is the main loop only, not the set-up.
+The caches are simulated too: counts hardly vary from run to run, unlike times.
 """
 
 import re
@@ -9,11 +8,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 LOOP = "*Simulation*::run"
-"""The function in which valgrind counts."""
+"""The main loop of the simulator of hosts: valgrind counts it without the set-up."""
 CHILD = "import sys, etherweave; etherweave.run(sys.argv[1], threads=1)"
 NAMES = {
     "instructions_per_hop": ["Ir"],
@@ -24,23 +24,34 @@ NAMES = {
 
 def counts(scenario: Path, hops: int) -> dict[str, Any]:
     """Count per packet-hop; ``None`` for each where valgrind is not installed."""
-    if shutil.which("valgrind") is None:
+    if not is_installed():
         return dict.fromkeys(NAMES)
+    words = [sys.executable, "-c", CHILD, str(scenario)]
+    _, totals = collect(words, f"--toggle-collect={LOOP}")
+    return per_hop(totals, hops)
+
+
+def is_installed() -> bool:
+    """Say whether valgrind is there."""
+    return shutil.which("valgrind") is not None
+
+
+def collect(words: list[str], *options: str) -> tuple[str, dict[str, int]]:
+    """Run a command in valgrind; gives what it printed, and valgrind's totals by their names."""
     with tempfile.TemporaryDirectory() as directory:
-        options = ["--cache-sim=yes", f"--toggle-collect={LOOP}"]
         out = f"--callgrind-out-file={directory}/out"
-        words = ["valgrind", "--tool=callgrind", *options, out, sys.executable, "-c", CHILD]
+        valgrind = ["valgrind", "--tool=callgrind", "--cache-sim=yes", *options, out]
         done = subprocess.run(
-            [*words, str(scenario)], capture_output=True, text=True, check=True, cwd=directory
+            [*valgrind, *words], capture_output=True, text=True, check=True, cwd=directory
         )
-    return per_hop(done.stderr, hops)
-
-
-def per_hop(report: str, hops: int) -> dict[str, Any]:
-    """Divide what valgrind reports by the packet-hops."""
-    rows = re.findall(r"^==\d+== (Events|Collected)\s*: (.*)$", report, re.MULTILINE)
+    rows = re.findall(r"^==\d+== (Events|Collected)\s*: (.*)$", done.stderr, re.MULTILINE)
     table = {name: values.split() for name, values in rows}
-    totals = dict(zip(table["Events"], map(int, table["Collected"]), strict=True))
+    totals = zip(table["Events"], map(int, table["Collected"]), strict=True)
+    return done.stdout, dict(totals)
+
+
+def per_hop(totals: Mapping[str, int], hops: int) -> dict[str, Any]:
+    """Divide totals of valgrind by the packet-hops."""
     return {
         name: round(sum(totals[part] for part in parts) / hops, 2) for name, parts in NAMES.items()
     }

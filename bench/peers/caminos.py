@@ -1,7 +1,7 @@
-"""CAMINOS on the same tree, in pairs with ours: development only.
+"""CAMINOS, in pairs with ours: development only.
 
 CAMINOS (BSC and University of Cantabria) simulates switches cycle by cycle; it knows neither
-Ethernet frames nor PFC. Counted is what both have: a packet that crosses a link.
+Ethernet frames nor PFC. Counted is what both have: a packet that crosses a link or a switch.
 """
 
 import re
@@ -18,6 +18,19 @@ VERSION = "0.6.3"
 PAIRS = 5
 
 
+def tree_speed() -> float:
+    """Run the tree of ``permutation_128.toml``; counted are links, both links of hosts too."""
+    return speed(HERE / "caminos.cfg", ends=2)
+
+
+def speed(configuration: Path, ends: int) -> float:
+    """Run it once; gives its packet-hops per second, set-up included."""
+    command = install()
+    started = time.monotonic()
+    text = subprocess.check_output([str(command), str(configuration)], text=True)
+    return hops(text, ends) / (time.monotonic() - started)
+
+
 def install() -> Path:
     """Install CAMINOS from the registry, unless it is there; gives its command."""
     command = ROOT / "bin" / "caminos"
@@ -29,32 +42,27 @@ def install() -> Path:
     return command
 
 
-def run(command: Path) -> float:
-    """Run it once; gives its packet-hops per second."""
-    started = time.monotonic()
-    text = subprocess.check_output([str(command), str(HERE / "caminos.cfg")], text=True)
-    return hops(text) / (time.monotonic() - started)
-
-
-def hops(text: str) -> float:
-    """Count packet-hops: what CAMINOS prints of links between switches, and both links of hosts."""
+def hops(text: str, ends: int) -> float:
+    """Count packet-hops: what CAMINOS prints of links between switches, and ``ends`` more each."""
     found = re.search(r"total_packet_per_hop_count\s*:\s*\[([^\]]*)\]", text)
     if found is None:
         raise ValueError("CAMINOS printed no total_packet_per_hop_count")
     packets = [float(count) for count in found[1].split(",") if count.strip()]
-    return sum(count * (links + 2) for links, count in enumerate(packets))
+    return sum(count * (links + ends) for links, count in enumerate(packets))
 
 
-def compare(ours: Callable[[], float]) -> dict[str, Any]:
-    """Run both in turn; ``ours`` gives our packet-hops per second of one run."""
-    command = install()
-    pairs = [(run(command), ours()) for _ in range(PAIRS)]
-    theirs, mine = (statistics.median(column) for column in zip(*pairs, strict=True))
-    ratio = statistics.median(mine / theirs for theirs, mine in pairs)
+def compare(
+    row: str, theirs: Callable[[], float], ours: Callable[[], float], pairs: int = PAIRS
+) -> dict[str, Any]:
+    """Run both in turn; each gives its packet-hops per second of one run."""
+    install()  # its compilation is not to slow down the first pair
+    runs = [(theirs(), ours()) for _ in range(pairs)]
+    their_median, our_median = (statistics.median(column) for column in zip(*runs, strict=True))
+    ratio = statistics.median(mine / other for other, mine in runs)
     return {
-        "row": "caminos_128",
+        "row": row,
         "peer": f"caminos {VERSION}",
-        "peer_hops_per_s": round(theirs),
-        "hops_per_s": round(mine),
+        "peer_hops_per_s": round(their_median),
+        "hops_per_s": round(our_median),
         "ratio": round(ratio, 1),
     }
