@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import designs
+import openloop
+import openloop_growth
 import simulations
 
 from etherweave import __version__
@@ -25,7 +27,12 @@ HISTORY = Path(__file__).parent / "history.jsonl"
 def main() -> None:
     """Measure the rows, print them and keep them."""
     glob = arguments().only
-    rows = [*simulations.rows(), *designs.rows()]
+    rows = [
+        *simulations.rows(),
+        *openloop.rows(),
+        *openloop_growth.rows(),
+        *designs.rows(),
+    ]
     wanted = [row for row in rows if fnmatch.fnmatchcase(row.name, glob)]
     if not wanted:
         sys.exit(f"no row is called {glob}; known: {', '.join(row.name for row in rows)}")
