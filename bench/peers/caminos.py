@@ -51,12 +51,10 @@ def hops(text: str, ends: int) -> float:
     return sum(count * (links + ends) for links, count in enumerate(packets))
 
 
-def compare(
-    row: str, theirs: Callable[[], float], ours: Callable[[], float], pairs: int = PAIRS
-) -> dict[str, Any]:
+def compare(row: str, theirs: Callable[[], float], ours: Callable[[], float]) -> dict[str, Any]:
     """Run both in turn; each gives its packet-hops per second of one run."""
     install()  # its compilation is not to slow down the first pair
-    runs = [(theirs(), ours()) for _ in range(pairs)]
+    runs = [(theirs(), ours()) for _ in range(PAIRS)]
     their_median, our_median = (statistics.median(column) for column in zip(*runs, strict=True))
     ratio = statistics.median(mine / other for other, mine in runs)
     return {
