@@ -20,6 +20,8 @@ pub enum Purpose {
     Arrivals = 7,
     /// Where that packet goes.
     Destinations = 8,
+    /// Which bits of a degraded link are wrong.
+    BitErrors = 9,
 }
 
 /// A random stream (xoshiro256++ of Blackman and Vigna, 2019, seeded by SplitMix64).

@@ -207,6 +207,7 @@ pub(crate) fn experiment(
         selection: scenario.selection.build(&topology),
         params: scenario.params(),
         jobs,
+        degraded: Vec::new(),
         warm_up: scenario.run.warm_up,
         stall_limit: scenario.run.stall_limit,
         capture: capture.map_err(|message| document.error("", message))?,

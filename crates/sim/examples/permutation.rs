@@ -40,6 +40,7 @@ fn main() {
         selection,
         params,
         jobs: vec![job],
+        degraded: Vec::new(),
         warm_up,
         stall_limit,
         capture: Vec::new(),

@@ -8,10 +8,11 @@
 //! `switch/forward.rs` and ends in `host/roce.rs` or `host/softirq.rs`.
 //!
 //! Guarantees: the same experiment gives the same report on any number of threads; packets made are packets
-//! delivered, dropped or still under way. Left out: bit errors, links that fail, adaptive routing.
+//! delivered, dropped, discarded as damaged or still under way. Left out: links that fail, adaptive routing.
 
 mod build;
 mod capture;
+mod degraded;
 pub mod engine;
 mod fingerprint;
 pub mod frame;
@@ -27,6 +28,7 @@ pub mod transport;
 
 pub use build::{BuildError, Experiment, Job};
 pub use capture::{Capture, Captured, CapturedFrame};
+pub use degraded::DegradedLink;
 pub use engine::{Finish, Progress, Simulation};
 pub use fingerprint::Fingerprint;
 pub use host::IterationRow;

@@ -84,8 +84,8 @@ pub struct Packet {
     pub priority: u8,
     /// See [`flags`].
     pub flags: u8,
-    /// Padding that keeps the size explicit.
-    pub reserved: u8,
+    /// Whether bits went wrong on the way: its frame check sequence no longer fits.
+    pub is_damaged: bool,
 }
 
 impl Packet {

@@ -12,7 +12,7 @@ use crate::host::Host;
 use crate::params::{FlowControl, Misfit, SimParams, Threshold};
 use crate::rules::{Rules, headroom};
 use crate::switch::buffer::{BufferSizes, Group, SharedBuffer};
-use crate::switch::port::{Owner, Peer, Port};
+use crate::switch::port::{Owner, Peer, Port, Way};
 
 /// Events in the microsecond ahead, per port, about: sizes the queue's buckets.
 const EVENTS_PER_PORT: u64 = 2;
@@ -89,7 +89,7 @@ fn add_ports(shard: &mut Shard, topology: &Topology, layout: &Layout, node: Node
         let channel = topology.channel(id);
         let (peer_shard, port) = layout.port(topology, reverse(id));
         let is_host = matches!(channel.to.node, Node::Host(_));
-        let peer = Peer { shard: peer_shard as u32, port, is_host };
+        let peer = Peer { way: Way::to_shard(peer_shard as u32), port, is_host };
         let params = &shard.rules.params;
         let mut port = Port::new(channel.rate, owner, peer, delay(channel, params), pause_delay(channel, params));
         if shard.rules.is_cut_through && matches!(channel.to.node, Node::Switch(_)) {

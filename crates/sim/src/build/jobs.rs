@@ -13,7 +13,7 @@ use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::host::{Endpoint, Intake, Protocol, RankState, RoceState, Role, SinkState, SourceState, TcpState, Thread};
 use crate::params::{SimParams, Transport};
-use crate::switch::port::{Owner, Peer};
+use crate::switch::port::{Owner, Peer, Way};
 
 /// Refuses jobs that do not fit their hosts.
 pub(super) fn check(experiment: &Experiment) -> Result<(), BuildError> {
@@ -95,7 +95,7 @@ fn add_endpoints(
                 intake: Intake::default(),
                 protocol: protocol(&experiment.topology, &experiment.params, hosts[side]),
                 incoming: VecDeque::new(),
-                remote_port: Peer { shard: remote_shard as u32, port: remote_port, is_host: true },
+                remote_port: Peer { way: Way::to_shard(remote_shard as u32), port: remote_port, is_host: true },
                 number: 2 * number as u32 + side as u32,
                 hosts: (hosts[side].get(), hosts[1 - side].get()),
             };

@@ -4,6 +4,7 @@
 //! connection, how much headroom a port needs. The cost is linear in links and in connections times path length.
 
 mod connections;
+mod degraded;
 mod error;
 mod fabric;
 mod jobs;
@@ -19,6 +20,7 @@ use etherweave_workload::Traffic;
 pub use error::BuildError;
 
 use crate::capture::Capture;
+use crate::degraded::DegradedLink;
 use crate::engine::Simulation;
 use crate::fingerprint::Fingerprint;
 use crate::params::{self, SimParams};
@@ -56,6 +58,8 @@ pub struct Experiment {
     pub params: SimParams,
     /// Who talks.
     pub jobs: Vec<Job>,
+    /// Links that damage frames.
+    pub degraded: Vec<DegradedLink>,
     /// Streams are measured from here on.
     pub warm_up: Duration,
     /// Without progress for so long (simulated), a run is stuck.
@@ -74,6 +78,7 @@ impl Simulation {
     pub fn build(experiment: &Experiment, threads: usize) -> Result<Simulation, BuildError> {
         params::check(&experiment.params).map_err(BuildError::Misfit)?;
         jobs::check(experiment)?;
+        degraded::check(experiment)?;
         let topology = &experiment.topology;
         let layout = Layout::new(topology, threads);
         let lookahead = fabric::lookahead(topology, &experiment.params)?;
@@ -84,6 +89,7 @@ impl Simulation {
         let starts = connections::routes(experiment, &layout, &connections, &mut rules.routes)?;
         let rules = Arc::new(rules);
         let mut shards = fabric::shards(topology, &layout, &rules)?;
+        degraded::add(experiment, &layout, &mut shards);
         jobs::populate(experiment, &layout, &connections, &starts, &mut shards)?;
         for &host in &experiment.capture {
             let (shard, port) = layout.host_port(topology, host);

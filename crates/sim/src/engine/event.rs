@@ -32,16 +32,20 @@ pub enum Kind {
     Pacing,
     /// A job or stream starts. Index: which.
     Start,
+    /// A damaged packet is in a switch (or, cut-through, its header is) or in a host. Handle: the packet.
+    ArriveDamaged,
+    /// A damaged pause frame is there. Handle: as it was sent.
+    PauseArriveDamaged,
 }
 
 impl Kind {
     /// Whether the handle names a packet.
     pub fn has_packet(self) -> bool {
-        matches!(self, Kind::Arrive | Kind::Deliver | Kind::Announce)
+        matches!(self, Kind::Arrive | Kind::Deliver | Kind::Announce | Kind::ArriveDamaged)
     }
 
     /// All, by number.
-    const ALL: [Kind; 13] = [
+    const ALL: [Kind; 15] = [
         Kind::Arrive,
         Kind::Deliver,
         Kind::PauseArrive,
@@ -55,6 +59,8 @@ impl Kind {
         Kind::ThreadDone,
         Kind::Pacing,
         Kind::Start,
+        Kind::ArriveDamaged,
+        Kind::PauseArriveDamaged,
     ];
 }
 

@@ -82,6 +82,7 @@ impl Simulation {
             sum.created += totals.created;
             sum.delivered += totals.delivered;
             sum.dropped += totals.dropped;
+            sum.damaged += totals.damaged;
             sum.hops += totals.hops;
             sum.events += totals.events;
             sum.unfinished += totals.unfinished;

@@ -80,6 +80,8 @@ impl Shard {
             Kind::ThreadDone => self.thread_done(index),
             Kind::Pacing => self.pacing(index),
             Kind::Start => self.thread_start(index),
+            Kind::ArriveDamaged => self.arrive_damaged(place, event.handle),
+            Kind::PauseArriveDamaged => self.pause_arrive_damaged(place, PauseFrame::unpack(event.handle)),
         }
     }
 

@@ -7,12 +7,13 @@ use etherweave_primitives::{ChannelId, Duration, Time};
 use super::event::{Aim, Event, Key, Kind};
 use super::queue::EventQueue;
 use crate::capture::Capture;
+use crate::degraded::DegradedChannel;
 use crate::fingerprint::Fingerprint;
 use crate::host::{Endpoint, Host, Thread};
 use crate::packet::{Handle, NO_PACKET, Packet, Packets};
 use crate::rules::Rules;
 use crate::switch::buffer::{Group, SharedBuffer};
-use crate::switch::port::{Owner, Peer, Port};
+use crate::switch::port::{Owner, Peer, Port, Way};
 use crate::transport::SackBlocks;
 
 /// A switch: its buffer. Ports and counters lie in the shard's flat vectors.
@@ -30,6 +31,8 @@ pub(crate) struct Totals {
     pub delivered: u64,
     /// Packets dropped in switches or full network cards.
     pub dropped: u64,
+    /// Packets discarded because bits went wrong on a link.
+    pub damaged: u64,
     /// Transmissions: one packet over one link.
     pub hops: u64,
     /// Events served.
@@ -75,6 +78,8 @@ pub(crate) struct Shard {
     pub captures: Vec<Capture>,
     /// The channel that each port sends into.
     pub channels: Vec<ChannelId>,
+    /// Channels out of here that damage frames.
+    pub degraded: Vec<DegradedChannel>,
 }
 
 impl Shard {
@@ -97,6 +102,7 @@ impl Shard {
             fingerprint: None,
             captures: Vec::new(),
             channels: Vec::new(),
+            degraded: Vec::new(),
         }
     }
 
@@ -170,14 +176,27 @@ impl Shard {
     #[inline(always)]
     pub fn post(&mut self, peer: Peer, kind: Kind, index: u32, time: Time, handle: Handle) {
         let key = self.key(peer.port, kind, index);
-        if peer.shard == self.id {
+        if peer.way == Way::to_shard(self.id) {
             self.expect_packet(time, key, handle);
         } else {
-            self.mail(peer.shard, time, key, handle);
+            self.post_by(peer.way, time, key, handle);
         }
     }
 
     #[inline(never)]
+    fn post_by(&mut self, way: Way, time: Time, key: Key, handle: Handle) {
+        let key = way.resolve().map_or_else(|channel| self.damage(channel, key, handle), |_| key);
+        match self.shard_at(way) {
+            shard if shard == self.id => self.expect_packet(time, key, handle),
+            shard => self.mail(shard, time, key, handle),
+        }
+    }
+
+    /// The shard that a way leads to.
+    pub fn shard_at(&self, way: Way) -> u32 {
+        way.resolve().unwrap_or_else(|channel| self.degraded[channel].shard)
+    }
+
     fn mail(&mut self, shard: u32, time: Time, key: Key, handle: Handle) {
         let mut packet = self.packets.remove(handle);
         let mail = &mut self.outbox[shard as usize];
@@ -192,10 +211,9 @@ impl Shard {
     /// Sends an event without a packet.
     pub fn post_bits(&mut self, peer: Peer, kind: Kind, time: Time, bits: u32) {
         let key = self.key(peer.port, kind, 0);
-        if peer.shard == self.id {
-            self.queue.push(Event::new(time, key, bits));
-        } else {
-            self.outbox[peer.shard as usize].events.push(Event::new(time, key, bits));
+        match self.shard_at(peer.way) {
+            shard if shard == self.id => self.queue.push(Event::new(time, key, bits)),
+            shard => self.outbox[shard as usize].events.push(Event::new(time, key, bits)),
         }
     }
 

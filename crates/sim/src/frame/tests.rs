@@ -32,7 +32,7 @@ fn packet(kind: PacketKind, flags: u8, payload: u32) -> Packet {
         kind,
         priority: 0,
         flags,
-        reserved: 0,
+        is_damaged: false,
     }
 }
 

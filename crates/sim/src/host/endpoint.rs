@@ -83,7 +83,7 @@ impl Endpoint {
             kind,
             priority: self.priority,
             flags: 0,
-            reserved: 0,
+            is_damaged: false,
         }
     }
 

@@ -67,7 +67,7 @@ impl Message {
             kind: PacketKind::Announcement,
             priority: 0,
             flags: self.kind as u8,
-            reserved: 0,
+            is_damaged: false,
         }
     }
 

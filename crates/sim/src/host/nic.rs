@@ -147,6 +147,9 @@ impl Shard {
     /// A packet is in the card's receive buffer.
     #[inline]
     pub(crate) fn arrive_at_host(&mut self, host: usize, handle: Handle) {
+        if self.packets[handle].is_damaged {
+            return self.arrive_damaged(self.hosts[host].port, handle);
+        }
         if !self.captures.is_empty() {
             self.capture_packet(self.hosts[host].port, handle, false);
         }

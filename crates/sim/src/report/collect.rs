@@ -31,13 +31,14 @@ impl Simulation {
 
     fn sums(&self) -> Totals {
         let totals = self.totals();
-        let in_flight = totals.created - totals.delivered - totals.dropped;
+        let in_flight = totals.created - totals.delivered - totals.dropped - totals.damaged;
         Totals {
             events: totals.events,
             packet_hops: totals.hops,
             created: totals.created,
             delivered: totals.delivered,
             dropped: totals.dropped,
+            damaged: totals.damaged,
             in_flight,
             end: self.end,
             packets_max: self.shards.iter().map(|shard| shard.packets.capacity_used() as u64).sum(),
@@ -74,7 +75,7 @@ impl Simulation {
         let port = &shard.ports[index];
         let bit = priority.index();
         let own = &port.lanes[bit].counters;
-        let far = &self.peer(port).lanes[bit].counters;
+        let far = &self.peer(shard, port).lanes[bit].counters;
         PortRow {
             node,
             port: number,
@@ -92,13 +93,20 @@ impl Simulation {
             rx_pause_duration: port.paused.duration[bit],
             drops_packets: own.drops,
             drops_bytes: own.drop_bytes,
+            fcs_errors: port.fcs_errors[bit].into(),
+            fcs_errors_pause: port.paused.fcs_errors[bit],
             ecn_marked_packets: own.marks,
             occupancy_bytes_max: occupancy(shard, index, priority),
         }
     }
 
-    fn peer(&self, port: &Port) -> &Port {
-        &self.shards[port.peer.shard as usize].ports[port.peer.port as usize]
+    fn peer(&self, shard: &Shard, port: &Port) -> &Port {
+        &self.shards[shard.shard_at(port.peer.way) as usize].ports[port.peer.port as usize]
+    }
+
+    /// How many of the pause frames that a port sent had no effect.
+    fn pauses_damaged(&self, shard: &Shard, port: usize) -> u64 {
+        self.peer(shard, &shard.ports[port]).paused.fcs_errors.iter().sum()
     }
 
     pub(super) fn port_names(&self, channel: ChannelId) -> (String, u16, String) {
@@ -178,6 +186,7 @@ impl Simulation {
         let drops = |(shard, port): (&Shard, usize)| {
             let (node, number, peer) = self.port_names(shard.channels[port]);
             let count = shard.rules.group_count;
+            let pauses_damaged = self.pauses_damaged(shard, port);
             let groups = shard.groups[port * count..(port + 1) * count].iter();
             let lost = groups.zip(shard.rules.pause_mask_of_group).filter(|(group, mask)| *mask != 0 && group.lost > 0);
             lost.map(move |(group, priorities)| LosslessDrop {
@@ -187,6 +196,7 @@ impl Simulation {
                 priorities,
                 packets: u64::from(group.lost),
                 bytes: group.lost_bytes,
+                pauses_damaged,
             })
             .collect::<Vec<_>>()
         };
@@ -210,6 +220,7 @@ impl Simulation {
                         priorities: 1 << priority.get(),
                         packets,
                         bytes,
+                        pauses_damaged: self.pauses_damaged(shard, port),
                     });
                 }
             }

@@ -51,6 +51,11 @@ pub struct PortRow {
     pub drops_packets: u64,
     /// Bytes lost.
     pub drops_bytes: u64,
+    /// Packets whose frame check sequence did not fit, off a degraded link; at a host also those that were damaged
+    /// before and cut through.
+    pub fcs_errors: u64,
+    /// Pause frames received whose frame check sequence did not fit, that named the priority.
+    pub fcs_errors_pause: u64,
     /// Packets marked by ECN on their way out.
     pub ecn_marked_packets: u64,
     /// Most that ever waited in the queue of the priority's traffic class; of a network card: in its receive buffer
@@ -121,6 +126,8 @@ pub struct LosslessDrop {
     pub packets: u64,
     /// How much [B].
     pub bytes: u64,
+    /// Pause frames from here that a degraded link has damaged.
+    pub pauses_damaged: u64,
 }
 
 /// Sums over the run.
@@ -134,8 +141,10 @@ pub struct Totals {
     pub created: u64,
     /// Packets that reached their host.
     pub delivered: u64,
-    /// Packets lost.
+    /// Packets that found no room.
     pub dropped: u64,
+    /// Packets discarded because their frame check sequence did not fit.
+    pub damaged: u64,
     /// Packets in queues, on wires or in cards at the end.
     pub in_flight: u64,
     /// When the run ended.

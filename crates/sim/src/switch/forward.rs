@@ -9,7 +9,7 @@ use crate::params::EcnMarking;
 use crate::switch::buffer::Admission;
 
 /// Preamble, delimiter and gap: on the wire, but never in a buffer [B].
-const WIRE_ONLY: u32 = 20;
+pub(crate) const WIRE_ONLY: u32 = 20;
 
 impl Shard {
     /// A packet of `priority` has come in by `ingress` and will leave by `egress`.
@@ -43,6 +43,9 @@ impl Shard {
     #[inline(never)]
     fn wait_for_tail(&mut self, ingress: u32, handle: Handle) {
         let packet = &mut self.packets[handle];
+        if packet.is_damaged {
+            return self.discard_damaged(handle);
+        }
         packet.flags |= flags::STORED;
         let port = &self.ports[ingress as usize];
         let rest = packet.wire.saturating_sub(self.rules.header_bytes);

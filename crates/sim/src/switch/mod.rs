@@ -5,7 +5,7 @@
 //! leaves. A packet whose output is idle passes without touching the buffer.
 
 pub mod buffer;
-mod forward;
+pub(crate) mod forward;
 pub mod pause;
 pub mod port;
 pub mod schedule;

@@ -87,7 +87,9 @@ impl Shard {
         let end = start + port.serialization_time(pause_wire_bytes());
         port.busy_until = end;
         let (peer, arrival) = (port.peer, end + port.pause_delay);
-        self.post_bits(peer, Kind::PauseArrive, arrival, frame.pack());
+        let is_damaged = self.is_hit(peer.way, start, pause_wire_bytes());
+        let kind = if is_damaged { Kind::PauseArriveDamaged } else { Kind::PauseArrive };
+        self.post_bits(peer, kind, arrival, frame.pack());
         self.capture_pause(port_index, start, frame, true);
     }
 
@@ -103,6 +105,12 @@ impl Shard {
             }
         }
         self.kick(port_index);
+    }
+
+    /// A pause frame has arrived that says nothing.
+    pub(crate) fn pause_arrive_damaged(&mut self, port_index: u32, frame: PauseFrame) {
+        let paused = &mut self.ports[port_index as usize].paused;
+        priorities(frame.enable).for_each(|priority| paused.fcs_errors[priority] += 1);
     }
 
     fn stop_priority(&mut self, port_index: u32, priority: usize, quanta: u16) {

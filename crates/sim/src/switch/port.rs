@@ -7,12 +7,38 @@ use crate::packet::{Handle, NO_PACKET, Packets};
 /// Where a port leads, and which entity it belongs to.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer {
-    /// Shard of the port at the other end.
-    pub shard: u32,
+    /// How to get there.
+    pub way: Way,
     /// The port at the other end, numbered in its shard.
     pub port: u32,
     /// Whether it is a host's.
     pub is_host: bool,
+}
+
+/// How what is sent gets to the other end: to a shard, maybe the sender's own, or over a link that damages frames. One
+/// number, so that the question that every packet asks, whether the other end is in its own shard, stays as cheap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Way(u32);
+
+impl Way {
+    const DEGRADED: u32 = 1 << 31;
+
+    /// To a shard.
+    #[inline]
+    pub fn to_shard(shard: u32) -> Way {
+        debug_assert!(shard < Way::DEGRADED, "there are fewer shards");
+        Way(shard)
+    }
+
+    /// Over a degraded channel, numbered in the sender's shard.
+    pub fn over_degraded(channel: usize) -> Way {
+        Way(Way::DEGRADED | channel as u32)
+    }
+
+    /// The shard, or the degraded channel.
+    pub fn resolve(self) -> Result<u32, usize> {
+        if self.0 & Way::DEGRADED == 0 { Ok(self.0) } else { Err((self.0 & !Way::DEGRADED) as usize) }
+    }
 }
 
 /// Switch or host, numbered in the shard.
@@ -109,6 +135,8 @@ pub struct Paused {
     pub duration: [Duration; Priority::COUNT],
     /// Pause frames received that name the priority.
     pub rx_packets: [u64; Priority::COUNT],
+    /// Pause frames discarded that named the priority: their frame check sequence did not fit.
+    pub fcs_errors: [u64; Priority::COUNT],
     /// Pause frames sent that name the priority.
     pub tx_packets: [u64; Priority::COUNT],
     /// When each pause that we hold over the peer began, if we do.
@@ -125,6 +153,7 @@ impl Paused {
         since: [Time::ZERO; Priority::COUNT],
         duration: [Duration::ZERO; Priority::COUNT],
         rx_packets: [0; Priority::COUNT],
+        fcs_errors: [0; Priority::COUNT],
         tx_packets: [0; Priority::COUNT],
         holding_since: [Time::ZERO; Priority::COUNT],
         tx_duration: [Duration::ZERO; Priority::COUNT],
@@ -162,6 +191,8 @@ pub struct Port {
     pub quantum: Duration,
     /// What the peer has paused.
     pub paused: Box<Paused>,
+    /// Packets received whose frame check sequence did not fit, by priority.
+    pub fcs_errors: [u32; Priority::COUNT],
 }
 
 impl Port {
@@ -183,6 +214,7 @@ impl Port {
             pause_delay,
             quantum: byte_time.of(64),
             paused: Box::new(Paused::NOTHING),
+            fcs_errors: [0; Priority::COUNT],
         }
     }
 

@@ -90,12 +90,12 @@ mod tests {
     use etherweave_primitives::{BitRate, Duration};
 
     use super::*;
-    use crate::switch::port::{Owner, Peer};
+    use crate::switch::port::{Owner, Peer, Way};
 
     const FRAME: u32 = 4_192;
 
     fn port() -> Port {
-        let peer = Peer { shard: 0, port: 1, is_host: false };
+        let peer = Peer { way: Way::to_shard(0), port: 1, is_host: false };
         Port::new(BitRate::from_gbps(100), Owner::Switch(0), peer, Duration::ZERO, Duration::ZERO)
     }
 

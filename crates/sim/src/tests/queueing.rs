@@ -38,6 +38,7 @@ fn experiment() -> Experiment {
         topology,
         params,
         jobs: vec![job],
+        degraded: Vec::new(),
         warm_up: Duration::ZERO,
         stall_limit: Duration::from_ms(100_000_000),
         capture: vec![HostId::new(0)],

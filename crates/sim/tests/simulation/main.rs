@@ -2,6 +2,7 @@
 
 mod closed_forms;
 mod common;
+mod degraded;
 mod headroom;
 mod losslessness;
 mod send_buffer;

@@ -7,7 +7,7 @@ use etherweave_sim::{Experiment, Report};
 use etherweave_topology::{Family, FatTree};
 use etherweave_workload::{Fft, Permutation, Workload};
 
-fn assert_same_on_any_threads(experiment: &Experiment) -> Report {
+pub fn assert_same_on_any_threads(experiment: &Experiment) -> Report {
     let alone = run(experiment, 1);
     for threads in [2, 3, 7] {
         let together = run(experiment, threads);

@@ -1,0 +1,246 @@
+//! Links that damage frames: how many, what repair costs, and that nothing else is lost.
+
+use etherweave_primitives::{BitRate, Bytes, ChannelId, Duration, HostId, Priority, Rank};
+use etherweave_sim::frame::size::RoceSizes;
+use etherweave_sim::params::{Forwarding, RoceParams, RoceVersion, SimParams, Transport};
+use etherweave_sim::{BuildError, DegradedLink, Experiment, PortRow, Report, Simulation};
+use etherweave_topology::{Family, FatTree};
+use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
+
+use crate::common::{experiment, job, job_of, one_switch, roce, run, tcp};
+use crate::threads::assert_same_on_any_threads;
+
+const MTU: u64 = 4_096;
+/// Preamble, delimiter and gap: on the wire, but not in a frame [B].
+const WIRE_ONLY: u64 = 20;
+
+fn degraded(channel: ChannelId, bit_error_rate: f64) -> DegradedLink {
+    DegradedLink { channel, bit_error_rate, from: Duration::ZERO, until: None }
+}
+
+fn sizes() -> RoceSizes {
+    RoceSizes::new(RoceVersion::V2, true)
+}
+
+/// A full packet within a message [B on the wire].
+fn data_wire() -> u64 {
+    MTU + u64::from(sizes().middle_overhead())
+}
+
+/// The chance that a frame of so many bytes on the wire is damaged.
+fn share(bit_error_rate: f64, wire: u64) -> f64 {
+    1.0 - (1.0 - bit_error_rate).powf(((wire - WIRE_ONLY) * 8) as f64)
+}
+
+/// One message of so many packets from host 0 to host 1; the link of host 0 has errors.
+fn one_way(params: SimParams, packets: u64, bit_error_rate: f64) -> Experiment {
+    let (src_rank, dst_rank) = (Rank::new(0), Rank::new(1));
+    let bytes_per_message = packets * MTU;
+    let stream = StreamSpec { src_rank, dst_rank, stream: 0, bytes_per_message, outstanding: 1, messages: Some(1) };
+    let jobs = vec![job_of(Traffic::Streams(vec![stream]), Priority::new(0))];
+    let mut experiment = experiment(one_switch(2), params, jobs);
+    experiment.degraded = vec![degraded(experiment.topology.host_channel(HostId::new(0)), bit_error_rate)];
+    experiment
+}
+
+/// Cards that are never the bottleneck, and a timer that is soon back.
+fn patient(retransmission_timeout: Duration) -> SimParams {
+    let transport = Transport::Roce(RoceParams { ack_every: 1, retransmission_timeout, ..RoceParams::default() });
+    let mut params = SimParams { transport, ..roce() };
+    params.nic.drain_rate = BitRate::from_gbps(1_000);
+    params.nic.context_switch = Duration::ZERO;
+    params
+}
+
+fn row<'a>(report: &'a Report, node: &str, peer: &str) -> &'a PortRow {
+    report.ports.iter().find(|row| row.node == node && row.peer == peer).expect("a port that counted something")
+}
+
+fn fcs_errors(report: &Report) -> u64 {
+    report.ports.iter().map(|row| row.fcs_errors).sum()
+}
+
+fn assert_binomial(hits: u64, trials: u64, share: f64) {
+    let mean = trials as f64 * share;
+    let bound = 5.0 * (mean * (1.0 - share)).sqrt();
+    assert!((hits as f64 - mean).abs() < bound, "{hits} of {trials}, expected {mean} ± {bound}");
+}
+
+#[test]
+fn the_share_of_damaged_frames_is_that_of_independent_bits_in_both_directions() {
+    let rate = 1e-6;
+    let report = run(&one_way(patient(Duration::from_us(20)), 50_000, rate), 1);
+    let (data, answers) = (row(&report, "switch0", "host0"), row(&report, "host0", "switch0"));
+    assert_binomial(data.fcs_errors, data.rx_packets, share(rate, data_wire()));
+    assert_binomial(answers.fcs_errors, answers.rx_packets, share(rate, u64::from(sizes().acknowledgement())));
+    assert!(answers.fcs_errors > 0, "acknowledgements are frames too");
+}
+
+#[test]
+fn a_switch_that_stores_discards_and_one_that_cuts_through_leaves_it_to_the_host() {
+    for forwarding in [Forwarding::StoreAndForward, Forwarding::CutThrough] {
+        let mut params = patient(Duration::from_us(20));
+        params.switch.forwarding = forwarding;
+        let report = run(&one_way(params, 20_000, 1e-6), 1);
+        let (first, last) = (row(&report, "switch0", "host0").fcs_errors, row(&report, "host1", "switch0").fcs_errors);
+        let answers = row(&report, "host0", "switch0").fcs_errors;
+        assert!(first > 100, "{first}");
+        assert_eq!(last, if forwarding == Forwarding::CutThrough { first } else { 0 });
+        assert_eq!(report.totals.damaged, first + answers);
+    }
+}
+
+#[test]
+fn damage_is_no_loss_of_a_buffer() {
+    let report = run(&one_way(roce(), 2_000, 1e-6), 1);
+    assert!(report.totals.damaged > 0);
+    assert_eq!((report.totals.dropped, report.lossless_drops.len()), (0, 0));
+    // Complete, so all that may be under way are answers of the last window.
+    assert!(report.totals.in_flight <= RoceParams::default().window.get() / MTU, "{:?}", report.totals);
+}
+
+/// From the end of a packet to the end of its answer, in an idle network of a switch that cuts through.
+fn round_trip(params: &SimParams) -> Duration {
+    let wire = |bytes: u64| BitRate::from_gbps(100).serialization_time(Bytes::new(bytes));
+    let way = params.nic.transmit_latency + Duration::from_ns(100) + params.switch.latency + params.nic.receive_latency;
+    let (header, answer) = (params.switch.header.get(), u64::from(sizes().acknowledgement()));
+    way * 2 + wire(header) + wire(header.min(answer)) + wire(answer)
+}
+
+/// Go-back-N with a share q of the packets lost, t the time of a packet, D the round trip of [`round_trip`], T the
+/// timeout:
+///
+/// - A loss is found when the next packet is there, so the lost one goes out again 2t + D after it did so first, and up
+///   to t later, when the packet then on the wire is through. When the next is lost too (q), a t later still.
+/// - When the second try is lost, or the NAK (r), only the timer helps: T after the last progress, which is the
+///   acknowledgement of the packet before, D after the first try began.
+#[test]
+fn goodput_is_that_of_go_back_n() {
+    let (packets, bit_error_rate, timeout) = (200_000, 3e-7, Duration::from_us(20));
+    let params = patient(timeout);
+    let report = run(&one_way(params.clone(), packets, bit_error_rate), 1);
+    let ns = |duration: Duration| duration.as_ns_f64();
+    let t = ns(BitRate::from_gbps(100).serialization_time(Bytes::new(data_wire())));
+    let (d, timeout) = (ns(round_trip(&params)), ns(timeout));
+    let (q, r) = (share(bit_error_rate, data_wire()), share(bit_error_rate, u64::from(sizes().acknowledgement())));
+    let by_timer = q + r;
+    let least = q * ((1.0 - by_timer) * (2.0 * t + d) + by_timer * (timeout + d));
+    let most = q * ((3.0 + q / (1.0 - q)) * t + d + by_timer / (1.0 - q) * (timeout + d + t));
+    let losses = packets as f64 * q;
+    // Losses and expiries are counts of rare events, whose variance is their mean.
+    let deviation = (losses * (3.0 * t + d).powi(2) + losses * by_timer * (timeout + d).powi(2)).sqrt();
+    let excess = ns(report.streams[0].end.since(report.streams[0].start)) - packets as f64 * t;
+    let bracket = packets as f64 * least - 5.0 * deviation..packets as f64 * most + 5.0 * deviation;
+    assert!(bracket.contains(&excess), "{excess} ns beyond {packets} packets, expected {bracket:?}");
+    // A repair sends again what had gone out since, a packet in each t; errors among those need no repair of their own.
+    let (by_nak, by_expiry) = (3.0 + d / t, by_timer / (1.0 - q) * (timeout + d + t) / t);
+    let again = report.flows[0].retransmissions as f64 / row(&report, "switch0", "host0").fcs_errors as f64;
+    let bracket = (by_nak - 1.0) / (1.0 + q * by_nak)..by_nak + by_expiry;
+    assert!(bracket.contains(&again), "{again} packets again for each error, expected {bracket:?}");
+}
+
+/// What a fat tree of one uplink does under errors on that of leaf 0.
+fn tree(params: SimParams, bit_error_rate: f64) -> Experiment {
+    let tree = FatTree { leaves: 3, hosts_per_leaf: 4, links_per_core: 1, ..FatTree::default() };
+    let topology = tree.generate().unwrap();
+    let permutation = Permutation { ranks: 12, bytes: Bytes::new(1 << 20), ..Permutation::default() };
+    let mut experiment = experiment(topology, params, vec![job(&Workload::Permutation(permutation))]);
+    let is_uplink = |id: &ChannelId| {
+        let channel = experiment.topology.channel(*id);
+        channel.from.node == experiment.topology.switch_of(HostId::new(0)).into()
+            && matches!(channel.to.node, etherweave_topology::Node::Switch(_))
+    };
+    let uplink = (0..experiment.topology.channels().len()).map(ChannelId::from_index).find(is_uplink).unwrap();
+    experiment.degraded = vec![degraded(uplink, bit_error_rate)];
+    experiment
+}
+
+#[test]
+fn every_message_arrives_in_spite_of_errors_the_same_on_any_threads() {
+    for (params, transport) in [(roce(), "roce"), (tcp(), "tcp")] {
+        // `run` asserts that every rank has received its message.
+        let report = assert_same_on_any_threads(&tree(params, 3e-7));
+        assert!(fcs_errors(&report) > 0);
+        assert_eq!(report.totals.dropped, 0, "{transport}");
+        assert!(report.flows.iter().any(|flow| flow.retransmissions > 0), "{transport}");
+    }
+}
+
+#[test]
+fn a_rate_of_zero_changes_nothing() {
+    let (with, mut without) = (tree(roce(), 0.0), tree(roce(), 0.0));
+    without.degraded.clear();
+    let (with, without) = (run(&with, 1), run(&without, 1));
+    assert_eq!(with.fingerprint, without.fingerprint);
+    assert_eq!((with.ports, with.flows, with.totals), (without.ports, without.flows, without.totals));
+}
+
+#[test]
+fn errors_end_when_they_are_said_to() {
+    let errors = |from: u64, until: u64| {
+        let mut experiment = one_way(patient(Duration::from_us(20)), 10_000, 1e-6);
+        experiment.degraded[0].from = Duration::from_us(from);
+        experiment.degraded[0].until = Some(Duration::from_us(until));
+        fcs_errors(&run(&experiment, 1))
+    };
+    // The message takes 3.4 ms.
+    assert_eq!(errors(100_000, 200_000), 0);
+    assert!(errors(0, 500) > 0 && errors(500, 1_000) > 0);
+    assert!(errors(0, 500) < errors(0, 3_000));
+}
+
+/// Three hosts overload one behind a small buffer, so that the switch pauses their links, which have errors.
+fn paused(bit_error_rate: f64) -> Experiment {
+    let mut params = patient(Duration::from_us(50));
+    params.switch.buffer = Bytes::new(400_000);
+    params.switch.reserve = Bytes::new(1_000);
+    let stream = |source: u32| StreamSpec {
+        src_rank: Rank::new(source),
+        dst_rank: Rank::new(0),
+        stream: 0,
+        bytes_per_message: 4_000_000,
+        outstanding: 2,
+        messages: Some(1),
+    };
+    let jobs = vec![job_of(Traffic::Streams((1..4).map(stream).collect()), Priority::new(0))];
+    let mut experiment = experiment(one_switch(4), params, jobs);
+    let channel = |host| experiment.topology.host_channel(HostId::new(host));
+    experiment.degraded = (1..4).map(|host| degraded(channel(host), bit_error_rate)).collect();
+    experiment
+}
+
+#[test]
+fn a_damaged_pause_frame_has_no_effect_and_the_run_goes_on() {
+    let report = run(&paused(1e-5), 1);
+    let mut damaged = 0;
+    for host in ["host1", "host2", "host3"] {
+        let (sender, receiver) = (row(&report, "switch0", host), row(&report, host, "switch0"));
+        let under_way = sender.tx_pause_packets - receiver.rx_pause_packets - receiver.fcs_errors_pause;
+        assert!(under_way <= 1, "{under_way} pause frames under way to {host} at the end");
+        damaged += receiver.fcs_errors_pause;
+    }
+    assert!(damaged > 0, "no pause frame was damaged");
+    let told = |drop: &etherweave_sim::LosslessDrop| drop.pauses_damaged > 0;
+    assert!(report.lossless_drops.iter().all(told), "with its headroom, a switch loses only what it could not stop");
+    assert!(run(&paused(0.0), 1).lossless_drops.is_empty());
+}
+
+#[test]
+fn impossible_links_are_refused() {
+    let misfit = |change: &dyn Fn(&mut Vec<DegradedLink>)| {
+        let mut experiment = one_way(roce(), 1, 1e-9);
+        change(&mut experiment.degraded);
+        match Simulation::build(&experiment, 1) {
+            Err(BuildError::Misfit(misfit)) => format!("{}: {}; {}", misfit.key, misfit.found, misfit.expected),
+            _ => panic!("it is accepted"),
+        }
+    };
+    for rate in [-1e-9, 1.1e-3, f64::NAN, f64::INFINITY] {
+        let said = misfit(&|links| links[0].bit_error_rate = rate);
+        assert_eq!(said, format!("faults.degraded.0.bit_error_rate: {rate}; 0 to 0.001, per bit"));
+    }
+    let said = misfit(&|links| links[0].until = Some(Duration::ZERO));
+    assert_eq!(said, "faults.degraded.0.until: 0ps; more than 0ps, when it begins");
+    let said = misfit(&|links| links.push(degraded(etherweave_topology::reverse(links[0].channel), 1e-6)));
+    assert_eq!(said, "faults.degraded.1.from: 0ps; a time apart from faults.degraded.0, which is the same link");
+}
