@@ -76,6 +76,8 @@ class Summary(TypedDict):
     """Packets that reached their host."""
     packets_dropped: int
     """Packets that found no room."""
+    packets_damaged: NotRequired[int]
+    """Packets discarded because their frame check sequence did not fit."""
     packets_in_flight: int
     """Packets under way at the end."""
     packets_max: int

@@ -28,6 +28,7 @@ def result(
         packets_created=0,
         packets_delivered=0,
         packets_dropped=0,
+        packets_damaged=0,
         packets_in_flight=0,
         packets_max=0,
         fingerprint=None,

@@ -44,6 +44,8 @@ pub struct Summary {
     pub packets_delivered: u64,
     /// Packets that found no room.
     pub packets_dropped: u64,
+    /// Packets discarded because their frame check sequence did not fit.
+    pub packets_damaged: u64,
     /// Packets under way at the end.
     pub packets_in_flight: u64,
     /// Largest number of packets that ever existed at once.
@@ -101,8 +103,12 @@ pub(crate) fn warnings(report: &Report) -> Vec<String> {
 fn lost(drop: &LosslessDrop) -> String {
     let priorities: Vec<String> =
         (0..8).filter(|bit| drop.priorities & 1 << bit != 0).map(|priority| priority.to_string()).collect();
+    let reason = match drop.pauses_damaged {
+        0 => "its headroom is too small".to_owned(),
+        damaged => format!("of its pause frames {damaged} were damaged on a degraded link"),
+    };
     format!(
-        "{} port {} (from {}) lost {} packets, {} B, in lossless priority {}: its headroom is too small",
+        "{} port {} (from {}) lost {} packets, {} B, in lossless priority {}: {reason}",
         drop.node,
         drop.port,
         drop.peer,

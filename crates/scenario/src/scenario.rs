@@ -9,6 +9,7 @@ use etherweave_topology::{FatTree, Topology, TopologyKind};
 use etherweave_workload::{Placement, Workload, WorkloadError};
 
 use crate::document::Document;
+use crate::faults::{self, FaultsSpec};
 use crate::open_loop::OpenLoopSpec;
 use crate::{ScenarioError, check, design_file, fabric_file, plain, profile};
 
@@ -42,6 +43,9 @@ pub struct Scenario {
     pub run: RunSpec,
     /// What the hosts do.
     pub job: Vec<JobSpec>,
+    /// What goes wrong during the run.
+    #[serde(skip_serializing_if = "FaultsSpec::is_default")]
+    pub faults: FaultsSpec,
     /// How the fabric is judged on paper, by `etherweave design`; a run does not ask.
     pub design: DesignSpec,
     /// Synthetic traffic at several loads, for `etherweave curve`; a run does not ask.
@@ -65,6 +69,7 @@ impl Default for Scenario {
             transport: Transport::default(),
             run: RunSpec::default(),
             job: Vec::new(),
+            faults: FaultsSpec::default(),
             design: DesignSpec::default(),
             open_loop: OpenLoopSpec::default(),
         }
@@ -207,7 +212,7 @@ pub(crate) fn experiment(
         selection: scenario.selection.build(&topology),
         params: scenario.params(),
         jobs,
-        degraded: Vec::new(),
+        degraded: faults::degraded(document, scenario, &topology)?,
         warm_up: scenario.run.warm_up,
         stall_limit: scenario.run.stall_limit,
         capture: capture.map_err(|message| document.error("", message))?,

@@ -78,6 +78,8 @@ fn ports(rows: &[PortRow]) -> Table {
             ("rx_pause_duration_ns", ns(|row| row.rx_pause_duration)),
             ("drops_packets", integers(rows, |row| row.drops_packets)),
             ("drops_bytes", integers(rows, |row| row.drops_bytes)),
+            ("fcs_errors", integers(rows, |row| row.fcs_errors)),
+            ("fcs_errors_pause", integers(rows, |row| row.fcs_errors_pause)),
             ("ecn_marked_packets", integers(rows, |row| row.ecn_marked_packets)),
             ("occupancy_bytes_max", integers(rows, |row| row.occupancy_bytes_max)),
         ],

@@ -36,7 +36,8 @@ fn runs(cases: &[&str]) {
     for lines in cases {
         let run = Run::start(&scenario(lines), "x.toml", &[], 1, &[]).unwrap_or_else(|error| panic!("{error}"));
         let summary = run.finish(&mut |_| true).0.summary;
-        let accounted = summary.packets_delivered + summary.packets_dropped + summary.packets_in_flight;
+        let lost = summary.packets_dropped + summary.packets_damaged;
+        let accounted = summary.packets_delivered + lost + summary.packets_in_flight;
         assert_eq!(summary.packets_created, accounted, "{lines}");
         assert!(summary.packets_created > 0, "{lines}: {summary:?}");
     }

@@ -70,6 +70,46 @@ fn mistakes_about_jobs_name_the_job() {
 }
 
 #[test]
+fn mistakes_about_faults_name_the_fault() {
+    let degraded = |lines: &str| error(&with(&format!("[[faults.degraded]]\n{lines}")));
+    let cases = [
+        (
+            "link = \"host9 - switch0\"\nbit_error_rate = 1e-9",
+            "x.toml:4:1: faults.degraded.0.link: no cable \"host9 - switch0\"; expected two nodes with one, such as",
+        ),
+        ("link = \"host0 - switch0\"", "x.toml:3:1: faults.degraded.0: no `bit_error_rate`; expected one"),
+        (
+            "link = \"host0 - switch0\"\nbit_error_rate = 0.01",
+            "x.toml:5:1: faults.degraded.0.bit_error_rate: 0.01; expected 0 to 0.001, per bit",
+        ),
+        (
+            "link = \"host0 - switch0\"\nbit_error_rate = 1e-9\nparallel = 1",
+            "x.toml:6:1: faults.degraded.0.parallel: 1; expected 0 to 0",
+        ),
+        (
+            "link = \"host0 - switch0\"\nbit_error_rate = 1e-9\nfrom = \"2us\"\nuntil = \"1us\"",
+            "x.toml:7:1: faults.degraded.0.until: 1us; expected more than 2us, when it begins",
+        ),
+        (
+            "link = \"host0 - switch0\"\nbit_error_rate = 1e-9\nfrom = \"1ms\"\n[run]\nend = \"1ms\"",
+            "x.toml:6:1: faults.degraded.0.from: 1ms; expected less than the end of the run, 1ms",
+        ),
+        (
+            "link = \"host0 - switch0\"\nbit_error_rate = 1e-9\nuntill = 1",
+            "x.toml:6:1: faults.degraded.0.untill: unknown field `untill`, expected one of `link`, `parallel`",
+        ),
+    ];
+    for (lines, expected) in cases {
+        let error = degraded(lines);
+        assert!(error.starts_with(expected), "{lines}\ngave     {error}\nexpected {expected}");
+    }
+    let twice = "link = \"host0 - switch0\"\nbit_error_rate = 1e-9\n";
+    let again = "[[faults.degraded]]\nlink = \"switch0 - host0\"\nbit_error_rate = 0\nfrom = \"1us\"";
+    let said = degraded(&format!("{twice}{again}"));
+    assert!(said.starts_with("x.toml:9:1: faults.degraded.1.from: 1us; expected a time apart from"), "{said}");
+}
+
+#[test]
 fn families_say_their_members_and_numbers_their_range() {
     let placements = "expected one of `hosts`, `leaves`, `random`, `linear`";
     let cases = [

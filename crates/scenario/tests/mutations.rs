@@ -132,7 +132,8 @@ fn try_out(text: &str, fabrics: &[TopologyKind]) {
         Ok(run) => {
             let started = Instant::now();
             let summary = calmly(text, || run.finish(&mut |_| started.elapsed() < PATIENCE).0.summary);
-            let accounted = summary.packets_delivered + summary.packets_dropped + summary.packets_in_flight;
+            let lost = summary.packets_dropped + summary.packets_damaged;
+            let accounted = summary.packets_delivered + lost + summary.packets_in_flight;
             assert_eq!(summary.packets_created, accounted, "{text}");
         }
     }

@@ -7,7 +7,7 @@ use etherweave_primitives::{BitRate, HostId, SwitchId};
 use crate::builder::{Builder, Link};
 use crate::check::{at_least_one, in_range};
 use crate::topology::node_index;
-use crate::{Cable, LinkClass, Node, TopologyError};
+use crate::{Cable, LinkClass, Node, TopologyError, cable_name};
 
 /// Hosts on one breakout cable at most: eight lanes of a port.
 pub(crate) const BREAKOUT_MAX: u32 = 8;
@@ -155,11 +155,8 @@ impl Names {
         self.0.get(name.trim()).copied()
     }
 
-    /// Both ends of `"leaf0 - core0"`, also where a name has the separator in it.
     fn ends(&self, text: &str) -> Option<[Node; 2]> {
-        let cuts = text.match_indices(" - ").map(|(at, separator)| (&text[..at], &text[at + separator.len()..]));
-        let mut pairs = cuts.filter_map(|(from, to)| Some([self.node(from)?, self.node(to)?]));
-        pairs.next()
+        cable_name::ends(text, |name| self.node(name))
     }
 
     fn expected_switch(&self, builder: &Builder) -> String {

@@ -24,6 +24,7 @@
 mod as_built;
 mod builder;
 mod cable;
+mod cable_name;
 mod check;
 mod custom;
 mod dragonfly;

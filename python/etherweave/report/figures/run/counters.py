@@ -15,6 +15,7 @@ COLUMNS = {
     "tx_pause_duration_ns": "stopping [us]",
     "rx_pause_duration_ns": "stopped [us]",
     "drops_packets": "drops",
+    "fcs_errors": "FCS errors",
     "ecn_marked_packets": "ECN marks",
     "occupancy_bytes_max": "peak queue [B]",
 }
@@ -23,7 +24,7 @@ ROWS_MAX = 200
 
 
 def exhibit(result: Result) -> Exhibit | None:
-    """List the counters by switch and priority, and the ports with pauses, drops or marks."""
+    """List the counters by switch and priority, and the ports where something happened."""
     ports = result.to_polars("ports")
     if ports.is_empty():
         return None
@@ -45,12 +46,18 @@ def _by_node(ports: pl.DataFrame) -> Sheet:
 
 
 def _eventful(ports: pl.DataFrame) -> list[Sheet]:
-    events = ["tx_pause_packets", "rx_pause_packets", "drops_packets", "ecn_marked_packets"]
+    events = [
+        "tx_pause_packets",
+        "rx_pause_packets",
+        "drops_packets",
+        "fcs_errors",
+        "ecn_marked_packets",
+    ]
     keys = ("node", "port", "peer", "priority")
     rows = ports.filter(pl.sum_horizontal(events) > 0).select(*keys, *COLUMNS)
     if rows.is_empty():
         return []
-    caption = f"Ports with pauses, drops or ECN marks: {len(rows):,}"
+    caption = f"Ports with pauses, drops, FCS errors or ECN marks: {len(rows):,}"
     if len(rows) > ROWS_MAX:
         caption += f", of which the first {ROWS_MAX} are listed; ports.parquet has all"
     return [_sheet(keys, rows.head(ROWS_MAX), f"{caption}.", True)]
