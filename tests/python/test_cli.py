@@ -159,6 +159,12 @@ def test_losses_in_a_lossless_priority_are_told_by_port() -> None:
     assert sum(lost) == json.loads(done.stdout)["packets_dropped"] > 0
 
 
+def test_packets_damaged_on_a_bad_cable_are_told_and_no_warning_is() -> None:
+    done = etherweave("run", SCENARIOS / "degraded_link.toml")
+    assert re.search(r" 0 packets dropped, [1-9]\d* damaged$", done.stdout, re.MULTILINE)
+    assert "WARNING" not in done.stderr
+
+
 def test_what_show_prints_runs_alike(tmp_path: Path) -> None:
     shown = etherweave(
         "show", SCENARIOS / "first.toml", "--set", "job.0.workload.osu_latency.bytes='64B'"

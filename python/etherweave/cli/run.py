@@ -126,6 +126,8 @@ def _text(result: Result) -> str:
         f"{summary['packet_hops']:,} packet-hops in {summary['wall_s']:.2f} s "
         f"({speed:.2f} M/s), {summary['packets_dropped']:,} packets dropped"
     )
+    if damaged := summary.get("packets_damaged"):
+        head += f", {damaged:,} damaged"
     lines = [
         f"  {job}: {times['iterations']} iterations, mean {times['mean_us']:.2f} us, "
         f"median {times['median_us']:.2f}, p99 {times['p99_us']:.2f}, max {times['max_us']:.2f}"
