@@ -45,8 +45,7 @@ fn errors_show_at_the_ends_of_the_cable_and_at_the_hosts_that_discard() {
 }
 
 #[test]
-fn a_good_cable_runs_faster_and_loses_nothing() {
-    let (bad, good) = (run(&[]), run(&[("faults.degraded.0.bit_error_rate", "0")]));
+fn a_good_cable_loses_nothing() {
+    let good = run(&[("faults.degraded.0.bit_error_rate", "0")]);
     assert_eq!((good.summary.packets_damaged, errors(&good).len()), (0, 0));
-    assert!(good.summary.end_ns < bad.summary.end_ns, "{} < {} ns", good.summary.end_ns, bad.summary.end_ns);
 }
