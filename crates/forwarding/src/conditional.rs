@@ -5,7 +5,7 @@
 //! |---|---|---|---|
 //! | [`with_alternatives`], folded Clos | uplinks by sources | the other uplinks, in turn | up to `k - 1` per uplink |
 //! | [`while_unpaused`], flattened butterfly | larger regions | smaller regions | none |
-//! | [`with_detours`], Valiant | remote regions | by port of injection | one per host |
+//! | [`with_detours`], Valiant | remote regions | by port of injection, in turn | one per host and detour |
 
 use std::collections::BTreeMap;
 
@@ -69,19 +69,28 @@ pub struct Detour {
 }
 
 /// Rules by a single port for destinations outside `own` are out of force while that port is paused; then a host's
-/// packets take its detour. Rules must be disjoint ([`Prefixes`](crate::CompactionKind::Prefixes)) or meant to stand in
-/// for each other ([`Wildcards`](crate::CompactionKind::Wildcards)): nested prefixes would uncover wrong ones.
+/// packets take its detour. Of several detours for the same host each but the last is conditional too, and the next one
+/// follows (section V-E: "varying levels of low priority"). Rules must be disjoint
+/// ([`Prefixes`](crate::CompactionKind::Prefixes)) or meant to stand in for each other
+/// ([`Wildcards`](crate::CompactionKind::Wildcards)): nested prefixes would uncover wrong ones.
 pub fn with_detours(table: &FlowTable, own: Ternary, detours: &[Detour]) -> FlowTable {
-    let conditional = |rule: &Rule| match *table.ports(rule) {
-        [port] if !rule.dst.meets(own) => Rule { unless_paused: Some(port), ..*rule },
-        _ => *rule,
+    let left = |place: usize| detours[place + 1..].iter().filter(|next| next.in_port == detours[place].in_port).count();
+    let levels = (0..detours.len()).map(left).max().unwrap_or(0) as u16;
+    let conditional = |rule: &Rule| {
+        let rule = Rule { priority: rule.priority + levels, ..*rule };
+        match *table.ports(&rule) {
+            [port] if !rule.dst.meets(own) => Rule { unless_paused: Some(port), ..rule },
+            _ => rule,
+        }
     };
     let mut rules: Vec<Rule> = table.rules().iter().map(conditional).collect();
     let mut sets = table.sets().clone();
     let mut numbers: BTreeMap<Port, SetId> = BTreeMap::new();
-    for detour in detours {
+    for (place, detour) in detours.iter().enumerate() {
         let action = *numbers.entry(detour.out_port).or_insert_with(|| sets.push(&[detour.out_port]));
-        rules.push(Rule { in_port: Some(detour.in_port), ..Rule::to(0, Ternary::ANY, action) });
+        let unless_paused = (left(place) > 0).then_some(detour.out_port);
+        let in_port = Some(detour.in_port);
+        rules.push(Rule { in_port, unless_paused, ..Rule::to(left(place) as u16, Ternary::ANY, action) });
     }
     FlowTable::new(rules, sets)
 }

@@ -115,15 +115,14 @@ fn closer(fabric: &Fabric, at: SwitchId, dst: HostId, table: &FlowTable, paused:
     assert!(!paused.contains(&port) || ways.into_iter().all(|way| paused.contains(&way)), "{at} to {dst}");
 }
 
-/// The table of a dragonfly's switch with Valiant detours: host port `i` leaves by global port `i`.
-fn with_valiant(fabric: &Fabric, at: SwitchId) -> FlowTable {
+/// The table of a dragonfly's switch with Valiant detours: host port `i` leaves by global port `i`, then by the next
+/// ones.
+fn with_valiant(fabric: &Fabric, at: SwitchId, alternatives: usize) -> FlowTable {
     let out = fabric.ports(at, LinkClass::Global);
     let hosts = fabric.ports(at, LinkClass::Host);
-    let detours: Vec<Detour> = hosts
-        .iter()
-        .enumerate()
-        .map(|(place, &in_port)| Detour { in_port, out_port: out[place % out.len()] })
-        .collect();
+    let detour = |place: usize, level| Detour { in_port: hosts[place], out_port: out[(place + level) % out.len()] };
+    let places = (0..hosts.len()).flat_map(|place| (0..alternatives).map(move |level| (place, level)));
+    let detours: Vec<Detour> = places.map(|(place, level)| detour(place, level)).collect();
     let own = fabric.plan.fields()[0].matching(fabric.topology.coordinates(at)[0]);
     with_detours(&fabric.table(at, CompactionKind::Prefixes), own, &detours)
 }
@@ -134,7 +133,7 @@ fn valiant_takes_as_many_more_rules_as_hosts_and_only_where_they_inject() {
     let fabric = Fabric::of(TopologyKind::Dragonfly(Dragonfly::default()));
     let at = SwitchId::new(0);
     let minimal = fabric.table(at, CompactionKind::Prefixes);
-    let table = with_valiant(&fabric, at);
+    let table = with_valiant(&fabric, at, 1);
     assert_eq!(table.rules().len(), minimal.rules().len() + 2);
     let remote = HostId::new(71);
     let packet = |in_port| fabric.packet(HostId::new(0), remote, in_port);
@@ -149,10 +148,26 @@ fn valiant_takes_as_many_more_rules_as_hosts_and_only_where_they_inject() {
 }
 
 #[test]
+fn a_second_detour_takes_over_where_the_first_is_paused_too() {
+    let fabric = Fabric::of(TopologyKind::Dragonfly(Dragonfly::default()));
+    let at = SwitchId::new(0);
+    let [one, two] = [1, 2].map(|alternatives| with_valiant(&fabric, at, alternatives));
+    assert_eq!(two.rules().len(), one.rules().len() + 2);
+    let global = fabric.ports(at, LinkClass::Global);
+    let packet = fabric.packet(HostId::new(1), HostId::new(71), Some(Port::new(1)));
+    let port = |paused: &[Port]| two.ports(two.lookup(&packet, |port| paused.contains(&port)).unwrap())[0];
+    // In a palm tree switch 0 of group 0 has links to groups 8, where host 71 is, and 7.
+    let default = port(&[]);
+    assert_eq!(default, global[0]);
+    assert_eq!(port(&[default]), global[1], "host 1 has the second one");
+    assert_eq!(port(&[default, global[1]]), global[0], "and then, unconditionally, the first");
+}
+
+#[test]
 fn a_detour_is_followed_by_the_minimal_way() {
     let fabric = Fabric::of(TopologyKind::Dragonfly(Dragonfly::default()));
     let tables: Vec<FlowTable> =
-        (0..fabric.topology.switches()).map(|at| with_valiant(&fabric, SwitchId::from_index(at))).collect();
+        (0..fabric.topology.switches()).map(|at| with_valiant(&fabric, SwitchId::from_index(at), 1)).collect();
     for (src, dst) in fabric.hosts().flat_map(|src| fabric.hosts().map(move |dst| (src, dst))) {
         // Everything is paused where the packet is injected, so that it leaves by its detour when it may.
         let (mut at, mut in_port, mut hops) = (fabric.topology.switch_of(src), None, 0);
