@@ -12,7 +12,7 @@ pub const MAY_USE: [(&str, &[&str]); 12] = [
     ("power", &["primitives", "topology"]),
     ("design", &["primitives", "topology", "routing", "forwarding", "power"]),
     ("sim", &["primitives", "topology", "routing", "forwarding", "workload"]),
-    ("openloop", &["primitives", "topology", "routing", "workload"]),
+    ("openloop", &["primitives", "topology", "routing", "forwarding", "workload"]),
     (
         "scenario",
         &["primitives", "topology", "routing", "forwarding", "workload", "sim", "power", "design", "openloop"],

@@ -5,6 +5,7 @@ mod divisor;
 mod dragonfly;
 mod minimal;
 mod piggyback;
+pub mod tables;
 mod ugal_local;
 mod valiant_group;
 

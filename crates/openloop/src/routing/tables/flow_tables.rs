@@ -1,0 +1,120 @@
+//! The flow tables of a fabric, made one switch after the other.
+
+use etherweave_forwarding::{
+    AddressPlan, Detour, FlowTable, ForwardingError, Minimal, Row, Sources, Strategy, prove, while_unpaused,
+    with_alternatives, with_detours,
+};
+use etherweave_primitives::{HostId, Port, SwitchId};
+use etherweave_topology::{LinkClass, Topology, TopologyKind};
+
+use super::compiler::{Compiler, own_group};
+use super::{Ranks, TableRouting, Trigger};
+use crate::OpenLoopError;
+
+/// Which rules stand behind the default ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Conditions {
+    /// None: minimal tables.
+    None,
+    /// Folded Clos: so many other uplinks for every share of the sources.
+    Uplinks(u32),
+    /// Flattened butterfly: the rules for smaller regions, which are there already.
+    Dimensions,
+    /// Dragonfly: so many global ports of the own switch for every host.
+    Detours(u32),
+}
+
+/// What makes the table of each switch.
+pub struct FlowTables<'a> {
+    topology: &'a Topology,
+    minimal: Minimal<'a>,
+    plan: AddressPlan,
+    strategy: Strategy,
+    conditions: Conditions,
+}
+
+impl<'a> FlowTables<'a> {
+    /// The tables of `topology`, which `kind` has generated.
+    ///
+    /// # Errors
+    /// When the fabric has no such addresses or no minimal routing.
+    pub fn new(
+        kind: &TopologyKind,
+        topology: &'a Topology,
+        strategy: Strategy,
+        conditions: Conditions,
+    ) -> Result<FlowTables<'a>, OpenLoopError> {
+        let minimal = Minimal::of(kind, topology).map_err(unsuited)?;
+        let plan = strategy.plan.plan(topology).map_err(unsuited)?;
+        Ok(FlowTables { topology, minimal, plan, strategy, conditions })
+    }
+
+    /// Hands over the table of every switch; without its conditions each is proved equal to minimal routing.
+    ///
+    /// # Errors
+    /// When a table is not, and those of `take`.
+    pub fn each(
+        &self,
+        mut take: impl FnMut(SwitchId, &FlowTable) -> Result<(), OpenLoopError>,
+    ) -> Result<(), OpenLoopError> {
+        let mut sources = Sources::of(&self.plan);
+        (0..self.topology.switches()).map(SwitchId::from_index).try_for_each(|at| {
+            let row = Row::of(&self.minimal, &self.plan, at);
+            let table = self.strategy.table(&row, &mut sources, self.topology);
+            prove(&row, &table, self.topology).map_err(unsuited)?;
+            take(at, &self.with_conditions(at, table))
+        })
+    }
+
+    /// The routing by these tables.
+    ///
+    /// # Errors
+    /// When a table is not equal to minimal routing, or all together are too large.
+    pub fn compile(&self, ranks: Ranks, trigger: Trigger) -> Result<TableRouting, OpenLoopError> {
+        let mut compiler = Compiler::new(self.topology, &self.plan, ranks)?;
+        self.each(|at, table| compiler.add(at, table))?;
+        let (index, choices) = compiler.finish();
+        let address = |host| self.plan.address(HostId::from_index(host)) as u32;
+        let addresses = (0..self.topology.hosts()).map(address).collect();
+        Ok(TableRouting { index, choices, addresses, ranks, trigger })
+    }
+
+    /// The address plan.
+    pub fn plan(&self) -> &AddressPlan {
+        &self.plan
+    }
+
+    fn with_conditions(&self, at: SwitchId, table: FlowTable) -> FlowTable {
+        match self.conditions {
+            Conditions::None => table,
+            Conditions::Uplinks(alternatives) => with_alternatives(&table, alternatives as usize),
+            Conditions::Dimensions => while_unpaused(&table, |port| self.class(at, port) != LinkClass::Host),
+            Conditions::Detours(alternatives) => {
+                let own = own_group(self.topology, &self.plan, at);
+                with_detours(&table, own, &self.detours(at, alternatives as usize))
+            }
+        }
+    }
+
+    /// The host of port `i` leaves by global port `i`, then by the following ones.
+    fn detours(&self, at: SwitchId, alternatives: usize) -> Vec<Detour> {
+        let ports = |class| -> Vec<Port> {
+            let all = (0..self.topology.out_channels(at).len()).map(Port::from_index);
+            all.filter(|&port| self.class(at, port) == class).collect()
+        };
+        let [hosts, global] = [LinkClass::Host, LinkClass::Global].map(ports);
+        let detour =
+            |place: usize, level| Detour { in_port: hosts[place], out_port: global[(place + level) % global.len()] };
+        let levels = alternatives.min(global.len());
+        (0..hosts.len()).flat_map(|place| (0..levels).map(move |level| detour(place, level))).collect()
+    }
+
+    fn class(&self, at: SwitchId, port: Port) -> LinkClass {
+        self.topology.channel(self.topology.out_channel(at, port)).class
+    }
+}
+
+fn unsuited(error: ForwardingError) -> OpenLoopError {
+    let expected = "one whose switches can be given flow tables".to_owned();
+    OpenLoopError { key: "topology", found: format!("one for which {error}"), expected }
+}

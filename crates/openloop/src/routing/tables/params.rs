@@ -1,0 +1,174 @@
+//! What a scenario says of tables, and which it gets on each family of fabrics.
+
+use etherweave_forwarding::{CompactionKind, PlanKind, Strategy};
+use etherweave_topology::{Topology, TopologyKind};
+
+use super::flow_tables::{Conditions, FlowTables};
+use super::{Ranks, TableRouting, Trigger};
+use crate::OpenLoopError;
+
+/// Minimal routing by tables: dragonfly, flattened butterfly, HyperX and trees.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MinimalTables {
+    /// How hosts get their addresses. Absent: what suits the family.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address_plan: Option<PlanKind>,
+    /// How tables are made small. Absent: what suits the family.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<CompactionKind>,
+}
+
+impl MinimalTables {
+    /// What makes the tables, and the channels of their hops.
+    ///
+    /// # Errors
+    /// When the family has no tables here, or the address plan does not suit the fabric.
+    pub fn tables<'a>(
+        &self,
+        kind: &TopologyKind,
+        topology: &'a Topology,
+    ) -> Result<(FlowTables<'a>, Ranks), OpenLoopError> {
+        let ranks = match Family::of(kind)? {
+            Family::Dragonfly => Ranks::ByLink(2),
+            Family::Butterfly | Family::Tree => Ranks::One,
+        };
+        let fitting = Strategy::fitting(kind);
+        let plan = self.address_plan.unwrap_or(fitting.plan);
+        let compaction = self.compaction.unwrap_or(fitting.compaction);
+        let tables = FlowTables::new(kind, topology, Strategy { plan, compaction, ..fitting }, Conditions::None)?;
+        Ok((tables, ranks))
+    }
+
+    /// The routing on `topology`, which `kind` has generated.
+    ///
+    /// # Errors
+    /// As [`MinimalTables::tables`], and when the tables are too large.
+    pub fn build(&self, kind: &TopologyKind, topology: &Topology) -> Result<TableRouting, OpenLoopError> {
+        let (tables, ranks) = self.tables(kind, topology)?;
+        tables.compile(ranks, Trigger::default())
+    }
+}
+
+/// Conditional rules, by Benito et al. 2015, sections V-B to V-D.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ConditionalTables {
+    /// How tables are made small; on a dragonfly "plain" or "prefixes", because no rule may uncover another that is not
+    /// its alternative. Absent: what suits the family.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<CompactionKind>,
+    /// Alternatives of every default rule, of falling priority, at least 1: other uplinks of a tree, global ports of
+    /// the own switch of a dragonfly. Absent: of a tree all, of a dragonfly 1. A flattened butterfly has those that its
+    /// dimensions give.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alternatives: Option<u32>,
+    /// What puts a default rule out of force. Default "pause".
+    pub trigger: Trigger,
+    /// Virtual channels of a dragonfly: 2, written by each rule, as its authors count, or 3, which rise with links.
+    /// Absent: 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priorities: Option<u8>,
+}
+
+impl ConditionalTables {
+    /// What makes the tables, and the channels of their hops.
+    ///
+    /// # Errors
+    /// When the family has no such tables, or a parameter does not suit it.
+    pub fn tables<'a>(
+        &self,
+        kind: &TopologyKind,
+        topology: &'a Topology,
+    ) -> Result<(FlowTables<'a>, Ranks), OpenLoopError> {
+        let family = Family::of(kind)?;
+        let tables = FlowTables::new(kind, topology, self.strategy(family, kind)?, self.conditions(family)?)?;
+        Ok((tables, self.ranks(family, topology)?))
+    }
+
+    /// The routing on `topology`, which `kind` has generated.
+    ///
+    /// # Errors
+    /// As [`ConditionalTables::tables`], and when the tables are too large.
+    pub fn build(&self, kind: &TopologyKind, topology: &Topology) -> Result<TableRouting, OpenLoopError> {
+        let (tables, ranks) = self.tables(kind, topology)?;
+        tables.compile(ranks, self.trigger)
+    }
+
+    fn strategy(&self, family: Family, kind: &TopologyKind) -> Result<Strategy, OpenLoopError> {
+        use CompactionKind::{Plain, Prefixes, PrefixesNested, Ternary, Wildcards};
+        let possible: &[CompactionKind] = match family {
+            Family::Dragonfly => &[Prefixes, Plain],
+            Family::Butterfly => &[Wildcards],
+            Family::Tree => &[PrefixesNested, Plain, Prefixes, Ternary],
+        };
+        let compaction = self.compaction.unwrap_or(possible[0]);
+        if !possible.contains(&compaction) {
+            let names: Vec<&str> = possible.iter().map(|kind| kind.name()).collect();
+            let expected = format!("{} under conditional rules on a {}", names.join(" or "), kind.name());
+            return Err(OpenLoopError { key: "compaction", found: compaction.name().to_owned(), expected });
+        }
+        Ok(Strategy { plan: PlanKind::Coordinates, compaction, ..Strategy::fitting(kind) })
+    }
+
+    fn conditions(&self, family: Family) -> Result<Conditions, OpenLoopError> {
+        let unsuited = |found: u32, expected: &str| {
+            let (found, expected) = (found.to_string(), expected.to_owned());
+            Err(OpenLoopError { key: "alternatives", found, expected })
+        };
+        match (family, self.alternatives) {
+            (_, Some(0)) => unsuited(0, "1 or more; minimal_tables have none"),
+            (Family::Tree, alternatives) => Ok(Conditions::Uplinks(alternatives.unwrap_or(u32::MAX))),
+            (Family::Dragonfly, alternatives) => Ok(Conditions::Detours(alternatives.unwrap_or(1))),
+            (Family::Butterfly, None) => Ok(Conditions::Dimensions),
+            (Family::Butterfly, Some(found)) => unsuited(found, "nothing where dimensions give the alternatives"),
+        }
+    }
+
+    fn ranks(&self, family: Family, topology: &Topology) -> Result<Ranks, OpenLoopError> {
+        match (family, self.priorities) {
+            (Family::Dragonfly, None | Some(2)) => Ok(Ranks::ByRule),
+            (Family::Dragonfly, Some(3)) => Ok(Ranks::ByLink(3)),
+            (Family::Butterfly, None) => Ok(Ranks::ByHop(topology.axes().len() as u8)),
+            (Family::Tree, None) => Ok(Ranks::One),
+            (family, Some(found)) => {
+                let expected = match family {
+                    Family::Dragonfly => "2 or 3",
+                    Family::Butterfly | Family::Tree => "nothing: the fabric says how many are needed",
+                };
+                Err(OpenLoopError { key: "priorities", found: found.to_string(), expected: expected.to_owned() })
+            }
+        }
+    }
+}
+
+/// Families with conditional rules of the same kind.
+#[derive(Clone, Copy)]
+enum Family {
+    Dragonfly,
+    Butterfly,
+    Tree,
+}
+
+impl Family {
+    fn of(kind: &TopologyKind) -> Result<Family, OpenLoopError> {
+        match kind {
+            TopologyKind::Dragonfly(_) => Ok(Family::Dragonfly),
+            TopologyKind::FlattenedButterfly(_) | TopologyKind::HyperX(_) => Ok(Family::Butterfly),
+            TopologyKind::FatTree(_)
+            | TopologyKind::KAryFatTree(_)
+            | TopologyKind::StagedFatTree(_)
+            | TopologyKind::FoldedClos(_) => Ok(Family::Tree),
+            TopologyKind::SingleSwitch(_)
+            | TopologyKind::RailOptimised(_)
+            | TopologyKind::DragonflyPlus(_)
+            | TopologyKind::SlimFly(_)
+            | TopologyKind::Torus(_)
+            | TopologyKind::Mesh(_)
+            | TopologyKind::Custom(_) => {
+                let expected = "a dragonfly, flattened butterfly, HyperX or tree where packets go by tables".to_owned();
+                Err(OpenLoopError { key: "topology", found: kind.name().to_owned(), expected })
+            }
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Routing by flow tables: what holds of whole runs, and against the algorithms.
+
+use etherweave_forwarding::{CompactionKind, PlanKind};
+use etherweave_openloop::routing::tables::{ConditionalTables, Legal, MinimalTables, Ranks, TableRouting, Trigger};
+use etherweave_openloop::routing::{Conditional, DragonflyPlan, Minimal, Routing};
+use etherweave_openloop::{Arrival, Experiment, Pattern, Report, RunParams, SwitchParams};
+use etherweave_primitives::Duration;
+use etherweave_routing::dependency_cycle;
+use etherweave_topology::{Dragonfly, FlattenedButterfly, FoldedClos, Topology, TopologyKind};
+use etherweave_workload::pattern::{Adversarial, Listed, Uniform};
+
+/// A fabric and what it is asked to carry.
+struct Bench {
+    kind: TopologyKind,
+    topology: Topology,
+}
+
+impl Bench {
+    fn of(kind: TopologyKind) -> Bench {
+        let topology = kind.generate().unwrap();
+        Bench { kind, topology }
+    }
+
+    /// Balanced, complete: `a = 2p`, `h = p`, palm tree, one link between any two groups.
+    fn dragonfly(p: u32) -> Bench {
+        Bench::of(TopologyKind::Dragonfly(Dragonfly { p, a: 2 * p, h: p, ..Dragonfly::default() }))
+    }
+
+    /// 3 x 3 switches of 3 hosts.
+    fn butterfly() -> Bench {
+        let butterfly = FlattenedButterfly { hosts_per_switch: 3, sizes: vec![3, 3], ..FlattenedButterfly::default() };
+        Bench::of(TopologyKind::FlattenedButterfly(butterfly))
+    }
+
+    /// 8 leaves of 4 hosts and 4 uplinks.
+    fn clos() -> Bench {
+        Bench::of(TopologyKind::FoldedClos(FoldedClos::default()))
+    }
+
+    fn minimal(&self, params: &MinimalTables) -> TableRouting {
+        params.build(&self.kind, &self.topology).unwrap()
+    }
+
+    fn conditional(&self, params: &ConditionalTables) -> TableRouting {
+        params.build(&self.kind, &self.topology).unwrap()
+    }
+
+    fn plan(&self) -> DragonflyPlan {
+        DragonflyPlan::of(&self.topology).unwrap()
+    }
+
+    fn run<R: Routing>(&self, routing: R, pattern: Pattern, load: f64, us: u64) -> Report {
+        let span = Duration::from_us(us);
+        let run = RunParams::fixed(load, span, span, 1);
+        let switch = SwitchParams::default();
+        let report =
+            Experiment { topology: &self.topology, switch, routing, pattern, arrival: Arrival::default(), run }
+                .run(1)
+                .unwrap();
+        assert_eq!(report.made, report.delivered + report.in_flight, "nothing is lost");
+        report
+    }
+}
+
+/// Every group to the next.
+fn adversarial() -> Pattern {
+    Pattern::Adversarial(Adversarial::default())
+}
+
+fn uniform() -> Pattern {
+    Pattern::Uniform(Uniform::default())
+}
+
+/// Only some hosts send, each to one other.
+fn flows(pairs: &[[u32; 2]]) -> Pattern {
+    Pattern::Listed(Listed { pairs: pairs.to_vec() })
+}
+
+#[test]
+fn tables_of_a_dragonfly_give_the_reports_of_the_algorithms() {
+    for p in [2, 3] {
+        let bench = Bench::dragonfly(p);
+        for pattern in [uniform(), adversarial()] {
+            for load in [0.2, 0.5, 1.0] {
+                let run = |routing| bench.run(routing, pattern.clone(), load, 20);
+                let algorithm = bench.run(Minimal { plan: bench.plan() }, pattern.clone(), load, 20);
+                assert_eq!(run(bench.minimal(&MinimalTables::default())), algorithm, "p {p} {pattern:?} {load}");
+                let conditional = Conditional { plan: bench.plan(), h: p as u8 };
+                let params = ConditionalTables { priorities: Some(conditional.channels()), ..Default::default() };
+                let algorithm = bench.run(conditional, pattern.clone(), load, 20);
+                assert_eq!(run(bench.conditional(&params)), algorithm, "p {p} {pattern:?} {load}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_plan_and_compaction_gives_the_same_report() {
+    for bench in [Bench::dragonfly(2), Bench::butterfly()] {
+        let expected = bench.run(bench.minimal(&MinimalTables::default()), uniform(), 0.7, 10);
+        for (&plan, &kind) in
+            PlanKind::ALL.iter().flat_map(|plan| CompactionKind::ALL.iter().map(move |kind| (plan, kind)))
+        {
+            let params = MinimalTables { address_plan: Some(plan), compaction: Some(kind) };
+            let found = bench.run(bench.minimal(&params), uniform(), 0.7, 10);
+            assert_eq!(found, expected, "{} {}", plan.name(), kind.name());
+        }
+    }
+    let bench = Bench::dragonfly(2);
+    let of = |compaction| {
+        let params = ConditionalTables { compaction: Some(compaction), ..ConditionalTables::default() };
+        bench.run(bench.conditional(&params), adversarial(), 0.7, 10)
+    };
+    assert_eq!(of(CompactionKind::Plain), of(CompactionKind::Prefixes));
+}
+
+#[test]
+fn without_pauses_conditional_tables_are_minimal() {
+    // Queues are empty when one packet at a time is on its way.
+    for bench in [Bench::butterfly(), Bench::clos()] {
+        let minimal = bench.run(bench.minimal(&MinimalTables::default()), uniform(), 0.0001, 20_000);
+        let conditional = bench.run(bench.conditional(&ConditionalTables::default()), uniform(), 0.0001, 20_000);
+        assert!(minimal.delivered > 100);
+        assert_eq!(conditional, minimal);
+    }
+}
+
+#[test]
+fn under_pressure_alternatives_are_taken_and_carry_more() {
+    // The 3 hosts of switch (0, 0) send to those of (1, 1): along y alone they share a link, along x there is another.
+    let bench = Bench::butterfly();
+    let pattern = flows(&[[0, 12], [1, 13], [2, 14]]);
+    let minimal = bench.run(bench.minimal(&MinimalTables::default()), pattern.clone(), 1.0, 200);
+    let conditional = bench.run(bench.conditional(&ConditionalTables::default()), pattern, 1.0, 200);
+    assert_eq!(minimal.detoured_share, Some(0.0));
+    let [one, two] = [&minimal, &conditional].map(|report| report.load_accepted * 27.0);
+    assert!((one - 1.0).abs() < 0.005 && (two - 2.0).abs() < 0.01, "links: {one}, {two}");
+    // Either way is two links long.
+    assert_eq!([minimal.hops_mean, conditional.hops_mean], [Some(3.0); 2]);
+    assert!((conditional.detoured_share.unwrap() - 0.5).abs() < 0.01, "{:?}", conditional.detoured_share);
+}
+
+#[test]
+fn an_alternative_uplink_doubles_what_two_flows_of_one_share_carry() {
+    // Hosts 0 and 1 of a leaf with 2 uplinks for 4 hosts have the same uplink; each wants all of it.
+    let uplinks = vec![etherweave_topology::Uplinks { ports: Some(2), ..Default::default() }];
+    let bench =
+        Bench::of(TopologyKind::FoldedClos(FoldedClos { radix: 6, hosts: 16, uplinks, ..FoldedClos::default() }));
+    let pattern = flows(&[[0, 8], [1, 9]]);
+    // 10,000 packets of each flow: a deviation is 0.7 % of what they offer.
+    let load = |routing| bench.run(routing, pattern.clone(), 1.0, 2_000).load_accepted * 16.0;
+    let alone = load(bench.minimal(&MinimalTables::default()));
+    let both = load(bench.conditional(&ConditionalTables::default()));
+    assert!((alone - 1.0).abs() < 0.005, "one link: {alone}");
+    assert!((both - 2.0).abs() < 0.02, "two links: {both}");
+    let congestion = ConditionalTables { trigger: Trigger::Congestion { packets: 4 }, ..Default::default() };
+    let both = load(bench.conditional(&congestion));
+    assert!((both - 2.0).abs() < 0.02, "two links, told by congestion: {both}");
+}
+
+#[test]
+fn the_lower_the_threshold_of_congestion_the_shorter_the_queues_that_packets_wait_in() {
+    // Under ADV the minimal link's queue grows until packets are diverted: by 4 packets, by 16, by a pause.
+    let bench = Bench::dragonfly(3);
+    let run = |trigger| {
+        let params = ConditionalTables { trigger, ..ConditionalTables::default() };
+        bench.run(bench.conditional(&params), adversarial(), 0.2, 50)
+    };
+    let [low, high, pause] =
+        [Trigger::Congestion { packets: 4 }, Trigger::Congestion { packets: 16 }, Trigger::Pause].map(run);
+    let [low, high, pause] = [low, high, pause].map(|report| report.latency_ns_mean.unwrap());
+    assert!(low < high && high < pause, "{low} {high} {pause}");
+}
+
+#[test]
+fn a_host_whose_detour_is_its_default_gets_the_whole_of_the_next_one() {
+    // Global port 0 of switch 0 leads to group 18: default and first detour of host 0, and default of the hosts of
+    // switch 1, who have three detours of their own. They and host 0 have the link in turn, a half each. Only with a
+    // second alternative, global port 1, has host 0 all that it wants.
+    let bench = Bench::dragonfly(3);
+    let [first, group] = [18 * 18, 3];
+    let pattern = flows(&[[0, first], [3, first + group], [4, first + 2 * group], [5, first + 3 * group]]);
+    let run = |alternatives| {
+        let params = ConditionalTables { alternatives: Some(alternatives), ..ConditionalTables::default() };
+        bench.run(bench.conditional(&params), pattern.clone(), 1.0, 2_000).load_accepted * 342.0
+    };
+    let [one, two] = [1, 2].map(run);
+    assert!((one - 3.5).abs() < 0.05, "{one}");
+    assert!((two - 4.0).abs() < 0.05, "{two}");
+}
+
+#[test]
+fn conditional_tables_of_a_dragonfly_are_free_of_deadlock_on_two_priorities_and_not_on_one() {
+    for (bench, alternatives) in [(Bench::dragonfly(2), 1), (Bench::dragonfly(2), 2)] {
+        let params =
+            |priorities| ConditionalTables { priorities, alternatives: Some(alternatives), ..Default::default() };
+        for priorities in [2, 3] {
+            let tables = bench.conditional(&params(Some(priorities)));
+            assert_eq!(tables.channels(), priorities);
+            let cycle = dependency_cycle(&bench.topology, &Legal { topology: &bench.topology, tables: &tables });
+            assert_eq!(cycle, None, "{priorities} priorities, {alternatives} alternatives");
+        }
+        let flow_tables = params(None).tables(&bench.kind, &bench.topology).unwrap().0;
+        let tables = flow_tables.compile(Ranks::One, Trigger::Pause).unwrap();
+        let legal = Legal { topology: &bench.topology, tables: &tables };
+        assert!(dependency_cycle(&bench.topology, &legal).is_some(), "one priority");
+    }
+}
+
+#[test]
+fn tables_of_butterflies_and_trees_are_free_of_deadlock_on_the_channels_they_ask_for() {
+    for bench in [Bench::butterfly(), Bench::clos(), Bench::dragonfly(2)] {
+        for tables in [bench.minimal(&MinimalTables::default()), bench.conditional(&ConditionalTables::default())] {
+            let legal = Legal { topology: &bench.topology, tables: &tables };
+            assert_eq!(dependency_cycle(&bench.topology, &legal), None, "{}", bench.kind.name());
+        }
+    }
+    // Dimensions in any order close rings on one channel.
+    let bench = Bench::butterfly();
+    let flow_tables = ConditionalTables::default().tables(&bench.kind, &bench.topology).unwrap().0;
+    let tables = flow_tables.compile(Ranks::One, Trigger::Pause).unwrap();
+    assert!(dependency_cycle(&bench.topology, &Legal { topology: &bench.topology, tables: &tables }).is_some());
+}
+
+#[test]
+fn two_priorities_carry_what_three_do() {
+    // Benito et al. 2015, section V-E: two classes of service are enough.
+    let bench = Bench::dragonfly(3);
+    let run = |priorities| {
+        let params = ConditionalTables { priorities: Some(priorities), ..ConditionalTables::default() };
+        bench.run(bench.conditional(&params), adversarial(), 0.3, 50)
+    };
+    let [two, three] = [2, 3].map(run);
+    assert!((two.load_accepted - three.load_accepted).abs() < 0.01, "{} {}", two.load_accepted, three.load_accepted);
+}
+
+#[test]
+fn what_does_not_suit_a_family_is_told() {
+    let check = |bench: &Bench, params: ConditionalTables, expected: &str| {
+        let error = params.build(&bench.kind, &bench.topology).err().unwrap();
+        assert_eq!(error.to_string(), expected);
+    };
+    let nested = ConditionalTables { compaction: Some(CompactionKind::PrefixesNested), ..Default::default() };
+    let expected = "compaction is prefixes_nested; expected prefixes or plain under conditional rules on a dragonfly";
+    check(&Bench::dragonfly(2), nested, expected);
+    let none = ConditionalTables { alternatives: Some(0), ..Default::default() };
+    check(&Bench::clos(), none, "alternatives is 0; expected 1 or more; minimal_tables have none");
+    let one = ConditionalTables { priorities: Some(1), ..Default::default() };
+    check(&Bench::dragonfly(2), one, "priorities is 1; expected 2 or 3");
+    let torus = Bench::of(TopologyKind::Torus(Default::default()));
+    let expected =
+        "topology is torus; expected a dragonfly, flattened butterfly, HyperX or tree where packets go by tables";
+    check(&torus, ConditionalTables::default(), expected);
+}
