@@ -4,15 +4,17 @@
 //! [pattern=UN] [arbiter=round_robin] [flow_control=pauses] [json=true]`
 //!
 //! `us` are measured after as many to warm up. With `json=true` it prints a JSON object per point and nothing else.
+//! Routings `tables` and `conditional_tables` decide by flow tables.
 
 use std::time::Instant;
 
+use etherweave_openloop::routing::tables::{ConditionalTables, MinimalTables, TableRouting};
 use etherweave_openloop::routing::{Conditional, DragonflyPlan, Minimal, Piggyback, Routing, UgalLocal, ValiantGroup};
 use etherweave_openloop::{
-    Arbiter, Arrival, Experiment, FlowControl, Packet, Pattern, Report, RunParams, SwitchParams, port_bytes,
+    Arbiter, Arrival, Experiment, FlowControl, OpenLoopError, Packet, Pattern, Report, RunParams, SwitchParams, port_bytes,
 };
 use etherweave_primitives::Duration;
-use etherweave_topology::{Dragonfly, Family, Topology};
+use etherweave_topology::{Dragonfly, Topology, TopologyKind};
 use etherweave_workload::arrival::Bernoulli;
 use etherweave_workload::pattern::Adversarial;
 
@@ -22,9 +24,11 @@ fn main() {
     let [p, a, h] = [("p", 4), ("a", 8), ("h", 4)].map(|(key, default)| number(key, default) as u32);
     let groups = number("groups", u64::from(a * h + 1)) as u32;
     let started = Instant::now();
-    let topology = Dragonfly { p, a, h, groups: Some(groups), ..Dragonfly::default() }.generate().expect("a dragonfly");
+    let kind = TopologyKind::Dragonfly(Dragonfly { p, a, h, groups: Some(groups), ..Dragonfly::default() });
+    let topology = kind.generate().expect("a dragonfly");
     let plan = DragonflyPlan::of(&topology).expect("a complete dragonfly");
     let setting = Setting {
+        kind: &kind,
         topology: &topology,
         plan: &plan,
         h: h as u8,
@@ -74,6 +78,7 @@ impl Words {
 }
 
 struct Setting<'a> {
+    kind: &'a TopologyKind,
     topology: &'a Topology,
     plan: &'a DragonflyPlan,
     h: u8,
@@ -96,7 +101,17 @@ impl Setting<'_> {
             "conditional" => self.time((routing, pattern), Conditional { plan, h: self.h }, load),
             "UGAL-L" => self.time((routing, pattern), UgalLocal { plan, threshold: 0 }, load),
             "PB" => self.time((routing, pattern), Piggyback::new(plan), load),
-            unknown => panic!("unknown routing {unknown}; known: MIN, VAL, UGAL-L, PB, conditional"),
+            "tables" => {
+                let made = || MinimalTables::default().build(self.kind, self.topology);
+                self.time((routing, pattern), timed(made), load);
+            }
+            "conditional_tables" => {
+                let made = || ConditionalTables::default().build(self.kind, self.topology);
+                self.time((routing, pattern), timed(made), load);
+            }
+            unknown => panic!(
+                "unknown routing {unknown}; known: MIN, VAL, UGAL-L, PB, conditional, tables, conditional_tables"
+            ),
         }
     }
 
@@ -158,6 +173,14 @@ fn counts(report: &Report) -> [Member; 4] {
 fn print_json(members: &[Member]) {
     let members: Vec<_> = members.iter().map(|(key, value)| format!("\"{key}\": {value}")).collect();
     println!("{{{}}}", members.join(", "));
+}
+
+/// Tables, with how long they took and how large they are.
+fn timed(make: impl Fn() -> Result<TableRouting, OpenLoopError>) -> TableRouting {
+    let started = Instant::now();
+    let tables = make().expect("a complete dragonfly has tables");
+    println!("tables of {} KiB in {:.1} s", tables.bytes() / 1024, started.elapsed().as_secs_f64());
+    tables
 }
 
 const HEAD: &str =
