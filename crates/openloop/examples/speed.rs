@@ -11,7 +11,8 @@ use std::time::Instant;
 use etherweave_openloop::routing::tables::{ConditionalTables, MinimalTables, TableRouting};
 use etherweave_openloop::routing::{Conditional, DragonflyPlan, Minimal, Piggyback, Routing, UgalLocal, ValiantGroup};
 use etherweave_openloop::{
-    Arbiter, Arrival, Experiment, FlowControl, OpenLoopError, Packet, Pattern, Report, RunParams, SwitchParams, port_bytes,
+    Arbiter, Arrival, Experiment, FlowControl, OpenLoopError, Packet, Pattern, Report, RunParams, SwitchParams,
+    port_bytes,
 };
 use etherweave_primitives::Duration;
 use etherweave_topology::{Dragonfly, Topology, TopologyKind};
