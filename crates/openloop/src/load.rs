@@ -56,8 +56,8 @@ impl Load<'_> {
         state.fails && self.outages.touch(switch, usize::from(port), self.now..=self.now)
     }
 
-    /// Whether a channel takes no packet now: its link is down; with pauses, as its far end has told it to stop; with credits, as the far
-    /// end has no room or the output queue is full.
+    /// Whether a channel takes no packet now: its link is down; with pauses, as its far end has told it to stop; with
+    /// credits, as the far end has no room or the output queue is full.
     pub fn is_paused(&self, port: u8, channel: u8) -> bool {
         if self.is_down(port) {
             return true;

@@ -58,8 +58,8 @@ fn conditional_rules_go_round_a_link_that_is_down_and_minimal_ways_do_not() {
         let minimal = fabric.run(Minimal { plan: fabric.plan.clone() }, pattern.clone(), 0.02, 50);
         (minimal.lost, fabric.run(conditional, pattern, 0.02, 50).lost)
     };
-    // 18 hosts send 0.02 packets in 200 ns for 60 us: 108 on average. Rules are at the switches of hosts, three of which
-    // have the link; what comes to it from others is lost.
+    // 18 hosts send 0.02 packets in 200 ns for 60 us: 108 on average. Rules are at the switches of hosts, one of which
+    // has the link; what comes to it from others is lost.
     let (minimal, conditional) = run(&fabric, fabric.adversarial());
     assert!(minimal > 70 && conditional < minimal, "{minimal} {conditional}");
 }

@@ -53,10 +53,17 @@ impl Bench {
         let span = Duration::from_us(us);
         let run = RunParams::fixed(load, span, span, 1);
         let switch = SwitchParams::default();
-        let report =
-            Experiment { topology: &self.topology, switch, routing, pattern, arrival: Arrival::default(), run }
-                .run(1)
-                .unwrap();
+        let report = Experiment {
+            topology: &self.topology,
+            switch,
+            routing,
+            pattern,
+            arrival: Arrival::default(),
+            outages: Vec::new(),
+            run,
+        }
+        .run(1)
+        .unwrap();
         assert_eq!(report.made, report.delivered + report.in_flight, "nothing is lost");
         report
     }
