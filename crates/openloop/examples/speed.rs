@@ -9,7 +9,9 @@
 use std::time::Instant;
 
 use etherweave_openloop::routing::tables::{ConditionalTables, MinimalTables, TableRouting};
-use etherweave_openloop::routing::{Conditional, DragonflyPlan, Minimal, Piggyback, Routing, UgalLocal, ValiantGroup};
+use etherweave_openloop::routing::{
+    Conditional, DragonflyPlan, FabricPlan, Minimal, Piggyback, Routing, UgalLocal, ValiantGroup,
+};
 use etherweave_openloop::{
     Arbiter, Arrival, Experiment, FlowControl, OpenLoopError, Packet, Pattern, Report, RunParams, SwitchParams,
     port_bytes,

@@ -1,41 +1,62 @@
-//! The routings by name.
+//! The routings by name, each with the fabrics it works on.
 
-use etherweave_primitives::SwitchId;
-use etherweave_topology::{LinkClass, Topology};
+use etherweave_topology::Topology;
 
-use crate::routing::{Conditional, DragonflyPlan, Minimal, Piggyback, Routing, UgalLocal, ValiantGroup};
+use crate::routing::{Conditional, DragonflyPlan, FabricPlan, Minimal, Piggyback, Routing, UgalLocal, ValiantGroup};
 use crate::{Arrival, Experiment, OpenLoopError, Outage, Pattern, Report, RunParams, SwitchParams};
 
-/// Everything that follows from the list of routings, each with how it is made for a dragonfly.
+/// What is done with a routing that is known by its name only.
+pub trait Visit {
+    /// What comes of it.
+    type Output;
+
+    /// Does it.
+    fn visit<R: Routing>(self, routing: R) -> Self::Output;
+}
+
+/// Everything that follows from the list of routings, each with how it is made for the fabrics it works on.
 macro_rules! routings {
-    ($($(#[$doc:meta])* $routing:ident = $name:literal: $make:expr,)*) => {
-        /// A routing by its name: `routings = ["minimal"]` in a scenario.
+    ($($(#[$doc:meta])* $routing:ident = $name:literal: [$($plan:ident => $make:expr),+ $(,)?],)*) => {
+        /// A routing decided packet by packet, by its name: `routings = ["minimal"]` in a scenario.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-        pub enum RoutingKind {
+        pub enum PacketRouting {
             $($(#[$doc])* #[serde(rename = $name)] $routing,)*
         }
 
-        impl RoutingKind {
+        impl PacketRouting {
             /// Every member.
-            pub const ALL: &[RoutingKind] = &[$(RoutingKind::$routing),*];
+            pub const ALL: &[PacketRouting] = &[$(PacketRouting::$routing),*];
 
             /// What a scenario calls the routing.
             pub const fn name(self) -> &'static str {
                 match self {
-                    $(RoutingKind::$routing => $name,)*
+                    $(PacketRouting::$routing => $name,)*
                 }
             }
 
-            /// Runs traffic on a dragonfly with this routing, on up to `threads` threads.
+            /// What fabrics it works on, in words.
+            pub const fn fabrics(self) -> &'static [&'static str] {
+                match self {
+                    $(PacketRouting::$routing => &[$($plan::FABRIC),+],)*
+                }
+            }
+
+            /// Makes the routing for a fabric and does something with it.
             ///
             /// # Errors
-            /// When the fabric is no complete dragonfly, or a parameter is out of range.
-            pub fn run(self, traffic: &Traffic<'_>, threads: usize) -> Result<Report, OpenLoopError> {
-                let plan = DragonflyPlan::of(traffic.topology)?;
+            /// When the routing does not work on the fabric.
+            pub fn with<V: Visit>(self, topology: &Topology, visit: V) -> Result<V::Output, OpenLoopError> {
                 match self {
-                    $(RoutingKind::$routing => {
-                        let make: fn(DragonflyPlan, u8) -> _ = $make;
-                        traffic.run(make(plan, traffic.global_ports()), threads)
+                    $(PacketRouting::$routing => {
+                        let mut unsuited = None;
+                        $(match $plan::of(topology) {
+                            Ok(plan) => {
+                                let make: fn($plan) -> _ = $make;
+                                return Ok(visit.visit(make(plan)));
+                            }
+                            Err(error) => unsuited = unsuited.or(Some(error)),
+                        })+
+                        Err(self.unsuited(topology, unsuited.expect("a routing works on some fabric")))
                     })*
                 }
             }
@@ -45,15 +66,51 @@ macro_rules! routings {
 
 routings! {
     /// MIN: at most a local, a global and a local hop.
-    Minimal = "minimal": |plan, _| Minimal { plan },
+    Minimal = "minimal": [DragonflyPlan => |plan| Minimal { plan }],
     /// VAL: by a random group.
-    ValiantGroup = "valiant_group": |plan, _| ValiantGroup { plan },
+    ValiantGroup = "valiant_group": [DragonflyPlan => |plan| ValiantGroup { plan }],
     /// UGAL-L: one of both, by the queues of the source's switch.
-    UgalLocal = "ugal_local": |plan, _| UgalLocal { plan, threshold: 0 },
+    UgalLocal = "ugal_local": [DragonflyPlan => |plan| UgalLocal { plan, threshold: 0 }],
     /// PB: one of both, by which global links of the group are saturated.
-    Piggyback = "piggyback": |plan, _| Piggyback::new(plan),
+    Piggyback = "piggyback": [DragonflyPlan => Piggyback::new],
     /// Minimal while the minimal output takes packets, otherwise the global port of the host: conditional rules.
-    Conditional = "conditional": |plan, h| Conditional { plan, h },
+    Conditional = "conditional": [DragonflyPlan => |plan| Conditional { h: plan.global_ports(), plan }],
+}
+
+impl PacketRouting {
+    /// Whether the routing works on a fabric.
+    pub fn works_on(self, topology: &Topology) -> bool {
+        /// Nothing is done with it.
+        struct Nothing;
+        impl Visit for Nothing {
+            type Output = ();
+            fn visit<R: Routing>(self, _routing: R) {}
+        }
+        self.with(topology, Nothing).is_ok()
+    }
+
+    /// Runs traffic with this routing, on up to `threads` threads.
+    ///
+    /// # Errors
+    /// When the routing does not work on the fabric, or a parameter is out of range.
+    pub fn run(self, traffic: &Traffic<'_>, threads: usize) -> Result<Report, OpenLoopError> {
+        self.with(traffic.topology, Run { traffic, threads })?
+    }
+
+    /// Names what works on a fabric instead; where nothing does, what is wrong with the fabric.
+    fn unsuited(self, topology: &Topology, wrong: OpenLoopError) -> OpenLoopError {
+        let others = PacketRouting::ALL.iter().filter(|&&other| other != self);
+        let names: Vec<_> = others.filter(|other| other.works_on(topology)).map(|other| other.name()).collect();
+        if names.is_empty() {
+            return wrong;
+        }
+        let expected = format!("one of {} on this fabric", names.join(", "));
+        OpenLoopError {
+            key: "routing",
+            found: format!("{}, for {}", self.name(), self.fabrics().join(" or ")),
+            expected,
+        }
+    }
 }
 
 /// What is sent, over which switches.
@@ -72,17 +129,19 @@ pub struct Traffic<'a> {
     pub run: RunParams,
 }
 
-impl Traffic<'_> {
-    /// Global ports of every switch; of one with more than 255 ports the plan has told before.
-    fn global_ports(&self) -> u8 {
-        let channels = self.topology.out_channels(SwitchId::new(0)).iter().map(|&id| self.topology.channel(id));
-        channels.filter(|channel| channel.class == LinkClass::Global).count() as u8
-    }
+/// A run with whatever routing.
+struct Run<'a> {
+    traffic: &'a Traffic<'a>,
+    threads: usize,
+}
 
-    fn run<R: Routing>(&self, routing: R, threads: usize) -> Result<Report, OpenLoopError> {
-        let Traffic { topology, switch, pattern, arrival, outages, run } = self;
+impl Visit for Run<'_> {
+    type Output = Result<Report, OpenLoopError>;
+
+    fn visit<R: Routing>(self, routing: R) -> Self::Output {
+        let Traffic { topology, switch, pattern, arrival, outages, run } = self.traffic;
         let (switch, pattern, arrival) = (switch.clone(), pattern.clone(), arrival.clone());
         Experiment { topology, switch, routing, pattern, arrival, outages: outages.clone(), run: run.clone() }
-            .run(threads)
+            .run(self.threads)
     }
 }

@@ -50,7 +50,7 @@ pub use error::OpenLoopError;
 pub use fairness::Fairness;
 pub use groups::groups;
 pub use histogram::Histogram;
-pub use kind::{RoutingKind, Traffic};
+pub use kind::{PacketRouting, Traffic, Visit};
 pub use load::Load;
 pub use outage::Outage;
 pub use pace::RunLength;

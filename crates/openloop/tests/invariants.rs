@@ -70,7 +70,7 @@ fn offered_and_accepted_load_agree_below_saturation() {
 
 #[test]
 fn a_fabric_that_is_no_dragonfly_is_refused() {
-    use etherweave_openloop::routing::DragonflyPlan;
+    use etherweave_openloop::routing::{DragonflyPlan, FabricPlan};
     use etherweave_topology::{Family, KAryFatTree};
     let tree = KAryFatTree::default().generate().unwrap();
     let error: OpenLoopError = DragonflyPlan::of(&tree).unwrap_err();

@@ -2,7 +2,7 @@
 
 use etherweave_forwarding::{CompactionKind, PlanKind};
 use etherweave_openloop::routing::tables::{ConditionalTables, Legal, MinimalTables, Ranks, TableRouting, Trigger};
-use etherweave_openloop::routing::{Conditional, DragonflyPlan, Minimal, Routing};
+use etherweave_openloop::routing::{Conditional, DragonflyPlan, FabricPlan, Minimal, Routing};
 use etherweave_openloop::{Arrival, Experiment, Pattern, Report, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_routing::dependency_cycle;

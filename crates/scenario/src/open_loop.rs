@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use etherweave_openloop::{
-    Arrival, OpenLoopError, Pattern, Report, RingStep, RoutingKind, RunLength, RunParams, SwitchParams, Traffic,
+    Arrival, OpenLoopError, PacketRouting, Pattern, Report, RingStep, RunLength, RunParams, SwitchParams, Traffic,
 };
 use etherweave_primitives::{Duration, SwitchId};
 use etherweave_topology::Topology;
@@ -17,7 +17,7 @@ use crate::tables::{Column, Table, integers, numbers, texts};
 #[serde(deny_unknown_fields, default)]
 pub struct OpenLoopSpec {
     /// Where packets go. Default ["minimal"].
-    pub routings: Vec<RoutingKind>,
+    pub routings: Vec<PacketRouting>,
     /// Whom they are for. Default ["uniform"].
     pub patterns: Vec<PatternSpec>,
     /// When hosts have packets. Default: at every nanosecond with the same chance, for packets of 200 ns.
@@ -44,7 +44,7 @@ impl Default for OpenLoopSpec {
     fn default() -> Self {
         let length = RunLength::default();
         OpenLoopSpec {
-            routings: vec![RoutingKind::Minimal],
+            routings: vec![PacketRouting::Minimal],
             patterns: vec![PatternSpec(Pattern::default())],
             arrival: Arrival::Bernoulli(Bernoulli { slots_per_packet: 200 }),
             loads: (1..=10).map(|tenths| f64::from(tenths) / 10.0).collect(),
@@ -77,7 +77,7 @@ impl OpenLoopSpec {
 
 /// One simulated point.
 struct Point {
-    routing: RoutingKind,
+    routing: PacketRouting,
     pattern: String,
     load: f64,
     report: Report,

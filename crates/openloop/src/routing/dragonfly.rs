@@ -6,7 +6,7 @@
 use etherweave_primitives::{HostId, Port, SwitchId};
 use etherweave_topology::{LinkClass, Node, Topology};
 
-use super::{Divisor, Hop, Place};
+use super::{Divisor, FabricPlan, Hop, Place, unsuited};
 use crate::OpenLoopError;
 use crate::packet::Packet;
 
@@ -50,6 +50,8 @@ pub struct DragonflyPlan {
     p: Divisor,
     hosts_per_group: Divisor,
     groups: u16,
+    /// Global ports of the first switch: `h`.
+    h: u8,
     /// Group and place within it, by switch.
     places: Vec<[u16; 2]>,
     /// Gateways of group `g` to group `t` are `starts[g * groups + t]` and on, up to the next start.
@@ -57,16 +59,14 @@ pub struct DragonflyPlan {
     gateways: Vec<Gateway>,
 }
 
-impl DragonflyPlan {
+impl FabricPlan for DragonflyPlan {
+    const FABRIC: &'static str = "a complete dragonfly with hosts on every switch";
+
     /// # Errors
     /// When the fabric is not a complete dragonfly of equal switches: ports of a switch are hosts, then one to every
     /// other switch of the group in ascending order, then global ones.
-    pub fn of(topology: &Topology) -> Result<DragonflyPlan, OpenLoopError> {
-        let unsuited = |found: String| OpenLoopError {
-            key: "topology",
-            found,
-            expected: "a complete dragonfly with hosts on every switch".to_owned(),
-        };
+    fn of(topology: &Topology) -> Result<DragonflyPlan, OpenLoopError> {
+        let unsuited = |found: String| unsuited(found, DragonflyPlan::FABRIC);
         if topology.axes() != ["group", "switch"] || topology.switches() == 0 {
             return Err(unsuited("a fabric without groups".to_owned()));
         }
@@ -88,6 +88,7 @@ impl DragonflyPlan {
             p: Divisor::new(p as u32),
             hosts_per_group: Divisor::new(p as u32 * a),
             groups: groups as u16,
+            h: global_ports(topology),
             places: ids().map(|at| place(at).map(|axis| axis as u16)).collect(),
             starts: Vec::new(),
             gateways: Vec::new(),
@@ -105,7 +106,9 @@ impl DragonflyPlan {
             None => Ok(plan),
         }
     }
+}
 
+impl DragonflyPlan {
     fn is_regular(&self, topology: &Topology, at: SwitchId) -> bool {
         let [group, place] = self.places[at.index()];
         let number = u32::from(group) * u32::from(self.a) + u32::from(place);
@@ -149,6 +152,11 @@ impl DragonflyPlan {
     /// How many groups there are.
     pub fn groups(&self) -> u32 {
         u32::from(self.groups)
+    }
+
+    /// Global ports of every switch.
+    pub fn global_ports(&self) -> u8 {
+        self.h
     }
 
     /// Hosts of one group.
@@ -266,6 +274,12 @@ impl DragonflyPlan {
     pub(super) fn first_global(&self) -> u8 {
         (self.p.get() as u16 + self.a - 1) as u8
     }
+}
+
+/// Global ports of the first switch; one with more than 255 ports is refused elsewhere.
+fn global_ports(topology: &Topology) -> u8 {
+    let channels = topology.out_channels(SwitchId::new(0)).iter().map(|&id| topology.channel(id));
+    channels.filter(|channel| channel.class == LinkClass::Global).count() as u8
 }
 
 fn end(topology: &Topology, at: SwitchId, port: u16) -> Option<Node> {

@@ -17,10 +17,26 @@ pub use piggyback::Piggyback;
 pub use ugal_local::UgalLocal;
 pub use valiant_group::ValiantGroup;
 
-use etherweave_topology::LinkClass;
+use etherweave_topology::{LinkClass, Topology};
 
+use crate::OpenLoopError;
 use crate::load::Load;
 use crate::packet::Packet;
+
+/// Where everything is on one kind of fabric: what routings for it have in common.
+pub trait FabricPlan: Sized {
+    /// The kind of fabric in words: "a complete dragonfly".
+    const FABRIC: &'static str;
+
+    /// # Errors
+    /// When the fabric is not of this kind.
+    fn of(topology: &Topology) -> Result<Self, OpenLoopError>;
+}
+
+/// What the plan of a fabric says of one that is not of its kind.
+fn unsuited(found: String, expected: &str) -> OpenLoopError {
+    OpenLoopError { key: "topology", found, expected: expected.to_owned() }
+}
 
 /// Where a packet stands when it asks.
 #[derive(Clone, Copy, Debug)]
@@ -54,10 +70,29 @@ pub struct Saturation {
     pub packets: u32,
 }
 
+/// How long packets keep their [lot](Packet::lot).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lots {
+    /// Every packet draws its own.
+    PerPacket,
+    /// All packets of a host to another have the same.
+    PerFlow,
+    /// Packets of a host to another have the same until there was none for a while.
+    PerFlowlet {
+        /// How long a gap without a packet starts another flowlet [ticks].
+        gap_ticks: u32,
+    },
+}
+
 /// A routing: asked once for every packet at every switch, when the packet is the first of its queue.
 pub trait Routing: Sync {
     /// Virtual channels of every port that its ways need, at least 1.
     fn channels(&self) -> u8;
+
+    /// How long packets keep their lot. By default every packet draws its own.
+    fn lots(&self) -> Lots {
+        Lots::PerPacket
+    }
 
     /// What marks a global port as saturated, when the routing asks for it.
     fn saturation(&self) -> Option<Saturation> {

@@ -1,6 +1,6 @@
 //! The dragonflies of these tests, and a run on them.
 
-use etherweave_openloop::routing::{DragonflyPlan, Routing};
+use etherweave_openloop::routing::{DragonflyPlan, FabricPlan, Routing};
 use etherweave_openloop::{
     Arbiter, Arrival, Experiment, OpenLoopError, Outage, Pattern, Report, RunParams, SwitchParams,
 };
