@@ -2,7 +2,11 @@
 
 use etherweave_topology::Topology;
 
-use crate::routing::{Conditional, DragonflyPlan, FabricPlan, Minimal, Piggyback, Routing, UgalLocal, ValiantGroup};
+use crate::routing::{
+    AdaptiveMinimal, AdaptiveUp, ButterflyPlan, ButterflyUgalLocal, ClosPlan, Conditional, DimensionAdaptive,
+    DimensionOrder, DragonflyPlan, FabricPlan, Lots, Minimal, Piggyback, ProgressiveAdaptive, Routing, UgalGlobal,
+    UgalLocal, UpByLot, Valiant, ValiantGroup, ValiantSwitch,
+};
 use crate::{Arrival, Experiment, OpenLoopError, Outage, Pattern, Report, RunParams, SwitchParams};
 
 /// What is done with a routing that is known by its name only.
@@ -41,11 +45,8 @@ macro_rules! routings {
                 }
             }
 
-            /// Makes the routing for a fabric and does something with it.
-            ///
-            /// # Errors
-            /// When the routing does not work on the fabric.
-            pub fn with<V: Visit>(self, topology: &Topology, visit: V) -> Result<V::Output, OpenLoopError> {
+            /// Makes the routing for a fabric and does something with it, or says what is wrong with the fabric.
+            fn make<V: Visit>(self, topology: &Topology, visit: V) -> Result<V::Output, OpenLoopError> {
                 match self {
                     $(PacketRouting::$routing => {
                         let mut unsuited = None;
@@ -56,7 +57,7 @@ macro_rules! routings {
                             }
                             Err(error) => unsuited = unsuited.or(Some(error)),
                         })+
-                        Err(self.unsuited(topology, unsuited.expect("a routing works on some fabric")))
+                        Err(unsuited.expect("a routing works on some fabric"))
                     })*
                 }
             }
@@ -64,20 +65,58 @@ macro_rules! routings {
     };
 }
 
+/// A gap without a packet that starts another flowlet [ticks]: five packets of 1,000 bytes at 40 Gb/s.
+const FLOWLET_GAP_TICKS: u32 = 1_000;
+
 routings! {
     /// MIN: at most a local, a global and a local hop.
     Minimal = "minimal": [DragonflyPlan => |plan| Minimal { plan }],
     /// VAL: by a random group.
     ValiantGroup = "valiant_group": [DragonflyPlan => |plan| ValiantGroup { plan }],
-    /// UGAL-L: one of both, by the queues of the source's switch.
-    UgalLocal = "ugal_local": [DragonflyPlan => |plan| UgalLocal { plan, threshold: 0 }],
+    /// VAL: by a random switch of another group.
+    ValiantSwitch = "valiant_switch": [DragonflyPlan => |plan| ValiantSwitch { plan }],
+    /// UGAL-L: minimal or VAL, by the queues of the source's switch.
+    UgalLocal = "ugal_local": [
+        DragonflyPlan => |plan| UgalLocal { plan, threshold: 0 },
+        ButterflyPlan => |plan| ButterflyUgalLocal { plan, threshold: 0 },
+    ],
+    /// UGAL-G: one of both, by the queues of all global links of the group.
+    UgalGlobal = "ugal_global": [DragonflyPlan => |plan| UgalGlobal { plan, threshold: 0 }],
+    /// PAR: one of both, decided anew at every switch of the source's group.
+    ProgressiveAdaptive = "progressive_adaptive": [DragonflyPlan => |plan| ProgressiveAdaptive { plan, threshold: 0 }],
     /// PB: one of both, by which global links of the group are saturated.
     Piggyback = "piggyback": [DragonflyPlan => Piggyback::new],
     /// Minimal while the minimal output takes packets, otherwise the global port of the host: conditional rules.
     Conditional = "conditional": [DragonflyPlan => |plan| Conditional { h: plan.global_ports(), plan }],
+    /// DOR: one dimension after the other.
+    DimensionOrder = "dimension_order": [ButterflyPlan => |plan| DimensionOrder { plan }],
+    /// MIN AD: the dimensions in any order, whichever has the shortest queue.
+    AdaptiveMinimal = "adaptive_minimal": [ButterflyPlan => |plan| AdaptiveMinimal { plan }],
+    /// VAL: by a random switch.
+    Valiant = "valiant": [ButterflyPlan => |plan| Valiant { plan }],
+    /// DAL: in each dimension minimal, or once by another switch of the row, by the queues.
+    DimensionAdaptive = "dimension_adaptive": [ButterflyPlan => |plan| DimensionAdaptive { plan }],
+    /// ECMP: up by a random port that is the same for all packets of a host to another.
+    Ecmp = "ecmp": [ClosPlan => |plan| UpByLot { plan, lots: Lots::PerFlow }],
+    /// Up by a random port for each packet.
+    Spray = "spray": [ClosPlan => |plan| UpByLot { plan, lots: Lots::PerPacket }],
+    /// Up by a random port that is the same for packets of a host to another in close succession.
+    Flowlet = "flowlet": [
+        ClosPlan => |plan| UpByLot { plan, lots: Lots::PerFlowlet { gap_ticks: FLOWLET_GAP_TICKS } },
+    ],
+    /// Up by the port with the shortest queue.
+    AdaptiveUp = "adaptive_up": [ClosPlan => |plan| AdaptiveUp { plan }],
 }
 
 impl PacketRouting {
+    /// Makes the routing for a fabric and does something with it.
+    ///
+    /// # Errors
+    /// When the routing does not work on the fabric.
+    pub fn with<V: Visit>(self, topology: &Topology, visit: V) -> Result<V::Output, OpenLoopError> {
+        self.make(topology, visit).map_err(|wrong| self.unsuited(topology, wrong))
+    }
+
     /// Whether the routing works on a fabric.
     pub fn works_on(self, topology: &Topology) -> bool {
         /// Nothing is done with it.
@@ -86,7 +125,7 @@ impl PacketRouting {
             type Output = ();
             fn visit<R: Routing>(self, _routing: R) {}
         }
-        self.with(topology, Nothing).is_ok()
+        self.make(topology, Nothing).is_ok()
     }
 
     /// Runs traffic with this routing, on up to `threads` threads.

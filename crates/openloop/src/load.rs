@@ -41,6 +41,20 @@ impl Load<'_> {
         u32::from(room) - self.credits(port, channel)
     }
 
+    /// The same of all channels of a port together.
+    pub fn queued(&self, port: u8) -> u32 {
+        let port = self.base + usize::from(port);
+        let room = u32::from(self.room[self.ports[port].class as usize]);
+        let channels = &self.outputs[port << self.shift..(port + 1) << self.shift];
+        channels.iter().map(|channel| room - u32::from(channel.credits)).sum()
+    }
+
+    /// [`Load::occupancy`] of a port of another switch of the neighbourhood, at once.
+    pub fn occupancy_at(&self, switch: u32, port: u8, channel: u8) -> u32 {
+        let base = (switch - self.first_switch) as usize * self.radix;
+        Load { base, ..*self }.occupancy(port, channel)
+    }
+
     /// Whether a global port of a switch of the same neighbourhood is marked as saturated: its own marks a switch knows
     /// at once, those of others a local delay later.
     pub fn is_saturated(&self, switch: u32, port: u8) -> bool {

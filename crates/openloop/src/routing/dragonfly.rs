@@ -50,7 +50,7 @@ pub struct DragonflyPlan {
     p: Divisor,
     hosts_per_group: Divisor,
     groups: u16,
-    /// Global ports of the first switch: `h`.
+    /// Global ports of every switch at least: `h` where all are in use.
     h: u8,
     /// Group and place within it, by switch.
     places: Vec<[u16; 2]>,
@@ -154,9 +154,30 @@ impl DragonflyPlan {
         u32::from(self.groups)
     }
 
-    /// Global ports of every switch.
+    /// Global ports of every switch, of the one with the fewest.
     pub fn global_ports(&self) -> u8 {
         self.h
+    }
+
+    /// Switches of every group.
+    pub(super) fn switches_per_group(&self) -> u32 {
+        u32::from(self.a)
+    }
+
+    /// Whether a port leads to a host.
+    pub(super) fn is_host(&self, port: u8) -> bool {
+        u32::from(port) < self.p.get()
+    }
+
+    /// Whether a port leads to another group.
+    pub(super) fn is_global(&self, port: u8) -> bool {
+        port >= self.first_global()
+    }
+
+    /// The port to the switch at a place of the group; none when it is the same.
+    pub(super) fn to_neighbour(&self, switch: u32, to: u16) -> Option<u8> {
+        let own = self.places[switch as usize][1];
+        (own != to).then(|| self.local(own, to))
     }
 
     /// Hosts of one group.
@@ -216,12 +237,17 @@ impl DragonflyPlan {
         }
     }
 
-    /// The minimal way, and the one by the group in the packet's aim; absent where there is no choice.
+    /// [`DragonflyPlan::ways_from`] a packet's first switch; absent at others.
     pub(super) fn ways(&self, at: Place, packet: &mut Packet) -> Option<Ways> {
+        if at.class == LinkClass::Host { self.ways_from(at, packet) } else { None }
+    }
+
+    /// The minimal way, and the one by the group in the packet's aim; absent where there is no choice.
+    pub(super) fn ways_from(&self, at: Place, packet: &mut Packet) -> Option<Ways> {
         let [group, place] = self.places[at.switch as usize];
         let via = packet.aim[VIA];
         let home = self.home(packet.dst);
-        if at.class != LinkClass::Host || via == ANYWHERE || [home.group, home.place] == [group, place] {
+        if via == ANYWHERE || [home.group, home.place] == [group, place] {
             return None;
         }
         let detour = self.minimal(at, packet);
@@ -230,14 +256,15 @@ impl DragonflyPlan {
         packet.aim[VIA] = ANYWHERE;
         let minimal = self.minimal(at, packet);
         packet.aim[VIA] = via;
-        let global = (home.group != group).then(|| {
-            let gateway = self.gateway(group, place, home.group, packet.lot);
+        let end = |gateway: Gateway| {
             (u32::from(group) * u32::from(self.a) + u32::from(gateway.switch), gateway.port(packet.lot))
-        });
+        };
+        let global = (home.group != group).then(|| end(self.gateway(group, place, home.group, packet.lot)));
         Some(Ways {
             minimal,
             minimal_links: self.links([group, place], home, packet.lot),
             global,
+            detour_global: end(out),
             detour,
             detour_links,
         })
@@ -276,10 +303,13 @@ impl DragonflyPlan {
     }
 }
 
-/// Global ports of the first switch; one with more than 255 ports is refused elsewhere.
+/// Global ports of the switch with the fewest; one with more than 255 ports is refused elsewhere.
 fn global_ports(topology: &Topology) -> u8 {
-    let channels = topology.out_channels(SwitchId::new(0)).iter().map(|&id| topology.channel(id));
-    channels.filter(|channel| channel.class == LinkClass::Global).count() as u8
+    let global = |at: usize| {
+        let channels = topology.out_channels(SwitchId::from_index(at)).iter().map(|&id| topology.channel(id));
+        channels.filter(|channel| channel.class == LinkClass::Global).count()
+    };
+    (0..topology.switches()).map(global).min().unwrap_or(0) as u8
 }
 
 fn end(topology: &Topology, at: SwitchId, port: u16) -> Option<Node> {
@@ -304,6 +334,8 @@ pub(super) struct Ways {
     /// The switch and port of the global link of the minimal way, when it leaves the group.
     pub global: Option<(u32, u8)>,
     pub detour: Hop,
+    /// The switch and port of the first global link of the way by another group.
+    pub detour_global: (u32, u8),
     /// Links between switches on the way by another group.
     pub detour_links: u32,
 }

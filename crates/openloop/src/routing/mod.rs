@@ -1,21 +1,46 @@
 //! One decision: where the first packet of an input goes.
 
+mod adaptive_minimal;
+mod adaptive_up;
+mod butterfly;
+mod choice;
+mod clos;
 mod conditional;
+mod dimension_adaptive;
+mod dimension_order;
 mod divisor;
 mod dragonfly;
 mod minimal;
 mod piggyback;
+mod progressive_adaptive;
 pub mod tables;
+mod ugal_global;
 mod ugal_local;
+mod up_by_lot;
+mod valiant;
 mod valiant_group;
+mod valiant_switch;
+#[cfg(test)]
+mod walk;
 
+pub use adaptive_minimal::AdaptiveMinimal;
+pub use adaptive_up::AdaptiveUp;
+pub use butterfly::ButterflyPlan;
+pub use clos::ClosPlan;
 pub use conditional::Conditional;
+pub use dimension_adaptive::DimensionAdaptive;
+pub use dimension_order::DimensionOrder;
 pub(crate) use divisor::Divisor;
 pub use dragonfly::DragonflyPlan;
 pub use minimal::Minimal;
 pub use piggyback::Piggyback;
+pub use progressive_adaptive::ProgressiveAdaptive;
+pub use ugal_global::UgalGlobal;
 pub use ugal_local::UgalLocal;
+pub use up_by_lot::UpByLot;
+pub use valiant::{ButterflyUgalLocal, Valiant};
 pub use valiant_group::ValiantGroup;
+pub use valiant_switch::ValiantSwitch;
 
 use etherweave_topology::{LinkClass, Topology};
 

@@ -1,0 +1,236 @@
+//! What packets of every routing do on small fabrics, whatever is queued: the shared suite of routings. Runs are in
+//! `tests/every_routing.rs`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use etherweave_primitives::{HostId, Port as PortNumber, Purpose, Stream, SwitchId};
+use etherweave_topology::{LinkClass, Node, Topology};
+
+use super::{Place, Routing};
+use crate::load::Load;
+use crate::packet::{NONE, Packet};
+use crate::port::{END, Output, Port};
+use crate::{PacketRouting, Visit};
+
+#[path = "../../tests/fabric/small.rs"]
+mod small;
+use small::Small;
+
+/// Far ends with room for so many packets.
+const ROOM: u16 = 32;
+const NOW: u32 = 1_000;
+/// Lots of the packets between two hosts.
+const LOTS: u64 = 6;
+
+/// A channel of a switch's port: switch, port, channel.
+type Lane = (u32, u8, u8);
+
+/// The queues of a whole fabric.
+struct Queues {
+    ports: Vec<Port>,
+    outputs: Vec<Output>,
+    radix: usize,
+    shift: u32,
+}
+
+impl Queues {
+    /// Every far end holds what `held` says.
+    fn new(topology: &Topology, channels: u8, mut held: impl FnMut() -> u16) -> Queues {
+        let switches = || (0..topology.switches()).map(SwitchId::from_index);
+        let radix = switches().map(|at| topology.out_channels(at).len()).max().unwrap();
+        let shift = u32::from(channels).next_power_of_two().trailing_zeros();
+        let mut ports = vec![Port::unused(); topology.switches() * radix];
+        for at in switches() {
+            for (port, &channel) in topology.out_channels(at).iter().enumerate() {
+                let state = &mut ports[at.index() * radix + port];
+                state.class = topology.channel(channel).class;
+                state.link_free = if held() > ROOM / 2 { 2 * NOW } else { 0 };
+                state.is_saturated = held() > ROOM / 2;
+                state.seems_saturated = held() > ROOM / 2;
+            }
+        }
+        let output = |_| Output { credits: ROOM - held(), first: END, last: END };
+        let outputs = (0..ports.len() << shift).map(output).collect();
+        Queues { ports, outputs, radix, shift }
+    }
+
+    fn load(&self, switch: u32) -> Load<'_> {
+        Load {
+            ports: &self.ports,
+            outputs: &self.outputs,
+            base: switch as usize * self.radix,
+            radix: self.radix,
+            first_switch: 0,
+            room: [ROOM; 3],
+            queues: &[],
+            shift: self.shift,
+            now: NOW,
+            full: 10,
+        }
+    }
+}
+
+/// All queues empty, all full, and several at random.
+fn several(topology: &Topology, channels: u8) -> Vec<Queues> {
+    let mut stream = Stream::new(1, Purpose::Traffic, 0);
+    let mut all = vec![Queues::new(topology, channels, || 0), Queues::new(topology, channels, || ROOM)];
+    let mut random = || stream.below(u64::from(ROOM) + 1) as u16;
+    all.extend((0..6).map(|_| Queues::new(topology, channels, &mut random)));
+    all
+}
+
+/// What was seen of a routing.
+struct Seen {
+    channels: u8,
+    /// Channels of ports between switches, and those that their packets wanted next.
+    next: BTreeMap<Lane, BTreeSet<Lane>>,
+    /// Most links between switches that a packet took.
+    links: u32,
+}
+
+/// Walks from everywhere to everywhere, at every switch with other queues.
+struct Walk<'a>(&'a Topology);
+
+impl Visit for Walk<'_> {
+    type Output = Seen;
+
+    fn visit<R: Routing>(self, routing: R) -> Seen {
+        let topology = self.0;
+        let queues = several(topology, routing.channels());
+        let mut stream = Stream::new(2, Purpose::Traffic, 0);
+        let mut seen = Seen { channels: routing.channels(), next: BTreeMap::new(), links: 0 };
+        let hosts = topology.hosts() as u32;
+        for (src, dst) in (0..hosts).flat_map(|src| (0..hosts).map(move |dst| (src, dst))).filter(|(a, b)| a != b) {
+            for turn in 0..LOTS {
+                let lot = stream.bits() as u16;
+                // Some packets meet the same queues everywhere.
+                let pick = |stream: &mut Stream| match turn {
+                    0 | 1 => turn as usize,
+                    _ => stream.below(queues.len() as u64) as usize,
+                };
+                seen.walk(&routing, topology, packet(src, dst, lot), || &queues[pick(&mut stream)]);
+            }
+        }
+        seen
+    }
+}
+
+fn packet(src: u32, dst: u32, lot: u16) -> Packet {
+    let (born, entered, next, place) = (0, 0, NONE, 0);
+    Packet { born, entered, next, place, dst, src, aim: [0; 2], lot, hops: 0, is_detoured: false }
+}
+
+impl Seen {
+    fn walk<'a, R: Routing>(
+        &mut self,
+        routing: &R,
+        topology: &Topology,
+        mut packet: Packet,
+        mut queues: impl FnMut() -> &'a Queues,
+    ) {
+        routing.start(&mut packet);
+        let start = topology.channel(topology.host_channel(HostId::new(packet.src)));
+        let (mut end, mut channel, mut class, mut lane) = (start.to, 0, LinkClass::Host, None);
+        while let Node::Switch(at) = end.node {
+            let place = Place { switch: at.get(), port: end.port.get() as u8, channel, class };
+            let hop = routing.decide(place, &mut packet, queues().load(at.get()));
+            let out = topology.channel(topology.out_channel(at, PortNumber::new(u16::from(hop.port))));
+            if out.class != LinkClass::Host {
+                assert!(hop.channel < self.channels, "channel {} of {}", hop.channel, self.channels);
+                let then = (at.get(), hop.port, hop.channel);
+                self.next.entry(then).or_default();
+                lane.map(|lane| self.next.entry(lane).or_default().insert(then));
+                packet.hops += 1;
+                lane = Some(then);
+            }
+            (end, channel, class) = (out.to, hop.channel, out.class);
+            assert!(packet.hops < 32, "a packet from {} to {} goes nowhere", packet.src, packet.dst);
+        }
+        assert_eq!(end.node, Node::Host(HostId::new(packet.dst)), "from host {}", packet.src);
+        self.links = self.links.max(u32::from(packet.hops));
+    }
+
+    /// Takes away channels that wait for none, again and again; what is left are rings.
+    fn has_ring(&self) -> bool {
+        let mut waits: BTreeMap<Lane, usize> = self.next.iter().map(|(&lane, next)| (lane, next.len())).collect();
+        let mut before: BTreeMap<Lane, Vec<Lane>> = BTreeMap::new();
+        for (&lane, next) in &self.next {
+            next.iter().for_each(|&then| before.entry(then).or_default().push(lane));
+        }
+        let mut free: Vec<Lane> = waits.iter().filter(|&(_, &count)| count == 0).map(|(&lane, _)| lane).collect();
+        let mut freed = 0;
+        while let Some(lane) = free.pop() {
+            freed += 1;
+            for &earlier in before.get(&lane).into_iter().flatten() {
+                let count = waits.get_mut(&earlier).expect("every channel is counted");
+                *count -= 1;
+                if *count == 0 {
+                    free.push(earlier);
+                }
+            }
+        }
+        freed < waits.len()
+    }
+}
+
+/// Links between switches on the longest way of a routing.
+fn links_most(routing: PacketRouting, topology: &Topology, diameter: u32) -> u32 {
+    match routing {
+        // Local, global, local.
+        PacketRouting::Minimal => 3,
+        // A local and a global link more.
+        PacketRouting::ValiantGroup | PacketRouting::UgalGlobal | PacketRouting::Piggyback => 5,
+        // A global link more.
+        PacketRouting::Conditional => 4,
+        // To the switch drawn, or to a gateway after the mind was changed.
+        PacketRouting::ValiantSwitch | PacketRouting::ProgressiveAdaptive => 6,
+        PacketRouting::UgalLocal if topology.axes() == ["group", "switch"] => 5,
+        // There and back.
+        PacketRouting::UgalLocal | PacketRouting::Valiant => 2 * diameter,
+        PacketRouting::DimensionAdaptive => diameter + rows_above_two(topology),
+        PacketRouting::DimensionOrder
+        | PacketRouting::AdaptiveMinimal
+        | PacketRouting::Ecmp
+        | PacketRouting::Spray
+        | PacketRouting::Flowlet
+        | PacketRouting::AdaptiveUp => diameter,
+    }
+}
+
+/// Dimensions of a grid with more than two places.
+fn rows_above_two(topology: &Topology) -> u32 {
+    let places =
+        |axis: usize| (0..topology.switches()).map(move |at| topology.coordinates(SwitchId::from_index(at))[axis]);
+    (0..topology.axes().len()).filter(|&axis| places(axis).any(|place| place >= 2)).count() as u32
+}
+
+#[test]
+fn every_packet_arrives_within_the_longest_way_and_no_channel_waits_for_itself() {
+    for Small { topology, diameter, .. } in small::all() {
+        let suited: Vec<_> = PacketRouting::ALL.iter().filter(|routing| routing.works_on(&topology)).collect();
+        assert!(suited.len() >= 4, "{suited:?}");
+        for &&routing in &suited {
+            let seen = routing.with(&topology, Walk(&topology)).unwrap();
+            let most = links_most(routing, &topology, diameter);
+            assert_eq!(seen.links, most, "{} on {} switches: links", routing.name(), topology.switches());
+            assert!(!seen.has_ring(), "{} on {} switches", routing.name(), topology.switches());
+            let used = seen.next.keys().map(|&(_, _, channel)| channel + 1).max().unwrap();
+            assert_eq!(used, seen.channels, "{}: channels", routing.name());
+        }
+    }
+}
+
+#[test]
+fn a_ring_of_channels_is_found() {
+    let ring = |next: &[(Lane, Lane)]| {
+        let mut seen = Seen { channels: 1, next: BTreeMap::new(), links: 0 };
+        for &(lane, then) in next {
+            seen.next.entry(lane).or_default().insert(then);
+            seen.next.entry(then).or_default();
+        }
+        seen.has_ring()
+    };
+    let lanes = [0, 1, 2].map(|switch| (switch, 0, 0));
+    assert!(!ring(&[(lanes[0], lanes[1]), (lanes[1], lanes[2]), (lanes[0], lanes[2])]));
+    assert!(ring(&[(lanes[0], lanes[1]), (lanes[1], lanes[2]), (lanes[2], lanes[1])]));
+}
