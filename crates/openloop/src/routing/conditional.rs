@@ -9,16 +9,19 @@ use crate::packet::Packet;
 
 /// Benito et al. 2015, sections V-B to V-D: rules to other groups are out of force while their output is paused; then
 /// the packets of host port `i` take global port `i` of their switch, and from there the minimal way.
+///
+/// Channels rise in the order global 0 of the detour, local 0, global 1, local 1 in the destination's group: two of
+/// them, as section V-E says.
 pub struct Conditional {
     /// Where everything is.
     pub plan: DragonflyPlan,
-    /// Global ports of every switch, at least 1.
+    /// Global ports of every switch that detours take. Without any, packets wait for their minimal output.
     pub h: u8,
 }
 
 impl Routing for Conditional {
     fn channels(&self) -> u8 {
-        3
+        2
     }
 
     fn start(&self, packet: &mut Packet) {
@@ -26,8 +29,11 @@ impl Routing for Conditional {
     }
 
     fn decide(&self, at: Place, packet: &mut Packet, load: Load<'_>) -> Hop {
-        let hop = self.plan.minimal(at, packet);
-        let may_leave = at.class == LinkClass::Host && !self.plan.is_in(at.switch, self.plan.group_of_host(packet.dst));
+        let is_home = self.plan.is_in(at.switch, self.plan.group_of_host(packet.dst));
+        let Hop { port, .. } = self.plan.minimal(at, packet);
+        let is_last = is_home || self.plan.is_global(port);
+        let hop = Hop { port, channel: u8::from(is_last && !self.plan.is_host(port)) };
+        let may_leave = at.class == LinkClass::Host && !is_home && self.h > 0;
         if !may_leave || !load.is_paused(hop.port, hop.channel) {
             return hop;
         }
