@@ -1,0 +1,151 @@
+//! Runs of every routing on every small fabric that it works on. What packets do step by step, whatever is queued, is
+//! in `src/routing/walk.rs`.
+
+#[path = "fabric/small.rs"]
+mod small;
+
+use std::collections::VecDeque;
+
+use etherweave_openloop::{Arrival, OpenLoopError, PacketRouting, Pattern, Report, RunParams, SwitchParams, Traffic};
+use etherweave_primitives::{Duration, HostId, SwitchId};
+use etherweave_topology::{Family, FlattenedButterfly, Node, Topology, Torus};
+use etherweave_workload::pattern::{Adversarial, Shift};
+use small::Small;
+
+/// A run: what is sent, how much, for how long after how long.
+struct Run {
+    pattern: Pattern,
+    load: f64,
+    warm_up_us: u64,
+    measured_us: u64,
+}
+
+impl Run {
+    fn of(&self, routing: PacketRouting, topology: &Topology, threads: usize) -> Report {
+        self.try_of(routing, topology, threads).unwrap()
+    }
+
+    fn try_of(&self, routing: PacketRouting, topology: &Topology, threads: usize) -> Result<Report, OpenLoopError> {
+        let (warm_up, measured) = (Duration::from_us(self.warm_up_us), Duration::from_us(self.measured_us));
+        let run = RunParams::fixed(self.load, warm_up, measured, 1);
+        // All links between switches are as long, so that latencies tell how many there were.
+        let switch = SwitchParams { local_delay: Duration::from_ns(400), ..SwitchParams::default() };
+        let (pattern, arrival) = (self.pattern.clone(), Arrival::default());
+        let traffic = Traffic { topology, switch, pattern, arrival, run };
+        routing.run(&traffic, threads)
+    }
+}
+
+/// Every routing on every fabric that it works on.
+fn each(mut check: impl FnMut(PacketRouting, &Small, &str)) {
+    for small in small::all() {
+        for &routing in PacketRouting::ALL.iter().filter(|routing| routing.works_on(&small.topology)) {
+            check(routing, &small, &format!("{} on {} switches", routing.name(), small.topology.switches()));
+        }
+    }
+}
+
+/// All of a group, or of a switch, to the next; on trees from one half to the other.
+fn worst(small: &Small) -> Pattern {
+    if small.topology.axes()[0] == "level" {
+        return Pattern::Shift(Shift { offset: small.topology.hosts() as u32 / 2 });
+    }
+    Pattern::Adversarial(Adversarial::default())
+}
+
+#[test]
+fn without_load_a_packet_takes_its_links_and_crossbars_and_where_it_may_a_shortest_way() {
+    each(|routing, small, name| {
+        let run = Run { pattern: Pattern::default(), load: 0.001, warm_up_us: 1, measured_us: 20_000 };
+        let report = run.of(routing, &small.topology, 2);
+        // 40 ns in and out, 200 for 1,000 bytes at 40 Gb/s; 200 per switch, 400 per link between two.
+        let hops = report.hops_mean.unwrap();
+        let expected = 40.0 + 40.0 + 200.0 + 200.0 * hops + 400.0 * (hops - 1.0);
+        // A thousandth of the packets at each of up to seven links follow another, and wait 100 ns on average.
+        let mean = report.latency_ns_mean.unwrap();
+        assert!((0.0..1.0).contains(&(mean - expected)), "{name}: {mean}, expected {expected}");
+        assert_eq!((report.refused, report.made), (0, report.delivered + report.in_flight), "{name}");
+        // Hosts make a packet in 200 us each, and the longest way is below 6 us.
+        assert!(report.in_flight <= small.topology.hosts() as u64 / 4, "{name}: {} in flight", report.in_flight);
+        if small.topology.axes() != ["group", "switch"] && routing != PacketRouting::Valiant {
+            let shortest = switches_mean(&small.topology);
+            // 100 packets of each of 30 hosts or more, whose ways deviate by at most 1.5 switches: 4 standard errors.
+            assert!((hops - shortest).abs() < 0.11, "{name}: {hops}, expected {shortest}");
+            assert!(report.detoured_share.unwrap() < 0.007, "{name}: {:?}", report.detoured_share);
+        }
+    });
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    each(|routing, small, name| {
+        let run = Run { pattern: worst(small), load: 0.8, warm_up_us: 5, measured_us: 10 };
+        let alone = run.of(routing, &small.topology, 1);
+        for threads in [2, 3] {
+            assert_eq!(run.of(routing, &small.topology, threads), alone, "{name} on {threads} threads");
+        }
+    });
+}
+
+#[test]
+fn at_full_load_all_hosts_go_on_sending() {
+    each(|routing, small, name| {
+        for pattern in [Pattern::default(), worst(small)] {
+            // Queues are full long before: 100 packets of a host take 20 us on its link.
+            let run = Run { pattern, load: 1.0, warm_up_us: 300, measured_us: 60 };
+            let report = run.of(routing, &small.topology, 2);
+            let (accepted, least) = (report.load_accepted, report.fairness.least_to_most().unwrap());
+            // The worst of these: 8 hosts of a group share one global link by minimal ways.
+            assert!(accepted > 0.99 / 8.0 && least > 0.0, "{name}, {:?}: {accepted}, {least}", run.pattern);
+        }
+    });
+}
+
+/// Mean number of switches on minimal ways between any two hosts of a fabric, found by search.
+fn switches_mean(topology: &Topology) -> f64 {
+    let homes: Vec<_> = (0..topology.hosts()).map(|host| topology.switch_of(HostId::from_index(host))).collect();
+    let mut sum = 0;
+    for &home in &homes {
+        let distances = distances(topology, home);
+        sum += homes.iter().map(|at| distances[at.index()] + 1).sum::<u32>();
+    }
+    // A host sends nothing to itself, at one switch.
+    let (hosts, own) = (homes.len() as f64, homes.len() as f64);
+    (f64::from(sum) - own) / (hosts * (hosts - 1.0))
+}
+
+fn distances(topology: &Topology, from: SwitchId) -> Vec<u32> {
+    let mut distances = vec![u32::MAX; topology.switches()];
+    distances[from.index()] = 0;
+    let mut queue = VecDeque::from([from]);
+    while let Some(at) = queue.pop_front() {
+        for &channel in topology.out_channels(at) {
+            if let Node::Switch(next) = topology.channel(channel).to.node
+                && distances[next.index()] == u32::MAX
+            {
+                distances[next.index()] = distances[at.index()] + 1;
+                queue.push_back(next);
+            }
+        }
+    }
+    distances
+}
+
+#[test]
+fn a_routing_for_other_fabrics_is_refused_with_those_that_work() {
+    let butterfly = FlattenedButterfly::default().generate().unwrap();
+    let run = Run { pattern: Pattern::default(), load: 0.5, warm_up_us: 1, measured_us: 1 };
+    let error = run.try_of(PacketRouting::Minimal, &butterfly, 1).unwrap_err().to_string();
+    let expected = "routing is minimal, for a complete dragonfly with hosts on every switch; expected one of \
+                    ugal_local, dimension_order, adaptive_minimal, valiant, dimension_adaptive on this fabric";
+    assert_eq!(error, expected);
+}
+
+#[test]
+fn a_fabric_on_which_nothing_works_is_told_what_would_do() {
+    let torus = Torus::default().generate().unwrap();
+    let run = Run { pattern: Pattern::default(), load: 0.5, warm_up_us: 1, measured_us: 1 };
+    let error = run.try_of(PacketRouting::Minimal, &torus, 1).unwrap_err().to_string();
+    let expected = "topology is a fabric without groups; expected a complete dragonfly with hosts on every switch";
+    assert_eq!(error, expected);
+}
