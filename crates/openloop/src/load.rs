@@ -22,6 +22,8 @@ pub struct Load<'a> {
     /// Queues of output channels; empty where credits are used.
     pub(crate) queues: &'a [Queue],
     pub(crate) shift: u32,
+    /// The last channel there is: later ones are this one.
+    pub(crate) channel_last: u8,
     pub(crate) now: u32,
     /// How long a full output queue takes to send [ticks].
     pub(crate) full: u32,
@@ -32,7 +34,11 @@ pub struct Load<'a> {
 impl Load<'_> {
     /// Packets that the far end of a channel has room for.
     pub fn credits(&self, port: u8, channel: u8) -> u32 {
-        u32::from(self.outputs[((self.base + usize::from(port)) << self.shift) + usize::from(channel)].credits)
+        u32::from(self.outputs[self.output(port, channel)].credits)
+    }
+
+    fn output(&self, port: u8, channel: u8) -> usize {
+        ((self.base + usize::from(port)) << self.shift) + usize::from(channel.min(self.channel_last))
     }
 
     /// Packets on the way to the far end of a channel, there, or not yet known to have left it.
@@ -76,7 +82,7 @@ impl Load<'_> {
         if self.is_down(port) {
             return true;
         }
-        if let Some(queue) = self.queues.get(((self.base + usize::from(port)) << self.shift) + usize::from(channel)) {
+        if let Some(queue) = self.queues.get(self.output(port, channel)) {
             return queue.is_paused;
         }
         self.credits(port, channel) == 0 || self.ports[self.base + usize::from(port)].link_free > self.now + self.full

@@ -263,6 +263,7 @@ impl Shard {
             first_switch: self.first_switch,
             room: world.rooms(),
             shift: self.shift,
+            channel_last: world.channel_last,
             queues: &self.pauses.queues,
             now: self.now,
             full: world.full(),

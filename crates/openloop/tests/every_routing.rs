@@ -31,7 +31,7 @@ impl Run {
         // All links between switches are as long, so that latencies tell how many there were.
         let switch = SwitchParams { local_delay: Duration::from_ns(400), ..SwitchParams::default() };
         let (pattern, arrival) = (self.pattern.clone(), Arrival::default());
-        let traffic = Traffic { topology, switch, pattern, arrival, run };
+        let traffic = Traffic { topology, switch, pattern, arrival, outages: Vec::new(), run };
         routing.run(&traffic, threads)
     }
 }

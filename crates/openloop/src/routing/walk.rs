@@ -8,6 +8,7 @@ use etherweave_topology::{LinkClass, Node, Topology};
 
 use super::{Place, Routing};
 use crate::load::Load;
+use crate::outage::Outages;
 use crate::packet::{NONE, Packet};
 use crate::port::{END, Output, Port};
 use crate::{PacketRouting, Visit};
@@ -31,6 +32,7 @@ struct Queues {
     outputs: Vec<Output>,
     radix: usize,
     shift: u32,
+    outages: Outages,
 }
 
 impl Queues {
@@ -51,7 +53,7 @@ impl Queues {
         }
         let output = |_| Output { credits: ROOM - held(), first: END, last: END };
         let outputs = (0..ports.len() << shift).map(output).collect();
-        Queues { ports, outputs, radix, shift }
+        Queues { ports, outputs, radix, shift, outages: Outages::default() }
     }
 
     fn load(&self, switch: u32) -> Load<'_> {
@@ -64,8 +66,10 @@ impl Queues {
             room: [ROOM; 3],
             queues: &[],
             shift: self.shift,
+            channel_last: u8::MAX,
             now: NOW,
             full: 10,
+            outages: &self.outages,
         }
     }
 }
@@ -233,4 +237,18 @@ fn a_ring_of_channels_is_found() {
     let lanes = [0, 1, 2].map(|switch| (switch, 0, 0));
     assert!(!ring(&[(lanes[0], lanes[1]), (lanes[1], lanes[2]), (lanes[0], lanes[2])]));
     assert!(ring(&[(lanes[0], lanes[1]), (lanes[1], lanes[2]), (lanes[2], lanes[1])]));
+}
+
+#[test]
+fn with_fewer_priorities_the_load_of_a_later_channel_is_that_of_the_last() {
+    let small = &small::all()[0];
+    let mut held = 0;
+    let queues = Queues::new(&small.topology, 4, || {
+        held = (held + 1) % ROOM;
+        held
+    });
+    let load = Load { channel_last: 1, ..queues.load(3) };
+    let [first, last, later] = [0, 1, 3].map(|channel| load.occupancy(5, channel));
+    assert!(first != last && last == later, "{first} {last} {later}");
+    assert_eq!(load.queued(5), (0..4).map(|channel| queues.load(3).occupancy(5, channel)).sum::<u32>());
 }
