@@ -2,8 +2,8 @@
 
 use etherweave_primitives::{Duration, HostId, Time};
 use etherweave_workload::pattern::{
-    Adversarial, BitComplement, BitReverse, GroupLocal, HotSpot, Neighbour, RandomPermutation, Shift, Switching,
-    Tornado, Transpose, Uniform, host_destinations,
+    Adversarial, BitComplement, BitReverse, GroupLocal, HotSpot, Listed, Neighbour, RandomPermutation, Shift,
+    Switching, Tornado, Transpose, Uniform, host_destinations,
 };
 use etherweave_workload::{Destinations, Groups, Pattern, Share};
 
@@ -60,6 +60,31 @@ fn check_chances(counts: &[u32], chances: impl Fn(u32) -> f64, what: &str) {
     assert!(chi_square <= freedom + 4.0 * (2.0 * freedom).sqrt(), "{what}: {chi_square} of {freedom}");
 }
 
+/// Members that share out packets, and groups of unequal sizes where they may.
+fn sharing() -> Vec<(Pattern, Groups)> {
+    let local = |number| Pattern::GroupLocal(GroupLocal { share: share(number) });
+    let hot = |number| Pattern::HotSpot(HotSpot { hosts: vec![3, 5, 11], share: share(number) });
+    let by_switch = Pattern::Adversarial(Adversarial { offset: 3, hosts_per_switch: Some(4) });
+    let switching = |us| Pattern::Switching(Switching { at: Duration::from_us(us), ..Switching::default() });
+    let listed = Pattern::Listed(Listed { pairs: vec![[0, 9], [5, 2], [3, 3]] });
+    let uneven = || Groups::new(&[30, 20, 14]).unwrap();
+    let members = [hot(0.0), hot(0.3), hot(1.0), local(0.0), local(0.8), local(1.0), listed, Pattern::default()];
+    let even = [by_switch, switching(0), switching(1)].into_iter().chain(permutations()).chain(Pattern::defaults());
+    let uneven = members.into_iter().map(|member| (member, uneven()));
+    uneven.chain(even.map(|member| (member, eight_by_eight()))).collect()
+}
+
+/// The share of every destination of a host at the start of a run.
+fn chances(plan: &Destinations, src: u32, hosts: u32) -> Vec<f64> {
+    let mut chances = vec![0.0; hosts as usize];
+    plan.shares(HostId::new(src), Time::ZERO, &mut |range, share| {
+        assert!(range.hosts > 0 && share > 0.0, "{range:?} gets {share}");
+        let all = range.first..range.first + range.hosts;
+        all.for_each(|dst| chances[dst as usize] += share / f64::from(range.hosts));
+    });
+    chances
+}
+
 fn permutations() -> Vec<Pattern> {
     let extents = || vec![4, 2, 8];
     vec![
@@ -86,6 +111,25 @@ fn nobody_sends_to_itself_and_everybody_to_a_host_that_exists() {
         for src in 0..64 {
             let sent = draws(&plan, src, 500);
             assert!(sent.iter().flatten().all(|&dst| dst != src && dst < 64), "{member:?} from host {src}");
+        }
+    }
+}
+
+#[test]
+fn shares_are_what_draws_tend_to_add_up_to_one_and_leave_out_the_host_itself() {
+    for (member, groups) in sharing() {
+        let plan = plan(&member, &groups);
+        for src in [0, 3, 17, 63] {
+            let chances = chances(&plan, src, 64);
+            let counts = histogram(&member, &groups, src);
+            let sends = if counts.iter().sum::<u32>() == 0 { 0.0 } else { 1.0 };
+            let sum: f64 = chances.iter().sum();
+            // Rounding of at most 64 terms.
+            assert!((sum - sends).abs() < 64.0 * f64::EPSILON, "{member:?} from host {src}: {sum}");
+            assert_eq!(chances[src as usize], 0.0, "{member:?} from host {src}");
+            if sends > 0.0 {
+                check_chances(&counts, |dst| chances[dst as usize], &format!("{member:?} from host {src}"));
+            }
         }
     }
 }
@@ -250,6 +294,11 @@ fn a_pattern_switches_at_its_instant_and_not_before() {
         plan.destination(HostId::new(0), Time::from_ps(ps), &mut random).map(HostId::get)
     };
     assert_eq!([0, 4_999, 5_000, 8_999, 9_000].map(at), [Some(1), Some(1), Some(2), Some(2), Some(3)]);
+    let mut told = Vec::new();
+    let shares =
+        |ps| plan.shares(HostId::new(0), Time::from_ps(ps), &mut |range, share| told.push((range.first, share)));
+    [4_999, 5_000, 9_000].into_iter().for_each(shares);
+    assert_eq!(told, [(1, 1.0), (2, 1.0), (3, 1.0)]);
 }
 
 #[test]

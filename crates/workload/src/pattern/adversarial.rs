@@ -68,4 +68,8 @@ impl Plan {
     pub(super) fn destination(&self, src: HostId, _: Time, random: &mut Stream) -> Option<HostId> {
         Some(self.targets[self.part_of[src.index()] as usize].any(random))
     }
+
+    pub(super) fn shares(&self, src: HostId, _: Time, each: &mut dyn FnMut(HostRange, f64)) {
+        each(self.targets[self.part_of[src.index()] as usize], 1.0);
+    }
 }

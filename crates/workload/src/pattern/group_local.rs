@@ -59,4 +59,10 @@ impl Plan {
         let hole = select_unpredictable(stays, HostRange::of(src), own);
         Some(range.any_but(hole, random))
     }
+
+    pub(super) fn shares(&self, src: HostId, _: Time, each: &mut dyn FnMut(HostRange, f64)) {
+        let own = self.groups[self.group_of[src.index()] as usize];
+        own.share_but(HostRange::of(src), f64::from(self.share), each);
+        self.all.share_but(own, 1.0 - f64::from(self.share), each);
+    }
 }

@@ -59,4 +59,17 @@ impl Plan {
         }
         Some(self.all.any_but(HostRange::of(src), random))
     }
+
+    pub(super) fn shares(&self, src: HostId, _: Time, each: &mut dyn FnMut(HostRange, f64)) {
+        let hot_share = f64::from(self.share) / self.hot.len() as f64;
+        let mut rest = 1.0 - f64::from(self.share);
+        for &hot in &self.hot {
+            match hot == src.get() {
+                true => rest += hot_share,
+                false if hot_share > 0.0 => each(HostRange::of(HostId::new(hot)), hot_share),
+                false => {}
+            }
+        }
+        self.all.share_but(HostRange::of(src), rest, each);
+    }
 }

@@ -4,6 +4,7 @@
 //! - [`Pattern::plan`] prepares it for the hosts and groups of a fabric: [`Destinations`], the same for all hosts.
 //! - [`host_destinations`] is the random stream of one host, apart from its arrivals: under other arrivals its packets
 //!   go to the same places in the same order.
+//! - [`Destinations::shares`] is what the draws tend to: the exact share of every destination.
 //!
 //! Guarantees: nobody sends to itself; a destination takes a few instructions and at most two look-ups, no memory and
 //! no hash. Parameters that do not fit the fabric are refused when the plan is made.
@@ -55,7 +56,7 @@ pub use tornado::Tornado;
 pub use transpose::Transpose;
 pub use uniform::Uniform;
 
-use crate::{Groups, Share, WorkloadError};
+use crate::{Groups, HostRange, Share, WorkloadError};
 
 /// The stream from which `host` draws its destinations under the run's `seed`.
 pub fn host_destinations(seed: u64, host: HostId) -> Stream {
@@ -123,6 +124,15 @@ macro_rules! patterns {
             pub fn destination(&self, src: HostId, now: Time, random: &mut Stream) -> Option<HostId> {
                 match &self.0 {
                     $(Plan::$member(plan) => plan.destination(src, now, random),)*
+                }
+            }
+
+            /// Tells where the packets go that `src` has at `now`: ranges of hosts, all alike in a range, each with its
+            /// share of the packets. Shares add up to 1; of a host that sends nothing there are none. Ranges may
+            /// overlap.
+            pub fn shares(&self, src: HostId, now: Time, each: &mut dyn FnMut(HostRange, f64)) {
+                match &self.0 {
+                    $(Plan::$member(plan) => plan.shares(src, now, each),)*
                 }
             }
         }

@@ -2,6 +2,8 @@
 
 use etherweave_primitives::{HostId, Stream, Time};
 
+use crate::HostRange;
+
 /// What every permutation is in the end: the partner of each host.
 #[derive(Clone, Debug)]
 pub(super) struct Permuted(Box<[u32]>);
@@ -17,5 +19,12 @@ impl Permuted {
     pub(super) fn destination(&self, src: HostId, _: Time, _: &mut Stream) -> Option<HostId> {
         let partner = self.0[src.index()];
         (partner != src.get()).then_some(HostId::new(partner))
+    }
+
+    pub(super) fn shares(&self, src: HostId, _: Time, each: &mut dyn FnMut(HostRange, f64)) {
+        let partner = self.0[src.index()];
+        if partner != src.get() {
+            each(HostRange::of(HostId::new(partner)), 1.0);
+        }
     }
 }

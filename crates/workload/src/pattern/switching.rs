@@ -3,7 +3,7 @@
 use etherweave_primitives::{Duration, HostId, Stream, Time};
 
 use super::{Adversarial, Destinations, Pattern, Uniform};
-use crate::{Groups, WorkloadError};
+use crate::{Groups, HostRange, WorkloadError};
 
 /// One pattern up to an instant, another from there on (`switching`): the transient experiment of Jiang et al., 2009.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -53,7 +53,15 @@ impl Switching {
 impl Plan {
     #[inline]
     pub(super) fn destination(&self, src: HostId, now: Time, random: &mut Stream) -> Option<HostId> {
-        let pattern = if now < self.at { &self.from } else { &self.to };
-        pattern.destination(src, now, random)
+        self.at(now).destination(src, now, random)
+    }
+
+    pub(super) fn shares(&self, src: HostId, now: Time, each: &mut dyn FnMut(HostRange, f64)) {
+        self.at(now).shares(src, now, each);
+    }
+
+    #[inline]
+    fn at(&self, now: Time) -> &Destinations {
+        if now < self.at { &self.from } else { &self.to }
     }
 }

@@ -25,4 +25,8 @@ impl Plan {
     pub(super) fn destination(&self, src: HostId, _: Time, random: &mut Stream) -> Option<HostId> {
         Some(self.all.any_but(HostRange::of(src), random))
     }
+
+    pub(super) fn shares(&self, src: HostId, _: Time, each: &mut dyn FnMut(HostRange, f64)) {
+        self.all.share_but(HostRange::of(src), 1.0, each);
+    }
 }
