@@ -17,6 +17,7 @@
 //!
 //! Left out: transports, MPI and hosts beyond a queue (`etherweave-sim` has them), packets of unequal length.
 
+pub mod bounds;
 mod build;
 mod crossbar;
 mod deadlock;

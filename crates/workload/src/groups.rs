@@ -41,14 +41,14 @@ impl HostRange {
         HostId::new(host + select_unpredictable(host < hole.first, 0, hole.hosts))
     }
 
-    /// Tells the ranges on both sides of `hole`, which is part of it, each with its part of `share`; nothing where
-    /// there is nothing to share.
+    /// Tells the ranges on both sides of `hole`, which is part of it, and what each of their hosts gets of `share`;
+    /// nothing where there is nothing to share.
     pub(crate) fn share_but(self, hole: HostRange, share: f64, each: &mut dyn FnMut(HostRange, f64)) {
         let below = HostRange { first: self.first, hosts: hole.first - self.first };
         let above = HostRange { first: hole.first + hole.hosts, hosts: self.hosts - below.hosts - hole.hosts };
         let rest = f64::from(self.hosts - hole.hosts);
         let sides = [below, above].into_iter().filter(|side| side.hosts > 0 && share > 0.0);
-        sides.for_each(|side| each(side, share * f64::from(side.hosts) / rest));
+        sides.for_each(|side| each(side, share / rest));
     }
 }
 

@@ -80,7 +80,7 @@ fn chances(plan: &Destinations, src: u32, hosts: u32) -> Vec<f64> {
     plan.shares(HostId::new(src), Time::ZERO, &mut |range, share| {
         assert!(range.hosts > 0 && share > 0.0, "{range:?} gets {share}");
         let all = range.first..range.first + range.hosts;
-        all.for_each(|dst| chances[dst as usize] += share / f64::from(range.hosts));
+        all.for_each(|dst| chances[dst as usize] += share);
     });
     chances
 }

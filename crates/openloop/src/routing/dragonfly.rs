@@ -26,7 +26,7 @@ struct Home {
 
 /// A switch that has links to a group, and the first of its ports that lead there.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Gateway {
+pub(crate) struct Gateway {
     pub switch: u16,
     /// The switch at the far end.
     far: u16,
@@ -35,6 +35,11 @@ pub(super) struct Gateway {
 }
 
 impl Gateway {
+    /// All of its ports.
+    pub(crate) fn ports(&self) -> std::ops::Range<u8> {
+        self.port..self.port + self.ports
+    }
+
     /// One of its ports, by lot.
     fn port(&self, lot: u16) -> u8 {
         self.port + (lot >> 8) as u8 % self.ports
@@ -190,8 +195,13 @@ impl DragonflyPlan {
         self.hosts_per_group.quotient(host) as u16
     }
 
+    /// The group of a switch, and its place there.
+    pub(crate) fn place(&self, switch: u32) -> [u16; 2] {
+        self.places[switch as usize]
+    }
+
     /// Whether a switch is in a group.
-    pub(super) fn is_in(&self, switch: u32, group: u16) -> bool {
+    pub(crate) fn is_in(&self, switch: u32, group: u16) -> bool {
         self.places[switch as usize][0] == group
     }
 
@@ -279,21 +289,27 @@ impl DragonflyPlan {
         u32::from(gateway.switch != place) + 1 + u32::from(gateway.far != home.place)
     }
 
-    /// The own switch where it is a gateway, otherwise one of the gateways by lot.
+    /// One of [`DragonflyPlan::gateways`] by lot.
     fn gateway(&self, group: u16, place: u16, target: u16, lot: u16) -> Gateway {
-        let pair = usize::from(group) * usize::from(self.groups) + usize::from(target);
-        let gateways = &self.gateways[self.starts[pair] as usize..self.starts[pair + 1] as usize];
-        match gateways {
+        match self.gateways(group, place, target) {
             [only] => *only,
-            several => {
-                let own = several.iter().find(|gateway| gateway.switch == place);
-                *own.unwrap_or(&several[usize::from(lot & 0xff) % several.len()])
-            }
+            several => several[usize::from(lot & 0xff) % several.len()],
         }
     }
 
+    /// The own switch where it is a gateway to another group, otherwise all gateways, of which one goes by lot.
+    pub(crate) fn gateways(&self, group: u16, place: u16, target: u16) -> &[Gateway] {
+        let pair = usize::from(group) * usize::from(self.groups) + usize::from(target);
+        let gateways = &self.gateways[self.starts[pair] as usize..self.starts[pair + 1] as usize];
+        if let [_] = gateways {
+            return gateways;
+        }
+        let own = gateways.iter().position(|gateway| gateway.switch == place);
+        own.map_or(gateways, |own| &gateways[own..=own])
+    }
+
     /// The port from one switch to another of its group.
-    fn local(&self, from: u16, to: u16) -> u8 {
+    pub(crate) fn local(&self, from: u16, to: u16) -> u8 {
         (self.p.get() as u16 + to - u16::from(to > from)) as u8
     }
 

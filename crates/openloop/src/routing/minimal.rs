@@ -2,10 +2,12 @@
 
 use super::dragonfly::{ANYWHERE, VIA};
 use super::{DragonflyPlan, Hop, Place, Routing};
+use crate::bounds::Oblivious;
 use crate::load::Load;
 use crate::packet::Packet;
 
 /// Minimal routing on a dragonfly.
+#[derive(Clone)]
 pub struct Minimal {
     /// Where everything is.
     pub plan: DragonflyPlan,
@@ -14,6 +16,10 @@ pub struct Minimal {
 impl Routing for Minimal {
     fn channels(&self) -> u8 {
         2
+    }
+
+    fn oblivious(&self) -> Option<&dyn Oblivious> {
+        Some(self)
     }
 
     fn start(&self, packet: &mut Packet) {

@@ -45,6 +45,7 @@ pub use valiant_switch::ValiantSwitch;
 use etherweave_topology::{LinkClass, Topology};
 
 use crate::OpenLoopError;
+use crate::bounds::Oblivious;
 use crate::load::Load;
 use crate::packet::Packet;
 
@@ -121,6 +122,11 @@ pub trait Routing: Sync {
 
     /// What marks a global port as saturated, when the routing asks for it.
     fn saturation(&self) -> Option<Saturation> {
+        None
+    }
+
+    /// The routing as one that looks at no queue, when it is: then loads can be told without a run. By default none.
+    fn oblivious(&self) -> Option<&dyn Oblivious> {
         None
     }
 

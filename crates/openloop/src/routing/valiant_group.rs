@@ -2,10 +2,12 @@
 
 use super::dragonfly::{ANYWHERE, VIA};
 use super::{DragonflyPlan, Hop, Place, Routing};
+use crate::bounds::Oblivious;
 use crate::load::Load;
 use crate::packet::Packet;
 
 /// Valiant routing on a dragonfly by a group that is not the source's: Kim et al., ISCA 2008, section 4.1.
+#[derive(Clone)]
 pub struct ValiantGroup {
     /// Where everything is.
     pub plan: DragonflyPlan,
@@ -14,6 +16,10 @@ pub struct ValiantGroup {
 impl Routing for ValiantGroup {
     fn channels(&self) -> u8 {
         3
+    }
+
+    fn oblivious(&self) -> Option<&dyn Oblivious> {
+        Some(self)
     }
 
     fn start(&self, packet: &mut Packet) {

@@ -70,6 +70,7 @@ impl Plan {
     }
 
     pub(super) fn shares(&self, src: HostId, _: Time, each: &mut dyn FnMut(HostRange, f64)) {
-        each(self.targets[self.part_of[src.index()] as usize], 1.0);
+        let target = self.targets[self.part_of[src.index()] as usize];
+        each(target, 1.0 / f64::from(target.hosts));
     }
 }

@@ -127,9 +127,9 @@ macro_rules! patterns {
                 }
             }
 
-            /// Tells where the packets go that `src` has at `now`: ranges of hosts, all alike in a range, each with its
-            /// share of the packets. Shares add up to 1; of a host that sends nothing there are none. Ranges may
-            /// overlap.
+            /// Tells where the packets go that `src` has at `now`: ranges of hosts, and the share of the packets that
+            /// goes to each host of the range. Shares of all hosts add up to 1; of a host that sends nothing there are
+            /// none. Ranges may overlap.
             pub fn shares(&self, src: HostId, now: Time, each: &mut dyn FnMut(HostRange, f64)) {
                 match &self.0 {
                     $(Plan::$member(plan) => plan.shares(src, now, each),)*

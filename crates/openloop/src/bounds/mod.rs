@@ -1,0 +1,44 @@
+//! What a fabric can accept at most, without a run: expected loads of all channels, and the one that is full first.
+//!
+//! ```text
+//!   pattern ──► shares of destinations ─┐
+//!                                       ├─► flows between switches ──► load of every channel ──► bound
+//!   oblivious routing ──► shares of hops┘
+//! ```
+//!
+//! The *load* of a channel is what it would carry, as a share of what it can, if every host that sends wanted as much
+//! as its link takes: γ of Dally and Towles, *Principles and Practices of Interconnection Networks*, 2004, section
+//! 3.3.1. At an offered load of 1/γ of the most loaded channel that one is full (equation 3.3): above it the fabric
+//! cannot deliver what the pattern demands, whatever its buffers and arbiters.
+//!
+//! Guarantees: loads are sums of exact shares in an order that depends on the fabric only; lots count as fair.
+//!
+//! Left out: routings that look at queues. They have no expected loads, and no bound is claimed for them.
+
+mod channel_loads;
+mod demand;
+mod dragonfly;
+mod first_legs;
+mod walk;
+
+pub use channel_loads::{Bound, ChannelLoads, ClassLoad};
+
+/// Where packets go next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// What they visit first: a switch, a group, or what else the routing numbers so.
+    Via(u32),
+    /// The switch of their destination.
+    Switch(u32),
+}
+
+/// A routing whose ways depend on lots, but on no queue.
+pub trait Oblivious {
+    /// Tells what packets that are made at a switch visit first, whatever their destination, and the share of each;
+    /// shares add up to 1. Tells nothing where they go straight. By default nothing.
+    fn vias(&self, _from: u32, _each: &mut dyn FnMut(u32, f64)) {}
+
+    /// Tells the ports by which packets leave a switch for their goal, and the share of each; shares add up to 1.
+    /// Tells nothing where they are there.
+    fn hops(&self, at: u32, goal: Goal, each: &mut dyn FnMut(u8, f64));
+}
