@@ -2,13 +2,13 @@
 
 mod fabric;
 
-use etherweave_openloop::bounds::{Bound, ChannelLoads};
-use etherweave_openloop::routing::{DragonflyPlan, FabricPlan, Minimal, Routing, ValiantGroup};
+use etherweave_openloop::bounds::{Bound, ChannelLoads, bound};
+use etherweave_openloop::routing::{DragonflyPlan, FabricPlan, Minimal, Routing, UgalLocal, ValiantGroup};
 use etherweave_openloop::{Pattern, groups};
 use etherweave_primitives::Time;
 use etherweave_topology::{Dragonfly, Family, LinkClass, Topology};
 use etherweave_workload::Share;
-use etherweave_workload::pattern::{HotSpot, Listed, Tornado};
+use etherweave_workload::pattern::{HotSpot, Listed, Switching, Tornado};
 use fabric::Fabric;
 
 /// Sums of rounded shares.
@@ -16,7 +16,7 @@ const ROUNDING: f64 = 1e-9;
 
 fn loads<'a>(topology: &'a Topology, routing: &impl Routing, pattern: &Pattern) -> ChannelLoads<'a> {
     let destinations = pattern.plan(&groups(topology).unwrap(), 1).unwrap();
-    ChannelLoads::new(topology, routing.oblivious().unwrap(), &destinations, Time::ZERO)
+    ChannelLoads::new(topology, routing.oblivious().unwrap(), &destinations, Time::ZERO).unwrap()
 }
 
 fn minimal(fabric: &Fabric) -> Minimal {
@@ -171,4 +171,19 @@ fn check_run(fabric: &Fabric, routing: impl Routing, pattern: &Pattern) {
     // thousandth.
     let accepted = fabric.run(routing, pattern.clone(), 1.0, 1_000).load_accepted;
     assert!(accepted <= bound * 1.001, "{pattern:?}: {accepted} above {bound}");
+}
+
+#[test]
+fn nothing_is_claimed_where_nobody_can_tell() {
+    let fabric = Fabric::balanced(2);
+    let adaptive = UgalLocal { plan: fabric.plan.clone(), threshold: 0 };
+    assert_eq!(bound(&fabric.topology, &adaptive, &Pattern::default(), 1).unwrap(), None);
+    let switching = Pattern::Switching(Switching::default());
+    assert_eq!(bound(&fabric.topology, &minimal(&fabric), &switching, 1).unwrap(), None);
+    let many = Dragonfly { p: 1, a: 64, h: 2, groups: Some(65), ..Dragonfly::default() }.generate().unwrap();
+    let routing = Minimal { plan: DragonflyPlan::of(&many).unwrap() };
+    assert_eq!(bound(&many, &routing, &Pattern::default(), 1).unwrap(), None);
+    let destinations = Pattern::default().plan(&groups(&many).unwrap(), 1).unwrap();
+    let error = ChannelLoads::new(&many, &routing, &destinations, Time::ZERO).unwrap_err().to_string();
+    assert_eq!(error, "topology is one of 4160 switches with hosts; expected 4096 at most, for expected loads");
 }

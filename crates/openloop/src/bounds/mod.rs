@@ -23,6 +23,34 @@ mod walk;
 
 pub use channel_loads::{Bound, ChannelLoads, ClassLoad};
 
+use etherweave_primitives::Time;
+use etherweave_topology::Topology;
+
+use crate::routing::Routing;
+use crate::{OpenLoopError, Pattern, groups};
+
+/// More switches with hosts take minutes and gigabytes: time grows with the square of their number.
+const HOMES_MOST: usize = 4_096;
+
+/// What a fabric accepts at most of a pattern; `seed` is the run's. Absent where nobody can tell: the routing looks at
+/// queues, the pattern switches or is silent, or more than 4,096 switches have hosts.
+///
+/// # Errors
+/// When the pattern does not fit the fabric.
+pub fn bound(
+    topology: &Topology,
+    routing: &impl Routing,
+    pattern: &Pattern,
+    seed: u64,
+) -> Result<Option<Bound>, OpenLoopError> {
+    let destinations = pattern.plan(&groups(topology)?, seed)?;
+    let (Some(routing), false) = (routing.oblivious(), matches!(pattern, Pattern::Switching(_))) else {
+        return Ok(None);
+    };
+    let loads = ChannelLoads::new(topology, routing, &destinations, Time::ZERO);
+    Ok(loads.ok().and_then(|loads| loads.bound()))
+}
+
 /// Where packets go next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Goal {
