@@ -35,6 +35,9 @@ def curve(
     pyarrow.Table
         A row for each routing, pattern and load: ``load_offered`` and ``load_accepted`` as shares
         of the hosts' links, latencies in ns, hops, the share of packets that left the minimal way.
+        ``load_bound`` is what ``load_accepted`` cannot exceed for long: where channels are loaded
+        as the pattern and the routing demand, ``load_bound_channel`` is then full first. Routings
+        that look at queues have none.
 
     Raises
     ------

@@ -1,6 +1,7 @@
 """Latency and throughput under synthetic traffic, as their user meets them."""
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -68,6 +69,35 @@ def test_a_run_without_given_times_warms_up_until_it_has_settled_and_measures_un
     assert 0 < row["latency_ns_half_width"] <= 0.01 * row["latency_ns_mean"]
     assert 0 < row["load_accepted_half_width"] <= 0.01 * row["load_accepted"]
     assert abs(row["load_accepted"] - row["load"]) < 2 * row["load_accepted_half_width"]
+
+
+def test_bounds_of_oblivious_routings_stand_beside_what_is_measured() -> None:
+    routings = ["minimal", "valiant_group", "ugal_local"]
+    settings = {"open_loop.routings": routings, "open_loop.loads": [0.1]}
+    points = pl.DataFrame(etherweave.curve(SMALL, settings))
+    bounds = {
+        (row["routing"], row["pattern"]): (row["load_bound"], row["load_bound_channel"])
+        for row in points.iter_rows(named=True)
+    }
+    # One global link carries what the 8 hosts of a group send to the next; by random groups every
+    # link but that one is used twice as much as a host's.
+    bound, channel = bounds["minimal", "adversarial+1"]
+    assert bound == pytest.approx(1 / 8)
+    assert channel == "group8.switch3 port 5 to group0.switch0"
+    assert bounds["minimal", "uniform"][0] == pytest.approx(1)
+    assert bounds["valiant_group", "adversarial+1"][0] == pytest.approx(1 / 2)
+    assert math.isnan(bounds["ugal_local", "uniform"][0])
+    assert bounds["ugal_local", "uniform"][1] == ""
+
+
+def test_a_bound_is_drawn_as_a_dashed_line() -> None:
+    from etherweave.report.curves import curves_figure
+
+    settings = {"open_loop.routings": ["minimal", "ugal_local"], "open_loop.loads": [0.1]}
+    figure = curves_figure(pl.DataFrame(etherweave.curve(SMALL, settings)))
+    accepted = figure.axes[3]
+    dashed = [line for line in accepted.lines if line.get_linestyle() == "--"]
+    assert [line.get_ydata()[0] for line in dashed] == [pytest.approx(1 / 8)]
 
 
 def test_threads_change_nothing() -> None:

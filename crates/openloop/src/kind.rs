@@ -2,6 +2,7 @@
 
 use etherweave_topology::Topology;
 
+use crate::bounds::{Bound, bound};
 use crate::routing::{
     AdaptiveMinimal, AdaptiveUp, ButterflyPlan, ButterflyUgalLocal, ClosPlan, Conditional, DimensionAdaptive,
     DimensionOrder, DragonflyPlan, FabricPlan, Lots, Minimal, Piggyback, ProgressiveAdaptive, Routing, UgalGlobal,
@@ -136,6 +137,14 @@ impl PacketRouting {
         self.with(traffic.topology, Run { traffic, threads })?
     }
 
+    /// What a fabric accepts at most of the traffic; absent where [`bound`] cannot tell.
+    ///
+    /// # Errors
+    /// When the routing does not work on the fabric, or the pattern does not fit it.
+    pub fn bound(self, traffic: &Traffic<'_>) -> Result<Option<Bound>, OpenLoopError> {
+        self.with(traffic.topology, BoundOf(traffic))?
+    }
+
     /// Names what works on a fabric instead; where nothing does, what is wrong with the fabric.
     fn unsuited(self, topology: &Topology, wrong: OpenLoopError) -> OpenLoopError {
         let others = PacketRouting::ALL.iter().filter(|&&other| other != self);
@@ -182,5 +191,17 @@ impl Visit for Run<'_> {
         let (switch, pattern, arrival) = (switch.clone(), pattern.clone(), arrival.clone());
         Experiment { topology, switch, routing, pattern, arrival, outages: outages.clone(), run: run.clone() }
             .run(self.threads)
+    }
+}
+
+/// The bound of whatever routing.
+struct BoundOf<'a>(&'a Traffic<'a>);
+
+impl Visit for BoundOf<'_> {
+    type Output = Result<Option<Bound>, OpenLoopError>;
+
+    fn visit<R: Routing>(self, routing: R) -> Self::Output {
+        let BoundOf(traffic) = self;
+        bound(traffic.topology, &routing, &traffic.pattern, traffic.run.seed)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use etherweave_openloop::bounds::Bound;
 use etherweave_openloop::{
     Arrival, OpenLoopError, PacketRouting, Pattern, Report, RingStep, RunLength, RunParams, SwitchParams, Traffic,
 };
@@ -80,6 +81,7 @@ struct Point {
     routing: PacketRouting,
     pattern: String,
     load: f64,
+    bound: Option<Bound>,
     report: Report,
     wall_s: f64,
 }
@@ -109,7 +111,7 @@ pub(crate) fn curve(
     let loads = |pattern| spec.loads.iter().map(move |&load| (pattern, load));
     let of_routing = |routing| spec.patterns.iter().flat_map(loads).map(move |at| (routing, at));
     let wanted: Vec<_> = spec.routings.iter().flat_map(|&routing| of_routing(routing)).collect();
-    let mut points = Vec::with_capacity(wanted.len());
+    let mut points: Vec<Point> = Vec::with_capacity(wanted.len());
     for (done, &(routing, (pattern, load))) in wanted.iter().enumerate() {
         let next = format!("{}, {}, load {load}", routing.name(), pattern.label());
         if !on_point(CurveProgress { done, count: wanted.len(), next }) {
@@ -120,7 +122,12 @@ pub(crate) fn curve(
         let (switch, arrival) = (spec.switch.clone(), spec.arrival.clone());
         let traffic = Traffic { topology, switch, pattern: pattern.0.clone(), arrival, outages: Vec::new(), run };
         let report = routing.run(&traffic, threads)?;
-        points.push(Point { routing, pattern: pattern.label(), load, report, wall_s: started.elapsed().as_secs_f64() });
+        let (pattern, wall_s) = (pattern.label(), started.elapsed().as_secs_f64());
+        let bound = match points.last().filter(|last| (last.routing, &last.pattern) == (routing, &pattern)) {
+            Some(last) => last.bound.clone(),
+            None => routing.bound(&traffic)?,
+        };
+        points.push(Point { routing, pattern, load, bound, report, wall_s });
     }
     Ok(table(&points, topology))
 }
@@ -133,7 +140,7 @@ fn ring(steps: &[RingStep], topology: &Topology) -> String {
     steps.iter().map(name).collect::<Vec<_>>().join(" ")
 }
 
-/// Points as rows; latencies are not a number where nothing arrived.
+/// Points as rows; latencies are not a number where nothing arrived, bounds where nobody can tell.
 fn table(points: &[Point], topology: &Topology) -> Table {
     let largest = |of: fn(&Report) -> &[f32]| -> Column {
         numbers(points, move |point| of(&point.report).iter().copied().fold(0.0, f32::max).into())
@@ -150,6 +157,13 @@ fn table(points: &[Point], topology: &Topology) -> Table {
             ("load", numbers(points, |point| point.load)),
             ("load_offered", numbers(points, |point| point.report.load_offered)),
             ("load_accepted", numbers(points, |point| point.report.load_accepted)),
+            ("load_bound", numbers(points, |point| point.bound.as_ref().map_or(f64::NAN, |bound| bound.load_accepted))),
+            (
+                "load_bound_channel",
+                texts(points, |point| {
+                    point.bound.as_ref().map_or_else(String::new, |bound| bound.channel_name.clone())
+                }),
+            ),
             ("latency_ns_mean", mean(|report| report.latency_ns_mean)),
             ("latency_ns_half_width", mean(|report| report.latency_ns_half_width)),
             ("load_accepted_half_width", mean(|report| report.load_accepted_half_width)),

@@ -1,6 +1,7 @@
 """The verb ``curve``."""
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
@@ -25,6 +26,7 @@ SHOWN = (
     ("pattern", "pattern", ""),
     (">load", "load", ".3g"),
     (">accepted", "load_accepted", ".3f"),
+    (">bound", "load_bound", ".3f"),
     (">mean [ns]", "latency_ns_mean", ",.0f"),
     (">p50", "latency_ns_p50", ",.0f"),
     (">p99", "latency_ns_p99", ",.0f"),
@@ -90,5 +92,10 @@ def _draw(points: pl.DataFrame, path: Path) -> None:
 def _print(points: pl.DataFrame) -> None:
     speed = pl.col("packet_hops") / pl.col("wall_s") / 1e6
     rows = points.with_columns(speed=speed).iter_rows(named=True)
-    cells = [tuple(format(row[key], form) for _, key, form in SHOWN) for row in rows]
+    cells = [tuple(_cell(row[key], form) for _, key, form in SHOWN) for row in rows]
     print_sheet([title for title, _, _ in SHOWN], cells)
+
+
+def _cell(value: float | str, form: str) -> str:
+    """Write a value, or a dash for what is not a number: there is none."""
+    return "–" if isinstance(value, float) and math.isnan(value) else format(value, form)

@@ -1,5 +1,6 @@
 """Latency and throughput over load, a row of panels for each pattern."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +59,20 @@ def _latency(axes: Axes, rows: pl.DataFrame, pattern: str) -> None:
 def _accepted(axes: Axes, rows: pl.DataFrame) -> None:
     axes.plot((0, 1), (0, 1), color=INK, linewidth=0.8, linestyle=":")
     for (routing,), line in rows.group_by("routing", maintain_order=True):
-        axes.plot(line["load"], line["load_accepted"], **_style(rows, routing))
+        style = _style(rows, routing)
+        axes.plot(line["load"], line["load_accepted"], **style)
+        _bound(axes, line, style["color"])
     axes.set_xlabel("offered load")
     axes.set_ylabel("accepted load")
     axes.set_xlim(0, 1)
     axes.set_ylim(0, 1)
+
+
+def _bound(axes: Axes, line: pl.DataFrame, colour: str) -> None:
+    """Draw what can be accepted at most, where the table tells: a thin dashed line."""
+    bound = line["load_bound"][0]
+    if not math.isnan(bound):
+        axes.axhline(bound, color=colour, linewidth=0.8, linestyle="--")
 
 
 def _style(rows: pl.DataFrame, routing: object) -> dict[str, Any]:
