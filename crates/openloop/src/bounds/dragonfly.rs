@@ -1,7 +1,7 @@
 //! Shares of hops on a dragonfly, as [`DragonflyPlan`] takes them by lot.
 
 use super::{Goal, Oblivious};
-use crate::routing::{DragonflyPlan, Minimal, ValiantGroup};
+use crate::routing::{DragonflyPlan, Minimal, ValiantGroup, ValiantSwitch};
 
 impl Oblivious for Minimal {
     fn hops(&self, at: u32, goal: Goal, each: &mut dyn FnMut(u8, f64)) {
@@ -19,6 +19,22 @@ impl Oblivious for ValiantGroup {
 
     fn hops(&self, at: u32, goal: Goal, each: &mut dyn FnMut(u8, f64)) {
         hops(&self.plan, at, goal, each);
+    }
+}
+
+impl Oblivious for ValiantSwitch {
+    /// Every switch of every other group alike.
+    fn vias(&self, from: u32, each: &mut dyn FnMut(u32, f64)) {
+        let switches = self.plan.groups() * self.plan.switches_per_group();
+        let [group, _] = self.plan.place(from);
+        let others = switches - self.plan.switches_per_group();
+        let elsewhere = (0..switches).filter(|&switch| !self.plan.is_in(switch, group));
+        elsewhere.for_each(|switch| each(switch, 1.0 / f64::from(others)));
+    }
+
+    fn hops(&self, at: u32, goal: Goal, each: &mut dyn FnMut(u8, f64)) {
+        let (Goal::Via(to) | Goal::Switch(to)) = goal;
+        hops(&self.plan, at, Goal::Switch(to), each);
     }
 }
 
@@ -120,7 +136,10 @@ mod tests {
             check(&topology, &Minimal { plan: plan.clone() }, &groups, 2.0 / 256.0);
             // Lots of one group on the way have 65,536 / others values, so many fewer in the upper eight bits; a channel
             // is used at most once on each of the two parts.
-            check(&topology, &ValiantGroup { plan }, &groups, 2.0 * (2.0 / (256.0 / others).floor()));
+            let room = 2.0 * (2.0 / (256.0 / others).floor());
+            check(&topology, &ValiantGroup { plan: plan.clone() }, &groups, room);
+            // The switch in that group is drawn from all bits mixed.
+            check(&topology, &ValiantSwitch { plan }, &groups, room);
         }
     }
 }

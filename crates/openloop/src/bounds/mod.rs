@@ -15,7 +15,9 @@
 //!
 //! Left out: routings that look at queues. They have no expected loads, and no bound is claimed for them.
 
+mod butterfly;
 mod channel_loads;
+mod clos;
 mod demand;
 mod dragonfly;
 mod first_legs;

@@ -142,7 +142,7 @@ impl ButterflyPlan {
     }
 
     /// How many switches there are, fewer than 65,535.
-    pub(super) fn switches(&self) -> u32 {
+    pub(crate) fn switches(&self) -> u32 {
         self.places.len() as u32
     }
 
@@ -197,7 +197,7 @@ impl ButterflyPlan {
 
     /// The ports by dimension order to another switch; none when it is the same.
     #[inline]
-    pub(super) fn in_order(&self, from: u32, to: u32) -> Option<Range<u8>> {
+    pub(crate) fn in_order(&self, from: u32, to: u32) -> Option<Range<u8>> {
         let dimension = self.apart(from, to).next()?;
         Some(self.ports(from, dimension, self.coordinate(to, dimension)))
     }

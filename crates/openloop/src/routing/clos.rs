@@ -147,9 +147,14 @@ impl ClosPlan {
         (station.leaves <= self.spans[level].get()).then_some(())
     }
 
+    /// The first host of a leaf.
+    pub(crate) fn first_host(&self, leaf: u32) -> u32 {
+        leaf * self.hosts_per_leaf.get()
+    }
+
     /// The ports by which a packet may go on, all as near to its host.
     #[inline]
-    pub(super) fn ways(&self, at: u32, host: u32) -> Range<u8> {
+    pub(crate) fn ways(&self, at: u32, host: u32) -> Range<u8> {
         let station = &self.stations[at as usize];
         let leaf = self.hosts_per_leaf.quotient(host);
         let within = leaf.wrapping_sub(station.first_leaf);

@@ -3,6 +3,7 @@
 use super::butterfly::ButterflyPlan;
 use super::choice::any;
 use super::{Hop, Place, Routing};
+use crate::bounds::Oblivious;
 use crate::load::Load;
 use crate::packet::Packet;
 
@@ -16,6 +17,10 @@ pub struct DimensionOrder {
 impl Routing for DimensionOrder {
     fn channels(&self) -> u8 {
         1
+    }
+
+    fn oblivious(&self) -> Option<&dyn Oblivious> {
+        Some(self)
     }
 
     fn decide(&self, at: Place, packet: &mut Packet, _load: Load<'_>) -> Hop {

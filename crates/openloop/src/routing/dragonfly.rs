@@ -165,7 +165,7 @@ impl DragonflyPlan {
     }
 
     /// Switches of every group.
-    pub(super) fn switches_per_group(&self) -> u32 {
+    pub(crate) fn switches_per_group(&self) -> u32 {
         u32::from(self.a)
     }
 

@@ -5,6 +5,7 @@ use etherweave_primitives::mix;
 use super::choice::any;
 use super::clos::ClosPlan;
 use super::{Hop, Lots, Place, Routing};
+use crate::bounds::Oblivious;
 use crate::load::Load;
 use crate::packet::Packet;
 
@@ -21,6 +22,10 @@ pub struct UpByLot {
 impl Routing for UpByLot {
     fn channels(&self) -> u8 {
         1
+    }
+
+    fn oblivious(&self) -> Option<&dyn Oblivious> {
+        Some(self)
     }
 
     fn lots(&self) -> Lots {

@@ -3,6 +3,7 @@
 use super::butterfly::{ButterflyPlan, Home};
 use super::choice::{any, drawn};
 use super::{Hop, Place, Routing};
+use crate::bounds::Oblivious;
 use crate::load::Load;
 use crate::packet::Packet;
 
@@ -25,6 +26,10 @@ pub struct Valiant {
 impl Routing for Valiant {
     fn channels(&self) -> u8 {
         CHANNELS
+    }
+
+    fn oblivious(&self) -> Option<&dyn Oblivious> {
+        Some(self)
     }
 
     fn start(&self, packet: &mut Packet) {

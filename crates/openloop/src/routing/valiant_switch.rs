@@ -3,6 +3,7 @@
 use super::choice::drawn;
 use super::dragonfly::{ANYWHERE, VIA};
 use super::{DragonflyPlan, Hop, Place, Routing};
+use crate::bounds::Oblivious;
 use crate::load::Load;
 use crate::packet::Packet;
 
@@ -21,6 +22,10 @@ pub struct ValiantSwitch {
 impl Routing for ValiantSwitch {
     fn channels(&self) -> u8 {
         4
+    }
+
+    fn oblivious(&self) -> Option<&dyn Oblivious> {
+        Some(self)
     }
 
     fn start(&self, packet: &mut Packet) {
