@@ -5,7 +5,7 @@ mod fabric;
 use etherweave_openloop::bounds::{Bound, ChannelLoads, bound};
 use etherweave_openloop::routing::{DragonflyPlan, FabricPlan, Minimal, Routing, UgalLocal, ValiantGroup};
 use etherweave_openloop::{Pattern, groups};
-use etherweave_primitives::Time;
+use etherweave_primitives::{SwitchId, Time};
 use etherweave_topology::{Dragonfly, Family, LinkClass, Topology};
 use etherweave_workload::Share;
 use etherweave_workload::pattern::{HotSpot, Listed, Switching, Tornado};
@@ -151,6 +151,31 @@ fn check_hops(fabric: &Fabric, routing: impl Routing + Clone) {
         let packets: u64 = report.latency_ns.buckets().map(|(_, count)| count).sum();
         let room = 4.0 * 2.5 / (packets as f64).sqrt();
         assert!((hops - 1.0 - links).abs() < room, "{hops}, expected {} within {room}", 1.0 + links);
+    }
+}
+
+#[test]
+fn ports_send_what_is_expected_of_their_channels() {
+    let fabric = Fabric::balanced(2);
+    for pattern in [Pattern::default(), fabric.adversarial()] {
+        check_ports(&fabric, minimal(&fabric), &pattern);
+        check_ports(&fabric, valiant(&fabric), &pattern);
+    }
+}
+
+fn check_ports(fabric: &Fabric, routing: impl Routing, pattern: &Pattern) {
+    let loads = loads(&fabric.topology, &routing, pattern);
+    let report = fabric.run(routing, pattern.clone(), 0.04, 1_000);
+    let radix = report.busy.len() / fabric.topology.switches();
+    for at in (0..fabric.topology.switches()).map(SwitchId::from_index) {
+        for (port, &channel) in fabric.topology.out_channels(at).iter().enumerate() {
+            // A link takes 5,000 packets of 200 ns.
+            let sent = f64::from(report.busy[at.index() * radix + port]) * 5_000.0;
+            let expected = loads.of(channel) * 0.04 * 5_000.0;
+            // Five deviations of a count, and a packet at either end.
+            let room = if expected > 0.0 { 5.0 * expected.sqrt() + 2.0 } else { 0.0 };
+            assert!((sent - expected).abs() <= room, "{at:?} port {port}: {sent}, expected {expected}");
+        }
     }
 }
 

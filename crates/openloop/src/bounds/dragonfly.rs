@@ -104,7 +104,7 @@ mod tests {
 
     fn empty() -> Load<'static> {
         let (base, radix, first_switch, room, shift, now, full) = (0, 0, 0, [0; 3], 0, 0, 0);
-        Load { ports: &[], outputs: &[], base, radix, first_switch, room, shift, now, full }
+        Load { ports: &[], outputs: &[], queues: &[], base, radix, first_switch, room, shift, now, full }
     }
 
     fn check(topology: &Topology, routing: &impl Routing, groups: &Groups, room: f64) {
