@@ -98,12 +98,12 @@ fn adversarial_traffic_by_random_groups_takes_global_links_twice_but_one_of_each
     for p in [2, 3, 4] {
         let fabric = Fabric::balanced(p);
         let loads = loads(&fabric.topology, &valiant(&fabric), &fabric.adversarial());
-        // On average 2 links per packet and 1 when the group on the way, one of g - 1, is the destination's. The link to
-        // the next group has those alone; every other has p/h from its own group and p/h from the one before its end.
-        let others = f64::from(2 * p * p);
+        // On average 2 links per packet and 1 when the group on the way, one of g - 1, is the destination's. The link
+        // to the next group has those alone; every other has p/h from its own group and p/h from the one before its
+        // end.
         check_class(&loads, LinkClass::Global, 2.0 - 1.0 / others, 2.0);
-        // Where the links of a group from i and to i + 1 are at different switches, what goes between them takes 1, what
-        // starts at a switch or ends there p/a more each.
+        // Where the links of a group from i and to i + 1 are at different switches, what goes between them takes 1,
+        // what starts at a switch or ends there p/a more each.
         let local = loads.of_class(LinkClass::Local).unwrap().max;
         assert!((local - 2.0).abs() < ROUNDING, "{local}");
         assert!((loads.bound().unwrap().load_accepted - 0.5).abs() < ROUNDING);

@@ -47,7 +47,7 @@ fn uniform_traffic_by_dimension_order_shares_parallel_links() {
     let loads = loads(&topology, &DimensionOrder { plan }, &Pattern::default());
     let (row, column) = (4.0 * 8.0 / 23.0, 12.0 * 4.0 / 23.0 / 3.0);
     let found: Vec<f64> = (0..topology.channels().len())
-        .map(|channel| etherweave_primitives::ChannelId::from_index(channel))
+        .map(etherweave_primitives::ChannelId::from_index)
         .filter(|&channel| topology.channel(channel).class != LinkClass::Host)
         .map(|channel| loads.of(channel))
         .collect();

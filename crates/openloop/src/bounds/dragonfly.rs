@@ -134,8 +134,8 @@ mod tests {
             let others = f64::from(plan.groups() - 1);
             // A gateway and a port by eight bits each: neither share is wrong by more than one of 256 values.
             check(&topology, &Minimal { plan: plan.clone() }, &groups, 2.0 / 256.0);
-            // Lots of one group on the way have 65,536 / others values, so many fewer in the upper eight bits; a channel
-            // is used at most once on each of the two parts.
+            // Lots of one group on the way have 65,536 / others values, so many fewer in the upper eight bits; a
+            // channel is used at most once on each of the two parts.
             let room = 2.0 * (2.0 / (256.0 / others).floor());
             check(&topology, &ValiantGroup { plan: plan.clone() }, &groups, room);
             // The switch in that group is drawn from all bits mixed.
