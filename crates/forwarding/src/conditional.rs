@@ -19,10 +19,11 @@ const ALTERNATIVES_MAX: usize = 255;
 
 /// Where several rules share the sources among ports, each is a default rule for its port, and so many of the other
 /// ports follow as alternatives, in turn and conditional as well: a packet that finds all paused waits for its default.
+/// Where a rule for more destinations would take it instead, one more rule behind the alternatives keeps it.
 pub fn with_alternatives(table: &FlowTable, alternatives: usize) -> FlowTable {
     let levels = alternatives.min(ALTERNATIVES_MAX);
-    // Room below every priority for its alternatives.
-    let priority = |rule: &Rule, level: usize| rule.priority * (levels as u16 + 1) + (levels - level) as u16;
+    // Room below every priority for its alternatives and for the rule that keeps what would wait.
+    let priority = |rule: &Rule, level: usize| rule.priority * (levels as u16 + 2) + (levels + 1 - level) as u16;
     let mut rules = Vec::new();
     for siblings in table.rules().chunk_by(|a, b| are_shares(table, a, b)) {
         for (place, rule) in siblings.iter().enumerate() {
@@ -36,9 +37,18 @@ pub fn with_alternatives(table: &FlowTable, alternatives: usize) -> FlowTable {
                 let unless_paused = Some(table.sets().get(action)[0]);
                 Rule { priority: priority(rule, level), action, unless_paused, ..*rule }
             }));
+            if would_uncover(table, rule) {
+                rules.push(Rule { priority: priority(rule, levels + 1), ..*rule });
+            }
         }
     }
     FlowTable::new(rules, table.sets().clone())
+}
+
+/// Whether a rule behind this one matches some of its packets.
+fn would_uncover(table: &FlowTable, rule: &Rule) -> bool {
+    let behind = table.rules().iter().rev().take_while(|other| other.priority < rule.priority);
+    behind.into_iter().any(|other| other.dst.meets(rule.dst) && other.src.meets(rule.src))
 }
 
 /// Whether two rules are for different sources to the same destinations, each by one port.

@@ -5,7 +5,9 @@ use etherweave_forwarding::{
     with_alternatives, with_detours,
 };
 use etherweave_primitives::{HostId, Port, SwitchId};
-use etherweave_topology::{Dragonfly, FlattenedButterfly, FoldedClos, LinkClass, Node, Topology, TopologyKind};
+use etherweave_topology::{
+    Dragonfly, FatTree, FlattenedButterfly, FoldedClos, LinkClass, Node, Topology, TopologyKind,
+};
 
 struct Fabric {
     kind: TopologyKind,
@@ -69,6 +71,27 @@ fn fewer_alternatives_are_fewer_rules() {
     let shared = Sources::of(&fabric.plan).share(&fabric.table(SwitchId::new(0), CompactionKind::PrefixesNested), 0);
     for (alternatives, rules) in [(0, 8), (1, 12), (2, 16), (3, 20), (usize::MAX, 20)] {
         assert_eq!(with_alternatives(&shared, alternatives).rules().len(), rules, "{alternatives} alternatives");
+    }
+}
+
+#[test]
+fn rules_for_more_destinations_do_not_take_what_waits_for_paused_ports() {
+    // A core with two links to each leaf: the last leaf's are the rule for all that no longer prefix matches.
+    let fabric = Fabric::of(TopologyKind::FatTree(FatTree {
+        leaves: 6,
+        hosts_per_leaf: 6,
+        cores: 2,
+        links_per_core: 2,
+        ..FatTree::default()
+    }));
+    let core = SwitchId::new(6);
+    let mut sources = Sources::of(&fabric.plan);
+    let shared = sources.share(&fabric.table(core, CompactionKind::PrefixesNested), 0);
+    let table = with_alternatives(&shared, usize::MAX);
+    for (src, dst) in fabric.hosts().flat_map(|src| fabric.hosts().map(move |dst| (src, dst))) {
+        let leads_home = |port: Port| fabric.far(core, port) == Node::Switch(fabric.topology.switch_of(dst));
+        let rule = table.lookup(&fabric.packet(src, dst, None), leads_home).unwrap();
+        assert!(table.ports(rule).iter().all(|&port| leads_home(port)), "{src} to {dst}");
     }
 }
 

@@ -145,6 +145,7 @@ impl Plan<'_> {
             served: vec![0; if by_service { ports.len() * self.radix } else { 0 }],
             inputs: vec![Input::EMPTY; ports.len() << shift],
             outputs: outputs.collect(),
+            flowlets: Vec::new(),
             hosts: hosts.into_iter().map(|(_, state)| state).collect(),
             ports,
             pauses: if world.levels.is_some() {

@@ -4,12 +4,26 @@ use etherweave_primitives::{HostId, Stream, Time, mix};
 use etherweave_workload::HostArrivals;
 
 use crate::packet::{NONE, Packet};
-use crate::routing::Routing;
+use crate::routing::{Lots, Routing};
 use crate::shard::{HOST, KIND_SHIFT, Shard};
 use crate::world::World;
 
 /// Length of a tick [ps].
 const TICK_PS: u64 = 1_000;
+
+/// Entries of a host's table of flowlets, found by a hash of the destination: flows that meet there part each other, as
+/// in a switch (Alizadeh et al., "CONGA", SIGCOMM 2014, section 3.4).
+const FLOWLETS: usize = 8;
+
+/// Packets of a host to another in close succession.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Flowlet {
+    dst: u32,
+    /// When its last packet was made [ticks].
+    last: u32,
+    /// How many there were in this entry.
+    count: u32,
+}
 
 /// A source and sink of traffic.
 pub(crate) struct Host {
@@ -25,6 +39,16 @@ pub(crate) struct Host {
     pub wanted: u32,
     /// Packets it made in the measured time.
     pub made: u32,
+}
+
+impl Flowlet {
+    /// Tables for so many hosts, where a routing asks for them.
+    pub fn tables(hosts: usize, lots: Lots) -> Vec<Flowlet> {
+        match lots {
+            Lots::PerPacket | Lots::PerFlow => Vec::new(),
+            Lots::PerFlowlet { .. } => vec![Flowlet::default(); hosts * FLOWLETS],
+        }
+    }
 }
 
 impl Shard {
@@ -75,12 +99,30 @@ impl Shard {
     fn make<R: Routing>(&mut self, world: &World<'_, R>, src: HostId, dst: HostId, port: usize) -> u32 {
         let (src, dst) = (src.get(), dst.get());
         let born = self.now - world.ticks.injection;
-        let lot = mix(world.seed ^ (u64::from(src) << 32 | u64::from(born))) as u16;
+        let lot = self.lot(world, src, dst, born);
         let place = (port as u32) << self.shift;
         let mut packet =
             Packet { born, entered: 0, next: NONE, place, dst, src, aim: [0; 2], lot, hops: 0, is_detoured: false };
         world.routing.start(&mut packet);
         self.tally.made += 1;
         self.slab.insert(packet)
+    }
+
+    /// Random bits for a packet: its own, those of its flow, or those of its flowlet.
+    fn lot<R: Routing>(&mut self, world: &World<'_, R>, src: u32, dst: u32, born: u32) -> u16 {
+        let pair = |with: u32| u64::from(src) << 32 | u64::from(with);
+        match world.routing.lots() {
+            Lots::PerPacket => mix(world.seed ^ pair(born)) as u16,
+            Lots::PerFlow => mix(world.seed ^ !pair(dst)) as u16,
+            Lots::PerFlowlet { gap_ticks } => {
+                let flowlets = &mut self.flowlets[((src - self.first_host) as usize * FLOWLETS)..][..FLOWLETS];
+                let flowlet = &mut flowlets[mix(u64::from(dst)) as usize % FLOWLETS];
+                if flowlet.dst != dst || born - flowlet.last > gap_ticks {
+                    flowlet.count += 1;
+                }
+                (flowlet.dst, flowlet.last) = (dst, born);
+                mix(world.seed ^ !pair(dst) ^ u64::from(flowlet.count) << 32) as u16
+            }
+        }
     }
 }

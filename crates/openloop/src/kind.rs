@@ -1,11 +1,10 @@
 //! The routings by name, each with the fabrics it works on.
 
-use etherweave_topology::Topology;
-
 use crate::bounds::{Bound, bound};
+use crate::routing::tables::{Conditionally, Minimally};
 use crate::routing::{
-    AdaptiveMinimal, AdaptiveUp, ButterflyPlan, ButterflyUgalLocal, ClosPlan, Conditional, DimensionAdaptive,
-    DimensionOrder, DragonflyPlan, FabricPlan, Lots, Minimal, Piggyback, ProgressiveAdaptive, Routing, UgalGlobal,
+    AdaptiveMinimal, AdaptiveUp, Basis, ButterflyPlan, ButterflyUgalLocal, ClosPlan, Conditional, DimensionAdaptive,
+    DimensionOrder, DragonflyPlan, FabricOf, Lots, Minimal, Piggyback, ProgressiveAdaptive, Routing, UgalGlobal,
     UgalLocal, UpByLot, Valiant, ValiantGroup, ValiantSwitch,
 };
 use crate::{Arrival, Experiment, OpenLoopError, Outage, Pattern, Report, RunParams, SwitchParams};
@@ -42,16 +41,24 @@ macro_rules! routings {
             /// What fabrics it works on, in words.
             pub const fn fabrics(self) -> &'static [&'static str] {
                 match self {
-                    $(PacketRouting::$routing => &[$($plan::FABRIC),+],)*
+                    $(PacketRouting::$routing => &[$(<$plan as Basis>::FABRIC),+],)*
+                }
+            }
+
+            /// Whether the routing works on a fabric.
+            pub fn works_on<'a>(self, fabric: impl Into<FabricOf<'a>>) -> bool {
+                let fabric = fabric.into();
+                match self {
+                    $(PacketRouting::$routing => [$(<$plan as Basis>::suits(fabric)),+].contains(&true),)*
                 }
             }
 
             /// Makes the routing for a fabric and does something with it, or says what is wrong with the fabric.
-            fn make<V: Visit>(self, topology: &Topology, visit: V) -> Result<V::Output, OpenLoopError> {
+            fn make<V: Visit>(self, fabric: FabricOf<'_>, visit: V) -> Result<V::Output, OpenLoopError> {
                 match self {
                     $(PacketRouting::$routing => {
                         let mut unsuited = None;
-                        $(match $plan::of(topology) {
+                        $(match <$plan as Basis>::of(fabric) {
                             Ok(plan) => {
                                 let make: fn($plan) -> _ = $make;
                                 return Ok(visit.visit(make(plan)));
@@ -107,6 +114,10 @@ routings! {
     ],
     /// Up by the port with the shortest queue.
     AdaptiveUp = "adaptive_up": [ClosPlan => |plan| AdaptiveUp { plan }],
+    /// Minimal ways by the flow tables that would be deployed.
+    MinimalTables = "minimal_tables": [Minimally => |tables| tables.0],
+    /// Flow tables with rules that a paused port puts out of force, and alternatives.
+    ConditionalTables = "conditional_tables": [Conditionally => |tables| tables.0],
 }
 
 impl PacketRouting {
@@ -114,19 +125,9 @@ impl PacketRouting {
     ///
     /// # Errors
     /// When the routing does not work on the fabric.
-    pub fn with<V: Visit>(self, topology: &Topology, visit: V) -> Result<V::Output, OpenLoopError> {
-        self.make(topology, visit).map_err(|wrong| self.unsuited(topology, wrong))
-    }
-
-    /// Whether the routing works on a fabric.
-    pub fn works_on(self, topology: &Topology) -> bool {
-        /// Nothing is done with it.
-        struct Nothing;
-        impl Visit for Nothing {
-            type Output = ();
-            fn visit<R: Routing>(self, _routing: R) {}
-        }
-        self.make(topology, Nothing).is_ok()
+    pub fn with<'a, V: Visit>(self, fabric: impl Into<FabricOf<'a>>, visit: V) -> Result<V::Output, OpenLoopError> {
+        let fabric = fabric.into();
+        self.make(fabric, visit).map_err(|wrong| self.unsuited(fabric, wrong))
     }
 
     /// Runs traffic with this routing, on up to `threads` threads.
@@ -134,7 +135,7 @@ impl PacketRouting {
     /// # Errors
     /// When the routing does not work on the fabric, or a parameter is out of range.
     pub fn run(self, traffic: &Traffic<'_>, threads: usize) -> Result<Report, OpenLoopError> {
-        self.with(traffic.topology, Run { traffic, threads })?
+        self.with(traffic.fabric, Run { traffic, threads })?
     }
 
     /// What a fabric accepts at most of the traffic; absent where [`bound`] cannot tell.
@@ -142,13 +143,13 @@ impl PacketRouting {
     /// # Errors
     /// When the routing does not work on the fabric, or the pattern does not fit it.
     pub fn bound(self, traffic: &Traffic<'_>) -> Result<Option<Bound>, OpenLoopError> {
-        self.with(traffic.topology, BoundOf(traffic))?
+        self.with(traffic.fabric, BoundOf(traffic))?
     }
 
     /// Names what works on a fabric instead; where nothing does, what is wrong with the fabric.
-    fn unsuited(self, topology: &Topology, wrong: OpenLoopError) -> OpenLoopError {
+    fn unsuited(self, fabric: FabricOf<'_>, wrong: OpenLoopError) -> OpenLoopError {
         let others = PacketRouting::ALL.iter().filter(|&&other| other != self);
-        let names: Vec<_> = others.filter(|other| other.works_on(topology)).map(|other| other.name()).collect();
+        let names: Vec<_> = others.filter(|other| other.works_on(fabric)).map(|other| other.name()).collect();
         if names.is_empty() {
             return wrong;
         }
@@ -164,7 +165,7 @@ impl PacketRouting {
 /// What is sent, over which switches.
 pub struct Traffic<'a> {
     /// The fabric.
-    pub topology: &'a Topology,
+    pub fabric: FabricOf<'a>,
     /// Its switches.
     pub switch: SwitchParams,
     /// Whom packets are for.
@@ -187,7 +188,8 @@ impl Visit for Run<'_> {
     type Output = Result<Report, OpenLoopError>;
 
     fn visit<R: Routing>(self, routing: R) -> Self::Output {
-        let Traffic { topology, switch, pattern, arrival, outages, run } = self.traffic;
+        let Traffic { fabric, switch, pattern, arrival, outages, run } = self.traffic;
+        let topology = fabric.topology;
         let (switch, pattern, arrival) = (switch.clone(), pattern.clone(), arrival.clone());
         Experiment { topology, switch, routing, pattern, arrival, outages: outages.clone(), run: run.clone() }
             .run(self.threads)
@@ -202,6 +204,6 @@ impl Visit for BoundOf<'_> {
 
     fn visit<R: Routing>(self, routing: R) -> Self::Output {
         let BoundOf(traffic) = self;
-        bound(traffic.topology, &routing, &traffic.pattern, traffic.run.seed)
+        bound(traffic.fabric.topology, &routing, &traffic.pattern, traffic.run.seed)
     }
 }

@@ -29,6 +29,10 @@ pub(crate) struct Outages {
 }
 
 impl Outages {
+    /// None.
+    #[cfg(test)]
+    pub const NONE: Outages = Outages { ports: BTreeMap::new() };
+
     /// # Errors
     /// When a time is out of range or not a whole number of nanoseconds.
     pub fn of(outages: &[Outage], topology: &Topology) -> Result<Outages, OpenLoopError> {

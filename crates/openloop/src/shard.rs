@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use etherweave_topology::LinkClass;
 
-use crate::host::Host;
+use crate::host::{Flowlet, Host};
 use crate::load::Load;
 use crate::pace::Pace;
 use crate::packet::{NONE, Packet, Slab};
@@ -50,6 +50,8 @@ pub(crate) struct Shard {
     pub inputs: Vec<Input>,
     pub outputs: Vec<Output>,
     pub hosts: Vec<Host>,
+    /// By host; empty where the routing does not ask.
+    pub flowlets: Vec<Flowlet>,
     pub pauses: Pauses,
     pub wheel: Wheel,
     pub slab: Slab,
@@ -142,10 +144,11 @@ impl Shard {
         self.wheel.put(letter.at, event);
     }
 
-    pub fn start<R>(&mut self, world: &World<'_, R>, pace: &Pace, has_film: bool) {
+    pub fn start<R: Routing>(&mut self, world: &World<'_, R>, pace: &Pace, has_film: bool) {
         self.span = pace.span.clone();
         self.tally.batch = pace.batch;
         self.film = has_film.then(|| Film { sent: vec![0; self.ports.len()], frames: Vec::new() });
+        self.flowlets = Flowlet::tables(self.hosts.len(), world.routing.lots());
         self.start_hosts(world);
     }
 

@@ -98,6 +98,8 @@ fn adversarial_traffic_by_random_groups_takes_global_links_twice_but_one_of_each
     for p in [2, 3, 4] {
         let fabric = Fabric::balanced(p);
         let loads = loads(&fabric.topology, &valiant(&fabric), &fabric.adversarial());
+        // Groups but the source's.
+        let others = f64::from(2 * p * p);
         // On average 2 links per packet and 1 when the group on the way, one of g - 1, is the destination's. The link
         // to the next group has those alone; every other has p/h from its own group and p/h from the one before its
         // end.

@@ -5,7 +5,10 @@
 mod small;
 
 use std::collections::VecDeque;
+use std::sync::LazyLock;
 
+use etherweave_openloop::routing::FabricOf;
+use etherweave_openloop::routing::tables::TableParams;
 use etherweave_openloop::{Arrival, OpenLoopError, PacketRouting, Pattern, Report, RunParams, SwitchParams, Traffic};
 use etherweave_primitives::{Duration, HostId, SwitchId};
 use etherweave_topology::{Family, FlattenedButterfly, Node, Topology, Torus};
@@ -21,25 +24,37 @@ struct Run {
 }
 
 impl Run {
-    fn of(&self, routing: PacketRouting, topology: &Topology, threads: usize) -> Report {
-        self.try_of(routing, topology, threads).unwrap()
+    fn of<'a>(&self, routing: PacketRouting, fabric: impl Into<FabricOf<'a>>, threads: usize) -> Report {
+        self.try_of(routing, fabric, threads).unwrap()
     }
 
-    fn try_of(&self, routing: PacketRouting, topology: &Topology, threads: usize) -> Result<Report, OpenLoopError> {
+    fn try_of<'a>(
+        &self,
+        routing: PacketRouting,
+        fabric: impl Into<FabricOf<'a>>,
+        threads: usize,
+    ) -> Result<Report, OpenLoopError> {
+        let fabric = fabric.into();
         let (warm_up, measured) = (Duration::from_us(self.warm_up_us), Duration::from_us(self.measured_us));
         let run = RunParams::fixed(self.load, warm_up, measured, 1);
         // All links between switches are as long, so that latencies tell how many there were.
         let switch = SwitchParams { local_delay: Duration::from_ns(400), ..SwitchParams::default() };
         let (pattern, arrival) = (self.pattern.clone(), Arrival::default());
-        let traffic = Traffic { topology, switch, pattern, arrival, outages: Vec::new(), run };
+        let traffic = Traffic { fabric, switch, pattern, arrival, outages: Vec::new(), run };
         routing.run(&traffic, threads)
     }
+}
+
+/// A fabric with the tables that suit it.
+fn with_tables(small: &Small) -> FabricOf<'_> {
+    static DEFAULT: LazyLock<TableParams> = LazyLock::new(TableParams::default);
+    FabricOf { topology: &small.topology, tables: Some((&small.kind, &DEFAULT)) }
 }
 
 /// Every routing on every fabric that it works on.
 fn each(mut check: impl FnMut(PacketRouting, &Small, &str)) {
     for small in small::all() {
-        for &routing in PacketRouting::ALL.iter().filter(|routing| routing.works_on(&small.topology)) {
+        for &routing in PacketRouting::ALL.iter().filter(|routing| routing.works_on(with_tables(&small))) {
             check(routing, &small, &format!("{} on {} switches", routing.name(), small.topology.switches()));
         }
     }
@@ -57,7 +72,7 @@ fn worst(small: &Small) -> Pattern {
 fn without_load_a_packet_takes_its_links_and_crossbars_and_where_it_may_a_shortest_way() {
     each(|routing, small, name| {
         let run = Run { pattern: Pattern::default(), load: 0.001, warm_up_us: 1, measured_us: 20_000 };
-        let report = run.of(routing, &small.topology, 2);
+        let report = run.of(routing, with_tables(small), 2);
         // 40 ns in and out, 200 for 1,000 bytes at 40 Gb/s; 200 per switch, 400 per link between two.
         let hops = report.hops_mean.unwrap();
         let expected = 40.0 + 40.0 + 200.0 + 200.0 * hops + 400.0 * (hops - 1.0);
@@ -80,9 +95,9 @@ fn without_load_a_packet_takes_its_links_and_crossbars_and_where_it_may_a_shorte
 fn the_number_of_threads_changes_nothing() {
     each(|routing, small, name| {
         let run = Run { pattern: worst(small), load: 0.8, warm_up_us: 5, measured_us: 10 };
-        let alone = run.of(routing, &small.topology, 1);
+        let alone = run.of(routing, with_tables(small), 1);
         for threads in [2, 3] {
-            assert_eq!(run.of(routing, &small.topology, threads), alone, "{name} on {threads} threads");
+            assert_eq!(run.of(routing, with_tables(small), threads), alone, "{name} on {threads} threads");
         }
     });
 }
@@ -93,7 +108,7 @@ fn at_full_load_all_hosts_go_on_sending() {
         for pattern in [Pattern::default(), worst(small)] {
             // Queues are full long before: 100 packets of a host take 20 us on its link.
             let run = Run { pattern, load: 1.0, warm_up_us: 300, measured_us: 60 };
-            let report = run.of(routing, &small.topology, 2);
+            let report = run.of(routing, with_tables(small), 2);
             let (accepted, least) = (report.load_accepted, report.fairness.least_to_most().unwrap());
             // The worst of these: 8 hosts of a group share one global link by minimal ways.
             assert!(accepted > 0.99 / 8.0 && least > 0.0, "{name}, {:?}: {accepted}, {least}", run.pattern);

@@ -128,8 +128,8 @@ impl Fabric {
         threads: usize,
         on_point: &mut dyn FnMut(CurveProgress) -> bool,
     ) -> Result<Table, ScenarioError> {
-        let Scenario { open_loop, seed, .. } = &self.scenario;
-        open_loop::curve(&self.topology, open_loop, *seed, threads, on_point).map_err(|error| {
+        let Scenario { topology: kind, open_loop, seed, .. } = &self.scenario;
+        open_loop::curve((kind, &self.topology), open_loop, *seed, threads, on_point).map_err(|error| {
             // Some keys say a unit behind a comma.
             let key = match error.key.split(',').next().unwrap_or_default() {
                 "topology" => "topology".to_owned(),
@@ -138,6 +138,7 @@ impl Fabric {
                 "routing" => "open_loop.routings".to_owned(),
                 key @ ("slots_per_packet" | "burst" | "peak" | "shape") => format!("open_loop.arrival.{key}"),
                 key if PATTERN_KEYS.contains(&key) => format!("open_loop.patterns.{key}"),
+                "address_plan" | "compaction" | "alternatives" => "open_loop.tables".to_owned(),
                 key => format!("open_loop.switch.{key}"),
             };
             self.file.error(&key, format!("{}; expected {}", error.found, error.expected))

@@ -3,11 +3,13 @@
 use std::time::Instant;
 
 use etherweave_openloop::bounds::Bound;
+use etherweave_openloop::routing::FabricOf;
+use etherweave_openloop::routing::tables::TableParams;
 use etherweave_openloop::{
     Arrival, OpenLoopError, PacketRouting, Pattern, Report, RingStep, RunLength, RunParams, SwitchParams, Traffic,
 };
 use etherweave_primitives::{Duration, SwitchId};
-use etherweave_topology::Topology;
+use etherweave_topology::{Topology, TopologyKind};
 use etherweave_workload::arrival::Bernoulli;
 
 use crate::pattern_spec::PatternSpec;
@@ -37,6 +39,8 @@ pub struct OpenLoopSpec {
     pub precision: f64,
     /// When a run ends at the latest [whole ns]; half of it is for the warm-up. Default "1ms".
     pub longest: Duration,
+    /// How flow tables are made, for routings by tables.
+    pub tables: TableParams,
     /// Switches, links and hosts. Rates and delays are these, whatever cables the topology has.
     pub switch: SwitchParams,
 }
@@ -54,6 +58,7 @@ impl Default for OpenLoopSpec {
             batch: length.batch,
             precision: length.precision,
             longest: length.longest,
+            tables: TableParams::default(),
             switch: SwitchParams::default(),
         }
     }
@@ -102,12 +107,13 @@ pub struct CurveProgress {
 /// # Errors
 /// When a parameter is out of range or the fabric cannot be simulated.
 pub(crate) fn curve(
-    topology: &Topology,
+    (kind, topology): (&TopologyKind, &Topology),
     spec: &OpenLoopSpec,
     seed: u64,
     threads: usize,
     on_point: &mut dyn FnMut(CurveProgress) -> bool,
 ) -> Result<Table, OpenLoopError> {
+    let fabric = FabricOf { topology, tables: Some((kind, &spec.tables)) };
     let loads = |pattern| spec.loads.iter().map(move |&load| (pattern, load));
     let of_routing = |routing| spec.patterns.iter().flat_map(loads).map(move |at| (routing, at));
     let wanted: Vec<_> = spec.routings.iter().flat_map(|&routing| of_routing(routing)).collect();
@@ -120,7 +126,7 @@ pub(crate) fn curve(
         let started = Instant::now();
         let run = RunParams { load, length: spec.length(), has_film: false, seed };
         let (switch, arrival) = (spec.switch.clone(), spec.arrival.clone());
-        let traffic = Traffic { topology, switch, pattern: pattern.0.clone(), arrival, outages: Vec::new(), run };
+        let traffic = Traffic { fabric, switch, pattern: pattern.0.clone(), arrival, outages: Vec::new(), run };
         let report = routing.run(&traffic, threads)?;
         let (pattern, wall_s) = (pattern.label(), started.elapsed().as_secs_f64());
         let bound = match points.last().filter(|last| (last.routing, &last.pattern) == (routing, &pattern)) {

@@ -75,6 +75,7 @@ mod tests {
     use super::super::ChannelLoads;
     use super::*;
     use crate::load::Load;
+    use crate::outage::Outages;
     use crate::packet::Packet;
     use crate::routing::{FabricPlan, Place, Routing};
     use crate::{Pattern, groups};
@@ -103,8 +104,11 @@ mod tests {
     }
 
     fn empty() -> Load<'static> {
+        static NONE: Outages = Outages::NONE;
         let (base, radix, first_switch, room, shift, now, full) = (0, 0, 0, [0; 3], 0, 0, 0);
-        Load { ports: &[], outputs: &[], queues: &[], base, radix, first_switch, room, shift, now, full }
+        let (channel_last, outages) = (u8::MAX, &NONE);
+        let (ports, outputs, queues) = (&[], &[], &[]);
+        Load { ports, outputs, queues, channel_last, outages, base, radix, first_switch, room, shift, now, full }
     }
 
     fn check(topology: &Topology, routing: &impl Routing, groups: &Groups, room: f64) {

@@ -42,12 +42,13 @@ pub use valiant::{ButterflyUgalLocal, Valiant};
 pub use valiant_group::ValiantGroup;
 pub use valiant_switch::ValiantSwitch;
 
-use etherweave_topology::{LinkClass, Topology};
+use etherweave_topology::{LinkClass, Topology, TopologyKind};
 
 use crate::OpenLoopError;
 use crate::bounds::Oblivious;
 use crate::load::Load;
 use crate::packet::Packet;
+use tables::TableParams;
 
 /// Where everything is on one kind of fabric: what routings for it have in common.
 pub trait FabricPlan: Sized {
@@ -57,6 +58,44 @@ pub trait FabricPlan: Sized {
     /// # Errors
     /// When the fabric is not of this kind.
     fn of(topology: &Topology) -> Result<Self, OpenLoopError>;
+}
+
+/// A fabric, and what a scenario says of flow tables on it.
+#[derive(Clone, Copy)]
+pub struct FabricOf<'a> {
+    /// What is connected to what.
+    pub topology: &'a Topology,
+    /// What it was generated from, and how its tables are made; without it no tables.
+    pub tables: Option<(&'a TopologyKind, &'a TableParams)>,
+}
+
+impl<'a> From<&'a Topology> for FabricOf<'a> {
+    fn from(topology: &'a Topology) -> FabricOf<'a> {
+        FabricOf { topology, tables: None }
+    }
+}
+
+/// What a routing is made of on a fabric: a plan, or tables.
+pub(crate) trait Basis: Sized {
+    /// The kind of fabric in words.
+    const FABRIC: &'static str;
+
+    /// # Errors
+    /// When the fabric is not of this kind.
+    fn of(fabric: FabricOf<'_>) -> Result<Self, OpenLoopError>;
+
+    /// Whether the fabric is of this kind.
+    fn suits(fabric: FabricOf<'_>) -> bool {
+        Self::of(fabric).is_ok()
+    }
+}
+
+impl<P: FabricPlan> Basis for P {
+    const FABRIC: &'static str = P::FABRIC;
+
+    fn of(fabric: FabricOf<'_>) -> Result<P, OpenLoopError> {
+        P::of(fabric.topology)
+    }
 }
 
 /// What the plan of a fabric says of one that is not of its kind.

@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use etherweave_primitives::{HostId, Port as PortNumber, Purpose, Stream, SwitchId};
 use etherweave_topology::{LinkClass, Node, Topology};
 
-use super::{Place, Routing};
+use super::tables::TableParams;
+use super::{FabricOf, Place, Routing};
 use crate::load::Load;
 use crate::outage::Outages;
 use crate::packet::{NONE, Packet};
@@ -184,8 +185,10 @@ fn links_most(routing: PacketRouting, topology: &Topology, diameter: u32) -> u32
         PacketRouting::Minimal => 3,
         // A local and a global link more.
         PacketRouting::ValiantGroup | PacketRouting::UgalGlobal | PacketRouting::Piggyback => 5,
+        PacketRouting::MinimalTables if topology.axes() == ["group", "switch"] => 3,
         // A global link more.
         PacketRouting::Conditional => 4,
+        PacketRouting::ConditionalTables if topology.axes() == ["group", "switch"] => 4,
         // To the switch drawn, or to a gateway after the mind was changed.
         PacketRouting::ValiantSwitch | PacketRouting::ProgressiveAdaptive => 6,
         PacketRouting::UgalLocal if topology.axes() == ["group", "switch"] => 5,
@@ -197,7 +200,9 @@ fn links_most(routing: PacketRouting, topology: &Topology, diameter: u32) -> u32
         | PacketRouting::Ecmp
         | PacketRouting::Spray
         | PacketRouting::Flowlet
-        | PacketRouting::AdaptiveUp => diameter,
+        | PacketRouting::AdaptiveUp
+        | PacketRouting::MinimalTables
+        | PacketRouting::ConditionalTables => diameter,
     }
 }
 
@@ -210,11 +215,13 @@ fn rows_above_two(topology: &Topology) -> u32 {
 
 #[test]
 fn every_packet_arrives_within_the_longest_way_and_no_channel_waits_for_itself() {
-    for Small { topology, diameter, .. } in small::all() {
-        let suited: Vec<_> = PacketRouting::ALL.iter().filter(|routing| routing.works_on(&topology)).collect();
+    let params = TableParams::default();
+    for Small { kind, topology, diameter } in small::all() {
+        let fabric = FabricOf { topology: &topology, tables: Some((&kind, &params)) };
+        let suited: Vec<_> = PacketRouting::ALL.iter().filter(|routing| routing.works_on(fabric)).collect();
         assert!(suited.len() >= 4, "{suited:?}");
         for &&routing in &suited {
-            let seen = routing.with(&topology, Walk(&topology)).unwrap();
+            let seen = routing.with(fabric, Walk(&topology)).unwrap();
             let most = links_most(routing, &topology, diameter);
             assert_eq!(seen.links, most, "{} on {} switches: links", routing.name(), topology.switches());
             assert!(!seen.has_ring(), "{} on {} switches", routing.name(), topology.switches());

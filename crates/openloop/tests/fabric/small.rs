@@ -1,11 +1,12 @@
 //! Small fabrics of every kind that a routing may be for.
 
 use etherweave_topology::{
-    Dimension, Dragonfly, Family, FatTree, FlattenedButterfly, FoldedClos, HyperX, KAryFatTree, Topology, Uplinks,
+    Dimension, Dragonfly, FatTree, FlattenedButterfly, FoldedClos, HyperX, KAryFatTree, Topology, TopologyKind, Uplinks,
 };
 
 /// What tests must know of a fabric.
 pub struct Small {
+    pub kind: TopologyKind,
     pub topology: Topology,
     /// Links between the farthest two switches by a minimal way: levels twice, or dimensions, or local, global, local.
     #[allow(dead_code, reason = "not every test counts links")]
@@ -15,9 +16,14 @@ pub struct Small {
 /// Three dragonflies, two with several links between groups and one of these with ports to spare; three butterflies,
 /// with unequal rows and parallel links; three trees, tapered and cut.
 pub fn all() -> Vec<Small> {
-    let dragonfly = |groups| Dragonfly { p: 2, a: 4, h: 2, groups, ..Dragonfly::default() }.generate();
+    let dragonfly = |groups| TopologyKind::Dragonfly(Dragonfly { p: 2, a: 4, h: 2, groups, ..Dragonfly::default() });
     let butterfly = |hosts_per_switch, sizes: &[u32]| {
-        FlattenedButterfly { hosts_per_switch, sizes: sizes.to_vec(), ..FlattenedButterfly::default() }.generate()
+        let sizes = sizes.to_vec();
+        TopologyKind::FlattenedButterfly(FlattenedButterfly {
+            hosts_per_switch,
+            sizes,
+            ..FlattenedButterfly::default()
+        })
     };
     let dimension = |size, lag| Dimension { lag, ..Dimension::of(size) };
     let hyperx =
@@ -30,10 +36,10 @@ pub fn all() -> Vec<Small> {
         (dragonfly(Some(4)), 3),
         (butterfly(4, &[4, 4]), 2),
         (butterfly(2, &[3, 4, 3]), 3),
-        (hyperx.generate(), 2),
-        (two_levels.generate(), 2),
-        (KAryFatTree { k: 6, ..KAryFatTree::default() }.generate(), 4),
-        (cut.generate(), 4),
+        (TopologyKind::HyperX(hyperx), 2),
+        (TopologyKind::FatTree(two_levels), 2),
+        (TopologyKind::KAryFatTree(KAryFatTree { k: 6, ..KAryFatTree::default() }), 4),
+        (TopologyKind::FoldedClos(cut), 4),
     ];
-    rows.map(|(topology, diameter)| Small { topology: topology.unwrap(), diameter }).into()
+    rows.map(|(kind, diameter)| Small { topology: kind.generate().unwrap(), kind, diameter }).into()
 }

@@ -29,13 +29,14 @@ mod equality;
 pub use choices::Target;
 pub use flow_tables::{Conditions, FlowTables};
 pub use legal::Legal;
-pub use params::{ConditionalTables, MinimalTables};
+pub use params::{ConditionalTables, MinimalTables, TableParams};
+pub(crate) use params::{Conditionally, Minimally};
 pub use ranks::{Purpose, Rank, Ranks};
 pub use trigger::Trigger;
 
 use etherweave_primitives::mix;
 
-use super::{Hop, Place, Routing};
+use super::{Hop, Lots, Place, Routing};
 use crate::load::Load;
 use crate::packet::Packet;
 use choices::{Choice, Choices, Seen};
@@ -73,6 +74,11 @@ impl TableRouting {
 impl Routing for TableRouting {
     fn channels(&self) -> u8 {
         self.ranks.channels()
+    }
+
+    /// A switch tells packets apart by what it matches: ports that a rule leaves open are hashed by flow.
+    fn lots(&self) -> Lots {
+        Lots::PerFlow
     }
 
     /// Writes the destination's address into the packet, as a host does.

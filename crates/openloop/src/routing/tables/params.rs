@@ -6,6 +6,55 @@ use etherweave_topology::{Topology, TopologyKind};
 use super::flow_tables::{Conditions, FlowTables};
 use super::{Ranks, TableRouting, Trigger};
 use crate::OpenLoopError;
+use crate::routing::{Basis, FabricOf, unsuited};
+
+/// What a scenario says of routing by tables.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TableParams {
+    /// Of the routing "minimal_tables".
+    pub minimal: MinimalTables,
+    /// Of the routing "conditional_tables".
+    pub conditional: ConditionalTables,
+}
+
+/// Minimal tables of a fabric.
+pub(crate) struct Minimally(pub TableRouting);
+
+/// Tables of a fabric with conditional rules.
+pub(crate) struct Conditionally(pub TableRouting);
+
+const FABRICS: &str = "a dragonfly, a flattened butterfly, a HyperX or a tree";
+
+impl Basis for Minimally {
+    const FABRIC: &'static str = FABRICS;
+
+    fn of(fabric: FabricOf<'_>) -> Result<Minimally, OpenLoopError> {
+        let (kind, params) = chosen(fabric)?;
+        params.minimal.build(kind, fabric.topology).map(Minimally)
+    }
+
+    fn suits(fabric: FabricOf<'_>) -> bool {
+        chosen(fabric).is_ok_and(|(kind, params)| params.minimal.tables(kind, fabric.topology).is_ok())
+    }
+}
+
+impl Basis for Conditionally {
+    const FABRIC: &'static str = FABRICS;
+
+    fn of(fabric: FabricOf<'_>) -> Result<Conditionally, OpenLoopError> {
+        let (kind, params) = chosen(fabric)?;
+        params.conditional.build(kind, fabric.topology).map(Conditionally)
+    }
+
+    fn suits(fabric: FabricOf<'_>) -> bool {
+        chosen(fabric).is_ok_and(|(kind, params)| params.conditional.tables(kind, fabric.topology).is_ok())
+    }
+}
+
+fn chosen(fabric: FabricOf<'_>) -> Result<(&TopologyKind, &TableParams), OpenLoopError> {
+    fabric.tables.ok_or_else(|| unsuited("of unknown family".to_owned(), FABRICS))
+}
 
 /// Minimal routing by tables: dragonfly, flattened butterfly, HyperX and trees.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
