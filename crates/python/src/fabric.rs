@@ -1,6 +1,6 @@
 //! Fabrics on paper for Python: a scenario's text goes in, figures come out as JSON.
 
-use etherweave_scenario::{CurveProgress, PortSent, Step};
+use etherweave_scenario::{CurveProgress, PointChoice, PortSent, Step};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -84,6 +84,20 @@ impl Fabric {
             Some(error) => Err(error),
             None => Ok(lent_table(&points.map_err(|error| scenario_error(&error))?)),
         }
+    }
+
+    /// One point of the traffic, watched: its row, its patterns, channels, frames and series by name.
+    fn observe<'py>(
+        &self,
+        py: Python<'py>,
+        threads: usize,
+        routing: Option<String>,
+        pattern: Option<String>,
+        load: Option<f64>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let choice = PointChoice { routing, pattern, load };
+        let tables = py.detach(|| self.fabric.observe(&choice, threads.max(1)));
+        by_name(py, &tables.map_err(|error| scenario_error(&error))?)
     }
 
     /// All its figures; `progress` is told what comes next and answers whether to go on. None when it stopped.

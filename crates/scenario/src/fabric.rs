@@ -1,12 +1,15 @@
 //! A scenario's fabric, on paper: nothing runs on it.
 
 use etherweave_design::{Design, DesignError, Largest, Step};
+use etherweave_openloop::OpenLoopError;
 use etherweave_primitives::BitRate;
 use etherweave_topology::{Export, ExportNames, Topology, TopologyError, TopologyKind, Wish};
 
 use crate::document::Document;
+use crate::faults;
 use crate::measured::{self, PortSent};
-use crate::open_loop::{self, CurveProgress};
+use crate::observation::{ObservationError, PointChoice, observe};
+use crate::open_loop::{self, CurveProgress, Ground};
 use crate::scenario::{read_values, stem_or_name};
 use crate::{Scenario, ScenarioError, Table, fabric_tables};
 
@@ -96,7 +99,7 @@ impl Fabric {
     pub fn export(&self, format: &str, names: &[(String, String)]) -> Result<Vec<(String, String)>, ScenarioError> {
         let told = |error: TopologyError| {
             let key = error.key().unwrap_or("topology").to_owned();
-            self.export_error(key, error.beside_key())
+            self.unplaced_error(key, error.beside_key())
         };
         let export: Export = format.parse().map_err(told)?;
         let names = self.export_names(names)?;
@@ -110,11 +113,11 @@ impl Fabric {
         let own = [("fabric".to_owned(), self.name().to_owned())];
         let fields = own.iter().chain(names).map(|(key, value)| (key.clone(), toml::Value::String(value.clone())));
         let names = fields.collect::<toml::Table>().try_into::<ExportNames>();
-        names.map_err(|error| self.export_error("export names".to_owned(), error.message().to_owned()))
+        names.map_err(|error| self.unplaced_error("export names".to_owned(), error.message().to_owned()))
     }
 
     /// A mistake that does not stand in the file.
-    fn export_error(&self, key: String, message: String) -> ScenarioError {
+    fn unplaced_error(&self, key: String, message: String) -> ScenarioError {
         ScenarioError { origin: self.file.origin.clone(), place: None, key, message }
     }
 
@@ -128,21 +131,48 @@ impl Fabric {
         threads: usize,
         on_point: &mut dyn FnMut(CurveProgress) -> bool,
     ) -> Result<Table, ScenarioError> {
-        let Scenario { topology: kind, open_loop, seed, .. } = &self.scenario;
-        open_loop::curve((kind, &self.topology), open_loop, *seed, threads, on_point).map_err(|error| {
-            // Some keys say a unit behind a comma.
-            let key = match error.key.split(',').next().unwrap_or_default() {
-                "topology" => "topology".to_owned(),
-                "load" => "open_loop.loads".to_owned(),
-                key @ ("warm_up" | "measured" | "batch" | "precision" | "longest") => format!("open_loop.{key}"),
-                "routing" => "open_loop.routings".to_owned(),
-                key @ ("slots_per_packet" | "burst" | "peak" | "shape") => format!("open_loop.arrival.{key}"),
-                key if PATTERN_KEYS.contains(&key) => format!("open_loop.patterns.{key}"),
-                "address_plan" | "compaction" | "alternatives" => "open_loop.tables".to_owned(),
-                key => format!("open_loop.switch.{key}"),
-            };
-            self.file.error(&key, format!("{}; expected {}", error.found, error.expected))
+        let Scenario { open_loop, seed, .. } = &self.scenario;
+        let points = open_loop::curve(&self.ground()?, open_loop, *seed, threads, on_point);
+        points.map_err(|error| self.open_loop_error(&error))
+    }
+
+    /// One point of `[open_loop]`, watched: `points` with its row as of [`Fabric::curve`], `patterns` with when each
+    /// begins, `channels` between switches with their utilisation in the measured time, `frames` with that between any
+    /// two groups (switches, where the fabric has no groups) in every batch, and `series` with loads and latency.
+    ///
+    /// # Errors
+    /// When there is no such point, or it cannot be simulated.
+    pub fn observe(&self, choice: &PointChoice, threads: usize) -> Result<Vec<Table>, ScenarioError> {
+        let Scenario { open_loop, seed, .. } = &self.scenario;
+        observe(&self.ground()?, open_loop, *seed, choice, threads).map_err(|error| match error {
+            ObservationError::Choice(key, message) => self.unplaced_error(key.to_owned(), message),
+            ObservationError::Traffic(error) if error.key == "load" && choice.load.is_some() => {
+                self.unplaced_error("load".to_owned(), format!("{}; expected {}", error.found, error.expected))
+            }
+            ObservationError::Traffic(error) => self.open_loop_error(&error),
         })
+    }
+
+    fn ground(&self) -> Result<Ground<'_>, ScenarioError> {
+        let outages = faults::outages(&self.scenario.faults, &self.topology);
+        let outages = outages.map_err(|(key, message)| self.file.error(&key, message))?;
+        Ok(Ground { kind: &self.scenario.topology, topology: &self.topology, outages })
+    }
+
+    fn open_loop_error(&self, error: &OpenLoopError) -> ScenarioError {
+        // Some keys say a unit behind a comma.
+        let key = match error.key.split(',').next().unwrap_or_default() {
+            "topology" => "topology".to_owned(),
+            "load" => "open_loop.loads".to_owned(),
+            key @ ("warm_up" | "measured" | "batch" | "precision" | "longest") => format!("open_loop.{key}"),
+            "routing" => "open_loop.routings".to_owned(),
+            key @ ("slots_per_packet" | "burst" | "peak" | "shape") => format!("open_loop.arrival.{key}"),
+            key if PATTERN_KEYS.contains(&key) => format!("open_loop.patterns.{key}"),
+            "address_plan" | "compaction" | "alternatives" => "open_loop.tables".to_owned(),
+            key @ ("down.from" | "down.until") => format!("faults.{key}"),
+            key => format!("open_loop.switch.{key}"),
+        };
+        self.file.error(&key, format!("{}; expected {}", error.found, error.expected))
     }
 
     /// All figures of the fabric; `on_step` is told what comes next and says whether to go on. None when it stopped.

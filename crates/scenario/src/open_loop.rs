@@ -6,7 +6,8 @@ use etherweave_openloop::bounds::Bound;
 use etherweave_openloop::routing::FabricOf;
 use etherweave_openloop::routing::tables::TableParams;
 use etherweave_openloop::{
-    Arrival, OpenLoopError, PacketRouting, Pattern, Report, RingStep, RunLength, RunParams, SwitchParams, Traffic,
+    Arrival, OpenLoopError, Outage, PacketRouting, Pattern, Report, RingStep, RunLength, RunParams, SwitchParams,
+    Traffic,
 };
 use etherweave_primitives::{Duration, SwitchId};
 use etherweave_topology::{Topology, TopologyKind};
@@ -65,7 +66,8 @@ impl Default for OpenLoopSpec {
 }
 
 impl OpenLoopSpec {
-    fn length(&self) -> RunLength {
+    /// How long a point runs.
+    pub(crate) fn length(&self) -> RunLength {
         RunLength {
             warm_up: self.warm_up,
             measured: self.measured,
@@ -75,20 +77,36 @@ impl OpenLoopSpec {
         }
     }
 
+    /// What a point sends, over which switches.
+    pub(crate) fn traffic<'a>(&'a self, ground: &Ground<'a>, pattern: &PatternSpec, run: RunParams) -> Traffic<'a> {
+        let fabric = FabricOf { topology: ground.topology, tables: Some((ground.kind, &self.tables)) };
+        let (switch, arrival, outages) = (self.switch.clone(), self.arrival.clone(), ground.outages.clone());
+        Traffic { fabric, switch, pattern: pattern.0.clone(), arrival, outages, run }
+    }
+
     /// Whether a scenario says nothing of it.
     pub(crate) fn is_default(&self) -> bool {
         *self == OpenLoopSpec::default()
     }
 }
 
+/// What all points of a scenario stand on.
+pub(crate) struct Ground<'a> {
+    pub kind: &'a TopologyKind,
+    /// What `kind` has generated.
+    pub topology: &'a Topology,
+    /// Links that fail.
+    pub outages: Vec<Outage>,
+}
+
 /// One simulated point.
-struct Point {
-    routing: PacketRouting,
-    pattern: String,
-    load: f64,
-    bound: Option<Bound>,
-    report: Report,
-    wall_s: f64,
+pub(crate) struct Point {
+    pub routing: PacketRouting,
+    pub pattern: String,
+    pub load: f64,
+    pub bound: Option<Bound>,
+    pub report: Report,
+    pub wall_s: f64,
 }
 
 /// How far a curve is.
@@ -107,13 +125,12 @@ pub struct CurveProgress {
 /// # Errors
 /// When a parameter is out of range or the fabric cannot be simulated.
 pub(crate) fn curve(
-    (kind, topology): (&TopologyKind, &Topology),
+    ground: &Ground<'_>,
     spec: &OpenLoopSpec,
     seed: u64,
     threads: usize,
     on_point: &mut dyn FnMut(CurveProgress) -> bool,
 ) -> Result<Table, OpenLoopError> {
-    let fabric = FabricOf { topology, tables: Some((kind, &spec.tables)) };
     let loads = |pattern| spec.loads.iter().map(move |&load| (pattern, load));
     let of_routing = |routing| spec.patterns.iter().flat_map(loads).map(move |at| (routing, at));
     let wanted: Vec<_> = spec.routings.iter().flat_map(|&routing| of_routing(routing)).collect();
@@ -125,8 +142,7 @@ pub(crate) fn curve(
         }
         let started = Instant::now();
         let run = RunParams { load, length: spec.length(), has_film: false, seed };
-        let (switch, arrival) = (spec.switch.clone(), spec.arrival.clone());
-        let traffic = Traffic { fabric, switch, pattern: pattern.0.clone(), arrival, outages: Vec::new(), run };
+        let traffic = spec.traffic(ground, pattern, run);
         let report = routing.run(&traffic, threads)?;
         let (pattern, wall_s) = (pattern.label(), started.elapsed().as_secs_f64());
         let bound = match points.last().filter(|last| (last.routing, &last.pattern) == (routing, &pattern)) {
@@ -135,7 +151,7 @@ pub(crate) fn curve(
         };
         points.push(Point { routing, pattern, load, bound, report, wall_s });
     }
-    Ok(table(&points, topology))
+    Ok(table(&points, ground.topology))
 }
 
 /// Switches, ports and channels of a ring of full buffers: `g0s1:4/0 g2s0:3/0`; empty where there is none.
@@ -147,7 +163,7 @@ fn ring(steps: &[RingStep], topology: &Topology) -> String {
 }
 
 /// Points as rows; latencies are not a number where nothing arrived, bounds where nobody can tell.
-fn table(points: &[Point], topology: &Topology) -> Table {
+pub(crate) fn table(points: &[Point], topology: &Topology) -> Table {
     let largest = |of: fn(&Report) -> &[f32]| -> Column {
         numbers(points, move |point| of(&point.report).iter().copied().fold(0.0, f32::max).into())
     };
@@ -188,6 +204,7 @@ fn table(points: &[Point], topology: &Topology) -> Table {
             ("deadlock", texts(points, |point| ring(&point.report.deadlock, topology))),
             ("packets_made", integers(points, |point| point.report.made)),
             ("packets_refused", integers(points, |point| point.report.refused)),
+            ("packets_lost", integers(points, |point| point.report.lost)),
             ("packets_delivered", integers(points, |point| point.report.delivered)),
             ("packets_in_flight", integers(points, |point| point.report.in_flight)),
             ("packet_hops", integers(points, |point| point.report.packet_hops)),

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use etherweave_openloop::Pattern;
+use etherweave_workload::pattern::Switching;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
@@ -13,9 +14,14 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 pub struct PatternSpec(pub Pattern);
 
 impl PatternSpec {
-    /// What rows and drawings call it: `uniform`, `adversarial+1`, or the name with the parameters that differ.
+    /// What rows and drawings call it: `uniform`, `adversarial+1`, `uniform, from 50us on adversarial+1`, or the name
+    /// with the parameters that differ.
     pub(crate) fn label(&self) -> String {
         let PatternSpec(pattern) = self;
+        if let Pattern::Switching(Switching { from, to, at }) = pattern {
+            let [from, to] = [from, to].map(|part| PatternSpec((**part).clone()).label());
+            return format!("{from}, from {at} on {to}");
+        }
         if let Pattern::Adversarial(adversarial) = pattern
             && adversarial.hosts_per_switch.is_none()
         {
@@ -26,6 +32,11 @@ impl PatternSpec {
         }
         let told = serde_json::to_value(pattern).expect("parameters are numbers, names and lists of them");
         format!("{} {}", pattern.name(), told[pattern.name()])
+    }
+
+    /// Whether a word is what rows call it, or its bare name.
+    pub(crate) fn is_called(&self, word: &str) -> bool {
+        self.label() == word || self.0.name() == word
     }
 }
 

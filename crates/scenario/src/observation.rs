@@ -1,0 +1,315 @@
+//! One point of a scenario's synthetic traffic, batch by batch and channel by channel: what pictures show.
+//!
+//! Areas are the groups of the fabric, or its switches where it has none.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::time::Instant;
+
+use etherweave_openloop::{OpenLoopError, Pattern, Report, RunLength, RunParams};
+use etherweave_primitives::{Duration, SwitchId};
+use etherweave_topology::{Channel, Node, Topology};
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use serde::de::value::{Error, StrDeserializer};
+
+use crate::OpenLoopSpec;
+use crate::open_loop::{self, Ground, Point};
+use crate::pattern_spec::PatternSpec;
+use crate::tables::{Column, Table, integers, numbers, texts};
+
+/// Which point is observed; what is absent is the first of the scenario.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct PointChoice {
+    /// A routing's name, in the scenario or not.
+    pub routing: Option<String>,
+    /// A pattern of the scenario as rows call it or by its bare name, or the name of any other.
+    pub pattern: Option<String>,
+    /// A share of the hosts' links, 0.000001..=1.
+    pub load: Option<f64>,
+}
+
+/// Why a point could not be observed.
+pub(crate) enum ObservationError {
+    /// There is no such choice: which, and why.
+    Choice(&'static str, String),
+    /// The traffic cannot be simulated.
+    Traffic(OpenLoopError),
+}
+
+impl From<OpenLoopError> for ObservationError {
+    fn from(error: OpenLoopError) -> Self {
+        ObservationError::Traffic(error)
+    }
+}
+
+/// Simulates one point, with a film: `points` with its row, `patterns`, `channels`, `frames` and `series`.
+///
+/// # Errors
+/// When there is no such point, or it cannot be simulated.
+pub(crate) fn observe(
+    ground: &Ground<'_>,
+    spec: &OpenLoopSpec,
+    seed: u64,
+    choice: &PointChoice,
+    threads: usize,
+) -> Result<Vec<Table>, ObservationError> {
+    let routing = first_or("routing", choice.routing.as_deref(), &spec.routings, |_, _| false)?;
+    let pattern = first_or("pattern", choice.pattern.as_deref(), &spec.patterns, PatternSpec::is_called)?;
+    let load = choice.load.or(spec.loads.first().copied()).ok_or_else(|| none_given("load"))?;
+    let run = RunParams { load, length: length(spec, &pattern.0), has_film: true, seed };
+    let traffic = spec.traffic(ground, &pattern, run);
+    let started = Instant::now();
+    let report = routing.run(&traffic, threads)?;
+    let wall_s = started.elapsed().as_secs_f64();
+    let packet_ns = traffic.switch.rate.serialization_time(traffic.switch.packet).as_ns_f64();
+    let bound = routing.bound(&traffic)?;
+    let point = [Point { routing, pattern: pattern.label(), load, bound, report, wall_s }];
+    let film = Film::new(ground.topology, &point[0].report, packet_ns)?;
+    Ok(vec![
+        open_loop::table(&point, ground.topology),
+        patterns(&pattern.0),
+        film.channels(),
+        film.frames(),
+        film.series(),
+    ])
+}
+
+/// What is chosen: a member of the list that is called so, or any other by its name.
+fn first_or<T: Clone + for<'de> Deserialize<'de>>(
+    key: &'static str,
+    name: Option<&str>,
+    listed: &[T],
+    is_called: fn(&T, &str) -> bool,
+) -> Result<T, ObservationError> {
+    let Some(name) = name else { return listed.first().cloned().ok_or_else(|| none_given(key)) };
+    let by_name = || {
+        let plain: StrDeserializer<'_, Error> = name.into_deserializer();
+        T::deserialize(plain).map_err(|error| ObservationError::Choice(key, error.to_string()))
+    };
+    listed.iter().find(|member| is_called(member, name)).map_or_else(by_name, |member| Ok(member.clone()))
+}
+
+fn none_given(key: &'static str) -> ObservationError {
+    ObservationError::Choice(key, "none given; expected one, as the scenario lists none".to_owned())
+}
+
+/// The scenario's times. A pattern that turns is watched from the start and for as long after the last turn as before
+/// it, unless the scenario says otherwise: a turn in the warm-up would not be seen, and nothing is steady around it.
+fn length(spec: &OpenLoopSpec, pattern: &Pattern) -> RunLength {
+    let length = spec.length();
+    let turn = turns(pattern).last().map_or(Duration::ZERO, |&(at, _)| at);
+    if turn.is_zero() {
+        return length;
+    }
+    let warm_up = length.warm_up.or(Some(Duration::ZERO));
+    RunLength { warm_up, measured: length.measured.or(Some(turn + turn)), ..length }
+}
+
+/// Patterns in force, each with when its time begins.
+fn turns(pattern: &Pattern) -> Vec<(Duration, &Pattern)> {
+    let (mut turns, mut start, mut pattern) = (Vec::new(), Duration::ZERO, pattern);
+    while let Pattern::Switching(switching) = pattern {
+        turns.push((start, &*switching.from));
+        (start, pattern) = (switching.at, &switching.to);
+    }
+    turns.push((start, pattern));
+    turns
+}
+
+fn patterns(pattern: &Pattern) -> Table {
+    let rows = turns(pattern);
+    let label = |pattern: &Pattern| PatternSpec(pattern.clone()).label();
+    Table {
+        name: "patterns",
+        columns: vec![
+            ("start_ns", numbers(&rows, |(at, _)| at.as_ns_f64())),
+            ("pattern", texts(&rows, |(_, pattern)| label(pattern))),
+        ],
+    }
+}
+
+/// A channel between switches.
+struct Link<'a> {
+    channel: &'a Channel,
+    from: SwitchId,
+    to: SwitchId,
+    /// Where the report has its port.
+    port: usize,
+    /// The areas of its ends.
+    areas: (u32, u32),
+}
+
+/// What a report says of channels and batches.
+struct Film<'a> {
+    topology: &'a Topology,
+    report: &'a Report,
+    links: Vec<Link<'a>>,
+    /// Batches that lie in the measured time as a whole.
+    batches: Range<usize>,
+    /// Time of a packet on a link [ns].
+    packet_ns: f64,
+}
+
+impl<'a> Film<'a> {
+    fn new(topology: &'a Topology, report: &'a Report, packet_ns: f64) -> Result<Film<'a>, OpenLoopError> {
+        let (span, batch) = (&report.measured_ns, report.batch_ns);
+        let batches = span.start.div_ceil(batch) as usize..(span.end / batch) as usize;
+        if batches.is_empty() {
+            let (found, expected) = (format!("{}ns", span.len()), format!("a whole batch, of {batch}ns here"));
+            return Err(OpenLoopError { key: "measured", found, expected });
+        }
+        let group_axis = topology.axes().iter().position(|axis| axis == "group");
+        let area = |at: SwitchId| group_axis.map_or(at.get(), |axis| topology.coordinates(at)[axis]);
+        let link = |channel: &'a Channel| {
+            let (Node::Switch(from), Node::Switch(to)) = (channel.from.node, channel.to.node) else { return None };
+            let port = from.index() * report.radix + channel.from.port.index();
+            Some(Link { channel, from, to, port, areas: (area(from), area(to)) })
+        };
+        let links = topology.channels().iter().filter_map(link).collect();
+        Ok(Film { topology, report, links, batches, packet_ns })
+    }
+
+    /// Every channel between switches, over the measured time.
+    fn channels(&self) -> Table {
+        let name = |at: SwitchId| self.topology.switch_name(at).to_owned();
+        let links = &self.links;
+        Table {
+            name: "channels",
+            columns: vec![
+                ("from", texts(links, |link| name(link.from))),
+                ("from_port", integers(links, |link| link.channel.from.port.get().into())),
+                ("to", texts(links, |link| name(link.to))),
+                ("class", texts(links, |link| link.channel.class.name().to_owned())),
+                ("group_from", integers(links, |link| link.areas.0.into())),
+                ("group_to", integers(links, |link| link.areas.1.into())),
+                ("utilisation", numbers(links, |link| self.report.busy[link.port].into())),
+            ],
+        }
+    }
+
+    /// Ports of the channels from one area to another, by areas.
+    fn pairs(&self) -> BTreeMap<(u32, u32), Vec<usize>> {
+        let mut pairs: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        for link in self.links.iter().filter(|link| link.areas.0 != link.areas.1) {
+            pairs.entry(link.areas).or_default().push(link.port);
+        }
+        pairs
+    }
+
+    /// Every pair of areas with channels, in every batch.
+    fn frames(&self) -> Table {
+        let pairs = self.pairs();
+        let utilisation = self.utilisation(&pairs);
+        let rows: Vec<_> =
+            self.batches.clone().flat_map(|batch| pairs.keys().map(move |&pair| (batch, pair))).collect();
+        Table {
+            name: "frames",
+            columns: vec![
+                ("time_ns", integers(&rows, |&(batch, _)| self.start_ns(batch))),
+                ("group_from", integers(&rows, |&(_, areas)| areas.0.into())),
+                ("group_to", integers(&rows, |&(_, areas)| areas.1.into())),
+                ("utilisation", Column::Numbers(utilisation)),
+            ],
+        }
+    }
+
+    /// Means over the channels of each pair, batch by batch. The film counts a packet when it is granted its link; what
+    /// is more than the link can carry in a batch is still queued at its end, and carried in the next ones.
+    fn utilisation(&self, pairs: &BTreeMap<(u32, u32), Vec<usize>>) -> Vec<f64> {
+        let batch_ns = f64::from(self.report.batch_ns);
+        let mut queued_ns = vec![0.0; self.report.busy.len()];
+        let mut values = Vec::with_capacity(self.batches.len() * pairs.len());
+        for frame in &self.report.film[self.batches.clone()] {
+            for ports in pairs.values() {
+                let mut sent_ns = 0.0;
+                for &port in ports {
+                    let granted_ns = queued_ns[port] + f64::from(frame[port]) * self.packet_ns;
+                    queued_ns[port] = (granted_ns - batch_ns).max(0.0);
+                    sent_ns += granted_ns.min(batch_ns);
+                }
+                values.push(sent_ns / (batch_ns * ports.len() as f64));
+            }
+        }
+        values
+    }
+
+    /// Loads and latency in every batch; the latency is not a number where nothing arrived.
+    fn series(&self) -> Table {
+        let batch_of = |number: usize| (number, self.report.batches.get(number).copied().unwrap_or_default());
+        let rows: Vec<_> = self.batches.clone().map(batch_of).collect();
+        let share = self.packet_ns / (f64::from(self.report.batch_ns) * self.topology.hosts() as f64);
+        let latency = |sum: u64, count: u64| if count == 0 { f64::NAN } else { sum as f64 / count as f64 };
+        Table {
+            name: "series",
+            columns: vec![
+                ("time_ns", integers(&rows, |&(number, _)| self.start_ns(number))),
+                ("duration_ns", integers(&rows, |_| self.report.batch_ns.into())),
+                ("load_offered", numbers(&rows, |(_, batch)| batch.offered as f64 * share)),
+                ("load_accepted", numbers(&rows, |(_, batch)| batch.delivered as f64 * share)),
+                ("latency_ns_mean", numbers(&rows, |(_, batch)| latency(batch.latency, batch.delivered))),
+            ],
+        }
+    }
+
+    /// When a batch begins.
+    fn start_ns(&self, batch: usize) -> u64 {
+        batch as u64 * u64::from(self.report.batch_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spec(text: &str) -> OpenLoopSpec {
+        toml::from_str(text).unwrap()
+    }
+
+    fn times(text: &str) -> (Option<Duration>, Option<Duration>) {
+        let spec = spec(text);
+        let length = length(&spec, &spec.patterns[0].0);
+        (length.warm_up, length.measured)
+    }
+
+    #[test]
+    fn a_turn_is_watched_for_as_long_after_it_as_before_it_unless_the_scenario_says_otherwise() {
+        let us = |us| Some(Duration::from_us(us));
+        let turn = r#"patterns = [{ switching = { at = "30us" } }]"#;
+        assert_eq!(times(turn), (us(0), us(60)));
+        assert_eq!(times(&format!("{turn}\nwarm_up = \"10us\"")), (us(10), us(60)));
+        assert_eq!(times(&format!("{turn}\nmeasured = \"40us\"")), (us(0), us(40)));
+        assert_eq!(times(r#"patterns = ["uniform"]"#), (None, None));
+    }
+
+    #[test]
+    fn patterns_that_follow_each_other_are_told_with_their_times() {
+        let spec = spec(
+            r#"[[patterns]]
+            switching.at = "1us"
+            switching.to.switching = { at = "2us", from = { shift = {} }, to = { tornado = {} } }"#,
+        );
+        let found = patterns(&spec.patterns[0].0).columns;
+        assert_eq!(found[0], ("start_ns", Column::Numbers(vec![0.0, 1_000.0, 2_000.0])));
+        let labels = ["uniform", "shift", "tornado"].map(str::to_owned).to_vec();
+        assert_eq!(found[1], ("pattern", Column::Texts(labels)));
+    }
+
+    #[test]
+    fn a_choice_is_a_member_of_the_list_before_it_is_any_other_by_its_name() {
+        let listed = spec(r#"patterns = [{ switching = { at = "30us" } }, { adversarial = { offset = 2 } }]"#).patterns;
+        let choose = |name| {
+            let found = first_or("pattern", name, &listed, PatternSpec::is_called);
+            found.map(|pattern| pattern.label()).map_err(|error| match error {
+                ObservationError::Choice(key, message) => format!("{key}: {message}"),
+                ObservationError::Traffic(error) => error.to_string(),
+            })
+        };
+        assert_eq!(choose(None).unwrap(), "uniform, from 30us on adversarial+1");
+        assert_eq!(choose(Some("adversarial+2")).unwrap(), "adversarial+2");
+        assert_eq!(choose(Some("adversarial")).unwrap(), "adversarial+2");
+        assert_eq!(choose(Some("uniform")).unwrap(), "uniform");
+        let told = choose(Some("unifrom")).unwrap_err();
+        assert!(told.starts_with("pattern: unknown variant `unifrom`, expected one of `uniform`"), "{told}");
+    }
+}
