@@ -7,10 +7,12 @@ import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import polars as pl
 import pytest
 
 import etherweave
+from etherweave.report.curves import curves_figure
 
 COMMAND = [str(Path(sys.executable).parent / "etherweave")]
 SMALL: dict[str, object] = {
@@ -125,6 +127,41 @@ def test_the_verb_prints_writes_and_draws(small: Path, tmp_path: Path) -> None:
     assert ElementTree.parse(drawing).getroot().tag.endswith("svg")
     rows = json.loads(run(small, "--json").stdout)
     assert [row["load"] for row in rows] == [0.1, 1.0, 0.1, 1.0]
+
+
+def test_a_drawing_has_bands_where_intervals_are_known_and_hollow_points_that_are_not_steady() -> (
+    None
+):
+    points = pl.DataFrame(
+        {
+            "routing": "minimal",
+            "pattern": "uniform",
+            "load": [0.1, 0.5, 0.9, 1.0],
+            "load_accepted": [0.1, 0.5, 0.8, 0.8],
+            "load_bound": float("nan"),
+            "load_accepted_half_width": [0.01, 0.02, 0.03, float("nan")],
+            "latency_ns_mean": [1e3, 2e3, 8e3, 9e3],
+            "latency_ns_half_width": [100.0, 100.0, 9e3, float("nan")],
+            "is_steady": [1, 1, 0, 1],
+        }
+    )
+    latency, accepted = curves_figure(points).axes
+    (band,) = accepted.collections
+    corners = np.asarray(band.get_paths()[0].vertices).round(3)
+    assert set(map(tuple, corners)) == {
+        (0.1, 0.09),
+        (0.1, 0.11),
+        (0.5, 0.48),
+        (0.5, 0.52),
+        (0.9, 0.77),
+        (0.9, 0.83),
+    }
+    # A logarithmic axis shows what is above a tenth of the mean, where an interval reaches 0.
+    (band,) = latency.collections
+    assert np.asarray(band.get_paths()[0].vertices)[:, 1].min() == pytest.approx(0.8)
+    for axes in (latency, accepted):
+        (hollow,) = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
+        assert np.asarray(hollow.get_xdata()).tolist() == [0.9]
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,11 @@ def curves_figure(points: pl.DataFrame) -> Figure:
 
 def _latency(axes: Axes, rows: pl.DataFrame, pattern: str) -> None:
     for (routing,), line in rows.group_by("routing", maintain_order=True):
-        axes.plot(line["load"], line["latency_ns_mean"] / 1e3, **_style(rows, routing))
+        style = _style(rows, routing)
+        axes.plot(line["load"], line["latency_ns_mean"] / 1e3, **style)
+        _doubt(
+            axes, line, line["latency_ns_mean"] / 1e3, line["latency_ns_half_width"] / 1e3, style
+        )
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
@@ -53,7 +57,7 @@ def _latency(axes: Axes, rows: pl.DataFrame, pattern: str) -> None:
     axes.set_xlabel("offered load")
     axes.set_ylabel("mean latency [us]")
     axes.set_xlim(0, 1)
-    axes.legend()
+    axes.legend(title=_key(rows), title_fontsize=7.5, alignment="left")
 
 
 def _accepted(axes: Axes, rows: pl.DataFrame) -> None:
@@ -62,6 +66,7 @@ def _accepted(axes: Axes, rows: pl.DataFrame) -> None:
         style = _style(rows, routing)
         axes.plot(line["load"], line["load_accepted"], **style)
         _bound(axes, line, style["color"])
+        _doubt(axes, line, line["load_accepted"], line["load_accepted_half_width"], style)
     axes.set_xlabel("offered load")
     axes.set_ylabel("accepted load")
     axes.set_xlim(0, 1)
@@ -73,6 +78,35 @@ def _bound(axes: Axes, line: pl.DataFrame, colour: str) -> None:
     bound = line["load_bound"][0]
     if not math.isnan(bound):
         axes.axhline(bound, color=colour, linewidth=0.8, linestyle="--")
+
+
+def _key(rows: pl.DataFrame) -> str | None:
+    """Explain what is drawn around the lines."""
+    band = rows["latency_ns_half_width"].is_not_nan().any()
+    hollow = (rows["is_steady"] == 0).any()
+    words = ["band: 95 % confidence"] * band + ["hollow: not steady"] * hollow
+    return "\n".join(words) or None
+
+
+def _doubt(
+    axes: Axes, line: pl.DataFrame, mean: pl.Series, half: pl.Series, style: dict[str, Any]
+) -> None:
+    """Draw the confidence interval where it is known, and points that are not steady hollow."""
+    # An interval that reaches 0 has no place on a logarithmic axis.
+    low = pl.select(pl.max_horizontal(mean - half, mean / 10)).to_series()
+    known = half.is_not_nan()
+    axes.fill_between(
+        line["load"],
+        low,
+        mean + half,
+        where=known.to_numpy(),
+        color=style["color"],
+        alpha=0.2,
+        lw=0,
+    )
+    hollow = {**style, "linestyle": "", "markerfacecolor": "white", "label": None}
+    is_steady = line["is_steady"] == 1
+    axes.plot(line["load"].filter(~is_steady), mean.filter(~is_steady), **hollow)
 
 
 def _style(rows: pl.DataFrame, routing: object) -> dict[str, Any]:
