@@ -100,13 +100,7 @@ class Page:
         appendix
             Titles and texts, folded away at the end.
         """
-        environment = jinja2.Environment(
-            loader=jinja2.PackageLoader("etherweave.report"),
-            autoescape=True,
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
+        environment = templates()
         environment.filters["numeric_columns"] = numeric_columns
         template = environment.get_template("page.html.jinja")
         text = template.render(
@@ -142,6 +136,17 @@ class Page:
         figure.savefig(text, format="svg", dpi=DOTS_PER_INCH, metadata={"Date": None})
         (self.directory / f"{name}.svg").write_bytes(text.getvalue())
         return text.getvalue()
+
+
+def templates() -> jinja2.Environment:
+    """Find the templates of pages; text is escaped, and a name that is not given is a mistake."""
+    return jinja2.Environment(
+        loader=jinja2.PackageLoader("etherweave.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
 
 
 def numeric_columns(sheet: Sheet) -> set[int]:
