@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from etherweave.fabrics import find as find
     from etherweave.formats import export as export
     from etherweave.formats import exports as exports
+    from etherweave.observations import Observation as Observation
+    from etherweave.observations import observe as observe
     from etherweave.results import Result as Result
     from etherweave.results import Summary as Summary
     from etherweave.simulation import Interrupted as Interrupted
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Interrupted",
+    "Observation",
     "Progress",
     "Result",
     "ScenarioError",
@@ -48,6 +51,7 @@ __all__ = [
     "exports",
     "fabric",
     "find",
+    "observe",
     "resolve",
     "run",
     "schema",
@@ -60,6 +64,7 @@ _HOME = {
     "Summary": "results",
     "curve": "curves",
     **dict.fromkeys(("compare", "design", "fabric", "find"), "fabrics"),
+    **dict.fromkeys(("Observation", "observe"), "observations"),
     **dict.fromkeys(("export", "exports"), "formats"),
 }
 

@@ -67,6 +67,10 @@ class Fabric:
         """Return the fabric in a format that other programs read: texts by file name."""
     def curve(self, threads: int, progress: Callable[[int, int, str], bool] | None) -> Table:
         """Simulate the traffic of ``open_loop``: a row for each routing, pattern and load."""
+    def observe(
+        self, threads: int, routing: str | None, pattern: str | None, load: float | None
+    ) -> dict[str, Table]:
+        """Simulate and watch one point: points, patterns, channels, frames, series."""
     def design(self, progress: Callable[[str], bool] | None) -> Design | None:
         """All its figures; ``progress`` answers whether to go on. None when it stopped."""
 

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import etherweave
-from etherweave.cli import calibrate, curve, design, report, run, schema, show, study
+from etherweave.cli import calibrate, curve, design, observe, report, run, schema, show, study
 
 app = typer.Typer(
     help="Would Ethernet do for my codes, and what must I switch on?",
@@ -32,6 +32,7 @@ def start(
 
 app.command(epilog=run.EXAMPLES)(run.run)
 app.command(epilog=curve.EXAMPLES)(curve.curve)
+app.command(epilog=observe.EXAMPLES)(observe.observe)
 app.command(epilog=design.EXAMPLES)(design.design)
 app.command(epilog=show.EXAMPLES)(show.show)
 app.command(epilog=schema.EXAMPLES)(schema.schema)

@@ -1,22 +1,33 @@
 """Reports: one self-contained HTML page, and its figures as SVG and PNG beside it; drawings.
 
 :func:`write_report` takes a result or a study from disk, :func:`draw_fabric` a fabric,
-:func:`draw_merits` a comparison of fabrics, :func:`draw_curves` a latency curve. Each figure of a
-page is a file in ``figures`` and a line in its list. The same results give the same bytes. Left
-out: simulating. Whatever a page shows is in the tables of its results, or was published and says
-where.
+:func:`draw_merits` a comparison of fabrics, :func:`draw_curves` a latency curve,
+:func:`draw_heat` and :func:`write_film` an observation. Each figure of a page is a file in
+``figures`` and a line in its list. The same results give the same bytes. Left out: simulating.
+Whatever a page shows is in the tables of its results, or was published and says where.
 """
 
 from pathlib import Path
 
 from etherweave.report.curves import draw_curves
 from etherweave.report.drawing import draw_fabric
+from etherweave.report.film import write_film
+from etherweave.report.heat import draw_heat
 from etherweave.report.merits import draw_merits
 from etherweave.report.run import write_run
 from etherweave.report.study import CHECKS, load_study, write_study
 from etherweave.results import Result
 
-__all__ = ["draw_curves", "draw_fabric", "draw_merits", "write_report", "write_run", "write_study"]
+__all__ = [
+    "draw_curves",
+    "draw_fabric",
+    "draw_heat",
+    "draw_merits",
+    "write_film",
+    "write_report",
+    "write_run",
+    "write_study",
+]
 
 
 def write_report(source: Path, out: Path) -> Path:
