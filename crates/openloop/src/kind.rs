@@ -4,10 +4,10 @@ use crate::bounds::{Bound, bound};
 use crate::routing::tables::{Conditionally, Minimally};
 use crate::routing::{
     AdaptiveMinimal, AdaptiveUp, Basis, ButterflyPlan, ButterflyUgalLocal, ClosPlan, Conditional, DimensionAdaptive,
-    DimensionOrder, DragonflyPlan, FabricOf, Lots, Minimal, Piggyback, ProgressiveAdaptive, Routing, UgalGlobal,
-    UgalLocal, UpByLot, Valiant, ValiantGroup, ValiantSwitch,
+    DimensionOrder, DragonflyPlan, FabricOf, Lots, Minimal, Piggyback, ProgressiveAdaptive, Routing, ShortestPath,
+    UgalGlobal, UgalLocal, UpByLot, Valiant, ValiantGroup, ValiantSwitch,
 };
-use crate::{Arrival, Experiment, OpenLoopError, Outage, Pattern, Report, RunParams, SwitchParams};
+use crate::{Arrival, Experiment, OpenLoopError, Pattern, Report, RunParams, SwitchParams};
 
 /// What is done with a routing that is known by its name only.
 pub trait Visit {
@@ -114,6 +114,8 @@ routings! {
     ],
     /// Up by the port with the shortest queue.
     AdaptiveUp = "adaptive_up": [ClosPlan => |plan| AdaptiveUp { plan }],
+    /// Any shortest way, by tables that are computed anew after links have failed or returned.
+    ShortestPath = "shortest_path": [ShortestPath => |routing| routing],
     /// Minimal ways by the flow tables that would be deployed.
     MinimalTables = "minimal_tables": [Minimally => |tables| tables.0],
     /// Flow tables with rules that a paused port puts out of force, and alternatives.
@@ -172,8 +174,6 @@ pub struct Traffic<'a> {
     pub pattern: Pattern,
     /// When hosts make packets.
     pub arrival: Arrival,
-    /// Links that fail.
-    pub outages: Vec<Outage>,
     /// How long and how much.
     pub run: RunParams,
 }
@@ -188,10 +188,10 @@ impl Visit for Run<'_> {
     type Output = Result<Report, OpenLoopError>;
 
     fn visit<R: Routing>(self, routing: R) -> Self::Output {
-        let Traffic { fabric, switch, pattern, arrival, outages, run } = self.traffic;
-        let topology = fabric.topology;
+        let Traffic { fabric, switch, pattern, arrival, run } = self.traffic;
+        let (topology, outages) = (fabric.topology, fabric.outages);
         let (switch, pattern, arrival) = (switch.clone(), pattern.clone(), arrival.clone());
-        Experiment { topology, switch, routing, pattern, arrival, outages: outages.clone(), run: run.clone() }
+        Experiment { topology, switch, routing, pattern, arrival, outages: outages.to_vec(), run: run.clone() }
             .run(self.threads)
     }
 }

@@ -32,6 +32,11 @@ pub struct Load<'a> {
 }
 
 impl Load<'_> {
+    /// The time since the start of the run [ticks].
+    pub fn now(&self) -> u32 {
+        self.now
+    }
+
     /// Packets that the far end of a channel has room for.
     pub fn credits(&self, port: u8, channel: u8) -> u32 {
         u32::from(self.outputs[self.output(port, channel)].credits)

@@ -40,7 +40,7 @@ impl Run {
         // All links between switches are as long, so that latencies tell how many there were.
         let switch = SwitchParams { local_delay: Duration::from_ns(400), ..SwitchParams::default() };
         let (pattern, arrival) = (self.pattern.clone(), Arrival::default());
-        let traffic = Traffic { fabric, switch, pattern, arrival, outages: Vec::new(), run };
+        let traffic = Traffic { fabric, switch, pattern, arrival, run };
         routing.run(&traffic, threads)
     }
 }
@@ -48,7 +48,7 @@ impl Run {
 /// A fabric with the tables that suit it.
 fn with_tables(small: &Small) -> FabricOf<'_> {
     static DEFAULT: LazyLock<TableParams> = LazyLock::new(TableParams::default);
-    FabricOf { topology: &small.topology, tables: Some((&small.kind, &DEFAULT)) }
+    FabricOf { topology: &small.topology, tables: Some((&small.kind, &DEFAULT)), ..(&small.topology).into() }
 }
 
 /// Every routing on every fabric that it works on.
@@ -152,15 +152,16 @@ fn a_routing_for_other_fabrics_is_refused_with_those_that_work() {
     let run = Run { pattern: Pattern::default(), load: 0.5, warm_up_us: 1, measured_us: 1 };
     let error = run.try_of(PacketRouting::Minimal, &butterfly, 1).unwrap_err().to_string();
     let expected = "routing is minimal, for a complete dragonfly with hosts on every switch; expected one of \
-                    ugal_local, dimension_order, adaptive_minimal, valiant, dimension_adaptive on this fabric";
+                    ugal_local, dimension_order, adaptive_minimal, valiant, dimension_adaptive, shortest_path on this fabric";
     assert_eq!(error, expected);
 }
 
 #[test]
-fn a_fabric_on_which_nothing_works_is_told_what_would_do() {
+fn a_fabric_of_no_known_kind_is_told_the_routing_that_works_on_any() {
     let torus = Torus::default().generate().unwrap();
     let run = Run { pattern: Pattern::default(), load: 0.5, warm_up_us: 1, measured_us: 1 };
     let error = run.try_of(PacketRouting::Minimal, &torus, 1).unwrap_err().to_string();
-    let expected = "topology is a fabric without groups; expected a complete dragonfly with hosts on every switch";
+    let expected = "routing is minimal, for a complete dragonfly with hosts on every switch; expected one of \
+                    shortest_path on this fabric";
     assert_eq!(error, expected);
 }

@@ -12,10 +12,7 @@ fn accepted_of(load: f64, routing: PacketRouting, topology: &Topology, pattern: 
     let run = RunParams::fixed(load, span, span, 1);
     let switch = SwitchParams { speed_up: 4, output_queue: 64, ..SwitchParams::default() };
     let (pattern, arrival) = (pattern.clone(), Arrival::default());
-    routing
-        .run(&Traffic { fabric: topology.into(), switch, pattern, arrival, outages: Vec::new(), run }, 2)
-        .unwrap()
-        .load_accepted
+    routing.run(&Traffic { fabric: topology.into(), switch, pattern, arrival, run }, 2).unwrap().load_accepted
 }
 
 /// What is accepted of full load.

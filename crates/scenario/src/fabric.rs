@@ -1,7 +1,7 @@
 //! A scenario's fabric, on paper: nothing runs on it.
 
 use etherweave_design::{Design, DesignError, Largest, Step};
-use etherweave_openloop::OpenLoopError;
+use etherweave_openloop::{OpenLoopError, Outage};
 use etherweave_primitives::BitRate;
 use etherweave_topology::{Export, ExportNames, Topology, TopologyError, TopologyKind, Wish};
 
@@ -132,7 +132,9 @@ impl Fabric {
         on_point: &mut dyn FnMut(CurveProgress) -> bool,
     ) -> Result<Table, ScenarioError> {
         let Scenario { open_loop, seed, .. } = &self.scenario;
-        let points = open_loop::curve(&self.ground()?, open_loop, *seed, threads, on_point);
+        let (topology, outages) = (&self.topology, &self.outages()?);
+        let ground = Ground { kind: &self.scenario.topology, topology, outages };
+        let points = open_loop::curve(&ground, open_loop, *seed, threads, on_point);
         points.map_err(|error| self.open_loop_error(&error))
     }
 
@@ -144,7 +146,9 @@ impl Fabric {
     /// When there is no such point, or it cannot be simulated.
     pub fn observe(&self, choice: &PointChoice, threads: usize) -> Result<Vec<Table>, ScenarioError> {
         let Scenario { open_loop, seed, .. } = &self.scenario;
-        observe(&self.ground()?, open_loop, *seed, choice, threads).map_err(|error| match error {
+        let (topology, outages) = (&self.topology, &self.outages()?);
+        let ground = Ground { kind: &self.scenario.topology, topology, outages };
+        observe(&ground, open_loop, *seed, choice, threads).map_err(|error| match error {
             ObservationError::Choice(key, message) => self.unplaced_error(key.to_owned(), message),
             ObservationError::Traffic(error) if error.key == "load" && choice.load.is_some() => {
                 self.unplaced_error("load".to_owned(), format!("{}; expected {}", error.found, error.expected))
@@ -153,10 +157,8 @@ impl Fabric {
         })
     }
 
-    fn ground(&self) -> Result<Ground<'_>, ScenarioError> {
-        let outages = faults::outages(&self.scenario.faults, &self.topology);
-        let outages = outages.map_err(|(key, message)| self.file.error(&key, message))?;
-        Ok(Ground { kind: &self.scenario.topology, topology: &self.topology, outages })
+    fn outages(&self) -> Result<Vec<Outage>, ScenarioError> {
+        faults::outages(&self.scenario.faults, &self.topology).map_err(|(key, message)| self.file.error(&key, message))
     }
 
     fn open_loop_error(&self, error: &OpenLoopError) -> ScenarioError {
@@ -164,7 +166,9 @@ impl Fabric {
         let key = match error.key.split(',').next().unwrap_or_default() {
             "topology" => "topology".to_owned(),
             "load" => "open_loop.loads".to_owned(),
-            key @ ("warm_up" | "measured" | "batch" | "precision" | "longest") => format!("open_loop.{key}"),
+            key @ ("warm_up" | "measured" | "batch" | "precision" | "longest" | "reroute_after") => {
+                format!("open_loop.{key}")
+            }
             "routing" => "open_loop.routings".to_owned(),
             key @ ("slots_per_packet" | "burst" | "peak" | "shape") => format!("open_loop.arrival.{key}"),
             key if PATTERN_KEYS.contains(&key) => format!("open_loop.patterns.{key}"),

@@ -40,6 +40,10 @@ pub struct OpenLoopSpec {
     pub precision: f64,
     /// When a run ends at the latest [whole ns]; half of it is for the warm-up. Default "1ms".
     pub longest: Duration,
+    /// How long after a link has failed or returned the routing "shortest_path" computes its tables anew [whole ns].
+    /// Absent: never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reroute_after: Option<Duration>,
     /// How flow tables are made, for routings by tables.
     pub tables: TableParams,
     /// Switches, links and hosts. Rates and delays are these, whatever cables the topology has.
@@ -59,6 +63,7 @@ impl Default for OpenLoopSpec {
             batch: length.batch,
             precision: length.precision,
             longest: length.longest,
+            reroute_after: None,
             tables: TableParams::default(),
             switch: SwitchParams::default(),
         }
@@ -79,9 +84,14 @@ impl OpenLoopSpec {
 
     /// What a point sends, over which switches.
     pub(crate) fn traffic<'a>(&'a self, ground: &Ground<'a>, pattern: &PatternSpec, run: RunParams) -> Traffic<'a> {
-        let fabric = FabricOf { topology: ground.topology, tables: Some((ground.kind, &self.tables)) };
-        let (switch, arrival, outages) = (self.switch.clone(), self.arrival.clone(), ground.outages.clone());
-        Traffic { fabric, switch, pattern: pattern.0.clone(), arrival, outages, run }
+        let fabric = FabricOf {
+            topology: ground.topology,
+            tables: Some((ground.kind, &self.tables)),
+            outages: ground.outages,
+            reroute_after: self.reroute_after,
+        };
+        let (switch, arrival) = (self.switch.clone(), self.arrival.clone());
+        Traffic { fabric, switch, pattern: pattern.0.clone(), arrival, run }
     }
 
     /// Whether a scenario says nothing of it.
@@ -96,7 +106,7 @@ pub(crate) struct Ground<'a> {
     /// What `kind` has generated.
     pub topology: &'a Topology,
     /// Links that fail.
-    pub outages: Vec<Outage>,
+    pub outages: &'a [Outage],
 }
 
 /// One simulated point.

@@ -13,6 +13,7 @@ mod dragonfly;
 mod minimal;
 mod piggyback;
 mod progressive_adaptive;
+mod shortest_path;
 pub mod tables;
 mod ugal_global;
 mod ugal_local;
@@ -35,6 +36,7 @@ pub use dragonfly::DragonflyPlan;
 pub use minimal::Minimal;
 pub use piggyback::Piggyback;
 pub use progressive_adaptive::ProgressiveAdaptive;
+pub use shortest_path::ShortestPath;
 pub use ugal_global::UgalGlobal;
 pub use ugal_local::UgalLocal;
 pub use up_by_lot::UpByLot;
@@ -42,11 +44,13 @@ pub use valiant::{ButterflyUgalLocal, Valiant};
 pub use valiant_group::ValiantGroup;
 pub use valiant_switch::ValiantSwitch;
 
+use etherweave_primitives::Duration;
 use etherweave_topology::{LinkClass, Topology, TopologyKind};
 
 use crate::OpenLoopError;
 use crate::bounds::Oblivious;
 use crate::load::Load;
+use crate::outage::Outage;
 use crate::packet::Packet;
 use tables::TableParams;
 
@@ -67,11 +71,15 @@ pub struct FabricOf<'a> {
     pub topology: &'a Topology,
     /// What it was generated from, and how its tables are made; without it no tables.
     pub tables: Option<(&'a TopologyKind, &'a TableParams)>,
+    /// Links that fail.
+    pub outages: &'a [Outage],
+    /// How long after a link has failed or returned tables are computed anew [whole ns]; absent, never.
+    pub reroute_after: Option<Duration>,
 }
 
 impl<'a> From<&'a Topology> for FabricOf<'a> {
     fn from(topology: &'a Topology) -> FabricOf<'a> {
-        FabricOf { topology, tables: None }
+        FabricOf { topology, tables: None, outages: &[], reroute_after: None }
     }
 }
 

@@ -201,6 +201,7 @@ fn links_most(routing: PacketRouting, topology: &Topology, diameter: u32) -> u32
         | PacketRouting::Spray
         | PacketRouting::Flowlet
         | PacketRouting::AdaptiveUp
+        | PacketRouting::ShortestPath
         | PacketRouting::MinimalTables
         | PacketRouting::ConditionalTables => diameter,
     }
@@ -217,7 +218,7 @@ fn rows_above_two(topology: &Topology) -> u32 {
 fn every_packet_arrives_within_the_longest_way_and_no_channel_waits_for_itself() {
     let params = TableParams::default();
     for Small { kind, topology, diameter } in small::all() {
-        let fabric = FabricOf { topology: &topology, tables: Some((&kind, &params)) };
+        let fabric = FabricOf { topology: &topology, tables: Some((&kind, &params)), ..(&topology).into() };
         let suited: Vec<_> = PacketRouting::ALL.iter().filter(|routing| routing.works_on(fabric)).collect();
         assert!(suited.len() >= 4, "{suited:?}");
         for &&routing in &suited {

@@ -1,0 +1,170 @@
+//! Shortest ways on any fabric, by tables that are computed anew after links have failed or returned.
+
+use std::collections::VecDeque;
+
+use etherweave_primitives::{ChannelId, HostId, SwitchId, mix};
+use etherweave_topology::{Node, Topology, reverse};
+
+use super::{Basis, FabricOf, Hop, Place, Routing, unsuited};
+use crate::OpenLoopError;
+use crate::load::Load;
+use crate::outage::Outage;
+use crate::packet::Packet;
+use crate::params::whole;
+
+/// More switches would take too large tables.
+const SWITCHES_MOST: usize = 4_096;
+/// Priorities of Ethernet.
+const CHANNELS_MOST: u32 = 8;
+
+/// Any next hop on a shortest way, by lot; the channel rises with every hop, so that no channel waits for itself.
+///
+/// A packet that is under way while tables change has taken part of an old way and takes a whole new one at most: there
+/// are channels for both.
+pub struct ShortestPath {
+    /// In order of time.
+    epochs: Vec<Epoch>,
+    /// Switch and port of each host.
+    homes: Vec<(u32, u8)>,
+    switches: usize,
+    channels: u8,
+}
+
+/// Tables from an instant on.
+struct Epoch {
+    /// [ticks]
+    from: u32,
+    /// Ports to switch `d` at switch `s` are `starts[s * switches + d]` and on, up to the next start.
+    starts: Vec<u32>,
+    ports: Vec<u8>,
+    /// Links between the farthest two switches.
+    diameter: u32,
+}
+
+impl Basis for ShortestPath {
+    const FABRIC: &'static str = "any fabric of at most 4,096 switches";
+
+    fn of(fabric: FabricOf<'_>) -> Result<ShortestPath, OpenLoopError> {
+        let topology = fabric.topology;
+        if topology.switches() > SWITCHES_MOST {
+            return Err(unsuited(format!("one of {} switches", topology.switches()), Self::FABRIC));
+        }
+        let mut epochs = vec![Epoch::of(topology, 0, |_| false, None)];
+        for (at, learnt) in changes(&fabric)? {
+            let is_down = |id: ChannelId| fabric.outages.iter().any(|outage| is_cut(outage, id, learnt));
+            epochs.push(Epoch::of(topology, at, is_down, epochs.last()));
+        }
+        let longest = epochs.iter().map(|epoch| epoch.diameter).max().unwrap_or(0);
+        let changing = epochs.windows(2).map(|pair| pair[0].diameter + pair[1].diameter.max(1) - 1).max().unwrap_or(0);
+        let channels = longest.max(changing).max(1);
+        if channels > CHANNELS_MOST {
+            let found = format!("one with ways of {longest} links, of {channels} while tables change");
+            return Err(unsuited(found, "one with ways of at most 8 links, one priority each"));
+        }
+        let home = |host: usize| {
+            let end = topology.channel(topology.host_channel(HostId::from_index(host))).to;
+            (topology.switch_of(HostId::from_index(host)).get(), end.port.index() as u8)
+        };
+        let homes = (0..topology.hosts()).map(home).collect();
+        Ok(ShortestPath { epochs, homes, switches: topology.switches(), channels: channels as u8 })
+    }
+}
+
+/// When tables change [ticks], and when the state that they know was [ns]: a stated time after each failure and return.
+fn changes(fabric: &FabricOf<'_>) -> Result<Vec<(u32, u64)>, OpenLoopError> {
+    let Some(delay) = fabric.reroute_after else { return Ok(Vec::new()) };
+    let delay = whole("reroute_after", delay)?;
+    let mut learnt = Vec::new();
+    for outage in fabric.outages {
+        learnt.push(whole("down.from", outage.from)?);
+        if let Some(until) = outage.until {
+            learnt.push(whole("down.until", until)?);
+        }
+    }
+    learnt.sort_unstable();
+    learnt.dedup();
+    Ok(learnt.into_iter().filter_map(|at| Some((u32::try_from(at + delay).ok()?, at))).collect())
+}
+
+/// Whether a channel is down at an instant [ns].
+fn is_cut(outage: &Outage, id: ChannelId, at: u64) -> bool {
+    let ns = |span: etherweave_primitives::Duration| span.as_ps() / 1_000;
+    let is_on = ns(outage.from) <= at && outage.until.is_none_or(|until| at < ns(until));
+    is_on && (id == outage.channel || id == reverse(outage.channel))
+}
+
+impl Epoch {
+    /// Tables without the channels that are down; where there is no way, those of `before`.
+    fn of(topology: &Topology, from: u32, is_down: impl Fn(ChannelId) -> bool, before: Option<&Epoch>) -> Epoch {
+        let switches = topology.switches();
+        let up: Vec<Vec<(u8, usize)>> = (0..switches).map(|at| neighbours(topology, at, &is_down)).collect();
+        // Links are down in both directions, so that distances to a switch are those from it.
+        let distances: Vec<Vec<u32>> = (0..switches).map(|dst| distances(&up, dst)).collect();
+        let mut epoch = Epoch { from, starts: vec![0], ports: Vec::new(), diameter: 0 };
+        for at in 0..switches {
+            for (dst, far) in distances.iter().enumerate() {
+                let nearer = |&&(_, next): &&(u8, usize)| far[at] != u32::MAX && far[next] + 1 == far[at];
+                epoch.ports.extend(up[at].iter().filter(nearer).map(|&(port, _)| port));
+                if far[at] == u32::MAX {
+                    epoch.ports.extend(before.map_or(&[][..], |before| before.ways(switches, at, dst)));
+                } else {
+                    epoch.diameter = epoch.diameter.max(far[at]);
+                }
+                epoch.starts.push(epoch.ports.len() as u32);
+            }
+        }
+        epoch
+    }
+
+    fn ways(&self, switches: usize, at: usize, dst: usize) -> &[u8] {
+        let pair = at * switches + dst;
+        &self.ports[self.starts[pair] as usize..self.starts[pair + 1] as usize]
+    }
+}
+
+/// Ports of a switch to others, by channels that are not down.
+fn neighbours(topology: &Topology, at: usize, is_down: impl Fn(ChannelId) -> bool) -> Vec<(u8, usize)> {
+    let leaving = topology.out_channels(SwitchId::from_index(at)).iter().enumerate();
+    let up = leaving.filter(|&(_, &id)| !is_down(id));
+    up.filter_map(|(port, &id)| match topology.channel(id).to.node {
+        Node::Switch(there) => Some((port as u8, there.index())),
+        Node::Host(_) => None,
+    })
+    .collect()
+}
+
+/// Links from each switch to one; `u32::MAX` where there is no way.
+fn distances(up: &[Vec<(u8, usize)>], dst: usize) -> Vec<u32> {
+    let mut distances = vec![u32::MAX; up.len()];
+    distances[dst] = 0;
+    let mut reached = VecDeque::from([dst]);
+    while let Some(at) = reached.pop_front() {
+        for &(_, next) in &up[at] {
+            if distances[next] == u32::MAX {
+                distances[next] = distances[at] + 1;
+                reached.push_back(next);
+            }
+        }
+    }
+    distances
+}
+
+impl Routing for ShortestPath {
+    fn channels(&self) -> u8 {
+        self.channels
+    }
+
+    fn decide(&self, at: Place, packet: &mut Packet, load: Load<'_>) -> Hop {
+        let (home, port) = self.homes[packet.dst as usize];
+        if home == at.switch {
+            return Hop { port, channel: 0 };
+        }
+        let now = load.now();
+        let epoch = self.epochs.iter().rev().find(|epoch| epoch.from <= now).expect("the first begins at 0");
+        let ways = epoch.ways(self.switches, at.switch as usize, home as usize);
+        assert!(!ways.is_empty(), "a fabric in one piece has a way between any two switches");
+        let hash = mix(u64::from(at.switch) << 16 | u64::from(packet.lot)) >> 32;
+        let port = ways[((hash * ways.len() as u64) >> 32) as usize];
+        Hop { port, channel: packet.hops.min(self.channels - 1) }
+    }
+}
