@@ -6,6 +6,7 @@ use etherweave_workload::HostArrivals;
 use etherweave_workload::pattern::host_destinations;
 
 use crate::OpenLoopError;
+use crate::exchange::{Division, Worker};
 use crate::host::Host;
 use crate::packet::Slab;
 use crate::params::Arbiter;
@@ -22,22 +23,32 @@ const SWITCHES_MIN: usize = 16;
 /// The window of a fabric of one shard [ticks].
 const WINDOW_ALONE: u32 = 1_024;
 
-/// The shards of a fabric, and how long they run without hearing of each other.
+/// The shards of a fabric that one worker carries, and how long they run without hearing of each other.
 pub(crate) struct Parts {
     pub shards: Vec<Shard>,
+    /// How shards are dealt to all workers.
+    pub division: Division,
+    /// Ports of every switch.
+    pub radix: usize,
     /// No longer than from an event to what it does in another shard [ticks].
     pub window: u32,
 }
 
 /// # Errors
 /// When hosts are not alike, or there are more ports, switches or shards than this engine counts.
-pub(crate) fn parts<R>(topology: &Topology, world: &World<'_, R>, channels: u8) -> Result<Parts, OpenLoopError> {
+pub(crate) fn parts<R>(
+    topology: &Topology,
+    world: &World<'_, R>,
+    channels: u8,
+    worker: Worker,
+) -> Result<Parts, OpenLoopError> {
     check(topology)?;
     let cuts = cuts(topology);
     let radix = switches(topology).map(|at| topology.out_channels(at).len()).max().unwrap_or(0);
     let plan = Plan { topology, cuts: &cuts, radix, channels: usize::from(channels) };
-    let shards: Vec<Shard> = (0..cuts.len() - 1).map(|number| plan.shard(world, number)).collect();
-    let most = shards.iter().map(|shard| (2 * shard.inputs.len()).max(shard.hosts.len())).max().unwrap_or(0);
+    // An event tells both states of a channel apart, and there is no more than one host to a port.
+    let entries = radix * plan.channels.next_power_of_two() * 2;
+    let most = cuts.windows(2).map(|cut| (cut[1] - cut[0]) * entries).max().unwrap_or(0);
     if most >= ENTRIES_MAX || cuts.len() > usize::from(u16::MAX) {
         return Err(unsuited(format!("{} switches of {radix} ports", topology.switches())));
     }
@@ -48,7 +59,9 @@ pub(crate) fn parts<R>(topology: &Topology, world: &World<'_, R>, channels: u8) 
     let nearest = across.map(|channel| world.ticks.delay(channel.class)).min();
     // With credits a packet's departure is known before it has crossed.
     let known = if world.levels.is_some() { 0 } else { world.ticks.crossbar };
-    Ok(Parts { shards, window: nearest.map_or(WINDOW_ALONE, |delay| delay + known) })
+    let division = Division { shards: cuts.len() - 1, workers: worker.of };
+    let shards = division.shards_of(worker.number).map(|number| plan.shard(world, number)).collect();
+    Ok(Parts { shards, division, radix, window: nearest.map_or(WINDOW_ALONE, |delay| delay + known) })
 }
 
 fn unsuited(found: String) -> OpenLoopError {

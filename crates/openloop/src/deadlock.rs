@@ -16,87 +16,103 @@ pub struct RingStep {
     pub channel: u8,
 }
 
-/// Input channels of all shards, one after the other.
-struct Waits {
-    /// Where each shard's begin.
-    starts: Vec<usize>,
-    /// The input channel that each waits for, and the output channel on the way; absent where it need not wait.
-    next: Vec<Option<(usize, RingStep)>>,
+/// An input channel whose first packet waits for room at the far end of a link.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Wait {
+    /// Its shard, and itself within that.
+    pub at: (u16, u32),
+    /// The input channel that it waits for.
+    pub next: (u16, u32),
+    /// Whether it has no room itself.
+    pub is_full: bool,
+    /// The output channel on the way.
+    pub step: RingStep,
 }
 
 /// A ring of input channels, with credits: all are full, and the first packet of each wants the next.
 ///
 /// Nothing that can happen later opens such a ring, as no credit is on its way: a full buffer holds every one of its
-/// packets. Empty where there is none.
-pub(crate) fn ring<R>(shards: &[Shard], world: &World<'_, R>) -> Vec<RingStep> {
-    let waits = Waits::of(shards, world);
-    // When an input channel was first visited: by which walk.
-    let mut walks = vec![0; waits.next.len()];
-    for start in 0..waits.next.len() {
-        let mut at = start;
-        while let Some((next, _)) = waits.next[at].filter(|_| walks[at] == 0) {
-            walks[at] = start + 1;
-            at = next;
+/// packets. Empty where there is none. The waits are those of all shards in their order.
+pub(crate) fn ring(waits: &[Wait]) -> Vec<RingStep> {
+    // When a wait was first visited: by which walk.
+    let mut walks = vec![0; waits.len()];
+    for start in 0..waits.len() {
+        let mut at = Some(start);
+        while let Some(index) = at.filter(|&index| walks[index] == 0) {
+            walks[index] = start + 1;
+            at = next(waits, index);
         }
-        if waits.next[at].is_some() && walks[at] == start + 1 {
-            return waits.from(at);
+        if let Some(index) = at.filter(|&index| walks[index] == start + 1) {
+            return ring_from(waits, index);
         }
     }
     Vec::new()
 }
 
-impl Waits {
-    fn of<R>(shards: &[Shard], world: &World<'_, R>) -> Waits {
-        let starts = shards.iter().scan(0, |sum, shard| Some(std::mem::replace(sum, *sum + shard.inputs.len())));
-        let mut waits = Waits { starts: starts.collect(), next: Vec::new() };
-        for shard in shards {
-            let inputs = 0..shard.inputs.len();
-            let steps: Vec<_> = inputs.map(|input| waits.step(shards, shard, input, world)).collect();
-            waits.next.extend(steps);
-        }
-        waits
-    }
+/// The wait of the full input channel that one waits for.
+fn next(waits: &[Wait], index: usize) -> Option<usize> {
+    let next = waits.binary_search_by_key(&waits[index].next, |wait| wait.at).ok()?;
+    waits[next].is_full.then_some(next)
+}
 
-    fn step<R>(
-        &self,
-        shards: &[Shard],
-        shard: &Shard,
-        input: usize,
-        world: &World<'_, R>,
-    ) -> Option<(usize, RingStep)> {
-        if shard.inputs[input].state != Head::Waiting {
-            return None;
-        }
-        let home = usize::from(shard.ports[input >> shard.shift].home);
-        let (out, output) = shard.wanted(input, home * shard.radix);
-        if shard.is_to_host(out) || shard.outputs[output].credits > 0 {
-            return None;
-        }
-        let (port, channel) = (out - home * shard.radix, output - (out << shard.shift));
-        let far = usize::from(shard.ports[out].peer_shard);
-        let there = ((shard.ports[out].peer as usize) << shard.shift) + channel;
-        let step = RingStep { switch: shard.first_switch + home as u32, port: port as u8, channel: channel as u8 };
-        let is_full = packets(&shards[far], there) == usize::from(world.room(shard.ports[out].class));
-        is_full.then(|| (self.starts[far] + there, step))
-    }
+/// The ring that a wait is in.
+fn ring_from(waits: &[Wait], start: usize) -> Vec<RingStep> {
+    let ahead = std::iter::successors(next(waits, start), |&index| next(waits, index));
+    let others = ahead.take_while(|&index| index != start);
+    std::iter::once(start).chain(others).map(|index| waits[index].step).collect()
+}
 
-    /// The ring that an input channel is in.
-    fn from(&self, start: usize) -> Vec<RingStep> {
-        let mut steps = Vec::new();
-        let mut at = start;
-        while let Some((next, step)) = self.next[at] {
-            steps.push(step);
-            at = next;
-            if at == start {
-                break;
-            }
-        }
-        steps
+/// Those of a shard in the order of its input channels; none where pauses are used.
+pub(crate) fn waits<R>(shard: &Shard, world: &World<'_, R>) -> impl Iterator<Item = Wait> {
+    let inputs = if world.levels.is_some() { 0 } else { shard.inputs.len() };
+    (0..inputs).filter_map(move |input| wait(shard, input, world))
+}
+
+fn wait<R>(shard: &Shard, input: usize, world: &World<'_, R>) -> Option<Wait> {
+    if shard.inputs[input].state != Head::Waiting {
+        return None;
     }
+    let port = &shard.ports[input >> shard.shift];
+    let base = usize::from(port.home) * shard.radix;
+    let (out, output) = shard.wanted(input, base);
+    if shard.is_to_host(out) || shard.outputs[output].credits > 0 {
+        return None;
+    }
+    let channel = output - (out << shard.shift);
+    let switch = shard.first_switch + u32::from(port.home);
+    Some(Wait {
+        at: (shard.number, input as u32),
+        next: (shard.ports[out].peer_shard, (shard.ports[out].peer << shard.shift) + channel as u32),
+        is_full: packets(shard, input) == usize::from(world.room(port.class)),
+        step: RingStep { switch, port: (out - base) as u8, channel: channel as u8 },
+    })
 }
 
 /// How many packets stand in an input channel.
 fn packets(shard: &Shard, input: usize) -> usize {
     let first = Some(shard.inputs[input].first).filter(|&id| id != NONE);
     std::iter::successors(first, |&id| Some(shard.slab.peek(id).next).filter(|&id| id != NONE)).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Input channels 0, 1, … wait for these.
+    fn check(nexts: &[u32], full: impl Fn(u32) -> bool, expected: &[u32]) {
+        let step = |switch| RingStep { switch, port: 0, channel: 0 };
+        let wait = |(at, &next)| Wait { at: (0, at), next: (0, next), is_full: full(at), step: step(at) };
+        let waits: Vec<Wait> = (0..).zip(nexts).map(wait).collect();
+        assert_eq!(ring(&waits), expected.iter().map(|&at| step(at)).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_ring_is_found_from_outside_and_only_when_all_of_it_is_full() {
+        // 0 and 1 lead into the ring of 2, 3 and 4.
+        check(&[1, 2, 3, 4, 2], |_| true, &[2, 3, 4]);
+        check(&[1, 2, 3, 4, 2], |at| at != 3, &[]);
+        check(&[1, 2, 3, 4, 2], |at| at > 1, &[2, 3, 4]);
+        // 4 waits for someone who waits for nothing.
+        check(&[1, 2, 3, 4, 9], |_| true, &[]);
+    }
 }

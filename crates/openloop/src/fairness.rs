@@ -3,10 +3,10 @@
 /// Of what each sending host got into the fabric in the measured time.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Fairness {
-    senders: u64,
-    sum: u64,
-    squares: u128,
-    extremes: Option<(u32, u32)>,
+    pub(crate) senders: u64,
+    pub(crate) sum: u64,
+    pub(crate) squares: u128,
+    pub(crate) extremes: Option<(u32, u32)>,
 }
 
 impl Fairness {
@@ -16,6 +16,16 @@ impl Fairness {
         self.squares += u128::from(packets) * u128::from(packets);
         let (least, most) = self.extremes.unwrap_or((packets, packets));
         self.extremes = Some((least.min(packets), most.max(packets)));
+    }
+
+    #[cfg(any(test, feature = "mpi"))]
+    pub(crate) fn merge(&mut self, other: Fairness) {
+        self.senders += other.senders;
+        self.sum += other.sum;
+        self.squares += other.squares;
+        let both = self.extremes.zip(other.extremes);
+        let widest = both.map(|(mine, theirs)| (mine.0.min(theirs.0), mine.1.max(theirs.1)));
+        self.extremes = widest.or(self.extremes).or(other.extremes);
     }
 
     /// Jain's index: 1 when all are equal, `1/n` when one of `n` has everything (Jain, Chiu and Hawe, 1984); absent

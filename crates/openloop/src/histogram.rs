@@ -6,7 +6,7 @@ const FINE: u32 = 6;
 /// Counts of whole numbers, exact below 64 and to 1/64 above.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Histogram {
-    counts: Vec<u64>,
+    pub(crate) counts: Vec<u64>,
 }
 
 impl Default for Histogram {

@@ -10,9 +10,10 @@
 //!
 //! A packet costs one event per switch for its head's arrival and one for the credit it returns; others only where it
 //! waits. State is flat vectors by shard; shards are parts of the fabric that fit a core's cache, and run side by side
-//! for a *window*, no longer than from a grant to what it does in another shard.
+//! for a *window*, no longer than from a grant to what it does in another shard: on threads, and with the feature `mpi` on
+//! the nodes of a cluster.
 //!
-//! Guarantees: the same report, byte by byte, on any number of threads; no packet is lost and no buffer overflows
+//! Guarantees: the same report, byte by byte, on any number of threads and processes; no packet is lost and no buffer overflows
 //! (asserted); every packet is delivered or in flight at the end (asserted).
 //!
 //! Left out: transports, MPI and hosts beyond a queue (`etherweave-sim` has them), packets of unequal length.
@@ -22,12 +23,14 @@ mod build;
 mod crossbar;
 mod deadlock;
 mod error;
+mod exchange;
 mod fairness;
 mod groups;
 mod histogram;
 mod host;
 mod kind;
 mod load;
+mod measures;
 mod outage;
 mod pace;
 mod packet;

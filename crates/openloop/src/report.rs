@@ -2,14 +2,15 @@
 
 use std::ops::Range;
 
+use etherweave_primitives::mix;
+
 use crate::deadlock::{RingStep, ring};
 use crate::fairness::Fairness;
 use crate::histogram::Histogram;
+use crate::measures::Measures;
 use crate::pace::{Pace, latencies};
-use crate::pause::Queue;
-use crate::shard::{Film, Shard};
 use crate::steady::half_width;
-use crate::tally::{Batch, Tally};
+use crate::tally::Batch;
 use crate::world::World;
 
 /// Measures of the measured time, and counts of the whole run.
@@ -74,10 +75,10 @@ pub struct Report {
 }
 
 impl Report {
-    pub(crate) fn new<R>(shards: &[Shard], world: &World<'_, R>, pace: &Pace) -> Report {
-        let mut tally = Tally::default();
-        shards.iter().for_each(|shard| tally.merge(&shard.tally));
-        let in_flight = shards.iter().map(|shard| shard.slab.held()).sum::<u64>() + tally.leaving;
+    /// From the measures of all shards.
+    pub(crate) fn new<R>(measures: Measures, world: &World<'_, R>, pace: &Pace, radix: usize) -> Report {
+        let tally = measures.tally;
+        let in_flight = measures.held + tally.leaving;
         let known = tally.delivered + tally.lost + in_flight;
         assert_eq!(tally.made, known, "every packet is delivered, lost on a link that failed, or in flight");
         let measured = tally.measured;
@@ -99,7 +100,7 @@ impl Report {
             detoured_share: mean(measured.detoured),
             measured_ns: pace.span.clone(),
             is_steady: pace.is_steady,
-            fairness: fairness(shards),
+            fairness: measures.fairness,
             made: tally.made,
             refused: tally.refused,
             delivered: tally.delivered,
@@ -107,15 +108,15 @@ impl Report {
             in_flight,
             packet_hops: tally.hops,
             idle_ns: pace.span.end - tally.last_hop,
-            deadlock: if world.levels.is_some() { Vec::new() } else { ring(shards, world) },
-            packets_most: shards.iter().map(|shard| shard.slab.most() as u64).sum(),
-            fingerprint: tally.fingerprint,
+            deadlock: ring(&measures.waits),
+            packets_most: measures.most,
+            fingerprint: measures.fingerprints.iter().fold(0, |all, own| mix(all ^ own)),
             batch_ns: pace.batch,
             batches: tally.batches,
-            busy: busy(shards, world, pace),
-            paused: shards.iter().flat_map(|shard| paused(shard, pace)).collect(),
-            radix: shards.first().map_or(0, |shard| shard.radix),
-            film: film(shards),
+            busy: busy(&measures.sent, world, pace),
+            paused: paused(&measures.paused, world, pace),
+            radix,
+            film: measures.film,
         }
     }
 }
@@ -126,35 +127,13 @@ fn whole_batches<'a>(batches: &'a [Batch], pace: &Pace) -> &'a [Batch] {
     batches.get(first..end.min(batches.len())).unwrap_or_default()
 }
 
-fn fairness(shards: &[Shard]) -> Fairness {
-    let mut fairness = Fairness::default();
-    let senders = shards.iter().flat_map(|shard| &shard.hosts).filter(|host| host.wanted > 0);
-    senders.for_each(|host| fairness.add(host.made));
-    fairness
-}
-
-fn busy<R>(shards: &[Shard], world: &World<'_, R>, pace: &Pace) -> Vec<f32> {
+fn busy<R>(sent: &[u32], world: &World<'_, R>, pace: &Pace) -> Vec<f32> {
     let span = (pace.span.end - pace.span.start) as f32;
-    let of_shard = |shard: &Shard| {
-        let sent = shard.ports.iter().map(|port| port.sent);
-        sent.map(|sent| sent as f32 * world.ticks.packet as f32 / span).collect::<Vec<f32>>()
-    };
-    shards.iter().flat_map(of_shard).collect()
+    sent.iter().map(|&sent| sent as f32 * world.ticks.packet as f32 / span).collect()
 }
 
-fn paused(shard: &Shard, pace: &Pace) -> Vec<f32> {
-    let queues = &shard.pauses.queues;
-    if queues.is_empty() {
-        return vec![0.0; shard.ports.len()];
-    }
-    let whole = shard.channels as f32 * (pace.span.end - pace.span.start) as f32;
-    let of_port = |queues: &[Queue]| queues.iter().map(|queue| queue.paused_until(&pace.span)).sum::<u32>() as f32;
-    queues.chunks(1 << shard.shift).map(|queues| of_port(queues) / whole).collect()
-}
-
-/// Frames of all shards, put together.
-fn film(shards: &[Shard]) -> Vec<Vec<u16>> {
-    let films: Vec<&Film> = shards.iter().filter_map(|shard| shard.film.as_ref()).collect();
-    let count = films.iter().map(|film| film.frames.len()).min().unwrap_or(0);
-    (0..count).map(|frame| films.iter().flat_map(|film| &film.frames[frame]).copied().collect()).collect()
+/// As the mean of a port's channels.
+fn paused<R>(paused: &[u32], world: &World<'_, R>, pace: &Pace) -> Vec<f32> {
+    let whole = (f32::from(world.channel_last) + 1.0) * (pace.span.end - pace.span.start) as f32;
+    paused.iter().map(|&paused| paused as f32 / whole).collect()
 }

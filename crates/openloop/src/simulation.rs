@@ -6,7 +6,9 @@ use etherweave_workload::{Arrival, Pattern};
 
 use crate::OpenLoopError;
 use crate::build::{self, Parts};
+use crate::exchange::Worker;
 use crate::groups::groups;
+use crate::measures::Measures;
 use crate::outage::{Outage, Outages};
 use crate::pace::Pace;
 use crate::params::{RunParams, SwitchParams};
@@ -39,6 +41,11 @@ impl<R: Routing> Experiment<'_, R> {
     /// # Errors
     /// When a parameter is out of range or the fabric cannot be simulated.
     pub fn prepare(&self) -> Result<Prepared<'_, R>, OpenLoopError> {
+        self.prepare_for(Worker::ALONE)
+    }
+
+    /// Checks all of it and lays out the state that one worker carries.
+    pub(crate) fn prepare_for(&self, worker: Worker) -> Result<Prepared<'_, R>, OpenLoopError> {
         let ticks = self.switch.ticks()?;
         let hosts = self.topology.hosts() as u32;
         let groups = groups(self.topology)?;
@@ -55,7 +62,7 @@ impl<R: Routing> Experiment<'_, R> {
             hosts,
             seed: self.run.seed,
         };
-        let parts = build::parts(self.topology, &world, channels)?;
+        let parts = build::parts(self.topology, &world, channels, worker)?;
         let pace = self.run.length.pace(parts.window, world.lead())?;
         Ok(Prepared { world, parts, pace, has_film: self.run.has_film })
     }
@@ -71,21 +78,24 @@ impl<R: Routing> Experiment<'_, R> {
 
 /// An experiment ready to run.
 pub struct Prepared<'a, R> {
-    world: World<'a, R>,
-    parts: Parts,
-    pace: Pace,
+    pub(crate) world: World<'a, R>,
+    pub(crate) parts: Parts,
+    pub(crate) pace: Pace,
     has_film: bool,
 }
 
 impl<R: Routing> Prepared<'_, R> {
     /// Runs on up to `threads` threads; their number changes nothing but how long it takes.
-    pub fn run(self, threads: usize) -> Report {
-        let Prepared { world, parts: Parts { mut shards, window }, pace, has_film } = self;
-        for shard in &mut shards {
-            shard.start(&world, &pace, has_film);
-        }
-        let threads = threads.clamp(1, shards.len());
-        let pace = workers::run(&mut shards, &world, &pace, window, threads);
-        Report::new(&shards, &world, &pace)
+    pub fn run(mut self, threads: usize) -> Report {
+        self.start();
+        let Prepared { world, parts: Parts { mut shards, division, radix, window }, pace, .. } = self;
+        let division = division.among(threads);
+        let pace = workers::run(&mut shards, &world, &pace, window, division);
+        Report::new(Measures::of(&shards, &world, &pace.span), &world, &pace, radix)
+    }
+
+    /// The first packets of all hosts.
+    pub(crate) fn start(&mut self) {
+        self.parts.shards.iter_mut().for_each(|shard| shard.start(&self.world, &self.pace, self.has_film));
     }
 }

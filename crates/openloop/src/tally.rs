@@ -7,7 +7,7 @@ use etherweave_primitives::mix;
 use crate::histogram::Histogram;
 
 /// Counts of one shard.
-#[derive(Clone, Default)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Tally {
     pub made: u64,
     /// Packets that found the queue of their host full and were not made.
@@ -98,6 +98,7 @@ impl Tally {
         self.batches.get((now / self.batch) as usize - 1).copied().unwrap_or_default()
     }
 
+    /// Adds counts of other shards, without their fingerprint.
     pub fn merge(&mut self, other: &Tally) {
         self.made += other.made;
         self.refused += other.refused;
@@ -108,10 +109,9 @@ impl Tally {
         self.last_hop = self.last_hop.max(other.last_hop);
         self.measured = self.measured.plus(other.measured);
         self.histogram.merge(&other.histogram);
-        self.batch = other.batch;
+        self.batch = self.batch.max(other.batch);
         self.batches.resize(self.batches.len().max(other.batches.len()), Batch::default());
         self.batches.iter_mut().zip(&other.batches).for_each(|(mine, theirs)| *mine = mine.plus(*theirs));
-        self.fingerprint = mix(self.fingerprint ^ other.fingerprint);
     }
 }
 

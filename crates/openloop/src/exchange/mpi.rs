@@ -1,0 +1,150 @@
+//! Workers that are processes of an MPI communicator: letters of a window go to all others at once.
+
+use ::mpi::Count;
+use ::mpi::collective::SystemOperation;
+use ::mpi::datatype::{Partition, PartitionMut};
+use ::mpi::traits::{Communicator, CommunicatorCollectives, Destination, Source};
+
+use crate::exchange::wire::Wire;
+use crate::exchange::{Division, Exchange, Worker};
+use crate::measures::Measures;
+use crate::routing::Routing;
+use crate::shard::Letter;
+use crate::tally::Batch;
+use crate::{Experiment, OpenLoopError, Report, workers};
+
+impl<R: Routing> Experiment<'_, R> {
+    /// Runs it on all processes of a communicator, of which each carries its part of the switches and hosts on one
+    /// thread. Every process calls this with the same experiment; the report comes to process 0. It is the one that
+    /// [`Experiment::run`] gives.
+    ///
+    /// # Errors
+    /// Those of [`Experiment::prepare`], on every process.
+    pub fn run_on<C: Communicator>(&self, communicator: &C) -> Result<Option<Report>, OpenLoopError> {
+        let [number, of] = [communicator.rank(), communicator.size()].map(|count| count as usize);
+        let mut prepared = self.prepare_for(Worker { number, of })?;
+        prepared.start();
+        let parts = &mut prepared.parts;
+        let end = End::new(communicator, parts.division);
+        let pace = workers::serve(&mut parts.shards, &prepared.world, prepared.pace, parts.window, end);
+        let own = Measures::of(&parts.shards, &prepared.world, &pace.span);
+        let measures = gather(communicator, own);
+        Ok(measures.map(|measures| Report::new(measures, &prepared.world, &pace, parts.radix)))
+    }
+}
+
+/// The measures of all shards, on process 0.
+fn gather<C: Communicator>(communicator: &C, own: Measures) -> Option<Measures> {
+    if communicator.rank() > 0 {
+        let mut words = Vec::new();
+        own.write(&mut words);
+        communicator.process_at_rank(0).send(&words[..]);
+        return None;
+    }
+    let others = (1..communicator.size()).map(|rank| communicator.process_at_rank(rank).receive_vec::<u32>().0);
+    Some(others.fold(own, |mut all, words| {
+        all.append(Measures::read(&mut &words[..]));
+        all
+    }))
+}
+
+/// One process's end of the exchange. Its buffers keep their memory from window to window.
+struct End<'a, C> {
+    communicator: &'a C,
+    division: Division,
+    own: usize,
+    /// Letters to shards of this process.
+    kept: Vec<Letter>,
+    /// Letters to every process, as words.
+    out: Vec<Vec<u32>>,
+    /// The same, put together.
+    sent: Vec<u32>,
+    /// What came from every process, put together.
+    received: Vec<u32>,
+}
+
+impl<C: Communicator> End<'_, C> {
+    fn new(communicator: &C, division: Division) -> End<'_, C> {
+        End {
+            communicator,
+            division,
+            own: communicator.rank() as usize,
+            kept: Vec::new(),
+            out: vec![Vec::new(); division.workers],
+            sent: Vec::new(),
+            received: Vec::new(),
+        }
+    }
+
+    /// Sends and receives the words of a window; says where those of each process end in `received`.
+    fn swap(&mut self) -> Vec<usize> {
+        self.sent.clear();
+        self.out.iter().for_each(|words| self.sent.extend(words));
+        let sent: Vec<Count> = self.out.iter().map(|words| count(words.len())).collect();
+        let mut received = vec![0; sent.len()];
+        self.communicator.all_to_all_into(&sent[..], &mut received[..]);
+        let ends = ends(&received);
+        self.received.resize(ends.last().map_or(0, |&end| end as usize), 0);
+        let from = Partition::new(&self.sent[..], &sent[..], starts(&sent));
+        let mut to = PartitionMut::new(&mut self.received[..], &received[..], starts(&received));
+        self.communicator.all_to_all_varcount_into(&from, &mut to);
+        self.out.iter_mut().for_each(Vec::clear);
+        ends.into_iter().map(|end| end as usize).collect()
+    }
+}
+
+impl<C: Communicator> Exchange for End<'_, C> {
+    fn post(&mut self, letters: &mut Vec<Letter>) {
+        for letter in letters.drain(..) {
+            match self.division.worker_of(usize::from(letter.shard)) {
+                own if own == self.own => self.kept.push(letter),
+                other => letter.write(&mut self.out[other]),
+            }
+        }
+    }
+
+    /// Processes carry shards in their order, so letters of one process after another are letters in the order of shards.
+    fn collect(&mut self, mut receive: impl FnMut(Letter)) {
+        let ends = self.swap();
+        let mut start = 0;
+        for (from, end) in ends.into_iter().enumerate() {
+            if from == self.own {
+                self.kept.drain(..).for_each(&mut receive);
+            }
+            let mut words = &self.received[start..end];
+            while !words.is_empty() {
+                receive(Letter::read(&mut words));
+            }
+            start = end;
+        }
+    }
+
+    fn sum(&mut self, own: Batch) -> Batch {
+        let Batch { offered, delivered, latency, hops, detoured, lost } = own;
+        let own = [offered, delivered, latency, hops, detoured, lost];
+        let mut all = [0; 6];
+        self.communicator.all_reduce_into(&own[..], &mut all[..], SystemOperation::sum());
+        let [offered, delivered, latency, hops, detoured, lost] = all;
+        Batch { offered, delivered, latency, hops, detoured, lost }
+    }
+}
+
+/// # Panics
+/// When a process sends more than 8 GiB in a window.
+fn count(words: usize) -> Count {
+    Count::try_from(words).expect("a window has less than 2^31 words of letters")
+}
+
+/// Where each of several pieces ends.
+fn ends(counts: &[Count]) -> Vec<Count> {
+    let total = |sum: &mut Count, &count: &Count| {
+        *sum = sum.checked_add(count).expect("a window has less than 2^31 words of letters");
+        Some(*sum)
+    };
+    counts.iter().scan(0, total).collect()
+}
+
+/// Where each of several pieces starts.
+fn starts(counts: &[Count]) -> Vec<Count> {
+    ends(counts).iter().zip(counts).map(|(end, count)| end - count).collect()
+}

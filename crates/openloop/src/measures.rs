@@ -1,0 +1,123 @@
+//! What shards counted in a run, put together in their order.
+
+use std::ops::Range;
+
+use crate::deadlock::{Wait, waits};
+use crate::fairness::Fairness;
+use crate::pause::Queue;
+use crate::shard::{Film, Shard};
+use crate::tally::Tally;
+use crate::world::World;
+
+/// Counts of consecutive shards.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Measures {
+    /// Counts of all; its own fingerprint is left out.
+    pub tally: Tally,
+    /// By shard.
+    pub fingerprints: Vec<u64>,
+    /// Packets in queues and on links between switches at the end.
+    pub held: u64,
+    /// The most packets for which there was memory.
+    pub most: u64,
+    /// Of hosts that had packets in the measured time.
+    pub fairness: Fairness,
+    /// Packets sent in the measured time, by port.
+    pub sent: Vec<u32>,
+    /// For how long the far end kept the channels of a port from sending, put together [ticks], by port.
+    pub paused: Vec<u32>,
+    /// Who waited for room at the end, in the order of shards and input channels; empty where pauses are used.
+    pub waits: Vec<Wait>,
+    /// Packets sent in each batch, by batch and port, when that was wanted.
+    pub film: Vec<Vec<u16>>,
+}
+
+impl Measures {
+    /// Of a run that measured for a span.
+    pub fn of<R>(shards: &[Shard], world: &World<'_, R>, span: &Range<u32>) -> Measures {
+        let mut tally = Tally::default();
+        shards.iter().for_each(|shard| tally.merge(&shard.tally));
+        Measures {
+            tally,
+            fingerprints: shards.iter().map(|shard| shard.tally.fingerprint).collect(),
+            held: shards.iter().map(|shard| shard.slab.held()).sum(),
+            most: shards.iter().map(|shard| shard.slab.most() as u64).sum(),
+            fairness: fairness(shards),
+            sent: shards.iter().flat_map(|shard| &shard.ports).map(|port| port.sent).collect(),
+            paused: shards.iter().flat_map(|shard| paused(shard, span)).collect(),
+            waits: shards.iter().flat_map(|shard| waits(shard, world)).collect(),
+            film: film(shards),
+        }
+    }
+
+    /// Appends those of the shards that follow.
+    #[cfg(any(test, feature = "mpi"))]
+    pub fn append(&mut self, next: Measures) {
+        self.tally.merge(&next.tally);
+        self.fingerprints.extend(next.fingerprints);
+        self.held += next.held;
+        self.most += next.most;
+        self.fairness.merge(next.fairness);
+        self.sent.extend(next.sent);
+        self.paused.extend(next.paused);
+        self.waits.extend(next.waits);
+        self.film.resize(self.film.len().max(next.film.len()), Vec::new());
+        self.film.iter_mut().zip(next.film).for_each(|(frame, next)| frame.extend(next));
+    }
+}
+
+fn fairness(shards: &[Shard]) -> Fairness {
+    let mut fairness = Fairness::default();
+    let senders = shards.iter().flat_map(|shard| &shard.hosts).filter(|host| host.wanted > 0);
+    senders.for_each(|host| fairness.add(host.made));
+    fairness
+}
+
+fn paused(shard: &Shard, span: &Range<u32>) -> Vec<u32> {
+    let queues = &shard.pauses.queues;
+    if queues.is_empty() {
+        return vec![0; shard.ports.len()];
+    }
+    let of_port = |queues: &[Queue]| queues.iter().map(|queue| queue.paused_until(span)).sum();
+    queues.chunks(1 << shard.shift).map(of_port).collect()
+}
+
+/// Frames of all shards, put together.
+fn film(shards: &[Shard]) -> Vec<Vec<u16>> {
+    let films: Vec<&Film> = shards.iter().filter_map(|shard| shard.film.as_ref()).collect();
+    let count = films.iter().map(|film| film.frames.len()).min().unwrap_or(0);
+    (0..count).map(|frame| films.iter().flat_map(|film| &film.frames[frame]).copied().collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use etherweave_primitives::Duration;
+    use etherweave_topology::{Dragonfly, Family};
+
+    use super::*;
+    use crate::routing::{DragonflyPlan, FabricPlan, Minimal};
+    use crate::{Arrival, Experiment, Pattern, RunParams, SwitchParams, workers};
+
+    #[test]
+    fn measures_of_parts_put_together_are_those_of_the_whole() {
+        let topology = Dragonfly { p: 2, a: 4, h: 2, ..Dragonfly::default() }.generate().unwrap();
+        let routing = Minimal { plan: DragonflyPlan::of(&topology).unwrap() };
+        let run = RunParams { has_film: true, ..RunParams::fixed(1.0, Duration::ZERO, Duration::from_us(20), 1) };
+        let (switch, pattern, arrival) = (SwitchParams::default(), Pattern::default(), Arrival::default());
+        let experiment = Experiment { topology: &topology, switch, routing, pattern, arrival, outages: vec![], run };
+        let mut prepared = experiment.prepare().unwrap();
+        prepared.start();
+        let parts = &mut prepared.parts;
+        let pace = workers::run(&mut parts.shards, &prepared.world, &prepared.pace, parts.window, parts.division);
+        let of = |shards: &[Shard]| Measures::of(shards, &prepared.world, &pace.span);
+        let all = of(&parts.shards);
+        // Nine groups of four switches: shards of 16, 16 and 4.
+        assert_eq!((all.fingerprints.len(), all.sent.len(), all.film.len()), (3, 36 * 7, 8));
+        for cut in 0..=3 {
+            let (first, rest) = parts.shards.split_at(cut);
+            let mut joined = of(first);
+            joined.append(of(rest));
+            assert_eq!(joined, all, "cut at {cut}");
+        }
+    }
+}
