@@ -6,152 +6,76 @@
 //! `us` are measured after as many to warm up. With `json=true` it prints a JSON object per point and nothing else.
 //! Routings `tables` and `conditional_tables` decide by flow tables.
 
+mod dragonfly;
+
 use std::time::Instant;
 
+use dragonfly::{Act, Point, Setting, Words};
+use etherweave_openloop::routing::Routing;
 use etherweave_openloop::routing::tables::{ConditionalTables, MinimalTables, TableRouting};
-use etherweave_openloop::routing::{
-    Conditional, DragonflyPlan, FabricPlan, Minimal, Piggyback, Routing, UgalLocal, ValiantGroup,
-};
-use etherweave_openloop::{
-    Arbiter, Arrival, Experiment, FlowControl, OpenLoopError, Packet, Pattern, Report, RunParams, SwitchParams,
-    port_bytes,
-};
-use etherweave_primitives::Duration;
-use etherweave_topology::{Dragonfly, Topology, TopologyKind};
-use etherweave_workload::arrival::Bernoulli;
-use etherweave_workload::pattern::Adversarial;
+use etherweave_openloop::{Experiment, OpenLoopError, Packet, Report, port_bytes};
+use etherweave_topology::TopologyKind;
 
 fn main() {
     let words = Words(std::env::args().skip(1).collect());
-    let number = |key, default| words.value(key).map_or(default, |word| word.parse().expect("a whole number"));
-    let [p, a, h] = [("p", 4), ("a", 8), ("h", 4)].map(|(key, default)| number(key, default) as u32);
-    let groups = number("groups", u64::from(a * h + 1)) as u32;
     let started = Instant::now();
-    let kind = TopologyKind::Dragonfly(Dragonfly { p, a, h, groups: Some(groups), ..Dragonfly::default() });
-    let topology = kind.generate().expect("a dragonfly");
-    let plan = DragonflyPlan::of(&topology).expect("a complete dragonfly");
-    let setting = Setting {
-        kind: &kind,
-        topology: &topology,
-        plan: &plan,
-        h: h as u8,
-        threads: number("threads", 1) as usize,
-        measured: Duration::from_us(number("us", 50)),
-        seed: number("seed", 1),
-        arbiter: match words.value("arbiter").unwrap_or("age") {
-            "age" => Arbiter::Age,
-            "round_robin" => Arbiter::RoundRobin,
-            "least_recently_served" => Arbiter::LeastRecentlyServed,
-            unknown => panic!("unknown arbiter {unknown}; known: age, round_robin, least_recently_served"),
-        },
-        flow_control: match words.value("flow_control").unwrap_or("credits") {
-            "credits" => FlowControl::Credits,
-            "pauses" => FlowControl::Pauses,
-            unknown => panic!("unknown flow control {unknown}; known: credits, pauses"),
-        },
-        built: started.elapsed().as_secs_f64(),
-        is_json: words.value("json") == Some("true"),
-    };
-    if !setting.is_json {
-        let Setting { built, measured, .. } = setting;
-        println!("{} hosts built in {built:.1} s; {measured} measured after as much", topology.hosts());
+    let setting = Setting::of(&words);
+    let built = started.elapsed().as_secs_f64();
+    let is_json = words.value("json") == Some("true");
+    let kind = dragonfly::kind(&words);
+    let mut watch =
+        Watch { kind: &kind, setting: &setting, threads: words.number("threads", 1) as usize, built, is_json };
+    if !is_json {
+        let (hosts, us) = (setting.topology.hosts(), words.number("us", 50));
+        println!("{hosts} hosts built in {built:.1} s; {us}us measured after as much");
         println!("{HEAD}");
     }
-    for pattern in words.list("pattern", "UN,ADV+1") {
-        for load in words.list("load", "0.2,0.5,0.8,1") {
-            let load = load.parse().expect("a load");
-            words
-                .list("routing", "MIN,VAL,UGAL-L,PB,conditional")
-                .iter()
-                .for_each(|name| setting.run(name, pattern, load));
-        }
-    }
+    words.points().iter().for_each(|point| watch.run(point));
 }
 
-struct Words(Vec<String>);
-
-impl Words {
-    fn value(&self, key: &str) -> Option<&str> {
-        self.0.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
-    }
-
-    fn list<'a>(&'a self, key: &str, default: &'a str) -> Vec<&'a str> {
-        self.value(key).unwrap_or(default).split(',').collect()
-    }
-}
-
-struct Setting<'a> {
+/// Times runs.
+struct Watch<'a> {
     kind: &'a TopologyKind,
-    topology: &'a Topology,
-    plan: &'a DragonflyPlan,
-    h: u8,
+    setting: &'a Setting,
     threads: usize,
-    measured: Duration,
-    seed: u64,
-    arbiter: Arbiter,
-    flow_control: FlowControl,
     /// How long the topology and its plan took [s].
     built: f64,
     is_json: bool,
 }
 
-impl Setting<'_> {
-    fn run(&self, routing: &str, pattern: &str, load: f64) {
-        let plan = self.plan.clone();
-        match routing {
-            "MIN" => self.time((routing, pattern), Minimal { plan }, load),
-            "VAL" => self.time((routing, pattern), ValiantGroup { plan }, load),
-            "conditional" => self.time((routing, pattern), Conditional { plan, h: self.h }, load),
-            "UGAL-L" => self.time((routing, pattern), UgalLocal { plan, threshold: 0 }, load),
-            "PB" => self.time((routing, pattern), Piggyback::new(plan), load),
-            "tables" => {
-                let made = || MinimalTables::default().build(self.kind, self.topology);
-                self.time((routing, pattern), timed(made), load);
-            }
-            "conditional_tables" => {
-                let made = || ConditionalTables::default().build(self.kind, self.topology);
-                self.time((routing, pattern), timed(made), load);
-            }
-            unknown => panic!(
-                "unknown routing {unknown}; known: MIN, VAL, UGAL-L, PB, conditional, tables, conditional_tables"
-            ),
-        }
-    }
-
-    fn time<R: Routing>(&self, (name, pattern_name): (&str, &str), routing: R, load: f64) {
-        let run = RunParams::fixed(load, self.measured, self.measured, self.seed);
-        // The simulator of the paper has no link from a switch to its hosts.
-        let (arbiter, flow_control) = (self.arbiter, self.flow_control);
-        let switch = SwitchParams { ejection_delay: Duration::ZERO, arbiter, flow_control, ..SwitchParams::default() };
-        let pattern = match pattern_name {
-            "UN" => Pattern::default(),
-            "ADV+1" => Pattern::Adversarial(Adversarial::default()),
-            unknown => panic!("unknown pattern {unknown}; known: UN, ADV+1"),
-        };
-        let bytes_per_port = port_bytes(routing.channels());
-        let arrival = Arrival::Bernoulli(Bernoulli { slots_per_packet: 200 });
-        let experiment =
-            Experiment { topology: self.topology, switch, routing, pattern, arrival, outages: Vec::new(), run };
+impl Act for Watch<'_> {
+    fn act<R: Routing>(&mut self, point: &Point<'_>, experiment: &Experiment<'_, R>) {
         let prepared = experiment.prepare().expect("parameters in range");
         let started = Instant::now();
         let report = prepared.run(self.threads);
         let took = started.elapsed().as_secs_f64();
+        let Point { routing, pattern, load } = point;
         if self.is_json {
-            let point = [
-                ("routing", format!("{name:?}")),
-                ("pattern", format!("{pattern_name:?}")),
-                ("load", load.to_string()),
-            ];
+            let point =
+                [("routing", format!("{routing:?}")), ("pattern", format!("{pattern:?}")), ("load", load.to_string())];
+            let bytes_per_port = port_bytes(experiment.routing.channels());
             print_json(&[&point[..], &self.costs(bytes_per_port, took), &counts(&report)].concat());
         } else {
-            print(&report, &format!("{name:<12} {pattern_name:<7} {load:<4}"), took);
+            print(&report, &format!("{routing:<12} {pattern:<7} {load:<4}"), took);
         }
+    }
+}
+
+impl Watch<'_> {
+    fn run(&mut self, point: &Point<'_>) {
+        let (kind, topology) = (self.kind, &self.setting.topology);
+        let tables = match point.routing {
+            "tables" => timed(|| MinimalTables::default().build(kind, topology)),
+            "conditional_tables" => timed(|| ConditionalTables::default().build(kind, topology)),
+            _ => return self.setting.with(point, self),
+        };
+        self.act(point, &self.setting.experiment(point, tables));
     }
 
     fn costs(&self, bytes_per_port: usize, took: f64) -> [Member; 7] {
         [
-            ("hosts", self.topology.hosts().to_string()),
-            ("seed", self.seed.to_string()),
+            ("hosts", self.setting.topology.hosts().to_string()),
+            ("seed", self.setting.seed.to_string()),
             ("threads", self.threads.to_string()),
             ("built_s", self.built.to_string()),
             ("wall_s", took.to_string()),
