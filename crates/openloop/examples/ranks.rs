@@ -1,10 +1,10 @@
 //! Runs one simulation of a dragonfly on all processes of an MPI job; process 0 prints its report as a line of JSON.
 //!
-//! `mpirun -n 4 ranks [p=4] [a=8] [h=4] [groups=33] [us=50] [seed=1] [load=0.2,0.5,0.8,1] [routing=MIN,VAL] [pattern=UN]
-//! [arbiter=round_robin] [flow_control=pauses] [film=true]`
+//! `mpirun -n 4 ranks [p=4] [a=8] [h=4] [groups=33] [us=50] [seed=1] [load=0.2,0.5,0.8,1] [routing=MIN,VAL]
+//! [pattern=UN] [arbiter=round_robin] [flow_control=pauses] [film=true]`
 //!
-//! `us` are measured after as many to warm up; with `us=steady` it warms up until it is steady, and measures until means
-//! are known. With `film=true` the report tells of every port and batch.
+//! `us` are measured after as many to warm up; with `us=steady` it warms up until it is steady, and measures until
+//! means are known. With `film=true` the report tells of every port and batch.
 
 mod dragonfly;
 #[path = "dragonfly/json.rs"]

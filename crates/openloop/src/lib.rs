@@ -10,11 +10,11 @@
 //!
 //! A packet costs one event per switch for its head's arrival and one for the credit it returns; others only where it
 //! waits. State is flat vectors by shard; shards are parts of the fabric that fit a core's cache, and run side by side
-//! for a *window*, no longer than from a grant to what it does in another shard: on threads, and with the feature `mpi` on
-//! the nodes of a cluster.
+//! for a *window*, no longer than from a grant to what it does in another shard: on threads, and with the feature `mpi`
+//! on the nodes of a cluster.
 //!
-//! Guarantees: the same report, byte by byte, on any number of threads and processes; no packet is lost and no buffer overflows
-//! (asserted); every packet is delivered or in flight at the end (asserted).
+//! Guarantees: the same report, byte by byte, on any number of threads and processes; no packet is lost and no buffer
+//! overflows (asserted); every packet is delivered or in flight at the end (asserted).
 //!
 //! Left out: transports, MPI and hosts beyond a queue (`etherweave-sim` has them), packets of unequal length.
 

@@ -8,7 +8,8 @@ use crate::shard::Shard;
 use crate::tally::Batch;
 use crate::world::World;
 
-/// Serves all shards of a fabric, a thread to a worker, until the pace says that it is enough; gives the pace as it ended.
+/// Serves all shards of a fabric, a thread to a worker, until the pace says that it is enough; gives the pace
+/// as it ended.
 pub(crate) fn run<R: Routing>(
     mut shards: &mut [Shard],
     world: &World<'_, R>,

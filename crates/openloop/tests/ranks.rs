@@ -14,8 +14,8 @@ use dragonfly::{Act, Point, Setting, Words};
 use etherweave_openloop::Experiment;
 use etherweave_openloop::routing::Routing;
 
-/// Seven shards, with packets that ask queues; three shards of pauses, full; three until steady. With four processes one
-/// has nothing to carry of the latter.
+/// Seven shards, with packets that ask queues; three shards of pauses, full; three until steady. With four processes
+/// one has nothing to carry of the latter.
 const RUNS: [&str; 3] = [
     "p=3 a=6 h=3 us=20 load=0.4 routing=MIN,PB,conditional film=true",
     "p=2 a=4 h=2 us=20 load=1 routing=VAL pattern=ADV+1 flow_control=pauses film=true",

@@ -103,7 +103,7 @@ impl<C: Communicator> Exchange for End<'_, C> {
         }
     }
 
-    /// Processes carry shards in their order, so letters of one process after another are letters in the order of shards.
+    /// Processes carry shards in their order, so letters read process by process are in the order of shards.
     fn collect(&mut self, mut receive: impl FnMut(Letter)) {
         let ends = self.swap();
         let mut start = 0;

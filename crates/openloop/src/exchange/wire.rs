@@ -1,7 +1,7 @@
 //! Letters and measures as words of 32 bits, for workers that share no memory.
 //!
-//! The form is fixed: fields in the order in which they are written here, numbers of more than 32 bits with their low word
-//! first. The library that carries the words turns their bytes where machines differ.
+//! The form is fixed: fields in the order in which they are written here, longer numbers with their low word first.
+//! The library that carries the words turns their bytes where machines differ.
 
 use crate::deadlock::{RingStep, Wait};
 use crate::fairness::Fairness;
