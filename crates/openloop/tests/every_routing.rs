@@ -152,7 +152,8 @@ fn a_routing_for_other_fabrics_is_refused_with_those_that_work() {
     let run = Run { pattern: Pattern::default(), load: 0.5, warm_up_us: 1, measured_us: 1 };
     let error = run.try_of(PacketRouting::Minimal, &butterfly, 1).unwrap_err().to_string();
     let expected = "routing is minimal, for a complete dragonfly with hosts on every switch; expected one of \
-                    ugal_local, dimension_order, adaptive_minimal, valiant, dimension_adaptive, shortest_path on this fabric";
+                    ugal_local, dimension_order, adaptive_minimal, valiant, dimension_adaptive, shortest_path on this \
+                    fabric";
     assert_eq!(error, expected);
 }
 

@@ -1,4 +1,5 @@
-//! What goes wrong during a run: `[[faults.degraded]]`, `[[faults.down]]`. What never worked is the topology's, `as_built.failed`.
+//! What goes wrong during a run: `[[faults.degraded]]`, `[[faults.down]]`. What never worked is the topology's,
+//! `as_built.failed`.
 
 use etherweave_openloop::Outage;
 use etherweave_primitives::{ChannelId, Duration, SwitchId};
