@@ -172,6 +172,7 @@ impl Plan<'_> {
             letters: Vec::new(),
             span: 0..0,
             film: None,
+            came: Vec::new(),
             tally: Tally::default(),
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::packet::NONE;
 use crate::port::{END, Head};
+use crate::reordering::Came;
 use crate::routing::Routing;
 use crate::shard::Shard;
 use crate::tally::Delivery;
@@ -176,6 +177,9 @@ impl Shard {
             hops: packet.hops + 1,
             is_detoured: packet.is_detoured,
         };
+        if packet.dst & world.watch_mask == 0 && self.span.contains(&at) {
+            self.came.push(Came { dst: packet.dst, src: packet.src, born: packet.born });
+        }
         self.tally.deliver(&delivery, &self.span);
     }
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 use crate::deadlock::{Wait, waits};
 use crate::fairness::Fairness;
 use crate::pause::Queue;
+use crate::reordering::Reordering;
 use crate::shard::{Film, Shard};
 use crate::tally::Tally;
 use crate::world::World;
@@ -22,6 +23,8 @@ pub(crate) struct Measures {
     pub most: u64,
     /// Of hosts that had packets in the measured time.
     pub fairness: Fairness,
+    /// At watched hosts.
+    pub reordering: Reordering,
     /// Packets sent in the measured time, by port.
     pub sent: Vec<u32>,
     /// For how long the far end kept the channels of a port from sending, put together [ticks], by port.
@@ -43,6 +46,10 @@ impl Measures {
             held: shards.iter().map(|shard| shard.slab.held()).sum(),
             most: shards.iter().map(|shard| shard.slab.most() as u64).sum(),
             fairness: fairness(shards),
+            reordering: shards
+                .iter()
+                .map(|shard| Reordering::of(&shard.came))
+                .fold(Reordering::default(), Reordering::plus),
             sent: shards.iter().flat_map(|shard| &shard.ports).map(|port| port.sent).collect(),
             paused: shards.iter().flat_map(|shard| paused(shard, span)).collect(),
             waits: shards.iter().flat_map(|shard| waits(shard, world)).collect(),
@@ -58,6 +65,7 @@ impl Measures {
         self.held += next.held;
         self.most += next.most;
         self.fairness.merge(next.fairness);
+        self.reordering = self.reordering.plus(next.reordering);
         self.sent.extend(next.sent);
         self.paused.extend(next.paused);
         self.waits.extend(next.waits);

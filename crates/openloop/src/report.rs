@@ -9,6 +9,7 @@ use crate::fairness::Fairness;
 use crate::histogram::Histogram;
 use crate::measures::Measures;
 use crate::pace::{Pace, latencies};
+use crate::reordering::Reordering;
 use crate::steady::half_width;
 use crate::tally::Batch;
 use crate::world::World;
@@ -38,6 +39,8 @@ pub struct Report {
     pub detoured_share: Option<f64>,
     /// How evenly hosts could send.
     pub fairness: Fairness,
+    /// How far packets of a flow came out of order, at up to 256 hosts.
+    pub reordering: Reordering,
     /// Packets made in the whole run.
     pub made: u64,
     /// Packets not made, because the queue of their host was full.
@@ -101,6 +104,7 @@ impl Report {
             measured_ns: pace.span.clone(),
             is_steady: pace.is_steady,
             fairness: measures.fairness,
+            reordering: measures.reordering,
             made: tally.made,
             refused: tally.refused,
             delivered: tally.delivered,

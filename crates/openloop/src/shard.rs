@@ -11,6 +11,7 @@ use crate::packet::{NONE, Packet, Slab};
 use crate::params::Arbiter;
 use crate::pause::Pauses;
 use crate::port::{Head, Input, Output, Port};
+use crate::reordering::Came;
 use crate::routing::{Place, Routing};
 use crate::tally::Tally;
 use crate::wheel::Wheel;
@@ -61,6 +62,8 @@ pub(crate) struct Shard {
     pub span: Range<u32>,
     /// What each port sent in each batch, when that is wanted.
     pub film: Option<Film>,
+    /// Packets at watched hosts in the measured time.
+    pub came: Vec<Came>,
     pub tally: Tally,
 }
 

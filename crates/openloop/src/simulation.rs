@@ -12,6 +12,7 @@ use crate::measures::Measures;
 use crate::outage::{Outage, Outages};
 use crate::pace::Pace;
 use crate::params::{RunParams, SwitchParams};
+use crate::reordering;
 use crate::report::Report;
 use crate::routing::Routing;
 use crate::workers;
@@ -60,6 +61,7 @@ impl<R: Routing> Experiment<'_, R> {
             arrivals: self.arrival.plan(Duration::from_ns(u64::from(ticks.packet)), self.run.share()?)?,
             destinations: self.pattern.plan(&groups, self.run.seed)?,
             hosts,
+            watch_mask: reordering::mask(hosts),
             seed: self.run.seed,
         };
         let parts = build::parts(self.topology, &world, channels, worker)?;

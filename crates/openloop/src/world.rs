@@ -24,6 +24,8 @@ pub(crate) struct World<'a, R> {
     /// Whom they are for.
     pub destinations: Destinations,
     pub hosts: u32,
+    /// Hosts with none of these bits in their number are watched for packets out of order.
+    pub watch_mask: u32,
     pub seed: u64,
 }
 

@@ -206,6 +206,8 @@ pub(crate) fn table(points: &[Point], topology: &Topology) -> Table {
             ("detoured_share", mean(|report| report.detoured_share)),
             ("fairness_jain", mean(|report| report.fairness.jain())),
             ("fairness_least_to_most", mean(|report| report.fairness.least_to_most())),
+            ("reordered_share", mean(|report| report.reordering.share())),
+            ("reordered_extent", integers(points, |point| u64::from(point.report.reordering.extent()))),
             ("warm_up_ns", integers(points, |point| u64::from(point.report.measured_ns.start))),
             ("measured_ns", integers(points, |point| point.report.measured_ns.len() as u64)),
             ("is_steady", integers(points, |point| u64::from(point.report.is_steady))),

@@ -8,6 +8,7 @@ use crate::fairness::Fairness;
 use crate::histogram::Histogram;
 use crate::measures::Measures;
 use crate::packet::{NONE, Packet};
+use crate::reordering::Reordering;
 use crate::shard::{Content, Letter};
 use crate::tally::{Batch, Tally};
 
@@ -134,10 +135,11 @@ wire! {
     Batch { offered, delivered, latency, hops, detoured, lost }
     Histogram { counts }
     Fairness { senders, sum, squares, extremes }
+    Reordering { packets, late, extent }
     Tally { made, refused, delivered, leaving, lost, hops, last_hop, measured, histogram, batch, batches, fingerprint }
     RingStep { switch, port, channel }
     Wait { at, next, is_full, step }
-    Measures { tally, fingerprints, held, most, fairness, sent, paused, waits, film }
+    Measures { tally, fingerprints, held, most, fairness, reordering, sent, paused, waits, film }
 }
 
 /// What a letter holds, in the high half of its second word; the low half is the shard.
@@ -257,7 +259,9 @@ mod tests {
         let film = vec![vec![1, 2], vec![3, 4]];
         let step = RingStep { switch: 12, port: 13, channel: 14 };
         let waits = vec![Wait { at: (15, 16), next: (17, 18), is_full: true, step }];
+        let reordering = Reordering { packets: 27, late: 28, extent: 29 };
         let counts = Measures { fingerprints: vec![19, 20], held: 21, most: 22, fairness, ..Measures::default() };
+        let counts = Measures { reordering, ..counts };
         words(&Measures { tally, sent: vec![23, 24], paused: vec![25, 26], waits, film, ..counts });
     }
 }

@@ -1,0 +1,96 @@
+//! How far packets of a flow come out of their order: at some hosts, so that a run of any size remembers few of them.
+
+/// Hosts at which packets are watched, at the most.
+const WATCHED_MOST: u32 = 256;
+
+/// Of packets of watched flows in the measured time (RFC 4737, sections 4.2 and 4.3, by the instants of their making).
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Reordering {
+    /// Packets watched.
+    pub(crate) packets: u64,
+    /// Packets that came behind a younger one of their flow.
+    pub(crate) late: u64,
+    /// The most packets of the flow between a late packet and the first younger one before it.
+    pub(crate) extent: u32,
+}
+
+/// A packet at a watched host.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Came {
+    pub dst: u32,
+    pub src: u32,
+    /// When it was made [ticks].
+    pub born: u32,
+}
+
+/// Hosts with none of these bits in their number are watched.
+pub(crate) fn mask(hosts: u32) -> u32 {
+    hosts.div_ceil(WATCHED_MOST).next_power_of_two() - 1
+}
+
+impl Reordering {
+    /// Of packets in the order in which they came.
+    pub(crate) fn of(came: &[Came]) -> Reordering {
+        let mut flows = came.to_vec();
+        // A stable sort keeps the order within a flow.
+        flows.sort_by_key(|packet| (packet.dst, packet.src));
+        let by_flow = flows.chunk_by(|a, b| (a.dst, a.src) == (b.dst, b.src));
+        by_flow.map(of_flow).fold(Reordering::default(), Reordering::plus)
+    }
+
+    pub(crate) fn plus(self, other: Reordering) -> Reordering {
+        Reordering {
+            packets: self.packets + other.packets,
+            late: self.late + other.late,
+            extent: self.extent.max(other.extent),
+        }
+    }
+
+    /// Share of packets that came behind a younger one of their flow; absent when none were watched.
+    pub fn share(&self) -> Option<f64> {
+        (self.packets > 0).then(|| self.late as f64 / self.packets as f64)
+    }
+
+    /// The most packets of a flow between a late packet and the first younger one before it, 0 when all kept their
+    /// order: what a receiver must be able to hold.
+    pub fn extent(&self) -> u32 {
+        self.extent
+    }
+}
+
+fn of_flow(flow: &[Came]) -> Reordering {
+    let mut found = Reordering { packets: flow.len() as u64, ..Reordering::default() };
+    // The youngest so far at each place: it only grows, so that the first younger one is found by bisection.
+    let mut youngest: Vec<u32> = Vec::with_capacity(flow.len());
+    for (place, packet) in flow.iter().enumerate() {
+        let first_younger = youngest.partition_point(|&born| born <= packet.born);
+        if first_younger < place {
+            found.late += 1;
+            found.extent = found.extent.max((place - first_younger) as u32);
+        }
+        youngest.push(youngest.last().map_or(packet.born, |&born| born.max(packet.born)));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_behind_two_younger_ones_is_late_by_two() {
+        let packet = |src, born| Came { dst: 9, src, born };
+        // Of flow 1: 10, 30, 40, 20, 50; of flow 2, in between, all in order.
+        let came = [(1, 10), (2, 5), (1, 30), (1, 40), (2, 45), (1, 20), (1, 50)].map(|(src, born)| packet(src, born));
+        assert_eq!(Reordering::of(&came), Reordering { packets: 7, late: 1, extent: 2 });
+        assert_eq!((Reordering::default().share(), Reordering::default().extent()), (None, 0));
+    }
+
+    #[test]
+    fn at_most_256_hosts_are_watched() {
+        for hosts in [2, 256, 257, 1_056, 300_024, 1 << 20] {
+            let watched = (0..hosts).filter(|host| host & mask(hosts) == 0).count();
+            assert!((watched as u32) <= 256 && watched as u32 * 4 >= hosts.min(256), "{watched} of {hosts}");
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Which routings keep the order of a flow.
+
+mod fabric;
+
+use etherweave_openloop::routing::{Minimal, ValiantGroup};
+use etherweave_openloop::{PacketRouting, Pattern, RunParams, SwitchParams, Traffic};
+use etherweave_primitives::Duration;
+use etherweave_topology::{Family, KAryFatTree};
+use etherweave_workload::pattern::{RandomPermutation, Shift};
+use fabric::{Fabric, every_tick};
+
+#[test]
+fn one_way_per_flow_keeps_its_order_and_valiant_ways_do_not() {
+    let fabric = Fabric::balanced(2);
+    let pattern = || Pattern::RandomPermutation(RandomPermutation::default());
+    let minimal = fabric.run(Minimal { plan: fabric.plan.clone() }, pattern(), 0.6, 100).reordering;
+    assert_eq!((minimal.share(), minimal.extent()), (Some(0.0), 0));
+    let valiant = fabric.run(ValiantGroup { plan: fabric.plan.clone() }, pattern(), 0.3, 100).reordering;
+    assert!(valiant.share().unwrap() > 0.05 && valiant.extent() > 0, "{valiant:?}");
+}
+
+#[test]
+fn hashed_flows_keep_their_order_on_trees_and_sprayed_packets_do_not() {
+    let topology = KAryFatTree { k: 4, ..KAryFatTree::default() }.generate().unwrap();
+    let share = |routing: PacketRouting| {
+        let traffic = Traffic {
+            fabric: (&topology).into(),
+            switch: SwitchParams::default(),
+            pattern: Pattern::Shift(Shift { offset: 8 }),
+            arrival: every_tick(),
+            run: RunParams::fixed(0.8, Duration::from_us(50), Duration::from_us(200), 1),
+        };
+        routing.run(&traffic, 1).unwrap().reordering.share().unwrap()
+    };
+    assert_eq!(share(PacketRouting::Ecmp), 0.0);
+    let [flowlets, packets] = [PacketRouting::Flowlet, PacketRouting::Spray].map(share);
+    assert!(flowlets < packets / 2.0 && packets > 0.01, "{flowlets} {packets}");
+}
