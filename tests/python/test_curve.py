@@ -102,6 +102,35 @@ def test_a_bound_is_drawn_as_a_dashed_line() -> None:
     assert [line.get_ydata()[0] for line in dashed] == [pytest.approx(1 / 8)]
 
 
+def test_saturation_is_found_between_loads_that_are_carried_and_not() -> None:
+    length = {"precision": 0.01, "saturation": True, "loads": [0.2]}
+    spec = {"patterns": ["adversarial"], **length}
+    points = pl.DataFrame(etherweave.curve({**SMALL, "open_loop": spec}))
+    # 1/8 of what hosts send is carried; less than 95 % of what is offered is saturation.
+    expected = pytest.approx(1 / 8 / 0.95, abs=0.01)
+    assert points["load_saturation"].to_list() == [expected] * len(points)
+    assert 5 < len(points) <= 8
+
+
+def test_links_that_are_down_lose_packets_that_are_counted() -> None:
+    down = {"switch": "group0.switch1", "from": "10us", "until": "30us"}
+    points = pl.DataFrame(etherweave.curve({**SMALL, "faults": {"down": [down]}}))
+    assert (points["packets_lost"] > 0).all()
+    known = points["packets_delivered"] + points["packets_in_flight"] + points["packets_lost"]
+    assert (points["packets_made"] == known).all()
+
+
+def test_pauses_and_too_few_priorities_are_told() -> None:
+    small = {"local_buffer": 2, "global_buffer": 2, "output_queue": 1, "priorities": 1}
+    spec = {"loads": [1.0], "warm_up": "50us", "measured": "50us", "switch": small}
+    (stopped,) = etherweave.curve({**SMALL, "open_loop": spec}).to_pylist()
+    assert stopped["load_accepted"] == 0
+    assert stopped["deadlock"].startswith("group")
+    paused = {**spec, "switch": {"flow_control": "pauses"}}
+    (running,) = etherweave.curve({**SMALL, "open_loop": paused}).to_pylist()
+    assert (running["load_accepted"] > 0.5, running["deadlock"]) == (True, "")
+
+
 def test_threads_change_nothing() -> None:
     one, two = (pl.DataFrame(etherweave.curve(SMALL, threads=threads)) for threads in (1, 2))
     assert one.drop("wall_s").equals(two.drop("wall_s"))
@@ -171,7 +200,10 @@ def test_a_drawing_has_bands_where_intervals_are_known_and_hollow_points_that_ar
         ("open_loop.routings=['best']", "open_loop.routings.0: unknown variant `best`"),
         ("open_loop.switch.speed_up=0", "open_loop.switch.speed_up: 0; expected 1 to 16"),
         ("open_loop.measured=0ns", "open_loop.measured: 0; expected 1 to"),
-        ("topology={torus={}}", "topology: "),
+        ("open_loop.precision=0.0", "open_loop.precision: 0; expected 0.000001 to 1"),
+        ("faults={down=[{link='a - b'}]}", "faults.down.0.link: no cable"),
+        ("faults={down=[{switch='core9'}]}", "faults.down.0.switch: no switch"),
+        ("topology={torus={}}", "expected one of shortest_path on this fabric"),
     ],
 )
 def test_mistakes_are_one_line_that_names_the_key(small: Path, setting: str, message: str) -> None:

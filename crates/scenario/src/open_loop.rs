@@ -28,6 +28,9 @@ pub struct OpenLoopSpec {
     pub arrival: Arrival,
     /// What hosts want to send, as shares of their links, 0.000001..=1. Default 0.1 to 1 in steps of 0.1.
     pub loads: Vec<f64>,
+    /// Whether to look for the load from which on less than 95 % of what is offered is accepted, by halving the interval
+    /// between loads that are carried and not, to less than 1/128. Default false.
+    pub saturation: bool,
     /// What comes before the measured time [whole ns]. By default, until latency and accepted load have settled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<Duration>,
@@ -58,6 +61,7 @@ impl Default for OpenLoopSpec {
             patterns: vec![PatternSpec(Pattern::default())],
             arrival: Arrival::Bernoulli(Bernoulli { slots_per_packet: 200 }),
             loads: (1..=10).map(|tenths| f64::from(tenths) / 10.0).collect(),
+            saturation: false,
             warm_up: length.warm_up,
             measured: length.measured,
             batch: length.batch,
@@ -115,6 +119,8 @@ pub(crate) struct Point {
     pub pattern: String,
     pub load: f64,
     pub bound: Option<Bound>,
+    /// The interval in which the line's saturation lies, when it was looked for.
+    pub saturation: Option<[f64; 2]>,
     pub report: Report,
     pub wall_s: f64,
 }
@@ -141,27 +147,79 @@ pub(crate) fn curve(
     threads: usize,
     on_point: &mut dyn FnMut(CurveProgress) -> bool,
 ) -> Result<Table, OpenLoopError> {
-    let loads = |pattern| spec.loads.iter().map(move |&load| (pattern, load));
-    let of_routing = |routing| spec.patterns.iter().flat_map(loads).map(move |at| (routing, at));
-    let wanted: Vec<_> = spec.routings.iter().flat_map(|&routing| of_routing(routing)).collect();
-    let mut points: Vec<Point> = Vec::with_capacity(wanted.len());
-    for (done, &(routing, (pattern, load))) in wanted.iter().enumerate() {
-        let next = format!("{}, {}, load {load}", routing.name(), pattern.label());
-        if !on_point(CurveProgress { done, count: wanted.len(), next }) {
-            break;
+    let of_routing = |&routing| spec.patterns.iter().map(move |pattern| (routing, pattern));
+    let lines: Vec<_> = spec.routings.iter().flat_map(of_routing).collect();
+    let of_line = spec.loads.len() + if spec.saturation { HALVINGS } else { 0 };
+    let mut points: Vec<Point> = Vec::with_capacity(lines.len() * of_line);
+    'lines: for (routing, pattern) in lines.iter().copied() {
+        let first = points.len();
+        let mut loads = Loads::of(spec);
+        while let Some(load) = loads.next(&points[first..]) {
+            let next = format!("{}, {}, load {load}", routing.name(), pattern.label());
+            let count = lines.len() * of_line;
+            if !on_point(CurveProgress { done: points.len(), count, next }) {
+                break 'lines;
+            }
+            let bound = points[first..].first().map(|point| point.bound.clone());
+            let run = RunParams { load, length: spec.length(), has_film: false, seed };
+            points.push(point(routing, pattern, spec.traffic(ground, pattern, run), bound, threads)?);
         }
-        let started = Instant::now();
-        let run = RunParams { load, length: spec.length(), has_film: false, seed };
-        let traffic = spec.traffic(ground, pattern, run);
-        let report = routing.run(&traffic, threads)?;
-        let (pattern, wall_s) = (pattern.label(), started.elapsed().as_secs_f64());
-        let bound = match points.last().filter(|last| (last.routing, &last.pattern) == (routing, &pattern)) {
-            Some(last) => last.bound.clone(),
-            None => routing.bound(&traffic)?,
-        };
-        points.push(Point { routing, pattern, load, bound, report, wall_s });
+        let saturation = spec.saturation.then(|| Loads::bracket(&points[first..]));
+        points[first..].iter_mut().for_each(|point| point.saturation = saturation);
     }
     Ok(table(&points, ground.topology))
+}
+
+fn point(
+    routing: PacketRouting,
+    pattern: &PatternSpec,
+    traffic: Traffic<'_>,
+    bound: Option<Option<Bound>>,
+    threads: usize,
+) -> Result<Point, OpenLoopError> {
+    let started = Instant::now();
+    let report = routing.run(&traffic, threads)?;
+    let wall_s = started.elapsed().as_secs_f64();
+    let bound = bound.map_or_else(|| routing.bound(&traffic), Ok)?;
+    Ok(Point { routing, pattern: pattern.label(), load: traffic.run.load, bound, saturation: None, report, wall_s })
+}
+
+/// The loads of a line: those that are listed, and then halvings of the interval in which saturation lies.
+struct Loads<'a> {
+    listed: std::slice::Iter<'a, f64>,
+    halvings: usize,
+}
+
+/// Leaves an interval of 1/128 of a link's load.
+const HALVINGS: usize = 7;
+/// Less of what is offered that is accepted is saturation.
+const CARRIED: f64 = 0.95;
+
+impl<'a> Loads<'a> {
+    fn of(spec: &'a OpenLoopSpec) -> Loads<'a> {
+        Loads { listed: spec.loads.iter(), halvings: if spec.saturation { HALVINGS } else { 0 } }
+    }
+
+    /// The load after those that are done.
+    fn next(&mut self, done: &[Point]) -> Option<f64> {
+        if let Some(&load) = self.listed.next() {
+            return Some(load);
+        }
+        let [low, high] = Loads::bracket(done);
+        let is_open = self.halvings > 0 && high - low > 0.5_f64.powi(HALVINGS as i32);
+        self.halvings = self.halvings.saturating_sub(1);
+        is_open.then_some((low + high) / 2.0)
+    }
+
+    /// The highest load below the lowest that was not carried, and that one; 0 and 1 where there is none.
+    fn bracket(done: &[Point]) -> [f64; 2] {
+        let is_carried = |point: &&Point| point.report.load_accepted >= CARRIED * point.report.load_offered;
+        let lost = done.iter().filter(|point| !is_carried(point)).map(|point| point.load);
+        let high = lost.fold(f64::INFINITY, f64::min);
+        let low =
+            done.iter().filter(is_carried).map(|point| point.load).filter(|&load| load < high).fold(0.0, f64::max);
+        [low, high.min(1.0)]
+    }
 }
 
 /// Switches, ports and channels of a ring of full buffers: `g0s1:4/0 g2s0:3/0`; empty where there is none.
@@ -189,6 +247,10 @@ pub(crate) fn table(points: &[Point], topology: &Topology) -> Table {
             ("load", numbers(points, |point| point.load)),
             ("load_offered", numbers(points, |point| point.report.load_offered)),
             ("load_accepted", numbers(points, |point| point.report.load_accepted)),
+            (
+                "load_saturation",
+                numbers(points, |point| point.saturation.map_or(f64::NAN, |[low, high]| (low + high) / 2.0)),
+            ),
             ("load_bound", numbers(points, |point| point.bound.as_ref().map_or(f64::NAN, |bound| bound.load_accepted))),
             (
                 "load_bound_channel",
