@@ -12,6 +12,7 @@ from typing import Any
 from etherweave.report.exhibit import MissingError
 from etherweave.results import Result, Summary
 from etherweave.study import Check, Plan
+from etherweave.study.curved import POINTS, Curve
 from etherweave.study.designed import OnPaper
 
 
@@ -79,6 +80,12 @@ class Study:
         """The fabrics on paper among the experiments, by name."""
         names = sorted(path.parent.name for path in self.directory.glob("*/design.json"))
         return {name: OnPaper.load(self.directory / name) for name in names}
+
+    @cached_property
+    def curves(self) -> Mapping[str, Curve]:
+        """The curves among the experiments, by name."""
+        names = sorted(path.parent.name for path in self.directory.glob(f"*/{POINTS}"))
+        return {name: Curve.load(self.directory / name) for name in names}
 
     @property
     def summaries(self) -> dict[str, Summary]:

@@ -72,6 +72,7 @@ def _facts(study: Study) -> list[tuple[str, str]]:
         ("at", study.plan.venue),
         *(_facts_of_runs(study) if study.summaries else ()),
         *(_facts_of_designs(study) if study.designs else ()),
+        *(_facts_of_curves(study) if study.curves else ()),
     ]
 
 
@@ -102,6 +103,19 @@ def _facts_of_designs(study: Study) -> list[tuple[str, str]]:
     ]
 
 
+def _facts_of_curves(study: Study) -> list[tuple[str, str]]:
+    curves = study.curves.values()
+    hops = sum(curve.points["packet_hops"].sum() for curve in curves)
+    return [
+        ("curves", f"{len(curves):,}, of {sum(curve.points.height for curve in curves):,} points"),
+        ("packet-hops", f"{hops:,}"),
+        (
+            "simulated in",
+            f"{sum(curve.facts['wall_s'] for curve in curves):,.1f} s of one thread each",
+        ),
+    ]
+
+
 def _words(items: Iterable[tuple[str, str]]) -> str:
     return ", ".join(f"{name} {value}" for name, value in items)
 
@@ -126,6 +140,7 @@ def _partial(finished: str) -> Sequence[str]:
 
 def _appendix(study: Study) -> list[tuple[str, str]]:
     resolved = {name: run.resolved for name, run in study.overview.items()}
-    resolved |= {name: fabric.resolved for name, fabric in study.designs.items()}
+    for kind in (study.designs, study.curves):
+        resolved |= {name: found.resolved for name, found in kind.items()}
     shown = [name for name in study.plan.shown if name in resolved]
     return [(f"Resolved scenario of {name}", resolved[name]) for name in shown]

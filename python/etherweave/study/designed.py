@@ -89,7 +89,7 @@ class Largest:
         if self.is_built:
             found = design(scenario, self.name, self.overrides, formula)
         else:
-            found = OnPaper({}, formula, "", _facts(0.0))
+            found = OnPaper({}, formula, "", facts_of(0.0))
         found.save(directory)
 
 
@@ -108,8 +108,9 @@ def design(
     figures = fabric.design(None)
     assert figures is not None, "nobody stopped it"
     wall_s = time.perf_counter() - start
-    return OnPaper(json.loads(figures.to_json()), formula, fabric.resolved, _facts(wall_s))
+    return OnPaper(json.loads(figures.to_json()), formula, fabric.resolved, facts_of(wall_s))
 
 
-def _facts(wall_s: float) -> dict[str, Any]:
+def facts_of(wall_s: float) -> dict[str, Any]:
+    """Write down what found it, where, and in which time."""
     return {"version": _core.version(), "wall_s": wall_s, "machine": machine()}

@@ -78,9 +78,17 @@ class Plan(Generic[Kept]):
         """Its directory."""
         return HOME / self.name
 
-    def expected(self) -> list[dict[str, str]]:
-        """Read what was published, a row for each check."""
-        return self._rows("expected.csv")
+    def expected(self, full: bool = True) -> list[dict[str, str]]:
+        """Read what was published, a row for each check.
+
+        Parameters
+        ----------
+        full
+            Whether rows are wanted whose ``only`` is "full": they need experiments that are
+            carried out only when all is.
+        """
+        rows = self._rows("expected.csv")
+        return [row for row in rows if full or row.get("only") != "full"]
 
     def assumptions(self) -> list[dict[str, str]]:
         """Read what the publication leaves open: ``subject``, ``open``, ``reading``."""

@@ -133,7 +133,7 @@ def run_study(
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     results = _Chosen({item.name: plan.load(output / item.name) for item in wanted})
-    checks, not_run = check(plan, results)
+    checks, not_run = check(plan, results, full)
     study = StudyResult(name, full, checks, output, tuple(not_run))
     if not not_run:
         # Of the whole study only: a part does not take its place.
@@ -160,11 +160,13 @@ class _Chosen(dict[str, Any]):
         raise _NotRunError(name)
 
 
-def check(plan: Plan[Any], results: Mapping[str, Any]) -> tuple[list[Check], list[str]]:
+def check(
+    plan: Plan[Any], results: Mapping[str, Any], full: bool = False
+) -> tuple[list[Check], list[str]]:
     """Compare results with what was published; name the checks that need what did not run."""
     found = plan.measures()
     checks, not_run = [], []
-    for row in plan.expected():
+    for row in plan.expected(full):
         try:
             checks.append(_checked(row, found[row["id"]](results)))
         except _NotRunError:
