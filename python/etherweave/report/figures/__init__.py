@@ -8,6 +8,9 @@ from etherweave.report.figures.exascale import (
     figure_04,
     figure_06,
     figure_11,
+    figure_12,
+    fogsim,
+    other_fabrics,
     table_1,
 )
 from etherweave.report.figures.run import (
@@ -80,6 +83,9 @@ EXASCALE: list[Maker[Study]] = [
     figure_04.exhibit,
     figure_06.exhibit,
     figure_11.exhibit,
+    figure_12.exhibit,
+    *other_fabrics.exhibits,
+    fogsim.exhibit,
     assumptions.exhibit,
     fabrics.exhibit,
 ]

@@ -1,18 +1,40 @@
-"""The comparison of topologies for exascale: fabrics on paper, their tables and their power."""
+"""The comparison of topologies for exascale: on paper, and under synthetic traffic."""
 
+from pathlib import Path
+from typing import Any
+
+from etherweave.study.curved import POINTS, Curve
 from etherweave.study.designed import OnPaper
 from etherweave.study.exascale.experiments import experiments
 from etherweave.study.exascale.figures_of_merit import measures
 from etherweave.study.plan import Plan
 
-PLAN = Plan(
+
+def load(directory: Path) -> OnPaper | Curve:
+    """Read a fabric on paper, or a curve.
+
+    Raises
+    ------
+    FileNotFoundError
+        When there is neither.
+    """
+    return Curve.load(directory) if (directory / POINTS).exists() else OnPaper.load(directory)
+
+
+PLAN: Plan[Any] = Plan(
     name="exascale-2017",
-    title="On the Use of Commodity Ethernet Technology in Exascale HPC Systems, designed",
+    title="On the Use of Commodity Ethernet Technology in Exascale HPC Systems, repeated",
     authors="M. Benito, E. Vallejo, R. Beivide",
     venue="HiPC 2015, University of Cantabria",
-    found="designed",
+    found="ours",
     experiments=experiments,
-    load=OnPaper.load,
+    load=load,
     measures=measures,
-    shown=("figure_11.clos", "figure_11.butterfly", "figure_11.dragonfly"),
+    shortened="Figure 12 at four loads, of the dragonfly only, and not of 300,024 hosts",
+    shown=(
+        "figure_11.clos",
+        "figure_11.butterfly",
+        "figure_11.dragonfly",
+        "figure_12.uniform.conditional",
+    ),
 )

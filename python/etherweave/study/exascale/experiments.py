@@ -1,8 +1,9 @@
-"""The fabrics of the comparison: three of about 300,000 hosts, and the largest of each radix."""
+"""What the comparison does: fabrics on paper, and curves of fabrics under traffic."""
 
 from collections.abc import Iterator, Sequence
 
 from etherweave.study.designed import Designed, Largest, by_formula
+from etherweave.study.exascale.traffic import curves
 from etherweave.study.plan import Experiment
 
 FABRICS = ("clos", "butterfly", "dragonfly")
@@ -22,9 +23,9 @@ HOSTS_BUILT = 1_400_000
 
 
 def experiments(full: bool) -> Sequence[Experiment]:
-    """List the fabrics, large ones first; there are no fewer unless all is wanted."""
+    """List curves, then fabrics, what takes long first; curves are fewer unless all is wanted."""
     of_figure_11 = [Designed(f"figure_11.{name}", name) for name in FABRICS]
-    return [*of_figure_11, *_largest()]
+    return [*curves(full), *of_figure_11, *_largest()]
 
 
 def _largest() -> Iterator[Largest]:

@@ -1,0 +1,156 @@
+"""What the checks of section VI-B measure, from the curves that they need."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from etherweave.study.curved import Curve
+from etherweave.study.exascale.traffic import FOGSIM_ACCEPTED, FOGSIM_LATENCIES
+
+Curves: TypeAlias = Mapping[str, Any]
+"""Results by experiment; those that are asked for here are a :class:`Curve`."""
+Measure: TypeAlias = Callable[[Curves], float]
+
+LATENCY = "latency_ns_mean"
+ACCEPTED = "load_accepted"
+
+
+def measures() -> dict[str, Measure]:
+    """Every check of traffic by its id, in the order of the publication."""
+    return {**_figure_12(), **_exascale(), **_butterfly(), **_clos(), **_fogsim()}
+
+
+def points(results: Curves, name: str) -> pl.DataFrame:
+    """Look up a curve's points, by rising load."""
+    curve: Curve = results[name]
+    return curve.points.sort("load")
+
+
+def saturated(results: Curves, name: str) -> float:
+    """Tell the load that is accepted where most is offered."""
+    return float(points(results, name)[ACCEPTED][-1])
+
+
+def ratios(results: Curves, name: str, reference: str, below: float) -> list[float]:
+    """Divide a curve's latencies by another's, at all common loads below a load."""
+    both = points(results, name).join(points(results, reference), on="load")
+    low = both.filter(pl.col("load") < below)
+    return [float(ratio) for ratio in low[LATENCY] / low[f"{LATENCY}_right"]]
+
+
+def above_minimal(results: Curves, fabric: str, routing: str, minimal: str) -> list[float]:
+    """Divide latencies under UN by those of minimal routing, wherever both are not saturated."""
+    name, reference = f"{fabric}.uniform.{routing}", f"{fabric}.uniform.{minimal}"
+    below = min(saturated(results, name), saturated(results, reference))
+    return ratios(results, name, reference, below)
+
+
+def _off(found: list[float]) -> float:
+    """Tell how far the farthest ratio is from 1 [%]; ``max`` of none at all is a mistake."""
+    return 100 * max(abs(ratio - 1) for ratio in found)
+
+
+def _figure_12() -> dict[str, Measure]:
+    return {
+        "figure_12.uniform.conditional": partial(_resembling, "figure_12"),
+        "figure_12.uniform.piggyback": partial(_above, "figure_12"),
+        "figure_12.adversarial.minimal.bound": _bound("figure_12.adversarial.minimal"),
+        "figure_12.adversarial.minimal": _saturated("figure_12.adversarial.minimal"),
+        "figure_12.adversarial.valiant": _saturated("figure_12.adversarial.valiant_group"),
+        "figure_12.adversarial.small": _slower_when_small,
+        "figure_12.adversarial.conditional": partial(_competitive, "figure_12"),
+    }
+
+
+def _exascale() -> dict[str, Measure]:
+    return {
+        "exascale.uniform.conditional": partial(_resembling, "exascale"),
+        "exascale.uniform.piggyback": partial(_above, "exascale"),
+        "exascale.adversarial.minimal": _saturated("exascale.adversarial.minimal"),
+        "exascale.adversarial.valiant": _saturated("exascale.adversarial.valiant_group"),
+        "exascale.adversarial.conditional": partial(_competitive, "exascale"),
+    }
+
+
+def _butterfly() -> dict[str, Measure]:
+    return {
+        "butterfly.adversarial.minimal.bound": _bound("butterfly.adversarial.dimension_order"),
+        "butterfly.adversarial.minimal": _saturated("butterfly.adversarial.dimension_order"),
+        "butterfly.adversarial.valiant.bound": _bound("butterfly.adversarial.valiant"),
+        "butterfly.adversarial.valiant": _saturated("butterfly.adversarial.valiant"),
+    }
+
+
+def _clos() -> dict[str, Measure]:
+    def alike(results: Curves) -> float:
+        """Divide what is accepted under ADV by what is accepted under UN."""
+        adversarial, uniform = (
+            saturated(results, f"clos.{pattern}.adaptive_up")
+            for pattern in ("adversarial", "uniform")
+        )
+        return adversarial / uniform
+
+    return {
+        "clos.uniform.bound": _bound("clos.uniform.spray"),
+        "clos.adversarial.bound": _bound("clos.adversarial.spray"),
+        "clos.adversarial.adaptive": alike,
+    }
+
+
+def _resembling(fabric: str, results: Curves) -> float:
+    return _off(above_minimal(results, fabric, "conditional", "minimal"))
+
+
+def _above(fabric: str, results: Curves) -> float:
+    return min(above_minimal(results, fabric, "piggyback", "minimal"))
+
+
+def _slower_when_small(results: Curves) -> float:
+    """Tell the least ratio of latencies, conditional by VAL, below half of VAL's saturation."""
+    valiant = "figure_12.adversarial.valiant_group"
+    below = saturated(results, valiant) / 2
+    return min(ratios(results, "figure_12.adversarial.conditional", valiant, below))
+
+
+def _competitive(fabric: str, results: Curves) -> float:
+    conditional, piggyback = (
+        saturated(results, f"{fabric}.adversarial.{routing}")
+        for routing in ("conditional", "piggyback")
+    )
+    return conditional / piggyback
+
+
+def _saturated(name: str) -> Measure:
+    return lambda results: saturated(results, name)
+
+
+def _bound(name: str) -> Measure:
+    """Tell what the core computes from the loads of all channels."""
+    return lambda results: float(points(results, name)["load_bound"][0])
+
+
+def _fogsim() -> dict[str, Measure]:
+    """Latencies below saturation, what is accepted at it, and that nothing is lost below."""
+    rows: dict[str, Measure] = {}
+    for (routing, pattern), loads in FOGSIM_ACCEPTED.items():
+        name = f"fogsim.{pattern}.{routing}"
+        for load in FOGSIM_LATENCIES.get((routing, pattern), ()):
+            rows[f"{name}.{load:g}.latency"] = partial(_at, name, load, LATENCY)
+        for load in loads:
+            rows[f"{name}.{load:g}.accepted"] = partial(_at, name, load, ACCEPTED)
+    return {**rows, "fogsim.delivered": _undelivered}
+
+
+def _at(name: str, load: float, column: str, results: Curves) -> float:
+    return float(points(results, name).filter(load=load)[column].item())
+
+
+def _undelivered(results: Curves) -> float:
+    """Tell the most by which accepted load differs from offered load where latencies count."""
+    return max(
+        abs(_at(f"fogsim.{pattern}.{routing}", load, ACCEPTED, results) - load)
+        for (routing, pattern), loads in FOGSIM_LATENCIES.items()
+        for load in loads
+    )

@@ -1,0 +1,152 @@
+"""Checks of section VI-B on points written by hand, and how its curves are kept."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import etherweave
+from etherweave.report.figures.exascale.traffic import draw
+from etherweave.study import run_study
+from etherweave.study.curved import Curve, Curved
+from etherweave.study.exascale import PLAN, load
+from etherweave.study.exascale.traffic import (
+    FOGSIM,
+    FOGSIM_ACCEPTED,
+    FOGSIM_LATENCIES,
+    LONGEST,
+    PATTERNS,
+    ROUTINGS,
+    curves,
+)
+from etherweave.study.exascale.traffic_merits import measures
+
+Row = tuple[float, float, float]
+"""Offered load, accepted load, latency [ns]."""
+
+
+def curve(*rows: Row, bound: float = 1.0) -> Curve:
+    columns = ("load", "load_accepted", "latency_ns_mean")
+    points = pl.DataFrame(rows, columns, orient="row").with_columns(load_bound=pl.lit(bound))
+    return Curve(points, "", {})
+
+
+def test_conditional_rules_are_held_against_minimal_ways_below_the_saturation_of_both() -> None:
+    found = {
+        # Accepts 0.7 at most: what is measured at 0.8 says nothing.
+        "figure_12.uniform.conditional": curve((0.5, 0.5, 1040), (0.8, 0.7, 9000), (1, 0.7, 9000)),
+        "figure_12.uniform.minimal": curve((0.5, 0.5, 1000), (0.8, 0.8, 2000), (1, 0.9, 5000)),
+        "figure_12.uniform.piggyback": curve((0.5, 0.5, 990), (0.8, 0.8, 3000), (1, 0.85, 9000)),
+    }
+    assert measures()["figure_12.uniform.conditional"](found) == pytest.approx(4)
+    # Both accept 0.8; of 990 / 1000 and 3000 / 2000 the lesser.
+    assert measures()["figure_12.uniform.piggyback"](found) == pytest.approx(0.99)
+
+
+def test_latencies_that_are_lower_are_off_as_well() -> None:
+    found = {
+        "exascale.uniform.conditional": curve((0.5, 0.5, 800), (0.9, 0.9, 1000)),
+        "exascale.uniform.minimal": curve((0.5, 0.5, 1000), (0.9, 0.9, 1000)),
+    }
+    assert measures()["exascale.uniform.conditional"](found) == pytest.approx(20)
+
+
+def test_small_loads_are_those_below_half_of_what_valiant_ways_accept() -> None:
+    found = {
+        "figure_12.adversarial.valiant_group": curve(
+            (0.1, 0.1, 2000), (0.3, 0.3, 3000), (1, 0.48, 9)
+        ),
+        "figure_12.adversarial.conditional": curve((0.1, 0.1, 5000), (0.3, 0.3, 1000), (1, 0.4, 9)),
+        "figure_12.adversarial.piggyback": curve((1, 0.5, 9)),
+    }
+    assert measures()["figure_12.adversarial.small"](found) == pytest.approx(2.5)
+    assert measures()["figure_12.adversarial.conditional"](found) == pytest.approx(0.8)
+    assert measures()["figure_12.adversarial.valiant"](found) == pytest.approx(0.48)
+
+
+def test_the_published_share_of_one_global_link_is_that_of_the_hosts_of_a_group() -> None:
+    rows = {row["id"]: row for row in PLAN.expected()}
+    # 8 hosts on each of 16 switches.
+    assert float(rows["figure_12.adversarial.minimal.bound"]["published"]) == 1 / (8 * 16)
+    found = {"figure_12.adversarial.minimal": curve((1, 0.0079, 9), bound=1 / 128)}
+    assert measures()["figure_12.adversarial.minimal.bound"](found) == 1 / 128
+
+
+def test_every_figure_of_the_paper_s_simulator_has_the_bounds_of_the_cross_check() -> None:
+    rows = [row for row in PLAN.expected() if row["id"].startswith("fogsim.")]
+    for row in rows[:-1]:
+        published, low, high = (float(row[key]) for key in ("published", "low", "high"))
+        off = 0.1 * published if row["id"].endswith("latency") else 0.03
+        assert (low, high) == pytest.approx((published - off, published + off), abs=0.05)
+    counts = [sum(map(len, of.values())) for of in (FOGSIM_LATENCIES, FOGSIM_ACCEPTED)]
+    assert counts == [10, 9]
+    assert len(rows) == sum(counts) + 1
+
+
+def test_one_rule_decides_how_long_every_point_runs() -> None:
+    for one in (*curves(full=False), *curves(full=True)):
+        assert one.overrides["open_loop.longest"] == LONGEST
+        keys = {"open_loop.routings", "open_loop.patterns", "open_loop.longest", "open_loop.loads"}
+        assert set(one.overrides) <= keys
+        text = one.file(PLAN.home).read_text(encoding="utf-8")
+        assert not any(f"{key} =" in text for key in ("warm_up", "measured", "precision", "batch"))
+
+
+def test_rows_of_what_runs_only_when_all_does_are_marked_and_no_others() -> None:
+    needed = {"exascale", "butterfly", "clos"}
+    for row in PLAN.expected():
+        assert (row["only"] == "full") == (row["id"].split(".")[0] in needed)
+    assert len(PLAN.expected(full=False)) == len(PLAN.expected()) - 12
+
+
+def test_the_network_of_the_paper_s_simulator_is_a_scenario() -> None:
+    file = PLAN.home / f"{FOGSIM}.toml"
+    (row,) = etherweave.curve(
+        file,
+        {
+            "open_loop.routings": ["minimal"],
+            "open_loop.patterns": ["uniform"],
+            "open_loop.loads": [0.2],
+        },
+    ).to_pylist()
+    # FOGSim, public version 5: 1,531 ns.
+    assert abs(row["latency_ns_mean"] / 1531 - 1) < 0.1
+
+
+SMALL: dict[str, object] = {
+    "topology": {"dragonfly": {"p": 2, "a": 4, "h": 2}},
+    "open_loop.loads": [0.1, 1.0],
+    "open_loop.warm_up": "10us",
+    "open_loop.measured": "10us",
+}
+"""72 hosts instead of 16,512."""
+
+
+def test_a_curve_is_kept_with_its_scenario_and_its_time(tmp_path: Path) -> None:
+    Curved("x", "figure_12", {**SMALL, "open_loop.patterns": ["uniform"]}).carry_out(
+        PLAN.home, tmp_path
+    )
+    found = load(tmp_path)
+    assert isinstance(found, Curve)
+    assert found.points["routing"].unique().sort().to_list() == sorted(ROUTINGS)
+    assert found.points.height == 2 * len(ROUTINGS)
+    assert "[topology.dragonfly]" in found.resolved
+    assert found.facts["wall_s"] > 0
+
+
+def test_a_part_of_the_study_checks_the_paper_s_simulator_alone(tmp_path: Path) -> None:
+    part = run_study(PLAN.name, tmp_path, only="fogsim.adversarial.minimal", processes=1)
+    (check,) = part.checks
+    assert check.id == "fogsim.adversarial.minimal.1.accepted"
+    assert check.holds
+
+
+def test_points_that_are_not_kept_up_with_are_drawn_open() -> None:
+    line = curve((0.2, 0.2, 1000), (1.0, 0.5, 9000)).points
+    figure = draw({(pattern, "minimal"): line for pattern in PATTERNS})
+    late = [
+        drawn.get_xdata().tolist()  # type: ignore[union-attr]
+        for drawn in figure.axes[0].lines
+        if drawn.get_markerfacecolor() == "white"
+    ]
+    assert late == [[1.0]]
