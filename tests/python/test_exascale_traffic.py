@@ -74,13 +74,26 @@ def test_the_published_share_of_one_global_link_is_that_of_the_hosts_of_a_group(
 
 def test_every_figure_of_the_paper_s_simulator_has_the_bounds_of_the_cross_check() -> None:
     rows = [row for row in PLAN.expected() if row["id"].startswith("fogsim.")]
-    for row in rows[:-1]:
+    for row in rows[:-2]:
         published, low, high = (float(row[key]) for key in ("published", "low", "high"))
         off = 0.1 * published if row["id"].endswith("latency") else 0.03
         assert (low, high) == pytest.approx((published - off, published + off), abs=0.05)
     counts = [sum(map(len, of.values())) for of in (FOGSIM_LATENCIES, FOGSIM_ACCEPTED)]
     assert counts == [10, 9]
-    assert len(rows) == sum(counts) + 1
+    assert len(rows) == sum(counts) + 2
+
+
+def test_one_differing_point_of_tables_is_one_too_many() -> None:
+    found = {}
+    for pattern in PATTERNS:
+        one = curve((0.3, 0.3, 7000), (1.0, 0.5, 9000))
+        same = one.points.with_columns(fingerprint=pl.Series([7, 8]))
+        found[f"fogsim.{pattern}.conditional"] = Curve(same, "", {})
+        found[f"fogsim.{pattern}.conditional_tables"] = Curve(same, "", {})
+    assert measures()["fogsim.tables"](found) == 0
+    other = found["fogsim.uniform.conditional"].points.with_columns(fingerprint=pl.Series([7, 9]))
+    found["fogsim.uniform.conditional_tables"] = Curve(other, "", {})
+    assert measures()["fogsim.tables"](found) == 1
 
 
 def test_one_rule_decides_how_long_every_point_runs() -> None:
@@ -96,7 +109,7 @@ def test_rows_of_what_runs_only_when_all_does_are_marked_and_no_others() -> None
     needed = {"exascale", "butterfly", "clos"}
     for row in PLAN.expected():
         assert (row["only"] == "full") == (row["id"].split(".")[0] in needed)
-    assert len(PLAN.expected(full=False)) == len(PLAN.expected()) - 12
+    assert len(PLAN.expected(full=False)) == len(PLAN.expected()) - 14
 
 
 def test_the_network_of_the_paper_s_simulator_is_a_scenario() -> None:

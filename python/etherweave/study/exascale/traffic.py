@@ -34,9 +34,10 @@ OTHERS = {
     # As in figure 11: the fabric of some 300,000 hosts.
     "exascale": Loaded("dragonfly", ROUTINGS, (0.5, 0.9)),
     "butterfly": Loaded(
-        "traffic_butterfly", ("valiant", "dimension_adaptive", "ugal_local", "dimension_order")
+        "traffic_butterfly",
+        ("valiant", "dimension_adaptive", "ugal_local", "conditional_tables", "dimension_order"),
     ),
-    "clos": Loaded("traffic_clos", ("adaptive_up", "spray", "ecmp")),
+    "clos": Loaded("traffic_clos", ("conditional_tables", "adaptive_up", "spray", "ecmp")),
 }
 """What the paper does not show: under traffic only when all is wanted."""
 
@@ -90,6 +91,8 @@ def _fogsim() -> Iterator[Curved]:
     for (routing, pattern), loads in FOGSIM_ACCEPTED.items():
         low = FOGSIM_LATENCIES.get((routing, pattern), ())
         yield _curve("fogsim", FOGSIM, pattern, routing, (*low, *loads))
+        if routing == "conditional":
+            yield _curve("fogsim", FOGSIM, pattern, "conditional_tables", (*low, *loads))
 
 
 def _curve(

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import polars as pl
 
 from etherweave.study.curved import Curve
-from etherweave.study.exascale.traffic import FOGSIM_ACCEPTED, FOGSIM_LATENCIES
+from etherweave.study.exascale.traffic import FOGSIM_ACCEPTED, FOGSIM_LATENCIES, PATTERNS
 
 Curves: TypeAlias = Mapping[str, Any]
 """Results by experiment; those that are asked for here are a :class:`Curve`."""
@@ -75,7 +75,11 @@ def _exascale() -> dict[str, Measure]:
 
 
 def _butterfly() -> dict[str, Measure]:
+    def resembling(results: Curves) -> float:
+        return _off(above_minimal(results, "butterfly", "conditional_tables", "dimension_order"))
+
     return {
+        "butterfly.uniform.conditional": resembling,
         "butterfly.adversarial.minimal.bound": _bound("butterfly.adversarial.dimension_order"),
         "butterfly.adversarial.minimal": _saturated("butterfly.adversarial.dimension_order"),
         "butterfly.adversarial.valiant.bound": _bound("butterfly.adversarial.valiant"),
@@ -84,18 +88,25 @@ def _butterfly() -> dict[str, Measure]:
 
 
 def _clos() -> dict[str, Measure]:
+    def under(pattern: str, routing: str, results: Curves) -> float:
+        return saturated(results, f"clos.{pattern}.{routing}")
+
     def alike(results: Curves) -> float:
         """Divide what is accepted under ADV by what is accepted under UN."""
         adversarial, uniform = (
-            saturated(results, f"clos.{pattern}.adaptive_up")
-            for pattern in ("adversarial", "uniform")
+            under(pattern, "adaptive_up", results) for pattern in ("adversarial", "uniform")
         )
         return adversarial / uniform
+
+    def diverting(results: Curves) -> float:
+        """Divide what conditional rules accept under UN by what ECMP does."""
+        return under("uniform", "conditional_tables", results) / under("uniform", "ecmp", results)
 
     return {
         "clos.uniform.bound": _bound("clos.uniform.spray"),
         "clos.adversarial.bound": _bound("clos.adversarial.spray"),
         "clos.adversarial.adaptive": alike,
+        "clos.uniform.conditional": diverting,
     }
 
 
@@ -140,7 +151,7 @@ def _fogsim() -> dict[str, Measure]:
             rows[f"{name}.{load:g}.latency"] = partial(_at, name, load, LATENCY)
         for load in loads:
             rows[f"{name}.{load:g}.accepted"] = partial(_at, name, load, ACCEPTED)
-    return {**rows, "fogsim.delivered": _undelivered}
+    return {**rows, "fogsim.delivered": _undelivered, "fogsim.tables": _differing}
 
 
 def _at(name: str, load: float, column: str, results: Curves) -> float:
@@ -154,3 +165,21 @@ def _undelivered(results: Curves) -> float:
         for (routing, pattern), loads in FOGSIM_LATENCIES.items()
         for load in loads
     )
+
+
+def _differing(results: Curves) -> float:
+    """Count the points at which conditional rules by tables are not those by the algorithm."""
+
+    def found(pattern: str, routing: str) -> pl.DataFrame:
+        columns = ("load", ACCEPTED, LATENCY, "fingerprint")
+        return points(results, f"fogsim.{pattern}.{routing}").select(columns)
+
+    pairs = [
+        zip(
+            found(pattern, "conditional").rows(),
+            found(pattern, "conditional_tables").rows(),
+            strict=True,
+        )
+        for pattern in PATTERNS
+    ]
+    return float(sum(one != other for rows in pairs for one, other in rows))

@@ -23,6 +23,7 @@ LABELS = {
     "valiant": "VAL",
     "piggyback": "PB",
     "conditional": "conditional rules",
+    "conditional_tables": "conditional rules, by tables",
     "ugal_local": "UGAL-L",
     "dimension_adaptive": "DAL",
     "ecmp": "ECMP",
