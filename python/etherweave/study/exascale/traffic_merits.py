@@ -33,6 +33,11 @@ def saturated(results: Curves, name: str) -> float:
     return float(points(results, name)[ACCEPTED][-1])
 
 
+def saturation(results: Curves, name: str) -> float:
+    """Tell the most that is accepted at any load."""
+    return max(points(results, name)[ACCEPTED].to_list())
+
+
 def ratios(results: Curves, name: str, reference: str, below: float) -> list[float]:
     """Divide a curve's latencies by another's, at all common loads below a load."""
     both = points(results, name).join(points(results, reference), on="load")
@@ -41,10 +46,9 @@ def ratios(results: Curves, name: str, reference: str, below: float) -> list[flo
 
 
 def above_minimal(results: Curves, fabric: str, routing: str, minimal: str) -> list[float]:
-    """Divide latencies under UN by those of minimal routing, wherever both are not saturated."""
+    """Divide latencies under UN by those of minimal routing, at loads that this one can carry."""
     name, reference = f"{fabric}.uniform.{routing}", f"{fabric}.uniform.{minimal}"
-    below = min(saturated(results, name), saturated(results, reference))
-    return ratios(results, name, reference, below)
+    return ratios(results, name, reference, saturation(results, reference))
 
 
 def _off(found: list[float]) -> float:
@@ -121,7 +125,7 @@ def _above(fabric: str, results: Curves) -> float:
 def _slower_when_small(results: Curves) -> float:
     """Tell the least ratio of latencies, conditional by VAL, below half of VAL's saturation."""
     valiant = "figure_12.adversarial.valiant_group"
-    below = saturated(results, valiant) / 2
+    below = saturation(results, valiant) / 2
     return min(ratios(results, "figure_12.adversarial.conditional", valiant, below))
 
 
