@@ -55,10 +55,6 @@ class Curve:
 class Curved(OfScenario):
     """The points that a scenario's table ``open_loop`` asks for; its result is a :class:`Curve`."""
 
-    def inputs(self, home: Path) -> str:
-        """Write down the scenario and its overrides."""
-        return f"{self.file(home).read_text(encoding='utf-8')}\n{self.overrides}"
-
     def carry_out(self, home: Path, directory: Path) -> None:
         """Simulate the points, on one thread: experiments run side by side."""
         start = time.perf_counter()

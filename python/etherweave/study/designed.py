@@ -53,10 +53,6 @@ class OnPaper:
 class Designed(OfScenario):
     """A scenario's fabric, built and judged; its result is an :class:`OnPaper`."""
 
-    def inputs(self, home: Path) -> str:
-        """Write down the scenario and its overrides."""
-        return f"{self.file(home).read_text(encoding='utf-8')}\n{self.overrides}"
-
     def carry_out(self, home: Path, directory: Path) -> None:
         """Build and judge the fabric."""
         file = self.file(home)

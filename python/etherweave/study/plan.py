@@ -47,6 +47,10 @@ class OfScenario:
         """Find the scenario in the study's directory."""
         return home / f"{self.scenario}.toml"
 
+    def inputs(self, home: Path) -> str:
+        """Write down the scenario and its overrides."""
+        return f"{self.file(home).read_text(encoding='utf-8')}\n{self.overrides}"
+
 
 @dataclass(frozen=True)
 class Plan(Generic[Kept]):

@@ -35,7 +35,7 @@ def saturated(results: Curves, name: str) -> float:
 
 def saturation(results: Curves, name: str) -> float:
     """Tell the most that is accepted at any load."""
-    return max(points(results, name)[ACCEPTED].to_list())
+    return max(map(float, points(results, name)[ACCEPTED]))
 
 
 def ratios(results: Curves, name: str, reference: str, below: float) -> list[float]:
