@@ -1,5 +1,6 @@
 """Checks of section VI-B on points written by hand, and how its curves are kept."""
 
+import math
 from pathlib import Path
 
 import polars as pl
@@ -50,6 +51,14 @@ def test_latencies_that_are_lower_are_off_as_well() -> None:
         "exascale.uniform.minimal": curve((0.5, 0.5, 1000), (0.9, 0.8, 1000)),
     }
     assert measures()["exascale.uniform.conditional"](found) == pytest.approx(20)
+
+
+def test_without_a_load_below_saturation_nothing_is_told() -> None:
+    found = dict.fromkeys(
+        (f"exascale.uniform.{routing}" for routing in ROUTINGS), curve((0.9, 0.7, 5000))
+    )
+    assert math.isnan(measures()["exascale.uniform.conditional"](found))
+    assert math.isnan(measures()["exascale.uniform.piggyback"](found))
 
 
 def test_small_loads_are_those_below_half_of_what_valiant_ways_accept() -> None:

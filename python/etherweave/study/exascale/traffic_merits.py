@@ -1,5 +1,6 @@
 """What the checks of section VI-B measure, from the curves that they need."""
 
+import math
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeAlias
@@ -52,8 +53,8 @@ def above_minimal(results: Curves, fabric: str, routing: str, minimal: str) -> l
 
 
 def _off(found: list[float]) -> float:
-    """Tell how far the farthest ratio is from 1 [%]; ``max`` of none at all is a mistake."""
-    return 100 * max(abs(ratio - 1) for ratio in found)
+    """Tell how far the farthest ratio is from 1 [%]; of none at all there is none."""
+    return 100 * max((abs(ratio - 1) for ratio in found), default=math.nan)
 
 
 def _figure_12() -> dict[str, Measure]:
@@ -119,14 +120,15 @@ def _resembling(fabric: str, results: Curves) -> float:
 
 
 def _above(fabric: str, results: Curves) -> float:
-    return min(above_minimal(results, fabric, "piggyback", "minimal"))
+    return min(above_minimal(results, fabric, "piggyback", "minimal"), default=math.nan)
 
 
 def _slower_when_small(results: Curves) -> float:
     """Tell the least ratio of latencies, conditional by VAL, below half of VAL's saturation."""
     valiant = "figure_12.adversarial.valiant_group"
     below = saturation(results, valiant) / 2
-    return min(ratios(results, "figure_12.adversarial.conditional", valiant, below))
+    found = ratios(results, "figure_12.adversarial.conditional", valiant, below)
+    return min(found, default=math.nan)
 
 
 def _competitive(fabric: str, results: Curves) -> float:
