@@ -8,7 +8,7 @@ use etherweave_openloop::{Pattern, groups};
 use etherweave_primitives::{SwitchId, Time};
 use etherweave_topology::{Dragonfly, Family, LinkClass, Topology};
 use etherweave_workload::Share;
-use etherweave_workload::pattern::{HotSpot, Listed, Switching, Tornado};
+use etherweave_workload::pattern::{Alternating, HotSpot, Listed, Switching, Tornado};
 use fabric::Fabric;
 
 /// Sums of rounded shares.
@@ -205,8 +205,9 @@ fn nothing_is_claimed_where_nobody_can_tell() {
     let fabric = Fabric::balanced(2);
     let adaptive = UgalLocal { plan: fabric.plan.clone(), threshold: 0 };
     assert_eq!(bound(&fabric.topology, &adaptive, &Pattern::default(), 1).unwrap(), None);
-    let switching = Pattern::Switching(Switching::default());
-    assert_eq!(bound(&fabric.topology, &minimal(&fabric), &switching, 1).unwrap(), None);
+    for changing in [Pattern::Switching(Switching::default()), Pattern::Alternating(Alternating::default())] {
+        assert_eq!(bound(&fabric.topology, &minimal(&fabric), &changing, 1).unwrap(), None);
+    }
     let many = Dragonfly { p: 1, a: 64, h: 2, groups: Some(65), ..Dragonfly::default() }.generate().unwrap();
     let routing = Minimal { plan: DragonflyPlan::of(&many).unwrap() };
     assert_eq!(bound(&many, &routing, &Pattern::default(), 1).unwrap(), None);

@@ -194,8 +194,19 @@ impl Fabric {
 }
 
 /// What a pattern may find wrong.
-const PATTERN_KEYS: [&str; 9] =
-    ["at", "extents", "from", "hosts", "hosts_per_switch", "offset", "pairs", "rows", "switching"];
+const PATTERN_KEYS: [&str; 11] = [
+    "at",
+    "extents",
+    "from",
+    "hosts",
+    "hosts_per_switch",
+    "offset",
+    "pairs",
+    "patterns",
+    "period",
+    "rows",
+    "switching",
+];
 
 /// A fabric that fulfils a wish.
 pub struct Proposal {

@@ -17,26 +17,30 @@ impl PatternSpec {
     /// What rows and drawings call it: `uniform`, `adversarial+1`, `uniform, from 50us on adversarial+1`, or the name
     /// with the parameters that differ.
     pub(crate) fn label(&self) -> String {
-        let PatternSpec(pattern) = self;
-        if let Pattern::Switching(Switching { from, to, at }) = pattern {
-            let [from, to] = [from, to].map(|part| PatternSpec((**part).clone()).label());
-            return format!("{from}, from {at} on {to}");
-        }
-        if let Pattern::Adversarial(adversarial) = pattern
-            && adversarial.hosts_per_switch.is_none()
-        {
-            return format!("adversarial+{}", adversarial.offset);
-        }
-        if Pattern::defaults().contains(pattern) {
-            return pattern.name().to_owned();
-        }
-        let told = serde_json::to_value(pattern).expect("parameters are numbers, names and lists of them");
-        format!("{} {}", pattern.name(), told[pattern.name()])
+        label(&self.0)
     }
 
     /// Whether a word is what rows call it, or its bare name.
     pub(crate) fn is_called(&self, word: &str) -> bool {
         self.label() == word || self.0.name() == word
+    }
+}
+
+fn label(pattern: &Pattern) -> String {
+    match pattern {
+        Pattern::Switching(Switching { from, to, at }) => format!("{}, from {at} on {}", label(from), label(to)),
+        Pattern::Adversarial(adversarial) if adversarial.hosts_per_switch.is_none() => {
+            format!("adversarial+{}", adversarial.offset)
+        }
+        pattern if Pattern::defaults().contains(pattern) => pattern.name().to_owned(),
+        Pattern::Alternating(turns) => {
+            let labels: Vec<String> = turns.patterns.iter().map(label).collect();
+            format!("{} by turns of {}", labels.join(", "), turns.period)
+        }
+        pattern => {
+            let told = serde_json::to_value(pattern).expect("parameters are numbers, names and lists of them");
+            format!("{} {}", pattern.name(), told[pattern.name()])
+        }
     }
 }
 
@@ -97,6 +101,10 @@ mod tests {
         assert_eq!(found.unwrap(), ["uniform", "adversarial+1", "adversarial+2", "shift"]);
         let found = labels("patterns = [{ listed = { pairs = [[0, 3]] } }]");
         assert_eq!(found.unwrap(), [r#"listed {"pairs":[[0,3]]}"#]);
+        let turns = r#"{ alternating = { patterns = [{ adversarial = {} }, { uniform = {} }], period = "9us" } }"#;
+        let later = r#"{ switching = { to.adversarial.offset = 3, at = "2us" } }"#;
+        let found = labels(&format!("patterns = [{turns}, {later}]"));
+        assert_eq!(found.unwrap(), ["adversarial+1, uniform by turns of 9us", "uniform, from 2us on adversarial+3"]);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use etherweave_primitives::{Duration, HostId, Time};
 use etherweave_workload::pattern::{
-    Adversarial, BitComplement, BitReverse, GroupLocal, HotSpot, Listed, Neighbour, RandomPermutation, Shift,
-    Switching, Tornado, Transpose, Uniform, host_destinations,
+    Adversarial, Alternating, BitComplement, BitReverse, GroupLocal, HotSpot, Listed, Neighbour, RandomPermutation,
+    Shift, Switching, Tornado, Transpose, Uniform, host_destinations,
 };
 use etherweave_workload::{Destinations, Groups, Pattern, Share};
 
@@ -302,6 +302,29 @@ fn a_pattern_switches_at_its_instant_and_not_before() {
 }
 
 #[test]
+fn patterns_take_turns_of_a_period_and_begin_again() {
+    let patterns = [1, 2, 3].map(|offset| Pattern::Shift(Shift { offset })).into();
+    let turns = Pattern::Alternating(Alternating { patterns, period: Duration::from_ns(5) });
+    let alone = plan(&turns, &eight_by_eight());
+    let to = |plan: &Destinations, ps| {
+        let mut random = host_destinations(1, HostId::new(0));
+        plan.destination(HostId::new(0), Time::from_ps(ps), &mut random).map(HostId::get)
+    };
+    let instants = [0, 4_999, 5_000, 10_000, 14_999, 15_000, 20_000];
+    assert_eq!(instants.map(|ps| to(&alone, ps)), [1, 1, 2, 3, 3, 1, 2].map(Some));
+    assert_eq!(instants.map(|ps| alone.phase(Time::from_ps(ps))), [0, 0, 1, 2, 2, 0, 1]);
+    // After a switch the turns are where they would be without it.
+    let from = Box::new(Pattern::Shift(Shift { offset: 9 }));
+    let pattern = Switching { from, to: Box::new(turns), at: Duration::from_ns(12) };
+    let switched = plan(&Pattern::Switching(pattern), &eight_by_eight());
+    for (ps, offset, phase) in [(11_999, 9, 0), (12_000, 3, 3), (15_000, 1, 1)] {
+        let phases = switched.phases();
+        assert_eq!((to(&switched, ps), switched.phase(Time::from_ps(ps))), (Some(offset), phase));
+        assert_eq!((phases.len(), to(phases[phase], 0)), (4, Some(offset)));
+    }
+}
+
+#[test]
 fn parameters_that_do_not_fit_the_fabric_are_refused() {
     let check = |pattern: Pattern, sizes: &[u32], expected: &str| {
         let found = pattern.plan(&Groups::new(sizes).unwrap(), 1).unwrap_err().to_string();
@@ -348,6 +371,12 @@ fn parameters_that_do_not_fit_the_fabric_are_refused() {
     check(switching(inner(), Pattern::default(), Duration::from_us(9)), &[4; 3], never);
     let early = "at: 5us after a switch at 5us; expected later switches at later times";
     check(switching(Pattern::default(), inner(), Duration::from_us(5)), &[4; 3], early);
+    let alternating = |patterns, period| Pattern::Alternating(Alternating { patterns, period });
+    let period = Duration::from_us(5);
+    check(alternating(vec![], period), &[4; 3], "patterns: none; expected one pattern or more");
+    check(alternating(vec![Pattern::default()], Duration::ZERO), &[4; 3], "period: 0; expected a time above 0");
+    let changing = "patterns: switching; expected patterns that do not change with time";
+    check(alternating(vec![inner()], period), &[4; 3], changing);
     let error = toml::from_str::<Pattern>("[hot_spot]\nshare = 1.5\n").unwrap_err().to_string();
     assert!(error.contains("share: 1.5; expected 0, or 1e-9 to 1"), "{error}");
 }

@@ -35,7 +35,7 @@ use crate::{OpenLoopError, Pattern, groups};
 const HOMES_MOST: usize = 4_096;
 
 /// What a fabric accepts at most of a pattern; `seed` is the run's. Absent where nobody can tell: the routing looks at
-/// queues, the pattern switches or is silent, or more than 4,096 switches have hosts.
+/// queues or the clock, the pattern changes with time or is silent, or more than 4,096 switches have hosts.
 ///
 /// # Errors
 /// When the pattern does not fit the fabric.
@@ -46,7 +46,7 @@ pub fn bound(
     seed: u64,
 ) -> Result<Option<Bound>, OpenLoopError> {
     let destinations = pattern.plan(&groups(topology)?, seed)?;
-    let (Some(routing), false) = (routing.oblivious(), matches!(pattern, Pattern::Switching(_))) else {
+    let (Some(routing), false) = (routing.oblivious(), pattern.changes()) else {
         return Ok(None);
     };
     let loads = ChannelLoads::new(topology, routing, &destinations, Time::ZERO);

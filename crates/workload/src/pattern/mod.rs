@@ -5,6 +5,7 @@
 //! - [`host_destinations`] is the random stream of one host, apart from its arrivals: under other arrivals its packets
 //!   go to the same places in the same order.
 //! - [`Destinations::shares`] is what the draws tend to: the exact share of every destination.
+//! - [`Destinations::phases`] and [`Destinations::phase`] are the schedule of a pattern that changes with time.
 //!
 //! Guarantees: nobody sends to itself; a destination takes a few instructions and at most two look-ups, no memory and
 //! no hash. Parameters that do not fit the fabric are refused when the plan is made.
@@ -25,6 +26,7 @@
 //! ```
 
 mod adversarial;
+mod alternating;
 mod bit_complement;
 mod bit_reverse;
 mod group_local;
@@ -33,6 +35,7 @@ mod lattice;
 mod listed;
 mod neighbour;
 mod permuted;
+mod phase;
 mod random_permutation;
 mod shift;
 mod switching;
@@ -43,6 +46,7 @@ mod uniform;
 use etherweave_primitives::{HostId, Purpose, Stream, Time};
 
 pub use adversarial::Adversarial;
+pub use alternating::Alternating;
 pub use bit_complement::BitComplement;
 pub use bit_reverse::BitReverse;
 pub use group_local::GroupLocal;
@@ -166,6 +170,8 @@ patterns! {
     Listed = listed, "listed";
     /// One pattern, then another.
     Switching = switching, "switching";
+    /// Patterns by turns.
+    Alternating = alternating, "alternating";
 }
 
 impl Default for Pattern {

@@ -28,11 +28,21 @@ impl Default for Switching {
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     at: Time,
+    /// Phases of `from`.
+    from_phases: usize,
     from: Box<Destinations>,
     to: Box<Destinations>,
 }
 
 impl Switching {
+    /// When the last pattern comes into force, counted from the start of the run.
+    pub fn last(&self) -> Duration {
+        match &*self.to {
+            Pattern::Switching(next) => next.last(),
+            _ => self.at,
+        }
+    }
+
     pub(super) fn plan(&self, groups: &Groups, seed: u64) -> Result<Plan, WorkloadError> {
         if let Pattern::Switching(_) = *self.from {
             let expected = "a pattern that does not switch; `to` may";
@@ -46,7 +56,8 @@ impl Switching {
             _ => {}
         }
         let plan = |pattern: &Pattern| pattern.plan(groups, seed).map(Box::new);
-        Ok(Plan { at: Time::ZERO + self.at, from: plan(&self.from)?, to: plan(&self.to)? })
+        let (from, to) = (plan(&self.from)?, plan(&self.to)?);
+        Ok(Plan { at: Time::ZERO + self.at, from_phases: from.phases().len(), from, to })
     }
 }
 
@@ -58,6 +69,15 @@ impl Plan {
 
     pub(super) fn shares(&self, src: HostId, now: Time, each: &mut dyn FnMut(HostRange, f64)) {
         self.at(now).shares(src, now, each);
+    }
+
+    pub(super) fn sides(&self) -> [&Destinations; 2] {
+        [&self.from, &self.to]
+    }
+
+    #[inline]
+    pub(super) fn phase(&self, now: Time) -> usize {
+        if now < self.at { self.from.phase(now) } else { self.from_phases + self.to.phase(now) }
     }
 
     #[inline]

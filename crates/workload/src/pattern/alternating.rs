@@ -1,0 +1,67 @@
+//! Patterns by turns: the phases of an iteration, over and over.
+
+use etherweave_primitives::{Duration, HostId, Stream, Time};
+
+use super::{Adversarial, Destinations, Pattern, Uniform};
+use crate::{Groups, HostRange, WorkloadError};
+
+/// Every pattern of a list for a time, then the next, after the last the first again (`alternating`).
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Alternating {
+    /// The patterns in turn, at least one, none that changes with time itself.
+    pub patterns: Vec<Pattern>,
+    /// How long each is in force, above 0. The first begins with the run.
+    pub period: Duration,
+}
+
+impl Default for Alternating {
+    fn default() -> Alternating {
+        let patterns = vec![Pattern::Uniform(Uniform::default()), Pattern::Adversarial(Adversarial::default())];
+        Alternating { patterns, period: Duration::from_us(50) }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Plan {
+    /// [ps]
+    period: u64,
+    turns: Box<[Destinations]>,
+}
+
+impl Alternating {
+    pub(super) fn plan(&self, groups: &Groups, seed: u64) -> Result<Plan, WorkloadError> {
+        if self.period.is_zero() {
+            return Err(WorkloadError::new("period", "0", "a time above 0"));
+        }
+        if self.patterns.is_empty() {
+            return Err(WorkloadError::new("patterns", "none", "one pattern or more"));
+        }
+        if let Some(pattern) = self.patterns.iter().find(|pattern| pattern.changes()) {
+            return Err(WorkloadError::new("patterns", pattern.name(), "patterns that do not change with time"));
+        }
+        let turns = self.patterns.iter().map(|pattern| pattern.plan(groups, seed)).collect::<Result<_, _>>()?;
+        Ok(Plan { period: self.period.as_ps(), turns })
+    }
+}
+
+impl Plan {
+    #[inline]
+    pub(super) fn destination(&self, src: HostId, now: Time, random: &mut Stream) -> Option<HostId> {
+        self.turns[self.phase(now)].destination(src, now, random)
+    }
+
+    pub(super) fn shares(&self, src: HostId, now: Time, each: &mut dyn FnMut(HostRange, f64)) {
+        self.turns[self.phase(now)].shares(src, now, each);
+    }
+
+    /// Whose turn it is.
+    #[inline]
+    pub(super) fn phase(&self, now: Time) -> usize {
+        (now.as_ps() / self.period % self.turns.len() as u64) as usize
+    }
+
+    pub(super) fn phases(&self) -> &[Destinations] {
+        &self.turns
+    }
+}

@@ -1,0 +1,33 @@
+//! Which of the patterns that a pattern is made of is in force: the schedule as data.
+
+use etherweave_primitives::Time;
+
+use super::{Destinations, Pattern, Plan};
+
+impl Pattern {
+    /// Whether destinations depend on when a packet is made.
+    pub fn changes(&self) -> bool {
+        matches!(self, Pattern::Switching(_) | Pattern::Alternating(_))
+    }
+}
+
+impl Destinations {
+    /// The destinations of every phase, none of which changes with time; of a pattern that does not change itself.
+    pub fn phases(&self) -> Vec<&Destinations> {
+        match &self.0 {
+            Plan::Switching(plan) => plan.sides().into_iter().flat_map(Destinations::phases).collect(),
+            Plan::Alternating(plan) => plan.phases().iter().collect(),
+            _ => vec![self],
+        }
+    }
+
+    /// The number, among [`Destinations::phases`], of the one that is in force at `now`.
+    #[inline]
+    pub fn phase(&self, now: Time) -> usize {
+        match &self.0 {
+            Plan::Switching(plan) => plan.phase(now),
+            Plan::Alternating(plan) => plan.phase(now),
+            _ => 0,
+        }
+    }
+}
