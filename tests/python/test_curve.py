@@ -8,7 +8,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
-import numpy
 import polars as pl
 import pytest
 
@@ -100,7 +99,7 @@ def test_a_bound_is_drawn_as_a_dashed_line() -> None:
     figure = curves_figure(pl.DataFrame(etherweave.curve(SMALL, settings)))
     accepted = figure.axes[3]
     dashed = [line for line in accepted.lines if line.get_linestyle() == "--"]
-    heights = [float(numpy.asarray(line.get_ydata())[0]) for line in dashed]
+    heights = [float(np.asarray(line.get_ydata())[0]) for line in dashed]
     assert heights == [pytest.approx(1 / 8)]
 
 

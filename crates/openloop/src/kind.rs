@@ -3,9 +3,9 @@
 use crate::bounds::{Bound, bound};
 use crate::routing::tables::{Conditionally, Minimally};
 use crate::routing::{
-    AdaptiveMinimal, AdaptiveUp, Basis, ButterflyPlan, ButterflyUgalLocal, ClosPlan, Conditional, DimensionAdaptive,
-    DimensionOrder, DragonflyPlan, FabricOf, Lots, Minimal, Piggyback, ProgressiveAdaptive, Routing, ShortestPath,
-    UgalGlobal, UgalLocal, UpByLot, Valiant, ValiantGroup, ValiantSwitch,
+    AdaptiveMinimal, AdaptiveUp, Basis, ButterflyPlan, ButterflyUgalLocal, ClosPlan, Conditional, Controller,
+    ControllerParams, DimensionAdaptive, DimensionOrder, DragonflyPlan, FabricOf, Lots, Minimal, Piggyback,
+    ProgressiveAdaptive, Routing, ShortestPath, UgalGlobal, UgalLocal, UpByLot, Valiant, ValiantGroup, ValiantSwitch,
 };
 use crate::{Arrival, Experiment, OpenLoopError, Pattern, Report, RunParams, SwitchParams};
 
@@ -96,6 +96,8 @@ routings! {
     Piggyback = "piggyback": [DragonflyPlan => Piggyback::new],
     /// Minimal while the minimal output takes packets, otherwise the global port of the host: conditional rules.
     Conditional = "conditional": [DragonflyPlan => |plan| Conditional { h: plan.global_ports(), plan }],
+    /// By a random group where a central controller found links between groups overloaded a while ago, else minimal.
+    Controller = "controller": [DragonflyPlan => Controller::new],
     /// DOR: one dimension after the other.
     DimensionOrder = "dimension_order": [ButterflyPlan => |plan| DimensionOrder { plan }],
     /// MIN AD: the dimensions in any order, whichever has the shortest queue.
@@ -174,6 +176,8 @@ pub struct Traffic<'a> {
     pub pattern: Pattern,
     /// When hosts make packets.
     pub arrival: Arrival,
+    /// The controller, where the routing has one.
+    pub controller: ControllerParams,
     /// How long and how much.
     pub run: RunParams,
 }
@@ -187,8 +191,9 @@ struct Run<'a> {
 impl Visit for Run<'_> {
     type Output = Result<Report, OpenLoopError>;
 
-    fn visit<R: Routing>(self, routing: R) -> Self::Output {
-        let Traffic { fabric, switch, pattern, arrival, run } = self.traffic;
+    fn visit<R: Routing>(self, mut routing: R) -> Self::Output {
+        routing.learn(self.traffic)?;
+        let Traffic { fabric, switch, pattern, arrival, run, .. } = self.traffic;
         let (topology, outages) = (fabric.topology, fabric.outages);
         let (switch, pattern, arrival) = (switch.clone(), pattern.clone(), arrival.clone());
         Experiment { topology, switch, routing, pattern, arrival, outages: outages.to_vec(), run: run.clone() }

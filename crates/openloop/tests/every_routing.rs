@@ -9,7 +9,9 @@ use std::sync::LazyLock;
 
 use etherweave_openloop::routing::FabricOf;
 use etherweave_openloop::routing::tables::TableParams;
-use etherweave_openloop::{Arrival, OpenLoopError, PacketRouting, Pattern, Report, RunParams, SwitchParams, Traffic};
+use etherweave_openloop::{
+    Arrival, ControllerParams, OpenLoopError, PacketRouting, Pattern, Report, RunParams, SwitchParams, Traffic,
+};
 use etherweave_primitives::{Duration, HostId, SwitchId};
 use etherweave_topology::{Family, FlattenedButterfly, Node, Topology, Torus};
 use etherweave_workload::pattern::{Adversarial, Shift};
@@ -40,7 +42,9 @@ impl Run {
         // All links between switches are as long, so that latencies tell how many there were.
         let switch = SwitchParams { local_delay: Duration::from_ns(400), ..SwitchParams::default() };
         let (pattern, arrival) = (self.pattern.clone(), Arrival::default());
-        let traffic = Traffic { fabric, switch, pattern, arrival, run };
+        // A controller that takes its time would be minimal.
+        let controller = ControllerParams { reaction: Duration::ZERO };
+        let traffic = Traffic { fabric, switch, pattern, arrival, controller, run };
         routing.run(&traffic, threads)
     }
 }

@@ -1,6 +1,6 @@
 //! What flattened butterflies and trees accept at most, by hand.
 
-use etherweave_openloop::{Arrival, PacketRouting, Pattern, RunParams, SwitchParams, Traffic};
+use etherweave_openloop::{Arrival, ControllerParams, PacketRouting, Pattern, RunParams, SwitchParams, Traffic};
 use etherweave_primitives::Duration;
 use etherweave_topology::{Dragonfly, Family, FatTree, FlattenedButterfly, KAryFatTree, Topology};
 use etherweave_workload::pattern::{Adversarial, Listed, Shift};
@@ -12,7 +12,9 @@ fn accepted_of(load: f64, routing: PacketRouting, topology: &Topology, pattern: 
     let run = RunParams::fixed(load, span, span, 1);
     let switch = SwitchParams { speed_up: 4, output_queue: 64, ..SwitchParams::default() };
     let (pattern, arrival) = (pattern.clone(), Arrival::default());
-    routing.run(&Traffic { fabric: topology.into(), switch, pattern, arrival, run }, 2).unwrap().load_accepted
+    let (controller, fabric) = (ControllerParams::default(), topology.into());
+    let traffic = Traffic { fabric, switch, pattern, arrival, controller, run };
+    routing.run(&traffic, 2).unwrap().load_accepted
 }
 
 /// What is accepted of full load.

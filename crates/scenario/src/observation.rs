@@ -64,7 +64,10 @@ pub(crate) fn observe(
     let wall_s = started.elapsed().as_secs_f64();
     let packet_ns = traffic.switch.rate.serialization_time(traffic.switch.packet).as_ns_f64();
     let bound = routing.bound(&traffic)?;
-    let point = [Point { routing, pattern: pattern.label(), load, bound, saturation: None, report, wall_s }];
+    let change_ns = open_loop::change_ns(&traffic.pattern);
+    let pattern_name = pattern.label();
+    let point =
+        [Point { routing, pattern: pattern_name, load, change_ns, bound, saturation: None, report, wall_s }];
     let film = Film::new(ground.topology, &point[0].report, packet_ns)?;
     Ok(vec![
         open_loop::table(&point, ground.topology),

@@ -6,8 +6,8 @@ use etherweave_openloop::bounds::Bound;
 use etherweave_openloop::routing::FabricOf;
 use etherweave_openloop::routing::tables::TableParams;
 use etherweave_openloop::{
-    Arrival, OpenLoopError, Outage, PacketRouting, Pattern, Report, RingStep, RunLength, RunParams, SwitchParams,
-    Traffic,
+    Arrival, ControllerParams, OpenLoopError, Outage, PacketRouting, Pattern, Report, RingStep, RunLength, RunParams,
+    SwitchParams, Traffic,
 };
 use etherweave_primitives::{Duration, SwitchId};
 use etherweave_topology::{Topology, TopologyKind};
@@ -49,6 +49,8 @@ pub struct OpenLoopSpec {
     pub reroute_after: Option<Duration>,
     /// How flow tables are made, for routings by tables.
     pub tables: TableParams,
+    /// The controller of the routing of this name.
+    pub controller: ControllerParams,
     /// Switches, links and hosts. Rates and delays are these, whatever cables the topology has.
     pub switch: SwitchParams,
 }
@@ -69,6 +71,7 @@ impl Default for OpenLoopSpec {
             longest: length.longest,
             reroute_after: None,
             tables: TableParams::default(),
+            controller: ControllerParams::default(),
             switch: SwitchParams::default(),
         }
     }
@@ -95,7 +98,8 @@ impl OpenLoopSpec {
             reroute_after: self.reroute_after,
         };
         let (switch, arrival) = (self.switch.clone(), self.arrival.clone());
-        Traffic { fabric, switch, pattern: pattern.0.clone(), arrival, run }
+        let (pattern, controller) = (pattern.0.clone(), self.controller.clone());
+        Traffic { fabric, switch, pattern, arrival, controller, run }
     }
 
     /// Whether a scenario says nothing of it.
@@ -118,6 +122,8 @@ pub(crate) struct Point {
     pub routing: PacketRouting,
     pub pattern: String,
     pub load: f64,
+    /// When the last pattern of a switching one came into force [ns].
+    pub change_ns: Option<u32>,
     pub bound: Option<Bound>,
     /// The interval in which the line's saturation lies, when it was looked for.
     pub saturation: Option<[f64; 2]>,
@@ -181,7 +187,8 @@ fn point(
     let report = routing.run(&traffic, threads)?;
     let wall_s = started.elapsed().as_secs_f64();
     let bound = bound.map_or_else(|| routing.bound(&traffic), Ok)?;
-    Ok(Point { routing, pattern: pattern.label(), load: traffic.run.load, bound, saturation: None, report, wall_s })
+    let (load, change_ns) = (traffic.run.load, change_ns(&traffic.pattern));
+    Ok(Point { routing, pattern: pattern.label(), load, change_ns, bound, saturation: None, report, wall_s })
 }
 
 /// The loads of a line: those that are listed, and then halvings of the interval in which saturation lies.
@@ -230,13 +237,24 @@ fn ring(steps: &[RingStep], topology: &Topology) -> String {
     steps.iter().map(name).collect::<Vec<_>>().join(" ")
 }
 
-/// Points as rows; latencies are not a number where nothing arrived, bounds where nobody can tell.
+/// When the last pattern of one that switches comes into force [ns], if within any run.
+pub(crate) fn change_ns(pattern: &Pattern) -> Option<u32> {
+    let Pattern::Switching(switching) = pattern else { return None };
+    u32::try_from(switching.last().as_ps() / 1_000).ok()
+}
+
+/// Points as rows; latencies are not a number where nothing arrived, bounds where nobody can tell, reactions
+/// where no pattern switched or the routing did not react.
 pub(crate) fn table(points: &[Point], topology: &Topology) -> Table {
     let largest = |of: fn(&Report) -> &[f32]| -> Column {
         numbers(points, move |point| of(&point.report).iter().copied().fold(0.0, f32::max).into())
     };
     let percentile = |share: f64| -> Column {
         numbers(points, move |point| point.report.latency_ns.percentile(share).map_or(f64::NAN, f64::from))
+    };
+    let since_change = |of: fn(&Report, u32) -> Option<u32>| {
+        let told = move |point: &Point| of(&point.report, point.change_ns?).map(f64::from);
+        numbers(points, move |point| told(point).unwrap_or(f64::NAN))
     };
     let mean = |of: fn(&Report) -> Option<f64>| numbers(points, move |point| of(&point.report).unwrap_or(f64::NAN));
     Table {
@@ -273,6 +291,8 @@ pub(crate) fn table(points: &[Point], topology: &Topology) -> Table {
             ("warm_up_ns", integers(points, |point| u64::from(point.report.measured_ns.start))),
             ("measured_ns", integers(points, |point| point.report.measured_ns.len() as u64)),
             ("is_steady", integers(points, |point| u64::from(point.report.is_steady))),
+            ("reaction_ns", since_change(Report::reaction_ns)),
+            ("latency_settled_ns", since_change(Report::latency_settled_ns)),
             ("busy_max", largest(|report| &report.busy)),
             ("paused_max", largest(|report| &report.paused)),
             ("deadlock", texts(points, |point| ring(&point.report.deadlock, topology))),

@@ -308,6 +308,13 @@ impl DragonflyPlan {
         own.map_or(gateways, |own| &gateways[own..=own])
     }
 
+    /// Links from one group to another.
+    pub(super) fn links_between(&self, from: u16, to: u16) -> u32 {
+        let pair = usize::from(from) * usize::from(self.groups) + usize::from(to);
+        let gateways = &self.gateways[self.starts[pair] as usize..self.starts[pair + 1] as usize];
+        gateways.iter().map(|gateway| u32::from(gateway.ports)).sum()
+    }
+
     /// The port from one switch to another of its group.
     pub(crate) fn local(&self, from: u16, to: u16) -> u8 {
         (self.p.get() as u16 + to - u16::from(to > from)) as u8

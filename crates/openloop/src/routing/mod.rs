@@ -6,6 +6,7 @@ mod butterfly;
 mod choice;
 mod clos;
 mod conditional;
+mod controller;
 mod dimension_adaptive;
 mod dimension_order;
 mod divisor;
@@ -29,6 +30,7 @@ pub use adaptive_up::AdaptiveUp;
 pub use butterfly::ButterflyPlan;
 pub use clos::ClosPlan;
 pub use conditional::Conditional;
+pub use controller::{Controller, ControllerParams};
 pub use dimension_adaptive::DimensionAdaptive;
 pub use dimension_order::DimensionOrder;
 pub(crate) use divisor::Divisor;
@@ -47,11 +49,11 @@ pub use valiant_switch::ValiantSwitch;
 use etherweave_primitives::Duration;
 use etherweave_topology::{LinkClass, Topology, TopologyKind};
 
-use crate::OpenLoopError;
 use crate::bounds::Oblivious;
 use crate::load::Load;
 use crate::outage::Outage;
 use crate::packet::Packet;
+use crate::{OpenLoopError, Traffic};
 use tables::TableParams;
 
 /// Where everything is on one kind of fabric: what routings for it have in common.
@@ -175,6 +177,14 @@ pub trait Routing: Sync {
     /// The routing as one that looks at no queue, when it is: then loads can be told without a run. By default none.
     fn oblivious(&self) -> Option<&dyn Oblivious> {
         None
+    }
+
+    /// Takes note of what hosts will send, before the run: for routings that are told from outside. By default nothing.
+    ///
+    /// # Errors
+    /// When the pattern does not fit the fabric.
+    fn learn(&mut self, _traffic: &Traffic<'_>) -> Result<(), OpenLoopError> {
+        Ok(())
     }
 
     /// Writes down what later decisions need, when the packet is made. By default nothing.

@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use etherweave_primitives::{HostId, Port as PortNumber, Purpose, Stream, SwitchId};
+use etherweave_primitives::{Duration, HostId, Port as PortNumber, Purpose, Stream, SwitchId};
 use etherweave_topology::{LinkClass, Node, Topology};
+use etherweave_workload::pattern::Adversarial;
 
 use super::tables::TableParams;
 use super::{FabricOf, Place, Routing};
@@ -12,7 +13,7 @@ use crate::load::Load;
 use crate::outage::Outages;
 use crate::packet::{NONE, Packet};
 use crate::port::{END, Output, Port};
-use crate::{PacketRouting, Visit};
+use crate::{Arrival, ControllerParams, PacketRouting, Pattern, RunParams, SwitchParams, Traffic, Visit};
 
 #[path = "../../tests/fabric/small.rs"]
 mod small;
@@ -99,8 +100,9 @@ struct Walk<'a>(&'a Topology);
 impl Visit for Walk<'_> {
     type Output = Seen;
 
-    fn visit<R: Routing>(self, routing: R) -> Seen {
+    fn visit<R: Routing>(self, mut routing: R) -> Seen {
         let topology = self.0;
+        routing.learn(&worst(topology)).unwrap();
         let queues = several(topology, routing.channels());
         let mut stream = Stream::new(2, Purpose::Traffic, 0);
         let mut seen = Seen { channels: routing.channels(), next: BTreeMap::new(), links: 0 };
@@ -118,6 +120,15 @@ impl Visit for Walk<'_> {
         }
         seen
     }
+}
+
+/// All of a group to the next, of which a controller knows at once.
+fn worst(topology: &Topology) -> Traffic<'_> {
+    let run = RunParams::fixed(1.0, Duration::ZERO, Duration::from_us(1), 1);
+    let (pattern, arrival) = (Pattern::Adversarial(Adversarial::default()), Arrival::default());
+    let (switch, controller) = (SwitchParams::default(), ControllerParams { reaction: Duration::ZERO });
+    let fabric = topology.into();
+    Traffic { fabric, switch, pattern, arrival, controller, run }
 }
 
 fn packet(src: u32, dst: u32, lot: u16) -> Packet {
@@ -184,7 +195,10 @@ fn links_most(routing: PacketRouting, topology: &Topology, diameter: u32) -> u32
         // Local, global, local.
         PacketRouting::Minimal => 3,
         // A local and a global link more.
-        PacketRouting::ValiantGroup | PacketRouting::UgalGlobal | PacketRouting::Piggyback => 5,
+        PacketRouting::ValiantGroup
+        | PacketRouting::UgalGlobal
+        | PacketRouting::Piggyback
+        | PacketRouting::Controller => 5,
         PacketRouting::MinimalTables if topology.axes() == ["group", "switch"] => 3,
         // A global link more.
         PacketRouting::Conditional => 4,

@@ -1,0 +1,152 @@
+//! Traffic engineering by a central controller that knows everything, late.
+
+use etherweave_primitives::{Duration, HostId, Time};
+use etherweave_topology::LinkClass;
+use etherweave_workload::Destinations;
+
+use super::dragonfly::{ANYWHERE, VIA};
+use super::{DragonflyPlan, Hop, Place, Routing};
+use crate::load::Load;
+use crate::packet::Packet;
+use crate::{OpenLoopError, Traffic, groups};
+
+/// Length of a tick [ps].
+const TICK_PS: u64 = 1_000;
+/// Sums of as many rounded shares as a group has hosts differ by less from what they stand for.
+const ROUNDING: f64 = 1e-9;
+
+/// A controller's ways.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ControllerParams {
+    /// From a change of the traffic until the rules for it are in force at all switches. Default "70ms".
+    pub reaction: Duration,
+}
+
+/// Benito, Vallejo and Beivide, HiPC 2015, section V-A: above 70 ms in the best case.
+impl Default for ControllerParams {
+    fn default() -> ControllerParams {
+        ControllerParams { reaction: Duration::from_ms(70) }
+    }
+}
+
+/// Packets between two groups go by a random group, as with [`ValiantGroup`](super::ValiantGroup), while the controller
+/// holds the links between the two for overloaded; all others go minimally.
+///
+/// What it holds for overloaded is what was, `reaction` ago, by the pattern then in force: pairs of groups whose hosts
+/// wanted more than the links between them take. That favours the controller over any that could be built: it measures
+/// without error or interval, and its rules come into force everywhere at one instant. Before `reaction` it knows
+/// nothing.
+pub struct Controller {
+    plan: DragonflyPlan,
+    params: ControllerParams,
+    known: Option<Known>,
+}
+
+/// What there is to know of the traffic.
+struct Known {
+    /// When which phase is in force.
+    destinations: Destinations,
+    /// By phase, then by group of the source, then by group of the destination.
+    is_overloaded: Vec<bool>,
+}
+
+impl Controller {
+    /// A controller that knows of no traffic until it is told by [`Routing::learn`].
+    pub fn new(plan: DragonflyPlan) -> Controller {
+        Controller { plan, params: ControllerParams::default(), known: None }
+    }
+
+    /// Whether the rules in force at `now` send packets between two groups by another one.
+    #[inline]
+    fn leads_by_another(&self, from: u16, to: u16, now: u32) -> bool {
+        let Some(known) = &self.known else { return false };
+        let Some(then) = (u64::from(now) * TICK_PS).checked_sub(self.params.reaction.as_ps()) else { return false };
+        let groups = self.plan.groups() as usize;
+        let row = known.destinations.phase(Time::from_ps(then)) * groups + usize::from(from);
+        known.is_overloaded[row * groups + usize::from(to)]
+    }
+}
+
+impl Routing for Controller {
+    fn channels(&self) -> u8 {
+        3
+    }
+
+    fn learn(&mut self, traffic: &Traffic<'_>) -> Result<(), OpenLoopError> {
+        let destinations = traffic.pattern.plan(&groups(traffic.fabric.topology)?, traffic.run.seed)?;
+        let phases = destinations.phases();
+        let is_overloaded = phases.iter().flat_map(|phase| overloaded(&self.plan, phase, traffic.run.load)).collect();
+        self.known = Some(Known { is_overloaded, destinations });
+        self.params = traffic.controller.clone();
+        Ok(())
+    }
+
+    fn decide(&self, at: Place, packet: &mut Packet, load: Load<'_>) -> Hop {
+        if at.class == LinkClass::Host {
+            let [from, to] = [packet.src, packet.dst].map(|host| self.plan.group_of_host(host));
+            packet.aim[VIA] = ANYWHERE;
+            if self.leads_by_another(from, to, load.now) {
+                self.plan.draw_via(packet);
+                packet.is_detoured = true;
+            }
+        }
+        self.plan.minimal(at, packet)
+    }
+}
+
+/// Whether the hosts of each group want more of each other than the links between them take, when every host sends
+/// `load` of its link.
+fn overloaded(plan: &DragonflyPlan, destinations: &Destinations, load: f64) -> Vec<bool> {
+    let (groups, size) = (plan.groups(), plan.hosts_per_group());
+    let mut wanted = vec![0.0; (groups * groups) as usize];
+    for src in 0..groups * size {
+        let row = &mut wanted[(src / size * groups) as usize..][..groups as usize];
+        destinations.shares(HostId::new(src), Time::ZERO, &mut |range, share| {
+            let (first, end) = (range.first, range.first + range.hosts);
+            for group in first / size..end.div_ceil(size) {
+                let hosts = end.min((group + 1) * size) - first.max(group * size);
+                row[group as usize] += load * share * f64::from(hosts);
+            }
+        });
+    }
+    let links = |pair: u32| plan.links_between((pair / groups) as u16, (pair % groups) as u16);
+    let is_overloaded = |(pair, wanted)| pair / groups != pair % groups && wanted > f64::from(links(pair)) + ROUNDING;
+    (0..).zip(wanted).map(is_overloaded).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use etherweave_topology::{Dragonfly, Family};
+    use etherweave_workload::Share;
+    use etherweave_workload::pattern::{Adversarial, GroupLocal};
+
+    use super::*;
+    use crate::Pattern;
+    use crate::routing::FabricPlan;
+
+    /// Overloaded pairs of nine groups of eight hosts, with a link between any two, or of five with two.
+    fn pairs(groups_wanted: u32, pattern: &Pattern, load: f64) -> Vec<[u32; 2]> {
+        let dragonfly = Dragonfly { p: 2, a: 4, h: 2, groups: Some(groups_wanted), ..Dragonfly::default() };
+        let topology = dragonfly.generate().unwrap();
+        let plan = DragonflyPlan::of(&topology).unwrap();
+        let destinations = pattern.plan(&groups(&topology).unwrap(), 1).unwrap();
+        let pairs = (0..).zip(overloaded(&plan, &destinations, load)).filter(|&(_, is_overloaded)| is_overloaded);
+        pairs.map(|(pair, _)| [pair / groups_wanted, pair % groups_wanted]).collect()
+    }
+
+    #[test]
+    fn pairs_are_overloaded_that_want_more_than_their_links() {
+        let next = |groups: u32| (0..groups).map(|group| [group, (group + 1) % groups]).collect::<Vec<_>>();
+        let adversarial = Pattern::Adversarial(Adversarial::default());
+        // Eight hosts want 8 · load of one link, or of two.
+        assert_eq!(pairs(9, &adversarial, 0.125), [[0; 2]; 0]);
+        assert_eq!(pairs(9, &adversarial, 0.126), next(9));
+        assert_eq!(pairs(5, &adversarial, 0.25), [[0; 2]; 0]);
+        assert_eq!(pairs(5, &adversarial, 0.251), next(5));
+        // 64 packets of 71 hosts to each other group, whose ranges span groups: 64/71 of a link.
+        assert_eq!(pairs(9, &Pattern::default(), 1.0), [[0; 2]; 0]);
+        // A group has no link to itself, and needs none.
+        assert_eq!(pairs(9, &Pattern::GroupLocal(GroupLocal { share: Share::ALL }), 1.0), [[0; 2]; 0]);
+    }
+}
