@@ -37,7 +37,9 @@ def curve(
         of the hosts' links, latencies in ns, hops, the share of packets that left the minimal way.
         ``load_bound`` is what ``load_accepted`` cannot exceed for long: where channels are loaded
         as the pattern and the routing demand, ``load_bound_channel`` is then full first. Routings
-        that look at queues have none.
+        that look at queues have none. Where a pattern switches, ``reaction_ns`` is how long after
+        that the accepted load came to stay at what is offered, within a tenth; not a number when it
+        did not. ``latency_settled_ns`` is the same of the mean latency, whatever is accepted.
 
     Raises
     ------
