@@ -1,17 +1,16 @@
 //! What a central controller does for traffic that changes faster than it reacts, or slower; and how long routings take
 //! to react.
 
-mod fabric;
-
 use etherweave_openloop::routing::tables::ConditionalTables;
-use etherweave_openloop::routing::{Conditional, Controller, Minimal, Piggyback, Routing, ValiantGroup};
+use etherweave_openloop::routing::{
+    Conditional, Controller, DragonflyPlan, FabricPlan, Minimal, Piggyback, Routing, ValiantGroup,
+};
 use etherweave_openloop::{
     Arrival, ControllerParams, Experiment, Pattern, Report, RunLength, RunParams, SwitchParams, Traffic,
 };
 use etherweave_primitives::Duration;
-use etherweave_topology::{Dragonfly, TopologyKind};
+use etherweave_topology::{Dragonfly, Topology, TopologyKind};
 use etherweave_workload::pattern::{Adversarial, Alternating, Switching};
-use fabric::Fabric;
 
 /// Eight hosts of a group share one link to the next by minimal ways.
 const MINIMAL_MOST: f64 = 1.0 / 8.0;
@@ -20,7 +19,8 @@ const LOAD: f64 = 0.25;
 
 /// Traffic over 72 hosts in nine groups.
 struct Bench {
-    fabric: Fabric,
+    kind: TopologyKind,
+    topology: Topology,
     pattern: Pattern,
     reaction: Duration,
     length: RunLength,
@@ -29,23 +29,30 @@ struct Bench {
 impl Bench {
     fn new(pattern: Pattern, reaction: Duration, warm_up: Duration, measured: Duration) -> Bench {
         let length = RunLength { batch: Duration::from_us(6), ..RunLength::fixed(warm_up, measured) };
-        Bench { fabric: Fabric::balanced(2), pattern, reaction, length }
+        let kind = TopologyKind::Dragonfly(Dragonfly { p: 2, a: 4, h: 2, ..Dragonfly::default() });
+        let topology = kind.generate().unwrap();
+        Bench { kind, topology, pattern, reaction, length }
+    }
+
+    fn plan(&self) -> DragonflyPlan {
+        DragonflyPlan::of(&self.topology).unwrap()
     }
 
     fn run<R: Routing>(&self, mut routing: R) -> Report {
         // What waits at hosts when the traffic changes is little, so that it need not be told apart.
         let switch = SwitchParams { injection_queue: 10, ..SwitchParams::default() };
         let run = RunParams { load: LOAD, length: self.length.clone(), has_film: false, seed: 1 };
-        let (pattern, arrival, topology) = (self.pattern.clone(), Arrival::default(), &self.fabric.topology);
+        let (pattern, arrival, topology) = (self.pattern.clone(), Arrival::default(), &self.topology);
         let controller = ControllerParams { reaction: self.reaction };
-        let traffic = Traffic { topology, switch, pattern, arrival, outages: Vec::new(), controller, run };
+        let traffic =
+            Traffic { fabric: topology.into(), switch, pattern, arrival, outages: Vec::new(), controller, run };
         routing.learn(&traffic).unwrap();
-        let Traffic { topology, switch, pattern, arrival, outages, run, .. } = traffic;
+        let Traffic { switch, pattern, arrival, outages, run, .. } = traffic;
         Experiment { topology, switch, routing, pattern, arrival, outages, run }.run(1).unwrap()
     }
 
     fn controlled(&self) -> Report {
-        self.run(Controller::new(self.fabric.plan.clone()))
+        self.run(Controller::new(self.plan()))
     }
 }
 
@@ -67,10 +74,10 @@ fn one_that_reacts_at_once_is_valiant_for_overloaded_pairs_and_minimal_for_other
     let us = Duration::from_us;
     let bench = |pattern, reaction| Bench::new(pattern, reaction, us(30), us(60));
     let known = bench(adversarial(1), Duration::ZERO);
-    let valiant = known.run(ValiantGroup { plan: known.fabric.plan.clone() });
+    let valiant = known.run(ValiantGroup { plan: known.plan() });
     assert_eq!(known.controlled(), valiant);
     for unknown in [bench(Pattern::default(), Duration::ZERO), bench(adversarial(1), us(90))] {
-        let minimal = unknown.run(Minimal { plan: unknown.fabric.plan.clone() });
+        let minimal = unknown.run(Minimal { plan: unknown.plan() });
         assert_eq!(unknown.controlled().fingerprint, minimal.fingerprint);
     }
 }
@@ -91,7 +98,7 @@ fn a_controller_that_takes_43_iterations_is_always_late_and_one_of_44_is_right_b
     let period = Duration::from_us(324);
     let of = |reaction| {
         let bench = Bench::new(by_turns(period), reaction, times(44, period), times(6, period));
-        let [late, minimal] = [bench.controlled(), bench.run(Minimal { plan: bench.fabric.plan.clone() })];
+        let [late, minimal] = [bench.controlled(), bench.run(Minimal { plan: bench.plan() })];
         (late.load_accepted, minimal.load_accepted)
     };
     // At a change no more waits of the pattern before than hosts (10 packets each) and the way to the gateway hold
@@ -121,18 +128,19 @@ fn what_a_switch_sees_itself_makes_it_react_before_a_controller_and_minimal_rout
     let (us, change_ns, reaction_us) = (Duration::from_us, 60_000, 700);
     let to = Box::new(adversarial(1));
     let pattern = Pattern::Switching(Switching { at: us(60), to, ..Switching::default() });
-    let bench = Bench::new(pattern, us(reaction_us), us(60), us(1_800));
-    let plan = || bench.fabric.plan.clone();
+    let mut bench = Bench::new(pattern, us(reaction_us), us(60), us(1_800));
+    // A tenth of the 2,700 packets of a batch is five standard deviations.
+    bench.length.batch = us(30);
     let reacts = |report: Report| report.reaction_ns(change_ns).map(|ns| u64::from(ns) / 1_000);
-    assert_eq!(reacts(bench.run(Minimal { plan: plan() })), None);
+    assert_eq!(reacts(bench.run(Minimal { plan: bench.plan() })), None);
     let late = reacts(bench.controlled()).unwrap();
-    // What is left over, 27 packets of a host, takes 200 ns each of the tenth that is free by random groups.
-    assert!((reaction_us..=reaction_us + 54 + 6).contains(&late), "{late} us");
-    let conditional = bench.run(Conditional { h: plan().global_ports(), plan: plan() });
+    // What is left over, 27 packets of a host, takes 200 ns each of the tenth that is free by random groups; then the
+    // batch ends.
+    assert!((reaction_us..=reaction_us + 54 + 30).contains(&late), "{late} us");
+    let conditional = bench.run(Conditional { h: bench.plan().global_ports(), plan: bench.plan() });
     let tables = ConditionalTables { priorities: Some(2), ..ConditionalTables::default() };
-    let kind = TopologyKind::Dragonfly(Dragonfly { p: 2, a: 4, h: 2, ..Dragonfly::default() });
-    assert_eq!(bench.run(tables.build(&kind, &bench.fabric.topology).unwrap()), conditional);
+    assert_eq!(bench.run(tables.build(&bench.kind, &bench.topology).unwrap()), conditional);
     let conditional = reacts(conditional).unwrap();
-    let piggyback = reacts(bench.run(Piggyback::new(plan()))).unwrap();
+    let piggyback = reacts(bench.run(Piggyback::new(bench.plan()))).unwrap();
     assert!(conditional < reaction_us / 10 && piggyback < reaction_us / 10, "{conditional} us, {piggyback} us");
 }
