@@ -59,6 +59,23 @@ def test_minimal_ways_carry_uniform_traffic_and_valiant_ways_adversarial() -> No
     assert (made == points["packets_delivered"] + points["packets_in_flight"]).all()
 
 
+def test_a_controller_reacts_after_its_time_and_minimal_ways_never() -> None:
+    spec = {
+        "routings": ["controller", "minimal"],
+        "patterns": [{"switching": {"at": "30us"}}],
+        "loads": [0.25],
+        "controller": {"reaction": "300us"},
+        "batch": "30us",
+        "warm_up": "30us",
+        "measured": "1200us",
+    }
+    late, never = etherweave.curve({**SMALL, "open_loop": spec}).to_pylist()
+    # From then on what has queued up drains: 100 packets of 200 ns at most wait at a host and about
+    # as many on their way, and at least a tenth of its link is free for them.
+    assert 300_000 <= late["reaction_ns"] <= 300_000 + 2 * 100 * 200 / 0.1
+    assert math.isnan(never["reaction_ns"])
+
+
 def test_a_run_without_given_times_warms_up_until_it_has_settled_and_measures_until_it_knows() -> (
     None
 ):
