@@ -44,11 +44,10 @@ impl Bench {
         let run = RunParams { load: LOAD, length: self.length.clone(), has_film: false, seed: 1 };
         let (pattern, arrival, topology) = (self.pattern.clone(), Arrival::default(), &self.topology);
         let controller = ControllerParams { reaction: self.reaction };
-        let traffic =
-            Traffic { fabric: topology.into(), switch, pattern, arrival, outages: Vec::new(), controller, run };
+        let traffic = Traffic { fabric: topology.into(), switch, pattern, arrival, controller, run };
         routing.learn(&traffic).unwrap();
-        let Traffic { switch, pattern, arrival, outages, run, .. } = traffic;
-        Experiment { topology, switch, routing, pattern, arrival, outages, run }.run(1).unwrap()
+        let Traffic { switch, pattern, arrival, run, .. } = traffic;
+        Experiment { topology, switch, routing, pattern, arrival, outages: Vec::new(), run }.run(1).unwrap()
     }
 
     fn controlled(&self) -> Report {

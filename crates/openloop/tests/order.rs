@@ -3,7 +3,7 @@
 mod fabric;
 
 use etherweave_openloop::routing::{Minimal, ValiantGroup};
-use etherweave_openloop::{PacketRouting, Pattern, RunParams, SwitchParams, Traffic};
+use etherweave_openloop::{ControllerParams, PacketRouting, Pattern, RunParams, SwitchParams, Traffic};
 use etherweave_primitives::Duration;
 use etherweave_topology::{Family, KAryFatTree};
 use etherweave_workload::pattern::{RandomPermutation, Shift};
@@ -28,6 +28,7 @@ fn hashed_flows_keep_their_order_on_trees_and_sprayed_packets_do_not() {
             switch: SwitchParams::default(),
             pattern: Pattern::Shift(Shift { offset: 8 }),
             arrival: every_tick(),
+            controller: ControllerParams::default(),
             run: RunParams::fixed(0.8, Duration::from_us(50), Duration::from_us(200), 1),
         };
         routing.run(&traffic, 1).unwrap().reordering.share().unwrap()

@@ -3,7 +3,9 @@
 mod fabric;
 
 use etherweave_openloop::routing::{Conditional, FabricOf, Minimal};
-use etherweave_openloop::{FlowControl, Outage, PacketRouting, Pattern, RunParams, SwitchParams, Traffic};
+use etherweave_openloop::{
+    ControllerParams, FlowControl, Outage, PacketRouting, Pattern, RunParams, SwitchParams, Traffic,
+};
 use etherweave_primitives::{ChannelId, Duration, SwitchId};
 use etherweave_topology::{Family, FlattenedButterfly, LinkClass, Node};
 use etherweave_workload::pattern::Listed;
@@ -97,6 +99,7 @@ fn tables_that_are_computed_anew_stop_the_losses_after_their_delay() {
             switch: SwitchParams::default(),
             pattern: Pattern::Listed(Listed { pairs: (0..4).map(|host| [host, host + 4]).collect() }),
             arrival: every_tick(),
+            controller: ControllerParams::default(),
             run: RunParams::fixed(0.2, Duration::ZERO, Duration::from_us(100), 1),
         };
         PacketRouting::ShortestPath.run(&traffic, 2).unwrap()
