@@ -13,8 +13,10 @@ use fabric::{Fabric, every_tick};
 fn one_way_per_flow_keeps_its_order_and_valiant_ways_do_not() {
     let fabric = Fabric::balanced(2);
     let pattern = || Pattern::RandomPermutation(RandomPermutation::default());
-    let minimal = fabric.run(Minimal { plan: fabric.plan.clone() }, pattern(), 0.6, 100).reordering;
-    assert_eq!((minimal.share(), minimal.extent()), (Some(0.0), 0));
+    for pattern in [pattern(), fabric.adversarial()] {
+        let minimal = fabric.run(Minimal { plan: fabric.plan.clone() }, pattern, 0.6, 100).reordering;
+        assert_eq!((minimal.share(), minimal.extent()), (Some(0.0), 0));
+    }
     let valiant = fabric.run(ValiantGroup { plan: fabric.plan.clone() }, pattern(), 0.3, 100).reordering;
     assert!(valiant.share().unwrap() > 0.05 && valiant.extent() > 0, "{valiant:?}");
 }

@@ -66,8 +66,7 @@ pub(crate) fn observe(
     let bound = routing.bound(&traffic)?;
     let change_ns = open_loop::change_ns(&traffic.pattern);
     let pattern_name = pattern.label();
-    let point =
-        [Point { routing, pattern: pattern_name, load, change_ns, bound, saturation: None, report, wall_s }];
+    let point = [Point { routing, pattern: pattern_name, load, change_ns, bound, saturation: None, report, wall_s }];
     let film = Film::new(ground.topology, &point[0].report, packet_ns)?;
     Ok(vec![
         open_loop::table(&point, ground.topology),

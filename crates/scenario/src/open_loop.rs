@@ -28,8 +28,8 @@ pub struct OpenLoopSpec {
     pub arrival: Arrival,
     /// What hosts want to send, as shares of their links, 0.000001..=1. Default 0.1 to 1 in steps of 0.1.
     pub loads: Vec<f64>,
-    /// Whether to look for the load from which on less than 95 % of what is offered is accepted, by halving the interval
-    /// between loads that are carried and not, to less than 1/128. Default false.
+    /// Whether to look for the load from which on less than 95 % of what is offered is accepted, by halving the
+    /// interval between loads that are carried and not, to less than 1/128. Default false.
     pub saturation: bool,
     /// What comes before the measured time [whole ns]. By default, until latency and accepted load have settled.
     #[serde(skip_serializing_if = "Option::is_none")]
