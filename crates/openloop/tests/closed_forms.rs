@@ -3,8 +3,9 @@
 mod fabric;
 
 use etherweave_openloop::routing::{Minimal, ValiantGroup};
-use etherweave_openloop::{Arbiter, Experiment, Pattern, RunParams, SwitchParams};
+use etherweave_openloop::{Arbiter, Arrival, Experiment, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
+use etherweave_workload::arrival::Poisson;
 use etherweave_workload::pattern::Listed;
 use fabric::{Fabric, every_tick};
 
@@ -46,6 +47,29 @@ fn a_single_flow_waits_as_the_theory_of_queues_says() {
         let mean = report.latency_ns_mean.unwrap();
         assert!((mean - expected).abs() < 0.04 * waits, "load {load}: {mean}, expected {expected}");
         assert!((report.load_accepted * 72.0 / load - 1.0).abs() < 0.02, "{}", report.load_accepted);
+    }
+}
+
+#[test]
+fn poisson_arrivals_wait_as_at_a_server_of_equal_times() {
+    // M/D/1: load T / 2 / (1 - load). Packets come to their queue on whole ticks, half a tick later on average.
+    let fabric = Fabric::balanced(2);
+    for load in [0.05, 0.3] {
+        let span = Duration::from_us(20_000);
+        let experiment = Experiment {
+            topology: &fabric.topology,
+            switch: SwitchParams { ejection_delay: Duration::ZERO, ..SwitchParams::default() },
+            routing: Minimal { plan: fabric.plan.clone() },
+            pattern: pair(0, 2),
+            arrival: Arrival::Poisson(Poisson::default()),
+            outages: Vec::new(),
+            run: RunParams::fixed(load, span, span, 1),
+        };
+        let waits = load * 200.0 / (2.0 * (1.0 - load));
+        let expected = 40.0 + 2.0 * 200.0 + 40.0 + 200.0 + waits;
+        let mean = experiment.run(1).unwrap().latency_ns_mean.unwrap();
+        // 5,000 packets at the lower load, whose waits are 0 for 19 of 20 and 100 ns on average for the others.
+        assert!((mean - expected).abs() < 1.5, "load {load}: {mean}, expected {expected}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod fabric;
 
-use etherweave_openloop::routing::{Minimal, Routing, ValiantGroup};
+use etherweave_openloop::routing::{Conditional, Minimal, Routing, ValiantGroup};
 use etherweave_openloop::{FlowControl, Pattern, Report, RingStep, SwitchParams};
 use etherweave_primitives::Duration;
 use fabric::Fabric;
@@ -76,8 +76,9 @@ fn one_priority_less_than_the_proof_asks_for_stops_in_a_ring_that_is_told() {
     let fabric = Fabric::balanced(2);
     let minimal = |priorities| ring(&fabric, Minimal { plan: fabric.plan.clone() }, priorities);
     let valiant = |priorities| ring(&fabric, ValiantGroup { plan: fabric.plan.clone() }, priorities);
-    assert_eq!((minimal(2), valiant(3)), (Vec::new(), Vec::new()));
-    for (found, priorities) in [(minimal(1), 1), (valiant(2), 2)] {
+    let conditional = |priorities| ring(&fabric, Conditional { plan: fabric.plan.clone(), h: 2 }, priorities);
+    assert_eq!((minimal(2), conditional(2), valiant(3)), (Vec::new(), Vec::new(), Vec::new()));
+    for (found, priorities) in [(minimal(1), 1), (conditional(1), 1), (valiant(2), 2)] {
         // A ring leads through several switches, once through each of its channels, all of which exist.
         assert!(found.len() > 2, "{found:?}");
         assert!(found.iter().all(|step| step.channel < priorities && step.switch < 36));
