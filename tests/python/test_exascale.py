@@ -158,6 +158,7 @@ SMALL_TRAFFIC: dict[str, dict[str, object]] = {
         "open_loop.loads": [0.3, 1.0],
     },
     "fogsim": {**DRAGONFLY, **SHORT},
+    "table_2": {**DRAGONFLY, **SHORT},
 }
 """Stand-ins for fabrics under traffic, at fewer loads, for a short time."""
 

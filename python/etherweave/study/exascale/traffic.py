@@ -41,6 +41,13 @@ OTHERS = {
 }
 """What the paper does not show: under traffic only when all is wanted."""
 
+REACTIONS = {
+    "cg": "cg_controller",
+    "steady": "steady_controller",
+    "reaction": "reaction",
+}
+"""Traffic that changes: as often as CG does, seldom, and once."""
+
 FOGSIM = "../../scenarios/open_loop/fogsim_1056"
 """The network that the paper's simulator was measured on."""
 
@@ -70,7 +77,12 @@ FOGSIM_ACCEPTED = {
 
 def curves(full: bool) -> list[Curved]:
     """List a curve for each fabric, pattern and routing, the longest first."""
-    return [*(_others() if full else ()), *_figure_12(full), *_fogsim()]
+    return [*(_others() if full else ()), *_table_2(), *_figure_12(full), *_fogsim()]
+
+
+def _table_2() -> Iterator[Curved]:
+    for name, scenario in REACTIONS.items():
+        yield Curved(f"table_2.{name}", f"../../scenarios/open_loop/{scenario}")
 
 
 def _figure_12(full: bool) -> Iterator[Curved]:

@@ -20,7 +20,8 @@ ACCEPTED = "load_accepted"
 
 def measures() -> dict[str, Measure]:
     """Every check of traffic by its id, in the order of the publication."""
-    return {**_figure_12(), **_exascale(), **_butterfly(), **_clos(), **_fogsim()}
+    tables = {**_table_2(), **_figure_12(), **_exascale()}
+    return {**tables, **_butterfly(), **_clos(), **_fogsim()}
 
 
 def points(results: Curves, name: str) -> pl.DataFrame:
@@ -55,6 +56,22 @@ def above_minimal(results: Curves, fabric: str, routing: str, minimal: str) -> l
 def _off(found: list[float]) -> float:
     """Tell how far the farthest ratio is from 1 [%]; of none at all there is none."""
     return 100 * max((abs(ratio - 1) for ratio in found), default=math.nan)
+
+
+def _table_2() -> dict[str, Measure]:
+    def of(name: str, column: str, routing: str, results: Curves) -> float:
+        return float(points(results, f"table_2.{name}").filter(routing=routing)[column].item())
+
+    def reaction(routing: str, results: Curves) -> float:
+        """Tell how long until it accepts what is offered again [us]."""
+        return of("reaction", "reaction_ns", routing, results) / 1e3
+
+    cg = ("minimal", "controller", "conditional", "piggyback")
+    return {
+        **{f"table_2.reaction.{name}": partial(reaction, name) for name in cg[2:]},
+        **{f"table_2.cg.{name}": partial(of, "cg", ACCEPTED, name) for name in cg},
+        "table_2.steady.controller": partial(of, "steady", ACCEPTED, "controller"),
+    }
 
 
 def _figure_12() -> dict[str, Measure]:
