@@ -8,6 +8,7 @@ use etherweave_workload::pattern::host_destinations;
 use crate::OpenLoopError;
 use crate::exchange::{Division, Worker};
 use crate::host::Host;
+use crate::little::Meter;
 use crate::packet::Slab;
 use crate::params::Arbiter;
 use crate::pause::Pauses;
@@ -172,6 +173,7 @@ impl Plan<'_> {
             letters: Vec::new(),
             span: 0..0,
             film: None,
+            meters: Meter::several(own.len() * self.radix),
             came: Vec::new(),
             tally: Tally::default(),
         }

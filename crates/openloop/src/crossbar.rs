@@ -133,6 +133,8 @@ impl Shard {
         let channel = input - (port << self.shift);
         let turn = if channel + 1 == self.channels { 0 } else { channel as u8 + 1 };
         self.ports[port].turn = turn;
+        let waited = self.now - self.slab.get(id).entered;
+        self.meter(port, waited);
         self.ports[port].held -= 1;
         id
     }

@@ -29,6 +29,7 @@ mod groups;
 mod histogram;
 mod host;
 mod kind;
+mod little;
 mod load;
 mod measures;
 mod outage;

@@ -38,6 +38,7 @@ pub(crate) struct Measures {
 impl Measures {
     /// Of a run that measured for a span.
     pub fn of<R>(shards: &[Shard], world: &World<'_, R>, span: &Range<u32>) -> Measures {
+        shards.iter().for_each(Shard::assert_little);
         let mut tally = Tally::default();
         shards.iter().for_each(|shard| tally.merge(&shard.tally));
         Measures {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use etherweave_topology::LinkClass;
 
 use crate::host::{Flowlet, Host};
+use crate::little::Meter;
 use crate::load::Load;
 use crate::pace::Pace;
 use crate::packet::{NONE, Packet, Slab};
@@ -53,6 +54,8 @@ pub(crate) struct Shard {
     pub hosts: Vec<Host>,
     /// By host; empty where the routing does not ask.
     pub flowlets: Vec<Flowlet>,
+    /// By port; empty where nothing is asserted.
+    pub meters: Vec<Meter>,
     pub pauses: Pauses,
     pub wheel: Wheel,
     pub slab: Slab,
@@ -175,10 +178,11 @@ impl Shard {
         packet.entered = self.now;
         packet.next = NONE;
         self.store(world, input);
+        let port = input >> self.shift;
+        self.meter(port, 0);
+        self.ports[port].held += 1;
         let queue = &mut self.inputs[input];
         let behind = std::mem::replace(&mut queue.last, id);
-        let port = input >> self.shift;
-        self.ports[port].held += 1;
         if queue.first != NONE {
             self.slab.get(behind).next = id;
             return;
