@@ -13,8 +13,8 @@
 //! for a *window*, no longer than from a grant to what it does in another shard: on threads, and with the feature `mpi`
 //! on the nodes of a cluster.
 //!
-//! Guarantees: the same report, byte by byte, on any number of threads and processes; no packet is lost and no buffer
-//! overflows (asserted); every packet is delivered or in flight at the end (asserted).
+//! Guarantees: the same report, byte by byte, on any number of threads and processes; no buffer overflows (asserted);
+//! every packet is delivered, in flight at the end, or was lost on a link that was down (asserted).
 //!
 //! Left out: transports, MPI and hosts beyond a queue (`etherweave-sim` has them), packets of unequal length.
 

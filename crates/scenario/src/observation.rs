@@ -54,6 +54,7 @@ pub(crate) fn observe(
     choice: &PointChoice,
     threads: usize,
 ) -> Result<Vec<Table>, ObservationError> {
+    spec.check(ground)?;
     let routing = first_or("routing", choice.routing.as_deref(), &spec.routings, |_, _| false)?;
     let pattern = first_or("pattern", choice.pattern.as_deref(), &spec.patterns, PatternSpec::is_called)?;
     let load = choice.load.or(spec.loads.first().copied()).ok_or_else(|| none_given("load"))?;

@@ -102,6 +102,18 @@ impl OpenLoopSpec {
         Traffic { fabric, switch, pattern, arrival, controller, run }
     }
 
+    /// What cannot take effect is a mistake.
+    pub(crate) fn check(&self, ground: &Ground<'_>) -> Result<(), OpenLoopError> {
+        let has_effect = self.routings.contains(&PacketRouting::ShortestPath) && !ground.outages.is_empty();
+        match self.reroute_after.filter(|_| !has_effect) {
+            Some(delay) => {
+                let expected = "none, without the routing shortest_path and `faults.down`".to_owned();
+                Err(OpenLoopError { key: "reroute_after", found: delay.to_string(), expected })
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Whether a scenario says nothing of it.
     pub(crate) fn is_default(&self) -> bool {
         *self == OpenLoopSpec::default()
@@ -153,6 +165,7 @@ pub(crate) fn curve(
     threads: usize,
     on_point: &mut dyn FnMut(CurveProgress) -> bool,
 ) -> Result<Table, OpenLoopError> {
+    spec.check(ground)?;
     let of_routing = |&routing| spec.patterns.iter().map(move |pattern| (routing, pattern));
     let lines: Vec<_> = spec.routings.iter().flat_map(of_routing).collect();
     let of_line = spec.loads.len() + if spec.saturation { HALVINGS } else { 0 };
