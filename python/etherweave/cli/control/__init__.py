@@ -1,0 +1,9 @@
+"""The verb ``control`` and its own verbs, one module each."""
+
+import typer
+
+control = typer.Typer(
+    help="Bring a fabric to life: rules and configurations for switches, addresses for hosts.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)

@@ -1,0 +1,199 @@
+"""What a switch is told, as plain values: rules, groups, meters, and its place in the fabric.
+
+Names of fields are those of OpenFlow 1.3 (OXM, section 7.2.3.7): ``in_port``, ``metadata``,
+``eth_dst``, ``vlan_pcp``, ``arp_tpa``. Values are whole numbers, most significant octet first: a
+MAC address has 48 bits, an IPv4 address 32. Ports are OpenFlow's, from 1.
+
+Nothing here is checked: a plan is made by :mod:`etherweave.control.plan`, which is.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple, TypeAlias
+
+IN_PORT = 0xFFFFFFF8
+"""Back to where the packet came from (OpenFlow 1.3, ``OFPP_IN_PORT``)."""
+CONTROLLER = 0xFFFFFFFD
+"""To whoever controls the switch (``OFPP_CONTROLLER``)."""
+
+ADMIT_TABLE = 0
+"""Who may send what: control frames, DMP, anti-spoofing."""
+SERVICE_TABLE = 1
+"""Broadcasts and ARP; whatever is left takes the pause vector along."""
+FORWARD_TABLE = 2
+"""The flow table of the design."""
+WAIT_TABLE = 3
+"""Default rules again, for packets that find all their ports paused."""
+
+
+class Test(NamedTuple):
+    """What a field of a packet must be."""
+
+    field: str
+    """Its name in OpenFlow."""
+    value: int
+    """What it must be where the mask is set."""
+    mask: int | None = None
+    """Bits that count; none: all."""
+
+
+class Output(NamedTuple):
+    """Sends the packet."""
+
+    port: int
+
+
+class SetField(NamedTuple):
+    """Writes a field of the packet."""
+
+    field: str
+    value: int
+
+
+class Move(NamedTuple):
+    """Copies bits from one field of the packet to another (Nicira's ``reg_move``)."""
+
+    source: str
+    source_bit: int
+    """The least significant bit that is copied."""
+    target: str
+    target_bit: int
+    bits: int
+
+
+class ToGroup(NamedTuple):
+    """Hands the packet to a group."""
+
+    group: int
+
+
+Action: TypeAlias = Output | SetField | Move | ToGroup
+
+
+class WriteMetadata(NamedTuple):
+    """Writes bits of the packet's metadata."""
+
+    value: int
+    mask: int
+
+
+class GoTo(NamedTuple):
+    """Goes on in a later table."""
+
+    table: int
+
+
+class UseMeter(NamedTuple):
+    """Drops the packet when its meter's rate is exceeded."""
+
+    meter: int
+
+
+Instruction: TypeAlias = WriteMetadata | GoTo | UseMeter
+
+
+class Purpose(StrEnum):
+    """What a rule is there for; counts of rules go by it."""
+
+    FORWARD = "forward"
+    """A rule of the flow table: minimal routing, or a default rule."""
+    ALTERNATIVE = "alternative"
+    """A rule of the flow table that stands in for a default rule."""
+    WAIT = "wait"
+    """Keeps a packet on its default port when all its ports are paused."""
+    PAUSES = "pauses"
+    """Writes the pause vector."""
+    ADMIT = "admit"
+    """Lets in what a port may send."""
+    DMP = "dmp"
+    """Answers, or drops, requests of the Dynamic MAC Protocol."""
+    ANNOUNCE = "announce"
+    """Carries broadcasts: ARP, neighbour discovery, announcements of services."""
+    RESOLVE = "resolve"
+    """Answers ARP in the switch."""
+    REWRITE = "rewrite"
+    """Exchanges factory addresses and hierarchical ones."""
+    CONTROL = "control"
+    """Frames for the control plane itself: LLDP, PAUSE, PFC."""
+
+
+class Rule(NamedTuple):
+    """A flow entry."""
+
+    table: int
+    priority: int
+    """The highest that matches decides; no two that overlap are equal."""
+    match: tuple[Test, ...]
+    """All must hold; in the order in which OpenFlow asks for prerequisites."""
+    actions: tuple[Action, ...]
+    """Applied in order."""
+    instructions: tuple[Instruction, ...] = ()
+    """What follows the actions."""
+    purpose: Purpose = Purpose.FORWARD
+
+
+class Group(NamedTuple):
+    """Several ports for a packet, of which a hash of its flow takes one (``OFPGT_SELECT``)."""
+
+    number: int
+    ports: tuple[int, ...]
+
+
+class Meter(NamedTuple):
+    """Drops packets above a rate."""
+
+    number: int
+    packets_per_s: int
+    burst_packets: int
+
+
+@dataclass(frozen=True, slots=True)
+class PortPlan:
+    """A port and what is to be plugged into it."""
+
+    number: int
+    node: str
+    """Name of the host or switch at the other end."""
+    node_port: int
+    """Its port there; a host's is 1."""
+    is_host: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchPlan:
+    """Everything that one switch is told."""
+
+    name: str
+    datapath_id: int
+    """From 1; 0 is no identity for Open vSwitch."""
+    ports: tuple[PortPlan, ...]
+    rules: tuple[Rule, ...]
+    groups: tuple[Group, ...]
+    meters: tuple[Meter, ...]
+    pause_bits: dict[int, int]
+    """Of every port that conditional rules watch, the bit of the metadata set while it is paused."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostPlan:
+    """A host and its addresses."""
+
+    name: str
+    switch: str
+    port: int
+    """Of the switch."""
+    mac: int
+    """Hierarchical MAC address."""
+    ipv4: int | None
+    """Derived from the MAC address; none where the plan gives no IPv4 addresses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything that a fabric is told."""
+
+    name: str
+    layout: str
+    """Fields of the addresses: "group 4 | switch 2 | host 1 (7 of 46 bits)"."""
+    switches: tuple[SwitchPlan, ...]
+    hosts: tuple[HostPlan, ...]

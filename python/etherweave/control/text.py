@@ -1,0 +1,108 @@
+"""Rules as text for ``ovs-ofctl``: one line each, always the same, so that plans can be compared.
+
+``ovs-ofctl -O OpenFlow13 --bundle replace-flows BRIDGE FILE`` installs it at once. Groups and
+meters have files of their own, which must be installed first.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from etherweave.control.rules import (
+    CONTROLLER,
+    IN_PORT,
+    Action,
+    GoTo,
+    Group,
+    Instruction,
+    Meter,
+    Output,
+    Rule,
+    SetField,
+    Test,
+    ToGroup,
+    UseMeter,
+    WriteMetadata,
+)
+
+_MAC = {"eth_dst": "dl_dst", "eth_src": "dl_src", "arp_sha": "arp_sha", "arp_tha": "arp_tha"}
+_IPV4 = {"arp_spa", "arp_tpa"}
+_HEX = {"metadata", "eth_type"}
+_NAMES = {"eth_type": "dl_type", "vlan_pcp": "dl_vlan_pcp"} | _MAC
+_PORTS = {IN_PORT: "in_port", CONTROLLER: "controller:65535"}
+
+
+def mac_text(value: int) -> str:
+    """Write a MAC address: 02:00:00:00:00:01."""
+    return value.to_bytes(6).hex(":")
+
+
+def ipv4_text(value: int) -> str:
+    """Write an IPv4 address: 10.0.0.1."""
+    return ".".join(str(octet) for octet in value.to_bytes(4))
+
+
+def flows(rules: Iterable[Rule]) -> Iterator[str]:
+    """Write one line per rule."""
+    return (flow(rule) for rule in rules)
+
+
+def flow(rule: Rule) -> str:
+    """Write a rule as ``ovs-ofctl add-flow`` takes it."""
+    parts = [f"table={rule.table}", f"priority={rule.priority}"]
+    parts += map(_test, rule.match)
+    meters = [_instruction(step) for step in rule.instructions if isinstance(step, UseMeter)]
+    others = [_instruction(step) for step in rule.instructions if not isinstance(step, UseMeter)]
+    steps = [*meters, *map(_action, rule.actions), *others] or ["drop"]
+    return f"{','.join(parts)},actions={','.join(steps)}"
+
+
+def group(group: Group) -> str:
+    """Write a group as ``ovs-ofctl add-group`` takes it."""
+    buckets = "".join(f",bucket=weight:1,actions=output:{port}" for port in group.ports)
+    return f"group_id={group.number},type=select{buckets}"
+
+
+def meter(meter: Meter) -> str:
+    """Write a meter as ``ovs-ofctl add-meter`` takes it."""
+    band = f"type=drop,rate={meter.packets_per_s},burst_size={meter.burst_packets}"
+    return f"meter={meter.number},pktps,burst,bands={band}"
+
+
+def _test(test: Test) -> str:
+    name = _NAMES.get(test.field, test.field)
+    value = _value(test.field, test.value)
+    return (
+        f"{name}={value}"
+        if test.mask is None
+        else f"{name}={value}/{_value(test.field, test.mask)}"
+    )
+
+
+def _value(field: str, value: int) -> str:
+    if field in _MAC:
+        return mac_text(value)
+    if field in _IPV4:
+        return ipv4_text(value)
+    return f"{value:#x}" if field in _HEX else str(value)
+
+
+def _action(action: Action) -> str:
+    if isinstance(action, Output):
+        return _PORTS.get(action.port, f"output:{action.port}")
+    if isinstance(action, SetField):
+        return f"set_field:{_value(action.field, action.value)}->{action.field}"
+    if isinstance(action, ToGroup):
+        return f"group:{action.group}"
+    source = _span(action.source, action.source_bit, action.bits)
+    return f"move:{source}->{_span(action.target, action.target_bit, action.bits)}"
+
+
+def _span(field: str, low: int, bits: int) -> str:
+    return f"{field}[{low}..{low + bits - 1}]"
+
+
+def _instruction(step: Instruction) -> str:
+    if isinstance(step, GoTo):
+        return f"goto_table:{step.table}"
+    if isinstance(step, WriteMetadata):
+        return f"write_metadata:{step.value:#x}/{step.mask:#x}"
+    return f"meter:{step.meter}"
