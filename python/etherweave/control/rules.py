@@ -171,7 +171,7 @@ class SwitchPlan:
     groups: tuple[Group, ...]
     meters: tuple[Meter, ...]
     pause_bits: dict[int, int]
-    """Of every port that conditional rules watch, the bit of the metadata set while it is paused."""
+    """Of each port that conditional rules watch, the metadata bit that is set while it pauses."""
 
 
 @dataclass(frozen=True, slots=True)
