@@ -18,11 +18,13 @@ CONTROLLER = 0xFFFFFFFD
 
 ADMIT_TABLE = 0
 """Who may send what: control frames, DMP, anti-spoofing."""
-SERVICE_TABLE = 1
+KNOWN_TABLE = 1
+"""Whether anybody has the destination's address: what nobody has never enters the fabric."""
+SERVICE_TABLE = 2
 """Broadcasts and ARP; whatever is left takes the pause vector along."""
-FORWARD_TABLE = 2
+FORWARD_TABLE = 3
 """The flow table of the design."""
-WAIT_TABLE = 3
+WAIT_TABLE = 4
 """Default rules again, for packets that find all their ports paused."""
 
 
@@ -105,6 +107,8 @@ class Purpose(StrEnum):
     """Writes the pause vector."""
     ADMIT = "admit"
     """Lets in what a port may send."""
+    KNOWN = "known"
+    """Lets a host send to addresses that hosts have."""
     DMP = "dmp"
     """Answers, or drops, requests of the Dynamic MAC Protocol."""
     ANNOUNCE = "announce"

@@ -25,8 +25,8 @@ from etherweave.control.rules import (
 
 _MAC = {"eth_dst": "dl_dst", "eth_src": "dl_src", "arp_sha": "arp_sha", "arp_tha": "arp_tha"}
 _IPV4 = {"arp_spa", "arp_tpa"}
-_HEX = {"metadata", "eth_type"}
-_NAMES = {"eth_type": "dl_type", "vlan_pcp": "dl_vlan_pcp"} | _MAC
+_HEX = {"metadata", "eth_type", "vlan_vid"}
+_NAMES = {"eth_type": "dl_type"} | _MAC
 _PORTS = {IN_PORT: "in_port", CONTROLLER: "controller:65535"}
 
 

@@ -20,7 +20,7 @@ mod searched;
 mod tree;
 mod view;
 
-use etherweave_primitives::SwitchId;
+use etherweave_primitives::{ChannelId, SwitchId};
 use etherweave_routing::RoutingKind;
 use etherweave_topology::{Topology, TopologyKind};
 
@@ -74,6 +74,12 @@ impl<'a> Minimal<'a> {
             None if is_tree(kind) => Minimal::listed(topology, RoutingKind::UpDown),
             None => Ok(Minimal { topology, rule: Rule::Searched(searched::Graph::of(topology)) }),
         }
+    }
+
+    /// Shortest paths on links that are up; ports keep their numbers. Hosts that cannot be reached have no ports, and
+    /// packets for them go nowhere. In a tree these paths may turn up again below: their priorities must be proved.
+    pub fn around(topology: &'a Topology, down: &[ChannelId]) -> Minimal<'a> {
+        Minimal { topology, rule: Rule::Searched(searched::Graph::around(topology, down)) }
     }
 
     /// A routing by name, listed.

@@ -4,7 +4,9 @@
 //! those of all its neighbours one layer before) finds at once where it sends packets for every other switch. Memory is
 //! a bit per switch and neighbour of the one at hand; time per switch, linear in the links.
 
-use etherweave_primitives::{HostId, Port, SwitchId};
+use std::collections::BTreeSet;
+
+use etherweave_primitives::{ChannelId, HostId, Port, SwitchId};
 use etherweave_topology::{Topology, reverse};
 
 use super::view::neighbours;
@@ -19,19 +21,33 @@ pub(super) struct Graph {
     /// Those of switch `s` are `neighbours[starts[s]..starts[s + 1]]`, ascending.
     neighbours: Vec<u32>,
     starts: Vec<usize>,
+    /// Channels that no packet may take.
+    down: BTreeSet<ChannelId>,
 }
 
 impl Graph {
     pub fn of(topology: &Topology) -> Graph {
-        let mut graph = Graph { neighbours: Vec::new(), starts: vec![0] };
+        Graph::around(topology, &[])
+    }
+
+    /// As if neither direction of some links were there.
+    pub fn around(topology: &Topology, down: &[ChannelId]) -> Graph {
+        let down = down.iter().flat_map(|&channel| [channel, reverse(channel)]).collect();
+        let mut graph = Graph { neighbours: Vec::new(), starts: vec![0], down };
         for at in (0..topology.switches()).map(SwitchId::from_index) {
-            let mut joined: Vec<u32> = neighbours(topology, at).map(|(far, _)| far.get()).collect();
+            let mut joined: Vec<u32> = graph.links(topology, at).map(|(far, _)| far.get()).collect();
             joined.sort_unstable();
             joined.dedup();
             graph.neighbours.append(&mut joined);
             graph.starts.push(graph.neighbours.len());
         }
         graph
+    }
+
+    /// Links of a switch that are up.
+    fn links(&self, topology: &Topology, at: SwitchId) -> impl Iterator<Item = (SwitchId, Port)> {
+        let is_up = move |port| !self.down.contains(&topology.out_channel(at, port));
+        neighbours(topology, at).filter(move |&(_, port)| is_up(port))
     }
 
     fn neighbours(&self, switch: u32) -> &[u32] {
@@ -41,7 +57,7 @@ impl Graph {
     pub fn view<'a>(&self, topology: &'a Topology, at: SwitchId) -> Searched<'a> {
         let near = self.neighbours(at.get());
         let place = |far: SwitchId| near.binary_search(&far.get()).expect("a neighbour was listed");
-        let mut onward: Vec<(usize, Port)> = neighbours(topology, at).map(|(far, port)| (place(far), port)).collect();
+        let mut onward: Vec<(usize, Port)> = self.links(topology, at).map(|(far, port)| (place(far), port)).collect();
         onward.sort_unstable();
         let words = near.len().div_ceil(64).max(1);
         Searched { topology, at, onward, words, towards: self.search(at, words) }

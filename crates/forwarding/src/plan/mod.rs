@@ -4,6 +4,7 @@
 //! their first fields form a [`Region`], and regions form a tree: what forwarding tables have entries for.
 
 mod coordinates;
+mod cover;
 mod flat;
 mod kind;
 mod per_group;
@@ -117,6 +118,13 @@ impl AddressPlan {
     /// How many hosts have addresses.
     pub fn hosts(&self) -> usize {
         self.addresses.len()
+    }
+
+    /// Disjoint patterns of all address bits that match every host's address and nothing else.
+    pub fn cover(&self) -> Vec<Ternary> {
+        let mut addresses = self.addresses.clone();
+        addresses.sort_unstable();
+        cover::cover(&addresses)
     }
 
     /// All addresses.
