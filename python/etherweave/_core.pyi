@@ -71,8 +71,35 @@ class Fabric:
         self, threads: int, routing: str | None, pattern: str | None, load: float | None
     ) -> dict[str, Table]:
         """Simulate and watch one point: points, patterns, channels, frames, series."""
+    def deployment(self, down: Sequence[str]) -> Deployment:
+        """Make the flow tables and addresses to deploy, around cables that are down."""
     def design(self, progress: Callable[[str], bool] | None) -> Design | None:
         """All its figures; ``progress`` answers whether to go on. None when it stopped."""
+
+@final
+class Deployment:
+    """A fabric's flow tables, made and proved."""
+
+    @property
+    def spec(self) -> str:
+        """The table ``control`` of the scenario, every default written out, as JSON."""
+    @property
+    def layout(self) -> str:
+        """Fields of the addresses."""
+    @property
+    def address_bits(self) -> int:
+        """How many address bits hosts differ in."""
+    @property
+    def tables(self) -> Mapping[str, Table]:
+        """Rules, hosts, ports, and patterns of known addresses."""
+    def decide(
+        self, questions: Sequence[tuple[int, int, int, int]], paused: Sequence[tuple[int, int]]
+    ) -> Table:
+        """Tell where packets go, by table and by routing.
+
+        A question is a switch, an in-port (0: not known), and the numbers of the source's and
+        the destination's host; what is paused is a switch and its port. Ports are OpenFlow's.
+        """
 
 @final
 class Design:

@@ -114,7 +114,8 @@ impl TablesSpec {
         *self != TablesSpec { capacity: self.capacity.clone(), ..TablesSpec::default() }
     }
 
-    fn strategy(&self, kind: &TopologyKind) -> Strategy {
+    /// How the tables of a fabric of this kind are made.
+    pub fn strategy(&self, kind: &TopologyKind) -> Strategy {
         let fitting = Strategy::fitting(kind);
         Strategy {
             plan: self.plan.unwrap_or(fitting.plan),

@@ -1,6 +1,6 @@
 //! Fabrics on paper for Python: a scenario's text goes in, figures come out as JSON.
 
-use etherweave_scenario::{CurveProgress, PointChoice, PortSent, Step};
+use etherweave_scenario::{CurveProgress, PointChoice, PortSent, Question, Step};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -100,6 +100,12 @@ impl Fabric {
         by_name(py, &tables.map_err(|error| scenario_error(&error))?)
     }
 
+    /// The flow tables and addresses to deploy, around cables that are down.
+    fn deployment(&self, py: Python<'_>, down: Vec<String>) -> PyResult<Deployment> {
+        let made = py.detach(|| self.fabric.deployment(&down));
+        made.map(|deployment| Deployment { deployment }).map_err(|error| scenario_error(&error))
+    }
+
     /// All its figures; `progress` is told what comes next and answers whether to go on. None when it stopped.
     fn design(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Option<Design>> {
         let mut failure = None;
@@ -125,6 +131,46 @@ fn tell(progress: Option<&Py<PyAny>>, step: Step) -> PyResult<bool> {
         let Some(progress) = progress else { return Ok(true) };
         progress.call1(py, (step.to_string(),))?.is_truthy(py)
     })
+}
+
+/// A fabric's flow tables, made and proved.
+#[pyclass(frozen, module = "etherweave._core")]
+pub struct Deployment {
+    deployment: etherweave_scenario::Deployment,
+}
+
+#[pymethods]
+impl Deployment {
+    /// The table `control` of the scenario, every default written out, as JSON.
+    #[getter]
+    fn spec(&self) -> String {
+        self.deployment.spec()
+    }
+
+    /// Fields of the addresses.
+    #[getter]
+    fn layout(&self) -> String {
+        self.deployment.layout()
+    }
+
+    /// How many address bits hosts differ in.
+    #[getter]
+    fn address_bits(&self) -> u32 {
+        self.deployment.address_bits()
+    }
+
+    /// Rules, hosts, ports, and patterns of known addresses.
+    #[getter]
+    fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        by_name(py, &self.deployment.tables())
+    }
+
+    /// Where packets go: questions are switch, in-port, source and destination; paused are switch and port.
+    fn decide(&self, py: Python<'_>, questions: Vec<[u32; 4]>, paused: Vec<(u32, u32)>) -> Table {
+        let question = |[switch, in_port, src, dst]: [u32; 4]| Question { switch, in_port, src, dst };
+        let questions: Vec<Question> = questions.into_iter().map(question).collect();
+        lent_table(&py.detach(|| self.deployment.decide(&questions, &paused)))
+    }
 }
 
 /// All figures of a fabric.

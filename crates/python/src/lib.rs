@@ -15,7 +15,7 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::fabric::{Design, Fabric, compare, exports, largest, proposals};
+    use crate::fabric::{Deployment, Design, Fabric, compare, exports, largest, proposals};
     #[pymodule_export]
     use crate::run::{Run, ScenarioError, resolve, run, schema};
     #[pymodule_export]

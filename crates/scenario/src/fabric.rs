@@ -11,7 +11,7 @@ use crate::measured::{self, PortSent};
 use crate::observation::{ObservationError, PointChoice, observe};
 use crate::open_loop::{self, CurveProgress, Ground};
 use crate::scenario::{read_values, stem_or_name};
-use crate::{Scenario, ScenarioError, Table, fabric_tables};
+use crate::{Deployment, Scenario, ScenarioError, Table, fabric_tables};
 
 /// The fabric of a scenario, built; jobs and all that only matters to a run may be missing from the file.
 pub struct Fabric {
@@ -155,6 +155,32 @@ impl Fabric {
             }
             ObservationError::Traffic(error) => self.open_loop_error(&error),
         })
+    }
+
+    /// The flow tables and addresses to deploy, as `[control]` and `[design.tables]` say, around cables that are down
+    /// ("leaf0 - core0"; twice, two of several parallel ones).
+    ///
+    /// # Errors
+    /// When a parameter does not suit the fabric, addresses do not fit, or no such cable is there.
+    pub fn deployment(&self, down: &[String]) -> Result<Deployment, ScenarioError> {
+        let down = faults::cables(&self.topology, down);
+        let down = down.map_err(|message| self.unplaced_error("failed".to_owned(), message))?;
+        let Scenario { topology: kind, design, control, .. } = &self.scenario;
+        let strategy = design.tables.strategy(kind);
+        let made = Deployment::of(kind, &self.topology, control, strategy, &design.tables.widths, &down);
+        let deployment = made.map_err(|error| self.deployment_error(&error))?;
+        let checked = control.check(deployment.address_bits());
+        checked.map_err(|(key, message)| self.file.error(&format!("control.{key}"), message))?;
+        Ok(deployment)
+    }
+
+    fn deployment_error(&self, error: &OpenLoopError) -> ScenarioError {
+        let key = match error.key {
+            "alternatives" => "control.alternatives",
+            "compaction" => "design.tables.compaction",
+            _ => "topology",
+        };
+        self.file.error(key, format!("{}; expected {}", error.found, error.expected))
     }
 
     fn outages(&self) -> Result<Vec<Outage>, ScenarioError> {

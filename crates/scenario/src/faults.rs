@@ -74,6 +74,16 @@ impl DegradedSpec {
     }
 }
 
+/// Cables by name, each of several parallel ones by being named again.
+pub(crate) fn cables(topology: &Topology, names: &[String]) -> Result<Vec<ChannelId>, String> {
+    let mut found: Vec<ChannelId> = Vec::new();
+    for (place, name) in names.iter().enumerate() {
+        let before = names[..place].iter().filter(|other| *other == name).count();
+        found.push(cable(topology, name, before as u32).map_err(|(_, message)| message)?);
+    }
+    Ok(found)
+}
+
 /// One of the parallel cables of a name, or which key is wrong and why.
 fn cable(topology: &Topology, name: &str, parallel: u32) -> Result<ChannelId, (&'static str, String)> {
     let cables = topology.cables(name);

@@ -9,6 +9,8 @@
 //! out: the scenario's own file; callers pass its text.
 
 mod check;
+mod control;
+mod deployment;
 mod design_file;
 mod document;
 mod error;
@@ -27,6 +29,8 @@ mod run;
 mod scenario;
 mod tables;
 
+pub use control::{AddressKind, ControlSpec, PauseKind, ResolutionKind, RuleKind, SpoofingKind};
+pub use deployment::{Deployment, Question};
 pub use error::ScenarioError;
 pub use etherweave_design::{Comparison, Design, Step};
 pub use etherweave_sim::Progress;

@@ -8,6 +8,7 @@ use etherweave_sim::{Experiment, Job};
 use etherweave_topology::{FatTree, Topology, TopologyKind};
 use etherweave_workload::{Placement, Workload, WorkloadError};
 
+use crate::control::ControlSpec;
 use crate::document::Document;
 use crate::faults::{self, FaultsSpec};
 use crate::open_loop::OpenLoopSpec;
@@ -51,6 +52,9 @@ pub struct Scenario {
     /// Synthetic traffic at several loads, for `etherweave curve`; a run does not ask.
     #[serde(skip_serializing_if = "OpenLoopSpec::is_default")]
     pub open_loop: OpenLoopSpec,
+    /// How the fabric is deployed, for `etherweave control` and `etherweave lab`; a run does not ask.
+    #[serde(skip_serializing_if = "ControlSpec::is_default")]
+    pub control: ControlSpec,
 }
 
 impl Default for Scenario {
@@ -72,6 +76,7 @@ impl Default for Scenario {
             faults: FaultsSpec::default(),
             design: DesignSpec::default(),
             open_loop: OpenLoopSpec::default(),
+            control: ControlSpec::default(),
         }
     }
 }

@@ -4,6 +4,7 @@
 meters have files of their own, which must be installed first.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 
 from etherweave.control.rules import (
@@ -24,6 +25,7 @@ from etherweave.control.rules import (
 )
 
 _MAC = {"eth_dst": "dl_dst", "eth_src": "dl_src", "arp_sha": "arp_sha", "arp_tha": "arp_tha"}
+_MAC_FORM = re.compile(r"[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}", re.ASCII)
 _IPV4 = {"arp_spa", "arp_tpa"}
 _HEX = {"metadata", "eth_type", "vlan_vid"}
 _NAMES = {"eth_type": "dl_type"} | _MAC
@@ -33,6 +35,19 @@ _PORTS = {IN_PORT: "in_port", CONTROLLER: "controller:65535"}
 def mac_text(value: int) -> str:
     """Write a MAC address: 02:00:00:00:00:01."""
     return value.to_bytes(6).hex(":")
+
+
+def mac_value(word: str) -> int:
+    """Read a MAC address, as :func:`mac_text` writes it.
+
+    Raises
+    ------
+    ValueError
+        When it is none.
+    """
+    if not _MAC_FORM.fullmatch(word):
+        raise ValueError(f'"{word}" is no MAC address; expected six octets: 02:00:00:00:00:01')
+    return int(word.replace(":", ""), 16)
 
 
 def ipv4_text(value: int) -> str:

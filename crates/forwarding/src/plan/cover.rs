@@ -43,8 +43,8 @@ mod tests {
         // 9 groups of 4 switches of 2 hosts: groups 0 to 7 and group 8.
         let plan = PlanKind::Coordinates.plan(&Dragonfly::default().generate().unwrap()).unwrap();
         let high = (1 << ADDRESS_BITS) - (1 << 7);
-        let eight = Ternary::new(0, high | 0b1000_000);
-        assert_eq!(plan.cover(), [eight, Ternary::new(0b1000_000, high | 0b1111_000)]);
+        let eight = Ternary::new(0, high | 0b100_0000);
+        assert_eq!(plan.cover(), [eight, Ternary::new(0b100_0000, high | 0b111_1000)]);
     }
 
     #[test]

@@ -127,6 +127,13 @@ impl AddressPlan {
         cover::cover(&addresses)
     }
 
+    /// The region of every host alone, by number.
+    pub fn hosts_as_regions(&self) -> Vec<Region<'_>> {
+        let mut regions = vec![self.root(); self.hosts()];
+        Region::hosts_alone(self).for_each(|region| regions[region.hosts()[0].index()] = region);
+        regions
+    }
+
     /// All addresses.
     pub fn root(&self) -> Region<'_> {
         Region::root(self)

@@ -92,6 +92,11 @@ impl<'a> Region<'a> {
         Region { plan, depth: 0, number: 0 }
     }
 
+    /// Every host alone, by address.
+    pub(super) fn hosts_alone(plan: &'a AddressPlan) -> impl Iterator<Item = Region<'a>> {
+        (0..plan.hosts()).map(move |number| Region { plan, depth: plan.fields.len(), number })
+    }
+
     /// How many fields agree.
     pub fn depth(&self) -> usize {
         self.depth

@@ -4,8 +4,8 @@ use etherweave_forwarding::{
     AddressPlan, Detour, FlowTable, ForwardingError, Minimal, Row, Sources, Strategy, prove, while_unpaused,
     with_alternatives, with_detours,
 };
-use etherweave_primitives::{HostId, Port, SwitchId};
-use etherweave_topology::{LinkClass, Topology, TopologyKind};
+use etherweave_primitives::{ChannelId, HostId, Port, SwitchId};
+use etherweave_topology::{LinkClass, Topology, TopologyKind, reverse};
 
 use super::compiler::{Compiler, own_group};
 use super::{Ranks, TableRouting, Trigger};
@@ -31,6 +31,8 @@ pub struct FlowTables<'a> {
     plan: AddressPlan,
     strategy: Strategy,
     conditions: Conditions,
+    /// Channels that no packet may take.
+    down: Vec<ChannelId>,
 }
 
 impl<'a> FlowTables<'a> {
@@ -46,7 +48,26 @@ impl<'a> FlowTables<'a> {
     ) -> Result<FlowTables<'a>, OpenLoopError> {
         let minimal = Minimal::of(kind, topology).map_err(unsuited)?;
         let plan = strategy.plan.plan(topology).map_err(unsuited)?;
-        Ok(FlowTables { topology, minimal, plan, strategy, conditions })
+        Ok(FlowTables { topology, minimal, plan, strategy, conditions, down: Vec::new() })
+    }
+
+    /// The same with fields of these widths [bits], most significant first; none: as narrow as possible.
+    ///
+    /// # Errors
+    /// When they do not suit the fabric.
+    pub fn with_widths(mut self, widths: &[u32]) -> Result<FlowTables<'a>, OpenLoopError> {
+        self.plan = self.strategy.plan.plan_with(self.topology, widths).map_err(unsuited)?;
+        Ok(self)
+    }
+
+    /// The same around links that are down: by shortest paths of those that are left, on the same ports, to the same
+    /// addresses.
+    pub fn around(mut self, down: &[ChannelId]) -> FlowTables<'a> {
+        if !down.is_empty() {
+            self.minimal = Minimal::around(self.topology, down);
+            self.down = down.iter().flat_map(|&channel| [channel, reverse(channel)]).collect();
+        }
+        self
     }
 
     /// Hands over the table of every switch; without its conditions each is proved equal to minimal routing.
@@ -79,6 +100,11 @@ impl<'a> FlowTables<'a> {
         Ok(TableRouting { index, choices, addresses, ranks, trigger })
     }
 
+    /// The routing that tables without conditions do.
+    pub fn minimal(&self) -> &Minimal<'a> {
+        &self.minimal
+    }
+
     /// The address plan.
     pub fn plan(&self) -> &AddressPlan {
         &self.plan
@@ -102,7 +128,8 @@ impl<'a> FlowTables<'a> {
             let all = (0..self.topology.out_channels(at).len()).map(Port::from_index);
             all.filter(|&port| self.class(at, port) == class).collect()
         };
-        let [hosts, global] = [LinkClass::Host, LinkClass::Global].map(ports);
+        let [hosts, mut global] = [LinkClass::Host, LinkClass::Global].map(ports);
+        global.retain(|&port| !self.down.contains(&self.topology.out_channel(at, port)));
         let detour =
             |place: usize, level| Detour { in_port: hosts[place], out_port: global[(place + level) % global.len()] };
         let levels = alternatives.min(global.len());

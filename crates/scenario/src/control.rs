@@ -1,0 +1,177 @@
+//! What a fabric's switches and hosts are told: `[control]`. Addresses and compaction are those of `[design.tables]`.
+
+use std::net::Ipv4Addr;
+
+/// How a fabric is deployed, by `etherweave control` and `etherweave lab`; neither a run nor a design asks.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ControlSpec {
+    /// What flow tables do. Default "minimal".
+    pub rules: RuleKind,
+    /// Under conditional rules, alternatives of every default rule, at least 1: other uplinks of a tree, global ports of
+    /// a dragonfly's switch. Absent: of a tree all, of a dragonfly 1. A flattened butterfly has those of its dimensions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alternatives: Option<u32>,
+    /// What a pause puts out of force. Default "port".
+    pub pauses: PauseKind,
+    /// How hosts come by their hierarchical addresses. Default "dmp".
+    pub addresses: AddressKind,
+    /// How the MAC address to an IPv4 address is found. Default "broadcast".
+    pub resolution: ResolutionKind,
+    /// Which senders a host's port admits. Default "mac".
+    pub anti_spoofing: SpoofingKind,
+    /// IPv4 addresses of hosts: the address bits of their MAC below this prefix. Hosts use a prefix one bit shorter, so
+    /// that no host has the network's own address. Empty: hosts get none. Default "10.128.0.0/9".
+    pub ipv4: String,
+    /// DMP requests that a host's port answers [per second], 1..=1,000,000. Default 10.
+    pub dmp_rate: u32,
+    /// LLDP frames that a switch hands to its controller [per second], 1..=1,000,000. Default 1,000.
+    pub lldp_rate: u32,
+}
+
+impl Default for ControlSpec {
+    fn default() -> Self {
+        ControlSpec {
+            rules: RuleKind::default(),
+            alternatives: None,
+            pauses: PauseKind::default(),
+            addresses: AddressKind::default(),
+            resolution: ResolutionKind::default(),
+            anti_spoofing: SpoofingKind::default(),
+            ipv4: "10.128.0.0/9".to_owned(),
+            dmp_rate: 10,
+            lldp_rate: 1000,
+        }
+    }
+}
+
+/// What flow tables do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RuleKind {
+    /// Minimal routing.
+    #[default]
+    Minimal,
+    /// Minimal routing, and ways round ports that are paused (Benito et al. 2015, section V).
+    Conditional,
+}
+
+/// What a pause puts out of force.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PauseKind {
+    /// A port (IEEE 802.3 PAUSE).
+    #[default]
+    Port,
+    /// A priority of a port (IEEE 802.1Q priority-based flow control).
+    Class,
+}
+
+/// How hosts come by their hierarchical addresses (Benito et al. 2015, section IV).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AddressKind {
+    /// They ask for them: Dynamic MAC Protocol.
+    #[default]
+    Dmp,
+    /// They keep those of the factory; their switch rewrites frames. Services must take addresses from headers.
+    Rewrite,
+}
+
+/// How the MAC address to an IPv4 address is found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ResolutionKind {
+    /// Requests go to all hosts along a tree.
+    #[default]
+    Broadcast,
+    /// The first switch answers by computation, for hosts that the plan has.
+    Responder,
+}
+
+/// Which senders a host's port admits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SpoofingKind {
+    /// All.
+    None,
+    /// The host's own MAC address.
+    #[default]
+    Mac,
+    /// The same, and in ARP its own MAC and IPv4 addresses.
+    Arp,
+}
+
+/// Requests and frames per second that meters take.
+const RATE_MAX: u32 = 1_000_000;
+
+impl ControlSpec {
+    /// Whether a scenario says nothing of it.
+    pub(crate) fn is_default(&self) -> bool {
+        *self == ControlSpec::default()
+    }
+
+    /// # Errors
+    /// The key that is wrong, and why. `bits` is how long addresses are.
+    pub(crate) fn check(&self, bits: u32) -> Result<(), (&'static str, String)> {
+        for (key, rate) in [("dmp_rate", self.dmp_rate), ("lldp_rate", self.lldp_rate)] {
+            if !(1..=RATE_MAX).contains(&rate) {
+                return Err((key, format!("{rate}; expected 1 to {RATE_MAX}")));
+            }
+        }
+        if self.rules == RuleKind::Minimal && self.alternatives.is_some() {
+            return Err(("alternatives", "given beside minimal rules; expected rules = \"conditional\"".to_owned()));
+        }
+        self.check_ipv4(bits).map_err(|message| ("ipv4", message))
+    }
+
+    fn check_ipv4(&self, bits: u32) -> Result<(), String> {
+        let answers = self.resolution == ResolutionKind::Responder || self.anti_spoofing == SpoofingKind::Arp;
+        if self.ipv4.is_empty() {
+            let message = "empty; expected a prefix, which the responder and ARP's anti-spoofing compare with";
+            return if answers { Err(message.to_owned()) } else { Ok(()) };
+        }
+        let (network, length) = prefix(&self.ipv4)
+            .ok_or_else(|| format!("\"{}\"; expected a network and its length, such as \"10.128.0.0/9\"", self.ipv4))?;
+        let room = 32 - length;
+        if u32::from(network).trailing_zeros() < room {
+            return Err(format!("\"{}\" has bits beyond its length; expected none", self.ipv4));
+        }
+        if bits > room {
+            return Err(format!("\"{}\" leaves {room} bits; expected {bits} or more, which addresses have", self.ipv4));
+        }
+        Ok(())
+    }
+}
+
+/// A network and its length.
+fn prefix(text: &str) -> Option<(Ipv4Addr, u32)> {
+    let (network, length) = text.split_once('/')?;
+    let length = length.parse().ok().filter(|length| (1..=31).contains(length))?;
+    Some((network.parse().ok()?, length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(spec: ControlSpec, bits: u32) -> String {
+        let (key, message) = spec.check(bits).unwrap_err();
+        format!("{key}: {message}")
+    }
+
+    #[test]
+    fn addresses_must_fit_the_prefix() {
+        let spec = |ipv4: &str| ControlSpec { ipv4: ipv4.to_owned(), ..ControlSpec::default() };
+        assert_eq!(spec("10.128.0.0/9").check(23), Ok(()));
+        assert_eq!(
+            refused(spec("10.128.0.0/9"), 24),
+            "ipv4: \"10.128.0.0/9\" leaves 23 bits; expected 24 or more, which addresses have"
+        );
+        assert_eq!(refused(spec("10.1.0.0/9"), 7), "ipv4: \"10.1.0.0/9\" has bits beyond its length; expected none");
+        assert!(refused(spec("ten/9"), 7).ends_with("such as \"10.128.0.0/9\""));
+        assert_eq!(spec("").check(46), Ok(()));
+        let responder = ControlSpec { resolution: ResolutionKind::Responder, ..spec("") };
+        assert!(refused(responder, 7).starts_with("ipv4: empty; expected a prefix"));
+    }
+}

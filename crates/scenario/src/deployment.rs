@@ -1,0 +1,294 @@
+//! What deployment is made of: the flow tables of a fabric and the addresses of its hosts, as columns; and what each
+//! table decides, for comparison with switches that have been told.
+//!
+//! Ports are OpenFlow's: ours plus one; zero is none. Addresses are whole MAC addresses.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+
+use etherweave_forwarding::{AddressPlan, FlowTable, Mac, Minimal, Packet, Rule, Strategy, Ternary};
+use etherweave_openloop::OpenLoopError;
+use etherweave_openloop::routing::tables::{ConditionalTables, Conditions, FlowTables};
+use etherweave_primitives::{ChannelId, HostId, Port, SwitchId};
+use etherweave_topology::{LinkClass, Node, Topology, TopologyKind, reverse};
+
+use crate::Table;
+use crate::control::{ControlSpec, RuleKind};
+use crate::tables::{integers, texts};
+
+/// A fabric's flow tables, made and proved, with links that are down left out.
+pub struct Deployment {
+    topology: Topology,
+    kind: TopologyKind,
+    spec: ControlSpec,
+    plan: AddressPlan,
+    /// By switch.
+    tables: Vec<FlowTable>,
+    /// Both directions of links that are down.
+    down: BTreeSet<ChannelId>,
+}
+
+/// A question to a table: where a packet goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Question {
+    /// Number of the switch.
+    pub switch: u32,
+    /// The port that the packet came in by; 0: not known.
+    pub in_port: u32,
+    /// Number of the host that sent it.
+    pub src: u32,
+    /// Number of the host that it is for.
+    pub dst: u32,
+}
+
+impl Deployment {
+    pub(crate) fn of(
+        kind: &TopologyKind,
+        topology: &Topology,
+        spec: &ControlSpec,
+        strategy: Strategy,
+        widths: &[u32],
+        down: &[ChannelId],
+    ) -> Result<Deployment, OpenLoopError> {
+        let flow_tables = match spec.rules {
+            RuleKind::Minimal => FlowTables::new(kind, topology, strategy, Conditions::None)?,
+            RuleKind::Conditional => conditional(spec, strategy, kind).tables(kind, topology)?.0,
+        };
+        let flow_tables = flow_tables.with_widths(widths)?.around(down);
+        let mut tables = Vec::with_capacity(topology.switches());
+        flow_tables.each(|_, table| {
+            tables.push(table.clone());
+            Ok(())
+        })?;
+        let plan = flow_tables.plan().clone();
+        let down = down.iter().flat_map(|&channel| [channel, reverse(channel)]).collect();
+        Ok(Deployment { topology: topology.clone(), kind: kind.clone(), spec: spec.clone(), plan, tables, down })
+    }
+
+    /// The table `[control]`, every default written out, as JSON.
+    pub fn spec(&self) -> String {
+        serde_json::to_string(&self.spec).expect("parameters are JSON")
+    }
+
+    /// Fields of the addresses: "group 4 | switch 2 | host 1 (7 of 46 bits)".
+    pub fn layout(&self) -> String {
+        self.plan.to_string()
+    }
+
+    /// How many address bits hosts differ in.
+    pub fn address_bits(&self) -> u32 {
+        self.plan.bits()
+    }
+
+    /// The length of the first field of addresses and of all, and those tables: `rules`, `hosts`, `ports` and `known`,
+    /// patterns of the addresses that hosts have.
+    pub fn tables(&self) -> Vec<Table> {
+        vec![self.rules(), self.hosts(), self.ports(), self.known()]
+    }
+
+    fn rules(&self) -> Table {
+        let rows: Vec<Row<'_>> = self.tables.iter().enumerate().flat_map(|(at, table)| Row::all(at, table)).collect();
+        Table {
+            name: "rules",
+            columns: vec![
+                ("switch", integers(&rows, |row| row.switch as u64)),
+                ("priority", integers(&rows, |row| row.rule.priority.into())),
+                ("eth_dst", integers(&rows, |row| matching(row.rule.dst).0)),
+                ("eth_dst_mask", integers(&rows, |row| matching(row.rule.dst).1)),
+                ("eth_src", integers(&rows, |row| matching(row.rule.src).0)),
+                ("eth_src_mask", integers(&rows, |row| matching(row.rule.src).1)),
+                ("in_port", integers(&rows, |row| number(row.rule.in_port))),
+                ("unless_paused", integers(&rows, |row| number(row.rule.unless_paused))),
+                ("ports", texts(&rows, |row| listed(row.ports))),
+                ("is_alternative", integers(&rows, |row| row.is_alternative.into())),
+                ("waits", integers(&rows, |row| row.waits.into())),
+            ],
+        }
+    }
+
+    fn hosts(&self) -> Table {
+        let topology = &self.topology;
+        let rows: Vec<HostId> = (0..topology.hosts()).map(HostId::from_index).collect();
+        let port = |&host: &HostId| topology.channel(topology.host_channel(host)).to.port;
+        Table {
+            name: "hosts",
+            columns: vec![
+                ("host", texts(&rows, |&host| topology.host_name(host).to_owned())),
+                ("switch", integers(&rows, |&host| topology.switch_of(host).get().into())),
+                ("port", integers(&rows, |host| number(Some(port(host))))),
+                ("eth", integers(&rows, |&host| self.plan.mac(host).get())),
+            ],
+        }
+    }
+
+    fn ports(&self) -> Table {
+        let tree = spanning_tree(&self.topology, &self.down);
+        let switches = (0..self.topology.switches()).map(SwitchId::from_index);
+        let rows: Vec<ChannelId> = switches.flat_map(|at| self.topology.out_channels(at)).copied().collect();
+        let channel = |&id: &ChannelId| *self.topology.channel(id);
+        let switch = |id: &ChannelId| match channel(id).from.node {
+            Node::Switch(at) => at.get().into(),
+            Node::Host(_) => unreachable!("the channels of switches leave switches"),
+        };
+        let is_on_tree = |id: &ChannelId| tree.contains(id) || channel(id).class == LinkClass::Host;
+        Table {
+            name: "ports",
+            columns: vec![
+                ("switch", integers(&rows, switch)),
+                ("port", integers(&rows, |id| number(Some(channel(id).from.port)))),
+                ("node", texts(&rows, |id| self.topology.name(channel(id).to.node).to_owned())),
+                ("node_port", integers(&rows, |id| number(Some(channel(id).to.port)))),
+                ("class", texts(&rows, |id| channel(id).class.name().to_owned())),
+                ("is_up", integers(&rows, |id| (!self.down.contains(id)).into())),
+                ("is_on_tree", integers(&rows, |id| is_on_tree(id).into())),
+            ],
+        }
+    }
+
+    fn known(&self) -> Table {
+        let rows = self.plan.cover();
+        Table {
+            name: "known",
+            columns: vec![
+                ("eth", integers(&rows, |&pattern| Mac::matching(pattern).0.get())),
+                ("eth_mask", integers(&rows, |&pattern| Mac::matching(pattern).1.get())),
+            ],
+        }
+    }
+
+    /// Of every question the ports by the flow table, while some ports are paused (numbers of switch and port), and
+    /// those that the routing itself allows, whatever is paused.
+    ///
+    /// # Panics
+    /// When a question names what the fabric does not have.
+    pub fn decide(&self, questions: &[Question], paused: &[(u32, u32)]) -> Table {
+        let paused: BTreeSet<(u32, u32)> = paused.iter().copied().collect();
+        let by_routing = self.by_routing(questions);
+        let is_paused = |at: u32| {
+            let paused = &paused;
+            move |port: Port| paused.contains(&(at, u32::from(port.get()) + 1))
+        };
+        let by_table = |question: &Question| {
+            let table = &self.tables[question.switch as usize];
+            let rule = table.lookup(&self.packet(question), is_paused(question.switch));
+            rule.map_or(String::new(), |rule| listed(table.ports(rule)))
+        };
+        let rows: Vec<usize> = (0..questions.len()).collect();
+        Table {
+            name: "decisions",
+            columns: vec![
+                ("by_table", texts(&rows, |&row| by_table(&questions[row]))),
+                ("by_routing", texts(&rows, |&row| by_routing[row].clone())),
+            ],
+        }
+    }
+
+    fn packet(&self, question: &Question) -> Packet {
+        let [dst, src] = [question.dst, question.src].map(|host| self.plan.address(HostId::new(host)));
+        let in_port = question.in_port.checked_sub(1).map(|port| Port::from_index(port as usize));
+        Packet { dst, src, in_port }
+    }
+
+    /// One switch after the other, because a view of it may take a search.
+    fn by_routing(&self, questions: &[Question]) -> Vec<String> {
+        let down: Vec<ChannelId> = self.down.iter().copied().collect();
+        let minimal = match down.as_slice() {
+            [] => Minimal::of(&self.kind, &self.topology).expect("the tables were made of it"),
+            down => Minimal::around(&self.topology, down),
+        };
+        let mut by_switch: HashMap<u32, Vec<usize>> = HashMap::new();
+        for (row, question) in questions.iter().enumerate() {
+            by_switch.entry(question.switch).or_default().push(row);
+        }
+        let hosts = self.plan.hosts_as_regions();
+        let mut answers = vec![String::new(); questions.len()];
+        let mut ports = Vec::new();
+        for at in (0..self.tables.len() as u32).filter(|at| by_switch.contains_key(at)) {
+            let view = minimal.view(SwitchId::new(at));
+            for &row in &by_switch[&at] {
+                let is_uniform = view.ports(&hosts[questions[row].dst as usize], &mut ports);
+                assert!(is_uniform, "a single host's packets are treated alike");
+                answers[row] = listed(&ports);
+            }
+        }
+        answers
+    }
+}
+
+/// Conditional tables under a plan of `[design.tables]`.
+fn conditional(spec: &ControlSpec, strategy: Strategy, kind: &TopologyKind) -> ConditionalTables {
+    // Dragonflies have a compaction of their own under conditional rules unless the scenario says one.
+    let compaction = (strategy.compaction != Strategy::fitting(kind).compaction).then_some(strategy.compaction);
+    ConditionalTables { compaction, alternatives: spec.alternatives, ..ConditionalTables::default() }
+}
+
+/// A rule in its table.
+struct Row<'a> {
+    switch: usize,
+    rule: Rule,
+    ports: &'a [Port],
+    /// Whether it stands in for a rule before it.
+    is_alternative: bool,
+    /// Whether packets may find this rule and all others that match out of force, this one first.
+    waits: bool,
+}
+
+impl<'a> Row<'a> {
+    fn all(switch: usize, table: &'a FlowTable) -> Vec<Row<'a>> {
+        let rules = table.rules();
+        let is_same = |a: &Rule, b: &Rule| (a.dst, a.src, a.in_port) == (b.dst, b.src, b.in_port);
+        let row = |(place, rule): (usize, &Rule)| {
+            let is_again = rules[..place].iter().any(|other| is_same(other, rule));
+            let waits = rule.unless_paused.is_some()
+                && !rules[..place].iter().any(|other| covers(other, rule))
+                && !rules[place..].iter().any(|other| other.unless_paused.is_none() && covers(other, rule));
+            let is_alternative = is_again || rule.in_port.is_some();
+            Row { switch, rule: *rule, ports: table.ports(rule), is_alternative, waits }
+        };
+        rules.iter().enumerate().map(row).collect()
+    }
+}
+
+/// Whether a rule matches every packet that another matches.
+fn covers(a: &Rule, b: &Rule) -> bool {
+    a.dst.covers(b.dst) && a.src.covers(b.src) && (a.in_port.is_none() || a.in_port == b.in_port)
+}
+
+/// The value and the mask of a match; two zeros for every address.
+fn matching(pattern: Ternary) -> (u64, u64) {
+    let (value, mask) = Mac::matching(pattern);
+    if pattern == Ternary::ANY { (0, 0) } else { (value.get(), mask.get()) }
+}
+
+/// OpenFlow's number of a port.
+fn number(port: Option<Port>) -> u64 {
+    port.map_or(0, |port| u64::from(port.get()) + 1)
+}
+
+/// Numbers of ports: "3 4".
+fn listed(ports: &[Port]) -> String {
+    ports.iter().map(|&port| number(Some(port)).to_string()).collect::<Vec<_>>().join(" ")
+}
+
+/// Channels between switches that join all that can be reached from the first switch of the highest level, without a
+/// ring: each switch by the first shortest way to there. Both directions.
+fn spanning_tree(topology: &Topology, down: &BTreeSet<ChannelId>) -> BTreeSet<ChannelId> {
+    let switches = (0..topology.switches()).map(SwitchId::from_index);
+    let roots = switches.rev().max_by_key(|&at| topology.level(at));
+    let mut is_reached = vec![false; topology.switches()];
+    let mut queue: VecDeque<SwitchId> = roots.into_iter().collect();
+    queue.iter().for_each(|at| is_reached[at.index()] = true);
+    let mut tree = BTreeSet::new();
+    while let Some(at) = queue.pop_front() {
+        for &id in topology.out_channels(at) {
+            let Node::Switch(far) = topology.channel(id).to.node else { continue };
+            if !down.contains(&id) && !std::mem::replace(&mut is_reached[far.index()], true) {
+                tree.extend([id, reverse(id)]);
+                queue.push_back(far);
+            }
+        }
+    }
+    tree
+}
+
+#[cfg(test)]
+mod tests;

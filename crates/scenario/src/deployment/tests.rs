@@ -1,0 +1,112 @@
+use super::*;
+use crate::{Column, Fabric};
+
+const DRAGONFLY: &str = "[topology.dragonfly]\n";
+
+fn deployed(text: &str, down: &[&str]) -> Deployment {
+    let down: Vec<String> = down.iter().map(|&name| name.to_owned()).collect();
+    Fabric::parse(text, "test", &[]).unwrap().deployment(&down).unwrap()
+}
+
+fn column<'a>(tables: &'a [Table], table: &str, column: &str) -> &'a Column {
+    let table = tables.iter().find(|found| found.name == table).unwrap();
+    &table.columns.iter().find(|(name, _)| *name == column).unwrap().1
+}
+
+fn numbers(tables: &[Table], table: &str, name: &str) -> Vec<u64> {
+    let Column::Integers(values) = column(tables, table, name) else { panic!("{name} are numbers") };
+    values.clone()
+}
+
+fn words(table: &Table, name: &str) -> Vec<String> {
+    let Column::Texts(values) = column(std::slice::from_ref(table), table.name, name) else { panic!("texts") };
+    values.clone()
+}
+
+#[test]
+fn rules_are_those_that_the_design_counts() {
+    let fabric = Fabric::parse(DRAGONFLY, "test", &[]).unwrap();
+    let counted = fabric.design(&mut |_| true).unwrap().unwrap().tables.unwrap().compacted;
+    let tables = fabric.deployment(&[]).unwrap().tables();
+    let switches = numbers(&tables, "rules", "switch");
+    let of = |at: u64| switches.iter().filter(|&&switch| switch == at).count() as u64;
+    let counts: Vec<u64> = (0..36).map(of).collect();
+    assert_eq!(counts.iter().max(), Some(&counted.largest.entries));
+    assert_eq!(counts.iter().min(), Some(&counted.rules_min));
+}
+
+#[test]
+fn a_table_decides_as_the_routing_and_without_a_link_nobody_takes_it() {
+    let all = |deployment: &Deployment| {
+        let hosts = deployment.topology.hosts() as u32;
+        let pairs = (0..36).flat_map(|switch| (0..hosts).map(move |dst| (switch, dst)));
+        let question = |(switch, dst)| Question { switch, in_port: 0, src: 0, dst };
+        let decisions = deployment.decide(&pairs.map(question).collect::<Vec<_>>(), &[]);
+        (words(&decisions, "by_table"), words(&decisions, "by_routing"))
+    };
+    let (by_table, by_routing) = all(&deployed(DRAGONFLY, &[]));
+    assert_eq!(by_table, by_routing);
+    // The first local link of group 0: the third port of both switches, after two hosts.
+    let down = deployed(DRAGONFLY, &["group0.switch0 - group0.switch1"]);
+    let (by_table, by_routing) = all(&down);
+    assert_eq!(by_table.len(), by_routing.len());
+    for (taken, allowed) in by_table.iter().zip(&by_routing) {
+        assert!(taken.split(' ').all(|port| allowed.split(' ').any(|other| other == port)), "{taken} of {allowed}");
+    }
+    let ports = down.tables();
+    let is_up = numbers(&ports, "ports", "is_up");
+    assert_eq!(is_up.iter().filter(|&&up| up == 0).count(), 2);
+    let first = numbers(&ports, "ports", "port")[is_up.iter().position(|&up| up == 0).unwrap()].to_string();
+    let hosts = down.topology.hosts();
+    assert!(by_routing[..hosts].iter().all(|allowed| allowed.split(' ').all(|port| port != first)), "port {first}");
+}
+
+#[test]
+fn a_paused_port_hands_over_to_a_detour_and_transit_waits() {
+    let text = format!("{DRAGONFLY}\n[control]\nrules = \"conditional\"");
+    let deployment = deployed(&text, &[]);
+    // From the second host of the first switch to the last group: the first global port is the default one, the second is
+    // the second host's detour.
+    let (src, dst) = (1, 71);
+    let ask = |in_port, paused: &[(u32, u32)]| {
+        let question = Question { switch: 0, in_port, src, dst };
+        words(&deployment.decide(&[question], paused), "by_table")[0].clone()
+    };
+    let default: u32 = ask(2, &[]).parse().unwrap();
+    let detour: u32 = ask(2, &[(0, default)]).parse().unwrap();
+    assert_ne!(default, detour);
+    let transit = deployment.topology.out_channels(SwitchId::new(0)).len() as u32;
+    assert_eq!(ask(transit, &[(0, default)]), default.to_string(), "waits");
+    let rules = deployment.tables();
+    assert!(numbers(&rules, "rules", "waits").contains(&1), "transit has no alternative");
+}
+
+#[test]
+fn a_spanning_tree_joins_all_switches_and_has_no_ring() {
+    for kind in TopologyKind::examples() {
+        let topology = kind.generate().unwrap();
+        let tree = spanning_tree(&topology, &BTreeSet::new());
+        assert_eq!(tree.len(), 2 * (topology.switches() - 1), "{}: as many links as switches less one", kind.name());
+    }
+}
+
+#[test]
+fn what_cannot_be_deployed_is_refused_where_it_stands() {
+    let refused = |text: &str, down: &[&str]| {
+        let down: Vec<String> = down.iter().map(|&name| name.to_owned()).collect();
+        Fabric::parse(text, "test", &[]).unwrap().deployment(&down).err().unwrap().to_string()
+    };
+    let text = format!("{DRAGONFLY}\n[control]\nalternatives = 2");
+    assert_eq!(
+        refused(&text, &[]),
+        "test:4:1: control.alternatives: given beside minimal rules; expected rules = \"conditional\""
+    );
+    let wide = format!("{DRAGONFLY}\n[design.tables]\nwidths = [18, 20, 9]");
+    assert!(refused(&wide, &[]).contains("need 47 bits; expected at most 46"), "{}", refused(&wide, &[]));
+    assert!(
+        refused(DRAGONFLY, &["group0.switch0 - group9.switch9"])
+            .contains("no cable \"group0.switch0 - group9.switch9\"")
+    );
+    let torus = "[topology.torus]\n[control]\nrules = \"conditional\"";
+    assert!(refused(torus, &[]).contains("torus; expected a dragonfly"), "{}", refused(torus, &[]));
+}

@@ -1,0 +1,130 @@
+"""The verb ``control plan``."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+import etherweave
+from etherweave.cli.control.parameters import Factory, Failed, factory_addresses
+from etherweave.cli.design_page import print_sheet
+from etherweave.cli.exits import refuse, told
+from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
+from etherweave.control import text
+from etherweave.control.plan import CARRIED, PlanError, Planned, as_json, counts, plan
+from etherweave.control.rules import Purpose, SwitchPlan
+
+EXAMPLES = """Examples:
+
+etherweave control plan dragonfly.toml
+
+etherweave control plan dragonfly.toml -o rules
+
+etherweave control plan dragonfly.toml --set control.rules=conditional --switch group0.switch0
+
+etherweave control plan clos.toml --failed "leaf0 - core0" --json"""
+
+
+def plan_verb(
+    file: File,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Directory for SWITCH.flows, SWITCH.groups and SWITCH.meters of every switch, as "
+            "ovs-ofctl reads them, and hosts.csv.",
+        ),
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option("--switch", help="Print the rules of this switch, one a line.")
+    ] = None,
+    failed: Failed = None,
+    factory: Factory = None,
+    settings: Settings = None,
+    as_json_: AsJson = False,
+) -> None:
+    """Make the OpenFlow rules of every switch and the addresses of every host; tell nobody.
+
+    Prints how many rules switches need, and what for. Ends with 2 after a mistake.
+    """
+    if output:
+        directory(output)
+    try:
+        given = factory_addresses(factory)
+        planned = plan(file, overrides(settings), failed=failed or (), factory=given)
+        if output:
+            write(planned, output)
+    except (etherweave.ScenarioError, PlanError) as error:
+        refuse(error)
+    except OSError as error:
+        refuse(told(error))
+    if only:
+        _print_rules(planned, only)
+    elif as_json_:
+        print(json.dumps(as_json(planned.plan)))
+    else:
+        _print_counts(planned)
+
+
+def write(planned: Planned, output: Path) -> None:
+    """Write the texts of all switches, and the addresses of all hosts."""
+    output.mkdir(parents=True, exist_ok=True)
+    for switch in planned.plan.switches:
+        for kind, lines in _texts(switch).items():
+            (output / f"{switch.name}.{kind}").write_text("".join(lines), encoding="utf-8")
+    with (output / "hosts.csv").open("w", encoding="utf-8", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(("host", "switch", "port", "mac", "ipv4"))
+        for host in planned.plan.hosts:
+            address = "" if host.ipv4 is None else text.ipv4_text(host.ipv4)
+            rows.writerow((host.name, host.switch, host.port, text.mac_text(host.mac), address))
+
+
+def _texts(switch: SwitchPlan) -> dict[str, list[str]]:
+    return {
+        "flows": [f"{line}\n" for line in text.flows(switch.rules)],
+        "groups": [f"{text.group(group)}\n" for group in switch.groups],
+        "meters": [f"{text.meter(meter)}\n" for meter in switch.meters],
+    }
+
+
+def _print_rules(planned: Planned, name: str) -> None:
+    for switch in planned.plan.switches:
+        if switch.name == name:
+            for lines in _texts(switch).values():
+                print("".join(lines), end="")
+            return
+    _unknown(planned, name)
+
+
+def _unknown(planned: Planned, name: str) -> NoReturn:
+    first, last = planned.plan.switches[0].name, planned.plan.switches[-1].name
+    refuse(f"--switch {name}: no such switch; expected one of {first} to {last}")
+
+
+def _print_counts(planned: Planned) -> None:
+    plan = planned.plan
+    print(f"{plan.name}: {len(plan.switches):,} switches, {len(plan.hosts):,} hosts")
+    print(f"  Addresses: {plan.layout}")
+    for cable in planned.failed:
+        print(f"  Around {cable}")
+    counted = [counts(switch) for switch in plan.switches]
+    print_sheet(("rules for", ">fewest", ">most", ">all switches"), _rows(counted))
+
+
+def _rows(counted: list[dict[Purpose, int]]) -> list[tuple[str, ...]]:
+    def row(name: str, values: list[int]) -> tuple[str, ...]:
+        return (name, *(f"{value:,}" for value in (min(values), max(values), sum(values))))
+
+    def total(counts: dict[Purpose, int], purposes: Any) -> int:
+        return sum(counts.get(purpose, 0) for purpose in purposes)
+
+    present = [purpose for purpose in Purpose if any(purpose in counts for counts in counted)]
+    added = [purpose for purpose in present if purpose not in CARRIED]
+    rows = [row(purpose, [total(counts, (purpose,)) for counts in counted]) for purpose in present]
+    rows.append(row("the design", [total(counts, CARRIED) for counts in counted]))
+    rows.append(row("deployment", [total(counts, added) for counts in counted]))
+    return rows

@@ -1,0 +1,119 @@
+"""The first two tables: who may send what, and to whom.
+
+::
+
+    ADMIT   LLDP          -> controller, metered
+            PAUSE, PFC    -> nobody: they are for the next device
+            DMP           -> back to the host, source rewritten, metered per port
+            host's port   -> KNOWN, if the source is the host's own address
+            fabric's port -> SERVICE
+    KNOWN   addresses that hosts have, broadcasts and multicasts -> SERVICE
+
+What matches nothing is dropped: it never enters the fabric, so that no unknown address can be
+flooded or go round in circles.
+"""
+
+from collections.abc import Iterator
+
+from etherweave.control.rules import (
+    ADMIT_TABLE,
+    CONTROLLER,
+    IN_PORT,
+    KNOWN_TABLE,
+    SERVICE_TABLE,
+    GoTo,
+    HostPlan,
+    Meter,
+    Output,
+    Purpose,
+    Rule,
+    SetField,
+    Test,
+    UseMeter,
+)
+from etherweave.control.site import Site
+
+DMP, LLDP, MAC_CONTROL, ARP = 0x88B5, 0x88CC, 0x8808, 0x0806
+"""EtherTypes: IEEE 802, local experimental 1; 802.1AB; 802.3 clause 31; RFC 826."""
+GROUP_BIT = 0x010000000000
+"""Set in the addresses of several receivers."""
+
+
+def admission(site: Site) -> Iterator[Rule]:
+    """Yield the rules of the first table."""
+    yield Rule(
+        *(ADMIT_TABLE, 400),
+        (Test("eth_type", LLDP),),
+        (Output(CONTROLLER),),
+        (UseMeter(lldp_meter(site).number),),
+        Purpose.CONTROL,
+    )
+    yield Rule(ADMIT_TABLE, 390, (Test("eth_type", MAC_CONTROL),), (), (), Purpose.CONTROL)
+    if site.spec.addresses == "dmp":
+        yield from (_answer(host) for host in site.hosts)
+    yield Rule(ADMIT_TABLE, 290, (Test("eth_type", DMP),), (), (), Purpose.DMP)
+    for host in site.hosts:
+        yield from _admit(site, host)
+    for port in site.ports:
+        if not port.is_host:
+            onward = (Test("in_port", port.number),)
+            yield Rule(ADMIT_TABLE, 200, onward, (), (GoTo(SERVICE_TABLE),), Purpose.ADMIT)
+
+
+def known(site: Site) -> Iterator[Rule]:
+    """Yield the rules of the second table."""
+    onward = (GoTo(SERVICE_TABLE),)
+    for pattern in site.known:
+        match = (Test("eth_dst", pattern.value, pattern.mask),)
+        yield Rule(KNOWN_TABLE, 20, match, (), onward, Purpose.KNOWN)
+    several = (Test("eth_dst", GROUP_BIT, GROUP_BIT),)
+    yield Rule(KNOWN_TABLE, 10, several, (), onward, Purpose.KNOWN)
+
+
+def meters(site: Site) -> tuple[Meter, ...]:
+    """Limit DMP per port, so that one host's flood takes nothing from others, and LLDP."""
+    rate = site.spec.dmp_rate
+    asked = site.hosts if site.spec.addresses == "dmp" else ()
+    return (*(Meter(host.port, rate, rate) for host in asked), lldp_meter(site))
+
+
+def lldp_meter(site: Site) -> Meter:
+    """Limit what reaches the controller."""
+    number = max(port.number for port in site.ports) + 1
+    return Meter(number, site.spec.lldp_rate, site.spec.lldp_rate)
+
+
+def _answer(host: HostPlan) -> Rule:
+    """Send a request back with the hierarchical address as its source (section IV)."""
+    match = (Test("in_port", host.port), Test("eth_type", DMP))
+    actions = (SetField("eth_src", host.mac), Output(IN_PORT))
+    return Rule(ADMIT_TABLE, 300, match, actions, (UseMeter(host.port),), Purpose.DMP)
+
+
+def _admit(site: Site, host: HostPlan) -> Iterator[Rule]:
+    port, onward = Test("in_port", host.port), (GoTo(KNOWN_TABLE),)
+    if site.spec.addresses == "rewrite":
+        yield from _rewritten(site, host)
+        return
+    if site.spec.anti_spoofing == "none":
+        yield Rule(ADMIT_TABLE, 200, (port,), (), onward, Purpose.ADMIT)
+        return
+    own = (port, Test("eth_src", host.mac))
+    if site.spec.anti_spoofing == "arp":
+        arp = (Test("eth_type", ARP), Test("arp_sha", host.mac))
+        # A probe asks whether an address is free, before it is used (RFC 5227, 2.1.1).
+        for sender in {host.ipv4 or 0, 0}:
+            match = (*own, *arp, Test("arp_spa", sender))
+            yield Rule(ADMIT_TABLE, 230, match, (), onward, Purpose.ADMIT)
+        yield Rule(ADMIT_TABLE, 220, (port, Test("eth_type", ARP)), (), (), Purpose.ADMIT)
+    yield Rule(ADMIT_TABLE, 200, own, (), onward, Purpose.ADMIT)
+
+
+def _rewritten(site: Site, host: HostPlan) -> Iterator[Rule]:
+    """Put the hierarchical address in the place of the factory's, in ARP's payload as well."""
+    own = (Test("in_port", host.port), Test("eth_src", site.factory[host.name]))
+    source, onward = SetField("eth_src", host.mac), (GoTo(KNOWN_TABLE),)
+    arp = (*own, Test("eth_type", ARP))
+    inside = (source, SetField("arp_sha", host.mac))
+    yield Rule(ADMIT_TABLE, 230, arp, inside, onward, Purpose.REWRITE)
+    yield Rule(ADMIT_TABLE, 200, own, (source,), onward, Purpose.REWRITE)

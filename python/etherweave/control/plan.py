@@ -1,0 +1,196 @@
+"""From a scenario to what every switch and host of its fabric is told.
+
+Nothing is opened and nothing sent: the same scenario gives the same plan. Tables, addresses and
+their proofs are the core's; here they become rules, and the rules that deployment adds stand beside
+them.
+
+>>> from etherweave.control.plan import plan
+>>> planned = plan({"topology": {"single_switch": {"hosts": 2}}})
+>>> [host.ipv4 for host in planned.plan.hosts] == [0x0A800000, 0x0A800001]
+True
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import polars
+
+from etherweave import _core
+from etherweave.control.admission import admission, known, meters
+from etherweave.control.forwarding import forwarding, groups
+from etherweave.control.rules import HostPlan, Plan, PortPlan, Purpose, SwitchPlan
+from etherweave.control.services import services
+from etherweave.control.site import Entry, Pattern, Site, Spec
+from etherweave.fabrics import fabric
+from etherweave.scenario import Overrides, Scenario
+
+PAUSE_BITS_MAX = 64
+"""Bits of OpenFlow's metadata."""
+CARRIED = (Purpose.FORWARD, Purpose.ALTERNATIVE)
+"""Purposes of the rules that the design counts."""
+
+
+class PlanError(ValueError):
+    """A fabric cannot be told what the scenario asks for: what, where, and what would do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan, and the tables that it was made of."""
+
+    plan: Plan
+    spec: Spec
+    deployment: _core.Deployment
+    """Answers where packets should go, by table and by routing."""
+    failed: tuple[str, ...]
+    """Cables that the plan goes round: "leaf0 - core0"."""
+
+
+def plan(
+    scenario: Scenario,
+    overrides: Overrides | None = None,
+    *,
+    failed: Sequence[str] = (),
+    factory: Mapping[str, int] | None = None,
+) -> Planned:
+    """Plan the deployment of a scenario's fabric.
+
+    Parameters
+    ----------
+    scenario, overrides
+        As for :func:`etherweave.design`; the tables ``control`` and ``design.tables`` count.
+    failed
+        Cables that are down, by their ends; twice, two of several parallel ones.
+    factory
+        MAC addresses of hosts by name, where ``control.addresses`` is "rewrite".
+
+    Raises
+    ------
+    ScenarioError
+        When the scenario is wrong, or names do not exist.
+    PlanError
+        When a host's factory address is missing, or a switch watches more than 64 ports.
+    """
+    one = fabric(scenario, overrides)
+    deployment = one.deployment(list(failed))
+    spec = Spec.parse(deployment.spec)
+    names = polars.DataFrame(one.tables["switches"])["switch"].to_list()
+    hosts = _hosts(deployment, spec, names)
+    given = _factory(spec, hosts, factory or {})
+    sites = _sites(deployment, spec, names, hosts, given)
+    switches = tuple(map(switch_plan, sites))
+    return Planned(Plan(one.name, deployment.layout, switches, hosts), spec, deployment, (*failed,))
+
+
+def switch_plan(site: Site) -> SwitchPlan:
+    """Write all rules of a switch."""
+    bits = site.pause_bits
+    if len(bits) > PAUSE_BITS_MAX:
+        raise PlanError(
+            f"{site.name}: conditional rules watch {len(bits)} ports; "
+            f"expected at most {PAUSE_BITS_MAX}, a bit of the metadata each"
+        )
+    rules = (*admission(site), *known(site), *services(site), *forwarding(site))
+    return SwitchPlan(
+        site.name, site.datapath_id, site.ports, rules, groups(site), meters(site), bits
+    )
+
+
+def counts(switch: SwitchPlan) -> dict[Purpose, int]:
+    """Count the rules of a switch by what they are for; those that the design counts come first."""
+    counted = Counter(rule.purpose for rule in switch.rules)
+    return {purpose: counted[purpose] for purpose in Purpose if counted[purpose]}
+
+
+def as_json(plan: Plan) -> dict[str, Any]:
+    """Give a plan as plain dictionaries and lists."""
+    figures: dict[str, Any] = asdict(plan)
+    for switch, planned in zip(figures["switches"], plan.switches, strict=True):
+        switch["rules"] = [_rule_json(rule) for rule in planned.rules]
+    return figures
+
+
+def _rule_json(rule: Any) -> dict[str, Any]:
+    def tagged(step: Any) -> dict[str, Any]:
+        return {"kind": type(step).__name__, **step._asdict()}
+
+    steps = {part: [tagged(step) for step in getattr(rule, part)] for part in _STEPS}
+    match = [test._asdict() for test in rule.match]
+    return {**rule._asdict(), "match": match, **steps}
+
+
+_STEPS = ("actions", "instructions")
+
+
+def _hosts(deployment: _core.Deployment, spec: Spec, names: list[str]) -> tuple[HostPlan, ...]:
+    low = (1 << deployment.address_bits) - 1
+    base = int(spec.network.network_address) if spec.network else None
+    rows = polars.DataFrame(deployment.tables["hosts"]).rows()
+    return tuple(
+        HostPlan(host, names[switch], port, eth, None if base is None else base | eth & low)
+        for host, switch, port, eth in rows
+    )
+
+
+def _factory(spec: Spec, hosts: Iterable[HostPlan], given: Mapping[str, int]) -> dict[str, int]:
+    if spec.addresses == "dmp":
+        return {}
+    missing = [host.name for host in hosts if host.name not in given]
+    if missing:
+        raise PlanError(
+            f'control.addresses = "rewrite": no factory address of {missing[0]}'
+            f"{f' and {len(missing) - 1} others' if missing[1:] else ''}; expected one per host"
+        )
+    return dict(given)
+
+
+def _sites(
+    deployment: _core.Deployment,
+    spec: Spec,
+    names: list[str],
+    hosts: tuple[HostPlan, ...],
+    factory: dict[str, int],
+) -> Iterable[Site]:
+    tables = {name: polars.DataFrame(table) for name, table in deployment.tables.items()}
+    patterns = tuple(Pattern(*row) for row in tables["known"].rows())
+    ports, trees = _ports(tables["ports"])
+    entries = _entries(tables["rules"])
+    own: dict[str, list[HostPlan]] = defaultdict(list)
+    for host in hosts:
+        own[host.switch].append(host)
+    for number, name in enumerate(names):
+        yield Site(
+            name,
+            number + 1,
+            spec,
+            tuple(ports[number]),
+            tuple(own[name]),
+            tuple(trees[number]),
+            tuple(entries[number]),
+            patterns,
+            deployment.address_bits,
+            factory,
+        )
+
+
+def _ports(table: polars.DataFrame) -> tuple[dict[int, list[PortPlan]], dict[int, list[int]]]:
+    ports: dict[int, list[PortPlan]] = defaultdict(list)
+    trees: dict[int, list[int]] = defaultdict(list)
+    for switch, port, node, node_port, kind, _, is_on_tree in table.rows():
+        ports[switch].append(PortPlan(port, node, node_port, kind == "host"))
+        if is_on_tree:
+            trees[switch].append(port)
+    return ports, trees
+
+
+def _entries(table: polars.DataFrame) -> dict[int, list[Entry]]:
+    entries: dict[int, list[Entry]] = defaultdict(list)
+    known: dict[str, tuple[int, ...]] = {}
+    for switch, *match, words, is_alternative, waits in table.rows():
+        if words not in known:
+            known[words] = tuple(map(int, words.split()))
+        entry = (*match, known[words], bool(is_alternative), bool(waits))
+        entries[switch].append(Entry._make(entry))
+    return entries
