@@ -8,8 +8,9 @@ use std::net::Ipv4Addr;
 pub struct ControlSpec {
     /// What flow tables do. Default "minimal".
     pub rules: RuleKind,
-    /// Under conditional rules, alternatives of every default rule, at least 1: other uplinks of a tree, global ports of
-    /// a dragonfly's switch. Absent: of a tree all, of a dragonfly 1. A flattened butterfly has those of its dimensions.
+    /// Under conditional rules, alternatives of every default rule, at least 1: other uplinks of a tree, global ports
+    /// of a dragonfly's switch. Absent: of a tree all, of a dragonfly 1. A flattened butterfly has those of its
+    /// dimensions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alternatives: Option<u32>,
     /// What a pause puts out of force. Default "port".

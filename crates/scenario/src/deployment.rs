@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use etherweave_forwarding::{AddressPlan, FlowTable, Mac, Minimal, Packet, Rule, Strategy, Ternary};
+use etherweave_forwarding::{AddressPlan, FlowTable, Mac, Minimal, Packet, PlanKind, Rule, Strategy, Ternary};
 use etherweave_openloop::OpenLoopError;
 use etherweave_openloop::routing::tables::{ConditionalTables, Conditions, FlowTables};
 use etherweave_primitives::{ChannelId, HostId, Port, SwitchId};
@@ -51,7 +51,7 @@ impl Deployment {
     ) -> Result<Deployment, OpenLoopError> {
         let flow_tables = match spec.rules {
             RuleKind::Minimal => FlowTables::new(kind, topology, strategy, Conditions::None)?,
-            RuleKind::Conditional => conditional(spec, strategy, kind).tables(kind, topology)?.0,
+            RuleKind::Conditional => conditional(spec, strategy, kind)?.tables(kind, topology)?.0,
         };
         let flow_tables = flow_tables.with_widths(widths)?.around(down);
         let mut tables = Vec::with_capacity(topology.switches());
@@ -214,11 +214,28 @@ impl Deployment {
     }
 }
 
-/// Conditional tables under a plan of `[design.tables]`.
-fn conditional(spec: &ControlSpec, strategy: Strategy, kind: &TopologyKind) -> ConditionalTables {
+/// Conditional tables as `[design.tables]` allows them.
+fn conditional(
+    spec: &ControlSpec,
+    strategy: Strategy,
+    kind: &TopologyKind,
+) -> Result<ConditionalTables, OpenLoopError> {
+    let fitting = Strategy::fitting(kind);
+    if strategy.plan != PlanKind::Coordinates && strategy.plan != fitting.plan {
+        let expected = "coordinates, under conditional rules".to_owned();
+        return Err(OpenLoopError { key: "address_plan", found: strategy.plan.name().to_owned(), expected });
+    }
+    if strategy.is_shared_by_source != fitting.is_shared_by_source {
+        let expected = format!("{}, which conditional rules stand on", fitting.is_shared_by_source);
+        return Err(OpenLoopError {
+            key: "share_by_source",
+            found: strategy.is_shared_by_source.to_string(),
+            expected,
+        });
+    }
     // Dragonflies have a compaction of their own under conditional rules unless the scenario says one.
-    let compaction = (strategy.compaction != Strategy::fitting(kind).compaction).then_some(strategy.compaction);
-    ConditionalTables { compaction, alternatives: spec.alternatives, ..ConditionalTables::default() }
+    let compaction = (strategy.compaction != fitting.compaction).then_some(strategy.compaction);
+    Ok(ConditionalTables { compaction, alternatives: spec.alternatives, ..ConditionalTables::default() })
 }
 
 /// A rule in its table.

@@ -177,7 +177,9 @@ impl Fabric {
     fn deployment_error(&self, error: &OpenLoopError) -> ScenarioError {
         let key = match error.key {
             "alternatives" => "control.alternatives",
+            "address_plan" => "design.tables.plan",
             "compaction" => "design.tables.compaction",
+            "share_by_source" => "design.tables.share_by_source",
             _ => "topology",
         };
         self.file.error(key, format!("{}; expected {}", error.found, error.expected))

@@ -102,7 +102,7 @@ def _admit(site: Site, host: HostPlan) -> Iterator[Rule]:
     if site.spec.anti_spoofing == "arp":
         arp = (Test("eth_type", ARP), Test("arp_sha", host.mac))
         # A probe asks whether an address is free, before it is used (RFC 5227, 2.1.1).
-        for sender in {host.ipv4 or 0, 0}:
+        for sender in (host.ipv4 or 0, 0):
             match = (*own, *arp, Test("arp_spa", sender))
             yield Rule(ADMIT_TABLE, 230, match, (), onward, Purpose.ADMIT)
         yield Rule(ADMIT_TABLE, 220, (port, Test("eth_type", ARP)), (), (), Purpose.ADMIT)

@@ -114,7 +114,7 @@ def as_json(plan: Plan) -> dict[str, Any]:
 
 def _rule_json(rule: Any) -> dict[str, Any]:
     def tagged(step: Any) -> dict[str, Any]:
-        return {"kind": type(step).__name__, **step._asdict()}
+        return {"kind": type(step).__name__, **asdict(step)}
 
     steps = {part: [tagged(step) for step in getattr(rule, part)] for part in _STEPS}
     match = [test._asdict() for test in rule.match]

@@ -39,20 +39,23 @@ class Test(NamedTuple):
     """Bits that count; none: all."""
 
 
-class Output(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Output:
     """Sends the packet."""
 
     port: int
 
 
-class SetField(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class SetField:
     """Writes a field of the packet."""
 
     field: str
     value: int
 
 
-class Move(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Move:
     """Copies bits from one field of the packet to another (Nicira's ``reg_move``)."""
 
     source: str
@@ -63,7 +66,8 @@ class Move(NamedTuple):
     bits: int
 
 
-class ToGroup(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ToGroup:
     """Hands the packet to a group."""
 
     group: int
@@ -72,20 +76,23 @@ class ToGroup(NamedTuple):
 Action: TypeAlias = Output | SetField | Move | ToGroup
 
 
-class WriteMetadata(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class WriteMetadata:
     """Writes bits of the packet's metadata."""
 
     value: int
     mask: int
 
 
-class GoTo(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class GoTo:
     """Goes on in a later table."""
 
     table: int
 
 
-class UseMeter(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class UseMeter:
     """Drops the packet when its meter's rate is exceeded."""
 
     meter: int

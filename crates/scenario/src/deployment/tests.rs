@@ -65,8 +65,8 @@ fn a_table_decides_as_the_routing_and_without_a_link_nobody_takes_it() {
 fn a_paused_port_hands_over_to_a_detour_and_transit_waits() {
     let text = format!("{DRAGONFLY}\n[control]\nrules = \"conditional\"");
     let deployment = deployed(&text, &[]);
-    // From the second host of the first switch to the last group: the first global port is the default one, the second is
-    // the second host's detour.
+    // From the second host of the first switch to the last group: the first global port is the default one, the
+    // second is the second host's detour.
     let (src, dst) = (1, 71);
     let ask = |in_port, paused: &[(u32, u32)]| {
         let question = Question { switch: 0, in_port, src, dst };
@@ -107,6 +107,9 @@ fn what_cannot_be_deployed_is_refused_where_it_stands() {
         refused(DRAGONFLY, &["group0.switch0 - group9.switch9"])
             .contains("no cable \"group0.switch0 - group9.switch9\"")
     );
+    let flat = format!("{DRAGONFLY}\n[control]\nrules = \"conditional\"\n[design.tables]\nplan = \"flat\"");
+    let told = "test:6:1: design.tables.plan: flat; expected coordinates, under conditional rules";
+    assert_eq!(refused(&flat, &[]), told);
     let torus = "[topology.torus]\n[control]\nrules = \"conditional\"";
     assert!(refused(torus, &[]).contains("torus; expected a dragonfly"), "{}", refused(torus, &[]));
 }

@@ -1,0 +1,245 @@
+"""Plans: what switches and hosts of a fabric are told."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import etherweave
+from etherweave.control import text
+from etherweave.control.plan import CARRIED, PlanError, Planned, counts, plan
+from etherweave.control.rules import (
+    ADMIT_TABLE,
+    FORWARD_TABLE,
+    KNOWN_TABLE,
+    SERVICE_TABLE,
+    WAIT_TABLE,
+    Output,
+    Purpose,
+    Rule,
+    SwitchPlan,
+    Test,
+    ToGroup,
+    WriteMetadata,
+)
+from etherweave.control.services import pause_rule
+
+DRAGONFLY: dict[str, object] = {"topology": {"dragonfly": {}}}
+"""Figure 3c of Benito et al. 2015: 9 groups of 4 switches with 2 hosts."""
+CLOS: dict[str, object] = {
+    "topology": {"folded_clos": {"radix": 4, "hosts": 16, "uplinks": [{}, {}]}}
+}
+BUTTERFLY: dict[str, object] = {"topology": {"flattened_butterfly": {"sizes": [3, 3, 3]}}}
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    words = [sys.executable, "-c", "from etherweave.cli import main; main()", *arguments]
+    return subprocess.run(words, capture_output=True, text=True, timeout=60)
+
+
+def planned(
+    scenario: dict[str, object], failed: tuple[str, ...] = (), **control: object
+) -> Planned:
+    return plan({**scenario, "control": control}, failed=failed)
+
+
+def lines(switch: SwitchPlan, purpose: Purpose) -> list[str]:
+    return [text.flow(rule) for rule in switch.rules if rule.purpose is purpose]
+
+
+def carried(switch: SwitchPlan) -> int:
+    return sum(counts(switch).get(purpose, 0) for purpose in CARRIED)
+
+
+@pytest.mark.parametrize("scenario", [DRAGONFLY, CLOS, BUTTERFLY])
+def test_rules_are_as_many_as_the_design_counts(scenario: dict[str, object]) -> None:
+    counted = etherweave.design(scenario)["tables"]["compacted"]
+    rules = [carried(switch) for switch in planned(scenario).plan.switches]
+    assert (min(rules), max(rules)) == (counted["rules_min"], counted["largest"]["entries"])
+    assert sum(rules) / len(rules) == counted["rules_mean"]
+
+
+def test_a_switch_of_a_dragonfly_reads_as_the_paper_says() -> None:
+    switch = planned(DRAGONFLY).plan.switches[0]
+    dmp = (
+        "table=0,priority=300,in_port={},dl_type=0x88b5,"
+        "actions=meter:{},set_field:{}->eth_src,in_port"
+    )
+    first, second = "02:00:00:00:00:00", "02:00:00:00:00:01"
+    expected = [dmp.format(1, 1, first), dmp.format(2, 2, second)]
+    assert lines(switch, Purpose.DMP) == [
+        *expected,
+        "table=0,priority=290,dl_type=0x88b5,actions=drop",
+    ]
+    host = "table=0,priority=200,in_port={},dl_src={},actions=goto_table:1"
+    fabric = "table=0,priority=200,in_port={},actions=goto_table:2"
+    ports = [fabric.format(port) for port in range(3, 8)]
+    assert lines(switch, Purpose.ADMIT) == [host.format(1, first), host.format(2, second), *ports]
+    # Groups 0 to 7 have their 4-bit field below 8; group 8 alone has the bit set.
+    assert lines(switch, Purpose.KNOWN)[:2] == [
+        "table=1,priority=20,dl_dst=02:00:00:00:00:00/ff:ff:ff:ff:ff:c0,actions=goto_table:2",
+        "table=1,priority=20,dl_dst=02:00:00:00:00:40/ff:ff:ff:ff:ff:f8,actions=goto_table:2",
+    ]
+
+
+def test_every_path_of_tables_ends_and_rules_that_overlap_have_an_order() -> None:
+    for scenario in (DRAGONFLY, CLOS, BUTTERFLY):
+        for switch in planned(scenario, rules="conditional", pauses="class").plan.switches:
+            seen: set[tuple[int, int, tuple[Test, ...]]] = set()
+            for rule in switch.rules:
+                key = (rule.table, rule.priority, rule.match)
+                assert key not in seen, f"{switch.name}: {text.flow(rule)} stands there twice"
+                seen.add(key)
+
+
+def test_conditional_rules_test_one_bit_and_one_rule_writes_them_all() -> None:
+    switch = planned(DRAGONFLY, rules="conditional").plan.switches[0]
+    # Rules for other groups watch the local links 3 to 5 and the global ones 6 and 7.
+    assert switch.pause_bits == {3: 0, 4: 1, 5: 2, 6: 3, 7: 4}
+    conditional = [rule for rule in switch.rules if any(t.field == "metadata" for t in rule.match)]
+    for rule in conditional:
+        (watched,) = (t for t in rule.match if t.field == "metadata")
+        (output,) = rule.actions
+        assert isinstance(output, Output)
+        assert (watched.value, watched.mask) == (0, 1 << switch.pause_bits[output.port])
+    assert lines(switch, Purpose.PAUSES) == [
+        "table=2,priority=0,actions=write_metadata:0x0/0x1f,goto_table:3"
+    ]
+    paused = pause_rule(switch.pause_bits, frozenset({4, 7}), None)
+    assert paused.instructions[0] == WriteMetadata(0b10010, 0b11111)
+    assert paused[:3] == switch.rules[_place(switch, Purpose.PAUSES)][:3], "the same rule, changed"
+
+
+def _place(switch: SwitchPlan, purpose: Purpose) -> int:
+    return next(place for place, rule in enumerate(switch.rules) if rule.purpose is purpose)
+
+
+def test_a_packet_that_finds_all_ports_paused_waits_for_its_default_port() -> None:
+    switch = planned(DRAGONFLY, rules="conditional").plan.switches[0]
+    waiting = [rule for rule in switch.rules if rule.table == WAIT_TABLE]
+    defaults = [rule for rule in switch.rules if any(t.field == "metadata" for t in rule.match)]
+    unconditional = [tuple(t for t in rule.match if t.field != "metadata") for rule in defaults]
+    assert [(rule.match, rule.actions) for rule in waiting] == [
+        (match, rule.actions) for match, rule in zip(unconditional, defaults, strict=True)
+    ]
+    assert "table=3,priority=0,actions=goto_table:4" in lines(switch, Purpose.WAIT)
+
+
+def test_a_vector_per_class_is_a_rule_per_priority() -> None:
+    switch = planned(DRAGONFLY, rules="conditional", pauses="class").plan.switches[0]
+    rules = lines(switch, Purpose.PAUSES)
+    assert len(rules) == 9, "eight priorities, and packets without a tag"
+    assert rules[3] == (
+        "table=2,priority=1,vlan_vid=0x1000/0x1000,vlan_pcp=3,"
+        "actions=write_metadata:0x0/0x1f,goto_table:3"
+    )
+
+
+def test_the_responder_answers_for_hosts_of_the_plan_and_for_no_probe() -> None:
+    switch = planned(DRAGONFLY, resolution="responder").plan.switches[5]
+    probe, first, second, lost = lines(switch, Purpose.RESOLVE)
+    assert probe.startswith("table=2,priority=300,dl_type=0x806,arp_op=1,arp_spa=0.0.0.0,")
+    # 64 addresses of groups 0 to 7 and 8 of group 8, below 10.128.0.0.
+    assert "arp_tpa=10.128.0.0/255.255.255.192" in first
+    assert "arp_tpa=10.128.0.64/255.255.255.248" in second
+    assert lost == "table=2,priority=280,dl_dst=ff:ff:ff:ff:ff:ff,dl_type=0x806,actions=drop"
+
+
+def test_broadcasts_follow_a_tree_to_every_host() -> None:
+    switches = planned(BUTTERFLY).plan.switches
+    outputs = {}
+    for switch in switches:
+        (rule, _) = (rule for rule in switch.rules if rule.purpose is Purpose.ANNOUNCE)
+        ports = {action.port for action in rule.actions if isinstance(action, Output)}
+        outputs[switch.name] = [port for port in switch.ports if port.number in ports]
+    hosts = [port.node for ports in outputs.values() for port in ports if port.is_host]
+    links = [port.node for ports in outputs.values() for port in ports if not port.is_host]
+    assert len(hosts) == len(set(hosts)) == len(planned(BUTTERFLY).plan.hosts)
+    assert len(links) == 2 * (len(switches) - 1), "a tree of 27 switches has 26 links"
+
+
+def test_rewriting_keeps_factory_addresses_outside_the_fabric() -> None:
+    scenario = {**DRAGONFLY, "control": {"addresses": "rewrite"}}
+    factory = {f"host{number}": 0xAA0000000000 + number for number in range(72)}
+    switch = plan(scenario, factory=factory).plan.switches[0]
+    rewritten = lines(switch, Purpose.REWRITE)
+    assert "in_port=1,dl_src=aa:00:00:00:00:00,dl_type=0x806" in rewritten[0]
+    assert rewritten[0].endswith(
+        "actions=set_field:02:00:00:00:00:00->eth_src,set_field:02:00:00:00:00:00->arp_sha,"
+        "goto_table:1"
+    )
+    outward = [line for line in lines(switch, Purpose.FORWARD) if "output:1" in line]
+    assert all("set_field:aa:00:00:00:00:00->eth_dst" in line for line in outward)
+    with pytest.raises(PlanError, match="no factory address of host3; expected one per host"):
+        plan(scenario, factory={name: mac for name, mac in factory.items() if name != "host3"})
+
+
+def test_several_ports_are_a_group() -> None:
+    # Without shares of the sources, every uplink of a leaf is as good as the other.
+    tables = {"design": {"tables": {"share_by_source": False}}}
+    switch = plan({**CLOS, **tables}).plan.switches[0]
+    used = {
+        step.group for rule in switch.rules for step in rule.actions if isinstance(step, ToGroup)
+    }
+    assert used == {group.number for group in switch.groups} == {1}
+    (group,) = switch.groups
+    assert text.group(group).startswith("group_id=1,type=select,bucket=weight:1,actions=output:3")
+
+
+def test_a_failed_cable_is_left_and_addresses_and_ports_stay() -> None:
+    cable = "group0.switch0 - group0.switch1"
+    before, after = planned(DRAGONFLY), planned(DRAGONFLY, (cable,))
+    assert after.failed == (cable,)
+    assert before.plan.hosts == after.plan.hosts
+    first = before.plan.switches[0]
+    assert first.ports == after.plan.switches[0].ports
+    (port,) = (port.number for port in first.ports if port.node == "group0.switch1")
+    for rule in after.plan.switches[0].rules:
+        assert Output(port) not in rule.actions, text.flow(rule)
+
+
+def test_the_same_scenario_gives_the_same_plan() -> None:
+    assert planned(CLOS, rules="conditional").plan == planned(CLOS, rules="conditional").plan
+
+
+def test_tables_follow_one_another() -> None:
+    order = [ADMIT_TABLE, KNOWN_TABLE, SERVICE_TABLE, FORWARD_TABLE, WAIT_TABLE]
+    assert order == sorted(set(order))
+
+    def onward(rule: Rule) -> list[int]:
+        return [getattr(step, "table", rule.table + 1) for step in rule.instructions]
+
+    for rule in planned(CLOS, rules="conditional").plan.switches[0].rules:
+        assert all(table > rule.table for table in onward(rule))
+
+
+def test_the_command_writes_files_that_the_plan_says(tmp_path: Path) -> None:
+    scenario = tmp_path / "dragonfly.toml"
+    scenario.write_text("[topology.dragonfly]\n")
+    done = command("control", "plan", str(scenario), "-o", str(tmp_path / "rules"))
+    assert done.returncode == 0, done.stderr
+    assert "the design       9    11           348" in done.stdout
+    flows = (tmp_path / "rules" / "group0.switch0.flows").read_text().splitlines()
+    assert flows == list(text.flows(planned(DRAGONFLY).plan.switches[0].rules))
+    hosts = (tmp_path / "rules" / "hosts.csv").read_text().splitlines()
+    assert hosts[72] == "host71,group8.switch3,2,02:00:00:00:00:47,10.128.0.71"
+
+
+def test_the_command_gives_json_and_refuses_what_is_wrong(tmp_path: Path) -> None:
+    scenario = tmp_path / "small.toml"
+    scenario.write_text("[topology.single_switch]\nhosts = 2\n")
+    done = command("control", "plan", str(scenario), "--json")
+    figures = json.loads(done.stdout)
+    assert [host["mac"] for host in figures["hosts"]] == [0x020000000000, 0x020000000001]
+    assert figures["switches"][0]["rules"][0]["actions"][0]["kind"] == "Output"
+    for wrong, message in [
+        (["--switch", "leaf0"], "no such switch; expected one of"),
+        (["--failed", "a - b"], 'no cable "a - b"'),
+        (["--set", "control.rules=conditional"], "expected a dragonfly"),
+        (["--set", "design.tables.widths=[40, 7]"], "need 47 bits; expected at most 46"),
+        (["--set", "control.ipv4=10.0.0.0/32"], "expected a network and its length"),
+    ]:
+        done = command("control", "plan", str(scenario), *wrong)
+        assert (done.returncode, message in done.stderr) == (2, True), done.stderr
