@@ -1,0 +1,178 @@
+"""A database and a switch daemon of Open vSwitch in a directory of their own.
+
+They know nothing of an Open vSwitch that the machine may run besides, and it nothing of them: every
+socket, file and log lies in the directory. They are stopped by the process numbers written there.
+"""
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from etherweave.control.ovs.programs import OvsError, run
+
+_SOCKET_PATH_MAX = 107
+"""Longest name of a Unix socket [octets], unix(7)."""
+_SOCKET_NAME_MAX = len("/run/") + 32
+"""Room for a bridge's name and ``.mgmt`` below the directory."""
+_PATIENCE_S = 5.0
+"""How long a daemon may take to end before it is killed [s]."""
+
+
+class Datapath(StrEnum):
+    """What moves the packets."""
+
+    DUMMY = "dummy"
+    """Nothing: packets are injected and traced. No interface, no privilege."""
+    NETDEV = "netdev"
+    """Threads of the daemon, between network interfaces; takes root."""
+
+
+@dataclass(frozen=True, slots=True)
+class Daemons:
+    """A running Open vSwitch."""
+
+    directory: Path
+    """Absolute; holds ``db``, ``run`` and ``log``."""
+    datapath: Datapath
+
+    @property
+    def database(self) -> str:
+        """Where the database listens, as tools take it."""
+        return f"unix:{self.directory}/run/db.sock"
+
+    @property
+    def control(self) -> Path:
+        """The switch daemon's control socket."""
+        return self.directory / "run" / "vswitchd.ctl"
+
+    def management(self, bridge: str) -> str:
+        """Return where a bridge speaks OpenFlow, as tools take it."""
+        return f"unix:{self.directory}/run/{bridge}.mgmt"
+
+    def configure(self, *arguments: str) -> str:
+        """Run ``ovs-vsctl`` once, and wait until the switch daemon has done what it says."""
+        return run("ovs-vsctl", f"--db={self.database}", *arguments)
+
+
+@contextlib.contextmanager
+def running(datapath: Datapath, keep: Path | None = None) -> Iterator[Daemons]:
+    """Start Open vSwitch, and stop it whatever happens.
+
+    Parameters
+    ----------
+    datapath
+        What moves the packets.
+    keep
+        The directory for its files, which stay afterwards; none: one that is removed.
+    """
+    directory = keep or Path(tempfile.mkdtemp(prefix="ew-ovs-"))
+    try:
+        yield start(directory, datapath)
+    finally:
+        stop(directory)
+        if keep is None:
+            shutil.rmtree(directory)
+
+
+def start(directory: Path, datapath: Datapath) -> Daemons:
+    """Start Open vSwitch in a directory that does not have one; nobody stops it but ``stop``.
+
+    Raises
+    ------
+    OvsError
+        If the directory's name is too long, if it is in use, or a daemon does not start.
+    """
+    directory = directory.absolute()
+    _check(directory)
+    for name in ("db", "run", "log"):
+        (directory / name).mkdir(parents=True, exist_ok=True)
+    daemons = Daemons(directory, datapath)
+    database = directory / "db" / "conf.db"
+    database.unlink(missing_ok=True)
+    try:
+        run("ovsdb-tool", "create", str(database))
+        remote = f"--remote=p{daemons.database}"
+        run("ovsdb-server", str(database), remote, *_options(directory, "ovsdb-server"))
+        daemons.configure("--no-wait", "init")
+        options = [*_options(directory, "vswitchd"), *_isolation(datapath)]
+        run("ovs-vswitchd", daemons.database, *options, sockets=directory / "run")
+    except BaseException:
+        stop(directory)
+        raise
+    return daemons
+
+
+def stop(directory: Path) -> None:
+    """Stop what ``start`` started in a directory; nothing happens where nothing runs."""
+    for name in ("vswitchd", "ovsdb-server"):
+        pid = _pid(directory.absolute(), name)
+        if pid is not None:
+            _end(pid)
+
+
+def is_running(directory: Path) -> bool:
+    """Tell whether a daemon runs in a directory."""
+    return any(_pid(directory.absolute(), name) for name in ("vswitchd", "ovsdb-server"))
+
+
+def _check(directory: Path) -> None:
+    length = len(os.fsencode(directory)) + _SOCKET_NAME_MAX
+    if length > _SOCKET_PATH_MAX:
+        most = _SOCKET_PATH_MAX - _SOCKET_NAME_MAX
+        raise OvsError(f"{directory}: too long for sockets in it; expected at most {most} octets")
+    if is_running(directory):
+        raise OvsError(f"{directory}: an Open vSwitch runs here; expected another directory")
+
+
+def _options(directory: Path, name: str) -> list[str]:
+    return [
+        f"--pidfile={_pid_file(directory, name)}",
+        f"--unixctl={directory}/run/{name}.ctl",
+        f"--log-file={directory}/log/{name}.log",
+        "-vconsole:err",
+        "--detach",
+        "--no-chdir",
+    ]
+
+
+def _isolation(datapath: Datapath) -> list[str]:
+    """Keep away from a datapath and from routes that the machine's kernel may have."""
+    dummy = ["--enable-dummy"] if datapath is Datapath.DUMMY else []
+    return [*dummy, "--disable-system", "--disable-system-route"]
+
+
+def _pid_file(directory: Path, name: str) -> Path:
+    return directory / "run" / f"{name}.pid"
+
+
+def _pid(directory: Path, name: str) -> int | None:
+    """Return a daemon's process number, if that process is still this daemon."""
+    file = _pid_file(directory, name)
+    try:
+        pid = int(file.read_text())
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except (OSError, ValueError):
+        return None
+    return pid if f"--pidfile={file}".encode() in words else None
+
+
+def _end(pid: int) -> None:
+    try:
+        process = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        for sign in (signal.SIGTERM, signal.SIGKILL):
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(process, sign)
+            if select.select([process], [], [], _PATIENCE_S)[0]:
+                return
+    finally:
+        os.close(process)

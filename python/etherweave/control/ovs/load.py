@@ -1,0 +1,120 @@
+"""Brings what a plan says into bridges, and tells how a bridge differs from it.
+
+A rule may name a group or a meter, so that these come first and what is left over of them goes
+last. Rules are replaced in one bundle: all at once, or none. Doing it again changes nothing.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeAlias, TypeVar
+
+from etherweave.control import text
+from etherweave.control.ovs.bridges import Wiring
+from etherweave.control.ovs.daemons import Daemons
+from etherweave.control.ovs.programs import run
+from etherweave.control.rules import Group, Meter, Plan, SwitchPlan
+
+Tell: TypeAlias = Callable[[int, int], object]
+"""Takes how many switches are done, and of how many."""
+
+_Entry = TypeVar("_Entry", Group, Meter)
+_GROUP = re.compile(r"group_id=(\d+),type=select(.*)")
+_BUCKET = re.compile(r"actions=output:\"?(\d+)")
+_METER = re.compile(r"meter=(\d+) pktps burst bands=\s+type=drop rate=(\d+) burst_size=(\d+)")
+_DIFFERENT = 2
+"""How ``diff-flows`` ends when it finds differences."""
+
+
+def load(daemons: Daemons, plan: Plan, wiring: Wiring, tell: Tell | None = None) -> None:
+    """Install all switches of a plan, several at a time."""
+    pool = ThreadPoolExecutor(max_workers=os.cpu_count())
+    try:
+        bridges = [wiring.bridges[switch.name] for switch in plan.switches]
+        work = pool.map(
+            lambda job: install(daemons, *job), zip(bridges, plan.switches, strict=True)
+        )
+        for done, _ in enumerate(work, start=1):
+            if tell:
+                tell(done, len(plan.switches))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def install(daemons: Daemons, bridge: str, switch: SwitchPlan) -> None:
+    """Make a bridge do what a switch is told, and nothing else.
+
+    Raises
+    ------
+    OvsError
+        If Open vSwitch refuses a meter, a group or a rule; no rule is changed then.
+    """
+    target = daemons.management(bridge)
+    meters, groups = _meters(target), _groups(target)
+    _set_meters(target, switch.meters, meters)
+    if switch.groups:
+        lines = (f"add_or_mod {text.group(group)}" for group in switch.groups)
+        _ofctl("--bundle", "add-groups", target, "-", lines=lines)
+    _ofctl("--bundle", "replace-flows", target, "-", lines=text.flows(switch.rules))
+    for number in sorted(groups.keys() - {group.number for group in switch.groups}):
+        _ofctl("del-groups", target, f"group_id={number}")
+    for number in sorted(meters.keys() - {meter.number for meter in switch.meters}):
+        _ofctl("del-meter", target, f"meter={number}")
+
+
+def differences(daemons: Daemons, bridge: str, switch: SwitchPlan) -> list[str]:
+    """Tell what a bridge lacks (+) and has too much (-) of rules, groups and meters."""
+    target = daemons.management(bridge)
+    meters = {meter.number: meter for meter in switch.meters}
+    groups = {group.number: group for group in switch.groups}
+    return [
+        *_differences(_meters(target), meters, text.meter),
+        *_differences(_groups(target), groups, text.group),
+        *_ofctl(
+            "diff-flows",
+            target,
+            "/dev/stdin",
+            lines=text.flows(switch.rules),
+            ends=(0, _DIFFERENT),
+        ).splitlines(),
+    ]
+
+
+def _differences(
+    there: Mapping[int, _Entry], planned: Mapping[int, _Entry], write: Callable[[_Entry], str]
+) -> list[str]:
+    surplus = [
+        f"-{write(there[number])}" for number in there if planned.get(number) != there[number]
+    ]
+    lacking = [
+        f"+{write(entry)}" for number, entry in planned.items() if there.get(number) != entry
+    ]
+    return surplus + lacking
+
+
+def _set_meters(target: str, meters: Iterable[Meter], there: Mapping[int, Meter]) -> None:
+    """Add or change meters; those that are already right cost nothing."""
+    for meter in meters:
+        if there.get(meter.number) != meter:
+            verb = "mod-meter" if meter.number in there else "add-meter"
+            _ofctl(verb, target, text.meter(meter))
+
+
+def _meters(target: str) -> dict[int, Meter]:
+    found = _METER.findall(_ofctl("dump-meters", target))
+    return {int(number): Meter(int(number), int(rate), int(burst)) for number, rate, burst in found}
+
+
+def _groups(target: str) -> dict[int, Group]:
+    found = _GROUP.findall(_ofctl("dump-groups", target))
+    return {int(number): _group(int(number), buckets) for number, buckets in found}
+
+
+def _group(number: int, buckets: str) -> Group:
+    return Group(number, tuple(int(port) for port in _BUCKET.findall(buckets)))
+
+
+def _ofctl(*arguments: str, lines: Iterable[str] = (), ends: Sequence[int] = (0,)) -> str:
+    written = "".join(f"{line}\n" for line in lines)
+    return run("ovs-ofctl", "-O", "OpenFlow13", *arguments, text=written, ends=ends)

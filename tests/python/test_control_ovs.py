@@ -1,0 +1,243 @@
+"""Open vSwitch as harness: it starts, is told a plan, tells it back, and leaves nothing."""
+
+import dataclasses
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from etherweave.control import rules
+from etherweave.control.ovs import bridges, load, programs
+from etherweave.control.ovs.daemons import Daemons, Datapath, is_running, running, start, stop
+from etherweave.control.ovs.programs import OvsError, run
+
+pytestmark = pytest.mark.skipif(
+    bool(programs.missing()), reason=f"programs of Open vSwitch are missing: {programs.missing()}"
+)
+needs_interfaces: pytest.MarkDecorator = pytest.mark.skipif(
+    os.geteuid() != 0 or shutil.which("ip") is None,
+    reason="only root, with the program ip, makes network interfaces",
+)
+HOSTS = 2
+LINKS = (3, 4)
+SWITCH_BITS = 0xFFFFFFFFFF00
+
+
+def mac(switch: int, host: int) -> int:
+    return 0x020000000000 | switch << 8 | host
+
+
+def switch(number: int, *extra: rules.Rule) -> rules.SwitchPlan:
+    other = 1 - number
+    return rules.SwitchPlan(
+        name=f"leaf{number}",
+        datapath_id=number + 1,
+        ports=(
+            *(rules.PortPlan(1 + host, f"host{number}{host}", 1, True) for host in range(HOSTS)),
+            *(rules.PortPlan(port, f"leaf{other}", port, False) for port in LINKS),
+        ),
+        rules=(
+            rules.Rule(0, 10, (rules.Test("in_port", 1),), (), (rules.UseMeter(1), rules.GoTo(2))),
+            rules.Rule(0, 9, (), (), (rules.GoTo(2),)),
+            *(
+                rules.Rule(
+                    2, 10, (rules.Test("eth_dst", mac(number, host)),), (rules.Output(1 + host),)
+                )
+                for host in range(HOSTS)
+            ),
+            rules.Rule(
+                2, 5, (rules.Test("eth_dst", mac(other, 0), SWITCH_BITS),), (rules.ToGroup(1),)
+            ),
+            *extra,
+        ),
+        groups=(rules.Group(1, LINKS),),
+        meters=(rules.Meter(1, 100, 10),),
+        pause_bits={},
+    )
+
+
+def two_switches() -> rules.Plan:
+    hosts = [
+        rules.HostPlan(f"host{number}{host}", f"leaf{number}", 1 + host, mac(number, host), None)
+        for number in range(2)
+        for host in range(HOSTS)
+    ]
+    return rules.Plan("pair", "switch 1 | host 1", (switch(0), switch(1)), tuple(hosts))
+
+
+PLAN = two_switches()
+WIRING = bridges.wiring(PLAN)
+NOBODY = 65534
+
+
+@pytest.fixture(scope="module")
+def built() -> Iterator[Daemons]:
+    with running(Datapath.DUMMY) as daemons:
+        bridges.build(daemons, PLAN, WIRING)
+        yield daemons
+
+
+def pids(directory: Path) -> list[int]:
+    return [int(file.read_text()) for file in (directory / "run").glob("*.pid")]
+
+
+def test_daemons_end_with_their_block_and_leave_nothing() -> None:
+    with pytest.raises(KeyboardInterrupt), running(Datapath.DUMMY) as daemons:
+        started = pids(daemons.directory)
+        assert len(started) == 2
+        assert all(Path(f"/proc/{pid}").exists() for pid in started)
+        raise KeyboardInterrupt
+    # What is left of an ended process, until its parent asks, has no command line.
+    lines = [Path(f"/proc/{pid}/cmdline") for pid in started]
+    assert not any(line.exists() and line.read_bytes() for line in lines)
+    assert not daemons.directory.exists()
+
+
+def test_a_kept_directory_stays_with_its_logs_but_nothing_runs(tmp_path: Path) -> None:
+    directory = tmp_path / "ovs"
+    with running(Datapath.DUMMY, keep=directory):
+        assert is_running(directory)
+    assert (directory / "log" / "vswitchd.log").stat().st_size > 0
+    assert not is_running(directory)
+
+
+def test_a_directory_has_one_open_vswitch_at_a_time(tmp_path: Path) -> None:
+    try:
+        start(tmp_path, Datapath.DUMMY)
+        with pytest.raises(OvsError, match="runs here; expected another directory"):
+            start(tmp_path, Datapath.DUMMY)
+        assert is_running(tmp_path), "whoever came first stays"
+    finally:
+        stop(tmp_path)
+
+
+def test_a_process_that_only_inherited_the_number_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "vswitchd.pid").write_text(f"{os.getpid()}\n")
+    stop(tmp_path)
+    assert not is_running(tmp_path)
+
+
+def test_a_directory_too_long_for_sockets_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OvsError, match="too long for sockets"):
+        start(tmp_path / ("a" * 100), Datapath.DUMMY)
+    assert not (tmp_path / ("a" * 100)).exists()
+
+
+def test_a_failing_program_says_which_and_why() -> None:
+    with pytest.raises(OvsError, match=r"ovs-ofctl ends with 1: .*unknown command"):
+        run("ovs-ofctl", "nonsense")
+
+
+def test_a_missing_program_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "which", lambda *_, **__: None)
+    with pytest.raises(OvsError, match=r"not found; expected Open vSwitch"):
+        run("ovs-vsctl")
+
+
+def test_bridges_have_identity_and_port_numbers_of_the_plan(built: Daemons) -> None:
+    for planned in PLAN.switches:
+        shown = run(
+            "ovs-ofctl", "-O", "OpenFlow13", "show", built.management(f"s{planned.name[-1]}")
+        )
+        assert f"dpid:{planned.datapath_id:016x}" in shown
+        for port in planned.ports:
+            assert f" {port.number}({WIRING.port(planned.name, port.number)}):" in shown
+
+
+def test_an_interface_that_does_not_exist_is_told(built: Daemons) -> None:
+    leaf = dataclasses.replace(PLAN.switches[0], name="lost", ports=PLAN.switches[0].ports[:1])
+    absent = bridges.Wiring({"lost": "t0"}, {("lost", 1): "absent0"})
+    try:
+        with pytest.raises(OvsError, match=r"port absent0 of lost: .*; expected number 1"):
+            bridges.build(built, dataclasses.replace(PLAN, switches=(leaf,)), absent)
+    finally:
+        bridges.remove(built, ["t0"])
+
+
+def test_loading_brings_all_and_loading_again_changes_nothing(built: Daemons) -> None:
+    for _ in range(2):
+        load.load(built, PLAN, WIRING)
+        for planned in PLAN.switches:
+            assert load.differences(built, WIRING.bridges[planned.name], planned) == []
+
+
+def test_differences_name_what_lacks_and_what_is_too_much(built: Daemons) -> None:
+    load.install(built, "s0", switch(0))
+    other = dataclasses.replace(
+        switch(0),
+        rules=(
+            *switch(0).rules[:-1],
+            rules.Rule(2, 7, (rules.Test("eth_dst", 5),), (rules.Output(1),)),
+        ),
+        groups=(rules.Group(1, (4, 3)), rules.Group(2, (3,))),
+        meters=(rules.Meter(1, 100, 20),),
+    )
+    told = load.differences(built, "s0", other)
+    assert sorted(told) == [
+        "+group_id=1,type=select,bucket=weight:1,actions=output:4,bucket=weight:1,actions=output:3",
+        "+group_id=2,type=select,bucket=weight:1,actions=output:3",
+        "+meter=1,pktps,burst,bands=type=drop,rate=100,burst_size=20",
+        "+table=2 priority=7,dl_dst=00:00:00:00:00:05 actions=output:1",
+        "-group_id=1,type=select,bucket=weight:1,actions=output:3,bucket=weight:1,actions=output:4",
+        "-meter=1,pktps,burst,bands=type=drop,rate=100,burst_size=10",
+        "-table=2 priority=5,dl_dst=02:00:00:00:01:00/ff:ff:ff:ff:ff:00 actions=group:1",
+    ]
+    load.install(built, "s0", other)
+    assert load.differences(built, "s0", other) == []
+    load.install(built, "s0", switch(0))
+    assert load.differences(built, "s0", switch(0)) == [], "groups that nobody needs are gone"
+
+
+def test_a_rule_that_is_refused_leaves_all_rules_as_they_were(built: Daemons) -> None:
+    load.install(built, "s0", switch(0))
+    good = rules.Rule(2, 3, (), (rules.Output(1),))
+    bad = rules.Rule(2, 4, (rules.Test("in_port", 2),), (rules.ToGroup(99),))
+    with pytest.raises(OvsError, match="ovs-ofctl ends with 1"):
+        load.install(built, "s0", switch(0, good, bad))
+    assert load.differences(built, "s0", switch(0)) == []
+
+
+def test_the_harness_needs_no_privilege() -> None:
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        pytest.skip(reason="only root, with the program setpriv, can become nobody")
+    command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    code = (
+        "from etherweave.control.ovs.daemons import Datapath, running\n"
+        "with running(Datapath.DUMMY) as daemons:\n"
+        "    made = 'add-br s0 -- set bridge s0 datapath_type=dummy'\n"
+        "    daemons.configure(*made.split())\n"
+        "    print(daemons.directory.stat().st_uid)\n"
+    )
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [*command, sys.executable, "-c", code], capture_output=True, text=True, env=environment
+    )
+    assert (done.stdout, done.stderr) == (f"{NOBODY}\n", "")
+
+
+@needs_interfaces
+def test_interfaces_become_ports_of_bridges_and_outlive_them() -> None:
+    own = f"ewov{os.getpid() % 10**6}"
+    names = [f"{own}{end}" for end in "ab"]
+    subprocess.run(["ip", "link", "add", names[0], "type", "veth", "peer", names[1]], check=True)
+    wiring = dataclasses.replace(
+        bridges.wiring(PLAN, prefix=f"{own}s"), interfaces={("leaf0", 1): names[0]}
+    )
+    try:
+        with running(Datapath.NETDEV) as daemons:
+            bridges.build(daemons, PLAN, wiring)
+            load.load(daemons, PLAN, wiring)
+            ports = daemons.configure("list-ports", f"{own}s0").split()
+            links = [f"{own}s0-{port}" for port in (3, 4)]
+            assert sorted(ports) == sorted([names[0], *links]), (
+                "a host without interface has no port"
+            )
+            bridges.remove(daemons, wiring.bridges.values())
+        assert Path(f"/sys/class/net/{names[0]}").exists()
+    finally:
+        subprocess.run(["ip", "link", "delete", names[0]], check=True)
