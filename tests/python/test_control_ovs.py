@@ -1,10 +1,14 @@
 """Open vSwitch as harness: it starts, is told a plan, tells it back, and leaves nothing."""
 
+import contextlib
 import dataclasses
 import os
 import shutil
+import socket
 import subprocess
 import sys
+import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,8 +16,11 @@ import pytest
 
 from etherweave.control import rules
 from etherweave.control.ovs import bridges, load, programs
+from etherweave.control.ovs.control_socket import ControlSocket
 from etherweave.control.ovs.daemons import Daemons, Datapath, is_running, running, start, stop
+from etherweave.control.ovs.oracle import Delivery, Oracle, Probe
 from etherweave.control.ovs.programs import OvsError, run
+from etherweave.control.text import mac_text
 
 pytestmark = pytest.mark.skipif(
     bool(programs.missing()), reason=f"programs of Open vSwitch are missing: {programs.missing()}"
@@ -241,3 +248,94 @@ def test_interfaces_become_ports_of_bridges_and_outlive_them() -> None:
         assert Path(f"/sys/class/net/{names[0]}").exists()
     finally:
         subprocess.run(["ip", "link", "delete", names[0]], check=True)
+
+
+def test_a_control_socket_answers_many_questions_in_order(built: Daemons) -> None:
+    questions = [("ofproto/trace", "s0", f"in_port=1,dl_dst={mac_text(n)}") for n in range(1, 100)]
+    with ControlSocket(built.control) as control:
+        answers = list(control.ask_all(questions))
+        assert [f"dl_dst={mac_text(n)}" in text for n, text in enumerate(answers, 1)] == [True] * 99
+        with pytest.raises(OvsError, match='nonsense: "nonsense" is not a valid command'):
+            control.ask("nonsense")
+        assert "Open vSwitch" in control.ask("version"), "a refusal does not end the connection"
+
+
+def test_a_socket_that_nobody_listens_at_is_told(tmp_path: Path) -> None:
+    with pytest.raises(OvsError, match=r"no\.ctl: No such file .*; expected a daemon's socket"):
+        ControlSocket(tmp_path / "no.ctl")
+
+
+@contextlib.contextmanager
+def daemon_that_says(*pieces: bytes) -> Iterator[Path]:
+    with (
+        tempfile.TemporaryDirectory(prefix="ew-ovs-") as directory,
+        socket.socket(socket.AF_UNIX) as server,
+    ):
+        path = Path(directory) / "daemon.ctl"
+        server.bind(str(path))
+        server.listen()
+
+        def say() -> None:
+            connection, _ = server.accept()
+            with connection:
+                connection.recv(4096)
+                for piece in pieces:
+                    connection.sendall(piece)
+
+        thread = threading.Thread(target=say)
+        thread.start()
+        yield path
+        thread.join()
+
+
+def test_an_answer_may_come_in_pieces_even_of_characters() -> None:
+    said = '{"id":0,"result":"a {\\"é\\"} b","error":null}'.encode()
+    pieces = [said[at : at + 1] for at in range(len(said))]
+    with daemon_that_says(*pieces) as path, ControlSocket(path) as control:
+        assert control.ask("say") == 'a {"é"} b'
+
+
+def test_a_daemon_that_ends_in_the_middle_is_told() -> None:
+    with (
+        daemon_that_says(b'{"id":0,') as path,
+        ControlSocket(path) as control,
+        pytest.raises(OvsError, match="the daemon has closed the connection"),
+    ):
+        control.ask("say")
+
+
+def test_an_answer_that_is_no_object_is_refused() -> None:
+    with (
+        daemon_that_says(b"[1]") as path,
+        ControlSocket(path) as control,
+        pytest.raises(OvsError, match=r"\[1\]; expected a JSON object"),
+    ):
+        control.ask("say")
+
+
+def probe(switch: int, port: int, destination: int) -> Probe:
+    return Probe(switch, port, f"dp_hash=1,dl_src={mac_text(1)},dl_dst={mac_text(destination)}")
+
+
+def test_journeys_speak_of_switches_and_ports_of_the_plan(built: Daemons) -> None:
+    load.load(built, PLAN, WIRING)
+    probes = [probe(0, 1, mac(1, 1)), probe(1, 2, mac(1, 0)), probe(0, 2, 5)]
+    with Oracle(built.control, PLAN, WIRING) as oracle:
+        across, local, nowhere = oracle.follow(probes)
+    (link,) = [sent.port for sent in across.hops[0].sent]
+    assert link in LINKS
+    # Both ends of a link have the same number in this plan.
+    assert [(hop.switch, hop.port) for hop in across.hops] == [(0, 1), (1, link)]
+    assert across.deliveries == (Delivery(1, 2, {}),)
+    assert local.deliveries == (Delivery(1, 1, {}),)
+    assert nowhere.deliveries == ()
+    assert [journey.remarks for journey in (across, local, nowhere)] == [()] * 3
+
+
+def test_all_ports_of_a_group_are_found_by_hashes(built: Daemons) -> None:
+    load.load(built, PLAN, WIRING)
+    fields = f"dl_src={mac_text(1)},dl_dst={mac_text(mac(1, 0))}"
+    probes = [Probe(0, 1, f"dp_hash={value},{fields}") for value in range(1, 17)]
+    with Oracle(built.control, PLAN, WIRING) as oracle:
+        journeys = list(oracle.follow(probes))
+    assert {journey.hops[0].sent[0].port for journey in journeys} == set(LINKS)

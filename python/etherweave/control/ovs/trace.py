@@ -1,0 +1,213 @@
+"""Reads what ``ofproto/trace`` of Open vSwitch prints: the way of one frame through all bridges.
+
+::
+
+    bridge("s0")                                    a visit
+    ------------
+     0. in_port=1, priority 1000                    a hit: the rule of table 0 that decided
+        goto_table:2
+     2. dl_dst=02:00:00:00:01:00/ff:…, priority 5
+        output:3                                    its output, by a patch port to the next visit
+
+    bridge("s1")
+    ⋮
+    Datapath actions: set(eth(dst=…)),4             frames that leave, with what was written
+
+Lines that are deeper than their bridge belong to it; a frame for several ports makes a tree.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeAlias
+
+from etherweave.control.rules import CONTROLLER, IN_PORT
+
+Changes: TypeAlias = dict[str, str]
+"""What was written, by field: ``eth.dst``."""
+
+_BRIDGE = re.compile(r'bridge\("(.*)"\)')
+_HIT = re.compile(r"(\d+)\. (?:(.*), )?priority (\d+)(?:, cookie .*)?")
+_MISS = re.compile(r"(\d+)\. No match.*")
+_OUTPUT = re.compile(r"output:(\d+)")
+_NO_RULE = re.compile(r"reg0=0x[123]")
+"""How a miss is told at bridges after the first: by a hidden rule of Open vSwitch itself."""
+_FRAMES = "Datapath actions: "
+_SILENT = ">> skipping output to input port"
+_CALL = re.compile(r"(\w+)\((.*)\)")
+_HARMLESS = {"drop", "meter"}
+"""What the datapath does without writing or sending; a meter's rate is for real traffic."""
+
+
+class Hit(NamedTuple):
+    """A table that a frame came to, and the rule that decided there."""
+
+    table: int
+    match: str
+    """As Open vSwitch writes it; empty: any frame."""
+    priority: int | None
+    """None: no rule matched, and the frame ended."""
+
+
+class Sent(NamedTuple):
+    """A frame on its way out of a bridge."""
+
+    port: int
+    """``IN_PORT`` if back to where it came from."""
+    hit: Hit
+    """The rule that says so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """What became of a frame in a bridge."""
+
+    bridge: str
+    came_from: tuple[int, int] | None
+    """Number of the visit before, from 0, and the port by which the frame left it."""
+    hits: list[Hit] = field(default_factory=list)
+    """In order."""
+    sent: list[Sent] = field(default_factory=list)
+    """In order; outputs that were suppressed, back by the port of entry, are missing."""
+
+
+class Frame(NamedTuple):
+    """A frame that leaves the fabric."""
+
+    port: int
+    """Number in the datapath, which all bridges share."""
+    changes: Changes
+
+
+class Trace(NamedTuple):
+    """The way of a frame."""
+
+    visits: tuple[Visit, ...]
+    frames: tuple[Frame, ...]
+    remarks: tuple[str, ...]
+    """What Open vSwitch says was not done as told."""
+
+
+def parse(text: str) -> Trace:
+    """Read the answer to ``ofproto/trace``."""
+    walk = _Walk()
+    rest = iter(text.splitlines())
+    for line in rest:
+        if line.startswith(_FRAMES):
+            # The list of frames is one line, the last but for remarks.
+            actions = line.removeprefix(_FRAMES)
+            frames = tuple(_frames(actions, {}, walk.remarks))
+            walk.remarks.extend(filter(None, map(str.strip, rest)))
+            return Trace(tuple(walk.visits), frames, tuple(walk.remarks))
+        walk.read(line)
+    raise ValueError(f"{text[:60]!r}: expected a trace that ends with {_FRAMES!r}")
+
+
+class _Walk:
+    """Follows a trace line by line."""
+
+    def __init__(self) -> None:
+        self.visits: list[Visit] = []
+        self.remarks: list[str] = []
+        self._last: tuple[int, int] | None = None
+        """Visit and port of the output that was read last."""
+        self._open: list[tuple[int, int]] = []
+        """Indentation and number of the visits that may go on, outermost first."""
+
+    def read(self, line: str) -> None:
+        told = line.lstrip(" ")
+        depth = len(line) - len(told)
+        if bridge := _BRIDGE.fullmatch(told):
+            self._close(depth)
+            self._open.append((depth, len(self.visits)))
+            self.visits.append(Visit(bridge[1], self._last))
+        elif self._open and told and not told.startswith("---"):
+            self._close(depth)
+            self._last = self._go_on(self._open[-1][1], told)
+
+    def _close(self, depth: int) -> None:
+        """End the visits that a line so deep does not belong to; the first goes on to the end."""
+        while len(self._open) > 1 and self._open[-1][0] >= depth:
+            self._open.pop()
+
+    def _go_on(self, number: int, told: str) -> tuple[int, int] | None:
+        """Take the next line of a visit, and return its number and port if it is an output."""
+        visit = self.visits[number]
+        if hit := _hit(told):
+            visit.hits.append(hit)
+        elif told.startswith(">>"):
+            self._take_back(told)
+        elif (port := _port(told)) is not None:
+            if not visit.hits:
+                raise ValueError(f"{told!r} in {visit.bridge}: expected a table's rule before")
+            visit.sent.append(Sent(port, visit.hits[-1]))
+            return number, port
+        return None
+
+    def _take_back(self, why: str) -> None:
+        """Forget an output that Open vSwitch did not make; keep why, unless it is usual."""
+        if self._last:
+            self.visits[self._last[0]].sent.pop()
+        if why != _SILENT:
+            self.remarks.append(why)
+
+
+def _hit(told: str) -> Hit | None:
+    if miss := _MISS.fullmatch(told):
+        return Hit(int(miss[1]), "", None)
+    if hit := _HIT.fullmatch(told):
+        table, match, priority = int(hit[1]), hit[2] or "", int(hit[3])
+        is_miss = priority == 0 and _NO_RULE.fullmatch(match)
+        return Hit(table, "", None) if is_miss else Hit(table, match, priority)
+    return None
+
+
+def _port(told: str) -> int | None:
+    """Return the port that an action sends to; none: it does not send."""
+    if output := _OUTPUT.fullmatch(told):
+        return int(output[1])
+    if told == "IN_PORT":
+        return IN_PORT
+    return CONTROLLER if told.startswith("CONTROLLER") else None
+
+
+def _frames(actions: str, changes: Changes, remarks: list[str]) -> Iterator[Frame]:
+    """Follow a frame through actions of the datapath; ``changes`` are those of all before."""
+    for action in _split(actions):
+        call = _CALL.fullmatch(action)
+        name, inner = (call[1], call[2]) if call else (action, "")
+        if action.isdigit():
+            yield Frame(int(action), dict(changes))
+        elif name == "set":
+            changes |= _written(inner)
+        elif name == "clone":
+            yield from _frames(inner, dict(changes), remarks)
+        elif name in ("push_vlan", "pop_vlan"):
+            changes["vlan"] = inner
+        elif name == "userspace":
+            yield Frame(CONTROLLER, dict(changes))
+        elif name not in _HARMLESS:
+            remarks.append(action)
+
+
+def _written(inner: str) -> Changes:
+    """Read ``eth(src=…,dst=…)``."""
+    header = _CALL.fullmatch(inner)
+    if header is None:
+        return {inner: ""}
+    pairs = (part.partition("=") for part in _split(header[2]))
+    return {f"{header[1]}.{name}": value for name, _, value in pairs}
+
+
+def _split(text: str) -> list[str]:
+    """Split at commas that no parenthesis encloses."""
+    if "(" not in text:
+        return text.split(",")
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
