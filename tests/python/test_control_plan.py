@@ -176,6 +176,32 @@ def test_rewriting_keeps_factory_addresses_outside_the_fabric() -> None:
         plan(scenario, factory={name: mac for name, mac in factory.items() if name != "host3"})
 
 
+def test_lossless_frames_go_on_in_the_next_priority_after_a_global_link() -> None:
+    # Minimal ways in a dragonfly need two: local and global links, then a local link (section V-E).
+    switch = planned(DRAGONFLY, priorities=[3, 4]).plan.switches[0]
+    raised = "table=0,priority=210,in_port={},vlan_vid=0x1000/0x1000,vlan_pcp=3,"
+    raised += "actions=set_field:4->vlan_pcp,goto_table:2"
+    lowered = "table=0,priority=210,in_port=1,dl_src=02:00:00:00:00:00,vlan_vid=0x1000/0x1000,"
+    lowered += "vlan_pcp=4,actions=set_field:3->vlan_pcp,goto_table:1"
+    rules = lines(switch, Purpose.PRIORITY)
+    assert rules[0] == lowered
+    assert rules[2:] == [raised.format(port) for port in (6, 7)], "ports 6 and 7 are global"
+
+
+@pytest.mark.parametrize(
+    ("scenario", "rules", "needed"),
+    # Günther 1981: as many as hops in any order of dimensions; up and down needs one.
+    [(DRAGONFLY, "conditional", 3), (BUTTERFLY, "conditional", 3), (CLOS, "conditional", 1)],
+)
+def test_priorities_must_be_as_many_as_the_routing_needs(
+    scenario: dict[str, object], rules: str, needed: int
+) -> None:
+    enough = list(range(1, needed + 1))
+    planned(scenario, rules=rules, priorities=enough)
+    with pytest.raises(etherweave.ScenarioError, match=f"expected {needed}, which the routing"):
+        planned(scenario, rules=rules, priorities=[*enough, 7])
+
+
 def test_several_ports_are_a_group() -> None:
     # Without shares of the sources, every uplink of a leaf is as good as the other.
     tables = {"design": {"tables": {"share_by_source": False}}}

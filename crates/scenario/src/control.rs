@@ -1,5 +1,6 @@
 //! What a fabric's switches and hosts are told: `[control]`. Addresses and compaction are those of `[design.tables]`.
 
+use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
 /// How a fabric is deployed, by `etherweave control` and `etherweave lab`; neither a run nor a design asks.
@@ -15,6 +16,9 @@ pub struct ControlSpec {
     pub alternatives: Option<u32>,
     /// What a pause puts out of force. Default "port".
     pub pauses: PauseKind,
+    /// 802.1Q priorities of lossless traffic, 0-7, that frames go through in turn so that pauses cannot form a ring: as
+    /// many as the routing needs, the first for hosts to send in. Empty: frames keep their priority. Default none.
+    pub priorities: Vec<u8>,
     /// How hosts come by their hierarchical addresses. Default "dmp".
     pub addresses: AddressKind,
     /// How the MAC address to an IPv4 address is found. Default "broadcast".
@@ -36,6 +40,7 @@ impl Default for ControlSpec {
             rules: RuleKind::default(),
             alternatives: None,
             pauses: PauseKind::default(),
+            priorities: Vec::new(),
             addresses: AddressKind::default(),
             resolution: ResolutionKind::default(),
             anti_spoofing: SpoofingKind::default(),
@@ -113,8 +118,9 @@ impl ControlSpec {
     }
 
     /// # Errors
-    /// The key that is wrong, and why. `bits` is how long addresses are.
-    pub(crate) fn check(&self, bits: u32) -> Result<(), (&'static str, String)> {
+    /// The key that is wrong, and why. `bits` is how long addresses are, `needed` how many priorities the routing
+    /// takes, where that is known.
+    pub(crate) fn check(&self, bits: u32, needed: Option<u8>) -> Result<(), (&'static str, String)> {
         for (key, rate) in [("dmp_rate", self.dmp_rate), ("lldp_rate", self.lldp_rate)] {
             if !(1..=RATE_MAX).contains(&rate) {
                 return Err((key, format!("{rate}; expected 1 to {RATE_MAX}")));
@@ -123,7 +129,24 @@ impl ControlSpec {
         if self.rules == RuleKind::Minimal && self.alternatives.is_some() {
             return Err(("alternatives", "given beside minimal rules; expected rules = \"conditional\"".to_owned()));
         }
+        self.check_priorities(needed).map_err(|message| ("priorities", message))?;
         self.check_ipv4(bits).map_err(|message| ("ipv4", message))
+    }
+
+    fn check_priorities(&self, needed: Option<u8>) -> Result<(), String> {
+        let found = format!("{:?}", self.priorities);
+        let distinct: BTreeSet<u8> = self.priorities.iter().copied().collect();
+        match needed {
+            _ if self.priorities.is_empty() => Ok(()),
+            None => Err(format!("{found}; expected none: how many the routing needs is not known for this fabric")),
+            Some(_) if distinct.len() < self.priorities.len() || distinct.iter().any(|&priority| priority > 7) => {
+                Err(format!("{found}; expected different ones of 0 to 7"))
+            }
+            Some(needed) if self.priorities.len() != usize::from(needed) => {
+                Err(format!("{found}; expected {needed}, which the routing needs"))
+            }
+            Some(_) => Ok(()),
+        }
     }
 
     fn check_ipv4(&self, bits: u32) -> Result<(), String> {
@@ -157,22 +180,31 @@ mod tests {
     use super::*;
 
     fn refused(spec: ControlSpec, bits: u32) -> String {
-        let (key, message) = spec.check(bits).unwrap_err();
+        let (key, message) = spec.check(bits, Some(2)).unwrap_err();
         format!("{key}: {message}")
     }
 
     #[test]
     fn addresses_must_fit_the_prefix() {
         let spec = |ipv4: &str| ControlSpec { ipv4: ipv4.to_owned(), ..ControlSpec::default() };
-        assert_eq!(spec("10.128.0.0/9").check(23), Ok(()));
+        assert_eq!(spec("10.128.0.0/9").check(23, None), Ok(()));
         assert_eq!(
             refused(spec("10.128.0.0/9"), 24),
             "ipv4: \"10.128.0.0/9\" leaves 23 bits; expected 24 or more, which addresses have"
         );
         assert_eq!(refused(spec("10.1.0.0/9"), 7), "ipv4: \"10.1.0.0/9\" has bits beyond its length; expected none");
         assert!(refused(spec("ten/9"), 7).ends_with("such as \"10.128.0.0/9\""));
-        assert_eq!(spec("").check(46), Ok(()));
+        assert_eq!(spec("").check(46, None), Ok(()));
         let responder = ControlSpec { resolution: ResolutionKind::Responder, ..spec("") };
         assert!(refused(responder, 7).starts_with("ipv4: empty; expected a prefix"));
+    }
+
+    #[test]
+    fn priorities_are_as_many_as_the_routing_needs() {
+        let spec = |priorities: &[u8]| ControlSpec { priorities: priorities.to_vec(), ..ControlSpec::default() };
+        assert_eq!(spec(&[3, 4]).check(7, Some(2)), Ok(()));
+        assert_eq!(refused(spec(&[3]), 7), "priorities: [3]; expected 2, which the routing needs");
+        assert_eq!(refused(spec(&[3, 3]), 7), "priorities: [3, 3]; expected different ones of 0 to 7");
+        assert_eq!(refused(spec(&[3, 8]), 7), "priorities: [3, 8]; expected different ones of 0 to 7");
     }
 }

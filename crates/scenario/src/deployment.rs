@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use etherweave_forwarding::{AddressPlan, FlowTable, Mac, Minimal, Packet, PlanKind, Rule, Strategy, Ternary};
 use etherweave_openloop::OpenLoopError;
-use etherweave_openloop::routing::tables::{ConditionalTables, Conditions, FlowTables};
+use etherweave_openloop::routing::tables::{ConditionalTables, Conditions, FlowTables, MinimalTables, Ranks};
 use etherweave_primitives::{ChannelId, HostId, Port, SwitchId};
 use etherweave_topology::{LinkClass, Node, Topology, TopologyKind, reverse};
 
@@ -25,6 +25,8 @@ pub struct Deployment {
     tables: Vec<FlowTable>,
     /// Both directions of links that are down.
     down: BTreeSet<ChannelId>,
+    /// How the routing uses virtual channels, where that is known.
+    ranks: Option<Ranks>,
 }
 
 /// A question to a table: where a packet goes.
@@ -60,8 +62,9 @@ impl Deployment {
             Ok(())
         })?;
         let plan = flow_tables.plan().clone();
+        let ranks = ranks(spec, kind, topology);
         let down = down.iter().flat_map(|&channel| [channel, reverse(channel)]).collect();
-        Ok(Deployment { topology: topology.clone(), kind: kind.clone(), spec: spec.clone(), plan, tables, down })
+        Ok(Deployment { topology: topology.clone(), kind: kind.clone(), spec: spec.clone(), plan, tables, down, ranks })
     }
 
     /// The table `[control]`, every default written out, as JSON.
@@ -79,8 +82,12 @@ impl Deployment {
         self.plan.bits()
     }
 
-    /// The length of the first field of addresses and of all, and those tables: `rules`, `hosts`, `ports` and `known`,
-    /// patterns of the addresses that hosts have.
+    /// How many priorities keep lossless traffic from deadlock while nothing is down; none where that is not known.
+    pub fn priorities(&self) -> Option<u8> {
+        self.ranks.map(Ranks::channels)
+    }
+
+    /// `rules`, `hosts`, `ports`, and `known`: patterns of the addresses that hosts have.
     pub fn tables(&self) -> Vec<Table> {
         vec![self.rules(), self.hosts(), self.ports(), self.known()]
     }
@@ -140,7 +147,17 @@ impl Deployment {
                 ("class", texts(&rows, |id| channel(id).class.name().to_owned())),
                 ("is_up", integers(&rows, |id| (!self.down.contains(id)).into())),
                 ("is_on_tree", integers(&rows, |id| is_on_tree(id).into())),
+                ("raises", integers(&rows, |id| self.raises(channel(id).class).into())),
             ],
+        }
+    }
+
+    /// Whether a frame that arrives by a link of a class goes on in the next priority.
+    fn raises(&self, class: LinkClass) -> bool {
+        match (self.ranks, class) {
+            (None | Some(Ranks::One | Ranks::ByRule), _) | (_, LinkClass::Host) => false,
+            (Some(Ranks::ByLink(_)), class) => class == LinkClass::Global,
+            (Some(Ranks::ByHop(_)), _) => true,
         }
     }
 
@@ -236,6 +253,21 @@ fn conditional(
     // Dragonflies have a compaction of their own under conditional rules unless the scenario says one.
     let compaction = (strategy.compaction != fitting.compaction).then_some(strategy.compaction);
     Ok(ConditionalTables { compaction, alternatives: spec.alternatives, ..ConditionalTables::default() })
+}
+
+/// How the routing uses virtual channels; in a dragonfly by the links that a frame has come by, so that no rule needs
+/// to know.
+fn ranks(spec: &ControlSpec, kind: &TopologyKind, topology: &Topology) -> Option<Ranks> {
+    let is_dragonfly = matches!(kind, TopologyKind::Dragonfly(_));
+    let tables = match spec.rules {
+        _ if matches!(kind, TopologyKind::SingleSwitch(_)) => return Some(Ranks::One),
+        RuleKind::Minimal => MinimalTables::default().tables(kind, topology),
+        RuleKind::Conditional => {
+            let priorities = is_dragonfly.then_some(3);
+            ConditionalTables { priorities, ..ConditionalTables::default() }.tables(kind, topology)
+        }
+    };
+    tables.ok().map(|(_, ranks)| ranks)
 }
 
 /// A rule in its table.

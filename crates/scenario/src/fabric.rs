@@ -169,7 +169,7 @@ impl Fabric {
         let strategy = design.tables.strategy(kind);
         let made = Deployment::of(kind, &self.topology, control, strategy, &design.tables.widths, &down);
         let deployment = made.map_err(|error| self.deployment_error(&error))?;
-        let checked = control.check(deployment.address_bits());
+        let checked = control.check(deployment.address_bits(), deployment.priorities());
         checked.map_err(|(key, message)| self.file.error(&format!("control.{key}"), message))?;
         Ok(deployment)
     }

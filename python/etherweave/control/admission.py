@@ -7,6 +7,7 @@
             DMP           -> back to the host, source rewritten, metered per port
             host's port   -> KNOWN, if the source is the host's own address
             fabric's port -> SERVICE
+            lossless      -> the same, in the next priority where the routing asks for it
     KNOWN   addresses that hosts have, broadcasts and multicasts -> SERVICE
 
 What matches nothing is dropped: it never enters the fabric, so that no unknown address can be
@@ -14,6 +15,7 @@ flooded or go round in circles.
 """
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from etherweave.control.rules import (
     ADMIT_TABLE,
@@ -37,6 +39,8 @@ DMP, LLDP, MAC_CONTROL, ARP = 0x88B5, 0x88CC, 0x8808, 0x0806
 """EtherTypes: IEEE 802, local experimental 1; 802.1AB; 802.3 clause 31; RFC 826."""
 GROUP_BIT = 0x010000000000
 """Set in the addresses of several receivers."""
+VLAN_PRESENT = 0x1000
+"""The bit of ``vlan_vid`` that says there is a tag (OpenFlow 1.3, ``OFPVID_PRESENT``)."""
 
 
 def admission(site: Site) -> Iterator[Rule]:
@@ -56,8 +60,10 @@ def admission(site: Site) -> Iterator[Rule]:
         yield from _admit(site, host)
     for port in site.ports:
         if not port.is_host:
-            onward = (Test("in_port", port.number),)
-            yield Rule(ADMIT_TABLE, 200, onward, (), (GoTo(SERVICE_TABLE),), Purpose.ADMIT)
+            arriving = (Test("in_port", port.number),)
+            yield Rule(ADMIT_TABLE, 200, arriving, (), (GoTo(SERVICE_TABLE),), Purpose.ADMIT)
+            if port.number in site.raising_ports:
+                yield from _raised(site, arriving, SERVICE_TABLE)
 
 
 def known(site: Site) -> Iterator[Rule]:
@@ -97,6 +103,7 @@ def _admit(site: Site, host: HostPlan) -> Iterator[Rule]:
         return
     if site.spec.anti_spoofing == "none":
         yield Rule(ADMIT_TABLE, 200, (port,), (), onward, Purpose.ADMIT)
+        yield from _lowered(site, (port,))
         return
     own = (port, Test("eth_src", host.mac))
     if site.spec.anti_spoofing == "arp":
@@ -107,6 +114,29 @@ def _admit(site: Site, host: HostPlan) -> Iterator[Rule]:
             yield Rule(ADMIT_TABLE, 230, match, (), onward, Purpose.ADMIT)
         yield Rule(ADMIT_TABLE, 220, (port, Test("eth_type", ARP)), (), (), Purpose.ADMIT)
     yield Rule(ADMIT_TABLE, 200, own, (), onward, Purpose.ADMIT)
+    yield from _lowered(site, own)
+
+
+def _raised(site: Site, arriving: tuple[Test, ...], table: int) -> Iterator[Rule]:
+    """Let a frame that has come by a link go on in the next priority (section V-E)."""
+    for before, after in pairwise(site.spec.priorities):
+        yield _prioritised((*arriving, *tag(before)), (SetField("vlan_pcp", after),), table)
+
+
+def _lowered(site: Site, own: tuple[Test, ...], *others: SetField) -> Iterator[Rule]:
+    """Let a host send in the first priority, not in those that frames reach on their way."""
+    for later in site.spec.priorities[1:]:
+        written = (*others, SetField("vlan_pcp", site.spec.priorities[0]))
+        yield _prioritised((*own, *tag(later)), written, KNOWN_TABLE)
+
+
+def _prioritised(match: tuple[Test, ...], written: tuple[SetField, ...], table: int) -> Rule:
+    return Rule(ADMIT_TABLE, 210, match, written, (GoTo(table),), Purpose.PRIORITY)
+
+
+def tag(priority: int) -> tuple[Test, Test]:
+    """Match frames with a tag of IEEE 802.1Q of a priority."""
+    return Test("vlan_vid", VLAN_PRESENT, VLAN_PRESENT), Test("vlan_pcp", priority)
 
 
 def _rewritten(site: Site, host: HostPlan) -> Iterator[Rule]:
@@ -117,3 +147,4 @@ def _rewritten(site: Site, host: HostPlan) -> Iterator[Rule]:
     inside = (source, SetField("arp_sha", host.mac))
     yield Rule(ADMIT_TABLE, 230, arp, inside, onward, Purpose.REWRITE)
     yield Rule(ADMIT_TABLE, 200, own, (source,), onward, Purpose.REWRITE)
+    yield from _lowered(site, own, source)

@@ -155,7 +155,7 @@ def _sites(
 ) -> Iterable[Site]:
     tables = {name: polars.DataFrame(table) for name, table in deployment.tables.items()}
     patterns = tuple(Pattern(*row) for row in tables["known"].rows())
-    ports, trees = _ports(tables["ports"])
+    ports, trees, raising = _ports(tables["ports"])
     entries = _entries(tables["rules"])
     own: dict[str, list[HostPlan]] = defaultdict(list)
     for host in hosts:
@@ -168,6 +168,7 @@ def _sites(
             tuple(ports[number]),
             tuple(own[name]),
             tuple(trees[number]),
+            frozenset(raising[number]) if spec.priorities else frozenset(),
             tuple(entries[number]),
             patterns,
             deployment.address_bits,
@@ -175,14 +176,20 @@ def _sites(
         )
 
 
-def _ports(table: polars.DataFrame) -> tuple[dict[int, list[PortPlan]], dict[int, list[int]]]:
+def _ports(
+    table: polars.DataFrame,
+) -> tuple[dict[int, list[PortPlan]], dict[int, list[int]], dict[int, list[int]]]:
+    """Read the ports of every switch, those of the tree, and those that raise priorities."""
     ports: dict[int, list[PortPlan]] = defaultdict(list)
     trees: dict[int, list[int]] = defaultdict(list)
-    for switch, port, node, node_port, kind, _, is_on_tree in table.rows():
+    raising: dict[int, list[int]] = defaultdict(list)
+    for switch, port, node, node_port, kind, _, is_on_tree, raises in table.rows():
         ports[switch].append(PortPlan(port, node, node_port, kind == "host"))
         if is_on_tree:
             trees[switch].append(port)
-    return ports, trees
+        if raises:
+            raising[switch].append(port)
+    return ports, trees, raising
 
 
 def _entries(table: polars.DataFrame) -> dict[int, list[Entry]]:

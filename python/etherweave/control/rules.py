@@ -114,6 +114,8 @@ class Purpose(StrEnum):
     """Writes the pause vector."""
     ADMIT = "admit"
     """Lets in what a port may send."""
+    PRIORITY = "priority"
+    """Lets it in likewise, in another priority, so that pauses cannot form a ring."""
     KNOWN = "known"
     """Lets a host send to addresses that hosts have."""
     DMP = "dmp"

@@ -11,7 +11,7 @@ whatever the number of conditional rules. With a vector per class, one rule per 
 
 from collections.abc import Iterator
 
-from etherweave.control.admission import ARP
+from etherweave.control.admission import ARP, tag
 from etherweave.control.rules import (
     FORWARD_TABLE,
     IN_PORT,
@@ -32,8 +32,6 @@ IPV6_GROUPS = Pattern(0x333300000000, 0xFFFF00000000)
 """Multicasts of IPv6, of which neighbour discovery is one (RFC 2464, section 7)."""
 UNICAST = 0x020000000000
 """A MAC address whose address bits are zero."""
-VLAN_PRESENT = 0x1000
-"""The bit of ``vlan_vid`` that says there is a tag (OpenFlow 1.3, ``OFPVID_PRESENT``)."""
 CLASSES = range(8)
 """Priorities of IEEE 802.1Q."""
 
@@ -69,10 +67,9 @@ def pause_rule(bits: dict[int, int], paused: frozenset[int], priority: int | Non
     """
     mask = sum(1 << bit for bit in bits.values())
     value = sum(1 << bits[port] for port in paused if port in bits)
-    tag = (Test("vlan_vid", VLAN_PRESENT, VLAN_PRESENT), Test("vlan_pcp", priority or 0))
     return Rule(
         *(SERVICE_TABLE, 0 if priority is None else 1),
-        () if priority is None else tag,
+        () if priority is None else tag(priority),
         (),
         (*((WriteMetadata(value, mask),) if mask else ()), GoTo(FORWARD_TABLE)),
         Purpose.PAUSES,

@@ -20,12 +20,14 @@ class Spec:
     ipv4: str
     dmp_rate: int
     lldp_rate: int
+    priorities: tuple[int, ...] = ()
     alternatives: int | None = None
 
     @classmethod
     def parse(cls, text: str) -> "Spec":
         """Take the core's JSON."""
-        return cls(**json.loads(text))
+        fields = json.loads(text)
+        return cls(**{**fields, "priorities": tuple(fields["priorities"])})
 
     @property
     def network(self) -> IPv4Network | None:
@@ -69,6 +71,8 @@ class Site:
     """On this switch, by port."""
     tree_ports: tuple[int, ...]
     """Where broadcasts go: hosts, and links of the tree that joins all switches."""
+    raising_ports: frozenset[int]
+    """Where frames go on in the next priority that they arrive by."""
     entries: tuple[Entry, ...]
     known: tuple[Pattern, ...]
     """MAC addresses that hosts of the fabric have."""
