@@ -1,0 +1,237 @@
+"""One request as a state machine: frames and times go in, frames and the outcome come out.
+
+::
+
+    asking ── answer ──► settling ── nobody contradicts ──► Assigned
+      │ ▲                   └──────── another answer ─────► Failed: conflict
+      └─┘ no answer: again, with a new nonce, later each time; at last Failed
+
+Nothing here waits, draws from the air or opens anything: the caller passes times [s] of any clock
+that does not go back, and calls :meth:`Request.wake` when ``deadline_s`` has come.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple, TypeAlias
+
+from etherweave.control.dmp.frame import (
+    GROUP,
+    NONCE_OCTETS,
+    Frame,
+    Mistake,
+    decode,
+    encode,
+    is_group,
+    is_local,
+    local_host,
+)
+from etherweave.control.text import mac_text
+
+Draw: TypeAlias = Callable[[int], bytes]
+"""Draws so many random octets; those of nonces must not be guessed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a request waits, and how much it listens to."""
+
+    first_s: float = 0.2
+    """From the first frame to the second [s]; doubles from frame to frame."""
+    longest_s: float = 2.0
+    """From a frame to the next, at most [s]."""
+    jitter: float = 0.25
+    """Share by which a wait is longer or shorter, at random: hosts of one power cut disperse."""
+    limit_s: float = 10.0
+    """From the first frame to giving up [s]."""
+    settle_s: float = 0.05
+    """After an answer, for another one that contradicts it [s]."""
+    frames_max: int = 65_536
+    """Frames looked at in one request; more are a flood."""
+
+
+class Refusal(StrEnum):
+    """Why a sound frame is no answer."""
+
+    OUTGOING = "sent by this host"
+    TAGGED = "from a VLAN"
+    STALE = "answers to an earlier request (replayed, or late)"
+    STRANGE = "with a nonce that was never sent"
+    REFLECTED = "sent back with the source as it was (a loop, or no rule in the switch)"
+    ZERO = "whose new source is zero"
+    GROUP = "whose new source is a group address"
+    UNIVERSAL = "whose new source is a factory's, not of local administration"
+
+
+class Reason(StrEnum):
+    """Why a request failed."""
+
+    NO_ANSWER = "no answer"
+    CONFLICT = "conflict"
+    FLOOD = "flood"
+    INTERFACE = "interface"
+    """The interface does not send; told by the caller."""
+
+
+class Heard(NamedTuple):
+    """A frame from the interface, and what the kernel knows of it."""
+
+    octets: bytes
+    is_outgoing: bool = False
+    is_for_another: bool = False
+    """For another host, or, if it went to a group, from a VLAN whose tag the kernel took off."""
+
+
+class Send(NamedTuple):
+    """Wants a frame sent."""
+
+    octets: bytes
+
+
+class Assigned(NamedTuple):
+    """The switch's answer."""
+
+    mac: int
+    requests: int
+    """Frames sent."""
+    round_trip_s: float
+
+
+class Failed(NamedTuple):
+    """The end without an address."""
+
+    reason: Reason
+    detail: str
+    requests: int
+
+
+Outcome: TypeAlias = Assigned | Failed
+Step: TypeAlias = Send | Assigned | Failed | None
+"""What the caller does: send, take the outcome, or nothing."""
+
+
+class Request:
+    """Asks for the address of one interface.
+
+    Parameters
+    ----------
+    address
+        The interface's present one.
+    draw
+        Source of randomness.
+    patience
+        How long to wait.
+    now_s
+        Time of the start [s]; the first call is that of :meth:`wake`.
+    """
+
+    def __init__(self, address: int, draw: Draw, patience: Patience, now_s: float) -> None:
+        self._address = address
+        self._draw = draw
+        self._patience = patience
+        self._limit_s = now_s + patience.limit_s
+        self._wait_s = patience.first_s
+        self._sent: list[Frame] = []
+        self._sent_s = now_s
+        self._first: int | None = None
+        self._settles = False
+        self._round_trip_s = 0.0
+        self._is_doubted = False
+        self._frames = 0
+        self._refused: Counter[Mistake | Refusal] = Counter()
+        self.deadline_s = now_s
+        """When :meth:`wake` is due [s]."""
+
+    def wake(self, now_s: float) -> Step:
+        """Go on after a wait: accept the answer, ask again, or give up."""
+        if now_s < self.deadline_s:
+            return None
+        if self._settles and self._first is not None:
+            return Assigned(self._first, len(self._sent), self._round_trip_s)
+        if now_s >= self._limit_s:
+            return self._failed(Reason.NO_ANSWER, f"no switch answered{self._told()}")
+        return self._ask(now_s)
+
+    def hear(self, heard: Heard, now_s: float) -> Step:
+        """Take a frame from the interface; constant work for each, and a bound on their number."""
+        self._frames += 1
+        if self._frames > self._patience.frames_max:
+            return self._failed(Reason.FLOOD, f"over {self._frames - 1} frames{self._told()}")
+        answer = self._answer(heard)
+        if isinstance(answer, Frame):
+            return self._take(answer.source, now_s)
+        self._refused[answer] += 1
+        if answer is Refusal.REFLECTED and is_local(self._address) and not self._is_doubted:
+            # The switch's answer to a host that has its address already, or a loop? Ask at once
+            # with a source that no switch would answer.
+            self._is_doubted = True
+            return self._ask(now_s)
+        return None
+
+    def _ask(self, now_s: float) -> Send:
+        source = local_host(int.from_bytes(self._draw(6))) if self._is_doubted else self._address
+        frame = Frame(GROUP, source, self._draw(NONCE_OCTETS))
+        self._sent.append(frame)
+        self._sent_s = now_s
+        self._first = None
+        self._settles = False
+        self.deadline_s = min(now_s + self._dispersed(self._wait_s), self._limit_s)
+        self._wait_s = min(2 * self._wait_s, self._patience.longest_s)
+        return Send(encode(frame))
+
+    def _answer(self, heard: Heard) -> Frame | Mistake | Refusal:
+        """Tell whether a frame is the last one sent with another source."""
+        if heard.is_outgoing:
+            return Refusal.OUTGOING
+        frame = decode(heard.octets)
+        if isinstance(frame, Mistake):
+            return frame
+        if heard.is_for_another and is_group(frame.destination):
+            return Refusal.TAGGED
+        nonces = [sent.nonce for sent in self._sent]
+        if frame.nonce not in nonces:
+            return Refusal.STRANGE
+        if frame.nonce != nonces[-1]:
+            return Refusal.STALE
+        return Refusal.REFLECTED if frame.source == self._sent[-1].source else frame
+
+    def _take(self, source: int, now_s: float) -> Step:
+        if self._first is not None:
+            return None if source == self._first else self._contradicted(self._first, source)
+        self._first = source
+        mistake = _unfit(source)
+        if mistake:
+            self._refused[mistake] += 1
+            return None
+        self._settles = True
+        self._round_trip_s = now_s - self._sent_s
+        self.deadline_s = now_s + self._patience.settle_s
+        return None
+
+    def _contradicted(self, first: int, second: int) -> Failed:
+        both = f"{mac_text(first)} and {mac_text(second)}"
+        return self._failed(Reason.CONFLICT, f"answered with {both}: two switches, or an impostor")
+
+    def _dispersed(self, wait_s: float) -> float:
+        """Make a wait longer or shorter by up to the jitter."""
+        share = int.from_bytes(self._draw(2)) / 0xFFFF
+        return wait_s * (1 + self._patience.jitter * (2 * share - 1))
+
+    def _failed(self, reason: Reason, detail: str) -> Failed:
+        return Failed(reason, detail, len(self._sent))
+
+    def _told(self) -> str:
+        """Tell which frames were refused, for the end of a sentence."""
+        kinds = [f"{count} {reason}" for reason, count in sorted(self._refused.items())]
+        return f"; frames refused: {', '.join(kinds)}" if kinds else ""
+
+
+def _unfit(mac: int) -> Refusal | None:
+    """Tell why an address is not a host's of a hierarchical plan."""
+    faults = (
+        (mac == 0, Refusal.ZERO),
+        (is_group(mac), Refusal.GROUP),
+        (not is_local(mac), Refusal.UNIVERSAL),
+    )
+    return next((refusal for is_so, refusal in faults if is_so), None)
