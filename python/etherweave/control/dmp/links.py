@@ -1,0 +1,85 @@
+"""Links that come and go, as the kernel tells them over rtnetlink.
+
+Read by hand: of each message four facts are wanted. Layout: ``linux/netlink.h``,
+``linux/rtnetlink.h``, ``linux/if_link.h``; all numbers in the machine's own order.
+"""
+
+import socket
+import struct
+from collections.abc import Iterator
+from typing import NamedTuple
+
+_NEW_LINK, _DELETED_LINK = 16, 17
+_GROUP_OF_LINKS = 1
+_NAME, _CARRIER_CHANGES = 3, 35
+_RUNNING = 0x40
+_MESSAGE = struct.Struct("=IHHII")
+_LINK = struct.Struct("=BxHiII")
+_ATTRIBUTE = struct.Struct("=HH")
+_OCTETS_MAX = 65_536
+
+
+class Link(NamedTuple):
+    """What a message says of an interface."""
+
+    name: str
+    is_running: bool
+    """Set up, with carrier."""
+    changes: int | None
+    """How often the carrier came or went; none: not told."""
+    is_gone: bool
+
+
+def open_links() -> socket.socket:
+    """Listen to the links of this network namespace; without waiting."""
+    listener = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+    listener.setblocking(False)
+    listener.bind((0, _GROUP_OF_LINKS))
+    return listener
+
+
+def heard_links(listener: socket.socket) -> list[Link] | None:
+    """Read what there is; none: messages were lost, nobody knows of which interface."""
+    found: list[Link] = []
+    while True:
+        try:
+            found += links(listener.recv(_OCTETS_MAX))
+        except BlockingIOError:
+            return found
+        except OSError:
+            # ENOBUFS: more came than the kernel keeps for us.
+            return None
+
+
+def links(octets: bytes) -> Iterator[Link]:
+    """Read messages; what is cut short ends them."""
+    while len(octets) >= _MESSAGE.size:
+        length, kind, *_ = _MESSAGE.unpack_from(octets)
+        if not _MESSAGE.size <= length <= len(octets):
+            return
+        body = octets[_MESSAGE.size : length]
+        if kind in (_NEW_LINK, _DELETED_LINK) and len(body) >= _LINK.size:
+            yield _link(body, kind == _DELETED_LINK)
+        octets = octets[_aligned(length) :]
+
+
+def _link(body: bytes, is_gone: bool) -> Link:
+    _, _, _, flags, _ = _LINK.unpack_from(body)
+    told = dict(_attributes(body[_LINK.size :]))
+    name = told.get(_NAME, b"").rstrip(b"\0").decode(errors="replace")
+    changes = told.get(_CARRIER_CHANGES, b"")
+    count = struct.unpack("=I", changes)[0] if len(changes) == 4 else None
+    return Link(name, bool(flags & _RUNNING), count, is_gone)
+
+
+def _attributes(octets: bytes) -> Iterator[tuple[int, bytes]]:
+    while len(octets) >= _ATTRIBUTE.size:
+        length, kind = _ATTRIBUTE.unpack_from(octets)
+        if not _ATTRIBUTE.size <= length <= len(octets):
+            return
+        yield kind, octets[_ATTRIBUTE.size : length]
+        octets = octets[_aligned(length) :]
+
+
+def _aligned(length: int) -> int:
+    return (length + 3) & ~3

@@ -1,0 +1,132 @@
+"""What the daemon does about one interface, as a state machine.
+
+::
+
+    no link ── link comes ──► asking ── Assigned ──► holding: asks again now and then
+       ▲                       │  ▲                     │
+       └───── link goes ───────┘  └── Failed: later ────┘
+
+The address of a host is that of its port: a link that comes may be another port's.
+"""
+
+import math
+from dataclasses import dataclass
+
+from etherweave.control.dmp.request import (
+    Assigned,
+    Draw,
+    Failed,
+    Heard,
+    Patience,
+    Request,
+    Send,
+    Step,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """How often the daemon asks [s]."""
+
+    check_s: float = 300.0
+    """From an answer to the next request."""
+    retry_s: float = 5.0
+    """From a failure to the next request; doubles from failure to failure."""
+    retry_longest_s: float = 60.0
+    """From a failure to the next request, at most."""
+    apart_s: float = 0.5
+    """Between the starts of two requests, at least: a link may flap."""
+
+
+class Watch:
+    """Keeps an interface's address right.
+
+    Parameters
+    ----------
+    draw
+        Source of randomness.
+    patience
+        Of each request.
+    rhythm
+        When to ask again.
+    """
+
+    def __init__(self, draw: Draw, patience: Patience, rhythm: Rhythm) -> None:
+        self._draw = draw
+        self._patience = patience
+        self._rhythm = rhythm
+        self._request: Request | None = None
+        self._due_s = math.inf
+        self._started_s = -math.inf
+        self._retry_s = rhythm.retry_s
+        self._link: tuple[bool, int | None] = (False, None)
+        self.is_settled = False
+        """Whether a request has ended since the start, well or not."""
+
+    @property
+    def deadline_s(self) -> float:
+        """When :meth:`wake` is due [s]; infinite without a link."""
+        return self._request.deadline_s if self._request else self._due_s
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether frames are wanted."""
+        return self._request is not None
+
+    def link(self, is_running: bool, changes: int | None, now_s: float) -> None:
+        """Take the state of the link, and how often its carrier came and went.
+
+        Parameters
+        ----------
+        is_running
+            Whether there is a link.
+        changes
+            Equal counts say that nothing was plugged in between, and so does the first count.
+            None: nobody knows; the daemon asks.
+        now_s
+            Of a clock that does not go back [s].
+        """
+        same = changes is not None and self._link in ((is_running, changes), (is_running, None))
+        self._link = (is_running, changes)
+        if same:
+            return
+        self._request = None
+        self._retry_s = self._rhythm.retry_s
+        earliest = max(now_s, self._started_s + self._rhythm.apart_s)
+        self._due_s = earliest if is_running else math.inf
+
+    def wake(self, address: int, now_s: float) -> Step:
+        """Start a request, or go on with the one that runs.
+
+        Parameters
+        ----------
+        address
+            The interface's present one.
+        now_s
+            Of a clock that does not go back [s].
+        """
+        if self._request is None and now_s >= self._due_s:
+            self._started_s = now_s
+            self._request = Request(address, self._draw, self._patience, now_s)
+        return self._after(self._request.wake(now_s), now_s) if self._request else None
+
+    def hear(self, heard: Heard, now_s: float) -> Step:
+        """Take a frame; without a request there is nothing to answer."""
+        return self._after(self._request.hear(heard, now_s), now_s) if self._request else None
+
+    def _after(self, step: Step, now_s: float) -> Step:
+        if step is None or isinstance(step, Send):
+            return step
+        self._request = None
+        self.is_settled = True
+        self._due_s = now_s + self._pause(step)
+        return step
+
+    def _pause(self, outcome: Assigned | Failed) -> float:
+        """Tell how long to wait after an outcome [s]."""
+        if isinstance(outcome, Assigned):
+            self._retry_s = self._rhythm.retry_s
+            return self._rhythm.check_s
+        pause_s = self._retry_s
+        self._retry_s = min(2 * pause_s, self._rhythm.retry_longest_s)
+        return pause_s
