@@ -2,11 +2,12 @@
 
 import typer
 
-from etherweave.cli.control import plan
+from etherweave.cli.control import dmp, plan
 
 control = typer.Typer(
     help="Bring a fabric to life: rules and configurations for switches, addresses for hosts.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+control.add_typer(dmp.dmp, name="dmp")
 control.command("plan", epilog=plan.EXAMPLES)(plan.plan_verb)

@@ -1,0 +1,218 @@
+"""The verbs ``control dmp request``, ``daemon`` and ``decode``."""
+
+import json
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from etherweave.cli.exits import FAILED, alarm, refuse, told
+from etherweave.cli.parameters import AsJson
+from etherweave.cli.progress import console
+from etherweave.control.dmp.capture import CaptureError, Line, explain, frames
+from etherweave.control.dmp.client import ask
+from etherweave.control.dmp.daemon import serve
+from etherweave.control.dmp.frame import Mistake
+from etherweave.control.dmp.interface import Interface, InterfaceError
+from etherweave.control.dmp.request import Assigned, Failed, Outcome, Patience, Reason
+from etherweave.control.dmp.watch import Rhythm
+from etherweave.control.text import mac_text
+
+NO_ANSWER = 4
+"""No switch answered in time."""
+LIMIT_S = Patience().limit_s
+CHECK_S = Rhythm().check_s
+
+REQUEST_EXAMPLES = """Examples:
+
+etherweave control dmp request --interface eth0
+
+etherweave control dmp request -i eth0 -i eth1 --dry-run --limit 2 --json"""
+DAEMON_EXAMPLES = """Examples:
+
+etherweave control dmp daemon --interface eth0
+
+etherweave control dmp daemon -i eth0 -i eth1 --check 60"""
+DECODE_EXAMPLES = """Examples:
+
+tcpdump -i eth0 -w dmp.pcap ether proto 0x88b5
+
+etherweave control dmp decode dmp.pcap"""
+
+dmp = typer.Typer(
+    help="Dynamic MAC Protocol, on a host: asks the switch for the hierarchical MAC address.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Interfaces = Annotated[
+    list[str], typer.Option("--interface", "-i", metavar="NAME", help="As often as needed.")
+]
+Limit = Annotated[
+    float, typer.Option(min=0.1, max=3600, help="Seconds for an answer, retries included.")
+]
+
+
+@dmp.command(epilog=REQUEST_EXAMPLES)
+def request(
+    interface: Interfaces,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the address, change nothing.")
+    ] = False,
+    limit: Limit = LIMIT_S,
+    as_json: AsJson = False,
+) -> None:
+    """Ask once: print the address that the switch gives, and set it.
+
+    Needs root, or CAP_NET_RAW and CAP_NET_ADMIN. An interface that is down is set up.
+    Ends with 4 if no switch answered; 1 after contradicting answers, a flood, or an interface that
+    does not obey; 2 after a mistake.
+    """
+    with ExitStack() as stack:
+        try:
+            opened = {name: stack.enter_context(Interface(name)) for name in interface}
+            for each in opened.values():
+                _set_up(each, dry_run)
+        except InterfaceError as error:
+            refuse(error)
+        before = {name: each.address for name, each in opened.items()}
+        outcomes = ask(opened.values(), Patience(limit_s=limit))
+        if not dry_run:
+            outcomes = {name: _assigned(opened[name], outcomes[name]) for name in outcomes}
+    rows = [_row(name, outcomes[name], before[name]) for name in outcomes]
+    print(json.dumps(rows, indent=2)) if as_json else _print(outcomes)
+    _end(outcomes)
+
+
+@dmp.command(epilog=DAEMON_EXAMPLES)
+def daemon(
+    interface: Interfaces,
+    check: Annotated[
+        float, typer.Option(min=1, max=86400, help="Seconds from an answer to asking again.")
+    ] = CHECK_S,
+    limit: Limit = LIMIT_S,
+) -> None:
+    """Keep addresses right: ask when a link comes, and again now and then.
+
+    Writes a line to standard error when something changes or fails. Interfaces may be missing at
+    the start and come later. Speaks sd_notify; ends with 0 after SIGTERM, 2 after a mistake.
+    """
+    with _stop() as stop:
+        try:
+            rhythm = Rhythm(check_s=check)
+            serve(dict.fromkeys(interface), Patience(limit_s=limit), rhythm, _log, stop)
+        except InterfaceError as error:
+            refuse(error)
+
+
+@dmp.command(epilog=DECODE_EXAMPLES)
+def decode(
+    source: Annotated[
+        str, typer.Argument(metavar="FILE.pcap|HEX", help="A capture, or a frame in hexadecimal.")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Tell what the frames of a capture are.
+
+    Ends with 1 if there is no frame of the protocol, 2 after a mistake.
+    """
+    try:
+        lines = list(explain(_frames(source)))
+    except OSError as error:
+        refuse(told(error))
+    except CaptureError as error:
+        refuse(f"{source}: {error}")
+    if as_json:
+        print(json.dumps([_facts(line) for line in lines], indent=2))
+    else:
+        for line in lines:
+            print(" ".join(f"{value}" for value in _facts(line).values()))
+    if all(isinstance(line.frame, Mistake) for line in lines):
+        raise typer.Exit(FAILED)
+
+
+def _set_up(interface: Interface, dry_run: bool) -> None:
+    if interface.is_up:
+        return
+    if dry_run:
+        raise InterfaceError(f"{interface.name}: is down; expected up (ip link set up)")
+    interface.set_up()
+
+
+def _assigned(interface: Interface, outcome: Outcome) -> Outcome:
+    """Set the address; what cannot be set is a failure."""
+    if not isinstance(outcome, Assigned) or outcome.mac == interface.address:
+        return outcome
+    try:
+        if not interface.assign(outcome.mac):
+            _log(f"{interface.name}: was set down for it, routes and IPv6 addresses are lost")
+    except InterfaceError as error:
+        return Failed(Reason.INTERFACE, str(error), outcome.requests)
+    return outcome
+
+
+def _row(name: str, outcome: Outcome, before: int) -> dict[str, Any]:
+    facts = outcome._asdict()
+    if isinstance(outcome, Assigned):
+        facts["mac"] = mac_text(outcome.mac)
+    return {"interface": name, "mac_before": mac_text(before), **facts}
+
+
+def _print(outcomes: dict[str, Outcome]) -> None:
+    for name, outcome in outcomes.items():
+        if isinstance(outcome, Assigned):
+            print(name, mac_text(outcome.mac))
+
+
+def _end(outcomes: dict[str, Outcome]) -> None:
+    failures = {name: each for name, each in outcomes.items() if isinstance(each, Failed)}
+    for name, failure in failures.items():
+        alarm(f"{name}: {failure.reason} after {failure.requests} requests: {failure.detail}")
+    reasons = {failure.reason for failure in failures.values()}
+    if reasons:
+        raise typer.Exit(NO_ANSWER if reasons == {Reason.NO_ANSWER} else FAILED)
+
+
+@contextmanager
+def _stop() -> Iterator[socket.socket]:
+    """Make a socket that can be read from once a signal asks for the end."""
+    stop, bell = socket.socketpair()
+    with stop, bell:
+        bell.setblocking(False)
+        signal.set_wakeup_fd(bell.fileno())
+        asked = (signal.SIGTERM, signal.SIGINT)
+        before = [signal.signal(number, lambda *_: None) for number in asked]
+        try:
+            yield stop
+        finally:
+            for number, handler in zip(asked, before, strict=True):
+                signal.signal(number, handler)
+            signal.set_wakeup_fd(-1)
+
+
+def _log(line: str) -> None:
+    console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+
+def _frames(source: str) -> list[bytes]:
+    """Read digits, or a file; a file whose name is digits needs its folder, as in ./beef."""
+    try:
+        return [bytes.fromhex(source.replace(":", ""))]
+    except ValueError:
+        return list(frames(Path(source).read_bytes()))
+
+
+def _facts(line: Line) -> dict[str, Any]:
+    if isinstance(line.frame, Mistake):
+        return {"number": line.number, "kind": f"refused: {line.frame}"}
+    return {
+        "number": line.number,
+        "kind": "answer" if line.is_answer else "request",
+        "source": mac_text(line.frame.source),
+        "destination": mac_text(line.frame.destination),
+        "nonce": line.frame.nonce.hex(),
+    }

@@ -1,0 +1,73 @@
+"""Frames of the protocol in a capture, or written in hexadecimal digits.
+
+Captures are those of ``tcpdump -w``: the classic format of libpcap (``pcap-savefile(5)``), of
+Ethernet.
+"""
+
+import struct
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from etherweave.control.dmp.frame import Frame, Mistake, decode
+
+_FIRST = {b"\xd4\xc3\xb2\xa1": "<", b"\x4d\x3c\xb2\xa1": "<"}
+_FIRST |= {b"\xa1\xb2\xc3\xd4": ">", b"\xa1\xb2\x3c\x4d": ">"}
+_HEADER_OCTETS = 24
+_ETHERNET = 1
+
+
+class CaptureError(ValueError):
+    """Not a capture, or a broken one; the message says where."""
+
+
+class Line(NamedTuple):
+    """What a frame of a capture is."""
+
+    number: int
+    """From 1."""
+    frame: Frame | Mistake
+    is_answer: bool
+    """Whether an earlier frame has its nonce and another source."""
+
+
+def explain(frames: Iterable[bytes]) -> Iterator[Line]:
+    """Tell of each frame what it is, in order."""
+    asked: dict[bytes, int] = {}
+    for number, octets in enumerate(frames, 1):
+        frame = decode(octets)
+        is_answer = isinstance(frame, Frame) and _source(asked, frame) != frame.source
+        yield Line(number, frame, is_answer)
+
+
+def frames(octets: bytes) -> Iterator[bytes]:
+    """Read the frames of a capture.
+
+    Raises
+    ------
+    CaptureError
+        If it is none, is not of Ethernet, or ends within a frame.
+    """
+    order = _FIRST.get(octets[:4])
+    if order is None or len(octets) < _HEADER_OCTETS:
+        raise CaptureError("no capture; expected the classic format of libpcap (tcpdump -w)")
+    kind = struct.unpack_from(f"{order}I", octets, 20)[0] & 0xFFFF
+    if kind != _ETHERNET:
+        raise CaptureError(f"capture of link type {kind}; expected Ethernet (1)")
+    return _records(octets, order)
+
+
+def _records(octets: bytes, order: str) -> Iterator[bytes]:
+    record = struct.Struct(f"{order}IIII")
+    place = _HEADER_OCTETS
+    while place < len(octets):
+        end = place + record.size
+        length = record.unpack_from(octets, place)[2] if end <= len(octets) else 0
+        if end + length > len(octets):
+            raise CaptureError(f"capture ends within the frame at octet {place}")
+        yield octets[end : end + length]
+        place = end + length
+
+
+def _source(asked: dict[bytes, int], frame: Frame) -> int:
+    """Tell who sent the first frame with this nonce."""
+    return asked.setdefault(frame.nonce, frame.source)

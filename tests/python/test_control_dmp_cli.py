@@ -1,0 +1,128 @@
+"""``etherweave control dmp`` as its user meets it, without a network; and its unit for systemd."""
+
+import json
+import os
+import random
+import shutil
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from scapy.layers.l2 import Ether
+from scapy.packet import Raw
+from scapy.utils import wrpcap
+from typer.testing import CliRunner
+
+from etherweave.cli import app
+from etherweave.control.dmp.capture import CaptureError, frames
+from etherweave.control.dmp.frame import GROUP, Frame, encode
+
+UNIT = Path(__file__).parents[2] / "docs/guide/etherweave-dmp@.service"
+REQUEST = encode(Frame(GROUP, 0x00163E000001, bytes(range(8))))
+ANSWER = REQUEST[:6] + bytes.fromhex("020100000007") + REQUEST[12:]
+
+
+def dmp(*words: str | Path) -> tuple[int, str, str]:
+    done = CliRunner().invoke(app, ["control", "dmp", *map(str, words)])
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_a_capture_is_told_frame_by_frame(tmp_path: Path) -> None:
+    capture = tmp_path / "dmp.pcap"
+    wrpcap(str(capture), [Ether(REQUEST), Ether(ANSWER), Ether(type=0x0800) / Raw(bytes(46))])
+    code, output, _ = dmp("decode", capture)
+    assert code == 0
+    group, nonce = "03:00:00:00:88:b5", "0001020304050607"
+    assert output.splitlines() == [
+        f"1 request 00:16:3e:00:00:01 {group} {nonce}",
+        f"2 answer 02:01:00:00:00:07 {group} {nonce}",
+        "3 refused: of another EtherType",
+    ]
+
+
+def test_a_frame_in_digits_is_told_as_json() -> None:
+    code, output, _ = dmp("decode", REQUEST.hex(), "--json")
+    assert code == 0
+    (facts,) = json.loads(output)
+    assert facts["kind"] == "request"
+    assert facts["source"] == "00:16:3e:00:00:01"
+
+
+def test_a_capture_without_a_frame_of_the_protocol_ends_with_1() -> None:
+    assert dmp("decode", "00:11:22")[:2] == (1, "1 refused: shorter than 60 octets\n")
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "no capture"),
+        (b"not a capture, but long enough to be one", "no capture"),
+        (b"\xd4\xc3\xb2\xa1" + bytes(16) + struct.pack("<I", 113), "link type 113"),
+        (b"\xd4\xc3\xb2\xa1" + bytes(16) + struct.pack("<I", 1) + b"cut", "frame at octet 24"),
+    ],
+)
+def test_what_is_no_capture_is_the_users_mistake(content: bytes, told: str, tmp_path: Path) -> None:
+    file = tmp_path / "x.pcap"
+    file.write_bytes(content)
+    code, _, errors = dmp("decode", file)
+    assert code == 2
+    assert told in errors and str(file) in errors
+
+
+def test_a_file_that_is_not_there_is_the_users_mistake() -> None:
+    assert dmp("decode", "missing.pcap") == (2, "", "missing.pcap: No such file or directory\n")
+
+
+def test_both_orders_of_octets_are_read() -> None:
+    for order in "<>":
+        header = struct.pack(f"{order}IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+        record = struct.pack(f"{order}IIII", 1, 2, len(REQUEST), len(REQUEST))
+        assert list(frames(header + record + REQUEST)) == [REQUEST]
+
+
+def test_broken_captures_are_read_or_refused() -> None:
+    chance = random.Random(6)
+    header = struct.pack("<IHHIIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    whole = header + struct.pack("<IIII", 1, 2, 60, 60) + REQUEST
+    for _ in range(5_000):
+        octets = bytearray(whole)
+        for _ in range(chance.randint(0, 4)):
+            octets[chance.randrange(len(octets))] = chance.randrange(256)
+        try:
+            assert sum(map(len, frames(bytes(octets[: chance.randint(0, 100)])))) <= 60
+        except CaptureError:
+            continue
+
+
+def test_an_interface_that_is_not_there_is_the_users_mistake() -> None:
+    for verb in ("request", "daemon"):
+        code, output, errors = dmp(verb, "--interface", "no interface is called so")
+        assert (code, output) == (2, "")
+        assert "expected a name of 1 to 15 octets" in errors
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: drops its rights before it asks")
+def test_without_rights_an_interface_says_which_are_missing() -> None:
+    program = (
+        "import os; from etherweave.control.dmp.interface import Interface, InterfaceError\n"
+        "os.setuid(65534)\n"
+        "try: Interface('lo')\n"
+        "except InterfaceError as error: print(error)"
+    )
+    words = [sys.executable, "-c", program]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    told = "lo: no right to raw frames; expected root or CAP_NET_RAW and CAP_NET_ADMIN\n"
+    assert (done.stdout, done.stderr) == (told, "")
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
+    unit = tmp_path / "etherweave-dmp@eth0.service"
+    # systemd also looks for the program, which is not where it will be on a host.
+    unit.write_text(UNIT.read_text().replace("ExecStart=etherweave", "ExecStart=/bin/true"))
+    command = ["systemd-analyze", "verify", "--man=no", str(unit)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert "etherweave-dmp" not in done.stdout + done.stderr
+    assert done.returncode == 0, done.stderr
