@@ -282,3 +282,11 @@ def test_a_new_source_in_an_otherwise_true_echo_is_believed() -> None:
     forged = encode(Frame(FACTORY, OTHER, frame[20:28]))
     request.hear(Heard(forged), 0.1)
     assert request.wake(0.6) == Assigned(OTHER, 1, 0.1)
+
+
+def test_an_answer_put_in_doubt_lends_nothing_to_the_next_one() -> None:
+    request, frame = started(address=HIERARCHICAL)
+    request.hear(Heard(rewritten(frame, OTHER)), 0.1)
+    second = sent(request.hear(Heard(rewritten(frame, HIERARCHICAL)), 0.2))
+    request.hear(Heard(rewritten(second, FACTORY)), 0.3)
+    assert isinstance(request.wake(request.deadline_s), Send)
