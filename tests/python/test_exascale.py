@@ -10,6 +10,7 @@ import pytest
 from etherweave import _core
 from etherweave.report import write_report, write_study
 from etherweave.study import StudyResult, run_study
+from etherweave.study import runner as study_runner
 from etherweave.study.curved import Curved
 from etherweave.study.designed import Designed, Largest, OnPaper, by_formula
 from etherweave.study.exascale import PLAN, load
@@ -125,6 +126,25 @@ def test_the_study_runs_a_part_and_goes_on_where_it_stopped(tmp_path: Path) -> N
     run_study(PLAN.name, tmp_path, only="largest.*.8", processes=1)
     assert (tmp_path / "largest.dragonfly.8" / "design.json").stat().st_mtime_ns == written
     assert not (tmp_path / "checks.json").exists()
+
+
+class Absent(Designed):
+    """An experiment that this machine cannot carry out."""
+
+    def missing(self) -> str:
+        return "no such hardware"
+
+
+def test_what_this_machine_cannot_do_is_told_and_the_rest_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lacking = replace(PLAN, experiments=lambda full: [Absent("figure_11.clos", "clos")])
+    monkeypatch.setattr(study_runner, "plan_of", lambda name: lacking)
+    done = run_study("exascale-2017", tmp_path)
+    assert done.unavailable["counts.clos.hosts"] == "no such hardware"
+    assert "counts.dragonfly.hosts" in done.not_run
+    assert not set(done.not_run) & set(done.unavailable)
+    assert not list(tmp_path.iterdir()), "nothing was carried out"
 
 
 SMALL: dict[str, dict[str, object]] = {

@@ -106,6 +106,8 @@ def _print(done: "StudyResult") -> None:
     print(f"{held} of {len(done.checks)} figures hold.")
     if done.not_run:
         print(f"Not run: {', '.join(done.not_run)}.")
+    for about, reason in done.unavailable.items():
+        print(f"Not possible here: {about}: {reason}.")
     _print_tried(done.checks)
     _print_assumptions(plan.assumptions())
 

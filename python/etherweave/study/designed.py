@@ -78,6 +78,10 @@ class Largest:
         """Write down the family, the radix and what is done."""
         return repr(self)
 
+    def missing(self) -> str:
+        """Tell that nothing is."""
+        return ""
+
     def carry_out(self, home: Path, directory: Path) -> None:
         """Ask for the formulas; build and judge the fabric when that is wanted."""
         formula = by_formula(self.radix)[self.family]

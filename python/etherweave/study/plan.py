@@ -28,6 +28,9 @@ class Experiment(Protocol):
             Directory of the study's scenarios.
         """
 
+    def missing(self) -> str:
+        """Tell what this machine lacks for it; empty when nothing."""
+
     def carry_out(self, home: Path, directory: Path) -> None:
         """Leave the result in a directory, replacing one that is there."""
 
@@ -50,6 +53,10 @@ class OfScenario:
     def inputs(self, home: Path) -> str:
         """Write down the scenario and its overrides."""
         return f"{self.file(home).read_text(encoding='utf-8')}\n{self.overrides}"
+
+    def missing(self) -> str:
+        """Tell that nothing is."""
+        return ""
 
 
 @dataclass(frozen=True)

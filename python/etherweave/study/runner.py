@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from multiprocessing import get_context
 from pathlib import Path
@@ -63,6 +63,8 @@ class StudyResult:
     """Where the results of the experiments are."""
     not_run: tuple[str, ...] = ()
     """Checks of which an experiment was left out."""
+    unavailable: Mapping[str, str] = field(default_factory=dict)
+    """Checks that this machine cannot make, and what it lacks."""
 
     def to_json(self) -> str:
         """Write the checks as JSON."""
@@ -79,8 +81,8 @@ class StudyResult:
             }
             for check in self.checks
         ]
-        facts = {"study": self.name, "checks": rows, "not_run": list(self.not_run)}
-        return json.dumps(facts, indent=2)
+        left_out = {"not_run": list(self.not_run), "unavailable": dict(self.unavailable)}
+        return json.dumps({"study": self.name, "checks": rows, **left_out}, indent=2)
 
 
 def run_study(
@@ -119,7 +121,9 @@ def run_study(
         When there is no such study, or none of its experiments has such a name.
     """
     plan = plan_of(name)
-    wanted = _matching(plan.experiments(full), only)
+    matching = _matching(plan.experiments(full), only)
+    missing = {item.name: reason for item in matching if (reason := item.missing())}
+    wanted = [item for item in matching if item.name not in missing]
     output.mkdir(parents=True, exist_ok=True)
     jobs = [(plan.home, experiment, output / experiment.name, fresh) for experiment in wanted]
     with ProcessPoolExecutor(processes or os.cpu_count(), get_context("spawn")) as pool:
@@ -134,8 +138,10 @@ def run_study(
             raise
     results = _Chosen({item.name: plan.load(output / item.name) for item in wanted})
     checks, not_run = check(plan, results, full)
-    study = StudyResult(name, full, checks, output, tuple(not_run))
-    if not not_run:
+    lacking = {row: missing[name] for row, name in not_run.items() if name in missing}
+    left_out = tuple(row for row in not_run if row not in lacking)
+    study = StudyResult(name, full, checks, output, left_out, lacking)
+    if not left_out:
         # Of the whole study only: a part does not take its place.
         (output / "checks.json").write_text(study.to_json() + "\n", encoding="utf-8")
     return study
@@ -162,15 +168,15 @@ class _Chosen(dict[str, Any]):
 
 def check(
     plan: Plan[Any], results: Mapping[str, Any], full: bool = False
-) -> tuple[list[Check], list[str]]:
-    """Compare results with what was published; name the checks that need what did not run."""
+) -> tuple[list[Check], dict[str, str]]:
+    """Compare results with what was published; name checks that did not run, and what they want."""
     found = plan.measures()
-    checks, not_run = [], []
+    checks, not_run = [], {}
     for row in plan.expected(full):
         try:
             checks.append(_checked(row, found[row["id"]](results)))
-        except _NotRunError:
-            not_run.append(row["id"])
+        except _NotRunError as error:
+            not_run[row["id"]] = str(error.args[0])
     return checks, not_run
 
 
