@@ -5,10 +5,16 @@ use crate::{File, Finding};
 const PACKAGE: &str = "python/etherweave/";
 
 /// The rooms that each room may import. A module beside the rooms (`run.py`) may import modules beside the rooms.
-const MAY_IMPORT: [(&str, &[&str]); 4] =
-    [("cli", &["control", "bench", "report"]), ("control", &[]), ("bench", &[]), ("report", &[])];
+const MAY_IMPORT: [(&str, &[&str]); 5] = [
+    ("cli", &["control", "bench", "report", "study"]),
+    ("control", &[]),
+    ("bench", &[]),
+    ("report", &["study"]),
+    ("study", &["control", "bench"]),
+];
 
-/// `cli` stands on `control`, `bench` and `report`; those do not know each other, and nothing knows `cli`.
+/// `cli` stands on all others, `report` on `study`, that on `control` and `bench`; those do not know each other, and
+/// nothing knows `cli`.
 pub fn directions(file: &File) -> Vec<Finding> {
     let Some(room) = file.path.strip_prefix(PACKAGE).and_then(|path| path.split('/').next()) else { return Vec::new() };
     let allowed = MAY_IMPORT.iter().find(|(name, _)| *name == room).map_or(&[][..], |(_, allowed)| allowed);
@@ -75,6 +81,8 @@ mod tests {
         check(directions, "python/etherweave/report/page.py", "from etherweave.cli import main\n", &[1]);
         check(directions, "python/etherweave/results.py", "import etherweave.report\n", &[1]);
         check(directions, "python/etherweave/report/page.py", "from etherweave import bench\n", &[1]);
+        check(directions, "python/etherweave/study/deployed.py", "from etherweave import control\n", &[]);
+        check(directions, "python/etherweave/control/plan.py", "from etherweave import study\n", &[1]);
     }
 
     #[test]
