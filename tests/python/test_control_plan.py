@@ -139,11 +139,12 @@ def test_a_vector_per_class_is_a_rule_per_priority() -> None:
 
 def test_the_responder_answers_for_hosts_of_the_plan_and_for_no_probe() -> None:
     switch = planned(DRAGONFLY, resolution="responder").plan.switches[5]
-    probe, first, second, lost = lines(switch, Purpose.RESOLVE)
+    probe, first, second, unknown, lost = lines(switch, Purpose.RESOLVE)
     assert probe.startswith("table=2,priority=300,dl_type=0x806,arp_op=1,arp_spa=0.0.0.0,")
     # 64 addresses of groups 0 to 7 and 8 of group 8, below 10.128.0.0.
     assert "arp_tpa=10.128.0.0/255.255.255.192" in first
     assert "arp_tpa=10.128.0.64/255.255.255.248" in second
+    assert unknown == "table=2,priority=285,dl_type=0x806,arp_op=1,actions=drop"
     assert lost == "table=2,priority=280,dl_dst=ff:ff:ff:ff:ff:ff,dl_type=0x806,actions=drop"
 
 

@@ -55,7 +55,7 @@ impl Deployment {
             RuleKind::Minimal => FlowTables::new(kind, topology, strategy, Conditions::None)?,
             RuleKind::Conditional => conditional(spec, strategy, kind)?.tables(kind, topology)?.0,
         };
-        let flow_tables = flow_tables.with_widths(widths)?.around(down);
+        let flow_tables = flow_tables.with_widths(widths)?.around(kind, down);
         let mut tables = Vec::with_capacity(topology.switches());
         flow_tables.each(|_, table| {
             tables.push(table.clone());
@@ -210,7 +210,7 @@ impl Deployment {
         let down: Vec<ChannelId> = self.down.iter().copied().collect();
         let minimal = match down.as_slice() {
             [] => Minimal::of(&self.kind, &self.topology).expect("the tables were made of it"),
-            down => Minimal::around(&self.topology, down),
+            down => Minimal::around(&self.kind, &self.topology, down),
         };
         let mut by_switch: HashMap<u32, Vec<usize>> = HashMap::new();
         for (row, question) in questions.iter().enumerate() {
@@ -318,21 +318,25 @@ fn listed(ports: &[Port]) -> String {
     ports.iter().map(|&port| number(Some(port)).to_string()).collect::<Vec<_>>().join(" ")
 }
 
-/// Channels between switches that join all that can be reached from the first switch of the highest level, without a
-/// ring: each switch by the first shortest way to there. Both directions.
+/// Channels between switches that join all that can be reached from one another, without a ring: each switch by the
+/// first shortest way to the first switch of the highest level there. Both directions.
 fn spanning_tree(topology: &Topology, down: &BTreeSet<ChannelId>) -> BTreeSet<ChannelId> {
-    let switches = (0..topology.switches()).map(SwitchId::from_index);
-    let roots = switches.rev().max_by_key(|&at| topology.level(at));
+    let mut roots: Vec<SwitchId> = (0..topology.switches()).map(SwitchId::from_index).collect();
+    roots.sort_by_key(|&at| std::cmp::Reverse(topology.level(at)));
     let mut is_reached = vec![false; topology.switches()];
-    let mut queue: VecDeque<SwitchId> = roots.into_iter().collect();
-    queue.iter().for_each(|at| is_reached[at.index()] = true);
     let mut tree = BTreeSet::new();
-    while let Some(at) = queue.pop_front() {
-        for &id in topology.out_channels(at) {
-            let Node::Switch(far) = topology.channel(id).to.node else { continue };
-            if !down.contains(&id) && !std::mem::replace(&mut is_reached[far.index()], true) {
-                tree.extend([id, reverse(id)]);
-                queue.push_back(far);
+    for root in roots {
+        let mut queue = VecDeque::new();
+        if !std::mem::replace(&mut is_reached[root.index()], true) {
+            queue.push_back(root);
+        }
+        while let Some(at) = queue.pop_front() {
+            for &id in topology.out_channels(at) {
+                let Node::Switch(far) = topology.channel(id).to.node else { continue };
+                if !down.contains(&id) && !std::mem::replace(&mut is_reached[far.index()], true) {
+                    tree.extend([id, reverse(id)]);
+                    queue.push_back(far);
+                }
             }
         }
     }

@@ -144,6 +144,10 @@ def _rewritten(site: Site, host: HostPlan) -> Iterator[Rule]:
     own = (Test("in_port", host.port), Test("eth_src", site.factory[host.name]))
     source, onward = SetField("eth_src", host.mac), (GoTo(KNOWN_TABLE),)
     arp = (*own, Test("eth_type", ARP))
+    if site.spec.resolution == "responder":
+        # The switch answers it, to the address that the host has.
+        asking = (*arp, Test("arp_op", 1))
+        yield Rule(ADMIT_TABLE, 240, asking, (), onward, Purpose.REWRITE)
     inside = (source, SetField("arp_sha", host.mac))
     yield Rule(ADMIT_TABLE, 230, arp, inside, onward, Purpose.REWRITE)
     yield Rule(ADMIT_TABLE, 200, own, (source,), onward, Purpose.REWRITE)

@@ -84,6 +84,7 @@ def _responder(site: Site) -> Iterator[Rule]:
     for pattern in site.known:
         match = (*request, _target(site, pattern))
         yield Rule(SERVICE_TABLE, 290, match, answer, (), Purpose.RESOLVE)
+    yield Rule(SERVICE_TABLE, 285, request, (), (), Purpose.RESOLVE)
     lost = (Test("eth_dst", BROADCAST), Test("eth_type", ARP))
     yield Rule(SERVICE_TABLE, 280, lost, (), (), Purpose.RESOLVE)
 

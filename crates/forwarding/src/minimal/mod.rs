@@ -28,6 +28,7 @@ pub use view::View;
 
 use crate::ForwardingError;
 use listed::Listed;
+use searched::Lengths;
 
 /// The minimal routing of a fabric, by region.
 #[derive(Clone, Debug)]
@@ -76,10 +77,13 @@ impl<'a> Minimal<'a> {
         }
     }
 
-    /// Shortest paths on links that are up; ports keep their numbers. Hosts that cannot be reached have no ports, and
-    /// packets for them go nowhere. In a tree these paths may turn up again below: their priorities must be proved.
-    pub fn around(topology: &'a Topology, down: &[ChannelId]) -> Minimal<'a> {
-        Minimal { topology, rule: Rule::Searched(searched::Graph::around(topology, down)) }
+    /// Shortest paths on links that are up, by group in a dragonfly; ports keep their numbers. Hosts that cannot be
+    /// reached have no ports, and packets for them go nowhere. In a tree these paths may turn up again below: their
+    /// priorities must be proved.
+    pub fn around(kind: &TopologyKind, topology: &'a Topology, down: &[ChannelId]) -> Minimal<'a> {
+        let is_hierarchical = matches!(kind, TopologyKind::Dragonfly(_) | TopologyKind::DragonflyPlus(_));
+        let lengths = if is_hierarchical { Lengths::Hierarchical } else { Lengths::Equal };
+        Minimal { topology, rule: Rule::Searched(searched::Graph::around(topology, lengths, down)) }
     }
 
     /// A routing by name, listed.

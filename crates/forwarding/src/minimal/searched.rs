@@ -1,91 +1,127 @@
-//! Any fabric: every port on a shortest path, by one breadth-first search from the switch that is asked about.
+//! Any fabric: every port on a shortest path, by one search from the switch that is asked about.
 //!
-//! Links lead both ways, so a search from a switch that hands its first hops on from layer to layer (each switch has
-//! those of all its neighbours one layer before) finds at once where it sends packets for every other switch. Memory is
-//! a bit per switch and neighbour of the one at hand; time per switch, linear in the links.
+//! Links lead both ways, so a search from a switch that hands its first hops on in the order of distances (each switch
+//! has those of all its neighbours on shortest paths to it) finds at once where it sends packets for every other switch.
+//! Memory is a bit per switch and neighbour of the one at hand; time per switch, linear in the links.
+//!
+//! Links may differ in length: with a global link as long as three local ones, shortest paths of a dragonfly are those
+//! of its hierarchical routing, and those around failures do not prefer two global links to one with local ones.
 
 use std::collections::BTreeSet;
 
 use etherweave_primitives::{ChannelId, HostId, Port, SwitchId};
-use etherweave_topology::{Topology, reverse};
+use etherweave_topology::{LinkClass, Node, Topology, reverse};
 
-use super::view::neighbours;
 use crate::Region;
 
 /// Farther than any switch.
 const UNREACHED: u32 = u32::MAX;
 
+/// How long links are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Lengths {
+    /// All alike.
+    Equal,
+    /// A global link is as long as three local ones: longer than any two local links beside it.
+    Hierarchical,
+}
+
+impl Lengths {
+    fn of(self, class: LinkClass) -> u32 {
+        match (self, class) {
+            (Lengths::Hierarchical, LinkClass::Global) => 3,
+            (Lengths::Hierarchical, LinkClass::Host | LinkClass::Local) | (Lengths::Equal, _) => 1,
+        }
+    }
+}
+
 /// Which switches are joined, however many links that takes.
 #[derive(Clone, Debug)]
 pub(super) struct Graph {
-    /// Those of switch `s` are `neighbours[starts[s]..starts[s + 1]]`, ascending.
-    neighbours: Vec<u32>,
+    /// Those of switch `s` are `neighbours[starts[s]..starts[s + 1]]`, ascending, with the shortest link's length.
+    neighbours: Vec<(u32, u32)>,
     starts: Vec<usize>,
+    lengths: Lengths,
     /// Channels that no packet may take.
     down: BTreeSet<ChannelId>,
 }
 
 impl Graph {
     pub fn of(topology: &Topology) -> Graph {
-        Graph::around(topology, &[])
+        Graph::around(topology, Lengths::Equal, &[])
     }
 
     /// As if neither direction of some links were there.
-    pub fn around(topology: &Topology, down: &[ChannelId]) -> Graph {
+    pub fn around(topology: &Topology, lengths: Lengths, down: &[ChannelId]) -> Graph {
         let down = down.iter().flat_map(|&channel| [channel, reverse(channel)]).collect();
-        let mut graph = Graph { neighbours: Vec::new(), starts: vec![0], down };
+        let mut graph = Graph { neighbours: Vec::new(), starts: vec![0], lengths, down };
         for at in (0..topology.switches()).map(SwitchId::from_index) {
-            let mut joined: Vec<u32> = graph.links(topology, at).map(|(far, _)| far.get()).collect();
+            let mut joined: Vec<(u32, u32)> =
+                graph.links(topology, at).map(|(far, _, length)| (far.get(), length)).collect();
             joined.sort_unstable();
-            joined.dedup();
+            joined.dedup_by_key(|(far, _)| *far);
             graph.neighbours.append(&mut joined);
             graph.starts.push(graph.neighbours.len());
         }
         graph
     }
 
-    /// Links of a switch that are up.
-    fn links(&self, topology: &Topology, at: SwitchId) -> impl Iterator<Item = (SwitchId, Port)> {
-        let is_up = move |port| !self.down.contains(&topology.out_channel(at, port));
-        neighbours(topology, at).filter(move |&(_, port)| is_up(port))
+    /// Links of a switch that are up: the far switch, the port, the length.
+    fn links(&self, topology: &Topology, at: SwitchId) -> impl Iterator<Item = (SwitchId, Port, u32)> {
+        let up = topology.out_channels(at).iter().filter(|&channel| !self.down.contains(channel));
+        up.map(|&channel| topology.channel(channel)).filter_map(|channel| match channel.to.node {
+            Node::Switch(far) => Some((far, channel.from.port, self.lengths.of(channel.class))),
+            Node::Host(_) => None,
+        })
     }
 
-    fn neighbours(&self, switch: u32) -> &[u32] {
+    fn neighbours(&self, switch: u32) -> &[(u32, u32)] {
         &self.neighbours[self.starts[switch as usize]..self.starts[switch as usize + 1]]
     }
 
     pub fn view<'a>(&self, topology: &'a Topology, at: SwitchId) -> Searched<'a> {
         let near = self.neighbours(at.get());
-        let place = |far: SwitchId| near.binary_search(&far.get()).expect("a neighbour was listed");
-        let mut onward: Vec<(usize, Port)> = self.links(topology, at).map(|(far, port)| (place(far), port)).collect();
+        let place = |far: SwitchId| near.binary_search_by_key(&far.get(), |near| near.0).expect("it was listed");
+        let links = self.links(topology, at);
+        let mut onward: Vec<(usize, Port)> = links.map(|(far, port, _)| (place(far), port)).collect();
         onward.sort_unstable();
         let words = near.len().div_ceil(64).max(1);
         Searched { topology, at, onward, words, towards: self.search(at, words) }
     }
 
-    /// Of every switch, which neighbours of `start` are on shortest paths to it: a bit each.
+    /// Of every switch, which neighbours of `start` are on shortest paths to it: a bit each. Dijkstra, with a queue for
+    /// each distance.
     fn search(&self, start: SwitchId, words: usize) -> Vec<u64> {
         let switches = self.starts.len() - 1;
         let (mut distances, mut towards) = (vec![UNREACHED; switches], vec![0; switches * words]);
         distances[start.index()] = 0;
-        let mut queue = self.neighbours(start.get()).to_vec();
-        for (place, &next) in queue.iter().enumerate() {
-            distances[next as usize] = 1;
-            towards[next as usize * words + place / 64] |= 1 << (place % 64);
-        }
-        let mut read = 0;
-        while let Some(&at) = queue.get(read) {
-            read += 1;
-            for &next in self.neighbours(at) {
-                let beyond = distances[at as usize] + 1;
-                if distances[next as usize] == UNREACHED {
-                    distances[next as usize] = beyond;
-                    queue.push(next);
+        let mut queues: Vec<Vec<u32>> = vec![vec![start.get()]];
+        let mut distance = 0;
+        while distance < queues.len() {
+            for at in std::mem::take(&mut queues[distance]) {
+                if distances[at as usize] as usize != distance {
+                    continue; // A shorter way was found since.
                 }
-                if distances[next as usize] == beyond {
-                    hand_on(&mut towards, at as usize * words, next as usize * words, words);
+                for (place, &(next, length)) in self.neighbours(at).iter().enumerate() {
+                    let beyond = distance as u32 + length;
+                    let known = &mut distances[next as usize];
+                    if beyond > *known {
+                        continue;
+                    }
+                    let first = next as usize * words;
+                    if beyond < *known {
+                        *known = beyond;
+                        towards[first..first + words].fill(0);
+                        queues.resize(queues.len().max(beyond as usize + 1), Vec::new());
+                        queues[beyond as usize].push(next);
+                    }
+                    match at == start.get() {
+                        true => towards[first + place / 64] |= 1 << (place % 64),
+                        false => hand_on(&mut towards, at as usize * words, first, words),
+                    }
                 }
             }
+            distance += 1;
         }
         towards
     }

@@ -91,6 +91,39 @@ fn a_spanning_tree_joins_all_switches_and_has_no_ring() {
 }
 
 #[test]
+fn islands_have_trees_of_their_own() {
+    // Four leaves and two cores with one cable each way; each core keeps two leaves.
+    let text = "[topology.fat_tree]\nleaves = 4\ncores = 2\nhosts_per_leaf = 1\nlinks_per_core = 1\n";
+    let down = ["leaf0 - core0", "leaf1 - core0", "leaf2 - core1", "leaf3 - core1"];
+    let tables = deployed(text, &down).tables();
+    let on_tree: u64 = numbers(&tables, "ports", "is_on_tree").iter().sum();
+    // Four hosts, and both ends of the four cables that are left.
+    assert_eq!(on_tree, 4 + 2 * 4);
+}
+
+#[test]
+fn no_detour_begins_towards_a_switch_that_would_send_it_back() {
+    let down = ["group0.switch0 - group0.switch1", "group0.switch0 - group8.switch3"];
+    let text = format!("{DRAGONFLY}\n[control]\nrules = \"conditional\"");
+    let deployment = deployed(&text, &down);
+    let topology = &deployment.topology;
+    for host in (0..topology.hosts()).map(HostId::from_index) {
+        let (at, port) = (topology.switch_of(host), topology.channel(topology.host_channel(host)).to.port);
+        let table = &deployment.tables[at.index()];
+        for detour in table.rules().iter().filter(|rule| rule.in_port == Some(port)) {
+            let out = topology.channel(topology.out_channel(at, table.ports(detour)[0]));
+            let (Node::Switch(far), back) = (out.to.node, u32::from(out.to.port.get()) + 1) else { unreachable!() };
+            let group = topology.coordinates(at)[0];
+            let abroad = |dst: &u32| topology.coordinates(topology.switch_of(HostId::new(*dst)))[0] != group;
+            let question = |dst| Question { switch: far.get(), in_port: back, src: host.get(), dst };
+            let questions: Vec<Question> = (0..topology.hosts() as u32).filter(abroad).map(question).collect();
+            let taken = words(&deployment.decide(&questions, &[]), "by_table");
+            assert!(taken.iter().all(|ports| ports.split(' ').all(|port| port != back.to_string())), "{host}");
+        }
+    }
+}
+
+#[test]
 fn what_cannot_be_deployed_is_refused_where_it_stands() {
     let refused = |text: &str, down: &[&str]| {
         let down: Vec<String> = down.iter().map(|&name| name.to_owned()).collect();

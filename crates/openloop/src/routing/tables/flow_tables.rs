@@ -5,7 +5,7 @@ use etherweave_forwarding::{
     with_alternatives, with_detours,
 };
 use etherweave_primitives::{ChannelId, HostId, Port, SwitchId};
-use etherweave_topology::{LinkClass, Topology, TopologyKind, reverse};
+use etherweave_topology::{LinkClass, Node, Topology, TopologyKind, reverse};
 
 use super::compiler::{Compiler, own_group};
 use super::{Ranks, TableRouting, Trigger};
@@ -31,8 +31,8 @@ pub struct FlowTables<'a> {
     plan: AddressPlan,
     strategy: Strategy,
     conditions: Conditions,
-    /// Channels that no packet may take.
-    down: Vec<ChannelId>,
+    /// Channels that no detour may begin with.
+    avoided: Vec<ChannelId>,
 }
 
 impl<'a> FlowTables<'a> {
@@ -48,7 +48,7 @@ impl<'a> FlowTables<'a> {
     ) -> Result<FlowTables<'a>, OpenLoopError> {
         let minimal = Minimal::of(kind, topology).map_err(unsuited)?;
         let plan = strategy.plan.plan(topology).map_err(unsuited)?;
-        Ok(FlowTables { topology, minimal, plan, strategy, conditions, down: Vec::new() })
+        Ok(FlowTables { topology, minimal, plan, strategy, conditions, avoided: Vec::new() })
     }
 
     /// The same with fields of these widths [bits], most significant first; none: as narrow as possible.
@@ -62,12 +62,38 @@ impl<'a> FlowTables<'a> {
 
     /// The same around links that are down: by shortest paths of those that are left, on the same ports, to the same
     /// addresses.
-    pub fn around(mut self, down: &[ChannelId]) -> FlowTables<'a> {
+    pub fn around(mut self, kind: &TopologyKind, down: &[ChannelId]) -> FlowTables<'a> {
         if !down.is_empty() {
-            self.minimal = Minimal::around(self.topology, down);
-            self.down = down.iter().flat_map(|&channel| [channel, reverse(channel)]).collect();
+            self.minimal = Minimal::around(kind, self.topology, down);
+            self.avoided = down.iter().flat_map(|&channel| [channel, reverse(channel)]).collect();
+            if matches!(self.conditions, Conditions::Detours(_)) {
+                let returning = self.returning();
+                self.avoided.extend(returning);
+            }
         }
         self
+    }
+
+    /// Global channels whose far switch sends back what is for a third group, because its own way there is down: no
+    /// detour may begin with them.
+    fn returning(&self) -> Vec<ChannelId> {
+        let switches = (0..self.topology.switches()).map(SwitchId::from_index);
+        let back = |at| {
+            let row = Row::of(&self.minimal, &self.plan, at);
+            let ports = (0..self.topology.out_channels(at).len()).map(Port::from_index);
+            let onward = ports.filter(|&port| self.class(at, port) == LinkClass::Global);
+            onward.filter(|&port| self.sends_back(&row, port)).map(|port| self.topology.out_channel(at, port)).collect()
+        };
+        switches.flat_map(|at| -> Vec<ChannelId> { back(at) }).map(reverse).collect()
+    }
+
+    /// Whether packets for a group other than that behind a port may leave by it.
+    fn sends_back(&self, row: &Row<'_>, port: Port) -> bool {
+        let Node::Switch(far) = self.topology.channel(self.topology.out_channel(row.at, port)).to.node else {
+            return false;
+        };
+        let home = own_group(self.topology, &self.plan, far);
+        row.entries.iter().any(|entry| !home.covers(entry.cube) && row.sets.get(entry.action).contains(&port))
     }
 
     /// Hands over the table of every switch; without its conditions each is proved equal to minimal routing.
@@ -129,7 +155,7 @@ impl<'a> FlowTables<'a> {
             all.filter(|&port| self.class(at, port) == class).collect()
         };
         let [hosts, mut global] = [LinkClass::Host, LinkClass::Global].map(ports);
-        global.retain(|&port| !self.down.contains(&self.topology.out_channel(at, port)));
+        global.retain(|&port| !self.avoided.contains(&self.topology.out_channel(at, port)));
         let detour =
             |place: usize, level| Detour { in_port: hosts[place], out_port: global[(place + level) % global.len()] };
         let levels = alternatives.min(global.len());
