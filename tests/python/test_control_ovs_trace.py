@@ -166,6 +166,16 @@ def test_a_frame_for_the_controller_is_a_frame_and_a_meter_is_none() -> None:
     assert trace.remarks == ()
 
 
+def test_a_frame_that_is_rewritten_slowly_is_still_rewritten() -> None:
+    text = with_actions("set(arp(op=2,sha=02:00:00:00:00:02)),4") + (
+        "This flow is handled by the userspace slow path because it:\n"
+        "  - Uses action(s) not supported by datapath.\n"
+    )
+    trace = parse(text)
+    assert trace.frames == (Frame(4, {"arp.op": "2", "arp.sha": "02:00:00:00:00:02"}),)
+    assert trace.remarks == ()
+
+
 def test_an_action_that_nobody_follows_is_remarked() -> None:
     assert parse(with_actions("hash(sym_l4(0)),recirc(0x1)")).remarks == (
         "hash(sym_l4(0))",

@@ -7,7 +7,7 @@ are network interfaces. Hosts are dummy ports, or the interfaces that the caller
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain
 
 from etherweave.control.ovs.daemons import Daemons, Datapath
 from etherweave.control.ovs.programs import OvsError
@@ -15,8 +15,8 @@ from etherweave.control.rules import Plan, PortPlan, SwitchPlan
 
 PROTOCOLS = "OpenFlow13,OpenFlow14,OpenFlow15"
 """Versions of OpenFlow; 1.4 has bundles, which the others borrow."""
-_COMMANDS_PER_TRANSACTION = 1000
-"""About 150 octets each: far from the 2 MiB that Linux takes as arguments."""
+_PORTS_PER_TRANSACTION = 2000
+"""About 300 octets each: far from the 2 MiB that Linux takes as arguments."""
 
 
 @dataclass(frozen=True)
@@ -46,47 +46,62 @@ def build(daemons: Daemons, plan: Plan, wiring: Wiring) -> None:
     Raises
     ------
     OvsError
-        If a port cannot be made, or has not the number of the plan.
+        If a name is taken, or a port cannot be made or has not the number of the plan.
     """
-    commands = [
-        *(_bridge(switch, wiring, daemons.datapath) for switch in plan.switches),
-        *_ports(plan, wiring, daemons.datapath),
-    ]
-    _apply(daemons, commands)
+    for switches in _some(plan.switches):
+        rows = (_bridge(switch, wiring, daemons.datapath) for switch in switches)
+        daemons.configure(*chain.from_iterable(rows))
     _check(daemons, plan, wiring)
 
 
 def remove(daemons: Daemons, bridges: Iterable[str]) -> None:
     """Remove bridges; those that are not there are no mistake."""
-    _apply(daemons, [["--if-exists", "del-br", bridge] for bridge in bridges])
+    commands = (("--", "--if-exists", "del-br", bridge) for bridge in bridges)
+    daemons.configure(*chain.from_iterable(commands))
 
 
-def _apply(daemons: Daemons, commands: Iterable[list[str]]) -> None:
-    rest = iter(commands)
-    while some := list(islice(rest, _COMMANDS_PER_TRANSACTION)):
-        daemons.configure(*(word for command in some for word in ("--", *command)))
+def _some(switches: Iterable[SwitchPlan]) -> Iterator[list[SwitchPlan]]:
+    """Split switches by what goes into one transaction."""
+    some: list[SwitchPlan] = []
+    for switch in switches:
+        if sum(len(one.ports) for one in (*some, switch)) > _PORTS_PER_TRANSACTION and some:
+            yield some
+            some = []
+        some.append(switch)
+    yield some
 
 
-def _bridge(switch: SwitchPlan, wiring: Wiring, datapath: Datapath) -> list[str]:
+def _bridge(switch: SwitchPlan, wiring: Wiring, datapath: Datapath) -> Iterator[str]:
+    """Write a bridge and its ports as rows of the database.
+
+    Rows refer to each other by labels. ``add-br`` and ``add-port`` would look every name up among
+    all others, which takes longer than all the rest in a fabric of some thousand ports.
+    """
     name = wiring.bridges[switch.name]
+    ports = [port for port in switch.ports if _is_made(switch, port, wiring, datapath)]
+    names = [wiring.port(switch.name, port.number) for port in ports]
+    yield from _port(name, ["type=internal"])
+    for port_name, port in zip(names, ports, strict=True):
+        number = f"ofport_request={port.number}"
+        yield from _port(port_name, [*_kind(switch, port, wiring), number])
     settings = [
         f"datapath_type={datapath}",
         "fail_mode=secure",
         f"protocols={PROTOCOLS}",
         f"other_config:datapath-id={switch.datapath_id:016x}",
+        f"ports={','.join(f'@port-{port}' for port in (name, *names))}",
     ]
-    return ["add-br", name, "--", "set", "bridge", name, *settings]
+    yield from _row("bridge", name, settings)
+    yield from ("--", "add", "Open_vSwitch", ".", "bridges", f"@bridge-{name}")
 
 
-def _ports(plan: Plan, wiring: Wiring, datapath: Datapath) -> Iterator[list[str]]:
-    for switch in plan.switches:
-        for port in switch.ports:
-            if _is_made(switch, port, wiring, datapath):
-                name = wiring.port(switch.name, port.number)
-                add = ["add-port", wiring.bridges[switch.name], name]
-                kind = _kind(switch, port, wiring)
-                number = f"ofport_request={port.number}"
-                yield [*add, "--", "set", "interface", name, *kind, number]
+def _port(name: str, settings: list[str]) -> Iterator[str]:
+    yield from _row("interface", name, settings)
+    yield from _row("port", name, [f"interfaces=@interface-{name}"])
+
+
+def _row(table: str, name: str, settings: list[str]) -> Iterator[str]:
+    yield from ("--", f"--id=@{table}-{name}", "create", table, f'name="{name}"', *settings)
 
 
 def _is_made(switch: SwitchPlan, port: PortPlan, wiring: Wiring, datapath: Datapath) -> bool:
@@ -99,7 +114,7 @@ def _kind(switch: SwitchPlan, port: PortPlan, wiring: Wiring) -> list[str]:
         return []
     if port.is_host:
         return ["type=dummy"]
-    return ["type=patch", f"options:peer={wiring.port(port.node, port.node_port)}"]
+    return ["type=patch", f'options:peer="{wiring.port(port.node, port.node_port)}"']
 
 
 def _check(daemons: Daemons, plan: Plan, wiring: Wiring) -> None:

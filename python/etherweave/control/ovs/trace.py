@@ -34,6 +34,8 @@ _NO_RULE = re.compile(r"reg0=0x[123]")
 """How a miss is told at bridges after the first: by a hidden rule of Open vSwitch itself."""
 _FRAMES = "Datapath actions: "
 _SILENT = ">> skipping output to input port"
+_SLOWLY = re.compile(r"This flow is handled by the userspace slow path.*|  - .*")
+"""That something else than the datapath rewrites the frame, and why; the result is the same."""
 _CALL = re.compile(r"(\w+)\((.*)\)")
 _HARMLESS = {"drop", "meter"}
 """What the datapath does without writing or sending; a meter's rate is for real traffic."""
@@ -95,9 +97,8 @@ def parse(text: str) -> Trace:
     for line in rest:
         if line.startswith(_FRAMES):
             # The list of frames is one line, the last but for remarks.
-            actions = line.removeprefix(_FRAMES)
-            frames = tuple(_frames(actions, {}, walk.remarks))
-            walk.remarks.extend(filter(None, map(str.strip, rest)))
+            frames = tuple(_frames(line.removeprefix(_FRAMES), {}, walk.remarks))
+            walk.remarks.extend(told for told in rest if told and not _SLOWLY.fullmatch(told))
             return Trace(tuple(walk.visits), frames, tuple(walk.remarks))
         walk.read(line)
     raise ValueError(f"{text[:60]!r}: expected a trace that ends with {_FRAMES!r}")
