@@ -105,6 +105,10 @@ def test_a_tree_goes_on_in_the_first_bridge_after_the_second() -> None:
     assert [visit.bridge for visit in trace.visits] == ["s0", "s1"]
     assert trace.visits[0].sent == [Sent(2, everybody), Sent(3, everybody)]
     assert trace.visits[1].sent == [Sent(1, everybody)]
+    assert [visit.suppressed for visit in trace.visits] == [
+        [Sent(1, everybody)],
+        [Sent(2, everybody)],
+    ]
     assert trace.visits[1].came_from == (0, 2)
     assert trace.frames == (Frame(1, {}), Frame(3, {}))
     assert trace.remarks == (), "an output back to where a frame came from is suppressed as usual"

@@ -4,42 +4,56 @@ A rule may name a group or a meter, so that these come first and what is left ov
 last. Rules are replaced in one bundle: all at once, or none. Doing it again changes nothing.
 """
 
-import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 from etherweave.control import text
 from etherweave.control.ovs.bridges import Wiring
 from etherweave.control.ovs.daemons import Daemons
 from etherweave.control.ovs.programs import run
-from etherweave.control.rules import Group, Meter, Plan, SwitchPlan
+from etherweave.control.rules import Group, Meter, Plan, Rule, SwitchPlan
 
 Tell: TypeAlias = Callable[[int, int], object]
 """Takes how many switches are done, and of how many."""
 
 _Entry = TypeVar("_Entry", Group, Meter)
+_Result = TypeVar("_Result")
 _GROUP = re.compile(r"group_id=(\d+),type=select(.*)")
 _BUCKET = re.compile(r"actions=output:\"?(\d+)")
 _METER = re.compile(r"meter=(\d+) pktps burst bands=\s+type=drop rate=(\d+) burst_size=(\d+)")
+_AT_ONCE = 8
+"""Bridges. The switch daemon looks after all its bridges whenever one of them is spoken to, so that
+several requests at once cost it little more than one."""
 _DIFFERENT = 2
 """How ``diff-flows`` ends when it finds differences."""
 
 
 def load(daemons: Daemons, plan: Plan, wiring: Wiring, tell: Tell | None = None) -> None:
     """Install all switches of a plan, several at a time."""
-    pool = ThreadPoolExecutor(max_workers=os.cpu_count())
+    at_all(plan, wiring, partial(install, daemons), tell)
+
+
+def at_all(
+    plan: Plan,
+    wiring: Wiring,
+    work: Callable[[str, SwitchPlan], _Result],
+    tell: Tell | None = None,
+) -> list[_Result]:
+    """Do something at all bridges, several at a time; what fails first ends it."""
+    bridges = [wiring.bridges[switch.name] for switch in plan.switches]
+    results = []
+    pool = ThreadPoolExecutor(max_workers=_AT_ONCE)
     try:
-        bridges = [wiring.bridges[switch.name] for switch in plan.switches]
-        work = pool.map(
-            lambda job: install(daemons, *job), zip(bridges, plan.switches, strict=True)
-        )
-        for done, _ in enumerate(work, start=1):
+        for result in pool.map(work, bridges, plan.switches):
+            results.append(result)
             if tell:
-                tell(done, len(plan.switches))
+                tell(len(results), len(bridges))
     finally:
         pool.shutdown(cancel_futures=True)
+    return results
 
 
 def install(daemons: Daemons, bridge: str, switch: SwitchPlan) -> None:
@@ -52,15 +66,23 @@ def install(daemons: Daemons, bridge: str, switch: SwitchPlan) -> None:
     """
     target = daemons.management(bridge)
     meters, groups = _meters(target), _groups(target)
-    _set_meters(target, switch.meters, meters)
-    if switch.groups:
-        lines = (f"add_or_mod {text.group(group)}" for group in switch.groups)
-        _ofctl("--bundle", "add-groups", target, "-", lines=lines)
-    _ofctl("--bundle", "replace-flows", target, "-", lines=text.flows(switch.rules))
+    _write(target, switch, meters)
     for number in sorted(groups.keys() - {group.number for group in switch.groups}):
         _ofctl("del-groups", target, f"group_id={number}")
     for number in sorted(meters.keys() - {meter.number for meter in switch.meters}):
         _ofctl("del-meter", target, f"meter={number}")
+
+
+def fill(daemons: Daemons, bridge: str, switch: SwitchPlan) -> list[str]:
+    """Make a bridge that was just built do what a switch is told, and tell how it differs."""
+    target = daemons.management(bridge)
+    _write(target, switch, {})
+    return _rule_differences(target, switch)
+
+
+def change(daemons: Daemons, bridge: str, rule: Rule) -> None:
+    """Change what a rule does; where it is not, nothing happens."""
+    _ofctl("--strict", "mod-flows", daemons.management(bridge), text.flow(rule))
 
 
 def differences(daemons: Daemons, bridge: str, switch: SwitchPlan) -> list[str]:
@@ -71,14 +93,32 @@ def differences(daemons: Daemons, bridge: str, switch: SwitchPlan) -> list[str]:
     return [
         *_differences(_meters(target), meters, text.meter),
         *_differences(_groups(target), groups, text.group),
-        *_ofctl(
-            "diff-flows",
-            target,
-            "/dev/stdin",
-            lines=text.flows(switch.rules),
-            ends=(0, _DIFFERENT),
-        ).splitlines(),
+        *_rule_differences(target, switch),
     ]
+
+
+def _rule_differences(target: str, switch: SwitchPlan) -> list[str]:
+    lines = text.flows(switch.rules)
+    ends = (0, _DIFFERENT)
+    told = _ofctl("diff-flows", target, "/dev/stdin", lines=lines, ends=ends)
+    return [*told.splitlines(), *_replaced(switch)]
+
+
+def _replaced(switch: SwitchPlan) -> Iterator[str]:
+    """Yield rules that another with the same match and priority takes the place of."""
+    last = {(rule.table, rule.priority, rule.match): rule for rule in switch.rules}
+    for rule in switch.rules:
+        if last[rule.table, rule.priority, rule.match] is not rule:
+            yield f"+{text.flow(rule)}"
+
+
+def _write(target: str, switch: SwitchPlan, there: Mapping[int, Meter]) -> None:
+    """Write meters, groups and rules, in the order in which they refer to each other."""
+    _set_meters(target, switch.meters, there)
+    if switch.groups:
+        lines = (f"add_or_mod {text.group(group)}" for group in switch.groups)
+        _ofctl("--bundle", "add-groups", target, "-", lines=lines)
+    _ofctl("--bundle", "replace-flows", target, "-", lines=text.flows(switch.rules))
 
 
 def _differences(

@@ -8,9 +8,11 @@ from typing import NamedTuple, Self
 
 from etherweave.control.ovs.bridges import Wiring
 from etherweave.control.ovs.control_socket import ControlSocket
-from etherweave.control.ovs.trace import Changes, Sent, Visit, parse
+from etherweave.control.ovs.trace import Changes, Hit, Sent, Visit, parse
 from etherweave.control.rules import Plan
 
+CONTROL_PLANE = -1
+"""Stands for a switch where a frame leaves to the controller."""
 _BRIDGE = re.compile(r"  (\S+):")
 _PORT = re.compile(r"    \S+ (\d+)/(\d+): .*")
 
@@ -36,6 +38,11 @@ class Hop(NamedTuple):
     """Rules that it met."""
 
     @property
+    def hit(self) -> Hit:
+        """The rule that it met last."""
+        return self.visit.hits[-1]
+
+    @property
     def sent(self) -> list[Sent]:
         """Where it went."""
         return self.visit.sent
@@ -45,7 +52,7 @@ class Delivery(NamedTuple):
     """A frame that left the fabric."""
 
     switch: int
-    """Index in the plan; −1: to the controller."""
+    """Index in the plan; ``CONTROL_PLANE``: it left to the controller."""
     port: int
     changes: Changes
     """What was written on the way."""
@@ -115,7 +122,7 @@ class Oracle:
                 raise ValueError(f"a trace goes on in {visit.bridge}, not {self._bridges[switch]}")
             hops.append(Hop(switch, port, visit))
         deliveries = [
-            Delivery(*self._ports.get(frame.port, (-1, frame.port)), frame.changes)
+            Delivery(*self._ports.get(frame.port, (CONTROL_PLANE, frame.port)), frame.changes)
             for frame in trace.frames
         ]
         return Journey(tuple(hops), tuple(deliveries), trace.remarks)

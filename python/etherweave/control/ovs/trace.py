@@ -33,7 +33,7 @@ _OUTPUT = re.compile(r"output:(\d+)")
 _NO_RULE = re.compile(r"reg0=0x[123]")
 """How a miss is told at bridges after the first: by a hidden rule of Open vSwitch itself."""
 _FRAMES = "Datapath actions: "
-_SILENT = ">> skipping output to input port"
+_BACK = ">> skipping output to input port"
 _SLOWLY = re.compile(r"This flow is handled by the userspace slow path.*|  - .*")
 """That something else than the datapath rewrites the frame, and why; the result is the same."""
 _CALL = re.compile(r"(\w+)\((.*)\)")
@@ -70,7 +70,9 @@ class Visit:
     hits: list[Hit] = field(default_factory=list)
     """In order."""
     sent: list[Sent] = field(default_factory=list)
-    """In order; outputs that were suppressed, back by the port of entry, are missing."""
+    """In order."""
+    suppressed: list[Sent] = field(default_factory=list)
+    """Outputs by the port of entry, which OpenFlow does not make unless told ``IN_PORT``."""
 
 
 class Frame(NamedTuple):
@@ -146,10 +148,13 @@ class _Walk:
         return None
 
     def _take_back(self, why: str) -> None:
-        """Forget an output that Open vSwitch did not make; keep why, unless it is usual."""
+        """Forget an output that Open vSwitch did not make; keep why, unless it is back."""
         if self._last:
-            self.visits[self._last[0]].sent.pop()
-        if why != _SILENT:
+            visit = self.visits[self._last[0]]
+            sent = visit.sent.pop()
+            if why == _BACK:
+                visit.suppressed.append(sent)
+        if why != _BACK:
             self.remarks.append(why)
 
 

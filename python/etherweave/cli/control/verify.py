@@ -1,0 +1,146 @@
+"""The verb ``control verify``."""
+
+import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+import etherweave
+from etherweave.cli.control.parameters import Factory, Failed, factory_addresses
+from etherweave.cli.design_page import print_sheet
+from etherweave.cli.exits import FAILED, INTERRUPTED, alarm, refuse, told
+from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
+from etherweave.cli.progress import study_progress
+from etherweave.control.ovs.programs import OvsError, missing
+from etherweave.control.ovs.verify import Report, Wish, verify
+from etherweave.control.plan import PlanError, Planned, plan
+
+EXAMPLES = """Examples:
+
+etherweave control verify dragonfly.toml
+
+etherweave control verify dragonfly.toml --pairs all --set control.rules=conditional
+
+etherweave control verify clos.toml --failed "leaf0 - core0" --json
+
+etherweave control verify dragonfly.toml --keep /tmp/ovs"""
+
+PRINTED_MAX = 20
+"""Findings on the page; the JSON has all."""
+
+
+def verify_verb(
+    file: File,
+    wanted: Annotated[
+        str,
+        typer.Option(
+            "--pairs", metavar="NUMBER|all", help="Pairs of hosts, chosen by chance; or all."
+        ),
+    ] = "1000",
+    failed: Failed = None,
+    factory: Factory = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of what is chosen by chance.")] = 1,
+    keep: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIRECTORY", help="Where database, logs and sockets of Open vSwitch stay."
+        ),
+    ] = None,
+    settings: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Load the plan into real OpenFlow switches (Open vSwitch) and follow frames through them.
+
+    Needs no root and no network interface. Frames must go where routing and flow table say, and
+    arrive once and unchanged; what hosts must not send has to go nowhere. Ends with 1 when
+    something differs, with 2 after a mistake.
+    """
+    wish = Wish(_count(wanted), seed, directory(keep) if keep else None)
+    if lacking := missing():
+        refuse(f"not found: {', '.join(lacking)}; expected Open vSwitch (openvswitch-switch)")
+    try:
+        given = factory_addresses(factory)
+        planned = plan(file, overrides(settings), failed=failed or (), factory=given)
+        with study_progress(file.stem, "steps") as tell, _ended_by(signal.SIGTERM, signal.SIGHUP):
+            report = verify(planned, wish, given, lambda what, done, of: tell(done, of, what))
+    except (etherweave.ScenarioError, PlanError, OvsError) as error:
+        refuse(error)
+    except OSError as error:
+        refuse(told(error))
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+    if as_json:
+        print(json.dumps(_json(planned, report), indent=2))
+    else:
+        _print(planned, report)
+    if not report.is_good:
+        raise typer.Exit(FAILED)
+
+
+def _count(wanted: str) -> int | None:
+    if wanted == "all":
+        return None
+    if not (wanted.isascii() and wanted.isdigit() and int(wanted) > 0):
+        refuse(f"--pairs {wanted}: expected a number from 1, or all")
+    return int(wanted)
+
+
+@contextmanager
+def _ended_by(*signs: signal.Signals) -> Iterator[None]:
+    """Let signals that would end the process at once end it like Ctrl-C, daemons first."""
+
+    def interrupt(sign: int, where: FrameType | None) -> NoReturn:
+        raise KeyboardInterrupt
+
+    before = {sign: signal.signal(sign, interrupt) for sign in signs}
+    try:
+        yield
+    finally:
+        for sign, handler in before.items():
+            signal.signal(sign, handler)
+
+
+def _json(planned: Planned, report: Report) -> dict[str, Any]:
+    return {
+        "name": planned.plan.name,
+        "switches": len(planned.plan.switches),
+        "hosts": len(planned.plan.hosts),
+        "failed": list(planned.failed),
+        "good": report.is_good,
+        "frames": report.asked,
+        "findings": [finding._asdict() for finding in report.findings],
+        "differences": report.differences,
+        "rules": report.rules,
+        "rules_met": report.rules_met,
+        "build_s": report.build_s,
+        "trace_s": report.trace_s,
+        "traces_per_s": report.traces_per_s,
+    }
+
+
+def _print(planned: Planned, report: Report) -> None:
+    plan = planned.plan
+    print(f"{plan.name}: {len(plan.switches):,} switches, {len(plan.hosts):,} hosts")
+    for cable in planned.failed:
+        print(f"  Without {cable}")
+    wrong = [finding.kind for finding in report.findings]
+    rows = [(kind, f"{count:,}", f"{wrong.count(kind):,}") for kind, count in report.asked.items()]
+    print_sheet(("frames", ">followed", ">wrong"), rows)
+    print_sheet(
+        ("rules for", ">all switches"),
+        [(purpose, f"{count:,}") for purpose, count in report.rules.items()],
+    )
+    print(f"  {report.rules_met:,} of {sum(report.rules.values()):,} rules met a frame")
+    print(f"  {report.build_s:.1f} s to build, {report.traces_per_s:,.0f} frames/s followed")
+    for switch, lines in report.differences.items():
+        for line in lines:
+            alarm(f"{switch} has other rules than planned: {line}")
+    for finding in report.findings[:PRINTED_MAX]:
+        alarm(finding)
+    if more := len(report.findings[PRINTED_MAX:]):
+        alarm(f"and {more:,} others")

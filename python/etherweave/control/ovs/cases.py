@@ -1,0 +1,337 @@
+"""Frames that hosts may send, good and bad, and where each must arrive; nothing is asked here.
+
+What must happen is derived from the words of the plan (who has which address, who is plugged in
+where), not from its rules: those are what is judged.
+"""
+
+import random
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple, TypeAlias
+
+import polars
+
+from etherweave.control.ovs.oracle import CONTROL_PLANE, Probe
+from etherweave.control.ovs.trace import Changes
+from etherweave.control.plan import Planned
+from etherweave.control.rules import CONTROLLER, HostPlan
+from etherweave.control.text import ipv4_text, mac_text
+
+Place: TypeAlias = tuple[int, int]
+"""A switch, by its index in the plan, and a port of it."""
+
+BROADCAST = 0xFFFFFFFFFFFF
+ALL_NODES = 0x333300000001
+"""All nodes of an IPv6 link (RFC 2464, section 7; RFC 4291, section 2.7.1)."""
+FACTORY = 0x00005E005301
+"""Of the unicast addresses for documents (RFC 7042, section 2.1.2): of no host."""
+PAUSE_GROUP, LLDP_GROUP = 0x0180C2000001, 0x0180C200000E
+"""IEEE 802.3, annex 31B; IEEE 802.1AB, clause 7.1."""
+_REQUEST, _REPLY = 1, 2
+"""Operations of ARP (RFC 826)."""
+_FIELDS = {
+    "eth.src": "dl_src",
+    "eth.dst": "dl_dst",
+    "arp.op": "arp_op",
+    "arp.sip": "arp_spa",
+    "arp.tip": "arp_tpa",
+    "arp.sha": "arp_sha",
+    "arp.tha": "arp_tha",
+}
+"""What Open vSwitch's datapath calls a field, and what its rules do."""
+BROADCASTERS_MAX = 32
+"""A broadcast passes every switch: so many senders are enough, and quick."""
+_HASH_MAX = 0xFFFF
+_TRIES = 64
+"""To find an address that nobody has, by chance."""
+
+
+class Kind(StrEnum):
+    """What a frame is sent for."""
+
+    UNICAST = "unicast"
+    """To another host."""
+    PAUSED = "unicast, ports paused"
+    """The same, while ports that conditional rules watch are paused."""
+    UNKNOWN = "unknown address"
+    """To an address that nobody has."""
+    SPOOFED = "spoofed source"
+    """With another host's address as its source, or one that nobody has."""
+    SPOOFED_ARP = "spoofed ARP"
+    """With the sender's own MAC address and another's IPv4 address."""
+    REQUEST = "DMP request"
+    """For the sender's hierarchical address."""
+    STRAY = "DMP from a switch"
+    """What should never have left the first switch."""
+    BROADCAST = "broadcast"
+    MULTICAST = "IPv6 multicast"
+    RESOLUTION = "ARP request"
+    PAUSE = "PAUSE frame"
+    """Meant for the next device only."""
+    DISCOVERY = "LLDP frame"
+
+
+_ETH_TYPES = {
+    Kind.REQUEST: 0x88B5,
+    Kind.STRAY: 0x88B5,
+    Kind.MULTICAST: 0x86DD,
+    Kind.RESOLUTION: 0x0806,
+    Kind.SPOOFED_ARP: 0x0806,
+    Kind.PAUSE: 0x8808,
+    Kind.DISCOVERY: 0x88CC,
+}
+"""EtherTypes; of all others IPv4."""
+_IPV4 = 0x0800
+
+
+class Case(NamedTuple):
+    """A frame and what must become of it."""
+
+    kind: Kind
+    source: int
+    """Index of the host that sends it; −1: it comes from a switch."""
+    destination: int
+    """Index of the host that it is for; −1: nobody in particular."""
+    probe: Probe
+    headers: Changes
+    """Fields as they are sent."""
+    arrivals: Mapping[Place, Changes]
+    """Where it must arrive, once each, and which fields must differ then from those sent."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Who is where, with which address."""
+
+    planned: Planned
+    factory: Mapping[str, int]
+    """Addresses that hosts keep, by name, where switches rewrite them; otherwise empty."""
+    places: tuple[Place, ...]
+    """By host."""
+    links: Mapping[Place, int]
+    """Of every port of a link that is up the switch at the other end."""
+    islands: tuple[int, ...]
+    """By switch; those of one island reach each other."""
+    chance: random.Random
+
+    @property
+    def hosts(self) -> tuple[HostPlan, ...]:
+        """All hosts of the plan."""
+        return self.planned.plan.hosts
+
+    def mac(self, host: int) -> str:
+        """Return a host's hierarchical address."""
+        return mac_text(self.hosts[host].mac)
+
+    def own(self, host: int) -> str:
+        """Return the address that a host's interface has."""
+        return mac_text(self.factory[self.hosts[host].name]) if self.factory else self.mac(host)
+
+    def ipv4(self, host: int) -> str:
+        """Return a host's IPv4 address, of a plan that has them."""
+        return ipv4_text(self.hosts[host].ipv4 or 0)
+
+    def other(self, host: int) -> int:
+        """Choose another host."""
+        return (host + self.chance.randrange(1, len(self.hosts))) % len(self.hosts)
+
+    def reaches(self, host: int, place: Place) -> bool:
+        """Tell whether links that are up lead from a host to a place."""
+        return self.islands[self.places[host][0]] == self.islands[place[0]]
+
+    def case(
+        self,
+        kind: Kind,
+        host: int,
+        headers: Changes,
+        arrivals: Mapping[Place, Changes],
+        destination: int = -1,
+    ) -> Case:
+        """Let a host send a frame."""
+        probe = self.probe(kind, self.places[host], headers)
+        return Case(kind, host, destination, probe, headers, arrivals)
+
+    def probe(self, kind: Kind, place: Place, headers: Changes) -> Probe:
+        """Write a frame; the hash, by which groups take a port, is by chance."""
+        eth_type = f"dl_type={_ETH_TYPES.get(kind, _IPV4):#06x}"
+        fields = (f"{_FIELDS[name]}={value}" for name, value in headers.items())
+        hashed = f"dp_hash={self.chance.randint(1, _HASH_MAX)}"
+        return Probe(*place, ",".join((hashed, eth_type, *fields)))
+
+
+def ground(planned: Planned, factory: Mapping[str, int], seed: int) -> Ground:
+    """Look up where hosts are plugged in; ``seed`` makes all choices repeatable."""
+    index = {switch.name: number for number, switch in enumerate(planned.plan.switches)}
+    places = tuple((index[host.switch], host.port) for host in planned.plan.hosts)
+    kept = factory if planned.spec.addresses == "rewrite" else {}
+    links = {place: index[node] for place, node in _links(planned)}
+    islands = _islands(len(index), links)
+    return Ground(planned, kept, places, links, islands, random.Random(seed))
+
+
+def _links(planned: Planned) -> Iterator[tuple[Place, str]]:
+    table = polars.DataFrame(planned.deployment.tables["ports"])
+    up = table.filter((polars.col("is_up") == 1) & (polars.col("class") != "host"))
+    for switch, port, node in up.select("switch", "port", "node").rows():
+        yield (switch, port), node
+
+
+def _islands(switches: int, links: Mapping[Place, int]) -> tuple[int, ...]:
+    """Name every switch's island by the least number on it."""
+    islands = list(range(switches))
+    is_settled = False
+    while not is_settled:
+        is_settled = True
+        for (switch, _), far in links.items():
+            if islands[far] < islands[switch]:
+                islands[switch], is_settled = islands[far], False
+    return tuple(islands)
+
+
+def pairs(ground: Ground, count: int | None) -> list[tuple[int, int]]:
+    """Choose pairs of different hosts, without repetition; no count: all, in order."""
+    others = len(ground.hosts) - 1
+    every = range(len(ground.hosts) * others)
+    some = every if count is None or count >= len(every) else ground.chance.sample(every, count)
+    # Of the numbers for a source, those from its own on mean the next host.
+    split = (divmod(number, others) for number in some)
+    return [(source, other + (other >= source)) for source, other in split]
+
+
+def unicasts(
+    ground: Ground, chosen: Iterable[tuple[int, int]], kind: Kind = Kind.UNICAST
+) -> Iterator[Case]:
+    """Yield frames from hosts to hosts."""
+    for source, destination in chosen:
+        headers = {"eth.src": ground.own(source), "eth.dst": ground.mac(destination)}
+        rewritten = {"eth.src": ground.mac(source), "eth.dst": ground.own(destination)}
+        place = ground.places[destination]
+        arrivals = {place: rewritten} if ground.reaches(source, place) else {}
+        yield ground.case(kind, source, headers, arrivals, destination)
+
+
+def pauses(ground: Ground) -> Iterator[frozenset[Place]]:
+    """Yield sets of paused ports: half of those that conditional rules watch, then all."""
+    switches = enumerate(ground.planned.plan.switches)
+    watched = [(number, port) for number, switch in switches for port in switch.pause_bits]
+    if watched:
+        yield frozenset(ground.chance.sample(watched, len(watched) // 2))
+        yield frozenset(watched)
+
+
+def services(ground: Ground) -> Iterator[Case]:
+    """Yield all that is not from a host to a host: for all, for the switch, and to be refused."""
+    hosts = range(len(ground.hosts))
+    for host in hosts:
+        yield from _for_nobody(ground, host)
+        yield from _for_the_switch(ground, host)
+    yield from _strays(ground)
+    if len(hosts) < 2:
+        return
+    yield from (case for host in hosts for case in _spoofed(ground, host))
+    some = ground.chance.sample(hosts, min(len(hosts), BROADCASTERS_MAX))
+    yield from (case for host in some for case in _for_all(ground, host))
+    if ground.planned.spec.network:
+        is_answered = ground.planned.spec.resolution == "responder"
+        yield from (_resolution(ground, host) for host in (hosts if is_answered else some))
+
+
+def _for_nobody(ground: Ground, host: int) -> Iterator[Case]:
+    for address in _unknown(ground):
+        headers = {"eth.src": ground.own(host), "eth.dst": address}
+        yield ground.case(Kind.UNKNOWN, host, headers, {})
+
+
+def _unknown(ground: Ground) -> Iterator[str]:
+    """Yield addresses that no host has: a factory's, and one close to those of hosts, if free."""
+    yield mac_text(FACTORY)
+    known = {host.mac for host in ground.hosts}
+    least = min(known)
+    bits = ground.planned.deployment.address_bits
+    near = (least ^ ground.chance.getrandbits(bits) for _ in range(_TRIES))
+    free = next((address for address in near if address not in known), None)
+    if free is not None:
+        yield mac_text(free)
+
+
+def _spoofed(ground: Ground, host: int) -> Iterator[Case]:
+    spec = ground.planned.spec
+    other = ground.other(host)
+    if spec.addresses == "rewrite" or spec.anti_spoofing != "none":
+        for sender in (ground.own(other), mac_text(FACTORY)):
+            headers = {"eth.src": sender, "eth.dst": ground.mac(other)}
+            yield ground.case(Kind.SPOOFED, host, headers, {}, other)
+    if spec.addresses == "dmp" and spec.anti_spoofing == "arp" and spec.network:
+        claimed = {"arp.sip": ground.ipv4(other), "arp.sha": ground.mac(host)}
+        yield ground.case(Kind.SPOOFED_ARP, host, _arp(ground, host, other) | claimed, {}, other)
+
+
+def _for_the_switch(ground: Ground, host: int) -> Iterator[Case]:
+    """Yield what goes no further than the switch, and, of a request, its answer."""
+    broadcast = {"eth.src": mac_text(FACTORY), "eth.dst": mac_text(BROADCAST)}
+    answer = {ground.places[host]: {"eth.src": ground.mac(host)}}
+    asks = ground.planned.spec.addresses == "dmp"
+    yield ground.case(Kind.REQUEST, host, broadcast, answer if asks else {})
+    pause = {"eth.src": ground.own(host), "eth.dst": mac_text(PAUSE_GROUP)}
+    yield ground.case(Kind.PAUSE, host, pause, {})
+    told: dict[Place, Changes] = {(CONTROL_PLANE, CONTROLLER): {}}
+    discovery = {"eth.src": ground.own(host), "eth.dst": mac_text(LLDP_GROUP)}
+    yield ground.case(Kind.DISCOVERY, host, discovery, told)
+
+
+def _strays(ground: Ground) -> Iterator[Case]:
+    """Yield requests that come by links between switches."""
+    headers = {"eth.src": mac_text(FACTORY), "eth.dst": mac_text(BROADCAST)}
+    for place in ground.links:
+        probe = ground.probe(Kind.STRAY, place, headers)
+        yield Case(Kind.STRAY, -1, -1, probe, headers, {})
+
+
+def _for_all(ground: Ground, host: int) -> Iterator[Case]:
+    for kind, group in ((Kind.BROADCAST, BROADCAST), (Kind.MULTICAST, ALL_NODES)):
+        headers = {"eth.src": ground.own(host), "eth.dst": mac_text(group)}
+        yield ground.case(kind, host, headers, _all_but(ground, host, {}))
+
+
+def _all_but(ground: Ground, host: int, changes: Changes) -> dict[Place, Changes]:
+    """Expect a frame at all hosts but its sender, from the sender's hierarchical address."""
+    changes = {"eth.src": ground.mac(host), **changes}
+    others = (place for place in ground.places if place != ground.places[host])
+    return {place: changes for place in others if ground.reaches(host, place)}
+
+
+def _resolution(ground: Ground, host: int) -> Case:
+    target = ground.other(host)
+    headers = _arp(ground, host, target)
+    if ground.planned.spec.resolution == "broadcast":
+        arrivals = _all_but(ground, host, {"arp.sha": ground.mac(host)})
+    else:
+        arrivals = {ground.places[host]: _reply(ground, host, target)}
+    return ground.case(Kind.RESOLUTION, host, headers, arrivals, target)
+
+
+def _arp(ground: Ground, host: int, target: int) -> Changes:
+    """Write a request for a host's address."""
+    return {
+        "eth.src": ground.own(host),
+        "eth.dst": mac_text(BROADCAST),
+        "arp.op": str(_REQUEST),
+        "arp.sip": ground.ipv4(host),
+        "arp.tip": ground.ipv4(target),
+        "arp.sha": ground.own(host),
+        "arp.tha": mac_text(0),
+    }
+
+
+def _reply(ground: Ground, host: int, target: int) -> Changes:
+    """Write what the target would answer, as the asking host must see it to take it."""
+    return {
+        "eth.src": ground.mac(target),
+        "eth.dst": ground.own(host),
+        "arp.op": str(_REPLY),
+        "arp.sip": ground.ipv4(target),
+        "arp.tip": ground.ipv4(host),
+        "arp.sha": ground.mac(target),
+        "arp.tha": ground.own(host),
+    }

@@ -1,0 +1,401 @@
+"""Plans verified by Open vSwitch: good ones pass, and every kind of wrong rule is found."""
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from etherweave.cli import app
+from etherweave.cli.control import verify as verb
+from etherweave.control import rules
+from etherweave.control.ovs import bridges, load, programs
+from etherweave.control.ovs.cases import Kind, ground, pairs, services, unicasts
+from etherweave.control.ovs.daemons import Daemons, Datapath, running
+from etherweave.control.ovs.judgement import Finding
+from etherweave.control.ovs.oracle import Oracle
+from etherweave.control.ovs.verify import Report, Tally, Wish, verify
+from etherweave.control.plan import Planned, plan
+from etherweave.control.rules import FORWARD_TABLE, Output, Purpose, Rule, SwitchPlan
+
+needs_ovs = pytest.mark.skipif(
+    bool(programs.missing()), reason=f"programs of Open vSwitch are missing: {programs.missing()}"
+)
+ALL = Wish(pairs=None)
+SMALL = {"dragonfly": {"p": 2, "a": 2, "h": 1}}
+"""3 groups of 2 switches with 2 hosts: all pairs are 12 × 11."""
+LOCAL_CABLE, GLOBAL_CABLE = "group0.switch0 - group0.switch1", "group0.switch0 - group2.switch1"
+
+
+def planned(topology: object, *failed: str, **control: object) -> Planned:
+    scenario = {"name": "fabric", "topology": topology, "control": control}
+    return plan(scenario, failed=failed)
+
+
+def with_rules(made: Planned, name: str, change: Callable[[Rule], Rule | None]) -> Planned:
+    """Change the rules of a switch; none removes one."""
+
+    def changed(switch: SwitchPlan) -> SwitchPlan:
+        if switch.name != name:
+            return switch
+        kept = tuple(rule for old in switch.rules if (rule := change(old)))
+        assert kept != switch.rules
+        return dataclasses.replace(switch, rules=kept)
+
+    fabric = dataclasses.replace(made.plan, switches=tuple(map(changed, made.plan.switches)))
+    return dataclasses.replace(made, plan=fabric)
+
+
+def wrong(report: Report) -> set[Kind]:
+    return {finding.kind for finding in report.findings}
+
+
+@needs_ovs
+@pytest.mark.parametrize(
+    ("topology", "failed"),
+    [
+        (SMALL, ()),
+        (SMALL, (LOCAL_CABLE,)),
+        (SMALL, (GLOBAL_CABLE,)),
+        ({"single_switch": {"hosts": 3}}, ()),
+        ({"folded_clos": {"radix": 4, "hosts": 16, "uplinks": [{}, {}]}}, ()),
+        (
+            {"fat_tree": {"leaves": 3, "hosts_per_leaf": 2, "cores": 2, "links_per_core": 2}},
+            ("leaf0 - core0", "leaf0 - core0", "leaf1 - core1"),
+        ),
+        ({"flattened_butterfly": {"hosts_per_switch": 2, "sizes": [3, 3]}}, ()),
+        ({"flattened_butterfly": {"hosts_per_switch": 1, "sizes": [2, 3, 2]}}, ()),
+        ({"dragonfly_plus": {"p": 2, "leaves": 2, "spines": 2, "h": 1, "groups": 3}}, ()),
+    ],
+)
+def test_a_plan_does_on_open_vswitch_what_the_design_says(
+    topology: object, failed: tuple[str, ...]
+) -> None:
+    made = planned(topology, *failed)
+    report = verify(made, ALL)
+    assert (report.findings, report.differences) == ((), {})
+    hosts = len(made.plan.hosts)
+    assert report.asked[Kind.UNICAST] == hosts * (hosts - 1)
+    assert sum(report.rules.values()) == sum(len(switch.rules) for switch in made.plan.switches)
+
+
+@needs_ovs
+@pytest.mark.parametrize("topology", [SMALL, {"flattened_butterfly": {"sizes": [3, 3]}}])
+@pytest.mark.parametrize("pauses", ["port", "class"])
+def test_conditional_rules_go_round_paused_ports_as_the_design_says(
+    topology: object, pauses: str
+) -> None:
+    made = planned(topology, rules="conditional", pauses=pauses)
+    report = verify(made, ALL)
+    assert (report.findings, report.differences) == ((), {})
+    # Once with half of the watched ports paused, once with all.
+    assert report.asked[Kind.PAUSED] == 2 * report.asked[Kind.UNICAST]
+
+
+@needs_ovs
+def test_answers_in_the_switch_and_checked_arp_are_verified_too() -> None:
+    report = verify(planned(SMALL, resolution="responder", anti_spoofing="arp"), ALL)
+    assert report.findings == ()
+    assert report.asked[Kind.RESOLUTION] == report.asked[Kind.SPOOFED_ARP] == 12
+
+
+@needs_ovs
+def test_rewritten_addresses_arrive_as_the_factory_s() -> None:
+    names = [host.name for host in planned(SMALL).plan.hosts]
+    factory = {name: 0x001122000000 + number for number, name in enumerate(names)}
+    scenario = {"topology": SMALL, "control": {"addresses": "rewrite"}}
+    assert verify(plan(scenario, factory=factory), ALL, factory).findings == ()
+
+
+@needs_ovs
+def test_all_pairs_of_the_dragonfly_of_the_paper_go_where_they_must() -> None:
+    report = verify(planned({"dragonfly": {"p": 2, "a": 4, "h": 2}}), ALL)
+    assert (report.findings, report.differences) == ((), {})
+    # Figure 3c of Benito et al. 2015: 9 groups of 4 switches with 2 hosts.
+    assert report.asked[Kind.UNICAST] == 72 * 71
+
+
+@pytest.fixture(scope="module")
+def built() -> Iterator[tuple[Daemons, Planned]]:
+    made = planned(SMALL)
+    with running(Datapath.DUMMY) as daemons:
+        bridges.build(daemons, made.plan, bridges.wiring(made.plan))
+        load.load(daemons, made.plan, bridges.wiring(made.plan))
+        yield daemons, made
+
+
+def next_port(rule: Rule) -> Rule:
+    (action,) = rule.actions
+    assert isinstance(action, Output)
+    return rule._replace(actions=(Output(action.port % 4 + 1),))
+
+
+def other_mask(rule: Rule) -> Rule:
+    """Let a rule match twice as much; the default rule, which matches all, half of it."""
+    if not rule.match:
+        bit = 0b1000
+        return rule._replace(match=(rules.Test("eth_dst", bit, bit),))
+    (test,) = rule.match
+    mask = test.mask or 0
+    return rule._replace(
+        match=(test._replace(mask=mask & (mask - 1), value=test.value & (mask - 1)),)
+    )
+
+
+def other_priority(rule: Rule) -> Rule:
+    """Put a rule behind all others; the default rule before them."""
+    return rule._replace(priority=1 if rule.match else 99)
+
+
+def missing(rule: Rule) -> None:
+    return None
+
+
+@needs_ovs
+@pytest.mark.parametrize("which", range(4))
+@pytest.mark.parametrize("change", [next_port, other_mask, other_priority, missing])
+def test_every_wrong_rule_of_a_flow_table_is_found_where_it_is(
+    built: tuple[Daemons, Planned], change: Callable[[Rule], Rule | None], which: int
+) -> None:
+    daemons, made = built
+    first, wiring = made.plan.switches[0], bridges.wiring(made.plan)
+    flow_table = [rule for rule in first.rules if rule.table == FORWARD_TABLE]
+    assert len(flow_table) == 4
+    chosen = flow_table[which]
+    bad = with_rules(made, first.name, lambda rule: change(rule) if rule == chosen else rule)
+    load.install(daemons, wiring.bridges[first.name], bad.plan.switches[0])
+    tally, known = Tally(made), ground(made, {}, seed=1)
+    with Oracle(daemons.control, made.plan, wiring) as oracle:
+        (frames,) = tally.count(oracle, unicasts(known, pairs(known, None)))
+    assert frames == 12 * 11
+    assert tally.findings
+    assert {finding.switch for finding in tally.findings} == {first.name}
+    load.install(daemons, wiring.bridges[first.name], first)
+    assert load.differences(daemons, wiring.bridges[first.name], first) == []
+
+
+def only(purpose: Purpose, change: Callable[[Rule], Rule | None]) -> Callable[[Rule], Rule | None]:
+    return lambda rule: change(rule) if rule.purpose is purpose else rule
+
+
+def everywhere(rule: Rule) -> Rule:
+    return rule._replace(actions=tuple(map(Output, range(1, 5))))
+
+
+def anybody(rule: Rule) -> Rule:
+    return rule._replace(match=tuple(test for test in rule.match if test.field == "in_port"))
+
+
+def other_source(rule: Rule) -> Rule:
+    steps = (
+        rules.SetField(step.field, step.value ^ 1) if isinstance(step, rules.SetField) else step
+        for step in rule.actions
+    )
+    return rule._replace(actions=tuple(steps))
+
+
+def also_onward(rule: Rule) -> Rule:
+    return rule._replace(actions=(*rule.actions, Output(3))) if rule.actions else rule
+
+
+@needs_ovs
+@pytest.mark.parametrize(
+    ("purpose", "change", "found"),
+    [
+        (Purpose.DMP, other_source, {Kind.REQUEST}),
+        (Purpose.DMP, also_onward, {Kind.REQUEST}),
+        (Purpose.DMP, lambda rule: rule if rule.actions else None, {Kind.STRAY}),
+        (Purpose.DMP, lambda rule: None if rule.actions else rule, {Kind.REQUEST}),
+        (Purpose.ADMIT, anybody, {Kind.SPOOFED}),
+        (Purpose.KNOWN, anybody, {Kind.UNKNOWN}),
+        (Purpose.ANNOUNCE, everywhere, {Kind.BROADCAST, Kind.MULTICAST, Kind.RESOLUTION}),
+        (Purpose.ANNOUNCE, missing, {Kind.BROADCAST, Kind.MULTICAST, Kind.RESOLUTION}),
+        (Purpose.CONTROL, missing, {Kind.PAUSE, Kind.DISCOVERY}),
+    ],
+)
+def test_every_wrong_rule_of_deployment_is_found(
+    purpose: Purpose, change: Callable[[Rule], Rule | None], found: set[Kind]
+) -> None:
+    made = planned(SMALL)
+    # The switches are a ring of six, and the tree begins at the first: the link that it leaves
+    # out ends at the switch that is farthest from there.
+    report = verify(with_rules(made, "group1.switch1", only(purpose, change)), ALL)
+    assert wrong(report) == found
+
+
+@needs_ovs
+def test_a_condition_on_another_port_s_pause_is_found() -> None:
+    made = planned(SMALL, rules="conditional")
+
+    def other_bit(rule: Rule) -> Rule:
+        tests = (
+            test._replace(mask=(test.mask or 0) << 40) if test.field == "metadata" else test
+            for test in rule.match
+        )
+        return rule._replace(match=tuple(tests))
+
+    report = verify(with_rules(made, "group0.switch0", other_bit), ALL)
+    assert wrong(report) == {Kind.PAUSED}
+
+
+@needs_ovs
+def test_an_answer_to_arp_that_keeps_a_field_is_found() -> None:
+    made = planned(SMALL, resolution="responder")
+
+    def without_operation(rule: Rule) -> Rule:
+        op = rules.SetField("arp_op", 2)
+        return rule._replace(actions=tuple(action for action in rule.actions if action != op))
+
+    report = verify(with_rules(made, "group0.switch0", without_operation), ALL)
+    # Two hosts ask this switch.
+    assert [(finding.kind, finding.switch) for finding in report.findings] == [
+        (Kind.RESOLUTION, "group0.switch0")
+    ] * 2
+    assert {(finding.found[-8:], finding.expected) for finding in report.findings} == {
+        ("arp.op 1", "2")
+    }
+
+
+@needs_ovs
+def test_a_rule_that_hides_behind_an_equal_one_is_a_difference() -> None:
+    made = planned(SMALL)
+    first = made.plan.switches[0]
+    twice = dataclasses.replace(first, rules=(*first.rules, next_port(first.rules[-1])))
+    fabric = dataclasses.replace(made.plan, switches=(twice, *made.plan.switches[1:]))
+    report = verify(dataclasses.replace(made, plan=fabric), ALL)
+    assert list(report.differences) == [first.name]
+    assert not report.is_good
+
+
+def test_pairs_are_all_or_as_many_as_wished_without_repetition() -> None:
+    known = ground(planned(SMALL), {}, seed=7)
+    every = {(a, b) for a in range(12) for b in range(12) if a != b}
+    assert set(pairs(known, None)) == set(pairs(known, 10_000)) == every
+    some = pairs(known, 100)
+    assert len(some) == len(set(some)) == 100
+    assert set(some) < every
+    assert pairs(ground(planned(SMALL), {}, seed=7), 100) == some, "one seed, one choice"
+
+
+def test_broadcasts_are_expected_at_all_that_can_be_reached() -> None:
+    cables = [f"leaf0 - core{core}" for core in range(2)]
+    tree = {"fat_tree": {"leaves": 3, "hosts_per_leaf": 2, "cores": 2, "links_per_core": 1}}
+    known = ground(planned(tree, *cables), {}, seed=1)
+    sent = {case.source: case for case in services(known) if case.kind is Kind.BROADCAST}
+    assert len(sent[0].arrivals) == 1, "its neighbour on the leaf that is cut off"
+    assert len(sent[2].arrivals) == 3
+    unicast = {case.destination: case.arrivals for case in unicasts(known, [(0, 1), (0, 2)])}
+    assert (len(unicast[1]), len(unicast[2])) == (1, 0)
+
+
+SCENARIO = """
+name = "small"
+[topology.dragonfly]
+p = 2
+a = 2
+h = 1
+"""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    path = tmp_path / "small.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+@needs_ovs
+def test_the_verb_prints_counts_and_ends_with_zero(scenario: Path) -> None:
+    done = CliRunner().invoke(app, ["control", "verify", str(scenario), "--pairs", "50"])
+    assert done.exit_code == 0, done.output
+    rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()}
+    assert rows["unicast"] == ["50", "0"]
+    assert rows["dmp"] == [str(12 + 6)], "an answer per host, a drop per switch"
+
+
+@needs_ovs
+def test_the_verb_names_what_is_wrong_and_ends_with_one(
+    scenario: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = planned(SMALL)
+    wrong_port = only(Purpose.FORWARD, lambda rule: next_port(rule) if not rule.match else rule)
+    bad = with_rules(made, "group0.switch0", wrong_port)
+    monkeypatch.setattr(verb, "plan", lambda *_, **__: bad)
+    command = ["control", "verify", str(scenario), "--pairs", "all", "--json"]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 1
+    told = json.loads(done.stdout)
+    assert told["good"] is False
+    # By the default rule: port 3 to the other switch became port 4 to another group.
+    expected = Finding(
+        *(Kind.UNICAST, "host0", "host2", "group0.switch0", "table=3,priority=2"),
+        *("it goes to port 4", "port 3 by the flow table"),
+    )
+    assert expected._asdict() in told["findings"]
+    page = CliRunner().invoke(app, command[:-1])
+    assert page.exit_code == 1
+    assert f"{expected}\n" in page.stderr
+
+
+@pytest.mark.parametrize("wished", ["0", "-1", "some", "1.5", "", "٣"])
+def test_a_number_of_pairs_that_is_none_is_the_user_s_mistake(scenario: Path, wished: str) -> None:
+    done = CliRunner().invoke(app, ["control", "verify", str(scenario), "--pairs", wished])
+    assert (done.exit_code, done.stderr) == (
+        2,
+        f"--pairs {wished}: expected a number from 1, or all\n",
+    )
+
+
+def test_a_machine_without_open_vswitch_is_told_so(
+    scenario: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(verb, "missing", lambda: ["ovs-vswitchd", "ovs-ofctl"])
+    done = CliRunner().invoke(app, ["control", "verify", str(scenario)])
+    assert done.exit_code == 2
+    assert "not found: ovs-vswitchd, ovs-ofctl; expected Open vSwitch" in done.stderr
+
+
+@needs_ovs
+def test_a_cable_that_is_not_there_is_the_user_s_mistake(scenario: Path) -> None:
+    done = CliRunner().invoke(app, ["control", "verify", str(scenario), "--failed", "a - b"])
+    assert done.exit_code == 2
+    assert 'no cable "a - b"' in done.stderr
+
+
+@needs_ovs
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_who_is_interrupted_stops_the_daemons_and_removes_their_directory(
+    scenario: Path, sign: signal.Signals
+) -> None:
+    words = [sys.executable, "-c", "from etherweave.cli import main; main()", "control", "verify"]
+    size = ["--pairs", "all", "--set", "topology.dragonfly.p=8", "--set", "topology.dragonfly.h=4"]
+    with tempfile.TemporaryDirectory(prefix="ew-") as directory:
+        environment = os.environ | {"TMPDIR": directory, "PYTHONPATH": os.pathsep.join(sys.path)}
+        with subprocess.Popen(
+            [*words, str(scenario), *size], env=environment, stderr=subprocess.PIPE, text=True
+        ) as process:
+            pids = running_in(Path(directory))
+            process.send_signal(sign)
+            _, said = process.communicate(timeout=30)
+        assert (process.returncode, said) == (130, "")
+        assert list(Path(directory).iterdir()) == []
+        # What is left of an ended process, until its parent asks, has no command line.
+        lines = [Path(f"/proc/{pid}/cmdline") for pid in pids]
+        assert not any(line.exists() and line.read_bytes() for line in lines)
+
+
+def running_in(directory: Path) -> list[str]:
+    """Wait until both daemons run."""
+    end_s = time.monotonic() + 20
+    while len(files := list(directory.glob("*/run/*.pid"))) < 2 and time.monotonic() < end_s:
+        time.sleep(0.01)
+    assert len(files) == 2
+    return [file.read_text().strip() for file in files]
