@@ -88,8 +88,14 @@ def test_a_plan_does_on_open_vswitch_what_the_design_says(
 
 
 @needs_ovs
-@pytest.mark.parametrize("topology", [SMALL, {"flattened_butterfly": {"sizes": [3, 3]}}])
-@pytest.mark.parametrize("pauses", ["port", "class"])
+@pytest.mark.parametrize(
+    ("topology", "pauses"),
+    [
+        (SMALL, "port"),
+        (SMALL, "class"),
+        ({"flattened_butterfly": {"hosts_per_switch": 1, "sizes": [3, 3]}}, "port"),
+    ],
+)
 def test_conditional_rules_go_round_paused_ports_as_the_design_says(
     topology: object, pauses: str
 ) -> None:
@@ -273,6 +279,20 @@ def test_a_rule_that_hides_behind_an_equal_one_is_a_difference() -> None:
     report = verify(dataclasses.replace(made, plan=fabric), ALL)
     assert list(report.differences) == [first.name]
     assert not report.is_good
+
+
+@needs_ovs
+def test_a_rule_to_a_failed_cable_is_found_with_what_open_vswitch_says() -> None:
+    around, through = planned(SMALL, LOCAL_CABLE), planned(SMALL)
+    # As if the switch had not been told of the failure: its rules use port 3.
+    switches = (through.plan.switches[0], *around.plan.switches[1:])
+    fabric = dataclasses.replace(around.plan, switches=switches)
+    report = verify(dataclasses.replace(around, plan=fabric), ALL)
+    assert wrong(report) == {Kind.UNICAST, Kind.BROADCAST, Kind.MULTICAST, Kind.RESOLUTION}
+    unicast = next(found for found in report.findings if found.kind is Kind.UNICAST)
+    assert unicast.switch == "group0.switch0"
+    assert "it goes to no port, and Open vSwitch says" in unicast.found
+    assert unicast.expected == "port 4 by the flow table"
 
 
 def test_pairs_are_all_or_as_many_as_wished_without_repetition() -> None:

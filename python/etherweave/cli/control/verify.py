@@ -15,7 +15,7 @@ from etherweave.cli.control.parameters import Factory, Failed, factory_addresses
 from etherweave.cli.design_page import print_sheet
 from etherweave.cli.exits import FAILED, INTERRUPTED, alarm, refuse, told
 from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
-from etherweave.cli.progress import study_progress
+from etherweave.cli.progress import step_progress
 from etherweave.control.ovs.programs import OvsError, missing
 from etherweave.control.ovs.verify import Report, Wish, verify
 from etherweave.control.plan import PlanError, Planned, plan
@@ -66,8 +66,12 @@ def verify_verb(
     try:
         given = factory_addresses(factory)
         planned = plan(file, overrides(settings), failed=failed or (), factory=given)
-        with study_progress(file.stem, "steps") as tell, _ended_by(signal.SIGTERM, signal.SIGHUP):
-            report = verify(planned, wish, given, lambda what, done, of: tell(done, of, what))
+        with step_progress() as tell, _ended_by(signal.SIGTERM, signal.SIGHUP):
+
+            def tell_step(what: str, done: int, count: int) -> None:
+                tell(file.stem, f"{done:,} of {count:,} {what}")
+
+            report = verify(planned, wish, given, tell_step)
     except (etherweave.ScenarioError, PlanError, OvsError) as error:
         refuse(error)
     except OSError as error:

@@ -79,9 +79,13 @@ def judge(
     decisions
         One for each of :func:`questions`.
     """
-    for wrong in _wrongs(plan, case, journey, decisions):
-        return _finding(plan, case, wrong)
-    return None
+    wrong = next(_wrongs(plan, case, journey, decisions), None)
+    said = "".join(f", and Open vSwitch says {remark!r}" for remark in journey.remarks[:1])
+    if wrong is None and not said:
+        return None
+    last = journey.hops[-1]
+    told = wrong or _Wrong(last.switch, last.hit, "it does all", "Open vSwitch to agree")
+    return _finding(plan, case, told._replace(found=told.found + said))
 
 
 def _wrongs(
@@ -89,9 +93,6 @@ def _wrongs(
 ) -> Iterator[_Wrong]:
     for hop, decision in zip(journey.hops, decisions, strict=bool(decisions)):
         yield from _turns(hop, decision)
-    last = journey.hops[-1]
-    for remark in journey.remarks:
-        yield _Wrong(last.switch, last.hit, f'Open vSwitch says "{remark}"', "nothing to be said")
     if all(decision.by_routing is not None for decision in decisions):
         yield from _circles(journey)
     here = {(case.probe.switch, case.probe.port), (CONTROL_PLANE, CONTROLLER)}

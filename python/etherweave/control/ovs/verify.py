@@ -106,13 +106,13 @@ def examine(
     """Verify a plan on daemons that run, and have no bridges yet."""
     start_s = time.monotonic()
     wiring = bridges.wiring(planned.plan)
-    tell("bridges", 0, 1)
+    tell("bridges", 0, len(planned.plan.switches))
     bridges.build(daemons, without_failed(planned), wiring)
     told = load.at_all(
         planned.plan,
         wiring,
         partial(load.fill, daemons),
-        lambda done, switches: tell("rules", done, switches),
+        lambda done, all_: tell("bridges with rules", done, all_),
     )
     names = (switch.name for switch in planned.plan.switches)
     differences = {name: lines for name, lines in zip(names, told, strict=True) if lines}
