@@ -122,6 +122,21 @@ def test_a_directory_has_one_open_vswitch_at_a_time(tmp_path: Path) -> None:
         stop(tmp_path)
 
 
+def test_a_directory_with_files_of_others_is_left_as_it_is(tmp_path: Path) -> None:
+    precious = tmp_path / "db" / "conf.db"
+    precious.parent.mkdir()
+    precious.write_text("precious")
+    with pytest.raises(OvsError, match="has files of others"), running(Datapath.DUMMY, tmp_path):
+        pass
+    assert precious.read_text() == "precious"
+
+
+def test_a_directory_that_was_kept_can_be_used_again(tmp_path: Path) -> None:
+    for _ in range(2):
+        with running(Datapath.DUMMY, keep=tmp_path) as daemons:
+            assert daemons.configure("list-br") == ""
+
+
 def test_a_process_that_only_inherited_the_number_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "vswitchd.pid").write_text(f"{os.getpid()}\n")

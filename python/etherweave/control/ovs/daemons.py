@@ -87,7 +87,8 @@ def start(directory: Path, datapath: Datapath) -> Daemons:
     Raises
     ------
     OvsError
-        If the directory's name is too long, if it is in use, or a daemon does not start.
+        If the directory's name is too long, if it is in use or has files of others, or if a
+        daemon does not start.
     """
     directory = directory.absolute()
     _check(directory)
@@ -127,6 +128,9 @@ def _check(directory: Path) -> None:
     if length > _SOCKET_PATH_MAX:
         most = _SOCKET_PATH_MAX - _SOCKET_NAME_MAX
         raise OvsError(f"{directory}: too long for sockets in it; expected at most {most} octets")
+    is_ours = (directory / "log" / "vswitchd.log").exists()
+    if directory.exists() and any(directory.iterdir()) and not is_ours:
+        raise OvsError(f"{directory}: has files of others; expected none, or those of a run before")
     if is_running(directory):
         raise OvsError(f"{directory}: an Open vSwitch runs here; expected another directory")
 

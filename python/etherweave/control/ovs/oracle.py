@@ -8,6 +8,7 @@ from typing import NamedTuple, Self
 
 from etherweave.control.ovs.bridges import Wiring
 from etherweave.control.ovs.control_socket import ControlSocket
+from etherweave.control.ovs.programs import OvsError
 from etherweave.control.ovs.trace import Changes, Hit, Sent, Visit, parse
 from etherweave.control.rules import Plan
 
@@ -39,8 +40,8 @@ class Hop(NamedTuple):
 
     @property
     def hit(self) -> Hit:
-        """The rule that it met last."""
-        return self.visit.hits[-1]
+        """The rule that it met last; none of the first table where it met no table."""
+        return self.visit.hits[-1] if self.visit.hits else Hit(0, "", None)
 
     @property
     def sent(self) -> list[Sent]:
@@ -100,7 +101,13 @@ class Oracle:
         self._socket.close()
 
     def follow(self, probes: Iterable[Probe]) -> Iterator[Journey]:
-        """Follow frames, one after the other."""
+        """Follow frames, one after the other.
+
+        Raises
+        ------
+        OvsError
+            If Open vSwitch refuses a frame, ends, or says what we do not understand.
+        """
         asked, answered = tee(probes)
         questions = (
             ("ofproto/trace", self._bridges[probe.switch], f"in_port={probe.port},{probe.fields}")
@@ -111,7 +118,10 @@ class Oracle:
             yield self._journey(text, probe)
 
     def _journey(self, text: str, probe: Probe) -> Journey:
-        trace = parse(text)
+        try:
+            trace = parse(text)
+        except ValueError as error:
+            raise OvsError(f"trace of {probe.fields}: {error}") from error
         hops: list[Hop] = []
         for visit in trace.visits:
             switch, port = probe.switch, probe.port
@@ -119,7 +129,7 @@ class Oracle:
                 before, out = visit.came_from
                 switch, port = self._across[hops[before].switch, out]
             if self._index[visit.bridge] != switch:
-                raise ValueError(f"a trace goes on in {visit.bridge}, not {self._bridges[switch]}")
+                raise OvsError(f"a trace goes on in {visit.bridge}, not {self._bridges[switch]}")
             hops.append(Hop(switch, port, visit))
         deliveries = [
             Delivery(*self._ports.get(frame.port, (CONTROL_PLANE, frame.port)), frame.changes)
