@@ -107,6 +107,25 @@ def test_conditional_rules_go_round_paused_ports_as_the_design_says(
 
 
 @needs_ovs
+def test_lossless_frames_arrive_in_the_priority_that_their_way_asks_for() -> None:
+    made = planned(SMALL, priorities=[3, 5])
+    report = verify(made, ALL)
+    assert report.findings == ()
+    assert report.asked[Kind.LOSSLESS] == report.asked[Kind.UNICAST]
+    # A minimal path of a dragonfly has a global link at most, behind which frames go on in 5.
+    known = ground(made, {}, seed=1)
+    assert known.raising == {
+        place for place, far in known.links.items() if place[0] // 2 != far // 2
+    }
+    bad = with_rules(made, "group0.switch0", only(Purpose.PRIORITY, missing))
+    report = verify(bad, ALL)
+    assert wrong(report) == {Kind.LOSSLESS}
+    assert {found.switch for found in report.findings} <= {"group0.switch0", "group0.switch1"}
+    assert any("vlan vid=0,pcp=3" in found.found for found in report.findings)
+    assert any("vlan vid=0,pcp=5" in found.found for found in report.findings), "not lowered"
+
+
+@needs_ovs
 def test_answers_in_the_switch_and_checked_arp_are_verified_too() -> None:
     report = verify(planned(SMALL, resolution="responder", anti_spoofing="arp"), ALL)
     assert report.findings == ()
@@ -178,9 +197,9 @@ def test_every_wrong_rule_of_a_flow_table_is_found_where_it_is(
     chosen = flow_table[which]
     bad = with_rules(made, first.name, lambda rule: change(rule) if rule == chosen else rule)
     load.install(daemons, wiring.bridges[first.name], bad.plan.switches[0])
-    tally, known = Tally(made), ground(made, {}, seed=1)
+    tally = Tally(ground(made, {}, seed=1))
     with Oracle(daemons.control, made.plan, wiring) as oracle:
-        (frames,) = tally.count(oracle, unicasts(known, pairs(known, None)))
+        (frames,) = tally.count(oracle, unicasts(tally.ground, pairs(tally.ground, None)))
     assert frames == 12 * 11
     assert tally.findings
     assert {finding.switch for finding in tally.findings} == {first.name}

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 import polars
 
-from etherweave.control.ovs.oracle import CONTROL_PLANE, Probe
+from etherweave.control.ovs.oracle import CONTROL_PLANE, Journey, Probe
 from etherweave.control.ovs.trace import Changes
 from etherweave.control.plan import Planned
 from etherweave.control.rules import CONTROLLER, HostPlan
@@ -54,6 +54,8 @@ class Kind(StrEnum):
     """To another host."""
     PAUSED = "unicast, ports paused"
     """The same, while ports that conditional rules watch are paused."""
+    LOSSLESS = "lossless unicast"
+    """With a tag of IEEE 802.1Q, in a priority that a frame may need on its way."""
     UNKNOWN = "unknown address"
     """To an address that nobody has."""
     SPOOFED = "spoofed source"
@@ -109,6 +111,8 @@ class Ground:
     """Addresses that hosts keep, by name, where switches rewrite them; otherwise empty."""
     places: tuple[Place, ...]
     """By host."""
+    raising: frozenset[Place]
+    """Ports at which a lossless frame that comes in goes on in the next priority."""
     links: Mapping[Place, int]
     """Of every port of a link that is up the switch at the other end."""
     islands: tuple[int, ...]
@@ -136,6 +140,11 @@ class Ground:
         """Choose another host."""
         return (host + self.chance.randrange(1, len(self.hosts))) % len(self.hosts)
 
+    def priority(self, raised: int) -> str:
+        """Write the tag of a lossless frame that was raised so often."""
+        priorities = self.planned.spec.priorities
+        return f"vid=0,pcp={priorities[min(raised, len(priorities) - 1)]}"
+
     def reaches(self, host: int, place: Place) -> bool:
         """Tell whether links that are up lead from a host to a place."""
         return self.islands[self.places[host][0]] == self.islands[place[0]]
@@ -155,9 +164,15 @@ class Ground:
     def probe(self, kind: Kind, place: Place, headers: Changes) -> Probe:
         """Write a frame; the hash, by which groups take a port, is by chance."""
         eth_type = f"dl_type={_ETH_TYPES.get(kind, _IPV4):#06x}"
-        fields = (f"{_FIELDS[name]}={value}" for name, value in headers.items())
+        fields = (_field(name, value) for name, value in headers.items())
         hashed = f"dp_hash={self.chance.randint(1, _HASH_MAX)}"
         return Probe(*place, ",".join((hashed, eth_type, *fields)))
+
+
+def _field(name: str, value: str) -> str:
+    if name == "vlan":
+        return value.replace("vid=", "dl_vlan=").replace("pcp=", "dl_vlan_pcp=")
+    return f"{_FIELDS[name]}={value}"
 
 
 def ground(planned: Planned, factory: Mapping[str, int], seed: int) -> Ground:
@@ -165,16 +180,19 @@ def ground(planned: Planned, factory: Mapping[str, int], seed: int) -> Ground:
     index = {switch.name: number for number, switch in enumerate(planned.plan.switches)}
     places = tuple((index[host.switch], host.port) for host in planned.plan.hosts)
     kept = factory if planned.spec.addresses == "rewrite" else {}
-    links = {place: index[node] for place, node in _links(planned)}
+    between = _links(planned)
+    links = {place: index[node] for place, node, _ in between}
+    raising = frozenset(place for place, _, raises in between if raises)
     islands = _islands(len(index), links)
-    return Ground(planned, kept, places, links, islands, random.Random(seed))
+    return Ground(planned, kept, places, raising, links, islands, random.Random(seed))
 
 
-def _links(planned: Planned) -> Iterator[tuple[Place, str]]:
+def _links(planned: Planned) -> list[tuple[Place, str, bool]]:
+    """List ports of links that are up, who is at the other end, and whether they raise."""
     table = polars.DataFrame(planned.deployment.tables["ports"])
     up = table.filter((polars.col("is_up") == 1) & (polars.col("class") != "host"))
-    for switch, port, node in up.select("switch", "port", "node").rows():
-        yield (switch, port), node
+    rows = up.select("switch", "port", "node", "raises").rows()
+    return [((switch, port), node, bool(raises)) for switch, port, node, raises in rows]
 
 
 def _islands(switches: int, links: Mapping[Place, int]) -> tuple[int, ...]:
@@ -209,6 +227,28 @@ def unicasts(
         place = ground.places[destination]
         arrivals = {place: rewritten} if ground.reaches(source, place) else {}
         yield ground.case(kind, source, headers, arrivals, destination)
+
+
+def lossless(ground: Ground, chosen: Iterable[tuple[int, int]]) -> Iterator[Case]:
+    """Yield frames from hosts to hosts in any of the lossless priorities."""
+    for case in unicasts(ground, chosen, Kind.LOSSLESS):
+        raised = ground.chance.randrange(len(ground.planned.spec.priorities))
+        headers = case.headers | {"vlan": ground.priority(raised)}
+        probe = ground.probe(case.kind, ground.places[case.source], headers)
+        yield case._replace(headers=headers, probe=probe)
+
+
+def raised(ground: Ground, case: Case, journey: Journey) -> Case:
+    """Tell in which priority a lossless frame must arrive that went this way.
+
+    Hosts send in the first priority, whatever they wrote; links that lead up raise it by one.
+    """
+    if case.kind is not Kind.LOSSLESS:
+        return case
+    count = sum((hop.switch, hop.port) in ground.raising for hop in journey.hops)
+    tag = {"vlan": ground.priority(count)}
+    arrivals = {place: {**changes, **tag} for place, changes in case.arrivals.items()}
+    return case._replace(arrivals=arrivals)
 
 
 def pauses(ground: Ground) -> Iterator[frozenset[Place]]:

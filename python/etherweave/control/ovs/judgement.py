@@ -9,7 +9,9 @@ from etherweave.control.ovs.oracle import CONTROL_PLANE, Hop, Journey
 from etherweave.control.ovs.trace import Hit
 from etherweave.control.rules import CONTROLLER, IN_PORT, Plan
 
-_TRAVELS = {Kind.UNICAST, Kind.PAUSED, Kind.BROADCAST, Kind.MULTICAST}
+_ROUTED = {Kind.UNICAST, Kind.PAUSED, Kind.LOSSLESS}
+"""What goes by the flow table."""
+_TRAVELS = {*_ROUTED, Kind.BROADCAST, Kind.MULTICAST}
 """What other kinds send may go on only if it must arrive elsewhere."""
 Question: TypeAlias = tuple[int, int, int, int]
 """Switch, port of entry, source and destination, as the core's ``decide`` takes them."""
@@ -49,7 +51,7 @@ class Finding(NamedTuple):
 
 def questions(case: Case, journey: Journey) -> list[Question]:
     """Ask the design about every switch on the way of a frame from a host to a host."""
-    if case.kind not in (Kind.UNICAST, Kind.PAUSED):
+    if case.kind not in _ROUTED:
         return []
     return [(hop.switch, hop.port, case.source, case.destination) for hop in journey.hops]
 

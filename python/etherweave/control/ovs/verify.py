@@ -18,11 +18,14 @@ import polars
 from etherweave.control.ovs import bridges, load
 from etherweave.control.ovs.cases import (
     Case,
+    Ground,
     Kind,
     Place,
     ground,
+    lossless,
     pairs,
     pauses,
+    raised,
     services,
     unicasts,
 )
@@ -106,6 +109,26 @@ def examine(
     """Verify a plan on daemons that run, and have no bridges yet."""
     start_s = time.monotonic()
     wiring = bridges.wiring(planned.plan)
+    differences = _build(daemons, planned, wiring, tell)
+    built_s = time.monotonic()
+    tally = Tally(ground(planned, factory, wish.seed))
+    with Oracle(daemons.control, planned.plan, wiring) as oracle:
+        _follow(oracle, tally, wish, partial(_pause, daemons, planned, wiring), tell)
+    return Report(
+        {kind: tally.asked[kind] for kind in Kind if tally.asked[kind]},
+        tuple(tally.findings),
+        differences,
+        dict(sum((Counter(counts(switch)) for switch in planned.plan.switches), Counter())),
+        len(tally.met),
+        built_s - start_s,
+        time.monotonic() - built_s,
+    )
+
+
+def _build(
+    daemons: Daemons, planned: Planned, wiring: bridges.Wiring, tell: Tell
+) -> dict[str, list[str]]:
+    """Make bridges, fill them, and tell how they differ from the plan."""
     tell("bridges", 0, len(planned.plan.switches))
     bridges.build(daemons, without_failed(planned), wiring)
     told = load.at_all(
@@ -115,28 +138,27 @@ def examine(
         lambda done, all_: tell("bridges with rules", done, all_),
     )
     names = (switch.name for switch in planned.plan.switches)
-    differences = {name: lines for name, lines in zip(names, told, strict=True) if lines}
-    built_s = time.monotonic()
-    tally = Tally(planned)
-    known = ground(planned, factory, wish.seed)
+    return {name: lines for name, lines in zip(names, told, strict=True) if lines}
+
+
+def _follow(
+    oracle: Oracle,
+    tally: "Tally",
+    wish: Wish,
+    pause: Callable[[frozenset[Place]], None],
+    tell: Tell,
+) -> None:
+    """Follow all frames, first while nothing is paused."""
+    known = tally.ground
     chosen, others, sets = pairs(known, wish.pairs), list(services(known)), list(pauses(known))
-    count = len(chosen) * (1 + len(sets)) + len(others)
-    with Oracle(daemons.control, planned.plan, wiring) as oracle:
-        for done in tally.count(oracle, chain(unicasts(known, chosen), others)):
+    both = (unicasts, lossless) if known.planned.spec.priorities else (unicasts,)
+    count = len(chosen) * (len(both) + len(sets)) + len(others)
+    for done in tally.count(oracle, chain(others, *(some(known, chosen) for some in both))):
+        tell("frames", done, count)
+    for paused in sets:
+        pause(paused)
+        for done in tally.count(oracle, unicasts(known, chosen, Kind.PAUSED), paused):
             tell("frames", done, count)
-        for paused in sets:
-            _pause(daemons, planned, wiring, paused)
-            for done in tally.count(oracle, unicasts(known, chosen, Kind.PAUSED), paused):
-                tell("frames", done, count)
-    return Report(
-        dict(tally.asked),
-        tuple(tally.findings),
-        differences,
-        dict(sum((Counter(counts(switch)) for switch in planned.plan.switches), Counter())),
-        len(tally.met),
-        built_s - start_s,
-        time.monotonic() - built_s,
-    )
 
 
 def without_failed(planned: Planned) -> Plan:
@@ -151,10 +173,16 @@ def without_failed(planned: Planned) -> Plan:
 
 
 class Tally:
-    """Counts frames, and the rules that they meet, and keeps what is wrong."""
+    """Counts frames, and the rules that they meet, and keeps what is wrong.
 
-    def __init__(self, planned: Planned) -> None:
-        self._planned = planned
+    Parameters
+    ----------
+    ground
+        Who is where.
+    """
+
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
         self.asked: Counter[Kind] = Counter()
         self.findings: list[Finding] = []
         self.met: set[tuple[int, Hit]] = set()
@@ -171,11 +199,13 @@ class Tally:
 
     def _judge(self, followed: list[tuple[Case, Journey]], paused: frozenset[Place]) -> None:
         asked = [questions(case, journey) for case, journey in followed]
-        decisions = _decide(self._planned, list(chain.from_iterable(asked)), paused)
+        planned = self.ground.planned
+        decisions = _decide(planned, list(chain.from_iterable(asked)), paused)
         for (case, journey), some in zip(followed, asked, strict=True):
             self.asked[case.kind] += 1
             self.met.update(_met(journey))
-            finding = judge(self._planned.plan, case, journey, list(islice(decisions, len(some))))
+            must = raised(self.ground, case, journey)
+            finding = judge(planned.plan, must, journey, list(islice(decisions, len(some))))
             if finding:
                 self.findings.append(finding)
 
