@@ -171,6 +171,12 @@ def test_bridges_have_identity_and_port_numbers_of_the_plan(built: Daemons) -> N
             assert f" {port.number}({WIRING.port(planned.name, port.number)}):" in shown
 
 
+def test_removing_bridges_that_are_not_there_is_no_mistake(built: Daemons) -> None:
+    for names in ([], ["absent"]):
+        bridges.remove(built, names)
+    assert built.configure("list-br").split() == ["s0", "s1"]
+
+
 def test_an_interface_that_does_not_exist_is_told(built: Daemons) -> None:
     leaf = dataclasses.replace(PLAN.switches[0], name="lost", ports=PLAN.switches[0].ports[:1])
     absent = bridges.Wiring({"lost": "t0"}, {("lost", 1): "absent0"})

@@ -56,8 +56,9 @@ def build(daemons: Daemons, plan: Plan, wiring: Wiring) -> None:
 
 def remove(daemons: Daemons, bridges: Iterable[str]) -> None:
     """Remove bridges; those that are not there are no mistake."""
-    commands = (("--", "--if-exists", "del-br", bridge) for bridge in bridges)
-    daemons.configure(*chain.from_iterable(commands))
+    commands = [("--", "--if-exists", "del-br", bridge) for bridge in bridges]
+    if commands:
+        daemons.configure(*chain.from_iterable(commands))
 
 
 def _some(switches: Iterable[SwitchPlan]) -> Iterator[list[SwitchPlan]]:
@@ -68,7 +69,8 @@ def _some(switches: Iterable[SwitchPlan]) -> Iterator[list[SwitchPlan]]:
             yield some
             some = []
         some.append(switch)
-    yield some
+    if some:
+        yield some
 
 
 def _bridge(switch: SwitchPlan, wiring: Wiring, datapath: Datapath) -> Iterator[str]:
