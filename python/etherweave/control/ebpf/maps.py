@@ -1,0 +1,216 @@
+"""What a switch is told, as the contents of the maps of ``switch.bpf.c``.
+
+Entries are kept for rules that decide where packets go. Admission, answers to DMP, pauses and
+waiting are the program's own acts.
+"""
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from etherweave.control.ebpf.duties import duty
+from etherweave.control.ebpf.masks import arranged
+from etherweave.control.ebpf.match import Condition, MatchError, condition
+from etherweave.control.pause.frame import quantum_ps
+from etherweave.control.rules import Output, Purpose, Rule, SetField, SwitchPlan, ToGroup
+
+PORTS_MAX = 128
+"""The highest number of a port."""
+GROUPS_MAX = 1024
+"""Sets of ports of a switch."""
+MASKS_MAX = 256
+"""Masks that a lookup tries at most, at some tens of nanoseconds each."""
+RULES_MAX = 65536
+"""Rules of a switch."""
+
+_SETTINGS = struct.Struct("=IIQII")
+_PORT = struct.Struct("=I4BQQQQ")
+_MATCH = struct.Struct("=QQII")
+_RULE = struct.Struct("=QQIHHHHI")
+_GROUP = struct.Struct(f"=I{PORTS_MAX}H")
+_NUMBER = struct.Struct("=I")
+
+_DROP, _OUTPUT, _SELECT, _FLOOD = range(4)
+_KEEP = 0xFF
+"""The priority in a packet's tag stays as it is."""
+_GOLDEN = 0x9E3779B97F4A7C15
+"""2^64 by the golden ratio: spreads small numbers."""
+
+_FORWARDING = {Purpose.ANNOUNCE, Purpose.FORWARD, Purpose.ALTERNATIVE}
+_REFUSED = {
+    Purpose.RESOLVE: 'control.resolution = "broadcast"',
+    Purpose.REWRITE: 'control.addresses = "dmp"',
+}
+"""What the program does not do, and what to ask for instead."""
+
+
+class MapError(ValueError):
+    """A plan that the switch cannot follow; a sentence says why."""
+
+
+class Wire(NamedTuple):
+    """What is plugged into a port."""
+
+    interface: int
+    """Its index in the namespace of the switch."""
+    bits_per_s: int
+    """Rate of the link, which the quanta of pauses count in."""
+
+
+class Entry(NamedTuple):
+    """An element of a map."""
+
+    map: str
+    key: bytes
+    value: bytes
+
+
+class _Act(NamedTuple):
+    """What is done with the packets of a rule."""
+
+    kind: int
+    ports: tuple[int, ...] = ()
+    priority: int = _KEEP
+
+
+class _Kept(NamedTuple):
+    """A rule that has an entry."""
+
+    number: int
+    """Among all rules of the plan."""
+    condition: Condition
+    act: _Act
+
+
+def entries(switch: SwitchPlan, wires: Mapping[int, Wire]) -> tuple[Entry, ...]:
+    """Write all maps of a switch.
+
+    Parameters
+    ----------
+    switch
+        What it is told.
+    wires
+        What is plugged into its ports, by number; ports with nothing are not there.
+
+    Raises
+    ------
+    MapError
+        A rule says what the program cannot do, or there are too many of something.
+    """
+    try:
+        return _entries(switch, wires)
+    except MatchError as error:
+        raise MapError(f"switch {switch.name}, {error}") from None
+
+
+def _entries(switch: SwitchPlan, wires: Mapping[int, Wire]) -> tuple[Entry, ...]:
+    ports = [0, *wires, *(port.number for port in switch.ports)]
+    _check("port number", max(ports), PORTS_MAX)
+    known = list(_kept(switch, {Purpose.KNOWN}))
+    others = list(_kept(switch, _FORWARDING))
+    _check("rules", len(known) + len(others), RULES_MAX)
+    groups: dict[tuple[int, ...], int] = {}
+    known_masks, known_rules = _placed(switch, known, 0, groups)
+    masks, rules = _placed(switch, others, len(known_masks), groups)
+    masks = known_masks + masks
+    _check("masks", len(masks), MASKS_MAX)
+    _check("sets of ports", len(groups), GROUPS_MAX)
+    return (
+        _settings(switch, len(known_masks), len(masks)),
+        *_ports(switch, wires),
+        *(Entry("groups", _NUMBER.pack(at), _group(members)) for members, at in groups.items()),
+        *(Entry("masks", _NUMBER.pack(at), _match(mask, at)) for at, mask in enumerate(masks)),
+        *known_rules,
+        *rules,
+    )
+
+
+def _settings(switch: SwitchPlan, known: int, masks: int) -> Entry:
+    pauses = (rule.match for rule in switch.rules if rule.purpose is Purpose.PAUSES)
+    by_class = any(test.field == "vlan_pcp" for match in pauses for test in match)
+    seed = switch.datapath_id * _GOLDEN % (1 << 64)
+    value = _SETTINGS.pack(known, masks, seed, by_class, 0)
+    return Entry("settings", _NUMBER.pack(0), value)
+
+
+def _ports(switch: SwitchPlan, wires: Mapping[int, Wire]) -> Iterator[Entry]:
+    for port, wire in wires.items():
+        does = duty(switch, port)
+        interval_ns = 10**9 // does.limit.packets_per_s if does.limit else 0
+        burst_ns = (does.limit.burst_packets - 1) * interval_ns if does.limit else 0
+        flags = (does.checks_source, does.checks_destination, does.answers, 0)
+        times = (quantum_ps(wire.bits_per_s), interval_ns, burst_ns)
+        value = _PORT.pack(wire.interface, *flags, does.address, *times)
+        yield Entry("ports", _NUMBER.pack(port), value)
+        yield Entry("interfaces", _NUMBER.pack(wire.interface), _NUMBER.pack(port))
+
+
+def _kept(switch: SwitchPlan, purposes: set[Purpose]) -> Iterator[_Kept]:
+    """Yield rules that have entries, in the order in which they are looked up."""
+    order = sorted(enumerate(switch.rules), key=lambda pair: (pair[1].table, -pair[1].priority))
+    for number, rule in order:
+        if rule.purpose in _REFUSED:
+            raise MatchError(f"rule {number}: {rule.purpose}; expected {_REFUSED[rule.purpose]}")
+        if rule.purpose in purposes:
+            try:
+                yield _Kept(number, condition(rule.match), _act(switch, rule))
+            except MatchError as error:
+                raise MatchError(f"rule {number} ({rule.purpose}): {error}") from None
+
+
+def _act(switch: SwitchPlan, rule: Rule) -> _Act:
+    """Read what a rule does: tag, then one port, several, or one of several."""
+    tags = [step for step in rule.actions if isinstance(step, SetField)]
+    groups = [step for step in rule.actions if isinstance(step, ToGroup)]
+    outputs = tuple(step.port for step in rule.actions if isinstance(step, Output))
+    orderly = rule.actions == (*tags, *groups, *map(Output, outputs))
+    if not orderly or any(tag.field != "vlan_pcp" for tag in tags) or len(groups) + len(tags) > 1:
+        raise MatchError(
+            f"actions {rule.actions}: expected vlan_pcp at most, then ports or a group"
+        )
+    if any(port > PORTS_MAX for port in outputs):
+        raise MatchError(f"output to {max(outputs)}: expected a port up to {PORTS_MAX}")
+    priority = tags[0].value if tags else _KEEP
+    several = _SELECT if groups else _FLOOD
+    ports = _members(switch, groups[0].group) if groups else outputs
+    return _Act((_DROP, _OUTPUT, several)[min(len(ports), 2)], ports, priority)
+
+
+def _members(switch: SwitchPlan, number: int) -> tuple[int, ...]:
+    for group in switch.groups:
+        if group.number == number:
+            return group.ports
+    raise MatchError(f"group {number}: not among the groups of the switch")
+
+
+def _placed(
+    switch: SwitchPlan, kept: Sequence[_Kept], first: int, groups: dict[tuple[int, ...], int]
+) -> tuple[list[int], list[Entry]]:
+    """Write rules under their masks, which are numbered from ``first``; number sets of ports."""
+    masks, places = arranged(rule.condition.packets for rule in kept)
+    port_of = {bit: port for port, bit in switch.pause_bits.items()}
+    written = []
+    for rule, place in zip(kept, places, strict=True):
+        kind, ports, priority = rule.act
+        bit = rule.condition.unless_bit
+        if bit is not None and bit not in port_of:
+            raise MatchError(f"rule {rule.number}: no port has bit {bit} of the pause vector")
+        unless = 0 if bit is None else port_of[bit]
+        to = sum(ports) if len(ports) < 2 else groups.setdefault(ports, len(groups))
+        value = _RULE.pack(0, 0, rule.number, kind, to, unless, priority, 0)
+        written.append(Entry("rules", _match(place.value, first + place.mask), value))
+    return masks, written
+
+
+def _match(value: int, mask_number: int) -> bytes:
+    words = (value >> 80, value >> 16 & (1 << 64) - 1, value & 0xFFFF)
+    return _MATCH.pack(*words, mask_number)
+
+
+def _group(ports: tuple[int, ...]) -> bytes:
+    return _GROUP.pack(len(ports), *ports, *(0 for _ in range(PORTS_MAX - len(ports))))
+
+
+def _check(what: str, count: int, most: int) -> None:
+    if count > most:
+        raise MatchError(f"{what}: {count}; the eBPF switch takes at most {most}")
