@@ -304,11 +304,12 @@ static __always_inline int flood(struct __sk_buff *skb, const struct group *grou
     return TC_ACT_STOLEN;
 }
 
-// Takes a port of a group, by the flow that a packet belongs to.
-static __always_inline __u32 selected(struct __sk_buff *skb, const struct group *group, __u64 seed)
+// Takes a port of a group, by the flow that a packet belongs to: addresses, and what the kernel sees of layers above.
+static __always_inline __u32 selected(struct __sk_buff *skb, const struct match *frame, const struct group *group,
+                                      __u64 seed)
 {
-    // The kernel's hash is the same at every switch: without a seed, all would choose alike. Mixed as in splitmix64.
-    __u64 hash = bpf_get_hash_recalc(skb) ^ seed;
+    // Without a seed all switches would choose alike. Mixed as in splitmix64.
+    __u64 hash = bpf_get_hash_recalc(skb) ^ frame->to >> 16 ^ frame->from ^ seed;
     hash = (hash ^ hash >> 30) * 0xbf58476d1ce4e5b9ULL;
     hash = (hash ^ hash >> 27) * 0x94d049bb133111ebULL;
     __u32 at = group->count ? (__u32)(hash >> 32) % group->count : 0;
@@ -338,7 +339,7 @@ static __always_inline int apply(struct __sk_buff *skb, const struct match *fram
             return DISCARD(counter, failed);
         if (rule->act == FLOOD)
             return flood(skb, group, in_port, counter);
-        number = selected(skb, group, seed);
+        number = selected(skb, frame, group, seed);
     }
     return number == in_port ? DISCARD(counter, back) : send(skb, number, counter);
 }

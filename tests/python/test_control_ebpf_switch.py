@@ -1,0 +1,485 @@
+"""The switch in the kernel, between interfaces of a namespace that the tests make and remove."""
+
+import contextlib
+import ctypes
+import json
+import os
+import random
+import select
+import socket
+import struct
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from scapy.contrib.mac_control import MACControlClassBasedFlowControl, MACControlPause
+from scapy.layers.l2 import Dot1Q, Ether
+from scapy.packet import Raw
+
+from etherweave.control.ebpf.attach import (
+    Attached,
+    AttachError,
+    Kernel,
+    Plug,
+    attached,
+    kernel,
+    missing,
+)
+from etherweave.control.pause.frame import Pause, encode
+from etherweave.control.rules import (
+    ADMIT_TABLE,
+    FORWARD_TABLE,
+    IN_PORT,
+    KNOWN_TABLE,
+    SERVICE_TABLE,
+    GoTo,
+    Group,
+    Meter,
+    Output,
+    Purpose,
+    Rule,
+    SetField,
+    SwitchPlan,
+    ToGroup,
+    UseMeter,
+    WriteMetadata,
+)
+from etherweave.control.rules import Test as Field
+
+pytestmark = pytest.mark.skipif(missing() is not None, reason=f"no eBPF switch: {missing()}")
+
+PORTS = (1, 2, 3, 4)
+SLOW = 10**6
+"""A rate at which 65,535 quanta take 33 s: longer than any test [b/s]."""
+A, B = "02:00:00:00:00:0a", "02:00:00:00:00:0b"
+PAUSED = 0x1000
+"""``vlan_vid`` of any tag."""
+
+
+class Wires(NamedTuple):
+    """A namespace with an interface for every port; what is sent at their other ends comes in."""
+
+    namespace: str
+    ends: dict[int, socket.socket]
+
+    def send(self, port: int, frame: Ether) -> None:
+        self.ends[port].send(bytes(frame))
+
+    def receive(self, port: int, within_s: float = 1.0) -> Ether | None:
+        """Take the next frame that the switch sent to a port, its tag in its place."""
+        if not select.select([self.ends[port]], [], [], within_s)[0]:
+            return None
+        octets, told, _, _ = self.ends[port].recvmsg(2048, 256)
+        for _, _, auxiliary in told:
+            # `struct tpacket_auxdata`: the kernel keeps tags beside frames (packet(7)).
+            status, tci, tpid = struct.unpack("=I12xHH", auxiliary)
+            if status & 0x10:
+                octets = octets[:12] + struct.pack(">HH", tpid, tci) + octets[12:]
+        return Ether(octets)
+
+    def silent(self) -> bool:
+        """Tell whether no port has anything to say."""
+        return not select.select(list(self.ends.values()), [], [], 0.05)[0]
+
+
+@pytest.fixture(scope="module")
+def wires() -> Iterator[Wires]:
+    name = f"ew-ebpf-{os.getpid()}"
+    with contextlib.ExitStack() as undo:
+        subprocess.run(["ip", "netns", "add", name], check=True)
+        undo.callback(subprocess.run, ["ip", "netns", "del", name], check=True)
+        quiet = ["sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1"]
+        subprocess.run(["ip", "netns", "exec", name, *quiet], check=True)
+        for port in PORTS:
+            pair = ["link", "add", f"p{port}", "type", "veth", "peer", "name", f"h{port}"]
+            for command in (pair, *(["link", "set", f"{end}{port}", "up"] for end in "ph")):
+                subprocess.run(["ip", "-n", name, *command], check=True)
+        ends = {port: undo.enter_context(inside(name, f"h{port}")) for port in PORTS}
+        yield Wires(name, ends)
+
+
+def inside(namespace: str, interface: str) -> socket.socket:
+    """Open a socket at an interface of another namespace, by a thread that moves there."""
+    opened: list[socket.socket] = []
+
+    def move() -> None:
+        with Path(f"/run/netns/{namespace}").open() as there:
+            assert ctypes.CDLL(None).setns(there.fileno(), 0) == 0
+        packets, auxiliary, ignore_outgoing = 263, 8, 23
+        one = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+        one.setsockopt(packets, auxiliary, 1)
+        one.setsockopt(packets, ignore_outgoing, 1)
+        one.bind((interface, 3))
+        opened.append(one)
+
+    thread = threading.Thread(target=move)
+    thread.start()
+    thread.join()
+    return opened[0]
+
+
+@pytest.fixture(scope="module")
+def loaded() -> Iterator[Kernel]:
+    with kernel() as one:
+        yield one
+
+
+@contextlib.contextmanager
+def switch(
+    loaded: Kernel,
+    wires: Wires,
+    *rules: Rule,
+    rate: int = SLOW,
+    groups: tuple[Group, ...] = (),
+    meters: tuple[Meter, ...] = (),
+    datapath_id: int = 1,
+) -> Iterator[Attached]:
+    bits = {port: port for port in PORTS}
+    plan = SwitchPlan("s1", datapath_id, (), rules, groups, meters, bits)
+    plugs = {port: Plug(f"p{port}", rate) for port in PORTS}
+    with attached(loaded, plan, plugs, wires.namespace) as one:
+        yield one
+
+
+def to(port: int, priority: int, *match: Field, unless: int | None = None) -> Rule:
+    condition = () if unless is None else (Field("metadata", 0, 1 << unless),)
+    return Rule(FORWARD_TABLE, priority, (*condition, *match), (Output(port),))
+
+
+def frame(source: str = A, target: str = B) -> Ether:
+    return Ether(src=source, dst=target, type=0x0800) / Raw(bytes(46))
+
+
+def tagged(priority: int) -> Ether:
+    return Ether(src=A, dst=B) / Dot1Q(prio=priority, vlan=7, type=0x0800) / Raw(bytes(46))
+
+
+def pause(quanta: int) -> Ether:
+    padding = Raw(bytes(42))
+    return Ether(src=A, dst="01:80:c2:00:00:01") / MACControlPause(pause_time=quanta) / padding
+
+
+def class_pause(priority: int, quanta: int) -> Ether:
+    times = MACControlClassBasedFlowControl()
+    times.setfieldval(f"c{priority}_enabled", 1)
+    times.setfieldval(f"c{priority}_pause_time", quanta)
+    return Ether(bytes(Ether(src=A, dst="01:80:c2:00:00:01") / times))
+
+
+DEFAULT_AND_ALTERNATIVE = (to(2, 2, unless=2), to(3, 1, Field("in_port", 1)))
+BY_CLASS = Rule(
+    *(SERVICE_TABLE, 1),
+    (Field("vlan_vid", PAUSED, PAUSED), Field("vlan_pcp", 0)),
+    (),
+    (WriteMetadata(0, 4), GoTo(FORWARD_TABLE)),
+    Purpose.PAUSES,
+)
+
+
+def goes_to(wires: Wires, sent: Ether) -> int:
+    """Send a frame into port 1, and tell by which of ports 2 and 3 it left."""
+    wires.send(1, sent)
+    ready = select.select([wires.ends[2], wires.ends[3]], [], [], 1.0)[0]
+    (port,) = (port for port in (2, 3) if wires.ends[port] in ready)
+    wires.receive(port)
+    return port
+
+
+def test_the_frame_behind_a_pause_takes_the_alternative(loaded: Kernel, wires: Wires) -> None:
+    with switch(loaded, wires, *DEFAULT_AND_ALTERNATIVE) as one:
+        assert goes_to(wires, frame()) == 2
+        wires.send(2, pause(65535))
+        assert goes_to(wires, frame()) == 3
+        wires.send(2, pause(0))
+        assert goes_to(wires, frame()) == 2
+        assert wires.silent(), "pauses are consumed"
+        assert [one.rules()[number].packets for number in (0, 1)] == [2, 1]
+        assert one.ports()[2]["pauses"] == 2
+
+
+def test_a_pause_ends_by_itself_when_its_quanta_are_over(loaded: Kernel, wires: Wires) -> None:
+    # 19,532 quanta at 100 Mb/s: 19,532 x 512 / 10^8 s = 100.0 ms.
+    with switch(loaded, wires, *DEFAULT_AND_ALTERNATIVE, rate=10**8):
+        start_s = time.monotonic()
+        wires.send(2, pause(19_532))
+        while goes_to(wires, frame()) == 3:
+            assert time.monotonic() < start_s + 5
+        assert time.monotonic() >= start_s + 0.1
+
+
+def test_a_class_pauses_alone_where_the_plan_says_so(loaded: Kernel, wires: Wires) -> None:
+    with switch(loaded, wires, *DEFAULT_AND_ALTERNATIVE, BY_CLASS) as one:
+        wires.send(2, class_pause(5, 65535))
+        went = {priority: goes_to(wires, tagged(priority)) for priority in range(8)}
+        assert went == {priority: 3 if priority == 5 else 2 for priority in range(8)}
+        assert goes_to(wires, frame()) == 2
+        # Packets without a tag have priority 0.
+        wires.send(2, class_pause(0, 65535))
+        assert goes_to(wires, frame()) == 3
+        wires.send(2, class_pause(5, 0))
+        assert goes_to(wires, tagged(5)) == 2
+        assert one.ports()[2]["class_pauses"] == 3
+
+
+def test_any_class_pauses_a_port_where_the_plan_has_one_vector(
+    loaded: Kernel, wires: Wires
+) -> None:
+    with switch(loaded, wires, *DEFAULT_AND_ALTERNATIVE):
+        wires.send(2, class_pause(5, 65535))
+        assert goes_to(wires, frame()) == 3
+        assert goes_to(wires, tagged(1)) == 3
+
+
+def test_a_packet_whose_ports_all_pause_waits_for_its_default_port(
+    loaded: Kernel, wires: Wires
+) -> None:
+    with switch(loaded, wires, to(2, 2, unless=2), to(3, 1, unless=3)):
+        wires.send(2, pause(65535))
+        assert goes_to(wires, frame()) == 3
+        wires.send(3, pause(65535))
+        assert goes_to(wires, frame()) == 2
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        bytes(Ether(dst=B, src=A, type=0x8808)) + b"\0\1\xff\xff",
+        encode(Pause(1, 65535))[:16],
+        bytes(Ether(dst="01:80:c2:00:00:01", src=A, type=0x8808)) + b"\1\1\0\xff" + b"\xff" * 15,
+        bytes(Ether(dst="01:80:c2:00:00:01", src=A, type=0x8808)) + b"\0\2\xff\xff",
+        bytes(Ether(dst="01:80:c2:00:00:01", src=A) / Dot1Q(type=0x8808)) + b"\0\1\xff\xff",
+    ],
+    ids=["to a host", "cut short", "timers missing", "other opcode", "tagged"],
+)
+def test_control_frames_not_by_the_standard_are_consumed_without_effect(
+    loaded: Kernel, wires: Wires, odd: bytes
+) -> None:
+    with switch(loaded, wires, *DEFAULT_AND_ALTERNATIVE) as one:
+        wires.ends[2].send(odd)
+        assert goes_to(wires, frame()) == 2
+        assert wires.silent()
+        assert one.ports()[2]["dropped_control"] == 1
+
+
+def test_dmp_is_answered_with_the_address_of_the_port(loaded: Kernel, wires: Wires) -> None:
+    answer = (SetField("eth_src", 0x02000000000A), Output(IN_PORT))
+    match = (Field("in_port", 1), Field("eth_type", 0x88B5))
+    rule = Rule(ADMIT_TABLE, 300, match, answer, (UseMeter(1),), Purpose.DMP)
+    request = Ether(src="52:54:00:00:00:01", dst="ff:ff:ff:ff:ff:ff", type=0x88B5) / Raw(b"?" * 46)
+    with switch(loaded, wires, rule, meters=(Meter(1, 1, 3),)) as one:
+        for _ in range(5):
+            wires.send(1, request)
+        answers = [wires.receive(1) for _ in range(3)]
+        assert all(reply is not None and reply.src == A for reply in answers)
+        assert answers[0] is not None
+        assert bytes(answers[0])[12:] == bytes(request)[12:]
+        wires.send(2, request)
+        assert wires.silent(), "no request goes further, and no fourth answer comes"
+        counts = one.ports()
+        assert (counts[1]["answers"], counts[1]["dropped_rate"]) == (3, 2)
+        assert counts[2]["dropped_request"] == 1
+
+
+def admitted(port: int) -> Rule:
+    own = (Field("in_port", port), Field("eth_src", 0x02000000000A))
+    return Rule(ADMIT_TABLE, 200, own, (), (GoTo(KNOWN_TABLE),), Purpose.ADMIT)
+
+
+def test_a_host_sends_only_as_itself_and_only_to_addresses_that_exist(
+    loaded: Kernel, wires: Wires
+) -> None:
+    known = Field("eth_dst", 0x020000000000, 0xFFFFFFFFFF00)
+    rules = (
+        admitted(1),
+        Rule(KNOWN_TABLE, 20, (known,), (), (GoTo(SERVICE_TABLE),), Purpose.KNOWN),
+        to(2, 1),
+    )
+    with switch(loaded, wires, *rules) as one:
+        wires.send(1, frame())
+        assert wires.receive(2) is not None
+        wires.send(1, frame(source=B))
+        wires.send(1, frame(target="02:00:00:00:01:0b"))
+        assert wires.silent()
+        counts = one.ports()[1]
+        assert (counts["dropped_spoofed"], counts["dropped_unknown"]) == (1, 1)
+        # Links between switches carry anything.
+        wires.send(3, frame(source=B, target="02:00:00:00:01:0b"))
+        assert wires.receive(2) is not None
+
+
+def test_broadcasts_leave_by_every_port_of_the_tree_but_their_own(
+    loaded: Kernel, wires: Wires
+) -> None:
+    tree = tuple(Output(port) for port in (1, 2, 4))
+    match = (Field("eth_dst", 0xFFFFFFFFFFFF),)
+    rule = Rule(SERVICE_TABLE, 200, match, tree, (), Purpose.ANNOUNCE)
+    shout = frame(target="ff:ff:ff:ff:ff:ff")
+    with switch(loaded, wires, rule, to(3, 1)) as one:
+        wires.send(1, shout)
+        assert [bytes(wires.receive(port) or b"") for port in (2, 4)] == [bytes(shout)] * 2
+        assert wires.silent()
+        assert one.rules()[0].packets == 1
+        assert [one.ports()[port]["sent_packets"] for port in (2, 4)] == [1, 1]
+
+
+def test_frames_that_stay_on_their_link_are_not_forwarded(loaded: Kernel, wires: Wires) -> None:
+    with switch(loaded, wires, to(2, 1)) as one:
+        wires.send(1, frame(target="01:80:c2:00:00:0e"))
+        assert wires.silent()
+        assert one.ports()[1]["dropped_reserved"] == 1
+
+
+def test_what_goes_nowhere_is_counted_by_its_reason(loaded: Kernel, wires: Wires) -> None:
+    refused = Rule(FORWARD_TABLE, 3, (Field("eth_dst", 0x02000000000B),), ())
+    rules = (refused, to(1, 2, Field("eth_dst", 0x02000000000C)))
+    with switch(loaded, wires, *rules, to(9, 1, Field("eth_dst", 0x02000000000D))) as one:
+        for last in "bcde":
+            wires.send(1, frame(target=f"02:00:00:00:00:0{last}"))
+        assert wires.silent()
+        counts = one.ports()[1]
+        reasons = ("refused", "back", "unplugged", "unmatched")
+        assert [counts[f"dropped_{reason}"] for reason in reasons] == [1, 1, 1, 1]
+        assert (counts["received_packets"], counts["received_octets"]) == (4, 4 * 60)
+
+
+def test_a_rule_may_write_the_priority_of_tagged_packets(loaded: Kernel, wires: Wires) -> None:
+    rule = Rule(FORWARD_TABLE, 1, (), (SetField("vlan_pcp", 6), Output(2)))
+    with switch(loaded, wires, rule):
+        wires.send(1, tagged(1))
+        left = wires.receive(2)
+        assert left is not None
+        assert (left[Dot1Q].prio, left[Dot1Q].vlan, left[Dot1Q].type) == (6, 7, 0x0800)
+        wires.send(1, frame())
+        plain = wires.receive(2)
+        assert plain is not None
+        assert bytes(plain) == bytes(frame())
+
+
+def test_a_group_keeps_flows_on_one_port_and_spreads_them(loaded: Kernel, wires: Wires) -> None:
+    rule = Rule(FORWARD_TABLE, 1, (), (ToGroup(1),))
+    flows = [frame(source=f"02:00:00:00:01:{number:02x}") for number in range(32)]
+    chosen = []
+    for datapath_id in (1, 2):
+        with switch(loaded, wires, rule, groups=(Group(1, (2, 3)),), datapath_id=datapath_id):
+            once = [goes_to(wires, flow) for flow in flows]
+            assert [goes_to(wires, flow) for flow in flows] == once
+            assert set(once) == {2, 3}
+            chosen.append(once)
+    assert chosen[0] != chosen[1], "switches choose each for itself"
+
+
+def test_everything_is_gone_afterwards(loaded: Kernel, wires: Wires) -> None:
+    with switch(loaded, wires, to(2, 1)):
+        pass
+    assert list(loaded.pins.glob("[0-9a-f]")) == []
+    show = ["tc", "-n", wires.namespace, "filter", "show", "dev", "p1", "ingress"]
+    assert subprocess.run(show, capture_output=True, text=True).stdout == ""
+    with kernel() as other:
+        assert other.pins.is_mount()
+    assert not other.pins.exists()
+
+
+def test_a_missing_interface_is_named(loaded: Kernel, wires: Wires) -> None:
+    plan = SwitchPlan("s1", 1, (), (), (), (), {})
+    with (
+        pytest.raises(AttachError, match="s1: no interface nothing"),
+        attached(loaded, plan, {1: Plug("nothing", SLOW)}, wires.namespace),
+    ):
+        pass
+
+
+class Packet(NamedTuple):
+    dst: int
+    src: int
+    in_port: int
+
+
+def decided(rules: list[Rule], packet: Packet, paused: set[int]) -> int | None:
+    """`FlowTable::lookup` of the core, over again: the number of the rule that decides."""
+
+    def matches(rule: Rule) -> bool:
+        seen = {"eth_dst": packet.dst, "eth_src": packet.src, "in_port": packet.in_port}
+        tests = [test for test in rule.match if test.field != "metadata"]
+        return all(seen[test.field] & (test.mask or 0xFFFF) == test.value for test in tests)
+
+    def is_out_of_force(rule: Rule) -> bool:
+        masks = [test.mask or 0 for test in rule.match if test.field == "metadata"]
+        return any(mask == 1 << port for mask in masks for port in paused)
+
+    order = sorted(range(len(rules)), key=lambda number: -rules[number].priority)
+    matching = [number for number in order if matches(rules[number])]
+    in_force = [number for number in matching if not is_out_of_force(rules[number])]
+    return next(iter(in_force or matching), None)
+
+
+def random_rule(source: random.Random) -> Rule:
+    """A rule over addresses of four bits."""
+    tests = [Field("metadata", 0, 1 << source.choice(PORTS))] if source.random() < 0.7 else []
+    if source.random() < 0.3:
+        tests.append(Field("in_port", source.choice(PORTS)))
+    for field, chance in (("eth_dst", 1.0), ("eth_src", 0.5)):
+        mask = source.choice((0b1111, 0b1110, 0b1100, 0b0101))
+        if source.random() < chance:
+            tests.append(Field(field, source.getrandbits(4) & mask, mask))
+    return Rule(FORWARD_TABLE, source.randrange(6), tuple(tests), (Output(source.choice(PORTS)),))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_kernel_decides_like_the_flow_table_of_the_core(
+    loaded: Kernel, wires: Wires, tmp_path: Path, seed: int
+) -> None:
+    source = random.Random(seed)
+    rules = [random_rule(source) for _ in range(24)]
+    paused = {port for port in PORTS if source.random() < 0.5}
+    packets = [
+        Packet(source.getrandbits(4), source.getrandbits(4), source.choice(PORTS))
+        for _ in range(100)
+    ]
+    with switch(loaded, wires, *rules) as one:
+        for port in sorted(paused):
+            wires.send(port, pause(65535))
+        chosen = run(wires, one, packets, tmp_path)
+    expected = [decided(rules, packet, paused) for packet in packets]
+    assert chosen == expected
+    assert len(set(expected)) > 3
+
+
+def run(wires: Wires, one: Attached, packets: list[Packet], place: Path) -> list[int | None]:
+    """Let the kernel run the program over packets, and tell which rule counts each."""
+    links = json.loads(output("ip", "-n", wires.namespace, "-j", "link"))
+    index = {link["ifname"]: link["ifindex"] for link in links}
+    commands = []
+    for number, packet in enumerate(packets):
+        data, context = place / f"{number}.data", place / f"{number}.context"
+        data.write_bytes(
+            bytes(5) + bytes([packet.dst]) + bytes(5) + bytes([packet.src]) + b"\x08\0" + bytes(46)
+        )
+        # `struct __sk_buff`: the tenth word is `ifindex`.
+        context.write_bytes(bytes(40) + struct.pack("=I", index[f"p{packet.in_port}"]))
+        program = one.pins / "switch"
+        commands += [
+            f"prog run pinned {program} data_in {data} ctx_in {context}",
+            f"map dump pinned {one.pins / 'rules'}",
+        ]
+    text = "\n".join(commands) + "\n"
+    batch = ["ip", "netns", "exec", wires.namespace, "bpftool", "-j", "batch", "file", "-"]
+    told = json.loads(output(*batch, text=text))
+    dumps = [step["output"] for step in told if step["command"][0] == "map"]
+    counts = [
+        {row["formatted"]["value"]["number"]: row["formatted"]["value"]["packets"] for row in dump}
+        for dump in dumps
+    ]
+    before = [dict.fromkeys(counts[0], 0), *counts]
+    return [
+        next((n for n in after if after[n] != earlier[n]), None)
+        for earlier, after in zip(before, counts, strict=False)
+    ]
+
+
+def output(*command: str, text: str | None = None) -> str:
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+    return done.stdout
