@@ -2,7 +2,7 @@
 
 import typer
 
-from etherweave.cli.control import dmp, plan, verify
+from etherweave.cli.control import dmp, plan, reaction, verify
 
 control = typer.Typer(
     help="Bring a fabric to life: rules and configurations for switches, addresses for hosts.",
@@ -11,4 +11,5 @@ control = typer.Typer(
 )
 control.add_typer(dmp.dmp, name="dmp")
 control.command("plan", epilog=plan.EXAMPLES)(plan.plan_verb)
+control.command("reaction", epilog=reaction.EXAMPLES)(reaction.reaction_verb)
 control.command("verify", epilog=verify.EXAMPLES)(verify.verify_verb)

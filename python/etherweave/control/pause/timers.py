@@ -55,15 +55,16 @@ class Timers:
         Parameters
         ----------
         bits
-            Of each port, its bit.
+            Of each port, its bit; those of ports without timers are 0.
         traffic_class
             The priority; none: a port's bit is set when it pauses any.
         now_ns
             The clock [ns].
         """
         classes = range(CLASSES) if traffic_class is None else (traffic_class,)
+        heard = self._until_ns.keys() & bits.keys()
         paused = (
-            port for port in bits if any(self.is_paused(port, which, now_ns) for which in classes)
+            port for port in heard if any(self.is_paused(port, which, now_ns) for which in classes)
         )
         return sum(1 << bits[port] for port in paused)
 

@@ -1,0 +1,166 @@
+"""The side of a controller that only changes rules: OpenFlow 1.3 on one connection."""
+
+import socket
+import time
+from collections.abc import Iterator
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from etherweave.control.messages import HEADER, VERSION, FlowCommand, Kind, flow_mod, message
+from etherweave.control.rules import Rule
+
+HELLO_TIMEOUT_S = 5.0
+_READ = 1 << 16
+
+
+class SpeakerError(RuntimeError):
+    """The switch refuses, is gone, or does not speak OpenFlow 1.3; a sentence says which."""
+
+
+class Received(NamedTuple):
+    """A message of the switch."""
+
+    kind: int
+    xid: int
+    body: bytes
+
+
+class Inbox:
+    """Cuts what comes in into messages."""
+
+    def __init__(self) -> None:
+        self._octets = b""
+
+    def take(self, octets: bytes) -> Iterator[Received]:
+        """Yield the messages that are now whole.
+
+        Raises
+        ------
+        SpeakerError
+            It is not OpenFlow 1.3. A HELLO may name a later version (6.3.1).
+        """
+        self._octets += octets
+        while len(self._octets) >= HEADER.size:
+            version, kind, length, xid = HEADER.unpack_from(self._octets)
+            is_fine = version == VERSION or (kind == Kind.HELLO and version > VERSION)
+            if not is_fine or length < HEADER.size:
+                raise SpeakerError(
+                    f"version {version}, length {length}: expected OpenFlow 1.3 (version {VERSION})"
+                )
+            if len(self._octets) < length:
+                return
+            body, self._octets = self._octets[HEADER.size : length], self._octets[length:]
+            yield Received(kind, xid, body)
+
+
+class Speaker:
+    """A connection to a switch.
+
+    Parameters
+    ----------
+    address
+        Where the switch listens: ``unix:PATH``.
+
+    Raises
+    ------
+    SpeakerError
+        Nobody listens there, or who does is no switch.
+    """
+
+    def __init__(self, address: str) -> None:
+        kind, _, path = address.partition(":")
+        if kind != "unix" or not path:
+            raise SpeakerError(f"{address}: expected unix:PATH of a bridge's management socket")
+        self._address = address
+        self._inbox = Inbox()
+        self._xid = 0
+        self._socket = socket.socket(socket.AF_UNIX)
+        try:
+            self._socket.settimeout(HELLO_TIMEOUT_S)
+            self._socket.connect(path)
+            self._greet()
+        except OSError as error:
+            self._socket.close()
+            raise SpeakerError(f"{address}: {error.strerror or error}") from None
+        except SpeakerError:
+            self._socket.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        where: TracebackType | None,
+    ) -> None:
+        self._socket.close()
+
+    def fileno(self) -> int:
+        """Tell what to wait for."""
+        return self._socket.fileno()
+
+    def modify(self, rules: list[Rule]) -> None:
+        """Change what rules do that are there already."""
+        self._write(
+            b"".join(flow_mod(rule, FlowCommand.MODIFY_STRICT, xid=self._next()) for rule in rules)
+        )
+
+    def read(self) -> None:
+        """Take what the switch says: answer its echoes.
+
+        Raises
+        ------
+        SpeakerError
+            It reports an error, or is gone.
+        """
+        self._handle(self._some())
+
+    def settle(self) -> None:
+        """Wait until the switch has done all that it was told."""
+        xid = self._next()
+        self._write(message(Kind.BARRIER_REQUEST, b"", xid))
+        self._await(Kind.BARRIER_REPLY)
+
+    def _greet(self) -> None:
+        self._write(message(Kind.HELLO, b"", self._next()))
+        self._await(Kind.HELLO)
+
+    def _await(self, kind: Kind) -> None:
+        end_s = time.monotonic() + HELLO_TIMEOUT_S
+        while kind not in self._handle(self._some()):
+            if time.monotonic() > end_s:
+                raise SpeakerError(
+                    f"{self._address}: no {kind.name} within {HELLO_TIMEOUT_S:.0f} s"
+                )
+
+    def _handle(self, octets: bytes) -> set[int]:
+        kinds = set()
+        for said in self._inbox.take(octets):
+            kinds.add(said.kind)
+            if said.kind == Kind.ECHO_REQUEST:
+                self._write(message(Kind.ECHO_REPLY, said.body, said.xid))
+            if said.kind == Kind.ERROR:
+                kind, code = said.body[:2].hex(), said.body[2:4].hex()
+                raise SpeakerError(f"{self._address}: refused with error {kind}, code {code}")
+        return kinds
+
+    def _some(self) -> bytes:
+        try:
+            octets = self._socket.recv(_READ)
+        except OSError as error:
+            raise SpeakerError(f"{self._address}: {error.strerror or error}") from None
+        if not octets:
+            raise SpeakerError(f"{self._address}: the switch has ended the connection")
+        return octets
+
+    def _write(self, octets: bytes) -> None:
+        try:
+            self._socket.sendall(octets)
+        except OSError as error:
+            raise SpeakerError(f"{self._address}: {error.strerror or error}") from None
+
+    def _next(self) -> int:
+        self._xid = (self._xid + 1) % (1 << 32)
+        return self._xid

@@ -1,0 +1,162 @@
+"""How fast pauses turn packets to another port, in the kernel's switch and in Open vSwitch.
+
+The latter has the local agent beside it.
+
+Trials run in a process and a network namespace of their own, which leave nothing behind.
+"""
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from etherweave.control.ebpf import attach
+from etherweave.control.ovs import programs
+from etherweave.control.reaction_trials import Trial
+
+TRIALS_MAX = 1000
+"""A trial takes about 0.2 s."""
+_START_S, _TRIAL_S = 60.0, 2.0
+"""Longest that they may take."""
+_MODULE = "etherweave.control.reaction_trials"
+
+
+class ReactionError(RuntimeError):
+    """Trials cannot be made; a sentence says why."""
+
+
+class Plane(StrEnum):
+    """What obeys the pauses."""
+
+    EBPF = "ebpf"
+    """The switch in the kernel, inside its lookup."""
+    OVS = "ovs"
+    """Open vSwitch, told by the local agent."""
+
+
+class Spread(NamedTuple):
+    """Times of several trials [us]; none: no trial has one."""
+
+    min: float | None
+    median: float | None
+    max: float | None
+
+
+class Reaction(NamedTuple):
+    """What trials found."""
+
+    pause: Spread
+    """From a PAUSE to the first frame at the alternative port."""
+    resume: Spread
+    """From a PAUSE of no quanta to the first frame at the default port."""
+    expiry: Spread
+    """From the end of a pause's quanta to the first frame at the default port."""
+    trials: int
+    missed: int
+    """Pauses, resumptions and expiries that showed no effect within 50 ms."""
+    sent: int
+    """Frames."""
+    lost: int
+    """Frames that came out nowhere."""
+
+
+def missing(plane: Plane) -> str | None:
+    """Say why this machine cannot try a plane; none: it can."""
+    if os.geteuid():
+        return "takes root: a network namespace of its own"
+    if shutil.which("unshare") is None:
+        return "unshare (util-linux) not installed"
+    if plane is Plane.EBPF:
+        return attach.missing()
+    absent = programs.missing()
+    return f"{', '.join(absent)} not installed" if absent else None
+
+
+def measure(plane: Plane, count: int, tell: Callable[[int], object] | None = None) -> Reaction:
+    """Try out a plane.
+
+    Parameters
+    ----------
+    plane
+        What obeys the pauses.
+    count
+        Trials, 1 to 1,000.
+    tell
+        Takes how many are done.
+
+    Raises
+    ------
+    ReactionError
+        The machine cannot, or the trials fail.
+    """
+    if not 1 <= count <= TRIALS_MAX:
+        raise ReactionError(f"{count} trials: expected 1 to {TRIALS_MAX}")
+    why_not = missing(plane)
+    if why_not:
+        raise ReactionError(f"{plane}: {why_not}")
+    done = []
+    for trial in _trials(plane, count):
+        done.append(trial)
+        if tell:
+            tell(len(done))
+    return summary(done)
+
+
+def summary(trials: list[Trial]) -> Reaction:
+    """Summarise trials."""
+    pause = [trial.pause_us for trial in trials]
+    resume = [trial.resume_us for trial in trials]
+    expiry = [trial.expiry_us for trial in trials]
+    return Reaction(
+        _spread(pause),
+        _spread(resume),
+        _spread(expiry),
+        trials=len(trials),
+        missed=(pause + resume + expiry).count(None),
+        sent=sum(trial.sent for trial in trials),
+        lost=sum(trial.lost for trial in trials),
+    )
+
+
+def _spread(times_us: list[float | None]) -> Spread:
+    found = [time_us for time_us in times_us if time_us is not None]
+    if not found:
+        return Spread(None, None, None)
+    return Spread(min(found), statistics.median(found), max(found))
+
+
+def _trials(plane: Plane, count: int) -> Iterator[Trial]:
+    with tempfile.TemporaryDirectory(prefix="ew-reaction-") as directory:
+        errors = Path(directory) / "errors"
+        with (
+            errors.open("w") as said,
+            subprocess.Popen(
+                _command(plane, count),
+                stdout=subprocess.PIPE,
+                stderr=said,
+                text=True,
+                env=os.environ | {"TMPDIR": directory},
+            ) as process,
+        ):
+            assert process.stdout is not None, "asked for"
+            for line in process.stdout:
+                yield Trial(*json.loads(line))
+        if process.returncode:
+            lines = errors.read_text().strip().splitlines()
+            why = lines[-1] if lines else f"ended with {process.returncode}"
+            raise ReactionError(f"{plane}: {why}")
+
+
+def _command(plane: Plane, count: int) -> list[str]:
+    """Tell how trials are run: whatever they start goes with them, and so does what they make."""
+    limit_s = _START_S + _TRIAL_S * count
+    limited = ["timeout", "--foreground", "--signal=KILL", str(limit_s)]
+    alone = ["unshare", "--net", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"]
+    return [*limited, *alone, sys.executable, "-m", _MODULE, plane, str(count)]

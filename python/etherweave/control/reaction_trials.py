@@ -1,0 +1,297 @@
+"""Trials of a reaction, in a network namespace of their own: a switch, three ports, one stream.
+
+::
+
+    port 1: a frame every 100 us ─► switch ─► port 2, unless it pauses; then port 3
+                                       ▲
+            port 2: PAUSE, PAUSE 0, PAUSE with few quanta
+
+Runs as a process of its own, started by :mod:`etherweave.control.reaction` inside ``unshare``: when
+it ends, however it ends, the kernel removes namespace, interfaces and mounts.
+"""
+
+import contextlib
+import gc
+import json
+import multiprocessing
+import os
+import random
+import select
+import socket
+import struct
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from etherweave.control.ebpf.attach import Plug, attached, kernel
+from etherweave.control.ovs.bridges import Wiring, build
+from etherweave.control.ovs.daemons import Datapath, running
+from etherweave.control.ovs.load import install
+from etherweave.control.pause.agent import Ear, serve
+from etherweave.control.pause.frame import QUANTA_MAX, Pause, encode, quantum_ps
+from etherweave.control.pause.sockets import EVERYTHING, listening, received_ns
+from etherweave.control.rules import (
+    ADMIT_TABLE,
+    FORWARD_TABLE,
+    SERVICE_TABLE,
+    GoTo,
+    Output,
+    Plan,
+    PortPlan,
+    Purpose,
+    Rule,
+    SwitchPlan,
+    Test,
+)
+from etherweave.control.services import pause_rule
+
+SOURCE, DEFAULT, ALTERNATIVE = 1, 2, 3
+"""Ports."""
+SPACING_NS = 100_000
+BITS_PER_S = 10**6
+"""The rate that quanta count in: 65,535 of them last 33.6 s, longer than a trial."""
+FEW_QUANTA = 39
+"""At that rate 19.968 ms."""
+FRAMES_BEFORE = 100
+FRAMES_AFTER = 500
+"""Frames after each PAUSE: 50 ms to react."""
+
+_HOST, _OTHER = 0x02000000000A, 0x02000000000B
+_HEAD = _OTHER.to_bytes(6) + _HOST.to_bytes(6) + b"\x08\x00"
+_SEQUENCE = struct.Struct(">I")
+_BUFFER_FORCED = 33
+"""``SO_RCVBUFFORCE`` of socket(7): room for all frames of a trial."""
+
+
+class Arrival(NamedTuple):
+    """A frame that the switch has sent."""
+
+    sequence: int
+    port: int
+    time_ns: int
+
+
+class Trial(NamedTuple):
+    """What happened in a trial; none: not within 50 ms."""
+
+    pause_us: float | None
+    """From PAUSE to the first frame at the alternative port."""
+    resume_us: float | None
+    """From PAUSE 0 to the first frame at the default port."""
+    expiry_us: float | None
+    """From the end of a pause's quanta to the first frame at the default port."""
+    sent: int
+    lost: int
+
+
+def plan() -> Plan:
+    """Plan a switch with a default rule and an alternative."""
+    bits = {DEFAULT: 0}
+    onward = (GoTo(SERVICE_TABLE),)
+    control = (Test("eth_type", 0x8808),)
+    paused = Test("metadata", 0, 1 << bits[DEFAULT])
+    rules = (
+        Rule(ADMIT_TABLE, 390, control, (), (), Purpose.CONTROL),
+        Rule(ADMIT_TABLE, 200, (Test("in_port", SOURCE),), (), onward, Purpose.ADMIT),
+        pause_rule(bits, frozenset(), None),
+        Rule(FORWARD_TABLE, 2, (paused, Test("eth_dst", _OTHER)), (Output(DEFAULT),)),
+        Rule(
+            *(FORWARD_TABLE, 1),
+            (Test("in_port", SOURCE), Test("eth_dst", _OTHER)),
+            (Output(ALTERNATIVE),),
+            purpose=Purpose.ALTERNATIVE,
+        ),
+    )
+    ports = tuple(PortPlan(port, f"h{port}", 1, True) for port in (SOURCE, DEFAULT, ALTERNATIVE))
+    return Plan("reaction", "", (SwitchPlan("s1", 1, ports, rules, (), (), bits),), ())
+
+
+def trials(plane: str, count: int) -> Iterator[Trial]:
+    """Run trials one after the other."""
+    _go_ahead()
+    _interfaces()
+    with contextlib.ExitStack() as undo:
+        undo.enter_context(_ebpf() if plane == "ebpf" else _ovs())
+        ends = {port: undo.enter_context(_end(port)) for port in (SOURCE, DEFAULT, ALTERNATIVE)}
+        source = random.Random(0)
+        gc.disable()
+        # The first frames through Open vSwitch ask its slow path.
+        _trial(ends, source)
+        for _ in range(count):
+            yield _trial(ends, source)
+
+
+def _go_ahead() -> None:
+    """Run ahead of ordinary programs, as a switch would that shares its processor with nobody."""
+    with contextlib.suppress(PermissionError):
+        os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+    # Sleep to the nanosecond: by default the kernel may let us oversleep by 50 us.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/timerslack_ns").write_text("1")
+
+
+def _interfaces() -> None:
+    quiet = Path("/proc/sys/net/ipv6/conf/default/disable_ipv6")
+    if quiet.exists():
+        quiet.write_text("1")
+    for port in (SOURCE, DEFAULT, ALTERNATIVE):
+        _ip("link", "add", f"p{port}", "type", "veth", "peer", "name", f"h{port}")
+        for end in "ph":
+            _ip("link", "set", f"{end}{port}", "up")
+
+
+def _ip(*arguments: str) -> None:
+    subprocess.run(["ip", *arguments], check=True)
+
+
+@contextlib.contextmanager
+def _ebpf() -> Iterator[None]:
+    (switch,) = plan().switches
+    plugs = {port.number: Plug(f"p{port.number}", BITS_PER_S) for port in switch.ports}
+    with kernel() as loaded, attached(loaded, switch, plugs):
+        yield
+
+
+@contextlib.contextmanager
+def _ovs() -> Iterator[None]:
+    whole = plan()
+    (switch,) = whole.switches
+    interfaces = {(switch.name, port.number): f"p{port.number}" for port in switch.ports}
+    wired = Wiring({switch.name: "s1"}, interfaces)
+    with running(Datapath.NETDEV) as daemons:
+        build(daemons, whole, wired)
+        install(daemons, "s1", switch)
+        with _agent(switch, daemons.management("s1")):
+            yield
+
+
+@contextlib.contextmanager
+def _agent(switch: SwitchPlan, address: str) -> Iterator[None]:
+    """Run the agent beside us, as it would run beside a switch."""
+    ours, theirs = socket.socketpair()
+    ears = {DEFAULT: Ear(f"p{DEFAULT}", BITS_PER_S)}
+
+    def run() -> None:
+        ours.close()
+        serve(switch, ears, address, theirs, ready=lambda: theirs.send(b"!"))
+
+    process = multiprocessing.get_context("fork").Process(target=run)
+    process.start()
+    theirs.close()
+    with ours:
+        try:
+            if not ours.recv(1):
+                raise RuntimeError("the agent did not start; its reason stands above")
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                ours.send(b"!")
+            process.join(10)
+            process.kill()
+
+
+def _end(port: int) -> socket.socket:
+    one = listening(f"h{port}", EVERYTHING)
+    one.setsockopt(socket.SOL_SOCKET, _BUFFER_FORCED, 1 << 23)
+    return one
+
+
+def _trial(ends: dict[int, socket.socket], source: random.Random) -> Trial:
+    pauses = (QUANTA_MAX, 0, FEW_QUANTA)
+    last = FRAMES_BEFORE + len(pauses) * FRAMES_AFTER
+    # A pause comes at any time between two frames.
+    moments = {
+        FRAMES_BEFORE + place * FRAMES_AFTER: (quanta, source.randrange(SPACING_NS))
+        for place, quanta in enumerate(pauses)
+    }
+    triggers = []
+    next_ns = time.monotonic_ns()
+    for sequence in range(last):
+        _wait(next_ns)
+        ends[SOURCE].send((_HEAD + _SEQUENCE.pack(sequence)).ljust(60, b"\0"))
+        if sequence in moments:
+            quanta, after_ns = moments[sequence]
+            _wait(next_ns + after_ns)
+            triggers.append(time.clock_gettime_ns(time.CLOCK_REALTIME))
+            ends[DEFAULT].send(encode(Pause(_OTHER, quanta)))
+        next_ns += SPACING_NS
+    select.select([], [], [], 0.02)
+    arrivals = [one for port in (DEFAULT, ALTERNATIVE) for one in _arrivals(ends[port], port)]
+    return told(arrivals, triggers, last)
+
+
+def told(arrivals: list[Arrival], triggers: list[int], sent: int) -> Trial:
+    """Find reactions among the frames of a trial.
+
+    Parameters
+    ----------
+    arrivals
+        Frames that the switch sent.
+    triggers
+        When PAUSE, PAUSE 0 and PAUSE with few quanta were sent [ns].
+    sent
+        Frames that the switch was sent.
+    """
+    pause, resume, few = triggers
+    end = few + FEW_QUANTA * quantum_ps(BITS_PER_S) // 1000
+    return Trial(
+        _first_us(arrivals, ALTERNATIVE, pause, resume),
+        _first_us(arrivals, DEFAULT, resume, few),
+        # A pause that ends early would be found before its end.
+        _first_us(arrivals, DEFAULT, _left_ns(arrivals, few), None, since_ns=end),
+        sent,
+        sent - len({arrival.sequence for arrival in arrivals}),
+    )
+
+
+def _left_ns(arrivals: list[Arrival], after_ns: int) -> int | None:
+    """When the first frame took the alternative after a moment."""
+    times = [a.time_ns for a in arrivals if a.port == ALTERNATIVE and a.time_ns >= after_ns]
+    return min(times, default=None)
+
+
+def _first_us(
+    arrivals: list[Arrival],
+    port: int,
+    from_ns: int | None,
+    to_ns: int | None,
+    since_ns: int | None = None,
+) -> float | None:
+    """Tell how long after a moment the first frame came by a port, within a span."""
+    if from_ns is None:
+        return None
+    times = [
+        arrival.time_ns
+        for arrival in arrivals
+        if arrival.port == port
+        and from_ns <= arrival.time_ns
+        and (to_ns is None or arrival.time_ns < to_ns)
+    ]
+    begin_ns = from_ns if since_ns is None else since_ns
+    return (min(times) - begin_ns) / 1000 if times else None
+
+
+def _arrivals(end: socket.socket, port: int) -> Iterator[Arrival]:
+    while True:
+        try:
+            octets, told, _, _ = end.recvmsg(128, 128)
+        except BlockingIOError:
+            return
+        if octets.startswith(_HEAD):
+            (sequence,) = _SEQUENCE.unpack_from(octets, len(_HEAD))
+            yield Arrival(sequence, port, received_ns(told) or 0)
+
+
+def _wait(until_ns: int) -> None:
+    """Sleep, and leave the processors to the switch."""
+    left_ns = until_ns - time.monotonic_ns()
+    if left_ns > 0:
+        time.sleep(left_ns / 1e9)
+
+
+if __name__ == "__main__":
+    for one in trials(sys.argv[1], int(sys.argv[2])):
+        print(json.dumps(one), flush=True)
