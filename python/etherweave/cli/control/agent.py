@@ -1,0 +1,127 @@
+"""The verb ``control agent``."""
+
+import contextlib
+import re
+import signal
+import socket
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+import etherweave
+from etherweave.cli.control.parameters import Failed
+from etherweave.cli.exits import FAILED, alarm, refuse
+from etherweave.cli.parameters import File, Settings, overrides
+from etherweave.cli.progress import console
+from etherweave.control.pause.agent import AgentError, Ear, serve
+from etherweave.control.pause.frame import quantum_ps
+from etherweave.control.pause.speaker import SpeakerError
+from etherweave.control.pause.vector import VectorError
+from etherweave.control.plan import PlanError, plan
+from etherweave.control.rules import SwitchPlan
+
+EXAMPLES = """Example:
+
+etherweave control agent dragonfly.toml --set control.rules=conditional --switch group0.switch0
+--connect unix:/run/openvswitch/s0.mgmt --port 3=swp3 --port 4=swp4 --rate 10Gb/s"""
+
+_RATE = re.compile(r"(\d+(?:\.\d+)?) ?([MGT])b/s")
+_UNITS = {"M": 10**6, "G": 10**9, "T": 10**12}
+
+
+def agent_verb(
+    file: File,
+    switch: Annotated[str, typer.Option(help="Name of the switch, as the plan has it.")],
+    connect: Annotated[
+        str,
+        typer.Option(metavar="unix:PATH", help="Where the switch listens: its BRIDGE.mgmt."),
+    ],
+    port: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NUMBER=INTERFACE",
+            help="An interface where pauses come in, as often as needed.",
+        ),
+    ],
+    rate: Annotated[
+        str, typer.Option(help="Rate of these links, in which quanta count: 100Gb/s.")
+    ] = "100Gb/s",
+    failed: Failed = None,
+    settings: Settings = None,
+) -> None:
+    """Hear PAUSE and PFC at a switch's ports, and put its conditional rules out of force.
+
+    Runs beside the switch, as root, until it is interrupted; then no port counts as paused. Ends
+    with 1 when the switch is gone, with 2 after a mistake.
+    """
+    ears = _ears(port, rate)
+    try:
+        planned = plan(file, overrides(settings), failed=failed or ())
+        chosen = _chosen(planned.plan.switches, switch)
+        _check(chosen, ears)
+        with _interrupted() as stop:
+            heard = serve(chosen, ears, connect, stop, _begun)
+    except (etherweave.ScenarioError, PlanError, VectorError, AgentError) as error:
+        refuse(error)
+    except OSError as error:
+        refuse(error)
+    except SpeakerError as error:
+        alarm(error)
+        raise typer.Exit(FAILED) from None
+    print(f"{heard.frames:,} pauses heard, {heard.changes:,} rules changed")
+
+
+def _begun() -> None:
+    console.print("listening", highlight=False)
+
+
+def _chosen(switches: tuple[SwitchPlan, ...], name: str) -> SwitchPlan:
+    for switch in switches:
+        if switch.name == name:
+            return switch
+    refuse(
+        f"--switch {name}: no such switch; expected one of {switches[0].name} to "
+        f"{switches[-1].name}"
+    )
+
+
+def _check(switch: SwitchPlan, ears: dict[int, Ear]) -> None:
+    unwatched = sorted(ears.keys() - switch.pause_bits.keys())
+    if switch.pause_bits and unwatched:
+        watched = ", ".join(map(str, sorted(switch.pause_bits)))
+        refuse(f"--port {unwatched[0]}: no rule of {switch.name} watches it; expected of {watched}")
+
+
+def _ears(ports: list[str], rate: str) -> dict[int, Ear]:
+    found = _RATE.fullmatch(rate)
+    if not found:
+        refuse(f"--rate {rate}: expected a rate such as 100Gb/s")
+    bits_per_s = round(float(found[1]) * _UNITS[found[2]])
+    try:
+        quantum_ps(bits_per_s)
+    except ValueError as error:
+        refuse(f"--rate {rate}: {error}")
+    pairs = [(word, *word.partition("=")) for word in ports]
+    for word, number, _, interface in pairs:
+        if not (number.isascii() and number.isdigit() and interface):
+            refuse(f"--port {word}: expected NUMBER=INTERFACE, such as 3=swp3")
+    return {int(number): Ear(interface, bits_per_s) for _, number, _, interface in pairs}
+
+
+@contextlib.contextmanager
+def _interrupted() -> Iterator[socket.socket]:
+    """Give a socket that becomes readable when the program is to end."""
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = {one: signal.signal(one, lambda *_: None) for one in signals}
+    wakeup = signal.set_wakeup_fd(ours.fileno())
+    try:
+        yield theirs
+    finally:
+        signal.set_wakeup_fd(wakeup)
+        for one, handler in before.items():
+            signal.signal(one, handler)
+        ours.close()
+        theirs.close()

@@ -1,0 +1,225 @@
+"""Rules that write the pause vector, as timers change it, and how a switch is told."""
+
+import random
+import socket
+import struct
+import threading
+from pathlib import Path
+
+import pytest
+
+from etherweave.control.messages import HEADER, FlowCommand, flow_mod
+from etherweave.control.ovs.bridges import Wiring, build
+from etherweave.control.ovs.daemons import Datapath, running
+from etherweave.control.ovs.load import install
+from etherweave.control.ovs.programs import missing, run
+from etherweave.control.pause.frame import ClassPause, Pause, quantum_ps
+from etherweave.control.pause.speaker import Inbox, Received, Speaker, SpeakerError
+from etherweave.control.pause.timers import Timers
+from etherweave.control.pause.vector import VectorError, Vectors
+from etherweave.control.rules import Plan, PortPlan, Rule, SwitchPlan, WriteMetadata
+from etherweave.control.services import pause_rule
+
+BITS = {2: 0, 3: 1}
+PORTS = tuple(PortPlan(port, f"h{port}", 1, True) for port in (1, 2, 3))
+
+
+def told(*priorities: int | None) -> SwitchPlan:
+    rules = tuple(pause_rule(BITS, frozenset(), priority) for priority in priorities)
+    return SwitchPlan("s1", 1, PORTS, rules, (), (), BITS)
+
+
+ONE = told(None)
+PER_CLASS = told(*range(8), None)
+
+
+@pytest.fixture
+def timers() -> Timers:
+    return Timers(dict.fromkeys(BITS, quantum_ps(10**9)))
+
+
+def written(rules: list[Rule]) -> list[tuple[tuple[int, ...], int]]:
+    """The values of each rule's tests, and the vector that it writes."""
+    vectors = [
+        step.value
+        for rule in rules
+        for step in rule.instructions
+        if isinstance(step, WriteMetadata)
+    ]
+    tests = [tuple(test.value for test in rule.match) for rule in rules]
+    return list(zip(tests, vectors, strict=True))
+
+
+def test_at_first_all_rules_are_written_and_then_only_what_changes(timers: Timers) -> None:
+    vectors = Vectors(PER_CLASS)
+    assert [vector for _, vector in written(vectors.changed(timers, 0))] == [0] * 9
+    assert vectors.changed(timers, 0) == []
+
+
+def test_a_pause_changes_one_rule_and_its_end_the_same(timers: Timers) -> None:
+    vectors = Vectors(ONE)
+    vectors.changed(timers, 0)
+    timers.hear(3, Pause(1, 10), now_ns=0)
+    assert written(vectors.changed(timers, 0)) == [((), 0b10)]
+    timers.hear(3, Pause(1, 10), now_ns=100)
+    assert vectors.changed(timers, 100) == [], "said again, nothing changes"
+    assert written(vectors.changed(timers, 100 + 5120)) == [((), 0)]
+
+
+def test_a_class_changes_its_own_rule_and_class_0_that_of_packets_without_a_tag(
+    timers: Timers,
+) -> None:
+    vectors = Vectors(PER_CLASS)
+    vectors.changed(timers, 0)
+    timers.hear(2, ClassPause(1, (None,) * 5 + (10,) + (None,) * 2), now_ns=0)
+    assert written(vectors.changed(timers, 0)) == [((0x1000, 5), 0b01)]
+    timers.hear(3, ClassPause(1, (10,) + (None,) * 7), now_ns=0)
+    assert written(vectors.changed(timers, 0)) == [((0x1000, 0), 0b10), ((), 0b10)]
+
+
+def test_one_vector_has_ports_that_pause_any_class(timers: Timers) -> None:
+    vectors = Vectors(ONE)
+    vectors.changed(timers, 0)
+    timers.hear(2, ClassPause(1, (None,) * 5 + (10,) + (None,) * 2), now_ns=0)
+    assert written(vectors.changed(timers, 0)) == [((), 0b01)]
+
+
+def test_a_plan_without_a_vector_is_refused() -> None:
+    minimal = SwitchPlan("s1", 1, PORTS, (pause_rule({}, frozenset(), None),), (), (), {})
+    with pytest.raises(VectorError, match=r's1: .*expected a plan with control.rules = "cond'):
+        Vectors(minimal)
+
+
+HELLO, ERROR, ECHO_REQUEST, ECHO_REPLY, FLOW_MOD = 0, 1, 2, 3, 14
+"""``ofp_type``, OpenFlow 1.3.5, A.1."""
+
+
+class Peer:
+    """A switch that says what it is given, and keeps what it hears.
+
+    Parameters
+    ----------
+    path
+        Where it listens.
+    words
+        What it says to whoever connects.
+    """
+
+    def __init__(self, path: Path, words: bytes) -> None:
+        self.address = f"unix:{path}"
+        self._words = words
+        self._heard = b""
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(path))
+        self._listener.listen()
+        self._thread = threading.Thread(target=self._answer)
+        self._thread.start()
+
+    def heard(self) -> bytes:
+        """Wait until the other side has ended, and tell all that it said."""
+        self._thread.join()
+        self._listener.close()
+        return self._heard
+
+    def _answer(self) -> None:
+        connection, _ = self._listener.accept()
+        with connection:
+            connection.settimeout(5)
+            connection.sendall(self._words)
+            while octets := connection.recv(4096):
+                self._heard += octets
+
+
+def said(kind: int, body: bytes = b"", xid: int = 0, version: int = 4) -> bytes:
+    return struct.pack("!BBHI", version, kind, 8 + len(body), xid) + body
+
+
+def test_rules_are_modified_and_echoes_answered(tmp_path: Path) -> None:
+    # A switch may offer a later version; ours is then the highest that both speak (6.3.1).
+    words = said(HELLO, version=6) + said(ECHO_REQUEST, b"there?", xid=9)
+    peer = Peer(tmp_path / "mgmt", words)
+    with Speaker(peer.address) as speaker:
+        speaker.modify(list(ONE.rules))
+    hello, echo, change = Inbox().take(peer.heard())
+    assert [hello.kind, echo.kind, change.kind] == [HELLO, ECHO_REPLY, FLOW_MOD]
+    assert (echo.xid, echo.body) == (9, b"there?")
+    assert change.body == flow_mod(ONE.rules[0], FlowCommand.MODIFY_STRICT)[HEADER.size :]
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (said(HELLO, version=1), "version 1, length 8: expected OpenFlow 1.3"),
+        (b"\x04\x00\x00\x03\x00\x00\x00\x00", "version 4, length 3"),
+        (b"HTTP/1.1 400 Bad Request\r\n", "version 72"),
+        (said(HELLO) + said(ERROR, b"\0\5\0\2"), "refused with error 0005, code 0002"),
+    ],
+)
+def test_a_peer_that_is_no_willing_switch_is_refused(
+    tmp_path: Path, words: bytes, expected: str
+) -> None:
+    peer = Peer(tmp_path / "mgmt", words)
+    with pytest.raises(SpeakerError, match=expected), Speaker(peer.address) as speaker:
+        speaker.settle()
+    peer.heard()
+
+
+@pytest.mark.parametrize(
+    ("address", "expected"),
+    [
+        ("unix:/nowhere/at.all", "No such file"),
+        ("tcp:127.0.0.1:6653", "expected unix:PATH"),
+        ("unix:", "expected unix:PATH"),
+        ("unix:/" + "x" * 200, "path too long"),
+    ],
+)
+def test_an_address_where_nobody_listens_is_named(address: str, expected: str) -> None:
+    with pytest.raises(SpeakerError, match=expected):
+        Speaker(address)
+
+
+def test_messages_come_whole_however_they_were_cut() -> None:
+    source = random.Random(3)
+    stream = b"".join(said(kind, source.randbytes(kind), xid=kind) for kind in range(30))
+    for _ in range(50):
+        inbox, rest = Inbox(), stream
+        found: list[Received] = []
+        while rest:
+            length = source.randrange(1, 100)
+            found += inbox.take(rest[:length])
+            rest = rest[length:]
+        assert [(one.kind, one.xid, len(one.body)) for one in found] == [
+            (kind, kind, kind) for kind in range(30)
+        ]
+
+
+def test_random_octets_end_in_messages_or_in_a_refusal() -> None:
+    source = random.Random(4)
+    refused = 0
+    for _ in range(2000):
+        try:
+            list(Inbox().take(b"\x04" + source.randbytes(source.randrange(200))))
+        except SpeakerError:
+            refused += 1
+    assert 0 < refused < 2000
+
+
+@pytest.mark.skipif(bool(missing()), reason=f"not installed: {', '.join(missing())}")
+def test_open_vswitch_takes_the_vector() -> None:
+    with running(Datapath.DUMMY) as daemons:
+        build(daemons, Plan("p", "", (PER_CLASS,), ()), Wiring({"s1": "br0"}))
+        install(daemons, "br0", PER_CLASS)
+        vectors, timers = Vectors(PER_CLASS), Timers(dict.fromkeys(BITS, quantum_ps(10**9)))
+        vectors.changed(timers, 0)
+        timers.hear(3, ClassPause(1, (10,) + (None,) * 7), now_ns=0)
+        with Speaker(daemons.management("br0")) as speaker:
+            speaker.modify(vectors.changed(timers, 0))
+            speaker.settle()
+        dump = ["-O", "OpenFlow13", "--no-stats", "dump-flows", daemons.management("br0")]
+        flows = run("ovs-ofctl", *dump).splitlines()
+    # Priority 0 of tagged packets, and packets without a tag; the other seven are as they were.
+    assert sum("write_metadata:0x2/0x3" in flow for flow in flows) == 2
+    assert (
+        sum("write_metadata:0/0x3" in flow or "write_metadata:0x0/0x3" in flow for flow in flows)
+        == 7
+    )
