@@ -116,11 +116,16 @@ def test_a_port_learns_its_duties_from_the_rules_of_admission() -> None:
     )
     host, other = of("ports", told(*rules, meters=(Meter(1, 10, 5),)))
     # 1 Gb/s: 512 ns a quantum. 10 answers a second: one each 100 ms; a burst of 5 runs 4 ahead.
-    assert struct.unpack("=I4BQQQQ", host.value) == (
+    assert struct.unpack("=I4B8BQQQQ", host.value) == (
         *(11, 1, 1, 1, 0),
+        *range(8),
         *(HOST, 512_000, 100_000_000, 400_000_000),
     )
-    assert struct.unpack("=I4BQQQQ", other.value) == (12, 0, 0, 0, 0, 0, 5_120, 0, 0)
+    assert struct.unpack("=I4B8BQQQQ", other.value) == (
+        *(12, 0, 0, 0, 0),
+        *range(8),
+        *(0, 5_120, 0, 0),
+    )
 
 
 def test_destinations_that_somebody_has_stand_before_the_table() -> None:

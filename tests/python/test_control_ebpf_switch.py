@@ -30,6 +30,7 @@ from etherweave.control.ebpf.attach import (
     missing,
 )
 from etherweave.control.pause.frame import Pause, encode
+from etherweave.control.plan import plan
 from etherweave.control.rules import (
     ADMIT_TABLE,
     FORWARD_TABLE,
@@ -38,8 +39,10 @@ from etherweave.control.rules import (
     SERVICE_TABLE,
     GoTo,
     Group,
+    HostPlan,
     Meter,
     Output,
+    Plan,
     Purpose,
     Rule,
     SetField,
@@ -49,6 +52,7 @@ from etherweave.control.rules import (
     WriteMetadata,
 )
 from etherweave.control.rules import Test as Field
+from etherweave.control.text import mac_text
 
 pytestmark = pytest.mark.skipif(missing() is not None, reason=f"no eBPF switch: {missing()}")
 
@@ -56,7 +60,7 @@ PORTS = (1, 2, 3, 4)
 SLOW = 10**6
 """A rate at which 65,535 quanta take 33 s: longer than any test [b/s]."""
 A, B = "02:00:00:00:00:0a", "02:00:00:00:00:0b"
-PAUSED = 0x1000
+TAGGED = 0x1000
 """``vlan_vid`` of any tag."""
 
 
@@ -90,16 +94,31 @@ class Wires(NamedTuple):
 def wires() -> Iterator[Wires]:
     name = f"ew-ebpf-{os.getpid()}"
     with contextlib.ExitStack() as undo:
-        subprocess.run(["ip", "netns", "add", name], check=True)
-        undo.callback(subprocess.run, ["ip", "netns", "del", name], check=True)
-        quiet = ["sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1"]
-        subprocess.run(["ip", "netns", "exec", name, *quiet], check=True)
+        undo.enter_context(namespace(name))
         for port in PORTS:
-            pair = ["link", "add", f"p{port}", "type", "veth", "peer", "name", f"h{port}"]
-            for command in (pair, *(["link", "set", f"{end}{port}", "up"] for end in "ph")):
-                subprocess.run(["ip", "-n", name, *command], check=True)
+            pair(name, f"p{port}", f"h{port}")
         ends = {port: undo.enter_context(inside(name, f"h{port}")) for port in PORTS}
         yield Wires(name, ends)
+
+
+@contextlib.contextmanager
+def namespace(name: str) -> Iterator[None]:
+    """Make a namespace in which no interface speaks by itself."""
+    output("ip", "netns", "add", name)
+    try:
+        quiet = ["sysctl", "-qw", "net.ipv6.conf.default.disable_ipv6=1"]
+        output("ip", "netns", "exec", name, *quiet)
+        yield
+    finally:
+        output("ip", "netns", "del", name)
+
+
+def pair(namespace: str, *ends: str) -> None:
+    """Make a cable with two interfaces."""
+    one, other = ends
+    output("ip", "-n", namespace, "link", "add", one, "type", "veth", "peer", "name", other)
+    for end in ends:
+        output("ip", "-n", namespace, "link", "set", end, "up")
 
 
 def inside(namespace: str, interface: str) -> socket.socket:
@@ -139,9 +158,9 @@ def switch(
     datapath_id: int = 1,
 ) -> Iterator[Attached]:
     bits = {port: port for port in PORTS}
-    plan = SwitchPlan("s1", datapath_id, (), rules, groups, meters, bits)
+    told = SwitchPlan("s1", datapath_id, (), rules, groups, meters, bits)
     plugs = {port: Plug(f"p{port}", rate) for port in PORTS}
-    with attached(loaded, plan, plugs, wires.namespace) as one:
+    with attached(loaded, told, plugs, wires.namespace) as one:
         yield one
 
 
@@ -173,7 +192,7 @@ def class_pause(priority: int, quanta: int) -> Ether:
 DEFAULT_AND_ALTERNATIVE = (to(2, 2, unless=2), to(3, 1, Field("in_port", 1)))
 BY_CLASS = Rule(
     *(SERVICE_TABLE, 1),
-    (Field("vlan_vid", PAUSED, PAUSED), Field("vlan_pcp", 0)),
+    (Field("vlan_vid", TAGGED, TAGGED), Field("vlan_pcp", 0)),
     (),
     (WriteMetadata(0, 4), GoTo(FORWARD_TABLE)),
     Purpose.PAUSES,
@@ -359,6 +378,22 @@ def test_a_rule_may_write_the_priority_of_tagged_packets(loaded: Kernel, wires: 
         assert bytes(plain) == bytes(frame())
 
 
+def test_a_port_may_raise_the_priority_in_which_pauses_count(loaded: Kernel, wires: Wires) -> None:
+    match = (Field("in_port", 1), Field("vlan_vid", TAGGED, TAGGED), Field("vlan_pcp", 3))
+    actions, onward = (SetField("vlan_pcp", 4),), (GoTo(SERVICE_TABLE),)
+    raised = Rule(ADMIT_TABLE, 210, match, actions, onward, Purpose.PRIORITY)
+    with switch(loaded, wires, raised, *DEFAULT_AND_ALTERNATIVE, BY_CLASS):
+        for priority, expected in ((3, 4), (5, 5)):
+            wires.send(1, tagged(priority))
+            left = wires.receive(2)
+            assert left is not None
+            assert (left[Dot1Q].prio, left[Dot1Q].vlan) == (expected, 7)
+        wires.send(2, class_pause(3, 65535))
+        assert goes_to(wires, tagged(3)) == 2
+        wires.send(2, class_pause(4, 65535))
+        assert goes_to(wires, tagged(3)) == 3
+
+
 def test_a_group_keeps_flows_on_one_port_and_spreads_them(loaded: Kernel, wires: Wires) -> None:
     rule = Rule(FORWARD_TABLE, 1, (), (ToGroup(1),))
     flows = [frame(source=f"02:00:00:00:01:{number:02x}") for number in range(32)]
@@ -373,9 +408,10 @@ def test_a_group_keeps_flows_on_one_port_and_spreads_them(loaded: Kernel, wires:
 
 
 def test_everything_is_gone_afterwards(loaded: Kernel, wires: Wires) -> None:
+    before = list(loaded.pins.glob("switch-*"))
     with switch(loaded, wires, to(2, 1)):
         pass
-    assert list(loaded.pins.glob("[0-9a-f]")) == []
+    assert list(loaded.pins.glob("switch-*")) == before
     show = ["tc", "-n", wires.namespace, "filter", "show", "dev", "p1", "ingress"]
     assert subprocess.run(show, capture_output=True, text=True).stdout == ""
     with kernel() as other:
@@ -384,12 +420,131 @@ def test_everything_is_gone_afterwards(loaded: Kernel, wires: Wires) -> None:
 
 
 def test_a_missing_interface_is_named(loaded: Kernel, wires: Wires) -> None:
-    plan = SwitchPlan("s1", 1, (), (), (), (), {})
+    empty = SwitchPlan("s1", 1, (), (), (), (), {})
     with (
         pytest.raises(AttachError, match="s1: no interface nothing"),
-        attached(loaded, plan, {1: Plug("nothing", SLOW)}, wires.namespace),
+        attached(loaded, empty, {1: Plug("nothing", SLOW)}, wires.namespace),
     ):
         pass
+
+
+class Fabric(NamedTuple):
+    """A planned fabric at work: sockets in the place of hosts."""
+
+    plan: Plan
+    switches: dict[str, Attached]
+    hosts: dict[str, socket.socket]
+
+    def host_at(self, source: str, target: HostPlan) -> list[str]:
+        """Send a frame from a host to another's address, and tell which hosts receive it."""
+        (sender,) = (host for host in self.plan.hosts if host.name == source)
+        sent = frame(mac_text(sender.mac), mac_text(target.mac))
+        self.hosts[source].send(bytes(sent))
+        reached: list[str] = []
+        while ready := select.select(list(self.hosts.values()), [], [], 0.02 if reached else 1)[0]:
+            for one in ready:
+                assert one.recv(2048) == bytes(sent)
+                reached += [name for name, end in self.hosts.items() if end is one]
+        return reached
+
+
+@pytest.fixture(scope="module")
+def dragonfly(loaded: Kernel) -> Iterator[Fabric]:
+    """Three groups of two switches with one host each, one cable between any two groups."""
+    scenario = {
+        "topology": {"dragonfly": {"p": 1, "a": 2, "h": 1}},
+        "control": {"rules": "conditional"},
+    }
+    planned = plan(scenario).plan
+    name = f"ew-fabric-{os.getpid()}"
+    numbers = {switch.name: number for number, switch in enumerate(planned.switches)}
+    with contextlib.ExitStack() as undo:
+        undo.enter_context(namespace(name))
+        for switch in planned.switches:
+            for port in switch.ports:
+                own = f"s{numbers[switch.name]}-{port.number}"
+                other = port.node if port.is_host else f"s{numbers[port.node]}-{port.node_port}"
+                if port.is_host or own < other:
+                    pair(name, own, other)
+        hosts = {one.name: undo.enter_context(inside(name, one.name)) for one in planned.hosts}
+        switches = {
+            switch.name: undo.enter_context(
+                attached(
+                    loaded,
+                    switch,
+                    {
+                        port.number: Plug(f"s{numbers[switch.name]}-{port.number}", SLOW)
+                        for port in switch.ports
+                    },
+                    name,
+                )
+            )
+            for switch in planned.switches
+        }
+        yield Fabric(planned, switches, hosts)
+
+
+def test_every_host_of_a_plan_learns_its_address(dragonfly: Fabric) -> None:
+    request = Ether(src="52:54:00:00:00:01", dst="ff:ff:ff:ff:ff:ff", type=0x88B5) / Raw(bytes(46))
+    for host in dragonfly.plan.hosts:
+        end = dragonfly.hosts[host.name]
+        end.send(bytes(request))
+        assert select.select([end], [], [], 1)[0]
+        assert Ether(end.recv(2048)).src == mac_text(host.mac)
+
+
+def test_every_host_of_a_plan_reaches_every_other_and_nobody_else(dragonfly: Fabric) -> None:
+    for source in dragonfly.hosts:
+        for target in dragonfly.plan.hosts:
+            if target.name != source:
+                assert dragonfly.host_at(source, target) == [target.name]
+
+
+def test_a_broadcast_reaches_every_other_host_of_a_plan_once(dragonfly: Fabric) -> None:
+    everybody = HostPlan("", "", 0, 0xFFFFFFFFFFFF, None)
+    for source in dragonfly.hosts:
+        assert sorted(dragonfly.host_at(source, everybody)) == sorted(
+            dragonfly.hosts.keys() - {source}
+        )
+
+
+def test_a_paused_cable_of_a_plan_is_gone_round_and_packets_arrive(dragonfly: Fabric) -> None:
+    # The cable from group 0 to group 2 belongs to this switch, which has host 0.
+    first = dragonfly.plan.switches[0]
+    (cable,) = (port for port in first.ports if port.node.startswith("group2"))
+    (local,) = (port for port in first.ports if port.node.startswith("group0"))
+    target = next(host for host in dragonfly.plan.hosts if host.switch == cable.node)
+    conditional = [
+        number
+        for number, rule in enumerate(first.rules)
+        if Field("metadata", 0, 1 << first.pause_bits[local.number]) in rule.match
+    ]
+    alternative = [
+        number for number, rule in enumerate(first.rules) if rule.purpose is Purpose.ALTERNATIVE
+    ]
+    other = next(host for host in dragonfly.plan.hosts if host.switch.startswith("group1"))
+    with paused(dragonfly, first.name, local.node):
+        before = dragonfly.switches[first.name].rules()
+        # To group 1 the minimal way is through the other switch of group 0; now, through group 2.
+        assert dragonfly.host_at("host0", other) == [other.name]
+        after = dragonfly.switches[first.name].rules()
+    assert [after[n].packets - before[n].packets for n in alternative] == [1]
+    assert [after[n].packets - before[n].packets for n in conditional] == [0]
+    assert dragonfly.host_at("host0", target) == [target.name]
+
+
+@contextlib.contextmanager
+def paused(fabric: Fabric, switch: str, neighbour: str) -> Iterator[None]:
+    """Have a neighbour pause a switch's cable to it."""
+    numbers = [one.name for one in fabric.plan.switches]
+    (port,) = (
+        port for port in fabric.plan.switches[numbers.index(neighbour)].ports if port.node == switch
+    )
+    name = f"ew-fabric-{os.getpid()}"
+    with inside(name, f"s{numbers.index(neighbour)}-{port.number}") as end:
+        end.send(encode(Pause(1, 65535)))
+        yield
+        end.send(encode(Pause(1, 0)))
 
 
 class Packet(NamedTuple):

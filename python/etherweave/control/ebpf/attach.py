@@ -140,8 +140,7 @@ def attached(
     wires = {port: Wire(indices[plug.interface], plug.bits_per_s) for port, plug in plugs.items()}
     filled = entries(switch, wires)
     with contextlib.ExitStack() as undo:
-        pins = kernel.pins / f"{switch.datapath_id:x}"
-        pins.mkdir()
+        pins = Path(tempfile.mkdtemp(prefix="switch-", dir=kernel.pins))
         undo.callback(_remove, pins)
         load = ["bpftool", "prog", "load", str(kernel.program), str(pins / "switch")]
         run(*load, "type", "classifier", "pinmaps", str(pins))

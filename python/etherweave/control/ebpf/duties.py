@@ -16,7 +16,9 @@ from etherweave.control.rules import (
     UseMeter,
 )
 
-ADMISSION = {"in_port", "eth_src", "eth_type"}
+PRIORITIES = tuple(range(8))
+"""Each as it is."""
+_ADMISSION = {"in_port", "eth_src", "vlan_vid", "vlan_pcp"}
 """What rules of admission may test."""
 
 
@@ -34,6 +36,8 @@ class Duty:
     """Only the host's address may send."""
     checks_destination: bool = False
     """Frames must be for an address that somebody has."""
+    priorities: tuple[int, ...] = PRIORITIES
+    """In which tagged frames go on, by the one that they come in."""
 
 
 def duty(switch: SwitchPlan, port: int) -> Duty:
@@ -46,8 +50,9 @@ def duty(switch: SwitchPlan, port: int) -> Duty:
     """
     rules = [rule for rule in switch.rules if _value(rule, "in_port") == port]
     admit = [rule for rule in rules if rule.purpose is Purpose.ADMIT]
-    for field in (test.field for rule in admit for test in rule.match):
-        if field not in ADMISSION:
+    raised = [rule for rule in rules if rule.purpose is Purpose.PRIORITY]
+    for field in (test.field for rule in admit + raised for test in rule.match):
+        if field not in _ADMISSION:
             raise MatchError(
                 f'port {port} admits by {field}; expected control.anti_spoofing "none" or "mac"'
             )
@@ -55,21 +60,27 @@ def duty(switch: SwitchPlan, port: int) -> Duty:
     sources = {_value(rule, "eth_src") for rule in admit}
     checked = next(iter(sources - {None}), None)
     return Duty(
-        address=checked or _address(answer),
+        address=checked or (_written(answer, "eth_src") if answer else 0),
         answers=answer is not None,
         limit=_limit(switch, answer),
         checks_source=checked is not None,
         checks_destination=any(GoTo(KNOWN_TABLE) in rule.instructions for rule in admit),
+        priorities=_priorities(raised),
     )
+
+
+def _priorities(rules: list[Rule]) -> tuple[int, ...]:
+    after = {_value(rule, "vlan_pcp"): _written(rule, "vlan_pcp") for rule in rules}
+    return tuple(after.get(before, before) for before in PRIORITIES)
 
 
 def _is_answer(rule: Rule) -> bool:
     return rule.purpose is Purpose.DMP and Output(IN_PORT) in rule.actions
 
 
-def _address(answer: Rule | None) -> int:
-    steps = answer.actions if answer else ()
-    return next((step.value for step in steps if isinstance(step, SetField)), 0)
+def _written(rule: Rule, field: str) -> int:
+    steps = (step for step in rule.actions if isinstance(step, SetField))
+    return next((step.value for step in steps if step.field == field), 0)
 
 
 def _limit(switch: SwitchPlan, answer: Rule | None) -> Meter | None:

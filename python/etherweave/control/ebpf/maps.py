@@ -24,7 +24,7 @@ RULES_MAX = 65536
 """Rules of a switch."""
 
 _SETTINGS = struct.Struct("=IIQII")
-_PORT = struct.Struct("=I4BQQQQ")
+_PORT = struct.Struct("=I4B8BQQQQ")
 _MATCH = struct.Struct("=QQII")
 _RULE = struct.Struct("=QQIHHHHI")
 _GROUP = struct.Struct(f"=I{PORTS_MAX}H")
@@ -140,7 +140,7 @@ def _ports(switch: SwitchPlan, wires: Mapping[int, Wire]) -> Iterator[Entry]:
         burst_ns = (does.limit.burst_packets - 1) * interval_ns if does.limit else 0
         flags = (does.checks_source, does.checks_destination, does.answers, 0)
         times = (quantum_ps(wire.bits_per_s), interval_ns, burst_ns)
-        value = _PORT.pack(wire.interface, *flags, does.address, *times)
+        value = _PORT.pack(wire.interface, *flags, *does.priorities, does.address, *times)
         yield Entry("ports", _NUMBER.pack(port), value)
         yield Entry("interfaces", _NUMBER.pack(wire.interface), _NUMBER.pack(port))
 

@@ -68,6 +68,7 @@ struct port {
     __u8 checks_destination;  // whether frames must be for an address that somebody has
     __u8 answers;             // whether requests of DMP are answered with `address`
     __u8 unused;
+    __u8 priorities[CLASSES]; // in which tagged frames go on, by the one that they come in
     __u64 address;            // of the host
     __u64 quantum_ps;         // 512 bit times
     __u64 answer_ns;          // from one answer to the next; 0: no limit
@@ -316,14 +317,16 @@ static __always_inline __u32 selected(struct __sk_buff *skb, const struct match 
     return at < PORTS_MAX ? group->ports[at] : 0;
 }
 
-static __always_inline int retag(struct __sk_buff *skb, const struct match *frame, __u32 priority)
+// Writes the priority into a frame's tag, if it has one. False: the kernel could not.
+static __always_inline int retag(struct __sk_buff *skb, struct match *frame, __u32 priority)
 {
     if (priority == KEEP || !frame->vlan || frame->vlan >> 13 == priority)
-        return 0;
-    return bpf_skb_vlan_pop(skb) || bpf_skb_vlan_push(skb, bpf_htons(ETH_P_8021Q), priority << 13 | (frame->vlan & 0xfff));
+        return 1;
+    frame->vlan = priority << 13 | (frame->vlan & 0x1fff);
+    return !bpf_skb_vlan_pop(skb) && !bpf_skb_vlan_push(skb, bpf_htons(ETH_P_8021Q), frame->vlan & ~VLAN_PRESENT);
 }
 
-static __always_inline int apply(struct __sk_buff *skb, const struct match *frame, struct rule *rule, __u64 seed,
+static __always_inline int apply(struct __sk_buff *skb, struct match *frame, struct rule *rule, __u64 seed,
                                  struct counter *counter)
 {
     __u32 in_port = frame->from & 0xffff, number = rule->port;
@@ -331,7 +334,7 @@ static __always_inline int apply(struct __sk_buff *skb, const struct match *fram
     COUNT(rule->octets, skb->len);
     if (rule->act == DROP)
         return DISCARD(counter, refused);
-    if (retag(skb, frame, rule->priority))
+    if (!retag(skb, frame, rule->priority))
         return DISCARD(counter, failed);
     if (rule->act == SELECT || rule->act == FLOOD) {
         struct group *group = bpf_map_lookup_elem(&groups, &number);
@@ -375,6 +378,8 @@ int etherweave_switch(struct __sk_buff *skb)
         return DISCARD(counter, spoofed);
     if (port->checks_destination && !find(&frame, 0, its->known, ANY_CLASS))
         return DISCARD(counter, unknown);
+    if (!retag(skb, &frame, port->priorities[frame.vlan >> 13 & (CLASSES - 1)]))
+        return DISCARD(counter, failed);
     struct rule *rule = find(&frame, its->known, its->masks, its->by_class ? frame.vlan >> 13 : ANY_CLASS);
     return rule ? apply(skb, &frame, rule, its->seed, counter) : DISCARD(counter, unmatched);
 }
