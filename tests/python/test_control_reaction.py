@@ -1,0 +1,157 @@
+"""How fast pauses are obeyed: what trials tell, and that they can be made."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from etherweave.control import reaction
+from etherweave.control.reaction import Plane, ReactionError, Spread, measure, missing, summary
+from etherweave.control.reaction_trials import ALTERNATIVE, DEFAULT, Arrival, Trial, told
+
+COMMAND = [str(Path(sys.executable).parent / "etherweave"), "control"]
+MS = 10**6
+PAUSE, RESUME, FEW = 10 * MS, 60 * MS, 110 * MS
+"""When pauses were sent [ns]."""
+END = FEW + 19_968_000
+"""39 quanta of 512 bit times at 1 Mb/s are 19.968 ms."""
+
+
+def arrivals(*times: tuple[int, int]) -> list[Arrival]:
+    return [Arrival(number, port, time_ns) for number, (port, time_ns) in enumerate(times)]
+
+
+def test_a_reaction_ends_with_the_first_frame_at_the_other_port() -> None:
+    came = arrivals(
+        (DEFAULT, PAUSE - 1),
+        (DEFAULT, PAUSE + 40_000),
+        (ALTERNATIVE, PAUSE + 70_000),
+        (ALTERNATIVE, PAUSE + 170_000),
+        (ALTERNATIVE, RESUME + 10_000),
+        (DEFAULT, RESUME + 90_000),
+        (ALTERNATIVE, FEW + 50_000),
+        (DEFAULT, END + 30_000),
+    )
+    assert told(came, [PAUSE, RESUME, FEW], 8) == Trial(70.0, 90.0, 30.0, 8, 0)
+
+
+def test_a_pause_that_ends_early_shows_as_a_negative_time() -> None:
+    came = arrivals((ALTERNATIVE, FEW + 50_000), (DEFAULT, END - 2_000))
+    assert told(came, [PAUSE, RESUME, FEW], 2).expiry_us == -2.0
+
+
+def test_frames_that_stay_at_their_port_are_no_reaction() -> None:
+    came = arrivals(*((DEFAULT, PAUSE + step * MS) for step in range(120)))
+    trial = told(came, [PAUSE, RESUME, FEW], 121)
+    assert (trial.pause_us, trial.expiry_us) == (None, None)
+    assert trial.lost == 1
+
+
+def test_a_frame_that_comes_twice_counts_once() -> None:
+    twice = [Arrival(0, DEFAULT, 1), Arrival(0, ALTERNATIVE, 2)]
+    assert told(twice, [PAUSE, RESUME, FEW], 2).lost == 1
+
+
+def test_trials_are_told_by_minimum_median_and_maximum() -> None:
+    trials = [Trial(time, None, 5.0, 100, lost) for time, lost in ((3.0, 0), (1.0, 2), (9.0, 0))]
+    found = summary(trials)
+    assert found.pause == Spread(1.0, 3.0, 9.0)
+    assert found.resume == Spread(None, None, None)
+    assert (found.trials, found.missed, found.sent, found.lost) == (3, 3, 300, 2)
+
+
+@pytest.mark.parametrize("count", [0, -1, 1001])
+def test_a_number_of_trials_out_of_range_is_refused(count: int) -> None:
+    with pytest.raises(ReactionError, match="trials: expected 1 to 1000"):
+        measure(Plane.EBPF, count)
+
+
+def test_a_plane_that_the_machine_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reaction, "missing", lambda plane: "clang not installed")
+    with pytest.raises(ReactionError, match="ebpf: clang not installed"):
+        measure(Plane.EBPF, 1)
+
+
+@pytest.mark.skipif(missing(Plane.EBPF) is not None, reason=f"eBPF: {missing(Plane.EBPF)}")
+def test_the_switch_in_the_kernel_obeys_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    done: list[int] = []
+    found = measure(Plane.EBPF, 2, done.append)
+    assert done == [1, 2]
+    assert (found.missed, found.lost, found.sent) == (0, 0, 2 * 1600)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(missing(Plane.OVS) is not None, reason=f"OVS: {missing(Plane.OVS)}")
+def test_open_vswitch_obeys_the_agent() -> None:
+    found = measure(Plane.OVS, 2)
+    assert found.missed == 0
+    # Other programs may keep a switch that is a process from reading all frames.
+    assert found.lost < found.sent // 10
+
+
+@pytest.mark.skipif(missing(Plane.EBPF) is not None, reason=f"eBPF: {missing(Plane.EBPF)}")
+def test_the_verb_prints_json() -> None:
+    verb = [*COMMAND, "reaction", "--plane", "ebpf", "--trials", "1", "--json"]
+    printed = subprocess.run(verb, capture_output=True, text=True, check=True).stdout
+    (told,) = json.loads(printed).values()
+    assert told["pause_us"].keys() == {"min", "median", "max"}
+    assert told["trials"] == 1
+
+
+def verb(*words: str) -> tuple[int, str]:
+    ended = subprocess.run([*COMMAND, *words], capture_output=True, text=True)
+    return ended.returncode, ended.stderr
+
+
+def test_an_unknown_plane_is_a_mistake() -> None:
+    assert verb("reaction", "--plane", "asic") == (
+        2,
+        "--plane asic: expected ebpf, ovs or both\n",
+    )
+
+
+def agent(scenario: Path, *words: str) -> tuple[int, str]:
+    switch = ["--switch", "group0.switch0", "--connect", "unix:/nowhere"]
+    return verb("agent", str(scenario), *switch, *words)
+
+
+@pytest.fixture
+def dragonfly(tmp_path: Path) -> Path:
+    file = tmp_path / "dragonfly.toml"
+    file.write_text('[topology.dragonfly]\n[control]\nrules = "conditional"\n', encoding="utf-8")
+    return file
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--port", "three=lo"), "--port three=lo: expected NUMBER=INTERFACE"),
+        (("--port", "3"), "--port 3: expected NUMBER=INTERFACE"),
+        (("--port", "1=lo"), "--port 1: no rule of group0.switch0 watches it; expected of 3, 4"),
+        (("--port", "3=lo", "--rate", "fast"), "--rate fast: expected a rate such as 100Gb/s"),
+        (("--port", "3=lo", "--rate", "0Gb/s"), "link rate 0 b/s: expected more than 0"),
+        (("--port", "3=lo", "--switch", "s9"), "--switch s9: no such switch; expected one of"),
+        (("--port", "3=lo", "--set", "control.rules=minimal"), "no rule writes a pause vector"),
+    ],
+)
+def test_mistakes_of_the_agents_user_are_told(
+    dragonfly: Path, words: tuple[str, ...], said: str
+) -> None:
+    code, told = agent(dragonfly, *words)
+    assert code == 2
+    assert said in told
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="takes root: listens to an interface")
+def test_an_agent_without_interface_or_switch_ends(dragonfly: Path) -> None:
+    code, told = agent(dragonfly, "--port", "3=nothing")
+    assert (code, told) == (2, "interface nothing: No such device\n")
+    code, told = agent(dragonfly, "--port", "3=lo")
+    assert (code, told) == (1, "unix:/nowhere: No such file or directory\n")
