@@ -428,6 +428,30 @@ def test_a_missing_interface_is_named(loaded: Kernel, wires: Wires) -> None:
         pass
 
 
+def test_every_frame_is_counted_once_whatever_it_is(loaded: Kernel, wires: Wires) -> None:
+    source = random.Random(6)
+    types = (b"\x08\x00", b"\x88\x08", b"\x88\xb5", b"\x81\x00", b"\x88\xa8")
+    ends = (bytes.fromhex("0180c2000001"), bytes.fromhex("0180c2000002"), b"\2\0\0\0\0\x0b")
+    rules = (to(2, 2, Field("eth_dst", 0x02000000000B), unless=2), to(1, 1))
+    with switch(loaded, wires, *rules) as one:
+        for _ in range(500):
+            head = source.choice([*ends, source.randbytes(6)]) + source.randbytes(6)
+            kind = source.choice([*types, source.randbytes(2)])
+            # The kernel itself drops tags that are cut short.
+            body = source.choice((b"", b"\0\1", b"\1\1")) + source.randbytes(
+                source.randrange(6, 80)
+            )
+            wires.ends[1].send(head + kind + body)
+        counts = one.ports()
+    told = ("pauses", "class_pauses", "answers")
+    ended = sum(n for name, n in counts[1].items() if name in told or name.startswith("dropped"))
+    assert counts[1]["received_packets"] == 500
+    assert ended + counts[2]["sent_packets"] == 500
+    assert min(counts[1][name] for name in ("pauses", "class_pauses", "dropped_back")) > 0
+    while not wires.silent():
+        wires.receive(2)
+
+
 class Fabric(NamedTuple):
     """A planned fabric at work: sockets in the place of hosts."""
 

@@ -8,7 +8,9 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from etherweave.cli.app import app
 from etherweave.control import reaction
 from etherweave.control.reaction import Plane, ReactionError, Spread, measure, missing, summary
 from etherweave.control.reaction_trials import ALTERNATIVE, DEFAULT, Arrival, Trial, told
@@ -98,16 +100,16 @@ def test_open_vswitch_obeys_the_agent() -> None:
 
 @pytest.mark.skipif(missing(Plane.EBPF) is not None, reason=f"eBPF: {missing(Plane.EBPF)}")
 def test_the_verb_prints_json() -> None:
-    verb = [*COMMAND, "reaction", "--plane", "ebpf", "--trials", "1", "--json"]
-    printed = subprocess.run(verb, capture_output=True, text=True, check=True).stdout
+    words = [*COMMAND, "reaction", "--plane", "ebpf", "--trials", "1", "--json"]
+    printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     (told,) = json.loads(printed).values()
     assert told["pause_us"].keys() == {"min", "median", "max"}
     assert told["trials"] == 1
 
 
 def verb(*words: str) -> tuple[int, str]:
-    ended = subprocess.run([*COMMAND, *words], capture_output=True, text=True)
-    return ended.returncode, ended.stderr
+    ended = CliRunner().invoke(app, ["control", *words])
+    return ended.exit_code, ended.stderr
 
 
 def test_an_unknown_plane_is_a_mistake() -> None:
