@@ -156,6 +156,17 @@ def test_equal_sets_of_ports_are_stored_once() -> None:
     assert struct.unpack_from("=I3H", group.value) == (2, 5, 6, 0)
 
 
+def test_64_ports_can_be_watched() -> None:
+    bits = {port: 64 - port for port in range(1, 65)}
+    rules = [forward(1, Field("metadata", 0, 1 << bits[p]), Field("in_port", p)) for p in bits]
+    watched = [
+        struct.unpack("=QQIHHHHI", one.value) for one in of("rules", told(*rules, pause_bits=bits))
+    ]
+    assert {number + 1: unless for _, _, number, _, _, unless, _, _ in watched} == {
+        port: port for port in bits
+    }
+
+
 def test_waiting_and_pauses_need_no_entry() -> None:
     wait = Rule(FORWARD_TABLE, 0, (), (), (GoTo(4),), Purpose.WAIT)
     vector = Rule(SERVICE_TABLE, 0, (), (), (GoTo(FORWARD_TABLE),), Purpose.PAUSES)

@@ -2,9 +2,11 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -12,6 +14,12 @@ from typer.testing import CliRunner
 
 from etherweave.cli.app import app
 from etherweave.control import reaction
+from etherweave.control.ovs.bridges import build, wiring
+from etherweave.control.ovs.daemons import Datapath, running
+from etherweave.control.ovs.load import install
+from etherweave.control.ovs.programs import run
+from etherweave.control.pause.frame import Pause, encode
+from etherweave.control.plan import plan
 from etherweave.control.reaction import Plane, ReactionError, Spread, measure, missing, summary
 from etherweave.control.reaction_trials import ALTERNATIVE, DEFAULT, Arrival, Trial, told
 
@@ -157,3 +165,47 @@ def test_an_agent_without_interface_or_switch_ends(dragonfly: Path) -> None:
     assert (code, told) == (2, "interface nothing: No such device\n")
     code, told = agent(dragonfly, "--port", "3=lo")
     assert (code, told) == (1, "unix:/nowhere: No such file or directory\n")
+
+
+@pytest.mark.skipif(missing(Plane.OVS) is not None, reason=f"OVS: {missing(Plane.OVS)}")
+def test_an_agent_moves_the_vector_of_a_planned_switch_and_clears_it(tmp_path: Path) -> None:
+    scenario = tmp_path / "dragonfly.toml"
+    text = '[topology.dragonfly]\np = 1\na = 2\nh = 1\n[control]\nrules = "conditional"\n'
+    scenario.write_text(text, encoding="utf-8")
+    planned = plan(scenario).plan
+    name = planned.switches[0].name
+    with running(Datapath.DUMMY) as daemons:
+        build(daemons, planned, wired := wiring(planned))
+        for switch in planned.switches:
+            install(daemons, wired.bridges[switch.name], switch)
+        address = daemons.management(wired.bridges[name])
+        words = ["--switch", name, "--connect", address, "--port", "3=lo", "--rate", "1Mb/s"]
+        started = subprocess.Popen(
+            [*COMMAND, "agent", str(scenario), *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        with started as process, socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as end:
+            assert process.stderr is not None
+            assert process.stderr.readline() == "listening\n"
+            end.bind(("lo", 0))
+            end.send(encode(Pause(1, 65535)))
+            # Port 3 has bit 1 of two.
+            paused = flows_with(address, "write_metadata:0x2/0x3")
+            process.terminate()
+            printed, said = process.communicate(timeout=10)
+        assert paused
+        assert (process.returncode, said) == (0, "")
+        assert printed == "pauses heard: 1, rules changed: 1\n"
+        assert not flows_with(address, "write_metadata:0x2/0x3", within_s=0)
+
+
+def flows_with(address: str, words: str, within_s: float = 5) -> bool:
+    """Wait until a rule of a bridge says something."""
+    end_s = time.monotonic() + within_s
+    while words not in run("ovs-ofctl", "-O", "OpenFlow13", "dump-flows", address):
+        if time.monotonic() > end_s:
+            return False
+        time.sleep(0.02)
+    return True

@@ -11,7 +11,7 @@ import typer
 
 import etherweave
 from etherweave.cli.control.parameters import Failed
-from etherweave.cli.exits import FAILED, alarm, refuse
+from etherweave.cli.exits import FAILED, alarm, refuse, told
 from etherweave.cli.parameters import File, Settings, overrides
 from etherweave.cli.progress import console
 from etherweave.control.pause.agent import AgentError, Ear, serve
@@ -65,11 +65,11 @@ def agent_verb(
     except (etherweave.ScenarioError, PlanError, VectorError, AgentError) as error:
         refuse(error)
     except OSError as error:
-        refuse(error)
+        refuse(told(error))
     except SpeakerError as error:
         alarm(error)
         raise typer.Exit(FAILED) from None
-    print(f"{heard.frames:,} pauses heard, {heard.changes:,} rules changed")
+    print(f"pauses heard: {heard.frames:,}, rules changed: {heard.changes:,}")
 
 
 def _begun() -> None:
