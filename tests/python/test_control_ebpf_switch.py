@@ -575,6 +575,18 @@ class Packet(NamedTuple):
     dst: int
     src: int
     in_port: int
+    priority: int | None
+    """In its tag; none: it has no tag."""
+
+    def octets(self) -> bytes:
+        tag = b"" if self.priority is None else struct.pack(">HH", 0x8100, self.priority << 13)
+        ends = self.dst.to_bytes(6) + self.src.to_bytes(6)
+        return ends + tag + b"\x08\0" + bytes(46)
+
+
+def random_packet(source: random.Random) -> Packet:
+    priority = source.choice((None, 0, 3, 5))
+    return Packet(source.getrandbits(4), source.getrandbits(4), source.choice(PORTS), priority)
 
 
 def decided(rules: list[Rule], packet: Packet, paused: set[int]) -> int | None:
@@ -613,16 +625,20 @@ def test_the_kernel_decides_like_the_flow_table_of_the_core(
 ) -> None:
     source = random.Random(seed)
     rules = [random_rule(source) for _ in range(24)]
-    paused = {port for port in PORTS if source.random() < 0.5}
-    packets = [
-        Packet(source.getrandbits(4), source.getrandbits(4), source.choice(PORTS))
-        for _ in range(100)
-    ]
-    with switch(loaded, wires, *rules) as one:
-        for port in sorted(paused):
+    whole = {port for port in PORTS if source.random() < 0.3}
+    classes = {(port, c) for port in PORTS for c in (0, 3, 5) if source.random() < 0.4}
+    packets = [random_packet(source) for _ in range(100)]
+    with switch(loaded, wires, *rules, BY_CLASS) as one:
+        for port in sorted(whole):
             wires.send(port, pause(65535))
+        for port, traffic_class in sorted(classes):
+            wires.send(port, class_pause(traffic_class, 65535))
         chosen = run(wires, one, packets, tmp_path)
-    expected = [decided(rules, packet, paused) for packet in packets]
+    # Packets without a tag have priority 0.
+    expected = [
+        decided(rules, packet, whole | {port for port, c in classes if c == (packet.priority or 0)})
+        for packet in packets
+    ]
     assert chosen == expected
     assert len(set(expected)) > 3
 
@@ -634,9 +650,7 @@ def run(wires: Wires, one: Attached, packets: list[Packet], place: Path) -> list
     commands = []
     for number, packet in enumerate(packets):
         data, context = place / f"{number}.data", place / f"{number}.context"
-        data.write_bytes(
-            bytes(5) + bytes([packet.dst]) + bytes(5) + bytes([packet.src]) + b"\x08\0" + bytes(46)
-        )
+        data.write_bytes(packet.octets())
         # `struct __sk_buff`: the tenth word is `ifindex`.
         context.write_bytes(bytes(40) + struct.pack("=I", index[f"p{packet.in_port}"]))
         program = one.pins / "switch"
