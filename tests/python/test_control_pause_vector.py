@@ -50,15 +50,16 @@ def written(rules: list[Rule]) -> list[tuple[tuple[int, ...], int]]:
     return list(zip(tests, vectors, strict=True))
 
 
-def test_at_first_all_rules_are_written_and_then_only_what_changes(timers: Timers) -> None:
+def test_a_cleared_vector_is_that_of_the_plan_and_nothing_changes_by_itself(
+    timers: Timers,
+) -> None:
     vectors = Vectors(PER_CLASS)
-    assert [vector for _, vector in written(vectors.changed(timers, 0))] == [0] * 9
+    assert vectors.cleared() == list(PER_CLASS.rules)
     assert vectors.changed(timers, 0) == []
 
 
 def test_a_pause_changes_one_rule_and_its_end_the_same(timers: Timers) -> None:
     vectors = Vectors(ONE)
-    vectors.changed(timers, 0)
     timers.hear(3, Pause(1, 10), now_ns=0)
     assert written(vectors.changed(timers, 0)) == [((), 0b10)]
     timers.hear(3, Pause(1, 10), now_ns=100)
@@ -70,7 +71,6 @@ def test_a_class_changes_its_own_rule_and_class_0_that_of_packets_without_a_tag(
     timers: Timers,
 ) -> None:
     vectors = Vectors(PER_CLASS)
-    vectors.changed(timers, 0)
     timers.hear(2, ClassPause(1, (None,) * 5 + (10,) + (None,) * 2), now_ns=0)
     assert written(vectors.changed(timers, 0)) == [((0x1000, 5), 0b01)]
     timers.hear(3, ClassPause(1, (10,) + (None,) * 7), now_ns=0)
@@ -79,7 +79,6 @@ def test_a_class_changes_its_own_rule_and_class_0_that_of_packets_without_a_tag(
 
 def test_one_vector_has_ports_that_pause_any_class(timers: Timers) -> None:
     vectors = Vectors(ONE)
-    vectors.changed(timers, 0)
     timers.hear(2, ClassPause(1, (None,) * 5 + (10,) + (None,) * 2), now_ns=0)
     assert written(vectors.changed(timers, 0)) == [((), 0b01)]
 
@@ -210,7 +209,6 @@ def test_open_vswitch_takes_the_vector() -> None:
         build(daemons, Plan("p", "", (PER_CLASS,), ()), Wiring({"s1": "br0"}))
         install(daemons, "br0", PER_CLASS)
         vectors, timers = Vectors(PER_CLASS), Timers(dict.fromkeys(BITS, quantum_ps(10**9)))
-        vectors.changed(timers, 0)
         timers.hear(3, ClassPause(1, (10,) + (None,) * 7), now_ns=0)
         with Speaker(daemons.management("br0")) as speaker:
             speaker.modify(vectors.changed(timers, 0))

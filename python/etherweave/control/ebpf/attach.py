@@ -61,20 +61,16 @@ class Attached:
         return {row["number"]: RuleCount(row["packets"], row["octets"]) for row in rows}
 
     def ports(self) -> dict[int, dict[str, int]]:
-        """Tell what every port has received, sent and dropped, by number.
+        """Tell what ports have received, sent and dropped, by number; idle ones are not there.
 
         Names are those of ``struct counter`` in the program.
         """
-        return {row["key"]: row["value"] for row in self._dump("counters") if any_of(row["value"])}
+        rows = self._dump("counters")
+        return {row["key"]: row["value"] for row in rows if any(row["value"].values())}
 
     def _dump(self, name: str) -> list[dict[str, Any]]:
         told = run("bpftool", "-j", "map", "dump", "pinned", str(self.pins / name))
         return [row["formatted"] for row in json.loads(told)]
-
-
-def any_of(counts: Mapping[str, int]) -> bool:
-    """Tell whether anything has been counted."""
-    return any(counts.values())
 
 
 def missing() -> str | None:

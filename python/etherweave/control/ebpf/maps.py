@@ -196,7 +196,8 @@ def _placed(
         if bit is not None and bit not in port_of:
             raise MatchError(f"rule {rule.number}: no port has bit {bit} of the pause vector")
         unless = 0 if bit is None else port_of[bit]
-        to = sum(ports) if len(ports) < 2 else groups.setdefault(ports, len(groups))
+        several = kind in (_SELECT, _FLOOD)
+        to = groups.setdefault(ports, len(groups)) if several else next(iter(ports), 0)
         value = _RULE.pack(0, 0, rule.number, kind, to, unless, priority, 0)
         written.append(Entry("rules", _match(place.value, first + place.mask), value))
     return masks, written

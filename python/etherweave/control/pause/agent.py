@@ -78,34 +78,62 @@ def serve(
         An interface, the switch or its plan is not as expected.
     """
     vectors = Vectors(switch)
-    timers = Timers({port: quantum_ps(ear.bits_per_s) for port, ear in ears.items()})
     with contextlib.ExitStack() as undo:
-        sockets = {undo.enter_context(_listening(ear)): port for port, ear in ears.items()}
+        sockets = {port: undo.enter_context(_listening(ear)) for port, ear in ears.items()}
         speaker = undo.enter_context(Speaker(address))
-        waiting: list[socket.socket | Speaker] = [*sockets, speaker, stop]
-        frames = changes = 0
-        speaker.modify(vectors.changed(timers, time.monotonic_ns()))
+        # Whatever an agent before this one has left behind.
+        speaker.modify(vectors.cleared())
         speaker.settle()
         if ready:
             ready()
-        while True:
-            now_ns = time.monotonic_ns()
-            if changed := vectors.changed(timers, now_ns):
-                speaker.modify(changed)
-                changes += len(changed)
-            woken = select.select(waiting, [], [], _left_s(timers, now_ns))[0]
-            if stop in woken:
-                speaker.modify(vectors.cleared())
-                speaker.settle()
-                return Heard(frames, changes)
-            if speaker in woken:
-                speaker.read()
-            frames += sum(_hear(one, port, timers) for one, port in sockets.items() if one in woken)
+        agent = _Agent(vectors, ears, sockets, speaker)
+        while agent.wait(stop):
+            agent.write()
+        speaker.modify(vectors.cleared())
+        speaker.settle()
+    return Heard(agent.frames, agent.changes)
 
 
-def _left_s(timers: Timers, now_ns: int) -> float | None:
-    end_ns = timers.next_end_ns(now_ns)
-    return None if end_ns is None else (end_ns - now_ns) / 1e9
+class _Agent:
+    """Timers, the vector that follows them, and who is told."""
+
+    def __init__(
+        self,
+        vectors: Vectors,
+        ears: Mapping[int, Ear],
+        sockets: Mapping[int, socket.socket],
+        speaker: Speaker,
+    ) -> None:
+        self.frames = self.changes = 0
+        self._vectors = vectors
+        self._timers = Timers({port: quantum_ps(ear.bits_per_s) for port, ear in ears.items()})
+        self._sockets = sockets
+        self._speaker = speaker
+        self._written_ns = time.monotonic_ns()
+
+    def write(self) -> None:
+        """Tell the switch what has changed."""
+        self._written_ns = time.monotonic_ns()
+        changed = self._vectors.changed(self._timers, self._written_ns)
+        if changed:
+            self._speaker.modify(changed)
+        self.changes += len(changed)
+
+    def wait(self, stop: socket.socket) -> bool:
+        """Wait for frames, the switch, or the end of a timer; tell whether to go on."""
+        waiting: list[socket.socket | Speaker] = [*self._sockets.values(), self._speaker, stop]
+        woken = select.select(waiting, [], [], self._left_s())[0]
+        if self._speaker in woken:
+            self._speaker.read()
+        for port, one in self._sockets.items():
+            if one in woken:
+                self.frames += _hear(one, port, self._timers)
+        return stop not in woken
+
+    def _left_s(self) -> float | None:
+        """Tell how long nothing changes: timers that end while the switch is told count too."""
+        end_ns = self._timers.next_end_ns(self._written_ns)
+        return None if end_ns is None else max(0, end_ns - time.monotonic_ns()) / 1e9
 
 
 def _listening(ear: Ear) -> socket.socket:

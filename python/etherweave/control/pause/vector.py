@@ -52,27 +52,23 @@ class Vectors:
                 f"{switch.name}: no rule writes a pause vector; "
                 'expected a plan with control.rules = "conditional"'
             )
-        self._written: list[int | None] = [None] * len(self._writers)
+        self._written = [0] * len(self._writers)
 
     def cleared(self) -> list[Rule]:
         """Give all rules while no port pauses."""
         return [writer.writing(0) for writer in self._writers]
 
     def changed(self, timers: Timers, now_ns: int) -> list[Rule]:
-        """Give the rules that write another vector than when this was asked last; at first, all."""
-        return [
-            writer.writing(vector)
-            for writer, vector, before in self._now(timers, now_ns)
-            if vector != before
-        ]
+        """Give the rules that write another vector than when this was asked last.
 
-    def _now(self, timers: Timers, now_ns: int) -> list[tuple[Writer, int, int | None]]:
+        At first, another than 0.
+        """
         before = self._written
-        vectors = [
+        self._written = [
             timers.vector(self._bits, writer.traffic_class, now_ns) for writer in self._writers
         ]
-        self._written = [*vectors]
-        return list(zip(self._writers, vectors, before, strict=True))
+        now = zip(self._writers, self._written, before, strict=True)
+        return [writer.writing(vector) for writer, vector, last in now if vector != last]
 
 
 def _writers(switch: SwitchPlan) -> list[Writer]:
