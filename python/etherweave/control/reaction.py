@@ -69,7 +69,7 @@ class Reaction(NamedTuple):
 
 def missing(plane: Plane) -> str | None:
     """Say why this machine cannot try a plane; none: it can."""
-    if os.geteuid():
+    if not attach.is_powerful():
         return "takes root: a network namespace of its own"
     if shutil.which("unshare") is None:
         return "unshare (util-linux) not installed"
