@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import deployments
 import designs
 import openloop
 import openloop_growth
@@ -32,6 +33,7 @@ def main() -> None:
         *openloop.rows(),
         *openloop_growth.rows(),
         *designs.rows(),
+        *deployments.rows(),
     ]
     wanted = [row for row in rows if fnmatch.fnmatchcase(row.name, glob)]
     if not wanted:
