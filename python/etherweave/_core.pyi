@@ -59,6 +59,13 @@ class Fabric:
     @property
     def tables(self) -> Mapping[str, Table]:
         """Switches, hosts and links."""
+    def buffers(self, mtu: int) -> Table:
+        """Headroom and shared pool of every switch port, for packets of ``mtu`` bytes."""
+    @property
+    def largest_packet_bytes(self) -> int:
+        """The largest packet above Ethernet that its hosts send [B]."""
+    def routing_priorities(self, routing: str | None) -> int:
+        """Count the priorities that a routing's deadlock proof takes apart; the scenario's if None."""
     def with_load(
         self, design: Design, rows: Sequence[tuple[str, int, int, int]], span_ns: float
     ) -> Design:

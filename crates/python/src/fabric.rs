@@ -47,6 +47,23 @@ impl Fabric {
         by_name(py, &self.fabric.tables())
     }
 
+    /// Headroom and shared pool of every port of every switch for packets of `mtu` bytes above Ethernet.
+    fn buffers(&self, mtu: u16) -> PyResult<Table> {
+        let table = self.fabric.buffers(mtu).map_err(|error| scenario_error(&error))?;
+        Ok(lent_table(&table))
+    }
+
+    /// The largest packet above Ethernet that its hosts send [B].
+    #[getter]
+    fn largest_packet_bytes(&self) -> u64 {
+        self.fabric.largest_packet_bytes()
+    }
+
+    /// How many priorities the deadlock proof of a routing, or of the scenario's, takes apart.
+    fn routing_priorities(&self, routing: Option<&str>) -> PyResult<u8> {
+        self.fabric.routing_priorities(routing).map_err(|error| scenario_error(&error))
+    }
+
     /// A design of this fabric, with what it draws under a measured load: rows of ports, and the time they took.
     fn with_load(&self, design: &Design, rows: Vec<(String, u64, u64, u64)>, span_ns: f64) -> PyResult<Design> {
         let row = |(node, port, bytes, packets)| PortSent { node, port, bytes, packets };

@@ -2,7 +2,9 @@
 
 use etherweave_design::{Design, DesignError, Largest, Step};
 use etherweave_openloop::{OpenLoopError, Outage};
-use etherweave_primitives::BitRate;
+use etherweave_primitives::{BitRate, Bytes};
+use etherweave_routing::{Routing, RoutingKind};
+use etherweave_sim::{largest_packet, port_buffers};
 use etherweave_topology::{Export, ExportNames, Topology, TopologyError, TopologyKind, Wish};
 
 use crate::document::Document;
@@ -74,6 +76,44 @@ impl Fabric {
     /// Its switches, hosts and links, in the order of ids.
     pub fn tables(&self) -> Vec<Table> {
         fabric_tables::tables(&self.topology)
+    }
+
+    /// Headroom and shared pool [B] of every port of every switch for packets of `mtu` bytes above Ethernet; as a run
+    /// of this scenario has them for [`largest_packet_bytes`](Fabric::largest_packet_bytes).
+    ///
+    /// # Errors
+    /// When parameters do not fit together, or a switch has too little memory.
+    pub fn buffers(&self, mtu: u16) -> Result<Table, ScenarioError> {
+        let ports = port_buffers(&self.topology, &self.scenario.params(), Bytes::new(mtu.into()));
+        let ports = ports.map_err(|error| {
+            let message = error.to_string();
+            let (key, message) = message.split_once(": ").unwrap_or(("", &message));
+            self.file.error(key, message.to_owned())
+        })?;
+        Ok(fabric_tables::buffers(&self.topology, &ports))
+    }
+
+    /// The largest packet above Ethernet that its hosts send [B]: what an MTU must let through.
+    pub fn largest_packet_bytes(&self) -> u64 {
+        largest_packet(&self.scenario.transport).get()
+    }
+
+    /// How many priorities a routing's deadlock proof takes apart on this fabric; of the scenario's own routing if
+    /// none is named.
+    ///
+    /// # Errors
+    /// When there is no such routing, or it is not for this fabric.
+    pub fn routing_priorities(&self, routing: Option<&str>) -> Result<u8, ScenarioError> {
+        let told = |message| self.file.error("routing", message);
+        let kind = match routing {
+            Some(name) => {
+                let found = RoutingKind::ALL.iter().find(|kind| kind.name() == name);
+                let known: Vec<_> = RoutingKind::ALL.iter().map(|kind| kind.name()).collect();
+                *found.ok_or_else(|| told(format!("unknown routing {name}; known: {}", known.join(", "))))?
+            }
+            None => self.scenario.routing,
+        };
+        kind.legality(&self.topology).map(|legality| legality.priorities()).map_err(|error| told(error.to_string()))
     }
 
     /// The scenario, with every default written out.
@@ -307,6 +347,8 @@ fn set_rates(value: &mut toml::Value, rate: &str) {
 mod tests {
     use etherweave_topology::Node;
 
+    use crate::Column;
+
     use super::*;
 
     #[test]
@@ -324,5 +366,59 @@ mod tests {
             }
         }
         assert!(proposals(50, 12, "25").is_err());
+    }
+
+    fn column(table: &Table, name: &str) -> Vec<u64> {
+        match &table.columns.iter().find(|(column, _)| *column == name).unwrap().1 {
+            Column::Integers(values) => values.clone(),
+            Column::Numbers(_) | Column::Texts(_) => unreachable!("{name} counts"),
+        }
+    }
+
+    #[test]
+    fn a_port_has_the_headroom_of_its_own_cable() {
+        let text = "[topology.single_switch]\nhosts = 2\ncable = \"3m\"";
+        let buffers = Fabric::parse(text, "x.toml", &[]).unwrap().buffers(4_156).unwrap();
+        // 216 ns card + 300 ns switch + 500 ns reaction + two ways of 3 m at 5 ns/m, at 12.5 B/ns; three frames of
+        // 4096 B with 102 B around them; a pause frame.
+        let expected = 12_500 * (216 + 300 + 500 + 2 * 15) / 1_000 + 3 * (4_096 + 102) + 84;
+        assert_eq!(column(&buffers, "headroom_bytes"), [expected, expected]);
+        let large = Fabric::parse(text, "x.toml", &[]).unwrap().buffers(9_000).unwrap();
+        assert_eq!(column(&large, "headroom_bytes")[0], expected + 3 * (9_000 - 4_156));
+        // 16 MiB less a reserve of each port's lossy and lossless group, and the headroom.
+        assert_eq!(column(&buffers, "pool_bytes"), [(16 << 20) - 4 * 10_240 - 2 * expected; 2]);
+    }
+
+    #[test]
+    fn what_pauses_nothing_has_no_headroom() {
+        let text = "[topology.single_switch]\nhosts = 2\n[flow_control.none]\n[transport.tcp]";
+        let fabric = Fabric::parse(text, "x.toml", &[]).unwrap();
+        assert_eq!(column(&fabric.buffers(1_500).unwrap(), "headroom_bytes"), [0, 0]);
+    }
+
+    #[test]
+    fn too_little_memory_is_refused_at_its_key() {
+        let text = "[topology.single_switch]\nhosts = 2\n[switch]\nbuffer = \"60KiB\"";
+        let error = Fabric::parse(text, "x.toml", &[]).unwrap().buffers(4_156).unwrap_err();
+        assert!(
+            error.to_string().starts_with("x.toml:4:1: switch.buffer: reserves and headroom of switch0"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn packets_fill_the_path_mtu_and_their_headers() {
+        let text = "[topology.single_switch]\nhosts = 2";
+        // IPv4, UDP, BTH, RETH, ICRC.
+        assert_eq!(Fabric::parse(text, "x.toml", &[]).unwrap().largest_packet_bytes(), 4_096 + 20 + 8 + 12 + 16 + 4);
+    }
+
+    #[test]
+    fn a_routing_tells_how_many_priorities_keep_it_from_deadlock() {
+        let fabric = Fabric::parse("[topology.dragonfly]\np = 1\na = 2\nh = 1", "x.toml", &[]).unwrap();
+        assert_eq!(fabric.routing_priorities(None), Ok(1));
+        assert_eq!(fabric.routing_priorities(Some("dragonfly_minimal")), Ok(2));
+        let error = fabric.routing_priorities(Some("ugall")).unwrap_err().to_string();
+        assert!(error.contains("unknown routing ugall; known: up_down, "), "{error}");
     }
 }

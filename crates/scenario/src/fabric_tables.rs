@@ -1,6 +1,7 @@
 //! A fabric as columns: its switches, hosts and links.
 
 use etherweave_primitives::{HostId, SwitchId};
+use etherweave_sim::PortBuffer;
 use etherweave_topology::{Channel, LinkClass, Node, Topology};
 
 use crate::tables::{Table, integers, numbers, texts};
@@ -73,6 +74,19 @@ fn links(topology: &Topology) -> Table {
             ("rate_gbps", numbers(&rows, |link| link.rate.as_bps() as f64 / 1e9)),
             ("length_m", numbers(&rows, |link| link.length.as_mm() as f64 / 1e3)),
             ("medium", texts(&rows, |link| link.medium.name().to_owned())),
+        ],
+    }
+}
+
+/// What the ports of switches have of their memory.
+pub(crate) fn buffers(topology: &Topology, ports: &[PortBuffer]) -> Table {
+    Table {
+        name: "buffers",
+        columns: vec![
+            ("switch", texts(ports, |row| topology.switch_name(row.switch).to_owned())),
+            ("port", integers(ports, |row| row.port.get().into())),
+            ("headroom_bytes", integers(ports, |row| row.headroom.get())),
+            ("pool_bytes", integers(ports, |row| row.pool.get())),
         ],
     }
 }

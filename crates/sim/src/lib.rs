@@ -26,7 +26,7 @@ mod switch;
 mod tests;
 pub mod transport;
 
-pub use build::{BuildError, Experiment, Job};
+pub use build::{BuildError, Experiment, Job, PortBuffer, port_buffers};
 pub use capture::{Capture, Captured, CapturedFrame};
 pub use degraded::DegradedLink;
 pub use engine::{Finish, Progress, Simulation};
@@ -34,5 +34,5 @@ pub use fingerprint::Fingerprint;
 pub use host::IterationRow;
 pub use packet::{Packet, PacketKind, flags};
 pub use report::{FlowRow, LosslessDrop, PortRow, Report, StreamRow, Totals};
-pub use rules::headroom;
+pub use rules::{headroom, largest_packet};
 pub use switch::pause::PauseFrame;

@@ -178,6 +178,11 @@ pub(crate) fn largest_frame(transport: &Transport) -> u32 {
     Overheads::new(transport).largest_frame(transport)
 }
 
+/// The largest packet of a transport above Ethernet: what an MTU must let through.
+pub fn largest_packet(transport: &Transport) -> Bytes {
+    Bytes::new(u64::from(largest_frame(transport) - size::wire_overhead(true)))
+}
+
 impl Overheads {
     fn new(transport: &Transport) -> Overheads {
         let version = match transport {

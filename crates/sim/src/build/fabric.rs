@@ -108,18 +108,24 @@ fn add_ports(shard: &mut Shard, topology: &Topology, layout: &Layout, node: Node
 fn add_switch(shard: &mut Shard, topology: &Topology, layout: &Layout, switch: SwitchId) -> Result<(), BuildError> {
     let owner = Owner::Switch(shard.switches.len() as u32);
     add_ports(shard, topology, layout, switch.into(), owner);
+    let sizes = buffer_sizes(topology, &shard.rules, switch)?;
+    shard.switches.push(Switch { buffer: SharedBuffer::new(sizes) });
+    Ok(())
+}
+
+/// How the memory of a switch is divided.
+pub(super) fn buffer_sizes(topology: &Topology, rules: &Rules, switch: SwitchId) -> Result<BufferSizes, BuildError> {
     let out = topology.out_channels(Node::Switch(switch));
-    let headroom: u64 = out.iter().map(|&id| headroom_of(topology, id, &shard.rules)).sum();
-    let headroom = headroom * shard.rules.lossless_groups() as u64;
+    let headroom: u64 = out.iter().map(|&id| headroom_of(topology, id, rules)).sum();
+    let headroom = headroom * rules.lossless_groups() as u64;
     let ports = out.len() as u64;
-    let Some(sizes) = shard.rules.buffer_sizes(ports, headroom) else {
-        let (name, rules) = (topology.switch_name(switch).to_owned(), &shard.rules);
+    let Some(sizes) = rules.buffer_sizes(ports, headroom) else {
+        let name = topology.switch_name(switch).to_owned();
         let needed = rules.reserved(ports, headroom);
         return Err(BuildError::Buffer { switch: name, needed, buffer: rules.params.switch.buffer.get() });
     };
-    check_thresholds(&sizes, topology.switch_name(switch), &shard.rules)?;
-    shard.switches.push(Switch { buffer: SharedBuffer::new(sizes) });
-    Ok(())
+    check_thresholds(&sizes, topology.switch_name(switch), rules)?;
+    Ok(sizes)
 }
 
 /// Refuses a threshold that the pool of a switch can never reach, or that no frame can pass.
@@ -148,7 +154,7 @@ fn check_thresholds(sizes: &BufferSizes, switch: &str, rules: &Rules) -> Result<
 }
 
 /// Headroom of the port that sends into `channel`, for what comes in by it.
-fn headroom_of(topology: &Topology, channel: ChannelId, rules: &Rules) -> u64 {
+pub(super) fn headroom_of(topology: &Topology, channel: ChannelId, rules: &Rules) -> u64 {
     let incoming = topology.channel(reverse(channel));
     let outgoing = topology.channel(channel);
     let params = &rules.params;

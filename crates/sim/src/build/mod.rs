@@ -3,6 +3,7 @@
 //! Everything that can be decided once is decided here: which shard an entity belongs to, the path of every
 //! connection, how much headroom a port needs. The cost is linear in links and in connections times path length.
 
+mod buffers;
 mod connections;
 mod degraded;
 mod error;
@@ -17,6 +18,7 @@ use etherweave_routing::{HashSelection, Table};
 use etherweave_topology::Topology;
 use etherweave_workload::Traffic;
 
+pub use buffers::{PortBuffer, port_buffers};
 pub use error::BuildError;
 
 use crate::capture::Capture;

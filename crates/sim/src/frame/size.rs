@@ -32,6 +32,11 @@ pub const ICRC: u32 = 4;
 /// Body of a congestion notification (RoCE v2 annex A17, 17.9.3) [B].
 pub const CNP_BODY: u32 = 16;
 
+/// What a frame adds to what is above Ethernet, unless that is too short.
+pub const fn wire_overhead(vlan: bool) -> u32 {
+    PREAMBLE_AND_GAP + ETHERNET + if vlan { VLAN_TAG } else { 0 }
+}
+
 /// A frame of `payload` bytes above Ethernet, on the wire.
 pub const fn wire_bytes(vlan: bool, payload: u32) -> u32 {
     let frame = ETHERNET + payload + if vlan { VLAN_TAG } else { 0 };
