@@ -65,7 +65,7 @@ class Fabric:
     def largest_packet_bytes(self) -> int:
         """The largest packet above Ethernet that its hosts send [B]."""
     def routing_priorities(self, routing: str | None) -> int:
-        """Count the priorities that a routing's deadlock proof takes apart; the scenario's if None."""
+        """Count the priorities that a routing's deadlock proof takes apart."""
     def with_load(
         self, design: Design, rows: Sequence[tuple[str, int, int, int]], span_ns: float
     ) -> Design:

@@ -1,0 +1,308 @@
+"""From a scenario to the policy of its fabric.
+
+Sources of what a scenario does not say:
+
+- Code points: the upper three bits are the priority (class selectors, RFC 2474, 4.2.2), as switches
+  and cards come. RoCE in priority p is marked 8p + 2, which makes 26 of priority 3, as in the
+  vendors' RoCEv2 guides; congestion notifications have 48, priority 6 (same guides).
+- The watchdog: 200 ms each, as SONiC's ``pfcwd start_default``.
+- The MTU: 9000, as most hosts of clusters with jumbo frames.
+"""
+
+import math
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from etherweave import _core
+from etherweave.control.qos.policy import (
+    DSCPS,
+    PRIORITIES,
+    FlowControl,
+    HostPolicy,
+    JobPolicy,
+    Marking,
+    Memory,
+    Policy,
+    PolicyError,
+    PortPolicy,
+    Priority,
+    SwitchPolicy,
+    Threshold,
+    TrafficClass,
+    Watchdog,
+)
+from etherweave.fabrics import fabric
+from etherweave.scenario import Overrides, Scenario
+
+CNP_DSCP = 48
+MTU_BYTES = 9000
+MTU_RANGE = (1500, 9216)
+"""What switches take [B]."""
+WATCHDOG = Watchdog(detect_ms=200, restore_ms=200, poll_ms=200)
+
+_UNITS = {"B": 1, "kB": 1000, "KiB": 2**10, "MB": 10**6, "MiB": 2**20, "GB": 10**9, "GiB": 2**30}
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What is said beside the scenario."""
+
+    mtu_bytes: int = MTU_BYTES
+    dscps: Mapping[int, int] = field(default_factory=dict)
+    """By priority, the code point that its hosts write."""
+    cnp_dscp: int = CNP_DSCP
+    watchdog: Watchdog | None = WATCHDOG
+    routing: str | None = None
+    """The routing that must not deadlock; none: the scenario's."""
+
+
+def policy(
+    scenario: Scenario, overrides: Overrides | None = None, wishes: Wishes | None = None
+) -> Policy:
+    """Tell what the switches and hosts of a scenario's fabric must do.
+
+    Parameters
+    ----------
+    scenario, overrides
+        As for :func:`etherweave.design`; jobs may be missing.
+    wishes
+        What is said beside it.
+
+    Raises
+    ------
+    ScenarioError
+        When the scenario is wrong.
+    PolicyError
+        When wishes do not fit it, or no switch can be told what it says.
+    """
+    wishes = wishes or Wishes()
+    one = fabric(scenario, overrides)
+    said = tomllib.loads(one.resolved)
+    _check_wishes(wishes, one.largest_packet_bytes)
+    control, lossless = _flow_control(said["flow_control"])
+    priorities = _priorities(said["ets"]["class_of_priority"], lossless, wishes.dscps)
+    jobs = tuple(JobPolicy(job["name"], job["priority"]) for job in said.get("job", []))
+    roce = said["transport"].get("roce")
+    cnp_dscp = wishes.cnp_dscp if roce and "dcqcn" in roce else None
+    notes: list[str] = []
+    raised = _raised(said)
+    classes = _classes(said["ets"]["weights"], priorities, (jobs, raised), cnp_dscp)
+    memory = _memory(said["switch"], notes)
+    needed = one.routing_priorities(wishes.routing)
+    routing = wishes.routing or said["routing"]
+    needed = max(needed, len(raised))
+    if control is FlowControl.PFC:
+        _check_raised(raised, priorities)
+        _check_deadlock(routing, needed, priorities)
+    switches, hosts = _places(one, wishes.mtu_bytes)
+    return Policy(
+        name=one.name,
+        flow_control=control,
+        priorities=priorities,
+        classes=classes,
+        marking=_marking(said["switch"].get("ecn")),
+        memory=memory,
+        watchdog=wishes.watchdog if control is FlowControl.PFC else None,
+        mtu_bytes=wishes.mtu_bytes,
+        is_roce=roce is not None,
+        cnp_dscp=cnp_dscp,
+        routing=routing,
+        routing_priorities=needed,
+        raised=raised,
+        switches=switches,
+        hosts=hosts,
+        jobs=jobs,
+        notes=tuple(notes),
+    )
+
+
+def _check_wishes(wishes: Wishes, packet_bytes: int) -> None:
+    least, most = max(MTU_RANGE[0], packet_bytes), MTU_RANGE[1]
+    if not least <= wishes.mtu_bytes <= most:
+        found = f"MTU {wishes.mtu_bytes}: hosts send packets of {packet_bytes} B"
+        raise PolicyError(f"{found}; expected {least} to {most}")
+    for dscp in (*wishes.dscps.values(), wishes.cnp_dscp):
+        if dscp not in DSCPS:
+            raise PolicyError(f"DSCP {dscp}: expected 0 to 63")
+    if len(set(wishes.dscps.values())) < len(wishes.dscps):
+        raise PolicyError("one DSCP for two priorities; expected another for each")
+    for priority in wishes.dscps:
+        if priority not in PRIORITIES:
+            raise PolicyError(f"priority {priority}: expected 0 to 7")
+
+
+def _flow_control(said: Mapping[str, Any]) -> tuple[FlowControl, frozenset[int]]:
+    (name, values), *_ = said.items()
+    control = FlowControl(name)
+    if control is FlowControl.PFC:
+        return control, frozenset(values["priorities"])
+    return control, frozenset(PRIORITIES if control is FlowControl.GLOBAL_PAUSE else ())
+
+
+def _priorities(
+    classes: list[int], lossless: frozenset[int], marks: Mapping[int, int]
+) -> tuple[Priority, ...]:
+    owner = {dscp: dscp >> 3 for dscp in DSCPS} | {dscp: one for one, dscp in marks.items()}
+    return tuple(
+        Priority(
+            number=one,
+            dscps=tuple(dscp for dscp, its in owner.items() if its == one),
+            mark=marks.get(one, 8 * one + 2),
+            traffic_class=classes[one],
+            is_lossless=one in lossless,
+        )
+        for one in PRIORITIES
+    )
+
+
+def _classes(
+    weights: list[int],
+    priorities: tuple[Priority, ...],
+    users: tuple[tuple[JobPolicy, ...], tuple[int, ...]],
+    cnp_dscp: int | None,
+) -> tuple[TrafficClass, ...]:
+    lossless = {one.number for one in priorities if one.is_lossless}
+    jobs, raised = users
+    used = {job.priority for job in jobs} | set(raised) or lossless
+    used |= {one.number for one in priorities if cnp_dscp in one.dscps}
+    used_classes = {priorities[one].traffic_class for one in used}
+    lossless_classes = {priorities[one].traffic_class for one in lossless}
+    return tuple(
+        TrafficClass(number, weight, number in used_classes, number in lossless_classes)
+        for number, weight in enumerate(weights)
+    )
+
+
+def _marking(ecn: Mapping[str, Any] | None) -> Marking | None:
+    if ecn is None:
+        return None
+    percent = max(1, round(100 * ecn["share_max"]))
+    return Marking(_bytes(ecn["queue_min"]), _bytes(ecn["queue_max"]), percent)
+
+
+def _memory(switch: Mapping[str, Any], notes: list[str]) -> Memory:
+    return Memory(
+        buffer_bytes=_bytes(switch["buffer"]),
+        reserve_bytes=_bytes(switch["reserve"]),
+        xon_offset_bytes=_bytes(switch["xon_offset"]),
+        ingress=_threshold("ingress", switch, notes),
+        egress=_threshold("egress", switch, notes),
+    )
+
+
+def _threshold(side: str, switch: Mapping[str, Any], notes: list[str]) -> Threshold:
+    said = switch[f"{side}_threshold"]
+    if "static" in said:
+        return Threshold(None, _bytes(said["static"]))
+    alpha = float(said["alpha"])
+    power = 2.0 ** min(max(math.floor(math.log2(alpha)), -7), 7)
+    if power != alpha:
+        key = f"switch.{side}_threshold.alpha"
+        notes.append(
+            f"{key}: {alpha:g} is told as {power:g}, for switches take powers of two up to 2^7"
+        )
+    return Threshold(power, None)
+
+
+def _bytes(text: str) -> int:
+    """Read a size as the core writes it: a whole number and a unit."""
+    found = re.fullmatch(r"(\d+)([A-Za-z]+)", text)
+    if found is None or found[2] not in _UNITS:
+        raise PolicyError(f"size {text}: expected a whole number of {', '.join(_UNITS)}")
+    return int(found[1]) * _UNITS[found[2]]
+
+
+def _raised(said: Mapping[str, Any]) -> tuple[int, ...]:
+    raised = tuple(said.get("control", {}).get("priorities", ()))
+    if not set(raised) <= set(PRIORITIES):
+        raise PolicyError(f"control.priorities: {list(raised)}; expected 0 to 7")
+    return raised
+
+
+def _check_raised(raised: tuple[int, ...], priorities: tuple[Priority, ...]) -> None:
+    """Refuse priorities that frames are raised to and that are lossy, or share a queue."""
+    lossy = [one for one in raised if not priorities[one].is_lossless]
+    if lossy:
+        why = "through which control.priorities takes frames"
+        raise PolicyError(f"flow_control.pfc.priorities: expected {lossy} too, {why}")
+    if len({priorities[one].traffic_class for one in raised}) < len(raised):
+        found = f"priorities {list(raised)} of control.priorities share a class"
+        raise PolicyError(f"ets.class_of_priority: {found}; expected one for each")
+
+
+def _check_deadlock(routing: str, needed: int, priorities: tuple[Priority, ...]) -> None:
+    """Refuse fewer lossless priorities and queues than the routing's proof takes apart."""
+    if needed <= 1:
+        return
+    lossless = [one for one in priorities if one.is_lossless]
+    queues = {one.traffic_class for one in lossless}
+    if min(len(lossless), len(queues)) < needed:
+        found = f"{len(lossless)} lossless priorities in {len(queues)} traffic classes"
+        why = f"which {routing} needs against deadlock"
+        expected = f"{needed} in classes of their own, {why}"
+        raise PolicyError(f"flow_control.pfc.priorities: {found}; expected {expected}")
+
+
+def _places(
+    one: _core.Fabric, mtu_bytes: int
+) -> tuple[tuple[SwitchPolicy, ...], tuple[HostPolicy, ...]]:
+    """Give switches and hosts with their links, in the order of the fabric's tables."""
+    buffers = {
+        (switch, port): (headroom, pool)
+        for switch, port, headroom, pool in pl.DataFrame(one.buffers(mtu_bytes)).iter_rows()
+    }
+    names = pl.DataFrame(one.tables["switches"])["switch"].to_list()
+    for name in (*names, *pl.DataFrame(one.tables["hosts"])["host"].to_list()):
+        if not _NAME.fullmatch(name):
+            expected = "letters, digits and -_., as a device is called"
+            raise PolicyError(f"node {name!r}: expected {expected}")
+    ports: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
+    hosts = []
+    for link in pl.DataFrame(one.tables["links"]).iter_rows(named=True):
+        for near, far in (("from", "to"), ("to", "from")):
+            if link[near] in ports:
+                ports[link[near]].append(_port(link, near, far, buffers, far_hosts=ports))
+            else:
+                hosts.append(HostPolicy(link[near], link[far], link[f"{far}_port"]))
+    switches = (_switch(name, ports[name], buffers) for name in names)
+    return tuple(switches), tuple(hosts)
+
+
+def _port(
+    link: Mapping[str, Any],
+    near: str,
+    far: str,
+    buffers: Mapping[tuple[str, int], tuple[int, int]],
+    far_hosts: Mapping[str, object],
+) -> dict[str, Any]:
+    number = link[f"{near}_port"]
+    return {
+        "number": number,
+        "peer": link[far],
+        "peer_port": link[f"{far}_port"],
+        "is_host": link[far] not in far_hosts,
+        "rate_mbps": round(link["rate_gbps"] * 1000),
+        "length_m": link["length_m"],
+        "headroom_bytes": buffers[link[near], number][0],
+    }
+
+
+def _switch(
+    name: str,
+    ports: list[dict[str, Any]],
+    buffers: Mapping[tuple[str, int], tuple[int, int]],
+) -> SwitchPolicy:
+    ports.sort(key=lambda port: port["number"])
+    peers = [port["peer"] for port in ports if not port["is_host"]]
+    parallel = [peer for peer in dict.fromkeys(peers) if peers.count(peer) > 1]
+    bundle = {peer: number for number, peer in enumerate(parallel, start=1)}
+    pool = next((buffers[name, port["number"]][1] for port in ports), 0)
+    return SwitchPolicy(
+        name, pool, tuple(PortPolicy(**port, bundle=bundle.get(port["peer"])) for port in ports)
+    )

@@ -1,0 +1,293 @@
+"""SONiC: ``config_db.json``.
+
+Tables and fields are those of the YANG models in sonic-net/sonic-buildimage,
+``src/sonic-yang-models``. A traffic class of SONiC is a priority here, so that TC_TO_QUEUE_MAP is
+the class of the priority and TC_TO_PRIORITY_GROUP_MAP its group. Headroom is each group's own: no
+shared headroom pool is made.
+"""
+
+import json
+import math
+from collections.abc import Iterator
+from typing import TypeAlias
+
+from etherweave.control.qos.policy import (
+    FlowControl,
+    Policy,
+    PolicyError,
+    PortPolicy,
+    SwitchPolicy,
+    Threshold,
+    TrafficClass,
+)
+
+Entry: TypeAlias = dict[str, str | list[str]]
+Table: TypeAlias = dict[str, Entry]
+Tables: TypeAlias = dict[str, Table]
+
+MAP = "ETHERWEAVE"
+"""What every map is called."""
+INGRESS, EGRESS_LOSSLESS, EGRESS_LOSSY = (
+    "ingress_lossless_pool",
+    "egress_lossless_pool",
+    "egress_lossy_pool",
+)
+INGRESS_LOSSY, LOSSLESS_QUEUE, LOSSY_QUEUE = (
+    "ingress_lossy_profile",
+    "egress_lossless_profile",
+    "egress_lossy_profile",
+)
+CABLES = "AZURE"
+"""The one name that SONiC's buffer manager looks for."""
+
+
+def files(policy: Policy, switch: SwitchPolicy) -> dict[str, str]:
+    """Write the configuration of a switch.
+
+    Raises
+    ------
+    PolicyError
+        When the fabric pauses by 802.3x, of which SONiC's configuration knows nothing.
+    """
+    if policy.flow_control is FlowControl.GLOBAL_PAUSE:
+        found = "flow_control.global_pause: SONiC's configuration has no place for it"
+        raise PolicyError(f"{found}; expected flow_control.pfc, or --nos onyx, cumulus or eos")
+    tables = {name: table for name, table in config_db(policy, switch).items() if table}
+    return {"config_db.json": json.dumps(tables, indent=2) + "\n"}
+
+
+def port_name(switch: SwitchPolicy, number: int) -> str:
+    """Name a port: Ethernet0, Ethernet4; by eights where ports have eight lanes."""
+    return f"Ethernet{number * _lanes(switch)}"
+
+
+def config_db(policy: Policy, switch: SwitchPolicy) -> Tables:
+    """Give all tables."""
+    return {
+        "DEVICE_METADATA": {"localhost": {"hostname": switch.name, "type": "LeafRouter"}},
+        "PORT": {
+            port_name(switch, port.number): _port(policy, switch, port) for port in switch.ports
+        },
+        **_channels(policy, switch),
+        **_maps(policy),
+        **_schedulers(policy, switch),
+        **_buffers(policy, switch),
+        **_bindings(policy, switch),
+        **_watchdog(policy, switch),
+    }
+
+
+def _lanes(switch: SwitchPolicy) -> int:
+    """Lanes of a port: 100G PAM4 makes eight of 800G, 50G PAM4 eight of 400G."""
+    return 8 if max((port.rate_mbps for port in switch.ports), default=0) >= 400_000 else 4
+
+
+def _port(policy: Policy, switch: SwitchPolicy, port: PortPolicy) -> Entry:
+    lanes = _lanes(switch)
+    first = port.number * lanes + 1
+    entry: Entry = {
+        "admin_status": "up",
+        "alias": f"etp{port.number + 1}",
+        "description": f"{port.peer} port {port.peer_port}",
+        "index": str(port.number + 1),
+        "lanes": ",".join(str(lane) for lane in range(first, first + lanes)),
+        "speed": str(port.rate_mbps),
+    }
+    # A member has the MTU of its port channel; with one of its own it is refused.
+    return entry if port.bundle else entry | {"mtu": str(policy.mtu_bytes)}
+
+
+def _channels(policy: Policy, switch: SwitchPolicy) -> Tables:
+    bundles = switch.bundles()
+    mtu = str(policy.mtu_bytes)
+    channel: Entry = {"admin_status": "up", "lacp_key": "auto", "min_links": "1", "mtu": mtu}
+    return {
+        "PORTCHANNEL": {_channel(number): channel for number in bundles},
+        "PORTCHANNEL_MEMBER": {
+            f"{_channel(number)}|{port_name(switch, port.number)}": {}
+            for number, ports in bundles.items()
+            for port in ports
+        },
+    }
+
+
+def _channel(bundle: int) -> str:
+    return f"PortChannel{bundle}"
+
+
+def _maps(policy: Policy) -> Tables:
+    def table(pairs: dict[int, int]) -> Table:
+        return {MAP: {str(one): str(other) for one, other in pairs.items()}}
+
+    own = {one.number: one.number for one in policy.priorities}
+    queue = {one.number: one.traffic_class for one in policy.priorities}
+    tables = {
+        "DSCP_TO_TC_MAP": table(policy.priority_of_dscp()),
+        "DOT1P_TO_TC_MAP": table(own),
+        "TC_TO_PRIORITY_GROUP_MAP": table(policy.group_of_priority()),
+        "TC_TO_QUEUE_MAP": table(queue),
+    }
+    if policy.is_pfc:
+        tables["PFC_PRIORITY_TO_PRIORITY_GROUP_MAP"] = table(policy.group_of_priority())
+        tables["MAP_PFC_PRIORITY_TO_QUEUE"] = table(queue)
+    return tables
+
+
+def _scheduled(policy: Policy) -> Iterator[TrafficClass]:
+    """Give the classes that have a scheduler: not lossy ones without a share that nobody uses."""
+    return (one for one in policy.classes if one.weight or one.is_used or one.is_lossless)
+
+
+def _schedulers(policy: Policy, switch: SwitchPolicy) -> Tables:
+    kinds: Table = {
+        f"scheduler.{one.number}": {"type": "DWRR", "weight": str(one.weight)}
+        if one.weight
+        else {"type": "STRICT"}
+        for one in _scheduled(policy)
+    }
+    queue: dict[int, Entry] = {
+        one.number: {"scheduler": f"scheduler.{one.number}"} for one in _scheduled(policy)
+    }
+    if policy.marking:
+        for one in policy.classes:
+            if one.is_lossless:
+                queue[one.number]["wred_profile"] = f"{MAP}_LOSSLESS"
+    return {
+        "SCHEDULER": kinds,
+        "WRED_PROFILE": _wred(policy),
+        "QUEUE": {
+            f"{port_name(switch, port.number)}|{number}": dict(entry)
+            for port in switch.ports
+            for number, entry in queue.items()
+        },
+    }
+
+
+def _wred(policy: Policy) -> Table:
+    """Mark all colours: RoCE's packets can carry the mark, so that none is dropped."""
+    if policy.marking is None:
+        return {}
+    entry: Entry = {"ecn": "ecn_all"}
+    for colour in ("green", "yellow", "red"):
+        entry[f"wred_{colour}_enable"] = "true"
+        entry[f"{colour}_min_threshold"] = str(policy.marking.minimum_bytes)
+        entry[f"{colour}_max_threshold"] = str(policy.marking.maximum_bytes)
+        entry[f"{colour}_drop_probability"] = str(policy.marking.percent)
+    return {f"{MAP}_LOSSLESS": entry}
+
+
+def _buffers(policy: Policy, switch: SwitchPolicy) -> Tables:
+    memory = policy.memory
+    profiles: Table = {
+        INGRESS_LOSSY: {
+            "pool": INGRESS,
+            "size": str(memory.reserve_bytes),
+            **_threshold(memory.ingress),
+        },
+        LOSSY_QUEUE: {"pool": EGRESS_LOSSY, "size": "0", **_threshold(memory.egress)},
+        # What ingress has let in is never dropped at the egress.
+        LOSSLESS_QUEUE: {
+            "pool": EGRESS_LOSSLESS,
+            "size": "0",
+            "static_th": str(memory.buffer_bytes),
+        },
+    }
+    lossy, groups = policy.lossy_group(), {}
+    queues: Table = {}
+    for port in switch.ports:
+        name = port_name(switch, port.number)
+        if lossy is not None:
+            groups[f"{name}|{lossy}"] = _profile(INGRESS_LOSSY)
+        for one in policy.lossless:
+            profile = f"pg_lossless_{port.rate_mbps}_{_metres(port)}m_profile"
+            profiles[profile] = _lossless(policy, port)
+            groups[f"{name}|{one.number}"] = _profile(profile)
+        for queue in policy.classes:
+            queues[f"{name}|{queue.number}"] = _profile(
+                LOSSLESS_QUEUE if queue.is_lossless else LOSSY_QUEUE
+            )
+    return {
+        "CABLE_LENGTH": {
+            CABLES: {port_name(switch, port.number): f"{_metres(port)}m" for port in switch.ports}
+        },
+        "BUFFER_POOL": _pools(policy, switch),
+        "BUFFER_PROFILE": profiles,
+        "BUFFER_PG": dict(sorted(groups.items(), key=_place)),
+        "BUFFER_QUEUE": queues,
+    }
+
+
+def _place(item: tuple[str, Entry]) -> tuple[int, int]:
+    port, number = item[0].removeprefix("Ethernet").split("|")
+    return int(port), int(number)
+
+
+def _pools(policy: Policy, switch: SwitchPolicy) -> Table:
+    def pool(kind: str, threshold: Threshold, size_bytes: int) -> Entry:
+        mode = "static" if threshold.alpha is None else "dynamic"
+        return {"type": kind, "mode": mode, "size": str(size_bytes)}
+
+    memory = policy.memory
+    whole = Threshold(None, memory.buffer_bytes)
+    return {
+        INGRESS: pool("ingress", memory.ingress, switch.pool_bytes),
+        EGRESS_LOSSLESS: pool("egress", whole, memory.buffer_bytes),
+        EGRESS_LOSSY: pool("egress", memory.egress, switch.pool_bytes),
+    }
+
+
+def _metres(port: PortPolicy) -> int:
+    return math.ceil(port.length_m)
+
+
+def _profile(name: str) -> Entry:
+    return {"profile": name}
+
+
+def _lossless(policy: Policy, port: PortPolicy) -> Entry:
+    """Give a group its reserve and, above XOFF, its headroom.
+
+    XON follows when the group is ``xon_offset`` below its limit, which is never below the reserve.
+    """
+    memory = policy.memory
+    return {
+        "pool": INGRESS,
+        "size": str(memory.reserve_bytes + port.headroom_bytes),
+        "xoff": str(port.headroom_bytes),
+        "xon": str(max(memory.reserve_bytes - memory.xon_offset_bytes, 0)),
+        "xon_offset": str(memory.xon_offset_bytes),
+        **_threshold(memory.ingress),
+    }
+
+
+def _threshold(threshold: Threshold) -> Entry:
+    if threshold.alpha is None:
+        return {"static_th": str(threshold.size_bytes)}
+    return {"dynamic_th": str(int(math.log2(threshold.alpha)))}
+
+
+def _bindings(policy: Policy, switch: SwitchPolicy) -> Tables:
+    entry: Entry = {
+        "dot1p_to_tc_map": MAP,
+        "dscp_to_tc_map": MAP,
+        "tc_to_pg_map": MAP,
+        "tc_to_queue_map": MAP,
+    }
+    if policy.is_pfc:
+        lossless = ",".join(str(one.number) for one in policy.lossless)
+        entry |= {"pfc_enable": lossless, "pfc_to_pg_map": MAP, "pfc_to_queue_map": MAP}
+        if policy.watchdog:
+            entry["pfcwd_sw_enable"] = lossless
+    return {"PORT_QOS_MAP": {port_name(switch, port.number): dict(entry) for port in switch.ports}}
+
+
+def _watchdog(policy: Policy, switch: SwitchPolicy) -> Tables:
+    if policy.watchdog is None:
+        return {}
+    entry: Entry = {
+        "action": "drop",
+        "detection_time": str(policy.watchdog.detect_ms),
+        "restoration_time": str(policy.watchdog.restore_ms),
+    }
+    ports = {port_name(switch, port.number): dict(entry) for port in switch.ports}
+    return {"PFC_WD": {"GLOBAL": {"POLL_INTERVAL": str(policy.watchdog.poll_ms)}, **ports}}

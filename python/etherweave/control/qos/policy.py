@@ -1,0 +1,212 @@
+"""What switches and hosts of a fabric must do, whatever system runs on them: plain values.
+
+Words: a *priority* is what a frame carries and PFC pauses; a *traffic class* is the queue that ETS
+serves. A lossless priority has a priority group, and headroom in it, of its own at every port.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+PRIORITIES = range(8)
+"""Of 802.1Q."""
+DSCPS = range(64)
+"""Code points of RFC 2474."""
+
+
+class PolicyError(ValueError):
+    """What a scenario asks for and a switch cannot be told: what, where; expected."""
+
+
+class FlowControl(StrEnum):
+    """What stops senders before a buffer overflows."""
+
+    NONE = "none"
+    GLOBAL_PAUSE = "global_pause"
+    PFC = "pfc"
+
+
+@dataclass(frozen=True, slots=True)
+class Priority:
+    """A priority and who belongs to it."""
+
+    number: int
+    dscps: tuple[int, ...]
+    """Code points that switches put into it."""
+    mark: int
+    """The code point that hosts write."""
+    traffic_class: int
+    """Its queue, too."""
+    is_lossless: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficClass:
+    """A queue of every port."""
+
+    number: int
+    weight: int
+    """Share of the port [%]; 0: strict priority, or nothing at all if nobody uses the class."""
+    is_used: bool
+    """Whether a job or congestion notifications belong to it; without jobs, all lossless ones."""
+    is_lossless: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Marking:
+    """ECN marking of lossless queues, as DCQCN wants it."""
+
+    minimum_bytes: int
+    maximum_bytes: int
+    percent: int
+    """Share of packets marked just below the maximum."""
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """How much of the shared pool one group or queue may take; one of both is given."""
+
+    alpha: float | None
+    """So many times what is free."""
+    size_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Packet memory of every switch."""
+
+    buffer_bytes: int
+    reserve_bytes: int
+    """Of each port and lossless priority; of each port for all lossy ones."""
+    xon_offset_bytes: int
+    ingress: Threshold
+    egress: Threshold
+
+
+@dataclass(frozen=True, slots=True)
+class Watchdog:
+    """When a queue that stays paused is given up."""
+
+    detect_ms: int
+    restore_ms: int
+    poll_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class PortPolicy:
+    """A port of a switch and what is plugged into it."""
+
+    number: int
+    """From 0."""
+    peer: str
+    peer_port: int
+    is_host: bool
+    rate_mbps: int
+    length_m: float
+    headroom_bytes: int
+    """Of each lossless priority."""
+    bundle: int | None
+    """The port channel that it belongs to, from 1: links in parallel to one switch."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchPolicy:
+    """A switch."""
+
+    name: str
+    pool_bytes: int
+    """Shared by its ports, reserves and headroom taken off."""
+    ports: tuple[PortPolicy, ...]
+
+    def bundles(self) -> dict[int, tuple[PortPolicy, ...]]:
+        """Give the ports of every port channel, by its number."""
+        numbers = sorted({port.bundle for port in self.ports if port.bundle is not None})
+        return {
+            number: tuple(port for port in self.ports if port.bundle == number)
+            for number in numbers
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class HostPolicy:
+    """A host and the port that it is plugged into."""
+
+    name: str
+    switch: str
+    switch_port: int
+
+
+@dataclass(frozen=True, slots=True)
+class JobPolicy:
+    """Who sends in which priority."""
+
+    name: str
+    priority: int
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Everything that a fabric must be told."""
+
+    name: str
+    flow_control: FlowControl
+    priorities: tuple[Priority, ...]
+    """All eight."""
+    classes: tuple[TrafficClass, ...]
+    """All eight."""
+    marking: Marking | None
+    memory: Memory
+    watchdog: Watchdog | None
+    mtu_bytes: int
+    """Above Ethernet, of hosts and switches."""
+    is_roce: bool
+    cnp_dscp: int | None
+    """Of congestion notifications, where cards send them."""
+    routing: str
+    routing_priorities: int
+    """How many lossless priorities keep the routing from deadlock."""
+    raised: tuple[int, ...]
+    """Priorities through which switches take lossless frames for that, in turn."""
+    switches: tuple[SwitchPolicy, ...]
+    hosts: tuple[HostPolicy, ...]
+    jobs: tuple[JobPolicy, ...]
+    notes: tuple[str, ...]
+    """Where a configuration cannot say what the scenario says."""
+
+    @property
+    def lossless(self) -> tuple[Priority, ...]:
+        """The priorities that must not lose packets."""
+        return tuple(priority for priority in self.priorities if priority.is_lossless)
+
+    @property
+    def is_pfc(self) -> bool:
+        """Whether single priorities are paused."""
+        return self.flow_control is FlowControl.PFC
+
+    def priority_of_dscp(self) -> dict[int, int]:
+        """Give the priority of every code point."""
+        pairs = ((dscp, one.number) for one in self.priorities for dscp in one.dscps)
+        return dict(sorted(pairs))
+
+    def group_of_priority(self) -> dict[int, int]:
+        """Give the priority group of every priority: its own if lossless, else the lossy one."""
+        lossy = self.lossy_group()
+        return {
+            one.number: one.number if one.is_lossless or lossy is None else lossy
+            for one in self.priorities
+        }
+
+    def lossy_group(self) -> int | None:
+        """Give the group of all lossy priorities: the first that no lossless one has."""
+        lossy = (one.number for one in self.priorities if not one.is_lossless)
+        return min(lossy, default=None)
+
+
+def ranges(numbers: list[int]) -> list[tuple[int, int]]:
+    """Join numbers that follow each other: 1, 2, 3, 5 are (1, 3), (5, 5)."""
+    joined: list[tuple[int, int]] = []
+    for number in sorted(numbers):
+        if joined and number == joined[-1][1] + 1:
+            joined[-1] = (joined[-1][0], number)
+        else:
+            joined.append((number, number))
+    return joined

@@ -1,0 +1,338 @@
+"""What switches and hosts are told, held against formulas, standards and the testbed's settings."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import etherweave
+from etherweave.cli import app
+from etherweave.control.qos.derive import Wishes, policy
+from etherweave.control.qos.export import files
+from etherweave.control.qos.nos import PORT_NAMES, SYSTEMS
+from etherweave.control.qos.policy import Policy, PolicyError, ranges
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+TESTBED = SCENARIOS / "qos_ets.toml"
+DRAGONFLY: dict[str, object] = {"dragonfly": {"p": 1, "a": 2, "h": 1}}
+PAIR: dict[str, object] = {"single_switch": {"hosts": 2, "rate": "100Gb/s", "cable": "3m"}}
+
+
+def of_testbed(**wishes: int) -> Policy:
+    return policy(TESTBED, wishes=Wishes(mtu_bytes=4500, **wishes))  # type: ignore[arg-type]
+
+
+def sections(text: str) -> dict[str, list[str]]:
+    """Split a configuration of Onyx at its headings."""
+    parts = [part.splitlines() for part in text.split("##\n## ")[1:]]
+    return {part[0]: [line.strip() for line in part[2:]] for part in parts}
+
+
+def test_the_headroom_is_that_of_the_rule() -> None:
+    # 100 Gb/s are 12.5 B/ns; three frames of 4500 B with 42 B around them; a pause frame of 84 B.
+    fixed = 3 * (4500 + 42) + 84
+    host = 12.5 * (216 + 300 + 500 + 2 * 3 * 5) + fixed
+    uplink = 12.5 * (300 + 500 + 2 * 20 * 5) + fixed
+    leaf = of_testbed().switches[0]
+    assert [port.headroom_bytes for port in leaf.ports] == [host] * 12 + [uplink] * 4
+    # What the scenario says by itself counts.
+    said = policy(TESTBED, {"switch.headroom": "50kB"}).switches[0]
+    assert {port.headroom_bytes for port in said.ports} == {50_000}
+
+
+def test_code_points_are_those_of_the_guides() -> None:
+    priorities = of_testbed().priorities
+    assert (priorities[3].mark, priorities[3].dscps) == (26, tuple(range(24, 32)))
+    assert of_testbed().priority_of_dscp()[48] == 6
+    own = policy(TESTBED, wishes=Wishes(dscps={1: 26})).priority_of_dscp()
+    assert (own[26], own[27], own[8]) == (1, 3, 1)
+
+
+def test_links_in_parallel_are_port_channels() -> None:
+    leaf, core = of_testbed().switches[0], of_testbed().switches[-1]
+    channels = {number: [port.number for port in ports] for number, ports in core.bundles().items()}
+    assert [[port.number for port in ports] for ports in leaf.bundles().values()] == [
+        [12, 13, 14, 15]
+    ]
+    assert channels == {one + 1: [4 * one + port for port in range(4)] for one in range(8)}
+
+
+def test_lossless_priorities_have_groups_of_their_own_and_the_others_one() -> None:
+    assert of_testbed().group_of_priority() == {0: 0, 1: 1} | dict.fromkeys(range(2, 8), 2)
+
+
+def test_congestion_notifications_belong_to_dcqcn() -> None:
+    assert of_testbed().cnp_dscp is None
+    dcqcn = policy(SCENARIOS / "dcqcn.toml")
+    assert dcqcn.cnp_dscp == 48
+    assert dcqcn.marking is not None
+    assert (dcqcn.marking.minimum_bytes, dcqcn.marking.maximum_bytes) == (50_000, 200_000)
+    assert dcqcn.marking.percent == 10
+
+
+@pytest.mark.parametrize(
+    ("scenario", "wishes", "message"),
+    [
+        ({"topology": PAIR}, Wishes(mtu_bytes=1500), "hosts send packets of 4156 B; expected 4156"),
+        ({"topology": PAIR}, Wishes(mtu_bytes=9217), "expected 4156 to 9216"),
+        ({"topology": PAIR}, Wishes(dscps={3: 64}), "DSCP 64: expected 0 to 63"),
+        ({"topology": PAIR}, Wishes(dscps={8: 1}), "priority 8: expected 0 to 7"),
+        ({"topology": PAIR}, Wishes(dscps={1: 2, 3: 2}), "one DSCP for two priorities"),
+        (
+            {"topology": DRAGONFLY},
+            Wishes(routing="dragonfly_minimal"),
+            "1 lossless priorities in 1 traffic classes; expected 2 in classes of their own, which",
+        ),
+        (
+            {
+                "topology": DRAGONFLY,
+                "flow_control": {"pfc": {"priorities": [0, 1]}},
+                "ets": {"class_of_priority": [0, 0, 2, 3, 4, 5, 6, 7]},
+            },
+            Wishes(routing="dragonfly_minimal"),
+            "2 lossless priorities in 1 traffic classes; expected 2",
+        ),
+        (
+            {"topology": DRAGONFLY, "control": {"priorities": [0, 3]}},
+            Wishes(),
+            "expected [3] too, through which control.priorities takes frames",
+        ),
+        (
+            {
+                "topology": DRAGONFLY,
+                "control": {"priorities": [3, 4]},
+                "flow_control": {"pfc": {"priorities": [0, 3, 4]}},
+                "ets": {"class_of_priority": [0, 1, 2, 3, 3, 5, 6, 7]},
+            },
+            Wishes(),
+            "priorities [3, 4] of control.priorities share a class; expected one for each",
+        ),
+        (
+            {"topology": DRAGONFLY, "control": {"priorities": [200]}},
+            Wishes(),
+            "control.priorities: [200]; expected 0 to 7",
+        ),
+    ],
+)
+def test_what_cannot_be_told_is_refused(
+    scenario: dict[str, object], wishes: Wishes, message: str
+) -> None:
+    with pytest.raises(PolicyError) as error:
+        policy(scenario, wishes=wishes)
+    assert message in str(error.value)
+
+
+def test_priorities_that_frames_are_raised_to_are_used_and_kept_apart() -> None:
+    scenario = {
+        "topology": DRAGONFLY,
+        "control": {"priorities": [3, 4]},
+        "flow_control": {"pfc": {"priorities": [0, 3, 4]}},
+    }
+    told = policy(scenario)
+    assert (told.raised, told.routing_priorities) == ((3, 4), 2)
+    assert [one.number for one in told.classes if one.is_used] == [3, 4]
+
+
+def test_a_name_that_is_no_device_s_is_refused() -> None:
+    graph = (
+        '<graphml><key id="k" for="node" attr.name="kind"/><graph>'
+        '<node id="a"><data key="k">host</data></node><node id="b"><data key="k">host</data></node>'
+        '<node id="../../etc"/><edge source="a" target="../../etc"/>'
+        '<edge source="b" target="../../etc"/></graph></graphml>'
+    )
+    with pytest.raises(PolicyError) as error:
+        policy({"topology": {"custom": {"graphml": graph}}})
+    assert "node '../../etc': expected letters, digits" in str(error.value)
+
+
+def test_a_factor_that_switches_cannot_take_is_noted() -> None:
+    told = policy({"topology": PAIR, "switch": {"ingress_threshold": {"alpha": 6.0}}})
+    assert told.memory.ingress.alpha == 4
+    assert told.notes[0].startswith("switch.ingress_threshold.alpha: 6 is told as 4")
+
+
+def test_a_routing_that_there_is_not_is_the_scenario_s_mistake() -> None:
+    with pytest.raises(etherweave.ScenarioError, match="unknown routing ugall; known: up_down"):
+        policy({"topology": PAIR}, wishes=Wishes(routing="ugall"))
+
+
+def test_numbers_that_follow_each_other_are_joined() -> None:
+    assert ranges([5, 1, 2, 3, 7]) == [(1, 3), (5, 5), (7, 7)]
+    assert ranges([]) == []
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_system_tells_every_switch_and_host_and_always_the_same(system: str) -> None:
+    told = of_testbed()
+    written = files(told, system)
+    places = {name.split("/")[0] for name in written}
+    assert places == {one.name for one in told.switches} | {"hosts", "fabric.json"}
+    assert sum(name.startswith("hosts/") for name in written) == 96
+    assert files(of_testbed(), system) == written
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_system_knows_every_switch_s_ports_and_the_mtu(system: str) -> None:
+    told = of_testbed()
+    leaf, name = told.switches[0], PORT_NAMES[system]
+    assert len({name(leaf, port.number) for port in leaf.ports}) == 16
+    (text,) = SYSTEMS[system](told, leaf).values()
+    assert "4500" in text and "9000" not in text
+
+
+def test_ports_are_called_as_on_the_front() -> None:
+    leaf = of_testbed().switches[0]
+    names = {system: name(leaf, 1) for system, name in PORT_NAMES.items()}
+    assert names == {
+        "cumulus": "swp2",
+        "eos": "Ethernet2/1",
+        "onyx": "ethernet 1/2",
+        "sonic": "Ethernet4",
+    }
+    fast = policy({"topology": {"single_switch": {"hosts": 2, "rate": "800Gb/s"}}}).switches[0]
+    assert PORT_NAMES["sonic"](fast, 1) == "Ethernet8"
+
+
+def test_onyx_is_told_what_the_testbed_was_told() -> None:
+    """Commands of the testbed's published settings, with our numbers of ports.
+
+    There, hosts are on 1/2, 1/4, 1/6 and 1/8 to 1/16 and PFC is on for all priorities.
+    """
+    every = {"flow_control.pfc.priorities": list(range(8))}
+    told = policy(TESTBED, every, Wishes(mtu_bytes=4500, watchdog=None))
+    told_sections = sections(SYSTEMS["onyx"](told, told.switches[0])["onyx.cfg"])
+    assert told_sections["Interface Ethernet configuration"] == [
+        "interface port-channel 1",
+        "interface ethernet 1/1-1/16 mtu 4500 force",
+        "interface port-channel 1 mtu 4500 force",
+        "interface ethernet 1/13-1/16 channel-group 1 mode on",
+        "interface ethernet 1/1-1/12 switchport mode trunk",
+        "interface port-channel 1 switchport mode trunk",
+    ]
+    assert told_sections["DCBX ETS configuration"] == [
+        f"interface {place} traffic-class {number} dcb ets wrr {weight}"
+        for place in ("ethernet 1/1-1/12", "port-channel 1")
+        for number, weight in enumerate([50, 50, 0, 0, 0, 0, 0, 0])
+    ]
+    assert told_sections["DCBX PFC configuration"] == [
+        "dcb priority-flow-control enable force",
+        *(f"dcb priority-flow-control priority {one} enable" for one in range(8)),
+        "interface ethernet 1/1-1/12 dcb priority-flow-control mode on force",
+        "interface port-channel 1 dcb priority-flow-control mode on force",
+    ]
+
+
+def test_onyx_pauses_globally_where_the_scenario_does() -> None:
+    told = policy(SCENARIOS / "global_pause.toml")
+    text = SYSTEMS["onyx"](told, told.switches[0])["onyx.cfg"]
+    assert "interface ethernet 1/1-1/4 flowcontrol send on force" in text
+    assert "priority-flow-control" not in text
+    with pytest.raises(PolicyError, match=r"flow_control\.global_pause: SONiC"):
+        files(told, "sonic")
+
+
+def test_eos_is_told_marking_shares_and_the_watchdog() -> None:
+    told = policy(SCENARIOS / "dcqcn.toml", {"ets.weights": [60, 0, 0, 40, 0, 0, 0, 0]})
+    text = SYSTEMS["eos"](told, told.switches[0])["eos.cfg"]
+    port = text[text.index("interface Ethernet5/1") :]
+    marking = "random-detect ecn minimum-threshold 50000 bytes maximum-threshold 200000 bytes"
+    assert port.splitlines() == [
+        "interface Ethernet5/1",
+        "   description host4 port 0",
+        "   mtu 9000",
+        "   switchport mode trunk",
+        "   qos trust dscp",
+        "   priority-flow-control on",
+        "   priority-flow-control priority 0 no-drop",
+        "   uc-tx-queue 0",
+        "      no priority",
+        "      bandwidth percent 60",
+        f"      {marking} max-mark-probability 10",
+        "   uc-tx-queue 3",
+        "      no priority",
+        "      bandwidth percent 40",
+        "   uc-tx-queue 6",
+        "      priority strict",
+        "end",
+    ]
+    # EOS polls at most every half of the shorter time.
+    assert "watchdog default polling-interval 0.1\n" in text
+
+
+def test_cumulus_is_told_headroom_by_kind_of_link() -> None:
+    lines = SYSTEMS["cumulus"](of_testbed(), of_testbed().switches[0])["nvue.sh"].splitlines()
+    assert [line for line in lines if "pfc lossless-26210" in line] == [
+        "nv set qos pfc lossless-26210 switch-priority 0,1",
+        "nv set qos pfc lossless-26210 tx enable",
+        "nv set qos pfc lossless-26210 rx enable",
+        f"nv set qos pfc lossless-26210 port-buffer {10 * 1024 + 26_210}",
+        "nv set qos pfc lossless-26210 cable-length 20",
+    ]
+    assert "nv set interface swp13-16 qos pfc profile lossless-26210" in lines
+    assert "nv set interface bond1 bond member swp13-16" in lines
+
+
+def test_a_host_marks_pauses_and_shares_as_its_switch_does() -> None:
+    text = files(of_testbed(), "sonic")["hosts/host0.sh"]
+    assert subprocess.run(["sh", "-n"], input=text, text=True, check=False).returncode == 0
+    for line in (
+        # Code point 8 p + 2 and ECT(0): 4 (8 p + 2) + 2.
+        "# halo3d: priority 1, UCX_IB_SL=1 UCX_IB_TRAFFIC_CLASS=42",
+        'ip link set dev "$device" mtu 4500',
+        '  mlnx_qos -i "$device" --trust dscp --pfc 1,1,0,0,0,0,0,0',
+        '  dcb pfc set dev "$device" prio-pfc all:off 0:on 1:on',
+        'cma_roce_tos -d "$rdma" -t 10',
+    ):
+        assert line in text.splitlines()
+    assert "roce_np" not in text
+    dcqcn = files(policy(SCENARIOS / "dcqcn.toml"), "sonic")["hosts/host0.sh"]
+    assert 'echo 48 > "/sys/class/net/$device/ecn/roce_np/cnp_dscp"' in dcqcn
+
+
+def test_a_job_s_name_stays_in_its_comment() -> None:
+    named = {"job.0.name": "x\nreboot", "job.1.name": "y"}
+    text = files(policy(TESTBED, named), "sonic")["hosts/host0.sh"]
+    assert "# x?reboot: priority 0" in text and "\nreboot" not in text
+
+
+def invoke(*words: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, ["control", "export", *words])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_without_a_directory_the_files_are_listed() -> None:
+    code, out, _ = invoke(str(TESTBED), "--nos", "onyx", "--mtu", "4500")
+    assert code == 0
+    assert "26,210 B, 26,785 B at MTU 4500" in out and "    leaf7/onyx.cfg" in out
+    code, out, _ = invoke(str(TESTBED), "--nos", "eos", "--json")
+    assert code == 0 and "core0/eos.cfg" in json.loads(out)["files"]
+
+
+def test_files_are_written_and_scripts_can_run(tmp_path: Path) -> None:
+    code, out, _ = invoke(str(SCENARIOS / "dcqcn.toml"), "--nos", "sonic", "-o", str(tmp_path))
+    assert code == 0 and f"7 in {tmp_path}" in out
+    assert (tmp_path / "hosts" / "host4.sh").stat().st_mode & 0o111
+    tables = json.loads((tmp_path / "switch0" / "config_db.json").read_text())
+    assert tables["PORT_QOS_MAP"]["Ethernet0"]["pfc_enable"] == "0"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--nos", "ios"), "--nos ios: expected one of cumulus, eos, onyx, sonic"),
+        (("--nos", "eos", "--yang", "."), "--yang: expected --nos sonic"),
+        (("--nos", "eos", "--dscp", "3"), "--dscp 3: expected PRIORITY=DSCP"),
+        (("--nos", "eos", "--dscp", "3=1", "--dscp", "3=2"), "one code point for priority 3"),
+        (("--nos", "eos", "--watchdog", "99:200"), "--watchdog 99:200: expected off, or"),
+        (("--nos", "eos", "--watchdog", "soon"), "--watchdog soon: expected off, or"),
+        (("--nos", "eos", "--cnp", "99"), "DSCP 99: expected 0 to 63"),
+        (("--nos", "eos", "--mtu", "1"), "MTU 1: hosts send packets of 4156 B; expected 4156"),
+        (("--nos", "eos", "--set", "nonsense=1"), "nonsense"),
+    ],
+)
+def test_mistakes_end_with_2_and_say_what_is_expected(words: tuple[str, ...], message: str) -> None:
+    code, _, told = invoke(str(TESTBED), *words)
+    assert code == 2
+    assert message in " ".join(told.split())

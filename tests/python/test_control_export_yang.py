@@ -1,0 +1,208 @@
+"""SONiC's configuration under ``yanglint``: with models of ours, and SONiC's where there are any.
+
+``ETHERWEAVE_SONIC_YANG`` names a directory with the models of sonic-net/sonic-buildimage.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from etherweave.cli import app
+from etherweave.cli.control.yanglint import refusals
+from etherweave.control.qos import sonic_yang
+from etherweave.control.qos.derive import policy
+from etherweave.control.qos.nos import SYSTEMS
+
+ROOT = Path(__file__).parents[2]
+OURS = ROOT / "tests" / "data" / "config_db_yang"
+SONIC = os.environ.get("ETHERWEAVE_SONIC_YANG")
+MODELS = [
+    pytest.param(OURS, id="ours"),
+    pytest.param(
+        Path(SONIC or "."),
+        id="sonic",
+        marks=pytest.mark.skipif(
+            SONIC is None, reason="ETHERWEAVE_SONIC_YANG names no directory with SONiC's models"
+        ),
+    ),
+]
+needs_yanglint = pytest.mark.skipif(
+    shutil.which("yanglint") is None, reason="no yanglint; Debian has it in libyang2-tools"
+)
+Tables = dict[str, Any]
+
+
+def tables(scenario: str, switch: int = 0) -> Tables:
+    told = policy(ROOT / "scenarios" / scenario)
+    read: Tables = json.loads(SYSTEMS["sonic"](told, told.switches[switch])["config_db.json"])
+    return read
+
+
+def verdict(config: Tables, models: Path) -> str:
+    """Give what ``yanglint`` says against a configuration: nothing if it is accepted."""
+    return "".join(refusals({"config_db.json": json.dumps(config)}, models).values())
+
+
+@needs_yanglint
+@pytest.mark.parametrize("models", MODELS)
+@pytest.mark.parametrize("scenario", ["qos_ets.toml", "dcqcn.toml", "halo3d_tcp.toml"])
+def test_what_is_written_is_accepted(scenario: str, models: Path) -> None:
+    assert verdict(tables(scenario), models) == ""
+
+
+def put(table: str, key: str, field: str, value: str) -> Callable[[Tables], None]:
+    def change(config: Tables) -> None:
+        config.setdefault(table, {}).setdefault(key, {})[field] = value
+
+    return change
+
+
+MUTATIONS = {
+    "a priority that there is not": (
+        put("PORT_QOS_MAP", "Ethernet0", "pfc_enable", "8"),
+        "PORT_QOS_MAP_LIST[ifname='Ethernet0']/pfc_enable",
+    ),
+    "an unknown map": (
+        put("PORT_QOS_MAP", "Ethernet0", "dscp_to_tc_map", "NONE"),
+        "PORT_QOS_MAP_LIST[ifname='Ethernet0']/dscp_to_tc_map",
+    ),
+    "an unknown port": (
+        put("PORT_QOS_MAP", "Ethernet1", "pfc_enable", "0"),
+        "PORT_QOS_MAP_LIST[ifname='Ethernet1']/ifname",
+    ),
+    "a share above all": (
+        put("SCHEDULER", "scheduler.0", "weight", "140"),
+        "SCHEDULER_LIST[name='scheduler.0']/weight",
+    ),
+    "marking upside down": (
+        put("WRED_PROFILE", "ETHERWEAVE_LOSSLESS", "green_max_threshold", "1"),
+        "WRED_PROFILE_LIST[name='ETHERWEAVE_LOSSLESS']/green_max_threshold",
+    ),
+    "an unknown pool": (
+        put("BUFFER_PROFILE", "ingress_lossy_profile", "pool", "none"),
+        "BUFFER_PROFILE_LIST[name='ingress_lossy_profile']/pool",
+    ),
+    "an unknown profile": (
+        put("BUFFER_PG", "Ethernet0|0", "profile", "none"),
+        "BUFFER_PG_LIST[port='Ethernet0'][pg_num='0']/profile",
+    ),
+    "a hasty watchdog": (
+        put("PFC_WD", "Ethernet0", "detection_time", "150"),
+        "PFC_WD_LIST[ifname='Ethernet0']/detection_time",
+    ),
+    "an unknown field": (
+        put("PORT_QOS_MAP", "Ethernet0", "pfc_enabled", "0"),
+        'Node "pfc_enabled" not found',
+    ),
+    "a port without speed": (
+        put("PORT", "Ethernet0", "speed", "0"),
+        "PORT_LIST[name='Ethernet0']/speed",
+    ),
+    "a length in feet": (
+        put("CABLE_LENGTH", "AZURE", "Ethernet0", "9ft"),
+        "CABLE_LENGTH[port='Ethernet0']/length",
+    ),
+    "a class beyond the last": (
+        put("TC_TO_QUEUE_MAP", "ETHERWEAVE", "77", "1"),
+        "TC_TO_QUEUE_MAP_LIST[name='ETHERWEAVE']/TC_TO_QUEUE_MAP",
+    ),
+}
+
+
+@needs_yanglint
+@pytest.mark.parametrize("models", MODELS)
+@pytest.mark.parametrize("mutation", MUTATIONS)
+def test_a_wrong_configuration_is_refused(mutation: str, models: Path) -> None:
+    change, place = MUTATIONS[mutation]
+    config = tables("dcqcn.toml")
+    change(config)
+    assert place in verdict(config, models)
+
+
+@needs_yanglint
+def test_a_refusal_ends_with_1_and_names_the_switch(tmp_path: Path) -> None:
+    for path in OURS.glob("*.yang"):
+        text = path.read_text().replace('range "68..9216"', 'range "68..1500"')
+        (tmp_path / path.name).write_text(text)
+    words = ["control", "export", str(ROOT / "scenarios" / "dcqcn.toml"), "--nos", "sonic"]
+    result = CliRunner().invoke(app, [*words, "--yang", str(tmp_path)])
+    assert result.exit_code == 1
+    assert "switch0/config_db.json: yanglint refuses it:" in result.stderr
+    assert CliRunner().invoke(app, [*words, "--yang", str(OURS)]).exit_code == 0
+
+
+@needs_yanglint
+def test_templates_beside_the_models_are_rendered(tmp_path: Path) -> None:
+    models, templates = tmp_path / "yang-models", tmp_path / "yang-templates"
+    shutil.copytree(OURS, models)
+    templates.mkdir()
+    text = (models / "ew-port.yang").read_text()
+    (models / "ew-port.yang").unlink()
+    limit = 'range "68..{% if yang_model_type == "py" %}9216{% else %}1{% endif %}"'
+    template = text.replace('range "68..9216"', limit)
+    (templates / "ew-port.yang.j2").write_text(template)
+    assert verdict(tables("dcqcn.toml"), models) == ""
+    (templates / "ew-port.yang.j2").write_text("{% if %}")
+    with pytest.raises(sonic_yang.YangError, match="expected a template"):
+        verdict(tables("dcqcn.toml"), models)
+
+
+@needs_yanglint
+def test_a_directory_without_models_is_a_mistake(tmp_path: Path) -> None:
+    words = ["control", "export", str(ROOT / "scenarios" / "dcqcn.toml"), "--nos", "sonic"]
+    result = CliRunner().invoke(app, [*words, "--yang", str(tmp_path)])
+    assert result.exit_code == 2 and "expected a directory with *.yang" in result.stderr
+
+
+PLACES = sonic_yang.places((path.name, path.read_text()) for path in OURS.glob("*.yang"))
+
+
+def test_maps_nest_a_list_and_keys_are_split() -> None:
+    config = {"DOT1P_TO_TC_MAP": {"M": {"3": "4"}}, "QUEUE": {"Ethernet0|3": {"scheduler": "a<b"}}}
+    assert sonic_yang.xml(config, PLACES) == (
+        '<ew-qos xmlns="urn:etherweave:test:qos">'
+        "<DOT1P_TO_TC_MAP><DOT1P_TO_TC_MAP_LIST><name>M</name>"
+        "<DOT1P_TO_TC_MAP><dot1p>3</dot1p><tc>4</tc></DOT1P_TO_TC_MAP>"
+        "</DOT1P_TO_TC_MAP_LIST></DOT1P_TO_TC_MAP>"
+        "<QUEUE><QUEUE_LIST><ifname>Ethernet0</ifname><qindex>3</qindex>"
+        "<scheduler>a&lt;b</scheduler></QUEUE_LIST></QUEUE></ew-qos>\n"
+    )
+
+
+def test_the_list_is_the_one_with_as_many_keys() -> None:
+    config: Tables = {"QUEUE": {"a|b|c|3": {}}}
+    assert "<VOQ_QUEUE_LIST><hostname>a</hostname>" in sonic_yang.xml(config, PLACES)
+    with pytest.raises(sonic_yang.YangError, match=r"QUEUE\|a: no list of QUEUE has 1 keys"):
+        sonic_yang.xml({"QUEUE": {"a": {}}}, PLACES)
+
+
+def test_tables_and_fields_are_known_names() -> None:
+    with pytest.raises(sonic_yang.YangError, match="NOPE: no model has such a table; known: BUFF"):
+        sonic_yang.xml({"NOPE": {}}, PLACES)
+    with pytest.raises(sonic_yang.YangError, match="expected names of fields"):
+        sonic_yang.xml({"PORT": {"Ethernet0": {"a><b": "1"}}}, PLACES)
+
+
+def test_a_module_is_read_with_comments_strings_and_any_depth() -> None:
+    text = """module m { // one } two
+      namespace "urn:a" + ":b"; /* { */ prefix 'p}';
+      container m { container T { list T_LIST { key "k"; leaf k { type string; } } } } }"""
+    (place,) = sonic_yang.places([("m.yang", text)]).values()
+    assert (place.module, place.namespace, place.table.argument) == ("m", "urn:a:b", "T")
+    deep = "module m " + "{ a b " * 20_000 + "{"
+    with pytest.raises(sonic_yang.YangError, match=r"m\.yang: a b: expected a \}"):
+        sonic_yang.parse("m.yang", deep)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "module m {", "module m; module n;", "}", "module m { a }", "x"]
+)
+def test_what_is_no_module_is_refused(text: str) -> None:
+    with pytest.raises(sonic_yang.YangError, match=r"m\.yang: "):
+        sonic_yang.parse("m.yang", text)
