@@ -1,0 +1,264 @@
+"""A switch as its ``config_db.json`` has it, ours or anybody's, port by port.
+
+Both ways of writing are read: references as names or as ``[TABLE|name]``, and keys that name
+several ports (``Ethernet0,Ethernet4|3-4``). What cannot be read is kept as a fault, for the linter
+to tell.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+Tables: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Any]]]
+Map: TypeAlias = Mapping[int, int]
+
+MAPS = {
+    "dscp_to_tc_map": "DSCP_TO_TC_MAP",
+    "dot1p_to_tc_map": "DOT1P_TO_TC_MAP",
+    "tc_to_pg_map": "TC_TO_PRIORITY_GROUP_MAP",
+    "tc_to_queue_map": "TC_TO_QUEUE_MAP",
+    "pfc_to_pg_map": "PFC_PRIORITY_TO_PRIORITY_GROUP_MAP",
+    "pfc_to_queue_map": "MAP_PFC_PRIORITY_TO_QUEUE",
+}
+"""Fields of PORT_QOS_MAP and the tables that they refer to."""
+IDENTITY: Map = {number: number for number in range(8)}
+"""What a switch does where a map of PFC priorities is not given."""
+
+
+class ConfigError(ValueError):
+    """A file that is no configuration: what, where; expected."""
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A buffer profile of a priority group."""
+
+    name: str
+    pool: str
+    xoff_bytes: int
+    """0: a lossy one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """What serves a queue."""
+
+    kind: str
+    """DWRR, WRR, STRICT, or nothing."""
+    weight: int | None
+    wred: str
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A port."""
+
+    name: str
+    is_up: bool
+    speed_mbps: int | None
+    mtu_bytes: int | None
+    length_m: int | None
+    channel: str | None
+    lossless: frozenset[int]
+    """Priorities for which PFC is enabled."""
+    watched: frozenset[int]
+    has_watchdog: bool
+    maps: Mapping[str, Map]
+    """Those that are bound, by field of PORT_QOS_MAP."""
+    groups: Mapping[int, Profile | None]
+    """By priority group; none: computed by the switch."""
+    queues: Mapping[int, Queue]
+
+    def group_of(self, priority: int) -> int | None:
+        """Give the priority group of a priority that PFC pauses."""
+        return self.maps.get("pfc_to_pg_map", IDENTITY).get(priority)
+
+    def queue_of(self, priority: int) -> int | None:
+        """Give the queue that a pause of a priority stops."""
+        return self.maps.get("pfc_to_queue_map", IDENTITY).get(priority)
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """A switch."""
+
+    file: str
+    name: str
+    tables: Tables
+    ports: tuple[Port, ...]
+    """Those that are not shut."""
+    unreadable: tuple[tuple[str, str, str], ...]
+    """Place, what stands there, what is expected."""
+
+
+def read(file: str, text: str) -> Switch:
+    """Read a configuration.
+
+    Raises
+    ------
+    ConfigError
+        When the file holds no tables.
+    """
+    return _Reader(file, _tables(file, text)).switch()
+
+
+def _tables(file: str, text: str) -> dict[str, dict[str, dict[str, Any]]]:
+    try:
+        said = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{file}: {error}; expected JSON") from None
+    if not isinstance(said, dict):
+        raise ConfigError(f"{file}: expected an object of tables, as config_db.json is")
+    for name, table in said.items():
+        if not isinstance(table, dict) or not all(isinstance(one, dict) for one in table.values()):
+            raise ConfigError(f"{file}: {name}: expected a table, an object of objects")
+    if "PORT" not in said:
+        raise ConfigError(f"{file}: no table PORT; expected a config_db.json of SONiC")
+    return said
+
+
+def reference(value: object) -> str:
+    """Give the name that a reference means: ``NAME`` or ``[TABLE|NAME]``."""
+    text = str(value)
+    old = re.fullmatch(r"\[[^|\]]*\|(.*)\]", text)
+    return old[1] if old else text
+
+
+def spans(key: str) -> Iterator[tuple[str, int]]:
+    """Give the ports and numbers of a key: ``Ethernet0,Ethernet4|3-4``."""
+    ports, _, numbers = key.partition("|")
+    first, dash, last = numbers.partition("-")
+    if not (first.isdecimal() and (last.isdecimal() or not dash)) or len(numbers) > 5:
+        return
+    for port in ports.split(","):
+        for number in range(int(first), int(last or first) + 1):
+            yield port, number
+
+
+class _Reader:
+    """Reads tables and remembers what cannot be read.
+
+    Parameters
+    ----------
+    file
+        What faults call it.
+    tables
+        Of the file.
+    """
+
+    def __init__(self, file: str, tables: dict[str, dict[str, dict[str, Any]]]) -> None:
+        self._file = file
+        self._tables = tables
+        self._unreadable: list[tuple[str, str, str]] = []
+        self._groups = self._by_port("BUFFER_PG")
+        self._queues = self._by_port("QUEUE")
+        self._lengths = self._cables()
+        members = (key.partition("|") for key in tables.get("PORTCHANNEL_MEMBER", {}))
+        self._channels = {port: channel for channel, _, port in members}
+        self._maps = {
+            (table, name): self._map(table, name, pairs)
+            for table in MAPS.values()
+            for name, pairs in tables.get(table, {}).items()
+        }
+        self._profiles = {name: self._profile(name) for name in tables.get("BUFFER_PROFILE", {})}
+
+    def switch(self) -> Switch:
+        """Give the switch."""
+        meta = self._tables.get("DEVICE_METADATA", {}).get("localhost", {})
+        ports = tuple(self._port(name) for name in self._tables["PORT"])
+        name = str(meta.get("hostname", "")) or self._file
+        shown = tuple(port for port in ports if port.is_up)
+        return Switch(self._file, name, self._tables, shown, tuple(self._unreadable))
+
+    def _number(self, place: str, value: object) -> int | None:
+        text = str(value)
+        if text.isascii() and text.isdecimal() and len(text) <= 15:
+            return int(text)
+        self._unreadable.append((place, text[:40], "a whole number"))
+        return None
+
+    def _map(self, table: str, name: str, pairs: Mapping[str, Any]) -> Map:
+        place = f"{table}|{name}"
+        read = ((self._number(place, one), self._number(place, two)) for one, two in pairs.items())
+        return {one: two for one, two in read if one is not None and two is not None}
+
+    def _priorities(self, place: str, value: object) -> frozenset[int]:
+        text = str(value)
+        if re.fullmatch(r"([0-7](,[0-7])*)?", text):
+            return frozenset(int(one) for one in text.split(",") if one)
+        self._unreadable.append((place, text[:40], "priorities 0 to 7 with commas between"))
+        return frozenset()
+
+    def _by_port(self, table: str) -> dict[str, dict[int, Mapping[str, Any]]]:
+        found: dict[str, dict[int, Mapping[str, Any]]] = {}
+        for key, entry in self._tables.get(table, {}).items():
+            pairs = list(spans(key))
+            if not pairs and key.count("|") == 1:
+                self._unreadable.append((f"{table}|{key}", key[:40], "PORT|NUMBER or PORT|FROM-TO"))
+            for port, number in pairs:
+                found.setdefault(port, {})[number] = entry
+        return found
+
+    def _cables(self) -> dict[str, int]:
+        lengths = {}
+        for name, cables in self._tables.get("CABLE_LENGTH", {}).items():
+            for port, text in cables.items():
+                found = re.fullmatch(r"(\d{1,6})m", str(text))
+                if found:
+                    lengths[port] = int(found[1])
+                elif text != "None":
+                    place = f"CABLE_LENGTH|{name}|{port}"
+                    self._unreadable.append((place, str(text)[:40], "a length in metres, as 5m"))
+        return lengths
+
+    def _profile(self, name: str) -> Profile:
+        entry = self._tables["BUFFER_PROFILE"][name]
+        xoff = self._number(f"BUFFER_PROFILE|{name}|xoff", entry.get("xoff", "0"))
+        return Profile(name, reference(entry.get("pool", "")), xoff or 0)
+
+    def _queue(self, entry: Mapping[str, Any]) -> Queue:
+        name = reference(entry.get("scheduler", ""))
+        scheduler = self._tables.get("SCHEDULER", {}).get(name, {})
+        kind = str(scheduler.get("type", "WRR" if scheduler else ""))
+        weight = self._number(f"SCHEDULER|{name}|weight", scheduler.get("weight", "1"))
+        return Queue(kind, weight, reference(entry.get("wred_profile", "")))
+
+    def _group(self, entry: Mapping[str, Any]) -> Profile | None:
+        name = reference(entry.get("profile", ""))
+        return self._profiles.get(name, None if name == "NULL" else Profile(name, "", 0))
+
+    def _port(self, name: str) -> Port:
+        said = self._tables["PORT"][name]
+        qos = self._tables.get("PORT_QOS_MAP", {}).get(name, {})
+        whole = self._tables.get("PORT_QOS_MAP", {}).get("global", {})
+        bound = {field: reference(value) for field, value in (whole | qos).items() if field in MAPS}
+        channel = self._channels.get(name)
+        own = said.get("mtu")
+        mtu = self._tables.get("PORTCHANNEL", {}).get(channel or "", {}).get("mtu", own)
+        place = f"PORT_QOS_MAP|{name}"
+        return Port(
+            name=name,
+            is_up=said.get("admin_status", "up") != "down",
+            speed_mbps=self._number(f"PORT|{name}|speed", said["speed"])
+            if "speed" in said
+            else None,
+            mtu_bytes=None if mtu is None else self._number(f"PORT|{name}|mtu", mtu),
+            length_m=self._lengths.get(name),
+            channel=channel,
+            lossless=self._priorities(f"{place}|pfc_enable", qos.get("pfc_enable", "")),
+            watched=self._priorities(f"{place}|pfcwd_sw_enable", qos.get("pfcwd_sw_enable", "")),
+            has_watchdog=name in self._tables.get("PFC_WD", {}),
+            maps={
+                field: self._maps[MAPS[field], value]
+                for field, value in bound.items()
+                if (MAPS[field], value) in self._maps
+            },
+            groups={
+                number: self._group(entry) for number, entry in self._groups.get(name, {}).items()
+            },
+            queues={
+                number: self._queue(entry) for number, entry in self._queues.get(name, {}).items()
+            },
+        )

@@ -1,0 +1,151 @@
+"""A host as its script has it: the commands that say something about lossless traffic.
+
+Understood are ``ip link set … mtu``, ``mlnx_qos``, ``dcb pfc|ets|app`` and ``ethtool -A``, one to a
+line, whatever else the script does.
+"""
+
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+EVERY = range(8)
+
+
+@dataclass(slots=True)
+class Card:
+    """What one tool is told about a card; none: nothing."""
+
+    tool: str
+    lossless: frozenset[int] | None = None
+    class_of_priority: dict[int, int] = field(default_factory=dict)
+    weights: dict[int, int] = field(default_factory=dict)
+    """By traffic class [%]; 0 where it is strict."""
+    priority_of_dscp: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A host."""
+
+    file: str
+    name: str
+    mtu_bytes: int | None
+    pauses: bool
+    """Whether 802.3x is switched on."""
+    cards: tuple[Card, ...]
+    """By tool, as many as the script has words for."""
+    unreadable: tuple[tuple[str, str, str], ...]
+
+
+def read(file: str, name: str, text: str) -> Host:
+    """Read a script; a line that is no command of the known ones says nothing."""
+    reader = _Reader()
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            words = shlex.split(line, comments=True)
+            reader.line(words)
+        except (ValueError, IndexError):
+            reader.unreadable.append(
+                (f"line {number}", line.strip()[:60], "a command as documented")
+            )
+    cards = tuple(card for card in (reader.nvidia, reader.dcb) if card.lossless is not None)
+    unreadable = tuple(reader.unreadable)
+    return Host(file, name, reader.mtu_bytes, reader.pauses, cards, unreadable)
+
+
+class _Reader:
+    """Takes commands line by line."""
+
+    def __init__(self) -> None:
+        self.mtu_bytes: int | None = None
+        self.pauses = False
+        self.nvidia = Card("mlnx_qos")
+        self.dcb = Card("dcb")
+        self.unreadable: list[tuple[str, str, str]] = []
+
+    def line(self, words: list[str]) -> None:
+        """Take a line."""
+        match words:
+            case ["ip", "link", "set", *rest] if "mtu" in rest:
+                self.mtu_bytes = int(rest[rest.index("mtu") + 1])
+            case ["ethtool", "-A", *rest]:
+                options = dict(zip(rest[1::2], rest[2::2], strict=False))
+                self.pauses = "on" in (options.get("rx"), options.get("tx"))
+            case ["mlnx_qos", *rest]:
+                self._nvidia(dict(_options(rest)))
+            case ["dcb", "pfc", "set", *rest]:
+                said = _pairs(_after(rest, "prio-pfc"))
+                states = {one: said.get("all", "off") for one in EVERY}
+                states |= {int(key): state for key, state in said.items() if key != "all"}
+                self.dcb.lossless = frozenset(one for one, state in states.items() if state == "on")
+            case ["dcb", "ets", "set", *rest]:
+                self._ets(rest)
+            case ["dcb", "app", "add" | "replace", *rest]:
+                pairs = _pairs(_after(rest, "dscp-prio"))
+                self.dcb.priority_of_dscp |= {int(one): int(two) for one, two in pairs.items()}
+
+    def _ets(self, rest: list[str]) -> None:
+        shares = _numbers(_pairs(_after(rest, "tc-bw")))
+        kinds = {int(one): kind for one, kind in _pairs(_after(rest, "tc-tsa")).items()}
+        self.dcb.weights |= {
+            one: share if kinds.get(one, "ets") == "ets" else 0 for one, share in shares.items()
+        }
+        self.dcb.class_of_priority |= _numbers(_pairs(_after(rest, "prio-tc")))
+
+    def _nvidia(self, options: Mapping[str, str]) -> None:
+        card = self.nvidia
+        if "--pfc" in options:
+            states = _list(options["--pfc"])
+            card.lossless = frozenset(one for one in EVERY if int(states[one]))
+        if "--prio_tc" in options:
+            card.class_of_priority = dict(enumerate(map(int, _list(options["--prio_tc"]))))
+        if "--tcbw" in options:
+            kinds = _list(options.get("--tsa", ",".join(["ets"] * 8)))
+            shares = enumerate(map(int, _list(options["--tcbw"])))
+            card.weights = {one: share if kinds[one] == "ets" else 0 for one, share in shares}
+        if "--dscp2prio" in options:
+            _, dscp, priority = options["--dscp2prio"].split(",")
+            card.priority_of_dscp[int(dscp)] = int(priority)
+
+
+def _options(words: Iterable[str]) -> Iterable[tuple[str, str]]:
+    """Pair options with their values: ``--pfc 0,1`` and ``--pfc=0,1``."""
+    waiting = ""
+    for word in words:
+        name, equals, value = word.partition("=")
+        if name.startswith("-"):
+            waiting = "" if equals else name
+            if equals:
+                yield name, value
+        elif waiting:
+            yield waiting, word
+            waiting = ""
+
+
+def _list(text: str) -> list[str]:
+    values = text.split(",")
+    if len(values) != len(EVERY):
+        raise ValueError(text)
+    return values
+
+
+def _after(words: list[str], name: str) -> list[str]:
+    """Give the words behind a parameter of ``dcb``, as long as they are pairs."""
+    if name not in words:
+        return []
+    behind = words[words.index(name) + 1 :]
+    end = next((at for at, word in enumerate(behind) if ":" not in word), len(behind))
+    return behind[:end]
+
+
+def _pairs(words: list[str]) -> Mapping[str, str]:
+    pairs = {}
+    for word in words:
+        one, _, two = word.partition(":")
+        pairs[one] = two
+    return MappingProxyType(pairs)
+
+
+def _numbers(pairs: Mapping[str, str]) -> dict[int, int]:
+    return {int(one): int(two) for one, two in pairs.items()}

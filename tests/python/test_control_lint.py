@@ -1,0 +1,588 @@
+"""The linter: our own configurations are right, and each way to break them is told by its rule."""
+
+import json
+import random
+import shutil
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from etherweave.cli import app
+from etherweave.control import lint
+from etherweave.control.qos.derive import Wishes, policy
+from etherweave.control.qos.export import files
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+LEAF, CORE, HOST = "leaf0/config_db.json", "core0/config_db.json", "hosts/host0.sh"
+Tables = dict[str, Any]
+Files = dict[str, str]
+TREE = {"fat_tree": {"leaves": 2, "hosts_per_leaf": 2, "cores": 1, "links_per_core": 2}}
+MARKED = {"queue_min": "150kB", "queue_max": "1500kB", "share_max": 1.0}
+
+
+@cache
+def _tree() -> tuple[tuple[str, str], ...]:
+    scenario = {
+        "topology": TREE,
+        "switch": {"ecn": MARKED},
+        "flow_control": {"pfc": {"priorities": [3, 4]}},
+        "ets": {"weights": [20, 0, 0, 50, 30, 0, 0, 0]},
+        "transport": {"roce": {"dcqcn": {}}},
+    }
+    return tuple(files(policy(scenario), "sonic").items())
+
+
+def tree() -> Files:
+    """Two leaves and a core, RoCE in priorities 3 and 4, others best effort."""
+    return dict(_tree())
+
+
+def found(written: Files) -> dict[str, list[lint.Finding]]:
+    by_rule: dict[str, list[lint.Finding]] = {}
+    for one in lint.lint(lint.read(written)):
+        by_rule.setdefault(one.rule, []).append(one)
+    return by_rule
+
+
+def edited(file: str, change: Callable[[Tables], object]) -> Files:
+    written = tree()
+    tables = json.loads(written[file])
+    change(tables)
+    return written | {file: json.dumps(tables)}
+
+
+@pytest.mark.parametrize(
+    "scenario", ["qos_ets", "dcqcn", "halo3d_roce", "halo3d_tcp", "halo3d_tcp_pfc", "custom"]
+)
+def test_what_is_exported_is_right_as_a_whole_and_file_by_file(scenario: str) -> None:
+    written = files(policy(SCENARIOS / f"{scenario}.toml"), "sonic")
+    assert found(written) == {}
+    is_lossy = scenario == "halo3d_tcp"
+    for name, text in written.items():
+        if name.endswith("config_db.json"):
+            assert set(found({name: text})) == ({"pfc"} if is_lossy else set()), name
+
+
+def test_a_deadlock_free_dragonfly_is_right() -> None:
+    assert found(dragonfly()) == {}
+
+
+def dragonfly() -> Files:
+    scenario = {
+        "topology": {"dragonfly": {"p": 1, "a": 2, "h": 1}},
+        "flow_control": {"pfc": {"priorities": [3, 4]}},
+    }
+    return files(policy(scenario, wishes=Wishes(routing="dragonfly_minimal")), "sonic")
+
+
+def put(table: str, key: str, field: str, value: object) -> Callable[[Tables], object]:
+    return lambda tables: tables.setdefault(table, {}).setdefault(key, {}).update({field: value})
+
+
+def drop(*path: str) -> Callable[[Tables], object]:
+    def change(tables: Tables) -> None:
+        for name in path[:-1]:
+            tables = tables[name]
+        del tables[path[-1]]
+
+    return change
+
+
+Case = tuple[str, Callable[[Tables], object], str, str, str]
+"""Rule, change, place, found, expected."""
+PORT = "PORT_QOS_MAP"
+OTHER_QUEUE = (
+    "traffic class 3 fills priority group 3 and leaves by queue 3, but a pause of priority 3 "
+    "stops queue 2"
+)
+MUTATIONS: list[Case] = [
+    (
+        "readable",
+        put("SCHEDULER", "scheduler.3", "weight", "half"),
+        "SCHEDULER|scheduler.3|weight",
+        "'half' cannot be read",
+        "a whole number",
+    ),
+    (
+        "references",
+        put(PORT, "Ethernet0", "dscp_to_tc_map", "[DSCP_TO_TC_MAP|NONE]"),
+        "PORT_QOS_MAP|Ethernet0",
+        "dscp_to_tc_map is NONE, which DSCP_TO_TC_MAP does not have",
+        "one of ETHERWEAVE",
+    ),
+    (
+        "ports",
+        put("PFC_WD", "Ethernet99", "action", "drop"),
+        "PFC_WD",
+        "Ethernet99 is no port of the switch",
+        "one of Ethernet0, Ethernet4, Ethernet8, Ethernet12",
+    ),
+    (
+        "pfc",
+        put(PORT, "Ethernet4", "pfc_enable", "3"),
+        "Ethernet4",
+        "PFC is enabled for 3",
+        "3, 4, as on most ports of the switch",
+    ),
+    (
+        "groups",
+        put("BUFFER_PG", "Ethernet0|3", "profile", "ingress_lossy_profile"),
+        "Ethernet0 priority group 3",
+        "profile ingress_lossy_profile of lossless priority 3 has no xoff",
+        "a profile with xoff, the headroom",
+    ),
+    (
+        "groups",
+        drop("BUFFER_PG", "Ethernet0|3"),
+        "Ethernet0 priority group 3",
+        "no BUFFER_PG for lossless priority 3",
+        "a profile with xoff",
+    ),
+    (
+        "headroom",
+        put("BUFFER_PROFILE", "pg_lossless_100000_3m_profile", "xoff", "30000"),
+        "Ethernet0 priority 3",
+        "xoff of pg_lossless_100000_3m_profile is 30000 B",
+        # 12.5 B/ns · (216 + 300 + 500 + 2 · 15) ns, three frames of 9042 B, 84 B.
+        "at least 40285 B at 100 Gb/s, 3 m, MTU 9000",
+    ),
+    (
+        "cables",
+        put("CABLE_LENGTH", "AZURE", "Ethernet0", "0m"),
+        "Ethernet0",
+        "a cable of 0 m",
+        "its length in CABLE_LENGTH, as 5m",
+    ),
+    (
+        "orphans",
+        put("BUFFER_PG", "Ethernet0|0", "profile", "pg_lossless_100000_3m_profile"),
+        "Ethernet0 priority group 0",
+        "priority group 0 has xoff, but PFC is off for its priority",
+        "PFC on, or a profile without xoff",
+    ),
+    (
+        "pools",
+        put("BUFFER_PROFILE", "ingress_lossy_profile", "pool", "egress_lossy_pool"),
+        "BUFFER_PG|Ethernet0|0",
+        "profile ingress_lossy_profile takes from egress_lossy_pool, a pool of the egress",
+        "a pool of the ingress",
+    ),
+    (
+        "maps",
+        drop(PORT, "Ethernet0", "tc_to_pg_map"),
+        "Ethernet0",
+        "no tc_to_pg_map",
+        "a tc_to_pg_map in PORT_QOS_MAP",
+    ),
+    (
+        # What YANG lets pass: a class beyond all maps.
+        "classes",
+        put("DSCP_TO_TC_MAP", "ETHERWEAVE", "26", "12"),
+        "Ethernet0",
+        "dscp_to_tc_map leads 26 to traffic class 12",
+        "a class that tc_to_pg_map knows: 0, 1, 2, 3, 4, 5, …",
+    ),
+    (
+        "reached",
+        put("TC_TO_PRIORITY_GROUP_MAP", "ETHERWEAVE", "3", "0"),
+        "Ethernet0",
+        "no code point leads to priority group 3 of priority 3",
+        "a DSCP or 802.1p priority in a traffic class of group 3",
+    ),
+    (
+        "queue",
+        put("MAP_PFC_PRIORITY_TO_QUEUE", "ETHERWEAVE", "3", "2"),
+        "Ethernet0",
+        OTHER_QUEUE,
+        "queue 3 for both",
+    ),
+    (
+        "mixed",
+        put("TC_TO_QUEUE_MAP", "ETHERWEAVE", "0", "3"),
+        "Ethernet0",
+        "traffic class 0 shares lossless queue 3, but fills priority group 0, which is lossy",
+        "another queue, or the group of a lossless priority",
+    ),
+    (
+        "weights",
+        put("SCHEDULER", "scheduler.3", "weight", "60"),
+        "Ethernet0",
+        "weights of queues 0: 20, 3: 60, 4: 30 sum to 110",
+        "a sum of 100",
+    ),
+    (
+        "served",
+        drop("QUEUE", "Ethernet0|3", "scheduler"),
+        "Ethernet0",
+        "queue 3 of lossless priority 3 has no scheduler",
+        "a scheduler with a weight, or STRICT",
+    ),
+    (
+        "marking",
+        put("WRED_PROFILE", "ETHERWEAVE_LOSSLESS", "ecn", "ecn_green"),
+        "Ethernet0 queue 3",
+        "ETHERWEAVE_LOSSLESS: WRED drops red packets, for ecn is ecn_green",
+        "ecn_all, which marks them",
+    ),
+    (
+        "marking",
+        put("WRED_PROFILE", "ETHERWEAVE_LOSSLESS", "green_max_threshold", "1"),
+        "Ethernet0 queue 3",
+        "ETHERWEAVE_LOSSLESS: green maximum 1 B below minimum 150000 B",
+        "minimum below maximum",
+    ),
+    (
+        "watchdog",
+        drop("PFC_WD", "Ethernet0"),
+        "Ethernet0",
+        "no PFC watchdog",
+        "an entry in PFC_WD",
+    ),
+    (
+        "watchdog",
+        put(PORT, "Ethernet0", "pfcwd_sw_enable", "3"),
+        "Ethernet0",
+        "pfcwd_sw_enable leaves out 4",
+        "every priority of pfc_enable",
+    ),
+    (
+        "watchdog-times",
+        put("PFC_WD", "GLOBAL", "POLL_INTERVAL", "400"),
+        "PFC_WD|Ethernet0",
+        "detection_time 200 ms is below the polling interval",
+        "at least 400 ms",
+    ),
+    (
+        "channels",
+        put("PORT", "Ethernet12", "speed", "25000"),
+        "Ethernet12",
+        "speed 25000 in PortChannel1",
+        "100000, as Ethernet8",
+    ),
+    (
+        "mtu",
+        put("PORT", "Ethernet0", "mtu", "1500"),
+        "Ethernet0",
+        "MTU 1500",
+        "9000, as everywhere else",
+    ),
+    (
+        "ends",
+        put(PORT, "Ethernet8", "pfc_enable", "3"),
+        "Ethernet8",
+        "pauses priorities [3]",
+        "[3, 4], as core0 Ethernet0",
+    ),
+    (
+        "hosts",
+        put("MAP_PFC_PRIORITY_TO_QUEUE", "ETHERWEAVE", "3", "2"),
+        "host0 mlnx_qos",
+        "priority 3 is in traffic class 3",
+        "2, its queue in Ethernet0",
+    ),
+    (
+        "intent",
+        put("SCHEDULER", "scheduler.0", "weight", "25"),
+        "Ethernet0",
+        "weights of queues are {0: 25, 3: 50, 4: 30}",
+        "{0: 20, 3: 50, 4: 30}, as the scenario says",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", MUTATIONS, ids=[f"{case[0]}-{case[3][:24]}" for case in MUTATIONS])
+def test_each_mistake_is_told_by_its_rule(case: Case) -> None:
+    rule, change, place, what, expected = case
+    told = found(edited(LEAF, change)).get(rule, [])
+    assert (what, expected) in [(one.found, one.expected) for one in told]
+    one = next(one for one in told if one.found == what)
+    assert any(each.startswith(place) for each in one.places)
+    assert one.why
+
+
+def test_switches_that_disagree_are_told_against_the_first() -> None:
+    told = found(edited(LEAF, put("DSCP_TO_TC_MAP", "ETHERWEAVE", "26", "4")))
+    disagreement = {(one.file, one.found, one.expected) for one in told["switches"]}
+    what = "DSCP 26 is in priority group 4 and queue 4"
+    wanted = "in priority group 3 and queue 3, as core0"
+    assert (LEAF, what, wanted) in disagreement
+    assert {one.file for one in told["intent"]} == {LEAF}
+    # Hosts of that leaf mark 26 for priority 3.
+    assert any(one.found == "DSCP 26 is in priority 3" for one in told["hosts"])
+
+
+def test_lossless_classes_that_a_proof_takes_apart_must_be_apart() -> None:
+    written = dragonfly()
+    (name, *_) = [name for name in written if name.endswith("config_db.json")]
+    tables = json.loads(written[name])
+    for table in ("TC_TO_QUEUE_MAP", "MAP_PFC_PRIORITY_TO_QUEUE"):
+        tables[table]["ETHERWEAVE"]["4"] = "3"
+    (told,) = found(written | {name: json.dumps(tables)})["deadlock"]
+    assert told.found == "lossless priorities 3, 4 have 1 queues of their own"
+    assert told.expected == "2, which dragonfly_minimal needs"
+
+
+def test_only_priorities_that_frames_are_raised_to_count_where_there_are_such() -> None:
+    scenario = {
+        "topology": {"dragonfly": {"p": 1, "a": 2, "h": 1}},
+        "control": {"priorities": [3, 4]},
+        "flow_control": {"pfc": {"priorities": [0, 3, 4]}},
+    }
+    written = files(policy(scenario), "sonic")
+    assert found(written) == {}
+    name = next(name for name in written if name.endswith("config_db.json"))
+    tables = json.loads(written[name])
+    tables["MAP_PFC_PRIORITY_TO_QUEUE"]["ETHERWEAVE"]["4"] = "3"
+    (told,) = found(written | {name: json.dumps(tables)})["deadlock"]
+    assert told.found == "lossless priorities 3, 4 have 1 queues of their own"
+    assert told.expected.startswith("2, which ")
+
+
+def test_a_device_that_nobody_told_is_told() -> None:
+    written = tree()
+    del written[CORE], written[HOST]
+    told = {one.found for one in found(written)["present"]}
+    assert told == {"no configuration of switch core0", "no configuration of host host0"}
+
+
+HOST_MUTATIONS = [
+    ("--pfc 0,0,0,1,1,0,0,0", "--pfc 0,0,0,1,0,0,0,0", "pauses priorities 3", "3, 4, as Ethernet0"),
+    ("3:on 4:on", "3:on", "pauses priorities 3", "3, 4, as Ethernet0"),
+    ("--tcbw 20,0,0,50,30", "--tcbw 20,0,0,60,30", "ETS weights sum to 110", "a sum of 100"),
+    (
+        "tc-bw 0:20 1:0 2:0 3:50",
+        "tc-bw 0:50 1:0 2:0 3:20",
+        "ETS weights are {0: 50, 3: 20, 4: 30}",
+        "{0: 20, 3: 50, 4: 30}, as Ethernet0",
+    ),
+    ("26:3", "26:2", "DSCP 26 is not in priority 3", "priority 3, as Ethernet0 has it"),
+    ("mtu 9000", "mtu 9216", "MTU 9216", "at most 9000, as Ethernet0"),
+    ("rx off", "rx on", "802.3x pause is on beside PFC", "ethtool -A … rx off tx off"),
+    (
+        "prio-tc 0:0 1:1 2:2 3:3",
+        "prio-tc 0:0 1:1 2:2 3:1",
+        "priority 3 is in traffic class 1",
+        "3,",
+    ),
+]
+
+
+@pytest.mark.parametrize("case", HOST_MUTATIONS, ids=[case[1][:20] for case in HOST_MUTATIONS])
+def test_a_host_must_agree_with_its_port(case: tuple[str, str, str, str]) -> None:
+    old, new, what, expected = case
+    written = tree()
+    assert old in written[HOST]
+    told = found(written | {HOST: written[HOST].replace(old, new)})
+    assert any(
+        one.file == HOST and one.found == what and one.expected.startswith(expected)
+        for one in told["hosts"]
+    )
+
+
+def test_every_rule_is_put_to_the_test() -> None:
+    tested = {case[0] for case in MUTATIONS} | {"switches", "deadlock", "present"}
+    assert tested == {rule.name for rule in lint.RULES}
+
+
+def foreign() -> Tables:
+    """Write a switch as older SONiC does: references in brackets, ports and queues by ranges."""
+    both, queues = "Ethernet0,Ethernet4", "Ethernet0,Ethernet4|3-4"
+    identity = {str(one): str(one) for one in range(8)}
+    qos = {
+        "dscp_to_tc_map": "[DSCP_TO_TC_MAP|AZURE]",
+        "tc_to_queue_map": "[TC_TO_QUEUE_MAP|AZURE]",
+        "tc_to_pg_map": "[TC_TO_PRIORITY_GROUP_MAP|AZURE]",
+        "pfc_to_queue_map": "[MAP_PFC_PRIORITY_TO_QUEUE|AZURE]",
+        "pfc_enable": "3,4",
+        "pfcwd_sw_enable": "3,4",
+    }
+    ports = ("Ethernet0", "Ethernet4")
+    return {
+        "DEVICE_METADATA": {"localhost": {"hostname": "tor"}},
+        "PORT": {port: {"lanes": "1", "speed": "40000", "mtu": "9100"} for port in ports},
+        "CABLE_LENGTH": {"AZURE": dict.fromkeys(ports, "5m")},
+        "DSCP_TO_TC_MAP": {"AZURE": {"3": "3", "4": "4", "8": "0"}},
+        "TC_TO_QUEUE_MAP": {"AZURE": identity},
+        "MAP_PFC_PRIORITY_TO_QUEUE": {"AZURE": identity},
+        "TC_TO_PRIORITY_GROUP_MAP": {"AZURE": dict.fromkeys(identity, "0") | {"3": "3", "4": "4"}},
+        "PORT_QOS_MAP": {port: dict(qos) for port in ports},
+        "PFC_WD": {port: {"action": "drop", "detection_time": "200"} for port in ports},
+        "BUFFER_POOL": {"in": {"type": "ingress", "mode": "dynamic", "size": "10000000"}},
+        "BUFFER_PROFILE": {
+            "lossless": {"pool": "[BUFFER_POOL|in]", "size": "0", "xoff": "40000"},
+            "lossy": {"pool": "[BUFFER_POOL|in]", "size": "0", "dynamic_th": "3"},
+        },
+        "BUFFER_PG": {
+            queues: {"profile": "[BUFFER_PROFILE|lossless]"},
+            f"{both}|0": {"profile": "[BUFFER_PROFILE|lossy]"},
+        },
+        "SCHEDULER": {"half": {"type": "DWRR", "weight": "50"}},
+        "QUEUE": {queues: {"scheduler": "[SCHEDULER|half]"}},
+        "FLEX_COUNTER_TABLE": {"PFCWD": {"FLEX_COUNTER_STATUS": "enable"}},
+    }
+
+
+def test_a_file_of_others_is_read_as_they_write() -> None:
+    assert found({"x.json": json.dumps(foreign())}) == {}
+
+
+def test_the_least_headroom_follows_from_rate_length_and_mtu() -> None:
+    tables = foreign()
+    tables["BUFFER_PROFILE"]["lossless"]["xoff"] = "18432"
+    (told,) = found({"x.json": json.dumps(tables)})["headroom"]
+    # 40 Gb/s are 5 B/ns: 5 · (500 + 2 · 25) + 3 · (9100 + 42) + 84.
+    assert told.expected == "at least 30260 B at 40 Gb/s, 5 m, MTU 9100"
+    assert len(told.places) == 4
+
+
+def test_groups_that_the_switch_computes_are_left_to_it() -> None:
+    tables = foreign()
+    tables["BUFFER_PG"]["Ethernet0,Ethernet4|3-4"]["profile"] = "NULL"
+    assert found({"x.json": json.dumps(tables)}) == {}
+
+
+def test_a_map_for_all_ports_counts() -> None:
+    tables = foreign()
+    for port in tables["PORT_QOS_MAP"].values():
+        del port["dscp_to_tc_map"]
+    assert "maps" in found({"x.json": json.dumps(tables)})
+    tables["PORT_QOS_MAP"]["global"] = {"dscp_to_tc_map": "AZURE"}
+    assert found({"x.json": json.dumps(tables)}) == {}
+
+
+def test_ports_that_are_shut_do_not_count() -> None:
+    tables = foreign()
+    tables["PORT"]["Ethernet8"] = {"lanes": "9", "speed": "40000", "admin_status": "down"}
+    assert found({"x.json": json.dumps(tables)}) == {}
+    tables["PORT"]["Ethernet8"]["admin_status"] = "up"
+    assert set(found({"x.json": json.dumps(tables)})) == {"pfc"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("x.json", "{", "x.json: Expecting property name"),
+        ("x.json", "[]", "x.json: expected an object of tables"),
+        ("x.json", '{"PORT": []}', "x.json: PORT: expected a table"),
+        ("x.json", '{"PORT": {"Ethernet0": "up"}}', "x.json: PORT: expected a table"),
+        ("x.json", '{"QUEUE": {}}', "x.json: no table PORT; expected a config_db.json"),
+        ("x.json", "[" * 100_000, "x.json: "),
+        ("fabric.json", "{}", "fabric.json: 'system'; expected the file that etherweave control"),
+        ("fabric.json", '{"system": "sonic"}', "fabric.json: policy has the fields []"),
+    ],
+)
+def test_what_is_no_configuration_is_refused(name: str, text: str, message: str) -> None:
+    with pytest.raises(lint.ConfigError) as error:
+        lint.read({name: text})
+    assert str(error.value).startswith(message)
+
+
+VALUES: list[Any] = [
+    None,
+    True,
+    -1,
+    3.5,
+    "",
+    "x",
+    "9" * 30,
+    "٣",
+    [],
+    ["1"],
+    {},
+    "0-99999999",
+    "Ethernet0|",
+]
+
+
+def test_no_value_anywhere_makes_the_linter_stumble() -> None:
+    chance = random.Random(1)
+    good = {name: text for name, text in tree().items() if name != HOST}
+    for _ in range(300):
+        tables = foreign() if chance.random() < 0.5 else json.loads(good[LEAF])
+        table = tables[chance.choice(list(tables))]
+        entry = table[chance.choice(list(table))]
+        kind = chance.randrange(3)
+        if kind == 0 and entry:
+            entry[chance.choice(list(entry))] = chance.choice(VALUES)
+        elif kind == 1:
+            table[str(chance.choice(VALUES))] = dict(entry)
+        else:
+            entry[str(chance.choice(VALUES))] = chance.choice(VALUES)
+        lint.lint(lint.read({"x.json": json.dumps(tables)}))
+
+
+def test_no_change_of_the_fabric_s_file_makes_the_linter_stumble() -> None:
+    chance = random.Random(2)
+    written = tree()
+    for _ in range(200):
+        said = json.loads(written["fabric.json"])
+        place: Any = said
+        while isinstance(place, dict | list) and place:
+            key: Any = chance.choice(list(place) if isinstance(place, dict) else range(len(place)))
+            if not isinstance(place[key], dict | list) or chance.random() < 0.2:
+                place[key] = chance.choice(VALUES)
+                break
+            place = place[key]
+        try:
+            lint.lint(lint.read(written | {"fabric.json": json.dumps(said)}))
+        except lint.ConfigError as error:
+            assert str(error).startswith("fabric.json: ")
+
+
+@pytest.mark.parametrize(
+    "line", ["mlnx_qos -i x --pfc 1,1", "dcb pfc set dev x prio-pfc q:on", "ip link set mtu", "'"]
+)
+def test_a_line_that_cannot_be_read_is_told(line: str) -> None:
+    (told,) = found({"host0.sh": f"#!/bin/sh\n{line}\n"})["readable"]
+    assert told.places == ("line 2",) and told.expected == "a command as documented"
+
+
+def invoke(*words: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(app, ["control", "lint", *words])
+    return result.exit_code, result.stdout, result.stderr
+
+
+def write(written: Files, folder: Path) -> None:
+    for name, text in written.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def test_findings_end_with_1_and_say_what_where_expected_and_why(tmp_path: Path) -> None:
+    write(tree(), tmp_path)
+    assert invoke(str(tmp_path)) == (0, "nothing wrong in 3 switches, 4 hosts\n", "")
+    write(edited(LEAF, put("PORT", "Ethernet0", "mtu", "1500")), tmp_path)
+    code, out, _ = invoke(str(tmp_path))
+    assert code == 1
+    first = f"{tmp_path / LEAF}: Ethernet0: MTU 1500; expected 9000, as everywhere else"
+    assert out.splitlines()[0] == first
+    assert out.splitlines()[1].strip().startswith("mtu: larger packets are dropped")
+    code, out, _ = invoke(str(tmp_path), "--json")
+    assert code == 1 and json.loads(out)[0]["rule"] == "mtu"
+
+
+def test_single_files_and_files_of_other_systems_are_taken(tmp_path: Path) -> None:
+    write(files(policy(SCENARIOS / "dcqcn.toml"), "eos"), tmp_path)
+    code, out, told = invoke(str(tmp_path))
+    assert (code, out) == (0, "nothing wrong in 0 switches, 5 hosts\n")
+    assert "eos.cfg: not read" in "".join(told.split("\n"))
+    shutil.rmtree(tmp_path / "hosts")
+    assert invoke(str(tmp_path))[0] == 2
+
+
+def test_mistakes_end_with_2(tmp_path: Path) -> None:
+    assert invoke()[0] == 2
+    assert invoke(str(tmp_path / "none.json"))[0] == 2
+    (tmp_path / "x.json").write_bytes(b"\xff")
+    code, _, told = invoke(str(tmp_path / "x.json"))
+    assert code == 2 and "expected UTF-8 text" in told
+
+
+def test_rules_are_listed_with_their_reasons() -> None:
+    code, out, _ = invoke("--rules")
+    assert code == 0 and len(out.splitlines()) == len(lint.RULES)
