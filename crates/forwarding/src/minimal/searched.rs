@@ -1,8 +1,8 @@
 //! Any fabric: every port on a shortest path, by one search from the switch that is asked about.
 //!
 //! Links lead both ways, so a search from a switch that hands its first hops on in the order of distances (each switch
-//! has those of all its neighbours on shortest paths to it) finds at once where it sends packets for every other switch.
-//! Memory is a bit per switch and neighbour of the one at hand; time per switch, linear in the links.
+//! has those of all its neighbours on shortest paths to it) finds at once where it sends packets for every other
+//! switch. Memory is a bit per switch and neighbour of the one at hand; time per switch, linear in the links.
 //!
 //! Links may differ in length: with a global link as long as three local ones, shortest paths of a dragonfly are those
 //! of its hierarchical routing, and those around failures do not prefer two global links to one with local ones.
