@@ -1,0 +1,285 @@
+"""How what a switch reports differs from what the plan tells it, and what mends that.
+
+Entries are the same when table, priority and match are. Cookies do not count: a rule that does what
+the plan says is left alone, whoever put it there. The pause vector does not count either: a rule
+that writes it is changed all the time by whoever watches pauses.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Self, TypeAlias
+
+from etherweave.control import messages, oxm, text
+from etherweave.control.controller.reports import Entry, Tables
+from etherweave.control.messages import NO_COOKIE, Command, Cookie, FlowCommand
+from etherweave.control.rules import Group, Meter, Plan, Purpose, Rule, SwitchPlan, Test
+
+OWNER = 0x4557
+"""The first 16 bits of our cookies: "EW"."""
+GENERATIONS = 1 << 16
+_EVERY_BIT = (1 << 64) - 1
+_WRITE_METADATA = 2
+_HEADER = 8
+
+_Key: TypeAlias = tuple[int, int, object]
+
+
+class Stamp(NamedTuple):
+    """What a cookie of ours says: under which plan a rule came, and which change of it."""
+
+    plan: int
+    """First 32 bits of the plan's fingerprint."""
+    generation: int
+    """Counts changes, modulo 65536."""
+
+    @property
+    def cookie(self) -> int:
+        """The cookie, 64 bits."""
+        return OWNER << 48 | self.plan << 16 | self.generation
+
+    @classmethod
+    def read(cls, cookie: int) -> Self | None:
+        """Read a cookie, if it is ours."""
+        if cookie >> 48 != OWNER:
+            return None
+        return cls(cookie >> 16 & 0xFFFFFFFF, cookie & 0xFFFF)
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """What must be done to a switch."""
+
+    missing: tuple[Rule, ...] = ()
+    changed: tuple[Rule, ...] = ()
+    """Rules that are there, but do something else, or expire."""
+    foreign: tuple[Entry, ...] = ()
+    """Entries that the plan does not know."""
+    groups_missing: tuple[Group, ...] = ()
+    groups_changed: tuple[Group, ...] = ()
+    groups_foreign: tuple[int, ...] = ()
+    meters_missing: tuple[Meter, ...] = ()
+    meters_changed: tuple[Meter, ...] = ()
+    meters_foreign: tuple[int, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether anything differs."""
+        return self != Drift()
+
+    def without_foreign(self) -> "Drift":
+        """Leave alone what the plan does not know."""
+        kept = {name: getattr(self, name) for name in self.__slots__ if "foreign" not in name}
+        return Drift(**kept)
+
+
+class Step(NamedTuple):
+    """A message to a switch, and what it is about."""
+
+    about: Rule | Entry | Group | Meter | int
+    octets: bytes
+    undo: bytes = b""
+    """The message that takes it back, where no bundle does."""
+
+
+class Steps(NamedTuple):
+    """What mends a switch, in this order."""
+
+    meters: tuple[Step, ...]
+    """First, because rules name them and bundles do not take them."""
+    bundle: tuple[Step, ...]
+    """All at once."""
+    meters_left: tuple[Step, ...]
+    """Last: of rules that are gone."""
+
+
+def fingerprint(plan: Plan) -> int:
+    """Give 32 bits that differ when plans do."""
+    digest = hashlib.sha256()
+    for switch in plan.switches:
+        digest.update(f"{switch.name} {switch.datapath_id}\n".encode())
+        for line in switch_text(switch):
+            digest.update(line.encode() + b"\n")
+    return int.from_bytes(digest.digest()[:4])
+
+
+def switch_text(switch: SwitchPlan) -> Iterator[str]:
+    """Write all that a switch is told, one line each."""
+    yield from map(text.meter, switch.meters)
+    yield from map(text.group, switch.groups)
+    yield from text.flows(switch.rules)
+
+
+def as_reported(switch: SwitchPlan) -> Tables:
+    """Give what a switch reports that does what a plan says."""
+    return Tables(
+        tuple(
+            Entry(rule.table, rule.priority, messages.match(_exact(rule.match)),
+                  messages.instructions(rule), None)
+            for rule in switch.rules
+        ),
+        {group.number: _group_octets(group) for group in switch.groups},
+        {meter.number: _meter_octets(meter) for meter in switch.meters},
+    )  # fmt: skip
+
+
+def between(old: SwitchPlan, new: SwitchPlan) -> Drift:
+    """Tell how plans of a switch differ."""
+    return compare(new, as_reported(old))
+
+
+def compare(planned: SwitchPlan, told: Tables) -> Drift:
+    """Tell how a switch differs from its plan; takes a few microseconds per rule."""
+    rules = {_rule_key(rule): rule for rule in planned.rules}
+    there = {_entry_key(entry): entry for entry in told.entries}
+    groups = {group.number: group for group in planned.groups}
+    meters = {meter.number: meter for meter in planned.meters}
+    return Drift(
+        tuple(rule for key, rule in rules.items() if key not in there),
+        tuple(rule for key, rule in rules.items() if key in there and not _does(rule, there[key])),
+        tuple(entry for key, entry in there.items() if key not in rules),
+        tuple(group for group in planned.groups if group.number not in told.groups),
+        tuple(
+            group
+            for group in planned.groups
+            if told.groups.get(group.number, _group_octets(group)) != _group_octets(group)
+        ),
+        tuple(number for number in told.groups if number not in groups),
+        tuple(meter for meter in planned.meters if meter.number not in told.meters),
+        tuple(
+            meter
+            for meter in planned.meters
+            if told.meters.get(meter.number, _meter_octets(meter)) != _meter_octets(meter)
+        ),
+        tuple(number for number in told.meters if number not in meters),
+    )
+
+
+def steps(drift: Drift, told: Tables, stamp: Stamp) -> Steps:
+    """Write the messages that mend a switch.
+
+    Parameters
+    ----------
+    drift
+        What differs.
+    told
+        What the switch has; former meters are taken back from it when rules are refused.
+    stamp
+        For the cookies of new rules.
+    """
+    return Steps(
+        (
+            *(_meter_step(meter, Command.ADD, told) for meter in drift.meters_missing),
+            *(_meter_step(meter, Command.MODIFY, told) for meter in drift.meters_changed),
+        ),
+        tuple(_bundle(drift, Cookie(stamp.cookie))),
+        tuple(
+            Step(number, messages.meter_mod(Meter(number, 0, 0), Command.DELETE))
+            for number in drift.meters_foreign
+        ),
+    )
+
+
+def _bundle(drift: Drift, cookie: Cookie) -> Iterator[Step]:
+    """Write groups before rules that name them, and delete before adding: tables may be full."""
+    for entry in drift.foreign:
+        own = NO_COOKIE if entry.cookie is None else Cookie(entry.cookie, _EVERY_BIT)
+        where = (entry.table, entry.priority, entry.match)
+        yield Step(entry, messages.flow_delete(*where, cookie=own))
+    for group in drift.groups_missing:
+        yield Step(group, messages.group_mod(group, Command.ADD))
+    for group in drift.groups_changed:
+        yield Step(group, messages.group_mod(group, Command.MODIFY))
+    for rule in (*drift.changed, *drift.missing):
+        yield Step(rule, messages.flow_mod(rule, FlowCommand.ADD, cookie=cookie))
+    for number in drift.groups_foreign:
+        yield Step(number, messages.group_mod(Group(number, ()), Command.DELETE))
+
+
+def generation(entries: Iterable[Entry]) -> int:
+    """Give the latest generation of our rules; none of ours: 0."""
+    stamps = (Stamp.read(entry.cookie or 0) for entry in entries)
+    return max((stamp.generation for stamp in stamps if stamp), default=0)
+
+
+def describe(about: Rule | Entry | Group | Meter | int) -> str:
+    """Name what a message was about."""
+    if isinstance(about, Rule):
+        return f"rule {text.flow(about)}"
+    if isinstance(about, Entry):
+        return f"foreign entry {entry_text(about)}"
+    if isinstance(about, Group):
+        return f"group {text.group(about)}"
+    return f"meter {text.meter(about)}" if isinstance(about, Meter) else f"number {about}"
+
+
+def entry_text(entry: Entry) -> str:
+    """Write an entry as a switch reports it, as far as its fields are known."""
+    tests = _tests(entry)
+    rule = Rule(entry.table, entry.priority, tests or (), ())
+    fields = text.flow(rule).removesuffix(",actions=drop")
+    unread = f",match={entry.match.hex()}" if tests is None else ""
+    tag = "" if entry.cookie is None else f"cookie={entry.cookie:#x},"
+    return f"{tag}{fields}{unread}"
+
+
+def _exact(tests: Iterable[Test]) -> Iterator[Test]:
+    """Write tests as switches report them: bits without a mask are 0, a full mask is none."""
+    for test in tests:
+        full = (1 << 8 * oxm.FIELDS[test.field].octets) - 1
+        mask = full if test.mask is None else test.mask
+        if mask:
+            yield Test(test.field, test.value & mask, None if mask == full else mask)
+
+
+def _rule_key(rule: Rule) -> _Key:
+    return rule.table, rule.priority, frozenset(_exact(rule.match))
+
+
+def _entry_key(entry: Entry) -> _Key:
+    tests = _tests(entry)
+    return entry.table, entry.priority, entry.match if tests is None else frozenset(tests)
+
+
+def _tests(entry: Entry) -> tuple[Test, ...] | None:
+    kind, length = int.from_bytes(entry.match[:2]), int.from_bytes(entry.match[2:4])
+    return oxm.decode(entry.match[4:length]) if kind == 1 else None
+
+
+def _does(rule: Rule, entry: Entry) -> bool:
+    wanted = messages.instructions(rule)
+    if rule.purpose is Purpose.PAUSES:
+        return not entry.expires and _any_vector(wanted) == _any_vector(entry.instructions)
+    return not entry.expires and wanted == entry.instructions
+
+
+def _any_vector(instructions: bytes) -> bytes:
+    """Blank the value that WRITE_METADATA writes; its mask stays."""
+    start = 0
+    while start + _HEADER <= len(instructions):
+        kind = int.from_bytes(instructions[start : start + 2])
+        length = int.from_bytes(instructions[start + 2 : start + 4])
+        if kind == _WRITE_METADATA:
+            return instructions[: start + 8] + bytes(8) + instructions[start + 16 :]
+        start += max(length, _HEADER)
+    return instructions
+
+
+def _group_octets(group: Group) -> bytes:
+    """Give type and buckets, as a report has them."""
+    written = messages.group_mod(group, Command.ADD)
+    return written[10:11] + written[16:]
+
+
+def _meter_octets(meter: Meter) -> bytes:
+    """Give flags and bands, as a report has them."""
+    written = messages.meter_mod(meter, Command.ADD)
+    return written[10:12] + written[16:]
+
+
+def _meter_step(meter: Meter, command: Command, told: Tables) -> Step:
+    octets = messages.meter_mod(meter, command)
+    if command is Command.ADD:
+        return Step(meter, octets, messages.meter_mod(meter, Command.DELETE))
+    former = told.meters[meter.number]
+    body = octets[8:10] + former[:2] + octets[12:16] + former[2:]
+    return Step(meter, octets, messages.message(messages.Kind.METER_MOD, body, 0))

@@ -1,0 +1,279 @@
+"""What the controller decides, without a switch: differences, wiring, failures and roles."""
+
+import pytest
+
+from etherweave.control import messages
+from etherweave.control.controller import drift, replan, reports, roles
+from etherweave.control.controller.drift import Drift, Stamp
+from etherweave.control.controller.reports import Entry, ReportError, Tables
+from etherweave.control.controller.roles import Beacon, Pace, State
+from etherweave.control.controller.wiring import Cable, End, Fault, Seen, check
+from etherweave.control.messages import FlowCommand
+from etherweave.control.rules import (
+    GoTo,
+    Group,
+    Meter,
+    Output,
+    Plan,
+    PortPlan,
+    Purpose,
+    Rule,
+    SwitchPlan,
+    WriteMetadata,
+)
+from etherweave.control.rules import Test as Is
+
+FORWARD = Rule(
+    3, 9, (Is("metadata", 0, 1), Is("eth_dst", 0x020000000000, 0xFF0000000000)), (Output(1),)
+)
+PAUSES = Rule(2, 0, (), (), (WriteMetadata(0, 1), GoTo(3)), Purpose.PAUSES)
+
+
+def switch(
+    *rules: Rule, groups: tuple[Group, ...] = (), meters: tuple[Meter, ...] = ()
+) -> SwitchPlan:
+    return SwitchPlan("s", 1, (), rules, groups, meters, {})
+
+
+def reported(rule: Rule, cookie: int = 0, expires: bool = False) -> Entry:
+    """Write an entry as a switch would: fields in the order of their numbers, from the last."""
+    tests = sorted(rule.match, key=lambda test: test.field, reverse=True)
+    written = messages.match(tests), messages.instructions(rule)
+    return Entry(rule.table, rule.priority, *written, cookie, expires)
+
+
+def test_the_order_of_fields_makes_no_difference() -> None:
+    assert not drift.compare(switch(FORWARD, PAUSES), Tables((reported(PAUSES), reported(FORWARD))))
+
+
+def test_a_field_whose_mask_is_empty_or_full_is_none_or_without_a_mask() -> None:
+    told = Rule(0, 1, (Is("eth_dst", 5, (1 << 48) - 1), Is("metadata", 0, 0)), ())
+    meant = Rule(0, 1, (Is("eth_dst", 5),), ())
+    assert not drift.compare(switch(told), Tables((reported(meant),)))
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        (reported(FORWARD._replace(actions=(Output(2),))), Drift(changed=(FORWARD,))),
+        (reported(FORWARD, expires=True), Drift(changed=(FORWARD,))),
+        (
+            reported(FORWARD._replace(priority=8)),
+            Drift(missing=(FORWARD,), foreign=(reported(FORWARD._replace(priority=8)),)),
+        ),
+    ],
+    ids=["actions", "time-out", "priority"],
+)
+def test_differences_are_told_apart(entry: Entry, expected: Drift) -> None:
+    assert drift.compare(switch(FORWARD), Tables((entry,))) == expected
+
+
+def test_the_value_of_the_pause_vector_does_not_count_but_its_mask_does() -> None:
+    paused = PAUSES._replace(instructions=(WriteMetadata(1, 1), GoTo(3)))
+    other = PAUSES._replace(instructions=(WriteMetadata(0, 3), GoTo(3)))
+    assert not drift.compare(switch(PAUSES), Tables((reported(paused),)))
+    assert drift.compare(switch(PAUSES), Tables((reported(other),))) == Drift(changed=(PAUSES,))
+
+
+def test_plans_of_a_switch_differ_by_groups_and_meters_too() -> None:
+    old = switch(groups=(Group(1, (1, 2)), Group(2, (3,))), meters=(Meter(1, 10, 10),))
+    new = switch(groups=(Group(1, (1, 3)), Group(4, (3,))), meters=(Meter(2, 10, 10),))
+    assert drift.between(old, new) == Drift(
+        groups_missing=(Group(4, (3,)),),
+        groups_changed=(Group(1, (1, 3)),),
+        groups_foreign=(2,),
+        meters_missing=(Meter(2, 10, 10),),
+        meters_foreign=(1,),
+    )
+
+
+def test_a_foreign_entry_is_deleted_by_its_own_cookie_only() -> None:
+    foreign = reported(FORWARD, cookie=0x1234)
+    found = drift.compare(switch(), Tables((foreign,)))
+    (step,) = drift.steps(found, Tables((foreign,)), Stamp(1, 1)).bundle
+    # ofp_flow_mod: cookie, mask, table, command behind the header of 8 octets.
+    assert step.octets[8:16] == (0x1234).to_bytes(8)
+    assert step.octets[16:24] == b"\xff" * 8
+    assert step.octets[24:26] == bytes([3, FlowCommand.DELETE_STRICT])
+
+
+def test_a_cookie_tells_plan_and_generation_and_whose_it_is() -> None:
+    stamp = Stamp(0xDEADBEEF, 7)
+    assert stamp.cookie == 0x4557_DEADBEEF_0007
+    assert Stamp.read(stamp.cookie) == stamp
+    assert Stamp.read(0x0000_DEADBEEF_0007) is None
+    entries = [reported(FORWARD, cookie) for cookie in (stamp.cookie, 9, Stamp(1, 3).cookie)]
+    assert drift.generation(entries) == 7
+
+
+@pytest.mark.parametrize(
+    "octets",
+    [b"\x00", bytes(2), b"\x00\x07" + bytes(5), b"\x00\x38" + bytes(54), b"\xff\xff" + bytes(60)],
+    ids=["half a length", "no length", "short", "without match", "longer than the rest"],
+)
+def test_a_report_that_cannot_be_read_is_an_error(octets: bytes) -> None:
+    with pytest.raises(ReportError):
+        list(reports.entries(octets))
+
+
+def fabric() -> Plan:
+    """Two switches with a host each and two cables between them."""
+
+    def one(number: int) -> SwitchPlan:
+        other = 3 - number
+        ports = (
+            PortPlan(1, f"h{number}", 1, True),
+            PortPlan(2, f"s{other}", 2, False),
+            PortPlan(3, f"s{other}", 3, False),
+        )
+        return SwitchPlan(f"s{number}", number, ports, (), (), (), {})
+
+    return Plan("f", "", (one(1), one(2)), ())
+
+
+UP = {1: True, 2: True, 3: True}
+BOTH = {"s1": UP, "s2": UP}
+SETTLED = frozenset(BOTH)
+AS_PLANNED = {
+    End("s1", 2): End("s2", 2),
+    End("s2", 2): End("s1", 2),
+    End("s1", 3): End("s2", 3),
+    End("s2", 3): End("s1", 3),
+}
+
+
+def sentences(seen: Seen) -> list[str]:
+    return [f"{finding.fault}: {finding}" for finding in check(fabric(), seen)]
+
+
+def test_a_fabric_as_planned_has_no_findings() -> None:
+    seen = Seen(AS_PLANNED, BOTH, {}, SETTLED)
+    assert sentences(seen) == []
+    assert replan.failed_cables(fabric(), seen) == frozenset()
+
+
+def test_every_port_of_crossed_cables_is_named_with_what_should_be_there() -> None:
+    crossed = {End("s1", 2): End("s2", 3), End("s2", 2): End("s1", 3)}
+    seen = Seen(crossed, BOTH, {}, SETTLED)
+    assert sentences(seen) == [
+        "miswired: s1 port 2 goes to s2 port 3; should go to s2 port 2",
+        "miswired: s1 port 3 goes to s2 port 2; should go to s2 port 3",
+        "miswired: s2 port 2 goes to s1 port 3; should go to s1 port 2",
+        "miswired: s2 port 3 goes to s1 port 2; should go to s1 port 3",
+    ]
+    assert replan.names(fabric(), replan.failed_cables(fabric(), seen)) == ["s1 - s2", "s1 - s2"]
+
+
+def test_cables_without_frames_links_or_ports_and_cables_too_many_are_named() -> None:
+    ports = {"s1": {1: True, 2: True, 3: False, 9: True}, "s2": {1: True, 2: True, 9: True}}
+    surplus = {End("s1", 9): End("s2", 9)}
+    seen = Seen(surplus, ports, {}, SETTLED)
+    assert sentences(seen) == [
+        "missing: s1 port 2 goes to nothing seen; should go to s2 port 2",
+        "down: s1 port 3 goes to nothing (no link); should go to s2 port 3",
+        "surplus: s1 port 9 goes to s2 port 9; should go to nothing",
+        "missing: s2 port 2 goes to nothing seen; should go to s1 port 2",
+        "absent: s2 port 3 goes to nothing (the switch has no such port); should go to s1 port 3",
+        "surplus: s2 port 9 goes to s1 port 9; should go to nothing",
+    ]
+
+
+def test_hosts_are_told_apart_by_the_names_in_their_lldp_and_from_switches() -> None:
+    names = {End("s1", 1): "h2"}
+    loop = AS_PLANNED | {End("s2", 1): End("s2", 1)}
+    assert sentences(Seen(loop, BOTH, names, SETTLED)) == [
+        "miswired: s1 port 1 goes to host h2; should go to host h1",
+        "miswired: s2 port 1 goes to s2 port 1; should go to host h2",
+    ]
+    seen = Seen(AS_PLANNED, BOTH, {End("s1", 1): "h1"}, SETTLED)
+    assert check(fabric(), seen) == ()
+
+
+def test_a_switch_that_does_not_answer_has_not_failed() -> None:
+    seen = Seen({}, {"s1": UP}, {}, frozenset({"s1"}))
+    assert replan.failed_cables(fabric(), seen) == frozenset()
+    assert sentences(seen) == []
+
+
+def test_silence_says_nothing_before_frames_could_have_come() -> None:
+    assert replan.failed_cables(fabric(), Seen({}, BOTH)) == frozenset()
+
+
+def test_a_cable_with_a_link_at_one_end_only_has_failed() -> None:
+    ports = {"s1": UP | {2: False}}
+    failed = replan.failed_cables(fabric(), Seen({}, ports))
+    assert failed == {Cable(End("s1", 2), End("s2", 2))}
+    assert replan.names(fabric(), failed) == ["s1 - s2"]
+
+
+def test_names_of_parallel_cables_leave_out_the_one_that_failed() -> None:
+    """A name counts cables from the first port; the second alone takes both names."""
+    second = {Cable(End("s1", 3), End("s2", 3))}
+    assert replan.names(fabric(), second) == ["s1 - s2", "s1 - s2"]
+
+
+def test_findings_are_counted_by_their_faults() -> None:
+    seen = Seen({}, BOTH, {}, SETTLED)
+    assert [finding.fault for finding in check(fabric(), seen)] == [Fault.MISSING] * 4
+
+
+PACE = Pace(0.5, 1.5, 3.0)
+MINE, LESS, MORE = 50, 10, 90
+
+
+def master(now_s: float = 0.0) -> roles.Standing:
+    return roles.tick(roles.start(MINE, now_s), now_s + PACE.listen_s, PACE)
+
+
+def test_a_controller_claims_when_nobody_else_was_heard() -> None:
+    standing = roles.start(MINE, 0.0)
+    assert roles.tick(standing, 1.4, PACE).state is State.LISTENING
+    claimed = roles.tick(roles.saw_generation(standing, 41), 1.5, PACE)
+    assert (claimed.state, claimed.generation) == (State.MASTER, 42)
+
+
+def test_a_switch_without_claims_tells_no_generation() -> None:
+    assert roles.saw_generation(roles.start(MINE, 0.0), roles.UNSET).generation == 0
+
+
+def test_a_controller_stands_by_while_it_hears_a_master() -> None:
+    standing = roles.heard(roles.start(MINE, 0.0), Beacon(LESS, State.MASTER, 7), 0.2)
+    assert (standing.state, standing.master) == (State.STANDBY, LESS)
+    assert roles.tick(standing, 3.1, PACE).state is State.STANDBY
+    lost = roles.tick(standing, 3.2, PACE)
+    assert lost.state is State.LISTENING
+    assert roles.tick(lost, 4.7, PACE).generation == 8
+
+
+@pytest.mark.parametrize(("rival", "state"), [(LESS, State.MASTER), (MORE, State.LISTENING)])
+def test_of_two_that_begin_together_the_greater_identity_goes_first(
+    rival: int, state: State
+) -> None:
+    standing = roles.heard(roles.start(MINE, 0.0), Beacon(rival, State.LISTENING, 0), 1.0)
+    assert roles.tick(standing, 1.5, PACE).state is state
+
+
+@pytest.mark.parametrize(
+    ("beacon", "state"),
+    [
+        (Beacon(LESS, State.MASTER, 2), State.STANDBY),
+        (Beacon(MORE, State.MASTER, 1), State.STANDBY),
+        (Beacon(LESS, State.MASTER, 1), State.MASTER),
+        (Beacon(MORE, State.MASTER, 0), State.MASTER),
+        (Beacon(MORE, State.LISTENING, 9), State.MASTER),
+        (Beacon(MINE, State.MASTER, 9), State.MASTER),
+    ],
+)
+def test_of_two_masters_the_greater_generation_stays_then_the_greater_identity(
+    beacon: Beacon, state: State
+) -> None:
+    assert roles.heard(master(), beacon, 2.0).state is state
+
+
+def test_a_master_claims_again_where_a_switch_knows_a_greater_generation() -> None:
+    assert roles.outbid(master(), 5, 2.0).generation == 6
+    assert roles.outbid(master(), roles.UNSET, 2.0).generation == 1
+
+
+def test_a_master_that_a_switch_demotes_stands_by() -> None:
+    assert roles.demoted(master(), 9, 2.0).state is State.STANDBY
