@@ -2,7 +2,7 @@
 
 import typer
 
-from etherweave.cli.control import agent, dmp, export, lint, plan, reaction, verify
+from etherweave.cli.control import agent, diff, dmp, export, lint, plan, reaction, serve, verify
 
 control = typer.Typer(
     help="Bring a fabric to life: rules and configurations for switches, addresses for hosts.",
@@ -11,8 +11,10 @@ control = typer.Typer(
 )
 control.add_typer(dmp.dmp, name="dmp")
 control.command("agent", epilog=agent.EXAMPLES)(agent.agent_verb)
+control.command("diff", epilog=diff.EXAMPLES)(diff.diff)
 control.command("export", epilog=export.EXAMPLES)(export.export)
 control.command("lint", epilog=lint.EXAMPLES)(lint.lint)
 control.command("plan", epilog=plan.EXAMPLES)(plan.plan_verb)
 control.command("reaction", epilog=reaction.EXAMPLES)(reaction.reaction_verb)
+control.command("serve", epilog=serve.EXAMPLES)(serve.serve)
 control.command("verify", epilog=verify.EXAMPLES)(verify.verify_verb)

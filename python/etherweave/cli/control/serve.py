@@ -1,0 +1,193 @@
+"""The verb ``control serve``."""
+
+import json
+import signal
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+import etherweave
+from etherweave.cli.control.parameters import Factory, factory_addresses
+from etherweave.cli.exits import FAILED, refuse, told
+from etherweave.cli.parameters import AsJson, File, Settings, overrides
+from etherweave.control.plan import PlanError, plan
+from etherweave.control.rules import Plan
+
+if TYPE_CHECKING:
+    from etherweave.control.controller.options import Options
+    from etherweave.control.controller.survey import Survey
+
+EXAMPLES = """Examples:
+
+etherweave control serve dragonfly.toml
+
+etherweave control serve dragonfly.toml --dry-run
+
+etherweave control serve dragonfly.toml --listen 10.0.0.1:6653 --tls-key key.pem --tls-certificate controller.pem --tls-ca switches.pem --metrics-port 9464"""  # noqa: E501
+
+Wanted = Annotated[Path | None, typer.Option(metavar="FILE.pem")]
+
+
+def serve(
+    file: File,
+    listen: Annotated[
+        str, typer.Option(metavar="ADDRESS:PORT", help="Where switches connect; port 0: any.")
+    ] = "127.0.0.1:6653",
+    tls_key: Annotated[
+        Path | None, typer.Option(metavar="FILE.pem", help="The controller's private key.")
+    ] = None,
+    tls_certificate: Annotated[
+        Path | None, typer.Option(metavar="FILE.pem", help="The controller's certificate.")
+    ] = None,
+    tls_ca: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.pem", help="Who must have signed the switches' certificates."),
+    ] = None,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="Serve metrics for Prometheus on this loopback port."),
+    ] = None,
+    audit: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="Between two readings of all tables.")
+    ] = 60.0,
+    probe: Annotated[
+        float, typer.Option(min=0.1, metavar="SECONDS", help="Between two LLDP probes of a port.")
+    ] = 1.0,
+    leave_foreign: Annotated[
+        bool,
+        typer.Option("--leave-foreign", help="Leave alone entries that the plan does not know."),
+    ] = False,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Connect, compare, print what differs, change nothing."),
+    ] = False,
+    wait: Annotated[
+        float,
+        typer.Option(
+            min=0, metavar="SECONDS", help="With --dry-run: how long to wait for switches."
+        ),
+    ] = 30.0,
+    factory: Factory = None,
+    settings: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Bring OpenFlow switches to a scenario's plan and keep them there.
+
+    Logs events as JSON lines on standard error, and ends on SIGTERM or Ctrl-C; switches go on with
+    the rules that they have. Ends with 1 when --dry-run finds differences, with 2 after a mistake.
+    """
+    if as_json and not dry_run:
+        refuse("--json: expected to be with --dry-run")
+    host, port = _address(listen)
+    files = _TlsFiles(tls_key, tls_certificate, tls_ca)
+    try:
+        given = factory_addresses(factory)
+        changes = overrides(settings)
+
+        def planner(failed: Sequence[str]) -> Plan:
+            return plan(file, changes, failed=failed, factory=given).plan
+
+        whole = planner([])
+        options = _options(host, port, files)
+    except (etherweave.ScenarioError, PlanError) as error:
+        refuse(error)
+    except OSError as error:
+        refuse(told(error))
+    options = replace(
+        options,
+        metrics_port=metrics_port,
+        audit_s=audit,
+        probe_s=probe,
+        leave_foreign=leave_foreign,
+        only_watches=dry_run,
+    )
+    _run(planner, whole, options, _Dry(wait, as_json) if dry_run else None)
+
+
+@dataclass(frozen=True)
+class _TlsFiles:
+    key: Path | None
+    certificate: Path | None
+    authority: Path | None
+
+
+@dataclass(frozen=True)
+class _Dry:
+    """How a dry run goes."""
+
+    wait_s: float
+    as_json: bool
+
+
+def _address(text: str) -> tuple[str, int]:
+    host, colon, port = text.rpartition(":")
+    if not (colon and port.isascii() and port.isdigit() and int(port) < 65536):
+        refuse(f"--listen {text}: expected ADDRESS:PORT, such as 127.0.0.1:6653 or [::1]:6653")
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def _options(host: str, port: int, files: _TlsFiles) -> "Options":
+    try:
+        from etherweave.control.controller.door import Tls
+        from etherweave.control.controller.options import Options
+    except ImportError as error:
+        refuse(f"{error}; expected os-ken: pip install 'etherweave[control]'")
+    given = (files.key, files.certificate, files.authority)
+    if not any(given):
+        return Options(host, port)
+    key, certificate, authority = given
+    if key is None or certificate is None or authority is None:
+        refuse("TLS: expected all of --tls-key, --tls-certificate and --tls-ca")
+    for path in (key, certificate, authority):
+        path.open("rb").close()
+    return Options(host, port, Tls(key, certificate, authority))
+
+
+def _run(planner: Any, whole: Plan, options: "Options", dry: _Dry | None) -> None:
+    from etherweave.control.controller.app import Controller
+    from etherweave.control.controller.log import Log
+    from etherweave.control.controller.options import ListenError
+    from etherweave.control.controller.survey import survey
+
+    stop = threading.Event()
+    former = {
+        number: signal.signal(number, lambda *_: stop.set())
+        for number in (signal.SIGTERM, signal.SIGINT)
+    }
+    try:
+        controller = Controller(planner, whole, options, Log())
+        if dry:
+            _print(survey(controller, dry.wait_s, stop), dry.as_json)
+        else:
+            controller.run(stop)
+    except (ListenError, OSError) as error:
+        refuse(error)
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def _print(found: "Survey", as_json: bool) -> None:
+    from etherweave.cli.control.differences import as_figures, as_lines
+
+    if as_json:
+        figures = {
+            "switches": {name: as_figures(one) for name, one in found.drifts.items()},
+            "absent": found.absent,
+            "wiring": [finding._asdict() for finding in found.wiring],
+        }
+        print(json.dumps(figures, indent=2))
+    else:
+        for name, one in found.drifts.items():
+            for line in as_lines(one):
+                print(f"{name}: {line}")
+        for name, reason in found.absent.items():
+            print(f"{name}: {reason}")
+        for finding in found.wiring:
+            print(f"{finding.fault}: {finding}")
+    if not found.is_as_planned:
+        raise typer.Exit(FAILED)

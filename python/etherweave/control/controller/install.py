@@ -1,0 +1,193 @@
+"""Reading the tables of a switch, and changing them in one bundle: all of a change, or nothing."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from etherweave.control.controller import reports
+from etherweave.control.controller.drift import Step, Steps, describe
+from etherweave.control.controller.reports import Part, ReportError, Tables
+from etherweave.control.controller.session import Answer, GoneError, Session, Talk
+from etherweave.control.messages import BundleStep, Kind, barrier, bundle_add, bundle_step, with_xid
+
+ANSWER_S = 30.0
+"""How long a switch may take for an answer [s]: a commit of a large bundle is the slowest."""
+_AT_ONCE = 200
+"""Messages in one write: some 30 thousand octets."""
+_OCTETS_MAX = 1 << 28
+"""Of a report: two million rules."""
+
+_ERRORS = {
+    (1, 10): "another controller is its master",
+    (5, 1): "table full",
+    (5, 2): "no such table",
+    (5, 5): "permission denied",
+    (6, 3): "no more groups",
+    (12, 1): "meter exists",
+    (12, 3): "no such meter",
+    (12, 9): "no more meters",
+}
+"""``ofp_error_msg`` type and code in words, where switches are likely to send them."""
+IS_SLAVE = (1, 10)
+_TYPES = {
+    1: "bad request", 2: "bad action", 3: "bad instruction", 4: "bad match", 5: "flow refused",
+    6: "group refused", 11: "role refused", 12: "meter refused", 0xFFFF: "experimenter's error",
+}  # fmt: skip
+
+
+class InstallError(Exception):
+    """A switch refuses a change; it is as it was before.
+
+    Parameters
+    ----------
+    about
+        What it refuses.
+    code
+        The type and code of its error.
+    """
+
+    def __init__(self, about: str, code: tuple[int, int]) -> None:
+        super().__init__(f"{about}: {error_text(code)}")
+        self.code = code
+
+
+def error_text(code: tuple[int, int]) -> str:
+    """Say what an error means, with its numbers."""
+    words = _ERRORS.get(code) or _TYPES.get(code[0], "error")
+    return f"{words} (type {code[0]}, code {code[1]})"
+
+
+def read_tables(session: Session) -> Tables:
+    """Ask a switch for all entries, groups and meters.
+
+    Raises
+    ------
+    GoneError
+        When it is gone, or does not answer.
+    ReportError
+        When it reports what cannot be read.
+    """
+    entries = tuple(
+        entry for octets in _ask(session, Part.FLOWS) for entry in reports.entries(octets)
+    )
+    groups: dict[int, bytes] = {}
+    meters: dict[int, bytes] = {}
+    for octets in _ask(session, Part.GROUPS):
+        groups |= reports.groups(octets)
+    for octets in _ask(session, Part.METERS):
+        meters |= reports.meters(octets)
+    return Tables(entries, groups, meters)
+
+
+def install(session: Session, steps: Steps) -> None:
+    """Change a switch.
+
+    Raises
+    ------
+    InstallError
+        When it refuses; nothing has changed then.
+    GoneError
+        When it is gone; an open bundle goes with the connection.
+    """
+    _apply(session, steps.meters)
+    try:
+        _bundle(session, steps.bundle)
+    except InstallError:
+        undo = [Step(step.about, step.undo) for step in steps.meters]
+        _apply(session, undo)
+        raise
+    _apply(session, steps.meters_left)
+
+
+def _ask(session: Session, part: Part) -> Iterator[bytes]:
+    octets_left = _OCTETS_MAX
+    with session.talk(1) as talk:
+        talk.send(reports.request(part, talk.first))
+        more = True
+        while more:
+            answer = talk.answer(ANSWER_S)
+            if answer.kind is Kind.ERROR:
+                if part is Part.METERS and answer.error[0] == 1:
+                    return  # A switch without meters.
+                raise InstallError(f"a question for {part.name.lower()}", answer.error)
+            octets_left -= len(answer.octets)
+            if octets_left < 0:
+                raise ReportError(f"more than {_OCTETS_MAX} octets of {part.name.lower()}")
+            _, more, body = reports.answer(answer.octets)
+            yield body
+
+
+def _apply(session: Session, steps: Iterable[Step]) -> None:
+    """Send messages one by one, and wait until the switch has taken all; undoes what it has."""
+    some = tuple(steps)
+    if not some:
+        return
+    with session.talk(len(some) + 1) as talk:
+        for octets in _written(some, talk):
+            talk.send(octets)
+        talk.send(barrier(talk.xids[-1]))
+        refused = list(_errors(talk))
+    if not refused:
+        return
+    bad = {answer.xid - talk.first for answer in refused}
+    undo = [
+        Step(step.about, step.undo)
+        for place, step in enumerate(some)
+        if place not in bad and step.undo
+    ]
+    _apply(session, undo)
+    raise InstallError(describe(some[min(bad)].about), refused[0].error)
+
+
+def _errors(talk: Talk) -> Iterator[Answer]:
+    while (answer := talk.answer(ANSWER_S)).kind is not Kind.BARRIER_REPLY:
+        if answer.kind is Kind.ERROR:
+            yield answer
+
+
+def _bundle(session: Session, steps: tuple[Step, ...]) -> None:
+    if not steps:
+        return
+    with session.talk(len(steps) + 3) as talk:
+        bundle = talk.first & 0x7FFFFFFF
+        opened, committed, discarded = talk.xids[-3:]
+        talk.send(bundle_step(bundle, BundleStep.OPEN, xid=opened))
+        _confirmed(talk, BundleStep.OPENED, steps, opened)
+        try:
+            for octets in _written(steps, talk, bundle):
+                talk.send(octets)
+                answer = talk.pending()
+                if answer and answer.kind is Kind.ERROR:
+                    raise _refusal(answer, talk, steps)
+            talk.send(bundle_step(bundle, BundleStep.COMMIT, xid=committed))
+            _confirmed(talk, BundleStep.COMMITTED, steps, committed)
+        except InstallError:
+            talk.send(bundle_step(bundle, BundleStep.DISCARD, xid=discarded))
+            raise
+
+
+def _confirmed(talk: Talk, step: BundleStep, steps: tuple[Step, ...], xid: int) -> None:
+    """Wait for a confirmation; of several errors, the one about a rule says most."""
+    while True:
+        answer = talk.answer(ANSWER_S)
+        if answer.kind is Kind.ERROR:
+            raise _refusal(answer, talk, steps)
+        if answer.xid == xid and answer.bundle_step == step:
+            return
+
+
+def _refusal(answer: Answer, talk: Talk, steps: tuple[Step, ...]) -> InstallError:
+    place = answer.xid - talk.first
+    if place < len(steps):
+        return InstallError(describe(steps[place].about), answer.error)
+    return InstallError("a bundle (ONF extension 230)", answer.error)
+
+
+def _written(steps: tuple[Step, ...], talk: Talk, bundle: int | None = None) -> Iterator[bytes]:
+    """Write messages under the talk's transactions, many at once."""
+    messages = (with_xid(step.octets, xid) for step, xid in zip(steps, talk.xids, strict=False))
+    wrapped = messages if bundle is None else (bundle_add(bundle, one) for one in messages)
+    while some := b"".join(islice(wrapped, _AT_ONCE)):
+        yield some
+
+
+__all__ = ["IS_SLAVE", "GoneError", "InstallError", "error_text", "install", "read_tables"]

@@ -1,0 +1,80 @@
+"""The controller's log: one JSON object per line, at a bounded rate for what peers can cause."""
+
+import json
+import logging
+import sys
+import threading
+import time
+from collections import defaultdict
+from typing import Any, TextIO
+
+_TEXT_MAX = 600
+_ITEMS_MAX = 20
+_PEER_LINES_PER_S = 5.0
+_PEER_LINES_AT_ONCE = 20.0
+_QUOTE_MAX = 300
+
+
+class Log:
+    """Writes events.
+
+    Parameters
+    ----------
+    stream
+        Where lines go; none: standard error.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._lock = threading.Lock()
+        self._budgets: dict[str, tuple[float, float]] = {}
+        self._silenced: dict[str, int] = defaultdict(int)
+
+    def tell(self, event: str, **facts: Any) -> None:
+        """Write what happened."""
+        now_ns = time.time_ns()
+        second = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now_ns // 10**9))
+        stamp = f"{second}.{now_ns // 10**6 % 1000:03}Z"
+        kept = {name: _short(fact) for name, fact in facts.items()}
+        line = json.dumps({"time": stamp, "event": event, **kept}, default=str)
+        with self._lock:
+            self._stream.write(line + "\n")
+            self._stream.flush()
+
+    def tell_of_peer(self, event: str, **facts: Any) -> None:
+        """Write what a peer did, unless there is too much of it; how much is told later."""
+        with self._lock:
+            if not self._may(event):
+                self._silenced[event] += 1
+                return
+            silenced = self._silenced.pop(event, 0)
+        self.tell(event, **facts, **({"more": silenced} if silenced else {}))
+
+    def _may(self, event: str) -> bool:
+        now_s = time.monotonic()
+        budget, then_s = self._budgets.get(event, (_PEER_LINES_AT_ONCE, now_s))
+        budget = min(_PEER_LINES_AT_ONCE, budget + (now_s - then_s) * _PEER_LINES_PER_S)
+        self._budgets[event] = (budget - 1 if budget >= 1 else budget, now_s)
+        return budget >= 1
+
+
+def _short(fact: Any) -> Any:
+    """Keep a line readable: the first of many items, the beginning of a long text."""
+    if isinstance(fact, list) and len(fact) > _ITEMS_MAX:
+        more = f"and {len(fact) - _ITEMS_MAX} more"
+        return [*map(_short, fact[:_ITEMS_MAX]), more]
+    if isinstance(fact, list):
+        return list(map(_short, fact))
+    return fact[:_TEXT_MAX] if isinstance(fact, str) else fact
+
+
+class LibraryLog(logging.Handler):
+    """Takes what os-ken has to say: warnings, cut short, and never the whole of a bad message."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a record as an event."""
+        self._log.tell_of_peer("library", message=record.getMessage()[:_QUOTE_MAX])

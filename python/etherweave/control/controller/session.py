@@ -1,0 +1,375 @@
+"""A switch that is connected: os-ken's handshake and messages over a guarded wire.
+
+os-ken negotiates the version, asks for features and ports, answers echoes and reads messages. Its
+loops and queues are not used: one thread reads, one writes, and answers go to whoever asked.
+"""
+
+import contextlib
+import queue
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
+
+# First: os-ken's modules import each other in a ring that only begins well here.
+import os_ken.base.app_manager  # noqa: F401
+from os_ken import cfg
+from os_ken.controller import handler, ofp_event
+from os_ken.controller.controller import Datapath
+from os_ken.controller.handler import MAIN_DISPATCHER
+from os_ken.controller.ofp_handler import OFPHandler
+from os_ken.ofproto import ofproto_parser, ofproto_protocol
+
+from etherweave.control.controller.reports import Part
+from etherweave.control.controller.wire import Channel, Limits, RefusedError, Wire
+from etherweave.control.messages import BUNDLE_CONTROL, HEADER, ONF, VERSION, Kind
+
+_OUTBOX = 64
+"""Writes that may wait; one holds some tens of thousand octets at most."""
+_ANSWERS = 10_000
+_ROLE_STATUS = 1911
+"""ONF's extension for OpenFlow 1.3: another controller has become master."""
+_MASTER_REQUEST = 0
+_XIDS = 1 << 31
+_LINK_DOWN = 1
+_PORT_DOWN = 1
+_DELETED = 1
+_PORTS_MAX = 0xFFFFFF00
+
+
+class GoneError(OSError):
+    """The switch is not connected any more."""
+
+
+class Answer(NamedTuple):
+    """A message that answers, or refuses, one of ours."""
+
+    kind: Kind
+    xid: int
+    octets: bytes
+    """Header included."""
+
+    @property
+    def error(self) -> tuple[int, int]:
+        """Type and code of an ERROR; of one that is cut short, none that exist."""
+        kind, code = struct.unpack_from("!HH", self.octets.ljust(12, b"\xff"), 8)
+        return kind, code
+
+    @property
+    def bundle_step(self) -> int | None:
+        """The step of a bundle that is confirmed, if it is one."""
+        if self.kind is not Kind.EXPERIMENTER or len(self.octets) < 24:
+            return None
+        experimenter, kind, _, step = struct.unpack_from("!IIIH", self.octets, 8)
+        return int(step) if (experimenter, kind) == (ONF, BUNDLE_CONTROL) else None
+
+
+class Listener(Protocol):
+    """Whoever wants to know of switches; called by their threads."""
+
+    def connected(self, session: "Session") -> None:
+        """Take a switch that has told who it is; raises ``RefusedError`` if it is not wanted."""
+
+    def ended(self, session: "Session") -> None:
+        """Take the end of a switch that was taken."""
+
+    def packet_in(self, session: "Session", port: int, frame: bytes) -> None:
+        """Take a frame that a switch hands to its controllers."""
+
+    def port_changed(self, session: "Session") -> None:
+        """Take a change of ``session.links``."""
+
+    def demoted(self, session: "Session", generation: int) -> None:
+        """Take a switch's word that another controller is its master."""
+
+
+class Talk:
+    """Messages under transactions of their own, and their answers."""
+
+    def __init__(self, session: "Session", first: int, count: int) -> None:
+        self._session = session
+        self.first = first
+        self.xids = range(first, first + count)
+        self._answers: queue.Queue[Answer | None] = queue.Queue(_ANSWERS)
+
+    def send(self, octets: bytes) -> None:
+        """Send messages; waits while the switch is slow.
+
+        Raises
+        ------
+        GoneError
+            When the switch is gone, or takes nothing.
+        """
+        self._session.send(octets)
+
+    def answer(self, timeout_s: float) -> Answer:
+        """Wait for the next answer.
+
+        Raises
+        ------
+        GoneError
+            When there is none.
+        """
+        try:
+            answer = self._answers.get(timeout=timeout_s)
+        except queue.Empty:
+            raise GoneError(f"no answer within {timeout_s:.0f} s") from None
+        if answer is None:
+            raise GoneError("the switch has ended the connection")
+        return answer
+
+    def pending(self) -> Answer | None:
+        """Give the next answer if it is there."""
+        if self._answers.empty():
+            return None
+        return self.answer(0.1)
+
+    def take(self, answer: Answer | None) -> None:
+        """Hand over an answer, or the news that there will be none."""
+        try:
+            self._answers.put_nowait(answer)
+        except queue.Full:
+            raise RefusedError(f"{_ANSWERS} answers that nobody has asked for") from None
+
+
+class Speaker(OFPHandler):  # type: ignore[misc] # os-ken has no types.
+    """os-ken's handshake, without its listening socket and queues; one for all sessions."""
+
+    def __init__(self) -> None:
+        cfg.CONF(args=[], project="os_ken", default_config_files=[], default_config_dirs=[])
+        ofproto_protocol.set_app_supported_versions([VERSION])
+        super().__init__()
+        handler.register_instance(self)
+
+
+class _NoSocket:
+    """Takes what os-ken does to a socket when a connection begins."""
+
+    def setsockopt(self, *_: object) -> None:
+        """Do nothing: the door has done it."""
+
+    def settimeout(self, _: float) -> None:
+        """Do nothing: the wire knows about time."""
+
+
+class Session(Datapath):  # type: ignore[misc] # os-ken has no types.
+    """A connection with a switch, or with what may become one."""
+
+    def __init__(
+        self, channel: Channel, address: str, speaker: Speaker, listener: Listener, limits: Limits
+    ) -> None:
+        super().__init__(_NoSocket(), address)
+        self.ofp_brick = speaker
+        self._listener = listener
+        self._channel = channel
+        self._limits = limits
+        self._outbox: queue.Queue[bytes | None] = queue.Queue(_OUTBOX)
+        self._talks: list[Talk] = []
+        self._lock = threading.Lock()
+        self._xid = 1
+        self._is_over = False
+        self.wire = Wire(channel, limits, self._ask_echo, time.monotonic())
+        self.links: dict[int, bool] = {}
+        """Ports, and whether they have a link."""
+
+    def serve(self) -> None:
+        """Serve the switch until it ends.
+
+        Raises
+        ------
+        RefusedError
+            When it does not behave like a switch of OpenFlow 1.3.
+        OSError
+            When the connection breaks.
+        """
+        writer = threading.Thread(target=self._write, name="writer", daemon=True)
+        writer.start()
+        is_taken = False
+        try:
+            self.send_msg(self.ofproto_parser.OFPHello(self))
+            for octets in self.wire.messages():
+                self._handle(octets)
+                if not is_taken and self.state == MAIN_DISPATCHER:
+                    self._list_ports()
+                    self._listener.connected(self)
+                    is_taken = True
+                    self.wire.settled()
+        finally:
+            self._end()
+            writer.join()
+            if is_taken:
+                self._listener.ended(self)
+
+    def send(self, buf: bytes, close_socket: bool = False) -> bool:
+        """Send octets in their turn; waits while many others wait.
+
+        Raises
+        ------
+        GoneError
+            When the switch is gone, or takes nothing.
+        """
+        if self._is_over:
+            raise GoneError("the switch is not connected any more")
+        try:
+            self._outbox.put(bytes(buf), timeout=self._limits.message_s)
+            if close_socket:
+                self._outbox.put(None, timeout=self._limits.message_s)
+        except queue.Full:
+            self.drop()
+            raise GoneError("the switch does not read what it is sent") from None
+        return True
+
+    def post(self, octets: bytes) -> None:
+        """Send octets, unless many others wait: for what is sent again anyway."""
+        with contextlib.suppress(queue.Full):
+            self._outbox.put_nowait(octets)
+
+    def drop(self) -> None:
+        """End the connection."""
+        self._channel.close()
+
+    @contextlib.contextmanager
+    def talk(self, count: int) -> Iterator[Talk]:
+        """Begin a number of transactions.
+
+        Raises
+        ------
+        GoneError
+            When the switch is gone.
+        """
+        with self._lock:
+            if self._is_over:
+                raise GoneError("the switch is not connected any more")
+            if self._xid + count >= _XIDS:
+                self._xid = 1
+            talk = Talk(self, self._xid, count)
+            self._xid += count
+            self._talks.append(talk)
+        try:
+            yield talk
+        finally:
+            with self._lock:
+                self._talks.remove(talk)
+
+    def _end(self) -> None:
+        self.set_state(handler.DEAD_DISPATCHER)
+        self._channel.close()
+        with self._lock:
+            self._is_over = True
+            talks = list(self._talks)
+        for talk in talks:
+            with contextlib.suppress(RefusedError):
+                talk.take(None)
+        with contextlib.suppress(queue.Full):
+            self._outbox.put_nowait(None)
+
+    def _write(self) -> None:
+        """Write what waits, until the connection ends."""
+        try:
+            while (octets := self._outbox.get()) is not None:
+                self._channel.write(octets, self._limits.message_s)
+        except OSError:
+            pass
+        finally:
+            self._channel.close()
+
+    def _ask_echo(self) -> None:
+        self.post(HEADER.pack(VERSION, Kind.ECHO_REQUEST, HEADER.size, 0))
+
+    def _handle(self, octets: bytes) -> None:
+        """Take a message: answers go to whoever asked, what is left goes through os-ken."""
+        version, kind, length, xid = HEADER.unpack_from(octets)
+        if self.state == MAIN_DISPATCHER:
+            if self._answers(kind, xid, octets):
+                return
+            if kind == Kind.EXPERIMENTER:
+                self._hear_of_roles(octets)
+            if kind not in _NEWS_KINDS:
+                return
+        _check(kind, octets)
+        if kind == Kind.HELLO and version < VERSION:
+            self.ofp_brick._hello_failed(self, f"version {version}; expected 4, OpenFlow 1.3")
+            return
+        if kind == Kind.HELLO:
+            # Of a later version, which has the same HELLO; os-ken does not know them all.
+            version, octets = VERSION, bytes([VERSION]) + octets[1:]
+        message = self._read(version, kind, length, xid, octets)
+        event = ofp_event.ofp_msg_to_ev(message)
+        if kind == Kind.PORT_STATUS:
+            # os-ken's own handler warns that it exists.
+            self._change_port(message)
+            return
+        for handle in self.ofp_brick.get_handlers(event, self.state):
+            handle(event)
+        if kind == Kind.PACKET_IN:
+            port = message.match.get("in_port", 0)
+            self._listener.packet_in(self, port, bytes(message.data))
+
+    def _read(self, version: int, kind: int, length: int, xid: int, octets: bytes) -> Any:
+        try:
+            message = ofproto_parser.msg(self, version, kind, length, xid, octets)
+        except Exception as error:
+            raise RefusedError(f"unreadable: {error}") from error
+        if message is None:
+            raise RefusedError(f"a message of type {kind} and {length} octets that cannot be read")
+        return message
+
+    def _answers(self, kind: int, xid: int, octets: bytes) -> bool:
+        """Hand an answer to whoever has asked; tell whether it was one."""
+        if kind not in _ANSWER_KINDS:
+            return False
+        with self._lock:
+            talk = next((talk for talk in self._talks if xid in talk.xids), None)
+        if talk:
+            talk.take(Answer(Kind(kind), xid, octets))
+        is_news = kind in (Kind.ERROR, Kind.EXPERIMENTER)
+        return talk is not None or not is_news
+
+    def _hear_of_roles(self, octets: bytes) -> None:
+        if len(octets) < 32:
+            return
+        experimenter, kind, _, reason, generation = struct.unpack_from("!IIIB3xQ", octets, 8)
+        if (experimenter, kind, reason) == (ONF, _ROLE_STATUS, _MASTER_REQUEST):
+            self._listener.demoted(self, generation)
+
+    def _list_ports(self) -> None:
+        ports = {port.port_no: _has_link(port) for port in self.ports.values()}
+        self.links = {number: link for number, link in ports.items() if number < _PORTS_MAX}
+
+    def _change_port(self, message: Any) -> None:
+        number, links = message.desc.port_no, dict(self.links)
+        if message.reason == _DELETED:
+            links.pop(number, None)
+        elif number < _PORTS_MAX:
+            links[number] = _has_link(message.desc)
+        self.links = links
+        if self.state == MAIN_DISPATCHER:
+            self._listener.port_changed(self)
+
+
+def _check(kind: int, octets: bytes) -> None:
+    """Refuse what os-ken would read without end: sequences of members that have no length."""
+    if kind == Kind.HELLO:
+        start = HEADER.size
+        while start < len(octets):
+            length = int.from_bytes(octets[start + 2 : start + 4])
+            if length < _ELEMENT_MIN:
+                raise RefusedError(f"a HELLO with an element of {length} octets")
+            start += length + -length % 8
+    elif kind == Kind.MULTIPART_REPLY and int.from_bytes(octets[8:10]) != Part.PORTS:
+        raise RefusedError("a MULTIPART_REPLY that nobody has asked for")
+
+
+def _has_link(port: Any) -> bool:
+    return not (port.config & _PORT_DOWN or port.state & _LINK_DOWN)
+
+
+_ELEMENT_MIN = 4
+_NEWS_KINDS = frozenset(
+    {Kind.ERROR, Kind.ECHO_REQUEST, Kind.ECHO_REPLY, Kind.PACKET_IN, Kind.PORT_STATUS}
+)
+"""What os-ken reads of a known switch; it knows more, but not how to read it safely."""
+_ANSWER_KINDS = frozenset(
+    {Kind.ERROR, Kind.EXPERIMENTER, Kind.MULTIPART_REPLY, Kind.BARRIER_REPLY, Kind.ROLE_REPLY}
+)

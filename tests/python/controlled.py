@@ -1,0 +1,81 @@
+"""What tests of the controller share: a controller in this process, and patience."""
+
+import contextlib
+import io
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from etherweave.control.controller.app import Controller
+from etherweave.control.controller.log import Log
+from etherweave.control.controller.options import Options
+from etherweave.control.controller.roles import Pace
+from etherweave.control.rules import Plan
+
+PATIENCE_S = 20.0
+"""How long something that happens at once may take on a machine that is busy [s]."""
+QUICK = Options(port=0, probe_s=0.1, audit_s=3600, pace=Pace(0.1, 0.35, 0.8))
+"""As the controller runs by itself, at a quicker pace, and without audits."""
+
+
+class Story(io.StringIO):
+    """The log of a controller, to be asked for events."""
+
+    def __str__(self) -> str:
+        return self.getvalue()
+
+    def events(self, event: str) -> list[dict[str, Any]]:
+        """Give all lines of an event."""
+        lines = map(json.loads, self.getvalue().splitlines())
+        return [line for line in lines if line["event"] == event]
+
+
+@dataclass
+class Running:
+    """A controller that runs in a thread."""
+
+    controller: Controller
+    story: Story
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def has_told(self, names: Sequence[str]) -> bool:
+        """Tell whether switches do what the plan in force says."""
+        switches = [self.controller.switches[name] for name in names]
+        return all(one.does is self.controller.desired[one.name] for one in switches)
+
+    def count(self, name: str) -> int:
+        """Add up a count of all switches."""
+        return sum(one.counts[name] for one in self.controller.switches.values())
+
+
+@contextlib.contextmanager
+def controlled(
+    plan: Plan,
+    planner: Callable[[Sequence[str]], Plan] | None = None,
+    options: Options = QUICK,
+    **changes: Any,
+) -> Iterator[Running]:
+    """Run a controller for a plan, and stop it."""
+    story = Story()
+    whole = planner or (lambda _: plan)
+    controller = Controller(whole, plan, replace(options, **changes), Log(story))
+    running = Running(controller, story)
+    thread = threading.Thread(target=controller.run, args=(running.stop,))
+    thread.start()
+    try:
+        yield running
+    finally:
+        running.stop.set()
+        thread.join()
+
+
+def eventually(condition: Callable[[], Any], what: object, patience_s: float = PATIENCE_S) -> Any:
+    """Wait until something is so; otherwise print what helps to see why."""
+    end_s = time.monotonic() + patience_s
+    while not (seen := condition()):
+        assert time.monotonic() < end_s, f"not within {patience_s} s: {what}"
+        time.sleep(0.02)
+    return seen
