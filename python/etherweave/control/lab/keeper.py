@@ -1,0 +1,122 @@
+"""The process that stays while a lab is up: pauses, and the kernel's switches.
+
+::
+
+    python -m etherweave.control.lab.keeper DIRECTORY     in the namespace of the switches
+
+It plans while the rest of the lab is made, begins when a line comes on standard input, says
+"ready", and ends on SIGTERM. With Open vSwitch it is the agent of every switch that has conditional
+rules; with eBPF it holds the switches, which obey pauses themselves.
+"""
+
+import json
+import os
+import signal
+import socket
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from etherweave.control.lab.layout import End, interface
+from etherweave.control.lab.state import Record, read
+from etherweave.control.ovs.daemons import Daemons, Datapath
+from etherweave.control.rules import SwitchPlan
+
+RATE = 100_000_000
+"""That cables of a lab are said to have [b/s]: 65,535 quanta of a PAUSE frame last 0.34 s."""
+
+PINS = "pins.json"
+"""File in a lab's directory: of each switch in the kernel, where its maps are pinned."""
+
+
+def main() -> None:
+    """Keep a lab."""
+    directory = Path(sys.argv[1])
+    record = read(directory)
+    if record is None:
+        raise SystemExit(f"{directory}: expected a lab")
+    switches = _switches(directory, record)
+    with _told_to_end() as stop, ExitStack() as undo:
+        if not sys.stdin.readline():
+            return
+        begin = _begin_ebpf if record.plane == "ebpf" else _begin_ovs
+        wait = begin(directory, switches, stop, undo)
+        print("ready", flush=True)
+        wait()
+
+
+def _switches(directory: Path, record: Record) -> tuple[SwitchPlan, ...]:
+    from etherweave.control.lab.lifecycle import planned_from
+
+    return planned_from(directory, record).plan.switches
+
+
+Wait = Callable[[], object]
+
+
+def _begin_ovs(
+    directory: Path, switches: tuple[SwitchPlan, ...], stop: socket.socket, undo: ExitStack
+) -> Wait:
+    from etherweave.control.pause.agent import Ear, serve
+
+    daemons = Daemons(directory / "ovs", Datapath.NETDEV)
+
+    def agent(index: int, switch: SwitchPlan) -> None:
+        ears = {port: Ear(interface(End(index, port)), RATE) for port in sorted(switch.pause_bits)}
+        try:
+            serve(switch, ears, daemons.management(f"s{index}"), stop)
+        except Exception:
+            traceback.print_exc()
+            # One deaf switch, and the lab is no longer what it says.
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    threads = [
+        threading.Thread(target=agent, args=job, name=job[1].name)
+        for job in enumerate(switches)
+        if job[1].pause_bits
+    ]
+    for thread in threads:
+        thread.start()
+        undo.callback(thread.join)
+    return lambda: stop.recv(1, socket.MSG_PEEK)
+
+
+def _begin_ebpf(
+    directory: Path, switches: tuple[SwitchPlan, ...], stop: socket.socket, undo: ExitStack
+) -> Wait:
+    from etherweave.control.ebpf.attach import Plug, attached, kernel
+
+    loaded = undo.enter_context(kernel())
+
+    def attach(index: int, switch: SwitchPlan) -> Path:
+        ports = (port.number for port in switch.ports)
+        plugs = {port: Plug(interface(End(index, port)), RATE) for port in ports}
+        return undo.enter_context(attached(loaded, switch, plugs)).pins
+
+    # Loading waits for the kernel's verifier most of the time.
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        pins = pool.map(attach, range(len(switches)), switches)
+        places = {switch.name: str(place) for switch, place in zip(switches, pins, strict=True)}
+    (directory / PINS).write_text(json.dumps(places), encoding="utf-8")
+    return lambda: stop.recv(1, socket.MSG_PEEK)
+
+
+@contextmanager
+def _told_to_end() -> Iterator[socket.socket]:
+    """Make a socket that has something to read from the first SIGTERM or Ctrl-C on."""
+    stop, bell = socket.socketpair()
+    with stop, bell:
+        bell.setblocking(False)
+        signal.set_wakeup_fd(bell.fileno())
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: None)
+        yield stop
+        signal.set_wakeup_fd(-1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""Names of everything that a lab is made of, and what ``ip`` is told; nothing is opened here."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from etherweave.control.ovs.bridges import Wiring
+from etherweave.control.plan import Planned
+from etherweave.control.rules import HostPlan, Plan
+from etherweave.control.text import ipv4_text, mac_text
+
+HOSTS_MAX, SWITCHES_MAX = 80, 40
+"""Of a lab: figure 3c of Benito et al. 2015, with 72 and 36, fits."""
+HOST_INTERFACE = "eth0"
+FACTORY = 0x00005E005300
+"""The first of the 256 unicast MAC addresses for documentation (RFC 7042, section 2.1.2)."""
+
+_NAME = re.compile(r"[a-z0-9_-]{1,24}", re.ASCII)
+
+
+class LayoutError(ValueError):
+    """A scenario makes no lab: what, and what would."""
+
+
+class End(NamedTuple):
+    """A port of a switch."""
+
+    switch: int
+    """Index in the plan."""
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A lab on paper."""
+
+    prefix: str
+    """Of the names of all labs of a machine."""
+    name: str
+    planned: Planned
+
+    @property
+    def plan(self) -> Plan:
+        """What switches and hosts are told."""
+        return self.planned.plan
+
+    @property
+    def fabric(self) -> str:
+        """The namespace with all switches."""
+        return fabric_namespace(self.prefix, self.name)
+
+    def host(self, name: str) -> str:
+        """Return a host's namespace."""
+        return f"{self.fabric}.{name}"
+
+    @property
+    def namespaces(self) -> list[str]:
+        """All of them, that of the switches first."""
+        return [self.fabric, *(self.host(host.name) for host in self.plan.hosts)]
+
+    @property
+    def switches(self) -> dict[str, int]:
+        """Indices of switches, by name."""
+        return {switch.name: index for index, switch in enumerate(self.plan.switches)}
+
+    @property
+    def across(self) -> dict[End, End | str]:
+        """What is plugged into every port of a switch: another's port, or a host."""
+        index = self.switches
+        return {
+            End(number, port.number): (
+                port.node if port.is_host else End(index[port.node], port.node_port)
+            )
+            for number, switch in enumerate(self.plan.switches)
+            for port in switch.ports
+        }
+
+    @property
+    def wiring(self) -> Wiring:
+        """Names for Open vSwitch."""
+        names = [switch.name for switch in self.plan.switches]
+        bridges = {name: f"s{index}" for index, name in enumerate(names)}
+        ports = {(names[end.switch], end.port): interface(end) for end in self.across}
+        return Wiring(bridges, ports)
+
+    def address(self, host: HostPlan) -> str:
+        """Return a host's IPv4 address with the length of its prefix: 10.128.0.0/8."""
+        network = self.planned.spec.network
+        assert network is not None and host.ipv4 is not None, "refused by layout()"
+        return f"{ipv4_text(host.ipv4)}/{network.prefixlen - 1}"
+
+
+def layout(prefix: str, name: str, planned: Planned) -> Layout:
+    """Lay a lab out.
+
+    Raises
+    ------
+    LayoutError
+        If hosts have no IPv4 addresses, or the name is none.
+    """
+    check_name(name)
+    network = planned.spec.network
+    if network is None or network.prefixlen < 1:
+        raise LayoutError(
+            f'{planned.plan.name}: control.ipv4 = "{planned.spec.ipv4}"; expected a network, '
+            "of which hosts of a lab have their addresses"
+        )
+    return Layout(prefix, name, planned)
+
+
+def check_name(name: str) -> None:
+    """Refuse what is no name of a lab."""
+    if not is_name(name):
+        raise LayoutError(
+            f'lab "{name}": expected 1 to 24 small letters, digits, hyphens and underscores'
+        )
+
+
+def is_name(name: str) -> bool:
+    """Tell whether a lab may be called so."""
+    return _NAME.fullmatch(name) is not None
+
+
+def check_size(fabric: str, switches: int, hosts: int) -> None:
+    """Refuse what is too large for one machine.
+
+    Raises
+    ------
+    LayoutError
+        If there are too many switches or hosts.
+    """
+    if switches > SWITCHES_MAX or hosts > HOSTS_MAX:
+        raise LayoutError(
+            f"{fabric}: {switches:,} switches and {hosts:,} hosts; "
+            f"expected at most {SWITCHES_MAX} and {HOSTS_MAX} in a lab"
+        )
+
+
+def fabric_namespace(prefix: str, name: str) -> str:
+    """Return the namespace with all switches of a lab."""
+    return f"{prefix}{name}"
+
+
+def is_of_lab(namespace: str, prefix: str, name: str) -> bool:
+    """Tell whether a namespace is one of a lab; names of labs have no dots."""
+    fabric = fabric_namespace(prefix, name)
+    return namespace == fabric or namespace.startswith(f"{fabric}.")
+
+
+def interface(end: End) -> str:
+    """Name the interface of a switch's port: s0p1."""
+    return f"s{end.switch}p{end.port}"
+
+
+def factory(number: int) -> int:
+    """Return the MAC address that a host has from its factory."""
+    return FACTORY + number
+
+
+def making(layout: Layout) -> Iterator[str]:
+    """Yield the lines for ``ip -batch`` that make namespaces and cables, all of them down."""
+    yield from (f"netns add {namespace}" for namespace in layout.namespaces)
+    factories = {host.name: factory(n) for n, host in enumerate(layout.plan.hosts)}
+    for end, other in layout.across.items():
+        near = f"link add {interface(end)} netns {layout.fabric} type veth"
+        if isinstance(other, str):
+            mac = mac_text(factories[other])
+            yield f"{near} peer name {HOST_INTERFACE} netns {layout.host(other)} address {mac}"
+        elif end < other:
+            yield f"{near} peer name {interface(other)} netns {layout.fabric}"

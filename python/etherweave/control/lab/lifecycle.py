@@ -1,0 +1,284 @@
+"""Brings labs up and down. Whatever fails, and whenever: ``down`` leaves nothing of a lab."""
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from etherweave.control.lab import namespaces, processes, state
+from etherweave.control.lab.boot import Boot, Tell, boot
+from etherweave.control.lab.entering import names
+from etherweave.control.lab.layout import (
+    Layout,
+    check_size,
+    factory,
+    interface,
+    is_name,
+    is_of_lab,
+    layout,
+    making,
+)
+from etherweave.control.lab.state import Realm, Record, StateError
+from etherweave.control.ovs import bridges, load, programs
+from etherweave.control.ovs.daemons import Daemons, Datapath, start
+from etherweave.control.plan import Planned, plan
+from etherweave.fabrics import fabric
+from etherweave.scenario import Overrides, Scenario
+
+PLANES = ("ovs", "ebpf")
+"""What switches are: bridges of Open vSwitch, or programs in the kernel."""
+_READY_S = 60.0
+
+
+class LabError(Exception):
+    """A lab cannot be brought up; a sentence says why."""
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A lab that is up."""
+
+    directory: Path
+    layout: Layout
+    record: Record
+
+    @property
+    def daemons(self) -> Daemons:
+        """Its Open vSwitch, where it has one."""
+        return Daemons(self.directory / "ovs", Datapath.NETDEV)
+
+    @property
+    def keeper(self) -> processes.Process | None:
+        """The process that hears pauses, while it runs."""
+        return processes.read(self.directory / "keeper.pid")
+
+
+def missing(plane: str) -> str:
+    """Tell what this machine lacks for a lab; empty when nothing."""
+    if why := namespaces.missing():
+        return why
+    if plane == "ovs":
+        absent = programs.missing()
+        return f"{', '.join(absent)}: not found; expected openvswitch-switch" if absent else ""
+    from etherweave.control.ebpf import attach
+
+    return attach.missing() or ""
+
+
+def up(
+    realm: Realm,
+    name: str,
+    scenario: Scenario,
+    overrides: Overrides | None = None,
+    *,
+    failed: Sequence[str] = (),
+    plane: str = "ovs",
+    tell: Tell = lambda _: None,
+) -> Lab:
+    """Bring a lab up, from a scenario to hosts that can ping each other.
+
+    Parameters
+    ----------
+    realm, name
+        Where, and what it is called.
+    scenario, overrides, failed
+        As for :func:`etherweave.control.plan.plan`.
+    plane
+        One of :data:`PLANES`.
+    tell
+        Called before each step.
+
+    Raises
+    ------
+    ScenarioError, PlanError, LayoutError
+        The scenario is wrong, or makes no lab.
+    LabError, StateError, NamespaceError, OvsError, BootError
+        It cannot be brought up; all of it is removed again.
+    """
+    if lacking := missing(plane):
+        raise LabError(lacking)
+    resolved, planned = prepare(scenario, overrides, failed)
+    paper = layout(realm.prefix, name, planned)
+    if taken := set(paper.namespaces) & set(namespaces.existing()):
+        raise LabError(
+            f"namespace {min(taken)} is there already; expected `etherweave lab down --all` first"
+        )
+    directory = _begin(realm, name)
+    with state.locked(directory):
+        try:
+            (directory / "scenario.toml").write_text(resolved, encoding="utf-8")
+            record = Record(tuple(failed), plane)
+            (directory / "hosts").write_text(names(paper), encoding="utf-8")
+            state.write(directory, record)
+            booted = _raise(directory, paper, record, tell)
+            done = replace(record, boot=booted.as_json())
+            state.write(directory, done)
+        except BaseException:
+            tell("removing what was made")
+            _remove(realm, name)
+            raise
+    return Lab(directory, paper, done)
+
+
+def prepare(
+    scenario: Scenario, overrides: Overrides | None, failed: Sequence[str]
+) -> tuple[str, Planned]:
+    """Resolve and plan a scenario that is small enough; hosts have made-up factory addresses."""
+    one = fabric(scenario, overrides)
+    switches, hosts = (len(one.tables[table]) for table in ("switches", "hosts"))
+    check_size(one.name, switches, hosts)
+    names = {f"host{number}": factory(number) for number in range(hosts)}
+    return one.resolved, plan(scenario, overrides, failed=failed, factory=names)
+
+
+def planned_from(directory: Path, record: Record) -> Planned:
+    """Plan a lab again from what is written down."""
+    return prepare(directory / "scenario.toml", None, record.failed)[1]
+
+
+def find(realm: Realm, name: str | None) -> Lab:
+    """Return a lab that is up: that of a name, or the only one.
+
+    Raises
+    ------
+    StateError
+        If there is none, or it was not brought up to its end.
+    """
+    chosen = state.choose(realm, name)
+    directory = state.place(realm, chosen)
+    record = state.read(directory)
+    if record is None or record.boot is None:
+        raise StateError(f"lab {chosen} is not whole; expected `etherweave lab down` first")
+    return Lab(directory, layout(realm.prefix, chosen, planned_from(directory, record)), record)
+
+
+def down(realm: Realm, name: str) -> None:
+    """Remove a lab, however much there is of it.
+
+    Raises
+    ------
+    StateError
+        If another process is bringing it up or down just now.
+    """
+    directory = state.place(realm, name)
+    with state.locked(directory) if directory.is_dir() else contextlib.nullcontext():
+        _remove(realm, name)
+
+
+def everything(realm: Realm) -> list[str]:
+    """Name all labs of which there is anything: a directory, or a namespace by its prefix."""
+    there = (one for one in namespaces.existing() if one.startswith(realm.prefix))
+    by_prefix = {one.removeprefix(realm.prefix).partition(".")[0] for one in there}
+    return sorted({*state.names(realm), *filter(is_name, by_prefix)})
+
+
+def _begin(realm: Realm, name: str) -> Path:
+    """Make a lab's directory, which nobody else has."""
+    directory = state.place(realm, name)
+    realm.directory.mkdir(parents=True, exist_ok=True)
+    try:
+        directory.mkdir(mode=0o700)
+    except FileExistsError:
+        raise StateError(
+            f"lab {name} is there already; expected another --name, "
+            f"or `etherweave lab down --name {name}` first"
+        ) from None
+    return directory
+
+
+def _raise(directory: Path, paper: Layout, record: Record, tell: Tell) -> Boot:
+    """Make everything, in an order in which the slow parts overlap."""
+    plan, is_ovs = paper.plan, record.plane == "ovs"
+    tell(f"{len(plan.hosts)} hosts, {len(plan.switches)} switches: namespaces and cables")
+    namespaces.make(making(paper))
+    with namespaces.inside(paper.fabric), contextlib.ExitStack() as stack:
+        namespaces.quieten()
+        keeper = _keeper(directory, stack) if _needs_keeper(paper, record) else None
+        with namespaces.Cards() as cards:
+            for end in paper.across:
+                if is_ovs:
+                    cards.finish_checksums(interface(end))
+                cards.set_up(interface(end))
+        if is_ovs:
+            tell("Open vSwitch")
+            daemons = start(directory / "ovs", Datapath.NETDEV)
+            bridges.build(daemons, plan, paper.wiring)
+            load.load(daemons, plan, paper.wiring)
+        if keeper:
+            tell("switches in the kernel" if not is_ovs else "agents for pauses")
+            _let_begin(keeper, directory)
+    tell("hosts boot")
+    return boot(paper, finishes_checksums=is_ovs)
+
+
+def _needs_keeper(paper: Layout, record: Record) -> bool:
+    return record.plane == "ebpf" or any(switch.pause_bits for switch in paper.plan.switches)
+
+
+def _keeper(directory: Path, stack: contextlib.ExitStack) -> "subprocess.Popen[str]":
+    """Start the process that stays; it waits for its line."""
+    log = stack.enter_context((directory / "keeper.log").open("w", encoding="utf-8"))
+    command = [sys.executable, "-m", "etherweave.control.lab.keeper", str(directory)]
+    # What the keeper makes for a while goes where ``down`` will look for it.
+    surroundings = os.environ | {"TMPDIR": str(directory)}
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": log}
+    keeper = subprocess.Popen(
+        command, env=surroundings, cwd="/", start_new_session=True, text=True, **pipes
+    )
+    stack.callback(_let_go, keeper)
+    processes.write(directory / "keeper.pid", keeper.pid)
+    return keeper
+
+
+def _let_go(keeper: "subprocess.Popen[str]") -> None:
+    for pipe in (keeper.stdin, keeper.stdout):
+        if pipe:
+            pipe.close()
+    # It outlives this process on purpose.
+    keeper.returncode = keeper.poll() or 0
+
+
+def _let_begin(keeper: "subprocess.Popen[str]", directory: Path) -> None:
+    assert keeper.stdin and keeper.stdout, "both are pipes"
+    with contextlib.suppress(BrokenPipeError):
+        keeper.stdin.write("begin\n")
+        keeper.stdin.flush()
+    if keeper.stdout.readline() != "ready\n":
+        told = (directory / "keeper.log").read_text(encoding="utf-8").strip().splitlines()
+        raise LabError(f"the lab's keeper ends: {told[-1] if told else 'it says nothing'}")
+
+
+def _remove(realm: Realm, name: str) -> None:
+    """Remove everything that a lab may have left, in the order in which nothing hangs on it."""
+    directory = state.place(realm, name)
+    own = [one for one in namespaces.existing() if is_of_lab(one, realm.prefix, name)]
+    keeper = processes.read(directory / "keeper.pid")
+    # Politely, first: it takes its switches out of the kernel.
+    processes.end([keeper] if keeper else [])
+    homes = filter(None, map(namespaces.identity, own))
+    processes.end(processes.inhabitants(homes))
+    namespaces.remove(own)
+    _unmount_below(directory)
+    shutil.rmtree(directory, ignore_errors=True)
+    if directory.exists():
+        raise LabError(f"{directory}: cannot be removed; expected nobody to use it")
+    _tidy(realm)
+
+
+def _unmount_below(directory: Path) -> None:
+    for line in Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines():
+        place = Path(line.split()[1])
+        if directory in place.parents:
+            subprocess.run(["umount", str(place)], check=False, capture_output=True)
+
+
+def _tidy(realm: Realm) -> None:
+    """Remove the directories of all labs, if this was the last."""
+    for directory in (realm.directory, realm.directory.parent):
+        with contextlib.suppress(OSError):
+            directory.rmdir()

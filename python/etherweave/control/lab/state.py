@@ -1,0 +1,122 @@
+"""What is written down of a lab, before anything of it is made, so that it can always be removed.
+
+::
+
+    /run/etherweave/lab/NAME/scenario.toml  resolved
+                             state.json     the rest of what it is of
+                             lock           held by whoever changes it
+                             hosts          names and addresses, as hosts(5)
+                             ovs/           files of its Open vSwitch
+                             keeper.pid     process and its start
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from etherweave.control.lab.layout import check_name, is_name
+
+RUNTIME = "ETHERWEAVE_RUNTIME"
+"""Environment variable: where labs keep their files, instead of ``/run/etherweave``."""
+
+
+class StateError(ValueError):
+    """There is no such lab, or one too many; a sentence says what to do."""
+
+
+class Realm(NamedTuple):
+    """Where labs are, apart from those of other realms."""
+
+    directory: Path
+    prefix: str = "ew-lab."
+    """Of the names of namespaces."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a lab is of."""
+
+    failed: tuple[str, ...]
+    """Cables that its plan goes round."""
+    plane: str
+    """What its switches are."""
+    boot: dict[str, Any] | None = None
+    """Figures of the boot; none: it was not brought up to its end."""
+
+
+def realm() -> Realm:
+    """Return where the labs of this machine are."""
+    return Realm(Path(os.environ.get(RUNTIME) or "/run/etherweave") / "lab")
+
+
+def place(realm: Realm, name: str) -> Path:
+    """Return the directory of a lab."""
+    check_name(name)
+    return realm.directory / name
+
+
+def names(realm: Realm) -> list[str]:
+    """Name the labs that left something in the directory."""
+    if not realm.directory.is_dir():
+        return []
+    return sorted(path.name for path in realm.directory.iterdir() if is_name(path.name))
+
+
+def choose(realm: Realm, name: str | None) -> str:
+    """Take the lab of a name, or the only one.
+
+    Raises
+    ------
+    StateError
+        If there is none, or there are several without a name.
+    """
+    known = names(realm)
+    if name is None and len(known) == 1:
+        return known[0]
+    if not known:
+        raise StateError("no lab is up; expected one from `etherweave lab up SCENARIO`")
+    if name is None:
+        raise StateError(f"labs {', '.join(known)} are up; expected --name of one")
+    if name not in known:
+        raise StateError(f'no lab "{name}"; expected one of: {", ".join(known)}')
+    return name
+
+
+def write(directory: Path, record: Record) -> None:
+    """Write a record down, all at once."""
+    new = directory / "state.json.new"
+    new.write_text(json.dumps(asdict(record), indent=1), encoding="utf-8")
+    new.replace(directory / "state.json")
+
+
+def read(directory: Path) -> Record | None:
+    """Read a lab's record; none: whoever made the directory got no further, or it is damaged."""
+    try:
+        values = json.loads((directory / "state.json").read_text(encoding="utf-8"))
+        return Record(**values | {"failed": tuple(values["failed"])})
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+
+
+@contextlib.contextmanager
+def locked(directory: Path) -> Iterator[None]:
+    """Hold a lab's lock; the kernel opens it when the process ends, however it does.
+
+    Raises
+    ------
+    StateError
+        If somebody else is bringing it up or down.
+    """
+    with (directory / "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StateError(
+                f"lab {directory.name}: another process is bringing it up or down; expected to wait"
+            ) from None
+        yield
