@@ -7,6 +7,7 @@ import typer
 import etherweave
 from etherweave.cli import calibrate, curve, design, observe, report, run, schema, show, study
 from etherweave.cli.control import control
+from etherweave.cli.lab import lab
 
 app = typer.Typer(
     help="Would Ethernet do for my codes, and what must I switch on?",
@@ -41,3 +42,4 @@ app.command(epilog=report.EXAMPLES)(report.report)
 app.command(epilog=study.EXAMPLES)(study.study)
 app.command(epilog=calibrate.EXAMPLES)(calibrate.calibrate)
 app.add_typer(control, name="control")
+app.add_typer(lab, name="lab")

@@ -1,0 +1,156 @@
+"""The verb ``lab demo``."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from etherweave.cli.exits import FAILED, alarm
+from etherweave.cli.lab.parameters import (
+    Plane,
+    PlaneOption,
+    mistakes_told,
+    root_only,
+    teller,
+    undone_when_told_to_end,
+)
+from etherweave.cli.parameters import AsJson, Settings, overrides
+from etherweave.cli.progress import study_progress
+from etherweave.control.lab import lifecycle, state
+from etherweave.control.lab.compare import Comparison
+from etherweave.control.lab.diversion import Pausing, Phase
+from etherweave.control.lab.story import Addresses, Rules, Story, Unknown, failures, story
+from etherweave.control.lab.traffic import Traffic
+from etherweave.scenario import Scenario
+
+DRAGONFLY: Scenario = {
+    "name": "dragonfly of 20 hosts",
+    "topology": {"dragonfly": {"p": 2, "a": 2, "h": 2}},
+    "control": {"rules": "conditional"},
+}
+"""Five groups of two switches with two hosts, the smallest with ways round any global link."""
+NAME = "demo"
+
+EXAMPLES = """Examples:
+
+etherweave lab demo
+
+etherweave lab demo --plane ebpf --json
+
+etherweave lab demo scenarios/lab/clos_16.toml"""
+
+
+def demo_verb(
+    file: Annotated[
+        Path | None, typer.Argument(help="A scenario; a dragonfly of 20 hosts by default.")
+    ] = None,
+    plane: PlaneOption = Plane.OVS,
+    settings: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Tell the whole story in a lab of its own, in less than a minute, and remove everything.
+
+    Addresses by DMP, rules by switch, ways as planned and as simulated, a port that pauses,
+    traffic. Ends with 1 if anything is not as it should be, 2 after a mistake.
+    """
+    root_only()
+    realm, tell = state.realm(), teller()
+    with mistakes_told(), undone_when_told_to_end():
+        lab = lifecycle.up(
+            realm, NAME, file or DRAGONFLY, overrides(settings), plane=plane, tell=tell
+        )
+        try:
+            plan = lab.layout.plan
+            if not as_json:
+                print(f"{plan.name}: {len(plan.switches)} switches, {len(plan.hosts)} hosts")
+            with study_progress(plan.name, "pairs") as count:
+                told = story(
+                    lab,
+                    (lambda *_: None) if as_json else _chapter,
+                    lambda done, of: count(done, of, ""),
+                )
+        finally:
+            tell("removing everything")
+            lifecycle.down(realm, NAME)
+    if as_json:
+        print(json.dumps(told.as_json(), indent=2))
+    _end(told)
+
+
+def _end(told: Story) -> None:
+    wrong = failures(told)
+    for line in wrong:
+        alarm(line)
+    if wrong:
+        raise typer.Exit(FAILED)
+
+
+def _chapter(name: str, figures: Any) -> None:
+    match figures:
+        case Addresses():
+            _addresses(figures)
+        case Unknown():
+            print("Frames to addresses that nobody has")
+            print(f"  {figures.sent} sent, to {' and '.join(figures.addresses)}")
+            print(f"  {figures.elsewhere} at any port but their sender's")
+        case Rules():
+            _rules(figures)
+        case Comparison():
+            print(f"Ways between all {figures.pairs} pairs of hosts, {figures.hops} hops")
+            print(f"  {figures.arrived} arrive, once, and are seen nowhere else")
+            print(f"  {figures.as_tables} take the ports of the flow tables")
+            if figures.as_simulated is not None:
+                print(f"  {figures.as_simulated} take the links of the simulator")
+            elif figures.not_simulated:
+                print(f"  not simulated: {figures.not_simulated}")
+        case Pausing():
+            _pausing(figures)
+        case None if name == "pausing":
+            print("Pauses: no rule of this fabric has another port; try control.rules=conditional")
+        case Traffic():
+            _traffic(figures)
+
+
+def _addresses(figures: Addresses) -> None:
+    print("Addresses by DMP")
+    print(f"  {figures.layout}")
+    print(f"  {figures.addressed} of {figures.hosts} hosts have the address of the plan")
+    print(f"  {figures.requests} requests, {figures.answers} answers at the same port")
+    print(f"  {figures.elsewhere} frames of DMP at any other port")
+
+
+def _rules(figures: Rules) -> None:
+    carried = [
+        all_ - extra for all_, extra in zip(figures.installed, figures.alternatives, strict=True)
+    ]
+    print("Rules of the flow table, read back from the switches")
+    print(f"  {_range(carried)} by default, and {_range(figures.alternatives)} alternatives")
+    print(f"  {_range((figures.design_min, figures.design_max))} by the model of figure 6, minimal")
+    print(f"  {figures.flat} in each switch with a rule per host")
+
+
+def _range(values: Any) -> str:
+    low, high = min(values), max(values)
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
+def _pausing(figures: Pausing) -> None:
+    print(f"{figures.source} sends to {figures.destination}; {figures.port} pauses, and resumes")
+    print(f"  {'':<8}  {figures.port:>18}  {figures.alternative:>18}  way")
+    phases = (("before", figures.before), ("paused", figures.paused), ("resumed", figures.resumed))
+    for name, phase in phases:
+        print(f"  {name:<8}  {_sent(phase)}")
+    print(f"  round it after {figures.diverted_ms:.1f} ms, back after {figures.restored_ms:.1f} ms")
+
+
+def _sent(phase: Phase) -> str:
+    way = ", ".join(phase.way)
+    return f"{phase.by_default:>18}  {phase.by_alternative:>18}  {way}"
+
+
+def _traffic(figures: Traffic) -> None:
+    print(f"{figures.source} and {figures.destination}")
+    print(f"  {figures.answered} of {figures.pings} pings, {figures.round_trip_ms:.2f} ms")
+    if figures.tcp_gbps is not None:
+        print(f"  {figures.tcp_gbps:.2f} Gb/s by TCP: this machine's, not the fabric's")

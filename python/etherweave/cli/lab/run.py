@@ -1,0 +1,35 @@
+"""The verb ``lab exec``."""
+
+from typing import Annotated
+
+import typer
+
+from etherweave.cli.lab.parameters import Name, mistakes_told, root_only
+from etherweave.control.lab import entering, lifecycle, state
+
+SETTINGS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
+"""What stands behind the command is the command's."""
+
+EXAMPLES = """Examples:
+
+etherweave lab exec host0 ping -c 3 host7
+
+etherweave lab exec host7 iperf3 --server --one-off --daemon
+
+etherweave lab exec host0 iperf3 --client host7 --time 2"""
+
+
+def exec_verb(
+    host: Annotated[str, typer.Argument(help="Of the lab: host0.")],
+    command: Annotated[list[str], typer.Argument(metavar="COMMAND…", help="Run there.")],
+    name: Name = None,
+) -> None:
+    """Run a command in a host of a lab; names of hosts are addresses there.
+
+    Ends as the command does.
+    """
+    root_only()
+    with mistakes_told():
+        lab = lifecycle.find(state.realm(), name)
+        namespace = entering.check(lab.layout, host)
+        entering.enter(lab.directory, namespace, command)

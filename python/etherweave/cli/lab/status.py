@@ -1,0 +1,53 @@
+"""The verb ``lab status``."""
+
+import json
+
+import typer
+
+from etherweave.cli.design_page import print_sheet
+from etherweave.cli.exits import FAILED
+from etherweave.cli.lab.parameters import Name, mistakes_told, root_only
+from etherweave.cli.parameters import AsJson
+from etherweave.control.lab import lifecycle, state
+from etherweave.control.lab.status import Status, status
+
+EXAMPLES = """Examples:
+
+etherweave lab status
+
+etherweave lab status --name dragonfly_8 --json"""
+
+
+def status_verb(name: Name = None, as_json: AsJson = False) -> None:
+    """Tell how a lab is: addresses of hosts, frames that every port has carried.
+
+    Ends with 1 if switches do not run or a host has not its address; 2 if there is no lab.
+    """
+    root_only()
+    with mistakes_told():
+        found = status(lifecycle.find(state.realm(), name))
+    print(json.dumps(found.as_json())) if as_json else _print(found)
+    if not found.is_whole:
+        raise typer.Exit(FAILED)
+
+
+def _print(found: Status) -> None:
+    runs = "running" if found.is_running else "NOT RUNNING"
+    pauses = ", hears pauses" if found.hears_pauses else ""
+    print(f"{found.name}: {found.fabric}, switches by {found.plane}: {runs}{pauses}")
+    rows = [
+        (host.host, f"{host.switch}:{host.port}", host.mac or "none", host.ipv4, host.namespace)
+        for host in found.hosts
+    ]
+    print_sheet(("host", "plugged into", "MAC address", "IPv4 address", "namespace"), rows)
+    carried = [
+        (
+            f"{switch.switch}:{port.port}",
+            port.leads_to,
+            f"{port.received_frames:,}",
+            f"{port.sent_frames:,}",
+        )
+        for switch in found.switches
+        for port in switch.ports
+    ]
+    print_sheet(("port", "leads to", ">frames in", ">frames out"), carried)

@@ -1,0 +1,71 @@
+"""The verb ``lab up``."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from etherweave.cli.control.parameters import Failed
+from etherweave.cli.lab.parameters import (
+    Plane,
+    PlaneOption,
+    mistakes_told,
+    name_of,
+    root_only,
+    teller,
+    undone_when_told_to_end,
+)
+from etherweave.cli.parameters import AsJson, File, Settings, overrides
+from etherweave.control.lab import lifecycle
+from etherweave.control.lab.lifecycle import Lab
+from etherweave.control.lab.state import realm
+
+EXAMPLES = """Examples:
+
+etherweave lab up scenarios/lab/dragonfly_8.toml
+
+etherweave lab up scenarios/lab/clos_16.toml --plane ebpf --name clos
+
+etherweave lab up scenarios/lab/dragonfly_20.toml --failed "group0.switch0 - group0.switch1\""""
+
+
+def up_verb(
+    file: File,
+    name: Annotated[
+        str | None,
+        typer.Option("--name", metavar="NAME", help="Of the lab; the file's by default."),
+    ] = None,
+    plane: PlaneOption = Plane.OVS,
+    failed: Failed = None,
+    settings: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Bring a scenario's fabric up: switches with their rules, hosts with their addresses.
+
+    Hosts are network namespaces; they ask their switch for their MAC address by DMP. At most 80
+    hosts and 40 switches. What fails half-way is undone. Ends with 1 then, 2 after a mistake.
+    """
+    root_only()
+    with mistakes_told(), undone_when_told_to_end():
+        made = lifecycle.up(
+            realm(),
+            name or name_of(file),
+            file,
+            overrides(settings),
+            failed=failed or (),
+            plane=plane,
+            tell=teller(),
+        )
+    boot = made.record.boot
+    print(json.dumps({"name": made.directory.name, "plane": plane, **(boot or {})})) if (
+        as_json
+    ) else _print(made)
+
+
+def _print(made: Lab) -> None:
+    plan, boot = made.layout.plan, made.record.boot or {}
+    print(f"{made.directory.name}: {len(plan.switches)} switches, {len(plan.hosts)} hosts")
+    for host in boot["hosts"]:
+        print(f"  {host['host']:<8} {host['mac']}  {host['ipv4']}")
+    last = plan.hosts[-1].name
+    print(f"Try: etherweave lab exec {plan.hosts[0].name} ping -c 3 {last}")
