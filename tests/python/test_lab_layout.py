@@ -1,0 +1,245 @@
+"""Labs on paper: names, cables, ways; no privilege and nothing opened."""
+
+import json
+import os
+import subprocess
+import sys
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from etherweave.control.lab import processes, state
+from etherweave.control.lab.compare import Pair, predict, simulate
+from etherweave.control.lab.diversion import diversion
+from etherweave.control.lab.layout import (
+    End,
+    Layout,
+    LayoutError,
+    check_size,
+    interface,
+    is_of_lab,
+    layout,
+    making,
+)
+from etherweave.control.lab.lifecycle import prepare
+from etherweave.control.lab.processes import Process
+from etherweave.control.lab.state import Realm, Record, StateError
+from etherweave.control.lab.tap import Seen
+from etherweave.control.lab.walk import Hop, Walk, encode, number, walk
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios" / "lab"
+PAIR: dict[str, object] = {"topology": {"single_switch": {"hosts": 2}}}
+DRAGONFLY: dict[str, object] = {
+    "topology": {"dragonfly": {"p": 2, "a": 2, "h": 1, "groups": 2}},
+}
+"""Switches 0 and 1, and 2 and 3, are joined by ports 3; 0 and 2, and 1 and 3, by ports 4."""
+TRIANGLE: dict[str, object] = {
+    "topology": {"dragonfly": {"p": 1, "a": 2, "h": 1}},
+    "control": {"rules": "conditional"},
+}
+"""Three groups of two switches with a host and a global link each."""
+
+
+def paper(scenario: dict[str, object] | Path, name: str = "one") -> Layout:
+    return layout("ew-lab.", name, prepare(scenario, None, ())[1])
+
+
+def test_a_cable_has_an_end_in_the_fabric_and_one_in_a_host() -> None:
+    fabric = "netns ew-lab.one type veth peer name eth0 netns"
+    assert list(making(paper(PAIR))) == [
+        "netns add ew-lab.one",
+        "netns add ew-lab.one.host0",
+        "netns add ew-lab.one.host1",
+        f"link add s0p1 {fabric} ew-lab.one.host0 address 00:00:5e:00:53:00",
+        f"link add s0p2 {fabric} ew-lab.one.host1 address 00:00:5e:00:53:01",
+    ]
+
+
+def test_a_cable_between_switches_is_made_once() -> None:
+    inner = [line for line in making(paper(DRAGONFLY)) if "peer name s" in line]
+    ends = [(line.split()[2], line.split()[9]) for line in inner]
+    assert ends == [("s0p3", "s1p3"), ("s0p4", "s2p4"), ("s1p4", "s3p4"), ("s2p3", "s3p3")]
+
+
+@pytest.mark.parametrize("scenario", sorted(SCENARIOS.glob("*.toml")), ids=lambda path: path.stem)
+def test_shipped_labs_have_every_cable_of_their_fabric(scenario: Path) -> None:
+    one = paper(scenario)
+    links = [line for line in making(one) if line.startswith("link add")]
+    # A host's cable takes one port of switches, every other takes two.
+    ports, hosts = len(one.across), len(one.plan.hosts)
+    assert len(links) == hosts + (ports - hosts) // 2
+    assert len(set(one.wiring.interfaces.values())) == ports
+
+
+def test_names_of_interfaces_fit_into_the_kernel() -> None:
+    assert len(interface(End(39, 9999))) <= 15
+
+
+def test_a_namespace_belongs_to_the_lab_of_its_name_only() -> None:
+    assert is_of_lab("ew-lab.a", "ew-lab.", "a")
+    assert is_of_lab("ew-lab.a.host0", "ew-lab.", "a")
+    assert not is_of_lab("ew-lab.ab", "ew-lab.", "a")
+    assert not is_of_lab("ew-lab.ab.host0", "ew-lab.", "a")
+    assert not is_of_lab("a.host0", "ew-lab.", "a")
+
+
+def test_hosts_have_the_prefix_of_all_addresses_and_one_bit_less() -> None:
+    one = paper({**PAIR, "control": {"ipv4": "10.20.0.0/16"}})
+    assert [one.address(host) for host in one.plan.hosts] == ["10.20.0.0/15", "10.20.0.1/15"]
+
+
+def test_what_is_too_large_is_refused_before_it_is_planned() -> None:
+    with pytest.raises(LayoutError, match="264 switches and 1,056 hosts; expected at most 40 and"):
+        prepare(SCENARIOS.parent / "open_loop" / "dragonfly_1056.toml", None, ())
+    check_size("figure 3c", 36, 72)
+    with pytest.raises(LayoutError, match="41 switches"):
+        check_size("one more", 41, 1)
+
+
+@pytest.mark.parametrize("name", ["", "a.b", "../a", "A", "a" * 25, "a b", "a\n"])
+def test_a_name_that_would_reach_elsewhere_is_refused(name: str) -> None:
+    with pytest.raises(LayoutError, match="expected 1 to 24 small letters"):
+        paper(PAIR, name)
+    with pytest.raises(LayoutError, match="expected 1 to 24 small letters"):
+        state.place(Realm(Path("/nowhere")), name)
+
+
+def test_a_fabric_without_ipv4_addresses_is_refused() -> None:
+    with pytest.raises(LayoutError, match=r'control.ipv4 = ""; expected a network'):
+        paper({**PAIR, "control": {"ipv4": ""}})
+
+
+def test_hosts_keep_made_up_factory_addresses_where_switches_rewrite() -> None:
+    one = paper({**PAIR, "control": {"addresses": "rewrite"}})
+    assert "address 00:00:5e:00:53:01" in list(making(one))[-1]
+
+
+def seen(*places: tuple[int, int, bool]) -> list[Seen]:
+    return [Seen(End(switch, port), leaves, b"") for switch, port, leaves in places]
+
+
+def test_a_way_is_put_together_from_where_a_frame_was_seen() -> None:
+    across = paper(DRAGONFLY).across
+    straight = seen((0, 1, False), (0, 4, True), (2, 4, False), (2, 2, True))
+    assert walk(across, End(0, 1), straight) == Walk((Hop(0, 1, 4), Hop(2, 4, 2)), True, "host5", 0)
+
+
+def test_a_copy_at_another_port_is_a_stray() -> None:
+    across = paper(DRAGONFLY).across
+    copied = seen((0, 1, False), (0, 2, True), (0, 3, True), (1, 3, False))
+    assert walk(across, End(0, 1), copied) == Walk((Hop(0, 1, 2),), True, "host1", 2)
+
+
+def test_a_frame_that_is_dropped_comes_out_nowhere() -> None:
+    across = paper(DRAGONFLY).across
+    assert walk(across, End(0, 1), seen((0, 1, False))) == Walk((), True, None, 0)
+    assert walk(across, End(0, 1), []) == Walk((), False, None, 0)
+
+
+def test_a_probe_keeps_its_number_and_others_have_none() -> None:
+    octets = encode(0x020000000001, 0x020000000002, 77)
+    assert len(octets) == 60 and octets[:6] == bytes.fromhex("020000000001")
+    assert number(octets) == 77
+    assert number(octets[:19]) is None
+    assert number(octets[:12] + b"\x08\x00" + octets[14:]) is None
+
+
+def test_tables_lead_over_the_one_global_link_and_then_over_the_local_one() -> None:
+    assert predict(paper(DRAGONFLY), Pair(0, 7)) == (Hop(0, 1, 4), Hop(2, 4, 3), Hop(3, 3, 2))
+
+
+@pytest.mark.parametrize("scenario", [DRAGONFLY, TRIANGLE], ids=["minimal", "conditional"])
+def test_the_simulator_uses_the_links_that_the_tables_say(scenario: dict[str, object]) -> None:
+    one = paper(scenario)
+    for pair in map(Pair._make, permutations(range(len(one.plan.hosts)), 2)):
+        ends = {End(hop.switch, hop.out_port) for hop in predict(one, pair)}
+        links = {end for end in ends if isinstance(one.across[end], End)}
+        assert simulate(one, scenario, pair) == links
+
+
+def test_a_way_round_leaves_by_another_port_when_the_first_pauses() -> None:
+    one = paper(TRIANGLE)
+    found = diversion(one)
+    assert found is not None and found.port.switch == found.alternative.switch
+    usual, other = predict(one, found.pair), predict(one, found.pair, (found.port,))
+    assert (usual[0].out_port, other[0].out_port) == (found.port.port, found.alternative.port)
+    last = [one.across[End(way[-1].switch, way[-1].out_port)] for way in (usual, other)]
+    assert last == [one.plan.hosts[found.pair.destination].name] * 2
+
+
+def test_minimal_rules_have_no_way_round() -> None:
+    assert diversion(paper(DRAGONFLY)) is None
+
+
+def test_the_only_lab_needs_no_name(tmp_path: Path) -> None:
+    realm = Realm(tmp_path)
+    with pytest.raises(StateError, match="no lab is up"):
+        state.choose(realm, None)
+    (tmp_path / "one").mkdir()
+    assert state.choose(realm, None) == "one"
+    (tmp_path / "two").mkdir()
+    with pytest.raises(StateError, match="labs one, two are up; expected --name"):
+        state.choose(realm, None)
+    with pytest.raises(StateError, match='no lab "three"; expected one of: one, two'):
+        state.choose(realm, "three")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", '{"failed": 1, "plane": "ovs"}', '{"plane": "ovs"}']
+)
+def test_a_damaged_record_is_none(tmp_path: Path, text: str) -> None:
+    (tmp_path / "state.json").write_text(text)
+    assert state.read(tmp_path) is None
+
+
+def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
+    record = Record(("leaf0 - core0",), "ebpf", {"hosts": []})
+    state.write(tmp_path, record)
+    assert state.read(tmp_path) == record
+    assert json.loads((tmp_path / "state.json").read_text())["plane"] == "ebpf"
+
+
+def test_a_lab_is_changed_by_one_process_at_a_time(tmp_path: Path) -> None:
+    with (
+        state.locked(tmp_path),
+        pytest.raises(StateError, match="another process is bringing it up or down"),
+        state.locked(tmp_path),
+    ):
+        pass
+
+
+def test_a_process_that_only_inherited_the_number_is_left_alone(tmp_path: Path) -> None:
+    with subprocess.Popen(["sleep", "60"]) as sleeper:
+        one = processes.process(sleeper.pid)
+        assert one is not None
+        file = tmp_path / "pid"
+        processes.write(file, sleeper.pid)
+        assert processes.read(file) == one
+        other = Process(one.pid, one.start + 1)
+        file.write_text(f"{other.pid} {other.start}\n")
+        assert processes.read(file) is None
+        processes.end([other])
+        assert sleeper.poll() is None, "somebody else's"
+        processes.end([one])
+        assert sleeper.wait() == -15
+
+
+def test_a_process_that_does_not_listen_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "PATIENCE_S", 0.1)
+    ignore = (
+        "import signal, time; signal.signal(15, signal.SIG_IGN); print(flush=True); time.sleep(60)"
+    )
+    deaf = [sys.executable, "-c", ignore]
+    with subprocess.Popen(deaf, stdout=subprocess.PIPE) as one:
+        assert one.stdout is not None and one.stdout.readline() == b"\n"
+        found = processes.process(one.pid)
+        assert found is not None
+        processes.end([found])
+        assert one.wait() == -9
+
+
+@pytest.mark.parametrize("text", ["", "x", "1", "1 2 3", f"{os.getpid()} 0"])
+def test_a_damaged_process_file_names_nobody(tmp_path: Path, text: str) -> None:
+    (tmp_path / "pid").write_text(text)
+    assert processes.read(tmp_path / "pid") is None
