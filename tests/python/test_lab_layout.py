@@ -194,7 +194,7 @@ def test_a_damaged_record_is_none(tmp_path: Path, text: str) -> None:
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
-    record = Record(("leaf0 - core0",), "ebpf", {"hosts": []})
+    record = Record(("leaf0 - core0",), "ebpf", ("host1",), {"hosts": []})
     state.write(tmp_path, record)
     assert state.read(tmp_path) == record
     assert json.loads((tmp_path / "state.json").read_text())["plane"] == "ebpf"

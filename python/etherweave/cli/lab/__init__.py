@@ -2,7 +2,7 @@
 
 import typer
 
-from etherweave.cli.lab import check, demo, down, pause, run, status, up
+from etherweave.cli.lab import check, demo, down, guests, pause, run, status, up
 
 lab = typer.Typer(
     help="A small fabric on this machine: real switches, real hosts, real frames. Takes root.",
@@ -16,3 +16,4 @@ lab.command("check", epilog=check.EXAMPLES)(check.check_verb)
 lab.command("pause", epilog=pause.EXAMPLES)(pause.pause_verb)
 lab.command("down", epilog=down.EXAMPLES)(down.down_verb)
 lab.command("demo", epilog=demo.EXAMPLES)(demo.demo_verb)
+lab.command("guests", epilog=guests.EXAMPLES)(guests.guests_verb)

@@ -15,6 +15,7 @@ import etherweave
 from etherweave.cli.exits import FAILED, alarm, refuse, told
 from etherweave.cli.progress import console
 from etherweave.control.lab.boot import BootError
+from etherweave.control.lab.guests.image import ImageError
 from etherweave.control.lab.layout import LayoutError
 from etherweave.control.lab.lifecycle import LabError
 from etherweave.control.lab.namespaces import NamespaceError, missing
@@ -42,7 +43,7 @@ PlaneOption = Annotated[
 ]
 
 MISTAKES = (etherweave.ScenarioError, PlanError, LayoutError, StateError)
-FAILURES = (LabError, NamespaceError, OvsError, BootError, TapError)
+FAILURES = (LabError, NamespaceError, OvsError, BootError, TapError, ImageError)
 
 
 def name_of(scenario: Path) -> str:

@@ -66,7 +66,7 @@ def boot(layout: Layout, finishes_checksums: bool) -> Boot:
     BootError
         If a host has not the address of the plan in the end.
     """
-    hosts = layout.plan.hosts
+    hosts = layout.hosts
     with ExitStack() as stack, Tap(layout.fabric, ETHERTYPE) as tap:
         cards, interfaces = {}, {}
         for host in hosts:
@@ -101,7 +101,7 @@ def _ask(interfaces: dict[str, Interface]) -> dict[str, Outcome]:
     def one(interface: Interface) -> Outcome:
         return ask([interface], PATIENCE)[HOST_INTERFACE]
 
-    with ThreadPoolExecutor(len(interfaces)) as pool:
+    with ThreadPoolExecutor(max(1, len(interfaces))) as pool:
         return dict(zip(interfaces, pool.map(one, interfaces.values()), strict=True))
 
 

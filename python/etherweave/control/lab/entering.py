@@ -32,7 +32,7 @@ def check(layout: Layout, host: str) -> str:
     NamespaceError
         If its namespace is gone.
     """
-    known = [one.name for one in layout.plan.hosts]
+    known = [one.name for one in layout.hosts]
     if host not in known:
         raise LayoutError(f"no host {host}; expected one of {known[0]} to {known[-1]}")
     namespace = layout.host(host)

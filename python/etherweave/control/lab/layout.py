@@ -1,7 +1,7 @@
 """Names of everything that a lab is made of, and what ``ip`` is told; nothing is opened here."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -39,6 +39,8 @@ class Layout:
     """Of the names of all labs of a machine."""
     name: str
     planned: Planned
+    guests: frozenset[str] = frozenset()
+    """Hosts that are virtual machines: plugged into the fabric without a namespace."""
 
     @property
     def plan(self) -> Plan:
@@ -57,7 +59,12 @@ class Layout:
     @property
     def namespaces(self) -> list[str]:
         """All of them, that of the switches first."""
-        return [self.fabric, *(self.host(host.name) for host in self.plan.hosts)]
+        return [self.fabric, *(self.host(host.name) for host in self.hosts)]
+
+    @property
+    def hosts(self) -> list[HostPlan]:
+        """Hosts that are namespaces."""
+        return [host for host in self.plan.hosts if host.name not in self.guests]
 
     @property
     def switches(self) -> dict[str, int]:
@@ -91,22 +98,26 @@ class Layout:
         return f"{ipv4_text(host.ipv4)}/{network.prefixlen - 1}"
 
 
-def layout(prefix: str, name: str, planned: Planned) -> Layout:
+def layout(prefix: str, name: str, planned: Planned, guests: Iterable[str] = ()) -> Layout:
     """Lay a lab out.
 
     Raises
     ------
     LayoutError
-        If hosts have no IPv4 addresses, or the name is none.
+        If hosts have no IPv4 addresses, the name is none, or a guest is no host.
     """
     check_name(name)
+    known = [host.name for host in planned.plan.hosts]
+    for guest in guests:
+        if guest not in known:
+            raise LayoutError(f"no host {guest}; expected one of {known[0]} to {known[-1]}")
     network = planned.spec.network
     if network is None or network.prefixlen < 1:
         raise LayoutError(
             f'{planned.plan.name}: control.ipv4 = "{planned.spec.ipv4}"; expected a network, '
             "of which hosts of a lab have their addresses"
         )
-    return Layout(prefix, name, planned)
+    return Layout(prefix, name, planned, frozenset(guests))
 
 
 def check_name(name: str) -> None:
@@ -158,6 +169,11 @@ def factory(number: int) -> int:
     return FACTORY + number
 
 
+def plug(layout: Layout, host: HostPlan) -> str:
+    """Name the interface that a host is plugged into."""
+    return interface(End(layout.switches[host.switch], host.port))
+
+
 def making(layout: Layout) -> Iterator[str]:
     """Yield the lines for ``ip -batch`` that make namespaces and cables, all of them down."""
     yield from (f"netns add {namespace}" for namespace in layout.namespaces)
@@ -165,6 +181,8 @@ def making(layout: Layout) -> Iterator[str]:
     for end, other in layout.across.items():
         near = f"link add {interface(end)} netns {layout.fabric} type veth"
         if isinstance(other, str):
+            if other in layout.guests:
+                continue
             mac = mac_text(factories[other])
             yield f"{near} peer name {HOST_INTERFACE} netns {layout.host(other)} address {mac}"
         elif end < other:

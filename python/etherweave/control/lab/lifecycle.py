@@ -22,6 +22,7 @@ from etherweave.control.lab.layout import (
     is_of_lab,
     layout,
     making,
+    plug,
 )
 from etherweave.control.lab.state import Realm, Record, StateError
 from etherweave.control.ovs import bridges, load, programs
@@ -78,6 +79,7 @@ def up(
     *,
     failed: Sequence[str] = (),
     plane: str = "ovs",
+    guests: Sequence[str] = (),
     tell: Tell = lambda _: None,
 ) -> Lab:
     """Bring a lab up, from a scenario to hosts that can ping each other.
@@ -90,6 +92,8 @@ def up(
         As for :func:`etherweave.control.plan.plan`.
     plane
         One of :data:`PLANES`.
+    guests
+        Hosts that get a port for a virtual machine, and no namespace.
     tell
         Called before each step.
 
@@ -103,7 +107,7 @@ def up(
     if lacking := missing(plane):
         raise LabError(lacking)
     resolved, planned = prepare(scenario, overrides, failed)
-    paper = layout(realm.prefix, name, planned)
+    paper = layout(realm.prefix, name, planned, guests)
     if taken := set(paper.namespaces) & set(namespaces.existing()):
         raise LabError(
             f"namespace {min(taken)} is there already; expected `etherweave lab down --all` first"
@@ -112,7 +116,7 @@ def up(
     with state.locked(directory):
         try:
             (directory / "scenario.toml").write_text(resolved, encoding="utf-8")
-            record = Record(tuple(failed), plane)
+            record = Record(tuple(failed), plane, tuple(guests))
             (directory / "hosts").write_text(names(paper), encoding="utf-8")
             state.write(directory, record)
             booted = _raise(directory, paper, record, tell)
@@ -154,7 +158,8 @@ def find(realm: Realm, name: str | None) -> Lab:
     record = state.read(directory)
     if record is None or record.boot is None:
         raise StateError(f"lab {chosen} is not whole; expected `etherweave lab down` first")
-    return Lab(directory, layout(realm.prefix, chosen, planned_from(directory, record)), record)
+    planned = planned_from(directory, record)
+    return Lab(directory, layout(realm.prefix, chosen, planned, record.guests), record)
 
 
 def down(realm: Realm, name: str) -> None:
@@ -198,6 +203,9 @@ def _raise(directory: Path, paper: Layout, record: Record, tell: Tell) -> Boot:
     namespaces.make(making(paper))
     with namespaces.inside(paper.fabric), contextlib.ExitStack() as stack:
         namespaces.quieten()
+        for host in plan.hosts:
+            if host.name in paper.guests:
+                namespaces.make_tap(plug(paper, host))
         keeper = _keeper(directory, stack) if _needs_keeper(paper, record) else None
         with namespaces.Cards() as cards:
             for end in paper.across:

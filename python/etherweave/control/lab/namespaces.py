@@ -1,7 +1,7 @@
 """Network namespaces: made, entered and removed; and interfaces in them.
 
-Calls are those of ``setns(2)``, ``umount(2)`` and ``netdevice(7)``. A namespace has a name while a
-file below ``/run/netns`` is bound to it, as ``ip netns`` has it.
+Calls are those of ``setns(2)``, ``umount(2)``, ``netdevice(7)`` and ``linux/if_tun.h``. A namespace
+has a name while a file below ``/run/netns`` is bound to it, as ``ip netns`` has it.
 """
 
 import contextlib
@@ -23,6 +23,8 @@ _TIMEOUT_S = 60.0
 _GET_FLAGS, _SET_FLAGS, _SET_ADDRESS, _SET_MASK = 0x8913, 0x8914, 0x8916, 0x891C
 _GET_HARDWARE, _ETHTOOL = 0x8927, 0x8946
 _UP = 1
+_SET_INTERFACE, _SET_PERSISTENT = 0x400454CA, 0x400454CB
+_TAP, _NO_PACKET_INFO = 0x0002, 0x1000
 _SET_CHECKSUMS = 0x17
 """``ETHTOOL_STXCSUM``."""
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -118,6 +120,23 @@ def quieten() -> None:
         # A kernel without IPv6 has nothing to turn off; a container may have it read-only.
         with contextlib.suppress(OSError):
             switch.write_text("1")
+
+
+def make_tap(name: str) -> None:
+    """Make an interface for a virtual machine in the namespace of this thread.
+
+    Raises
+    ------
+    NamespaceError
+        If the kernel has no such interfaces.
+    """
+    request = struct.pack("=16sH22x", name.encode(), _TAP | _NO_PACKET_INFO)
+    try:
+        with Path("/dev/net/tun").open("r+b", buffering=0) as device:
+            fcntl.ioctl(device, _SET_INTERFACE, request)
+            fcntl.ioctl(device, _SET_PERSISTENT, 1)
+    except OSError as error:
+        raise NamespaceError(f"interface {name}: /dev/net/tun: {error.strerror}") from None
 
 
 class Cards:

@@ -45,6 +45,8 @@ class Record:
     """Cables that its plan goes round."""
     plane: str
     """What its switches are."""
+    guests: tuple[str, ...] = ()
+    """Hosts that are virtual machines."""
     boot: dict[str, Any] | None = None
     """Figures of the boot; none: it was not brought up to its end."""
 
@@ -98,7 +100,8 @@ def read(directory: Path) -> Record | None:
     """Read a lab's record; none: whoever made the directory got no further, or it is damaged."""
     try:
         values = json.loads((directory / "state.json").read_text(encoding="utf-8"))
-        return Record(**values | {"failed": tuple(values["failed"])})
+        lists = {name: tuple(values[name]) for name in ("failed", "guests")}
+        return Record(**values | lists)
     except (OSError, ValueError, TypeError, KeyError):
         return None
 

@@ -92,7 +92,7 @@ def _hosts(lab: Lab) -> tuple[HostStatus, ...]:
     factories = {host["host"]: host["mac"] for host in (lab.record.boot or {})["hosts"]}
     crowds = processes.homes()
     found = []
-    for host in layout.plan.hosts:
+    for host in layout.hosts:
         namespace = layout.host(host.name)
         home = namespaces.identity(namespace)
         found.append(

@@ -1,0 +1,90 @@
+"""The verb ``lab guests``."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from etherweave.cli.exits import FAILED, alarm, refuse
+from etherweave.cli.lab.parameters import (
+    Plane,
+    PlaneOption,
+    mistakes_told,
+    root_only,
+    teller,
+    undone_when_told_to_end,
+)
+from etherweave.cli.parameters import AsJson, File, Settings, overrides
+from etherweave.control.lab import lifecycle, state
+from etherweave.control.lab.guests import image
+from etherweave.control.lab.guests.roce import Talk, talk
+from etherweave.control.lab.layout import LayoutError
+
+NAME = "guests"
+
+EXAMPLES = """Examples:
+
+apt-get download linux-image-6.1.0-56-amd64 && dpkg -x linux-image-*.deb kernel
+
+etherweave lab guests scenarios/lab/dragonfly_8.toml --kernel kernel host0 host7"""
+
+
+def guests_verb(
+    file: File,
+    hosts: Annotated[list[str], typer.Argument(metavar="HOST HOST", help="Two, as guests.")],
+    kernel: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR", help="Where a kernel's package was unpacked: boot/, lib/modules/."
+        ),
+    ],
+    plane: PlaneOption = Plane.OVS,
+    settings: Settings = None,
+    as_json: AsJson = False,
+) -> None:
+    """Boot two hosts as virtual machines that talk RoCEv2 over the fabric; then remove everything.
+
+    Each asks its switch for its address by DMP, adds Soft-RoCE, and runs perftest with the other.
+    Emulated, so that only function counts. Ends with 1 if anything fails, 2 after a mistake.
+    """
+    root_only()
+    if why := image.missing():
+        refuse(f"lab guests: {why}")
+    if len(set(hosts)) != 2:
+        refuse(f"guests {', '.join(hosts)}: expected two different hosts")
+    realm, tell = state.realm(), teller()
+    with mistakes_told(), undone_when_told_to_end():
+        try:
+            found = image.kernel(kernel)
+        except image.ImageError as error:
+            raise LayoutError(str(error)) from None
+        lab = lifecycle.up(
+            realm, NAME, file, overrides(settings), plane=plane, guests=hosts, tell=tell
+        )
+        try:
+            told = talk(lab, found, tell)
+        finally:
+            tell("removing everything")
+            lifecycle.down(realm, NAME)
+    print(json.dumps(told.as_json(), indent=2)) if as_json else _print(told)
+    if told.dmp_elsewhere or not all(guest.is_planned for guest in told.guests):
+        alarm("addresses are not as planned")
+        raise typer.Exit(FAILED)
+
+
+def _print(told: Talk) -> None:
+    print("Addresses by DMP")
+    for guest in told.guests:
+        has = f"{guest.factory} asks, and has {guest.mac}"
+        print(f"  {guest.host}: {has}, after {guest.seconds:.0f} s")
+    print(f"  {told.dmp_elsewhere} frames of DMP at any other port")
+    latency, bandwidth = told.latency, told.bandwidth
+    print("RoCEv2, on emulated processors")
+    print(f"  ib_send_lat: {latency.iterations} of {latency.octets} B, {latency.typical_us:.0f} us")
+    print(f"  ib_write_bw: {bandwidth.iterations} of {bandwidth.octets} B, ", end="")
+    print(f"{bandwidth.mean_gbps:.3f} Gb/s")
+    print("Frames sent by the ports on the planned ways")
+    for port, frames in told.ways.items():
+        print(f"  {port:<18} {frames:>8,}")
+    print(f"  {'all other links':<18} {told.off_the_ways:>8,}")

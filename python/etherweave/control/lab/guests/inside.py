@@ -1,0 +1,97 @@
+"""What a guest does after its kernel's start; runs inside it, as the last act of ``init``."""
+
+import subprocess
+import time
+from collections.abc import Sequence
+from ipaddress import IPv4Interface
+from pathlib import Path
+
+from etherweave.control.dmp.client import ask
+from etherweave.control.dmp.interface import Interface
+from etherweave.control.dmp.request import Assigned, Patience
+from etherweave.control.lab.guests import reports
+from etherweave.control.lab.namespaces import Cards
+from etherweave.control.text import mac_text
+
+CARD = "eth0"
+PATIENCE_S = 60.0
+"""Longest wait for the other guest, which may still be booting [s]."""
+LATENCY = ("ib_send_lat", "-d", "rxe0", "-x", "1", "-F", "-n", "100", "-s", "64")
+BANDWIDTH = ("ib_write_bw", "-d", "rxe0", "-x", "1", "-F", "-n", "50", "--report_gbits")
+"""The GID of index 1 is that of the IPv4 address."""
+
+
+def main() -> None:
+    """Boot, and measure with the other guest."""
+    order = reports.order(Path("/proc/cmdline").read_text())
+    try:
+        _boot(order["address"])
+        if order["peer"]:
+            _await(order["peer"])
+            report("latency", **reports.latency(_client(LATENCY, order["peer"]))._asdict())
+            report("bandwidth", **reports.bandwidth(_client(BANDWIDTH, order["peer"]))._asdict())
+        else:
+            _run(LATENCY)
+            _run(BANDWIDTH)
+        report("done")
+    except Exception as error:
+        report("failed", error=f"{type(error).__name__}: {error}")
+
+
+def report(step: str, **figures: object) -> None:
+    """Write to the console."""
+    # The kernel may be in the middle of a line.
+    print(f"\n{reports.write(step, **figures)}", flush=True)
+
+
+def _boot(address: str) -> None:
+    with Interface(CARD) as card, Cards() as cards:
+        factory = card.address
+        card.set_up()
+        outcome = ask([card], Patience(limit_s=PATIENCE_S))[CARD]
+        if not isinstance(outcome, Assigned):
+            raise RuntimeError(f"{outcome.reason}: {outcome.detail}")
+        card.assign(outcome.mac)
+        cards.assign(CARD, IPv4Interface(address))
+        report(
+            "addressed",
+            factory=mac_text(factory),
+            mac=mac_text(card.address),
+            requests=outcome.requests,
+            round_trip_ms=outcome.round_trip_s * 1e3,
+        )
+    # After DMP: the GID is made of the MAC address of that moment.
+    _run(("rdma", "link", "add", "rxe0", "type", "rxe", "netdev", CARD))
+
+
+def _await(peer: str) -> None:
+    deadline_s = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline_s:
+        done = subprocess.run(["ping", "-c", "1", "-W", "1", peer], capture_output=True)
+        if done.returncode == 0:
+            return
+    raise RuntimeError(f"{peer}: no answer to pings")
+
+
+def _client(command: Sequence[str], peer: str) -> str:
+    """Run a client until its server listens."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return _run((*command, peer))
+        except subprocess.CalledProcessError:
+            if time.monotonic() > deadline_s:
+                raise
+            time.sleep(0.5)
+
+
+def _run(command: Sequence[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, timeout=2 * PATIENCE_S)
+    if done.returncode:
+        report("refused", command=" ".join(command), told=(done.stderr + done.stdout)[-400:])
+        raise subprocess.CalledProcessError(done.returncode, command)
+    return done.stdout
+
+
+if __name__ == "__main__":
+    main()

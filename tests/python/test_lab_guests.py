@@ -1,0 +1,98 @@
+"""Guests of a lab: virtual machines that boot by DMP and speak RoCEv2."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from etherweave.control.lab import lifecycle
+from etherweave.control.lab.guests import image, reports
+from etherweave.control.lab.guests.image import ImageError
+from etherweave.control.lab.guests.machines import command
+from etherweave.control.lab.guests.roce import talk
+from etherweave.control.lab.layout import LayoutError, layout, making
+from etherweave.control.lab.lifecycle import prepare
+from etherweave.control.lab.state import Realm
+
+KERNEL = os.environ.get("ETHERWEAVE_GUEST_KERNEL", "")
+LACKING = image.missing() or lifecycle.missing("ovs")
+SQUARE: dict[str, object] = {"topology": {"dragonfly": {"p": 2, "a": 2, "h": 1, "groups": 2}}}
+
+
+def test_what_perftest_prints_is_read_by_its_titles() -> None:
+    latency = """
+ #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]
+ 64       100          400.10         9000.00      512.25              600.00
+---------------------------------------------------------------------------------------
+"""
+    assert reports.latency(latency) == (64, 100, 512.25)
+    bandwidth = """
+ #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]
+ 65536      50               0.21               0.16                 0.000305
+"""
+    assert reports.bandwidth(bandwidth) == (65536, 50, 0.16)
+    with pytest.raises(reports.ReportError, match="expected a row below"):
+        reports.latency("Couldn't connect to 10.128.0.0:18515")
+    with pytest.raises(reports.ReportError, match="expected a row below"):
+        reports.bandwidth(bandwidth.splitlines()[1])
+
+
+def test_reports_are_found_among_the_words_of_the_kernel() -> None:
+    console = ["[    1.0] boot", reports.write("addressed", mac="02:00:00:00:00:01")]
+    console += ["ETHERWEAVE {cut", 'ETHERWEAVE ["step"]', "\x00ETHERWEAVE ", "ETHERWEAVE 1"]
+    assert list(reports.read(console)) == [{"step": "addressed", "mac": "02:00:00:00:00:01"}]
+
+
+def test_an_order_comes_through_the_command_line_of_the_kernel() -> None:
+    order = {"address": "10.128.0.7/8", "peer": "10.128.0.0"}
+    assert reports.order(f"console=ttyS0 quiet {reports.option(order)}\n") == order
+
+
+def test_a_guest_has_a_port_and_no_namespace() -> None:
+    planned = prepare(SQUARE, None, ())[1]
+    one = layout("ew-lab.", "one", planned, ["host0"])
+    lines = list(making(one))
+    assert not any("host0" in line or "s0p1" in line for line in lines)
+    assert len(lines) == len(list(making(layout("ew-lab.", "one", planned)))) - 2
+    with pytest.raises(LayoutError, match="no host host8; expected one of host0 to host7"):
+        layout("ew-lab.", "one", planned, ["host8"])
+
+
+def test_a_machine_is_plugged_into_its_port_without_offloads() -> None:
+    words = command("s0p1", Path("vmlinuz"), Path("image"), 0x00005E005307, Path("log"), "x=y")
+    assert "tap,id=n,ifname=s0p1,script=no,downscript=no,vhost=off" in words
+    (device,) = (word for word in words if word.startswith("virtio-net-pci"))
+    assert "mac=00:00:5e:00:53:07," in device and ",csum=off," in device
+
+
+def test_a_directory_without_a_kernel_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ImageError, match=r"no boot/vmlinuz-\*; expected a kernel's package"):
+        image.kernel(tmp_path)
+    (tmp_path / "boot").mkdir()
+    (tmp_path / "boot" / "vmlinuz-6.1").touch()
+    with pytest.raises(ImageError, match=r"no lib/modules/6\.1; expected the kernel's modules"):
+        image.kernel(tmp_path)
+
+
+@pytest.mark.skipif(bool(LACKING), reason=f"no guests on this machine: {LACKING}")
+@pytest.mark.skipif(
+    not KERNEL, reason="ETHERWEAVE_GUEST_KERNEL names no directory with a kernel and its modules"
+)
+def test_guests_get_their_addresses_by_dmp_and_talk_rocev2_on_the_planned_ways() -> None:
+    with tempfile.TemporaryDirectory(prefix="ew-lab-") as directory:
+        realm = Realm(Path(directory) / "lab", f"ew-g{os.getpid()}.")
+        lab = lifecycle.up(realm, "one", SQUARE, guests=("host0", "host7"))
+        try:
+            told = talk(lab, image.kernel(Path(KERNEL)))
+        finally:
+            lifecycle.down(realm, "one")
+        assert lifecycle.everything(realm) == []
+    assert [guest.mac for guest in told.guests] == ["02:00:00:00:00:00", "02:00:00:00:00:07"]
+    assert told.dmp_elsewhere == 0
+    # 50 messages of 64 KiB in packets of 1 KiB cross three switches, and are answered.
+    assert told.bandwidth.octets * told.bandwidth.iterations == 50 * 65536
+    there = ("group1.switch1:4", "group0.switch1:3", "group0.switch0:1")
+    assert all(told.ways[port] >= 50 * 64 for port in there)
+    # What is left is ARP.
+    assert told.off_the_ways < 50
