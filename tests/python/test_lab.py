@@ -122,7 +122,8 @@ def test_requests_for_addresses_are_answered_and_seen_nowhere_else(realm: Realm)
     lab = lifecycle.up(realm, "one", SQUARE)
     boot = lab.record.boot
     assert boot is not None
-    assert boot["requests"] >= 8 and boot["answers"] == boot["requests"]
+    # Those that a busy switch misses are asked again.
+    assert boot["requests"] >= boot["answers"] >= 8
     assert boot["elsewhere"] == 0
     assert [host["factory"] for host in boot["hosts"]] == [
         f"00:00:5e:00:53:0{number}" for number in range(8)

@@ -36,8 +36,10 @@ class NamespaceError(Exception):
 
 def missing() -> str | None:
     """Say why this machine makes no namespaces; none: it does."""
-    if os.geteuid() != 0:
-        return "network namespaces take root; expected sudo"
+    from etherweave.control.ebpf.attach import is_powerful
+
+    if not is_powerful():
+        return "network namespaces take root, and in a container its capabilities; expected sudo"
     return None if shutil.which("ip") else "ip: not found; expected iproute2"
 
 
