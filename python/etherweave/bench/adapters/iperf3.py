@@ -1,0 +1,187 @@
+"""iperf3: one or several TCP or UDP streams of a pair, as JSON or as text.
+
+Bits are powers of ten, *MBytes* powers of two. What counts is what the receiver got: the sender's
+number includes what its socket swallowed. Text is rounded, so JSON is better.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from etherweave.bench.adapter import Adapter
+from etherweave.bench.draft import NUMBER, Draft, Labels, Line, find
+from etherweave.bench.measurements import GarbledError
+from etherweave.bench.metrics import (
+    BANDWIDTH,
+    CPU_LOAD,
+    JITTER,
+    LOSS,
+    RETRANSMITS,
+    ROUND_TRIP,
+    Metric,
+)
+from etherweave.bench.plans import (
+    Command,
+    Fabric,
+    Pattern,
+    Placement,
+    Plan,
+    Request,
+    Start,
+    forecast_timed,
+)
+
+USUAL_SECONDS = 10.0
+_BUSY = 95.0
+"""Of a core, from which on the core may be what is measured [%]."""
+_LEAST_BLOCK = 1024
+"""Smaller blocks measure system calls [bytes]."""
+_RATES = {"": "bit/s", "K": "kbit/s", "M": "Mbit/s", "G": "Gbit/s", "T": "Tbit/s"}
+_TOTAL = re.compile(
+    r"\[ *(?P<id>SUM|\d+)\](?:\[(?P<role>[TR]X-[CS])\])? +"
+    rf"0\.00-{NUMBER} +sec +{NUMBER} [KMGT]?Bytes +(?P<rate>{NUMBER}) (?P<scale>[KMGT]?)bits/sec"
+    r"(?: +(?P<rest>.*?))? +(?P<side>sender|receiver)\s*"
+)
+_LOSS = re.compile(rf"({NUMBER}) ms +(\d+)/(\d+) \((?:{NUMBER})%\)")
+_STREAM = re.compile(r"^\[ *(\d+)\]")
+
+
+def _parse(draft: Draft) -> None:
+    draft.program = "iperf3"
+    if draft.block.is_object:
+        assert draft.block.data is not None
+        _parse_object(draft, draft.block.data)
+    else:
+        _parse_text(draft)
+
+
+def _parse_object(draft: Draft, data: Mapping[str, Any]) -> None:
+    line = draft.block.start
+    if error := data.get("error"):
+        raise GarbledError(line, f"iperf3 says: {error}")
+    try:
+        start, end = data["start"], data["end"]
+        _take_start(draft, start)
+        for suffix, way in (("", "forward"), ("_bidir_reverse", "reverse")):
+            if not suffix or "sum_sent_bidir_reverse" in end:
+                turned = _way(way, start["test_start"])
+                _take_total(draft, end["sum_sent" + suffix], "sender", turned)
+                _take_total(draft, end["sum_received" + suffix], "receiver", turned)
+        _take_streams(draft, end)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise GarbledError(line, f"the JSON object is not iperf3's: {error!r}") from None
+    draft.end(True, "")
+
+
+def _way(way: str, test: Mapping[str, Any]) -> str:
+    turned = {"forward": "reverse", "reverse": "forward"}
+    return turned[way] if test.get("reverse") else way
+
+
+def _take_start(draft: Draft, start: Mapping[str, Any]) -> None:
+    draft.version = str(start["version"]).removeprefix("iperf ")
+    test = start["test_start"]
+    names = ("protocol", "num_streams", "blksize", "omit", "duration")
+    draft.facts.update({name: str(test[name]) for name in names})
+    if test["protocol"] == "TCP" and test["blksize"] < _LEAST_BLOCK:
+        draft.warn(f"blocks of {test['blksize']} B measure system calls, not the network")
+
+
+def _take_total(draft: Draft, total: Mapping[str, Any], side: str, way: str) -> None:
+    rate, size, seconds = total["bits_per_second"], total["bytes"], total["seconds"]
+    if abs(rate * seconds - 8 * size) > max(0.01 * rate * seconds, 8):
+        raise GarbledError(draft.block.start, f"{side}: rate, bytes and seconds contradict")
+    labels = [("side", side), ("way", way)]
+    _put(draft, BANDWIDTH, rate, "bit/s", labels=labels)
+    if "retransmits" in total and side == "sender":
+        _put(draft, RETRANSMITS, total["retransmits"], "1", statistic="sum", labels=[("way", way)])
+    if total.get("packets") and side == "receiver":
+        _put(draft, LOSS, total["lost_packets"] / total["packets"], "1", labels=[("way", way)])
+        _put(draft, JITTER, total["jitter_ms"], "ms", labels=[("way", way)])
+
+
+def _take_streams(draft: Draft, end: Mapping[str, Any]) -> None:
+    for stream in end["streams"]:
+        sender = stream.get("sender", {})
+        number = str(sender.get("socket", ""))
+        if sender.get("mean_rtt"):
+            for name in ("min", "mean", "max"):
+                rtt = sender[f"{name}_rtt"]
+                _put(draft, ROUND_TRIP, rtt, "us", statistic=name, labels=[("stream", number)])
+    for side in ("host", "remote"):
+        load = end["cpu_utilization_percent"][f"{side}_total"]
+        _put(draft, CPU_LOAD, load, "%", labels=[("side", side)])
+        if load > _BUSY:
+            draft.warn(f"{side}: {load:.0f} % of a core: it may be the core that is measured")
+
+
+def _put(
+    draft: Draft,
+    metric: Metric,
+    value: object,
+    unit: str,
+    *,
+    statistic: str = "mean",
+    labels: Labels = (),
+) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise GarbledError(draft.block.start, f"expected a number, found {str(value)[:40]!r}")
+    draft.add(metric, repr(value), unit, draft.block.start, statistic=statistic, labels=labels)
+
+
+def _parse_text(draft: Draft) -> None:
+    lines = draft.block.lines
+    totals = [(line, match) for line, match in find(_TOTAL, lines) if match.end() == len(line.text)]
+    ways = {match["role"] for _, match in totals}
+    streams = len({match[1] for _, match in find(_STREAM, lines)})
+    for line, match in totals:
+        if match["id"] == "SUM" or streams <= max(len(ways), 1):
+            _take_line(draft, line, match)
+    draft.end(any(line.text.startswith("iperf Done.") for line in lines), "the line `iperf Done.`")
+    draft.warn("text is rounded to three or four digits: -J gives all")
+
+
+def _take_line(draft: Draft, line: Line, match: re.Match[str]) -> None:
+    way = "reverse" if (match["role"] or "").startswith("RX") else "forward"
+    side = match["side"]
+    draft.add(
+        BANDWIDTH,
+        match["rate"],
+        _RATES[match["scale"]],
+        line.number,
+        labels=[("side", side), ("way", way)],
+    )
+    rest = match["rest"] or ""
+    if (loss := _LOSS.fullmatch(rest)) and side == "receiver":
+        share = int(loss[2]) / max(int(loss[3]), 1)
+        draft.add(LOSS, repr(share), "1", line.number, labels=[("way", way)])
+        draft.add(JITTER, loss[1], "ms", line.number, labels=[("way", way)])
+    elif rest.isdecimal() and side == "sender":
+        draft.add(RETRANSMITS, rest, "1", line.number, statistic="sum", labels=[("way", way)])
+
+
+def _plan(request: Request, fabric: Fabric) -> Plan:
+    seconds = request.seconds or USUAL_SECONDS
+    size = ("-l", str(request.size_max)) if request.size_max else ()
+    client = ("iperf3", "-c", "{server}", "-p", "{port}", "-t", f"{seconds:g}", "-O", "2")
+    streams = ("-P", str(request.streams)) if request.streams > 1 else ()
+    command = Command(
+        Start.CLIENT_SERVER,
+        (*client, *size, *streams, "-J", *request.options),
+        server=("iperf3", "-s", "-1", "-p", "{port}"),
+    )
+    notes = ("before version 3.16 all streams share one core: about 40 Gbit/s at most",)
+    placement = Placement(Pattern.PAIR, 2)
+    return Plan("iperf3", placement, command, forecast_timed(request, fabric, 12.0), notes=notes)
+
+
+ADAPTER = Adapter(
+    name="iperf3",
+    programs=("iperf3",),
+    metrics=(BANDWIDTH, RETRANSMITS, LOSS, JITTER, ROUND_TRIP, CPU_LOAD),
+    begins=r"Connecting to host \S+, port \d+\s*$",
+    json=r'"version"\s*:\s*"iperf 3|"sum_received"',
+    plan=_plan,
+    parse=_parse,
+    version=(("--version",), r"iperf (\d[\w.]*)"),
+)

@@ -1,0 +1,235 @@
+"""OSU Micro-Benchmarks over MPI and OpenSHMEM, versions 5 to 7, and their Python edition.
+
+The number of a pair's latency is half a round trip; of a collective, one call. Bandwidth is in 10^6
+bytes. The metric follows from the title of the test: ``osu_bw_fan_in`` prints bandwidth below the
+words *Avg Latency(us)*.
+"""
+
+import re
+from collections.abc import Mapping
+
+from etherweave.bench.adapter import Adapter
+from etherweave.bench.adapters.osu_plans import plan
+from etherweave.bench.draft import (
+    FIXED_2,
+    INTEGER,
+    Draft,
+    Line,
+    begins_with_digit,
+    check_alignment,
+    check_rising,
+    columns,
+    fields,
+    missing_powers,
+)
+from etherweave.bench.measurements import GarbledError
+from etherweave.bench.metrics import (
+    BANDWIDTH,
+    BANDWIDTH_BOTH,
+    BANDWIDTH_SUM,
+    CALL_TIME,
+    ELAPSED,
+    LATENCY,
+    MESSAGE_RATE,
+    OPERATION_RATE,
+    OVERLAP,
+    OVERLAPPED_TIME,
+    Metric,
+)
+
+_TITLE = re.compile(
+    r"# O(?:SU|MB) (?:MPI(?:-[A-Z]+)?|Python MPI|OpenSHMEM|UPC|UPC\+\+)(?P<separator>[ _])"
+    r"(?P<title>\S.*?)(?: Latency| latency)? Test(?: v(?P<version>[\d.]+))?\s*"
+)
+_PAIRS = {
+    "Latency": ("latency", LATENCY),
+    "Multi": ("multi_lat", LATENCY),
+    "Multi-threaded": ("latency_mt", LATENCY),
+    "Multi-process": ("latency_mp", LATENCY),
+    "Bandwidth": ("bw", BANDWIDTH),
+    "Bi-Directional Bandwidth": ("bibw", BANDWIDTH_BOTH),
+    "Multiple Bandwidth / Message Rate": ("mbw_mr", BANDWIDTH_SUM),
+}
+_ONE_SIDED = {
+    "Put": ("put_latency", CALL_TIME),
+    "Get": ("get_latency", CALL_TIME),
+    "Accumulate": ("acc_latency", CALL_TIME),
+    "Get_accumulate": ("get_acc_latency", CALL_TIME),
+    "Compare_and_swap": ("cas_latency", CALL_TIME),
+    "Fetch_and_op": ("fop_latency", CALL_TIME),
+    "Put Bandwidth": ("put_bw", BANDWIDTH),
+    "Get Bandwidth": ("get_bw", BANDWIDTH),
+    "Put Bi-directional Bandwidth": ("put_bibw", BANDWIDTH_BOTH),
+}
+_COLLECTIVES = {
+    "All-to-All Personalized Exchange": "alltoall",
+    "All-to-Allv Personalized Exchange": "alltoallv",
+    "All-to-Allw Personalized Exchange": "alltoallw",
+    "Broadcast": "bcast",
+    "Reduce_scatter": "reduce_scatter",
+    "Reduce_scatter_block": "reduce_scatter_block",
+} | {
+    name: name.lower()
+    for name in (
+        *("Allgather", "Allgatherv", "Allreduce", "Barrier", "Gather", "Gatherv"),
+        *("Reduce", "Scatter", "Scatterv"),
+    )
+}
+_SHMEM = {
+    "Put": ("put", CALL_TIME),
+    "Get": ("get", CALL_TIME),
+    "Put Message Rate": ("put_mr", MESSAGE_RATE),
+    "Put_nbi Message Rate": ("put_mr_nb", MESSAGE_RATE),
+    "Get_nbi Message Rate": ("get_mr_nb", MESSAGE_RATE),
+    "Atomic Operation Rate": ("atomics", CALL_TIME),
+} | {name: (name.lower(), CALL_TIME) for name in ("Barrier", "Broadcast", "Collect", "FCollect")}
+_KINDS = {
+    "Non-blocking ": "i{}",
+    "Persistent ": "{}_persistent",
+    "Neighborhood ": "neighbor_{}",
+}
+
+_TIMES = {
+    "latency (us)": "mean",
+    "avg latency(us)": "mean",
+    "min latency(us)": "min",
+    "max latency(us)": "max",
+    "pure comm.(us)": "mean",
+    "min comm.(us)": "min",
+    "max comm.(us)": "max",
+}
+_SILENT = {"compute(us)", "coll. init(us)", "mpi_test(us)", "mpi_wait(us)", "iterations"}
+_TAIL = re.compile(r"p(\d{1,2}) tail (?:lat\(us\)|bw ?\(mb/s\))")
+_FACT = re.compile(r"# (?:\[|Datatype|Window creation|Synchronization|Overall|Using|Set)")
+_FACTS = re.compile(r"\[ ([^:\]]+): ([^\]]+) \]|# ([A-Z][\w ]+): (.+?)\.?\s*$")
+_INIT = re.compile(r"nprocs: (\d+), min: (\d+) ms, max: (\d+) ms, avg: (\d+) ms\s*")
+_WORD = re.compile(
+    r"shmem_(?:int|long|longlong|float|double)_"
+    r"(?:fadd|finc|add|inc|cswap|swap|set|fetch|and|or|xor|fetch_and|fetch_or|fetch_xor)"
+)
+_VERDICT = re.compile(r"Pass|Fail")
+
+
+def _parse(draft: Draft) -> None:
+    first, *rest = draft.block.lines
+    metric = _recognise(draft, first)
+    header: list[str] = []
+    rows: list[Line] = []
+    for line in rest:
+        if not line.text.strip():
+            continue
+        if line.text.startswith("# ") and _FACT.match(line.text):
+            draft.facts.update(_facts(line.text))
+        elif line.text.startswith("# "):
+            if header:
+                raise GarbledError(line.number, "a second header: two runs are mixed")
+            header = [name.lower() for name in columns(line.text)]
+        elif header and (begins_with_digit(line.text) or header[0] == "operation"):
+            rows.append(line)
+        elif match := _INIT.fullmatch(line.text):
+            for statistic, value in zip(("min", "max", "mean"), match.groups()[1:], strict=True):
+                draft.add(ELAPSED, value, "ms", line.number, statistic=statistic)
+        else:
+            draft.leftover.append(line)
+    _read_rows(draft, metric, header, rows)
+
+
+def _recognise(draft: Draft, line: Line) -> Metric:
+    """Tell program and metric from the title."""
+    match = _TITLE.fullmatch(line.text)
+    found = match and _program(line.text, match["separator"], match["title"])
+    if not (match and found):
+        raise GarbledError(line.number, f"unknown test {line.text.strip()[:60]!r}")
+    draft.program, draft.version = f"osu_{found[0]}", match["version"]
+    return found[1]
+
+
+def _program(line: str, separator: str, title: str) -> tuple[str, Metric] | None:
+    if "OpenSHMEM" in line:
+        known = _SHMEM.get(title)
+        return known and (f"oshm_{known[0]}", known[1])
+    if separator == "_":
+        return _ONE_SIDED.get(title)
+    if title in ("Init", "Hello World"):
+        return title.split()[0].lower(), ELAPSED
+    for words, form in _KINDS.items():
+        if title.startswith(words) and (name := _COLLECTIVES.get(title.removeprefix(words))):
+            return form.format(name), CALL_TIME
+    if name := _COLLECTIVES.get(title):
+        return name, CALL_TIME
+    return _PAIRS.get(title)
+
+
+def _facts(text: str) -> dict[str, str]:
+    found = _FACTS.findall(text)
+    return {(name or other).lower(): value or said for name, value, other, said in found}
+
+
+def _read_rows(draft: Draft, metric: Metric, header: list[str], rows: list[Line]) -> None:
+    has_sizes = header[:1] == ["size"] or header[:1] == ["size (b)"]
+    if metric is BANDWIDTH and header[1:2] == ["avg latency(us)"]:
+        draft.program = "osu_bw_fan"
+        draft.warn("the column that says latency in us holds bandwidth in MB/s of all senders")
+        metric, header = BANDWIDTH_SUM, ["size", "mb/s"]
+    kinds = [_kind(name) for name in header]
+    check_alignment(rows)
+    cells = [dict(zip(header, fields(row, kinds), strict=True)) for row in rows]
+    for row, cell in zip(rows, cells, strict=True):
+        size = int(cell[header[0]]) if has_sizes else None
+        _read_row(draft, metric, cell, row.number, size)
+    if has_sizes:
+        sizes = [int(cell[header[0]]) for cell in cells]
+        check_rising(zip((row.number for row in rows), sizes, strict=True))
+        for gap in missing_powers(sizes):
+            draft.miss(f"no row for {gap} B")
+    elif rows and header[0] != "operation":
+        draft.end(len(rows) == 1, "the only row")
+
+
+def _kind(name: str) -> re.Pattern[str]:
+    whole = {"size": INTEGER, "size (b)": INTEGER, "iterations": INTEGER}
+    return whole.get(name) or {"operation": _WORD, "validation": _VERDICT}.get(name, FIXED_2)
+
+
+def _read_row(
+    draft: Draft, metric: Metric, cell: Mapping[str, str], line: int, size: int | None
+) -> None:
+    label = [("operation", cell["operation"])] if "operation" in cell else []
+    for name, value in cell.items():
+        if tail := _TAIL.fullmatch(name):
+            unit = "us" if "lat" in name else "MB/s"
+            draft.add(metric, value, unit, line, size=size, statistic=f"p{tail[1]}")
+        elif name in _TIMES:
+            time = CALL_TIME if metric not in (LATENCY, CALL_TIME) else metric
+            draft.add(time, value, "us", line, size=size, statistic=_TIMES[name], labels=label)
+        elif name in ("bandwidth (mb/s)", "mb/s"):
+            draft.add_unless_zero(metric, value, "MB/s", line, size=size)
+        elif name == "messages/s":
+            draft.add_unless_zero(MESSAGE_RATE, value, "1/s", line, size=size)
+        elif name == "million ops/s":
+            draft.add_unless_zero(OPERATION_RATE, value, "M/s", line, labels=label)
+        elif name == "overall(us)":
+            draft.add(OVERLAPPED_TIME, value, "us", line, size=size)
+        elif name == "overlap(%)":
+            draft.add(OVERLAP, value, "%", line, size=size)
+        elif name == "validation":
+            draft.check(value == "Pass", f"size {size}: the received data were wrong")
+        elif name not in _SILENT and name not in ("size", "size (b)", "operation"):
+            draft.warn(f"the column {name!r} is not known")
+
+
+ADAPTER = Adapter(
+    name="osu",
+    programs=(
+        *("osu_latency", "osu_bw", "osu_bibw", "osu_mbw_mr", "osu_multi_lat", "osu_allreduce"),
+        *("osu_alltoall", "osu_allgather", "osu_bcast", "osu_barrier", "osu_put_latency"),
+        *("osu_get_bw", "osu_oshm_put", "osu_oshm_put_mr", "osu_oshm_atomics", "osu_oshm_barrier"),
+    ),
+    metrics=(
+        *(LATENCY, CALL_TIME, BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, MESSAGE_RATE),
+        *(OPERATION_RATE, OVERLAPPED_TIME, OVERLAP, ELAPSED),
+    ),
+    begins=r"# O(?:SU|MB) (?:Python )?(?:MPI|OpenSHMEM|UPC)",
+    plan=plan,
+    parse=_parse,
+)

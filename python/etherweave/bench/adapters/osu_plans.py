@@ -1,0 +1,115 @@
+"""How OSU Micro-Benchmarks are run, with the defaults of version 7.4."""
+
+from math import ceil, log2
+from typing import NamedTuple
+
+from etherweave.bench.plans import (
+    Command,
+    Fabric,
+    Forecast,
+    Pattern,
+    Placement,
+    Plan,
+    PlanError,
+    Request,
+    Start,
+    doubling,
+    forecast_sweep,
+    need_ranks,
+)
+
+LARGE = 8192
+"""Larger messages are sent less often [bytes]."""
+WINDOW = 64
+"""Messages on their way at once."""
+
+
+class _Loop(NamedTuple):
+    """Timed and warm-up iterations of small and of large messages."""
+
+    small: int
+    large: int
+    warm_small: int
+    warm_large: int
+
+    def of(self, size: int, asked: int | None) -> int:
+        """Count all iterations at a size."""
+        timed, warm = (
+            (self.large, self.warm_large) if size > LARGE else (self.small, self.warm_small)
+        )
+        return (asked or timed) + warm
+
+
+_LATENCY = _Loop(10_000, 1_000, 200, 10)
+_BANDWIDTH = _Loop(100, 20, 10, 2)
+_COLLECTIVE = _Loop(1_000, 100, 200, 10)
+_IN_WINDOWS = ("osu_bw", "osu_bibw", "osu_mbw_mr", "osu_put_bw", "osu_get_bw", "osu_put_bibw")
+_OF_PAIRS = (*_IN_WINDOWS, "osu_latency", "osu_multi_lat", "osu_put_latency", "osu_get_latency")
+_MANY_PAIRS = ("osu_mbw_mr", "osu_multi_lat")
+
+
+def plan(request: Request, fabric: Fabric) -> Plan:
+    """Plan a run of any OSU program."""
+    program = request.program
+    is_shmem = program.startswith("osu_oshm_")
+    is_pair = program in _OF_PAIRS or is_shmem
+    if is_pair and program not in _MANY_PAIRS and need_ranks(request, 2, program) != 2:
+        raise PlanError(f"{program} runs on exactly two ranks")
+    if program in _MANY_PAIRS and need_ranks(request, 2, program) % 2:
+        raise PlanError(f"{program} needs an even number of ranks")
+    sizes = _sizes(request, is_pair)
+    placement = Placement(
+        Pattern.PAIR if is_pair else Pattern.ALL_NODES, request.nodes, request.ranks_per_node
+    )
+    arguments = (program, *_options(request, is_shmem), *request.options)
+    command = Command(Start.SHMEM if is_shmem else Start.MPI, arguments)
+    forecast = _forecast(request, fabric, sizes, is_pair)
+    notes = ("without -m in versions before 7: the sweep cannot be shortened",)
+    return Plan(program, placement, command, forecast, sizes, notes if is_pair else ())
+
+
+def _sizes(request: Request, is_pair: bool) -> tuple[int, ...]:
+    if request.program.endswith(("_barrier", "_atomics")):
+        return ()
+    reduces = "reduce" in request.program
+    smallest = request.size_min if request.size_min is not None else (4 if reduces else 1)
+    return doubling(smallest, request.size_max or (2**22 if is_pair else 2**20))
+
+
+def _options(request: Request, is_shmem: bool) -> tuple[str, ...]:
+    if is_shmem:
+        return ("heap",)
+    smallest, largest = request.size_min, request.size_max
+    bounds = "" if smallest is None else f"{smallest}:"
+    sizes = ("-m", f"{bounds}{largest or ''}") if bounds or largest else ()
+    loops = ("-i", str(request.iterations)) if request.iterations else ()
+    return (*sizes, *loops)
+
+
+def _forecast(request: Request, fabric: Fabric, sizes: tuple[int, ...], is_pair: bool) -> Forecast:
+    asked, program = request.iterations, request.program
+    share = request.ranks_per_node
+    if program in _IN_WINDOWS:
+        steps = [(size, _BANDWIDTH.of(size, asked) * WINDOW * share) for size in sizes]
+        return forecast_sweep(steps, fabric, f"{WINDOW} messages a window", each=1 / WINDOW)
+    if is_pair:
+        swept = [(size, _LATENCY.of(size, asked) * share) for size in sizes]
+        there = forecast_sweep(swept, fabric, "ping-pong: a host sends half of the messages")
+        return Forecast(there.bytes, 2 * there.seconds, there.basis)
+    return _forecast_collective(request, fabric, sizes or (0,))
+
+
+def _forecast_collective(request: Request, fabric: Fabric, sizes: tuple[int, ...]) -> Forecast:
+    """Count what a node's ranks send in all calls, and rounds of latency by halving."""
+    ranks = request.nodes * request.ranks_per_node
+    if ranks < 2:
+        raise PlanError(f"{request.program} needs at least two ranks")
+    volume = {"alltoall": ranks - 1, "allgather": ranks - 1, "allreduce": 2 * (ranks - 1) / ranks}
+    each = volume.get(request.program.removeprefix("osu_").removeprefix("i"), 1)
+    total = seconds = 0.0
+    for size in sizes:
+        calls = _COLLECTIVE.of(size, request.iterations)
+        bytes_call = size * each * request.ranks_per_node
+        total += calls * bytes_call
+        seconds += calls * (bytes_call / fabric.rate + 2 * ceil(log2(ranks)) * fabric.latency)
+    return Forecast(total, seconds, "calls times what a node's ranks send, and rounds of latency")

@@ -1,0 +1,168 @@
+"""Texts that benchmarks wrote: which of them wrote which part, and what each part says."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from etherweave.bench import objects
+from etherweave.bench.adapter import Adapter
+from etherweave.bench.adapters import ADAPTERS
+from etherweave.bench.draft import Block, Draft, Line
+from etherweave.bench.measurements import Failure, GarbledError, Report
+from etherweave.bench.suspicions import suspected
+
+TEXT_MOST = 64 * 2**20
+"""A longer text is no benchmark's result [characters]."""
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_RANK = re.compile(r"\[\d+,\d+\]<(?:stdout|stderr)>: ?")
+"""What launchers put before each line when asked to tell ranks apart."""
+_QUOTE = re.compile(r"(?:> ?)+")
+"""What mail programs put before each line of a letter that is answered."""
+_BEGINS = re.compile(
+    "|".join(f"(?P<{name}>{adapter.begins})" for name, adapter in ADAPTERS.items())
+)
+_SIGNATURES = [(re.compile(one.json), one) for one in ADAPTERS.values() if one.json]
+
+
+@dataclass(frozen=True)
+class Document:
+    """What a text said."""
+
+    reports: tuple[Report, ...]
+    failures: tuple[Failure, ...]
+    strangers: tuple[tuple[int, str], ...]
+    """Lines that belong to no benchmark, with their numbers; empty ones are not told."""
+
+
+class UnrecognisedError(ValueError):
+    """No benchmark that we know wrote this text."""
+
+
+class _Part(NamedTuple):
+    adapter: Adapter | None
+    block: Block
+
+
+def parse(text: str) -> Document:
+    """Read a text that one benchmark or several wrote, one after the other.
+
+    Parameters
+    ----------
+    text
+        As it was printed, or as somebody mailed it.
+
+    Raises
+    ------
+    UnrecognisedError
+        When nobody that we know wrote any part of it.
+    """
+    if len(text) > TEXT_MOST:
+        raise UnrecognisedError(
+            f"{len(text)} characters: no benchmark writes more than {TEXT_MOST}"
+        )
+    reports: list[Report] = []
+    failures: list[Failure] = []
+    strangers: list[Line] = []
+    for adapter, block in _parts(*_lines(text)):
+        if adapter is None:
+            strangers += block.lines
+            continue
+        result = read(adapter, block)
+        reports.append(result) if isinstance(result, Report) else failures.append(result)
+    if not (reports or failures):
+        raise UnrecognisedError("no benchmark that is known writes such a text")
+    told = tuple((line.number, line.text) for line in strangers if line.text.strip())
+    return Document(tuple(reports), tuple(failures), told)
+
+
+def read(adapter: Adapter, block: Block) -> Report | Failure:
+    """Read what one run of a benchmark wrote."""
+    if block.is_object and block.data is None:
+        return Failure(adapter.name, block.start, "the JSON object is cut or garbled")
+    draft = Draft(adapter.name, block)
+    try:
+        adapter.parse(draft)
+        return suspected(draft.report())
+    except GarbledError as error:
+        return Failure(adapter.name, error.line, error.reason)
+
+
+def _lines(text: str) -> tuple[list[Line], bool]:
+    """Split into lines without what terminals, launchers and mail programs add.
+
+    A last line without an end may have been cut: it does not count, unless it closes an object.
+    """
+    parts = re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff"))
+    last = parts.pop()
+    if last.rstrip().endswith("}"):
+        parts.append(last)
+        last = ""
+    is_quoted = sum(part.startswith(">") for part in parts) * 2 > len(parts)
+    if is_quoted:
+        parts = [_QUOTE.sub("", part, count=1) for part in parts]
+    lines = [Line(number, _plain(part)) for number, part in enumerate(parts, 1)]
+    return lines, bool(last.strip())
+
+
+def _plain(line: str) -> str:
+    return _RANK.sub("", _COLOUR.sub("", line)) if "\x1b" in line or "<std" in line else line
+
+
+def _parts(lines: Sequence[Line], is_cut: bool) -> Iterator[_Part]:
+    """Part the lines by the benchmarks that wrote them; ``None`` wrote what nobody knows."""
+    adapter: Adapter | None = None
+    gathered: list[Line] = []
+    index = 0
+    while index < len(lines):
+        owner, block = _object(lines, index, is_cut)
+        if owner is None:
+            begun = None if block.is_object else _begun(block.lines[0], adapter, gathered)
+            if begun:
+                yield from _part(adapter, gathered)
+                adapter, gathered = begun, []
+            gathered += block.lines
+        else:
+            yield from _part(adapter, gathered)
+            yield _Part(owner, block)
+            adapter, gathered = None, []
+        index += len(block.lines)
+    yield from _part(adapter, gathered, is_cut)
+
+
+def _part(adapter: Adapter | None, gathered: list[Line], is_cut: bool = False) -> Iterator[_Part]:
+    if gathered:
+        yield _Part(adapter, Block(tuple(gathered), is_cut))
+
+
+def _begun(line: Line, adapter: Adapter | None, gathered: list[Line]) -> Adapter | None:
+    """Tell whose text begins with this line; ``None`` if it belongs to what was gathered."""
+    match = _BEGINS.match(line.text)
+    if not match:
+        return None
+    assert match.lastgroup
+    begun = ADAPTERS[match.lastgroup]
+    if adapter is None:
+        return begun
+    if begun.name in adapter.inside:
+        return None
+    goes_on = begun is adapter and begun.is_row and _BEGINS.match(gathered[-1].text)
+    return None if goes_on else begun
+
+
+def _object(lines: Sequence[Line], index: int, is_cut: bool) -> tuple[Adapter | None, Block]:
+    """Take the object that begins here, with the adapter that wrote it; else a single line."""
+    if not objects.begins(lines[index]):
+        return None, Block((lines[index],), False)
+    end = objects.end(lines, index)
+    after = end or _next_beginning(lines, index)
+    within = tuple(lines[index:after])
+    text = "\n".join(line.text for line in within)
+    owner = next((adapter for sign, adapter in _SIGNATURES if sign.search(text)), None)
+    data = objects.decoded(text) if end else None
+    return owner, Block(within, is_cut and end is None, is_object=True, data=data)
+
+
+def _next_beginning(lines: Sequence[Line], index: int) -> int:
+    beginnings = (at for at in range(index + 1, len(lines)) if _BEGINS.match(lines[at].text))
+    return next(beginnings, len(lines))

@@ -1,0 +1,270 @@
+"""A report while its text is being read, and the few tools that all adapters read with."""
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+from etherweave.bench.measurements import Completeness, GarbledError, Measurement, Report
+from etherweave.bench.metrics import UNITS, Metric
+
+NUMBER = r"[0-9]{1,24}(?:\.[0-9]{1,24})?(?:[eE][+-]?[0-9]{1,3})?"
+"""A number without sign."""
+_NUMBER = re.compile(NUMBER)
+INTEGER = re.compile(r"[0-9]{1,18}")
+FIXED_2 = re.compile(r"[0-9]{1,18}\.[0-9]{2}")
+"""With two places, as ``%.2f`` prints it."""
+ANY = _NUMBER
+_ALIGNED_FROM = 4
+"""Rows from which on alignment tells something."""
+
+
+Labels = Sequence[tuple[str, str]]
+"""What tells a measurement from its neighbours: names and values."""
+
+
+class Line(NamedTuple):
+    """A line of a text."""
+
+    number: int
+    """From 1."""
+    text: str
+
+
+class Block(NamedTuple):
+    """The part of a text that one run of one benchmark wrote."""
+
+    lines: tuple[Line, ...]
+    is_cut: bool
+    """The text ended within a line, which is left out."""
+    is_object: bool = False
+    """It is a JSON object rather than lines."""
+    data: dict[str, Any] | None = None
+    """That object; ``None`` if it is cut or garbled."""
+
+    @property
+    def start(self) -> int:
+        """The number of the first line."""
+        return self.lines[0].number
+
+    @property
+    def end(self) -> int:
+        """The number of the last line."""
+        return self.lines[-1].number
+
+
+@dataclass
+class Draft:
+    """Collects what an adapter reads from a block."""
+
+    benchmark: str
+    block: Block
+    program: str = ""
+    version: str | None = None
+    completeness: Completeness = Completeness.OPEN
+    valid: bool | None = None
+    facts: dict[str, str] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    leftover: list[Line] = field(default_factory=list)
+    measurements: list[Measurement] = field(default_factory=list)
+
+    def add(
+        self,
+        metric: Metric,
+        printed: str,
+        unit: str,
+        line: int,
+        *,
+        size: int | None = None,
+        statistic: str = "mean",
+        labels: Labels = (),
+    ) -> float:
+        """Store a printed number in its base unit, and return that."""
+        base, factor = UNITS[unit]
+        assert base == metric.unit, f"{metric.name} is in {metric.unit}, not {unit}"
+        value = float(decimal(printed, line) * factor)
+        said = f"{printed} {unit}"
+        self.measurements.append(
+            Measurement(metric, value, statistic, size, tuple(labels), said, line)
+        )
+        return value
+
+    def add_unless_zero(
+        self,
+        metric: Metric,
+        printed: str,
+        unit: str,
+        line: int,
+        *,
+        size: int | None = None,
+        statistic: str = "mean",
+        labels: Labels = (),
+    ) -> None:
+        """Store a rate; zero is below what the tool prints, or was not measured."""
+        if decimal(printed, line):
+            self.add(metric, printed, unit, line, size=size, statistic=statistic, labels=labels)
+        elif size != 0:
+            self.warn(f"a {metric.name} printed as {printed} is left out: too small to be printed")
+
+    def warn(self, warning: str) -> None:
+        """Tell something suspicious, once."""
+        if warning not in self.warnings:
+            self.warnings.append(warning)
+
+    def miss(self, what: str) -> None:
+        """Tell what is missing."""
+        self.warn(what)
+        self.completeness = Completeness.PARTIAL
+
+    def end(self, is_seen: bool, what: str) -> None:
+        """Close a format that has an end of its own."""
+        if not is_seen:
+            self.miss(f"{what} is missing: the text is cut")
+        elif self.completeness == Completeness.OPEN:
+            self.completeness = Completeness.COMPLETE
+
+    def check(self, is_passed: bool, failure: str) -> None:
+        """Take note of a verification that the benchmark made."""
+        self.valid = is_passed and self.valid is not False
+        if not is_passed:
+            self.warn(failure)
+
+    def report(self, *, may_be_empty: bool = False) -> Report:
+        """Finish.
+
+        Raises
+        ------
+        GarbledError
+            When nothing was measured.
+        """
+        if self.block.is_cut:
+            self.miss("the text ends within a line, which is left out")
+        if not (self.measurements or may_be_empty):
+            raise GarbledError(self.block.start, "no measurement: cut, or nothing was measured")
+        return Report(
+            self.benchmark,
+            self.program,
+            self.version,
+            self.block.start,
+            tuple(self.measurements),
+            self.completeness,
+            self.valid,
+            tuple(self.facts.items()),
+            tuple(self.warnings),
+            tuple((line.number, line.text) for line in self.leftover),
+        )
+
+
+def decimal(printed: str, line: int) -> Decimal:
+    """Read a number that may not be negative.
+
+    Raises
+    ------
+    GarbledError
+        When it is none, or too large to be one of ours.
+    """
+    if not _NUMBER.fullmatch(printed):
+        raise GarbledError(line, f"expected a number, found {printed[:40]!r}")
+    value = Decimal(printed)
+    if value and not -60 < value.adjusted() < 60:
+        raise GarbledError(line, f"{printed[:40]!r} is no measurement")
+    return value
+
+
+def integer(printed: str, line: int) -> int:
+    """Read a count.
+
+    Raises
+    ------
+    GarbledError
+        When it is none.
+    """
+    if not INTEGER.fullmatch(printed):
+        raise GarbledError(line, f"expected a whole number, found {printed[:40]!r}")
+    return int(printed)
+
+
+def size_bytes(printed: str, line: int) -> int:
+    """Read a size with a suffix in powers of two: 64, 1k, 4m."""
+    scale = {"k": 2**10, "m": 2**20, "g": 2**30}.get(printed[-1:].lower(), 1)
+    return integer(printed[:-1] if scale > 1 else printed, line) * scale
+
+
+def columns(header: str) -> list[str]:
+    """Split a header whose names stand two or more blanks apart."""
+    return re.split(r"\s{2,}", header.strip(" #"))
+
+
+def begins_with_digit(text: str) -> bool:
+    """Whether a line looks like a row of numbers."""
+    return bool(re.match(r"\s*[-+.]?\d", text))
+
+
+def fields(line: Line, kinds: Sequence[re.Pattern[str]]) -> list[str]:
+    """Split a row, and check each field against its kind.
+
+    Raises
+    ------
+    GarbledError
+        When there are more or fewer fields, or one is of another kind.
+    """
+    parts = line.text.split()
+    if len(parts) != len(kinds):
+        raise GarbledError(line.number, f"expected {len(kinds)} columns, found {len(parts)}")
+    for part, kind in zip(parts, kinds, strict=True):
+        if not kind.fullmatch(part):
+            raise GarbledError(line.number, f"{part[:40]!r} cannot stand in this column")
+    return parts
+
+
+def check_alignment(rows: Sequence[Line]) -> None:
+    """Find the row of a right-aligned table from which something was lost, or to which it came.
+
+    Raises
+    ------
+    GarbledError
+        When nearly all rows end in one column, and one does not.
+    """
+    ends = Counter(len(row.text.rstrip()) for row in rows)
+    if len(rows) < _ALIGNED_FROM or len(ends) == 1:
+        return
+    (usual, count), *_ = ends.most_common()
+    if count * 4 >= len(rows) * 3:
+        odd = next(row for row in rows if len(row.text.rstrip()) != usual)
+        raise GarbledError(odd.number, "the row is not aligned with the others")
+
+
+def check_rising(sizes: Iterable[tuple[int, int]]) -> None:
+    """Check that sizes rise from row to row; takes pairs of line number and size.
+
+    Raises
+    ------
+    GarbledError
+        When two runs are mixed, or a row stands twice.
+    """
+    before = -1
+    for line, size in sizes:
+        if size <= before:
+            raise GarbledError(line, f"size {size} after {before}: rows are mixed or repeated")
+        before = size
+
+
+def missing_powers(sizes: Sequence[int]) -> list[int]:
+    """Name the sizes that a sweep by doubling has left out."""
+    gaps = []
+    for before, after in itertools.pairwise(sizes):
+        step = before * 2
+        while 0 < step < after:
+            gaps.append(step)
+            step *= 2
+    return gaps
+
+
+def find(pattern: re.Pattern[str], lines: Iterable[Line]) -> Iterator[tuple[Line, re.Match[str]]]:
+    """Find the lines that match."""
+    for line in lines:
+        if match := pattern.search(line.text):
+            yield line, match

@@ -1,0 +1,112 @@
+"""What benchmarks measure: a few words that all adapters share, each with unit and direction."""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+
+
+class Unit(StrEnum):
+    """A base unit; nothing else is stored."""
+
+    SECONDS = "s"
+    BYTES = "B"
+    BYTES_PER_SECOND = "B/s"
+    PER_SECOND = "1/s"
+    COUNT = "1"
+
+
+class Better(StrEnum):
+    """Which way is better."""
+
+    LOWER = "lower"
+    HIGHER = "higher"
+    NEITHER = "neither"
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A quantity that a benchmark measures."""
+
+    name: str
+    unit: Unit
+    better: Better
+    meaning: str
+    """One sentence."""
+
+
+def _less(name: str, unit: Unit, meaning: str) -> Metric:
+    return Metric(name, unit, Better.LOWER, meaning)
+
+
+def _more(name: str, unit: Unit, meaning: str) -> Metric:
+    return Metric(name, unit, Better.HIGHER, meaning)
+
+
+LATENCY = _less("latency", Unit.SECONDS, "One way: half of a round trip between two processes.")
+ROUND_TRIP = _less("round_trip", Unit.SECONDS, "A message and its answer.")
+CALL_TIME = _less("call_time", Unit.SECONDS, "One call of a collective or one-sided operation.")
+OVERLAPPED_TIME = _less("overlapped_time", Unit.SECONDS, "A non-blocking call with computation.")
+ITERATION_TIME = _less("iteration_time", Unit.SECONDS, "One iteration of an application.")
+ELAPSED = _less("elapsed", Unit.SECONDS, "The timed part of a run.")
+BANDWIDTH = _more("bandwidth", Unit.BYTES_PER_SECOND, "Payload in one direction of one pair.")
+BANDWIDTH_BOTH = _more("bandwidth_both", Unit.BYTES_PER_SECOND, "Payload, both directions added.")
+BANDWIDTH_SUM = _more(
+    "bandwidth_sum", Unit.BYTES_PER_SECOND, "Payload of all pairs or ranks added."
+)
+BANDWIDTH_RANK = _more("bandwidth_rank", Unit.BYTES_PER_SECOND, "Payload that one rank sends.")
+BANDWIDTH_BUS = _more(
+    "bandwidth_bus",
+    Unit.BYTES_PER_SECOND,
+    "Payload of a collective scaled to what each rank must move, so that it compares to a link.",
+)
+STORAGE_BANDWIDTH = _more("storage_bandwidth", Unit.BYTES_PER_SECOND, "Bytes read or written.")
+MEMORY_BANDWIDTH = _more("memory_bandwidth", Unit.BYTES_PER_SECOND, "Memory traffic of a rank.")
+MESSAGE_RATE = _more("message_rate", Unit.PER_SECOND, "Messages of all pairs.")
+TRANSACTION_RATE = _more("transaction_rate", Unit.PER_SECOND, "Requests that were answered.")
+OPERATION_RATE = _more("operation_rate", Unit.PER_SECOND, "Operations; labels say which.")
+FLOP_RATE = _more("flop_rate", Unit.PER_SECOND, "Floating-point operations.")
+UPDATE_RATE = _more("update_rate", Unit.PER_SECOND, "Updates at random places of a global table.")
+OVERLAP = _more(
+    "overlap", Unit.COUNT, "Share of the communication hidden behind computation, 0..1."
+)
+LOSS = _less("loss", Unit.COUNT, "Share of the packets that did not arrive, 0..1.")
+JITTER = _less("jitter", Unit.SECONDS, "Mean difference of successive transit times (RFC 3550).")
+RETRANSMITS = _less("retransmits", Unit.COUNT, "TCP segments that were sent again.")
+CONGESTION_IMPACT = _less(
+    "congestion_impact",
+    Unit.COUNT,
+    "Congested over isolated latency, isolated over congested bandwidth: 1 is no impact.",
+)
+CPU_LOAD = Metric("cpu_load", Unit.COUNT, Better.NEITHER, "Cores' worth of processor time used.")
+
+UNITS: dict[str, tuple[Unit, Decimal]] = {
+    "s": (Unit.SECONDS, Decimal(1)),
+    "ms": (Unit.SECONDS, Decimal("1e-3")),
+    "us": (Unit.SECONDS, Decimal("1e-6")),
+    "ns": (Unit.SECONDS, Decimal("1e-9")),
+    "min": (Unit.SECONDS, Decimal(60)),
+    "h": (Unit.SECONDS, Decimal(3600)),
+    "B": (Unit.BYTES, Decimal(1)),
+    "B/s": (Unit.BYTES_PER_SECOND, Decimal(1)),
+    "kB/s": (Unit.BYTES_PER_SECOND, Decimal(10**3)),
+    "MB/s": (Unit.BYTES_PER_SECOND, Decimal(10**6)),
+    "GB/s": (Unit.BYTES_PER_SECOND, Decimal(10**9)),
+    "TB/s": (Unit.BYTES_PER_SECOND, Decimal(10**12)),
+    "KiB/s": (Unit.BYTES_PER_SECOND, Decimal(2**10)),
+    "MiB/s": (Unit.BYTES_PER_SECOND, Decimal(2**20)),
+    "GiB/s": (Unit.BYTES_PER_SECOND, Decimal(2**30)),
+    "bit/s": (Unit.BYTES_PER_SECOND, Decimal("0.125")),
+    "kbit/s": (Unit.BYTES_PER_SECOND, Decimal(125)),
+    "Mbit/s": (Unit.BYTES_PER_SECOND, Decimal(125_000)),
+    "Gbit/s": (Unit.BYTES_PER_SECOND, Decimal(125_000_000)),
+    "Tbit/s": (Unit.BYTES_PER_SECOND, Decimal(125_000_000_000)),
+    "Mibit/s": (Unit.BYTES_PER_SECOND, Decimal(2**20) / 8),
+    "1/s": (Unit.PER_SECOND, Decimal(1)),
+    "k/s": (Unit.PER_SECOND, Decimal(10**3)),
+    "M/s": (Unit.PER_SECOND, Decimal(10**6)),
+    "G/s": (Unit.PER_SECOND, Decimal(10**9)),
+    "T/s": (Unit.PER_SECOND, Decimal(10**12)),
+    "1": (Unit.COUNT, Decimal(1)),
+    "%": (Unit.COUNT, Decimal("0.01")),
+}
+"""What programs print, with powers of ten and of two told apart: base unit and factor."""

@@ -1,0 +1,46 @@
+"""JSON objects amid other lines, also those of programs that forget the quotes around keys."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from etherweave.bench.draft import Line
+
+DEPTH_MOST = 32
+"""No benchmark's result nests deeper."""
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
+_BARE_KEY = re.compile(r"([{,]\s*)([A-Za-z_][\w.]*)(\s*:)")
+
+
+def begins(line: Line) -> bool:
+    """Whether an object begins with this line."""
+    return line.text.lstrip().startswith("{")
+
+
+def end(lines: Sequence[Line], index: int) -> int | None:
+    """Find the line after the object that begins at an index; ``None`` if it never ends."""
+    depth = 0
+    for after in range(index, len(lines)):
+        for token in _TOKEN.findall(lines[after].text):
+            depth += (token in ("{", "[")) - (token in ("}", "]"))
+        if depth <= 0:
+            return after + 1
+        if depth > DEPTH_MOST:
+            return None
+    return None
+
+
+def decoded(text: str) -> dict[str, Any] | None:
+    """Decode an object; ``None`` if the text is none."""
+    for attempt in (text, _BARE_KEY.sub(r'\1"\2"\3', text)):
+        try:
+            data = json.loads(attempt, parse_constant=_refuse)
+        except (ValueError, RecursionError):
+            continue
+        return data if isinstance(data, dict) else None
+    return None
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no measurement")

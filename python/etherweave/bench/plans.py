@@ -1,0 +1,199 @@
+"""How a benchmark would be run: where its processes stand, what starts them, what it will cost."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Pattern(StrEnum):
+    """Which hosts take part together."""
+
+    ALONE = "alone"
+    """One host, without the network."""
+    PAIR = "pair"
+    """Two hosts; a runner may repeat it for any pair."""
+    ALL_PAIRS = "all_pairs"
+    """All hosts in one run, which measures each pair by itself."""
+    RING = "ring"
+    """All hosts, each with its neighbours in some order."""
+    ALL_NODES = "all_nodes"
+    """All hosts at once."""
+
+
+class Start(StrEnum):
+    """What brings the processes to life."""
+
+    MPI = "mpi"
+    """An MPI launcher starts all ranks with the same words."""
+    SHMEM = "shmem"
+    """An OpenSHMEM launcher does."""
+    CLIENT_SERVER = "client_server"
+    """A server on one host, then a client on another."""
+    EACH_RANK = "each_rank"
+    """The runner starts each rank with its number."""
+    ALONE = "alone"
+    """One process."""
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where processes stand."""
+
+    pattern: Pattern
+    nodes: int
+    ranks_per_node: int = 1
+
+    @property
+    def ranks(self) -> int:
+        """Processes in all."""
+        return self.nodes * self.ranks_per_node
+
+
+@dataclass(frozen=True)
+class Command:
+    """What is to be started, as lists of arguments; no shell reads them.
+
+    A runner fills in ``{server}``, ``{rank}``, ``{ranks}``, ``{directory}`` and ``{interface}``.
+    """
+
+    start: Start
+    arguments: tuple[str, ...]
+    """Program first: of each rank, or of the client."""
+    server: tuple[str, ...] = ()
+    """Of the server, if there is one."""
+    environment: tuple[tuple[str, str], ...] = ()
+    files: tuple[tuple[str, str], ...] = ()
+    """Names and texts of the files that it needs in its working directory."""
+    output: str | None = None
+    """The file that it writes its results to; standard output if ``None``."""
+
+    def filled(self, values: Mapping[str, str]) -> "Command":
+        """Put values for the words in braces.
+
+        Raises
+        ------
+        KeyError
+            When a value is missing.
+        """
+        fill = tuple(part.format_map(values) for part in self.arguments)
+        serve = tuple(part.format_map(values) for part in self.server)
+        return Command(self.start, fill, serve, self.environment, self.files, self.output)
+
+
+@dataclass(frozen=True)
+class Fabric:
+    """What one believes of the network before measuring it."""
+
+    rate: float = 1.25e9
+    """Of a host's link [bytes/s]."""
+    latency: float = 20e-6
+    """One way, between processes [s]."""
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a run will cost, roughly."""
+
+    bytes: float
+    """Sent by the busiest host."""
+    seconds: float
+    basis: str
+    """How it was counted."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a user asks of a benchmark; ``None`` leaves the choice to the benchmark."""
+
+    program: str
+    nodes: int = 2
+    ranks_per_node: int = 1
+    size_min: int | None = None
+    """Smallest message [bytes]."""
+    size_max: int | None = None
+    """Largest message [bytes]."""
+    iterations: int | None = None
+    seconds: float | None = None
+    """How long each test lasts, where a benchmark goes by the clock."""
+    streams: int = 1
+    """Parallel connections of a pair."""
+    device: str | None = None
+    """Of the network card, where a benchmark must be told."""
+    options: tuple[str, ...] = ()
+    """Further arguments, as they are."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run before it is started."""
+
+    program: str
+    placement: Placement
+    command: Command
+    forecast: Forecast
+    sizes: tuple[int, ...] = ()
+    """Message sizes that must appear in the result [bytes]."""
+    notes: tuple[str, ...] = field(default=())
+    """What one should know first."""
+
+
+class PlanError(ValueError):
+    """A request that the benchmark cannot fulfil."""
+
+
+def need_ranks(request: Request, least: int, name: str) -> int:
+    """Return the number of ranks.
+
+    Raises
+    ------
+    PlanError
+        When there are too few.
+    """
+    ranks = request.nodes * request.ranks_per_node
+    if ranks < least:
+        raise PlanError(f"{name} needs at least {least} ranks; {ranks} asked for")
+    return ranks
+
+
+def doubling(smallest: int, largest: int) -> tuple[int, ...]:
+    """Message sizes from one to another, each twice the one before; zero may come first."""
+    return tuple(_doubling(smallest, largest))
+
+
+def _doubling(smallest: int, largest: int) -> Iterator[int]:
+    if smallest == 0:
+        yield 0
+    size = max(smallest, 1)
+    while size <= largest:
+        yield size
+        size *= 2
+
+
+def forecast_sweep(
+    steps: Iterable[tuple[int, int]], fabric: Fabric, basis: str, *, each: float = 1.0
+) -> Forecast:
+    """Count messages that follow each other: pairs of size and number.
+
+    Parameters
+    ----------
+    steps
+        Size [bytes] and number of the messages on the busiest link.
+    fabric
+        What is believed of the network.
+    basis
+        How it was counted.
+    each
+        Share of a message's time that waits for the latency: 1 for ping-pong, less in a window.
+    """
+    total = 0.0
+    seconds = 0.0
+    for size, count in steps:
+        total += size * count
+        seconds += count * (size / fabric.rate + each * fabric.latency)
+    return Forecast(total, seconds, basis)
+
+
+def forecast_timed(request: Request, fabric: Fabric, usual: float) -> Forecast:
+    """Count a run that goes by the clock and fills the link."""
+    seconds = request.seconds or usual
+    return Forecast(seconds * fabric.rate, seconds, f"{seconds:g} s at the rate of the link")

@@ -1,0 +1,72 @@
+"""What a result makes one suspect: signs of a bad run, each seen in practice."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from etherweave.bench.measurements import Measurement, Report
+from etherweave.bench.metrics import CALL_TIME, LATENCY, ROUND_TRIP, Metric
+
+SMALL = 8192
+"""Messages up to here wait for latency, not for the link [bytes]."""
+SLICE = (3.5e-3, 7e-3)
+"""Where busy-polling processes that share a core end up: slices of the scheduler [s]."""
+LEAVES_THE_HOST = 0.3e-6
+"""No message crosses a network faster, one way [s]."""
+_WAITS = (LATENCY, CALL_TIME, ROUND_TRIP)
+_TAIL_FACTOR = 50
+"""A 99th percentile so much above the median is told."""
+
+
+def suspected(report: Report) -> Report:
+    """Add what is suspicious to the report's warnings."""
+    found = (*report.warnings, *_suspicions(report.measurements))
+    return replace(report, warnings=tuple(dict.fromkeys(found)))
+
+
+def _suspicions(measurements: Iterable[Measurement]) -> Iterator[str]:
+    waits = [one for one in measurements if one.metric in _WAITS and (one.size_bytes or 0) <= SMALL]
+    yield from _polling(waits)
+    yield from _shared_memory(waits)
+    yield from _outliers(waits)
+
+
+def _polling(waits: list[Measurement]) -> Iterator[str]:
+    centres = [one for one in waits if one.statistic in ("mean", "p50")]
+    slow = [one for one in centres if SLICE[0] < one.value < SLICE[1]]
+    if slow and len(slow) * 2 >= len(centres):
+        yield (
+            f"oversubscribed? times of {slow[0].printed} are slices of the scheduler: "
+            "processes that poll share a core"
+        )
+
+
+def _shared_memory(waits: list[Measurement]) -> Iterator[str]:
+    fast = [
+        one
+        for one in waits
+        if one.metric is LATENCY and one.statistic in ("mean", "p50") and one.size_bytes
+        if 0 < one.value < LEAVES_THE_HOST
+    ]
+    if fast:
+        yield f"a latency of {fast[0].printed} never left the host: shared memory?"
+
+
+def _outliers(waits: list[Measurement]) -> Iterator[str]:
+    points: dict[tuple[Metric, int | None, object], dict[str, Measurement]] = defaultdict(dict)
+    for one in waits:
+        points[one.metric, one.size_bytes, one.labels][one.statistic] = one
+    heavy = [point for point in points.values() if _is_above(point, "mean", "p99", 1)]
+    if heavy:
+        mean, tail = heavy[0]["mean"], heavy[0]["p99"]
+        yield (
+            f"outliers carry the mean at {len(heavy)} of {len(points)} points, "
+            f"such as {mean.printed} above a 99th percentile of {tail.printed}: use the median"
+        )
+    long = [point for point in points.values() if _is_above(point, "p99", "p50", _TAIL_FACTOR)]
+    if long:
+        yield f"long tail: {long[0]['p99'].printed} at 99 %, {long[0]['p50'].printed} at 50 %"
+
+
+def _is_above(point: dict[str, Measurement], high: str, low: str, factor: float) -> bool:
+    return high in point and low in point and point[high].value > factor * point[low].value

@@ -1,0 +1,13 @@
+"""The verb ``bench`` and its own verbs, one module each."""
+
+import typer
+
+bench = typer.Typer(
+    help="Benchmarks of real clusters: what there is, what a run will cost, what its text says.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+from etherweave.cli.bench import parse  # noqa: E402
+
+bench.command(epilog=parse.EXAMPLES)(parse.parse)

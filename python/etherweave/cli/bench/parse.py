@@ -1,0 +1,115 @@
+"""The verb ``bench parse``."""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from etherweave.bench.document import Document, UnrecognisedError
+from etherweave.bench.document import parse as parse_text
+from etherweave.bench.measurements import Measurement, Report
+from etherweave.cli.bench.amounts import amount
+from etherweave.cli.design_page import print_sheet
+from etherweave.cli.exits import FAILED, alarm, refuse, told
+from etherweave.cli.parameters import AsJson
+
+EXAMPLES = """Examples:
+
+etherweave bench parse osu_latency.txt
+
+ssh node1 iperf3 -c node2 -J | etherweave bench parse - --json"""
+
+LEFTOVER_MOST = 5
+"""Lines that are shown of those not understood."""
+
+
+def parse(
+    file: Annotated[Path, typer.Argument(help="What benchmarks wrote; - is standard input.")],
+    as_json: AsJson = False,
+) -> None:
+    """Tell what a benchmark's text says, in base units, and what is suspicious about it.
+
+    Recognises who wrote it; several in one file too. Ends with 1 when something is cut, garbled or
+    failed its own verification, with 2 when nobody that is known wrote it.
+    """
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(errors="replace")
+        document = parse_text(text)
+    except OSError as error:
+        refuse(told(error))
+    except UnrecognisedError as error:
+        refuse(f"{file}: {error}; known: etherweave bench list")
+    print(_json(document)) if as_json else _print(document)
+    for failure in document.failures:
+        alarm(f"{file}:{failure.line}: {failure.benchmark}: {failure.reason}")
+    if document.failures or not all(report.is_sound for report in document.reports):
+        raise typer.Exit(FAILED)
+
+
+def _json(document: Document) -> str:
+    facts = {
+        "reports": [_report(report) for report in document.reports],
+        "failures": [asdict(failure) for failure in document.failures],
+        "strangers": document.strangers,
+    }
+    return json.dumps(facts, indent=2)
+
+
+def _report(report: Report) -> dict[str, Any]:
+    own = asdict(report)
+    own["measurements"] = [_measurement(one) for one in report.measurements]
+    return own | {"facts": dict(report.facts)}
+
+
+def _measurement(one: Measurement) -> dict[str, Any]:
+    metric = {"metric": one.metric.name, "unit": one.metric.unit, "better": one.metric.better}
+    own = {name: value for name, value in asdict(one).items() if name not in ("metric", "labels")}
+    return metric | own | {"labels": dict(one.labels)}
+
+
+def _print(document: Document) -> None:
+    for report in document.reports:
+        _print_report(report)
+    lines = [line for report in document.reports for line in report.leftover]
+    lines += document.strangers
+    if lines:
+        print(f"{len(lines)} lines not understood, such as")
+        for number, text in lines[:LEFTOVER_MOST]:
+            print(f"  {number}: {text.strip()[:100]}")
+
+
+def _print_report(report: Report) -> None:
+    version = f" {report.version}" if report.version else ""
+    verified = {None: "", True: ", verified", False: ", FAILED its verification"}[report.valid]
+    state = {
+        "open": ", to its last row (nothing in such a text tells whether more should follow)",
+        "partial": ", INCOMPLETE",
+        "complete": "",
+    }[report.completeness]
+    print(f"{report.program}{version}, line {report.line}{verified}{state}")
+    statistics = list(dict.fromkeys(one.statistic for one in report.measurements))
+    has_sizes = any(one.size_bytes is not None for one in report.measurements)
+    titles = ["", *[">size"] * has_sizes, *(f">{name}" for name in statistics)]
+    print_sheet(titles, _rows(report, statistics, has_sizes))
+    for name, text in report.facts:
+        print(f"  {name}: {text}")
+    for warning in report.warnings:
+        print(f"  warning: {warning}")
+    print()
+
+
+def _rows(report: Report, statistics: list[str], has_sizes: bool) -> list[list[str]]:
+    points: dict[tuple[str, int | None], dict[str, str]] = {}
+    for one in report.measurements:
+        words = " ".join([one.metric.name, *(text for _, text in one.labels)])
+        point = points.setdefault((words, one.size_bytes), {})
+        point[one.statistic] = amount(one.value, one.metric.unit)
+    rows = []
+    for (words, size), values in points.items():
+        cells = [values.get(name, "") for name in statistics]
+        sizes = ["" if size is None else f"{size:,} B"] * has_sizes
+        rows.append([words, *sizes, *cells])
+    return rows

@@ -1,0 +1,59 @@
+"""The captured texts, and short ways to ask what they say."""
+
+from functools import cache
+from pathlib import Path
+
+from etherweave.bench.document import parse
+from etherweave.bench.measurements import Failure, Measurement, Report
+
+DATA = Path(__file__).parents[1] / "data" / "bench"
+
+
+def captured(name: str) -> str:
+    return (DATA / name).read_text(errors="replace")
+
+
+@cache
+def report(name: str) -> Report:
+    document = parse(captured(name))
+    assert not document.failures
+    (one,) = document.reports
+    return one
+
+
+def failure(text: str) -> Failure:
+    document = parse(text)
+    assert not document.reports
+    (one,) = document.failures
+    return one
+
+
+def values(
+    report: Report,
+    metric: str,
+    *,
+    size: int | None = None,
+    statistic: str = "mean",
+    **labels: str,
+) -> list[float]:
+    """All values of a metric at a size, by statistic, with at least these labels."""
+    return [one.value for one in report.measurements if _fits(one, metric, size, statistic, labels)]
+
+
+def value(
+    report: Report,
+    metric: str,
+    *,
+    size: int | None = None,
+    statistic: str = "mean",
+    **labels: str,
+) -> float:
+    (one,) = values(report, metric, size=size, statistic=statistic, **labels)
+    return one
+
+
+def _fits(
+    one: Measurement, metric: str, size: int | None, statistic: str, labels: dict[str, str]
+) -> bool:
+    same = (one.metric.name, one.size_bytes, one.statistic) == (metric, size, statistic)
+    return same and labels.items() <= dict(one.labels).items()
