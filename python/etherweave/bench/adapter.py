@@ -31,8 +31,8 @@ class Adapter:
     is_row: bool = False
     """Lines that match ``begins`` are results themselves, so those that follow each other belong
     together; else each begins a run."""
-    inside: tuple[str, ...] = ()
-    """Adapters whose beginnings occur within this one's text, and mean nothing there."""
+    inside: str | None = None
+    """A pattern of beginnings that occur within its text, and mean nothing there."""
     json: str | None = None
     """A pattern that occurs in its JSON objects, and in nobody else's."""
     version: tuple[tuple[str, ...], str] | None = None

@@ -14,6 +14,7 @@ from etherweave.bench.suspicions import suspected
 
 TEXT_MOST = 64 * 2**20
 """A longer text is no benchmark's result [characters]."""
+_WORD = re.compile(r"\w")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _RANK = re.compile(r"\[\d+,\d+\]<(?:stdout|stderr)>: ?")
 """What launchers put before each line when asked to tell ranks apart."""
@@ -32,7 +33,7 @@ class Document:
     reports: tuple[Report, ...]
     failures: tuple[Failure, ...]
     strangers: tuple[tuple[int, str], ...]
-    """Lines that belong to no benchmark, with their numbers; empty ones are not told."""
+    """Lines that belong to no benchmark, with their numbers; rules and empty ones are not told."""
 
 
 class UnrecognisedError(ValueError):
@@ -72,7 +73,7 @@ def parse(text: str) -> Document:
         reports.append(result) if isinstance(result, Report) else failures.append(result)
     if not (reports or failures):
         raise UnrecognisedError("no benchmark that is known writes such a text")
-    told = tuple((line.number, line.text) for line in strangers if line.text.strip())
+    told = tuple((line.number, line.text) for line in strangers if _WORD.search(line.text))
     return Document(tuple(reports), tuple(failures), told)
 
 
@@ -144,7 +145,7 @@ def _begun(line: Line, adapter: Adapter | None, gathered: list[Line]) -> Adapter
     begun = ADAPTERS[match.lastgroup]
     if adapter is None:
         return begun
-    if begun.name in adapter.inside:
+    if adapter.inside and re.match(adapter.inside, line.text):
         return None
     goes_on = begun is adapter and begun.is_row and _BEGINS.match(gathered[-1].text)
     return None if goes_on else begun

@@ -252,6 +252,18 @@ def check_rising(sizes: Iterable[tuple[int, int]]) -> None:
         before = size
 
 
+def check_agreement(line: int, what: str, value: float, other: float, tolerance: float) -> None:
+    """Compare a printed number with what others in its row make of it.
+
+    Raises
+    ------
+    GarbledError
+        When they differ by more than the share that rounding explains.
+    """
+    if abs(value - other) > tolerance * max(abs(value), abs(other)):
+        raise GarbledError(line, f"{what} contradict: {value:.5g} and {other:.5g}")
+
+
 def missing_powers(sizes: Sequence[int]) -> list[int]:
     """Name the sizes that a sweep by doubling has left out."""
     gaps = []

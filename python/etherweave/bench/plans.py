@@ -197,3 +197,35 @@ def forecast_timed(request: Request, fabric: Fabric, usual: float) -> Forecast:
     """Count a run that goes by the clock and fills the link."""
     seconds = request.seconds or usual
     return Forecast(seconds * fabric.rate, seconds, f"{seconds:g} s at the rate of the link")
+
+
+def timed_pair(
+    request: Request,
+    fabric: Fabric,
+    client: tuple[str, ...],
+    server: tuple[str, ...],
+    *,
+    usual: float = 10.0,
+    notes: tuple[str, ...] = (),
+) -> Plan:
+    """Plan a client and a server that keep a pair busy for some time."""
+    command = Command(Start.CLIENT_SERVER, (*client, *request.options), server)
+    forecast = forecast_timed(request, fabric, usual)
+    return Plan(request.program, Placement(Pattern.PAIR, 2), command, forecast, notes=notes)
+
+
+def all_ranks(
+    request: Request,
+    arguments: tuple[str, ...],
+    forecast: Forecast,
+    *,
+    pattern: Pattern = Pattern.ALL_NODES,
+    files: tuple[tuple[str, str], ...] = (),
+    output: str | None = None,
+    sizes: tuple[int, ...] = (),
+    notes: tuple[str, ...] = (),
+) -> Plan:
+    """Plan an MPI program on all nodes."""
+    command = Command(Start.MPI, (*arguments, *request.options), files=files, output=output)
+    placement = Placement(pattern, request.nodes, request.ranks_per_node)
+    return Plan(request.program, placement, command, forecast, sizes, notes)

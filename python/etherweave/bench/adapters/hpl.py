@@ -1,0 +1,123 @@
+"""High-Performance Linpack: rows count only if their residual check passed."""
+
+import re
+
+from etherweave.bench.adapter import Adapter
+from etherweave.bench.draft import ANY, FIXED_2, INTEGER, Draft, Line, check_agreement, fields
+from etherweave.bench.metrics import ELAPSED, FLOP_RATE
+from etherweave.bench.plans import (
+    Fabric,
+    Forecast,
+    Plan,
+    PlanError,
+    Request,
+    all_ranks,
+    need_ranks,
+)
+
+CORE_FLOPS = 20e9
+"""What a core is taken to do [flop/s], to forecast."""
+MEMORY_RANK = 2**30
+"""Of a rank's part of the matrix, unless options say otherwise [bytes]."""
+_ROW = re.compile(r"\s*W\S*\s+\d")
+_VARIANT = re.compile(r"W[RC]\d{1,3}[LCR]\d{1,3}[LCR]\d{1,3}")
+_KINDS = (_VARIANT, INTEGER, INTEGER, INTEGER, INTEGER, FIXED_2, ANY)
+_VERDICT = re.compile(r"\|\|Ax-b\|\|_oo/.*\.{3,} (PASSED|FAILED)\s*$")
+_COUNTS = re.compile(r"\s*(\d+) tests? completed and (passed|failed) residual checks,\s*$")
+
+
+def flops(order: int) -> float:
+    """Count the operations for a matrix of this order, as HPL does."""
+    return 2 / 3 * order**3 + 3 / 2 * order**2
+
+
+def _parse(draft: Draft) -> None:
+    draft.program = "xhpl"
+    version = re.match(r"HPLinpack ([\d.]+)", draft.block.lines[0].text)
+    draft.version = version and version[1]
+    row: Line | None = None
+    passed = failed = 0
+    is_over = False
+    for line in draft.block.lines:
+        if _ROW.match(line.text):
+            row = line
+        elif verdict := _VERDICT.match(line.text.strip()):
+            if row is not None:
+                passed, failed = (
+                    passed + (verdict[1] == "PASSED"),
+                    failed + (verdict[1] != "PASSED"),
+                )
+                _take(draft, row, verdict[1])
+            row = None
+        elif counts := _COUNTS.match(line.text):
+            ours = passed if counts[2] == "passed" else failed
+            if int(counts[1]) != ours:
+                draft.miss(f"{counts[1]} tests {counts[2]}, of which {ours} are here")
+        is_over = is_over or line.text.startswith("End of Tests.")
+    if row is not None:
+        draft.miss("the last test has no verdict")
+    draft.end(is_over, "the line `End of Tests.`")
+
+
+def _take(draft: Draft, row: Line, verdict: str) -> None:
+    variant, order, block, rows, columns, seconds, rate = fields(row, _KINDS)
+    draft.check(verdict == "PASSED", f"N={order}: the residual is too large")
+    if verdict != "PASSED":
+        return
+    labels = [("N", order), ("NB", block), ("grid", f"{rows}x{columns}"), ("variant", variant)]
+    time = float(seconds)
+    if time > 0.1:
+        rounding = 0.001 + 0.006 / time
+        own = flops(int(order)) / time / 1e9
+        check_agreement(row.number, "order, time and rate", float(rate), own, rounding)
+    draft.add(ELAPSED, seconds, "s", row.number, labels=labels)
+    draft.add(FLOP_RATE, rate, "G/s", row.number, labels=labels)
+
+
+def grid(ranks: int) -> tuple[int, int]:
+    """Part ranks into rows and columns, as square as can be, rows the fewer."""
+    rows = next(rows for rows in range(int(ranks**0.5), 0, -1) if ranks % rows == 0)
+    return rows, ranks // rows
+
+
+def _plan(request: Request, fabric: Fabric) -> Plan:
+    ranks = need_ranks(request, 1, "xhpl")
+    block = 256
+    largest = (MEMORY_RANK * ranks / 8) ** 0.5
+    order = request.size_max or int(largest) // block * block
+    if order < block:
+        raise PlanError(f"a matrix of order {order} is smaller than one block of {block}")
+    rows, columns = grid(ranks)
+    compute = flops(order) / (CORE_FLOPS * ranks)
+    # A rank passes its share of panels on along its row, and its share of U along its column.
+    moved = 8 * order**2 / 2 * (1 / rows + 1 / columns) * request.ranks_per_node
+    forecast = Forecast(moved, compute + moved / fabric.rate, "panels, U and 20 Gflop/s a core")
+    return all_ranks(
+        request, ("xhpl",), forecast, files=(("HPL.dat", _input(order, block, rows, columns)),)
+    )
+
+
+def _input(order: int, block: int, rows: int, columns: int) -> str:
+    values = (
+        *("HPL.out", "6", "1", str(order), "1", str(block), "0", "1", str(rows), str(columns)),
+        *("16.0", "1", "0", "1", "4", "1", "2", "1", "0", "1", "0", "1", "0"),
+        *("2", "64", "0", "0", "1", "8"),
+    )
+    names = (
+        *("output file", "device", "Ns", "N", "NBs", "NB", "row-major", "grids", "P", "Q"),
+        *("threshold", "PFACTs", "PFACT left", "NBMINs", "NBMIN", "NDIVs", "NDIV", "RFACTs"),
+        *("RFACT left", "BCASTs", "BCAST 1ring", "DEPTHs", "DEPTH", "SWAP mix", "swapping"),
+        *("L1 transposed", "U transposed", "equilibration", "alignment"),
+    )
+    lines = [f"{value:<12} {name}" for value, name in zip(values, names, strict=True)]
+    return "\n".join(["HPLinpack benchmark input file", "Etherweave", *lines]) + "\n"
+
+
+ADAPTER = Adapter(
+    name="hpl",
+    programs=("xhpl",),
+    metrics=(ELAPSED, FLOP_RATE),
+    begins=r"HPLinpack \d",
+    plan=_plan,
+    parse=_parse,
+)

@@ -1,0 +1,253 @@
+"""Intel MPI Benchmarks: MPI1, P2P, RMA, EXT and NBC.
+
+Megabytes are 10^6 bytes. A ping-pong's time is half a round trip. A size whose time ran out has a
+row without numbers: it is missing, not zero.
+"""
+
+import re
+from dataclasses import dataclass, field
+
+from etherweave.bench.adapter import Adapter
+from etherweave.bench.draft import (
+    FIXED_2,
+    INTEGER,
+    Draft,
+    Line,
+    check_agreement,
+    check_alignment,
+    check_rising,
+    fields,
+)
+from etherweave.bench.measurements import GarbledError
+from etherweave.bench.metrics import (
+    BANDWIDTH,
+    BANDWIDTH_BOTH,
+    BANDWIDTH_SUM,
+    CALL_TIME,
+    LATENCY,
+    MESSAGE_RATE,
+    OVERLAP,
+    OVERLAPPED_TIME,
+    Metric,
+)
+from etherweave.bench.plans import (
+    Fabric,
+    Plan,
+    Request,
+    all_ranks,
+    doubling,
+    forecast_sweep,
+    need_ranks,
+)
+
+_KNOWN = re.compile(
+    r"(?:Multi-)?(?:PingPong(?:SpecificSource|AnySource)?|PingPing(?:SpecificSource|AnySource)?|"
+    r"Sendrecv|Exchange|Uniband|Biband|Unirandom|Birandom|Corandom|"
+    r"(?i:I?(?:Bcast|Allgatherv?|Alltoallv?|Scatterv?|Gatherv?|Reduce(?:_scatter(?:_block)?)?|"
+    r"Allreduce|Barrier)(?:_pure)?)|Reduce_local|Window|"
+    r"Unidir_[Pp]ut|Unidir_[Gg]et|Bidir_[Pp]ut|Bidir_[Gg]et|Accumulate|Get_accumulate|"
+    r"Compare_and_swap|Fetch_and_op|All_put_all|All_get_all|One_put_all|One_get_all|"
+    r"Put_local|Get_local|Put_all_local|Get_all_local|Exchange_[Pp]ut|Exchange_[Gg]et|"
+    r"Truly_passive_put)"
+)
+_TOPICS = re.compile(
+    r"# (?P<item>Calling sequence was|List of Benchmarks|Minimum message|Maximum message|MPI_|"
+    r"Date|Machine|System|Release|Version|MPI |All processes)"
+)
+_COLUMNS = {
+    "#bytes": INTEGER,
+    "#repetitions": INTEGER,
+    "Msg/sec": INTEGER,
+    **dict.fromkeys(
+        ("t[usec]", "t_min[usec]", "t_max[usec]", "t_avg[usec]", "Mbytes/sec", "overlap[%]"),
+        FIXED_2,
+    ),
+    **dict.fromkeys(("t_ovrl[usec]", "t_pure[usec]", "t_CPU[usec]"), FIXED_2),
+}
+_STATISTICS = {"t[usec]": "mean", "t_min[usec]": "min", "t_max[usec]": "max"}
+_STATISTICS |= {"t_avg[usec]": "mean", "t_pure[usec]": "mean"}
+_BOTH = ("Sendrecv", "Exchange", "Biband", "Bidir")
+
+
+@dataclass
+class _Section:
+    """One benchmark of a run while it is read."""
+
+    name: str
+    line: int
+    labels: list[tuple[str, str]]
+    header: list[str] = field(default_factory=list)
+    rows: list[Line] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+
+    @property
+    def time(self) -> Metric:
+        """What its times are."""
+        return LATENCY if "PingP" in self.name else CALL_TIME
+
+    @property
+    def rate(self) -> Metric:
+        """What its megabytes per second are."""
+        if any(word in self.name for word in _BOTH):
+            return BANDWIDTH_BOTH
+        return BANDWIDTH_SUM if "random" in self.name else BANDWIDTH
+
+
+def _parse(draft: Draft) -> None:
+    first = draft.block.lines[0]
+    title = re.fullmatch(
+        r"#\s+Intel\(R\) MPI Benchmarks ([\d.]+), (?:MPI-|IMB-)(\w+) part\s*", first.text
+    )
+    if not title:
+        raise GarbledError(first.number, f"unknown part of IMB: {first.text.strip()[:60]!r}")
+    draft.version, part = title.groups()
+    draft.program = "IMB-MPI1" if part == "1" else f"IMB-{part}"
+    sections, is_over, listed = _sections(draft)
+    for section in sections:
+        _read(draft, section)
+    draft.end(is_over, "the line of MPI_Finalize")
+    found = {section.name for section in sections}
+    for name in listed:
+        if name not in found and f"Multi-{name}" not in found:
+            draft.miss(f"{name} was to be run, and is not here")
+
+
+def _sections(draft: Draft) -> tuple[list[_Section], bool, list[str]]:
+    sections: list[_Section] = []
+    listed: list[str] = []
+    is_over = is_list = False
+    for line in draft.block.lines[1:]:
+        text = line.text.strip()
+        bare = text.strip("# -")
+        if begun := re.fullmatch(r"# Benchmarking (\S+)", text):
+            if not _KNOWN.fullmatch(begun[1]) and begun[1] not in listed:
+                raise GarbledError(line.number, f"unknown benchmark {begun[1][:40]!r}")
+            sections.append(_Section(begun[1], line.number, []))
+        elif text.startswith("# All processes entering MPI_Finalize"):
+            is_over = True
+        elif not bare:
+            continue
+        elif sections:
+            _take(draft, sections[-1], line)
+        elif topic := _TOPICS.match(text):
+            is_list = topic["item"] == "List of Benchmarks"
+        elif is_list and _KNOWN.fullmatch(bare):
+            listed.append(bare)
+        elif not text.startswith("# IMB-"):
+            draft.leftover.append(line)
+    return sections, is_over, listed
+
+
+def _take(draft: Draft, section: _Section, line: Line) -> None:
+    text = line.text.strip()
+    if text.startswith(("#bytes", "#repetitions")):
+        if section.header:
+            raise GarbledError(line.number, "a second header: the line `# Benchmarking` is missing")
+        section.header = text.split()
+    elif section.header and re.match(r"\d", text):
+        _take_row(section, line)
+    elif section.header and not text.startswith("#"):
+        draft.leftover.append(line)
+    elif processes := re.fullmatch(r"# #processes = (\d+)", text):
+        section.labels.append(("processes", processes[1]))
+    elif groups := re.fullmatch(r"# \( (\d+) groups of (\d+) processes each running .*\)", text):
+        section.labels += [("groups", groups[1]), ("processes", groups[2])]
+    elif mode := re.fullmatch(r"# +MODE: ((?:NON-)?AGGREGATE)", text):
+        section.labels.append(("mode", mode[1].lower()))
+    elif not re.fullmatch(
+        r"# (?:Group +\d+: +[\d ]+|\( \d+ additional process.*\))|# +[\d ]+", text
+    ):
+        raise GarbledError(line.number, f"{text[:60]!r} cannot stand here")
+
+
+def _take_row(section: _Section, line: Line) -> None:
+    if out := re.match(r"\s*(\d+) time-out\.;", line.text):
+        section.missing.append(out[1])
+    elif section.missing:
+        raise GarbledError(line.number, "a row after the time ran out")
+    else:
+        section.rows.append(line)
+
+
+def _read(draft: Draft, section: _Section) -> None:
+    if unknown := [name for name in section.header if name not in _COLUMNS]:
+        raise GarbledError(section.line, f"unknown column {unknown[0][:40]!r}")
+    named = dict(section.labels)
+    is_one_sided = draft.program in ("IMB-RMA", "IMB-EXT") and "t[usec]" in section.header
+    if len(named) != len(section.labels):
+        raise GarbledError(section.line, "lines of its head stand twice")
+    if "processes" not in named or (is_one_sided and "mode" not in named):
+        raise GarbledError(section.line, "how many processes, or in which mode, is missing")
+    check_alignment(section.rows)
+    labels = [("benchmark", section.name), *section.labels]
+    kinds = [_COLUMNS[name] for name in section.header]
+    sizes = []
+    for row in section.rows:
+        cells = dict(zip(section.header, fields(row, kinds), strict=True))
+        size = int(cells["#bytes"]) if "#bytes" in cells else None
+        _add(draft, section, cells, row.number, size, labels)
+        sizes.append((row.number, size or 0))
+    check_rising(sizes)
+    for size_missing in section.missing:
+        draft.miss(f"{section.name}: {size_missing} B and larger: the time ran out")
+    if not (section.rows or section.missing):
+        draft.miss(f"{section.name} has no rows")
+
+
+def _add(
+    draft: Draft,
+    section: _Section,
+    cells: dict[str, str],
+    line: int,
+    size: int | None,
+    labels: list[tuple[str, str]],
+) -> None:
+    for name, value in cells.items():
+        if name in _STATISTICS:
+            which = _STATISTICS[name]
+            draft.add(section.time, value, "us", line, size=size, statistic=which, labels=labels)
+        elif name == "t_ovrl[usec]":
+            draft.add(OVERLAPPED_TIME, value, "us", line, size=size, labels=labels)
+        elif name == "overlap[%]":
+            draft.add(OVERLAP, value, "%", line, size=size, labels=labels)
+        elif name == "Mbytes/sec":
+            draft.add_unless_zero(section.rate, value, "MB/s", line, size=size, labels=labels)
+        elif name == "Msg/sec":
+            draft.add_unless_zero(MESSAGE_RATE, value, "1/s", line, size=size, labels=labels)
+    if section.name == "PingPong" and size and "t[usec]" in cells:
+        time, rate = float(cells["t[usec]"]), float(cells["Mbytes/sec"])
+        if time and rate:
+            rounding = 0.01 + 0.006 / time + 0.006 / rate
+            check_agreement(line, "time and bandwidth", rate, size / time, rounding)
+
+
+def _plan(request: Request, fabric: Fabric) -> Plan:
+    ranks = need_ranks(request, 2, request.program)
+    largest = request.size_max or 2**22
+    sizes = doubling(request.size_min or 0, largest)
+    repeats = [
+        (size, min(request.iterations or 1000, 40 * 2**20 // max(size, 1))) for size in sizes
+    ]
+    counts = [(size, max(count, 1)) for size, count in repeats]
+    low = max((request.size_min or 1).bit_length() - 1, 0)
+    arguments = (
+        *(request.program, "-npmin", str(ranks)),
+        *("-msglog", f"{low}:{largest.bit_length() - 1}"),
+        *(("-iter", str(request.iterations)) if request.iterations else ()),
+    )
+    forecast = forecast_sweep(counts, fabric, "of each benchmark in the list: 40 MiB a size")
+    notes = ("a size whose time runs out is left out by IMB: raise -time",)
+    return all_ranks(request, arguments, forecast, sizes=sizes, notes=notes)
+
+
+ADAPTER = Adapter(
+    name="imb",
+    programs=("IMB-MPI1", "IMB-P2P", "IMB-RMA", "IMB-NBC", "IMB-EXT"),
+    metrics=(
+        *(LATENCY, CALL_TIME, BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, MESSAGE_RATE),
+        *(OVERLAPPED_TIME, OVERLAP),
+    ),
+    begins=r"#\s+Intel\(R\) MPI Benchmarks",
+    plan=_plan,
+    parse=_parse,
+)

@@ -1,0 +1,132 @@
+"""iperf 2: streams of a pair, as text or as comma-separated values.
+
+Bits are powers of ten, *MBytes* powers of two. Every interval is kept with its times, as the whole
+run is printed like any other; only the server knows what UDP lost.
+"""
+
+import re
+
+from etherweave.bench.adapter import Adapter
+from etherweave.bench.draft import NUMBER, Draft, Labels, Line, check_agreement
+from etherweave.bench.measurements import GarbledError
+from etherweave.bench.metrics import BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, JITTER, LOSS
+from etherweave.bench.plans import Fabric, Plan, Request, timed_pair
+
+_RATES = {"": "bit/s", "K": "kbit/s", "M": "Mbit/s", "G": "Gbit/s", "T": "Tbit/s"}
+_SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_BITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_ROW = re.compile(
+    rf"\[(?P<id>SUM|FD\d+|[ *]*\d+)\] (?P<from>{NUMBER})-(?P<to>{NUMBER}) sec +"
+    rf"(?P<size>{NUMBER}) (?P<bytes>[KMGT]?)Bytes +(?P<rate>{NUMBER}) (?P<bits>[KMGT]?)bits/sec"
+    rf"(?: +(?P<jitter>{NUMBER}) ms +(?P<lost>\d+)/(?P<total>\d+) \({NUMBER}%\).*|(?: +[^ ].*)?)\s*"
+)
+_CSV = re.compile(
+    rf"\d{{14}},[\w.:%]+,\d+,[\w.:%]+,\d+,(?P<id>-?\d+),(?P<from>{NUMBER})-(?P<to>{NUMBER}),"
+    rf"(?P<size>\d+),(?P<rate>\d+)(?:,{NUMBER},-?\d+,-?\d+,-?{NUMBER},\d+)?\s*"
+)
+_HEAD = re.compile(r"(Client connecting to|Server listening on) (?:\S+, )?(TCP|UDP) port")
+_KNOWN = re.compile(
+    r"-{10,}|\[ *\*?(?:\d+|ID|SUM)\] (?:local|Interval|Sent|Server Report)|"
+    r"(?:TCP|UDP) (?:window|buffer) size|Write buffer|Read buffer|TOS set|Sending|Reading"
+)
+_ROUNDING = 0.02
+"""Of values with three digits."""
+
+
+def _parse(draft: Draft) -> None:
+    draft.program = "iperf"
+    first = draft.block.lines[0]
+    head = _HEAD.match(first.text)
+    side = "receiver" if head and head[1].startswith("Server") else "sender"
+    draft.facts["protocol"] = head[2] if head else "from CSV"
+    for line in draft.block.lines if head is None else draft.block.lines[1:]:
+        if head is None and re.match(r"\d{14},", line.text):
+            _take_csv(draft, line)
+        elif head and (row := _ROW.fullmatch(line.text)):
+            _take_row(draft, row, line, side)
+        elif re.match(r"\[[^]]*\] *\d", line.text):
+            raise GarbledError(line.number, f"a row that is not understood: {line.text[:60]!r}")
+        elif version := re.search(r"\(peer (\d[\w.-]*)\)", line.text):
+            draft.version = version[1]
+        elif line.text.strip() and not _KNOWN.match(line.text):
+            draft.leftover.append(line)
+
+
+def _take_row(draft: Draft, row: re.Match[str], line: Line, side: str) -> None:
+    seconds = float(row["to"]) - float(row["from"])
+    bits = float(row["size"]) * _SIZES[row["bytes"]] * 8
+    rate = float(row["rate"]) * _BITS[row["bits"]]
+    if seconds <= 0:
+        raise GarbledError(line.number, f"an interval of {seconds:g} s")
+    check_agreement(line.number, "bytes, interval and rate", rate, bits / seconds, _ROUNDING)
+    stream = row["id"].strip()
+    is_receiver = side == "receiver" or row["jitter"] is not None or stream.startswith("*")
+    labels = [
+        ("side", "receiver" if is_receiver else "sender"),
+        ("stream", stream.lstrip("* ")),
+        ("interval", f"{row['from']}-{row['to']} s"),
+    ]
+    metric = BANDWIDTH_SUM if stream == "SUM" else BANDWIDTH
+    if stream.startswith("FD"):
+        metric, labels = BANDWIDTH_BOTH, labels[1:]
+    draft.add(metric, row["rate"], _RATES[row["bits"]], line.number, labels=labels)
+    if row["jitter"] is not None:
+        _take_loss(draft, row, line, labels)
+
+
+def _take_loss(draft: Draft, row: re.Match[str], line: Line, labels: Labels) -> None:
+    lost, total = int(row["lost"]), int(row["total"])
+    if not lost <= total > 0:
+        raise GarbledError(line.number, f"{lost} of {total} packets lost")
+    draft.add(JITTER, row["jitter"], "ms", line.number, labels=labels)
+    draft.add(LOSS, repr(lost / total), "1", line.number, labels=labels)
+
+
+def _take_csv(draft: Draft, line: Line) -> None:
+    row = _CSV.fullmatch(line.text)
+    if row is None:
+        raise GarbledError(line.number, f"a row that is not understood: {line.text[:60]!r}")
+    seconds = float(row["to"]) - float(row["from"])
+    if seconds <= 0:
+        raise GarbledError(line.number, f"an interval of {seconds:g} s")
+    own = int(row["size"]) * 8 / seconds
+    # The interval is rounded to 0.1 s, the rate is not.
+    check_agreement(
+        line.number, "bytes, interval and rate", float(row["rate"]), own, 0.11 / seconds
+    )
+    labels = [("stream", row["id"]), ("interval", f"{row['from']}-{row['to']} s")]
+    draft.add(BANDWIDTH, row["rate"], "bit/s", line.number, labels=labels)
+
+
+def _plan(request: Request, fabric: Fabric) -> Plan:
+    seconds = request.seconds or 10.0
+    size = ("-l", str(request.size_max)) if request.size_max else ()
+    streams = ("-P", str(request.streams)) if request.streams > 1 else ()
+    client = (
+        "iperf",
+        "-c",
+        "{server}",
+        "-p",
+        "{port}",
+        "-t",
+        f"{seconds:g}",
+        "-e",
+        *size,
+        *streams,
+    )
+    return timed_pair(request, fabric, client, ("iperf", "-s", "-e", "-p", "{port}"))
+
+
+ADAPTER = Adapter(
+    name="iperf2",
+    programs=("iperf",),
+    metrics=(BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, JITTER, LOSS),
+    begins=(
+        r"(?:Client connecting to \S+, |Server listening on )(?:TCP|UDP) port \d+|"
+        r"\d{14},[\w.:%]+,\d+,"
+    ),
+    is_row=True,
+    plan=_plan,
+    parse=_parse,
+    version=(("--version",), r"iperf version (\d[\w.]*)"),
+)

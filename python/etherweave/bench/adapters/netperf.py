@@ -1,0 +1,185 @@
+"""netperf: streams and transactions of a pair, as classic tables, key=value lines or CSV.
+
+Throughput is in 10^6 bits per second. A transaction is a whole round trip.
+"""
+
+import re
+from collections.abc import Mapping
+
+from etherweave.bench.adapter import Adapter
+from etherweave.bench.draft import (
+    ANY,
+    INTEGER,
+    Draft,
+    Labels,
+    Line,
+    begins_with_digit,
+    decimal,
+    fields,
+)
+from etherweave.bench.measurements import GarbledError
+from etherweave.bench.metrics import BANDWIDTH, LOSS, RETRANSMITS, ROUND_TRIP, TRANSACTION_RATE
+from etherweave.bench.plans import Fabric, Plan, Request, timed_pair
+
+_BANNER = re.compile(
+    r"(?:MIGRATED )?(?P<protocol>TCP|UDP|SCTP) (?P<test>STREAM|MAERTS|REQUEST/RESPONSE|"
+    r"Connect/Request/Response) TEST from .* to "
+)
+_LATENCIES = {
+    "MIN_LATENCY": "min",
+    "MEAN_LATENCY": "mean",
+    "P50_LATENCY": "p50",
+    "P90_LATENCY": "p90",
+    "P99_LATENCY": "p99",
+    "MAX_LATENCY": "max",
+    "STDDEV_LATENCY": "stdev",
+}
+_LONG = {
+    "Minimum Latency Microseconds": "MIN_LATENCY",
+    "Mean Latency Microseconds": "MEAN_LATENCY",
+    "50th Percentile Latency Microseconds": "P50_LATENCY",
+    "90th Percentile Latency Microseconds": "P90_LATENCY",
+    "99th Percentile Latency Microseconds": "P99_LATENCY",
+    "Maximum Latency Microseconds": "MAX_LATENCY",
+    "Stddev Latency Microseconds": "STDDEV_LATENCY",
+    "Throughput": "THROUGHPUT",
+    "Throughput Units": "THROUGHPUT_UNITS",
+}
+_PAIR = re.compile(r"([A-Z][A-Z0-9_]+)=(.*?)\s*")
+
+
+def _parse(draft: Draft) -> None:
+    draft.program = "netperf"
+    first, *rest = draft.block.lines
+    banner = _BANNER.match(first.text)
+    assert banner
+    labels = [("test", f"{banner['protocol']} {banner['test']}")]
+    pairs = {found[1]: found[2] for line in rest if (found := _PAIR.fullmatch(line.text))}
+    csv = [line for line in rest if line.text.count(",") > 3]
+    if any("!!! WARNING" in line.text for line in rest):
+        draft.warn("the confidence that was asked for was missed")
+    if pairs:
+        if len(pairs) != sum(1 for line in rest if "=" in line.text):
+            raise GarbledError(first.number, "a line of NAME=value is garbled or stands twice")
+        _take_named(draft, pairs, first.number, labels)
+    elif csv:
+        _take_csv(draft, csv, labels)
+    elif banner["test"] in ("STREAM", "MAERTS"):
+        _take_stream(draft, rest, labels, is_udp=banner["protocol"] == "UDP")
+    else:
+        _take_transactions(draft, rest, labels)
+
+
+def _take_named(draft: Draft, pairs: Mapping[str, str], line: int, labels: Labels) -> None:
+    unit = pairs.get("THROUGHPUT_UNITS")
+    if value := pairs.get("THROUGHPUT"):
+        if unit == "10^6bits/s":
+            draft.add(BANDWIDTH, value, "Mbit/s", line, labels=labels)
+        elif unit == "Trans/s":
+            draft.add(TRANSACTION_RATE, value, "1/s", line, labels=labels)
+        else:
+            raise GarbledError(line, f"throughput in {unit!r} is not known")
+    for name, statistic in _LATENCIES.items():
+        if name in pairs:
+            time = pairs[name]
+            draft.add(ROUND_TRIP, time, "us", line, statistic=statistic, labels=labels)
+    if "LOCAL_TRANSPORT_RETRANS" in pairs:
+        count = pairs["LOCAL_TRANSPORT_RETRANS"]
+        draft.add(RETRANSMITS, count, "1", line, statistic="sum", labels=labels)
+
+
+def _take_csv(draft: Draft, lines: list[Line], labels: Labels) -> None:
+    """Read a header and a row; with TEST among the columns, the header lacks its name."""
+    if len(lines) != 2:
+        raise GarbledError(
+            lines[0].number, f"expected a header and a row, found {len(lines)} lines"
+        )
+    names, cells = (line.text.split(",") for line in lines)
+    if len(cells) == len(names) + 1 and not cells[1]:
+        del cells[1]
+    if len(cells) != len(names):
+        raise GarbledError(lines[1].number, f"{len(cells)} fields below {len(names)} names")
+    pairs = {_LONG[name]: cell for name, cell in zip(names, cells, strict=True) if name in _LONG}
+    if any(name not in _LONG and "Latency" in name for name in names):
+        raise GarbledError(lines[0].number, "a column that is not understood")
+    _take_named(draft, pairs, lines[1].number, labels)
+    draft.end(True, "")
+
+
+def _rows(lines: list[Line]) -> list[Line]:
+    return [line for line in lines if begins_with_digit(line.text)]
+
+
+def _take_stream(draft: Draft, lines: list[Line], labels: Labels, *, is_udp: bool) -> None:
+    if not any(re.search(r" 10\^6bits/s(?:ec)?\s", line.text + " ") for line in lines):
+        raise GarbledError(draft.block.start, "expected throughput in 10^6bits/s")
+    rows = _rows(lines)
+    if not rows:
+        return
+    if is_udp:
+        _take_datagrams(draft, rows, labels)
+        return
+    width = len(rows[0].text.split())
+    kinds = (INTEGER, INTEGER, INTEGER, ANY, ANY, *(ANY,) * (4 if width == 9 else 0))
+    cells = fields(rows[0], kinds)
+    draft.add(BANDWIDTH, cells[4], "Mbit/s", rows[0].number, size=int(cells[2]), labels=labels)
+    draft.end(True, "")
+
+
+def _take_datagrams(draft: Draft, rows: list[Line], labels: Labels) -> None:
+    sent = fields(rows[0], (INTEGER, INTEGER, ANY, INTEGER, INTEGER, ANY))
+    size, line = int(sent[1]), rows[0].number
+    own = [*labels, ("side", "sender")]
+    draft.add(BANDWIDTH, sent[5], "Mbit/s", line, size=size, labels=own)
+    if len(rows) > 1:
+        got = fields(rows[1], (INTEGER, ANY, INTEGER, ANY))
+        line, own = rows[1].number, [*labels, ("side", "receiver")]
+        draft.add(BANDWIDTH, got[3], "Mbit/s", line, size=size, labels=own)
+        if int(got[2]) > int(sent[3]) or not int(sent[3]):
+            raise GarbledError(line, "more packets received than sent")
+        lost = 1 - int(got[2]) / int(sent[3])
+        draft.add(LOSS, f"{lost:.12f}", "1", line, labels=labels)
+    draft.end(len(rows) > 1, "the receiver's row")
+
+
+def _take_transactions(draft: Draft, lines: list[Line], labels: Labels) -> None:
+    if not any(line.text.split()[-2:] == ["per", "sec"] for line in lines):
+        raise GarbledError(draft.block.start, "expected a rate per sec")
+    rows = _rows(lines)
+    if not rows:
+        return
+    kinds = (INTEGER, INTEGER, INTEGER, INTEGER, ANY, ANY)
+    cells, line = fields(rows[0], kinds), rows[0].number
+    size = int(cells[2])
+    draft.add(TRANSACTION_RATE, cells[5], "1/s", line, size=size, labels=labels)
+    # With -v 2 a further row tells the mean round trip, and repeats the rate.
+    for row in rows[1:]:
+        parts = row.text.split()
+        if len(parts) == 8 and abs(decimal(parts[5], row.number) - decimal(cells[5], line)) < 1:
+            draft.add(ROUND_TRIP, parts[4], "us", row.number, size=size, labels=labels)
+    if len(rows) == 1:
+        draft.miss("the row of the other side is missing: the text is cut")
+
+
+def _plan(request: Request, fabric: Fabric) -> Plan:
+    seconds = request.seconds or 10.0
+    head = ("netperf", "-H", "{server}", "-p", "{port}", "-l", f"{seconds:g}")
+    names = "THROUGHPUT,THROUGHPUT_UNITS,MIN_LATENCY,MEAN_LATENCY,P50_LATENCY,P90_LATENCY,"
+    asked = ("-k", f"{names}P99_LATENCY,MAX_LATENCY,LOCAL_TRANSPORT_RETRANS")
+    size = ("-m", str(request.size_max)) if request.size_max else ()
+    client = (*head, "-t", "TCP_STREAM", "--", *size, *asked)
+    return timed_pair(request, fabric, client, ("netserver", "-D", "-p", "{port}"))
+
+
+ADAPTER = Adapter(
+    name="netperf",
+    programs=("netperf",),
+    metrics=(BANDWIDTH, TRANSACTION_RATE, ROUND_TRIP, LOSS, RETRANSMITS),
+    begins=(
+        r"(?:MIGRATED )?(?:TCP|UDP|SCTP) (?:STREAM|MAERTS|REQUEST/RESPONSE|"
+        r"Connect/Request/Response) TEST from .* to "
+    ),
+    plan=_plan,
+    parse=_parse,
+    version=(("-V",), r"Netperf version (\d[\w.]*)"),
+)

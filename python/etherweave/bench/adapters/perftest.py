@@ -1,0 +1,222 @@
+"""perftest: RDMA between two hosts, as a table or as JSON.
+
+*MB/sec* and *MiB/sec* are both 2^20 bytes, *Gb/sec* are 10^9 bits. Latencies of write and send are
+half a round trip, those of read and atomic operations a whole one. JSON names no unit of bandwidth:
+size times message rate tells which it is.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from etherweave.bench.adapter import Adapter
+from etherweave.bench.draft import (
+    INTEGER,
+    Draft,
+    Line,
+    begins_with_digit,
+    check_agreement,
+    check_rising,
+    decimal,
+    fields,
+    missing_powers,
+)
+from etherweave.bench.measurements import GarbledError
+from etherweave.bench.metrics import (
+    BANDWIDTH,
+    BANDWIDTH_BOTH,
+    LATENCY,
+    MESSAGE_RATE,
+    ROUND_TRIP,
+    UNITS,
+    Metric,
+)
+from etherweave.bench.plans import Fabric, Plan, Request, timed_pair
+
+_TITLE = (
+    r"\s*(?:RDMA_Write|RDMA_Read|Send|Atomic|Raw Ethernet)(?: [A-Z][\w&]*)*?"
+    r" (?:BW|Latency) (?:in \w+ mode )?Test\s*$"
+)
+_FAILURES = r"\s*(?:Did not detect devices|Unable to find the Infiniband/RoCE device)\s*$"
+_VERBS = {"RDMA_Write": "write", "RDMA_Read": "read", "Send": "send", "Atomic": "atomic"}
+_HEADER = re.compile(
+    r"#bytes|#iterations|BW peak\[\w+/sec\]|BW average\[\w+/sec\]|MsgRate\[Mpps\]|"
+    r"t_min\[usec\]|t_max\[usec\]|t_typical\[usec\]|t_avg\[usec\]|t_stdev\[usec\]|"
+    r"99% percentile\[usec\]|99\.9% percentile\[usec\]|tps average|CPU_Util\[%\]|\bsl\b"
+)
+_FIXED = re.compile(r"[0-9]{1,18}\.[0-9]{2,6}")
+_UNITS = {"Gb": "Gbit/s", "MB": "MiB/s", "MiB": "MiB/s"}
+_TIMES = {
+    "t_min[usec]": "min",
+    "t_max[usec]": "max",
+    "t_typical[usec]": "p50",
+    "t_avg[usec]": "mean",
+    "t_stdev[usec]": "stdev",
+    "99% percentile[usec]": "p99",
+    "99.9% percentile[usec]": "p99.9",
+}
+_KEYS = {
+    "t_min": "t_min[usec]",
+    "t_max": "t_max[usec]",
+    "t_typical": "t_typical[usec]",
+    "t_avg": "t_avg[usec]",
+    "t_stdev": "t_stdev[usec]",
+    "percentile_99": "99% percentile[usec]",
+    "percentile_99.9": "99.9% percentile[usec]",
+}
+_FACT = re.compile(r"([A-Z][\w .*]*?)\s*: (\S+)")
+
+
+def _parse(draft: Draft) -> None:
+    if draft.block.is_object:
+        assert draft.block.data is not None
+        _parse_object(draft, draft.block.data)
+        return
+    first, *rest = draft.block.lines
+    if re.match(_FAILURES, first.text):
+        raise GarbledError(first.number, f"perftest says: {first.text.strip()}")
+    time, rate = _recognise(draft, first.text)
+    header: list[str] = []
+    rows: list[Line] = []
+    is_closed = False
+    for line in rest:
+        if "#bytes" in line.text:
+            header = _header(line, header)
+        elif header and begins_with_digit(line.text) and not is_closed:
+            rows.append(line)
+        elif re.match(r"\s*-{20,}", line.text):
+            is_closed = is_closed or bool(rows)
+        elif not header:
+            draft.facts.update(_FACT.findall(line.text) if " : " in line.text else ())
+            _warn(draft, line.text)
+        else:
+            draft.leftover += [line] if line.text.strip() else []
+    _read(draft, header, rows, time, rate)
+    draft.end(is_closed, "the rule below the table")
+
+
+def _warn(draft: Draft, text: str) -> None:
+    if re.search(r"WARNING|Conflicting CPU frequency", text):
+        draft.warn(text.strip())
+
+
+def _recognise(draft: Draft, title: str) -> tuple[Metric, Metric]:
+    """Tell the program; return what its times and what its bandwidths are."""
+    verb = next((name for word, name in _VERBS.items() if title.strip().startswith(word)), "raw")
+    kind = "lat" if "Latency" in title else "bw"
+    draft.program = f"{'raw_ethernet' if verb == 'raw' else f'ib_{verb}'}_{kind}"
+    time = ROUND_TRIP if verb in ("read", "atomic") else LATENCY
+    return time, BANDWIDTH_BOTH if "Bidirectional" in title else BANDWIDTH
+
+
+def _header(line: Line, before: list[str]) -> list[str]:
+    header = _HEADER.findall(line.text)
+    if before or _HEADER.sub("", line.text).strip():
+        raise GarbledError(line.number, f"a header that is not understood: {line.text.strip()!r}")
+    return header
+
+
+def _read(draft: Draft, header: list[str], rows: list[Line], time: Metric, rate: Metric) -> None:
+    whole = ("#bytes", "#iterations", "sl")
+    kinds = [INTEGER if name in whole else _FIXED for name in header]
+    sizes = []
+    for row in rows:
+        cells = dict(zip(header, fields(row, kinds), strict=True))
+        _add(draft, cells, row.number, time, rate)
+        sizes.append((row.number, int(cells["#bytes"])))
+    if "sl" not in header:
+        check_rising(sizes)
+    for gap in missing_powers([size for _, size in sizes]):
+        draft.miss(f"no row for {gap} B")
+
+
+def _add(draft: Draft, cells: Mapping[str, str], line: int, time: Metric, rate: Metric) -> None:
+    size = int(cells["#bytes"])
+    labels = [("priority", cells["sl"])] if "sl" in cells else []
+    for name, value in cells.items():
+        if name in _TIMES:
+            which = _TIMES[name]
+            draft.add(time, value, "us", line, size=size, statistic=which, labels=labels)
+        elif name.startswith("BW"):
+            scale = name[name.index("[") + 1 : -5]
+            if scale not in _UNITS:
+                raise GarbledError(line, f"unknown unit {scale!r}")
+            if name.startswith("BW average"):
+                draft.add(rate, value, _UNITS[scale], line, size=size, labels=labels)
+                _check(cells, line, size, value, _UNITS[scale])
+            elif decimal(value, line):
+                unit = _UNITS[scale]
+                draft.add(rate, value, unit, line, size=size, statistic="max", labels=labels)
+        elif name == "MsgRate[Mpps]":
+            draft.add_unless_zero(MESSAGE_RATE, value, "M/s", line, size=size, labels=labels)
+
+
+def _check(cells: Mapping[str, str], line: int, size: int, printed: str, unit: str) -> None:
+    messages = float(cells.get("MsgRate[Mpps]", 0)) * 1e6
+    rate = float(printed) * float(UNITS[unit][1])
+    if messages and rate:
+        rounding = 0.005 + 0.006 / float(printed) + 1 / messages
+        check_agreement(line, "bandwidth and message rate", rate, size * messages, rounding)
+
+
+def _parse_object(draft: Draft, data: Mapping[str, Any]) -> None:
+    line = draft.block.start
+    try:
+        title = str(data["test_info"]["test"])
+        results = {name: repr(value) for name, value in data["results"].items()}
+        if not re.match(_TITLE, title):
+            raise GarbledError(line, f"unknown test {title[:60]!r}")
+        time, rate = _recognise(draft, title)
+        cells = {"#bytes": results["MsgSize"]}
+        if "BW_average" in results:
+            cells |= _bandwidths(results, line)
+        cells |= {_KEYS[name]: value for name, value in results.items() if name in _KEYS}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise GarbledError(line, f"the JSON object is not perftest's: {error!r}") from None
+    if not INTEGER.fullmatch(cells["#bytes"]):
+        raise GarbledError(line, f"{cells['#bytes'][:40]!r} is no size")
+    _add(draft, cells, line, time, rate)
+    draft.warn("perftest's JSON holds the last size only")
+    draft.end(True, "")
+
+
+def _bandwidths(results: Mapping[str, str], line: int) -> dict[str, str]:
+    """Name the columns by the unit that agrees with size and message rate."""
+    size, rate = decimal(results["MsgSize"], line), decimal(results["MsgRate"], line)
+    for scale in ("Gb", "MiB"):
+        bandwidth = decimal(results["BW_average"], line) * UNITS[_UNITS[scale]][1]
+        if bandwidth and abs(size * rate * 10**6 / bandwidth - 1) < 0.02:
+            peak, average = f"BW peak[{scale}/sec]", f"BW average[{scale}/sec]"
+            known = {average: results["BW_average"], "MsgRate[Mpps]": results["MsgRate"]}
+            return {peak: results.get("BW_peak", "0"), **known}
+    raise GarbledError(line, "bandwidth agrees with size and message rate in no unit")
+
+
+def _plan(request: Request, fabric: Fabric) -> Plan:
+    device = ("-d", request.device) if request.device else ()
+    is_bandwidth = request.program.endswith("_bw")
+    size = request.size_max or (65536 if is_bandwidth else 2)
+    common = (request.program, *device, "-s", str(size), "-F", "-p", "{port}")
+    long = ("-D", f"{request.seconds:g}") if request.seconds else ("-n", "5000")
+    qps = ("-q", str(request.streams)) if request.streams > 1 else ()
+    common = (*common, *long, *qps, *(("--report_gbits",) if is_bandwidth else ()))
+    count = 5000 * size
+    seconds = count / fabric.rate + (0 if is_bandwidth else 10_000 * fabric.latency)
+    asked = Request(request.program, seconds=request.seconds or seconds, options=request.options)
+    return timed_pair(asked, fabric, (*common, "{server}"), common)
+
+
+ADAPTER = Adapter(
+    name="perftest",
+    programs=(
+        *("ib_write_bw", "ib_write_lat", "ib_send_bw", "ib_send_lat", "ib_read_bw"),
+        *("ib_read_lat", "ib_atomic_bw", "ib_atomic_lat", "raw_ethernet_bw"),
+    ),
+    metrics=(BANDWIDTH, BANDWIDTH_BOTH, LATENCY, ROUND_TRIP, MESSAGE_RATE),
+    begins=f"{_TITLE}|{_FAILURES}",
+    inside=_FAILURES,
+    json=r"\bn_iterations\b",
+    plan=_plan,
+    parse=_parse,
+    version=(("--version",), r"Version: (\d[\w.]*)"),
+)

@@ -1,0 +1,155 @@
+"""qperf: sockets and RDMA of a pair, one short section for each test.
+
+Megabytes are 10^6 bytes; latency is half a round trip. A sweep has a section for each size.
+"""
+
+import itertools
+import re
+from dataclasses import dataclass, field
+
+from etherweave.bench.adapter import Adapter
+from etherweave.bench.draft import NUMBER, Draft, Line, integer
+from etherweave.bench.measurements import GarbledError
+from etherweave.bench.metrics import BANDWIDTH, LATENCY, MESSAGE_RATE
+from etherweave.bench.plans import Fabric, Plan, Request, doubling, timed_pair
+
+_TEST = (
+    r"(?:(?:tcp|udp|sctp|sdp|rds)_(?:bw|lat)|(?:rc|uc|ud|xrc)_(?:bi_bw|bw|lat)|"
+    r"(?:rc|uc)_rdma_(?:write|read)_(?:bw|lat)|(?:rc|uc)_rdma_write_poll_lat):\s*$"
+)
+_ITEM = re.compile(r"    (?P<name>\w+) += +(?P<value>\S.*?)\s*")
+_AMOUNT = re.compile(rf"(?P<number>{NUMBER}) ?(?P<unit>[\w%/. ]*)(?: \([\d,]+\))?")
+_UNITS = {
+    **{"ns": "ns", "us": "us", "ms": "ms", "sec": "s", "bytes/sec": "B/s", "KB/sec": "kB/s"},
+    **{"MB/sec": "MB/s", "GB/sec": "GB/s", "TB/sec": "TB/s", "/sec": "1/s", "K/sec": "k/s"},
+    **{"M/sec": "M/s"},
+}
+_SIZES = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "KB": 10**3, "MB": 10**6}
+_RATES = {"bw": "", "send_bw": "sender", "recv_bw": "receiver"}
+
+
+def _parse(draft: Draft) -> None:
+    draft.program = "qperf"
+    sections = _sections(draft)
+    sizes: dict[str, list[int]] = {}
+    for place, section in enumerate(sections):
+        if section.test == "conf":
+            version = section.items.get("loc_qperf")
+            draft.version = version.text if version else None
+        elif section.is_whole:
+            size = _take(draft, section)
+            sizes.setdefault(section.test, []).append(-1 if size is None else size)
+        elif place == len(sections) - 1:
+            draft.miss(f"the last section of {section.test} is cut, and left out")
+        else:
+            raise GarbledError(section.line, f"lines of {section.test} are missing")
+    for test, swept in sizes.items():
+        if not _is_regular(swept):
+            raise GarbledError(
+                draft.block.start, f"the sizes of {test} are no sweep: some are lost"
+            )
+
+
+@dataclass
+class _Section:
+    """A test while it is read."""
+
+    test: str
+    line: int
+    items: dict[str, Line] = field(default_factory=dict)
+    equals: set[int] = field(default_factory=set)
+    """Where the equals signs stand."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the longest name, by which qperf aligns the signs, is among the names."""
+        longest = max(map(len, self.items), default=0)
+        return self.equals == {longest + 6}
+
+
+def _sections(draft: Draft) -> list[_Section]:
+    sections: list[_Section] = []
+    for line in draft.block.lines:
+        item = _ITEM.fullmatch(line.text)
+        if head := re.fullmatch(rf"{_TEST}|conf:\s*", line.text):
+            sections.append(_Section(head[0].strip(" :"), line.number))
+        elif item and item["name"] not in sections[-1].items:
+            sections[-1].items[item["name"]] = Line(line.number, item["value"])
+            sections[-1].equals.add(line.text.index("="))
+        elif item:
+            raise GarbledError(line.number, f"{item['name']} stands twice")
+        elif line.text.startswith("failed to "):
+            raise GarbledError(line.number, f"qperf says: {line.text.strip()}")
+        elif line.text.strip():
+            raise GarbledError(line.number, f"a line that is not understood: {line.text[:60]!r}")
+    return sections
+
+
+def _is_regular(sizes: list[int]) -> bool:
+    """Whether sizes rise by one factor or by one step, as qperf sweeps them."""
+    pairs = list(itertools.pairwise(sizes))
+    by_step = len({after - before for before, after in pairs}) < 2
+    return by_step or len({after / before for before, after in pairs if before}) < 2
+
+
+def _take(draft: Draft, section: _Section) -> int | None:
+    """Read a section; return its message size."""
+    test, items = section.test, section.items
+    if "timeout" in items and "msg_size" not in items:
+        raise GarbledError(section.line, "the message size is missing")
+    labels = [("test", test)]
+    is_bandwidth = test.endswith("bw")
+    size = _size(items["msg_size"]) if "msg_size" in items else None
+    wrong = ("latency",) if is_bandwidth else tuple(_RATES)
+    if any(name in items for name in wrong):
+        raise GarbledError(section.line, f"{test} tells something else: sections are mixed")
+    if "latency" in items:
+        printed, unit = _amount(items["latency"])
+        draft.add(LATENCY, printed, unit, items["latency"].number, size=size, labels=labels)
+    for name, side in _RATES.items():
+        if name in items:
+            printed, unit = _amount(items[name])
+            own = [*labels, ("side", side)] if side else labels
+            draft.add(BANDWIDTH, printed, unit, items[name].number, size=size, labels=own)
+    if is_bandwidth and "msg_rate" in items:
+        printed, unit = _amount(items["msg_rate"])
+        draft.add(MESSAGE_RATE, printed, unit, items["msg_rate"].number, size=size, labels=labels)
+    return size
+
+
+def _amount(line: Line) -> tuple[str, str]:
+    amount = _AMOUNT.fullmatch(line.text)
+    unit = _UNITS.get(amount["unit"].strip()) if amount else None
+    if amount is None or unit is None:
+        raise GarbledError(line.number, f"{line.text[:40]!r} is no amount")
+    return amount["number"], unit
+
+
+def _size(line: Line) -> int:
+    amount = _AMOUNT.fullmatch(line.text)
+    scale = _SIZES.get(amount["unit"].strip()) if amount else None
+    if amount is None or scale is None:
+        raise GarbledError(line.number, f"{line.text[:40]!r} is no size")
+    return integer(amount["number"], line.number) * scale
+
+
+def _plan(request: Request, fabric: Fabric) -> Plan:
+    seconds = request.seconds or 2.0
+    sizes = doubling(request.size_min or 1, request.size_max or 2**16)
+    sweep = ("-oo", f"msg_size:{sizes[0]}:{sizes[-1]}:*2")
+    head = ("qperf", "{server}", "-lp", "{port}", "-t", f"{seconds:g}", "-vu", "-uu")
+    asked = Request("qperf", seconds=seconds * 2 * len(sizes), options=request.options)
+    client = (*head, *sweep, "tcp_bw", "tcp_lat")
+    return timed_pair(asked, fabric, client, ("qperf", "-lp", "{port}"))
+
+
+ADAPTER = Adapter(
+    name="qperf",
+    programs=("qperf",),
+    metrics=(BANDWIDTH, LATENCY, MESSAGE_RATE),
+    begins=_TEST,
+    inside=_TEST,
+    plan=_plan,
+    parse=_parse,
+    version=(("--version",), r"qperf (\d[\w.]*)"),
+)
