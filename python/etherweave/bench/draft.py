@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 from etherweave.bench.measurements import Completeness, GarbledError, Measurement, Report
 from etherweave.bench.metrics import UNITS, Metric
 
-NUMBER = r"[0-9]{1,24}(?:\.[0-9]{1,24})?(?:[eE][+-]?[0-9]{1,3})?"
-"""A number without sign."""
-_NUMBER = re.compile(NUMBER)
+NUMBER = r"[0-9]{1,24}(?:\.[0-9]{1,24})?"
+"""A number without sign, in the pattern of a line."""
+_DECIMAL = re.compile(NUMBER + r"(?:[eE][+-]?[0-9]{1,3})?")
 INTEGER = re.compile(r"[0-9]{1,18}")
 FIXED_2 = re.compile(r"[0-9]{1,18}\.[0-9]{2}")
 """With two places, as ``%.2f`` prints it."""
-ANY = _NUMBER
+ANY = re.compile(NUMBER)
 _ALIGNED_FROM = 4
 """Rows from which on alignment tells something."""
 
@@ -166,7 +166,7 @@ def decimal(printed: str, line: int) -> Decimal:
     GarbledError
         When it is none, or too large to be one of ours.
     """
-    if not _NUMBER.fullmatch(printed):
+    if not _DECIMAL.fullmatch(printed):
         raise GarbledError(line, f"expected a number, found {printed[:40]!r}")
     value = Decimal(printed)
     if value and not -60 < value.adjusted() < 60:

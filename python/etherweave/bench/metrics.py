@@ -59,6 +59,11 @@ BANDWIDTH_BUS = _more(
     Unit.BYTES_PER_SECOND,
     "Payload of a collective scaled to what each rank must move, so that it compares to a link.",
 )
+BANDWIDTH_CALL = _more(
+    "bandwidth_call",
+    Unit.BYTES_PER_SECOND,
+    "Size of a collective over the time of a call: its algorithm's bandwidth.",
+)
 STORAGE_BANDWIDTH = _more("storage_bandwidth", Unit.BYTES_PER_SECOND, "Bytes read or written.")
 MEMORY_BANDWIDTH = _more("memory_bandwidth", Unit.BYTES_PER_SECOND, "Memory traffic of a rank.")
 MESSAGE_RATE = _more("message_rate", Unit.PER_SECOND, "Messages of all pairs.")

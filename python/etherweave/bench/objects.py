@@ -35,11 +35,20 @@ def decoded(text: str) -> dict[str, Any] | None:
     """Decode an object; ``None`` if the text is none."""
     for attempt in (text, _BARE_KEY.sub(r'\1"\2"\3', text)):
         try:
-            data = json.loads(attempt, parse_constant=_refuse)
+            data = json.loads(attempt, parse_constant=_refuse, object_pairs_hook=_unique)
         except (ValueError, RecursionError):
             continue
         return data if isinstance(data, dict) else None
     return None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object in which no name has two values; some programs write a line twice."""
+    known: dict[str, Any] = {}
+    for name, value in pairs:
+        if known.setdefault(name, value) != value:
+            raise ValueError(f"{name} stands twice")
+    return known
 
 
 def _refuse(constant: str) -> NoReturn:

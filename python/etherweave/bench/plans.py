@@ -229,3 +229,12 @@ def all_ranks(
     command = Command(Start.MPI, (*arguments, *request.options), files=files, output=output)
     placement = Placement(pattern, request.nodes, request.ranks_per_node)
     return Plan(request.program, placement, command, forecast, sizes, notes)
+
+
+def alone(
+    request: Request, arguments: tuple[str, ...], seconds: float, *, notes: tuple[str, ...] = ()
+) -> Plan:
+    """Plan a program that talks to a service, or to no one; the runner starts it once."""
+    command = Command(Start.ALONE, (*arguments, *request.options))
+    forecast = Forecast(0.0, request.seconds or seconds, "as long as asked for; bytes not told")
+    return Plan(request.program, Placement(Pattern.ALONE, 1), command, forecast, notes=notes)

@@ -3,7 +3,7 @@
 import re
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import ANY, FIXED_2, INTEGER, Draft, Line, check_agreement, fields
+from etherweave.bench.draft import FIXED_2, INTEGER, Draft, Line, check_agreement, fields
 from etherweave.bench.metrics import ELAPSED, FLOP_RATE
 from etherweave.bench.plans import (
     Fabric,
@@ -21,7 +21,8 @@ MEMORY_RANK = 2**30
 """Of a rank's part of the matrix, unless options say otherwise [bytes]."""
 _ROW = re.compile(r"\s*W\S*\s+\d")
 _VARIANT = re.compile(r"W[RC]\d{1,3}[LCR]\d{1,3}[LCR]\d{1,3}")
-_KINDS = (_VARIANT, INTEGER, INTEGER, INTEGER, INTEGER, FIXED_2, ANY)
+_RATE = re.compile(r"[0-9]\.[0-9]{4}e[+-][0-9]{2}")
+_KINDS = (_VARIANT, INTEGER, INTEGER, INTEGER, INTEGER, FIXED_2, _RATE)
 _VERDICT = re.compile(r"\|\|Ax-b\|\|_oo/.*\.{3,} (PASSED|FAILED)\s*$")
 _COUNTS = re.compile(r"\s*(\d+) tests? completed and (passed|failed) residual checks,\s*$")
 

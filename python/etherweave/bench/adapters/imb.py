@@ -181,13 +181,16 @@ def _read(draft: Draft, section: _Section) -> None:
     check_alignment(section.rows)
     labels = [("benchmark", section.name), *section.labels]
     kinds = [_COLUMNS[name] for name in section.header]
-    sizes = []
+    sizes, repeats = [], []
     for row in section.rows:
         cells = dict(zip(section.header, fields(row, kinds), strict=True))
         size = int(cells["#bytes"]) if "#bytes" in cells else None
         _add(draft, section, cells, row.number, size, labels)
         sizes.append((row.number, size or 0))
+        repeats.append(int(cells.get("#repetitions", "0")))
     check_rising(sizes)
+    if repeats != sorted(repeats, reverse=True):
+        raise GarbledError(section.line, "repetitions rise: rows are mixed")
     for size_missing in section.missing:
         draft.miss(f"{section.name}: {size_missing} B and larger: the time ran out")
     if not (section.rows or section.missing):

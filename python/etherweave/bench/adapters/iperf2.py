@@ -18,7 +18,8 @@ _BITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _ROW = re.compile(
     rf"\[(?P<id>SUM|FD\d+|[ *]*\d+)\] (?P<from>{NUMBER})-(?P<to>{NUMBER}) sec +"
     rf"(?P<size>{NUMBER}) (?P<bytes>[KMGT]?)Bytes +(?P<rate>{NUMBER}) (?P<bits>[KMGT]?)bits/sec"
-    rf"(?: +(?P<jitter>{NUMBER}) ms +(?P<lost>\d+)/(?P<total>\d+) \({NUMBER}%\).*|(?: +[^ ].*)?)\s*"
+    rf"(?: +(?P<jitter>{NUMBER}) ms +(?P<lost>\d+)/(?P<total>\d+) \({NUMBER}%\).*|"
+    r"(?: +\d+/\d+ +\d+ pps| +\d+/\d+ +\d+ +\S+ us +\S+| +\d+=[\d:]+)?)\s*"
 )
 _CSV = re.compile(
     rf"\d{{14}},[\w.:%]+,\d+,[\w.:%]+,\d+,(?P<id>-?\d+),(?P<from>{NUMBER})-(?P<to>{NUMBER}),"

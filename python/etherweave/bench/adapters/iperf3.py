@@ -40,7 +40,7 @@ _RATES = {"": "bit/s", "K": "kbit/s", "M": "Mbit/s", "G": "Gbit/s", "T": "Tbit/s
 _TOTAL = re.compile(
     r"\[ *(?P<id>SUM|\d+)\](?:\[(?P<role>[TR]X-[CS])\])? +"
     rf"0\.00-{NUMBER} +sec +{NUMBER} [KMGT]?Bytes +(?P<rate>{NUMBER}) (?P<scale>[KMGT]?)bits/sec"
-    r"(?: +(?P<rest>.*?))? +(?P<side>sender|receiver)\s*"
+    r"(?: +(?P<rest>[^\[\]]*?))? +(?P<side>sender|receiver)\s*"
 )
 _LOSS = re.compile(rf"({NUMBER}) ms +(\d+)/(\d+) \((?:{NUMBER})%\)")
 _STREAM = re.compile(r"^\[ *(\d+)\]")
@@ -68,7 +68,7 @@ def _parse_object(draft: Draft, data: Mapping[str, Any]) -> None:
                 _take_total(draft, end["sum_sent" + suffix], "sender", turned)
                 _take_total(draft, end["sum_received" + suffix], "receiver", turned)
         _take_streams(draft, end)
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
         raise GarbledError(line, f"the JSON object is not iperf3's: {error!r}") from None
     draft.end(True, "")
 
@@ -103,7 +103,7 @@ def _take_total(draft: Draft, total: Mapping[str, Any], side: str, way: str) -> 
 def _take_streams(draft: Draft, end: Mapping[str, Any]) -> None:
     for stream in end["streams"]:
         sender = stream.get("sender", {})
-        number = str(sender.get("socket", ""))
+        number = str(sender["socket"]) if sender else ""
         if sender.get("mean_rtt"):
             for name in ("min", "mean", "max"):
                 rtt = sender[f"{name}_rtt"]
@@ -131,7 +131,7 @@ def _put(
 
 def _parse_text(draft: Draft) -> None:
     lines = draft.block.lines
-    totals = [(line, match) for line, match in find(_TOTAL, lines) if match.end() == len(line.text)]
+    totals = [(line, match) for line in lines if (match := _TOTAL.fullmatch(line.text))]
     ways = {match["role"] for _, match in totals}
     streams = len({match[1] for _, match in find(_STREAM, lines)})
     for line, match in totals:

@@ -72,6 +72,9 @@ def _parse(draft: Draft) -> None:
 
 def _take_named(draft: Draft, pairs: Mapping[str, str], line: int, labels: Labels) -> None:
     unit = pairs.get("THROUGHPUT_UNITS")
+    for name in ("THROUGHPUT", "LOCAL_TRANSPORT_RETRANS", *_LATENCIES):
+        if name in pairs and not ANY.fullmatch(pairs[name]):
+            raise GarbledError(line, f"{name}={pairs[name][:40]} is no number")
     if value := pairs.get("THROUGHPUT"):
         if unit == "10^6bits/s":
             draft.add(BANDWIDTH, value, "Mbit/s", line, labels=labels)

@@ -93,7 +93,7 @@ def _forecast(request: Request, fabric: Fabric, sizes: tuple[int, ...], is_pair:
         steps = [(size, _BANDWIDTH.of(size, asked) * WINDOW * share) for size in sizes]
         return forecast_sweep(steps, fabric, f"{WINDOW} messages a window", each=1 / WINDOW)
     if is_pair:
-        swept = [(size, _LATENCY.of(size, asked) * share) for size in sizes]
+        swept = [(size, _LATENCY.of(size, asked) * share) for size in sizes or (0,)]
         there = forecast_sweep(swept, fabric, "ping-pong: a host sends half of the messages")
         return Forecast(there.bytes, 2 * there.seconds, there.basis)
     return _forecast_collective(request, fabric, sizes or (0,))

@@ -171,7 +171,7 @@ def _parse_object(draft: Draft, data: Mapping[str, Any]) -> None:
         if "BW_average" in results:
             cells |= _bandwidths(results, line)
         cells |= {_KEYS[name]: value for name, value in results.items() if name in _KEYS}
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
         raise GarbledError(line, f"the JSON object is not perftest's: {error!r}") from None
     if not INTEGER.fullmatch(cells["#bytes"]):
         raise GarbledError(line, f"{cells['#bytes'][:40]!r} is no size")

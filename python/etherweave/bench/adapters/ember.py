@@ -1,0 +1,138 @@
+"""The MPI proxies of SST's Ember: Halo3D, Halo3D-26, Sweep3D and incast.
+
+Halo and sweep print the bytes of one iteration over the time of all, so their rate is not stored;
+incast's *MB/s* are 2^20 bytes.
+"""
+
+import re
+
+from etherweave.bench.adapter import Adapter
+from etherweave.bench.draft import NUMBER, Draft, Line, check_agreement, integer
+from etherweave.bench.measurements import GarbledError
+from etherweave.bench.metrics import BANDWIDTH_SUM, ELAPSED, ITERATION_TIME, MESSAGE_RATE
+from etherweave.bench.plans import (
+    Fabric,
+    Forecast,
+    Pattern,
+    Plan,
+    PlanError,
+    Request,
+    all_ranks,
+    need_ranks,
+)
+
+_TITLES = {
+    "MPI Nearest Neighbor Communication": "halo3d",
+    "Sweep3D Communication Pattern": "sweep3d",
+    "Incast Communication Benchmark": "incast",
+}
+_ITEM = re.compile(r"# ([A-Z][\w ().]*?):\s+(\S.*?)\s*")
+_ROW = re.compile(rf"\s+({NUMBER})\s+({NUMBER})\s+({NUMBER})\s*")
+_HEADERS = {
+    "halo3d": "# Time KBytesXchng/Rank-Max MB/S/Rank",
+    "sweep3d": "# Time KBytesXchng/Rank-Max MB/S/Rank",
+    "incast": "# Time Taken Msgs/s MB/s",
+}
+SLEEP_NS = 1000
+"""Ember's own default, before every exchange [ns]."""
+
+
+def _parse(draft: Draft) -> None:
+    first, *rest = draft.block.lines
+    draft.program = _TITLES[first.text.strip("# \t")]
+    is_under_header = False
+    rows: list[tuple[Line, re.Match[str]]] = []
+    for line in rest:
+        if item := _ITEM.fullmatch(line.text):
+            if item[1] in draft.facts:
+                raise GarbledError(line.number, f"{item[1]} stands twice")
+            draft.facts[item[1]] = item[2]
+        elif " ".join(line.text.split()) == _HEADERS[draft.program]:
+            is_under_header = True
+        elif is_under_header and (row := _ROW.fullmatch(line.text)):
+            rows.append((line, row))
+        elif line.text.strip() and line.text.strip() not in ("# Info:", "# Statistics:"):
+            draft.leftover.append(line)
+    if len(rows) > 1:
+        raise GarbledError(rows[1][0].number, "a second result: two runs are mixed")
+    if rows:
+        (_take_incast if draft.program == "incast" else _take)(draft, *rows[0])
+    draft.end(bool(rows), "the result")
+
+
+def _iterations(draft: Draft, line: Line) -> int:
+    if "Iterations" not in draft.facts:
+        raise GarbledError(line.number, "the number of iterations is missing")
+    return max(integer(draft.facts["Iterations"], line.number), 1)
+
+
+def _take(draft: Draft, line: Line, row: re.Match[str]) -> None:
+    time, exchanged, rate = row.groups()
+    own = float(exchanged) / max(float(time), 1e-9)
+    check_agreement(line.number, "time, bytes and rate", float(rate), own, 0.001)
+    each = float(time) / _iterations(draft, line)
+    draft.add(ELAPSED, time, "s", line.number)
+    draft.add(ITERATION_TIME, repr(each), "s", line.number)
+    draft.warn("the printed rate is of one iteration's faces over the time of all: not stored")
+
+
+def _take_incast(draft: Draft, line: Line, row: re.Match[str]) -> None:
+    time, messages, rate = row.groups()
+    if "Message Size" not in draft.facts:
+        raise GarbledError(line.number, "the message size is missing")
+    size = integer(draft.facts["Message Size"], line.number)
+    own = float(messages) * size / 2**20
+    check_agreement(line.number, "size, messages and rate", float(rate), own, 0.001)
+    draft.add(ELAPSED, time, "s", line.number)
+    draft.add(MESSAGE_RATE, messages, "1/s", line.number, size=size)
+    draft.add(BANDWIDTH_SUM, rate, "MiB/s", line.number, size=size)
+
+
+def cube(ranks: int) -> tuple[int, int, int]:
+    """Part ranks into three dimensions, as equal as can be."""
+    triples = (
+        (x, y, ranks // x // y)
+        for x in range(1, ranks + 1)
+        for y in range(x, ranks // x + 1)
+        if ranks % (x * y) == 0 and ranks // x // y >= y
+    )
+    return max(triples, key=lambda triple: triple[0])
+
+
+def _plan(request: Request, fabric: Fabric) -> Plan:
+    ranks = need_ranks(request, 2, request.program)
+    iterations = request.iterations or 100
+    if request.program == "incast":
+        size = request.size_max or 2**16
+        total = float((ranks - 1) * size * iterations)
+        forecast = Forecast(total, total / fabric.rate, "all that one rank receives")
+        arguments = ("-msgsize", str(size), "-iterations", str(iterations))
+        return all_ranks(request, ("incast", *arguments), forecast)
+    if request.program not in ("halo3d", "halo3d-26"):
+        raise PlanError(f"{request.program} is read, not planned; known: halo3d, halo3d-26, incast")
+    x, y, z = sorted(cube(ranks), reverse=True)
+    points, variables = 100, 8
+    faces = 6 * 8 * points * points * variables
+    edges = 12 * 8 * points * variables if request.program == "halo3d-26" else 0
+    total = float((faces + edges) * iterations * request.ranks_per_node)
+    seconds = total / fabric.rate + iterations * (18 * fabric.latency + SLEEP_NS * 1e-9)
+    words = (
+        *("-pex", str(x), "-pey", str(y), "-pez", str(z)),
+        *("-nx", str(points), "-ny", str(points), "-nz", str(points)),
+        *("-vars", str(variables), "-iterations", str(iterations), "-sleep", str(SLEEP_NS)),
+    )
+    forecast = Forecast(total, seconds, "faces and edges of an inner rank")
+    return all_ranks(request, (request.program, *words), forecast, pattern=Pattern.ALL_NODES)
+
+
+ADAPTER = Adapter(
+    name="ember",
+    programs=("halo3d", "halo3d-26", "sweep3d", "incast"),
+    metrics=(ELAPSED, ITERATION_TIME, MESSAGE_RATE, BANDWIDTH_SUM),
+    begins=(
+        r"# (?:MPI Nearest Neighbor Communication|Sweep3D Communication Pattern|"
+        r"Incast Communication Benchmark)\s*$"
+    ),
+    plan=_plan,
+    parse=_parse,
+)

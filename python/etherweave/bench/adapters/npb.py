@@ -1,0 +1,93 @@
+"""NAS Parallel Benchmarks over MPI: the block of names and values at the end of a kernel.
+
+A number counts only if the kernel verified its result.
+"""
+
+import re
+
+from etherweave.bench.adapter import Adapter
+from etherweave.bench.draft import Draft, check_agreement, decimal, find
+from etherweave.bench.measurements import GarbledError
+from etherweave.bench.metrics import ELAPSED, OPERATION_RATE
+from etherweave.bench.plans import Fabric, Forecast, Plan, PlanError, Request, all_ranks, need_ranks
+
+_TITLE = (
+    r" NAS Parallel Benchmarks \d[\d.]* -- (?:BT|CG|DT|EP|FT|IS|LU|MG|SP|UA)(?:-MZ)? Benchmark\s*$"
+)
+_ITEM = re.compile(r" ([A-Z][\w /]*?) *= +(\S.*?)\s*")
+_CLASS = re.compile(r"\(class (\w)\)")
+_NEEDED = ("Class", "Time in seconds", "Total processes", "Mop/s total", "Mop/s/process")
+_SECONDS = {"S": 1, "W": 3, "A": 20, "B": 80, "C": 320, "D": 5000, "E": 80_000, "F": 10**6}
+"""Of one process, roughly, to forecast."""
+
+
+def _parse(draft: Draft) -> None:
+    first, *rest = draft.block.lines
+    kernel = first.text.split()[-2]
+    seen: dict[str, tuple[str, int]] = {}
+    for line in rest:
+        item = _ITEM.fullmatch(line.text)
+        if item and item[1] in (*_NEEDED, "Verification", "Version", "Active processes"):
+            if item[1] in seen:
+                raise GarbledError(line.number, f"{item[1]} stands twice")
+            seen[item[1]] = item[2], line.number
+    missing = [name for name in (*_NEEDED, "Verification", "Version") if name not in seen]
+    if missing:
+        raise GarbledError(draft.block.end, f"{missing[0]} is missing: the text is cut")
+    kind = seen["Class"][0]
+    if kind not in _SECONDS:
+        raise GarbledError(seen["Class"][1], f"class {kind[:20]!r} is not known")
+    others = {match[1] for _, match in find(_CLASS, rest)} - {kind}
+    if others:
+        raise GarbledError(seen["Class"][1], f"class {kind}, and class {min(others)} above")
+    draft.program, draft.version = f"{kernel.lower()}.{kind}.x", seen["Version"][0]
+    draft.facts["processes"] = seen["Total processes"][0]
+    verdict = seen["Verification"][0]
+    draft.check(verdict == "SUCCESSFUL", f"the kernel's verification: {verdict}")
+    if verdict == "SUCCESSFUL":
+        _take(draft, seen, [("kernel", kernel), ("class", kind)])
+    if "Active processes" in seen and seen["Active processes"][0] != seen["Total processes"][0]:
+        draft.warn(f"only {seen['Active processes'][0]} processes took part")
+    draft.end(True, "")
+
+
+def _take(draft: Draft, seen: dict[str, tuple[str, int]], labels: list[tuple[str, str]]) -> None:
+    total, line = seen["Mop/s total"]
+    each = float(decimal(*seen["Mop/s/process"]))
+    active = float(decimal(*seen.get("Active processes", seen["Total processes"])))
+    rounding = 0.001 + 0.006 / max(each, 0.01)
+    check_agreement(
+        line, "total and each process", float(decimal(total, line)), each * active, rounding
+    )
+    draft.add(OPERATION_RATE, total, "M/s", line, labels=labels)
+    time, line = seen["Time in seconds"]
+    if decimal(time, line):
+        draft.add(ELAPSED, time, "s", line, labels=labels)
+    else:
+        draft.warn("the time printed as 0.00 is left out: too short to be printed")
+
+
+def _plan(request: Request, fabric: Fabric) -> Plan:
+    ranks = need_ranks(request, 1, request.program)
+    match = re.fullmatch(r"([a-z-]+)\.([A-F]|S|W)\.x", request.program)
+    if not match:
+        raise PlanError(f"expected a program such as cg.C.x, found {request.program}")
+    kernel, kind = match.groups()
+    if kernel in ("bt", "sp") and int(ranks**0.5) ** 2 != ranks:
+        raise PlanError(f"{kernel} wants a square number of ranks, not {ranks}")
+    if kernel in ("cg", "ft", "is", "mg") and ranks & (ranks - 1):
+        raise PlanError(f"{kernel} wants a power of two of ranks, not {ranks}")
+    seconds = _SECONDS[kind] / ranks
+    basis = "a guess by class; communication is taken to be a tenth"
+    forecast = Forecast(0.1 * seconds * fabric.rate, seconds, basis)
+    return all_ranks(request, (request.program,), forecast)
+
+
+ADAPTER = Adapter(
+    name="npb",
+    programs=tuple(f"{kernel}.C.x" for kernel in ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")),
+    metrics=(OPERATION_RATE, ELAPSED),
+    begins=_TITLE,
+    plan=_plan,
+    parse=_parse,
+)

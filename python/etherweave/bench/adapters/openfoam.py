@@ -1,0 +1,60 @@
+"""The log of an OpenFOAM solver: how long a step takes. A log that does not end gives no number."""
+
+import re
+
+from etherweave.bench.adapter import Adapter
+from etherweave.bench.draft import NUMBER, Draft, find
+from etherweave.bench.measurements import GarbledError
+from etherweave.bench.metrics import ELAPSED, ITERATION_TIME
+from etherweave.bench.plans import Fabric, Forecast, Plan, Request, all_ranks, need_ranks
+
+_ITEM = re.compile(r"^(Build|Exec|nProcs|Case)\s*:\s+(\S.*?)\s*$")
+_CLOCK = re.compile(rf"^ExecutionTime = ({NUMBER}) s  ClockTime = ({NUMBER}) s\s*$")
+_STEP = re.compile(rf"^Time = ({NUMBER})s?\s*$")
+
+
+def _parse(draft: Draft) -> None:
+    draft.program = "OpenFOAM"
+    for line, item in find(_ITEM, draft.block.lines):
+        if item[1] in draft.facts:
+            raise GarbledError(line.number, f"{item[1]} stands twice: two logs are mixed")
+        draft.facts[item[1]] = item[2]
+    draft.version = draft.facts.get("Build")
+    draft.program = draft.facts.get("Exec", "OpenFOAM").split()[0]
+    if not any(line.text.strip() == "End" for line in draft.block.lines):
+        raise GarbledError(draft.block.end, "the solver did not come to its end")
+    clocks = list(find(_CLOCK, draft.block.lines))
+    steps = list(find(_STEP, draft.block.lines))
+    if len(clocks) != len(steps) or not clocks:
+        reason = f"{len(steps)} steps and {len(clocks)} times: lines are missing"
+        raise GarbledError(draft.block.end, reason)
+    times = [float(clock[1]) for _, clock in clocks]
+    if sorted(times) != times:
+        raise GarbledError(clocks[0][0].number, "times do not rise: two logs are mixed")
+    last, clock = clocks[-1]
+    draft.add(ELAPSED, clock[2], "s", last.number, labels=[("clock", "wall")])
+    draft.add(ELAPSED, clock[1], "s", last.number, labels=[("clock", "processor")])
+    if len(times) > 1:
+        mean = (times[-1] - times[0]) / (len(times) - 1)
+        draft.add(ITERATION_TIME, repr(mean), "s", last.number)
+    draft.facts["steps"] = str(len(times))
+    draft.end(True, "")
+
+
+def _plan(request: Request, fabric: Fabric) -> Plan:
+    need_ranks(request, 1, request.program)
+    seconds = request.seconds or 600.0
+    basis = "a guess: communication is taken to be a tenth of the time"
+    forecast = Forecast(0.1 * seconds * fabric.rate, seconds, basis)
+    notes = ("start in a case that decomposePar has parted for as many ranks",)
+    return all_ranks(request, (request.program, "-parallel"), forecast, notes=notes)
+
+
+ADAPTER = Adapter(
+    name="openfoam",
+    programs=("simpleFoam", "pisoFoam", "pimpleFoam", "icoFoam", "interFoam", "potentialFoam"),
+    metrics=(ELAPSED, ITERATION_TIME),
+    begins=r"\| =========\s+\|",
+    plan=_plan,
+    parse=_parse,
+)
