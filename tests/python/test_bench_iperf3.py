@@ -113,4 +113,4 @@ def test_the_plan_names_both_ends_and_warms_up() -> None:
         "4",
         "-J",
     )
-    assert plan.forecast.bytes == 5 * 1.25e9
+    assert plan.forecast.bytes == (5 + 2) * 1.25e9

@@ -44,9 +44,8 @@ def _take_percentiles(draft: Draft, lines: list[Line], mean: str) -> None:
             if spread[1] != mean:
                 raise GarbledError(line.number, f"two means: {spread[1]} and {mean}")
             draft.add(LATENCY, spread[2], "us", line.number, statistic="stdev")
-        elif drops := _DROPS.fullmatch(line.text):
-            if any(int(count) for count in drops.groups()):
-                draft.warn(f"dropped, duplicated, out of order: {', '.join(drops.groups())}")
+        elif (drops := _DROPS.fullmatch(line.text)) and any(map(int, drops.groups())):
+            draft.warn(f"dropped, duplicated, out of order: {', '.join(drops.groups())}")
         found = _SHARE.fullmatch(line.text) or _ENDS.fullmatch(line.text)
         if found:
             if float(found[2]) > before:

@@ -8,6 +8,9 @@ bench = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-from etherweave.cli.bench import parse  # noqa: E402
+from etherweave.cli.bench import info, list, parse, plan  # noqa: A004, E402
 
+bench.command(epilog=info.EXAMPLES)(info.info)
+bench.command("list", epilog=list.EXAMPLES)(list.list_all)
 bench.command(epilog=parse.EXAMPLES)(parse.parse)
+bench.command(epilog=plan.EXAMPLES)(plan.plan)

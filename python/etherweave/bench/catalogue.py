@@ -1,0 +1,56 @@
+"""The benchmarks that there are, also those that Etherweave does not read, and why not."""
+
+import tomllib
+from dataclasses import dataclass, fields
+from functools import cache
+from importlib.resources import files
+
+from etherweave.bench.adapters import ADAPTERS
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A benchmark of the field."""
+
+    name: str
+    title: str
+    measures: str
+    layer: str
+    """``link``, ``socket``, ``mpi``, ``pgas``, ``collective``, ``application``, ``storage``…"""
+    transport: str
+    tier: int
+    """1 first, 2 then, 3 last; 0 is only listed."""
+    spack: str = ""
+    easybuild: str = ""
+    debian: str = ""
+    source: str = ""
+    """Where else it comes from."""
+    why_not: str = ""
+    """Why there is no adapter."""
+
+    @property
+    def is_read(self) -> bool:
+        """Whether there is an adapter."""
+        return self.name in ADAPTERS
+
+    @property
+    def obtained(self) -> str:
+        """How to get it, in one line."""
+        ways = (
+            ("Spack", self.spack),
+            ("EasyBuild", self.easybuild),
+            ("Debian", self.debian),
+            ("source", self.source),
+        )
+        return "; ".join(f"{way}: {name}" for way, name in ways if name)
+
+
+@cache
+def catalogue() -> dict[str, Entry]:
+    """Read the catalogue that comes with Etherweave, by name."""
+    text = files("etherweave.bench").joinpath("catalogue.toml").read_text()
+    return {name: Entry(name, **values) for name, values in tomllib.loads(text).items()}
+
+
+KEYS = frozenset(field.name for field in fields(Entry)) - {"name"}
+"""What an entry of the file may say."""

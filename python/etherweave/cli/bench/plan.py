@@ -1,0 +1,111 @@
+"""The verb ``bench plan``."""
+
+import json
+import shlex
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from etherweave.bench.adapter import Adapter
+from etherweave.bench.adapters import ADAPTERS
+from etherweave.bench.binaries import find
+from etherweave.bench.plans import Fabric, Plan, PlanError, Request
+from etherweave.cli.bench.amounts import amount, rate_of, size_of, time_of
+from etherweave.cli.bench.info import entry_of
+from etherweave.cli.design_page import print_sheet
+from etherweave.cli.exits import refuse
+from etherweave.cli.parameters import AsJson
+
+EXAMPLES = """Examples:
+
+etherweave bench plan osu_bw --rate 1Gb/s --size 4MiB
+
+etherweave bench plan osu_alltoall --nodes 16 --ranks 32 --rate 100Gb/s --latency 2us
+
+etherweave bench plan ib_write_bw --device mlx5_0 --seconds 10"""
+
+
+def plan(
+    program: Annotated[
+        str, typer.Argument(help="A program such as osu_bw, or a benchmark for its first program.")
+    ],
+    nodes: Annotated[int | None, typer.Option(min=1, help="Hosts; as few as it needs.")] = None,
+    ranks: Annotated[int, typer.Option(min=1, help="Processes on each host.")] = 1,
+    size: Annotated[
+        str | None, typer.Option(metavar="[MIN:]MAX", help="Message sizes, such as 8B:64KiB.")
+    ] = None,
+    iterations: Annotated[int | None, typer.Option(min=1, help="Of each size.")] = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.1, help="Of each test, where it goes by the clock.")
+    ] = None,
+    streams: Annotated[int, typer.Option(min=1, help="Connections of a pair.")] = 1,
+    device: Annotated[str | None, typer.Option(help="The network card, for RDMA.")] = None,
+    rate: Annotated[str, typer.Option(help="Of a host's link, as one believes it.")] = "10Gb/s",
+    latency: Annotated[str, typer.Option(help="One way, as one believes it.")] = "20us",
+    as_json: AsJson = False,
+) -> None:
+    """Tell how a benchmark would be started, how many bytes it would send, how long it would take.
+
+    Starts nothing. Ends with 2 after a mistake.
+    """
+    adapter, name = _adapter(program)
+    smallest, largest = _sizes(size)
+    try:
+        fabric = Fabric(rate_of(rate), time_of(latency))
+    except ValueError as error:
+        refuse(error)
+    least = 10 if name == "network_load_test" else 1 if name == "xhpl" else 2
+    request = Request(
+        name, nodes or least, ranks, smallest, largest, iterations, seconds, streams, device
+    )
+    try:
+        planned = adapter.plan(request, fabric)
+    except PlanError as error:
+        refuse(error)
+    print(json.dumps(asdict(planned), indent=2)) if as_json else _print(adapter, planned)
+
+
+def _adapter(program: str) -> tuple[Adapter, str]:
+    """Find who knows a program: by its own name, its benchmark's, or the way it is built."""
+    if program in ADAPTERS:
+        return ADAPTERS[program], ADAPTERS[program].programs[0]
+    for adapter in ADAPTERS.values():
+        if program in adapter.programs:
+            return adapter, program
+    if program.startswith("osu_"):
+        return ADAPTERS["osu"], program
+    if program.endswith(".x"):
+        return ADAPTERS["npb"], program
+    entry = entry_of(program)
+    refuse(f"{entry.title} is not planned: {entry.why_not}")
+
+
+def _sizes(text: str | None) -> tuple[int | None, int | None]:
+    if text is None:
+        return None, None
+    low, colon, high = text.rpartition(":")
+    try:
+        return (size_of(low) if colon else None), size_of(high)
+    except ValueError as error:
+        refuse(error)
+
+
+def _print(adapter: Adapter, planned: Plan) -> None:
+    command, placement, forecast = planned.command, planned.placement, planned.forecast
+    rows = [("placement", f"{placement.pattern}: {placement.nodes} x {placement.ranks_per_node}")]
+    rows += [("server", shlex.join(command.server))] * bool(command.server)
+    rows += [("command", shlex.join(command.arguments))]
+    rows += [("reads", name) for name, _ in command.files]
+    rows += [("writes", command.output)] if command.output else []
+    rows += [
+        ("sends", f"{amount(forecast.bytes, 'B')} from the busiest host"),
+        ("takes", f"{amount(forecast.seconds, 's')} ({forecast.basis})"),
+    ]
+    rows += [("note", note) for note in planned.notes]
+    binary = find(adapter, command.arguments[0])
+    rows.append(("found", str(binary.path) if binary else "not in PATH"))
+    if binary and binary.mpi:
+        rows.append(("linked with", binary.mpi))
+    print(f"{planned.program}, started by {command.start.replace('_', ' ')}")
+    print_sheet(("", ""), rows)
