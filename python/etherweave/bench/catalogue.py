@@ -48,7 +48,7 @@ class Entry:
 @cache
 def catalogue() -> dict[str, Entry]:
     """Read the catalogue that comes with Etherweave, by name."""
-    text = files("etherweave.bench").joinpath("catalogue.toml").read_text()
+    text = files("etherweave.bench").joinpath("catalogue.toml").read_text(encoding="utf-8")
     return {name: Entry(name, **values) for name, values in tomllib.loads(text).items()}
 
 

@@ -5,7 +5,18 @@ from typing import Annotated
 import typer
 
 import etherweave
-from etherweave.cli import calibrate, curve, design, observe, report, run, schema, show, study
+from etherweave.cli import (
+    calibrate,
+    curve,
+    design,
+    observe,
+    reference,
+    report,
+    run,
+    schema,
+    show,
+    study,
+)
 from etherweave.cli.bench import bench
 from etherweave.cli.control import control
 from etherweave.cli.lab import lab
@@ -42,6 +53,7 @@ app.command(epilog=schema.EXAMPLES)(schema.schema)
 app.command(epilog=report.EXAMPLES)(report.report)
 app.command(epilog=study.EXAMPLES)(study.study)
 app.command(epilog=calibrate.EXAMPLES)(calibrate.calibrate)
+app.command(epilog=reference.EXAMPLES)(reference.reference)
 app.add_typer(bench, name="bench")
 app.add_typer(control, name="control")
 app.add_typer(lab, name="lab")

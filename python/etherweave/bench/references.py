@@ -1,0 +1,158 @@
+"""Published figures to hold a result against, each with its source and conditions.
+
+A figure that somebody tells second-hand is never one that a result must reach.
+"""
+
+import csv
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from etherweave.bench.measurements import Measurement, Report
+
+SECOND_HAND = "secondary"
+"""The provenance of what the source itself did not measure."""
+PROVENANCES = (
+    *("primary", "primary-copy", "artefact", "vendor-doc", "code-threshold", "derived"),
+    *("issue-thread", SECOND_HAND),
+)
+"""How a figure came to us, the most trusted first."""
+_WITHIN_A_NODE = ("intra-node", "loopback", "same node")
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A figure that was published."""
+
+    benchmark: str
+    """As in the catalogue, where it is there."""
+    program: str
+    test: str
+    """Which of the program's tests; empty if it has only one."""
+    table: str
+    """In which of its tables: GPCNeT's ``isolated``, ``congested`` or ``impact``."""
+    metric: str
+    statistic: str
+    """As of a measurement, or ``threshold``."""
+    size_bytes: int | None
+    bound: str
+    """``eq``, ``approx``, ``gt`` or ``lt``: how the source puts it."""
+    value: float
+    """In the base unit."""
+    unit: str
+    printed: str
+    """As the source has it."""
+    fabric: str
+    link_bits_per_s: float | None
+    system: str
+    year: str
+    provenance: str
+    """One of :data:`PROVENANCES`."""
+    conditions: str
+    source: str
+    place: str
+    """Page, table or thread."""
+
+    @property
+    def may_accept(self) -> bool:
+        """Whether a result may be held to it."""
+        return self.provenance != SECOND_HAND
+
+    @property
+    def crosses_a_network(self) -> bool:
+        """Whether its messages left a host."""
+        return not any(word in self.conditions.lower() for word in _WITHIN_A_NODE)
+
+    def says(self, words: Iterable[str]) -> bool:
+        """Whether each of these words occurs somewhere in it, in any case."""
+        said = "\n".join(map(str, vars(self).values())).casefold()
+        return all(word.casefold() in said for word in words)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A measurement beside a published figure of the same kind."""
+
+    measurement: Measurement
+    reference: Reference
+
+    @property
+    def ratio(self) -> float:
+        """Measured over published."""
+        return self.measurement.value / self.reference.value
+
+
+@cache
+def references() -> tuple[Reference, ...]:
+    """Read the figures that come with Etherweave."""
+    table = files("etherweave.bench").joinpath("references.csv").read_text(encoding="utf-8")
+    return tuple(_reference(row) for row in csv.DictReader(table.splitlines()))
+
+
+def _reference(row: dict[str, str]) -> Reference:
+    link, size = row["link_bits_per_s"], row["size_bytes"]
+    texts: dict[str, Any] = dict(row)
+    texts["value"] = float(row["value"])
+    texts["size_bytes"] = int(size) if size else None
+    texts["link_bits_per_s"] = float(link) if link else None
+    return Reference(**texts)
+
+
+def search(
+    words: Iterable[str] = (), *, fabric: str | None = None, metric: str | None = None
+) -> list[Reference]:
+    """Find figures.
+
+    Parameters
+    ----------
+    words
+        All of them must occur, anywhere.
+    fabric
+        Words of the fabric alone: ``RoCE``, ``slingshot-11``.
+    metric
+        The metric's whole name.
+    """
+    wanted = (fabric or "").casefold().split()
+    return [
+        one
+        for one in references()
+        if one.says(words)
+        and all(word in one.fabric.casefold() for word in wanted)
+        and metric in (None, one.metric)
+    ]
+
+
+def compare(report: Report, among: Iterable[Reference]) -> list[Comparison]:
+    """Hold a result against figures of the same metric, statistic, size and test.
+
+    Those of the same program come first, then the most trusted. Figures from within a node are left
+    out, as are those of other tests and sizes.
+    """
+    known = [one for one in among if one.crosses_a_network and one.value]
+    pairs = [
+        Comparison(measurement, reference)
+        for measurement in report.measurements
+        for reference in known
+        if _is_alike(report, measurement, reference)
+    ]
+    return sorted(pairs, key=lambda pair: _trust(report, pair.reference))
+
+
+def _is_alike(report: Report, measurement: Measurement, reference: Reference) -> bool:
+    labels = dict(measurement.labels)
+    mean_for_threshold = (measurement.statistic, reference.statistic) == ("mean", "threshold")
+    return (
+        measurement.metric.name == reference.metric
+        and measurement.metric.unit == reference.unit
+        and (measurement.statistic == reference.statistic or mean_for_threshold)
+        and measurement.size_bytes == reference.size_bytes
+        and (measurement.size_bytes is not None or report.program == reference.program)
+        and (not reference.test or labels.get("test") == reference.test)
+        and (not reference.table or labels.get("table") == reference.table)
+    )
+
+
+def _trust(report: Report, reference: Reference) -> tuple[bool, int]:
+    return report.program != reference.program, PROVENANCES.index(reference.provenance)
