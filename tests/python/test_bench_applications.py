@@ -9,38 +9,8 @@ from etherweave.bench.plans import Fabric, PlanError, Request
 
 FABRIC = Fabric(rate=12.5e9, latency=2e-6)
 
-OPENFOAM = r"""/*---------------------------------------------------------------------------*\
-| =========                 |                                                 |
-| \\      /  F ield         | OpenFOAM: The Open Source CFD Toolbox           |
-|  \\    /   O peration     | Version:  2012                                  |
-\*---------------------------------------------------------------------------*/
-Build  : _7bdb509494-20201222 OPENFOAM=2012
-Exec   : simpleFoam -parallel
-nProcs : 96
-Time = 1
-
-smoothSolver:  Solving for Ux, Initial residual = 1, Final residual = 0.04, No Iterations 3
-ExecutionTime = 2.50 s  ClockTime = 3 s
-
-Time = 2
-
-ExecutionTime = 4.10 s  ClockTime = 5 s
-
-Time = 3
-
-ExecutionTime = 5.70 s  ClockTime = 6 s
-
-End
-
-Finalising parallel run
-"""
-RANKS = """\
-Rank 0 = [0,0,0] iteration 0:   0.00400000s
-Rank 1 = [1,0,0] iteration 0:   0.00300000s
-Rank 0 = [0,0,0] iteration 1:   0.00100000s
-Rank 1 = [1,0,0] iteration 1:   0.00200000s
-Finished 2 iterations
-"""
+OPENFOAM = captured("handmade/openfoam.log")
+RANKS = captured("handmade/ranks.txt")
 
 
 def test_npb_counts_millions_of_operations() -> None:

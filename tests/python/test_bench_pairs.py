@@ -8,36 +8,13 @@ from etherweave.bench.document import parse
 from etherweave.bench.measurements import Completeness
 from etherweave.bench.plans import Fabric, Request
 
-WRITE_BW = """\
----------------------------------------------------------------------------------------
-                    RDMA_Write BW Test
- Dual-port       : OFF\t\tDevice         : mlx5_0
- Number of qps   : 1\t\tTransport type : IB
- Mtu             : 4096[B]
- Link type       : Ethernet
- GID index       : 3
-Conflicting CPU frequency values detected: 2100.000000 != 3500.000000. CPU Frequency is not max.
- local address: LID 0000 QPN 0x0108 PSN 0x63ad7d RKey 0x17eedf VAddr 0x007f760c947000
- GID: 00:00:00:00:00:00:00:00:00:00:255:255:10:255:255:05
----------------------------------------------------------------------------------------
- #bytes     #iterations    BW peak[UNIT]    BW average[UNIT]   MsgRate[Mpps]
- ROW
----------------------------------------------------------------------------------------
-"""
-READ_LAT = """\
-                    RDMA_Read Latency Test
- Dual-port       : OFF\t\tDevice         : mlx5_0
----------------------------------------------------------------------------------------
- #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    t_avg[usec]    \
-t_stdev[usec]   99% percentile[usec]   99.9% percentile[usec]
- 2       1000          1.42           6.93         1.47               1.49             \
-0.02           1.57                    5.93
----------------------------------------------------------------------------------------
-"""
+WRITE_BW = captured("handmade/perftest-write_bw.txt")
+ROW = "65536      5000             97.81              97.72                0.186386"
+READ_LAT = captured("handmade/perftest-read_lat.txt")
 
 
 def write_bw(unit: str, row: str) -> str:
-    return WRITE_BW.replace("UNIT", unit).replace("ROW", row)
+    return WRITE_BW.replace("Gb/sec", unit).replace(ROW, row)
 
 
 def test_iperf2_rates_are_decimal_and_intervals_named() -> None:
@@ -179,21 +156,7 @@ def test_perftest_columns_that_run_together_are_refused() -> None:
     assert "columns" in failure(text).reason
 
 
-JSON = """{
-test_info: {
-test: "RDMA_Write BW Test",
-Dual_port: "OFF",
-Device: "mlx5_0"
-},
-results: {
-MsgSize: 65536,
-n_iterations: 5000,
-BW_peak: 97.81,
-BW_average: BANDWIDTH,
-MsgRate: 0.186386
-}
-}
-"""
+JSON = captured("handmade/perftest-write_bw.json").replace("97.72", "BANDWIDTH")
 
 
 @pytest.mark.parametrize(

@@ -5,28 +5,9 @@ from bench_texts import captured, failure, report, value, values
 
 from etherweave.bench.document import parse
 
-SPDK = """\
-                                                                            Latency(us)
-Device Information                     :       IOPS      MiB/s    Average        min        max
-PCIE (0000:00:1f.0) NSID 1 from core  0:  137788.90     538.24     464.48      58.50    1729.93
-========================================================
-Total                                  :  137788.90     538.24     464.48      58.50    1729.93
-"""
-PARAM = (
-    "\tCOMMS-RES-all_reduce-float32           1048576            262144             120.0"
-    "             125.1             130.4       110.2       140.9       8.738         15.292\n"
-)
-RPC_PERF = """\
-2021-06-01 10:00:00.000 INFO  [rpc-perf] -----
-2021-06-01 10:00:00.000 INFO  [rpc-perf] Window: 1
-2021-06-01 10:00:00.000 INFO  [rpc-perf] Connections: Attempts: 1 Opened: 1 Errors: 0 Timeouts: 0
-2021-06-01 10:00:00.000 INFO  [rpc-perf] Rate: Request: 50000.10 rps Response: 49999.90 rps \
-Connect: 0.00 cps
-2021-06-01 10:00:00.000 INFO  [rpc-perf] Success: Request: 100.00 % Response: 100.00 % \
-Connect: 100.00 %
-2021-06-01 10:00:00.000 INFO  [rpc-perf] Response Latency (us): p25: 40 p50: 52 p75: 61 p90: 80 \
-p99: 133 p999: 402 p9999: 1203
-"""
+SPDK = captured("handmade/spdk_perf.txt")
+PARAM = captured("handmade/param.txt")
+RPC_PERF = captured("handmade/rpc_perf.txt")
 
 
 def test_fio_json_has_exact_bytes_and_nanoseconds() -> None:
@@ -114,7 +95,7 @@ def test_rpc_perf_tells_each_window() -> None:
 
 
 def test_param_rows_are_decimal_and_checked() -> None:
-    # 1048576 B / 120.0 us = 8.738e9 B/s
+    # 1048576 B / 120.0 us = 8.738e9 B/s, 2097152 B / 200.0 us = 10.486e9 B/s
     (one,) = parse(PARAM).reports
     assert value(one, "bandwidth_call", size=2**20, call="all_reduce") == 8.738e9
     assert value(one, "bandwidth_bus", size=2**20) == 15.292e9

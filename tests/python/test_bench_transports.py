@@ -6,28 +6,7 @@ from bench_texts import captured, failure, report, value, values
 from etherweave.bench.document import parse
 from etherweave.bench.measurements import Completeness
 
-NCCL = """\
-# nThread 1 nGpus 8 minBytes 8 maxBytes 8589934592 step: 2(factor) warmup iters: 5 iters: 20 \
-agg iters: 1 validation: 1 graph: 0
-#
-# Using devices
-#  Rank  0 Group  0 Pid   8756 on     node1 device  0 [0x01] NVIDIA H100
-#                                                              out-of-place                     \
-  in-place
-#       size         count      type   redop    root     time   algbw   busbw #wrong     time   \
-algbw   busbw #wrong
-#        (B)    (elements)                               (us)  (GB/s)  (GB/s)            (us)  \
-(GB/s)  (GB/s)
-           8             2     float     sum      -1    12.90    0.00    0.00      0    12.87    \
-0.00    0.00      0
-  4294967296    1073741824     float     sum      -1    77194   55.64   97.37      0    79688   \
-53.90   94.32      0
-  8589934592    2147483648     float     sum      -1   158070   54.34   95.10      0   158561   \
-54.17   94.80      0
-# Out of bounds values : 0 OK
-# Avg bus bandwidth    : 63.5983
-#
-"""
+NCCL = captured("handmade/nccl_tests.txt")
 
 
 def test_ucx_megabytes_are_powers_of_two() -> None:

@@ -15,6 +15,8 @@ from etherweave.bench.suspicions import suspected
 TEXT_MOST = 64 * 2**20
 """A longer text is no benchmark's result [characters]."""
 _WORD = re.compile(r"\w")
+_FLOOD = re.compile(r"\d{25,}|[ \t]{500,}")
+"""No benchmark prints so many digits or blanks in a row; a sign in their place garbles the line."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _RANK = re.compile(r"\[\d+,\d+\]<(?:stdout|stderr)>: ?")
 """What launchers put before each line when asked to tell ranks apart."""
@@ -107,7 +109,8 @@ def _lines(text: str) -> tuple[list[Line], bool]:
 
 
 def _plain(line: str) -> str:
-    return _RANK.sub("", _COLOUR.sub("", line)) if "\x1b" in line or "<std" in line else line
+    plain = _RANK.sub("", _COLOUR.sub("", line)) if "\x1b" in line or "<std" in line else line
+    return _FLOOD.sub("#", plain)
 
 
 def _parts(lines: Sequence[Line], is_cut: bool) -> Iterator[_Part]:

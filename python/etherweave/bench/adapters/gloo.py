@@ -30,7 +30,7 @@ _HEADER = "size (B) elements min (us) p50 (us) p99 (us) max (us) bandwidth (GB/s
 _THREE = re.compile(r"[0-9]{1,9}\.[0-9]{3}")
 _KINDS = (*(INTEGER,) * 6, _THREE, INTEGER)
 _STATISTICS = ("min", "p50", "p99", "max")
-_OPTION = re.compile(r"(\w+)=(\[[^]]*\]|[^,]*)")
+_OPTION = re.compile(r"\b(\w{1,20})=(\[[^]]*\]|[^,]*)")
 _PARTS = ("BENCHMARK RESULTS", "VERIFY ERRORS")
 _ALGORITHMS = (
     *("ALLGATHER", "ALLGATHER_RING", "ALLGATHERV", "ALLREDUCE", "ALLREDUCE_BCUBE"),

@@ -173,10 +173,10 @@ def _read(draft: Draft, section: _Section) -> None:
     if unknown := [name for name in section.header if name not in _COLUMNS]:
         raise GarbledError(section.line, f"unknown column {unknown[0][:40]!r}")
     named = dict(section.labels)
-    is_one_sided = draft.program in ("IMB-RMA", "IMB-EXT") and "t[usec]" in section.header
+    has_modes = draft.program in ("IMB-RMA", "IMB-EXT") and "t[usec]" in section.header
     if len(named) != len(section.labels):
         raise GarbledError(section.line, "lines of its head stand twice")
-    if "processes" not in named or (is_one_sided and "mode" not in named):
+    if "processes" not in named or has_modes != ("mode" in named):
         raise GarbledError(section.line, "how many processes, or in which mode, is missing")
     check_alignment(section.rows)
     labels = [("benchmark", section.name), *section.labels]

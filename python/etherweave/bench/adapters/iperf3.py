@@ -43,7 +43,7 @@ _RATES = {"": "bit/s", "K": "kbit/s", "M": "Mbit/s", "G": "Gbit/s", "T": "Tbit/s
 _TOTAL = re.compile(
     r"\[ *(?P<id>SUM|\d+)\](?:\[(?P<role>[TR]X-[CS])\])? +"
     rf"0\.00-{NUMBER} +sec +{NUMBER} [KMGT]?Bytes +(?P<rate>{NUMBER}) (?P<scale>[KMGT]?)bits/sec"
-    r"(?: +(?P<rest>[^\[\]]*?))? +(?P<side>sender|receiver)\s*"
+    r" +(?P<rest>(?:[^\s\[\]]+ +)*)(?P<side>sender|receiver)\s*"
 )
 _LOSS = re.compile(rf"({NUMBER}) ms +(\d+)/(\d+) \((?:{NUMBER})%\)")
 _STREAM = re.compile(r"^\[ *(\d+)\]")
@@ -65,6 +65,7 @@ def _parse_object(draft: Draft, data: Mapping[str, Any]) -> None:
     try:
         start, end = data["start"], data["end"]
         _take_start(draft, start)
+        _check_streams(draft, end)
         for suffix, way in (("", "forward"), ("_bidir_reverse", "reverse")):
             if not suffix or "sum_sent_bidir_reverse" in end:
                 turned = _way(way, start["test_start"])
@@ -76,9 +77,18 @@ def _parse_object(draft: Draft, data: Mapping[str, Any]) -> None:
     draft.end(True, "")
 
 
+def _check_streams(draft: Draft, end: Mapping[str, Any]) -> None:
+    """Compare the totals of TCP with the streams: lines may be lost in between."""
+    streams = [stream for stream in end["streams"] if "sender" in stream]
+    for side, total in (("sender", "sum_sent"), ("receiver", "sum_received")):
+        sums = [end[name]["bytes"] for name in (total, f"{total}_bidir_reverse") if name in end]
+        if streams and sum(sums) != sum(stream[side]["bytes"] for stream in streams):
+            raise GarbledError(draft.block.start, f"{side}: the total is not the sum of streams")
+
+
 def _way(way: str, test: Mapping[str, Any]) -> str:
     turned = {"forward": "reverse", "reverse": "forward"}
-    return turned[way] if test.get("reverse") else way
+    return turned[way] if test["reverse"] else way
 
 
 def _take_start(draft: Draft, start: Mapping[str, Any]) -> None:
@@ -154,7 +164,7 @@ def _take_line(draft: Draft, line: Line, match: re.Match[str]) -> None:
         line.number,
         labels=[("side", side), ("way", way)],
     )
-    rest = match["rest"] or ""
+    rest = match["rest"].strip()
     if (loss := _LOSS.fullmatch(rest)) and side == "receiver":
         share = int(loss[2]) / max(int(loss[3]), 1)
         draft.add(LOSS, repr(share), "1", line.number, labels=[("way", way)])

@@ -27,14 +27,16 @@ from etherweave.bench.plans import (
     need_ranks,
 )
 
-_WORD = re.compile(r"[a-z][a-z0-9_]*|-?[0-9]{1,9}")
+_TYPE = re.compile(r"u?int(?:8|32|64)|float|half|double|bfloat16|f8e4m3|f8e5m2|fp8_e4m3|fp8_e5m2")
+_REDUCTION = re.compile(r"sum|prod|max|min|avg|mulsum|none")
+_ROOT = re.compile(r"-1|[0-9]{1,6}")
 _WRONG = re.compile(r"[0-9]{1,12}|N/A|[0-9](?:\.[0-9]+)?e[+-][0-9]+")
 _KINDS = {
     "size": INTEGER,
     "count": INTEGER,
-    "type": _WORD,
-    "redop": _WORD,
-    "root": _WORD,
+    "type": _TYPE,
+    "redop": _REDUCTION,
+    "root": _ROOT,
     "time": ANY,
     "algbw": ANY,
     "busbw": ANY,

@@ -1,6 +1,7 @@
 """The log of an OpenFOAM solver: how long a step takes. A log that does not end gives no number."""
 
 import re
+from itertools import pairwise
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft, find
@@ -14,13 +15,16 @@ _STEP = re.compile(rf"^Time = ({NUMBER})s?\s*$")
 
 
 def _parse(draft: Draft) -> None:
-    draft.program = "OpenFOAM"
     for line, item in find(_ITEM, draft.block.lines):
         if item[1] in draft.facts:
             raise GarbledError(line.number, f"{item[1]} stands twice: two logs are mixed")
         draft.facts[item[1]] = item[2]
     draft.version = draft.facts.get("Build")
-    draft.program = draft.facts.get("Exec", "OpenFOAM").split()[0]
+    if "Exec" not in draft.facts:
+        raise GarbledError(draft.block.start, "the line that names the solver is missing")
+    draft.program = draft.facts["Exec"].split()[0]
+    if not re.fullmatch(r"[A-Za-z]\w{2,60}", draft.program):
+        raise GarbledError(draft.block.start, f"{draft.program[:40]!r} is no solver")
     if not any(line.text.strip() == "End" for line in draft.block.lines):
         raise GarbledError(draft.block.end, "the solver did not come to its end")
     clocks = list(find(_CLOCK, draft.block.lines))
@@ -34,11 +38,19 @@ def _parse(draft: Draft) -> None:
     last, clock = clocks[-1]
     draft.add(ELAPSED, clock[2], "s", last.number, labels=[("clock", "wall")])
     draft.add(ELAPSED, clock[1], "s", last.number, labels=[("clock", "processor")])
-    if len(times) > 1:
+    if not _is_even([float(step[1]) for _, step in steps]):
+        draft.warn("steps of unequal length, or some are lost: the time of a step is not told")
+    elif len(times) > 1:
         mean = (times[-1] - times[0]) / (len(times) - 1)
         draft.add(ITERATION_TIME, repr(mean), "s", last.number)
     draft.facts["steps"] = str(len(times))
     draft.end(True, "")
+
+
+def _is_even(times: list[float]) -> bool:
+    """Whether simulated time goes by in equal steps."""
+    lengths = [after - before for before, after in pairwise(times)]
+    return not lengths or max(lengths) - min(lengths) <= 1e-6 * max(map(abs, times))
 
 
 def _plan(request: Request, fabric: Fabric) -> Plan:

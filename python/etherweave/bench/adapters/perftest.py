@@ -64,7 +64,7 @@ _KEYS = {
     "percentile_99": "99% percentile[usec]",
     "percentile_99.9": "99.9% percentile[usec]",
 }
-_FACT = re.compile(r"([A-Z][\w .*]*?)\s*: (\S+)")
+_FACT = re.compile(r"\b([A-Z][\w .*]{0,40}?)\s*: (\S+)")
 
 
 def _parse(draft: Draft) -> None:

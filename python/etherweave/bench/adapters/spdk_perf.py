@@ -12,7 +12,7 @@ _ROW = re.compile(
     rf"(?P<device>\S.*?)\s*:\s+(?P<rate>{NUMBER})\s+(?P<bytes>{NUMBER})\s+(?P<mean>{NUMBER})\s+"
     rf"(?P<min>{NUMBER})\s+(?P<max>{NUMBER})\s*"
 )
-_DEVICE = re.compile(r"Total|\S.* from core +\d+")
+_DEVICE = re.compile(r"Total|[\w():./ -]+ from core +\d+")
 _BLOCK = 512
 """Every request is a multiple of it [bytes]."""
 
