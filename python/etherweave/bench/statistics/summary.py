@@ -1,0 +1,155 @@
+"""What the launches of one point of a curve come to, and whether to believe it."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from etherweave.bench.statistics.quantiles import (
+    Interval,
+    median,
+    median_interval,
+    quantile,
+    samples_least,
+    upper_bound,
+)
+from etherweave.bench.statistics.ranks import trend
+from etherweave.bench.statistics.settling import Rest, settling
+from etherweave.bench.statistics.stopping import Rule, is_precise, relative_half_width
+
+RATES = frozenset({"B/s", "1/s"})
+"""Units of amounts per time."""
+_CHANCE = 0.01
+"""A trend over launches that chance makes more rarely is none of chance."""
+_FENCE = 1.5
+"""Tukey's: values that many quartile distances beyond the quartiles are called outliers."""
+
+
+@dataclass(frozen=True)
+class Tail:
+    """A high percentile."""
+
+    value: float
+    bound: float
+    """Above the true percentile with the rule's confidence."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One point: a metric at one size."""
+
+    unit: str
+    launches: tuple[float, ...]
+    """One number each, in the order of the launches: the median of what came after its warm-up."""
+    values: int
+    """Measured after warm-up, in all launches."""
+    warm_up: tuple[int, ...]
+    """Values left out at the start of each launch."""
+    median: float
+    """Of the launches."""
+    interval: Interval | None
+    """Of the median."""
+    mean: float | None
+    """Of the launches: harmonic for rates, arithmetic otherwise; ``None`` if a rate is zero."""
+    low: float
+    """The smallest of all values."""
+    high: float
+    """The largest of all values."""
+    outliers: int
+    """Launches beyond Tukey's fences; they are kept."""
+    tail: Tail | None
+    """The 99th percentile of all values, the first for rates; ``None`` for too few."""
+    doubts: tuple[str, ...]
+    """Why it is unstable; empty if it is stable."""
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether every series settled, without drift, and the median is known well enough."""
+        return not self.doubts
+
+
+def summarise(series: Sequence[Sequence[float]], unit: str, rule: Rule | None = None) -> Summary:
+    """Summarise the launches of one point.
+
+    Parameters
+    ----------
+    series
+        What each launch measured, in order; a single value where a benchmark prints only one.
+    unit
+        ``"s"``, ``"B/s"``, ``"1/s"``, ``"B"`` or ``"1"``.
+    rule
+        How well the median is to be known.
+    """
+    assert series and all(series), "a launch without a value"
+    rule = rule or Rule()
+    settlings = [settling(one) for one in series]
+    settled = [one[found.warm_up :] for one, found in zip(series, settlings, strict=True)]
+    launches = tuple(median(one) for one in settled)
+    values = [value for one in settled for value in one]
+    doubts = (*_unsettled([found.rest for found in settlings]), *_doubts(launches, rule))
+    return Summary(
+        unit=unit,
+        launches=launches,
+        values=len(values),
+        warm_up=tuple(found.warm_up for found in settlings),
+        median=median(launches),
+        interval=median_interval(launches, rule.confidence),
+        mean=mean(launches, unit),
+        low=min(values),
+        high=max(values),
+        outliers=len(outliers(launches)),
+        tail=tail(values, unit, rule.confidence),
+        doubts=doubts,
+    )
+
+
+def mean(values: Sequence[float], unit: str) -> float | None:
+    """Average what has the unit: rates harmonically, as equal work takes times that add up.
+
+    Hoefler and Belli, rule 3: costs by the arithmetic, rates by the harmonic mean.
+    """
+    if unit not in RATES:
+        return math.fsum(values) / len(values)
+    if not all(value > 0 for value in values):
+        return None
+    return len(values) / math.fsum(1 / value for value in values)
+
+
+def tail(values: Sequence[float], unit: str, confidence: float) -> Tail | None:
+    """Tell the worst percentile, if there are values enough to bound it.
+
+    For rates the worst is the first percentile, and the bound is below it.
+    """
+    if len(values) < samples_least(0.99, confidence):
+        return None
+    sign = -1 if unit in RATES else 1
+    signed = [sign * value for value in values]
+    bound = upper_bound(signed, 0.99, confidence)
+    assert bound is not None, "there are values enough"
+    return Tail(sign * quantile(signed, 0.99), sign * bound)
+
+
+def outliers(values: Sequence[float]) -> list[float]:
+    """Name the values beyond Tukey's fences."""
+    low, high = quantile(values, 0.25), quantile(values, 0.75)
+    reach = _FENCE * (high - low)
+    return [value for value in values if not low - reach <= value <= high + reach]
+
+
+def _unsettled(rests: Sequence[Rest]) -> Iterator[str]:
+    count = rests.count(Rest.UNSETTLED)
+    if count:
+        yield f"{count} of {len(rests)} launches never settled"
+
+
+def _doubts(launches: Sequence[float], rule: Rule) -> Iterator[str]:
+    interval = median_interval(launches, rule.confidence)
+    if interval is None:
+        yield f"{len(launches)} launches are too few for an interval of the median"
+    elif not is_precise(launches, rule):
+        reach = relative_half_width(launches, interval)
+        yield (
+            f"the interval of the median reaches {reach:.1%} far after {len(launches)} launches; "
+            f"wanted {rule.half_width:.1%}"
+        )
+    if trend(launches) < _CHANCE:
+        yield "launches drift: later ones differ from earlier ones more than chance explains"
