@@ -3,7 +3,7 @@
 The number of values below a quantile of a continuous distribution is binomial, so that the values
 of two ranks enclose it with a probability that does not depend on the distribution (Le Boudec,
 *Performance Evaluation of Computer and Communication Systems*, 2010; Hoefler and
-Belli, section 3.1.3). With ties the probability is at least that.
+Belli). With ties the probability is at least that.
 """
 
 import math

@@ -1,0 +1,169 @@
+"""Links, cards, and what they do to packets."""
+
+from collections.abc import Iterator
+from operator import attrgetter
+
+from etherweave.bench.environment.checks.looking import counted, interfaces, told, when
+from etherweave.bench.environment.findings import Evidence, Problem, Severity
+
+_FAST = 24e9
+"""Links from 25 Gbit/s on, less a margin [bit/s]: they want jumbo frames and error correction."""
+_SHAPERS = frozenset({"tbf", "htb", "netem", "cbq", "hfsc", "cake", "choke"})
+_OFFLOADS = (
+    "rx-checksumming",
+    "tx-checksumming",
+    "scatter-gather",
+    "tcp-segmentation-offload",
+    "generic-receive-offload",
+)
+_ERRORS = ("crc", "fcs", "symbol", "uncorrect", "rx_errors", "tx_errors", "align", "fec_lane")
+_DROPS = ("drop", "discard", "missed", "out_of_buffer", "no_buffer", "nobuf", "fifo_errors")
+
+
+def mtu(evidence: Evidence) -> Iterator[Problem]:
+    """Find packets that do not fit everywhere."""
+    yield from _differing(evidence, "mtu", "MTU", "set the same MTU on all hosts and switches")
+    for host, path in evidence.latest.paths.items():
+        if not path.passes:
+            yield Problem(
+                f"{path.interface} to {host}",
+                f"packets of the MTU, {path.mtu} bytes, do not arrive: {path.message}",
+                "raise the MTU of every switch and host on the path, or lower this one",
+            )
+    for name, one in interfaces(evidence, evidence.latest).items():
+        if one.rate and one.rate >= _FAST and one.mtu is not None and one.mtu <= 1500:
+            yield Problem(
+                name,
+                f"an MTU of {one.mtu} bytes at {one.rate / 1e9:g} Gbit/s",
+                "use jumbo frames (9000), on the whole path",
+                Severity.NOTE,
+            )
+
+
+def link(evidence: Evidence) -> Iterator[Problem]:
+    """Find links that are down, half duplex, or slower than others."""
+    yield from _differing(evidence, "rate", "link rate", "look for a bad cable or autonegotiation")
+    for name, one in interfaces(evidence, evidence.latest).items():
+        if one.state == "down":
+            yield Problem(name, "the link is down", "connect it, or choose another interface")
+        if one.duplex == "half":
+            yield Problem(name, "the link is half duplex", "turn autonegotiation on at both ends")
+
+
+def errors(evidence: Evidence) -> Iterator[Problem]:
+    """Find frames that arrived damaged."""
+    do = "clean or replace cable and transceiver; see the switch's counters of the same link"
+    yield from _counters(evidence, _ERRORS, "damaged frames", do)
+
+
+def drops(evidence: Evidence) -> Iterator[Problem]:
+    """Find packets that the host dropped."""
+    do = "longer rings (ethtool -G), more queues (ethtool -L), interrupts near the card"
+    yield from _counters(evidence, _DROPS, "packets dropped by the host", do)
+
+
+def fec(evidence: Evidence) -> Iterator[Problem]:
+    """Find fast links without, or with another, forward error correction."""
+    yield from _differing(evidence, "fec", "FEC", "set one encoding on all (ethtool --set-fec)")
+    for name, one in interfaces(evidence, evidence.latest).items():
+        if one.rate and one.rate >= _FAST and one.fec.lower() in ("off", "none"):
+            yield Problem(
+                name,
+                f"forward error correction is off at {one.rate / 1e9:g} Gbit/s",
+                "ethtool --set-fec encoding rs (or auto), as on the switch; short copper at 25 "
+                "Gbit/s may do without",
+                Severity.NOTE,
+            )
+
+
+def pcie(evidence: Evidence) -> Iterator[Problem]:
+    """Find cards whose slot is narrower or slower than they are, or than their link."""
+    for name, one in interfaces(evidence, evidence.latest).items():
+        slot = one.pcie
+        if slot is None:
+            continue
+        if slot.width < slot.width_max or slot.speed < slot.speed_max:
+            yield Problem(
+                name,
+                f"PCIe x{slot.width} at {slot.speed:g} GT/s; the card can do x{slot.width_max} at "
+                f"{slot.speed_max:g} GT/s",
+                "move the card to a slot with all lanes, and look at the firmware's settings",
+            )
+        if one.rate and slot_rate(slot.width, slot.speed) < one.rate:
+            yield Problem(
+                name,
+                f"PCIe carries {slot_rate(slot.width, slot.speed) / 1e9:.0f} Gbit/s at most, the "
+                f"link {one.rate / 1e9:g}",
+                "expect the slot's rate, or move the card",
+            )
+
+
+def slot_rate(width: int, speed: float) -> float:
+    """Return what a slot carries before headers: 8b/10b up to 5 GT/s, 128b/130b above [bit/s]."""
+    coding = 8 / 10 if speed <= 5 else 128 / 130
+    return width * speed * 1e9 * coding
+
+
+def firmware(evidence: Evidence) -> Iterator[Problem]:
+    """Find cards of one kind with different firmware."""
+    for name, one in interfaces(evidence, evidence.latest).items():
+        for other in evidence.others:
+            theirs = other.interfaces.get(name)
+            if theirs and theirs.driver == one.driver and theirs.firmware != one.firmware:
+                yield Problem(
+                    name,
+                    f"firmware {one.firmware or '?'} ({one.driver}); {other.host} has "
+                    f"{theirs.firmware or '?'}",
+                    "bring all cards to one version",
+                )
+
+
+def offloads(evidence: Evidence) -> Iterator[Problem]:
+    """Find work that the card could take from the processor."""
+    for name, one in interfaces(evidence, evidence.latest).items():
+        off = [word for word in _OFFLOADS if one.offloads.get(word) is False]
+        if off:
+            yield Problem(
+                name,
+                f"offloads are off: {', '.join(off)}",
+                f"ethtool -K {name} {' '.join(f'{word} on' for word in off)}",
+                Severity.NOTE,
+            )
+
+
+def qdisc(evidence: Evidence) -> Iterator[Problem]:
+    """Find queueing disciplines that slow packets down."""
+    for name, one in interfaces(evidence, evidence.latest).items():
+        shapers = sorted(set(one.qdiscs) & _SHAPERS)
+        if shapers:
+            yield Problem(
+                name,
+                f"packets are shaped or delayed by {', '.join(shapers)}",
+                f"tc qdisc del dev {name} root, unless it is meant",
+            )
+
+
+def _differing(evidence: Evidence, attribute: str, words: str, do: str) -> Iterator[Problem]:
+    value = attrgetter(attribute)
+    for name, one in interfaces(evidence, evidence.latest).items():
+        for other in evidence.others:
+            theirs = other.interfaces.get(name)
+            if theirs and value(one) and value(theirs) and value(one) != value(theirs):
+                what = f"{words} {_plain(value(one))}; {other.host} has {_plain(value(theirs))}"
+                yield Problem(name, what, do)
+
+
+def _plain(value: object) -> str:
+    return f"{value / 1e9:g} Gbit/s" if isinstance(value, float) else str(value)
+
+
+def _counters(evidence: Evidence, parts: tuple[str, ...], words: str, do: str) -> Iterator[Problem]:
+    for name, rises, is_during in counted(evidence):
+        found = {
+            counter: value
+            for counter, value in rises.items()
+            if any(part in counter.lower() for part in parts)
+        }
+        if found:
+            severity = Severity.WARNING if is_during else Severity.NOTE
+            yield Problem(name, f"{words} {when(is_during)}: {told(found)}", do, severity)

@@ -1,0 +1,87 @@
+"""Whether bytes took the way one believes."""
+
+from collections.abc import Iterator
+
+from etherweave.bench.environment.checks.looking import risen
+from etherweave.bench.environment.findings import Evidence, Problem, Severity
+from etherweave.bench.environment.snapshot import Snapshot
+
+_ENOUGH = 0.5
+"""Of the bytes expected: less is not explained by rounding."""
+_LOCAL = frozenset({"sm", "shm", "posix", "sysv", "cma", "xpmem", "knem", "all", "shared_memory"})
+_DOUBT = "by TCP: --mca btl_tcp_if_include, UCX_NET_DEVICES, FI_TCP_IFACE, NCCL_SOCKET_IFNAME"
+
+
+def wrong_interface(evidence: Evidence) -> Iterator[Problem]:
+    """Find a link that is measured though the bytes did not cross it."""
+    run, after = evidence.run, evidence.after
+    if after is None or not run.interface or not run.bytes_expected:
+        return
+    crossed = _crossed(evidence, run.interface)
+    if crossed is None:
+        yield Problem(run.interface, "its counters are not known", "name an interface of the host")
+    elif crossed < _ENOUGH * run.bytes_expected:
+        others = {
+            name: count
+            for name in after.interfaces
+            if name != run.interface and (count := _crossed(evidence, name) or 0) > crossed
+        }
+        most = max(others, key=lambda name: others[name], default="")
+        went = f"{most} carried {others[most]:,}" if most else "no interface did: shared memory?"
+        yield Problem(
+            run.interface,
+            f"{crossed:,} bytes crossed it, at least {run.bytes_expected:,.0f} expected; {went}",
+            f"name the interface; {_DOUBT}; by UCX UCX_TLS, see the check shared memory",
+        )
+
+
+def _crossed(evidence: Evidence, name: str) -> int | None:
+    """Count the bytes of an interface in both directions; ``None`` if it has no counters."""
+    assert evidence.after
+    if name not in evidence.before.interfaces or name not in evidence.after.interfaces:
+        return None
+    first, last = evidence.before.interfaces[name], evidence.after.interfaces[name]
+    kernel = risen(first.counters, last.counters)
+    card = risen(first.driver_counters, last.driver_counters)
+    return max(
+        kernel.get("rx_bytes", 0) + kernel.get("tx_bytes", 0),
+        card.get("rx_bytes_phy", 0) + card.get("tx_bytes_phy", 0),
+        _crossed_by_rdma(evidence.before, evidence.after, name),
+    )
+
+
+def _crossed_by_rdma(before: Snapshot, after: Snapshot, interface: str) -> int:
+    """Count what bypasses the kernel; the counters are in words of four bytes."""
+    first, last = (
+        [
+            port.counters
+            for device in snapshot.rdma.values()
+            for port in device.ports.values()
+            if port.interface == interface
+        ]
+        for snapshot in (before, after)
+    )
+    rises = [risen(one, other) for one, other in zip(first, last, strict=False)]
+    return sum(4 * (one.get("port_rcv_data", 0) + one.get("port_xmit_data", 0)) for one in rises)
+
+
+def shared_memory(evidence: Evidence) -> Iterator[Problem]:
+    """Find UCX about to use shared memory between processes of one machine."""
+    variables = evidence.latest.placement.variables
+    transports = {word.strip() for word in variables.get("UCX_TLS", "").split(",") if word.strip()}
+    same = [other.host for other in evidence.others if other.boot == evidence.latest.boot]
+    if same and (not transports or transports & _LOCAL or any("^" in one for one in transports)):
+        yield Problem(
+            "",
+            f"{same[0]} is the same machine: UCX takes shared memory between its processes, "
+            "whatever their host names (it compares boot ids)",
+            "UCX_TLS=tcp,self (or rc,self), or processes on different machines",
+            Severity.WARNING if variables.get("UCX_TLS") else Severity.NOTE,
+        )
+    elif transports & _LOCAL and evidence.run.interface:
+        yield Problem(
+            "",
+            f"UCX_TLS={variables['UCX_TLS']} allows shared memory",
+            "leave it out when the network is to be measured: UCX_TLS=tcp,self or rc,self",
+            Severity.NOTE,
+        )

@@ -1,0 +1,88 @@
+"""Processors, memory, load, and where this process may run."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+from etherweave.bench.environment.readers.place import Place, pairs
+from etherweave.bench.environment.snapshot import Load, Memory, Placement, Processor
+
+_CPU = "sys/devices/system/cpu"
+_PREFIXES = ("UCX_", "OMPI_MCA_", "PRTE_MCA_", "MPICH_", "MPIR_CVAR_", "I_MPI_", "FI_", "NCCL_")
+_ALSO = ("OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES")
+
+
+def processor(place: Place) -> Processor:
+    """Read the processors."""
+    each = [name for name in place.names(_CPU) if name.removeprefix("cpu").isdigit()]
+    scaling = [f"{_CPU}/{name}/cpufreq" for name in each]
+    governors = [place.text("frequency", f"{path}/scaling_governor") for path in scaling]
+    now = [place.number("frequency", f"{path}/scaling_cur_freq") for path in scaling]
+    most = [place.number("frequency", f"{path}/cpuinfo_max_freq") for path in scaling]
+    if not any(governors):
+        place.miss("frequency", f"/{_CPU}/cpu*/cpufreq", "the kernel shows no frequencies")
+    smt = place.text("smt", f"{_CPU}/smt/active")
+    return Processor(
+        model=next((value for name, value in _cpuinfo(place) if name == "model name"), ""),
+        online=place.text("", f"{_CPU}/online") or "",
+        governors=dict(Counter(one for one in governors if one)),
+        frequency_hz_min=min((one * 1e3 for one in now if one), default=None),
+        frequency_hz_max=max((one * 1e3 for one in most if one), default=None),
+        smt=None if smt is None else smt == "1",
+    )
+
+
+def _cpuinfo(place: Place) -> list[tuple[str, str]]:
+    return list(pairs(place.text("", "proc/cpuinfo")))
+
+
+def memory(place: Place) -> Memory:
+    """Read the NUMA nodes."""
+    path = "sys/devices/system/node"
+    each = [name for name in place.names(path) if name.removeprefix("node").isdigit()]
+    lists = {name[4:]: place.text("numa", f"{path}/{name}/cpulist") for name in each}
+    balancing = place.text("numa", "proc/sys/kernel/numa_balancing")
+    return Memory(
+        nodes={name: cpus for name, cpus in lists.items() if cpus is not None},
+        balancing=None if balancing is None else balancing != "0",
+    )
+
+
+def load(place: Place, own: int) -> Load:
+    """Read what else runs.
+
+    Parameters
+    ----------
+    place
+        Where to read.
+    own
+        Number of the process that does not count.
+    """
+    average = (place.text("load", "proc/loadavg") or "").split()
+    running: Counter[str] = Counter()
+    for name in place.names("proc"):
+        if name.isdigit() and int(name) != own:
+            program, state = _state(place.text("load", f"proc/{name}/stat") or "")
+            if state == "R":
+                running[program] += 1
+    return Load(one_minute=_decimal(average[0]) if average else None, running=dict(running))
+
+
+def _state(stat: str) -> tuple[str, str]:
+    """Split ``12 (a name) R 1 ...``: a name may hold blanks and brackets."""
+    name, _, rest = stat.partition("(")[2].rpartition(")")
+    return name, rest.strip()[:1]
+
+
+def _decimal(text: str) -> float | None:
+    return float(text) if text.replace(".", "", 1).isdecimal() and len(text) < 20 else None
+
+
+def placement(place: Place, variables: Mapping[str, str]) -> Placement:
+    """Read where this process may run, and what it tells its communication libraries."""
+    status = dict(pairs(place.text("placement", "proc/self/status")))
+    told = {
+        name: value
+        for name, value in sorted(variables.items())
+        if name.startswith(_PREFIXES) or name in _ALSO
+    }
+    return Placement(allowed=status.get("Cpus_allowed_list", ""), variables=told)

@@ -1,0 +1,92 @@
+"""Network interfaces: link, card, counters, offloads, pauses, priorities, queues."""
+
+import json
+import re
+
+from etherweave.bench.environment.readers.place import Place, pairs, whole
+from etherweave.bench.environment.snapshot import Interface, Pcie
+
+_NET = "sys/class/net"
+_PRIORITY = re.compile(r"([0-7]):on\b")
+_SPEED = re.compile(r"(\d{1,3}(?:\.\d{1,2})?) GT/s")
+
+
+def names(place: Place) -> list[str]:
+    """Name all interfaces but the loopback, those that are up."""
+    each = [name for name in place.names(_NET) if name != "lo"]
+    return [name for name in each if place.text("", f"{_NET}/{name}/operstate") != "down"]
+
+
+def interface(place: Place, name: str) -> Interface:
+    """Read an interface; empty if there is none of this name."""
+    path = f"{_NET}/{name}"
+    if "/" in name or name.startswith((".", "-")) or not place.names(path):
+        place.miss("link", f"/{path}", "there is no such interface")
+        return Interface()
+    rate = place.number("link", f"{path}/speed")
+    driver = dict(pairs(place.tool("firmware", "ethtool", "-i", name)))
+    pause = dict(pairs(place.tool("lossless", "ethtool", "-a", name)))
+    node = place.number("numa", f"{path}/device/numa_node")
+    return Interface(
+        state=place.text("link", f"{path}/operstate") or "",
+        mtu=place.number("link", f"{path}/mtu"),
+        rate=rate * 1e6 if rate and rate > 0 else None,
+        duplex=place.text("link", f"{path}/duplex") or "",
+        driver=driver.get("driver", "") or place.link(f"{path}/device/driver"),
+        firmware=driver.get("firmware-version", ""),
+        node=node if node is not None and node >= 0 else None,
+        pcie=_pcie(place, f"{path}/device"),
+        counters=place.numbers("counters", f"{path}/statistics"),
+        driver_counters=_driver_counters(place.tool("counters", "ethtool", "-S", name)),
+        offloads=_offloads(place.tool("offloads", "ethtool", "-k", name)),
+        pause_received=_switch(pause.get("RX")),
+        pause_sent=_switch(pause.get("TX")),
+        fec=_fec(place.tool("fec", "ethtool", "--show-fec", name)),
+        pfc=_pfc(place.tool("lossless", "dcb", "pfc", "show", "dev", name)),
+        qdiscs=_qdiscs(place.tool("qdisc", "tc", "-j", "qdisc", "show", "dev", name)),
+    )
+
+
+def _pcie(place: Place, device: str) -> Pcie | None:
+    width, most = (place.number("pcie", f"{device}/{end}_link_width") for end in ("current", "max"))
+    speeds = [place.text("pcie", f"{device}/{end}_link_speed") for end in ("current", "max")]
+    found = [match for text in speeds if (match := _SPEED.match(text or ""))]
+    if not (width and most and len(found) == 2):
+        return None
+    return Pcie(width, most, float(found[0][1]), float(found[1][1]))
+
+
+def _driver_counters(text: str | None) -> dict[str, int]:
+    values = ((name, whole(value)) for name, value in pairs(text))
+    return {name: value for name, value in values if value is not None}
+
+
+def _offloads(text: str | None) -> dict[str, bool]:
+    states = ((name, value.split()[:1]) for name, value in pairs(text))
+    return {name: state == ["on"] for name, state in states if state in (["on"], ["off"])}
+
+
+def _switch(text: str | None) -> bool | None:
+    return {"on": True, "off": False}.get(text or "")
+
+
+def _fec(text: str | None) -> str:
+    active = (value for name, value in pairs(text) if name.startswith("Active FEC encoding"))
+    return next(active, "")
+
+
+def _pfc(text: str | None) -> tuple[int, ...] | None:
+    for line in (text or "").splitlines():
+        if line.startswith("prio-pfc"):
+            return tuple(int(priority) for priority in _PRIORITY.findall(line))
+    return None
+
+
+def _qdiscs(text: str | None) -> tuple[str, ...]:
+    try:
+        found = json.loads(text or "[]")
+    except (ValueError, RecursionError):
+        return ()
+    kinds = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    kinds.sort(key=lambda one: "root" not in one)
+    return tuple(str(one.get("kind", "")) for one in kinds)
