@@ -1,0 +1,113 @@
+"""The verb ``bench environment``."""
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from etherweave.bench.environment.checks import examine
+from etherweave.bench.environment.findings import Evidence, Finding, Run, Severity
+from etherweave.bench.environment.readers import ROOT, take
+from etherweave.bench.environment.readers.place import started
+from etherweave.bench.environment.snapshot import Snapshot, snapshot
+from etherweave.cli.exits import FAILED, refuse, told
+from etherweave.cli.parameters import AsJson
+
+EXAMPLES = """Examples:
+
+etherweave bench environment --interface eth0 --to node2
+
+etherweave bench environment --json > before.json
+
+etherweave bench environment --before before.json --interface eth0 --bytes 5e9
+
+ssh node2 etherweave bench environment --json | etherweave bench environment --other -"""
+
+Interfaces = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--interface",
+        "-i",
+        help="Look at this one; as often as needed. The first is the one to be measured.",
+    ),
+]
+To = Annotated[
+    list[str] | None,
+    typer.Option("--to", metavar="HOST", help="Does a packet of the MTU arrive there?"),
+]
+Before = Annotated[
+    Path | None,
+    typer.Option("--before", metavar="FILE", help="What --json wrote before a run."),
+]
+Others = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--other",
+        metavar="FILE",
+        help="What --json wrote on another host; as often as needed. - is standard input.",
+    ),
+]
+Bytes = Annotated[
+    float | None,
+    typer.Option(
+        "--bytes", min=0, help="What must have crossed the interface since --before [bytes]."
+    ),
+]
+Processes = Annotated[
+    int | None, typer.Option(min=1, help="How many a run will start on this host.")
+]
+Root = Annotated[
+    Path, typer.Option(metavar="DIRECTORY", help="Holds proc and sys of a host; starts no tool.")
+]
+
+
+def environment(
+    interface: Interfaces = None,
+    to: To = None,
+    before: Before = None,
+    other: Others = None,
+    bytes_expected: Bytes = None,
+    processes: Processes = None,
+    root: Root = ROOT,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what about this host spoils measurements, and what to do about it.
+
+    Nothing is changed. What cannot be read is said to be unchecked. Ends with 1 when there is a
+    warning.
+    """
+    tools = started if root == ROOT else None
+    now = take(root, interfaces=interface or (), to=to or (), tools=tools)
+    run = Run((interface or [""])[0], bytes_expected, processes)
+    others = tuple(_read(path) for path in other or ())
+    earlier = _read(before) if before else None
+    evidence = Evidence(earlier or now, now if earlier else None, others, run)
+    findings = examine(evidence)
+    print(_json(now, findings)) if as_json else _print(findings)
+    if any(one.severity is Severity.WARNING for one in findings):
+        raise typer.Exit(FAILED)
+
+
+def _read(path: Path) -> Snapshot:
+    try:
+        text = sys.stdin.read() if str(path) == "-" else path.read_text(errors="replace")
+        return snapshot(text)
+    except OSError as error:
+        refuse(told(error))
+    except ValueError as error:
+        refuse(f"{path}: {error}; expected what `etherweave bench environment --json` writes")
+
+
+def _json(now: Snapshot, findings: list[Finding]) -> str:
+    facts = {"snapshot": now.facts(), "findings": [asdict(one) for one in findings]}
+    return json.dumps(facts, indent=2)
+
+
+def _print(findings: list[Finding]) -> None:
+    for one in findings:
+        print(f"{one.severity}: {one.check}: {one.where}: {one.what}")
+        if one.severity is not Severity.GAP:
+            print(f"  {one.do}")
