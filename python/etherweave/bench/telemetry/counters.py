@@ -1,0 +1,122 @@
+"""From the words of kernel and drivers to the columns of families."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, TypeAlias
+
+from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, RDMA, Family
+
+Value: TypeAlias = float | int | None
+"""``None`` where nobody counts."""
+
+
+class Row(NamedTuple):
+    """A thing and its counters."""
+
+    keys: tuple[str, ...]
+    values: tuple[Value, ...]
+    """In the order of its family's columns."""
+
+
+_KERNEL = {
+    "received_bytes": "rx_bytes",
+    "sent_bytes": "tx_bytes",
+    "received_packets": "rx_packets",
+    "sent_packets": "tx_packets",
+    "received_drops": "rx_dropped",
+    "sent_drops": "tx_dropped",
+    "received_errors": "rx_errors",
+}
+STATISTICS = tuple(_KERNEL.values())
+"""Files in the ``statistics`` of an interface."""
+_PAUSES = {
+    "received_pauses": ("rx_pause_ctrl_phy", "rx_pause_frames", "rx_pause", "port.link_xoff_rx",
+                        "link_xoff_rx.nic", "rx_flow_control_xoff"),
+    "sent_pauses": ("tx_pause_ctrl_phy", "tx_pause_frames", "tx_pause", "port.link_xoff_tx",
+                    "link_xoff_tx.nic", "tx_flow_control_xoff"),
+}  # fmt: skip
+"""Global pause frames: mlx5, bnxt_en, mlx4, i40e, ice, ixgbe."""
+_PRIORITY = (
+    # mlx5: Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst
+    (re.compile(r"(?P<way>[rt]x)_prio(?P<priority>[0-7])_(?P<what>bytes|packets|pause)"), 1),
+    (re.compile(r"(?P<way>rx)_prio(?P<priority>[0-7])_(?P<what>pause_duration)"), 1e-6),
+    # bnxt_en
+    (re.compile(r"(?P<way>[rt]x)_(?P<what>bytes|packets)_pri(?P<priority>[0-7])"), 1),
+    (re.compile(r"(?P<way>[rt]x)_(?P<what>pfc_ena_frames)_pri(?P<priority>[0-7])"), 1),
+    # i40e, ice
+    (re.compile(r"port\.(?P<way>[rt]x)_priority_(?P<priority>[0-7])_(?P<what>xoff)"), 1),
+    (re.compile(r"(?P<way>[rt]x)_priority_(?P<priority>[0-7])_(?P<what>xoff)\.nic"), 1),
+)
+_WAYS = {"rx": "received", "tx": "sent"}
+_WHATS = {"pause": "pauses", "pfc_ena_frames": "pauses", "xoff": "pauses"}
+_RDMA_WORDS = {"received_bytes": "port_rcv_data", "sent_bytes": "port_xmit_data"}
+_RDMA = {
+    "received_packets": "port_rcv_packets",
+    "sent_packets": "port_xmit_packets",
+    "sent_cnps": "np_cnp_sent",
+    "handled_cnps": "rp_cnp_handled",
+    "marked_packets": "np_ecn_marked_roce_packets",
+    "out_of_sequence": "out_of_sequence",
+    "sequence_errors": "packet_seq_err",
+    "timeouts": "local_ack_timeout_err",
+    "out_of_buffer": "out_of_buffer",
+}
+
+
+def processors(stat: str, ticks: int) -> list[Row]:
+    """Read ``/proc/stat`` (proc(5)).
+
+    Parameters
+    ----------
+    stat
+        The text.
+    ticks
+        Its unit: ticks per second.
+    """
+    return list(_processors(stat, ticks))
+
+
+def _processors(stat: str, ticks: int) -> Iterator[Row]:
+    for line in stat.splitlines():
+        name, *words = line.split()
+        if name.startswith("cpu") and name != "cpu" and len(words) >= 8:
+            # Waiting for storage stands between idle and irq; it may shrink, so it is no counter.
+            user, nice, system, idle, _, irq, softirq, stolen = (
+                int(word) / ticks for word in words[:8]
+            )
+            yield Row((name[3:],), (user + nice, system, softirq, irq, stolen, idle))
+
+
+def interface(name: str, kernel: Mapping[str, int], driver: Mapping[str, int]) -> Row:
+    """Put together what kernel and driver count of an interface."""
+    found: dict[str, Value] = {column: kernel.get(word) for column, word in _KERNEL.items()}
+    for column, words in _PAUSES.items():
+        found[column] = next((driver[word] for word in words if word in driver), None)
+    return _row(INTERFACE, (name,), found)
+
+
+def priorities(name: str, driver: Mapping[str, int]) -> list[Row]:
+    """Find what a driver counts by priority; nothing for a driver that does not."""
+    found: dict[str, dict[str, Value]] = {}
+    for word, value in driver.items():
+        for pattern, factor in _PRIORITY:
+            if match := pattern.fullmatch(word):
+                column, count = _column(match["way"], match["what"]), value * factor
+                found.setdefault(match["priority"], {})[column] = value if factor == 1 else count
+    return [_row(PRIORITY, (name, one), found[one]) for one in sorted(found)]
+
+
+def _column(way: str, what: str) -> str:
+    return "paused_s" if what == "pause_duration" else f"{_WAYS[way]}_{_WHATS.get(what, what)}"
+
+
+def rdma(device: str, port: str, counted: Mapping[str, int]) -> Row:
+    """Put together what an RDMA port counts; its data are in words of four bytes."""
+    found: dict[str, Value] = {column: counted.get(word) for column, word in _RDMA.items()}
+    for column, word in _RDMA_WORDS.items():
+        found[column] = 4 * counted[word] if word in counted else None
+    return _row(RDMA, (device, port), found)
+
+
+def _row(family: Family, keys: tuple[str, ...], found: Mapping[str, Value]) -> Row:
+    return Row(keys, tuple(found.get(column.name) for column in family.columns))

@@ -1,0 +1,129 @@
+"""Samples at a stated period, by a thread, with what that costs."""
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from etherweave.bench.telemetry.sampling import Sample
+
+PERIOD_S = 1.0
+PERIOD_S_MIN = 0.01
+SAMPLES_MAX = 100_000
+"""Then a recorder stops, rather than fill the memory."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """An epoch: what a host counted during one run."""
+
+    run: str
+    """Names the run, and with it the epoch."""
+    host: str
+    period_s: float
+    """That was wanted, between two samples [s]."""
+    samples: tuple[Sample, ...]
+    """In order of time; the first stands before the run, the last after it."""
+    late: int
+    """Periods in which no sample was taken, as the host was busy."""
+    processor_s: float
+    """Processor time of all samples: what the recording cost [s]."""
+    failure: str = ""
+    """Why it ended before the run, if it did."""
+
+    @property
+    def duration_s(self) -> float:
+        """From the first to the last sample [s]."""
+        return (self.samples[-1].time_ns - self.samples[0].time_ns) / 1e9
+
+    @property
+    def cost(self) -> float:
+        """Share of one processor that the recording took, 0..1."""
+        return self.processor_s / self.duration_s if self.duration_s else 0.0
+
+
+class Recorder:
+    """Records while it is entered.
+
+    Parameters
+    ----------
+    run
+        Names the epoch.
+    host
+        Whose counters these are.
+    look
+        Takes a sample.
+    period_s
+        Between two samples [s].
+
+    Raises
+    ------
+    ValueError
+        When the period is too short.
+    """
+
+    def __init__(
+        self, run: str, host: str, look: Callable[[], Sample], period_s: float = PERIOD_S
+    ) -> None:
+        if not PERIOD_S_MIN <= period_s < float("inf"):
+            raise ValueError(f"a period of {period_s} s; expected {PERIOD_S_MIN} s or more")
+        self._run, self._host, self._period_s = run, host, period_s
+        self._look = look
+        self._samples: list[Sample] = []
+        self._late = 0
+        self._processor_s = 0.0
+        self._failure = ""
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._work, name=f"telemetry {run}", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._samples.append(self._look())
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._end.set()
+        self._thread.join()
+        self._take()
+
+    def recording(self) -> Recording:
+        """Give what has been recorded so far."""
+        return Recording(
+            self._run,
+            self._host,
+            self._period_s,
+            tuple(self._samples),
+            self._late,
+            self._processor_s,
+            self._failure,
+        )
+
+    def _work(self) -> None:
+        due = time.monotonic() + self._period_s
+        while not self._failure:
+            missed = max(0, int((time.monotonic() - due) // self._period_s))
+            self._late += missed
+            due += missed * self._period_s
+            if self._end.wait(max(0.0, due - time.monotonic())):
+                return
+            self._take()
+            due += self._period_s
+
+    def _take(self) -> None:
+        """Look once; a benchmark does not fail because of its telemetry."""
+        start = time.thread_time()
+        if len(self._samples) > SAMPLES_MAX:
+            self._failure = f"full: {SAMPLES_MAX:,} samples"
+            return
+        try:
+            self._samples.append(self._look())
+        except (OSError, ValueError) as error:
+            self._failure = str(error)
+        self._processor_s += time.thread_time() - start
