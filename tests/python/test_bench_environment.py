@@ -64,6 +64,10 @@ FILES = {
     "sys/class/net/eth2/duplex": "full",
     "sys/class/net/eth2/statistics/rx_bytes": "1000",
     "sys/class/net/eth2/statistics/rx_crc_errors": "3",
+    "sys/class/net/eth2/ecn/roce_np/enable/3": "1",
+    "sys/class/net/eth2/ecn/roce_np/enable/6": "1",
+    "sys/class/net/eth2/ecn/roce_rp/enable/3": "0",
+    "sys/class/net/eth2/ecn/roce_rp/enable/6": "1",
     f"{CARD}/numa_node": "1",
     f"{CARD}/current_link_width": "8",
     f"{CARD}/max_link_width": "16",
@@ -100,6 +104,8 @@ ANSWERS = {
     # From dcb-pfc(8).
     "dcb pfc show dev eth2": "pfc-cap 8 macsec-bypass off delay 4096\n"
     "prio-pfc 0:off 1:off 2:off 3:off 4:off 5:off 6:on 7:on\n",
+    "dcb ets show dev eth2 prio-tc": "prio-tc 0:0 1:1 2:2 3:3 4:4 5:5 6:6 7:7\n",
+    "dcb -N app show dev eth2 dscp-prio": "dscp-prio 0:0 24:2 24:3 48:6\n",
     "tc -j qdisc show dev eth2": json.dumps(
         [{"kind": "fq_codel", "parent": "8001:1"}, {"kind": "tbf", "root": True}]
     ),
@@ -181,6 +187,9 @@ def test_an_interface_is_read_with_all_that_tools_say(made_up: Snapshot) -> None
             pause_sent=False,
             fec="RS",
             pfc=(6, 7),
+            ecn=(6,),
+            classes={str(priority): priority for priority in range(8)},
+            dscp={"0": 0, "24": 3, "48": 6},
             qdiscs=("tbf", "fq_codel"),
         )
     }
@@ -250,7 +259,7 @@ def test_a_missing_tool_narrows_the_checks_that_want_it(tmp_path: Path) -> None:
     assert "dcb is not installed" in gaps["lossless"]
     assert set(gaps) == {
         "offloads", "lossless", "pauses", "errors", "drops", "fec", "firmware", "qdisc",
-        "wrong interface",
+        "wrong interface", "traffic classes",
     }  # fmt: skip
 
 
@@ -377,6 +386,13 @@ def test_another_mtu_or_rate_on_another_host_is_found() -> None:
     assert found(Evidence(here, others=(here,)), "mtu") == []
 
 
+def test_packets_in_other_queues_on_another_host_are_found() -> None:
+    here, there = host(interfaces=link(dscp={"26": 3})), host(interfaces=link(dscp={"26": 4}))
+    finding = only(Evidence(here, others=(replace(there, host="n2"),)), "traffic classes")
+    assert finding.what.endswith("differ from n2: none / none; 26:3 / 26:4")
+    assert found(Evidence(here, others=(here, host())), "traffic classes") == []
+
+
 def test_a_path_that_swallows_large_packets_is_found() -> None:
     path = Way("eth2", 9000, False, "1 packets transmitted, 0 received, 100% packet loss")
     finding = only(host(paths={"n2": path}), "mtu")
@@ -408,6 +424,10 @@ def test_pauses_at_odds_with_each_other_are_found() -> None:
     port = RdmaPort(link_layer="Ethernet", interface="eth2")
     lossy = host(interfaces=link(pfc=()), rdma={"mlx5_0": RdmaDevice(ports={"1": port})})
     assert "RoCE without PFC" in only(lossy, "lossless").what
+    marked = replace(lossy, interfaces=link(pfc=(), ecn=(3,)))
+    assert found(marked, "lossless") == []
+    halved = host(interfaces=link(pfc=(3, 4), ecn=(3,)))
+    assert only(halved, "lossless").what == "PFC on priorities 3, 4, ECN on 3"
     unknown = replace(lossy, interfaces=link(pfc=None))
     assert found(unknown, "lossless") == []
 

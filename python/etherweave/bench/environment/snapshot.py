@@ -107,6 +107,12 @@ class Interface:
     """Forward error correction in use."""
     pfc: tuple[int, ...] | None = None
     """Priorities that may be paused; ``None`` where unknown."""
+    ecn: tuple[int, ...] | None = None
+    """Priorities on which RoCE heeds and reports marks; ``None`` where the driver does not say."""
+    classes: dict[str, int] = field(default_factory=dict)
+    """Traffic classes by priority (ETS)."""
+    dscp: dict[str, int] = field(default_factory=dict)
+    """Priorities by the code point of packets (DCB APP)."""
     qdiscs: tuple[str, ...] = ()
     """Kinds of its queueing disciplines, root first."""
 

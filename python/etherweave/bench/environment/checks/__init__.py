@@ -32,6 +32,7 @@ CHECKS: tuple[Check, ...] = (
     Check("qdisc", ("qdisc",), links.qdisc),
     Check("pauses", ("lossless", "counters"), lossless.pauses),
     Check("lossless", ("lossless",), lossless.lossless),
+    Check("traffic classes", ("dcb",), lossless.mappings),
     Check("gid", ("rdma",), rdma.gid),
     Check("roce", ("rdma",), rdma.losses),
     Check("congestion marks", ("rdma",), rdma.marks),

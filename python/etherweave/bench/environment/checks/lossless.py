@@ -48,11 +48,19 @@ def lossless(evidence: Evidence) -> Iterator[Problem]:
                 "PFC on all eight priorities: one congested flow stops all traffic",
                 f"dcb pfc set dev {name} prio-pfc all:off 3:on, as on the switches",
             )
-        if name in roce and one.pfc == () and not has_global:
+        if name in roce and one.pfc == () and not has_global and not one.ecn:
             yield Problem(
                 name,
-                "RoCE without PFC or global pause: what the fabric drops is sent again slowly",
+                "RoCE without PFC, global pause or ECN: what the fabric drops is sent again slowly",
                 f"dcb pfc set dev {name} prio-pfc 3:on, as on the switches; or be sure of ECN",
+            )
+        if one.pfc and one.ecn is not None and not set(one.pfc) <= set(one.ecn):
+            yield Problem(
+                name,
+                f"PFC on priorities {_list(one.pfc)}, ECN on {_list(one.ecn)}",
+                "turn ECN on for the lossless priorities (roce_np and roce_rp), so that pauses "
+                "stay rare",
+                Severity.NOTE,
             )
         for other in evidence.others:
             theirs = other.interfaces.get(name)
@@ -62,6 +70,25 @@ def lossless(evidence: Evidence) -> Iterator[Problem]:
                     f"PFC on priorities {_list(one.pfc)}; {other.host} has {_list(theirs.pfc)}",
                     "set the same priorities on all hosts and switches",
                 )
+
+
+def mappings(evidence: Evidence) -> Iterator[Problem]:
+    """Find hosts that put the same packets into different queues."""
+    for name, one in interfaces(evidence, evidence.latest).items():
+        for other in evidence.others:
+            theirs = other.interfaces.get(name, one)
+            if (one.classes, one.dscp) != (theirs.classes, theirs.dscp):
+                yield Problem(
+                    name,
+                    f"traffic classes and DSCP differ from {other.host}: "
+                    f"{_pairs(one.classes)} / {_pairs(theirs.classes)}; "
+                    f"{_pairs(one.dscp)} / {_pairs(theirs.dscp)}",
+                    "set the same on all hosts and switches (dcb ets, dcb app)",
+                )
+
+
+def _pairs(mapping: dict[str, int]) -> str:
+    return " ".join(f"{key}:{value}" for key, value in list(mapping.items())[:8]) or "none"
 
 
 def _list(priorities: tuple[int, ...] | None) -> str:

@@ -8,6 +8,7 @@ from etherweave.bench.environment.snapshot import Interface, Pcie
 
 _NET = "sys/class/net"
 _PRIORITY = re.compile(r"([0-7]):on\b")
+_MAPPING = re.compile(r"(\d{1,2}):([0-7])\b")
 _SPEED = re.compile(r"(\d{1,3}(?:\.\d{1,2})?) GT/s")
 
 
@@ -43,6 +44,9 @@ def interface(place: Place, name: str) -> Interface:
         pause_sent=_switch(pause.get("TX")),
         fec=_fec(place.tool("fec", "ethtool", "--show-fec", name)),
         pfc=_pfc(place.tool("lossless", "dcb", "pfc", "show", "dev", name)),
+        ecn=_ecn(place, f"{path}/ecn"),
+        classes=_mapping(place.tool("dcb", "dcb", "ets", "show", "dev", name, "prio-tc")),
+        dscp=_mapping(place.tool("dcb", "dcb", "-N", "app", "show", "dev", name, "dscp-prio")),
         qdiscs=_qdiscs(place.tool("qdisc", "tc", "-j", "qdisc", "show", "dev", name)),
     )
 
@@ -80,6 +84,19 @@ def _pfc(text: str | None) -> tuple[int, ...] | None:
         if line.startswith("prio-pfc"):
             return tuple(int(priority) for priority in _PRIORITY.findall(line))
     return None
+
+
+def _ecn(place: Place, directory: str) -> tuple[int, ...] | None:
+    """Read what mlx5's driver of the vendor shows; the kernel's own shows nothing."""
+    heeds, tells = (
+        place.numbers("dcb", f"{directory}/{side}/enable") for side in ("roce_rp", "roce_np")
+    )
+    both = [int(name) for name in heeds if name.isdigit() and heeds[name] and tells.get(name)]
+    return tuple(both) if heeds else None
+
+
+def _mapping(text: str | None) -> dict[str, int]:
+    return {key: int(value) for key, value in _MAPPING.findall(text or "")}
 
 
 def _qdiscs(text: str | None) -> tuple[str, ...]:
