@@ -53,7 +53,7 @@ Others = Annotated[
 Bytes = Annotated[
     float | None,
     typer.Option(
-        "--bytes", min=0, help="What must have crossed the interface since --before [bytes]."
+        "--bytes", min=0, help="What must have crossed the interface since --before, in bytes."
     ),
 ]
 Processes = Annotated[
