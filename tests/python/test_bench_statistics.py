@@ -254,12 +254,37 @@ def test_an_order_is_the_same_on_every_machine() -> None:
 
 
 def test_launches_end_when_the_median_is_known_well_enough() -> None:
-    rule = Rule(launches_max=8)
+    rule = Rule(launches_min=6, launches_max=8)
     assert decide(noise(5), rule) is Decision.GO_ON
     assert decide(noise(6), rule) is Decision.PRECISE
     wild = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0]
     assert decide(wild[:7], rule) is Decision.GO_ON
     assert decide(wild, rule) is Decision.CAPPED
+
+
+def covers(spread: float, rule: Rule, trials: int) -> tuple[float, int]:
+    """Simulate launches until they are precise: how often the interval holds the true median, 1."""
+    chance, held, precise = random.Random(1), 0, 0
+    for _ in range(trials):
+        values: list[float] = []
+        while (decision := decide(values, rule)) is Decision.GO_ON:
+            values.append(chance.lognormvariate(0, spread))
+        interval = median_interval(values)
+        assert interval is not None
+        if decision is Decision.PRECISE:
+            precise += 1
+            held += interval.low <= 1 <= interval.high
+    return held / precise, precise
+
+
+def test_stopping_early_costs_nothing_if_precision_is_easy_and_a_little_if_it_is_hard() -> None:
+    easy, count = covers(0.05, Rule(), 400)
+    assert count > 390
+    assert easy > 0.95 - 3 * math.sqrt(0.95 * 0.05 / count)
+    # With twice the spread, less than half of the experiments become precise before the cap.
+    hard, count = covers(0.1, Rule(), 400)
+    assert count < 220
+    assert 0.8 < hard < easy
 
 
 def test_the_half_width_is_the_longer_arm() -> None:
