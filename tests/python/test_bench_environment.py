@@ -46,7 +46,8 @@ FILES = {
     "proc/cpuinfo": "processor\t: 0\nmodel name\t: Paper CPU\n",
     "proc/loadavg": "0.42 0.30 0.20 3/200 999",
     "proc/self/status": "Name:\tpython\nCpus_allowed:\tff\nCpus_allowed_list:\t0-7\n",
-    "proc/17/stat": "17 (hpl (x) y) R 1 17 17 0",
+    "proc/17/stat": "17 (hpl (x) y) R 1 17 17 0 -1 4194304 5",
+    "proc/16/stat": "16 (kworker/0:1) R 2 0 0 0 -1 69238880 0",
     "proc/18/stat": "18 (sshd) S 1 18 18 0",
     "proc/net/snmp": "Tcp: RtoAlgorithm OutSegs RetransSegs\nTcp: 1 1000 2\n",
     "proc/sys/net/ipv4/tcp_rmem": "4096\t131072\t6291456",
@@ -351,6 +352,14 @@ def test_processes_far_from_the_card_are_told_where_to_run() -> None:
     assert only(far, "numa").do == "numactl --cpunodebind=1 --membind=1"
     near = replace(far, placement=Placement("4,5-6"))
     assert found(near, "numa") == []
+
+
+def test_a_load_is_a_warning_and_a_program_that_happens_to_run_a_note() -> None:
+    passing = only(host(load=Load(0.2, {"cron": 1})), "load")
+    assert passing.severity is Severity.NOTE and passing.what.endswith("1 other programs ran: cron")
+    assert only(host(load=Load(1.5, {})), "load").severity is Severity.WARNING
+    # After a run the average is its own.
+    assert found(Evidence(host(load=Load(0.1, {})), host(load=Load(8.0, {}))), "load") == []
 
 
 def test_a_binding_by_the_launcher_counts_as_pinned() -> None:

@@ -15,6 +15,8 @@ _SLICES = (2e-3, 12e-3)
 _STALL = 20
 """A latency so many times the median is a stall."""
 _STALLS_LEAST = 3
+_BUSY = 1.0
+"""A load average from which on a processor is taken."""
 
 
 def governor(evidence: Evidence) -> Iterator[Problem]:
@@ -133,16 +135,17 @@ def slices(evidence: Evidence) -> Iterator[Problem]:
 
 
 def load(evidence: Evidence) -> Iterator[Problem]:
-    """Find other jobs."""
-    for moment, snapshot in (("before", evidence.before), ("after", evidence.after)):
-        if snapshot is None or not snapshot.load.running:
-            continue
-        names = sorted(snapshot.load.running, key=lambda name: -snapshot.load.running[name])
+    """Find other jobs; after a run the load average is the run's own."""
+    found = evidence.before.load
+    if found.running or (found.one_minute or 0) >= _BUSY:
+        names = sorted(found.running, key=lambda name: -found.running[name])
+        count = sum(found.running.values())
         yield Problem(
             "",
-            f"{sum(snapshot.load.running.values())} other programs ran {moment} the run "
-            f"({', '.join(names[:4])}); load average {snapshot.load.one_minute}",
+            f"load average {found.one_minute} before the run; {count} other programs ran"
+            + (f": {', '.join(names[:4])}" if names else ""),
             "reserve the host (an exclusive allocation), and end what is left of earlier jobs",
+            Severity.WARNING if (found.one_minute or 0) >= _BUSY else Severity.NOTE,
         )
 
 

@@ -3,11 +3,13 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from etherweave.bench.environment.readers.place import Place, pairs
+from etherweave.bench.environment.readers.place import Place, pairs, whole
 from etherweave.bench.environment.snapshot import Load, Memory, Placement, Processor
 
 _CPU = "sys/devices/system/cpu"
 _PREFIXES = ("UCX_", "OMPI_MCA_", "PRTE_MCA_", "MPICH_", "MPIR_CVAR_", "I_MPI_", "FI_", "NCCL_")
+_KERNEL_THREAD = 0x200000
+"""``PF_KTHREAD`` in linux/sched.h."""
 _ALSO = ("OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES")
 
 
@@ -61,16 +63,21 @@ def load(place: Place, own: int) -> Load:
     running: Counter[str] = Counter()
     for name in place.names("proc"):
         if name.isdigit() and int(name) != own:
-            program, state = _state(place.text("load", f"proc/{name}/stat") or "")
-            if state == "R":
+            program = _running(place.text("load", f"proc/{name}/stat") or "")
+            if program:
                 running[program] += 1
     return Load(one_minute=_decimal(average[0]) if average else None, running=dict(running))
 
 
-def _state(stat: str) -> tuple[str, str]:
-    """Split ``12 (a name) R 1 ...``: a name may hold blanks and brackets."""
+def _running(stat: str) -> str:
+    """Name the program of ``12 (a name) R 1 1 1 0 -1 FLAGS``; empty if it waits or is the kernel's.
+
+    A name may hold blanks and brackets.
+    """
     name, _, rest = stat.partition("(")[2].rpartition(")")
-    return name, rest.strip()[:1]
+    words = rest.split()
+    flags = whole(words[6]) if len(words) > 6 else None
+    return "" if words[:1] != ["R"] or (flags or 0) & _KERNEL_THREAD else name
 
 
 def _decimal(text: str) -> float | None:
