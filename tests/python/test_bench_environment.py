@@ -50,6 +50,9 @@ FILES = {
     "proc/16/stat": "16 (kworker/0:1) R 2 0 0 0 -1 69238880 0",
     "proc/18/stat": "18 (sshd) S 1 18 18 0",
     "proc/net/snmp": "Tcp: RtoAlgorithm OutSegs RetransSegs\nTcp: 1 1000 2\n",
+    "proc/net/dev": "Inter-|   Receive    |  Transmit\n"
+    " face |bytes    packets errs\n    lo: 40 1 0 0 0 0 0 0 40 1 0 0 0 0 0 0\n"
+    "  eth2:1000 9 0 0 0 0 0 0 2000 9 0 0 0 0 0 0",
     "proc/sys/net/ipv4/tcp_rmem": "4096\t131072\t6291456",
     "proc/sys/net/ipv4/tcp_congestion_control": "cubic",
     "proc/sys/kernel/numa_balancing": "1",
@@ -162,6 +165,7 @@ def test_a_host_is_read_from_its_files_and_tools(made_up: Snapshot) -> None:
     assert made_up.load == Load(0.42, {"hpl (x) y": 1})
     assert made_up.placement == Placement("0-7", {"UCX_TLS": "rc"})
     assert made_up.tcp_counters == {"RtoAlgorithm": 1, "OutSegs": 1000, "RetransSegs": 2}
+    assert made_up.traffic == {"lo": 80, "eth2": 3000}
     assert made_up.tcp["ipv4.tcp_rmem"] == "4096 131072 6291456"
     assert made_up.gaps == ()
 
@@ -491,16 +495,14 @@ def test_segments_sent_again_are_counted_over_the_run() -> None:
 
 
 def test_bytes_that_took_another_way_are_found() -> None:
-    def moved(eth2: int, eth3: int) -> Snapshot:
-        counts = {"eth2": eth2, "eth3": eth3}
-        return host(
-            interfaces={name: Interface(counters={"tx_bytes": n}) for name, n in counts.items()}
-        )
+    def moved(eth2: int, lo: int) -> Snapshot:
+        traffic = {"eth2": eth2, "lo": lo}
+        return host(interfaces=link(counters={"tx_bytes": eth2}), traffic=traffic)
 
     run = Run("eth2", 1e9)
     wrong = Evidence(moved(0, 0), moved(1000, 2_000_000_000), run=run)
     assert only(wrong, "wrong interface").what == (
-        "1,000 bytes crossed it, at least 1,000,000,000 expected; eth3 carried 2,000,000,000"
+        "1,000 bytes crossed it, at least 1,000,000,000 expected; lo carried 2,000,000,000"
     )
     nowhere = Evidence(moved(0, 0), moved(1000, 0), run=run)
     assert "no interface did: shared memory?" in only(nowhere, "wrong interface").what

@@ -168,6 +168,8 @@ class Snapshot:
     load: Load = field(default_factory=Load)
     placement: Placement = field(default_factory=Placement)
     interfaces: dict[str, Interface] = field(default_factory=dict)
+    traffic: dict[str, int] = field(default_factory=dict)
+    """Bytes received and sent by every interface, the loopback included."""
     rdma: dict[str, RdmaDevice] = field(default_factory=dict)
     tcp: dict[str, str] = field(default_factory=dict)
     """Settings below ``net``, with dots."""

@@ -21,10 +21,11 @@ def wrong_interface(evidence: Evidence) -> Iterator[Problem]:
     if crossed is None:
         yield Problem(run.interface, "its counters are not known", "name an interface of the host")
     elif crossed < _ENOUGH * run.bytes_expected:
+        rises = risen(evidence.before.traffic, after.traffic)
         others = {
             name: count
-            for name in after.interfaces
-            if name != run.interface and (count := _crossed(evidence, name) or 0) > crossed
+            for name, count in rises.items()
+            if name != run.interface and count > _ENOUGH * run.bytes_expected
         }
         most = max(others, key=lambda name: others[name], default="")
         went = f"{most} carried {others[most]:,}" if most else "no interface did: shared memory?"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from etherweave.bench.environment.readers.hosts import load, memory, placement, processor
-from etherweave.bench.environment.readers.interfaces import interface, names
+from etherweave.bench.environment.readers.interfaces import interface, names, traffic
 from etherweave.bench.environment.readers.paths import path_to
 from etherweave.bench.environment.readers.place import Place, Tools, started
 from etherweave.bench.environment.readers.rdma import devices
@@ -53,6 +53,7 @@ def take(
         load=load(place, os.getpid()),
         placement=placement(place, os.environ if variables is None else variables),
         interfaces={name: interface(place, name) for name in interfaces or names(place)},
+        traffic=traffic(place),
         rdma=devices(place),
         tcp=settings(place),
         tcp_counters=counters(place),

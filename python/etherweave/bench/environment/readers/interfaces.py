@@ -18,6 +18,21 @@ def names(place: Place) -> list[str]:
     return [name for name in each if place.text("", f"{_NET}/{name}/operstate") != "down"]
 
 
+def traffic(place: Place) -> dict[str, int]:
+    """Read the bytes of every interface, both directions together (proc(5))."""
+    columns = {name: line.split() for name, line in pairs(place.text("counters", "proc/net/dev"))}
+    ends = {
+        name: (whole(words[0]), whole(words[8]))
+        for name, words in columns.items()
+        if len(words) >= 16
+    }
+    return {
+        name: received + sent
+        for name, (received, sent) in ends.items()
+        if received is not None and sent is not None
+    }
+
+
 def interface(place: Place, name: str) -> Interface:
     """Read an interface; empty if there is none of this name."""
     path = f"{_NET}/{name}"
