@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from etherweave.bench.environment.checks import CHECKS, examine
@@ -35,7 +34,7 @@ from etherweave.bench.environment.snapshot import (
     snapshot,
 )
 from etherweave.bench.environment.snapshot import Path as Way
-from etherweave.cli.bench.environment import environment
+from etherweave.cli import app
 
 GIDS = "sys/class/infiniband/mlx5_0/ports/1"
 CARD = "sys/class/net/eth2/device"
@@ -546,9 +545,7 @@ def test_a_counter_that_was_reset_counts_from_zero() -> None:
 
 
 def bench(*words: str | Path) -> tuple[int, str, str]:
-    app = typer.Typer()
-    app.command()(environment)
-    done = CliRunner().invoke(app, list(map(str, words)))
+    done = CliRunner().invoke(app, ["bench", "environment", *map(str, words)])
     return done.exit_code, done.stdout, done.stderr
 
 

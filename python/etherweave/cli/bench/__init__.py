@@ -3,13 +3,15 @@
 import typer
 
 bench = typer.Typer(
-    help="Benchmarks of real clusters: what there is, what a run will cost, what its text says.",
+    help="Benchmarks of real clusters: what there is, what a run will cost, what its text says, "
+    "what spoils it.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-from etherweave.cli.bench import info, list, parse, plan  # noqa: A004, E402
+from etherweave.cli.bench import environment, info, list, parse, plan  # noqa: A004, E402
 
+bench.command(epilog=environment.EXAMPLES)(environment.environment)
 bench.command(epilog=info.EXAMPLES)(info.info)
 bench.command("list", epilog=list.EXAMPLES)(list.list_all)
 bench.command(epilog=parse.EXAMPLES)(parse.parse)
