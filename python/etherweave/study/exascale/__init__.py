@@ -1,23 +1,26 @@
-"""The comparison of topologies for exascale: on paper, and under synthetic traffic."""
+"""The comparison of topologies for exascale: on paper, on switches, under synthetic traffic."""
 
 from pathlib import Path
 from typing import Any
 
 from etherweave.study.curved import POINTS, Curve
+from etherweave.study.deployed import FIGURES, Told
 from etherweave.study.designed import OnPaper
 from etherweave.study.exascale.experiments import experiments
 from etherweave.study.exascale.figures_of_merit import measures
 from etherweave.study.plan import Plan
 
 
-def load(directory: Path) -> OnPaper | Curve:
-    """Read a fabric on paper, or a curve.
+def load(directory: Path) -> OnPaper | Curve | Told:
+    """Read a fabric on paper, a curve, or what switches were told.
 
     Raises
     ------
     FileNotFoundError
         When there is neither.
     """
+    if (directory / FIGURES).exists():
+        return Told.load(directory)
     return Curve.load(directory) if (directory / POINTS).exists() else OnPaper.load(directory)
 
 

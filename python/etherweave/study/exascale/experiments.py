@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from etherweave.study.designed import Designed, Largest, by_formula
+from etherweave.study.exascale.deployment import deployments
 from etherweave.study.exascale.traffic import curves
 from etherweave.study.plan import Experiment
 
@@ -23,9 +24,9 @@ HOSTS_BUILT = 1_400_000
 
 
 def experiments(full: bool) -> Sequence[Experiment]:
-    """List curves, then fabrics, what takes long first; curves are fewer unless all is wanted."""
+    """List curves, deployments, fabrics; curves are fewer unless all is wanted."""
     of_figure_11 = [Designed(f"figure_11.{name}", name) for name in FABRICS]
-    return [*curves(full), *of_figure_11, *_largest()]
+    return [*curves(full), *deployments(), *of_figure_11, *_largest()]
 
 
 def _largest() -> Iterator[Largest]:

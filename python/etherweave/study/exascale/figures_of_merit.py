@@ -7,7 +7,7 @@ from statistics import mean
 from typing import Any, TypeAlias
 
 from etherweave.study.designed import OnPaper
-from etherweave.study.exascale import traffic_merits
+from etherweave.study.exascale import deployment, traffic_merits
 from etherweave.study.exascale.experiments import FABRICS, FAMILIES, RADICES, TABLE_1
 
 Results: TypeAlias = Mapping[str, OnPaper]
@@ -29,7 +29,7 @@ ORGANISATIONS = {
 def measures() -> dict[str, Measure]:
     """Every check by its id."""
     on_paper = {**_counts(), **_table_1(), **_figure_4(), **_figure_6(), **_figure_11()}
-    return {**on_paper, **traffic_merits.measures()}
+    return {**on_paper, **deployment.measures(), **traffic_merits.measures()}
 
 
 def largest(results: Results, family: str) -> list[OnPaper]:
