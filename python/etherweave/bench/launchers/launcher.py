@@ -1,0 +1,66 @@
+"""What a launcher is given, and what it gives back."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from etherweave.bench.plans import Command
+
+
+@dataclass(frozen=True)
+class Job:
+    """One launch of one benchmark."""
+
+    command: Command
+    """With its words in braces still in it: the launcher knows servers and ranks."""
+    hosts: tuple[str, ...]
+    """Names of the site's hosts, in the order of ranks; the first one serves."""
+    ranks_per_node: int
+    directory: Path
+    """Exists and is empty: files of the command and logs go there."""
+    limit_s: float
+    """After so long, all processes are ended [s]."""
+
+
+class Ending(StrEnum):
+    """How a launch ended."""
+
+    DONE = "done"
+    """All processes ended with 0, or the client did."""
+    FAILED = "failed"
+    """Some process ended otherwise, or could not be started."""
+    TIMED_OUT = "timed_out"
+    """It was ended at its limit."""
+    INTERRUPTED = "interrupted"
+    """The user ended it."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a launch left."""
+
+    ending: Ending
+    text: str
+    """Standard output, or the file that the command names."""
+    errors: str
+    """The end of standard error."""
+    words: tuple[str, ...]
+    """What was started, program first."""
+    start_ns: int
+    """On the clock of this machine, since 1970 [ns]."""
+    end_ns: int
+
+
+class Launcher(Protocol):
+    """Starts jobs, ends them at their limit, and leaves no process behind."""
+
+    @property
+    def name(self) -> str:
+        """As in a site file: local, ssh, mpirun, srun, sbatch, netns."""
+
+    def missing(self) -> str:
+        """Tell which program or privilege is; empty when nothing."""
+
+    def launch(self, job: Job) -> Outcome:
+        """Carry out a job; what goes wrong is in its outcome."""
