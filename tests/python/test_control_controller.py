@@ -161,7 +161,10 @@ def test_every_port_of_crossed_cables_is_named_with_what_should_be_there() -> No
         "miswired: s2 port 2 goes to s1 port 3; should go to s1 port 2",
         "miswired: s2 port 3 goes to s1 port 2; should go to s1 port 3",
     ]
-    assert replan.names(fabric(), replan.failed_cables(fabric(), seen)) == ["s1 - s2", "s1 - s2"]
+    assert replan.names(fabric(), replan.failed_cables(fabric(), seen)) == [
+        "s1:2 - s2",
+        "s1:3 - s2",
+    ]
 
 
 def test_cables_without_frames_links_or_ports_and_cables_too_many_are_named() -> None:
@@ -203,13 +206,12 @@ def test_a_cable_with_a_link_at_one_end_only_has_failed() -> None:
     ports = {"s1": UP | {2: False}}
     failed = replan.failed_cables(fabric(), Seen({}, ports))
     assert failed == {Cable(End("s1", 2), End("s2", 2))}
-    assert replan.names(fabric(), failed) == ["s1 - s2"]
+    assert replan.names(fabric(), failed) == ["s1:2 - s2"]
 
 
-def test_names_of_parallel_cables_leave_out_the_one_that_failed() -> None:
-    """A name counts cables from the first port; the second alone takes both names."""
+def test_one_of_parallel_cables_is_named_by_its_port() -> None:
     second = {Cable(End("s1", 3), End("s2", 3))}
-    assert replan.names(fabric(), second) == ["s1 - s2", "s1 - s2"]
+    assert replan.names(fabric(), second) == ["s1:3 - s2"]
 
 
 def test_findings_are_counted_by_their_faults() -> None:

@@ -74,14 +74,27 @@ impl DegradedSpec {
     }
 }
 
-/// Cables by name, each of several parallel ones by being named again.
+/// Cables by name; one of several parallel ones by the port of its first end, as OpenFlow counts them from 1
+/// ("leaf0:13 - core0"), or the first ones by being named again.
 pub(crate) fn cables(topology: &Topology, names: &[String]) -> Result<Vec<ChannelId>, String> {
     let mut found: Vec<ChannelId> = Vec::new();
     for (place, name) in names.iter().enumerate() {
         let before = names[..place].iter().filter(|other| *other == name).count();
-        found.push(cable(topology, name, before as u32).map_err(|(_, message)| message)?);
+        let named = by_port(topology, name).map_or_else(|| cable(topology, name, before as u32), Ok);
+        found.push(named.map_err(|(_, message)| message)?);
     }
     Ok(found)
+}
+
+/// The cable of a name with a port: "leaf0:13 - core0".
+fn by_port(topology: &Topology, name: &str) -> Option<ChannelId> {
+    let cuts = name.match_indices(" - ").filter_map(|(at, _)| Some((name[..at].rsplit_once(':')?, &name[at..])));
+    let mut found = cuts.filter_map(|((node, port), rest)| {
+        let port = port.parse::<usize>().ok()?.checked_sub(1)?;
+        let cables = topology.cables(&format!("{node}{rest}"));
+        cables.iter().copied().find(|&cable| topology.channel(cable).from.port.index() == port)
+    });
+    found.next()
 }
 
 /// One of the parallel cables of a name, or which key is wrong and why.

@@ -62,7 +62,8 @@ def plan(
     scenario, overrides
         As for :func:`etherweave.design`; the tables ``control`` and ``design.tables`` count.
     failed
-        Cables that are down, by their ends; twice, two of several parallel ones.
+        Cables that are down, by their ends ("leaf0 - core0"); of several parallel ones by the port
+        of the first end ("leaf0:13 - core0"), or the first ones by naming them again.
     factory
         MAC addresses of hosts by name, where ``control.addresses`` is "rewrite".
 

@@ -102,6 +102,23 @@ fn islands_have_trees_of_their_own() {
 }
 
 #[test]
+fn one_of_parallel_cables_is_named_by_its_port() {
+    // 12 hosts come first on a leaf, then four links to the first core: OpenFlow's ports 13 to 16.
+    let down = |names: &[&str]| {
+        let tables = deployed("[topology.fat_tree]\n", names).tables();
+        let [up, switch, port] = ["is_up", "switch", "port"].map(|name| numbers(&tables, "ports", name));
+        let gone = (0..up.len()).filter(|&row| up[row] == 0 && switch[row] == 0);
+        gone.map(|row| port[row]).collect::<Vec<_>>()
+    };
+    assert_eq!(down(&["leaf0:15 - core0"]), [15]);
+    assert_eq!(down(&["leaf0 - core0", "leaf0 - core0"]), [13, 14]);
+    let fabric = Fabric::parse("[topology.fat_tree]\n", "test", &[]).unwrap();
+    for wrong in ["leaf0:17 - core0", "leaf0:0 - core0", "leaf0:x - core0"] {
+        assert!(fabric.deployment(&[wrong.to_owned()]).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn no_detour_begins_towards_a_switch_that_would_send_it_back() {
     let down = ["group0.switch0 - group0.switch1", "group0.switch0 - group8.switch3"];
     let text = format!("{DRAGONFLY}\n[control]\nrules = \"conditional\"");

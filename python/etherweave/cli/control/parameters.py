@@ -14,8 +14,8 @@ Failed = Annotated[
     typer.Option(
         "--failed",
         metavar="CABLE",
-        help='A cable that is down, by its ends, as often as needed: "leaf0 - core0"; '
-        "twice, two of several parallel ones.",
+        help='A cable that is down, by its ends, as often as needed: "leaf0 - core0"; of several '
+        'parallel ones by the port of its first end: "leaf0:13 - core0".',
     ),
 ]
 Factory = Annotated[

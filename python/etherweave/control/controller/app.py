@@ -286,7 +286,7 @@ class Controller:
             made = self._planner(names) if names else self._whole
         except Exception as error:
             # Whatever the reason, switches go on with the plan that they have.
-            self._log.tell("not_replanned", cables=replan.counted(names), reason=str(error))
+            self._log.tell("not_replanned", cables=names, reason=str(error))
             made = None
         self._made = (failed, made)
         self._wake.set()
@@ -298,7 +298,7 @@ class Controller:
         if plan:
             self._use(plan)
             self._replans += 1
-            cables = replan.counted(replan.names(self._whole, failed))
+            cables = replan.names(self._whole, failed)
             seconds = round(time.monotonic() - self._planned_s, 3)
             self._log.tell(
                 "replanned", cables=cables, plan=f"{self.fingerprint:08x}", seconds=seconds

@@ -4,7 +4,7 @@ A cable has failed when an end has no link, or when both its switches answer and
 through, or come out elsewhere. A switch that only does not answer has not failed: it forwards on.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from etherweave.control.controller.wiring import Cable, End, Seen, both_ways, cables
@@ -18,25 +18,14 @@ def failed_cables(plan: Plan, seen: Seen) -> frozenset[Cable]:
 
 
 def names(plan: Plan, failed: Iterable[Cable]) -> list[str]:
-    """Name cables as :func:`etherweave.control.plan.plan` takes them.
+    """Name cables as :func:`etherweave.control.plan.plan` takes them, parallel ones by port."""
+    beside = Counter((one.switch, other.switch) for one, other in cables(plan))
 
-    Of parallel cables a name cannot say which one: the first so many by port are left out. Where
-    the last of four has failed, all four are named, so that none that has failed is used.
-    """
-    parallel: dict[tuple[str, str], list[Cable]] = defaultdict(list)
-    for cable in sorted(cables(plan)):
-        parallel[cable.one.switch, cable.other.switch].append(cable)
-    gone = frozenset(failed)
-    counts = {
-        pair: max((place for place, cable in enumerate(some, start=1) if cable in gone), default=0)
-        for pair, some in parallel.items()
-    }
-    return [f"{one} - {other}" for (one, other), count in counts.items() for _ in range(count)]
+    def first(cable: Cable) -> str:
+        is_alone = beside[cable.one.switch, cable.other.switch] == 1
+        return cable.one.switch if is_alone else f"{cable.one.switch}:{cable.one.port}"
 
-
-def counted(names: Iterable[str]) -> list[str]:
-    """Write names of cables for people: with how often, where more than once."""
-    return [f"{name} ({count})" if count > 1 else name for name, count in Counter(names).items()]
+    return [f"{first(cable)} - {cable.other.switch}" for cable in sorted(failed)]
 
 
 def _has_failed(cable: Cable, across: Mapping[End, End], seen: Seen) -> bool:
