@@ -18,7 +18,7 @@ from etherweave.control.ovs.bridges import build, wiring
 from etherweave.control.ovs.daemons import Datapath, running
 from etherweave.control.ovs.load import install
 from etherweave.control.ovs.programs import run
-from etherweave.control.pause.frame import Pause, encode
+from etherweave.control.pause.frame import ClassPause, Pause, PauseFrame, encode
 from etherweave.control.plan import plan
 from etherweave.control.reaction import Plane, ReactionError, Spread, measure, missing, summary
 from etherweave.control.reaction_trials import ALTERNATIVE, DEFAULT, Arrival, Trial, told
@@ -168,10 +168,24 @@ def test_an_agent_without_interface_or_switch_ends(dragonfly: Path) -> None:
 
 
 @pytest.mark.skipif(missing(Plane.OVS) is not None, reason=f"OVS: {missing(Plane.OVS)}")
-def test_an_agent_moves_the_vector_of_a_planned_switch_and_clears_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("pauses", "frame", "rule"),
+    # Port 3 has bit 1 of two.
+    [
+        ("port", Pause(1, 65535), "priority=0 actions=write_metadata:0x2/0x3"),
+        (
+            "class",
+            ClassPause(1, (None, None, None, 65535, None, None, None, None)),
+            "dl_vlan_pcp=3 actions=write_metadata:0x2/0x3",
+        ),
+    ],
+)
+def test_an_agent_moves_the_vector_of_a_planned_switch_and_clears_it(
+    tmp_path: Path, pauses: str, frame: PauseFrame, rule: str
+) -> None:
     scenario = tmp_path / "dragonfly.toml"
     text = '[topology.dragonfly]\np = 1\na = 2\nh = 1\n[control]\nrules = "conditional"\n'
-    scenario.write_text(text, encoding="utf-8")
+    scenario.write_text(f'{text}pauses = "{pauses}"\n', encoding="utf-8")
     planned = plan(scenario).plan
     name = planned.switches[0].name
     with running(Datapath.DUMMY) as daemons:
@@ -190,9 +204,8 @@ def test_an_agent_moves_the_vector_of_a_planned_switch_and_clears_it(tmp_path: P
             assert process.stderr is not None
             assert process.stderr.readline() == "listening\n"
             end.bind(("lo", 0))
-            end.send(encode(Pause(1, 65535)))
-            # Port 3 has bit 1 of two.
-            paused = flows_with(address, "write_metadata:0x2/0x3")
+            end.send(encode(frame))
+            paused = flows_with(address, rule)
             process.terminate()
             printed, said = process.communicate(timeout=10)
         assert paused
