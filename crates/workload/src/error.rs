@@ -50,6 +50,17 @@ impl WorkloadError {
         if range.contains(&value) { Ok(()) } else { Err(Self::new(key, value.to_string(), expected())) }
     }
 
+    /// Refuses a stream of nothing, and one that is longer than can be counted.
+    pub(crate) fn unless_counted(message: Bytes, messages: u64) -> Result<(), WorkloadError> {
+        if message == Bytes::ZERO || messages == 0 {
+            return Err(Self::new("message, messages", "nothing to send", "at least one message of 1B"));
+        }
+        Self::unless_at_most("message", message, MESSAGE_MAX)?;
+        let expected = || format!("at most {STREAM_MAX} in all");
+        let fits = messages <= STREAM_MAX.get() / message.get();
+        if fits { Ok(()) } else { Err(Self::new("messages", format!("{messages} of {message}"), expected())) }
+    }
+
     /// Refuses a message above `most`.
     pub(crate) fn unless_at_most(key: &'static str, size: Bytes, most: Bytes) -> Result<(), WorkloadError> {
         if size <= most { Ok(()) } else { Err(Self::new(key, size.to_string(), format!("at most {most}"))) }

@@ -5,7 +5,7 @@ use etherweave_primitives::{Bytes, Rank};
 use crate::error::{MESSAGE_MAX, STREAMS_MAX};
 use crate::{StreamSpec, WorkloadError};
 
-/// Incast (`incast`): rank 0 is the sink, ranks 1 to `sources` send until the run ends.
+/// Incast (`incast`): rank 0 is the sink, ranks 1 to `sources` send.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Incast {
@@ -17,11 +17,14 @@ pub struct Incast {
     pub message: Bytes,
     /// Messages of a stream that may be incomplete at once: 128 for `ib_write_bw`, 1 for `iperf3`.
     pub outstanding: u32,
+    /// Messages of each stream, 1 or more. Absent: until the run ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub messages: Option<u64>,
 }
 
 impl Default for Incast {
     fn default() -> Incast {
-        Incast { sources: 4, streams_per_source: 1, message: Bytes::new(81_920), outstanding: 128 }
+        Incast { sources: 4, streams_per_source: 1, message: Bytes::new(81_920), outstanding: 128, messages: None }
     }
 }
 
@@ -43,6 +46,7 @@ impl Incast {
             return Err(WorkloadError::new("message", "0B", "at least 1B"));
         }
         WorkloadError::unless_at_most("message", self.message, MESSAGE_MAX)?;
+        self.messages.map_or(Ok(()), |messages| WorkloadError::unless_counted(self.message, messages))?;
         let streams = u64::from(self.sources) * u64::from(self.streams_per_source);
         if streams > STREAMS_MAX {
             let expected = format!("at most {STREAMS_MAX} over all sources");
@@ -54,7 +58,7 @@ impl Incast {
             stream,
             bytes_per_message: self.message.get(),
             outstanding: self.outstanding,
-            messages: None,
+            messages: self.messages,
         };
         Ok((1..=self.sources)
             .flat_map(|source| (0..self.streams_per_source).map(move |stream| spec(source, stream)))
@@ -74,6 +78,14 @@ mod tests {
         assert!(streams.iter().all(|spec| spec.dst_rank == Rank::new(0) && spec.messages.is_none()));
         let last = streams.last().unwrap();
         assert_eq!((last.src_rank, last.stream), (Rank::new(3), 9));
+    }
+
+    #[test]
+    fn a_counted_incast_is_one_of_counted_streams() {
+        let incast: Incast = toml::from_str("sources = 2\nmessages = 7").unwrap();
+        assert!(incast.streams().unwrap().iter().all(|spec| spec.messages == Some(7)));
+        let error = Incast { messages: Some(0), ..incast }.streams().unwrap_err().to_string();
+        assert_eq!(error, "message, messages: nothing to send; expected at least one message of 1B");
     }
 
     #[test]

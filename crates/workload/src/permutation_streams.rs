@@ -2,7 +2,6 @@
 
 use etherweave_primitives::{Bytes, Rank};
 
-use crate::error::{MESSAGE_MAX, STREAM_MAX};
 use crate::{Partner, StreamSpec, WorkloadError};
 
 /// A stream per host along a permutation (`permutation_streams`).
@@ -40,14 +39,7 @@ impl PermutationStreams {
     /// When a host would be its own partner, or there is nothing to send.
     pub fn streams(&self, seed: u64) -> Result<Vec<StreamSpec>, WorkloadError> {
         WorkloadError::unless_at_least("outstanding", self.outstanding, 1)?;
-        if self.message == Bytes::ZERO || self.messages == 0 {
-            return Err(WorkloadError::new("message, messages", "nothing to send", "at least one message of 1B"));
-        }
-        WorkloadError::unless_at_most("message", self.message, MESSAGE_MAX)?;
-        if self.messages > STREAM_MAX.get() / self.message.get() {
-            let expected = format!("at most {STREAM_MAX} in all");
-            return Err(WorkloadError::new("messages", format!("{} of {}", self.messages, self.message), expected));
-        }
+        WorkloadError::unless_counted(self.message, self.messages)?;
         let spec = |(rank, dst_rank)| StreamSpec {
             src_rank: Rank::from_index(rank),
             dst_rank,
