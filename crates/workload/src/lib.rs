@@ -22,6 +22,7 @@
 //! ```
 
 mod all_to_all;
+mod amounts;
 pub mod arrival;
 mod check;
 pub mod collective;
@@ -39,10 +40,12 @@ mod permutation;
 mod permutation_streams;
 mod placement;
 mod program;
+mod schedule;
 mod share;
 mod streams;
 
 pub use all_to_all::AllToAll;
+pub use amounts::Amounts;
 pub use arrival::{Arrival, ArrivalPlan, HostArrivals};
 pub use check::{bytes_sent, check};
 pub use error::WorkloadError;
@@ -58,5 +61,6 @@ pub use permutation::{Partner, Permutation};
 pub use permutation_streams::PermutationStreams;
 pub use placement::Placement;
 pub use program::{Block, Op, Program};
+pub use schedule::{Schedule, ScheduleError};
 pub use share::Share;
 pub use streams::StreamSpec;

@@ -1,0 +1,121 @@
+//! How much a job asks of its ranks: what a launch is predicted from.
+
+use etherweave_primitives::Duration;
+
+use crate::{Op, Program, StreamSpec, Traffic};
+
+/// Sums over a job, and the most that one rank has. Endless streams count once per message of their window.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize)]
+pub struct Amounts {
+    /// Ranks.
+    pub ranks: u32,
+    /// Messages sent.
+    pub messages: u64,
+    /// Payload sent [B].
+    pub bytes: u64,
+    /// Messages that a rank sends and receives, at most.
+    pub messages_rank_max: u64,
+    /// Payload that a rank sends or receives, whichever is more, at most [B].
+    pub bytes_rank_max: u64,
+    /// Sleep and computation of a rank, at most [ps].
+    pub rest_ps_max: u64,
+    /// Measured iterations over all ranks: rows.
+    pub iterations: u64,
+    /// Whether streams send until the run ends.
+    pub is_endless: bool,
+}
+
+/// What one rank has to do.
+#[derive(Clone, Copy, Default)]
+struct Load {
+    sent: [u64; 2],
+    received: [u64; 2],
+    rest_ps: u64,
+}
+
+impl Amounts {
+    /// Those of a traffic.
+    pub fn of(traffic: &Traffic) -> Amounts {
+        let (loads, iterations, is_endless) = match traffic {
+            Traffic::Ranks(programs) => {
+                let iterations = programs.iter().map(Program::iterations).fold(0, u64::saturating_add);
+                (programs.iter().map(load).collect(), iterations, false)
+            }
+            Traffic::Streams(streams) => (loads(traffic, streams), 0, streams.iter().any(|one| one.messages.is_none())),
+        };
+        let sum = |part: usize| loads.iter().fold(0, |sum: u64, load: &Load| sum.saturating_add(load.sent[part]));
+        let most = |value: fn(&Load) -> u64| loads.iter().map(value).max().unwrap_or(0);
+        Amounts {
+            ranks: traffic.ranks(),
+            messages: sum(0),
+            bytes: sum(1),
+            messages_rank_max: most(|load| load.sent[0].saturating_add(load.received[0])),
+            bytes_rank_max: most(|load| load.sent[1].max(load.received[1])),
+            rest_ps_max: most(|load| load.rest_ps),
+            iterations,
+            is_endless,
+        }
+    }
+}
+
+fn load(program: &Program) -> Load {
+    let mut load = Load::default();
+    for block in &program.blocks {
+        let repeat = u64::from(block.repeat);
+        for op in &block.ops {
+            match *op {
+                Op::Isend { bytes, .. } => add(&mut load.sent, repeat, bytes),
+                Op::Irecv { bytes, .. } => add(&mut load.received, repeat, bytes),
+                Op::Compute { duration } | Op::Sleep { duration } => rest(&mut load, repeat, duration),
+                Op::WaitAll | Op::IterationStart | Op::IterationEnd => {}
+            }
+        }
+    }
+    load
+}
+
+fn add(sum: &mut [u64; 2], messages: u64, bytes: u64) {
+    sum[0] = sum[0].saturating_add(messages);
+    sum[1] = sum[1].saturating_add(messages.saturating_mul(bytes));
+}
+
+fn rest(load: &mut Load, repeat: u64, duration: Duration) {
+    load.rest_ps = load.rest_ps.saturating_add(repeat.saturating_mul(duration.as_ps()));
+}
+
+fn loads(traffic: &Traffic, streams: &[StreamSpec]) -> Vec<Load> {
+    let mut loads = vec![Load::default(); traffic.ranks() as usize];
+    for stream in streams {
+        let messages = stream.messages.unwrap_or(stream.outstanding.into());
+        add(&mut loads[stream.src_rank.index()].sent, messages, stream.bytes_per_message);
+        add(&mut loads[stream.dst_rank.index()].received, messages, stream.bytes_per_message);
+    }
+    loads
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Halo3d, Incast};
+
+    #[test]
+    fn a_halo_rank_sends_its_faces_and_edges_and_sleeps() {
+        let halo = Halo3d { iterations: 10, ..Halo3d::default() };
+        let amounts = Amounts::of(&Traffic::Ranks(halo.programs().unwrap()));
+        // Six rounds of three barriers of 48 ranks, and 18 neighbours.
+        let messages = 10 * 18 + 3 * 6;
+        assert_eq!((amounts.ranks, amounts.iterations, amounts.messages), (48, 480, 48 * messages));
+        assert_eq!((amounts.bytes_rank_max, amounts.bytes), (39_168_000, 48 * 39_168_000));
+        assert_eq!((amounts.messages_rank_max, amounts.rest_ps_max), (2 * messages, 10 * 216_000_000));
+    }
+
+    #[test]
+    fn the_sink_of_an_incast_has_most() {
+        let incast = Incast { sources: 3, streams_per_source: 2, messages: Some(5), ..Incast::default() };
+        let amounts = Amounts::of(&Traffic::Streams(incast.streams().unwrap()));
+        assert_eq!((amounts.messages, amounts.messages_rank_max, amounts.is_endless), (30, 30, false));
+        assert_eq!(amounts.bytes_rank_max, 30 * 81_920);
+        let endless = Incast { messages: None, ..incast };
+        assert!(Amounts::of(&Traffic::Streams(endless.streams().unwrap())).is_endless);
+    }
+}

@@ -1,0 +1,105 @@
+//! A job's traffic as a file that a program in another language executes: little-endian, version 1.
+//!
+//! The layout, to the byte, is in `docs/guide/measure.md`. [`Schedule::to_bytes`] and [`Schedule::from_bytes`] are
+//! inverses; the reader answers whatever it is given with a schedule or with an error that names the byte, and never
+//! takes more memory than a few times what it was given.
+//!
+//! ```
+//! use etherweave_workload::{Fft, Schedule, Traffic};
+//! let programs = Fft { iterations: 5, ..Fft::default() }.programs().unwrap();
+//! let schedule = Schedule::new("fft", Traffic::Ranks(programs)).rehearsed(1).unwrap();
+//! assert_eq!(Schedule::from_bytes(&schedule.to_bytes().unwrap()).unwrap(), schedule);
+//! ```
+
+mod reader;
+mod writer;
+
+use etherweave_primitives::Duration;
+
+use crate::{Block, Program, Traffic, WorkloadError, check};
+
+const MAGIC: [u8; 8] = *b"EWSCHED\n";
+const VERSION: u32 = 1;
+const HEADER_BYTES: usize = 64;
+const STREAM_BYTES: usize = 32;
+const OP_BYTES: usize = 16;
+const BACKGROUND: u32 = 1;
+const MEASURED: u32 = 1;
+const REHEARSAL: u32 = 2;
+/// Of streams that send until the run ends.
+const ENDLESS: u64 = u64::MAX;
+/// Tags are written by their place in a list, beside the kind of the operation.
+const TAGS_MAX: usize = 1 << 24;
+
+/// What a file holds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Schedule {
+    /// What tables call the job.
+    pub name: String,
+    /// When it starts, after the run [ps].
+    pub start: Duration,
+    /// Whether the run may end without it.
+    pub is_background: bool,
+    /// When the run ends at the latest [ps]: endless streams end here.
+    pub end: Option<Duration>,
+    /// From when on the goodput of streams counts [ps].
+    pub warm_up: Duration,
+    /// What it sends.
+    pub traffic: Traffic,
+    /// What its ranks do before the run, uncounted: connections open, memory is touched. A program per rank, or none.
+    pub rehearsal: Vec<Program>,
+}
+
+/// Why a file is none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ScheduleError {
+    /// Where, counted from the start of the file [B].
+    pub byte: usize,
+    /// What is wrong there, and what would be right.
+    pub message: String,
+}
+
+impl std::fmt::Display for ScheduleError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "schedule, byte {}: {}", self.byte, self.message)
+    }
+}
+
+impl std::error::Error for ScheduleError {}
+
+impl Schedule {
+    /// A job from the start of a run to its own end.
+    pub fn new(name: &str, traffic: Traffic) -> Schedule {
+        Schedule {
+            name: name.to_owned(),
+            start: Duration::ZERO,
+            is_background: false,
+            end: None,
+            warm_up: Duration::ZERO,
+            traffic,
+            rehearsal: Vec::new(),
+        }
+    }
+
+    /// The same with a rehearsal: every program once, each of its blocks at most `passes` times. Streams have none.
+    ///
+    /// # Errors
+    /// When what is left of the programs does not fit together.
+    pub fn rehearsed(mut self, passes: u32) -> Result<Schedule, WorkloadError> {
+        let Traffic::Ranks(programs) = &self.traffic else { return Ok(self) };
+        if passes == 0 {
+            return Ok(self);
+        }
+        let shortened = |block: &Block| Block { repeat: block.repeat.min(passes), measured: false, ..block.clone() };
+        let rehearsed = |program: &Program| Program::new(program.blocks.iter().map(shortened));
+        self.rehearsal = programs.iter().map(rehearsed).collect();
+        check(&self.rehearsal).map_err(|error| {
+            let expected = "none, for a schedule whose ranks differ in their repetitions";
+            WorkloadError::new("rehearsal", format!("{passes} passes leave {}", error.found), expected)
+        })?;
+        Ok(self)
+    }
+}
+
+#[cfg(test)]
+mod tests;
