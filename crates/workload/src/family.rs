@@ -1,8 +1,8 @@
 //! The closed family of workloads: every member is listed here once.
 
 use crate::{
-    AllToAll, Fft, Halo3d, Incast, OsuBibw, OsuBw, OsuCollective, OsuLatency, Permutation, PermutationStreams, Program,
-    StreamSpec, WorkloadError,
+    AllToAll, Fft, Goal, Halo3d, Incast, OsuBibw, OsuBw, OsuCollective, OsuLatency, Permutation, PermutationStreams,
+    Program, StreamSpec, WorkloadError,
 };
 
 /// What a workload yields.
@@ -68,6 +68,8 @@ family! {
     Halo3d = "halo3d": |parameters, _| parameters.programs().map(Traffic::Ranks);
     /// All-to-all on the sub-communicators of a grid.
     Fft = "fft": |parameters, _| parameters.programs().map(Traffic::Ranks);
+    /// A schedule in a GOAL file.
+    Goal = "goal": |parameters, _| parameters.programs().map(Traffic::Ranks);
     /// Ping-pong between two ranks.
     OsuLatency = "osu_latency": |parameters, _| parameters.programs().map(Traffic::Ranks);
     /// One-way bandwidth between two ranks.

@@ -1,9 +1,9 @@
 //! The suite that every member of the family passes, run over the list of members.
 
-use std::collections::{BTreeMap, VecDeque};
-
 use etherweave_workload::collective::{Collective, TAG_BASE};
-use etherweave_workload::{AllToAll, Boundary, Fft, Halo3d, Op, OsuCollective, Program, Traffic, Workload, check};
+use etherweave_workload::{
+    AllToAll, Boundary, Fft, Halo3d, Op, OsuCollective, Program, Traffic, Workload, check, check_progress,
+};
 
 /// Defaults, and what stresses a member beyond them.
 fn members() -> Vec<Workload> {
@@ -57,7 +57,7 @@ fn what_is_sent_is_received() {
 #[test]
 fn every_program_ends_even_if_no_send_completes_before_its_receive() {
     for (member, programs) in programs() {
-        Rendezvous::new(&programs).run(&member);
+        assert_eq!(check_progress(&programs), Ok(()), "{member:?}");
     }
 }
 
@@ -109,89 +109,4 @@ fn an_unknown_name_is_answered_with_those_that_exist() {
     assert!(error.contains("unknown variant `halo4d`") && error.contains("`halo3d`"), "{error}");
     let error = toml::from_str::<Workload>("[halo3d]\nsleep_ns = 216\n").unwrap_err().to_string();
     assert!(error.contains("unknown field `sleep_ns`") && error.contains("`sleep`"), "{error}");
-}
-
-/// Runs programs without time: a request completes when its counterpart is posted, in order per
-/// source, destination and tag. The strictest network, so what ends here ends anywhere.
-struct Rendezvous<'a> {
-    ranks: Vec<State<'a>>,
-    posted: BTreeMap<(usize, usize, u32), Posted>,
-}
-
-struct State<'a> {
-    ops: std::iter::Peekable<Box<dyn Iterator<Item = &'a Op> + 'a>>,
-    open: usize,
-}
-
-/// Lengths of sends and receives that have no counterpart yet; one of the two is empty.
-#[derive(Default)]
-struct Posted {
-    sends: VecDeque<u64>,
-    receives: VecDeque<u64>,
-}
-
-impl<'a> Rendezvous<'a> {
-    /// Two repetitions show as much as 16,000.
-    fn new(programs: &'a [Program]) -> Rendezvous<'a> {
-        let state = |program: &'a Program| {
-            let once_or_twice = |count: u32| count.min(2) as usize;
-            let ops = program
-                .blocks
-                .iter()
-                .flat_map(move |block| std::iter::repeat_n(&block.ops, once_or_twice(block.repeat)).flatten());
-            State { ops: (Box::new(ops) as Box<dyn Iterator<Item = &Op>>).peekable(), open: 0 }
-        };
-        Rendezvous { ranks: programs.iter().map(state).collect(), posted: BTreeMap::new() }
-    }
-
-    fn run(mut self, member: &Workload) {
-        while (0..self.ranks.len()).filter(|&rank| self.advance(rank)).count() > 0 {}
-        let stuck: Vec<_> = (0..self.ranks.len()).filter(|&rank| self.ranks[rank].ops.peek().is_some()).collect();
-        assert!(stuck.is_empty(), "{member:?}: ranks {stuck:?} wait for ever");
-        assert!(self.ranks.iter().all(|rank| rank.open == 0), "{member:?} leaves requests open");
-    }
-
-    /// Performs operations of `rank` up to a wait that does not end; whether any was performed.
-    fn advance(&mut self, rank: usize) -> bool {
-        let mut moved = false;
-        while let Some(&&op) = self.ranks[rank].ops.peek() {
-            match op {
-                Op::WaitAll if self.ranks[rank].open > 0 => break,
-                Op::Isend { peer, tag, bytes } => self.send(rank, peer.index(), tag, bytes),
-                Op::Irecv { peer, tag, bytes } => self.receive(peer.index(), rank, tag, bytes),
-                Op::WaitAll | Op::Compute { .. } | Op::Sleep { .. } | Op::IterationStart | Op::IterationEnd => {}
-            }
-            self.ranks[rank].ops.next();
-            moved = true;
-        }
-        moved
-    }
-
-    fn send(&mut self, from: usize, to: usize, tag: u32, bytes: u64) {
-        let posted = self.posted.entry((from, to, tag)).or_default();
-        match posted.receives.pop_front() {
-            Some(expected) => {
-                assert_eq!(bytes, expected, "from {from} to {to} under tag {tag:#x}");
-                self.ranks[to].open -= 1;
-            }
-            None => {
-                posted.sends.push_back(bytes);
-                self.ranks[from].open += 1;
-            }
-        }
-    }
-
-    fn receive(&mut self, from: usize, to: usize, tag: u32, bytes: u64) {
-        let posted = self.posted.entry((from, to, tag)).or_default();
-        match posted.sends.pop_front() {
-            Some(sent) => {
-                assert_eq!(bytes, sent, "from {from} to {to} under tag {tag:#x}");
-                self.ranks[from].open -= 1;
-            }
-            None => {
-                posted.receives.push_back(bytes);
-                self.ranks[to].open += 1;
-            }
-        }
-    }
 }

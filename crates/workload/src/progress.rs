@@ -1,0 +1,100 @@
+//! Programs are run without time, on the strictest network: what ends there ends anywhere.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use etherweave_primitives::Rank;
+
+use crate::{Op, Program, WorkloadError};
+
+/// Lengths of sends and receives that have no counterpart yet; one of the two is empty.
+#[derive(Default)]
+struct Posted {
+    sends: VecDeque<u64>,
+    receives: VecDeque<u64>,
+}
+
+struct State<'a> {
+    ops: std::iter::Peekable<Box<dyn Iterator<Item = &'a Op> + 'a>>,
+    open: u64,
+}
+
+struct Rendezvous<'a> {
+    ranks: Vec<State<'a>>,
+    posted: BTreeMap<(usize, usize, u32), Posted>,
+}
+
+/// Checks that programs end even if no send completes before its receive is posted, that lengths agree at every match,
+/// and that nothing is left open. Of a block's repetitions two are run: they show as much as all.
+///
+/// # Errors
+/// Names ranks that wait for ever, or that disagree.
+pub fn check_progress(programs: &[Program]) -> Result<(), WorkloadError> {
+    let state = |program| State { ops: twice(program).peekable(), open: 0 };
+    let mut network = Rendezvous { ranks: programs.iter().map(state).collect(), posted: BTreeMap::new() };
+    let mut moved = true;
+    while moved {
+        moved = false;
+        for rank in 0..network.ranks.len() {
+            moved |= network.advance(rank)?;
+        }
+    }
+    let mut states = network.ranks.iter_mut().enumerate();
+    let stuck: Vec<usize> = states.by_ref().filter_map(|(rank, state)| state.ops.peek().map(|_| rank)).collect();
+    if let Some(first) = stuck.first() {
+        let found = format!("{} ranks wait for ever, {} first", stuck.len(), Rank::from_index(*first));
+        return Err(WorkloadError::new("programs", found, "programs that end whatever sends wait for"));
+    }
+    match network.ranks.iter().position(|rank| rank.open > 0) {
+        Some(rank) => Err(WorkloadError::new(
+            "programs",
+            format!("{} leaves requests open", Rank::from_index(rank)),
+            "a wait after the last message",
+        )),
+        None => Ok(()),
+    }
+}
+
+fn twice(program: &Program) -> Box<dyn Iterator<Item = &Op> + '_> {
+    let passes = |count: u32| count.min(2) as usize;
+    Box::new(
+        program.blocks.iter().flat_map(move |block| std::iter::repeat_n(&block.ops, passes(block.repeat)).flatten()),
+    )
+}
+
+impl Rendezvous<'_> {
+    /// Performs operations of `rank` up to a wait that does not end; whether any was performed.
+    fn advance(&mut self, rank: usize) -> Result<bool, WorkloadError> {
+        let mut moved = false;
+        while let Some(&&op) = self.ranks[rank].ops.peek() {
+            match op {
+                Op::WaitAll if self.ranks[rank].open > 0 => break,
+                Op::Isend { peer, tag, bytes } => self.post((rank, peer.index(), tag), bytes, true)?,
+                Op::Irecv { peer, tag, bytes } => self.post((peer.index(), rank, tag), bytes, false)?,
+                Op::WaitAll | Op::Compute { .. } | Op::Sleep { .. } | Op::IterationStart | Op::IterationEnd => {}
+            }
+            self.ranks[rank].ops.next();
+            moved = true;
+        }
+        Ok(moved)
+    }
+
+    fn post(&mut self, channel: (usize, usize, u32), bytes: u64, is_send: bool) -> Result<(), WorkloadError> {
+        let (from, to, tag) = channel;
+        let (me, peer) = if is_send { (from, to) } else { (to, from) };
+        let posted = self.posted.entry(channel).or_default();
+        let (mine, theirs) =
+            if is_send { (&mut posted.sends, &mut posted.receives) } else { (&mut posted.receives, &mut posted.sends) };
+        match theirs.pop_front() {
+            Some(other) if other == bytes => self.ranks[peer].open -= 1,
+            Some(other) => {
+                let found = format!("a message of {bytes} B from rank {from} to {to} under tag {tag} meets {other} B");
+                return Err(WorkloadError::new("programs", found, "equal lengths of a send and its receive"));
+            }
+            None => {
+                mine.push_back(bytes);
+                self.ranks[me].open += 1;
+            }
+        }
+        Ok(())
+    }
+}
