@@ -10,7 +10,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 VENV := .venv
 BIN := $(VENV)/bin
 # What the compiled core is made of; Cargo decides which crates to compile again.
-CORE := $(shell find crates -path crates/tidy -prune -o -type f -print) Cargo.toml Cargo.lock rust-toolchain.toml
+CORE := $(shell find crates mpi -path crates/tidy -prune -o -type f ! -path mpi/executor ! -path mpi/pingpong ! -path mpi/check -print) Cargo.toml Cargo.lock rust-toolchain.toml
 
 help: ## Print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 12

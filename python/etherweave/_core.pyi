@@ -28,6 +28,14 @@ def run(
 ) -> Run:
     """Simulate; ``progress`` answers whether to go on."""
 
+def schedules(
+    text: str, origin: str, overrides: Sequence[tuple[str, str]], rehearsal: int
+) -> Schedules:
+    """Write the jobs of a scenario for the executor; programs are rehearsed so often."""
+
+def executor_sources() -> list[tuple[str, str]]:
+    """Give the sources of the executor: names and texts."""
+
 def compare(designs: Sequence[Design]) -> str:
     """Put designs side by side, as JSON."""
 
@@ -128,6 +136,48 @@ class Run:
     @property
     def summary(self) -> str:
         """The figures of the whole run, as JSON."""
+
+@final
+class Schedules:
+    """The jobs of a scenario, as files that the executor reads."""
+
+    @property
+    def name(self) -> str:
+        """What the scenario is called."""
+    @property
+    def seed(self) -> int:
+        """Of all random streams."""
+    @property
+    def resolved(self) -> str:
+        """The resolved scenario, as TOML."""
+    @property
+    def rate_bps(self) -> int:
+        """Rate of the slowest link of a host that a job has [b/s]."""
+    @property
+    def end_ns(self) -> float | None:
+        """When the run ends at the latest [ns]."""
+    @property
+    def jobs(self) -> list[Schedule]:
+        """A schedule for each job."""
+
+@final
+class Schedule:
+    """The schedule of a job."""
+
+    @property
+    def name(self) -> str:
+        """What tables call the job."""
+    @property
+    def hosts(self) -> list[str]:
+        """The host of each rank, as the topology calls it."""
+    @property
+    def amounts(self) -> str:
+        """How much it is, as JSON."""
+    def goal(self) -> str:
+        """Write the programs as GOAL text."""
+    @property
+    def bytes(self) -> bytes:
+        """The file."""
 
 @final
 class Table:

@@ -2,6 +2,7 @@
 
 mod fabric;
 mod run;
+mod schedules;
 mod table;
 
 use pyo3::prelude::*;
@@ -18,6 +19,8 @@ mod _core {
     use crate::fabric::{Deployment, Design, Fabric, compare, exports, largest, proposals};
     #[pymodule_export]
     use crate::run::{Run, ScenarioError, resolve, run, schema};
+    #[pymodule_export]
+    use crate::schedules::{Schedule, Schedules, executor_sources, schedules};
     #[pymodule_export]
     use crate::table::Table;
 

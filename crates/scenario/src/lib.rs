@@ -3,6 +3,7 @@
 //! - [`Scenario`] is the file as a value: every option with its default. [`Scenario::parse`] reads it and says of
 //!   any mistake where it is and what is expected there; [`Scenario::resolved`] writes it out in full.
 //! - [`Run::start`] builds the simulation, [`Run::finish`] runs it; [`Outcome`] has the tables and the summary.
+//! - [`Schedules`] are the jobs for a real cluster: what a run would simulate, as bytes to execute.
 //! - [`Fabric`] is what a scenario says is connected to what, for everything that is known without a run.
 //!
 //! The only crate of the core that reads a clock, and a file where a scenario names one that lists its fabric. Left
@@ -18,6 +19,7 @@ mod fabric;
 mod fabric_file;
 mod fabric_tables;
 mod faults;
+mod goal_file;
 mod measured;
 mod observation;
 mod open_loop;
@@ -27,6 +29,7 @@ mod plain;
 mod profile;
 mod run;
 mod scenario;
+mod schedules;
 mod tables;
 
 pub use control::{AddressKind, ControlSpec, PauseKind, ResolutionKind, RuleKind, SpoofingKind};
@@ -43,6 +46,7 @@ pub use outcome::{Outcome, Summary};
 pub use pattern_spec::PatternSpec;
 pub use run::{Capture, Run};
 pub use scenario::{JobSpec, RunSpec, Scenario};
+pub use schedules::{JobSchedule, Schedules};
 pub use tables::{Column, Table};
 
 /// The formats of [`Fabric::export`], with a sentence about each.

@@ -12,7 +12,7 @@ use crate::control::ControlSpec;
 use crate::document::Document;
 use crate::faults::{self, FaultsSpec};
 use crate::open_loop::OpenLoopSpec;
-use crate::{ScenarioError, check, design_file, fabric_file, plain, profile};
+use crate::{ScenarioError, check, design_file, fabric_file, goal_file, plain, profile};
 
 /// One run, as a file says it.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -181,6 +181,7 @@ pub(crate) fn read_values<'a>(
     profile::apply(&mut document)?;
     fabric_file::apply(&mut document)?;
     design_file::apply(&mut document)?;
+    goal_file::apply(&mut document)?;
     let values = toml::Value::Table(document.values.clone());
     let scenario: Scenario = serde_path_to_error::deserialize(values).map_err(|error| {
         let key = error.path().to_string().replace('[', ".").replace(']', "");

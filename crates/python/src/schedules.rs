@@ -1,0 +1,123 @@
+//! Schedules for Python: a scenario's text goes in, files for the executor come out; and the executor's own sources.
+
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::run::{ScenarioError, scenario_error};
+
+/// The jobs of a scenario, as files that the executor reads.
+#[pyclass(frozen, module = "etherweave._core")]
+pub struct Schedules {
+    schedules: etherweave_scenario::Schedules,
+}
+
+#[pymethods]
+impl Schedules {
+    /// What the scenario is called.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.schedules.name
+    }
+
+    /// Of all random streams.
+    #[getter]
+    fn seed(&self) -> u64 {
+        self.schedules.seed
+    }
+
+    /// The resolved scenario, as TOML.
+    #[getter]
+    fn resolved(&self) -> &str {
+        &self.schedules.resolved
+    }
+
+    /// Rate of the slowest link of a host that a job has [b/s].
+    #[getter]
+    fn rate_bps(&self) -> u64 {
+        self.schedules.rate_bps
+    }
+
+    /// When the run ends at the latest [ns].
+    #[getter]
+    fn end_ns(&self) -> Option<f64> {
+        self.schedules.end_ns
+    }
+
+    /// A schedule for each job.
+    #[getter]
+    fn jobs(&self) -> Vec<Schedule> {
+        self.schedules.jobs.iter().cloned().map(|job| Schedule { job }).collect()
+    }
+}
+
+/// The schedule of a job.
+#[pyclass(frozen, module = "etherweave._core")]
+pub struct Schedule {
+    job: etherweave_scenario::JobSchedule,
+}
+
+#[pymethods]
+impl Schedule {
+    /// What tables call the job.
+    #[getter]
+    fn name(&self) -> &str {
+        &self.job.name
+    }
+
+    /// The host of each rank, as the topology calls it.
+    #[getter]
+    fn hosts(&self) -> Vec<String> {
+        self.job.hosts.clone()
+    }
+
+    /// How much it is, as JSON.
+    #[getter]
+    fn amounts(&self) -> String {
+        self.job.amounts_json()
+    }
+
+    /// The programs as GOAL text.
+    fn goal(&self, py: Python<'_>) -> PyResult<String> {
+        let written = py.detach(|| self.job.goal());
+        written.map_err(|error| ScenarioError::new_err(format!("{}: {error}", self.job.name)))
+    }
+
+    /// The file.
+    #[getter]
+    fn bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.job.bytes)
+    }
+}
+
+/// The jobs of a scenario as schedules; programs are rehearsed so often before they count.
+#[pyfunction]
+pub fn schedules(
+    py: Python<'_>,
+    text: &str,
+    origin: &str,
+    overrides: Vec<(String, String)>,
+    rehearsal: u32,
+) -> PyResult<Schedules> {
+    let made = py.detach(|| etherweave_scenario::Schedules::of(text, origin, &overrides, rehearsal));
+    made.map(|schedules| Schedules { schedules }).map_err(|error| scenario_error(&error))
+}
+
+/// The sources of the executor, by file name: the package carries them, to be compiled where they run.
+#[pyfunction]
+pub fn executor_sources() -> Vec<(&'static str, &'static str)> {
+    vec![
+        ("check.c", include_str!("../../../mpi/check.c")),
+        ("clocks.c", include_str!("../../../mpi/clocks.c")),
+        ("clocks.h", include_str!("../../../mpi/clocks.h")),
+        ("executor.c", include_str!("../../../mpi/executor.c")),
+        ("pingpong.c", include_str!("../../../mpi/pingpong.c")),
+        ("program.c", include_str!("../../../mpi/program.c")),
+        ("program.h", include_str!("../../../mpi/program.h")),
+        ("records.c", include_str!("../../../mpi/records.c")),
+        ("records.h", include_str!("../../../mpi/records.h")),
+        ("schedule.c", include_str!("../../../mpi/schedule.c")),
+        ("schedule.h", include_str!("../../../mpi/schedule.h")),
+        ("streams.c", include_str!("../../../mpi/streams.c")),
+        ("streams.h", include_str!("../../../mpi/streams.h")),
+    ]
+}

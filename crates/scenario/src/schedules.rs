@@ -1,0 +1,153 @@
+//! A scenario's jobs as schedules that a program elsewhere executes: the very programs that a run simulates.
+
+use etherweave_primitives::HostId;
+use etherweave_sim::Job;
+use etherweave_topology::Topology;
+use etherweave_workload::{Amounts, Goal, Schedule, Traffic};
+
+use crate::ScenarioError;
+use crate::document::Document;
+use crate::scenario::{Scenario, experiment, read};
+
+/// All jobs of a scenario.
+#[derive(Clone, Debug)]
+pub struct Schedules {
+    /// What the scenario is called.
+    pub name: String,
+    /// Of all random streams.
+    pub seed: u64,
+    /// The scenario with every default, as TOML.
+    pub resolved: String,
+    /// Rate of the slowest link of a host that a job has [b/s].
+    pub rate_bps: u64,
+    /// When the run ends at the latest [ns].
+    pub end_ns: Option<f64>,
+    /// In the order of the scenario.
+    pub jobs: Vec<JobSchedule>,
+}
+
+/// One job.
+#[derive(Clone, Debug)]
+pub struct JobSchedule {
+    /// What tables call it.
+    pub name: String,
+    /// The host of each rank, as the topology calls it.
+    pub hosts: Vec<String>,
+    /// How much it is.
+    pub amounts: Amounts,
+    /// The schedule, as [`Schedule::to_bytes`] writes it.
+    pub bytes: Vec<u8>,
+}
+
+impl JobSchedule {
+    /// How much it is, as JSON.
+    pub fn amounts_json(&self) -> String {
+        serde_json::to_string(&self.amounts).expect("amounts are JSON")
+    }
+
+    /// The programs as GOAL text.
+    ///
+    /// # Errors
+    /// When it is one of streams, or longer than such a text should be.
+    pub fn goal(&self) -> Result<String, String> {
+        let schedule = Schedule::from_bytes(&self.bytes).expect("what has been written is read");
+        match schedule.traffic {
+            Traffic::Ranks(programs) => Goal::write(&programs).map_err(|error| error.to_string()),
+            Traffic::Streams(_) => Err("streams; expected programs of ranks, which GOAL is about".to_owned()),
+        }
+    }
+}
+
+impl Schedules {
+    /// Reads and checks a scenario as a run does. Programs are rehearsed `rehearsal` times before they count.
+    ///
+    /// # Errors
+    /// The first mistake in the scenario, or a rehearsal that a schedule cannot have.
+    pub fn of(
+        text: &str,
+        origin: &str,
+        overrides: &[(String, String)],
+        rehearsal: u32,
+    ) -> Result<Schedules, ScenarioError> {
+        let (document, scenario) = read(text, origin, overrides)?;
+        let experiment = experiment(&document, &scenario, &[])?;
+        let topology = &experiment.topology;
+        let rates = experiment.jobs.iter().flat_map(|job| &job.hosts).map(|&host| rate_bps(topology, host));
+        let rate_bps = rates.min().unwrap_or(0);
+        let numbered = experiment.jobs.into_iter().enumerate();
+        let jobs = numbered.map(|(number, job)| schedule(&document, &scenario, topology, (number, job), rehearsal));
+        Ok(Schedules {
+            name: scenario.name.clone(),
+            seed: scenario.seed,
+            resolved: scenario.resolved(),
+            rate_bps,
+            end_ns: scenario.run.end.map(|end| end.as_ns_f64()),
+            jobs: jobs.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+fn rate_bps(topology: &Topology, host: HostId) -> u64 {
+    topology.channel(topology.host_channel(host)).rate.as_bps()
+}
+
+fn schedule(
+    document: &Document<'_>,
+    scenario: &Scenario,
+    topology: &Topology,
+    (number, job): (usize, Job),
+    rehearsal: u32,
+) -> Result<JobSchedule, ScenarioError> {
+    let amounts = Amounts::of(&job.traffic);
+    let hosts = job.hosts.iter().map(|&host| topology.host_name(host).to_owned()).collect();
+    let schedule = Schedule {
+        start: job.start,
+        is_background: job.is_background,
+        end: scenario.run.end,
+        warm_up: scenario.run.warm_up,
+        ..Schedule::new(&job.name, job.traffic)
+    };
+    let bytes = schedule.rehearsed(rehearsal).and_then(|schedule| schedule.to_bytes());
+    let bytes = bytes.map_err(|error| document.error(&format!("job.{number}.workload"), error.to_string()))?;
+    Ok(JobSchedule { name: job.name, hosts, amounts, bytes })
+}
+
+#[cfg(test)]
+mod tests {
+    use etherweave_workload::{Fft, Traffic};
+
+    use super::*;
+
+    const PAIR: &str = "
+        [topology.single_switch]
+        hosts = 3
+        [run]
+        end = \"1ms\"
+        [[job]]
+        name = \"fft\"
+        start = \"2us\"
+        workload.fft = { pex = 2, pey = 1, pez = 1, iterations = 5 }
+        placement.hosts = [2, 0]
+    ";
+
+    #[test]
+    fn a_schedule_is_the_program_that_a_run_simulates() {
+        let schedules = Schedules::of(PAIR, "pair.toml", &[], 2).unwrap();
+        let job = &schedules.jobs[0];
+        assert_eq!(
+            (job.hosts.as_slice(), schedules.rate_bps),
+            (["host2".into(), "host0".into()].as_slice(), 100_000_000_000)
+        );
+        let read = Schedule::from_bytes(&job.bytes).unwrap();
+        let fft = Fft { pex: 2, pey: 1, pez: 1, iterations: 5, ..Fft::default() };
+        assert_eq!(read.traffic, Traffic::Ranks(fft.programs().unwrap()));
+        assert_eq!((read.start.as_ps(), read.end.map(|end| end.as_ps())), (2_000_000, Some(1_000_000_000)));
+        assert_eq!(read.rehearsal[0].blocks[1].repeat, 2);
+    }
+
+    #[test]
+    fn a_mistake_is_told_as_a_run_tells_it() {
+        let error = Schedules::of("[switch]\nlatency = 300\n", "wrong.toml", &[], 0).unwrap_err().to_string();
+        assert!(error.starts_with("wrong.toml:2:1: switch.latency: "), "{error}");
+    }
+}
