@@ -47,8 +47,33 @@ class Fingerprint(TypedDict):
     """How long."""
 
 
+class Measured(TypedDict):
+    """How a result was measured, not simulated."""
+
+    launcher: str
+    """What started the ranks."""
+    command: list[str]
+    """Its words, up to those of a single launch."""
+    compiler: str
+    """Of the executor."""
+    launches: int
+    """That were complete."""
+    ranks: int
+    """Of all jobs."""
+    hosts: int
+    """Real ones, by name."""
+    messages: int
+    """Sent by programs, over all launches."""
+    payload_bytes: int
+    """Of these messages [B]."""
+    clock_error_ns_max: float
+    """How far the clock of a rank may be from that of the first [ns]."""
+    start_missed_ns_max: float
+    """How late after the agreed instant a rank started, at most [ns]."""
+
+
 class Summary(TypedDict):
-    """The figures of a whole run."""
+    """The figures of a whole run. Those of the simulator are missing when it was measured."""
 
     name: str
     """Of the scenario."""
@@ -61,26 +86,26 @@ class Summary(TypedDict):
     stuck_report: NotRequired[str | None]
     """Who waits for whom, when stuck."""
     end_ns: float
-    """Simulated time at the end [ns]."""
+    """Simulated time at the end; measured: when the last rank was done, from the start [ns]."""
     wall_s: float
-    """Real time of the simulation [s]."""
+    """Real time of the simulation, or of the launches [s]."""
     setup_s: float
     """Real time before it [s]."""
-    events: int
+    events: NotRequired[int]
     """Events that happened."""
-    packet_hops: int
+    packet_hops: NotRequired[int]
     """Packets that crossed a link, each link counted."""
-    packets_created: int
+    packets_created: NotRequired[int]
     """Packets that hosts made."""
-    packets_delivered: int
+    packets_delivered: NotRequired[int]
     """Packets that reached their host."""
-    packets_dropped: int
+    packets_dropped: NotRequired[int]
     """Packets that found no room."""
     packets_damaged: NotRequired[int]
     """Packets discarded because their frame check sequence did not fit."""
-    packets_in_flight: int
+    packets_in_flight: NotRequired[int]
     """Packets under way at the end."""
-    packets_max: int
+    packets_max: NotRequired[int]
     """Largest number of packets that ever existed at once."""
     fingerprint: Fingerprint | None
     """Equal for equal runs, on any number of threads."""
@@ -88,6 +113,8 @@ class Summary(TypedDict):
     """Threads of the core."""
     warnings: list[str]
     """What nobody should overlook, such as losses in a lossless priority."""
+    measured: NotRequired[Measured]
+    """How, when it was not simulated."""
 
 
 def parse_summary(text: str) -> Summary:

@@ -9,10 +9,12 @@ from etherweave.cli import (
     calibrate,
     curve,
     design,
+    measure,
     observe,
     reference,
     report,
     run,
+    schedule,
     schema,
     show,
     study,
@@ -45,6 +47,8 @@ def start(
 
 
 app.command(epilog=run.EXAMPLES)(run.run)
+app.command("measure", epilog=measure.EXAMPLES)(measure.measure_verb)
+app.command(epilog=schedule.EXAMPLES)(schedule.schedule)
 app.command(epilog=curve.EXAMPLES)(curve.curve)
 app.command(epilog=observe.EXAMPLES)(observe.observe)
 app.command(epilog=design.EXAMPLES)(design.design)

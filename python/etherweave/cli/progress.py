@@ -8,6 +8,7 @@ from typing import TypeAlias
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from etherweave.bench.measure import Progress as Launched
 from etherweave.simulation import Progress as Facts
 
 console = Console(stderr=True)
@@ -66,6 +67,16 @@ def point_progress(name: str) -> Iterator[Callable[[int, int, str], bool]]:
             return True
 
         yield go_on
+
+
+@contextmanager
+def measure_progress(name: str) -> Iterator[Callable[[Launched], None]]:
+    """Show which launch of a measurement is under way, beside what was expected of it."""
+    if not console.is_terminal:
+        yield LaunchLines(name)
+        return
+    with console.status("") as status:
+        yield lambda facts: status.update(f"{name}: {_launched(facts)}")
 
 
 @contextmanager
@@ -168,6 +179,36 @@ class StepLines:
             self._next_s = self._clock() + LINE_EVERY_S
             _line(f"{name}: {step}")
         return True
+
+
+class LaunchLines:
+    """Tells how far a measurement is, as lines.
+
+    Parameters
+    ----------
+    name
+        Begins every line.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._launch = -1
+        self._next_s = 0.0
+
+    def __call__(self, facts: Launched) -> None:
+        """Print a line for a new launch if it is expected to be long, and now and then."""
+        if facts.launch != self._launch:
+            self._launch, self._next_s = facts.launch, LINE_EVERY_S
+        if facts.elapsed_s >= self._next_s:
+            self._next_s = facts.elapsed_s + LINE_EVERY_S
+            _line(f"{self._name}: {_launched(facts)}")
+
+
+def _launched(facts: Launched) -> str:
+    return (
+        f"launch {facts.launch + 1} of {facts.launches}, {facts.elapsed_s:.0f} s; "
+        f"expected {facts.expected}"
+    )
 
 
 def share(facts: Facts) -> float | None:

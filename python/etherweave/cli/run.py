@@ -113,9 +113,13 @@ def _goodput_gbps(result: Result) -> float:
     return float(result.to_polars("streams")["goodput_gbps"].sum())
 
 
+def more(result: Result) -> dict[str, object]:
+    """Tell what JSON has beyond the summary."""
+    return {"jobs": statistics(result), "goodput_gbps": _goodput_gbps(result)}
+
+
 def _json(result: Result) -> str:
-    more = {"jobs": statistics(result), "goodput_gbps": _goodput_gbps(result)}
-    return json.dumps({**result.summary, **more}, indent=2)
+    return json.dumps({**result.summary, **more(result)}, indent=2)
 
 
 def _text(result: Result) -> str:
@@ -128,11 +132,16 @@ def _text(result: Result) -> str:
     )
     if damaged := summary.get("packets_damaged"):
         head += f", {damaged:,} damaged"
-    lines = [
+    return "\n".join([head, *lines(result)])
+
+
+def lines(result: Result) -> list[str]:
+    """Tell iteration times and goodput, a line for each job."""
+    told = [
         f"  {job}: {times['iterations']} iterations, mean {times['mean_us']:.2f} us, "
         f"median {times['median_us']:.2f}, p99 {times['p99_us']:.2f}, max {times['max_us']:.2f}"
         for job, times in statistics(result).items()
     ]
     if (goodput := _goodput_gbps(result)) > 0:
-        lines.append(f"  streams: {goodput:.2f} Gb/s")
-    return "\n".join([head, *lines])
+        told.append(f"  streams: {goodput:.2f} Gb/s")
+    return told

@@ -1,0 +1,97 @@
+"""How long a launch takes and how much it sends, told before it starts.
+
+Rough, and rather too long than too short: rests, payload at a rate, a time for each message.
+"""
+
+from typing import NamedTuple
+
+from etherweave.bench.measure.errors import MeasureError
+from etherweave.bench.measure.jobs import Job, Jobs
+
+MESSAGE_S = 10e-6
+"""Of a rank, for each message that it sends or receives [s]: MPI over TCP."""
+LOCAL_BYTES_PER_S = 1e9
+"""What ranks on one machine exchange in all [B/s]: copies in memory."""
+START_S = 2.0
+"""Of a launch: processes, connections, clocks [s]."""
+
+
+class Limits(NamedTuple):
+    """What a measurement may take."""
+
+    seconds: float = 600.0
+    """Of each launch [s]."""
+    gigabytes: float = 1000.0
+    """Payload of all launches [GB]."""
+
+
+class Forecast(NamedTuple):
+    """What a launch takes."""
+
+    seconds: float
+    gigabytes: float
+    """Payload [GB]."""
+
+    def __str__(self) -> str:
+        return f"about {self.seconds:.3g} s and {self.gigabytes:.3g} GB"
+
+
+def forecast(jobs: Jobs, processors: int | None) -> Forecast:
+    """Predict one launch.
+
+    Parameters
+    ----------
+    jobs
+        Schedules of all jobs.
+    processors
+        Of this machine, when all ranks share it; None when each has a host of its own.
+    """
+    run_s = (jobs.end_ns or 0.0) / 1e9
+    work_s = max(_seconds(job, jobs, processors) for job in jobs.jobs)
+    return Forecast(START_S + max(work_s, _end_s(jobs)), _bytes(jobs, run_s) / 1e9)
+
+
+def within(limits: Limits, expected: Forecast, launches: int) -> None:
+    """Refuse what would take more than it may.
+
+    Raises
+    ------
+    MeasureError
+        When time or payload exceed their limit.
+    """
+    if expected.seconds > limits.seconds:
+        raise MeasureError(
+            f"a launch takes {expected}; expected at most {limits.seconds:g} s (--time-limit), "
+            "or fewer iterations"
+        )
+    if (total := expected.gigabytes * launches) > limits.gigabytes:
+        raise MeasureError(
+            f"{launches} launches send about {total:.3g} GB; "
+            f"expected at most {limits.gigabytes:g} GB (--traffic-limit)"
+        )
+
+
+def _seconds(job: Job, jobs: Jobs, processors: int | None) -> float:
+    amounts = job.amounts
+    if processors is None:
+        transfer_s = amounts["bytes_rank_max"] * 8 / max(jobs.rate_bps, 1)
+        message_s = amounts["messages_rank_max"] * MESSAGE_S
+    else:
+        transfer_s = amounts["bytes"] / LOCAL_BYTES_PER_S
+        # Every message is handled twice, and ranks take turns on the processors.
+        message_s = 2 * amounts["messages"] * MESSAGE_S / min(processors, amounts["ranks"])
+    return amounts["rest_ps_max"] / 1e12 + transfer_s + message_s
+
+
+def _end_s(jobs: Jobs) -> float:
+    is_endless = any(job.amounts["is_endless"] for job in jobs.jobs)
+    return (jobs.end_ns or 0.0) / 1e9 if is_endless else 0.0
+
+
+def _bytes(jobs: Jobs, run_s: float) -> float:
+    """Sum payload; an endless stream is taken to fill its host's link until the run ends."""
+    endless = run_s * jobs.rate_bps / 8
+    return sum(
+        endless * len(job.hosts) if job.amounts["is_endless"] else job.amounts["bytes"]
+        for job in jobs.jobs
+    )

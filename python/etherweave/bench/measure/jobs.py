@@ -1,0 +1,82 @@
+"""The jobs of a scenario as the core hands them out."""
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple, TypedDict, cast
+
+from etherweave import _core
+from etherweave.scenario import Overrides, Scenario, literals, read
+
+
+class Amounts(TypedDict):
+    """How much a job is; the most that one rank has ends in ``_max``."""
+
+    ranks: int
+    messages: int
+    """Sent. Endless streams count the messages of their window."""
+    bytes: int
+    """Payload sent [B]."""
+    messages_rank_max: int
+    """Sent and received."""
+    bytes_rank_max: int
+    """Sent or received, whichever is more [B]."""
+    rest_ps_max: int
+    """Sleep and computation [ps]."""
+    iterations: int
+    """Measured, over all ranks."""
+    is_endless: bool
+    """Whether streams send until the run ends."""
+
+
+class Job(NamedTuple):
+    """A job and its schedule."""
+
+    name: str
+    hosts: Sequence[str]
+    """Of the scenario, in rank order."""
+    amounts: Amounts
+    schedule: bytes
+    """What the executor reads."""
+
+
+class Jobs(NamedTuple):
+    """All jobs of a scenario."""
+
+    name: str
+    seed: int
+    resolved: str
+    """The scenario with every default, as TOML."""
+    rate_bps: int
+    """Of the slowest link of a host that has a rank [b/s]."""
+    end_ns: float | None
+    """When the run ends at the latest [ns]."""
+    jobs: Sequence[Job]
+
+    @property
+    def ranks(self) -> int:
+        """Of all jobs."""
+        return sum(job.amounts["ranks"] for job in self.jobs)
+
+
+def jobs_of(scenario: Scenario, overrides: Overrides | None, rehearsal: int) -> Jobs:
+    """Read a scenario and make its schedules.
+
+    Parameters
+    ----------
+    scenario, overrides
+        As for :func:`etherweave.run`.
+    rehearsal
+        Passes over each block of a program before it counts, 0 or more.
+
+    Raises
+    ------
+    ScenarioError
+        When the scenario is wrong, or a schedule cannot be rehearsed.
+    """
+    text, origin = read(scenario)
+    made = _core.schedules(text, origin, literals(overrides), rehearsal)
+    jobs = [
+        Job(job.name, job.hosts, cast(Amounts, json.loads(job.amounts)), job.bytes)
+        for job in made.jobs
+    ]
+    return Jobs(made.name, made.seed, made.resolved, made.rate_bps, made.end_ns, jobs)

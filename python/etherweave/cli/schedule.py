@@ -1,0 +1,62 @@
+"""The verb ``schedule``."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import etherweave
+from etherweave import _core
+from etherweave.cli.exits import refuse, told
+from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
+from etherweave.scenario import literals, read
+
+EXAMPLES = """Examples:
+
+etherweave schedule halo3d.toml -o schedules
+
+etherweave schedule halo3d.toml -o schedules --goal --set job.0.workload.halo3d.iterations=10"""
+
+
+def schedule(
+    file: File,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Directory for the files.")],
+    settings: Settings = None,
+    warm_up: Annotated[
+        int, typer.Option(min=0, help="Passes over each block before times are taken.")
+    ] = 1,
+    goal: Annotated[
+        bool, typer.Option("--goal", help="Write GOAL texts too, as LogGOPSim reads them.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write the schedule of each job, for an executor that is launched by hand; print the files."""
+    directory(output)
+    try:
+        text, origin = read(file)
+        made = _core.schedules(text, origin, literals(overrides(settings)), warm_up)
+        rows = [
+            {"job": job.name, "files": _write(job, output / str(number), goal)}
+            for number, job in enumerate(made.jobs)
+        ]
+    except etherweave.ScenarioError as error:
+        refuse(error)
+    except OSError as error:
+        refuse(told(error))
+    if as_json:
+        print(json.dumps(rows, indent=2))
+    else:
+        print("\n".join(name for row in rows for name in row["files"]))
+
+
+def _write(job: _core.Schedule, stem: Path, goal: bool) -> list[str]:
+    """Write the files of a job; gives their names, numbers being safe for any name of a job."""
+    text = job.goal() if goal else None
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    files = [stem.with_suffix(".ews")]
+    files[0].write_bytes(job.bytes)
+    if text is not None:
+        files.append(stem.with_suffix(".goal"))
+        files[1].write_text(text, encoding="utf-8")
+    return [str(path) for path in files]
