@@ -7,6 +7,7 @@
 Whatever a page shows is in the tables of its results, or was published and says where.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from etherweave.report.curves import draw_curves
@@ -30,7 +31,7 @@ __all__ = [
 ]
 
 
-def write_report(source: Path, out: Path) -> Path:
+def write_report(source: Path, out: Path, beside: Sequence[Path] = ()) -> Path:
     """Write the report of a result, or of a study, as ``report.html``.
 
     Parameters
@@ -39,6 +40,8 @@ def write_report(source: Path, out: Path) -> Path:
         Directory of a result, or of a study: the latter holds ``checks.json``.
     out
         Directory for the page and its figures; made when missing, may be the same.
+    beside
+        Directories of results of the same jobs, such as what was measured.
 
     Returns
     -------
@@ -50,8 +53,11 @@ def write_report(source: Path, out: Path) -> Path:
     FileNotFoundError
         When the source holds neither a result nor a study.
     ValueError
-        When another version wrote the source, in a format that this one does not know.
+        When another version wrote the source, in a format that this one does not know, or there is
+        something beside a study.
     """
     if (source / CHECKS).exists():
+        if beside:
+            raise ValueError(f"{source}: a study; expected a result, which others can stand beside")
         return write_study(load_study(source), out)
-    return write_run(Result.load(source), out)
+    return write_run(Result.load(source), out, [Result.load(other) for other in beside])

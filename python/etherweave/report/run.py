@@ -1,8 +1,10 @@
-"""The report of one run."""
+"""The report of one run, perhaps beside others."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from etherweave.report.figures import RUN
+from etherweave.report.figures import BESIDE, MEASURED, RUN
+from etherweave.report.figures.run.beside import Beside
 from etherweave.report.page import Front, Page
 from etherweave.results import Result, Summary
 
@@ -14,19 +16,53 @@ ENDS = {
 }
 
 
-def write_run(result: Result, out: Path) -> Path:
-    """Write a run's page into a directory; returns the page's path."""
+def write_run(result: Result, out: Path, others: Sequence[Result] = ()) -> Path:
+    """Write a run's page into a directory; returns the page's path.
+
+    Parameters
+    ----------
+    result
+        Simulated or measured.
+    out
+        Made when missing.
+    others
+        Results of the same jobs, to be shown beside it.
+    """
     page = Page(out)
-    page.show(RUN, result)
-    return page.write(_front(result), [("Resolved scenario", result.resolved)])
+    beside = Beside([result, *others])
+    if others:
+        page.show(BESIDE, beside)
+    page.show(MEASURED if "measured" in result.summary else RUN, result)
+    scenarios = [
+        (f"Resolved scenario, {label}" if others else "Resolved scenario", one.resolved)
+        for one, label in zip(beside.results, beside.labels, strict=True)
+    ]
+    return page.write(_front(result, beside), scenarios)
 
 
-def _front(result: Result) -> Front:
+def _front(result: Result, beside: Beside) -> Front:
     summary = result.summary
     lead = f"The run {ENDS[summary['finished']]}, at {summary['end_ns'] / 1e6:,.6g} ms."
-    facts = [*_facts(summary), *result.machine.items()]
-    trouble = summary.get("stuck_report") or ""
-    return Front(summary["name"], lead, facts, summary["warnings"], trouble)
+    told = _measured_facts if "measured" in summary else _facts
+    facts = [*told(summary), *result.machine.items()]
+    others = [warning for other in beside.results[1:] for warning in other.summary["warnings"]]
+    warnings = [*summary["warnings"], *others, *beside.differences]
+    return Front(summary["name"], lead, facts, warnings, summary.get("stuck_report") or "")
+
+
+def _measured_facts(summary: Summary) -> list[tuple[str, str]]:
+    facts = summary["measured"]
+    counts = ("launches", "ranks", "hosts", "messages", "payload_bytes")
+    return [
+        ("seed", str(summary["seed"])),
+        ("Etherweave", summary["version"]),
+        ("took", f"{summary['wall_s']:,.3g} s, after {summary['setup_s']:,.3g} s of set-up"),
+        ("command", " ".join(facts["command"])),
+        ("compiler", facts["compiler"]),
+        *((name.replace("_", " "), f"{facts[name]:,}") for name in counts),  # type: ignore[literal-required]
+        ("clocks within", f"{facts['clock_error_ns_max'] / 1e3:,.3g} us"),
+        ("late starts up to", f"{facts['start_missed_ns_max'] / 1e3:,.3g} us"),
+    ]
 
 
 def _facts(summary: Summary) -> list[tuple[str, str]]:

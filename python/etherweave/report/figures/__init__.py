@@ -14,6 +14,7 @@ from etherweave.report.figures.exascale import (
     table_1,
 )
 from etherweave.report.figures.run import (
+    beside,
     counters,
     flows,
     iterations,
@@ -54,6 +55,12 @@ RUN: list[Maker[Result]] = [
     flows.exhibit,
 ]
 """For a run, in the order of the page; those without anything to show stay away."""
+
+MEASURED: list[Maker[Result]] = [iterations.exhibit, nodes.exhibit, streams.exhibit]
+"""For a run that was measured: what hosts see of it."""
+
+BESIDE: list[Maker[beside.Beside]] = [beside.exhibit, beside.goodput]
+"""For results of the same jobs."""
 
 SANDIA: list[Maker[Study]] = [
     verdicts.exhibit,

@@ -1,0 +1,157 @@
+"""Iteration times of the same jobs, simulated and measured, side by side."""
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from etherweave.report.exhibit import Exhibit, Sheet
+from etherweave.report.style import SERIES
+from etherweave.results import Result
+
+POINTS = 400
+"""Of a curve."""
+HEAD = (
+    *("job", "result", "iterations", "5 % [us]", "median [us]", "95 % [us]"),
+    *("medians of launches [us]", "ratio"),
+)
+CAPTION = (
+    "Share of the iterations that took at most so long, over all ranks. The table's ratio is that "
+    "of medians, to the first result. Iterations of one launch have much in common: what differs "
+    "between launches is the measure of chance."
+)
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A result, and others of the same jobs."""
+
+    results: Sequence[Result]
+    """The first is what the others are compared with."""
+
+    @property
+    def labels(self) -> list[str]:
+        """What they are called: how they came about, with a number where that is not enough."""
+        kinds = [kind(result) for result in self.results]
+        numbers = [kinds[:place].count(one) + 1 for place, one in enumerate(kinds)]
+        return [
+            f"{one} {number}" if kinds.count(one) > 1 else one
+            for one, number in zip(kinds, numbers, strict=True)
+        ]
+
+    @property
+    def differences(self) -> list[str]:
+        """Tell of which jobs the results have other workloads, so that like is not compared."""
+        first, *others = [_workloads(result) for result in self.results]
+        return [
+            f"{label}: job {job} has another workload than in the first result"
+            for label, workloads in zip(self.labels[1:], others, strict=True)
+            for job in workloads
+            if job in first and workloads[job] != first[job]
+        ]
+
+
+def kind(result: Result) -> str:
+    """Tell how a result came about."""
+    return "measured" if "measured" in result.summary else "simulated"
+
+
+def exhibit(beside: Beside) -> Exhibit | None:
+    """Show the distribution of each job's iteration times in all results."""
+    tables = [result.to_polars("iterations") for result in beside.results]
+    jobs = _in_several(tables)
+    if not jobs:
+        return None
+    figure = Figure(figsize=(9, 2.8 * len(jobs)))
+    panels = figure.subplots(len(jobs), 1, squeeze=False)[:, 0]
+    rows = []
+    for axes, job in zip(panels, jobs, strict=True):
+        parts = [table.filter(pl.col("job") == job) for table in tables]
+        _curves(axes, job, [part["duration_ns"] / 1e3 for part in parts], beside.labels)
+        rows += _rows(job, parts, beside.labels)
+    return Exhibit("beside", "Simulated and measured", CAPTION, figure, [Sheet(HEAD, rows)])
+
+
+def goodput(beside: Beside) -> Exhibit | None:
+    """Show what the streams of each job delivered in all results."""
+    tables = [result.to_polars("streams") for result in beside.results]
+    jobs = _in_several(tables)
+    if not jobs:
+        return None
+    rows = []
+    for job in jobs:
+        rates = [_rate(table.filter(pl.col("job") == job)) for table in tables]
+        for label, rate in zip(beside.labels, rates, strict=True):
+            rows.append([job, label, f"{rate:,.4g}", _ratio(rate, rates[0])])
+    sheet = Sheet(["job", "result", "goodput [Gb/s]", "ratio"], rows)
+    caption = "Sum over the streams of a job, the mean over launches."
+    return Exhibit("goodput_beside", "Goodput, simulated and measured", caption, None, [sheet])
+
+
+def _in_several(tables: Sequence[pl.DataFrame]) -> list[str]:
+    """Name the jobs that the first result and another have rows of."""
+    first, *others = [table["job"].unique(maintain_order=True).to_list() for table in tables]
+    return [job for job in first if any(job in other for other in others)]
+
+
+def _rate(rows: pl.DataFrame) -> float:
+    launches = rows["launch"].n_unique() if "launch" in rows.columns else 1
+    return float(rows["goodput_gbps"].sum()) / max(launches, 1)
+
+
+def _curves(axes: Axes, job: str, times: Sequence[pl.Series], labels: Sequence[str]) -> None:
+    shares = np.linspace(0, 1, POINTS)
+    for number, (values, label) in enumerate(zip(times, labels, strict=True)):
+        if not values.is_empty():
+            colour = SERIES[number % len(SERIES)]
+            axes.plot(np.quantile(values.to_numpy(), shares), shares, color=colour, label=label)
+            median = float(np.median(values.to_numpy()))
+            axes.plot(median, 0.5, "o", color=colour, markersize=5)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:,.4g}")
+    axes.xaxis.set_minor_formatter("{x:,.4g}")
+    axes.set_ylim(0, 1)
+    axes.set_title(job)
+    axes.set_xlabel("iteration time [us]")
+    axes.set_ylabel("share of iterations")
+    axes.legend()
+
+
+def _rows(job: str, parts: Sequence[pl.DataFrame], labels: Sequence[str]) -> list[list[str]]:
+    rows = []
+    first = _quantiles(parts[0]["duration_ns"] / 1e3)[1]
+    for part, label in zip(parts, labels, strict=True):
+        low, median, high = _quantiles(part["duration_ns"] / 1e3)
+        told = [f"{time:,.5g}" if np.isfinite(time) else "–" for time in (low, median, high)]
+        ratio = _ratio(median, first)
+        rows.append([job, label, f"{len(part):,}", *told, _launches(part), ratio])
+    return rows
+
+
+def _launches(rows: pl.DataFrame) -> str:
+    """Tell the least and the largest median of launches; nothing when there is only one."""
+    if "launch" not in rows.columns or rows["launch"].n_unique() < 2:
+        return "–"
+    medians = rows.group_by("launch").agg(pl.col("duration_ns").median())["duration_ns"]
+    low, *_, high = (median / 1e3 for median in sorted(medians))
+    return f"{low:,.5g} to {high:,.5g}"
+
+
+def _quantiles(values: pl.Series) -> tuple[float, float, float]:
+    if values.is_empty():
+        return (np.nan, np.nan, np.nan)
+    low, median, high = np.quantile(values.to_numpy(), [0.05, 0.5, 0.95])
+    return float(low), float(median), float(high)
+
+
+def _ratio(value: float, to: float) -> str:
+    return f"{value / to:.3f}" if to > 0 and np.isfinite(value) else "–"
+
+
+def _workloads(result: Result) -> dict[str, Any]:
+    return {job["name"]: job["workload"] for job in tomllib.loads(result.resolved).get("job", [])}

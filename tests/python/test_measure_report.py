@@ -1,0 +1,176 @@
+"""Simulated and measured results of the same jobs, on one page."""
+
+import dataclasses
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import etherweave
+from etherweave import toml
+from etherweave.report import write_report
+from etherweave.report.figures.run import beside
+from etherweave.report.figures.run.beside import Beside
+from etherweave.results import Measured, Result
+
+COMMAND = [str(Path(sys.executable).parent / "etherweave")]
+
+
+def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
+    called = [*COMMAND, *map(str, words)]
+    return subprocess.run(called, capture_output=True, text=True, check=False, timeout=120)
+
+
+SCENARIO: dict[str, Any] = {
+    "topology": {"single_switch": {"hosts": 8}},
+    "run": {"end": "1ms"},
+    "job": [
+        {"name": "fft", "workload": {"fft": {"pex": 2, "pey": 2, "pez": 1, "iterations": 9}}},
+        {"name": "incast", "workload": {"incast": {"sources": 2}}},
+    ],
+}
+FACTS: Measured = {
+    "launcher": "local",
+    "command": ["mpirun", "-np", "7"],
+    "compiler": "gcc",
+    "launches": 2,
+    "ranks": 7,
+    "hosts": 1,
+    "messages": 5,
+    "payload_bytes": 40,
+    "clock_error_ns_max": 1500.0,
+    "start_missed_ns_max": 0.0,
+}
+
+
+@pytest.fixture(scope="module")
+def simulated() -> Result:
+    return etherweave.run(SCENARIO)
+
+
+@pytest.fixture(scope="module")
+def measured(simulated: Result) -> Result:
+    """Pretend that two launches took twice and four times as long, and streams ran at half rate."""
+    launches = [pl.lit(number, dtype=pl.UInt64).alias("launch") for number in (0, 1)]
+    time = pl.col("duration_ns")
+    iterations = [
+        simulated.to_polars("iterations").with_columns(time * factor, launch)
+        for factor, launch in zip((2, 4), launches, strict=True)
+    ]
+    streams = [
+        simulated.to_polars("streams").with_columns(pl.col("goodput_gbps") / 2, launch)
+        for launch in launches
+    ]
+    tables = {"iterations": pl.concat(iterations), "streams": pl.concat(streams)}
+    return dataclasses.replace(
+        simulated,
+        tables={name: table.to_arrow() for name, table in tables.items()},
+        summary={**simulated.summary, "measured": FACTS, "warnings": ["7 ranks shared 1 host"]},
+    )
+
+
+def test_the_ratio_is_that_of_medians(simulated: Result, measured: Result) -> None:
+    exhibit = beside.exhibit(Beside([simulated, measured]))
+    assert exhibit is not None
+    (sheet,) = exhibit.sheets
+    assert [row[:3] for row in sheet.rows] == [
+        ["fft", "simulated", "36"],
+        ["fft", "measured", "72"],
+    ]
+    # Half of the measured times are twice, half four times as long: the median lies between.
+    ratio = float(sheet.rows[1][-1])
+    assert sheet.rows[0][-1] == "1.000"
+    assert 2 < ratio < 4
+    times = simulated.to_polars("iterations")["duration_ns"]
+    twice, four_times = (factor * times.median() / 1e3 for factor in (2, 4))  # type: ignore[operator]
+    assert sheet.rows[1][-2] == f"{twice:,.5g} to {four_times:,.5g}"
+    assert ratio == pytest.approx(
+        pl.concat([times * 2, times * 4]).median() / times.median(),  # type: ignore[operator]
+        abs=1e-3,
+    )
+
+
+def test_goodput_is_the_mean_over_launches(simulated: Result, measured: Result) -> None:
+    exhibit = beside.goodput(Beside([simulated, measured]))
+    assert exhibit is not None
+    assert [row[-1] for row in exhibit.sheets[0].rows] == ["1.000", "0.500"]
+
+
+def test_results_are_called_by_how_they_came_about(simulated: Result, measured: Result) -> None:
+    assert Beside([simulated, measured]).labels == ["simulated", "measured"]
+    assert Beside([measured, simulated, measured]).labels == [
+        *("measured 1", "simulated", "measured 2")
+    ]
+
+
+def test_another_workload_is_told(simulated: Result, measured: Result) -> None:
+    longer = etherweave.run(SCENARIO, {"job.0.workload.fft.iterations": 10})
+    assert Beside([simulated, measured]).differences == []
+    assert Beside([simulated, longer]).differences == [
+        "simulated 2: job fft has another workload than in the first result"
+    ]
+
+
+def test_jobs_that_only_one_result_has_stay_away(simulated: Result) -> None:
+    other = {**SCENARIO, "job": [{**SCENARIO["job"][0], "name": "other"}]}
+    pair = Beside([simulated, etherweave.run(other)])
+    assert beside.exhibit(pair) is None
+    assert beside.goodput(pair) is None
+
+
+def test_a_report_shows_both(tmp_path: Path, simulated: Result, measured: Result) -> None:
+    simulated.save(tmp_path / "simulated")
+    measured.save(tmp_path / "measured")
+    done = command("report", tmp_path / "simulated", "--beside", tmp_path / "measured")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "simulated" / "report.html").read_text()
+    assert "Simulated and measured" in page
+    assert "7 ranks shared 1 host" in page
+    assert "Resolved scenario, measured" in page
+    assert (tmp_path / "simulated" / "beside.svg").exists()
+
+
+def test_a_measured_result_has_a_page_of_its_own(tmp_path: Path, measured: Result) -> None:
+    measured.save(tmp_path)
+    page = write_report(tmp_path, tmp_path).read_text()
+    assert "mpirun -np 7" in page
+    assert "Not shown, for want of results" not in page
+    assert "Iteration times" in page
+
+
+def test_nothing_stands_beside_a_study(tmp_path: Path) -> None:
+    (tmp_path / "checks.json").write_text("{}")
+    with pytest.raises(ValueError, match="a study; expected a result"):
+        write_report(tmp_path, tmp_path, [tmp_path])
+
+
+def test_schedules_are_written_for_other_programs(tmp_path: Path) -> None:
+    file = tmp_path / "fft.toml"
+    file.write_text(toml.document({**SCENARIO, "job": SCENARIO["job"][:1]}))
+    done = command("schedule", file, "-o", tmp_path / "out", "--goal", "--json")
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(done.stdout)
+    assert [Path(name).name for name in row["files"]] == ["0.ews", "0.goal"]
+    goal = (tmp_path / "out" / "0.goal").read_text()
+    # A scenario that names the text simulates the same sequence: marks of iterations are its own.
+    assert goal.startswith("num_ranks 4\n\nrank 0 {\nl1: recv 0b from")
+    job = {"name": "goal", "workload": {"goal": {"file": "out/0.goal"}}}
+    file.write_text(toml.document({**SCENARIO, "run": {}, "job": [job]}))
+    again, original = (
+        etherweave.run(file),
+        etherweave.run({**SCENARIO, "run": {}, "job": SCENARIO["job"][:1]}),
+    )
+    assert again.summary["end_ns"] == original.summary["end_ns"]
+    assert again.summary["packets_created"] == original.summary["packets_created"]
+
+
+def test_streams_have_no_goal(tmp_path: Path) -> None:
+    file = tmp_path / "incast.toml"
+    file.write_text(toml.document({**SCENARIO, "job": SCENARIO["job"][1:]}))
+    done = command("schedule", file, "-o", tmp_path / "out", "--goal")
+    assert done.returncode == 2
+    assert done.stderr == "incast: streams; expected programs of ranks, which GOAL is about\n"
