@@ -17,6 +17,7 @@ import deployments
 import designs
 import openloop
 import openloop_growth
+import overhead
 import simulations
 
 from etherweave import __version__
@@ -34,6 +35,7 @@ def main() -> None:
         *openloop_growth.rows(),
         *designs.rows(),
         *deployments.rows(),
+        *overhead.rows(),
     ]
     wanted = [row for row in rows if fnmatch.fnmatchcase(row.name, glob)]
     if not wanted:
