@@ -2,7 +2,6 @@
 
 import pickle
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import polars
@@ -53,15 +52,6 @@ def test_progress_may_stop_a_run_and_partial_results_say_so() -> None:
     assert len(result.tables["streams"]) == 1
 
 
-@pytest.fixture
-def ctrl_c_interrupts() -> Iterator[None]:
-    """Whoever started the tests in the background has told them to ignore Ctrl-C."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("ctrl_c_interrupts")
 def test_ctrl_c_ends_a_run_and_carries_what_there_is() -> None:
     def press(facts: etherweave.Progress) -> bool:
         signal.raise_signal(signal.SIGINT)
