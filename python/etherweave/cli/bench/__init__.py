@@ -9,10 +9,11 @@ bench = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-from etherweave.cli.bench import environment, info, list, parse, plan  # noqa: A004, E402
+from etherweave.cli.bench import environment, info, list, parse, plan, site  # noqa: A004, E402
 
 bench.command(epilog=environment.EXAMPLES)(environment.environment)
 bench.command(epilog=info.EXAMPLES)(info.info)
 bench.command("list", epilog=list.EXAMPLES)(list.list_all)
 bench.command(epilog=parse.EXAMPLES)(parse.parse)
 bench.command(epilog=plan.EXAMPLES)(plan.plan)
+bench.command(epilog=site.EXAMPLES)(site.site)

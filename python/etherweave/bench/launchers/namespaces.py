@@ -1,0 +1,164 @@
+"""Network namespaces on a bridge, each link shaped at both ends: made and removed."""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from etherweave.bench.launchers.placed import LaunchError
+
+INTERFACE = "h0"
+"""Of every host."""
+_NAMED = Path("/run/netns")
+_PREFIX = "ew-bench"
+_OWNED = re.compile(rf"{_PREFIX}\.(\d+)\.(\d+)\.[0-9a-f]+\..+")
+_LATENCY = "5ms"
+"""How long a shaped frame may wait before it is dropped."""
+_LENGTH = 16
+"""Of the hosts' network prefix [bits]."""
+_PATIENCE_S = 30.0
+_START_FIELD = 19
+"""Of ``/proc/PID/stat`` behind the name in parentheses: field 22, ``starttime``, proc(5)."""
+
+
+class Shape(NamedTuple):
+    """What a token bucket lets through, counted with Ethernet's header."""
+
+    rate: float
+    """[bytes/s]"""
+    burst: float
+    """[bytes]"""
+
+
+def missing() -> str:
+    """Tell what namespaces need; empty when it is there."""
+    gone = [name for name in ("ip", "tc", "unshare", "timeout") if shutil.which(name) is None]
+    if gone:
+        return f"not found: {', '.join(gone)}; expected iproute2, util-linux and coreutils"
+    if os.geteuid() != 0:
+        return "network namespaces take root; expected sudo"
+    trial = ["unshare", "--net", "--uts", "--mount", "true"]
+    done = subprocess.run(trial, capture_output=True, text=True)
+    return f"network namespaces: {done.stderr.strip()}" if done.returncode else ""
+
+
+def own_prefix() -> str:
+    """Return the beginning of the names of a launch, which tells who made them."""
+    return f"{_PREFIX}.{os.getpid()}.{_born(os.getpid())}.{uuid.uuid4().hex[:8]}."
+
+
+@contextlib.contextmanager
+def standing(prefix: str, addresses: Mapping[str, str], shape: Shape) -> Iterator[None]:
+    """Let hosts stand while the block lasts.
+
+    Parameters
+    ----------
+    prefix
+        Of the names of their namespaces.
+    addresses
+        Of hosts by name.
+    shape
+        Of each link, in each direction.
+
+    Raises
+    ------
+    LaunchError
+        When the system refuses.
+    """
+    sweep()
+    switch = f"{prefix}switch"
+    spaces = [switch, *(prefix + host for host in addresses)]
+    try:
+        _batch([], _making(prefix, switch, addresses))
+        _batch(["-n", switch], _bridging(len(addresses)))
+        for number, (host, address) in enumerate(addresses.items()):
+            _batch(["-n", prefix + host], _waking(address))
+            _run(_shaping(prefix + host, INTERFACE, shape))
+            _run(_shaping(switch, f"p{number}", shape))
+        yield
+    finally:
+        remove(spaces)
+
+
+def _making(prefix: str, switch: str, hosts: Iterable[str]) -> Iterator[str]:
+    yield f"netns add {switch}"
+    for number, host in enumerate(hosts):
+        yield f"netns add {prefix}{host}"
+        cable = f"type veth peer name {INTERFACE} netns {prefix}{host}"
+        yield f"link add p{number} netns {switch} {cable}"
+
+
+def _bridging(ports: int) -> Iterator[str]:
+    yield "link add bridge type bridge"
+    yield "link set bridge up"
+    yield from (f"link set p{number} master bridge up" for number in range(ports))
+
+
+def _waking(address: str) -> Iterator[str]:
+    yield f"address add {address}/{_LENGTH} dev {INTERFACE}"
+    yield from (f"link set {name} up" for name in ("lo", INTERFACE))
+
+
+def _shaping(space: str, interface: str, shape: Shape) -> list[str]:
+    bucket = ["tbf", "rate", f"{shape.rate * 8:.0f}bit", "burst", f"{shape.burst:.0f}b"]
+    words = ["tc", "-n", space, "qdisc", "add", "dev", interface, "root"]
+    return [*words, *bucket, "latency", _LATENCY]
+
+
+def remove(spaces: list[str]) -> None:
+    """Take namespaces away, with their interfaces and with those who live in them."""
+    for space in spaces:
+        if (_NAMED / space).exists():
+            _empty(space)
+            with contextlib.suppress(LaunchError):
+                _run(["ip", "netns", "delete", space])
+
+
+def _empty(space: str) -> None:
+    done = subprocess.run(
+        ["ip", "netns", "pids", space], capture_output=True, text=True, timeout=_PATIENCE_S
+    )
+    for number in done.stdout.split():
+        with contextlib.suppress(OSError):
+            os.kill(int(number), signal.SIGKILL)
+
+
+def sweep() -> None:
+    """Remove what launches left whose process is gone."""
+    if _NAMED.is_dir():
+        remove([path.name for path in _NAMED.iterdir() if _is_orphan(path.name)])
+
+
+def _is_orphan(space: str) -> bool:
+    owner = _OWNED.fullmatch(space)
+    return owner is not None and _born(int(owner[1])) != int(owner[2])
+
+
+def _born(process: int) -> int | None:
+    """Tell when a process was started; the kernel gives its number again."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return None
+    return int(text.rpartition(")")[2].split()[_START_FIELD])
+
+
+def _batch(options: list[str], lines: Iterable[str]) -> None:
+    _run(["ip", *options, "-batch", "-"], "".join(f"{line}\n" for line in lines))
+
+
+def _run(words: list[str], text: str = "") -> None:
+    try:
+        done = subprocess.run(
+            words, input=text, capture_output=True, text=True, timeout=_PATIENCE_S
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise LaunchError(f"{words[0]}: {error}") from None
+    if done.returncode:
+        raise LaunchError(f"{' '.join(words[:3])}: {' '.join(done.stderr.split())}")

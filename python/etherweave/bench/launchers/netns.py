@@ -1,0 +1,119 @@
+"""Hosts that are namespaces of this machine, with links of a given rate between them.
+
+::
+
+    n1: h0 ── tbf ──┐                  ┌── tbf ── h0 :n2
+                    ├── bridge, tbf ───┤
+    n3: h0 ── tbf ──┘   to each host   └── tbf ── h0 :n4
+
+Each launch makes its own and removes them; what a launch that was killed left, the next removes.
+Real protocol stacks and programs, but no card and no switch: a machine's cores carry all hosts.
+"""
+
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from ipaddress import IPv4Address
+
+from etherweave.bench.launchers import namespaces
+from etherweave.bench.launchers.family import Family
+from etherweave.bench.launchers.kind import Kind, OptionKind
+from etherweave.bench.launchers.launcher import Job, Launcher
+from etherweave.bench.launchers.mpirun import Mpirun
+from etherweave.bench.launchers.namespaces import INTERFACE, Shape
+from etherweave.bench.launchers.placed import Ground, Placed
+from etherweave.bench.launchers.places import Task
+from etherweave.bench.launchers.wrapping import guarded, with_modules
+from etherweave.bench.site.values import Host, Link, Site
+
+_RATE = 1.25e8
+"""1 Gb/s [bytes/s]."""
+_BURST = 128 * 1024
+"""More than a segment of 64 KiB that the kernel has not cut yet [bytes]."""
+_FIRST = IPv4Address("10.213.0.1")
+"""Nobody outside of the namespaces sees it."""
+_ENTER = 'hostname "$1" && mount --bind "$2" /etc/hosts && shift 2 && exec "$@"'
+_AGENT = """#!/bin/sh
+# Started by mpirun for each host: options, the host, then words for a shell as ssh joins them.
+while :; do case "$1" in -*) shift ;; *) break ;; esac; done
+host=$1
+shift
+exec ip netns exec {prefix}"$host" unshare --uts sh -c {enter} etherweave "$host" {hosts} sh -c "$*"
+"""
+_USUAL = {
+    "OMPI_MCA_pml": "ob1",
+    "OMPI_MCA_btl": "tcp,self",
+    "OMPI_MCA_btl_tcp_if_include": INTERFACE,
+    "OMPI_MCA_oob_tcp_if_include": INTERFACE,
+    "OMPI_MCA_osc": "pt2pt",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "UCX_TLS": "tcp,self",
+    "UCX_NET_DEVICES": INTERFACE,
+}
+"""Many ranks share few cores; UCX takes namespaces of one machine for one host."""
+
+
+@dataclass(frozen=True)
+class Namespaced:
+    """Brings processes into namespaces."""
+
+    site: Site
+    prefix: str
+    hosts: str
+    """File with the names of all hosts, as hosts(5)."""
+
+    def words(self, host: str, task: Task) -> list[str]:
+        """Return the guarded task in a host's network, under its name."""
+        inside = ["ip", "netns", "exec", self.prefix + host, "unshare", "--uts"]
+        enter = ["sh", "-c", _ENTER, "etherweave", host, self.hosts]
+        words = with_modules(self.site.modules, task.words)
+        return guarded([*inside, *enter, *words], task.limit_s)
+
+
+def _ground(site: Site, shape: Shape) -> Callable[[Job, Family], AbstractContextManager[Ground]]:
+    @contextmanager
+    def stand(job: Job, family: Family) -> Iterator[Ground]:
+        prefix = namespaces.own_prefix()
+        hosts = job.directory / "hosts"
+        lines = (f"{host.address} {host.name}\n" for host in site.hosts)
+        hosts.write_text("".join(["127.0.0.1 localhost\n", *lines]), encoding="utf-8")
+        names = {name: site.host(name).address for name in job.hosts}
+        with namespaces.standing(prefix, names, shape):
+            place = Namespaced(site, prefix, str(hosts))
+            yield Ground(place, site, _starter(site, place))
+
+    return stand
+
+
+def _starter(site: Site, place: Namespaced) -> Mpirun:
+    agent = _AGENT.format(
+        prefix=place.prefix, enter=shlex.quote(_ENTER), hosts=shlex.quote(place.hosts)
+    )
+    program = site.text("program", "mpirun")
+    return Mpirun(site, program, site.texts("arguments"), agent, is_inside=True)
+
+
+def _make(site: Site, link: Link | None) -> Launcher:
+    inner = replace(
+        site,
+        hosts=tuple(
+            Host(host.name, str(_FIRST + number), INTERFACE)
+            for number, host in enumerate(site.hosts)
+        ),
+        environment=tuple((_USUAL | dict(site.environment)).items()),
+    )
+    shape = Shape(site.number("rate", link.rate if link else _RATE), site.number("burst", _BURST))
+    return Placed("netns", inner, link, _ground(inner, shape), namespaces.missing)
+
+
+KIND = Kind(
+    "netns",
+    _make,
+    {
+        "rate": OptionKind.RATE,
+        "burst": OptionKind.SIZE,
+        "program": OptionKind.TEXT,
+        "arguments": OptionKind.TEXTS,
+    },
+)

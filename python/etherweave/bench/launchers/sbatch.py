@@ -1,0 +1,156 @@
+"""Batch jobs of Slurm, also as an array; works without accounting.
+
+Results come as files; whether a job still lives is what ``squeue`` says, and how it ended otherwise
+what ``scontrol`` does. ``sbatch --wait`` looks only every some ten seconds.
+"""
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from etherweave.bench.launchers.batch import read_outcome, write_tasks
+from etherweave.bench.launchers.kind import Kind, OptionKind
+from etherweave.bench.launchers.launcher import Ending, Job, Launcher, Outcome
+from etherweave.bench.launchers.mpirun import lacking
+from etherweave.bench.launchers.placed import LaunchError
+from etherweave.bench.launchers.srun import WAIT_S, cancel, request
+from etherweave.bench.site.values import Link, Site, SiteError
+
+_SCRIPT = '#!/bin/sh\nexec "$@"\n'
+"""What is to be done comes as arguments."""
+_PAUSE_MIN_S, _PAUSE_MAX_S = 0.1, 5.0
+"""Between looks, growing [s]."""
+_LATE_S = 10.0
+"""By which a shared directory may show a file late [s]."""
+_PATIENCE_S = 60.0
+_STATE = re.compile(r"\bJobState=(\S+)")
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Submits jobs and waits for what they leave."""
+
+    site: Site
+    link: Link | None = None
+    name: str = "sbatch"
+
+    def missing(self) -> str:
+        """Tell which program is; empty when none."""
+        return lacking("sbatch", "squeue", "scontrol", "scancel")
+
+    def launch(self, job: Job) -> Outcome:
+        """Carry out a job; what goes wrong is in its outcome."""
+        return self.launch_all([job])[0]
+
+    def launch_all(self, jobs: Sequence[Job]) -> list[Outcome]:
+        """Carry out jobs as one array.
+
+        Parameters
+        ----------
+        jobs
+            On the same hosts, each with a directory that all hosts see.
+        """
+        start = time.time_ns()
+        words: tuple[str, ...] = ()
+        number = None
+        try:
+            words = tuple(self._submission(jobs))
+            number = _said(words).split(";")[0].strip()
+            said = self._wait(number, jobs)
+            ending = Ending.FAILED
+        except (LaunchError, SiteError, OSError) as error:
+            said, ending = str(error), Ending.FAILED
+        except KeyboardInterrupt:
+            said, ending = "ended by the user", Ending.INTERRUPTED
+        if number:
+            # Costs nothing when all is over, and leaves nothing when it is not.
+            cancel(number)
+        lost = Outcome(ending, "", said, words, start, time.time_ns())
+        return [read_outcome(job.directory) or lost for job in jobs]
+
+    def _submission(self, jobs: Sequence[Job]) -> list[str]:
+        first = jobs[0]
+        for job in jobs:
+            if (job.hosts, job.ranks_per_node) != (first.hosts, first.ranks_per_node):
+                raise LaunchError("jobs of an array: on different hosts; expected the same")
+        for host in first.hosts:
+            self.site.host(host)
+        script, tasks = first.directory / "batch.sh", first.directory / "tasks.json"
+        script.write_text(_SCRIPT, encoding="utf-8")
+        inner = {name: value for name, value in self.site.options.items() if name == "mpi"}
+        write_tasks(tasks, replace(self.site, options=inner), self.link, list(jobs))
+        longest = max(jobs, key=lambda job: job.limit_s)
+        words = ["sbatch", "--parsable", *request(longest), f"--array=0-{len(jobs) - 1}"]
+        words += [f"--output={first.directory}/batch-%a.out", *self.site.texts("arguments")]
+        python = self.site.text("python", sys.executable)
+        return [*words, str(script), python, "-m", "etherweave.bench.launchers.batch", str(tasks)]
+
+    def _wait(self, number: str, jobs: Sequence[Job]) -> str:
+        """Wait until all outcomes are there, or none can come; tell why not."""
+        wait_s = self.site.number("wait", WAIT_S) + sum(job.limit_s for job in jobs)
+        end, pause, gone = time.monotonic() + wait_s, _PAUSE_MIN_S, 0.0
+        while any(read_outcome(job.directory) is None for job in jobs):
+            now = time.monotonic()
+            if now > end:
+                return f"job {number}: not done within {wait_s:g} s"
+            if _lives(number):
+                gone = 0.0
+            elif not gone:
+                gone, pause = now, _PAUSE_MIN_S
+            elif now > gone + _LATE_S:
+                return f"job {number}: left no outcome; {_fate(number)}; {_log(jobs[0].directory)}"
+            time.sleep(pause)
+            pause = min(1.5 * pause, _PAUSE_MAX_S)
+        return ""
+
+
+def _lives(number: str) -> bool:
+    try:
+        return bool(_said(("squeue", "--noheader", f"--jobs={number}", "--format=%i")).strip())
+    except LaunchError:
+        return False  # An old number is an error to squeue.
+
+
+def _fate(number: str) -> str:
+    try:
+        states = set(_STATE.findall(_said(("scontrol", "--oneliner", "show", "job", number))))
+    except LaunchError as error:
+        return str(error)
+    return f"ended as {', '.join(sorted(states))}"
+
+
+def _log(directory: Path) -> str:
+    texts = [file.read_text(errors="replace") for file in sorted(directory.glob("batch-*.out"))]
+    return "\n".join(texts)[-2000:]
+
+
+def _said(words: Sequence[str]) -> str:
+    try:
+        done = subprocess.run(
+            words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_PATIENCE_S
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise LaunchError(f"{words[0]}: {error}") from None
+    if done.returncode:
+        raise LaunchError(f"{words[0]}: {' '.join(done.stderr.split())}")
+    return done.stdout
+
+
+def _make(site: Site, link: Link | None) -> Launcher:
+    return Batch(site, link)
+
+
+KIND = Kind(
+    "sbatch",
+    _make,
+    {
+        "arguments": OptionKind.TEXTS,
+        "mpi": OptionKind.TEXT,
+        "python": OptionKind.TEXT,
+        "wait": OptionKind.TIME,
+    },
+)

@@ -1,0 +1,118 @@
+"""Steps of a Slurm allocation: one that this is inside of, or one that is asked for and given back.
+
+Needs no accounting: the allocation's number is what ``salloc`` prints.
+"""
+
+import math
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
+
+from etherweave.bench.launchers.family import Family, OverdueError
+from etherweave.bench.launchers.kind import Kind, OptionKind
+from etherweave.bench.launchers.launcher import Job, Launcher
+from etherweave.bench.launchers.mpirun import lacking
+from etherweave.bench.launchers.placed import Ground, LaunchError, Placed, Ranks
+from etherweave.bench.launchers.places import Task
+from etherweave.bench.launchers.wrapping import guarded, with_modules
+from etherweave.bench.plans import Command
+from etherweave.bench.site.values import Link, Site
+
+WAIT_S = 3600.0
+"""For the queue, unless a site says otherwise [s]."""
+MPI = "pmix"
+_GRANTED = re.compile(r"[Gg]ranted job allocation (\d+)")
+_PATIENCE_S = 30.0
+_SPARE_S = 60.0
+"""Slurm ends an allocation that nobody gave back so long after its launch's limit [s]."""
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Starts processes, and ranks, as steps of an allocation."""
+
+    site: Site
+    allocation: str
+
+    def words(self, host: str, task: Task) -> list[str]:
+        """Return the guarded step of one task; it shares processors with others."""
+        one = ["--nodes=1", "--ntasks=1", f"--nodelist={host}", "--mpi=none"]
+        where = [f"--chdir={task.directory}"] if task.directory else []
+        words = with_modules(self.site.modules, task.words)
+        return guarded([*self._step(), *one, *where, "--", *words], task.limit_s)
+
+    def ranks(self, job: Job, command: Command, variables: Mapping[str, str]) -> Ranks:
+        """Return the step of all ranks, on hosts in the order of the job."""
+        order = job.directory / "ranks"
+        lines = [f"{host}\n" for host in job.hosts for _ in range(job.ranks_per_node)]
+        order.write_text("".join(lines), encoding="utf-8")
+        words = [*self._step(), f"--nodes={len(job.hosts)}", f"--ntasks={len(lines)}"]
+        words += ["--distribution=arbitrary", f"--nodelist={order}", f"--chdir={job.directory}"]
+        words += [f"--mpi={self.site.text('mpi', MPI)}", "--"]
+        return Ranks([*words, *with_modules(self.site.modules, command.arguments)], None)
+
+    def _step(self) -> list[str]:
+        return ["srun", f"--jobid={self.allocation}", "--overlap"]
+
+
+def request(job: Job) -> list[str]:
+    """Return the options of Slurm that ask for a job's hosts."""
+    minutes = math.ceil((job.limit_s + _SPARE_S) / 60)
+    hosts = ",".join(job.hosts)
+    return [
+        *("--job-name=etherweave", f"--nodes={len(job.hosts)}", f"--nodelist={hosts}"),
+        *(f"--ntasks-per-node={job.ranks_per_node}", f"--time={minutes}"),
+    ]
+
+
+def cancel(allocation: str) -> None:
+    """Give an allocation back; what runs in it ends."""
+    with suppress(OSError, subprocess.TimeoutExpired):
+        subprocess.run(["scancel", allocation], capture_output=True, timeout=_PATIENCE_S)
+
+
+def _ground(site: Site) -> Callable[[Job, Family], AbstractContextManager[Ground]]:
+    @contextmanager
+    def stand(job: Job, family: Family) -> Iterator[Ground]:
+        if allocation := os.environ.get("SLURM_JOB_ID"):
+            steps = Steps(site, allocation)
+            yield Ground(steps, site, steps)
+            return
+        try:
+            steps = Steps(site, _allocate(site, job, family))
+            yield Ground(steps, site, steps)
+        finally:
+            if granted := _GRANTED.search(family.errors("salloc")):
+                cancel(granted[1])
+
+    return stand
+
+
+def _allocate(site: Site, job: Job, family: Family) -> str:
+    wait_s = site.number("wait", WAIT_S)
+    family.limit(wait_s)
+    words = ["salloc", "--no-shell", *request(job), *site.texts("arguments")]
+    try:
+        family.wait(family.start("salloc", guarded(words, wait_s), {}))
+    except OverdueError:
+        raise LaunchError(f"salloc: nothing was granted within {wait_s:g} s") from None
+    family.limit(job.limit_s)
+    granted = _GRANTED.search(family.errors("salloc"))
+    if granted is None:
+        raise LaunchError(family.errors("salloc") or "salloc: granted nothing")
+    return granted[1]
+
+
+def _make(site: Site, link: Link | None) -> Launcher:
+    lacks = lambda: lacking("salloc", "srun", "scancel", "timeout")  # noqa: E731
+    return Placed("srun", site, link, _ground(site), lacks)
+
+
+KIND = Kind(
+    "srun",
+    _make,
+    {"arguments": OptionKind.TEXTS, "mpi": OptionKind.TEXT, "wait": OptionKind.TIME},
+)

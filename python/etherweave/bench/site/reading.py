@@ -1,0 +1,211 @@
+"""Reads a site's file: TOML, unknown keys refused, each mistake with its line."""
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from etherweave.bench.amounts import rate_of, size_of, time_of
+from etherweave.bench.launchers.kind import OptionKind
+from etherweave.bench.launchers.known import LAUNCHERS
+from etherweave.bench.site.fabrics import environment, profiles
+from etherweave.bench.site.lines import line_of
+from etherweave.bench.site.values import Host, Link, Option, Site, SiteError
+
+_KEYS = ("name", "launcher", "modules", "environment", "hosts", "fabrics")
+_HOST_KEYS = ("address", "interface")
+_FABRIC_KEYS = ("kind", "stack", "rate", "interface", "device", "addresses", "environment")
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
+_ADDRESS = re.compile(r"(?:[A-Za-z0-9_.-]+@)?[A-Za-z0-9](?:[A-Za-z0-9._:-]{0,252}[A-Za-z0-9])?")
+_INTERFACE = re.compile(r"[A-Za-z0-9_.-]{1,15}")
+_DEVICE = re.compile(r"[A-Za-z0-9_.-]{1,63}(?::[0-9]{1,3})?")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def read(file: Path) -> Site:
+    """Read a site's file.
+
+    Raises
+    ------
+    SiteError
+        Where and what is wrong in it, and what is expected.
+    OSError
+        When it cannot be read.
+    """
+    data = file.read_bytes()
+    try:
+        return site(data.decode(), str(file))
+    except UnicodeDecodeError as error:
+        raise SiteError(f"{file}: {error.reason}; expected UTF-8") from None
+
+
+def site(text: str, name: str) -> Site:
+    """Read the text of a site's file; ``name`` is for messages.
+
+    Raises
+    ------
+    SiteError
+        As above.
+    """
+    try:
+        data = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise SiteError(f"{name}: {error}; expected TOML") from None
+    return _site(_Table(name, text, (), data), Path(name).stem)
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table of a document, with the way there."""
+
+    file: str
+    text: str
+    path: tuple[str, ...]
+    values: Mapping[str, object]
+
+    def refuse(self, key: str | None, said: str) -> NoReturn:
+        path = (*self.path, key) if key else self.path
+        line = line_of(self.text, path)
+        raise SiteError(f"{self.file}:{line}: {'.'.join(path) or 'the file'}: {said}")
+
+    def only(self, known: Iterable[str]) -> None:
+        names = list(known)
+        for key in self.values:
+            if key not in names:
+                self.refuse(key, f"unknown key; expected one of {', '.join(names)}")
+
+    def table(self, key: str) -> "_Table":
+        value = self.values.get(key, {})
+        if not isinstance(value, dict):
+            self.refuse(key, f"{value!r:.60} is no table; expected [{key}] or [{key}.NAME]")
+        return _Table(self.file, self.text, (*self.path, key), value)
+
+    def tables(self, key: str) -> dict[str, "_Table"]:
+        whole = self.table(key)
+        return {name: whole.table(name) for name in whole.values}
+
+    def word(self, key: str, pattern: re.Pattern[str], example: str) -> str | None:
+        """Return a text of a certain form; none if it is not given."""
+        value = self.values.get(key)
+        if value is not None and not (isinstance(value, str) and pattern.fullmatch(value)):
+            self.refuse(key, f'{value!r:.60}; expected a text such as "{example}"')
+        return value if isinstance(value, str) else None
+
+    def one_of(self, key: str, known: Iterable[str]) -> str:
+        value = self.values.get(key)
+        names = list(known)
+        if isinstance(value, str) and value in names:
+            return value
+        what = "is missing" if value is None else f"{value!r:.60}"
+        self.refuse(key, f"{what}; expected one of {', '.join(names)}")
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        value = self.values.get(key, [])
+        if not isinstance(value, list) or not all(map(_is_text, value)):
+            self.refuse(key, f'{value!r:.60}; expected a list of texts such as ["a", "b"]')
+        return tuple(value)
+
+    def amount(self, key: str, of: Callable[[str], float], example: str) -> float | None:
+        value = self.values.get(key)
+        if value is None:
+            return None
+        if not isinstance(value, str):
+            self.refuse(key, f"{value!r:.60}; expected {example}")
+        try:
+            return of(value)
+        except ValueError as error:
+            self.refuse(key, str(error))
+
+    def pairs(self, key: str, names: re.Pattern[str]) -> tuple[tuple[str, str], ...]:
+        table = self.table(key)
+        for name, value in table.values.items():
+            if not names.fullmatch(name):
+                table.refuse(name, "is no name that can be set")
+            if not _is_text(value):
+                table.refuse(name, f'{value!r:.60}; expected a text such as "1"')
+        return tuple((name, str(value)) for name, value in table.values.items())
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and "\0" not in value
+
+
+def _site(top: _Table, stem: str) -> Site:
+    top.only(_KEYS)
+    kind, options = _launcher(top.table("launcher"))
+    hosts = tuple(_host(name, table) for name, table in top.tables("hosts").items())
+    if not hosts:
+        top.refuse("hosts", 'is missing; expected [hosts.n1] with address = "10.0.0.1"')
+    links = tuple(_link(name, table, hosts) for name, table in top.tables("fabrics").items())
+    return Site(
+        top.word("name", _NAME, "cluster") or stem,
+        kind,
+        hosts,
+        options,
+        top.texts("modules"),
+        top.pairs("environment", _VARIABLE),
+        links,
+    )
+
+
+def _launcher(table: _Table) -> tuple[str, dict[str, Option]]:
+    kind = table.one_of("kind", LAUNCHERS)
+    known = LAUNCHERS[kind].options
+    table.only(("kind", *known))
+    given = {key: _option(table, key, known[key]) for key in known if key in table.values}
+    return kind, given
+
+
+def _option(table: _Table, key: str, kind: OptionKind) -> Option:
+    amounts: dict[OptionKind, Callable[[str], float]] = {
+        OptionKind.RATE: rate_of,
+        OptionKind.SIZE: size_of,
+        OptionKind.TIME: time_of,
+    }
+    if kind is OptionKind.TEXTS:
+        return table.texts(key)
+    if kind is OptionKind.TEXT:
+        value = table.values[key]
+        if not _is_text(value) or not value:
+            table.refuse(key, f"{value!r:.60}; expected {kind}")
+        return str(value)
+    value = table.amount(key, amounts[kind], kind)
+    if not value:
+        table.refuse(key, f"{table.values[key]!r:.60}; expected {kind}, above zero")
+    return value
+
+
+def _host(name: str, table: _Table) -> Host:
+    if not _NAME.fullmatch(name):
+        table.refuse(None, "expected a name of letters, digits, dots and hyphens")
+    table.only(_HOST_KEYS)
+    address = table.word("address", _ADDRESS, "10.0.0.1")
+    return Host(name, address or name, table.word("interface", _INTERFACE, "eth0"))
+
+
+def _link(name: str, table: _Table, hosts: tuple[Host, ...]) -> Link:
+    table.only(_FABRIC_KEYS)
+    kind = table.one_of("kind", profiles())
+    stack = table.one_of("stack", profiles()[kind])
+    rate = table.amount("rate", rate_of, OptionKind.RATE)
+    if rate is None:
+        table.refuse("rate", f"is missing; expected {OptionKind.RATE}")
+    interface = table.word("interface", _INTERFACE, "eth0")
+    device = table.word("device", _DEVICE, "mlx5_0:1")
+    addresses = _addresses(table, [host.name for host in hosts])
+    shared = {host.interface for host in hosts}
+    common = interface or (shared.pop() if len(shared) == 1 else None)
+    try:
+        known = dict(environment(kind, stack, common, device))
+    except SiteError as error:
+        table.refuse(None, str(error))
+    merged = tuple((known | dict(table.pairs("environment", _VARIABLE))).items())
+    return Link(name, kind, stack, rate, interface, device, addresses, merged)
+
+
+def _addresses(table: _Table, hosts: list[str]) -> tuple[tuple[str, str], ...]:
+    inner = table.table("addresses")
+    inner.only(hosts)
+    return tuple((host, inner.word(host, _ADDRESS, "10.1.0.1") or host) for host in inner.values)

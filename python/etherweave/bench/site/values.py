@@ -1,0 +1,123 @@
+"""A site as its file tells it, checked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+Option = str | float | tuple[str, ...]
+"""What an option of a launcher may be; amounts are in base units."""
+
+
+class SiteError(ValueError):
+    """A site's file is wrong: where, what, and what is expected."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host that may take part, and receive traffic."""
+
+    name: str
+    address: str
+    """How the launcher reaches it: an IP address, or a name that resolves."""
+    interface: str | None = None
+
+
+@dataclass(frozen=True)
+class Link:
+    """A fabric between the hosts of a site, and how one stack of libraries is told to use it."""
+
+    name: str
+    kind: str
+    """As in ``fabrics.toml``: roce, infiniband, tcp, ipoib."""
+    stack: str
+    """As in ``fabrics.toml``: open_mpi, mpich, …"""
+    rate: float
+    """Of a host's link [bytes/s]."""
+    interface: str | None = None
+    device: str | None = None
+    """Of the network card with its port: mlx5_0:1."""
+    addresses: tuple[tuple[str, str], ...] = ()
+    """Of hosts on this fabric, where it is not the one that the launcher uses."""
+    environment: tuple[tuple[str, str], ...] = ()
+    """Variables that switch the stack to it."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A cluster."""
+
+    name: str
+    launcher: str
+    hosts: tuple[Host, ...]
+    options: Mapping[str, Option] = field(default_factory=dict)
+    """Of the launcher."""
+    modules: tuple[str, ...] = ()
+    """Loaded before each program, in this order."""
+    environment: tuple[tuple[str, str], ...] = ()
+    links: tuple[Link, ...] = ()
+
+    def host(self, name: str) -> Host:
+        """Return a host.
+
+        Raises
+        ------
+        SiteError
+            When it is none of the site's: nothing is sent there.
+        """
+        found = next((host for host in self.hosts if host.name == name), None)
+        if found is None:
+            known = ", ".join(host.name for host in self.hosts)
+            raise SiteError(f"host {name}: is not of site {self.name}; expected {known}")
+        return found
+
+    def link(self, name: str) -> Link:
+        """Return a fabric.
+
+        Raises
+        ------
+        SiteError
+            When the site has none of that name.
+        """
+        found = next((link for link in self.links if link.name == name), None)
+        if found is None:
+            known = ", ".join(link.name for link in self.links) or "a site with fabrics"
+            raise SiteError(f"fabric {name}: is not of site {self.name}; expected {known}")
+        return found
+
+    def text(self, option: str, usual: str) -> str:
+        """Return an option that is a text."""
+        value = self.options.get(option, usual)
+        assert isinstance(value, str), f"{option} is read as a text"
+        return value
+
+    def texts(self, option: str) -> tuple[str, ...]:
+        """Return an option that is a list of texts; empty if it is not given."""
+        value = self.options.get(option, ())
+        assert isinstance(value, tuple), f"{option} is read as a list"
+        return value
+
+    def number(self, option: str, usual: float) -> float:
+        """Return an option that is an amount, in its base unit."""
+        value = self.options.get(option, usual)
+        assert isinstance(value, int | float), f"{option} is read as an amount"
+        return value
+
+
+def this_machine() -> Site:
+    """Return the site that needs no file: programs of this machine talk to each other."""
+    return Site("this machine", "local", (Host("localhost", "127.0.0.1", "lo"),))
+
+
+def variables(site: Site, link: Link | None) -> dict[str, str]:
+    """Return what programs find in their environment, that of the fabric last."""
+    return dict(site.environment) | dict(link.environment if link else ())
+
+
+def address(site: Site, link: Link | None, host: str) -> str:
+    """Return the address by which programs reach a host over a fabric."""
+    own = dict(link.addresses) if link else {}
+    return own.get(host) or site.host(host).address
+
+
+def interface(site: Site, link: Link | None, host: str) -> str | None:
+    """Return the interface that a host has on a fabric."""
+    return (link.interface if link else None) or site.host(host).interface

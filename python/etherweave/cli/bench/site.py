@@ -1,0 +1,98 @@
+"""The verb ``bench site``."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from etherweave.bench.amounts import amount
+from etherweave.bench.launchers.known import launcher
+from etherweave.bench.site.reading import read
+from etherweave.bench.site.reframe import converted
+from etherweave.bench.site.values import Link, Site, SiteError
+from etherweave.cli.design_page import print_sheet
+from etherweave.cli.exits import FAILED, alarm, refuse, told
+from etherweave.cli.parameters import AsJson
+
+EXAMPLES = """Examples:
+
+etherweave bench site cluster.toml
+
+etherweave bench site --import-reframe settings.json > cluster.toml"""
+
+
+def site(
+    file: Annotated[Path | None, typer.Argument(help="A site: TOML.")] = None,
+    import_reframe: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Print what a partition of a ReFrame configuration says, as a site: JSON, or "
+            "a Python file that holds one literal. It is read, never executed.",
+        ),
+    ] = None,
+    partition: Annotated[
+        str | None, typer.Option(metavar="SYSTEM:PARTITION", help="Of ReFrame's, if several.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check a site's file and tell what it says: hosts, launcher, fabrics and their variables.
+
+    Starts no program on other hosts. Ends with 1 when this machine lacks what the launcher needs,
+    with 2 when the file is wrong.
+    """
+    if (file is None) == (import_reframe is None):
+        refuse("expected FILE or --import-reframe FILE")
+    try:
+        if import_reframe:
+            print(converted(import_reframe, partition), end="")
+            return
+        assert file is not None
+        found = read(file)
+    except OSError as error:
+        refuse(told(error))
+    except SiteError as error:
+        refuse(error)
+    lacks = launcher(found).missing()
+    print(_json(found, lacks)) if as_json else _print(found)
+    if lacks:
+        alarm(f"launcher {found.launcher}: {lacks}")
+        raise typer.Exit(FAILED)
+
+
+def _json(found: Site, lacks: str) -> str:
+    facts = asdict(found) | {
+        "options": dict(found.options),
+        "environment": dict(found.environment),
+        "missing": lacks,
+    }
+    return json.dumps(facts, indent=2)
+
+
+def _print(found: Site) -> None:
+    print(f"{found.name}, started by {found.launcher}")
+    rows = [(name, _shown(value)) for name, value in found.options.items()]
+    rows += [("modules", " ".join(found.modules))] * bool(found.modules)
+    rows += [(name, value) for name, value in found.environment]
+    if rows:
+        print_sheet(("", ""), rows)
+    print()
+    hosts = [(host.name, host.address, host.interface or "") for host in found.hosts]
+    print_sheet(("host", "address", "interface"), hosts)
+    for link in found.links:
+        print()
+        _print_link(link)
+
+
+def _shown(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, tuple) else f"{value}"
+
+
+def _print_link(link: Link) -> None:
+    bits = amount(8 * link.rate, "B/s").replace("B/s", "b/s")
+    print(f"fabric {link.name}: {link.kind} by {link.stack}, {bits}")
+    rows = [(name, value) for name, value in link.environment]
+    rows += [(f"address of {host}", address) for host, address in link.addresses]
+    print_sheet(("", ""), rows)
