@@ -63,7 +63,10 @@ def mpi_of(libraries: str) -> str | None:
 
 def launcher_mpi(said: str) -> str | None:
     """Tell the MPI library from what ``mpirun --version`` says."""
-    names = {"Open MPI": "Open MPI", "HYDRA": "MPICH", "Intel(R) MPI": "Intel MPI"}
+    names = {
+        **{"Open MPI": "Open MPI", "OpenRTE": "Open MPI"},
+        **{"HYDRA": "MPICH", "Intel(R) MPI": "Intel MPI"},
+    }
     return next((names[word] for word in names if word in said), None)
 
 

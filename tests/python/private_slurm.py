@@ -1,0 +1,162 @@
+"""A Slurm of four nodes on this machine, in a directory of its own, on ports nobody uses."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+PROGRAMS = ("slurmctld", "slurmd", "sbatch", "salloc", "munged")
+NODES = ("n1", "n2", "n3", "n4")
+_PATIENCE_S = 30.0
+_STARTED: dict[str, list[subprocess.Popen[bytes]]] = {}
+"""By directory."""
+_CONFIGURATION = """\
+ClusterName=etherweave
+SlurmctldHost=localhost(127.0.0.1)
+SlurmctldPort={controller}
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={directory}/munge.sock
+SlurmctldPidFile={directory}/slurmctld.pid
+SlurmctldLogFile={directory}/slurmctld.log
+SlurmdPidFile={directory}/%n.pid
+SlurmdLogFile={directory}/%n.log
+SlurmdSpoolDir={directory}/spool/%n
+StateSaveLocation={directory}/state
+TmpFS={directory}/tmp/%n
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+DefMemPerCPU=500
+ReturnToService=2
+MpiDefault=none
+SchedulerParameters=sched_min_interval=0,batch_sched_delay=0
+{nodes}
+PartitionName=all Nodes=n[1-4] Default=YES State=UP
+"""
+
+
+def missing() -> str:
+    """Tell what this machine lacks; empty when nothing."""
+    gone = [program for program in PROGRAMS if shutil.which(program) is None]
+    if gone:
+        return f"not found: {', '.join(gone)}; Debian packages slurm-wlm and munge"
+    if os.geteuid() != 0:
+        return "daemons of Slurm for several nodes take root"
+    is_mounted = any(" cgroup" in line for line in Path("/proc/mounts").read_text().splitlines())
+    return "" if is_mounted else "slurmd wants a mounted cgroup file system"
+
+
+@contextmanager
+def running() -> Iterator[Path]:
+    """Let it run while the block lasts; gives the file that SLURM_CONF must name."""
+    directory = Path(tempfile.mkdtemp(prefix="ew-slurm-"))
+    try:
+        for name in ("state", *(f"{kind}/{node}" for kind in ("spool", "tmp") for node in NODES)):
+            (directory / name).mkdir(parents=True)
+        file = directory / "slurm.conf"
+        file.write_text(_configuration(directory))
+        _start_munge(directory)
+        _start(directory, ["slurmctld", "-D", "-f", str(file)])
+        for node in NODES:
+            _start(directory, ["slurmd", "-D", "-f", str(file), "-N", node])
+        _await_idle(file)
+        yield file
+    finally:
+        _stop(directory)
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _configuration(directory: Path) -> str:
+    controller, *ports = _free_ports(1 + len(NODES))
+    nodes = [
+        f"NodeName={node} NodeHostname=localhost NodeAddr=127.0.0.1 Port={port} "
+        "CPUs=2 RealMemory=2000"
+        for node, port in zip(NODES, ports, strict=True)
+    ]
+    return _CONFIGURATION.format(directory=directory, controller=controller, nodes="\n".join(nodes))
+
+
+def _free_ports(count: int) -> list[int]:
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def _start_munge(directory: Path) -> None:
+    key = directory / "munge.key"
+    key.write_bytes(os.urandom(128))
+    key.chmod(0o600)
+    files = [f"--{name}-file={directory}/munge.{name}" for name in ("key", "pid", "log", "seed")]
+    _start(
+        directory, ["munged", "--foreground", "--force", f"--socket={directory}/munge.sock", *files]
+    )
+    _await(lambda: (directory / "munge.sock").exists(), "munged")
+
+
+def _start(directory: Path, words: list[str]) -> None:
+    with (directory / "daemons.log").open("ab") as log:
+        process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=os.environ | {"EW_SLURM": str(directory)},
+            start_new_session=True,
+        )
+    _STARTED.setdefault(str(directory), []).append(process)
+
+
+def _await_idle(file: Path) -> None:
+    def is_idle() -> bool:
+        words = ["sinfo", "--noheader", "--states=idle", "--format=%D"]
+        env = os.environ | {"SLURM_CONF": str(file)}
+        return subprocess.run(words, capture_output=True, text=True, env=env).stdout.strip() == "4"
+
+    _await(is_idle, "four idle nodes", (file.parent / "daemons.log"))
+
+
+def _await(is_there: Callable[[], bool], what: str, log: Path | None = None) -> None:
+    end = time.monotonic() + _PATIENCE_S
+    while not is_there():
+        said = log.read_text()[-2000:] if log else ""
+        assert time.monotonic() < end, f"{what}: not there in {_PATIENCE_S:g} s\n{said}"
+        time.sleep(0.02)
+
+
+def _stop(directory: Path) -> None:
+    """End the daemons, controller first, and whatever their nodes still run."""
+    processes = _STARTED.pop(str(directory), [])
+    for process in reversed(processes):
+        process.terminate()
+    for process in processes:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(5)
+        process.kill()
+        process.wait()
+    for number in bearers(directory):
+        with suppress(OSError):
+            os.kill(number, signal.SIGKILL)
+
+
+def bearers(directory: Path) -> list[int]:
+    """Return the processes that descend from the daemons."""
+    mark = f"EW_SLURM={directory}".encode()
+    found = []
+    for path in Path("/proc").iterdir():
+        with suppress(OSError):
+            if path.name.isdigit() and mark in (path / "environ").read_bytes():
+                found.append(int(path.name))
+    return found

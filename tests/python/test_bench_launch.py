@@ -1,0 +1,384 @@
+"""Launches on this machine: what comes back, and that nothing is left, whatever happens."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from etherweave.bench.launchers import listening, mpirun, ssh
+from etherweave.bench.launchers.known import launcher
+from etherweave.bench.launchers.launcher import Ending, Job, Outcome
+from etherweave.bench.plans import Command, Start
+from etherweave.bench.site.values import Host, Link, Site, this_machine
+
+HOSTILE = ("$(touch x)", "`id`", "a b", "'", '"', ";", "|", "*", "\\", "-n", "{", "ä\n", "#", "~")
+"""Words that shells would change."""
+CLOSED = tuple(word.replace("{", "{{") for word in HOSTILE)
+SHOW = "import sys, json; print(json.dumps(sys.argv[1:]))"
+SERVE = """
+import socket, sys, time
+time.sleep(0.3)
+with socket.create_server(("127.0.0.1", int(sys.argv[1]))) as server:
+    server.accept()[0].sendall(b"served")
+"""
+ASK = """
+import socket, sys
+with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as one:
+    print(one.recv(99).decode())
+"""
+
+
+def launch(
+    directory: Path,
+    command: Command,
+    *,
+    site: Site | None = None,
+    hosts: Sequence[str] = ("localhost",),
+    limit_s: float = 20.0,
+    ranks: int = 1,
+) -> Outcome:
+    return launcher(site or this_machine()).launch(
+        Job(command, tuple(hosts), ranks, directory, limit_s)
+    )
+
+
+def alone(*words: str) -> Command:
+    return Command(Start.ALONE, words)
+
+
+def python(text: str, *words: str) -> tuple[str, ...]:
+    return (sys.executable, "-c", text, *words)
+
+
+def living(mark: str) -> list[str]:
+    """Return the command lines of processes in which a mark stands."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_text(errors="replace")
+        except OSError:
+            continue
+        if mark in line:
+            found.append(line)
+    return found
+
+
+def test_what_a_program_prints_comes_back(tmp_path: Path) -> None:
+    before = time.time_ns()
+    done = launch(tmp_path, alone("sh", "-c", "echo out; echo err >&2"))
+    assert (done.ending, done.text, done.errors.strip()) == (Ending.DONE, "out\n", "err")
+    assert done.words == ("sh", "-c", "echo out; echo err >&2")
+    assert before <= done.start_ns < done.end_ns <= time.time_ns()
+
+
+def test_files_are_written_before_and_read_after(tmp_path: Path) -> None:
+    words = ("cp", "in.txt", "{directory}/out.txt")
+    command = Command(Start.ALONE, words, files=(("in.txt", "text"),), output="out.txt")
+    assert launch(tmp_path, command).text == "text"
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (alone("false"), ""),
+        (alone("no-such-program"), "no-such-program"),
+        (alone("echo", "{port}"), "words in braces: 'port' is unknown"),
+        (alone("echo", "{"), "words in braces: "),
+        (Command(Start.ALONE, ("true",), output="gone"), "gone: was not written"),
+        (Command(Start.CLIENT_SERVER, ("true",), ("sh", "-c", "echo no >&2; exit 3")), "no"),
+    ],
+)
+def test_what_goes_wrong_is_in_the_outcome(tmp_path: Path, command: Command, told: str) -> None:
+    failed = launch(tmp_path, command)
+    assert failed.ending is Ending.FAILED
+    assert told in failed.errors
+
+
+def test_nothing_is_started_for_a_host_that_the_site_does_not_name(tmp_path: Path) -> None:
+    failed = launch(tmp_path, alone("touch", "started"), hosts=("localhost", "elsewhere"))
+    assert failed.ending is Ending.FAILED
+    assert "host elsewhere: is not of site this machine; expected localhost" in failed.errors
+    assert not list(tmp_path.iterdir())
+
+
+def test_words_and_variables_reach_a_program_as_they_are(tmp_path: Path) -> None:
+    site = Site(
+        **vars(this_machine()) | {"environment": tuple((f"V{n}", w) for n, w in enumerate(HOSTILE))}
+    )
+    done = launch(tmp_path, alone(*python(SHOW, *CLOSED)), site=site)
+    assert done.text == subprocess.check_output(python(SHOW, *HOSTILE), text=True)
+    shown = launch(tmp_path, alone(*python("import os; print(os.environ['V0'])")), site=site)
+    assert shown.text == "$(touch x)\n"
+
+
+def test_a_client_starts_when_its_server_listens(tmp_path: Path) -> None:
+    command = Command(Start.CLIENT_SERVER, python(ASK, "{port}"), python(SERVE, "{port}"))
+    done = launch(tmp_path, command)
+    assert (done.ending, done.text) == (Ending.DONE, "served\n"), done.errors
+
+
+CHOOSE = """
+import os, socket
+with socket.create_server(("127.0.0.1", 0)) as server:
+    with open("part", "w") as file:
+        file.write(str(server.getsockname()[1]))
+    os.rename("part", "port")
+    server.accept()[0].sendall(b"served")
+"""
+FIND = """
+import os, socket, time
+while not os.path.exists("port"):
+    time.sleep(0.01)
+with socket.create_connection(("127.0.0.1", int(open("port").read()))) as one:
+    print(one.recv(99).decode())
+"""
+
+
+def test_a_server_that_chooses_its_port_itself_is_waited_for(tmp_path: Path) -> None:
+    command = Command(Start.CLIENT_SERVER, python(FIND), python(CHOOSE))
+    done = launch(tmp_path, command)
+    assert done.text == "served\n", done.errors
+
+
+def test_ports_are_those_of_the_kernels_table() -> None:
+    # proc(5): local address and port are hexadecimal, state 0A listens, 01 is a connection.
+    head = "  sl  local_address rem_address   st tx_queue rx_queue\n"
+    rows = [
+        "   0: 0100007F:1F90 00000000:0000 0A 00000000:00000000",
+        "   1: 0100007F:1F91 0100007F:DEE9 01 00000000:00000000",
+        "  12: 00000000:0035 00000000:0000 07 00000000:00000000",
+        "   2: 00000000000000000000000000000000:0016 0000:0000 0A 00000000:00000000",
+    ]
+    assert listening.ports(head + "\n".join(rows)) == {8080, 53, 22}
+
+
+STUBBORN = "trap '' TERM; while :; do sleep 1; done"
+
+
+@pytest.mark.parametrize("way", ["plain", "stubborn", "away"])
+def test_at_the_limit_all_processes_are_ended(tmp_path: Path, way: str) -> None:
+    mark = uuid4().hex
+    words = {
+        "plain": ("sh", "-c", f"sleep 600 & sleep 600; : {mark}"),
+        "stubborn": ("sh", "-c", f"{STUBBORN}; : {mark}"),
+        "away": ("sh", "-c", f"setsid sh -c '{STUBBORN}; : {mark}' & sleep 600; : {mark}"),
+    }[way]
+    start = time.monotonic()
+    ended = launch(tmp_path, alone(*words), limit_s=0.3)
+    assert ended.ending is Ending.TIMED_OUT
+    assert "ended at its limit of 0.3 s" in ended.errors
+    assert not living(mark)
+    # The limit, two seconds between SIGTERM and SIGKILL, and as much again for a busy machine.
+    assert time.monotonic() - start < 5
+
+
+def test_what_a_program_leaves_behind_is_ended_when_it_is_done(tmp_path: Path) -> None:
+    mark = uuid4().hex
+    words = ("sh", "-c", f"setsid sh -c 'sleep 600; : {mark}' & echo done")
+    assert launch(tmp_path, alone(*words)).text == "done\n"
+    assert not living(mark)
+
+
+def test_a_server_has_the_limit_of_its_launch(tmp_path: Path) -> None:
+    mark = uuid4().hex
+    server = ("sh", "-c", f"sleep 600; : {mark}")
+    ended = launch(tmp_path, Command(Start.CLIENT_SERVER, ("true",), server), limit_s=0.5)
+    assert ended.ending is Ending.TIMED_OUT
+    assert not living(mark)
+
+
+LAUNCHING = """
+import sys
+from pathlib import Path
+from etherweave.bench.launchers.known import launcher
+from etherweave.bench.launchers.launcher import Job
+from etherweave.bench.plans import Command, Start
+from etherweave.bench.site.values import this_machine
+command = Command(Start.ALONE, ("sh", "-c", "touch started; sleep 600; : " + sys.argv[2]))
+job = Job(command, ("localhost",), 1, Path(sys.argv[1]), 60.0)
+print(launcher(this_machine()).launch(job).ending)
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(signal.SIGINT, "interrupted\n"), (signal.SIGKILL, "")]
+)
+def test_whoever_launches_may_be_interrupted_or_killed(
+    tmp_path: Path, number: signal.Signals, said: str
+) -> None:
+    mark = uuid4().hex
+    words = python(LAUNCHING, str(tmp_path), mark)
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
+        until(lambda: (tmp_path / "started").exists())
+        process.send_signal(number)
+        assert process.communicate(timeout=20)[0] == said
+    until(lambda: not living(mark))
+
+
+def until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < end, "not within 10 s"
+        time.sleep(0.02)
+
+
+def test_each_rank_is_told_its_number(tmp_path: Path) -> None:
+    command = Command(Start.EACH_RANK, ("sh", "-c", 'echo "$1 of $2"', "x", "{rank}", "{ranks}"))
+    assert launch(tmp_path, command, ranks=3).text == "0 of 3\n"
+    assert (tmp_path / "rank2.out").read_text() == "2 of 3\n"
+
+
+@pytest.mark.skipif(bool(mpirun.lacking("mpirun")), reason="the program mpirun is missing")
+def test_ranks_of_mpi_start_on_this_machine(tmp_path: Path) -> None:
+    show = "echo ${{OMPI_COMM_WORLD_RANK-$PMI_RANK}} $GREETING"
+    site = Site(**vars(this_machine()) | {"environment": (("GREETING", "a b; c"),)})
+    done = launch(tmp_path, Command(Start.MPI, ("sh", "-c", show)), site=site, ranks=3)
+    assert done.ending is Ending.DONE, done.errors
+    assert sorted(done.text.splitlines()) == [f"{rank} a b; c" for rank in range(3)]
+
+
+VERSIONS = {
+    "Open MPI 4": "mpirun (Open MPI) 4.1.4",
+    "Open MPI 5": "mpirun (Open MPI) 5.0.6",
+    "MPICH": "HYDRA build details:\n    Version:                                 4.0.2",
+}
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        (
+            "Open MPI 4",
+            "--mca plm_rsh_agent AGENT --host 10.0.0.1:2,10.0.0.2:2 --map-by ppr:2:node",
+        ),
+        ("Open MPI 5", "--prtemca plm_ssh_agent AGENT --host 10.0.0.1:2,10.0.0.2:2 --map-by"),
+        ("MPICH", "-launcher rsh -launcher-exec AGENT -hosts 10.0.0.1,10.0.0.2 -ppn 2 -genv"),
+    ],
+)
+def test_mpirun_is_told_as_its_version_wants(tmp_path: Path, version: str, expected: str) -> None:
+    program = tmp_path / "mpirun"
+    program.write_text(
+        f'#!/bin/sh\n[ "$1" = --version ] && echo \'{VERSIONS[version]}\' || echo "$@"\n'
+    )
+    program.chmod(0o700)
+    hosts = (Host("n1", "10.0.0.1"), Host("n2", "10.0.0.2"))
+    options = {"program": str(program), "arguments": ("--bind-to", "core")}
+    site = Site("two", "mpirun", hosts, options, (), (("UCX_TLS", "tcp"),))
+    directory = tmp_path / "job"
+    directory.mkdir()
+    command = Command(Start.MPI, ("osu_bw", "-m", "8"))
+    done = launch(directory, command, site=site, hosts=("n1", "n2"), ranks=2)
+    said = done.text.replace(str(directory / "agent"), "AGENT")
+    assert expected in said
+    assert "UCX_TLS" in said
+    assert said.endswith(
+        f"{directory} -np 4 --bind-to core osu_bw -m 8\n".replace(
+            "-np", "-n" if version == "MPICH" else "-np"
+        )
+    )
+    agent = (directory / "agent").read_text()
+    assert agent == '#!/bin/sh\nexec ssh -o BatchMode=yes -o ConnectTimeout=10 "$@"\n'
+
+
+def test_an_unknown_mpirun_is_refused(tmp_path: Path) -> None:
+    site = Site("one", "mpirun", (Host("n1", "10.0.0.1"),), {"program": "echo"})
+    failed = launch(tmp_path, Command(Start.MPI, ("x",)), site=site, hosts=("n1",))
+    said = re.fullmatch(r'echo --version: ".*"; expected Open MPI, MPICH or .*', failed.errors)
+    assert said, failed.errors
+
+
+FAKE_SSH = """#!/bin/sh
+# As sshd does: a shell reads the joined words. Options are those of a real call.
+[ "$*" != "" ] || exit 9
+while [ "$1" != -- ]; do echo "$1" >> {options}; shift; done
+echo "$2" >> {hosts}
+shift 2
+exec sh -c "$*"
+"""
+
+
+@pytest.fixture
+def by_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+    """Give a site whose ssh is a script that does what sshd would."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    script = FAKE_SSH.format(options=tmp_path / "options", hosts=tmp_path / "hosts")
+    (folder / "ssh").write_text(script)
+    (folder / "ssh").chmod(0o700)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    hosts = (Host("n1", "127.0.0.1"), Host("n2", "127.0.0.2"))
+    return Site("remote", "ssh", hosts, {"shell": ("-p", "2222")}, (), (("V", HOSTILE[0]),))
+
+
+def test_words_survive_the_shell_behind_ssh(by_ssh: Site, tmp_path: Path) -> None:
+    directory = tmp_path / "job"
+    directory.mkdir()
+    text = "import os, sys, json; print(json.dumps([*sys.argv[1:], os.environ['V']]))"
+    done = launch(directory, alone(*python(text, *CLOSED)), site=by_ssh, hosts=("n1",))
+    assert done.text == subprocess.check_output(
+        python("import sys, json; print(json.dumps(sys.argv[1:]))", *HOSTILE, HOSTILE[0]), text=True
+    )
+    options = (tmp_path / "options").read_text().split()
+    assert options == ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-p", "2222", "-T"]
+
+
+def test_server_and_client_stand_on_their_hosts_behind_ssh(by_ssh: Site, tmp_path: Path) -> None:
+    directory = tmp_path / "job"
+    directory.mkdir()
+    command = Command(Start.CLIENT_SERVER, python(ASK, "{port}"), python(SERVE, "{port}"))
+    done = launch(directory, command, site=by_ssh, hosts=("n1", "n2"))
+    assert done.text == "served\n", done.errors
+    hosts = (tmp_path / "hosts").read_text().split()
+    # Tables of sockets are read where the server is; the client comes last.
+    assert set(hosts[:-1]) == {"127.0.0.1"}
+    assert hosts[-1] == "127.0.0.2"
+
+
+def test_what_hangs_behind_ssh_ends_when_the_connection_does(by_ssh: Site, tmp_path: Path) -> None:
+    directory, mark = tmp_path / "job", uuid4().hex
+    directory.mkdir()
+    # Without its mark, as on another host, only the closed connection ends it.
+    words = ("env", "-u", "ETHERWEAVE_LAUNCH", "sh", "-c", f"sleep 600; : {mark}")
+    ended = launch(directory, alone(*words), site=by_ssh, hosts=("n1",), limit_s=0.5)
+    assert ended.ending is Ending.TIMED_OUT
+    until(lambda: not living(mark))
+
+
+def test_ssh_starts_no_ranks_of_mpi(by_ssh: Site, tmp_path: Path) -> None:
+    failed = launch(tmp_path, Command(Start.MPI, ("x",)), site=by_ssh, hosts=("n1",))
+    assert "launcher ssh: starts no ranks of MPI; expected mpirun" in failed.errors
+
+
+def test_a_fabric_gives_its_address_and_its_variables(tmp_path: Path) -> None:
+    link = Link(
+        "eth", "tcp", "ucx", 1e9, "p3p2", None, (("localhost", "127.0.0.9"),), (("A", "b"),)
+    )
+    show = ("sh", "-c", 'echo "$1 $2 $A"', "x", "{server}", "{interface}")
+    job = Job(alone(*show), ("localhost",), 1, tmp_path, 9.0)
+    assert launcher(this_machine(), link).launch(job).text == "127.0.0.9 p3p2 b\n"
+
+
+def test_modules_are_loaded_first_and_words_pass_their_shell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A login shell reads the profile of its home, where sites define `module`.
+    (tmp_path / ".bash_profile").write_text('module() { export LOADED="$LOADED[$2]"; }\n')
+    monkeypatch.setenv("HOME", str(tmp_path))
+    site = Site(**vars(this_machine()) | {"modules": ("gnu8", "open mpi; x")})
+    directory = tmp_path / "job"
+    directory.mkdir()
+    show = python("import os, sys; print(os.environ['LOADED'], sys.argv[1:])", *CLOSED)
+    assert (
+        launch(directory, alone(*show), site=site).text == f"[gnu8][open mpi; x] {list(HOSTILE)}\n"
+    )
+
+
+def test_the_kinds_of_launchers_are_called_as_their_files() -> None:
+    assert (mpirun.KIND.name, ssh.KIND.name) == ("mpirun", "ssh")

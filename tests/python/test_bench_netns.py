@@ -1,0 +1,159 @@
+"""Real benchmarks between namespaces with links of 1 Gb/s: numbers near what the shape allows."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from etherweave.bench.adapters import ADAPTERS
+from etherweave.bench.document import parse
+from etherweave.bench.launchers import namespaces
+from etherweave.bench.launchers.known import launcher
+from etherweave.bench.launchers.launcher import Ending, Job, Outcome
+from etherweave.bench.measurements import Report
+from etherweave.bench.plans import Command, Fabric, Request, Start
+from etherweave.bench.site.values import Host, Option, Site
+
+LACKS = namespaces.missing()
+pytestmark = pytest.mark.skipif(bool(LACKS), reason=f"no namespaces on this machine: {LACKS}")
+
+HOSTS = ("n1", "n2", "n3", "n4")
+RATE = 1e9 / 8
+"""Of each link [bytes/s]."""
+BURST = 128 * 1024
+"""That a token bucket has saved when nothing was sent [bytes]."""
+TCP_SHARE = 1448 / 1514
+"""A frame of 1500 B and Ethernet's header of 14 B, which tbf counts, carries 1448 B: headers of
+IPv4 have 20 B, of TCP 20 B and 12 B of time stamps."""
+LIMIT = RATE * TCP_SHARE
+
+
+def needs(program: str, package: str) -> pytest.MarkDecorator:
+    reason = f"the program {program} is missing; Debian package {package}"
+    return pytest.mark.skipif(shutil.which(program) is None, reason=reason)
+
+
+def site(**options: Option) -> Site:
+    hosts = tuple(Host(name, name) for name in HOSTS)
+    return Site("namespaces", "netns", hosts, {"rate": RATE, "burst": float(BURST)} | options)
+
+
+def launch(directory: Path, command: Command, hosts: tuple[str, ...], **options: Option) -> Outcome:
+    outcome = launcher(site(**options)).launch(Job(command, hosts, 1, directory, 90.0))
+    assert not own_namespaces()
+    return outcome
+
+
+def own_namespaces() -> list[str]:
+    """Return the namespaces that this process made."""
+    mine = f"ew-bench.{os.getpid()}."
+    listed = subprocess.check_output(["ip", "netns", "list"], text=True).split()
+    return [word for word in listed if word.startswith(mine)]
+
+
+def run(directory: Path, request: Request, hosts: tuple[str, ...]) -> Report:
+    """Plan, launch and read a benchmark."""
+    plan = next(one for one in ADAPTERS.values() if request.program in one.programs).plan
+    outcome = launch(directory, plan(request, Fabric(RATE)).command, hosts)
+    assert outcome.ending is Ending.DONE, outcome.errors
+    document = parse(outcome.text)
+    assert not document.failures
+    (report,) = document.reports
+    return report
+
+
+@needs("iperf3", "iperf3")
+def test_iperf3_receives_what_a_link_of_1_gigabit_carries(tmp_path: Path) -> None:
+    report = run(tmp_path, Request("iperf3", seconds=1.0), ("n1", "n2"))
+    (rate,) = (
+        one.value
+        for one in report.measurements
+        if one.metric.name == "bandwidth" and dict(one.labels)["side"] == "receiver"
+    )
+    assert rate == pytest.approx(LIMIT, rel=0.05)
+
+
+@needs("qperf", "qperf")
+def test_qperf_sends_what_a_link_of_1_gigabit_carries(tmp_path: Path) -> None:
+    asked = Request("qperf", seconds=1.0, size_min=65536, size_max=65536)
+    report = run(tmp_path, asked, ("n3", "n2"))
+    values = [one.value for one in report.measurements if one.metric.name == "bandwidth"]
+    assert values == [pytest.approx(LIMIT, rel=0.05)]
+
+
+@needs("hpcc", "hpcc")
+@needs("mpirun", "openmpi-bin")
+def test_hpcc_runs_on_four_hosts_over_their_links(tmp_path: Path) -> None:
+    report = run(tmp_path, Request("hpcc", nodes=4, size_max=256), HOSTS)
+    assert report.valid
+    ping = {
+        one.statistic: one.value
+        for one in report.measurements
+        if one.metric.name == "bandwidth" and dict(one.labels)["test"] == "PingPong"
+    }
+    # Of a message of 2,000,000 B, what the bucket has saved while the other side sent goes at once.
+    most = LIMIT * 2_000_000 / (2_000_000 - BURST)
+    assert 0.95 * LIMIT < ping["mean"] <= ping["max"] < 1.05 * most
+
+
+@pytest.mark.parametrize(
+    ("program", "package"), [("mpirun.openmpi", "openmpi-bin"), ("mpirun.mpich", "mpich")]
+)
+def test_ranks_have_host_names_of_their_own(tmp_path: Path, program: str, package: str) -> None:
+    if shutil.which(program) is None:
+        pytest.skip(reason=f"the program {program} is missing; Debian package {package}")
+    command = Command(Start.MPI, ("hostname",))
+    done = launch(tmp_path, command, ("n2", "n4", "n1"), program=program)
+    assert done.ending is Ending.DONE, done.errors
+    assert sorted(done.text.split()) == ["n1", "n2", "n4"]
+
+
+def test_hosts_see_their_own_interface_and_each_others_names(tmp_path: Path) -> None:
+    look = "ls /sys/class/net; grep -c 10.213. /etc/hosts; hostname"
+    done = launch(tmp_path, Command(Start.ALONE, ("sh", "-c", look)), ("n3",))
+    assert set(done.text.split()) >= {"h0", "lo", "4", "n3"}
+    assert "eth0" not in done.text.split()
+
+
+def test_a_shape_that_the_kernel_refuses_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+    command = Command(Start.ALONE, ("true",))
+    failed = launch(tmp_path, command, ("n1",), burst=0.0)
+    assert failed.ending is Ending.FAILED
+    assert failed.errors.startswith("tc ")
+
+
+LAUNCHING = """
+import sys
+from pathlib import Path
+from etherweave.bench.launchers.known import launcher
+from etherweave.bench.launchers.launcher import Job
+from etherweave.bench.plans import Command, Start
+from etherweave.bench.site.values import Host, Site
+site = Site("x", "netns", (Host("n1", "n1"),))
+command = Command(Start.ALONE, ("sh", "-c", "touch started; sleep 600"))
+launcher(site).launch(Job(command, ("n1",), 1, Path(sys.argv[1]), 60.0))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_is_left_of_a_launch_that_was_interrupted_or_killed(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    words = [sys.executable, "-c", LAUNCHING, str(tmp_path)]
+    with subprocess.Popen(words) as process:
+        end = time.monotonic() + 20
+        while not (tmp_path / "started").exists():
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        prefix = f"ew-bench.{process.pid}."
+        assert any(path.name.startswith(prefix) for path in Path("/run/netns").iterdir())
+        process.send_signal(number)
+        process.wait(20)
+    if number is signal.SIGKILL:
+        namespaces.sweep()
+    assert not any(path.name.startswith(prefix) for path in Path("/run/netns").iterdir())
