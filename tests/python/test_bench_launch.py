@@ -16,7 +16,7 @@ from etherweave.bench.launchers import listening, mpirun, ssh
 from etherweave.bench.launchers.known import launcher
 from etherweave.bench.launchers.launcher import Ending, Job, Outcome
 from etherweave.bench.plans import Command, Start
-from etherweave.bench.site.values import Host, Link, Site, this_machine
+from etherweave.bench.site.values import Host, Link, Option, Site, this_machine
 
 HOSTILE = ("$(touch x)", "`id`", "a b", "'", '"', ";", "|", "*", "\\", "-n", "{", "ä\n", "#", "~")
 """Words that shells would change."""
@@ -269,7 +269,7 @@ def test_mpirun_is_told_as_its_version_wants(tmp_path: Path, version: str, expec
     )
     program.chmod(0o700)
     hosts = (Host("n1", "10.0.0.1"), Host("n2", "10.0.0.2"))
-    options = {"program": str(program), "arguments": ("--bind-to", "core")}
+    options: dict[str, Option] = {"program": str(program), "arguments": ("--bind-to", "core")}
     site = Site("two", "mpirun", hosts, options, (), (("UCX_TLS", "tcp"),))
     directory = tmp_path / "job"
     directory.mkdir()

@@ -72,7 +72,7 @@ def standing(prefix: str, addresses: Mapping[str, str], shape: Shape) -> Iterato
         When the system refuses.
     """
     sweep()
-    switch = f"{prefix}switch"
+    switch = f"{prefix}-switch"  # No host's name begins so.
     spaces = [switch, *(prefix + host for host in addresses)]
     try:
         _batch([], _making(prefix, switch, addresses))

@@ -104,7 +104,8 @@ def _make(site: Site, link: Link | None) -> Launcher:
         environment=tuple((_USUAL | dict(site.environment)).items()),
     )
     shape = Shape(site.number("rate", link.rate if link else _RATE), site.number("burst", _BURST))
-    return Placed("netns", inner, link, _ground(inner, shape), namespaces.missing)
+    own = replace(link, addresses=()) if link else None
+    return Placed("netns", inner, own, _ground(inner, shape), namespaces.missing)
 
 
 KIND = Kind(
