@@ -84,6 +84,13 @@ def test_files_are_written_before_and_read_after(tmp_path: Path) -> None:
     assert launch(tmp_path, command).text == "text"
 
 
+def test_a_directory_may_be_relative(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("job").mkdir()
+    done = launch(Path("job"), alone("sh", "-c", 'echo "$1"; pwd', "x", "{directory}"))
+    assert done.text.split() == [str(tmp_path / "job")] * 2
+
+
 @pytest.mark.parametrize(
     ("command", "told"),
     [

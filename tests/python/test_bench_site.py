@@ -4,12 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner, Result
 
 from etherweave.bench.launchers.known import LAUNCHERS
 from etherweave.bench.site import reading
 from etherweave.bench.site.fabrics import profiles
 from etherweave.bench.site.reframe import converted
 from etherweave.bench.site.values import Site, SiteError
+from etherweave.cli import app
 
 ALASKA = """\
 name = "alaska"
@@ -205,3 +207,41 @@ def test_what_is_no_reframe_configuration_is_told(
     (tmp_path / name).write_text(text)
     with pytest.raises(SiteError, match=told):
         converted(tmp_path / name)
+
+
+def verb(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["bench", "site", *map(str, arguments)])
+
+
+def test_the_verb_prints_what_a_file_says(tmp_path: Path) -> None:
+    (tmp_path / "here.toml").write_text(
+        'launcher = { kind = "local" }\nhosts = { n1 = {} }\n'
+        'fabrics = { eth = { kind = "tcp", stack = "ucx", rate = "25Gb/s", interface = "p3p2" } }'
+    )
+    done = verb(tmp_path / "here.toml")
+    assert (done.exit_code, done.stdout.splitlines()[0]) == (0, "here, started by local")
+    assert "fabric eth: tcp by ucx, 25 Gb/s" in done.stdout
+    assert ["UCX_NET_DEVICES", "p3p2"] in [line.split() for line in done.stdout.splitlines()]
+    facts = json.loads(verb(tmp_path / "here.toml", "--json").stdout)
+    assert (facts["launcher"], facts["links"][0]["rate"]) == ("local", 3.125e9)
+
+
+def test_the_verb_ends_with_1_when_the_launcher_is_missing_and_with_2_after_mistakes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    file = tmp_path / "site.toml"
+    file.write_text(ALASKA)
+    assert verb(file).exit_code == 1
+    file.write_text(ALASKA + "x = 1")
+    assert verb(file).exit_code == 2
+    assert verb(tmp_path / "none.toml").exit_code == 2
+    assert verb().exit_code == 2
+
+
+def test_the_verb_prints_a_site_from_reframe(tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text(json.dumps(DAINT))
+    done = verb("--import-reframe", file, "--partition", "daint:login")
+    assert read(done.stdout).launcher == "local"
+    assert verb("--import-reframe", file).exit_code == 2

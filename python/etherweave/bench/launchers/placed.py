@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from subprocess import Popen
 from typing import NamedTuple, Protocol
 
@@ -69,7 +69,8 @@ class Placed:
     def launch(self, job: Job) -> Outcome:
         """Carry out a job."""
         start_ns = time.time_ns()
-        end = _carry_out(self, job)
+        # Programs are told it, and start in it themselves.
+        end = _carry_out(self, replace(job, directory=job.directory.absolute()))
         return Outcome(end.ending, end.text, end.errors, end.words, start_ns, time.time_ns())
 
 

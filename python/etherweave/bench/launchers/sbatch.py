@@ -54,6 +54,7 @@ class Batch:
         jobs
             On the same hosts, each with a directory that all hosts see.
         """
+        jobs = [replace(job, directory=job.directory.absolute()) for job in jobs]
         start = time.time_ns()
         words: tuple[str, ...] = ()
         number = None
