@@ -7,6 +7,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -108,15 +109,21 @@ def test_what_hangs_there_is_ended_at_the_limit(shell: tuple[str, ...], tmp_path
     ended = launch(tmp_path, shell, "ssh", Command(Start.ALONE, hang), 2.0)
     assert ended.ending is Ending.TIMED_OUT
     assert (tmp_path / "started").exists()
+    _await_end(mark)
+
+
+def _await_end(mark: str) -> None:
+    """Wait until no process is left in whose words a mark stands."""
     end = time.monotonic() + 10
-    while _lives(mark):
-        assert time.monotonic() < end
+    while any(mark in line for line in _lines()):
+        assert time.monotonic() < end, "still there after 10 s"
         time.sleep(0.02)
 
 
-def _lives(mark: str) -> bool:
-    words = ["ps", "-A", "-o", "args="]
-    return mark in subprocess.check_output(words, text=True)
+def _lines() -> Iterator[str]:
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            yield path.read_text(errors="replace")
 
 
 @pytest.mark.skipif(shutil.which("iperf3") is None, reason="the program iperf3 is missing")
@@ -164,10 +171,7 @@ def test_ranks_that_hang_are_ended_on_their_hosts(
     ended = launch(tmp_path, shell, "mpirun", command, 3.0, program=program)
     assert ended.ending is Ending.TIMED_OUT
     assert (tmp_path / "started").exists()
-    end = time.monotonic() + 10
-    while _lives(mark):
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    _await_end(mark)
 
 
 def test_a_host_that_cannot_be_reached_is_told(shell: tuple[str, ...], tmp_path: Path) -> None:
