@@ -127,6 +127,13 @@ def test_a_shape_that_the_kernel_refuses_is_told_and_leaves_nothing(tmp_path: Pa
     assert failed.errors.startswith("tc ")
 
 
+def test_at_the_limit_programs_may_tidy_up_before_their_host_goes(tmp_path: Path) -> None:
+    script = "trap 'ip -brief address show h0 > tidied; exit' TERM; while :; do sleep 0.05; done"
+    job = Job(Command(Start.ALONE, ("sh", "-c", script)), ("n1",), 1, tmp_path, 1.0)
+    assert launcher(site()).launch(job).ending is Ending.TIMED_OUT
+    assert "10.213.0.1/16" in (tmp_path / "tidied").read_text()
+
+
 LAUNCHING = """
 import sys
 from pathlib import Path

@@ -21,6 +21,10 @@ from etherweave.bench.site.values import Host, Option, Site
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 pytestmark = [
     pytest.mark.skipif(SSHD is None, reason="sshd is missing; Debian package openssh-server"),
+    pytest.mark.skipif(
+        not (shutil.which("ssh") and shutil.which("ssh-keygen")),
+        reason="ssh or ssh-keygen is missing; Debian package openssh-client",
+    ),
     pytest.mark.skipif(os.geteuid() != 0, reason="sshd of one's own lets only root in for sure"),
 ]
 HOSTILE = ("$(id)", "`id`", "a  b", "'", '"', ";", "|", "*", "\\", "\n", "#", "~", "!!", "")

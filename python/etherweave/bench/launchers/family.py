@@ -48,6 +48,10 @@ class Family:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
+        self.end()
+
+    def end(self) -> None:
+        """End all that was started: ask, wait, kill."""
         for process in self._started:
             # Tells guards behind ssh to end what they guard.
             _close(process.stdin)
@@ -55,6 +59,7 @@ class Family:
         for process in self._started:
             process.kill()
             process.wait()
+        self._started.clear()
 
     def limit(self, limit_s: float) -> None:
         """Set the limit anew, from now on [s]."""

@@ -124,7 +124,10 @@ class _Act:
         for name, text in self.job.command.files:
             (self.job.directory / name).write_text(text, encoding="utf-8")
         with self.launcher.ground(self.job, family) as ground:
-            is_well = _Scene(self, family, ground).play()
+            try:
+                is_well = _Scene(self, family, ground).play()
+            finally:
+                family.end()  # While they stand on their ground, and may tidy up.
         return self.end(Ending.DONE if is_well else Ending.FAILED, "")
 
     def end(self, ending: Ending, said: str) -> End:
