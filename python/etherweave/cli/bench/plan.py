@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.binaries import find
+from etherweave.bench.campaign import adapter_of
 from etherweave.bench.plans import Fabric, Plan, PlanError, Request
 from etherweave.cli.bench.amounts import amount, rate_of, size_of, time_of
 from etherweave.cli.bench.info import entry_of
@@ -50,7 +50,7 @@ def plan(
     Starts nothing. Ends with 2 after a mistake.
     """
     adapter, name = _adapter(program)
-    smallest, largest = _sizes(size)
+    smallest, largest = sizes_of(size)
     try:
         fabric = Fabric(rate_of(rate), time_of(latency))
     except ValueError as error:
@@ -67,21 +67,16 @@ def plan(
 
 
 def _adapter(program: str) -> tuple[Adapter, str]:
-    """Find who knows a program: by its own name, its benchmark's, or the way it is built."""
-    if program in ADAPTERS:
-        return ADAPTERS[program], ADAPTERS[program].programs[0]
-    for adapter in ADAPTERS.values():
-        if program in adapter.programs:
-            return adapter, program
-    if program.startswith("osu_"):
-        return ADAPTERS["osu"], program
-    if program.endswith(".x"):
-        return ADAPTERS["npb"], program
-    entry = entry_of(program)
-    refuse(f"{entry.title} is not planned: {entry.why_not}")
+    """Find who knows a program, or end with why nobody does."""
+    try:
+        return adapter_of(program)
+    except PlanError:
+        entry = entry_of(program)
+        refuse(f"{entry.title} is not planned: {entry.why_not}")
 
 
-def _sizes(text: str | None) -> tuple[int | None, int | None]:
+def sizes_of(text: str | None) -> tuple[int | None, int | None]:
+    """Read the smallest and the largest message [bytes], or end with the mistake."""
     if text is None:
         return None, None
     low, colon, high = text.rpartition(":")

@@ -1,0 +1,246 @@
+"""What is to be launched: every benchmark on every fabric and placement, as plain values.
+
+A campaign is all that a user asked for, with commands already planned. It goes to JSON and back,
+and its identity is the hash of that: equal campaigns are the same one, on any machine.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import combinations
+from typing import Any
+
+from etherweave.bench.adapter import Adapter
+from etherweave.bench.adapters import ADAPTERS
+from etherweave.bench.plans import (
+    Command,
+    Fabric,
+    Pattern,
+    Plan,
+    PlanError,
+    Request,
+    Start,
+)
+from etherweave.bench.statistics.stopping import Rule
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Network:
+    """One of the site's fabrics, as it is believed to be."""
+
+    name: str
+    kind: str = ""
+    """Words that find published figures of its like: ``RoCE``, ``TCP``."""
+    rate: float = Fabric.rate
+    """Of a host's link [bytes/s]."""
+    latency: float = Fabric.latency
+    """One way, between processes [s]."""
+    interface: str = ""
+    device: str = ""
+    """Of the card, for RDMA."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One benchmark, on one fabric, on certain hosts: what is launched again and again."""
+
+    benchmark: str
+    program: str
+    fabric: str
+    """A network's name."""
+    hosts: tuple[str, ...]
+    ranks_per_node: int
+    sizes: tuple[int, ...]
+    """Message sizes that must appear in the result [bytes]."""
+    start: str
+    """As in :class:`etherweave.bench.plans.Start`."""
+    arguments: tuple[str, ...]
+    server: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...]
+    files: tuple[tuple[str, str], ...]
+    output: str | None
+    bytes: float
+    """That the busiest host will send, roughly."""
+    seconds: float
+    """That one launch will take, roughly."""
+
+    @property
+    def command(self) -> Command:
+        """What a launcher starts."""
+        return Command(
+            Start(self.start),
+            self.arguments,
+            self.server,
+            self.environment,
+            self.files,
+            self.output,
+        )
+
+    @property
+    def name(self) -> str:
+        """Names it in files: readable, and unlike any other by the hash of its contents."""
+        words = re.sub(r"[^A-Za-z0-9_-]+", "-", f"{self.program}-{self.fabric}")[:60]
+        return f"{words}-{digest(asdict(self))[:10]}"
+
+
+@dataclass(frozen=True)
+class Campaign:
+    """All experiments that belong together."""
+
+    site: str
+    networks: tuple[Network, ...]
+    experiments: tuple[Experiment, ...]
+    rule: Rule = field(default_factory=Rule)
+    seed: int = 0
+    """Names the order of the launches."""
+    format: int = FORMAT
+
+    @property
+    def identity(self) -> str:
+        """The hash of its contents."""
+        return digest(asdict(self))
+
+    @property
+    def launches_max(self) -> int:
+        """Launches of an experiment at most, the warm-up included."""
+        return self.rule.launches_max + 1
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What a user asks of every benchmark."""
+
+    hosts: tuple[str, ...]
+    sizes: tuple[tuple[int | None, int | None], ...] = ((None, None),)
+    """Smallest and largest message, of each experiment [bytes]."""
+    ranks_per_node: int = 1
+    iterations: int | None = None
+    seconds: float | None = None
+    streams: int = 1
+    is_all_pairs: bool = False
+    """Whether benchmarks of a pair go to every pair, rather than to the first two hosts."""
+    options: tuple[str, ...] = field(default=())
+
+
+def experiments(
+    programs: Sequence[str], networks: Sequence[Network], wish: Wish
+) -> tuple[Experiment, ...]:
+    """Plan every program on every network and placement.
+
+    Raises
+    ------
+    PlanError
+        When nobody knows a program, or it cannot be run so.
+    """
+    if not wish.hosts:
+        raise PlanError("no hosts; expected at least one")
+    made = [
+        experiment
+        for program in programs
+        for network in networks
+        for smallest, largest in wish.sizes
+        for experiment in _placed(program, network, wish, smallest, largest)
+    ]
+    return tuple(dict.fromkeys(made))
+
+
+def adapter_of(program: str) -> tuple[Adapter, str]:
+    """Find who knows a program: by its own name, its benchmark's, or the way it is built.
+
+    Raises
+    ------
+    PlanError
+        When nobody does.
+    """
+    if program in ADAPTERS:
+        return ADAPTERS[program], ADAPTERS[program].programs[0]
+    for adapter in ADAPTERS.values():
+        if program in adapter.programs:
+            return adapter, program
+    if program.startswith("osu_"):
+        return ADAPTERS["osu"], program
+    if program.endswith(".x"):
+        return ADAPTERS["npb"], program
+    raise PlanError(f"unknown program {program}; known: etherweave bench list")
+
+
+def digest(facts: Any) -> str:
+    """Hash what JSON can hold."""
+    text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _placed(
+    program: str, network: Network, wish: Wish, smallest: int | None, largest: int | None
+) -> list[Experiment]:
+    adapter, name = adapter_of(program)
+    plan = _planned(adapter, network, _request(name, network, wish, smallest, largest), wish)
+    return [_experiment(adapter, plan, network, hosts) for hosts in _placements(plan, wish)]
+
+
+def _request(
+    program: str, network: Network, wish: Wish, smallest: int | None, largest: int | None
+) -> Request:
+    is_alone = len(wish.hosts) == 1
+    return Request(
+        program,
+        nodes=1 if is_alone else 2,
+        ranks_per_node=max(wish.ranks_per_node, 2) if is_alone else wish.ranks_per_node,
+        size_min=smallest,
+        size_max=largest,
+        iterations=wish.iterations,
+        seconds=wish.seconds,
+        streams=wish.streams,
+        device=network.device or None,
+        options=wish.options,
+    )
+
+
+def _planned(adapter: Adapter, network: Network, request: Request, wish: Wish) -> Plan:
+    """Plan for two hosts what runs on a pair, and for all hosts what does not."""
+    belief = Fabric(network.rate, network.latency)
+    everywhere = Request(**{**vars(request), "nodes": len(wish.hosts)})
+    try:
+        plan = adapter.plan(request, belief)
+    except PlanError:
+        return adapter.plan(everywhere, belief)
+    if plan.placement.pattern in (Pattern.PAIR, Pattern.ALONE):
+        return plan
+    return adapter.plan(everywhere, belief)
+
+
+def _placements(plan: Plan, wish: Wish) -> list[tuple[str, ...]]:
+    pattern, hosts = plan.placement.pattern, wish.hosts
+    if pattern is Pattern.ALONE:
+        return [hosts[:1]]
+    if pattern is not Pattern.PAIR:
+        return [hosts]
+    if len(hosts) == 1:
+        return [hosts * plan.placement.nodes]
+    return list(combinations(hosts, 2)) if wish.is_all_pairs else [hosts[:2]]
+
+
+def _experiment(
+    adapter: Adapter, plan: Plan, network: Network, hosts: tuple[str, ...]
+) -> Experiment:
+    command = plan.command
+    return Experiment(
+        benchmark=adapter.name,
+        program=plan.program,
+        fabric=network.name,
+        hosts=hosts,
+        ranks_per_node=plan.placement.ranks_per_node,
+        sizes=plan.sizes,
+        start=command.start.value,
+        arguments=command.arguments,
+        server=command.server,
+        environment=command.environment,
+        files=command.files,
+        output=command.output,
+        bytes=float(plan.forecast.bytes),
+        seconds=float(plan.forecast.seconds),
+    )

@@ -1,0 +1,248 @@
+"""A campaign on disk: each finished launch is there whole, or not at all.
+
+::
+
+    DIR/campaign.json              what was asked for
+        launches/NAME.json         one launch: words, text, ending; written before the next begins
+        environment/0001.json      a host before and after one sitting of the runner, and findings
+        telemetry/NAME/*.parquet   what the host counted during a launch
+        work/NAME/                 where a launch runs; empty again afterwards unless it failed
+        benchmarks.json, *.parquet, *.csv    results, made anew from the launches at any time
+
+Results come from the raw texts, so that a better parser reads old launches as well.
+"""
+
+import fcntl
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from etherweave.bench.campaign import Campaign
+from etherweave.bench.environment.decoding import decoded
+
+T = TypeVar("T")
+
+CAMPAIGN = "campaign.json"
+
+
+class StoreError(ValueError):
+    """A directory that is not what a store should be."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One launch that has ended."""
+
+    experiment: str
+    """Its name."""
+    round: int
+    """0 is the warm-up, which does not count."""
+    ending: str
+    """As in :class:`etherweave.bench.launchers.launcher.Ending`."""
+    text: str
+    errors: str
+    words: tuple[str, ...]
+    """What was started."""
+    start_ns: int
+    """Since 1970 [ns]."""
+    end_ns: int
+    launcher: str
+    sitting: int
+    """Whose environment it had, from 1."""
+    version: str
+    """Of the Etherweave whose parser read it first."""
+    campaign: str
+    """Identity of the campaign."""
+
+    @property
+    def is_warm_up(self) -> bool:
+        """Whether it does not count."""
+        return self.round == 0
+
+    @property
+    def name(self) -> str:
+        """Names its files, and its epoch in the telemetry."""
+        return launch_name(self.experiment, self.round)
+
+
+def launch_name(experiment: str, turn: int) -> str:
+    """Name a launch by its experiment and its round."""
+    return f"{experiment}-{turn:03}"
+
+
+@dataclass(frozen=True)
+class Store:
+    """A directory with a campaign."""
+
+    directory: Path
+    """Absolute."""
+    campaign: Campaign
+
+    @classmethod
+    def create(cls, directory: Path, campaign: Campaign) -> "Store":
+        """Make a store, or open the one of the very same campaign.
+
+        Raises
+        ------
+        StoreError
+            When the directory holds another campaign, or something else.
+        """
+        path = directory.absolute()
+        # As it will be read: in JSON a whole rate may lose its point.
+        campaign = decoded(Campaign, json.loads(json.dumps(asdict(campaign))), CAMPAIGN)
+        if (path / CAMPAIGN).exists():
+            found = cls.open(path)
+            if found.campaign.identity != campaign.identity:
+                changed = ", ".join(_changed(asdict(found.campaign), asdict(campaign)))
+                raise StoreError(
+                    f"{directory}: holds another campaign ({changed} differ); "
+                    "expected the same, or another directory"
+                )
+            return found
+        if path.exists() and any(one.name != ".lock" for one in path.iterdir()):
+            raise StoreError(f"{directory}: is not empty, and holds no campaign")
+        path.mkdir(parents=True, exist_ok=True)
+        write_json(path / CAMPAIGN, asdict(campaign))
+        return cls(path, campaign)
+
+    @classmethod
+    def open(cls, directory: Path) -> "Store":
+        """Open a store.
+
+        Raises
+        ------
+        StoreError
+            When there is none.
+        """
+        path = directory.absolute()
+        return cls(path, _decoded(Campaign, path / CAMPAIGN))
+
+    def records(self) -> list[Record]:
+        """Read all launches, in the order in which they ended.
+
+        Raises
+        ------
+        StoreError
+            When one is damaged, or of another campaign.
+        """
+        found = [self._record(path) for path in sorted(self._launches.glob("*.json"))]
+        return sorted(found, key=lambda one: (one.end_ns, one.name))
+
+    def add(self, record: Record) -> None:
+        """Keep a launch; it is on the disk when this returns."""
+        write_json(self._launches / f"{record.name}.json", asdict(record))
+
+    def workplace(self, name: str) -> Path:
+        """Give a launch an empty directory; what an earlier, killed one left there is removed."""
+        path = self.directory / "work" / name
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir(parents=True)
+        return path
+
+    def clear(self, name: str) -> None:
+        """Remove the directory of a launch."""
+        shutil.rmtree(self.directory / "work" / name, ignore_errors=True)
+
+    def telemetry(self, name: str) -> Path:
+        """Tell where what was counted during a launch is kept."""
+        return self.directory / "telemetry" / name
+
+    def sit(self) -> int:
+        """Give a new sitting its number, from 1."""
+        return 1 + max((int(path.stem) for path in self._sittings()), default=0)
+
+    def keep_environment(self, sitting: int, facts: Mapping[str, Any]) -> None:
+        """Write what a sitting saw of its host."""
+        write_json(self.directory / "environment" / f"{sitting:04}.json", facts)
+
+    def environments(self) -> list[dict[str, Any]]:
+        """Read what each sitting saw, in order."""
+        return [_read(path) for path in sorted(self._sittings())]
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other runners away.
+
+        Raises
+        ------
+        StoreError
+            When another one is at work here.
+        """
+        with (self.directory / ".lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise StoreError(f"{self.directory}: another run is at work here") from None
+            yield
+
+    @property
+    def _launches(self) -> Path:
+        return self.directory / "launches"
+
+    def _sittings(self) -> list[Path]:
+        return [path for path in self.directory.glob("environment/*.json") if path.stem.isdecimal()]
+
+    def _record(self, path: Path) -> Record:
+        record = _decoded(Record, path)
+        known = {one.name for one in self.campaign.experiments}
+        if record.campaign != self.campaign.identity or record.experiment not in known:
+            raise StoreError(f"{path}: a launch of another campaign")
+        if path.stem != record.name:
+            raise StoreError(f"{path}: holds the launch {record.name[:80]}")
+        return record
+
+
+def is_store(directory: Path) -> bool:
+    """Whether a directory holds a campaign."""
+    return (directory / CAMPAIGN).is_file()
+
+
+def write_json(path: Path, facts: Mapping[str, Any]) -> None:
+    """Write a file so that it is there whole or not at all, also after a loss of power."""
+    write_atomically(path, json.dumps(facts, indent=1).encode())
+
+
+def write_atomically(path: Path, octets: bytes) -> None:
+    """Write beside, wait for the disk, and take the place."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.fresh")
+    with fresh.open("wb") as file:
+        file.write(octets)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _decoded(kind: type[T], path: Path) -> T:
+    try:
+        return decoded(kind, _read(path), path.name)
+    except StoreError:
+        raise
+    except ValueError as error:
+        raise StoreError(f"{path}: {error}") from None
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        facts = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise StoreError(f"{path}: no such file; expected what `bench run -o` wrote") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise StoreError(f"{path}: {error}") from None
+    if not isinstance(facts, dict):
+        raise StoreError(f"{path}: expected an object")
+    return facts
+
+
+def _changed(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    return [name for name in one if one[name] != other[name]]

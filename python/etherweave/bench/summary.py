@@ -1,0 +1,198 @@
+"""What a campaign came to: every point with its interval, and on top what spoils it."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import etherweave
+from etherweave.bench import statistics
+from etherweave.bench.bands import Band, among, band
+from etherweave.bench.campaign import Campaign
+from etherweave.bench.environment.findings import Severity
+from etherweave.bench.measurements import Measurement
+from etherweave.bench.points import CENTRES, Launched, Point, point_of, series
+from etherweave.bench.runner import State, by_experiment, state
+from etherweave.bench.statistics.summary import summarise
+
+FORMAT = 1
+_MOST = 5
+"""Warnings of a kind that are told one by one."""
+
+
+@dataclass(frozen=True)
+class PointSummary:
+    """A point and its statistics."""
+
+    point: Point
+    statistics: "statistics.summary.Summary"
+    band: Band | None
+
+    def facts(self) -> dict[str, Any]:
+        """Give it as what JSON can hold, in the point's base unit."""
+        found = self.statistics
+        interval = found.interval
+        return self.point._asdict() | {
+            "median": found.median,
+            "low": interval.low if interval else None,
+            "high": interval.high if interval else None,
+            "n": len(found.launches),
+            "min": found.low,
+            "max": found.high,
+            "p99": found.tail.value if found.tail else None,
+            "outliers": found.outliers,
+            "is_stable": found.is_stable,
+            "doubts": found.doubts,
+            "reference": asdict(self.band) if self.band else None,
+        }
+
+
+@dataclass(frozen=True)
+class CampaignSummary:
+    """A campaign as it stands."""
+
+    campaign: Campaign
+    launches: tuple[Launched, ...]
+    points: tuple[PointSummary, ...]
+    states: Mapping[str, State]
+    """By the names of experiments."""
+    warnings: tuple[str, ...]
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether no launch is left to be made."""
+        return State.OPEN not in self.states.values()
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether an experiment gave no number."""
+        return State.GIVEN_UP in self.states.values()
+
+    def facts(self) -> dict[str, Any]:
+        """Give it as what JSON can hold."""
+        return {
+            "format": FORMAT,
+            "version": etherweave.__version__,
+            "identity": self.campaign.identity,
+            "site": self.campaign.site,
+            "is_finished": self.is_finished,
+            "launches": len(self.launches),
+            "networks": [asdict(one) for one in self.campaign.networks],
+            "rule": asdict(self.campaign.rule),
+            "seed": self.campaign.seed,
+            "start_ns": min((one.record.start_ns for one in self.launches), default=None),
+            "end_ns": max((one.record.end_ns for one in self.launches), default=None),
+            "warnings": self.warnings,
+            "experiments": [*_experiments(self)],
+            "points": [one.facts() for one in self.points],
+        }
+
+
+def summary(
+    campaign: Campaign,
+    launches: Sequence[Launched],
+    environments: Sequence[Mapping[str, Any]] = (),
+) -> CampaignSummary:
+    """Summarise launches.
+
+    Parameters
+    ----------
+    campaign
+        What was asked for.
+    launches
+        Those that ended.
+    environments
+        As the store keeps them: each with its ``findings``.
+    """
+    points = tuple(_points(campaign, launches))
+    parts = by_experiment(campaign, launches)
+    standing = {name: state(campaign.rule, own) for name, own in parts.items()}
+    told = (
+        *_environment(environments),
+        *_given_up(campaign, standing),
+        *_failed(launches),
+        *_suspected(launches),
+        *_unstable(points),
+    )
+    return CampaignSummary(campaign, tuple(launches), points, standing, tuple(dict.fromkeys(told)))
+
+
+def _points(campaign: Campaign, launches: Sequence[Launched]) -> Iterator[PointSummary]:
+    figures = {network.name: among(network) for network in campaign.networks}
+    samples = _samples(launches)
+    for point, values in series(launches).items():
+        found = summarise(values, point.unit, campaign.rule)
+        sample = samples[point]
+        median = Measurement(**{**vars(sample), "value": found.median})
+        near = band(point.benchmark, point.program, median, figures[point.fabric])
+        yield PointSummary(point, found, near)
+
+
+def _samples(launches: Sequence[Launched]) -> dict[Point, Measurement]:
+    """Take a measurement of each point, for what else it says of itself."""
+    return {
+        point_of(launch.experiment, one): one
+        for launch in launches
+        if launch.counts
+        for one in launch.verdict.measurements
+    }
+
+
+def _experiments(found: CampaignSummary) -> Iterator[dict[str, Any]]:
+    parts = by_experiment(found.campaign, found.launches)
+    for one in found.campaign.experiments:
+        own = parts[one.name]
+        yield {
+            "name": one.name,
+            "program": one.program,
+            "fabric": one.fabric,
+            "hosts": one.hosts,
+            "state": found.states[one.name].value,
+            "launches": len(own),
+            "counted": sum(launch.counts for launch in own),
+            "invalid": sum(not launch.verdict.is_valid for launch in own),
+        }
+
+
+def _environment(environments: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for facts in environments:
+        for one in facts.get("findings", ()):
+            if one.get("severity") == Severity.WARNING:
+                yield f"{one.get('where')}: {one.get('what')}"
+
+
+def _given_up(campaign: Campaign, standing: Mapping[str, State]) -> Iterator[str]:
+    for one in campaign.experiments:
+        if standing[one.name] is State.GIVEN_UP:
+            yield f"{one.program} on {one.fabric}, {','.join(one.hosts)}: given up, launches fail"
+
+
+def _failed(launches: Sequence[Launched]) -> Iterator[str]:
+    told = Counter(
+        f"{one.experiment.program} on {one.experiment.fabric}: {problem}"
+        for one in launches
+        for problem in one.verdict.problems
+    )
+    for what, count in told.most_common(_MOST):
+        yield f"{what} ({count} of {len(launches)} launches; they do not count)"
+    if len(told) > _MOST:
+        yield f"{len(told) - _MOST} more reasons why launches do not count"
+
+
+def _suspected(launches: Sequence[Launched]) -> Iterator[str]:
+    told = Counter(
+        f"{one.experiment.program} on {one.experiment.fabric}: {warning}"
+        for one in launches
+        if one.counts
+        for warning in one.verdict.warnings
+    )
+    yield from (what for what, _ in told.most_common(_MOST))
+
+
+def _unstable(points: Sequence[PointSummary]) -> Iterator[str]:
+    central = [one for one in points if one.point.statistic in CENTRES]
+    shaky = [one for one in central if not one.statistics.is_stable]
+    if shaky:
+        reason = Counter(doubt for one in shaky for doubt in one.statistics.doubts)
+        (most, _), *_ = reason.most_common(1)
+        yield f"unstable: {len(shaky)} of {len(central)} points, such as: {most}"

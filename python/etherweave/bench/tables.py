@@ -1,0 +1,112 @@
+"""A campaign as tables: Parquet and CSV, with units in the names of columns.
+
+A value stands in the column of its unit: ``value_s`` for times, ``value_bytes_per_s`` for rates.
+"""
+
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars
+
+from etherweave.bench.points import Launched, point_of
+from etherweave.bench.store import Store, write_atomically, write_json
+from etherweave.bench.summary import CampaignSummary, PointSummary
+
+SUFFIXES = {"s": "_s", "B/s": "_bytes_per_s", "1/s": "_per_s", "B": "_bytes", "1": ""}
+"""Of columns, by base units."""
+RESULTS = "benchmarks.json"
+_STATISTICS = ("median", "low", "high", "min", "max", "p99", "reference_low", "reference_high")
+
+
+def save(store: Store, found: CampaignSummary) -> Path:
+    """Write all tables and the summary into a store; returns the summary's path.
+
+    The tables are ``launches``, ``measurements`` (each number of each launch, the warm-up too) and
+    ``points`` (statistics).
+    """
+    for name, table in tables(found).items():
+        _write(store.directory / f"{name}.parquet", table)
+        _write(store.directory / f"{name}.csv", table)
+    path = store.directory / RESULTS
+    write_json(path, found.facts())
+    return path
+
+
+def tables(found: CampaignSummary) -> dict[str, polars.DataFrame]:
+    """Make the tables, by name."""
+    return {
+        "launches": _table([_launch(one) for one in found.launches]),
+        "measurements": _table([row for one in found.launches for row in _measurements(one)]),
+        "points": _table([_point(one) for one in found.points]),
+    }
+
+
+def _launch(one: Launched) -> dict[str, Any]:
+    record = one.record
+    return {
+        "launch": record.name,
+        "experiment": record.experiment,
+        "round": record.round,
+        "is_warm_up": record.is_warm_up,
+        "is_valid": one.verdict.is_valid,
+        "problems": "; ".join(one.verdict.problems),
+        "ending": record.ending,
+        "start_ns": record.start_ns,
+        "end_ns": record.end_ns,
+        "sitting": record.sitting,
+        "launcher": record.launcher,
+        "version": record.version,
+        "words": json.dumps(record.words),
+    }
+
+
+def _measurements(one: Launched) -> list[dict[str, Any]]:
+    return [
+        {
+            "launch": one.record.name,
+            "round": one.record.round,
+            "is_warm_up": one.record.is_warm_up,
+            "is_valid": one.verdict.is_valid,
+            **point_of(one.experiment, measured)._asdict(),
+            **_in_columns(measured.metric.unit, {"value": measured.value}),
+            "printed": measured.printed,
+        }
+        for measured in one.verdict.measurements
+    ]
+
+
+def _point(one: PointSummary) -> dict[str, Any]:
+    facts = one.facts()
+    band = one.band
+    facts["reference_low"] = band.low if band else None
+    facts["reference_high"] = band.high if band else None
+    values = {name: facts[name] for name in _STATISTICS}
+    return {
+        **one.point._asdict(),
+        "n": facts["n"],
+        **_in_columns(one.point.unit, values),
+        "reference_ratio": band.ratio if band else None,
+        "outliers": facts["outliers"],
+        "is_stable": facts["is_stable"],
+        "doubts": "; ".join(facts["doubts"]),
+    }
+
+
+def _in_columns(unit: str, values: dict[str, float | None]) -> dict[str, float | None]:
+    return {f"{name}{SUFFIXES[unit]}": value for name, value in values.items()}
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> polars.DataFrame:
+    """Put rows together; a column that one of them lacks is null there."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    return polars.DataFrame(columns, strict=False)
+
+
+def _write(path: Path, table: polars.DataFrame) -> None:
+    octets = io.BytesIO()
+    table.write_parquet(octets) if path.suffix == ".parquet" else table.write_csv(octets)
+    write_atomically(path, octets.getvalue())

@@ -1,0 +1,80 @@
+"""Campaigns without a cluster: launchers that give captured texts, fail, hang or are killed."""
+
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from etherweave.bench.campaign import Campaign, Network, Wish, experiments
+from etherweave.bench.launchers import Ending, Job, Outcome
+from etherweave.bench.statistics.stopping import Rule
+
+NETWORK = Network("lan", "TCP", 1.25e8, 20e-6)
+RULE = Rule(launches_min=6, launches_max=8)
+
+Answer = Callable[[int], str | Ending]
+"""Takes the number of the launch, from 0; gives its text, or how else it ends."""
+
+
+def latencies(us: float, sizes: Sequence[int] = (1, 2, 4)) -> str:
+    """What osu_latency 7.4 prints, with times that grow by size."""
+    head = "\n# OSU MPI Latency Test v7.4\n# Datatype: MPI_CHAR.\n"
+    rows = [f"{size:<10d}{us * (1 + at):>15.2f}" for at, size in enumerate(sizes)]
+    return "\n".join([f"{head}# Size       Avg Latency(us)", *rows, ""])
+
+
+@dataclass
+class FakeLauncher:
+    """Answers from a function instead of a cluster; remembers jobs."""
+
+    answer: Answer
+    name: str = "fake"
+    jobs: list[Job] = field(default_factory=list)
+
+    def missing(self) -> str:
+        return ""
+
+    def launch(self, job: Job) -> Outcome:
+        assert list(job.directory.iterdir()) == []
+        self.jobs.append(job)
+        (job.directory / "log").write_text("what a program leaves")
+        answer = self.answer(len(self.jobs) - 1)
+        start = time.time_ns()
+        ending = answer if isinstance(answer, Ending) else Ending.DONE
+        text = answer if ending is Ending.DONE else ""
+        errors = "" if ending is Ending.DONE else "no route to host\n"
+        return Outcome(ending, text, errors, job.command.arguments, start, time.time_ns())
+
+
+class ScriptLauncher:
+    """Starts a command's words on this machine, whatever hosts it is for."""
+
+    name = "script"
+
+    def missing(self) -> str:
+        return ""
+
+    def launch(self, job: Job) -> Outcome:
+        start, words = time.time_ns(), job.command.arguments
+        try:
+            done = subprocess.run(
+                words, capture_output=True, text=True, timeout=job.limit_s, cwd=job.directory
+            )
+            ending = Ending.FAILED if done.returncode else Ending.DONE
+            text, errors = done.stdout, done.stderr
+        except subprocess.TimeoutExpired:
+            ending, text, errors = Ending.TIMED_OUT, "", "ended at its limit"
+        return Outcome(ending, text, errors, words, start, time.time_ns())
+
+
+def campaign(
+    *programs: str,
+    networks: Sequence[Network] = (NETWORK,),
+    hosts: tuple[str, ...] = ("a", "b"),
+    rule: Rule = RULE,
+    is_all_pairs: bool = False,
+    size_max: int = 4,
+) -> Campaign:
+    wish = Wish(hosts, sizes=((1, size_max),), is_all_pairs=is_all_pairs)
+    planned = experiments(programs or ("osu_latency",), networks, wish)
+    return Campaign("test", tuple(networks), planned, rule, seed=7)
