@@ -9,9 +9,22 @@ bench = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-from etherweave.cli.bench import environment, info, list, parse, plan, site  # noqa: A004, E402
+from etherweave.cli.bench import (  # noqa: E402
+    baseline,
+    compare,
+    environment,
+    history,
+    info,
+    list,  # noqa: A004
+    parse,
+    plan,
+    site,
+)
 
+bench.add_typer(baseline.baseline, name="baseline")
+bench.command(epilog=compare.EXAMPLES)(compare.compare)
 bench.command(epilog=environment.EXAMPLES)(environment.environment)
+bench.command(epilog=history.EXAMPLES)(history.history)
 bench.command(epilog=info.EXAMPLES)(info.info)
 bench.command("list", epilog=list.EXAMPLES)(list.list_all)
 bench.command(epilog=parse.EXAMPLES)(parse.parse)

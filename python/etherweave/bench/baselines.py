@@ -1,0 +1,129 @@
+"""Baselines: numbers that a user keeps under a name, in a file of the user's."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from etherweave.bench.comparing import Numbers, numbers_of
+from etherweave.bench.environment.decoding import decoded
+from etherweave.bench.metrics import Better, Unit
+from etherweave.bench.points import Point
+from etherweave.bench.store import Store, write_json
+
+FORMAT = 1
+
+
+class BaselineError(ValueError):
+    """A file that holds no baselines, or not the one that is wanted."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A point and its numbers."""
+
+    benchmark: str
+    program: str
+    fabric: str
+    hosts: str
+    ranks_per_node: int
+    metric: str
+    unit: str
+    better: str
+    statistic: str
+    size_bytes: int | None
+    labels: str
+    launches: tuple[float, ...]
+    """One number of each, in the base unit."""
+
+    def __post_init__(self) -> None:
+        if self.unit not in set(Unit) or self.better not in set(Better):
+            raise ValueError(f"unit {self.unit[:20]!r} or direction {self.better[:20]!r}: unknown")
+        if not self.launches:
+            raise ValueError("a point without a launch")
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """Numbers that were kept."""
+
+    site: str
+    identity: str
+    """Of the campaign."""
+    start_ns: int
+    """Of its first launch, since 1970 [ns]."""
+    rows: tuple[_Row, ...]
+
+    @property
+    def numbers(self) -> dict[Point, tuple[float, ...]]:
+        """What a comparison takes."""
+        return {
+            Point(**{name: getattr(row, name) for name in Point._fields}): row.launches
+            for row in self.rows
+        }
+
+
+@dataclass(frozen=True)
+class _Shelf:
+    format: int = FORMAT
+    baselines: dict[str, Baseline] = field(default_factory=dict)
+
+
+def add(file: Path, name: str, store: Store) -> Baseline:
+    """Keep a store's numbers under a name; one that has the name already is replaced.
+
+    Raises
+    ------
+    BaselineError
+        When the store has no numbers, or the file holds something else.
+    """
+    numbers = numbers_of(store)
+    if not numbers:
+        raise BaselineError(f"{store.directory}: no launch counts; expected some that do")
+    start = min(one.start_ns for one in store.records())
+    kept = Baseline(store.campaign.site, store.campaign.identity, start, _rows(numbers))
+    shelf = _read(file) if file.exists() else _Shelf()
+    write_json(file, asdict(_Shelf(FORMAT, {**shelf.baselines, name: kept})))
+    return kept
+
+
+def baseline(file: Path, name: str) -> Baseline:
+    """Find a baseline.
+
+    Raises
+    ------
+    BaselineError
+        When there is none of that name.
+    """
+    found = baselines(file)
+    if name not in found:
+        raise BaselineError(f"{file}: no baseline {name}; expected {', '.join(found) or 'any'}")
+    return found[name]
+
+
+def baselines(file: Path) -> Mapping[str, Baseline]:
+    """Read all baselines of a file, by name.
+
+    Raises
+    ------
+    BaselineError
+        When it holds none.
+    """
+    return _read(file).baselines
+
+
+def _rows(numbers: Numbers) -> tuple[_Row, ...]:
+    return tuple(
+        _Row(**point._asdict(), launches=tuple(values)) for point, values in numbers.items()
+    )
+
+
+def _read(file: Path) -> _Shelf:
+    expected = "expected what `etherweave bench baseline add` writes"
+    try:
+        shelf = decoded(_Shelf, json.loads(file.read_bytes()), "baselines")
+    except (OSError, ValueError, RecursionError) as error:
+        raise BaselineError(f"{file}: {error}; {expected}") from None
+    if shelf.format != FORMAT:
+        raise BaselineError(f"{file}: format {shelf.format}; {expected}")
+    return shelf

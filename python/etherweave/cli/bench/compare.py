@@ -1,0 +1,114 @@
+"""The verb ``bench compare``."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from etherweave.bench.baselines import BaselineError, baseline
+from etherweave.bench.comparing import (
+    IGNORABLE,
+    Difference,
+    Numbers,
+    Verdict,
+    differences,
+    numbers_of,
+)
+from etherweave.bench.store import Store, StoreError
+from etherweave.cli.bench.amounts import amount
+from etherweave.cli.bench.summaries import size_text
+from etherweave.cli.design_page import print_sheet
+from etherweave.cli.exits import FAILED, refuse, told
+from etherweave.cli.parameters import AsJson
+
+EXAMPLES = """Examples:
+
+etherweave bench compare results/monday results/tuesday
+
+etherweave bench compare baselines.json:spring results/tuesday --strict
+
+etherweave bench compare results/tcp results/roce --ignore fabric"""
+
+Source = Annotated[
+    str, typer.Argument(metavar="RESULT", help="Directory of `bench run`, or FILE:NAME.")
+]
+
+
+def compare(
+    baseline: Source,
+    candidate: Source,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FIELD", help=f"May differ: {', '.join(IGNORABLE)}."),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="End with 1 when something is worse.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what is better, worse or undecided in the second result, point by point.
+
+    By the shift of Hodges and Lehmann, with intervals that hold together at 95 %. Ends with 2 after
+    a mistake, or when nothing can be compared.
+    """
+    if strangers := set(ignore or ()) - set(IGNORABLE):
+        refuse(f"--ignore {strangers.pop()}: expected one of {', '.join(IGNORABLE)}")
+    try:
+        found = differences(numbers(baseline), numbers(candidate), ignore=ignore or ())
+    except ValueError as error:
+        refuse(error)
+    if not found:
+        refuse(f"{baseline} and {candidate} have no point in common; --ignore hosts may help")
+    if as_json:
+        print(json.dumps([one.facts() for one in found], indent=2))
+    else:
+        print_differences(found)
+    if strict and any(one.verdict is Verdict.WORSE for one in found):
+        raise typer.Exit(FAILED)
+
+
+def numbers(source: str) -> Numbers:
+    """Read the numbers of a result, or of a baseline as FILE:NAME; or end with the mistake."""
+    file, colon, name = source.rpartition(":")
+    try:
+        if colon and not Path(source).is_dir():
+            return baseline(Path(file), name).numbers
+        return numbers_of(Store.open(Path(source)))
+    except OSError as error:
+        refuse(told(error))
+    except (StoreError, BaselineError) as error:
+        refuse(error)
+
+
+def print_differences(found: Sequence[Difference]) -> None:
+    """Print a row for each point, and how many are better, worse and undecided."""
+    titles = ("", ">size", ">baseline", ">shift", "", ">from", ">to", ">launches", "")
+    print_sheet(titles, map(_row, found))
+    counts = Counter(one.verdict for one in found)
+    print(", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict))
+
+
+def _row(one: Difference) -> tuple[str, ...]:
+    found, unit = one.comparison, one.point.unit
+    share = "" if found.relative is None else f"{found.relative:+.1%}"
+    interval = found.interval
+    bounds = [signed(value, unit) for value in (interval.low, interval.high)] if interval else None
+    before, now = one.launches
+    return (
+        one.point.words,
+        size_text(one.point.size_bytes),
+        amount(found.baseline, unit),
+        signed(found.shift, unit),
+        share,
+        *(bounds or ("", "too few")),
+        f"{before} : {now}",
+        one.verdict.value,
+    )
+
+
+def signed(value: float, unit: str) -> str:
+    """Write a difference with its sign."""
+    return f"{'-' if value < 0 else '+'}{amount(abs(value), unit)}"

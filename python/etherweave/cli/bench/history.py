@@ -1,0 +1,87 @@
+"""The verb ``bench history``."""
+
+import json
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from etherweave.bench.comparing import Difference, Verdict
+from etherweave.bench.history import Entry, Step, entries, steps
+from etherweave.bench.store import StoreError
+from etherweave.cli.bench.amounts import amount
+from etherweave.cli.bench.compare import numbers, signed
+from etherweave.cli.bench.moments import moment
+from etherweave.cli.bench.summaries import size_text
+from etherweave.cli.design_page import print_sheet
+from etherweave.cli.exits import FAILED, refuse, told
+from etherweave.cli.parameters import AsJson
+
+EXAMPLES = """Examples:
+
+etherweave bench history results
+
+etherweave bench history results --against baselines.json:spring --strict"""
+
+
+def history(
+    results: Annotated[Path, typer.Argument(help="Directory with those of `bench run` below.")],
+    site: Annotated[str | None, typer.Option("--site", help="Only this cluster's.")] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="RESULT", help="One result, or baseline as FILE:NAME, for all."),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="End with 1 when the last of a cluster is worse.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Tell what became worse from each result of a cluster to the next.
+
+    Steps that are each too small to be seen add up: --against finds them. Ends with 2 after a
+    mistake.
+    """
+    try:
+        found = entries(results, site)
+        made = steps(found, (against, numbers(against)) if against else None)
+    except OSError as error:
+        refuse(told(error))
+    except StoreError as error:
+        refuse(error)
+    if not found:
+        refuse(f"{results}: no results below; expected what `bench run -o` wrote")
+    print(json.dumps([_facts(one) for one in made], indent=2)) if as_json else _print(found, made)
+    last = {one.entry.site: one for one in made}
+    if strict and any(one.regressions for one in last.values()):
+        raise typer.Exit(FAILED)
+
+
+def _facts(step: Step) -> dict[str, Any]:
+    facts = asdict(step.entry) | {"directory": str(step.entry.directory), "before": step.before}
+    facts.pop("numbers")
+    return facts | {"differences": [one.facts() for one in step.differences]}
+
+
+def _print(found: list[Entry], made: list[Step]) -> None:
+    changes = {str(one.entry.directory): one for one in made}
+    rows = [_row(entry, changes.get(str(entry.directory))) for entry in found]
+    print_sheet(("measured", "cluster", "result", ">better", ">worse", ">undecided"), rows)
+    for step in made:
+        if step.regressions:
+            print(f"{step.entry.directory}: worse than {step.before}")
+            print_sheet(("", ">size", ">before", ">shift", ""), map(_regression, step.regressions))
+
+
+def _row(entry: Entry, step: Step | None) -> tuple[str, ...]:
+    counts = Counter(one.verdict for one in step.differences) if step else None
+    words = [str(counts[verdict]) if counts else "" for verdict in Verdict]
+    return moment(entry.start_ns), entry.site, str(entry.directory), *words
+
+
+def _regression(one: Difference) -> tuple[str, ...]:
+    found, unit = one.comparison, one.point.unit
+    share = "" if found.relative is None else f"{found.relative:+.1%}"
+    size = size_text(one.point.size_bytes)
+    return one.point.words, size, amount(found.baseline, unit), signed(found.shift, unit), share

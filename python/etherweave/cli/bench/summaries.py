@@ -1,0 +1,60 @@
+"""A campaign's results on a terminal."""
+
+from itertools import groupby
+
+from etherweave.bench.points import CENTRES
+from etherweave.bench.summary import CampaignSummary, PointSummary
+from etherweave.cli.bench.amounts import amount
+from etherweave.cli.design_page import print_sheet
+
+_TITLES = ("", ">size", ">median", ">95 % from", ">to", ">n", ">min", ">max", ">p99", "")
+_PUBLISHED = (">published", ">ratio")
+
+
+def print_summary(found: CampaignSummary) -> None:
+    """Print warnings first, then a table for each program, fabric and placement."""
+    for warning in found.warnings:
+        print(f"warning: {warning}")
+    shown = [one for one in found.points if one.point.statistic in CENTRES]
+    for place, points in groupby(shown, key=_place):
+        _print_points(place, list(points))
+
+
+def size_text(size: int | None) -> str:
+    """Write a message's size."""
+    return "" if size is None else f"{size:,} B"
+
+
+def _place(one: PointSummary) -> str:
+    point = one.point
+    return f"{point.program} on {point.fabric}, {point.hosts}"
+
+
+def _print_points(place: str, points: list[PointSummary]) -> None:
+    print(place)
+    has_bands = any(one.band for one in points)
+    titles = (*_TITLES, *(_PUBLISHED if has_bands else ()))
+    print_sheet(titles, [_row(one)[: len(titles)] for one in points])
+
+
+def _row(one: PointSummary) -> tuple[str, ...]:
+    facts, point = one.facts(), one.point
+    names = ("median", "low", "high", "n", "min", "max", "p99")
+    values = [
+        str(facts[name]) if name == "n" else _amount(facts[name], point.unit) for name in names
+    ]
+    statistic = "" if point.statistic == "mean" else point.statistic
+    words = " ".join(filter(None, (point.metric, statistic, point.labels)))
+    state = "" if facts["is_stable"] else "unstable"
+    return words, size_text(point.size_bytes), *values, state, *_published(one)
+
+
+def _published(one: PointSummary) -> tuple[str, str]:
+    if one.band is None:
+        return "", ""
+    low, high = (amount(value, one.point.unit) for value in (one.band.low, one.band.high))
+    return low if low == high else f"{low} … {high}", f"{one.band.ratio:.3g}"
+
+
+def _amount(value: float | None, unit: str) -> str:
+    return "" if value is None else amount(value, unit)
