@@ -120,7 +120,9 @@ def summary(
 def _points(campaign: Campaign, launches: Sequence[Launched]) -> Iterator[PointSummary]:
     figures = {network.name: among(network) for network in campaign.networks}
     samples = _samples(launches)
-    for point, values in series(launches).items():
+    order = {one.name: place for place, one in enumerate(campaign.experiments)}
+    in_order = sorted(launches, key=lambda one: order[one.record.experiment])
+    for point, values in series(in_order).items():
         found = summarise(values, point.unit, campaign.rule)
         sample = samples[point]
         median = Measurement(**{**vars(sample), "value": found.median})

@@ -15,13 +15,17 @@ etherweave report result
 
 etherweave report result --beside measured
 
-etherweave report results/sandia-2020"""
+etherweave report results/sandia-2020
+
+etherweave report results/monday --simulation foretold.csv"""
 
 
 def report(
     result: Annotated[
         Path,
-        typer.Argument(exists=True, file_okay=False, help="Directory of `run -o`, or of a study."),
+        typer.Argument(
+            exists=True, file_okay=False, help="Directory of `run -o`, `bench run -o` or a study."
+        ),
     ],
     beside: Annotated[
         list[Path] | None,
@@ -31,12 +35,16 @@ def report(
             help="Result of the same jobs, as of `measure -o`, shown beside; as often as needed.",
         ),
     ] = None,
+    simulation: Annotated[
+        Path | None,
+        typer.Option(metavar="TABLE", help="Points to show beside benchmarks, as points.csv."),
+    ] = None,
 ) -> None:
-    """Draw a result or a study as one HTML page, report.html beside its tables."""
+    """Draw a result, a study or benchmarks as one HTML page, report.html beside its tables."""
     from etherweave.report import write_report
 
     try:
-        page = write_report(result, result, beside or ())
+        page = write_report(result, result, beside or (), simulation)
     except (OSError, ValueError) as error:
         refuse(error)
     print(page)

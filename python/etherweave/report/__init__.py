@@ -1,6 +1,6 @@
 """Reports: one self-contained HTML page, and its figures as SVG and PNG beside it; drawings.
 
-:func:`write_report` takes a result or a study from disk, :func:`draw_fabric` a fabric,
+:func:`write_report` takes a result, a study or benchmarks from disk, :func:`draw_fabric` a fabric,
 :func:`draw_merits` a comparison of fabrics, :func:`draw_curves` a latency curve,
 :func:`draw_heat` and :func:`write_film` an observation. Each figure of a page is a file in
 ``figures`` and a line in its list. The same results give the same bytes. Left out: simulating.
@@ -10,6 +10,7 @@ Whatever a page shows is in the tables of its results, or was published and says
 from collections.abc import Sequence
 from pathlib import Path
 
+from etherweave.report.benchmarks import RESULTS, load_benchmarks, write_benchmarks
 from etherweave.report.curves import draw_curves
 from etherweave.report.drawing import draw_fabric
 from etherweave.report.film import write_film
@@ -24,6 +25,7 @@ __all__ = [
     "draw_fabric",
     "draw_heat",
     "draw_merits",
+    "write_benchmarks",
     "write_film",
     "write_report",
     "write_run",
@@ -31,17 +33,22 @@ __all__ = [
 ]
 
 
-def write_report(source: Path, out: Path, beside: Sequence[Path] = ()) -> Path:
-    """Write the report of a result, or of a study, as ``report.html``.
+def write_report(
+    source: Path, out: Path, beside: Sequence[Path] = (), simulation: Path | None = None
+) -> Path:
+    """Write the report of a result, a study or benchmarks, as ``report.html``.
 
     Parameters
     ----------
     source
-        Directory of a result, or of a study: the latter holds ``checks.json``.
+        Directory of a result, of a study, which holds ``checks.json``, or of benchmarks, which
+        holds ``benchmarks.json``.
     out
         Directory for the page and its figures; made when missing, may be the same.
     beside
         Directories of results of the same jobs, such as what was measured.
+    simulation
+        A table of points to show beside benchmarks; see :func:`load_benchmarks`.
 
     Returns
     -------
@@ -54,8 +61,16 @@ def write_report(source: Path, out: Path, beside: Sequence[Path] = ()) -> Path:
         When the source holds neither a result nor a study.
     ValueError
         When another version wrote the source, in a format that this one does not know, or there is
-        something beside a study.
+        something beside a study or benchmarks, or a simulation beside anything else.
     """
+    if (source / RESULTS).exists():
+        if beside:
+            raise ValueError(
+                f"{source}: benchmarks; expected a result, which others can stand beside"
+            )
+        return write_benchmarks(load_benchmarks(source, simulation), out)
+    if simulation:
+        raise ValueError(f"{source}: no benchmarks that a simulation could stand beside")
     if (source / CHECKS).exists():
         if beside:
             raise ValueError(f"{source}: a study; expected a result, which others can stand beside")

@@ -1,0 +1,78 @@
+"""Whether launches drift, and what became of each experiment."""
+
+from typing import Any
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from etherweave.report.benchmarks import Benchmarks
+from etherweave.report.exhibit import Exhibit, Sheet
+from etherweave.report.figures.benchmarks.distributions import relative
+from etherweave.report.style import POINTS_MAX, SERIES
+
+CAPTION = (
+    "Each launch against the median of its point, in the order of time. A slope is drift of the "
+    "machine; a column of its own is a launch that went wrong as a whole."
+)
+_UNSTABLE_MOST = 200
+"""Points that are listed."""
+
+
+def exhibit(found: Benchmarks) -> Exhibit:
+    """Show launches over rounds, experiments and how they ended, and points in doubt."""
+    sheets = [_experiments(found), *_doubtful(found)]
+    return Exhibit("stability", "Stability", CAPTION, _figure(found), sheets)
+
+
+def _figure(found: Benchmarks) -> Figure | None:
+    rows = relative(found)
+    if not rows.height:
+        return None
+    figure = Figure(figsize=(9, 3.2))
+    axes = figure.subplots()
+    for number, ((fabric,), own) in enumerate(rows.group_by("fabric", maintain_order=True)):
+        look: dict[str, Any] = {"color": SERIES[number % len(SERIES)], "markersize": 3}
+        rounds, spread = own["round"].to_numpy(), own["spread"].to_numpy() * 100
+        shift = 0.12 * number
+        is_dense = own.height > POINTS_MAX
+        axes.plot(rounds + shift, spread, "o", rasterized=is_dense, label=str(fabric), **look)
+    axes.set_yscale("symlog", linthresh=1)
+    axes.set_xlabel("round of launches")
+    axes.set_ylabel("from the median [%]")
+    axes.legend()
+    return figure
+
+
+def _experiments(found: Benchmarks) -> Sheet:
+    head = ("program", "fabric", "hosts", "launches", "that count", "invalid", "state")
+    rows = [
+        (
+            one["program"],
+            one["fabric"],
+            ", ".join(one["hosts"]),
+            str(one["launches"]),
+            str(one["counted"]),
+            str(one["invalid"]),
+            one["state"],
+        )
+        for one in found.facts["experiments"]
+    ]
+    caption = (
+        "capped: a median is not known as well as wanted after all launches; given up: launches "
+        "fail; open: the run ended before it."
+    )
+    return Sheet(head, rows, caption)
+
+
+def _doubtful(found: Benchmarks) -> list[Sheet]:
+    if not found.points.height:
+        return []
+    shaky = found.points.filter(~pl.col("is_stable"))
+    names = ("program", "fabric", "hosts", "metric", "labels", "size_bytes", "doubts")
+    rows = [
+        ["" if cell is None else str(cell) for cell in row]
+        for row in shaky.select(names).head(_UNSTABLE_MOST).iter_rows()
+    ]
+    caption = f"{shaky.height} of {found.points.height} points are unstable, and why"
+    heads = ("program", "fabric", "hosts", "metric", "", "size [bytes]", "why")
+    return [Sheet(heads, rows, caption, is_folded=True)] if rows else []
