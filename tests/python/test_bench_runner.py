@@ -1,6 +1,7 @@
 """The runner: every launch is kept before the next begins, and none is lost or made twice."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -55,6 +56,20 @@ def test_a_noisy_benchmark_is_launched_up_to_the_cap_and_called_unstable(tmp_pat
     assert len(launcher.jobs) == RULE.launches_max + 1
     assert set(found.states.values()) == {State.CAPPED}
     assert any("unstable: 3 of 3 points" in warning for warning in found.warnings)
+
+
+def test_retransmits_do_not_keep_a_steady_bandwidth_from_being_precise(tmp_path: Path) -> None:
+    """Each launch is the captured run, with another number of segments that were sent again."""
+    text = captured("iperf3/tcp-4streams.json")
+    (plan,) = experiments(["iperf3"], [NETWORK], Wish(("a", "b")))
+    store = Store.create(tmp_path / "out", replace(campaign(), experiments=(plan,)))
+    sent = re.compile(r'"retransmits":\s*\d+')
+    launcher = FakeLauncher(lambda number: sent.sub(f'"retransmits": {number * number}', text))
+    run(store, {"lan": launcher}, 1)
+    found = summarised(store)
+    assert set(found.states.values()) == {State.PRECISE}
+    counts = [one for one in found.points if one.point.metric == "retransmits"]
+    assert counts and not any(one.statistics.is_stable for one in counts)
 
 
 def test_launches_follow_the_shuffled_order(tmp_path: Path) -> None:

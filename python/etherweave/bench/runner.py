@@ -12,6 +12,7 @@ from enum import StrEnum
 import etherweave
 from etherweave.bench.campaign import Campaign, Experiment
 from etherweave.bench.launchers.launcher import Ending, Job, Launcher
+from etherweave.bench.metrics import Unit
 from etherweave.bench.points import Launched, centres, judged, launched, series
 from etherweave.bench.statistics.launches import Launch, shuffled
 from etherweave.bench.statistics.stopping import Decision, Rule, decide
@@ -119,12 +120,23 @@ def state(rule: Rule, launches: Sequence[Launched]) -> State:
     counted = [one for one in launches if not one.record.is_warm_up]
     if len(launches) >= FAILURES_MOST and not any(one.verdict.is_valid for one in launches):
         return State.GIVEN_UP
-    decisions = [decide(values, rule) for values in centres(series(counted)).values()]
+    decisions = [decide(values, rule) for values in _decisive(counted)]
     if decisions and all(one is Decision.PRECISE for one in decisions):
         return State.PRECISE
     if not decisions and sum(one.counts for one in counted) >= rule.launches_min:
         return State.PRECISE  # nothing of it can be better or worse
     return State.OPEN if len(counted) < rule.launches_max else State.CAPPED
+
+
+def _decisive(launches: Iterable[Launched]) -> list[list[float]]:
+    """Choose the points whose medians have to be known.
+
+    Not those of bare counts, such as retransmits, beside amounts: few and far between, they would
+    never be precise.
+    """
+    found = centres(series(launches))
+    amounts = [values for point, values in found.items() if point.unit != Unit.COUNT]
+    return amounts or list(found.values())
 
 
 def _launch(

@@ -18,6 +18,7 @@ from etherweave.cli.bench import (  # noqa: E402
     list,  # noqa: A004
     parse,
     plan,
+    run,
     site,
 )
 
@@ -29,4 +30,5 @@ bench.command(epilog=info.EXAMPLES)(info.info)
 bench.command("list", epilog=list.EXAMPLES)(list.list_all)
 bench.command(epilog=parse.EXAMPLES)(parse.parse)
 bench.command(epilog=plan.EXAMPLES)(plan.plan)
+bench.command("run", epilog=run.EXAMPLES)(run.bench_run)
 bench.command(epilog=site.EXAMPLES)(site.site)

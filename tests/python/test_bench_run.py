@@ -1,0 +1,166 @@
+"""The verb ``bench run`` as its user meets it, on fake clusters and on this machine."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from bench_launches import NETWORK, FakeLauncher, latencies
+from typer.testing import CliRunner, Result
+
+from etherweave.bench.launchers import Ending
+from etherweave.cli import app
+from etherweave.cli.bench import run as verb
+from etherweave.cli.bench.cluster import Cluster, cluster_of
+
+FEW = ("--launches-min", "6", "--launches-max", "8", "--size", "1B:4B")
+
+
+def etherweave(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["bench", *map(str, arguments)])
+
+
+@pytest.fixture
+def launcher(monkeypatch: pytest.MonkeyPatch) -> FakeLauncher:
+    """The cluster of all verbs in this test."""
+    fake = FakeLauncher(lambda number: latencies(10.0))
+    cluster = Cluster("fake", ("a", "b"), (NETWORK,), {NETWORK.name: fake})
+    monkeypatch.setattr(verb, "cluster_of", lambda *_: cluster)
+    return fake
+
+
+def test_a_run_prints_medians_with_intervals_and_keeps_tables(
+    tmp_path: Path, launcher: FakeLauncher
+) -> None:
+    done = etherweave("run", "osu_latency", "-o", tmp_path / "out", *FEW)
+    assert done.exit_code == 0, done.output
+    row = next(line for line in done.stdout.splitlines() if " 4 B " in line)
+    assert row.split()[:10] == ["latency", "4", "B", *["30", "us"] * 3, "6"]
+    assert {path.name for path in (tmp_path / "out").iterdir()} >= {
+        "benchmarks.json",
+        "launches.csv",
+        "launches.parquet",
+        "measurements.csv",
+        "points.csv",
+        "points.parquet",
+    }
+    assert "9 launches at most" in done.stderr
+
+
+def test_json_holds_what_the_store_holds(tmp_path: Path, launcher: FakeLauncher) -> None:
+    done = etherweave("run", "osu_latency", "-o", tmp_path / "out", "--json", *FEW)
+    facts = json.loads(done.stdout)
+    assert facts == json.loads((tmp_path / "out/benchmarks.json").read_text())
+    assert [one["median"] for one in facts["points"]] == [10e-6, 20e-6, 30e-6]
+
+
+def test_a_run_beyond_its_budget_starts_nothing(tmp_path: Path, launcher: FakeLauncher) -> None:
+    out = ("-o", tmp_path / "out", *FEW)
+    done = etherweave("run", "osu_latency", *out, "--budget-bytes", "1kB")
+    assert (done.exit_code, launcher.jobs, (tmp_path / "out").exists()) == (2, [], False)
+    assert "expected within --budget-bytes, or fewer" in done.stderr
+    done = etherweave("run", "osu_latency", *out, "--budget-time", "1ms", "--budget-bytes", "0B")
+    assert "--budget-bytes and --budget-time" in done.stderr
+
+
+def test_an_interrupted_run_ends_with_130_and_goes_on(
+    tmp_path: Path, launcher: FakeLauncher
+) -> None:
+    launcher.answer = lambda number: latencies(10.0) if number < 3 else Ending.INTERRUPTED
+    words = ("run", "osu_latency", "-o", tmp_path / "out", *FEW)
+    stopped = etherweave(*words)
+    assert (stopped.exit_code, "the same command goes on" in stopped.stderr) == (130, True)
+    assert (tmp_path / "out/benchmarks.json").exists()
+    launcher.answer = lambda number: latencies(10.0)
+    assert etherweave(*words).exit_code == 0
+    assert len(launcher.jobs) == 4 + 4
+    assert etherweave(*words).exit_code == 0
+    assert len(launcher.jobs) == 8, "nothing is left to be done"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_a_run_cleanly(
+    tmp_path: Path, launcher: FakeLauncher, number: signal.Signals
+) -> None:
+    def deadly(launch: int) -> str:
+        if launch == 2:
+            os.kill(os.getpid(), number)
+        return latencies(10.0)
+
+    launcher.answer = deadly
+    done = etherweave("run", "osu_latency", "-o", tmp_path / "out", *FEW)
+    assert done.exit_code == 130
+    assert len(list((tmp_path / "out/launches").glob("*.json"))) == 2
+
+
+def test_a_benchmark_that_fails_ends_with_1(tmp_path: Path, launcher: FakeLauncher) -> None:
+    launcher.answer = lambda number: Ending.FAILED
+    done = etherweave("run", "osu_latency", "-o", tmp_path / "out", *FEW)
+    assert (done.exit_code, "given up, launches fail" in done.stdout) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["mystery"], "unknown program mystery"),
+        (["osu_latency", "--size", "4"], "expected a size"),
+        (["osu_latency", "--half-width", "2"], "half-width 2"),
+        (["osu_latency", "--launches-min", "9", "--launches-max", "8"], "launches from 9 to 8"),
+        (["osu_latency", "--ranks", "2"], "exactly two ranks"),
+        (["osu_latency", "--budget-time", "soon"], "expected a time"),
+    ],
+)
+def test_mistakes_end_with_2(
+    tmp_path: Path, launcher: FakeLauncher, words: list[str], message: str
+) -> None:
+    done = etherweave("run", *words, "-o", tmp_path / "out")
+    assert (done.exit_code, message in done.stderr) == (2, True), done.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_another_campaign_does_not_enter_a_directory(
+    tmp_path: Path, launcher: FakeLauncher
+) -> None:
+    assert etherweave("run", "osu_latency", "-o", tmp_path / "out", *FEW).exit_code == 0
+    done = etherweave("run", "osu_bw", "-o", tmp_path / "out", *FEW)
+    assert (done.exit_code, "holds another campaign" in done.stderr) == (2, True)
+
+
+def test_only_interfaces_of_this_host_are_looked_at() -> None:
+    assert verb._here({"lo", "of-another-host"}) == ["lo"]
+
+
+def test_a_site_names_hosts_and_fabrics() -> None:
+    cluster = cluster_of(None, [], None)
+    assert (cluster.name, cluster.hosts) == ("this machine", ("localhost",))
+    (network,) = cluster.networks
+    assert cluster.launchers[network.name].name == "local"
+
+
+def test_a_host_or_fabric_that_a_site_has_not_is_a_mistake(tmp_path: Path) -> None:
+    out = ("-o", tmp_path / "out")
+    done = etherweave("run", "iperf3", *out, "--hosts", "elsewhere")
+    assert (done.exit_code, "host elsewhere" in done.stderr) == (2, True)
+    done = etherweave("run", "iperf3", *out, "--fabric", "slingshot")
+    assert (done.exit_code, "fabric slingshot" in done.stderr) == (2, True)
+    done = etherweave("run", "iperf3", *out, "--site", tmp_path / "none.toml")
+    assert (done.exit_code, "none.toml" in done.stderr) == (2, True)
+
+
+@pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed")
+def test_iperf3_runs_on_this_machine(tmp_path: Path) -> None:
+    """Three launches of 1 s over the loopback, with counters of its interface."""
+    few = ("--launches-min", "2", "--launches-max", "2", "--seconds", "1", "--half-width", "0.9")
+    words = ["bench", "run", "iperf3", "-o", str(tmp_path / "out"), *few, "--json"]
+    start = [sys.executable, "-c", "from etherweave.cli import main; main()", *words]
+    done = subprocess.run(start, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    (rate,) = [one for one in facts["points"] if one["metric"] == "bandwidth"][:1]
+    assert rate["median"] > 1e6
+    assert facts["launches"] == 3
+    assert len(list((tmp_path / "out/telemetry").iterdir())) == 3
