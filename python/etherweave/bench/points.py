@@ -1,5 +1,6 @@
 """Points of curves: one number of each launch that counts, by what was measured where."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -39,6 +40,13 @@ class Point(NamedTuple):
         statistic = "" if self.statistic == "mean" else self.statistic
         parts = (self.program, self.fabric, self.hosts, self.metric, statistic, self.labels)
         return " ".join(filter(None, parts))
+
+    @property
+    def slug(self) -> str:
+        """Name it for programs: letters, digits and underscores, its size at the end."""
+        size = "" if self.size_bytes is None else f"{self.size_bytes}B"
+        ranks = f"{self.ranks_per_node} ranks" if self.ranks_per_node > 1 else ""
+        return re.sub(r"[^A-Za-z0-9]+", "_", f"{self.words} {ranks} {size}").strip("_")
 
 
 class Launched(NamedTuple):

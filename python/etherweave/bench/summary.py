@@ -33,6 +33,8 @@ class PointSummary:
         found = self.statistics
         interval = found.interval
         return self.point._asdict() | {
+            "name": self.point.slug,
+            "is_central": self.point.statistic in CENTRES,
             "median": found.median,
             "low": interval.low if interval else None,
             "high": interval.high if interval else None,

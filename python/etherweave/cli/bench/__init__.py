@@ -13,6 +13,7 @@ from etherweave.cli.bench import (  # noqa: E402
     baseline,
     compare,
     environment,
+    export,
     history,
     info,
     list,  # noqa: A004
@@ -23,6 +24,7 @@ from etherweave.cli.bench import (  # noqa: E402
 )
 
 bench.add_typer(baseline.baseline, name="baseline")
+bench.add_typer(export.export, name="export")
 bench.command(epilog=compare.EXAMPLES)(compare.compare)
 bench.command(epilog=environment.EXAMPLES)(environment.environment)
 bench.command(epilog=history.EXAMPLES)(history.history)

@@ -1,0 +1,100 @@
+"""Results and runs in the words of other programs: ReFrame's references, Slurm's batch scripts."""
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pprint import pformat
+
+from etherweave.bench.metrics import Better
+from etherweave.bench.points import CENTRES
+from etherweave.bench.summary import CampaignSummary, PointSummary
+
+Reference = tuple[float, float | None, float | None, str]
+"""As ReFrame has it: value, how far it may fall and rise as shares of it, unit."""
+
+
+class ExportError(ValueError):
+    """Something that the other program has no word for."""
+
+
+def reframe_reference(
+    found: CampaignSummary, system: str = "*", tolerance: float = 0.1
+) -> dict[str, dict[str, Reference]]:
+    """Give the medians as a ``reference`` of a ReFrame test.
+
+    Parameters
+    ----------
+    found
+        What was measured.
+    system
+        As ReFrame names it, with its partition: ``cluster:compute``.
+    tolerance
+        By how much a value may be worse, as a share of the median, above 0; where the interval of
+        the median reaches further, that.
+    """
+    points = [
+        one
+        for one in found.points
+        if one.point.statistic in CENTRES
+        and one.point.better != Better.NEITHER
+        and one.statistics.median
+    ]
+    return {system: {one.point.slug: _reference(one, tolerance) for one in points}}
+
+
+def reframe_text(reference: dict[str, dict[str, Reference]]) -> str:
+    """Write a reference as Python."""
+    return pformat(reference, width=100, sort_dicts=False) + "\n"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What Slurm is asked for."""
+
+    name: str
+    nodes: int
+    seconds: float
+    """Wall-clock limit [s]."""
+    partition: str = ""
+    account: str = ""
+
+
+def slurm_script(batch: Batch, words: Sequence[str]) -> str:
+    """Write a batch script that runs a command, which Slurm tells a minute before the limit.
+
+    ``exec`` lets that signal reach the command itself: a run of benchmarks ends cleanly, and the
+    same script goes on where it stood.
+
+    Raises
+    ------
+    ExportError
+        When a name holds what Slurm would take for something else.
+    """
+    options = {
+        "job-name": batch.name,
+        "nodes": str(batch.nodes),
+        "time": _clock(batch.seconds),
+        "partition": batch.partition,
+        "account": batch.account,
+    }
+    for name, value in options.items():
+        if value and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.:,-]*", value):
+            raise ExportError(f"{name} {value!r}: expected letters, digits and _ . : , -")
+    lines = [f"#SBATCH --{name}={value}" for name, value in options.items() if value]
+    lines += ["#SBATCH --exclusive", "#SBATCH --signal=B:TERM@60"]
+    return "\n".join(["#!/bin/bash", *lines, "", f"exec {shlex.join(words)}", ""])
+
+
+def _reference(one: PointSummary, tolerance: float) -> Reference:
+    median, interval = one.statistics.median, one.statistics.interval
+    reach = max(interval.high - median, median - interval.low) if interval else 0.0
+    share = max(tolerance, reach / abs(median))
+    if one.point.better == Better.HIGHER:
+        return median, -min(share, 1.0), None, one.point.unit
+    return median, None, share, one.point.unit
+
+
+def _clock(seconds: float) -> str:
+    minutes = max(2, -int(-seconds // 60))
+    return f"{minutes // 60:02}:{minutes % 60:02}:00"

@@ -1,0 +1,81 @@
+"""The verbs of ``bench export``."""
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from etherweave.bench.exports import (
+    Batch,
+    ExportError,
+    reframe_reference,
+    reframe_text,
+    slurm_script,
+)
+from etherweave.bench.points import launched
+from etherweave.bench.store import Store, StoreError
+from etherweave.bench.summary import summary
+from etherweave.cli.bench.amounts import time_of
+from etherweave.cli.exits import refuse, told
+
+EXAMPLES = """Examples:
+
+etherweave bench export reframe results/monday --system cluster:compute > reference.py
+
+reframe -c "$(etherweave bench export plugin)" -S programs=osu_bw -S reference_file=reference.py -r
+
+etherweave bench export slurm --nodes 2 --time 1h osu_bw --site site.toml -o results > run.sh"""
+
+export = typer.Typer(
+    help="Results and runs for ReFrame and Slurm.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@export.command(epilog=EXAMPLES)
+def reframe(
+    result: Annotated[Path, typer.Argument(help="Directory of `bench run`.")],
+    system: Annotated[str, typer.Option(help="As ReFrame names it: cluster:compute.")] = "*",
+    tolerance: Annotated[
+        float, typer.Option(min=0.0001, max=1, help="Share by which a value may be worse.")
+    ] = 0.1,
+) -> None:
+    """Write medians as the reference dictionary of a ReFrame test."""
+    try:
+        store = Store.open(result)
+        found = summary(store.campaign, launched(store.campaign, store.records()))
+    except OSError as error:
+        refuse(told(error))
+    except StoreError as error:
+        refuse(error)
+    print(reframe_text(reframe_reference(found, system, tolerance)), end="")
+
+
+@export.command(epilog=EXAMPLES)
+def plugin() -> None:
+    """Tell the path of the ReFrame test that runs Etherweave."""
+    print(files("etherweave.bench").joinpath("plugins", "reframe.py"))
+
+
+@export.command(
+    epilog=EXAMPLES,
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
+def slurm(
+    words: Annotated[
+        list[str], typer.Argument(metavar="WORDS", help="All that follows `bench run`.")
+    ],
+    nodes: Annotated[int, typer.Option(min=1, help="To allocate.")] = 2,
+    time: Annotated[str, typer.Option(metavar="TIME", help="Limit of the job: 90min.")] = "1h",
+    name: Annotated[str, typer.Option(help="Of the job.")] = "etherweave",
+    partition: Annotated[str, typer.Option(help="Slurm's.")] = "",
+    account: Annotated[str, typer.Option(help="Slurm's.")] = "",
+) -> None:
+    """Write a batch script that runs benchmarks; submitted again, it goes on."""
+    try:
+        batch = Batch(name, nodes, time_of(time), partition, account)
+        print(slurm_script(batch, ["etherweave", "bench", "run", *words]), end="")
+    except (ExportError, ValueError) as error:
+        refuse(error)
