@@ -1,12 +1,15 @@
-"""Benchmarks of real clusters: what there is, how each is started, and what its text says.
+"""Benchmarks of real clusters: how each is started, what its text says, and how sure one can be.
 
 ::
 
-    request ─► adapter.plan ─► placement, command, forecast ─► (a runner)
-                                                                   │
-    text, also one that came by mail ─► document ─► adapter.parse ─┴─► measurements ─► references
+    site, wishes ─► campaign ─► runner ─► launchers ─► store ─► verdict ─► points ─► summary, tables
+                       │          └──── decides by ─────┘                    └─► comparing, history
+    request ─► adapter.plan ─► command, forecast
 
-Everything here is pure but ``binaries``, which looks for programs. Values are stored in base units:
-bytes, seconds, bytes per second, operations per second, counts; each keeps what was printed.
-A text that is cut or garbled gives a part that says so, or an error, never a wrong number.
+    text, also one that came by mail ─► document ─► adapter.parse ─► measurements ─► references
+
+Values are stored in base units: bytes, seconds, bytes per second, operations per second, counts;
+each keeps what was printed. A text that is cut or garbled gives a part that says so, or an error,
+never a wrong number. What touches the world: ``binaries`` looks for programs, ``launchers`` start
+them, ``store`` keeps what they leave, ``environment.readers`` and ``telemetry`` look at the host.
 """
