@@ -93,7 +93,7 @@ def _port(policy: Policy, switch: SwitchPolicy, port: PortPolicy) -> Entry:
         "lanes": ",".join(str(lane) for lane in range(first, first + lanes)),
         "speed": str(port.rate_mbps),
     }
-    # A member has the MTU of its port channel; with one of its own it is refused.
+    # A member has the MTU of its port channel: some versions of the model refuse one of its own.
     return entry if port.bundle else entry | {"mtu": str(policy.mtu_bytes)}
 
 
