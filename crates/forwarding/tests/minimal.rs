@@ -9,7 +9,7 @@ use etherweave_forwarding::{AddressPlan, Minimal, PlanKind, Row};
 use etherweave_primitives::{HostId, Port, SwitchId};
 use etherweave_routing::{Routing, RoutingKind};
 use etherweave_topology::{
-    Arrangement, Custom, Dragonfly, DragonflyPlus, Family, FoldedClos, Node, Topology, TopologyKind, Uplinks,
+    Arrangement, Custom, Dragonfly, DragonflyPlus, Family, FoldedClos, LinkClass, Node, Topology, TopologyKind, Uplinks,
 };
 use fabrics::{graph, hosts, switches};
 use proptest::prelude::*;
@@ -181,4 +181,32 @@ fn a_switch_with_more_neighbours_than_a_word_has_bits_is_searched_as_well() {
     let spokes = (1..=70).map(|spoke| format!("s0,s{spoke}\ns{spoke},s{}\nh{},s{spoke}", spoke % 70 + 1, spoke - 1));
     let links = format!("from,to\n{}", spokes.collect::<Vec<_>>().join("\n"));
     check(&TopologyKind::Custom(Custom { links, ..Custom::default() }), RoutingKind::ShortestPath);
+}
+
+#[test]
+fn ways_round_a_local_link_cross_one_global_link_between_any_two_groups() {
+    // Nine groups of four switches, each pair with one link (figure 3c of Benito et al. 2015).
+    let kind = TopologyKind::Dragonfly(Dragonfly { p: 2, a: 4, h: 2, ..Dragonfly::default() });
+    let topology = kind.generate().unwrap();
+    let flat = PlanKind::Flat.plan(&topology).unwrap();
+    let local = topology.cables("group0.switch0 - group0.switch1")[0];
+    let regular = Minimal::of(&kind, &topology).unwrap();
+    for down in [vec![], vec![local]] {
+        let around = Minimal::around(&kind, &topology, &down);
+        let tables: Vec<_> = switches(&topology).map(|at| by_table(&around, &flat, at)).collect();
+        for (at, dst) in switches(&topology).flat_map(|at| hosts(&topology).map(move |dst| (at, dst))) {
+            let is_regular = by_table(&regular, &flat, at)[dst.index()].is_subset(&tables[at.index()][dst.index()]);
+            assert!(is_regular || !down.is_empty(), "{at} to {dst}: the regular way is a shortest one");
+            let (mut node, mut global) = (Node::Switch(at), 0);
+            while let Node::Switch(here) = node {
+                let port = *tables[here.index()][dst.index()].last().unwrap();
+                let channel = topology.channel(topology.out_channel(here, port));
+                assert!(!down.contains(&topology.out_channel(here, port)));
+                global += u32::from(channel.class == LinkClass::Global);
+                node = channel.to.node;
+            }
+            let home = topology.coordinates(topology.switch_of(dst))[0];
+            assert_eq!((node, global), (Node::Host(dst), u32::from(topology.coordinates(at)[0] != home)));
+        }
+    }
 }

@@ -4,8 +4,8 @@
 //! has those of all its neighbours on shortest paths to it) finds at once where it sends packets for every other
 //! switch. Memory is a bit per switch and neighbour of the one at hand; time per switch, linear in the links.
 //!
-//! Links may differ in length: with a global link as long as three local ones, shortest paths of a dragonfly are those
-//! of its hierarchical routing, and those around failures do not prefer two global links to one with local ones.
+//! Links may differ in length: with a global link much longer than local ones, shortest paths of a dragonfly take one
+//! global link wherever one joins the groups, as its hierarchical routing does, also around local links that are down.
 
 use std::collections::BTreeSet;
 
@@ -22,14 +22,18 @@ const UNREACHED: u32 = u32::MAX;
 pub(super) enum Lengths {
     /// All alike.
     Equal,
-    /// A global link is as long as three local ones: longer than any two local links beside it.
+    /// A global link is as long as [`GLOBAL`] local ones.
     Hierarchical,
 }
+
+/// Longer than the ways to it and from it within groups, which take two local links each where one between two switches
+/// of a group is down, and seldom many more.
+const GLOBAL: u32 = 64;
 
 impl Lengths {
     fn of(self, class: LinkClass) -> u32 {
         match (self, class) {
-            (Lengths::Hierarchical, LinkClass::Global) => 3,
+            (Lengths::Hierarchical, LinkClass::Global) => GLOBAL,
             (Lengths::Hierarchical, LinkClass::Host | LinkClass::Local) | (Lengths::Equal, _) => 1,
         }
     }

@@ -126,11 +126,6 @@ impl<'a> FlowTables<'a> {
         Ok(TableRouting { index, choices, addresses, ranks, trigger })
     }
 
-    /// The routing that tables without conditions do.
-    pub fn minimal(&self) -> &Minimal<'a> {
-        &self.minimal
-    }
-
     /// The address plan.
     pub fn plan(&self) -> &AddressPlan {
         &self.plan
