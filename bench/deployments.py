@@ -1,5 +1,7 @@
 """Rows about deployment: a plan of 2,064 switches, rules into one Open vSwitch, frames followed.
 
+Rules go in by ``ovs-ofctl``, by messages of our own and of os-ken, and by the whole controller.
+
 Open vSwitch runs with its dummy datapath, which needs no privilege. Time is the wall's: most of the
 work is done by other processes.
 """
@@ -25,28 +27,102 @@ print(json.dumps({
     "text_mb": octets / 1e6,
 }))
 """
-INSTALL = """
+LARGE = """
 import json, time
 from dataclasses import replace
 from etherweave.control.ovs.bridges import build, wiring
 from etherweave.control.ovs.daemons import Datapath, running
-from etherweave.control.ovs.load import install
 from etherweave.control.plan import plan
 from etherweave.control.rules import Purpose
-scenario = {"topology": {"single_switch": {"hosts": 32_768}}}
-made = plan(scenario).plan
+made = plan({"topology": {"single_switch": {"hosts": 32_768}}}).plan
 switch = made.switches[0]
 # Only the flow table: a switch has no 32,768 ports, and the meters of each are not rules.
 rules = tuple(rule for rule in switch.rules if rule.purpose is Purpose.FORWARD)
 switch = replace(switch, ports=(), rules=rules, meters=())
-made = replace(made, switches=(switch,))
+made = replace(made, switches=(switch,), hosts=())
 wires = wiring(made)
+bridge = wires.bridges[switch.name]
+def tell(took, **more):
+    found = {"rules": len(rules), "install_s": took, "rules_per_s": len(rules) / took}
+    print(json.dumps({**found, **more}))
+"""
+INSTALL = f"""{LARGE}
+from etherweave.control.ovs.load import install
 with running(Datapath.DUMMY) as daemons:
     build(daemons, made, wires)
     start = time.monotonic()
-    install(daemons, wires.bridges[switch.name], switch)
-    took = time.monotonic() - start
-print(json.dumps({"rules": len(rules), "install_s": took, "rules_per_s": len(rules) / took}))
+    install(daemons, bridge, switch)
+    tell(time.monotonic() - start)
+"""
+SERVE = f"""{LARGE}
+import io, threading
+from etherweave.control.controller.app import Controller
+from etherweave.control.controller.log import Log
+from etherweave.control.controller.options import Options
+story = io.StringIO()
+controller = Controller(lambda _: made, made, Options(port=0), Log(story))
+stop = threading.Event()
+thread = threading.Thread(target=controller.run, args=(stop,))
+thread.start()
+try:
+    with running(Datapath.DUMMY) as daemons:
+        build(daemons, made, wires)
+        start = time.monotonic()
+        daemons.configure("set-controller", bridge, f"tcp:127.0.0.1:{{controller.port}}")
+        one = controller.switches[switch.name]
+        while one.does is not controller.desired[switch.name]:
+            time.sleep(0.002)
+        told_s = time.monotonic() - start
+finally:
+    stop.set()
+    thread.join()
+# What its log says: rules are written and acknowledged. Before that it listens whether there is
+# another controller and reads the table, afterwards it reads the table back.
+events = map(json.loads, story.getvalue().splitlines())
+tell(next(one["seconds"] for one in events if one["event"] == "installed"), told_s=told_s)
+"""
+ENCODE = f"""{LARGE}
+import socket
+from etherweave.control import messages
+from etherweave.control.messages import BundleStep, FlowCommand, Kind
+from etherweave.control.pause.speaker import Inbox
+from os_ken.ofproto.ofproto_protocol import ProtocolDesc
+osken = ProtocolDesc(version=4)
+def bundled():
+    yield messages.bundle_step(1, BundleStep.OPEN, xid=1)
+    for xid, rule in enumerate(rules, start=9):
+        yield messages.bundle_add(1, messages.flow_mod(rule, FlowCommand.ADD, xid=xid))
+    yield messages.bundle_step(1, BundleStep.COMMIT, xid=2)
+def by_os_ken():
+    parser, numbers = osken.ofproto_parser, osken.ofproto
+    for rule in rules:
+        actions = [parser.OFPActionOutput(step.port) for step in rule.actions]
+        apply = parser.OFPInstructionActions(numbers.OFPIT_APPLY_ACTIONS, actions)
+        match = parser.OFPMatch(**{{test.field: (test.value, test.mask) for test in rule.match}})
+        made = parser.OFPFlowMod(
+            osken, table_id=rule.table, priority=rule.priority, match=match, instructions=[apply]
+        )
+        made.serialize()
+        yield bytes(made.buf)
+def rate(octets):
+    with running(Datapath.DUMMY) as daemons, socket.socket(socket.AF_UNIX) as peer:
+        build(daemons, made, wires)
+        peer.connect(daemons.management(bridge).removeprefix("unix:"))
+        start = time.monotonic()
+        peer.sendall(messages.message(Kind.HELLO, b"", 1))
+        sent = threading.Thread(target=lambda: peer.sendall(b"".join(octets) + messages.barrier(3)))
+        sent.start()
+        inbox, is_done = Inbox(), False
+        while not is_done:
+            said = list(inbox.take(peer.recv(1 << 16)))
+            assert not any(one.kind == Kind.ERROR for one in said)
+            is_done = any(one.kind == Kind.BARRIER_REPLY for one in said)
+        sent.join()
+        return len(rules) / (time.monotonic() - start)
+import threading
+print(json.dumps({{
+    "rules": len(rules), "rules_per_s": rate(bundled()), "os_ken_rules_per_s": rate(by_os_ken())
+}}))
 """
 VERIFY = """
 import json
@@ -64,7 +140,13 @@ print(json.dumps({
 
 def rows() -> list[Row]:
     """Name every row, with what measures it."""
-    programs = {"plan_16512": PLAN, "install_32768": INSTALL, "verify_36": VERIFY}
+    programs = {
+        "plan_16512": PLAN,
+        "install_32768": INSTALL,
+        "encode_32768": ENCODE,
+        "serve_32768": SERVE,
+        "verify_36": VERIFY,
+    }
     return [
         Row(f"control_{name}", lambda name=name, program=program: measure(name, program))
         for name, program in programs.items()
