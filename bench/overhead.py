@@ -2,18 +2,21 @@
 
 import shutil
 import statistics
-import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from rows import Row
 
-from etherweave.bench.measure import executor, launchers, measure
-from etherweave.bench.measure.launchers import Launching
-from etherweave.bench.measure.measurement import here
+from etherweave.bench.measure import Launching, executor, measure, seating
+from etherweave.bench.measure.launch import launch
+from etherweave.bench.plans import Command, Start
 
 BYTES, WARM_UP, ROUNDS = 8, 2_000, 50_000
 LAUNCHES = 7
 """Of each kind, in turns: others on the machine disturb both alike."""
+LIMIT_S = 120.0
+"""Of a launch [s]."""
 OPERATIONS = 4
 """Of a round trip on a rank: send, wait, receive, wait."""
 
@@ -41,8 +44,11 @@ def overhead() -> dict[str, Any]:
 def pingpong() -> float:
     """Time the ping-pong written by hand: the median round trip [ns]."""
     program = executor.build(parts=executor.PINGPONG).path
-    words = [*launchers.command(Launching(), here(Launching()), 2), str(program)]
-    said = subprocess.check_output([*words, str(BYTES), str(WARM_UP), str(ROUNDS)], text=True)
+    command = Command(Start.MPI, (str(program), str(BYTES), str(WARM_UP), str(ROUNDS)))
+    seats = seating.found(Launching(), 2)
+    with TemporaryDirectory() as directory:
+        job = seats.job(command, Path(directory), LIMIT_S)
+        said = launch(seats.launcher, job, lambda elapsed_s: None).text
     return statistics.median(map(int, said.split()))
 
 

@@ -271,7 +271,7 @@ def test_a_schedule_that_takes_too_long_is_ended(tmp_path: Path) -> None:
 
 def test_a_failing_launch_tells_what_its_processes_said() -> None:
     launching = Launching(extra=["--no-such-option-of-mpirun"])
-    with pytest.raises(LaunchError, match="mpirun ends with"):
+    with pytest.raises(LaunchError, match="launcher local failed:"):
         measure(scenario({"fft": {**FFT, "pey": 1}}), launching=launching)
 
 

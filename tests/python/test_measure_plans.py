@@ -1,24 +1,39 @@
 """Measurements before anything is launched: forecasts, command lines, schedules, compilers."""
 
+import os
 import random
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
 
 from etherweave import _core, toml
-from etherweave.bench.measure import Launcher, Launching, Limits, MeasureError, executor, measure
+from etherweave.bench.launchers.known import launcher
+from etherweave.bench.launchers.launcher import Ending, Job
+from etherweave.bench.launchers.placed import Placed
+from etherweave.bench.measure import (
+    Launcher,
+    LaunchError,
+    Launching,
+    Limits,
+    MeasureError,
+    executor,
+    measure,
+    seating,
+)
 from etherweave.bench.measure.forecast import LOCAL_BYTES_PER_S, MESSAGE_S, START_S, forecast
 from etherweave.bench.measure.jobs import Jobs, jobs_of
-from etherweave.bench.measure.launch import LATE_S, launch
-from etherweave.bench.measure.launchers import Place, command
+from etherweave.bench.measure.launch import launch
 from etherweave.bench.measure.records import MESSAGES, RANKS, STREAMS, tables
+from etherweave.bench.plans import Command, Start
+from etherweave.bench.site.values import Host, Site, SiteError, this_machine
 
-OPEN_MPI = Place("mpirun (Open MPI) 4.1.4", processors=2, is_root=False)
-MPICH = Place("HYDRA build details:", processors=2, is_root=True)
+FOUR = Site("four", "mpirun", tuple(Host(f"n{n}", f"10.0.0.{n}") for n in (1, 2, 3, 4)))
 
 
 def scenario(workload: Mapping[str, Any], **more: Any) -> dict[str, Any]:
@@ -67,36 +82,122 @@ def test_what_would_take_too_long_is_refused_before_it_is_launched() -> None:
         )
 
 
-def test_launchers_are_command_lines() -> None:
-    hosts = Path("hosts")
-    assert command(Launching(Launcher.MPIRUN, hosts), OPEN_MPI, 48) == [
-        *("mpirun", "--hostfile", "hosts", "--map-by", "node", "-np", "48")
-    ]
-    assert command(Launching(extra=["--bind-to", "none"]), OPEN_MPI, 4) == [
-        *("mpirun", "--oversubscribe", "--mca", "mpi_yield_when_idle", "1"),
-        *("-np", "4", "--bind-to", "none"),
-    ]
-    as_root = OPEN_MPI._replace(is_root=True)
-    assert command(Launching(), as_root, 2) == [
-        *("mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "2")
-    ]
-    assert command(Launching(Launcher.MPIRUN, hosts), MPICH, 4) == [
-        *("mpirun", "-f", "hosts", "-np", "4")
-    ]
-    assert command(Launching(Launcher.SRUN, extra=["--mpi=pmix"]), MPICH, 4) == [
-        *("srun", "--ntasks=4", "--mpi=pmix")
-    ]
+VERSIONS = {"Open MPI": "mpirun (Open MPI) 4.1.4", "MPICH": "HYDRA build details:"}
+
+
+@pytest.fixture
+def words_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Give what launchers are called with: scripts in their place say it."""
+
+    def called(launching: Launching, ranks: int, library: str = "Open MPI") -> str:
+        script = f'[ "$1" = --version ] && echo "{VERSIONS[library]}" || echo "${{0##*/}} $*"'
+        for name in ("mpirun", "srun"):
+            (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
+            (tmp_path / name).chmod(0o700)
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+        directory = Path(mkdtemp(dir=tmp_path))
+        seats = seating.found(launching, ranks)
+        outcome = seats.launcher.launch(seats.job(Command(Start.MPI, ("x",)), directory, 20))
+        assert outcome.ending is Ending.DONE, outcome.errors
+        return outcome.text.replace("--allow-run-as-root ", "").strip()
+
+    return called
+
+
+def test_launchers_are_command_lines(words_of: Callable[..., str]) -> None:
+    file = Launching(Launcher.MPIRUN, Path("hosts"))
+    assert words_of(file, 48) == "mpirun --hostfile hosts --map-by node -np 48 x"
+    assert words_of(file, 4, "MPICH") == "mpirun -f hosts -np 4 x"
+    assert words_of(Launching(Launcher.MPIRUN), 4, "MPICH") == "mpirun -np 4 x"
+    assert words_of(Launching(Launcher.SRUN, extra=["--mpi=pmix"]), 4) == (
+        "srun --ntasks=4 --mpi=pmix x"
+    )
+    here = words_of(Launching(extra=["--bind-to", "none"]), 4)
+    assert here.startswith("mpirun --oversubscribe ")
+    assert here.endswith(" -np 4 --bind-to none x")
     with pytest.raises(MeasureError, match="--hostfile: srun takes none; expected --launcher mpi"):
-        command(Launching(Launcher.SRUN, hosts), MPICH, 4)
+        words_of(Launching(Launcher.SRUN, Path("hosts")), 4)
+
+
+def test_files_of_options_are_named_from_where_the_user_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "job").mkdir()
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    (tmp_path / "srun").write_text("#!/bin/sh\npwd\n")
+    (tmp_path / "srun").chmod(0o700)
+    seats = seating.found(Launching(Launcher.SRUN), 1)
+    outcome = seats.launcher.launch(seats.job(Command(Start.MPI, ("x",)), tmp_path / "job", 20))
+    assert outcome.text.strip() == str(tmp_path)
+
+
+def test_ranks_that_outnumber_processors_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(seating, "processors", lambda: 2)
+    name = "OMPI_MCA_mpi_yield_when_idle"
+
+    def given(site: Site, ranks: int) -> str | None:
+        own = seating.of_site(site, None, None, ranks).launcher
+        assert isinstance(own, Placed)
+        return dict(own.site.environment).get(name)
+
+    assert given(this_machine(), 2) is None
+    assert given(this_machine(), 3) == "1"
+    assert given(replace(this_machine(), environment=((name, "0"),)), 3) == "0"
+
+
+@pytest.mark.parametrize(
+    ("ranks", "hosts", "per_node"),
+    [
+        (1, "n1", 1),
+        (3, "n1 n2 n3", 1),
+        (4, "n1 n2 n3 n4", 1),
+        (5, "n1 n2 n3", 2),
+        (8, "n1 n2 n3 n4", 2),
+        (9, "n1 n2 n3", 3),
+    ],
+)
+def test_ranks_sit_on_hosts_in_order_block_after_block(
+    ranks: int, hosts: str, per_node: int
+) -> None:
+    seats = seating.of_site(FOUR, None, None, ranks)
+    assert (seats.hosts, seats.ranks_per_node) == (tuple(hosts.split()), per_node)
+    assert seats.job(Command(Start.MPI, ("x",)), Path(), 1).ranks == ranks
+    assert seats.processors is None
+
+
+def test_hosts_of_a_site_may_be_chosen_and_no_others() -> None:
+    assert seating.of_site(FOUR, None, ("n4", "n2", "n1"), 2).hosts == ("n4", "n2")
+    with pytest.raises(SiteError, match="host elsewhere: is not of site four; expected n1, n2"):
+        seating.of_site(FOUR, None, ("n1", "elsewhere"), 1)
+    with pytest.raises(MeasureError, match="host n2: is named twice; expected each host once"):
+        seating.of_site(FOUR, None, ("n2", "n1", "n2"), 1)
+
+
+def test_a_link_that_is_slower_than_the_scenario_s_counts() -> None:
+    made = jobs({"osu_bw": {"bytes": "1MB", "window": 10, "warm_up": 0, "iterations": 10}})
+    # Ten messages of 1 MB at 1 Gb/s and an acknowledgement, ten times; a barrier of one round.
+    shaped = replace(FOUR, options={"rate": 1.25e8})
+    seats = seating.of_site(shaped, None, None, made.ranks)
+    seconds = START_S + 100e6 * 8 / 1e9 + (10 * 11 + 2) * MESSAGE_S
+    assert forecast(made, seats.processors, seats.rate_bps).seconds == pytest.approx(seconds)
 
 
 def test_a_launch_that_does_not_end_is_ended(tmp_path: Path) -> None:
     told: list[float] = []
-    with pytest.raises(MeasureError, match="no end after"):
-        launch(["sleep", "30"], 0.3 - LATE_S, tmp_path / "log", told.append)
+    sleep = Job(Command(Start.ALONE, ("sleep", "30")), ("localhost",), 1, tmp_path, 0.5)
+    with pytest.raises(LaunchError, match="no end after"):
+        launch(launcher(this_machine()), sleep, told.append)
+    assert told
     assert told == sorted(told)
-    with pytest.raises(MeasureError, match="no-such-launcher: No such file"):
-        launch(["no-such-launcher"], 1, tmp_path / "log", told.append)
+
+
+def test_a_launcher_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(MeasureError, match="launcher mpirun: not found: mpirun, ssh, timeout"):
+        measure(scenario({"osu_latency": {}}), site=FOUR)
+    with pytest.raises(MeasureError, match="launcher srun: not found: srun"):
+        measure(scenario({"osu_latency": {}}), launching=Launching(Launcher.SRUN))
 
 
 def test_records_that_are_missing_or_cut_are_told(tmp_path: Path) -> None:
@@ -130,6 +231,29 @@ def test_a_compiler_that_is_missing_or_refuses_is_told(tmp_path: Path) -> None:
     with pytest.raises(MeasureError, match=r"refuses the executor:\nbroken"):
         executor.build(str(refuses), into=tmp_path / "cache")
     assert not list((tmp_path / "cache").iterdir())
+
+
+SAYING = """#!/bin/sh
+echo modular 4
+while [ $# -gt 0 ] && [ "$1" != -o ]; do shift; done
+[ $# -eq 0 ] || echo made > "$2"
+"""
+
+
+def test_the_compiler_is_that_of_the_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    # A login shell reads the profile of its home, where sites define `module`.
+    (tmp_path / ".bash_profile").write_text(f'module() {{ PATH="{tmp_path}/$2:$PATH"; }}\n')
+    (tmp_path / "mpi4").mkdir()
+    compiler = tmp_path / "mpi4" / "modular-cc"
+    compiler.write_text(SAYING)
+    compiler.chmod(0o700)
+    made = executor.build("modular-cc", into=tmp_path / "cache", modules=("mpi4",))
+    assert made.path.read_text() == "made\n"
+    with pytest.raises(MeasureError, match="modular-cc: not found with mpi5; expected a compiler"):
+        executor.build("modular-cc", into=tmp_path / "cache", modules=("mpi5",))
 
 
 needs_compiler = pytest.mark.skipif(

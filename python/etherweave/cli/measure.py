@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 
@@ -16,6 +16,8 @@ from etherweave.bench.measure import (
     MeasureError,
     measure,
 )
+from etherweave.bench.site.reading import read
+from etherweave.bench.site.values import Link, Site, SiteError
 from etherweave.cli.exits import FAILED, INTERRUPTED, alarm, refuse, told
 from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
 from etherweave.cli.progress import measure_progress
@@ -30,6 +32,8 @@ etherweave measure halo3d.toml -o measured --launcher mpirun --hostfile hosts --
 
 etherweave measure halo3d.toml -o measured --launcher srun --launch-option=--nodes=48
 
+etherweave measure halo3d.toml -o measured --site cluster.toml --fabric roce --hosts n1,n2,n3,n4
+
 etherweave run halo3d.toml -o simulated && etherweave report simulated --beside measured"""
 
 HOSTFILE = "Of mpirun: the hosts, one a line."
@@ -42,9 +46,20 @@ def measure_verb(
     ] = None,
     settings: Settings = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random streams.")] = None,
+    site: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Hosts, launcher and fabrics of a cluster, TOML."),
+    ] = None,
+    fabric: Annotated[str | None, typer.Option(help="Of the site, if it has several.")] = None,
+    hosts: Annotated[
+        str | None, typer.Option(metavar="NAME,…", help="Of the site, as ranks go; all by default.")
+    ] = None,
     launcher: Annotated[
-        Launcher, typer.Option(help="What starts the ranks; local: all on this machine.")
-    ] = Launcher.LOCAL,
+        Launcher | None,
+        typer.Option(
+            help="Without a site: what starts the ranks. Default: local, all of them here."
+        ),
+    ] = None,
     hostfile: Annotated[
         Path | None, typer.Option(exists=True, dir_okay=False, help=HOSTFILE)
     ] = None,
@@ -83,13 +98,18 @@ def measure_verb(
         changes["seed"] = seed
     if output:
         directory(output)
-    launching = Launching(launcher, hostfile, launch_option or ())
+    ground = _site(site, fabric, hosts) if site else None
+    launching = Launching(launcher or Launcher.LOCAL, hostfile, launch_option or ())
+    _agree(ground, fabric or hosts, launcher or hostfile or launch_option)
     result, is_partial = None, False
     try:
         with measure_progress(file.stem) as tell:
             result = measure(
                 file,
                 changes,
+                site=ground and ground.site,
+                link=ground and ground.link,
+                hosts=ground and ground.hosts,
                 launching=launching,
                 limits=Limits(time_limit, traffic_limit),
                 ranks=ranks,
@@ -101,7 +121,7 @@ def measure_verb(
             )
     except Interrupted as interruption:
         result, is_partial = interruption.result, True
-    except etherweave.ScenarioError as error:
+    except (etherweave.ScenarioError, SiteError) as error:
         refuse(error)
     except LaunchError as error:
         alarm(error)
@@ -115,6 +135,37 @@ def measure_verb(
     if is_partial:
         alarm("Interrupted: what was launched has ended; launches that were complete are kept.")
         raise typer.Exit(INTERRUPTED)
+
+
+class _Ground(NamedTuple):
+    """What a site's file says, as far as it takes part."""
+
+    site: Site
+    link: Link | None
+    hosts: tuple[str, ...] | None
+
+
+def _site(file: Path, fabric: str | None, hosts: str | None) -> _Ground:
+    """Read a site; of a single fabric nobody needs to tell the name."""
+    try:
+        site = read(file)
+        if fabric is None and len(site.links) > 1:
+            known = ", ".join(link.name for link in site.links)
+            refuse(f"{file}: has several fabrics; expected --fabric with one of {known}")
+        link = site.link(fabric) if fabric else next(iter(site.links), None)
+    except SiteError as error:
+        refuse(error)
+    except OSError as error:
+        refuse(told(error))
+    return _Ground(site, link, tuple(hosts.split(",")) if hosts else None)
+
+
+def _agree(ground: _Ground | None, of_site: object, of_launcher: object) -> None:
+    """Refuse options of both ways to launch."""
+    if ground and of_launcher:
+        refuse("--site: tells the launcher; expected no --launcher, --hostfile or --launch-option")
+    if of_site and not ground:
+        refuse("--fabric and --hosts: are a site's; expected --site FILE")
 
 
 def _tell(result: Result, output: Path | None, as_json: bool) -> None:

@@ -26,3 +26,5 @@ class Kind:
     make: Callable[[Site, Link | None], Launcher]
     """For a site, and the fabric that programs shall use."""
     options: Mapping[str, OptionKind] = field(default_factory=dict)
+    is_here: bool = False
+    """Whether all hosts are this machine, and share its processors."""

@@ -21,6 +21,14 @@ class Job:
     """Exists and is empty: files of the command and logs go there."""
     limit_s: float
     """After so long, all processes are ended [s]."""
+    ranks_most: int | None = None
+    """Leaves places on the last host empty."""
+
+    @property
+    def ranks(self) -> int:
+        """In all; block after block on the hosts."""
+        places = len(self.hosts) * self.ranks_per_node
+        return places if self.ranks_most is None else min(places, self.ranks_most)
 
 
 class Ending(StrEnum):

@@ -14,4 +14,9 @@ def _make(site: Site, link: Link | None) -> Launcher:
     return Placed("local", site, link, ground, lambda: lacking("sh", "timeout"))
 
 
-KIND = Kind("local", _make, {"program": OptionKind.TEXT, "arguments": OptionKind.TEXTS})
+KIND = Kind(
+    "local",
+    _make,
+    {"program": OptionKind.TEXT, "arguments": OptionKind.TEXTS},
+    is_here=True,
+)

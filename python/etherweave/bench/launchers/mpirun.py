@@ -43,12 +43,12 @@ class Mpirun:
         family, major = flavour(self.program, self.site.modules)
         agent = self._agent(job)
         if family == "Open MPI":
-            words = [*_user(), *self._open_mpi(job, agent, major), *_forwarding(variables)]
+            words = [*user(), *self._open_mpi(job, agent, major), *_forwarding(variables)]
             words += ["--wdir", str(job.directory), "-np"]
         else:
             words = [*self._hydra(job, agent), *_setting(variables)]
             words += ["-wdir", str(job.directory), "-n"]
-        words += [str(len(job.hosts) * job.ranks_per_node), *self.arguments, *command.arguments]
+        words += [str(job.ranks), *self.arguments, *command.arguments]
         return Ranks([self.program, *words], job.hosts[0] if self.is_inside else None)
 
     def _agent(self, job: Job) -> Path | None:
@@ -78,7 +78,8 @@ class Mpirun:
         return host if self.is_inside else self.site.host(host).address
 
 
-def _user() -> list[str]:
+def user() -> list[str]:
+    """Tell Open MPI that root is meant, if it is root."""
     return ["--allow-run-as-root"] if os.geteuid() == 0 else []
 
 

@@ -117,4 +117,5 @@ KIND = Kind(
         "program": OptionKind.TEXT,
         "arguments": OptionKind.TEXTS,
     },
+    is_here=True,
 )

@@ -172,7 +172,7 @@ class _Scene:
         job, site = self.job, self.ground.site
         values = {
             "server": address(site, self.link, job.hosts[0]),
-            "ranks": str(len(job.hosts) * job.ranks_per_node),
+            "ranks": str(job.ranks),
             "directory": str(job.directory),
         }
         if name := interface(site, self.link, job.hosts[0]):
@@ -232,7 +232,7 @@ class _Scene:
 
     def _each(self) -> bool:
         job = self.job
-        ranks = range(len(job.hosts) * job.ranks_per_node)
+        ranks = range(job.ranks)
         port = listening.free(frozenset())
         self.act.main = "rank0"
         self.act.others = tuple(f"rank{rank}" for rank in ranks[1:])

@@ -47,7 +47,7 @@ class Steps:
     def ranks(self, job: Job, command: Command, variables: Mapping[str, str]) -> Ranks:
         """Return the step of all ranks, on hosts in the order of the job."""
         order = job.directory / "ranks"
-        lines = [f"{host}\n" for host in job.hosts for _ in range(job.ranks_per_node)]
+        lines = [f"{host}\n" for host in job.hosts for _ in range(job.ranks_per_node)][: job.ranks]
         order.write_text("".join(lines), encoding="utf-8")
         words = [*self._step(), f"--nodes={len(job.hosts)}", f"--ntasks={len(lines)}"]
         words += ["--distribution=arbitrary", f"--nodelist={order}", f"--chdir={job.directory}"]

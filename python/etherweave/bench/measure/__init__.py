@@ -3,11 +3,12 @@
 ::
 
     scenario ─► core: schedules ─► forecast ─► executor, compiled by the site's MPI
-                                                   │ launcher: mpirun, srun
+                                                   │ launcher: of the site, or mpirun, srun
     result, as `etherweave run` writes it ◄─ records
 
-:func:`measure` does it all. ``forecast``, ``launchers`` and ``records`` are pure; ``executor``
-compiles, ``launch`` starts and stops processes.
+:func:`measure` does it all. ``forecast`` and ``records`` are pure, ``seating`` tells where ranks
+sit, on a site's hosts or as ``launchers`` finds them, and ``executor`` compiles. Processes are
+started and ended by ``bench.launchers``.
 """
 
 from etherweave.bench.measure.errors import LaunchError, MeasureError

@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from etherweave import _core
+from etherweave.bench.launchers.wrapping import with_modules
 from etherweave.bench.measure.errors import MeasureError
 
 FLAGS = ("-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O2")
@@ -43,6 +44,7 @@ def build(
     *,
     into: Path | None = None,
     flags: Sequence[str] = (),
+    modules: tuple[str, ...] = (),
 ) -> Executor:
     """Compile a program, or find it compiled.
 
@@ -56,24 +58,28 @@ def build(
         Directory of compiled programs; the cache unless given.
     flags
         Beyond ``FLAGS``.
+    modules
+        Loaded before the compiler is called, and may bring it.
 
     Raises
     ------
     MeasureError
         When there is no such compiler, or it refuses the sources.
     """
-    found = shutil.which(compiler)
-    if found is None:
+    found = compiler if modules else shutil.which(compiler)
+    call = with_modules(modules, [found or "false"])
+    called = _said([*call, "--version"]).partition("\n")[0]
+    if found is None or (modules and not called):
+        among = f" with {' '.join(modules)}" if modules else ""
         raise MeasureError(
-            f"{compiler}: not found; expected a compiler of MPI programs (libopenmpi-dev)"
+            f"{compiler}: not found{among}; expected a compiler of MPI programs (libopenmpi-dev)"
         )
     sources = dict(_core.executor_sources())
-    called = _said([found, "--version"]).partition("\n")[0]
     words = [*FLAGS, *flags]
-    key = _key([found, called, _said([found, "-show"]), *words, *parts], sources)
+    key = _key([*call, called, _said([*call, "-show"]), *words, *parts], sources)
     program = (into or cache()) / f"{Path(parts[0]).stem}-{key}"
     if not program.exists():
-        _compile([found, *words], parts, sources, program)
+        _compile([*call, *words], parts, sources, program)
     return Executor(program, called)
 
 
@@ -95,7 +101,7 @@ def _compile(
         words = [*compiler, "-o", str(made), *(str(place / part) for part in parts)]
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
         if done.returncode != 0:
-            raise MeasureError(f"{compiler[0]} refuses the executor:\n{done.stderr.strip()}")
+            raise MeasureError(f"{' '.join(compiler)} refuses the executor:\n{done.stderr.strip()}")
         made.replace(program)
 
 

@@ -3,6 +3,7 @@
 Rough, and rather too long than too short: rests, payload at a rate, a time for each message.
 """
 
+import math
 from typing import NamedTuple
 
 from etherweave.bench.measure.errors import MeasureError
@@ -36,7 +37,7 @@ class Forecast(NamedTuple):
         return f"about {self.seconds:.3g} s and {self.gigabytes:.3g} GB"
 
 
-def forecast(jobs: Jobs, processors: int | None) -> Forecast:
+def forecast(jobs: Jobs, processors: int | None, rate_bps: float = math.inf) -> Forecast:
     """Predict one launch.
 
     Parameters
@@ -45,9 +46,13 @@ def forecast(jobs: Jobs, processors: int | None) -> Forecast:
         Schedules of all jobs.
     processors
         Of this machine, when all ranks share it; None when each has a host of its own.
+    rate_bps
+        Of a rank's part of its host's real link, if that is known [b/s].
     """
     run_s = (jobs.end_ns or 0.0) / 1e9
-    work_s = max(_seconds(job, jobs, processors) for job in jobs.jobs)
+    if processors is None:
+        rate_bps = min(rate_bps, max(jobs.rate_bps, 1))
+    work_s = max(_seconds(job, rate_bps, processors) for job in jobs.jobs)
     return Forecast(START_S + max(work_s, _end_s(jobs)), _bytes(jobs, run_s) / 1e9)
 
 
@@ -71,13 +76,13 @@ def within(limits: Limits, expected: Forecast, launches: int) -> None:
         )
 
 
-def _seconds(job: Job, jobs: Jobs, processors: int | None) -> float:
+def _seconds(job: Job, rate_bps: float, processors: int | None) -> float:
     amounts = job.amounts
+    transfer_s = amounts["bytes_rank_max"] * 8 / rate_bps
     if processors is None:
-        transfer_s = amounts["bytes_rank_max"] * 8 / max(jobs.rate_bps, 1)
         message_s = amounts["messages_rank_max"] * MESSAGE_S
     else:
-        transfer_s = amounts["bytes"] / LOCAL_BYTES_PER_S
+        transfer_s = max(transfer_s, amounts["bytes"] / LOCAL_BYTES_PER_S)
         # Every message is handled twice, and ranks take turns on the processors.
         message_s = 2 * amounts["messages"] * MESSAGE_S / min(processors, amounts["ranks"])
     return amounts["rest_ps_max"] / 1e12 + transfer_s + message_s

@@ -1,99 +1,74 @@
-"""One launch: processes that end with us, whatever happens."""
+"""One launch: told of while it lasts, and what went wrong in it."""
 
-import os
-import signal
-import subprocess
+import threading
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
+from etherweave.bench.launchers.launcher import Ending, Job, Launcher, Outcome
 from etherweave.bench.measure.errors import LaunchError
 
-GRACE_S = 5.0
-"""Launchers may take so long to end what they have started [s]."""
 LATE_S = 30.0
 """The executor ends itself at the time limit; after so much more it is ended [s]."""
-POLL_S = 0.1
+_EVERY_S = 0.1
+_LINES = 12
+"""Of what processes said."""
 
 Tell = Callable[[float], None]
 """Takes how long a launch has taken so far [s]."""
 
 
-def launch(words: Sequence[str], limit_s: float, log: Path, tell: Tell) -> float:
-    """Start a command and wait for its end.
+def launch(launcher: Launcher, job: Job, tell: Tell) -> Outcome:
+    """Carry out a job.
 
     Parameters
     ----------
-    words
-        The command; no shell reads it.
-    limit_s
-        Longest that it may take, beyond which it is ended [s].
-    log
-        Takes what it prints.
+    launcher, job
+        What starts what.
     tell
-        Called now and then.
-
-    Returns
-    -------
-    float
-        Real time that it took [s].
+        Called now and then, by another thread.
 
     Raises
     ------
     LaunchError
         When it cannot be started, fails, or takes too long; with the end of what it printed.
+    KeyboardInterrupt
+        When the user ended it.
     """
-    started = time.monotonic()
-    with log.open("wb") as out:
-        process = _started(words, out.fileno())
-        try:
-            _wait(process, started, limit_s + LATE_S, tell)
-        finally:
-            end(process)
-    took_s = time.monotonic() - started
-    if process.returncode != 0:
-        raise LaunchError(f"{words[0]} ends with {process.returncode}:\n{_tail(log)}")
-    return took_s
+    with _telling(tell):
+        outcome = launcher.launch(job)
+    match outcome.ending:
+        case Ending.DONE:
+            return outcome
+        case Ending.INTERRUPTED:
+            raise KeyboardInterrupt
+        case Ending.TIMED_OUT:
+            took_s = (outcome.end_ns - outcome.start_ns) / 1e9
+            raise LaunchError(
+                f"no end after {took_s:.0f} s; expected a schedule that ends within --time-limit"
+            )
+        case Ending.FAILED:
+            raise LaunchError(f"launcher {launcher.name} failed:\n{_said(outcome)}")
 
 
-def _started(words: Sequence[str], out: int) -> subprocess.Popen[bytes]:
+@contextmanager
+def _telling(tell: Tell) -> Iterator[None]:
+    over, started = threading.Event(), time.monotonic()
+
+    def now_and_then() -> None:
+        while not over.wait(_EVERY_S):
+            tell(time.monotonic() - started)
+
+    thread = threading.Thread(target=now_and_then, name="progress of a launch")
+    thread.start()
     try:
-        # In a session of its own: Ctrl-C reaches us alone, and we end it in order.
-        return subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True
-        )
-    except OSError as error:
-        raise LaunchError(f"{words[0]}: {error.strerror}") from None
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
-def _wait(process: subprocess.Popen[bytes], started: float, limit_s: float, tell: Tell) -> None:
-    while True:
-        try:
-            process.wait(POLL_S)
-        except subprocess.TimeoutExpired:
-            took_s = time.monotonic() - started
-            tell(took_s)
-            if took_s > limit_s:
-                raise LaunchError(
-                    f"no end after {took_s:.0f} s; expected a schedule that ends "
-                    "within --time-limit"
-                ) from None
-        else:
-            return
-
-
-def end(process: subprocess.Popen[bytes]) -> None:
-    """End a launcher and its ranks: ask it first, then end its whole session's group."""
-    if process.poll() is None:
-        process.terminate()
-        try:
-            process.wait(GRACE_S)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-
-def _tail(log: Path, lines: int = 12) -> str:
-    said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    ours = [line for line in said if line.startswith("executor")]
-    return "\n".join(ours or said[-lines:]) or "it printed nothing"
+def _said(outcome: Outcome) -> str:
+    lines = f"{outcome.text}\n{outcome.errors}".strip().splitlines()
+    ours = [line for line in lines if line.startswith("executor")]
+    return "\n".join(ours or lines[-_LINES:]) or "it printed nothing"

@@ -1,11 +1,17 @@
-"""How ranks are launched: a launcher is a command line, and nothing more."""
+"""How ranks are launched without a site: by words of the user, on hosts that a launcher finds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
+from etherweave.bench.launchers.launcher import Job
+from etherweave.bench.launchers.mpirun import Mpirun, flavour, user
+from etherweave.bench.launchers.placed import Ranks, Starter
 from etherweave.bench.measure.errors import MeasureError
+from etherweave.bench.plans import Command
+from etherweave.bench.site.values import Site
 
 
 class Launcher(StrEnum):
@@ -18,6 +24,11 @@ class Launcher(StrEnum):
     SRUN = "srun"
     """Slurm, inside an allocation or making one."""
 
+    @property
+    def program(self) -> str:
+        """Its name."""
+        return "srun" if self is Launcher.SRUN else "mpirun"
+
 
 class Launching(NamedTuple):
     """How to launch, as asked."""
@@ -29,24 +40,41 @@ class Launching(NamedTuple):
     """Words for the launcher, before the program."""
 
 
-class Place(NamedTuple):
-    """What the launcher must know of where it runs."""
+@dataclass(frozen=True)
+class Found:
+    """Starts ranks where ``mpirun`` or ``srun`` finds hosts for them."""
 
-    version: str
-    """What ``mpirun --version`` says; empty when it is not asked."""
-    processors: int
-    """Of this machine."""
-    is_root: bool
-    """Whether this user is root: Open MPI wants to be told that it is meant."""
+    launching: Launching
+
+    def ranks(self, job: Job, command: Command, variables: Mapping[str, str]) -> Ranks:
+        """Return the call of the launcher."""
+        return Ranks([*self._words(job), *self.launching.extra, *command.arguments], None)
+
+    def _words(self, job: Job) -> list[str]:
+        if self.launching.launcher is Launcher.SRUN:
+            return ["srun", f"--ntasks={job.ranks}"]
+        file, count = self.launching.hostfile, ["-np", str(job.ranks)]
+        if flavour("mpirun")[0] != "Open MPI":
+            return ["mpirun", *(["-f", str(file)] if file else []), *count]
+        hosts = ["--hostfile", str(file)] if file else []
+        # As in the simulation: a host for each rank, if there are.
+        return ["mpirun", *user(), *hosts, "--map-by", "node", *count]
 
 
-def program(launcher: Launcher) -> str:
-    """Name the launcher's program."""
-    return "srun" if launcher is Launcher.SRUN else "mpirun"
+@dataclass(frozen=True)
+class FromHere:
+    """Starts what another does from the user's directory: files of options are named from there."""
+
+    starter: Starter
+
+    def ranks(self, job: Job, command: Command, variables: Mapping[str, str]) -> Ranks:
+        """Return the other's call."""
+        inner = self.starter.ranks(job, command, variables)
+        return inner._replace(words=["env", "-C", str(Path.cwd()), *inner.words])
 
 
-def command(launching: Launching, place: Place, ranks: int) -> list[str]:
-    """Give the words that start so many ranks; the program and its own words follow.
+def starter(launching: Launching, site: Site) -> Starter:
+    """Give what starts the ranks.
 
     Raises
     ------
@@ -57,30 +85,6 @@ def command(launching: Launching, place: Place, ranks: int) -> list[str]:
         raise MeasureError(
             f"--hostfile: {launching.launcher} takes none; expected --launcher mpirun"
         )
-    if launching.launcher is Launcher.SRUN:
-        return ["srun", f"--ntasks={ranks}", *launching.extra]
-    words = _open_mpi(launching, place, ranks) if is_open_mpi(place) else _mpich(launching)
-    return ["mpirun", *words, "-np", str(ranks), *launching.extra]
-
-
-def is_open_mpi(place: Place) -> bool:
-    """Tell whether ``mpirun`` is that of Open MPI, or one that takes its words."""
-    return "Open MPI" in place.version or "OpenRTE" in place.version or "PRTE" in place.version
-
-
-def _open_mpi(launching: Launching, place: Place, ranks: int) -> list[str]:
-    words = ["--allow-run-as-root"] if place.is_root else []
-    if launching.hostfile:
-        words += ["--hostfile", str(launching.hostfile)]
     if launching.launcher is Launcher.LOCAL:
-        words.append("--oversubscribe")
-        if ranks > place.processors:
-            # Ranks that wait busily would take the processor from those that they wait for.
-            words += ["--mca", "mpi_yield_when_idle", "1"]
-    else:
-        words += ["--map-by", "node"]  # as in the simulation: a host for each rank, if there are
-    return words
-
-
-def _mpich(launching: Launching) -> list[str]:
-    return ["-f", str(launching.hostfile)] if launching.hostfile else []
+        return FromHere(Mpirun(site, "mpirun", tuple(launching.extra)))
+    return FromHere(Found(launching))

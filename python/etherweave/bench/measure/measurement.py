@@ -1,8 +1,5 @@
 """From a scenario to a measured result."""
 
-import os
-import shutil
-import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,14 +9,18 @@ from typing import NamedTuple
 import polars as pl
 
 from etherweave import _core
-from etherweave.bench.measure import executor, launchers
+from etherweave.bench.launchers.launcher import Outcome
+from etherweave.bench.measure import executor, seating
 from etherweave.bench.measure.errors import MeasureError
 from etherweave.bench.measure.executor import Executor
 from etherweave.bench.measure.forecast import Forecast, Limits, forecast, within
 from etherweave.bench.measure.jobs import Jobs, jobs_of
-from etherweave.bench.measure.launch import launch
-from etherweave.bench.measure.launchers import Launcher, Launching, Place
+from etherweave.bench.measure.launch import LATE_S, launch
+from etherweave.bench.measure.launchers import Launching
 from etherweave.bench.measure.records import tables
+from etherweave.bench.measure.seating import Seating
+from etherweave.bench.plans import Command, Start
+from etherweave.bench.site.values import Link, Site
 from etherweave.machine import machine
 from etherweave.results import Measured, Result, Summary
 from etherweave.scenario import Overrides, Scenario
@@ -54,15 +55,22 @@ class Interrupted(KeyboardInterrupt):
         self.result = result
 
 
+class _Launched(NamedTuple):
+    """A launch that was complete."""
+
+    tables: Mapping[str, pl.DataFrame]
+    outcome: Outcome
+
+
 class _Course(NamedTuple):
     """A measurement, planned."""
 
     jobs: Jobs
+    seating: Seating
     executor: Executor
-    command: list[str]
     expected: Forecast
-    launcher: Launcher
     limits: Limits
+    is_verified: bool
     launches: int
     setup_s: float
 
@@ -71,6 +79,9 @@ def measure(
     scenario: Scenario,
     overrides: Overrides | None = None,
     *,
+    site: Site | None = None,
+    link: Link | None = None,
+    hosts: Sequence[str] | None = None,
     launching: Launching | None = None,
     limits: Limits | None = None,
     ranks: int | None = None,
@@ -86,8 +97,15 @@ def measure(
     ----------
     scenario, overrides
         As for :func:`etherweave.run`.
+    site
+        On whose hosts the ranks sit, one on each in the order of the site's file; several, block
+        after block, when there are more ranks than hosts.
+    link
+        One of its fabrics, to which MPI is switched; none leaves it to MPI.
+    hosts
+        Names of those of the site that may take part, in the order of ranks; all unless given.
     launching
-        What starts the ranks, and where; all on this machine unless given.
+        Without a site: what starts the ranks, and where; all on this machine unless given.
     limits
         What it may take: refused beforehand if predicted to be more, and ended if it is.
     ranks
@@ -103,7 +121,7 @@ def measure(
     compiler
         Of MPI programs in C.
     progress
-        Called now and then.
+        Called now and then, by a thread of its own.
 
     Returns
     -------
@@ -115,119 +133,95 @@ def measure(
     ------
     ScenarioError
         When the scenario is wrong.
+    SiteError
+        When a host is none of the site's.
     MeasureError
         When something is missing, would take too long, or fails.
     Interrupted
         On Ctrl-C: all processes have ended, complete launches are in the exception.
     """
     started = time.monotonic()
-    launching, limits = launching or Launching(), limits or Limits()
+    limits = limits or Limits()
     jobs = jobs_of(scenario, overrides, rehearsal)
     if ranks not in (None, jobs.ranks):
         raise MeasureError(f"the jobs have {jobs.ranks} ranks; expected {ranks}")
-    expected = forecast(jobs, _processors() if launching.launcher is Launcher.LOCAL else None)
+    if site:
+        seats = seating.of_site(site, link, hosts, jobs.ranks)
+    else:
+        seats = seating.found(launching or Launching(), jobs.ranks)
+    expected = forecast(jobs, seats.processors, seats.rate_bps / seats.ranks_per_node)
     within(limits, expected, launches)
-    words = launchers.command(launching, here(launching), jobs.ranks)
-    built = executor.build(compiler)
-    options = ["--verify"] if verify else []
-    command = [
-        *words,
-        str(built.path),
-        *options,
-        "--time-limit",
-        str(max(1, round(limits.seconds))),
-    ]
+    built = executor.build(compiler, modules=seats.modules)
     setup_s = time.monotonic() - started
-    course = _Course(jobs, built, command, expected, launching.launcher, limits, launches, setup_s)
+    course = _Course(jobs, seats, built, expected, limits, verify, launches, setup_s)
     return _run(course, progress or (lambda facts: None))
 
 
 def _run(course: _Course, progress: Callable[[Progress], None]) -> Result:
-    done: list[dict[str, pl.DataFrame]] = []
-    took: list[float] = []
+    done: list[_Launched] = []
     for number in range(course.launches):
         try:
-            one, took_s = _launch(course, number, progress)
+            done.append(_launch(course, number, progress))
         except KeyboardInterrupt:
-            partial = _result(course, done, took, is_whole=False) if done else None
-            raise Interrupted(partial) from None
-        done.append(one)
-        took.append(took_s)
-    return _result(course, done, took, is_whole=True)
+            raise Interrupted(_result(course, done) if done else None) from None
+    return _result(course, done)
 
 
-def _launch(
-    course: _Course, number: int, progress: Callable[[Progress], None]
-) -> tuple[dict[str, pl.DataFrame], float]:
-    """Launch once; gives the tables and the time that it took [s]."""
-
+def _launch(course: _Course, number: int, progress: Callable[[Progress], None]) -> _Launched:
     def tell(elapsed_s: float) -> None:
         progress(Progress(number, course.launches, elapsed_s, course.expected))
 
-    with TemporaryDirectory(prefix="etherweave-measure-") as directory:
+    # Beside the executor: hosts that find the one find the other.
+    with TemporaryDirectory(prefix="launch-", dir=executor.cache()) as directory:
         place = Path(directory)
         files = _written(course.jobs, place)
-        words = [*course.command, str(place), *files]
-        took_s = launch(words, course.limits.seconds, place / "log.txt", tell)
-        return tables(place, course.jobs.jobs, number), took_s
+        records = place / "records"
+        records.mkdir()
+        seats, limit_s = course.seating, course.limits.seconds + LATE_S
+        job = seats.job(_command(course, files), records, limit_s)
+        outcome = launch(seats.launcher, job, tell)
+        return _Launched(tables(records, course.jobs.jobs, number), outcome)
 
 
-def _written(jobs: Jobs, place: Path) -> list[str]:
+def _written(jobs: Jobs, place: Path) -> list[Path]:
     """Write the schedules; gives their files."""
     files = []
     for number, job in enumerate(jobs.jobs):
-        path = place / f"{number}.ews"
-        path.write_bytes(job.schedule)
-        files.append(str(path))
+        files.append(place / f"{number}.ews")
+        files[-1].write_bytes(job.schedule)
     return files
 
 
-def here(launching: Launching) -> Place:
-    """Ask the launcher and this machine what a command line depends on.
-
-    Raises
-    ------
-    MeasureError
-        When there is no such launcher.
-    """
-    program = launchers.program(launching.launcher)
-    found = shutil.which(program)
-    if found is None:
-        raise MeasureError(f"{program}: not found; expected it to launch the ranks")
-    asked = launching.launcher is not Launcher.SRUN
-    said = subprocess.run([found, "--version"], capture_output=True, text=True, check=False)
-    return Place(said.stdout if asked else "", _processors(), os.geteuid() == 0)
+def _command(course: _Course, files: Sequence[Path]) -> Command:
+    """Give the executor's words; a launcher fills in what stands in braces."""
+    program, *names = (
+        str(path).replace("{", "{{").replace("}", "}}") for path in (course.executor.path, *files)
+    )
+    verify = ["--verify"] if course.is_verified else []
+    limit = ["--time-limit", str(max(1, round(course.limits.seconds)))]
+    return Command(Start.MPI, (program, *verify, *limit, "{directory}", *names))
 
 
-def _processors() -> int:
-    """Count those that this process may run on."""
-    return len(os.sched_getaffinity(0))
-
-
-def _result(
-    course: _Course,
-    done: Sequence[Mapping[str, pl.DataFrame]],
-    took: Sequence[float],
-    is_whole: bool,
-) -> Result:
-    joined = {name: pl.concat([one[name] for one in done]) for name in done[0]}
+def _result(course: _Course, done: Sequence[_Launched]) -> Result:
+    """Put launches together, those that were complete."""
+    joined = {name: pl.concat([one.tables[name] for one in done]) for name in done[0].tables}
     return Result(
         tables={name: table.to_arrow() for name, table in joined.items()},
-        summary=_summary(course, joined, took, is_whole),
+        summary=_summary(course, joined, [one.outcome for one in done]),
         resolved=course.jobs.resolved,
         machine=machine(),
     )
 
 
 def _summary(
-    course: _Course, tables: Mapping[str, pl.DataFrame], took: Sequence[float], is_whole: bool
+    course: _Course, tables: Mapping[str, pl.DataFrame], outcomes: Sequence[Outcome]
 ) -> Summary:
     ranks = tables["ranks"]
     facts: Measured = {
-        "launcher": course.launcher.value,
-        "command": course.command,
+        "launcher": course.seating.launcher.name,
+        "command": _words(outcomes[0], course.executor.path),
         "compiler": course.executor.compiler,
-        "launches": len(took),
+        "launches": len(outcomes),
         "ranks": course.jobs.ranks,
         "hosts": ranks["host"].n_unique(),
         "messages": int(tables["messages"]["sent_messages"].sum()),
@@ -239,9 +233,9 @@ def _summary(
         "name": course.jobs.name,
         "seed": course.jobs.seed,
         "version": _core.version(),
-        "finished": "complete" if is_whole else "interrupted",
+        "finished": "complete" if len(outcomes) == course.launches else "interrupted",
         "end_ns": float(ranks["duration_ns"].max() or 0),  # type: ignore[arg-type]
-        "wall_s": sum(took),
+        "wall_s": sum(one.end_ns - one.start_ns for one in outcomes) / 1e9,
         "setup_s": course.setup_s,
         "fingerprint": None,
         "threads": 1,
@@ -250,20 +244,30 @@ def _summary(
     }
 
 
+def _words(outcome: Outcome, program: Path) -> list[str]:
+    """Give what started the ranks, without the files of a single launch."""
+    words = list(outcome.words)
+    return words[: words.index(str(program)) + 1] if str(program) in words else words
+
+
 def _warnings(course: _Course, facts: Measured) -> list[str]:
     warnings = []
-    ranks, hosts = facts["ranks"], facts["hosts"]
+    seats, ranks, hosts = course.seating, facts["ranks"], facts["hosts"]
     if hosts < ranks:
         warnings.append(
-            f"{ranks} ranks shared {hosts} {'host' if hosts == 1 else 'hosts'}: "
-            "what they sent to each other there crossed no network"
+            f"{ranks} ranks shared {hosts} {'host' if hosts == 1 else 'hosts'}"
+            f"{_blocks(seats)}: what they sent to each other there crossed no network"
         )
-    processors = _processors()
-    if course.launcher is Launcher.LOCAL and ranks > processors:
+    if seats.processors and ranks > seats.processors:
         warnings.append(
-            f"{ranks} ranks took turns on {processors} processors: times are those of the "
+            f"{ranks} ranks took turns on {seats.processors} processors: times are those of the "
             "scheduler of this machine"
         )
     if (missed := facts["start_missed_ns_max"]) > MISSED_NS_MAX:
         warnings.append(f"a rank started {missed / 1e6:.1f} ms after the agreed instant")
     return warnings
+
+
+def _blocks(seats: Seating) -> str:
+    several = len(seats.hosts) > 1 and seats.ranks_per_node > 1
+    return f", up to {seats.ranks_per_node} on each, block after block" if several else ""

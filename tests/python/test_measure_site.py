@@ -1,0 +1,117 @@
+"""Schedules executed on the hosts of a site: namespaces of this machine."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from etherweave import toml
+from etherweave.bench.launchers import namespaces
+from etherweave.bench.measure import measure
+from etherweave.bench.site.reading import read
+from etherweave.bench.site.values import Site
+from etherweave.results import Result
+
+LACKS = namespaces.missing()
+pytestmark = [
+    pytest.mark.skipif(bool(LACKS), reason=f"no namespaces on this machine: {LACKS}"),
+    pytest.mark.skipif(
+        shutil.which("mpicc") is None or shutil.which("mpirun") is None,
+        reason="mpicc and mpirun are missing (libopenmpi-dev, openmpi-bin)",
+    ),
+]
+COMMAND = str(Path(sys.executable).parent / "etherweave")
+SITE = """
+launcher = { kind = "netns", rate = "1Gb/s", burst = "128KiB" }
+hosts = { n1 = {}, n2 = {}, n3 = {}, n4 = {} }
+"""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _kept(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Compile the executor once for all tests, in a cache of their own."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+@pytest.fixture
+def site_file(tmp_path: Path) -> Path:
+    file = tmp_path / "site.toml"
+    file.write_text(SITE)
+    return file
+
+
+@pytest.fixture
+def site(site_file: Path) -> Site:
+    return read(site_file)
+
+
+def scenario(*workloads: Any) -> dict[str, Any]:
+    jobs = [{"name": f"job{number}", "workload": one} for number, one in enumerate(workloads)]
+    return {"topology": {"single_switch": {"hosts": 16}}, "job": jobs}
+
+
+def nothing_is_left() -> bool:
+    """Tell whether namespaces and files of launches of this process are gone."""
+    mine = f"ew-bench.{os.getpid()}."
+    listed = subprocess.check_output(["ip", "netns", "list"], text=True).split()
+    cache = Path(os.environ["XDG_CACHE_HOME"]) / "etherweave"
+    return not any(word.startswith(mine) for word in listed) and not list(cache.glob("launch-*"))
+
+
+def seats(result: Result) -> list[tuple[str, str]]:
+    return result.to_polars("ranks").select("scenario_host", "host").rows()
+
+
+def test_ranks_sit_on_the_hosts_that_are_named_in_their_order(site: Site) -> None:
+    latency = {"osu_latency": {"bytes": "8B", "iterations": 20}}
+    result = measure(scenario(latency, latency), site=site, hosts=("n3", "n1", "n4", "n2"))
+    hosts = ["n3", "n1", "n4", "n2"]
+    assert [host for _, host in seats(result)] == hosts
+    facts = result.summary["measured"]
+    assert (facts["launcher"], facts["hosts"]) == ("netns", 4)
+    assert not any("shared" in warning for warning in result.summary["warnings"])
+    assert nothing_is_left()
+
+
+def test_more_ranks_than_hosts_sit_in_blocks_and_that_is_told(site: Site) -> None:
+    fft = {"pex": 5, "pey": 1, "pez": 1, "x_bytes": "1kB", "y_bytes": "1kB", "iterations": 2}
+    result = measure(scenario({"fft": fft}), site=site)
+    assert [host for _, host in seats(result)] == ["n1", "n1", "n2", "n2", "n3"]
+    told = "5 ranks shared 3 hosts, up to 2 on each, block after block: what they sent"
+    assert any(warning.startswith(told) for warning in result.summary["warnings"])
+
+
+def test_the_command_line_measures_on_a_site(site_file: Path, tmp_path: Path) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(toml.document(scenario({"osu_latency": {"bytes": "8B", "iterations": 20}})))
+    words = [COMMAND, "measure", str(file), "--site", str(site_file), "--hosts", "n2,n4"]
+    words += ["-o", str(tmp_path / "out")]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert "ranks: 2, hosts: 2, launches: 1" in done.stdout
+    assert [host for _, host in seats(Result.load(tmp_path / "out"))] == ["n2", "n4"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--hosts", "n1,n9"], "host n9: is not of site site; expected n1, n2, n3, n4"),
+        (["--fabric", "roce"], "fabric roce: is not of site site; expected a site with fabrics"),
+        (["--launcher", "srun"], "--site: tells the launcher; expected no --launcher"),
+    ],
+)
+def test_a_mistake_about_a_site_is_told(
+    site_file: Path, tmp_path: Path, options: list[str], told: str
+) -> None:
+    file = tmp_path / "small.toml"
+    file.write_text(toml.document(scenario({"osu_latency": {}})))
+    words = [COMMAND, "measure", str(file), "--site", str(site_file), *options]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 2
+    assert told in done.stderr
