@@ -18,8 +18,10 @@ INTERFACE = "h0"
 _NAMED = Path("/run/netns")
 _PREFIX = "ew-bench"
 _OWNED = re.compile(rf"{_PREFIX}\.(\d+)\.(\d+)\.[0-9a-f]+\..+")
-_LATENCY = "5ms"
-"""How long a shaped frame may wait before it is dropped."""
+_LATENCY_S = 5e-3
+"""How long a shaped frame may wait before it is dropped [s]."""
+_SEGMENTS = 128 * 1024
+"""That may wait in any case: TCP hands over two segments of 64 KiB before it heeds [bytes]."""
 _LENGTH = 16
 """Of the hosts' network prefix [bits]."""
 _PATIENCE_S = 30.0
@@ -107,8 +109,9 @@ def _waking(address: str) -> Iterator[str]:
 
 def _shaping(space: str, interface: str, shape: Shape) -> list[str]:
     bucket = ["tbf", "rate", f"{shape.rate * 8:.0f}bit", "burst", f"{shape.burst:.0f}b"]
+    limit = shape.rate * _LATENCY_S + max(shape.burst, _SEGMENTS)
     words = ["tc", "-n", space, "qdisc", "add", "dev", interface, "root"]
-    return [*words, *bucket, "latency", _LATENCY]
+    return [*words, *bucket, "limit", f"{limit:.0f}b"]
 
 
 def remove(spaces: list[str]) -> None:
