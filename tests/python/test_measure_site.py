@@ -1,10 +1,15 @@
 """Schedules executed on the hosts of a site: namespaces of this machine."""
 
+import contextlib
 import json
 import os
 import shutil
+import signal
+import statistics
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -157,3 +162,69 @@ def test_a_small_bucket_makes_a_line_of_a_link(site: Site) -> None:
     result = measure(scenario(latency), site=shaped(site, rate, burst))
     # What the bucket has saved goes at once; the rest goes as the line has it, there and back.
     assert min(round_trips(result, "job0")) >= 2 * (size * WIRE - burst) / rate
+
+
+RATE, BURST = 1e9 / 8, 128 * 1024
+"""Of the site above: links [bytes/s], and what a bucket has saved when nothing was sent [bytes]."""
+MESSAGE = 8 << 20
+"""That goes back and forth [bytes]: 70 ms, in which the bucket of the other side is full again."""
+WINDOW = 16
+"""Messages of 1 MiB that are under way, before the receiver says that all are there."""
+
+
+def median_least(result: Result, job: str) -> float:
+    """Give the least median of launches: what else a machine does only ever adds [s]."""
+    launches = range(result.summary["measured"]["launches"])
+    return min(statistics.median(round_trips(result, job, launch)) for launch in launches)
+
+
+def test_two_pairs_at_once_reach_what_their_links_carry(site: Site) -> None:
+    small = measure(scenario({"osu_latency": {"bytes": "8B", "iterations": 200}}), site=site)
+    latency = {"osu_latency": {"bytes": f"{MESSAGE}B", "warm_up": 0, "iterations": 5}}
+    window = {"bytes": "1MiB", "window": WINDOW, "warm_up": 0, "iterations": 5}
+    result = measure(scenario(latency, {"osu_bw": window}), site=site, launches=3)
+    assert [host for _, host in seats(result)] == ["n1", "n2", "n3", "n4"] * 3
+    there = (MESSAGE * WIRE - BURST) / RATE
+    back_and_forth = 2 * there + statistics.median(round_trips(small, "job0"))
+    assert median_least(result, "job0") == pytest.approx(back_and_forth, rel=0.05)
+    # A window begins with a full bucket at most, and ends with an answer of 4 B.
+    carried = (WINDOW * 2**20 * WIRE - BURST) / RATE
+    assert median_least(result, "job1") == pytest.approx(carried, rel=0.05)
+    assert nothing_is_left()
+
+
+def executors() -> int:
+    """Count processes whose program lies in the cache."""
+    cache = os.environ["XDG_CACHE_HOME"]
+    count = 0
+    for process in Path("/proc").glob("[0-9]*/exe"):
+        with contextlib.suppress(OSError):
+            count += str(process.readlink()).startswith(cache)
+    return count
+
+
+def until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < end, "not within 30 s"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_is_left_of_a_measurement_that_is_ended(
+    site_file: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    file = tmp_path / "long.toml"
+    halo = {"pex": 2, "pey": 1, "pez": 1, "sleep": "1s", "iterations": 60}
+    file.write_text(toml.document(scenario({"halo3d": halo})))
+    words = [COMMAND, "measure", str(file), "--site", str(site_file)]
+    with subprocess.Popen(words, stderr=subprocess.DEVNULL) as process:
+        until(lambda: executors() == 2)
+        process.send_signal(number)
+        status = process.wait(30)
+    assert status == (-number if number is signal.SIGKILL else 130)
+    until(lambda: executors() == 0)
+    if number is signal.SIGKILL:
+        namespaces.sweep()
+    left = [path.name for path in Path("/run/netns").iterdir()]
+    assert not any(name.startswith(f"ew-bench.{process.pid}.") for name in left)

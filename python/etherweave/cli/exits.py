@@ -1,5 +1,9 @@
 """How the command line ends, beyond success."""
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
 from typing import NoReturn
 
 import typer
@@ -30,3 +34,17 @@ def refuse(mistake: object) -> NoReturn:
     """Print the user's mistake as one line and end."""
     alarm(mistake)
     raise typer.Exit(USAGE)
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """Let a batch system's SIGTERM end a verb as Ctrl-C does."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -18,7 +18,7 @@ from etherweave.bench.measure import (
 )
 from etherweave.bench.site.reading import read
 from etherweave.bench.site.values import Link, Site, SiteError
-from etherweave.cli.exits import FAILED, INTERRUPTED, alarm, refuse, told
+from etherweave.cli.exits import FAILED, INTERRUPTED, alarm, refuse, terminable, told
 from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
 from etherweave.cli.progress import measure_progress
 from etherweave.cli.run import lines, more
@@ -103,7 +103,7 @@ def measure_verb(
     _agree(ground, fabric or hosts, launcher or hostfile or launch_option)
     result, is_partial = None, False
     try:
-        with measure_progress(file.stem) as tell:
+        with terminable(), measure_progress(file.stem) as tell:
             result = measure(
                 file,
                 changes,

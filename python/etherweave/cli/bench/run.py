@@ -1,11 +1,7 @@
 """The verb ``bench run``."""
 
 import json
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import Annotated
 
 import typer
@@ -28,7 +24,7 @@ from etherweave.cli.bench.amounts import amount, size_of, time_of
 from etherweave.cli.bench.cluster import Cluster, cluster_of
 from etherweave.cli.bench.plan import sizes_of
 from etherweave.cli.bench.summaries import print_summary
-from etherweave.cli.exits import FAILED, INTERRUPTED, alarm, refuse, told
+from etherweave.cli.exits import FAILED, INTERRUPTED, alarm, refuse, terminable, told
 from etherweave.cli.parameters import AsJson, directory
 from etherweave.cli.progress import TellStudy, console, study_progress
 
@@ -187,7 +183,7 @@ def _launched(store: Store, cluster: Cluster, limit: float | None, telemetry: bo
         return Watch(told, recorded(interfaces)) if telemetry and interfaces else Watch(told)
 
     try:
-        with _terminable(), sitting(store, look) as (number, findings):
+        with terminable(), sitting(store, look) as (number, findings):
             _warn(findings)
             with study_progress(store.directory.name, "launches") as tell:
                 return run(store, cluster.launchers, number, watch(tell), limit)
@@ -204,17 +200,3 @@ def _warn(findings: list[Finding]) -> None:
     for one in findings:
         if one.severity is Severity.WARNING:
             alarm(f"WARNING: {one.where}: {one.what}. {one.do}")
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Let a batch system's SIGTERM end a run as Ctrl-C does."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
