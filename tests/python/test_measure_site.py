@@ -9,11 +9,12 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import private_slurm
 import pytest
 from typer.testing import CliRunner
 
@@ -24,7 +25,7 @@ from etherweave.bench.launchers.launcher import Job
 from etherweave.bench.measure import measure
 from etherweave.bench.plans import Command, Start
 from etherweave.bench.site.reading import read
-from etherweave.bench.site.values import Site
+from etherweave.bench.site.values import Host, Site
 from etherweave.cli import app
 from etherweave.results import Result
 
@@ -228,3 +229,28 @@ def test_nothing_is_left_of_a_measurement_that_is_ended(
         namespaces.sweep()
     left = [path.name for path in Path("/run/netns").iterdir()]
     assert not any(name.startswith(f"ew-bench.{process.pid}.") for name in left)
+
+
+@pytest.fixture
+def slurm() -> Iterator[None]:
+    with private_slurm.running() as file, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SLURM_CONF", str(file))
+        patch.delenv("SLURM_JOB_ID", raising=False)
+        yield
+
+
+@pytest.mark.skipif(
+    bool(private_slurm.missing()), reason=f"no Slurm on this machine: {private_slurm.missing()}"
+)
+@pytest.mark.usefixtures("slurm")
+def test_slurm_starts_ranks_in_blocks_on_its_nodes() -> None:
+    hosts = tuple(Host(name, "127.0.0.1", "lo") for name in private_slurm.NODES)
+    network = (("OMPI_MCA_btl", "tcp,self"), ("OMPI_MCA_btl_tcp_if_include", "lo"))
+    patient = ("OMPI_MCA_mpi_yield_when_idle", "1")
+    cluster = Site("slurm", "srun", hosts, {"mpi": "pmix"}, (), (*network, patient))
+    fft = {"pex": 5, "pey": 1, "pez": 1, "x_bytes": "1kB", "y_bytes": "1kB", "iterations": 3}
+    for kind in ("srun", "sbatch"):
+        result = measure(scenario({"fft": fft}), site=replace(cluster, launcher=kind), verify=True)
+        assert result.tables["iterations"].num_rows == 5 * 3
+        words = result.summary["measured"]["command"]
+        assert {"--nodes=3", "--ntasks=5", "--mpi=pmix"} <= {*words}
