@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from etherweave.bench.launchers.launcher import Ending, Job, Outcome
+from etherweave.bench.launchers.launcher import Companion, Ending, Job, Outcome
 from etherweave.bench.launchers.srun import KIND
 from etherweave.bench.plans import Command, Start
 from etherweave.bench.site.values import Host, Link, Site
@@ -49,8 +49,12 @@ def _site(facts: dict[str, Any]) -> Site:
 def _job(facts: dict[str, Any]) -> Job:
     said = _frozen(facts["command"])
     command = Command(**said | {"start": Start(said["start"])})
-    directory = Path(facts["directory"])
-    return Job(**_frozen(facts) | {"command": command, "directory": directory})
+    own = {
+        "command": command,
+        "directory": Path(facts["directory"]),
+        "companions": tuple(Companion(**_frozen(one)) for one in facts["companions"]),
+    }
+    return Job(**_frozen(facts) | own)
 
 
 def _frozen(facts: Mapping[str, Any]) -> dict[str, Any]:

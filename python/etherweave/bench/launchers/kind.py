@@ -18,6 +18,10 @@ class OptionKind(StrEnum):
     TIME = 'a time such as "1h"'
 
 
+COMMON = {"python": OptionKind.TEXT}
+"""Options of every launcher: the Python with Etherweave, on the hosts."""
+
+
 @dataclass(frozen=True)
 class Kind:
     """A launcher: its name, its options in a site's file, and how it is made."""
@@ -26,5 +30,6 @@ class Kind:
     make: Callable[[Site, Link | None], Launcher]
     """For a site, and the fabric that programs shall use."""
     options: Mapping[str, OptionKind] = field(default_factory=dict)
+    """Besides the common ones."""
     is_here: bool = False
     """Whether all hosts are this machine, and share its processors."""

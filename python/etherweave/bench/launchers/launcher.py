@@ -9,6 +9,16 @@ from etherweave.bench.plans import Command
 
 
 @dataclass(frozen=True)
+class Companion:
+    """A program that stands by on each host of a job; see :mod:`.companions`."""
+
+    name: str
+    """Names its files, with the host."""
+    words: tuple[str, ...]
+    """``{host}``, ``{server}`` and ``{interface}`` (which may be empty) are filled in."""
+
+
+@dataclass(frozen=True)
 class Job:
     """One launch of one benchmark."""
 
@@ -23,6 +33,8 @@ class Job:
     """After so long, all processes are ended [s]."""
     ranks_most: int | None = None
     """Leaves places on the last host empty."""
+    companions: tuple[Companion, ...] = ()
+    """Started before the command, and ended after it."""
 
     @property
     def ranks(self) -> int:

@@ -24,7 +24,7 @@ from etherweave.bench.launchers.mpirun import Mpirun
 from etherweave.bench.launchers.namespaces import INTERFACE, Shape
 from etherweave.bench.launchers.placed import Ground, Placed
 from etherweave.bench.launchers.places import Task
-from etherweave.bench.launchers.wrapping import guarded, with_modules
+from etherweave.bench.launchers.wrapping import with_modules
 from etherweave.bench.site.values import Host, Link, Site
 
 _RATE = 1.25e8
@@ -68,7 +68,7 @@ class Namespaced:
         inside = ["ip", "netns", "exec", self.prefix + host, "unshare", "--uts"]
         enter = ["sh", "-c", _ENTER, "etherweave", host, self.hosts]
         words = with_modules(self.site.modules, task.words)
-        return guarded([*inside, *enter, *words], task.limit_s)
+        return task.bounded([*inside, *enter, *words])
 
 
 def _ground(site: Site, shape: Shape) -> Callable[[Job, Family], AbstractContextManager[Ground]]:

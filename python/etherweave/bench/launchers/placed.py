@@ -8,6 +8,7 @@ from subprocess import Popen
 from typing import NamedTuple, Protocol
 
 from etherweave.bench.launchers import listening
+from etherweave.bench.launchers.companions import SLACK_S, accompanied
 from etherweave.bench.launchers.family import Family, OverdueError, read
 from etherweave.bench.launchers.launcher import Ending, Job, Outcome
 from etherweave.bench.launchers.places import Here, Place, Task
@@ -124,8 +125,10 @@ class _Act:
         for name, text in self.job.command.files:
             (self.job.directory / name).write_text(text, encoding="utf-8")
         with self.launcher.ground(self.job, family) as ground:
+            scene = _Scene(self, family, ground)
             try:
-                is_well = _Scene(self, family, ground).play()
+                with accompanied(self.job, family, scene.bring, ground.site, self.launcher.link):
+                    is_well = scene.play()
             finally:
                 family.end()  # While they stand on their ground, and may tidy up.
         return self.end(Ending.DONE if is_well else Ending.FAILED, "")
@@ -197,6 +200,11 @@ class _Scene:
     def _start(self, name: str, host: str | None, words: Sequence[str]) -> Popen[bytes]:
         self.act.words = tuple(words)
         return self.family.start(name, self._words(host, words), self.variables)
+
+    def bring(self, name: str, host: str, words: Sequence[str]) -> Popen[bytes]:
+        """Start a companion."""
+        task = Task(words, self.variables, self.family.left_s + SLACK_S, hears=True)
+        return self.family.start(name, self.ground.place.words(host, task), self.variables)
 
     def _words(self, host: str | None, words: Sequence[str]) -> list[str]:
         command = self.job.command

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from etherweave.bench.launchers.wrapping import guarded, with_modules, with_variables
+from etherweave.bench.launchers.wrapping import guarded, limited, with_modules, with_variables
 from etherweave.bench.site.values import Site
 
 _SHELL = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
@@ -27,6 +27,12 @@ class Task:
     """It ends itself after that [s]."""
     directory: Path | None = None
     """Where it runs, if that matters; must exist there."""
+    hears: bool = False
+    """Whether it reads standard input, and ends itself when that ends."""
+
+    def bounded(self, words: Sequence[str]) -> list[str]:
+        """Return the task's words, however they were wrapped, with a guard or its like."""
+        return (limited if self.hears else guarded)(words, self.limit_s)
 
 
 class Place(Protocol):
@@ -44,7 +50,7 @@ class Here:
 
     def words(self, host: str, task: Task) -> list[str]:
         """Return the guarded task itself; variables are those of the start."""
-        return guarded(with_modules(self.site.modules, task.words), task.limit_s)
+        return task.bounded(with_modules(self.site.modules, task.words))
 
 
 @dataclass(frozen=True)
@@ -64,4 +70,4 @@ class BySsh:
         if task.directory:
             own = ["env", "-C", str(task.directory), *own]
         address = self.site.host(host).address
-        return [*self.shell, "-T", "--", address, shlex.join(guarded(own, task.limit_s))]
+        return [*self.shell, "-T", "--", address, shlex.join(task.bounded(own))]

@@ -151,7 +151,6 @@ KIND = Kind(
     {
         "arguments": OptionKind.TEXTS,
         "mpi": OptionKind.TEXT,
-        "python": OptionKind.TEXT,
         "wait": OptionKind.TIME,
     },
 )

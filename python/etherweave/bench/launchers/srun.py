@@ -42,7 +42,7 @@ class Steps:
         one = ["--nodes=1", "--ntasks=1", f"--nodelist={host}", "--mpi=none"]
         where = [f"--chdir={task.directory}"] if task.directory else []
         words = with_modules(self.site.modules, task.words)
-        return guarded([*self._step(), *one, *where, "--", *words], task.limit_s)
+        return task.bounded([*self._step(), *one, *where, "--", *words])
 
     def ranks(self, job: Job, command: Command, variables: Mapping[str, str]) -> Ranks:
         """Return the step of all ranks, on hosts in the order of the job."""

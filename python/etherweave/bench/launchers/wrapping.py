@@ -37,9 +37,13 @@ def guarded(words: Iterable[str], limit_s: float) -> list[str]:
 
     That is a pipe from whoever started it, through ssh too: if they die, so does the program.
     """
+    return ["sh", "-c", _GUARD, "etherweave", *limited(words, limit_s)]
+
+
+def limited(words: Iterable[str], limit_s: float) -> list[str]:
+    """End a program after some time; standard input is its own."""
     limit = str(max(math.ceil(limit_s), 1))
-    watch = ["sh", "-c", _GUARD, "etherweave"]
-    return [*watch, "timeout", "-k", str(GRACE_S), limit, *words]
+    return ["timeout", "-k", str(GRACE_S), limit, *words]
 
 
 def with_modules(modules: tuple[str, ...], words: Iterable[str]) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from etherweave.bench.amounts import rate_of, size_of, time_of
-from etherweave.bench.launchers.kind import OptionKind
+from etherweave.bench.launchers.kind import COMMON, OptionKind
 from etherweave.bench.launchers.known import LAUNCHERS
 from etherweave.bench.site.fabrics import environment, profiles
 from etherweave.bench.site.lines import line_of
@@ -152,7 +152,7 @@ def _site(top: _Table, stem: str) -> Site:
 
 def _launcher(table: _Table) -> tuple[str, dict[str, Option]]:
     kind = table.one_of("kind", LAUNCHERS)
-    known = LAUNCHERS[kind].options
+    known = {**LAUNCHERS[kind].options, **COMMON}
     table.only(("kind", *known))
     given = {key: _option(table, key, known[key]) for key in known if key in table.values}
     return kind, given
