@@ -540,6 +540,15 @@ def test_lists_of_processors_are_read_and_huge_ones_bounded() -> None:
     assert len(cpus("0-999999")) <= 65_537
 
 
+def test_a_link_whose_arrival_the_kernel_has_not_noted_yet_is_up(tmp_path: Path) -> None:
+    late = {"sys/class/net/eth1/carrier": "1", "sys/class/net/eth1/operstate": "down"}
+    found = take(tree(tmp_path, FILES | late), tools=None)
+    assert {name: one.state for name, one in found.interfaces.items()} == {
+        "eth1": "up",
+        "eth2": "up",
+    }
+
+
 def test_a_counter_that_was_reset_counts_from_zero() -> None:
     assert risen({"a": 10, "b": 1}, {"a": 4, "b": 1, "c": 2}) == {"a": 4, "c": 2}
 

@@ -24,11 +24,16 @@ def save(recording: Recording, directory: Path) -> list[Path]:
     directory.mkdir(parents=True, exist_ok=True)
     paths = []
     for name, table in tables(recording).items():
-        path = directory / f"telemetry_{name}.parquet"
+        path = directory / file_name(name)
         fresh = path.with_suffix(".fresh")
         pyarrow.parquet.write_table(table, fresh)
         paths.append(fresh.replace(path))
     return paths
+
+
+def file_name(family: str) -> str:
+    """Name the file of a family's table."""
+    return f"telemetry_{family}.parquet"
 
 
 def _table(family: Family, recording: Recording) -> pyarrow.Table:
@@ -49,6 +54,7 @@ def _table(family: Family, recording: Recording) -> pyarrow.Table:
         "period_s": repr(recording.period_s),
         "late": str(recording.late),
         "processor_s": repr(recording.processor_s),
+        "failure": recording.failure,
     }
     return pyarrow.table(list(columns.values()), schema=pyarrow.schema(fields, metadata))
 

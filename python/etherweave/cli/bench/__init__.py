@@ -21,10 +21,12 @@ from etherweave.cli.bench import (  # noqa: E402
     plan,
     run,
     site,
+    telemetry,
 )
 
 bench.add_typer(baseline.baseline, name="baseline")
 bench.add_typer(export.export, name="export")
+bench.add_typer(telemetry.telemetry, name="telemetry")
 bench.command(epilog=compare.EXAMPLES)(compare.compare)
 bench.command(epilog=environment.EXAMPLES)(environment.environment)
 bench.command(epilog=history.EXAMPLES)(history.history)

@@ -15,7 +15,7 @@ _SPEED = re.compile(r"(\d{1,3}(?:\.\d{1,2})?) GT/s")
 def names(place: Place) -> list[str]:
     """Name all interfaces but the loopback, those that are up."""
     each = [name for name in place.names(_NET) if name != "lo"]
-    return [name for name in each if place.text("", f"{_NET}/{name}/operstate") != "down"]
+    return [name for name in each if _state(place, f"{_NET}/{name}") != "down"]
 
 
 def traffic(place: Place) -> dict[str, int]:
@@ -44,7 +44,7 @@ def interface(place: Place, name: str) -> Interface:
     pause = dict(pairs(place.tool("lossless", "ethtool", "-a", name)))
     node = place.number("numa", f"{path}/device/numa_node")
     return Interface(
-        state=place.text("link", f"{path}/operstate") or "",
+        state=_state(place, path),
         mtu=place.number("link", f"{path}/mtu"),
         rate=rate * 1e6 if rate and rate > 0 else None,
         duplex=place.text("link", f"{path}/duplex") or "",
@@ -64,6 +64,13 @@ def interface(place: Place, name: str) -> Interface:
         dscp=_mapping(place.tool("dcb", "dcb", "-N", "app", "show", "dev", name, "dscp-prio")),
         qdiscs=_qdiscs(place.tool("qdisc", "tc", "-j", "qdisc", "show", "dev", name)),
     )
+
+
+def _state(place: Place, path: str) -> str:
+    """Read the state; the kernel notes up to a second late that a link which was down has come."""
+    state = place.text("link", f"{path}/operstate") or ""
+    has_carrier = state == "down" and place.number("link", f"{path}/carrier") == 1
+    return "up" if has_carrier else state
 
 
 def _pcie(place: Place, device: str) -> Pcie | None:

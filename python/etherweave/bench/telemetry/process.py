@@ -1,0 +1,116 @@
+"""A recorder as a process: it records until its standard input ends, and writes as it goes."""
+
+import os
+import platform
+import select
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO
+
+from etherweave.bench.environment.readers import take
+from etherweave.bench.environment.readers.interfaces import names
+from etherweave.bench.environment.readers.place import Place
+from etherweave.bench.environment.snapshot import Snapshot
+from etherweave.bench.telemetry.driver import driver_counters
+from etherweave.bench.telemetry.recorder import PERIOD_S, Recorder, Recording
+from etherweave.bench.telemetry.sampling import Sample, Sampler
+from etherweave.bench.telemetry.stream import first_line, last_line, sample_line
+
+ROOT = Path("/")
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What shall be recorded."""
+
+    run: str = ""
+    """Names the epoch."""
+    host: str = ""
+    """Whose counters these are; the name of this machine if empty."""
+    interfaces: tuple[str, ...] = ()
+    """All but the loopback, those that are up, if there are none."""
+    period_s: float = PERIOD_S
+    limit_s: float = float("inf")
+    """After which it ends [s]."""
+    root: Path = ROOT
+
+
+def record(wish: Wish, out: IO[str], ended: Callable[[float], None]) -> Recording:
+    """Record, and write lines of a stream.
+
+    Parameters
+    ----------
+    wish
+        What.
+    out
+        Takes the lines, each at once.
+    ended
+        Returns when it is over, at the latest after so many seconds.
+
+    Raises
+    ------
+    ValueError
+        When the period is too short.
+    """
+    interfaces = wish.interfaces or tuple(names(Place(wish.root, None)))
+    host = wish.host or platform.node()
+    # With the first sample: who sees it knows that counting has begun.
+    waiting = [first_line(wish.run, host, wish.period_s, counted(wish.root, interfaces))]
+    sampler = Sampler(interfaces, wish.root)
+
+    def look() -> Sample:
+        sample = sampler()
+        out.write("".join([*waiting, sample_line(sample)]))
+        out.flush()
+        waiting.clear()
+        return sample
+
+    recorder = Recorder(wish.run, host, look, wish.period_s)
+    with recorder:
+        ended(wish.limit_s)
+    recording = recorder.recording()
+    out.write(last_line(recording, counted(wish.root, interfaces)))
+    out.flush()
+    return recording
+
+
+def counted(root: Path, interfaces: Sequence[str]) -> Snapshot:
+    """Take a snapshot without starting tools: drivers are asked for their counters directly."""
+    found = take(root, interfaces=interfaces, tools=None)
+    cards = {
+        name: replace(one, driver_counters=driver_counters(name) if root == ROOT else {})
+        for name, one in found.interfaces.items()
+    }
+    return replace(found, interfaces=cards, gaps=())
+
+
+@contextmanager
+def until_told(source: int = 0) -> Iterator[Callable[[float], None]]:
+    """Give what waits until a descriptor ends, or SIGTERM or SIGINT comes, or a limit."""
+    ours, theirs = os.pipe()
+    os.set_blocking(theirs, False)
+    before = {one: signal.signal(one, lambda *_: None) for one in _SIGNALS}
+    woken = signal.set_wakeup_fd(theirs)
+    try:
+        yield lambda limit_s: _wait(source, ours, limit_s)
+    finally:
+        signal.set_wakeup_fd(woken)
+        for one, handler in before.items():
+            signal.signal(one, handler)
+        os.close(ours)
+        os.close(theirs)
+
+
+def _wait(source: int, woken: int, limit_s: float) -> None:
+    end = time.monotonic() + limit_s
+    while (left := end - time.monotonic()) > 0:
+        # An infinite limit is none; select takes no infinity.
+        ready, _, _ = select.select([source, woken], [], [], min(left, 3600.0))
+        if woken in ready or (source in ready and not os.read(source, _CHUNK)):
+            return

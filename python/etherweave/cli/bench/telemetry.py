@@ -1,0 +1,187 @@
+"""The verbs of ``bench telemetry``."""
+
+import json
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from etherweave.bench.telemetry import openmetrics as exposition
+from etherweave.bench.telemetry.dashboard import dashboard as dashboard_text
+from etherweave.bench.telemetry.families import PROCESSOR
+from etherweave.bench.telemetry.process import Wish, until_told
+from etherweave.bench.telemetry.process import record as recorded
+from etherweave.bench.telemetry.reading import ReadingError, recordings
+from etherweave.bench.telemetry.recorder import Recording
+from etherweave.bench.telemetry.rises import Rise, rises
+from etherweave.bench.telemetry.tables import save
+from etherweave.cli.bench.amounts import amount, time_of
+from etherweave.cli.design_page import print_sheet
+from etherweave.cli.exits import refuse, told
+from etherweave.cli.parameters import AsJson, directory
+from etherweave.cli.progress import console
+
+EXAMPLES = """Examples:
+
+etherweave bench telemetry record --interface eth0 --limit 10s > eth0.jsonl
+
+etherweave bench telemetry show results/monday/telemetry
+
+etherweave bench telemetry openmetrics eth0.jsonl -o /var/lib/node_exporter/etherweave.prom
+
+etherweave bench telemetry dashboard > dashboard.json"""
+
+telemetry = typer.Typer(
+    help="What hosts count while benchmarks run: record it, show it, give it to Prometheus.",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Kept = Annotated[
+    Path,
+    typer.Argument(
+        help="Directory of recordings, such as that of `bench run`, or a file of lines."
+    ),
+]
+
+
+@telemetry.command(epilog=EXAMPLES)
+def record(
+    interface: Annotated[
+        list[str] | None,
+        typer.Option("--interface", "-i", help="Record this one; as often as needed."),
+    ] = None,
+    period: Annotated[str, typer.Option(metavar="TIME", help="Between two samples.")] = "1s",
+    limit: Annotated[str | None, typer.Option(metavar="TIME", help="Ends by itself then.")] = None,
+    run: Annotated[str, typer.Option(help="Names the epoch.")] = "",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Directory for tables, Parquet.")
+    ] = None,
+) -> None:
+    """Record this host's counters until standard input ends, or Ctrl-C.
+
+    Writes a line of JSON at each sample, or tables at the end with --output. Tells on standard
+    error which share of a processor it took.
+    """
+    try:
+        limit_s = time_of(limit) if limit else Wish.limit_s
+        wish = Wish(run, "", tuple(interface or ()), time_of(period), limit_s)
+        found = _recorded(wish, directory(output) if output else None)
+    except ValueError as error:
+        refuse(error)
+    except OSError as error:
+        refuse(told(error))
+    console.print(_words(found), highlight=False, markup=False, soft_wrap=True)
+
+
+def _recorded(wish: Wish, output: Path | None) -> Recording:
+    with until_told() as ended:
+        if output is None:
+            return recorded(wish, sys.stdout, ended)
+        with Path(os.devnull).open("w") as nowhere:
+            found = recorded(wish, nowhere, ended)
+    save(found, output)
+    return found
+
+
+def _words(found: Recording) -> str:
+    late = f", {found.late:,} late" if found.late else ""
+    failure = f"; {found.failure}" if found.failure else ""
+    return (
+        f"{found.host}: {len(found.samples):,} samples in {found.duration_s:.3g} s{late}, "
+        f"{found.cost:.2%} of a processor{failure}"
+    )
+
+
+@telemetry.command(epilog=EXAMPLES)
+def show(path: Kept, as_json: AsJson = False) -> None:
+    """Tell by how much counters rose, and how fast."""
+    found = _read(path)
+    if as_json:
+        print(json.dumps([_facts(one) for one in found], indent=2))
+        return
+    for one in found:
+        print(f"{one.run} {_words(one)}".lstrip())
+        print_sheet(("", "", ">rise", ">per second"), [*map(_row, _shown(rises(one)))])
+        print()
+
+
+def _facts(one: Recording) -> dict[str, object]:
+    names = ("run", "host", "period_s", "duration_s", "late", "processor_s", "cost", "failure")
+    facts = {name: getattr(one, name) for name in names}
+    return facts | {
+        "start_ns": one.samples[0].time_ns,
+        "samples": len(one.samples),
+        "rises": [rise._asdict() for rise in rises(one)],
+    }
+
+
+def _shown(found: Iterable[Rise]) -> list[Rise]:
+    """Add processors up, and leave out what did not rise."""
+    kept: dict[tuple[str, str, str], Rise] = {}
+    for one in found:
+        thing = "all" if one.family == PROCESSOR.name else one.thing
+        key = (one.family, thing, one.column)
+        before = kept.get(key, one._replace(thing=thing, amount=0.0, per_s=0.0))
+        per_s = None if one.per_s is None else one.per_s + (before.per_s or 0.0)
+        kept[key] = before._replace(amount=before.amount + one.amount, per_s=per_s)
+    return [one for one in kept.values() if one.amount]
+
+
+def _row(one: Rise) -> tuple[str, ...]:
+    stem, _, last = one.column.rpartition("_")
+    unit = {"s": "s", "bytes": "B"}.get(last, "")
+    name = stem if unit else one.column
+    speed = {"s": "cores", "B": "B/s"}.get(unit, "1/s")
+    per_s = "" if one.per_s is None else _amount(one.per_s, speed)
+    return f"{one.family} {one.thing}", name, _amount(one.amount, unit), per_s
+
+
+def _amount(value: float, unit: str) -> str:
+    return amount(value, unit) if unit in ("s", "B", "B/s") else f"{value:,.4g} {unit}".rstrip()
+
+
+@telemetry.command(epilog=EXAMPLES)
+def openmetrics(
+    path: Kept,
+    history: Annotated[
+        bool, typer.Option("--history", help="All samples with their times, for promtool.")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="File of the textfile collector: NAME.prom."),
+    ] = None,
+) -> None:
+    """Write a recording for Prometheus: its last sample, or with --history all."""
+    if history and output:
+        refuse("--output takes the last sample only; expected --history > FILE")
+    found = _read(path)
+    if len(found) > 1:
+        refuse(f"{path}: holds {len(found):,} recordings; expected one")
+    try:
+        if output:
+            exposition.write_textfile(found[0], output)
+            return
+    except ValueError as error:
+        refuse(error)
+    except OSError as error:
+        refuse(told(error))
+    print((exposition.history if history else exposition.latest)(found[0]), end="")
+
+
+@telemetry.command(epilog=EXAMPLES)
+def dashboard() -> None:
+    """Print the dashboard for Grafana, as JSON to be imported there."""
+    print(dashboard_text(), end="")
+
+
+def _read(path: Path) -> list[Recording]:
+    try:
+        return recordings(path)
+    except ReadingError as error:
+        refuse(error)
+    except OSError as error:
+        refuse(told(error))
