@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -130,8 +131,14 @@ def test_another_campaign_does_not_enter_a_directory(
     assert (done.exit_code, "holds another campaign" in done.stderr) == (2, True)
 
 
-def test_only_interfaces_of_this_host_are_looked_at() -> None:
-    assert verb._here({"lo", "of-another-host"}) == ["lo"]
+def test_hosts_that_nobody_could_look_at_are_told(tmp_path: Path, launcher: FakeLauncher) -> None:
+    done = etherweave("run", "osu_latency", "-o", tmp_path / "out", *FEW)
+    for host in ("a", "b"):
+        assert f"{host}: could not be looked at: no route to host\n" in done.stderr
+    kept = json.loads((tmp_path / "out/environment/0001.json").read_text())
+    assert [(one["host"], one["before"]) for one in kept["hosts"]] == [("a", None), ("b", None)]
+    assert {one["severity"] for one in kept["findings"]} == {"gap"}
+    assert not (tmp_path / "out/work/look").exists()
 
 
 def test_a_site_names_hosts_and_fabrics() -> None:
@@ -159,8 +166,14 @@ def test_iperf3_runs_on_this_machine(tmp_path: Path) -> None:
     start = [sys.executable, "-c", "from etherweave.cli import main; main()", *words]
     done = subprocess.run(start, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+    assert re.search(
+        r"^Telemetry took at most \d+\.\d\d% of a processor, on localhost", done.stderr, re.M
+    )
     facts = json.loads(done.stdout)
     (rate,) = [one for one in facts["points"] if one["metric"] == "bandwidth"][:1]
     assert rate["median"] > 1e6
     assert facts["launches"] == 3
-    assert len(list((tmp_path / "out/telemetry").iterdir())) == 3
+    assert len(list((tmp_path / "out/telemetry").glob("*/localhost/*_interface.parquet"))) == 3
+    (look,) = json.loads((tmp_path / "out/environment/0001.json").read_text())["hosts"]
+    assert look["before"]["host"] == look["after"]["host"] == "localhost"
+    assert not [one for one in facts["warnings"] if "bytes crossed" in one]

@@ -16,6 +16,7 @@ from bench_texts import captured
 
 from etherweave.bench.budget import Budget, cost, exceeded
 from etherweave.bench.campaign import Experiment, Wish, experiments
+from etherweave.bench.environment.looks import View
 from etherweave.bench.environment.snapshot import FORMAT, Snapshot
 from etherweave.bench.launchers import Ending
 from etherweave.bench.plans import PlanError
@@ -255,13 +256,20 @@ def test_a_number_is_shown_beside_published_ones(tmp_path: Path) -> None:
 
 def test_the_environment_is_kept_before_and_after(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "out", campaign())
-    looks = iter([Snapshot(FORMAT, "a", "boot", 1.0), Snapshot(FORMAT, "a", "boot", 9.0)])
+    looks = iter([[seen_at("a", 1.0), seen_at("b", 2.0)], [seen_at("a", 9.0)]])
     with pytest.raises(RuntimeError), sitting(store, lambda: next(looks)) as (number, _):
-        assert (number, store.environments()[0]["after"]) == (1, None)
+        (kept,) = store.environments()
+        assert (number, [one["after"] for one in kept["hosts"]]) == (1, [None, None])
         raise RuntimeError
-    (seen,) = store.environments()
-    assert (seen["before"]["taken_s"], seen["after"]["taken_s"]) == (1.0, 9.0)
+    (kept,) = store.environments()
+    first, second = kept["hosts"]
+    assert (first["before"]["taken_s"], first["after"]["taken_s"]) == (1.0, 9.0)
+    assert (second["before"]["taken_s"], second["after"]) == (2.0, None)
     assert store.sit() == 2
+
+
+def seen_at(host: str, time_s: float) -> View:
+    return View(host, "lan", "", Snapshot(FORMAT, host, "boot", time_s), "")
 
 
 def test_progress_is_told_after_every_launch(tmp_path: Path) -> None:

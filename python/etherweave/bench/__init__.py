@@ -11,5 +11,5 @@
 Values are stored in base units: bytes, seconds, bytes per second, operations per second, counts;
 each keeps what was printed. A text that is cut or garbled gives a part that says so, or an error,
 never a wrong number. What touches the world: ``binaries`` looks for programs, ``launchers`` start
-them, ``store`` keeps what they leave, ``environment.readers`` and ``telemetry`` look at the host.
+them, ``store`` keeps what they leave, ``environment.readers`` and ``telemetry`` look at hosts.
 """

@@ -5,13 +5,12 @@ a run that was killed goes on where it stood, loses no launch that ended, and re
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from enum import StrEnum
 
 import etherweave
 from etherweave.bench.campaign import Campaign, Experiment
-from etherweave.bench.launchers.launcher import Ending, Job, Launcher
+from etherweave.bench.launchers.launcher import Companion, Ending, Job, Launcher
 from etherweave.bench.metrics import Unit
 from etherweave.bench.points import Launched, centres, judged, launched, series
 from etherweave.bench.statistics.launches import Launch, shuffled
@@ -44,10 +43,10 @@ class Watch:
 
     tell: Callable[[Launched, int, int], None] = lambda launched, done, most: None
     """Takes a launch that ended, how many have, and how many there can be."""
-    record: Callable[[Store, str], AbstractContextManager[object]] = lambda store, name: (
-        nullcontext()
-    )
-    """Records telemetry of the launch of this name while it is entered."""
+    companions: tuple[Companion, ...] = ()
+    """What stands by on every host of each launch."""
+    keep: Callable[[Store, str, Job], None] = lambda store, name, job: None
+    """Keeps what they left, by the name of the launch."""
 
 
 def limit_s(experiment: Experiment, wanted: float | None = None) -> float:
@@ -156,16 +155,17 @@ def _launch(
         experiment.ranks_per_node,
         store.workplace(name),
         limit_s(experiment, limit),
+        companions=watch.companions,
     )
     try:
-        with watch.record(store, name):
-            outcome = launcher.launch(job)
+        outcome = launcher.launch(job)
     except KeyboardInterrupt:
         store.clear(name)
         return None
     if outcome.ending is Ending.INTERRUPTED:
         store.clear(name)
         return None
+    watch.keep(store, name, job)
     record = Record(
         experiment=experiment.name,
         round=launch.round,

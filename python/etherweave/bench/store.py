@@ -4,8 +4,8 @@
 
     DIR/campaign.json              what was asked for
         launches/NAME.json         one launch: words, text, ending; written before the next begins
-        environment/0001.json      a host before and after one sitting of the runner, and findings
-        telemetry/NAME/*.parquet   what the host counted during a launch
+        environment/0001.json      all hosts before and after one sitting of the runner, findings
+        telemetry/NAME/HOST/       what a host counted during a launch
         work/NAME/                 where a launch runs; empty again afterwards unless it failed
         benchmarks.json, *.parquet, *.csv    results, made anew from the launches at any time
 
@@ -149,7 +149,7 @@ class Store:
         shutil.rmtree(self.directory / "work" / name, ignore_errors=True)
 
     def telemetry(self, name: str) -> Path:
-        """Tell where what was counted during a launch is kept."""
+        """Tell where what hosts counted during a launch is kept."""
         return self.directory / "telemetry" / name
 
     def sit(self) -> int:
@@ -157,7 +157,7 @@ class Store:
         return 1 + max((int(path.stem) for path in self._sittings()), default=0)
 
     def keep_environment(self, sitting: int, facts: Mapping[str, Any]) -> None:
-        """Write what a sitting saw of its host."""
+        """Write what a sitting saw of its hosts."""
         write_json(self.directory / "environment" / f"{sitting:04}.json", facts)
 
     def environments(self) -> list[dict[str, Any]]:

@@ -1,26 +1,165 @@
-"""What a host counted during each launch, kept under the launch's name."""
+"""What every host of a launch counted during it, kept under the launch's name.
 
-import platform
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+::
 
-from etherweave.bench.store import Store
-from etherweave.bench.telemetry.recorder import PERIOD_S, Recorder
-from etherweave.bench.telemetry.sampling import Sampler
+    telemetry/LAUNCH/HOST/epoch.json     how it was recorded, its counters before and after
+                          *.parquet      all samples
+"""
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from etherweave.bench.environment.decoding import decoded
+from etherweave.bench.environment.snapshot import Snapshot
+from etherweave.bench.launchers.companions import Attendance, Heard, heard
+from etherweave.bench.launchers.launcher import Companion, Job
+from etherweave.bench.store import Store, StoreError, write_json
+from etherweave.bench.telemetry.recorder import PERIOD_S, Recording
+from etherweave.bench.telemetry.stream import Stream, StreamError, stream
 from etherweave.bench.telemetry.tables import save
 
+NAME = "telemetry"
+EPOCH = "epoch.json"
+_NOTHING = "the launch ended without a word from its recorder"
 
-def recorded(
-    interfaces: Iterable[str], period_s: float = PERIOD_S
-) -> Callable[[Store, str], AbstractContextManager[None]]:
-    """Make what records an epoch of this host while it is entered, and then keeps it."""
-    names = tuple(interfaces)
 
-    @contextmanager
-    def record(store: Store, name: str) -> Iterator[None]:
-        recorder = Recorder(name, platform.node(), Sampler(names), period_s)
-        with recorder:
-            yield
-        save(recorder.recording(), store.telemetry(name))
+@dataclass(frozen=True)
+class Offset:
+    """By how much a host's clock is ahead of the clock of who started the launch: from, to [ns].
 
-    return record
+    Known from what must have happened before what: a recorder reads its clock after it was started
+    and before its first line was seen, and again between being told to end and having ended.
+    """
+
+    low_ns: int
+    high_ns: int
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """How one host was recorded during one launch."""
+
+    run: str
+    """The launch."""
+    host: str
+    """As the site names it."""
+    interface: str
+    """The tested one; empty where the site names none."""
+    failure: str
+    """Why nothing, or not everything, was recorded; empty if everything was."""
+    period_s: float | None = None
+    duration_s: float | None = None
+    """From the first to the last sample [s]."""
+    samples: int = 0
+    late: int = 0
+    """Periods without a sample, as the host was busy."""
+    processor_s: float | None = None
+    """Processor time of all samples [s]."""
+    cost: float | None = None
+    """Share of one processor that the samples took, 0..1."""
+    offset: Offset | None = None
+    before: Snapshot | None = None
+    """Its counters, read without tools."""
+    after: Snapshot | None = None
+
+
+def recorder(python: str, period_s: float = PERIOD_S) -> Companion:
+    """Make the companion that records each host of a job.
+
+    Parameters
+    ----------
+    python
+        With Etherweave, on the hosts.
+    period_s
+        Between two samples [s].
+    """
+    words = (python, "-m", "etherweave.bench.telemetry", "--host={host}")
+    return Companion(NAME, (*words, "--interface={interface}", f"--period={period_s!r}"))
+
+
+def keep(store: Store, name: str, job: Job) -> None:
+    """Keep what the recorders of a launch left, in place of what an earlier one left."""
+    home = store.telemetry(name)
+    shutil.rmtree(home, ignore_errors=True)
+    left = {one.attendance.host: one for one in heard(job, NAME)}
+    for host in dict.fromkeys(job.hosts):
+        own = home / host
+        own.mkdir(parents=True)
+        epoch = _kept(own, name, left[host]) if host in left else Epoch(name, host, "", _NOTHING)
+        write_json(own / EPOCH, asdict(epoch))
+
+
+def _kept(home: Path, run: str, one: Heard) -> Epoch:
+    attendance = one.attendance
+    try:
+        found = stream(one.text)
+    except StreamError as error:
+        failure = one.reason if one.errors.strip() or not one.text else str(error)
+        return Epoch(run, attendance.host, attendance.interface, failure)
+    recording = replace(found.recording, run=run, host=attendance.host)
+    save(recording, home)
+    return _epoch(recording, found, attendance)
+
+
+def _epoch(recording: Recording, found: Stream, attendance: Attendance) -> Epoch:
+    late = "" if attendance.ready_ns else "was not ready before the launch began"
+    return Epoch(
+        run=recording.run,
+        host=attendance.host,
+        interface=attendance.interface,
+        failure=recording.failure or late,
+        period_s=recording.period_s,
+        duration_s=recording.duration_s,
+        samples=len(recording.samples),
+        late=recording.late,
+        processor_s=recording.processor_s if found.after else None,
+        cost=recording.cost if found.after else None,
+        offset=offset(found, attendance),
+        before=found.before,
+        after=found.after,
+    )
+
+
+def offset(found: Stream, attendance: Attendance) -> Offset | None:
+    """Tell how far a host's clock is ahead; ``None`` when the bounds contradict: it was set."""
+    first = round(found.before.taken_s * 1e9)
+    highs = [first - attendance.started_ns]
+    lows = [first - attendance.ready_ns] if attendance.ready_ns else []
+    if found.after:
+        last = round(found.after.taken_s * 1e9)
+        lows += [last - attendance.ended_ns] if attendance.ended_ns else []
+        highs += [last - attendance.closed_ns] if attendance.closed_ns else []
+    if not lows or max(lows) > min(highs):
+        return None
+    return Offset(max(lows), min(highs))
+
+
+def epochs(store: Store) -> Iterator[Epoch]:
+    """Read how each host was recorded during each launch.
+
+    Raises
+    ------
+    StoreError
+        When a file is damaged.
+    """
+    for path in sorted(store.telemetry("").glob(f"*/*/{EPOCH}")):
+        yield epoch(path)
+
+
+def epoch(path: Path) -> Epoch:
+    """Read one.
+
+    Raises
+    ------
+    StoreError
+        When the file is damaged.
+    OSError
+        When it is not there.
+    """
+    try:
+        return decoded(Epoch, json.loads(path.read_text(encoding="utf-8")), path.name)
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"{path}: {error}; expected what `bench run` keeps") from None

@@ -1,5 +1,6 @@
 """What a verb launches on: the hosts, fabrics and launchers of a site's file."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,8 @@ class Cluster:
     networks: tuple[Network, ...]
     launchers: Mapping[str, Launcher]
     """By the names of networks."""
+    python: str = sys.executable
+    """With Etherweave, on the hosts."""
 
 
 def cluster_of(site: Path | None, fabrics: Sequence[str], hosts: str | None) -> Cluster:
@@ -45,7 +48,9 @@ def _cluster(site: Site, fabrics: Sequence[str], hosts: str | None) -> Cluster:
     for one in launchers.values():
         if missing := one.missing():
             refuse(f"launcher {one.name}: {missing}")
-    return Cluster(site.name, names, tuple(_network(site, link) for link in links), launchers)
+    networks = tuple(_network(site, link) for link in links)
+    python = site.text("python", Cluster.python)
+    return Cluster(site.name, names, networks, launchers, python)
 
 
 def _name(link: Link | None) -> str:

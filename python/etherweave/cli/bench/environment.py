@@ -2,23 +2,30 @@
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
 
 import typer
 
 from etherweave.bench.environment.checks import examine
 from etherweave.bench.environment.findings import Evidence, Finding, Run, Severity
+from etherweave.bench.environment.looks import View, facts, found, look
 from etherweave.bench.environment.readers import ROOT, take
 from etherweave.bench.environment.readers.place import started
 from etherweave.bench.environment.snapshot import Snapshot, snapshot
+from etherweave.bench.launchers import Launcher
+from etherweave.cli.bench.cluster import Cluster, cluster_of
 from etherweave.cli.exits import FAILED, refuse, told
 from etherweave.cli.parameters import AsJson
 
 EXAMPLES = """Examples:
 
 etherweave bench environment --interface eth0 --to node2
+
+etherweave bench environment --site cluster.toml
 
 etherweave bench environment --json > before.json
 
@@ -59,6 +66,10 @@ Bytes = Annotated[
 Processes = Annotated[
     int | None, typer.Option(min=1, help="How many a run will start on this host.")
 ]
+SiteFile = Annotated[
+    Path | None,
+    typer.Option("--site", metavar="FILE", help="Look at all hosts of this site instead."),
+]
 Root = Annotated[
     Path, typer.Option(metavar="DIRECTORY", help="Holds proc and sys of a host; starts no tool.")
 ]
@@ -72,13 +83,19 @@ def environment(
     bytes_expected: Bytes = None,
     processes: Processes = None,
     root: Root = ROOT,
+    site: SiteFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Tell what about this host spoils measurements, and what to do about it.
 
-    Nothing is changed. What cannot be read is said to be unchecked. Ends with 1 when there is a
-    warning.
+    With --site, about every host of a site, through its launcher. Nothing is changed. What cannot
+    be read is said to be unchecked. Ends with 1 when there is a warning.
     """
+    if site:
+        if any((interface, to, before, other, bytes_expected, processes, root != ROOT)):
+            refuse("--site: expected no option beside it but --json")
+        _everywhere(site, as_json)
+        return
     tools = started if root == ROOT else None
     now = take(root, interfaces=interface or (), to=to or (), tools=tools)
     run = Run((interface or [""])[0], bytes_expected, processes)
@@ -86,7 +103,29 @@ def environment(
     earlier = _read(before) if before else None
     evidence = Evidence(earlier or now, now if earlier else None, others, run)
     findings = examine(evidence)
-    print(_json(now, findings)) if as_json else _print(findings)
+    _end({"snapshot": now.facts()}, findings, as_json)
+
+
+def _everywhere(site: Path, as_json: bool) -> None:
+    cluster = cluster_of(site, (), None)
+    # Hosts that a batch system starts things on share this directory, if any.
+    with TemporaryDirectory(prefix=".etherweave-look-", dir=Path.cwd()) as directory:
+        views = [
+            view
+            for fabric, launcher in cluster.launchers.items()
+            for view in _look(launcher, fabric, cluster, Path(directory))
+        ]
+    _end({"hosts": facts(views, ())}, found(views), as_json)
+
+
+def _look(launcher: Launcher, fabric: str, cluster: Cluster, directory: Path) -> list[View]:
+    home = directory / fabric
+    home.mkdir()
+    return look(launcher, fabric, cluster.hosts, cluster.python, home)
+
+
+def _end(seen: Mapping[str, Any], findings: list[Finding], as_json: bool) -> None:
+    print(_json(seen, findings)) if as_json else _print(findings)
     if any(one.severity is Severity.WARNING for one in findings):
         raise typer.Exit(FAILED)
 
@@ -101,9 +140,8 @@ def _read(path: Path) -> Snapshot:
         refuse(f"{path}: {error}; expected what `etherweave bench environment --json` writes")
 
 
-def _json(now: Snapshot, findings: list[Finding]) -> str:
-    facts = {"snapshot": now.facts(), "findings": [asdict(one) for one in findings]}
-    return json.dumps(facts, indent=2)
+def _json(seen: Mapping[str, Any], findings: list[Finding]) -> str:
+    return json.dumps({**seen, "findings": [asdict(one) for one in findings]}, indent=2)
 
 
 def _print(findings: list[Finding]) -> None:

@@ -1,6 +1,8 @@
 """The verb ``bench run``."""
 
 import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -9,8 +11,7 @@ import typer
 from etherweave.bench.budget import Budget, Cost, cost, exceeded
 from etherweave.bench.campaign import Campaign, Wish, experiments
 from etherweave.bench.environment.findings import Finding, Severity
-from etherweave.bench.environment.readers import ROOT, take
-from etherweave.bench.environment.snapshot import Snapshot
+from etherweave.bench.environment.looks import View, look
 from etherweave.bench.plans import PlanError
 from etherweave.bench.points import Launched, launched
 from etherweave.bench.runner import Watch, run
@@ -19,7 +20,8 @@ from etherweave.bench.statistics.stopping import Rule
 from etherweave.bench.store import Store, StoreError
 from etherweave.bench.summary import CampaignSummary, summary
 from etherweave.bench.tables import save
-from etherweave.bench.telemetry.epochs import recorded
+from etherweave.bench.telemetry.crossing import GAP, findings
+from etherweave.bench.telemetry.epochs import Epoch, epochs, keep, recorder
 from etherweave.cli.bench.amounts import amount, size_of, time_of
 from etherweave.cli.bench.cluster import Cluster, cluster_of
 from etherweave.cli.bench.plan import sizes_of
@@ -35,6 +37,13 @@ etherweave bench run osu_latency osu_bw --site site.toml -o results/monday
 etherweave bench run osu_latency --site site.toml --fabric roce --fabric tcp --all-pairs -o pairs
 
 etherweave bench run iperf3 --site site.toml --hosts node1,node2 --seconds 10 -o tcp --json"""
+
+LOOK = "look"
+"""Names the workplace of looks at hosts; launches are called otherwise."""
+_GAPS = ("host", GAP)
+"""Checks whose gaps are told: nothing, or less, is known of a host."""
+_MOST = 20
+"""Findings that are told one by one."""
 
 Programs = Annotated[
     list[str],
@@ -98,7 +107,7 @@ def bench_run(
     ] = "1TB",
     budget_time: Annotated[str, typer.Option(metavar="TIME", help="That they may take.")] = "1h",
     telemetry: Annotated[
-        bool, typer.Option("--telemetry/--no-telemetry", help="Record this host's counters.")
+        bool, typer.Option("--telemetry/--no-telemetry", help="Record the counters of all hosts.")
     ] = True,
     as_json: AsJson = False,
 ) -> None:
@@ -161,7 +170,12 @@ def _carried_out(
         with store.alone():
             is_whole = _launched(store, cluster, limit, telemetry)
             launches = launched(store.campaign, store.records())
-            found = summary(store.campaign, launches, store.environments())
+            kept = list(epochs(store))
+            crossings = findings(launches, kept)
+            _warn([one for one in crossings if one.severity is Severity.GAP])
+            _tell_cost(kept)
+            seen = [*store.environments(), {"findings": [asdict(one) for one in crossings]}]
+            found = summary(store.campaign, launches, seen)
             save(store, found)
     except OSError as error:
         refuse(told(error))
@@ -171,19 +185,14 @@ def _carried_out(
 
 
 def _launched(store: Store, cluster: Cluster, limit: float | None, telemetry: bool) -> bool:
-    interfaces = _here({one.interface for one in store.campaign.networks if one.interface})
-
-    def look() -> Snapshot:
-        return take(interfaces=interfaces)
-
     def watch(tell: TellStudy) -> Watch:
         def told(one: Launched, done: int, most: int) -> None:
             tell(done, most, one.record.name)
 
-        return Watch(told, recorded(interfaces)) if telemetry and interfaces else Watch(told)
+        return Watch(told, (recorder(cluster.python),), keep) if telemetry else Watch(told)
 
     try:
-        with terminable(), sitting(store, look) as (number, findings):
+        with terminable(), sitting(store, lambda: _looks(store, cluster)) as (number, findings):
             _warn(findings)
             with study_progress(store.directory.name, "launches") as tell:
                 return run(store, cluster.launchers, number, watch(tell), limit)
@@ -191,12 +200,43 @@ def _launched(store: Store, cluster: Cluster, limit: float | None, telemetry: bo
         return False
 
 
-def _here(interfaces: set[str]) -> list[str]:
-    """Keep those that this host has: others are of other hosts, or of namespaces."""
-    return sorted(name for name in interfaces if (ROOT / "sys/class/net" / name).exists())
+def _looks(store: Store, cluster: Cluster) -> list[View]:
+    """Look at all hosts that take part, on each fabric."""
+    try:
+        return [
+            view
+            for fabric, hosts in _hosts(store.campaign).items()
+            for view in look(
+                cluster.launchers[fabric], fabric, hosts, cluster.python, store.workplace(LOOK)
+            )
+        ]
+    finally:
+        store.clear(LOOK)
 
 
-def _warn(findings: list[Finding]) -> None:
-    for one in findings:
+def _hosts(campaign: Campaign) -> dict[str, list[str]]:
+    """Gather the hosts of experiments by fabric."""
+    found: dict[str, dict[str, None]] = {}
+    for one in campaign.experiments:
+        found.setdefault(one.fabric, {}).update(dict.fromkeys(one.hosts))
+    return {fabric: list(hosts) for fabric, hosts in found.items()}
+
+
+def _warn(findings: Sequence[Finding]) -> None:
+    """Tell warnings, and hosts of which less is known."""
+    told = [one for one in findings if one.severity is Severity.WARNING or one.check in _GAPS]
+    for one in told[:_MOST]:
         if one.severity is Severity.WARNING:
             alarm(f"WARNING: {one.where}: {one.what}. {one.do}")
+        else:
+            console.print(f"{one.where}: {one.what}", highlight=False, markup=False, soft_wrap=True)
+    if len(told) > _MOST:
+        alarm(f"{len(told) - _MOST} more, in the directory of the results: environment")
+
+
+def _tell_cost(kept: Sequence[Epoch]) -> None:
+    """Tell what recording took where it took most."""
+    most = max((one for one in kept if one.cost), key=lambda one: one.cost or 0.0, default=None)
+    if most:
+        what = f"Telemetry took at most {most.cost:.2%} of a processor, on {most.host}."
+        console.print(what, highlight=False, markup=False, soft_wrap=True)

@@ -17,10 +17,10 @@ def wrong_interface(evidence: Evidence) -> Iterator[Problem]:
     run, after = evidence.run, evidence.after
     if after is None or not run.interface or not run.bytes_expected:
         return
-    crossed = _crossed(evidence, run.interface)
-    if crossed is None:
+    count = crossed(evidence)
+    if count is None:
         yield Problem(run.interface, "its counters are not known", "name an interface of the host")
-    elif crossed < _ENOUGH * run.bytes_expected:
+    elif count < _ENOUGH * run.bytes_expected:
         rises = risen(evidence.before.traffic, after.traffic)
         others = {
             name: count
@@ -31,14 +31,15 @@ def wrong_interface(evidence: Evidence) -> Iterator[Problem]:
         went = f"{most} carried {others[most]:,}" if most else "no interface did: shared memory?"
         yield Problem(
             run.interface,
-            f"{crossed:,} bytes crossed it, at least {run.bytes_expected:,.0f} expected; {went}",
+            f"{count:,} bytes crossed it, at least {run.bytes_expected:,.0f} expected; {went}",
             f"name the interface; {_DOUBT}; by UCX UCX_TLS, see the check shared memory",
         )
 
 
-def _crossed(evidence: Evidence, name: str) -> int | None:
-    """Count the bytes of an interface in both directions; ``None`` if it has no counters."""
-    assert evidence.after
+def crossed(evidence: Evidence) -> int | None:
+    """Count the bytes of the run's interface in both directions; ``None`` without counters."""
+    assert evidence.after, "counters are compared"
+    name = evidence.run.interface
     if name not in evidence.before.interfaces or name not in evidence.after.interfaces:
         return None
     first, last = evidence.before.interfaces[name], evidence.after.interfaces[name]

@@ -2,7 +2,7 @@
 
 from etherweave.bench.environment.readers.place import Place, whole
 
-_SETTINGS = (
+SETTINGS = (
     "core.rmem_max",
     "core.wmem_max",
     "core.netdev_max_backlog",
@@ -22,7 +22,7 @@ _SETTINGS = (
 
 def settings(place: Place) -> dict[str, str]:
     """Read the settings that matter, by their names below ``net``."""
-    paths = {name: f"proc/sys/net/{name.replace('.', '/')}" for name in _SETTINGS}
+    paths = {name: f"proc/sys/net/{name.replace('.', '/')}" for name in SETTINGS}
     found = {name: place.text("tcp", path) for name, path in paths.items()}
     return {name: " ".join(text.split()) for name, text in found.items() if text is not None}
 

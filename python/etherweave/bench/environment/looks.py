@@ -1,0 +1,148 @@
+"""Looks at every host of a run at once, through the launcher of the run.
+
+Where Etherweave is installed it takes the snapshot there; where it is not, ``grep`` prints the
+files that matter; where neither works, the host is a gap.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from etherweave.bench.environment import capture
+from etherweave.bench.environment.checks import examine
+from etherweave.bench.environment.findings import Evidence, Finding, Run, Severity
+from etherweave.bench.environment.snapshot import Snapshot, snapshot
+from etherweave.bench.launchers.companions import Heard, heard
+from etherweave.bench.launchers.launcher import Companion, Ending, Job, Launcher
+from etherweave.bench.plans import Command, Start
+
+NAME = "environment"
+_CAPTURE = "capture"
+LIMIT_S = 30.0
+"""For the command that does nothing; companions have limits of their own [s]."""
+_DO = "install Etherweave there, and name its Python in the site's file: python, of the launcher"
+
+
+@dataclass(frozen=True)
+class View:
+    """What was seen of one host on one fabric."""
+
+    host: str
+    """As the site names it."""
+    fabric: str
+    interface: str
+    """The tested one; empty where the site names none."""
+    snapshot: Snapshot | None
+    reason: str
+    """Why less than all was seen; empty if all was."""
+
+
+def look(
+    launcher: Launcher, fabric: str, hosts: Sequence[str], python: str, directory: Path
+) -> list[View]:
+    """Look at hosts.
+
+    Parameters
+    ----------
+    launcher
+        Of the fabric.
+    fabric
+        Its name.
+    hosts
+        Of the site, each once; the others try to reach the first.
+    python
+        With Etherweave, on the hosts.
+    directory
+        Empty, and seen by all hosts where the launcher wants that.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        When the user ended it.
+    """
+    words = (python, "-m", "etherweave.bench.environment", "--interface={interface}")
+    companions = (Companion(NAME, (*words, "--to={server}")), Companion(_CAPTURE, capture.WORDS))
+    nothing = Command(Start.ALONE, ("true",))
+    job = Job(nothing, tuple(hosts), 1, directory, LIMIT_S, companions=companions)
+    outcome = launcher.launch(job)
+    if outcome.ending is Ending.INTERRUPTED:
+        raise KeyboardInterrupt
+    seen = {one.attendance.host: one for one in heard(job, NAME)}
+    files = {one.attendance.host: one for one in heard(job, _CAPTURE)}
+    said = " ".join(outcome.errors.split())[:200] or "nothing was started there"
+    return [_view(host, fabric, seen.get(host), files.get(host), said) for host in hosts]
+
+
+def _view(host: str, fabric: str, seen: Heard | None, files: Heard | None, said: str) -> View:
+    if seen is None:
+        return View(host, fabric, "", None, said)
+    interface = seen.attendance.interface
+    try:
+        # Findings name hosts as the site does.
+        found = replace(snapshot(seen.text), host=host)
+        return View(host, fabric, interface, found, "")
+    except ValueError:
+        reason = seen.reason
+    try:
+        found = replace(capture.captured(files.text if files else "", interface), host=host)
+        return View(host, fabric, interface, found, f"only files were read: {reason}")
+    except ValueError:
+        return View(host, fabric, interface, None, reason)
+
+
+def found(before: Sequence[View], after: Sequence[View] = ()) -> list[Finding]:
+    """Examine all hosts, and each against those that follow it on the same fabric."""
+    later = {(one.host, one.fabric): one for one in after}
+    findings = [
+        finding
+        for number, one in enumerate(before)
+        for finding in _found(one, later.get((one.host, one.fabric)), before[number + 1 :])
+    ]
+    order = list(Severity)
+    return sorted(dict.fromkeys(findings), key=lambda one: order.index(one.severity))
+
+
+def _found(before: View, after: View | None, following: Sequence[View]) -> Iterator[Finding]:
+    for one in (before, after):
+        if one and one.reason:
+            what = f"could not be looked at{' in full' if one.snapshot else ''}: {one.reason}"
+            yield Finding("host", Severity.GAP, before.host, what, _DO)
+    if before.snapshot:
+        others = [one for one in following if one.fabric == before.fabric]
+        yield from examine(
+            Evidence(
+                before.snapshot,
+                after.snapshot if after else None,
+                tuple(_aligned(one, before.interface) for one in others if one.snapshot),
+                Run(before.interface),
+            )
+        )
+
+
+def _aligned(other: View, interface: str) -> Snapshot:
+    """Call another host's tested interface as this host's, so that the two are compared."""
+    assert other.snapshot, "hosts without a snapshot are left out"
+    own = other.snapshot.interfaces
+    if not interface or other.interface not in own:
+        return other.snapshot
+    return replace(other.snapshot, interfaces={interface: own[other.interface]})
+
+
+def facts(before: Sequence[View], after: Sequence[View]) -> list[Mapping[str, Any]]:
+    """Give what was seen as what JSON can hold: a host after the other, before and after."""
+    later = {(one.host, one.fabric): one for one in after}
+    return [
+        {
+            "host": one.host,
+            "fabric": one.fabric,
+            "interface": one.interface,
+            "before": _facts(one),
+            "after": _facts(later.get((one.host, one.fabric))),
+        }
+        for one in before
+    ]
+
+
+def _facts(one: View | None) -> Mapping[str, Any] | None:
+    return one.snapshot.facts() if one and one.snapshot else None

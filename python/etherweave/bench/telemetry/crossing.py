@@ -1,0 +1,111 @@
+"""Whether the bytes of each launch crossed the tested link of each of its hosts.
+
+Where messages of planned sizes are sent a planned number of times, all of them are expected. A run
+that goes by the clock moved what its own result says: its mean bandwidth for half of its time, as
+other tests may have shared it. Benchmarks that tell neither are not examined. Counters have headers
+as well, and both directions.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from etherweave.bench.environment.checks.traffic import crossed, wrong_interface
+from etherweave.bench.environment.findings import Evidence, Finding, Problem, Run, Severity
+from etherweave.bench.measurements import Measurement
+from etherweave.bench.metrics import Unit
+from etherweave.bench.points import Launched
+from etherweave.bench.telemetry.epochs import Epoch
+
+CHECK = "wrong interface"
+GAP = "telemetry"
+_MEMORY = ("storage_bandwidth", "memory_bandwidth")
+"""Bandwidths of no network."""
+_SHARE = 0.5
+"""Of its time that a run by the clock measures bandwidth: qperf takes as long for latencies."""
+
+
+def findings(launches: Iterable[Launched], epochs: Iterable[Epoch]) -> list[Finding]:
+    """Tell hosts whose bytes went elsewhere, and hosts of which that is not known.
+
+    Parameters
+    ----------
+    launches
+        Those that ended.
+    epochs
+        Of any launches; those of others are left out.
+    """
+    by_run: dict[str, list[Epoch]] = {}
+    for epoch in epochs:
+        by_run.setdefault(epoch.run, []).append(epoch)
+    found = [
+        (one.experiment.name, finding)
+        for one in launches
+        for finding in _launch(one, by_run.get(one.record.name, []))
+    ]
+    return list(_gathered(found))
+
+
+def _launch(one: Launched, epochs: Sequence[Epoch]) -> Iterator[Finding]:
+    for epoch in epochs:
+        if epoch.failure:
+            do = "see Etherweave's Python on that host, `python` of the site's launcher"
+            yield Finding(GAP, Severity.GAP, epoch.host, f"not recorded: {epoch.failure}", do)
+    amount = expected(one)
+    if amount is None:
+        return
+    for epoch, problem in _problems(epochs, amount):
+        where = f"{epoch.host} {problem.where}, {one.experiment.program}"
+        yield Finding(CHECK, problem.severity, where, problem.what, problem.do)
+
+
+def _problems(epochs: Sequence[Epoch], amount: float) -> Iterator[tuple[Epoch, Problem]]:
+    """Find hosts whose tested link carried too little.
+
+    With more than two hosts only the busiest has to carry what was foretold for it.
+    """
+    evidence = {
+        epoch.host: Evidence(epoch.before, epoch.after, run=Run(epoch.interface, amount))
+        for epoch in epochs
+        if epoch.before and epoch.after and epoch.interface and not epoch.failure
+    }
+    if len(epochs) > 2 and evidence:
+        most = max(evidence, key=lambda host: crossed(evidence[host]) or 0)
+        if not list(wrong_interface(evidence[most])):
+            return
+    for epoch in epochs:
+        for problem in wrong_interface(evidence[epoch.host]) if epoch.host in evidence else ():
+            yield epoch, problem
+
+
+def expected(one: Launched) -> float | None:
+    """Tell how many bytes the busiest host moved at least; ``None`` when nobody knows [bytes]."""
+    planned, record = one.experiment, one.record
+    if not one.verdict.is_valid or not planned.bytes:
+        return None
+    if planned.sizes:
+        return planned.bytes
+    rates = _rates(one.verdict.measurements)
+    if not rates:
+        return None
+    seconds = min(planned.seconds, (record.end_ns - record.start_ns) / 1e9)
+    return min(planned.bytes, _SHARE * seconds * sum(rates) / len(rates))
+
+
+def _rates(measurements: Iterable[Measurement]) -> list[float]:
+    """Give the highest bandwidth of each size [bytes/s]."""
+    found: dict[int | None, float] = {}
+    for one in measurements:
+        if one.metric.unit is Unit.BYTES_PER_SECOND and one.metric.name not in _MEMORY:
+            found[one.size_bytes] = max(found.get(one.size_bytes, 0.0), one.value)
+    return list(found.values())
+
+
+def _gathered(found: Iterable[tuple[str, Finding]]) -> Iterator[Finding]:
+    """Tell the same of several launches once: figures of the first, and how many there are."""
+    alike: dict[tuple[str, str, str], list[Finding]] = {}
+    for experiment, one in found:
+        what = one.what if one.check == GAP else experiment
+        alike.setdefault((one.check, one.where, what), []).append(one)
+    for many in alike.values():
+        times = f" (in {len(many)} launches)" if len(many) > 1 else ""
+        yield replace(many[0], what=many[0].what + times)

@@ -1,0 +1,85 @@
+"""Whether bytes crossed the tested link of each host: what is expected, and whom it concerns."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from etherweave.bench.campaign import Network, Wish, experiments
+from etherweave.bench.environment.findings import Finding
+from etherweave.bench.environment.snapshot import FORMAT, Interface, Snapshot
+from etherweave.bench.measurements import Completeness, Measurement, Report
+from etherweave.bench.metrics import BANDWIDTH
+from etherweave.bench.points import Launched
+from etherweave.bench.store import Record
+from etherweave.bench.telemetry.crossing import expected, findings
+from etherweave.bench.telemetry.epochs import Epoch
+from etherweave.bench.verdict import Verdict
+
+RATE = 1e9 / 8
+"""Of each link [bytes/s]."""
+
+
+def planned(program: str) -> Launched:
+    """Make a launch of a second; a benchmark with sizes is told to send 1 MB."""
+    network = Network("lan", rate=RATE)
+    (plan,) = experiments([program], [network], Wish(("n1", "n2"), sizes=((1024, 1024),)))
+    experiment = replace(plan, bytes=1e6)
+    record = Record(experiment.name, 1, "done", "", "", (), 0, 10**9, "fake", 1, "1", "campaign")
+    return Launched(record, experiment, Verdict((), ()))
+
+
+def test_all_bytes_of_planned_messages_are_expected() -> None:
+    assert expected(planned("osu_latency")) == 1e6
+
+
+def test_a_run_by_the_clock_that_tells_no_bandwidth_is_not_examined() -> None:
+    assert expected(planned("netperf")) is None
+
+
+def crossing(*counts: int, where: str = "lo") -> list[Finding]:
+    """Examine a launch that sent 1 MB, with hosts whose link counted so many bytes."""
+    one = planned("osu_latency")
+    kept = [
+        Epoch(
+            one.record.name, f"n{at}", "eth0", "", before=counting(0, {}),
+            after=counting(count, {where: 2_000_000}),
+        )
+        for at, count in enumerate(counts, 1)
+    ]  # fmt: skip
+    return findings([one], kept)
+
+
+def counting(count: int, traffic: dict[str, int]) -> Snapshot:
+    card = Interface(counters={"rx_bytes": count, "tx_bytes": 0})
+    return Snapshot(FORMAT, "n", "b", 1.0, interfaces={"eth0": card}, traffic=traffic)
+
+
+@pytest.mark.parametrize(
+    ("counts", "hosts"),
+    [
+        ((1_100_000, 1_100_000), []),
+        ((1_100_000, 10_000), ["n2 eth0, osu_latency"]),
+        # Of more than two, only the busiest must carry what was foretold for it.
+        ((1_100_000, 10_000, 10_000), []),
+        ((9_000, 10_000, 10_000), [f"n{at} eth0, osu_latency" for at in (1, 2, 3)]),
+    ],
+)
+def test_hosts_whose_bytes_went_elsewhere_are_named(
+    counts: Sequence[int], hosts: list[str]
+) -> None:
+    assert [one.where for one in crossing(*counts)] == hosts
+
+
+def test_a_run_by_the_clock_moved_its_own_bandwidth_for_half_of_its_time() -> None:
+    """Of 100 MB/s for the second that it was planned to last, but never more than was foretold."""
+    one = planned("netperf")
+    rate = Measurement(BANDWIDTH, 100e6, "mean", None, (), "100 MB/s", 1)
+    report = Report("netperf", "netperf", None, 1, (rate,), Completeness.OPEN, None, (), (), ())
+    told = one._replace(
+        experiment=replace(one.experiment, seconds=1.0, bytes=125e6),
+        verdict=Verdict((report,), ()),
+    )
+    assert expected(told) == 50e6
+    assert expected(told._replace(experiment=replace(told.experiment, bytes=1e6))) == 1e6
+    assert expected(told._replace(verdict=Verdict((report,), ("failed",)))) is None
