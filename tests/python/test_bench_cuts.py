@@ -141,12 +141,3 @@ def test_hostile_numbers_are_refused() -> None:
     head = "# OSU MPI Latency Test v7.4\n# Size       Avg Latency(us)\n"
     for row in ("1  " + "9" * 5000 + ".00", "9" * 5000 + "  1.00", "1  1e999.00", "1  ١.00"):
         assert not parse(head + row + "\n").reports
-
-
-def test_noise_around_texts_does_not_matter() -> None:
-    text = (DATA / "osu-micro-benchmarks/osu_bw-7.4.txt").read_text()
-    windows = "\ufeff" + text.replace("\n", "\r\n")
-    tagged = "".join(f"[1,0]<stdout>:{line}\n" for line in text.splitlines())
-    coloured = text.replace("MPI", "\x1b[1mMPI\x1b[0m")
-    for version in (windows, tagged, coloured):
-        assert _numbers(_read(version)) == _numbers(_read(text))

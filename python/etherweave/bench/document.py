@@ -8,8 +8,8 @@ from typing import NamedTuple
 from etherweave.bench import objects
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters import ADAPTERS
-from etherweave.bench.draft import Block, Draft, Line
-from etherweave.bench.measurements import Failure, GarbledError, Report
+from etherweave.bench.draft import Block, Draft
+from etherweave.bench.measurements import Failure, GarbledError, Line, Report
 from etherweave.bench.suspicions import suspected
 
 TEXT_MOST = 64 * 2**20
@@ -17,9 +17,14 @@ TEXT_MOST = 64 * 2**20
 _WORD = re.compile(r"\w")
 _FLOOD = re.compile(r"\d{25,}|[ \t]{500,}")
 """No benchmark prints so many digits or blanks in a row; a sign in their place garbles the line."""
-_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_RANK = re.compile(r"\[\d+,\d+\]<(?:stdout|stderr)>: ?")
-"""What launchers put before each line when asked to tell ranks apart."""
+_COLOUR = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
+"""What steers terminals, and titles of their windows (ECMA-48, 5.4 and 5.6)."""
+_PROMPT = re.compile(r"(?:\[?[\w.-]+@[\w.-]+\b.*|\w+-\d[\d.]*)?[$%>#] ?|\S* ?[❯➜] ?")
+"""What a shell puts after the text: no line that was cut."""
+_RANK = re.compile(r"\[\d+,\d+\]<(?:stdout|stderr)>:")
+"""What launchers put before each line when asked to tell ranks apart; some add a blank."""
+_FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
+"""A digit of another script, which Python takes for one and no benchmark prints."""
 _QUOTE = re.compile(r"(?:> ?)+")
 """What mail programs put before each line of a letter that is answered."""
 _BEGINS = re.compile(
@@ -83,6 +88,9 @@ def read(adapter: Adapter, block: Block) -> Report | Failure:
     """Read what one run of a benchmark wrote."""
     if block.is_object and block.data is None:
         return Failure(adapter.name, block.start, "the JSON object is cut or garbled")
+    hole = next((line for line in block.lines if "\0" in line.text), None)
+    if hole:
+        return Failure(adapter.name, hole.number, "zero bytes: a part was never written to disk")
     draft = Draft(adapter.name, block)
     try:
         adapter.parse(draft)
@@ -98,19 +106,39 @@ def _lines(text: str) -> tuple[list[Line], bool]:
     """
     parts = re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff"))
     last = parts.pop()
-    if last.rstrip().endswith("}"):
+    if last.rstrip().endswith("}") or _is_prompt(_COLOUR.sub("", last)):
         parts.append(last)
         last = ""
     is_quoted = sum(part.startswith(">") for part in parts) * 2 > len(parts)
     if is_quoted:
         parts = [_QUOTE.sub("", part, count=1) for part in parts]
-    lines = [Line(number, _plain(part)) for number, part in enumerate(parts, 1)]
+    rank = _rank_before(parts)
+    lines = [Line(number, _plain(part, rank)) for number, part in enumerate(parts, 1)]
     return lines, bool(last.strip())
 
 
-def _plain(line: str) -> str:
-    plain = _RANK.sub("", _COLOUR.sub("", line)) if "\x1b" in line or "<std" in line else line
-    return _FLOOD.sub("#", plain)
+def _rank_before(parts: Sequence[str]) -> re.Pattern[str]:
+    """Tell whether this launcher adds a blank; rows may begin with one of their own."""
+    after = [part[match.end() :] for part in parts if (match := _RANK.search(part))]
+    bare = [rest.removeprefix(" ") for rest in after]
+    is_indented = all(not rest or rest.startswith(" ") for rest in after)
+    adds_blank = is_indented and sum(map(_is_title, bare)) >= sum(map(_is_title, after))
+    return re.compile(f"{_RANK.pattern} ?") if adds_blank else _RANK
+
+
+def _is_title(text: str) -> bool:
+    return bool(_BEGINS.match(text))
+
+
+def _is_prompt(line: str) -> bool:
+    """Whether a shell wrote it; the sign of root alone may also begin a comment that was cut."""
+    return bool(_PROMPT.fullmatch(line)) and line.strip() != "#"
+
+
+def _plain(line: str, rank: re.Pattern[str]) -> str:
+    plain = rank.sub("", _COLOUR.sub("", line)) if "\x1b" in line or "<std" in line else line
+    known = plain if plain.isascii() else _FOREIGN_DIGIT.sub("#", plain)
+    return _FLOOD.sub("#", known)
 
 
 def _parts(lines: Sequence[Line], is_cut: bool) -> Iterator[_Part]:

@@ -1,15 +1,21 @@
 """A report while its text is being read, and the few tools that all adapters read with."""
 
-import itertools
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-from etherweave.bench.measurements import Completeness, GarbledError, Measurement, Report
-from etherweave.bench.metrics import UNITS, Metric
+from etherweave.bench.checks import check_statistics
+from etherweave.bench.measurements import (
+    Completeness,
+    GarbledError,
+    Labels,
+    Line,
+    Measurement,
+    Report,
+)
+from etherweave.bench.metrics import JITTER, UNITS, Metric, Unit
 
 NUMBER = r"[0-9]{1,24}(?:\.[0-9]{1,24})?"
 """A number without sign, in the pattern of a line."""
@@ -18,20 +24,17 @@ INTEGER = re.compile(r"[0-9]{1,18}")
 FIXED_2 = re.compile(r"[0-9]{1,18}\.[0-9]{2}")
 """With two places, as ``%.2f`` prints it."""
 ANY = re.compile(NUMBER)
-_ALIGNED_FROM = 4
-"""Rows from which on alignment tells something."""
-
-
-Labels = Sequence[tuple[str, str]]
-"""What tells a measurement from its neighbours: names and values."""
-
-
-class Line(NamedTuple):
-    """A line of a text."""
-
-    number: int
-    """From 1."""
-    text: str
+_MOST = {
+    Unit.SECONDS: 1e8,
+    Unit.BYTES: 1e21,
+    Unit.BYTES_PER_SECOND: 1e18,
+    Unit.PER_SECOND: 1e20,
+    Unit.COUNT: 1e15,
+}
+"""Years of running, the memory of all nodes of an exascale machine, its operations: no benchmark
+measures more."""
+_SIZE_MOST = 2**50
+"""Of a message [bytes]."""
 
 
 class Block(NamedTuple):
@@ -81,31 +84,27 @@ class Draft:
         size: int | None = None,
         statistic: str = "mean",
         labels: Labels = (),
-    ) -> float:
-        """Store a printed number in its base unit, and return that."""
-        base, factor = UNITS[unit]
-        assert base == metric.unit, f"{metric.name} is in {metric.unit}, not {unit}"
-        value = float(decimal(printed, line) * factor)
-        said = f"{printed} {unit}"
-        self.measurements.append(
-            Measurement(metric, value, statistic, size, tuple(labels), said, line)
-        )
-        return value
-
-    def add_unless_zero(
-        self,
-        metric: Metric,
-        printed: str,
-        unit: str,
-        line: int,
-        *,
-        size: int | None = None,
-        statistic: str = "mean",
-        labels: Labels = (),
     ) -> None:
-        """Store a rate; zero is below what the tool prints, or was not measured."""
-        if decimal(printed, line):
-            self.add(metric, printed, unit, line, size=size, statistic=statistic, labels=labels)
+        """Store a printed number in its base unit.
+
+        A time or a rate of zero is left out: it is below what the tool prints, or was not measured.
+
+        Raises
+        ------
+        GarbledError
+            When it is none of this metric, or no machine could have measured it.
+        """
+        base, factor = UNITS[unit]
+        if base != metric.unit:
+            raise GarbledError(line, f"{printed[:40]} {unit} cannot be a {metric.name}")
+        value = float(decimal(printed, line) * factor)
+        if value > _MOST[base] or (size or 0) > _SIZE_MOST:
+            raise GarbledError(line, f"{printed[:40]} {unit} is no {metric.name} of any machine")
+        if value or base is Unit.COUNT or metric is JITTER:
+            said = f"{printed} {unit}"
+            self.measurements.append(
+                Measurement(metric, value, statistic, size, tuple(labels), said, line)
+            )
         elif size != 0:
             self.warn(f"a {metric.name} printed as {printed} is left out: too small to be printed")
 
@@ -144,6 +143,7 @@ class Draft:
             self.miss("the text ends within a line, which is left out")
         if not (self.measurements or may_be_empty):
             raise GarbledError(self.block.start, "no measurement: cut, or nothing was measured")
+        check_statistics(self.measurements)
         return Report(
             self.benchmark,
             self.program,
@@ -218,61 +218,6 @@ def fields(line: Line, kinds: Sequence[re.Pattern[str]]) -> list[str]:
         if not kind.fullmatch(part):
             raise GarbledError(line.number, f"{part[:40]!r} cannot stand in this column")
     return parts
-
-
-def check_alignment(rows: Sequence[Line]) -> None:
-    """Find the row of a right-aligned table from which something was lost, or to which it came.
-
-    Raises
-    ------
-    GarbledError
-        When nearly all rows end in one column, and one does not.
-    """
-    ends = Counter(len(row.text.rstrip()) for row in rows)
-    if len(rows) < _ALIGNED_FROM or len(ends) == 1:
-        return
-    (usual, count), *_ = ends.most_common()
-    if count * 4 >= len(rows) * 3:
-        odd = next(row for row in rows if len(row.text.rstrip()) != usual)
-        raise GarbledError(odd.number, "the row is not aligned with the others")
-
-
-def check_rising(sizes: Iterable[tuple[int, int]]) -> None:
-    """Check that sizes rise from row to row; takes pairs of line number and size.
-
-    Raises
-    ------
-    GarbledError
-        When two runs are mixed, or a row stands twice.
-    """
-    before = -1
-    for line, size in sizes:
-        if size <= before:
-            raise GarbledError(line, f"size {size} after {before}: rows are mixed or repeated")
-        before = size
-
-
-def check_agreement(line: int, what: str, value: float, other: float, tolerance: float) -> None:
-    """Compare a printed number with what others in its row make of it.
-
-    Raises
-    ------
-    GarbledError
-        When they differ by more than the share that rounding explains.
-    """
-    if abs(value - other) > tolerance * max(abs(value), abs(other)):
-        raise GarbledError(line, f"{what} contradict: {value:.5g} and {other:.5g}")
-
-
-def missing_powers(sizes: Sequence[int]) -> list[int]:
-    """Name the sizes that a sweep by doubling has left out."""
-    gaps = []
-    for before, after in itertools.pairwise(sizes):
-        step = before * 2
-        while 0 < step < after:
-            gaps.append(step)
-            step *= 2
-    return gaps
 
 
 def find(pattern: re.Pattern[str], lines: Iterable[Line]) -> Iterator[tuple[Line, re.Match[str]]]:

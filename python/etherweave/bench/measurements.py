@@ -1,9 +1,23 @@
 """What a text said: measurements, and how far they can be trusted."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from etherweave.bench.metrics import Metric
+
+
+class Line(NamedTuple):
+    """A line of a text."""
+
+    number: int
+    """From 1."""
+    text: str
+
+
+Labels = Sequence[tuple[str, str]]
+"""What tells a measurement from its neighbours: names and values."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from etherweave.bench.draft import Line
+from etherweave.bench.measurements import Line
 
 DEPTH_MOST = 32
 """No benchmark's result nests deeper."""

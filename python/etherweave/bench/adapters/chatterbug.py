@@ -8,14 +8,15 @@ import re
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters.ember import cube
-from etherweave.bench.draft import NUMBER, Draft, Line
-from etherweave.bench.measurements import GarbledError
+from etherweave.bench.draft import NUMBER, Draft
+from etherweave.bench.measurements import GarbledError, Line
 from etherweave.bench.metrics import ITERATION_TIME
 from etherweave.bench.plans import Fabric, Forecast, Plan, Request, all_ranks, need_ranks
 
 _RESULT = re.compile(
     r"Time elapsed per iteration for grid size \((\d+),(\d+),(\d+)\) "
-    rf"(?:with message sizes \(([\d,]+)\) |x (\d+) x (\d+)): ({NUMBER}) s\s*"
+    r"(?:with message sizes \((\d{1,12},\d{1,12},\d{1,12})\) |x (\d+) x (\d+)): "
+    rf"({NUMBER}) s\s*"
 )
 _RANK = re.compile(rf"Rank (\d+) = \[[\d,]+\] iteration (\d+):\s+({NUMBER})s\s*")
 _FINISHED = re.compile(r"Finished (\d+) iterations\s*")

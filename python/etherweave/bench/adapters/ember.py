@@ -7,8 +7,9 @@ incast's *MB/s* are 2^20 bytes.
 import re
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import NUMBER, Draft, Line, check_agreement, integer
-from etherweave.bench.measurements import GarbledError
+from etherweave.bench.checks import check_agreement
+from etherweave.bench.draft import NUMBER, Draft, integer
+from etherweave.bench.measurements import GarbledError, Line
 from etherweave.bench.metrics import BANDWIDTH_SUM, ELAPSED, ITERATION_TIME, MESSAGE_RATE
 from etherweave.bench.plans import (
     Fabric,

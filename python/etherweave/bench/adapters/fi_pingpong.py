@@ -4,8 +4,9 @@ import re
 from decimal import Decimal
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import NUMBER, Draft, Line, check_agreement, check_rising
-from etherweave.bench.measurements import GarbledError
+from etherweave.bench.checks import check_agreement, check_rising
+from etherweave.bench.draft import NUMBER, Draft
+from etherweave.bench.measurements import GarbledError, Line
 from etherweave.bench.metrics import BANDWIDTH, LATENCY
 from etherweave.bench.plans import Fabric, Plan, Request, forecast_sweep, timed_pair
 
@@ -38,7 +39,7 @@ def _take(draft: Draft, line: Line, row: re.Match[str]) -> int:
         rounding = 0.01 + 0.006 / rate + 0.006 / time
         check_agreement(line.number, "time and bandwidth", rate, size / time, rounding)
     draft.add(LATENCY, row["time"], "us", line.number, size=size)
-    draft.add_unless_zero(BANDWIDTH, row["rate"], "MB/s", line.number, size=size)
+    draft.add(BANDWIDTH, row["rate"], "MB/s", line.number, size=size)
     return size
 
 

@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import NUMBER, Draft, Labels, check_agreement, find, size_bytes
-from etherweave.bench.measurements import GarbledError
+from etherweave.bench.checks import check_agreement
+from etherweave.bench.draft import NUMBER, Draft, find, size_bytes
+from etherweave.bench.measurements import GarbledError, Labels
 from etherweave.bench.metrics import OPERATION_RATE, ROUND_TRIP, STORAGE_BANDWIDTH
 from etherweave.bench.plans import Fabric, Plan, Request, alone
 

@@ -3,16 +3,9 @@
 import re
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import (
-    INTEGER,
-    Draft,
-    Line,
-    begins_with_digit,
-    check_alignment,
-    check_rising,
-    fields,
-)
-from etherweave.bench.measurements import GarbledError
+from etherweave.bench.checks import check_alignment, check_rising
+from etherweave.bench.draft import INTEGER, Draft, begins_with_digit, fields
+from etherweave.bench.measurements import GarbledError, Line
 from etherweave.bench.metrics import BANDWIDTH_CALL, CALL_TIME
 from etherweave.bench.plans import (
     Command,
@@ -77,7 +70,7 @@ def _take(draft: Draft, row: Line, labels: list[tuple[str, str]]) -> int:
         raise GarbledError(row.number, "percentiles do not rise")
     for statistic, time in zip(_STATISTICS, times, strict=True):
         draft.add(CALL_TIME, time, "us", row.number, size=size, statistic=statistic, labels=labels)
-    draft.add_unless_zero(BANDWIDTH_CALL, cells[6], "GiB/s", row.number, size=size, labels=labels)
+    draft.add(BANDWIDTH_CALL, cells[6], "GiB/s", row.number, size=size, labels=labels)
     return size
 
 

@@ -7,8 +7,8 @@ anew from both tables, as congested over isolated for times and the inverse for 
 import re
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import Draft, Line
-from etherweave.bench.measurements import GarbledError, Measurement
+from etherweave.bench.draft import Draft
+from etherweave.bench.measurements import GarbledError, Line, Measurement
 from etherweave.bench.metrics import BANDWIDTH_RANK, CALL_TIME, CONGESTION_IMPACT, LATENCY, Metric
 from etherweave.bench.plans import (
     Fabric,
@@ -55,9 +55,13 @@ def _parse(draft: Draft) -> None:
     is_load = bool(begun[1])
     draft.program = "network_load_test" if is_load else "network_test"
     draft.version = begun[2]
-    table, header = None, list[str]()
+    table, header, bars = None, list[str](), list[int]()
     for line in rest:
         cells = _cells(line)
+        if re.fullmatch(r"\s*\+[-+]+\+\s*", line.text):
+            bars = _places(line, "+")
+        elif cells and len(cells) > 1 and _places(line, "|") != bars:
+            raise GarbledError(line.number, "the row does not fit the lines of its table")
         if cells is None:
             _take_other(draft, line)
         elif len(cells) == 1:
@@ -79,6 +83,10 @@ def _cells(line: Line) -> list[str] | None:
     text = line.text.strip()
     is_row = text.startswith("|") and text.endswith("|") and len(text) > 1
     return [cell.strip() for cell in text[1:-1].split("|")] if is_row else None
+
+
+def _places(line: Line, sign: str) -> list[int]:
+    return [place for place, letter in enumerate(line.text) if letter == sign]
 
 
 def _take_other(draft: Draft, line: Line) -> None:

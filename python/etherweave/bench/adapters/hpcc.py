@@ -8,8 +8,8 @@ import re
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters import hpl
-from etherweave.bench.draft import Draft, Labels, find
-from etherweave.bench.measurements import GarbledError
+from etherweave.bench.draft import Draft, find
+from etherweave.bench.measurements import GarbledError, Labels
 from etherweave.bench.metrics import (
     BANDWIDTH,
     BANDWIDTH_RANK,

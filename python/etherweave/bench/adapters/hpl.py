@@ -3,7 +3,9 @@
 import re
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import FIXED_2, INTEGER, Draft, Line, check_agreement, fields
+from etherweave.bench.checks import check_agreement
+from etherweave.bench.draft import FIXED_2, INTEGER, Draft, fields
+from etherweave.bench.measurements import Line
 from etherweave.bench.metrics import ELAPSED, FLOP_RATE
 from etherweave.bench.plans import (
     Fabric,

@@ -8,17 +8,9 @@ import re
 from dataclasses import dataclass, field
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import (
-    FIXED_2,
-    INTEGER,
-    Draft,
-    Line,
-    check_agreement,
-    check_alignment,
-    check_rising,
-    fields,
-)
-from etherweave.bench.measurements import GarbledError
+from etherweave.bench.checks import check_agreement, check_alignment, check_rising
+from etherweave.bench.draft import FIXED_2, INTEGER, Draft, fields
+from etherweave.bench.measurements import GarbledError, Line
 from etherweave.bench.metrics import (
     BANDWIDTH,
     BANDWIDTH_BOTH,
@@ -57,13 +49,16 @@ _TOPICS = re.compile(
 _COLUMNS = {
     "#bytes": INTEGER,
     "#repetitions": INTEGER,
-    "Msg/sec": INTEGER,
     **dict.fromkeys(
-        ("t[usec]", "t_min[usec]", "t_max[usec]", "t_avg[usec]", "Mbytes/sec", "overlap[%]"),
+        (
+            *("t[usec]", "t_min[usec]", "t_max[usec]", "t_avg[usec]"),
+            *("t_ovrl[usec]", "t_pure[usec]", "t_CPU[usec]", "overlap[%]", "Mbytes/sec"),
+        ),
         FIXED_2,
     ),
-    **dict.fromkeys(("t_ovrl[usec]", "t_pure[usec]", "t_CPU[usec]"), FIXED_2),
+    "Msg/sec": INTEGER,
 }
+"""Of any part of IMB, in the order in which it prints them."""
 _STATISTICS = {"t[usec]": "mean", "t_min[usec]": "min", "t_max[usec]": "max"}
 _STATISTICS |= {"t_avg[usec]": "mean", "t_pure[usec]": "mean"}
 _BOTH = ("Sendrecv", "Exchange", "Biband", "Bidir")
@@ -146,7 +141,7 @@ def _take(draft: Draft, section: _Section, line: Line) -> None:
         section.header = text.split()
     elif section.header and re.match(r"\d", text):
         _take_row(section, line)
-    elif section.header and not text.startswith("#"):
+    elif not re.match(r"#|\d", text):
         draft.leftover.append(line)
     elif processes := re.fullmatch(r"# #processes = (\d+)", text):
         section.labels.append(("processes", processes[1]))
@@ -172,6 +167,8 @@ def _take_row(section: _Section, line: Line) -> None:
 def _read(draft: Draft, section: _Section) -> None:
     if unknown := [name for name in section.header if name not in _COLUMNS]:
         raise GarbledError(section.line, f"unknown column {unknown[0][:40]!r}")
+    if section.header != sorted(section.header, key=list(_COLUMNS).index):
+        raise GarbledError(section.line, "columns stand in another order than IMB's")
     named = dict(section.labels)
     has_modes = draft.program in ("IMB-RMA", "IMB-EXT") and "t[usec]" in section.header
     if len(named) != len(section.labels):
@@ -214,9 +211,9 @@ def _add(
         elif name == "overlap[%]":
             draft.add(OVERLAP, value, "%", line, size=size, labels=labels)
         elif name == "Mbytes/sec":
-            draft.add_unless_zero(section.rate, value, "MB/s", line, size=size, labels=labels)
+            draft.add(section.rate, value, "MB/s", line, size=size, labels=labels)
         elif name == "Msg/sec":
-            draft.add_unless_zero(MESSAGE_RATE, value, "1/s", line, size=size, labels=labels)
+            draft.add(MESSAGE_RATE, value, "1/s", line, size=size, labels=labels)
     if section.name == "PingPong" and size and "t[usec]" in cells:
         time, rate = float(cells["t[usec]"]), float(cells["Mbytes/sec"])
         if time and rate:

@@ -3,8 +3,8 @@
 import re
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import Draft, Line, begins_with_digit, integer
-from etherweave.bench.measurements import GarbledError
+from etherweave.bench.draft import Draft, begins_with_digit, integer
+from etherweave.bench.measurements import GarbledError, Line
 from etherweave.bench.metrics import STORAGE_BANDWIDTH
 from etherweave.bench.plans import Fabric, Plan, Request, alone
 
@@ -21,6 +21,7 @@ _ENDS = (16, 24, *range(33, 33 + 9 * len(_NAMES), 9))
 
 def _parse(draft: Draft) -> None:
     draft.program = "iozone"
+    columns: set[int] = set()
     has_header = is_scaled = is_over = False
     for line in draft.block.lines:
         text = " ".join(line.text.split())
@@ -33,15 +34,18 @@ def _parse(draft: Draft) -> None:
         elif has_header and begins_with_digit(line.text):
             if not is_scaled or is_over:
                 raise GarbledError(line.number, "a row without its unit, or after the end")
-            _take(draft, line)
+            columns = _take(draft, line, columns)
         is_over = is_over or text == "iozone test complete."
     draft.end(is_over, "the line `iozone test complete.`")
 
 
-def _take(draft: Draft, line: Line) -> None:
+def _take(draft: Draft, line: Line, columns: set[int]) -> set[int]:
+    """Read a row that fills the same columns as those above; return where they end."""
     cells = {match.end(): match[0] for match in re.finditer(r"\S+", line.text)}
     if not set(_ENDS[:2]) <= cells.keys() <= set(_ENDS):
         raise GarbledError(line.number, "values do not stand below the names of columns")
+    if columns and cells.keys() != columns:
+        raise GarbledError(line.number, "other columns than in the rows above")
     size = integer(cells[_ENDS[1]], line.number) * 2**10
     file = str(integer(cells[_ENDS[0]], line.number) * 2**10)
     for end, name in zip(_ENDS[2:], _NAMES, strict=True):
@@ -49,6 +53,7 @@ def _take(draft: Draft, line: Line) -> None:
             labels = [("operation", name), ("file_bytes", file)]
             rate = str(integer(cells[end], line.number))
             draft.add(STORAGE_BANDWIDTH, rate, "KiB/s", line.number, size=size, labels=labels)
+    return set(cells)
 
 
 def _plan(request: Request, fabric: Fabric) -> Plan:

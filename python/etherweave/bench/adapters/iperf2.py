@@ -7,8 +7,9 @@ run is printed like any other; only the server knows what UDP lost.
 import re
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import NUMBER, Draft, Labels, Line, check_agreement
-from etherweave.bench.measurements import GarbledError
+from etherweave.bench.checks import check_agreement
+from etherweave.bench.draft import NUMBER, Draft
+from etherweave.bench.measurements import GarbledError, Labels, Line
 from etherweave.bench.metrics import BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, JITTER, LOSS
 from etherweave.bench.plans import Fabric, Plan, Request, timed_pair
 
@@ -45,7 +46,7 @@ def _parse(draft: Draft) -> None:
             _take_csv(draft, line)
         elif head and (row := _ROW.fullmatch(line.text)):
             _take_row(draft, row, line, side)
-        elif re.match(r"\[[^]]*\] *\d", line.text):
+        elif re.match(r"\[[^]:]*\] *\d", line.text):
             raise GarbledError(line.number, f"a row that is not understood: {line.text[:60]!r}")
         elif version := re.search(r"\(peer (\d[\w.-]*)\)", line.text):
             draft.version = version[1]

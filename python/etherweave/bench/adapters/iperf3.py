@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import NUMBER, Draft, Labels, Line, find
-from etherweave.bench.measurements import GarbledError
+from etherweave.bench.draft import NUMBER, Draft, find
+from etherweave.bench.measurements import GarbledError, Labels, Line
 from etherweave.bench.metrics import (
     BANDWIDTH,
     CPU_LOAD,

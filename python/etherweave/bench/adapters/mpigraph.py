@@ -7,8 +7,9 @@ import re
 from statistics import harmonic_mean
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import Draft, Line, check_agreement, integer
-from etherweave.bench.measurements import GarbledError
+from etherweave.bench.checks import check_agreement
+from etherweave.bench.draft import Draft, integer
+from etherweave.bench.measurements import GarbledError, Line
 from etherweave.bench.metrics import BANDWIDTH
 from etherweave.bench.plans import Fabric, Forecast, Pattern, Plan, Request, all_ranks, need_ranks
 

@@ -6,16 +6,9 @@ The bus bandwidth is the algorithm's times a factor that makes it comparable to 
 import re
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import (
-    ANY,
-    INTEGER,
-    Draft,
-    Line,
-    begins_with_digit,
-    check_agreement,
-    fields,
-)
-from etherweave.bench.measurements import GarbledError
+from etherweave.bench.checks import check_agreement
+from etherweave.bench.draft import ANY, INTEGER, Draft, begins_with_digit, fields
+from etherweave.bench.measurements import GarbledError, Line
 from etherweave.bench.metrics import BANDWIDTH_BUS, BANDWIDTH_CALL, CALL_TIME
 from etherweave.bench.plans import (
     Fabric,
@@ -100,8 +93,8 @@ def _take(draft: Draft, header: list[str], row: Line, buses: list[float]) -> Non
             check_agreement(row.number, "size, time and rate", float(algorithm), own, rounding)
         number = row.number
         draft.add(CALL_TIME, time, "us", number, size=size, labels=labels)
-        draft.add_unless_zero(BANDWIDTH_CALL, algorithm, "GB/s", number, size=size, labels=labels)
-        draft.add_unless_zero(BANDWIDTH_BUS, bus, "GB/s", number, size=size, labels=labels)
+        draft.add(BANDWIDTH_CALL, algorithm, "GB/s", number, size=size, labels=labels)
+        draft.add(BANDWIDTH_BUS, bus, "GB/s", number, size=size, labels=labels)
 
 
 def _plan(request: Request, fabric: Fabric) -> Plan:

@@ -7,17 +7,8 @@ import re
 from collections.abc import Mapping
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import (
-    ANY,
-    INTEGER,
-    Draft,
-    Labels,
-    Line,
-    begins_with_digit,
-    decimal,
-    fields,
-)
-from etherweave.bench.measurements import GarbledError
+from etherweave.bench.draft import ANY, INTEGER, Draft, begins_with_digit, decimal, fields
+from etherweave.bench.measurements import GarbledError, Labels, Line
 from etherweave.bench.metrics import BANDWIDTH, LOSS, RETRANSMITS, ROUND_TRIP, TRANSACTION_RATE
 from etherweave.bench.plans import Fabric, Plan, Request, timed_pair
 

@@ -3,8 +3,9 @@
 import re
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import NUMBER, Draft, Line, check_agreement, check_rising
-from etherweave.bench.measurements import GarbledError
+from etherweave.bench.checks import check_agreement, check_rising
+from etherweave.bench.draft import NUMBER, Draft
+from etherweave.bench.measurements import GarbledError, Line
 from etherweave.bench.metrics import BANDWIDTH, LATENCY
 from etherweave.bench.plans import Fabric, Plan, Request, doubling, forecast_sweep, timed_pair
 

@@ -6,7 +6,8 @@ A number counts only if the kernel verified its result.
 import re
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import Draft, check_agreement, decimal, find
+from etherweave.bench.checks import check_agreement
+from etherweave.bench.draft import Draft, decimal, find
 from etherweave.bench.measurements import GarbledError
 from etherweave.bench.metrics import ELAPSED, OPERATION_RATE
 from etherweave.bench.plans import Fabric, Forecast, Plan, PlanError, Request, all_ranks, need_ranks
@@ -15,6 +16,7 @@ _TITLE = (
     r" NAS Parallel Benchmarks \d[\d.]* -- (?:BT|CG|DT|EP|FT|IS|LU|MG|SP|UA)(?:-MZ)? Benchmark\s*$"
 )
 _ITEM = re.compile(r" ([A-Z][\w /]*?) *= +(\S.*?)\s*")
+_DONE = re.compile(r"^ (\w{2})(?:[_-][\w.-]+)? Benchmark Completed")
 _CLASS = re.compile(r"\(class (\w)\)")
 _NEEDED = ("Class", "Time in seconds", "Total processes", "Mop/s total", "Mop/s/process")
 _SECONDS = {"S": 1, "W": 3, "A": 20, "B": 80, "C": 320, "D": 5000, "E": 80_000, "F": 10**6}
@@ -34,6 +36,9 @@ def _parse(draft: Draft) -> None:
     missing = [name for name in (*_NEEDED, "Verification", "Version") if name not in seen]
     if missing:
         raise GarbledError(draft.block.end, f"{missing[0]} is missing: the text is cut")
+    done = next((match for _, match in find(_DONE, rest)), None)
+    if done is None or done[1] != kernel.removesuffix("-MZ"):
+        raise GarbledError(draft.block.end, f"the end is not of {kernel}: two runs are mixed")
     kind = seen["Class"][0]
     if kind not in _SECONDS:
         raise GarbledError(seen["Class"][1], f"class {kind[:20]!r} is not known")

@@ -3,7 +3,9 @@
 import re
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import NUMBER, Draft, Line, check_agreement
+from etherweave.bench.checks import check_agreement
+from etherweave.bench.draft import NUMBER, Draft
+from etherweave.bench.measurements import Line
 from etherweave.bench.metrics import BANDWIDTH, RETRANSMITS, ROUND_TRIP
 from etherweave.bench.plans import Fabric, Plan, Request, timed_pair
 

@@ -10,19 +10,9 @@ from collections.abc import Mapping
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters.osu_plans import plan
-from etherweave.bench.draft import (
-    FIXED_2,
-    INTEGER,
-    Draft,
-    Line,
-    begins_with_digit,
-    check_alignment,
-    check_rising,
-    columns,
-    fields,
-    missing_powers,
-)
-from etherweave.bench.measurements import GarbledError
+from etherweave.bench.checks import check_alignment, check_rising, missing_powers
+from etherweave.bench.draft import FIXED_2, INTEGER, Draft, begins_with_digit, columns, fields
+from etherweave.bench.measurements import GarbledError, Line
 from etherweave.bench.metrics import (
     BANDWIDTH,
     BANDWIDTH_BOTH,
@@ -98,6 +88,7 @@ _TIMES = {
     "min comm.(us)": "min",
     "max comm.(us)": "max",
 }
+_RATES = (BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM)
 _SILENT = {"compute(us)", "coll. init(us)", "mpi_test(us)", "mpi_wait(us)", "iterations"}
 _TAIL = re.compile(r"p(\d{1,2}) tail (?:lat\(us\)|bw ?\(mb/s\))")
 _FACT = re.compile(r"# (?:\[|Datatype|Window creation|Synchronization|Overall|Using|Set)")
@@ -124,14 +115,22 @@ def _parse(draft: Draft) -> None:
             if header:
                 raise GarbledError(line.number, "a second header: two runs are mixed")
             header = [name.lower() for name in columns(line.text)]
-        elif header and (begins_with_digit(line.text) or header[0] == "operation"):
+            if len(set(header)) != len(header):
+                raise GarbledError(line.number, "two columns of one name")
+        elif header and _is_row(line.text, header):
             rows.append(line)
-        elif match := _INIT.fullmatch(line.text):
+        elif draft.program == "osu_init" and (match := _INIT.fullmatch(line.text)):
             for statistic, value in zip(("min", "max", "mean"), match.groups()[1:], strict=True):
                 draft.add(ELAPSED, value, "ms", line.number, statistic=statistic)
         else:
             draft.leftover.append(line)
     _read_rows(draft, metric, header, rows)
+
+
+def _is_row(text: str, header: list[str]) -> bool:
+    if header[0] == "operation":
+        return bool(re.search(r"\d\.\d\d\s*$|shmem_", text))
+    return begins_with_digit(text)
 
 
 def _recognise(draft: Draft, line: Line) -> Metric:
@@ -199,15 +198,17 @@ def _read_row(
         if tail := _TAIL.fullmatch(name):
             unit = "us" if "lat" in name else "MB/s"
             draft.add(metric, value, unit, line, size=size, statistic=f"p{tail[1]}")
+        elif name in _TIMES and metric in _RATES:
+            raise GarbledError(line, f"the column {name!r} in a test of bandwidth")
         elif name in _TIMES:
             time = CALL_TIME if metric not in (LATENCY, CALL_TIME) else metric
             draft.add(time, value, "us", line, size=size, statistic=_TIMES[name], labels=label)
         elif name in ("bandwidth (mb/s)", "mb/s"):
-            draft.add_unless_zero(metric, value, "MB/s", line, size=size)
+            draft.add(metric, value, "MB/s", line, size=size)
         elif name == "messages/s":
-            draft.add_unless_zero(MESSAGE_RATE, value, "1/s", line, size=size)
+            draft.add(MESSAGE_RATE, value, "1/s", line, size=size)
         elif name == "million ops/s":
-            draft.add_unless_zero(OPERATION_RATE, value, "M/s", line, labels=label)
+            draft.add(OPERATION_RATE, value, "M/s", line, labels=label)
         elif name == "overall(us)":
             draft.add(OVERLAPPED_TIME, value, "us", line, size=size)
         elif name == "overlap(%)":

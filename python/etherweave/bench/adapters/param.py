@@ -6,8 +6,9 @@ The algorithm's bandwidth follows from size and median, so a row can be checked.
 import re
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import NUMBER, Draft, Line, check_agreement, check_rising
-from etherweave.bench.measurements import GarbledError
+from etherweave.bench.checks import check_agreement, check_rising
+from etherweave.bench.draft import NUMBER, Draft
+from etherweave.bench.measurements import GarbledError, Line
 from etherweave.bench.metrics import BANDWIDTH_BUS, BANDWIDTH_CALL, CALL_TIME
 from etherweave.bench.plans import Fabric, Plan, Request, all_ranks, forecast_sweep, need_ranks
 
@@ -52,8 +53,8 @@ def _take(draft: Draft, line: Line, row: re.Match[str]) -> int:
         check_agreement(line.number, "size, time and rate", float(algorithm), own, rounding)
     for statistic, time in zip(_STATISTICS, times, strict=True):
         draft.add(CALL_TIME, time, "us", line.number, size=size, statistic=statistic, labels=labels)
-    draft.add_unless_zero(BANDWIDTH_CALL, algorithm, "GB/s", line.number, size=size, labels=labels)
-    draft.add_unless_zero(BANDWIDTH_BUS, bus, "GB/s", line.number, size=size, labels=labels)
+    draft.add(BANDWIDTH_CALL, algorithm, "GB/s", line.number, size=size, labels=labels)
+    draft.add(BANDWIDTH_BUS, bus, "GB/s", line.number, size=size, labels=labels)
     return size
 
 

@@ -10,18 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import (
-    INTEGER,
-    Draft,
-    Line,
-    begins_with_digit,
-    check_agreement,
-    check_rising,
-    decimal,
-    fields,
-    missing_powers,
-)
-from etherweave.bench.measurements import GarbledError
+from etherweave.bench.checks import check_agreement, check_rising, missing_powers
+from etherweave.bench.draft import INTEGER, Draft, begins_with_digit, decimal, fields
+from etherweave.bench.measurements import GarbledError, Line
 from etherweave.bench.metrics import (
     BANDWIDTH,
     BANDWIDTH_BOTH,
@@ -148,7 +139,7 @@ def _add(draft: Draft, cells: Mapping[str, str], line: int, time: Metric, rate: 
                 unit = _UNITS[scale]
                 draft.add(rate, value, unit, line, size=size, statistic="max", labels=labels)
         elif name == "MsgRate[Mpps]":
-            draft.add_unless_zero(MESSAGE_RATE, value, "M/s", line, size=size, labels=labels)
+            draft.add(MESSAGE_RATE, value, "M/s", line, size=size, labels=labels)
 
 
 def _check(cells: Mapping[str, str], line: int, size: int, printed: str, unit: str) -> None:

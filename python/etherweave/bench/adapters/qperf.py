@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass, field
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import NUMBER, Draft, Line, integer
-from etherweave.bench.measurements import GarbledError
+from etherweave.bench.draft import NUMBER, Draft, integer
+from etherweave.bench.measurements import GarbledError, Line
 from etherweave.bench.metrics import BANDWIDTH, LATENCY, MESSAGE_RATE
 from etherweave.bench.plans import Fabric, Plan, Request, doubling, timed_pair
 
@@ -59,6 +59,8 @@ class _Section:
     items: dict[str, Line] = field(default_factory=dict)
     equals: set[int] = field(default_factory=set)
     """Where the equals signs stand."""
+    is_over: bool = False
+    """A line of somebody else came after it."""
 
     @property
     def is_whole(self) -> bool:
@@ -73,6 +75,8 @@ def _sections(draft: Draft) -> list[_Section]:
         item = _ITEM.fullmatch(line.text)
         if head := re.fullmatch(rf"{_TEST}|conf:\s*", line.text):
             sections.append(_Section(head[0].strip(" :"), line.number))
+        elif item and sections[-1].is_over:
+            raise GarbledError(line.number, f"{item['name']} after a line that is not understood")
         elif item and item["name"] not in sections[-1].items:
             sections[-1].items[item["name"]] = Line(line.number, item["value"])
             sections[-1].equals.add(line.text.index("="))
@@ -80,8 +84,11 @@ def _sections(draft: Draft) -> list[_Section]:
             raise GarbledError(line.number, f"{item['name']} stands twice")
         elif line.text.startswith("failed to "):
             raise GarbledError(line.number, f"qperf says: {line.text.strip()}")
-        elif line.text.strip():
+        elif "=" in line.text or line.text.rstrip().endswith(":"):
             raise GarbledError(line.number, f"a line that is not understood: {line.text[:60]!r}")
+        elif line.text.strip():
+            draft.leftover.append(line)
+            sections[-1].is_over = True
     return sections
 
 

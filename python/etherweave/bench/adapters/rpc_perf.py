@@ -3,8 +3,8 @@
 import re
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import NUMBER, Draft, Line
-from etherweave.bench.measurements import GarbledError
+from etherweave.bench.draft import NUMBER, Draft
+from etherweave.bench.measurements import GarbledError, Line
 from etherweave.bench.metrics import ROUND_TRIP, TRANSACTION_RATE
 from etherweave.bench.plans import Fabric, Plan, Request, alone
 

@@ -3,8 +3,8 @@
 import re
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import NUMBER, Draft, Line
-from etherweave.bench.measurements import GarbledError
+from etherweave.bench.draft import NUMBER, Draft
+from etherweave.bench.measurements import GarbledError, Line
 from etherweave.bench.metrics import OPERATION_RATE, ROUND_TRIP, STORAGE_BANDWIDTH
 from etherweave.bench.plans import Fabric, Plan, Request, alone
 
@@ -12,7 +12,7 @@ _ROW = re.compile(
     rf"(?P<device>\S.*?)\s*:\s+(?P<rate>{NUMBER})\s+(?P<bytes>{NUMBER})\s+(?P<mean>{NUMBER})\s+"
     rf"(?P<min>{NUMBER})\s+(?P<max>{NUMBER})\s*"
 )
-_DEVICE = re.compile(r"Total|[\w():./ -]+ from core +\d+")
+_DEVICE = re.compile(r"Total|(?!.* NSID (?! *\d+ ))[\w():./ -]+ from core +\d+")
 _BLOCK = 512
 """Every request is a multiple of it [bytes]."""
 

@@ -8,7 +8,9 @@ import re
 from collections.abc import Sequence
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import ANY, INTEGER, Draft, Line, check_agreement, fields
+from etherweave.bench.checks import check_agreement
+from etherweave.bench.draft import ANY, INTEGER, Draft, fields
+from etherweave.bench.measurements import Line
 from etherweave.bench.metrics import BANDWIDTH, CALL_TIME, MESSAGE_RATE
 from etherweave.bench.plans import Fabric, Plan, Request, forecast_sweep, timed_pair
 
@@ -40,8 +42,8 @@ def _take(draft: Draft, cells: Sequence[str], line: int) -> None:
         check_agreement(line, "time and rate", float(rate), 1e6 / float(time), rounding)
     draft.add(CALL_TIME, median, "us", line, statistic="p50")
     draft.add(CALL_TIME, time, "us", line)
-    draft.add_unless_zero(BANDWIDTH, bandwidth, "MiB/s", line)
-    draft.add_unless_zero(MESSAGE_RATE, rate, "1/s", line)
+    draft.add(BANDWIDTH, bandwidth, "MiB/s", line)
+    draft.add(MESSAGE_RATE, rate, "1/s", line)
 
 
 def _plan(request: Request, fabric: Fabric) -> Plan:

@@ -3,8 +3,9 @@
 import re
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import NUMBER, Draft, Line, check_agreement, integer
-from etherweave.bench.measurements import GarbledError
+from etherweave.bench.checks import check_agreement
+from etherweave.bench.draft import NUMBER, Draft, integer
+from etherweave.bench.measurements import GarbledError, Line
 from etherweave.bench.metrics import ELAPSED, ROUND_TRIP, TRANSACTION_RATE
 from etherweave.bench.plans import Fabric, Plan, Request, alone
 

@@ -1,0 +1,106 @@
+"""What must hold of any benchmark's numbers: rows, columns and statistics that bear each other out.
+
+Every check raises :class:`GarbledError` with the line that does not fit.
+"""
+
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from etherweave.bench.measurements import GarbledError, Labels, Line, Measurement
+from etherweave.bench.metrics import Metric, Unit
+
+_ALIGNED_FROM = 4
+"""Rows from which on alignment tells something."""
+_SHARE = re.compile(r"p[0-9.]+(?:e[+-]?[0-9]+)?")
+"""A percentile's name."""
+
+
+def check_alignment(rows: Sequence[Line]) -> None:
+    """Find the row of a right-aligned table from which something was lost, or to which it came.
+
+    Raises
+    ------
+    GarbledError
+        When nearly all rows end in one column, and one does not.
+    """
+    ends = Counter(len(row.text.rstrip()) for row in rows)
+    if len(rows) < _ALIGNED_FROM or len(ends) == 1:
+        return
+    (usual, count), *_ = ends.most_common()
+    if count * 4 >= len(rows) * 3:
+        odd = next(row for row in rows if len(row.text.rstrip()) != usual)
+        raise GarbledError(odd.number, "the row is not aligned with the others")
+
+
+def check_rising(sizes: Iterable[tuple[int, int]]) -> None:
+    """Check that sizes rise from row to row; takes pairs of line number and size.
+
+    Raises
+    ------
+    GarbledError
+        When two runs are mixed, or a row stands twice.
+    """
+    before = -1
+    for line, size in sizes:
+        if size <= before:
+            raise GarbledError(line, f"size {size} after {before}: rows are mixed or repeated")
+        before = size
+
+
+def check_agreement(line: int, what: str, value: float, other: float, tolerance: float) -> None:
+    """Compare a printed number with what others in its row make of it.
+
+    Raises
+    ------
+    GarbledError
+        When they differ by more than the share that rounding explains.
+    """
+    if abs(value - other) > tolerance * max(abs(value), abs(other)):
+        raise GarbledError(line, f"{what} contradict: {value:.5g} and {other:.5g}")
+
+
+def check_statistics(measurements: Iterable[Measurement]) -> None:
+    """Check that means lie between the least and the greatest, and that percentiles rise.
+
+    Percentiles of rates are left alone: some tools count them from the slow side.
+
+    Raises
+    ------
+    GarbledError
+        When columns are exchanged, or a digit is lost.
+    """
+    points: dict[tuple[Metric, int | None, Labels], dict[str, Measurement]] = {}
+    for one in measurements:
+        point = points.setdefault((one.metric, one.size_bytes, one.labels), {})
+        point[one.statistic] = one
+    for (metric, _, _), point in points.items():
+        _check_rise([point[name] for name in ("min", "mean", "max") if name in point])
+        if metric.unit == Unit.SECONDS:
+            shares = sorted((name for name in point if _SHARE.fullmatch(name)), key=_share)
+            if shares and _share(shares[-1]) > 100:
+                raise GarbledError(point[shares[-1]].line, f"{shares[-1]} is no percentile")
+            _check_rise([point[name] for name in shares])
+
+
+def _check_rise(statistics: Sequence[Measurement]) -> None:
+    for low, high in itertools.pairwise(statistics):
+        if low.value > high.value:
+            said = f"{low.statistic} {low.printed} is above {high.statistic} {high.printed}"
+            raise GarbledError(high.line, f"{said}: columns or lines are mixed")
+
+
+def _share(name: str) -> float:
+    return float(name.removeprefix("p"))
+
+
+def missing_powers(sizes: Sequence[int]) -> list[int]:
+    """Name the sizes that a sweep by doubling has left out."""
+    gaps = []
+    for before, after in itertools.pairwise(sizes):
+        step = before * 2
+        while 0 < step < after:
+            gaps.append(step)
+            step *= 2
+    return gaps
