@@ -206,10 +206,13 @@ def timed_pair(
     server: tuple[str, ...],
     *,
     usual: float = 10.0,
+    files: tuple[tuple[str, str], ...] = (),
+    output: str | None = None,
     notes: tuple[str, ...] = (),
 ) -> Plan:
     """Plan a client and a server that keep a pair busy for some time."""
-    command = Command(Start.CLIENT_SERVER, (*client, *request.options), server)
+    words = (*client, *request.options)
+    command = Command(Start.CLIENT_SERVER, words, server, files=files, output=output)
     forecast = forecast_timed(request, fabric, usual)
     return Plan(request.program, Placement(Pattern.PAIR, 2), command, forecast, notes=notes)
 

@@ -91,7 +91,8 @@ class _Section:
 def _parse(draft: Draft) -> None:
     first = draft.block.lines[0]
     title = re.fullmatch(
-        r"#\s+Intel\(R\) MPI Benchmarks ([\d.]+), (?:MPI-|IMB-)(\w+) part\s*", first.text
+        r"#\s+Intel\(R\) MPI Benchmarks ([\d.]+), (?:MPI-|IMB-)(1|P2P|RMA|NBC|EXT|IO|MT) part\s*",
+        first.text,
     )
     if not title:
         raise GarbledError(first.number, f"unknown part of IMB: {first.text.strip()[:60]!r}")

@@ -10,6 +10,7 @@ from etherweave.bench.metrics import BANDWIDTH, LATENCY
 from etherweave.bench.plans import Fabric, Plan, Request, doubling, forecast_sweep, timed_pair
 
 _FILE = re.compile(r" *(?P<size>\d{1,12}) (?P<rate>\d{1,9}\.\d{6}) +(?P<time>\d{1,6}\.\d{8})\s*")
+_OUTPUT = "np.out"
 _SPOKEN = re.compile(
     rf" *\d+: +(?P<size>\d{{1,12}}) bytes +\d+ times --> +(?P<rate>{NUMBER}) Mbps in +"
     rf"(?P<time>{NUMBER}) usec\s*"
@@ -48,8 +49,9 @@ def _plan(request: Request, fabric: Fabric) -> Plan:
     steps = [(size, 2000) for size in doubling(1, largest)]
     swept = forecast_sweep(steps, fabric, "")
     asked = Request("NPtcp", seconds=max(swept.seconds, 60), options=request.options)
-    client = ("NPtcp", "-h", "{server}", "-P", "{port}", "-u", str(largest), "-o", "np.out")
-    return timed_pair(asked, fabric, client, ("NPtcp", "-P", "{port}", "-u", str(largest)))
+    common = ("-P", "{port}", "-u", str(largest))
+    client = ("NPtcp", "-h", "{server}", *common, "-o", _OUTPUT)
+    return timed_pair(asked, fabric, client, ("NPtcp", *common), output=_OUTPUT)
 
 
 ADAPTER = Adapter(

@@ -45,7 +45,9 @@ def _take(draft: Draft, line: Line, row: re.Match[str]) -> None:
 def _plan(request: Request, fabric: Fabric) -> Plan:
     seconds = request.seconds or 10.0
     client = ("nuttcp", "-fparse", f"-T{seconds:g}", "-P{port}", "{server}")
-    return timed_pair(request, fabric, client, ("nuttcp", "-S", "--nofork", "-1", "-P{port}"))
+    server = ("nuttcp", "-S", "--nofork", "-1", "-P{port}")
+    notes = ("its data take port 5101: one pair of a host at a time",)
+    return timed_pair(request, fabric, client, server, notes=notes)
 
 
 ADAPTER = Adapter(

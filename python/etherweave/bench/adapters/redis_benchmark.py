@@ -6,7 +6,7 @@ from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft
 from etherweave.bench.measurements import GarbledError, Line
 from etherweave.bench.metrics import ROUND_TRIP, TRANSACTION_RATE
-from etherweave.bench.plans import Fabric, Plan, Request, alone
+from etherweave.bench.plans import Fabric, Plan, Request, timed_pair
 
 _STATISTICS = ("mean", "min", "p50", "p95", "p99", "max")
 _CSV = (
@@ -23,6 +23,12 @@ _HEAD = re.compile(rf"={{6}} ({_TEST}) ={{6}}\s*")
 _QUICK = re.compile(rf"\s*({_TEST}): ({NUMBER}) requests per second, p50=({NUMBER}) msec\s*")
 _RATE = re.compile(rf"\s+throughput summary: ({NUMBER}) requests per second\s*")
 _SPREAD = re.compile(r"\s+" + r"\s+".join([rf"({NUMBER})"] * 6) + r"\s*")
+_SERVER = (
+    *("redis-server", "--bind", "{server}", "--port", "{port}", "--save", ""),
+    *("--protected-mode", "no", "--user", "default", "on", "nopass", "~*", "-@all"),
+    *("+get", "+set", "+ping"),
+)
+"""In memory, and deaf to all but what is measured: whoever reaches it can do no harm."""
 _BEGINS = rf"{_CSV}\s*$|\s*{_TEST}: (?:rps=|{NUMBER} requests per second)|={{6}} {_TEST} ={{6}}"
 
 
@@ -79,8 +85,10 @@ def _plan(request: Request, fabric: Fabric) -> Plan:
     count = request.iterations or 100_000
     words = ("redis-benchmark", "-h", "{server}", "-p", "{port}", "-t", "get,set", "--csv")
     size = ("-d", str(request.size_max)) if request.size_max else ()
-    seconds = 2 * count * 4 * fabric.latency / 50
-    return alone(request, (*words, "-n", str(count), "-c", "50", *size), max(seconds, 1.0))
+    seconds = max(2 * count * 4 * fabric.latency / 50, 1.0)
+    asked = Request(request.program, seconds=seconds, options=request.options)
+    client = (*words, "-n", str(count), "-c", "50", *size)
+    return timed_pair(asked, fabric, client, _SERVER)
 
 
 ADAPTER = Adapter(

@@ -49,7 +49,9 @@ def _labels(window: str | None, seen: set[str], what: str, line: Line) -> list[t
 
 
 def _plan(request: Request, fabric: Fabric) -> Plan:
-    return alone(request, ("rpc-perf", "--config", "rpc-perf.toml"), request.seconds or 60.0)
+    words = ("rpc-perf", "--config", "rpc-perf.toml")
+    notes = ("rpc-perf.toml names your cache: start it yourself, and read what it writes",)
+    return alone(request, words, request.seconds or 60.0, notes=notes)
 
 
 ADAPTER = Adapter(

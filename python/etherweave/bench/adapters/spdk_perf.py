@@ -50,9 +50,10 @@ def _take(draft: Draft, line: Line, row: re.Match[str]) -> None:
 
 def _plan(request: Request, fabric: Fabric) -> Plan:
     seconds = request.seconds or 10.0
-    where = "trtype:tcp adrfam:IPv4 traddr:{server} trsvcid:{port}"
+    where = "trtype:tcp adrfam:IPv4 traddr:{server} trsvcid:4420"
     words = ("spdk_nvme_perf", "-q", "32", "-o", str(request.size_max or 4096), "-w", "randread")
-    return alone(request, (*words, "-t", f"{seconds:g}", "-r", where), seconds)
+    notes = ("a target of NVMe over TCP must stand on the host, at its usual port",)
+    return alone(request, (*words, "-t", f"{seconds:g}", "-r", where), seconds, notes=notes)
 
 
 ADAPTER = Adapter(

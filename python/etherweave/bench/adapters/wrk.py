@@ -7,7 +7,7 @@ from etherweave.bench.checks import check_agreement
 from etherweave.bench.draft import NUMBER, Draft
 from etherweave.bench.measurements import GarbledError, Line
 from etherweave.bench.metrics import BANDWIDTH, ROUND_TRIP, TRANSACTION_RATE
-from etherweave.bench.plans import Fabric, Plan, Request, alone
+from etherweave.bench.plans import Fabric, Plan, Request, timed_pair
 
 _TIME = rf"({NUMBER})(us|ms|s)"
 _SPREAD = re.compile(rf"    Latency +{_TIME} +{_TIME} +{_TIME} +{NUMBER}%\s*")
@@ -64,7 +64,11 @@ def _take_rate(draft: Draft, line: Line, rate: str, total: re.Match[str] | None)
 def _plan(request: Request, fabric: Fabric) -> Plan:
     seconds = request.seconds or 10.0
     words = ("wrk", f"-t{request.streams}", "-c16", f"-d{seconds:g}s", "--latency")
-    return alone(request, (*words, "http://{server}:{port}/"), seconds)
+    server = ("python3", "-m", "http.server", "{port}", "--bind", "{server}")
+    notes = ("Python's web server answers, and is what is measured; run wrk on your own otherwise",)
+    client = (*words, "http://{server}:{port}/")
+    files = (("index.html", "<title>Etherweave</title>\n"),)
+    return timed_pair(request, fabric, client, server, files=files, notes=notes)
 
 
 ADAPTER = Adapter(
