@@ -7,6 +7,7 @@ import pytest
 from bench_texts import DATA, captured
 from typer.testing import CliRunner, Result
 
+from etherweave.bench.adapters import ADAPTERS
 from etherweave.cli import app
 
 
@@ -62,6 +63,26 @@ def test_parse_ends_with_2_when_nobody_wrote_it(tmp_path: Path) -> None:
     assert "No such file" in missing.stderr
 
 
+@pytest.mark.parametrize("letters", ["utf-8", "utf-8-sig", "utf-16"])
+def test_parse_reads_what_windows_wrote(letters: str, tmp_path: Path) -> None:
+    text = captured("osu-micro-benchmarks/osu_bw-7.4.txt")
+    file = tmp_path / "result.txt"
+    file.write_bytes(text.replace("\n", "\r\n").encode(letters))
+    assert etherweave("parse", file).stdout == etherweave("parse", "-", text=text).stdout
+
+
+def test_parse_refuses_what_is_no_text(tmp_path: Path) -> None:
+    file = tmp_path / "image.png"
+    file.write_bytes(bytes(range(256)) * 40)
+    done = etherweave("parse", file)
+    assert (done.exit_code, "no benchmark that is known" in done.stderr) == (2, True)
+    broken = captured("osu-micro-benchmarks/osu_bw-7.4.txt").encode() + b"\xff\xfe\n"
+    done = CliRunner().invoke(app, ["bench", "parse", "-"], input=broken)
+    assert (done.exit_code, "262,144 B" in done.stdout) == (0, True)
+    endless = etherweave("parse", "/dev/zero")
+    assert (endless.exit_code, "no benchmark writes" in endless.stderr) == (2, True)
+
+
 def test_list_names_all_and_says_which_are_read() -> None:
     facts = json.loads(etherweave("list", "--json").stdout)
     read = {entry["name"]: entry["is_read"] for entry in facts}
@@ -77,6 +98,18 @@ def test_info_tells_metrics_with_direction_or_why_there_are_none() -> None:
     unknown = etherweave("info", "iperf33")
     assert unknown.exit_code == 2
     assert "iperf3" in unknown.stderr
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_info_tells_placement_command_forecast_and_checks(name: str) -> None:
+    facts = json.loads(etherweave("info", name, "--json").stdout)
+    assert facts["plan"]["placement"]["nodes"] >= 1
+    assert facts["plan"]["command"]["arguments"]
+    assert facts["plan"]["forecast"]["seconds"] > 0
+    assert facts["checks"] and facts["metrics"]
+    words = " ".join(etherweave("info", name).stdout.split())
+    for part in ("placement", "command", "sends", "takes", "a result counts if", "program"):
+        assert part in words, part
 
 
 def test_plan_predicts_bytes_and_seconds_and_starts_nothing() -> None:

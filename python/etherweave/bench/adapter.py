@@ -22,6 +22,8 @@ class Adapter:
     """Binaries that one may find."""
     metrics: tuple[Metric, ...]
     """All that it measures."""
+    checks: tuple[str, ...]
+    """What a result must fulfil to count, besides what all must."""
     begins: str
     """A pattern, without groups that capture, of lines with which its text begins."""
     plan: Callable[[Request, Fabric], Plan]

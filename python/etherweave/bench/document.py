@@ -66,9 +66,7 @@ def parse(text: str) -> Document:
         When nobody that we know wrote any part of it.
     """
     if len(text) > TEXT_MOST:
-        raise UnrecognisedError(
-            f"{len(text)} characters: no benchmark writes more than {TEXT_MOST}"
-        )
+        raise UnrecognisedError(f"more than {TEXT_MOST} characters, which no benchmark writes")
     reports: list[Report] = []
     failures: list[Failure] = []
     strangers: list[Line] = []

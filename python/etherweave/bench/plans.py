@@ -141,6 +141,13 @@ class PlanError(ValueError):
     """A request that the benchmark cannot fulfil."""
 
 
+def nodes_least(program: str) -> int:
+    """Return the fewest hosts on which a program measures a network, or anything at all."""
+    if program.startswith(("bt.", "sp.")):
+        return 4  # Kernels of NPB that want a square number of ranks.
+    return {"network_load_test": 10, "xhpl": 1}.get(program, 2)
+
+
 def need_ranks(request: Request, least: int, name: str) -> int:
     """Return the number of ranks.
 

@@ -11,6 +11,7 @@ from etherweave.bench.document import UnrecognisedError, parse
 from etherweave.bench.metrics import Better
 from etherweave.bench.references import Comparison, Reference, compare, search
 from etherweave.cli.bench.amounts import amount
+from etherweave.cli.bench.texts import text_of
 from etherweave.cli.design_page import print_sheet
 from etherweave.cli.exits import refuse, told
 from etherweave.cli.parameters import AsJson
@@ -81,7 +82,7 @@ def _source(one: Reference) -> str:
 
 def _compare(result: Path, among: list[Reference], as_json: bool) -> None:
     try:
-        document = parse(result.read_text(errors="replace"))
+        document = parse(text_of(result))
     except OSError as error:
         refuse(told(error))
     except UnrecognisedError as error:

@@ -87,6 +87,7 @@ ADAPTER = Adapter(
     name="chatterbug",
     programs=("subcom3d-a2a", "stencil3d"),
     metrics=(ITERATION_TIME,),
+    checks=("every iteration of every rank is there, and no one twice",),
     begins=(
         r"Running stencil\dd on|Finished \d+ iterations|Time elapsed per iteration for grid|"
         r"Rank \d+ = \[[\d,]+\] iteration \d+:"

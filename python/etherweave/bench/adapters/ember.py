@@ -130,6 +130,10 @@ ADAPTER = Adapter(
     name="ember",
     programs=("halo3d", "halo3d-26", "sweep3d", "incast"),
     metrics=(ELAPSED, ITERATION_TIME, MESSAGE_RATE, BANDWIDTH_SUM),
+    checks=(
+        "time, bytes and rate agree",
+        "one result, after its header",
+    ),
     begins=(
         r"# (?:MPI Nearest Neighbor Communication|Sweep3D Communication Pattern|"
         r"Incast Communication Benchmark)\s*$"

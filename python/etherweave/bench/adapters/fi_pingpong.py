@@ -57,6 +57,11 @@ ADAPTER = Adapter(
     name="fi_pingpong",
     programs=("fi_pingpong",),
     metrics=(LATENCY, BANDWIDTH),
+    checks=(
+        "all that was sent was acknowledged",
+        "time and bandwidth agree",
+        "sizes rise",
+    ),
     begins=r"bytes +#sent +#ack +total +time +MB/sec +usec/xfer +Mxfers/sec\s*$",
     plan=_plan,
     parse=_parse,

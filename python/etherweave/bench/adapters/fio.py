@@ -127,6 +127,11 @@ ADAPTER = Adapter(
     name="fio",
     programs=("fio",),
     metrics=(STORAGE_BANDWIDTH, OPERATION_RATE, ROUND_TRIP),
+    checks=(
+        "every job ended without an error",
+        "bytes, runtime and rate agree",
+        "percentiles rise",
+    ),
     begins=r"\S+: \(g=0\): rw=\w+, bs=|3;fio-\d",
     json=r'"fio version"\s*:',
     plan=_plan,

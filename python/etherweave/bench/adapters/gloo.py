@@ -92,6 +92,11 @@ ADAPTER = Adapter(
     name="gloo",
     programs=("benchmark",),
     metrics=(CALL_TIME, BANDWIDTH_CALL),
+    checks=(
+        "Gloo's own verification",
+        "percentiles and sizes rise",
+        "the rule below the table is there",
+    ),
     begins=rf"\s{{10,}}(?:{'|'.join(_ALGORITHMS)})\s*$",
     plan=_plan,
     parse=_parse,

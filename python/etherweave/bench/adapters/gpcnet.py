@@ -211,6 +211,10 @@ ADAPTER = Adapter(
     name="gpcnet",
     programs=("network_test", "network_load_test"),
     metrics=(LATENCY, CALL_TIME, BANDWIDTH_RANK, CONGESTION_IMPACT),
+    checks=(
+        "every row fits the lines of its table, and every test is there once",
+        "the printed congestion impact follows from the tables",
+    ),
     begins=r"Network(?:Load)? Tests v\d",
     plan=_plan,
     parse=_parse,

@@ -130,6 +130,10 @@ ADAPTER = Adapter(
         *(FLOP_RATE, BANDWIDTH_SUM, UPDATE_RATE, MEMORY_BANDWIDTH, LATENCY),
         *(BANDWIDTH_RANK, BANDWIDTH),
     ),
+    checks=(
+        "Success=1",
+        "the summary has its end and every name once",
+    ),
     begins=r"This is the DARPA/DOE HPC Challenge Benchmark|Begin of Summary section\.",
     inside=r"HPLinpack |Begin of Summary section\.",
     plan=_plan,

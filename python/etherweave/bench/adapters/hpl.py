@@ -120,6 +120,10 @@ ADAPTER = Adapter(
     name="hpl",
     programs=("xhpl",),
     metrics=(ELAPSED, FLOP_RATE),
+    checks=(
+        "every residual check PASSED, as often as the end says",
+        "order, time and rate agree",
+    ),
     begins=r"HPLinpack \d",
     plan=_plan,
     parse=_parse,

@@ -248,6 +248,11 @@ ADAPTER = Adapter(
         *(LATENCY, CALL_TIME, BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, MESSAGE_RATE),
         *(OVERLAPPED_TIME, OVERLAP),
     ),
+    checks=(
+        "sizes whose time ran out are missing, not zero",
+        "time and bandwidth of PingPong agree",
+        "every benchmark of the list is there, to the line of MPI_Finalize",
+    ),
     begins=r"#\s+Intel\(R\) MPI Benchmarks",
     plan=_plan,
     parse=_parse,

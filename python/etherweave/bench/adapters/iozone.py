@@ -66,6 +66,10 @@ ADAPTER = Adapter(
     name="iozone",
     programs=("iozone",),
     metrics=(STORAGE_BANDWIDTH,),
+    checks=(
+        "values stand below the names of columns, in all rows the same",
+        "the closing line is there",
+    ),
     begins=r"\s*Iozone: Performance Test of File I/O",
     plan=_plan,
     parse=_parse,

@@ -131,6 +131,10 @@ ADAPTER = Adapter(
     name="iperf2",
     programs=("iperf",),
     metrics=(BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, JITTER, LOSS),
+    checks=(
+        "bytes, interval and rate agree",
+        "no more packets are lost than were sent",
+    ),
     begins=(
         r"(?:Client connecting to \S+, |Server listening on )(?:TCP|UDP) port \d+|"
         r"\d{14},[\w.:%]+,\d+,"

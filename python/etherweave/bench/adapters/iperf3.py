@@ -193,6 +193,11 @@ ADAPTER = Adapter(
     name="iperf3",
     programs=("iperf3",),
     metrics=(BANDWIDTH, RETRANSMITS, LOSS, JITTER, ROUND_TRIP, CPU_LOAD),
+    checks=(
+        "no error was told",
+        "bytes, seconds and rate agree",
+        "totals are the sums of the streams",
+    ),
     begins=r"Connecting to host \S+, port \d+\s*$",
     json=r'"version"\s*:\s*"iperf 3|"sum_received"',
     plan=_plan,

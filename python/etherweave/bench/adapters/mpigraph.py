@@ -89,6 +89,7 @@ ADAPTER = Adapter(
     name="mpigraph",
     programs=("mpiGraph",),
     metrics=(BANDWIDTH,),
+    checks=("maximum and harmonic mean of each matrix are those printed above it",),
     begins=r"START mpiGraph v\d[\w.]*\s*$",
     plan=_plan,
     parse=_parse,

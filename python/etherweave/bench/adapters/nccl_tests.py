@@ -121,6 +121,11 @@ ADAPTER = Adapter(
         )
     ),
     metrics=(CALL_TIME, BANDWIDTH_CALL, BANDWIDTH_BUS),
+    checks=(
+        "sizes with wrong values are left out",
+        "no values out of bounds",
+        "size, time and rate agree",
+    ),
     begins=r"#\s+(?:Collective test starting: |nThread \d+ nGpus \d+ minBytes )",
     inside=r"#\s+nThread \d+ nGpus",
     plan=_plan,

@@ -169,6 +169,11 @@ ADAPTER = Adapter(
     name="netperf",
     programs=("netperf",),
     metrics=(BANDWIDTH, TRANSACTION_RATE, ROUND_TRIP, LOSS, RETRANSMITS),
+    checks=(
+        "the unit is one that is known",
+        "names and values of selectors fit",
+        "no more messages of UDP arrive than were sent",
+    ),
     begins=(
         r"(?:MIGRATED )?(?:TCP|UDP|SCTP) (?:STREAM|MAERTS|REQUEST/RESPONSE|"
         r"Connect/Request/Response) TEST from .* to "

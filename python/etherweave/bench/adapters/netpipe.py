@@ -58,6 +58,10 @@ ADAPTER = Adapter(
     name="netpipe",
     programs=("NPtcp", "NPmpi", "NPopenmpi"),
     metrics=(LATENCY, BANDWIDTH),
+    checks=(
+        "size, time and rate agree",
+        "sizes rise",
+    ),
     begins=(
         r"Send and receive buffers are|Now starting the main loop|"
         r" *\d+ \d+\.\d{6} +\d+\.\d{8}\s*$"

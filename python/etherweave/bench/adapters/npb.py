@@ -92,6 +92,11 @@ ADAPTER = Adapter(
     name="npb",
     programs=tuple(f"{kernel}.C.x" for kernel in ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")),
     metrics=(OPERATION_RATE, ELAPSED),
+    checks=(
+        "the kernel's own verification",
+        "total and each process agree",
+        "beginning and end are of one kernel and class",
+    ),
     begins=_TITLE,
     plan=_plan,
     parse=_parse,

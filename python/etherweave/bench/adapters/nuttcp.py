@@ -54,6 +54,7 @@ ADAPTER = Adapter(
     name="nuttcp",
     programs=("nuttcp",),
     metrics=(BANDWIDTH, RETRANSMITS, ROUND_TRIP),
+    checks=("bytes, seconds and rate agree",),
     begins=rf"\s*{NUMBER} MB / +{NUMBER} sec = |megabytes={NUMBER} real_seconds=",
     is_row=True,
     plan=_plan,

@@ -66,6 +66,10 @@ ADAPTER = Adapter(
     name="openfoam",
     programs=("simpleFoam", "pisoFoam", "pimpleFoam", "icoFoam", "interFoam", "potentialFoam"),
     metrics=(ELAPSED, ITERATION_TIME),
+    checks=(
+        "the solver came to its end, with a time for every step",
+        "times rise",
+    ),
     begins=r"\| =========\s+\|",
     plan=_plan,
     parse=_parse,

@@ -230,6 +230,10 @@ ADAPTER = Adapter(
         *(LATENCY, CALL_TIME, BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, MESSAGE_RATE),
         *(OPERATION_RATE, OVERLAPPED_TIME, OVERLAP, ELAPSED),
     ),
+    checks=(
+        "column Validation says Pass, where validation was asked for",
+        "rows are aligned, sizes rise by doubling",
+    ),
     begins=r"# O(?:SU|MB) (?:Python )?(?:MPI|OpenSHMEM|UPC)",
     plan=plan,
     parse=_parse,

@@ -73,6 +73,10 @@ ADAPTER = Adapter(
     name="param",
     programs=("comms.py",),
     metrics=(CALL_TIME, BANDWIDTH_CALL, BANDWIDTH_BUS),
+    checks=(
+        "size, time and rate agree",
+        "sizes rise",
+    ),
     begins=r"\tCOMMS-RES-",
     is_row=True,
     plan=_plan,

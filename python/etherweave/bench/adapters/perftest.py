@@ -204,6 +204,11 @@ ADAPTER = Adapter(
         *("ib_read_lat", "ib_atomic_bw", "ib_atomic_lat", "raw_ethernet_bw"),
     ),
     metrics=(BANDWIDTH, BANDWIDTH_BOTH, LATENCY, ROUND_TRIP, MESSAGE_RATE),
+    checks=(
+        "bandwidth and message rate agree",
+        "the rule below the table is there",
+        "columns are those that are known",
+    ),
     begins=f"{_TITLE}|{_FAILURES}",
     inside=_FAILURES,
     json=r"\bn_iterations\b",

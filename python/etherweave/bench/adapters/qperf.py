@@ -154,6 +154,10 @@ ADAPTER = Adapter(
     name="qperf",
     programs=("qperf",),
     metrics=(BANDWIDTH, LATENCY, MESSAGE_RATE),
+    checks=(
+        "sections are whole, by the alignment of their signs",
+        "sizes are a regular sweep",
+    ),
     begins=_TEST,
     inside=_TEST,
     plan=_plan,

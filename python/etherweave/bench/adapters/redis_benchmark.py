@@ -95,6 +95,7 @@ ADAPTER = Adapter(
     name="redis_benchmark",
     programs=("redis-benchmark",),
     metrics=(TRANSACTION_RATE, ROUND_TRIP),
+    checks=("every test once, with all its percentiles",),
     begins=_BEGINS,
     inside=rf"\s*{_TEST}: |={{6}} {_TEST} ={{6}}",
     plan=_plan,

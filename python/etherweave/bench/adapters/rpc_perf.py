@@ -58,6 +58,10 @@ ADAPTER = Adapter(
     name="rpc_perf",
     programs=("rpc-perf",),
     metrics=(TRANSACTION_RATE, ROUND_TRIP),
+    checks=(
+        "all requests and responses succeeded",
+        "every line stands below its window",
+    ),
     begins=rf"{_LOG}Window: \d+\s*$",
     inside=rf"{_LOG}Window: \d+\s*$",
     plan=_plan,

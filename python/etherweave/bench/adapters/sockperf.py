@@ -83,6 +83,11 @@ ADAPTER = Adapter(
     name="sockperf",
     programs=("sockperf",),
     metrics=(LATENCY, BANDWIDTH, MESSAGE_RATE),
+    checks=(
+        "percentiles fall from the highest to the smallest",
+        "size, rate and bandwidth agree",
+        "dropped or duplicated messages are told",
+    ),
     begins=r"sockperf: == version #",
     plan=_plan,
     parse=_parse,

@@ -60,6 +60,11 @@ ADAPTER = Adapter(
     name="spdk_perf",
     programs=("spdk_nvme_perf", "perf"),
     metrics=(OPERATION_RATE, STORAGE_BANDWIDTH, ROUND_TRIP),
+    checks=(
+        "operations and bytes agree in whole blocks",
+        "the mean lies within its range",
+        "the row of the total is there",
+    ),
     begins=(
         r"Device Information\s+:\s+IOPS\s+Mi?B/s\s+Average\s+"
         r"(?:Latency\(us\) )?min\s+max\s*$"

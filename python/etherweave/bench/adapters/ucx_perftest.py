@@ -63,6 +63,10 @@ ADAPTER = Adapter(
     name="ucx_perftest",
     programs=("ucx_perftest",),
     metrics=(CALL_TIME, BANDWIDTH, MESSAGE_RATE),
+    checks=(
+        "time and rate agree",
+        "the final row is there",
+    ),
     begins=rf"\|\s+\|\s+\|\s+(?:latency|overhead) \(usec\)|{re.escape(_CSV)}\s*$",
     plan=_plan,
     parse=_parse,

@@ -75,6 +75,10 @@ ADAPTER = Adapter(
     name="wrk",
     programs=("wrk",),
     metrics=(TRANSACTION_RATE, ROUND_TRIP, BANDWIDTH),
+    checks=(
+        "no socket errors and no answers but 2xx and 3xx",
+        "requests, seconds and rate agree",
+    ),
     begins=r"Running \S+ test @ \S+",
     plan=_plan,
     parse=_parse,

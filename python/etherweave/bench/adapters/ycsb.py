@@ -76,6 +76,10 @@ ADAPTER = Adapter(
     name="ycsb",
     programs=("ycsb", "ycsb.sh"),
     metrics=(TRANSACTION_RATE, ELAPSED, ROUND_TRIP),
+    checks=(
+        "every operation returned OK",
+        "operations and throughput agree",
+    ),
     begins=r"\[OVERALL\], RunTime\(ms\), ",
     plan=_plan,
     parse=_parse,

@@ -11,6 +11,8 @@ from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.binaries import Binary, find
 from etherweave.bench.catalogue import Entry, catalogue
+from etherweave.bench.plans import Fabric, Plan, Request, nodes_least
+from etherweave.cli.bench.plan_sheet import plan_rows
 from etherweave.cli.design_page import print_sheet
 from etherweave.cli.exits import refuse
 from etherweave.cli.parameters import AsJson
@@ -25,7 +27,10 @@ Name = Annotated[str, typer.Argument(help="A benchmark, as `etherweave bench lis
 
 
 def info(name: Name, as_json: AsJson = False) -> None:
-    """Tell what a benchmark measures, how to obtain it, and which of its programs are here."""
+    """Tell what a benchmark measures, how it is run and checked, how to obtain it, what is here.
+
+    The plan is of its first program on as few hosts as it needs; `bench plan` plans others.
+    """
     entry = entry_of(name)
     adapter = ADAPTERS.get(name)
     here = {program: find(adapter, program) for program in adapter.programs} if adapter else {}
@@ -44,8 +49,11 @@ def entry_of(name: str) -> Entry:
 
 def _json(entry: Entry, adapter: Adapter | None, found: dict[str, Binary]) -> str:
     facts = asdict(entry) | {"is_read": entry.is_read, "programs": {}, "metrics": []}
+    facts |= {"checks": [], "plan": None}
     if adapter:
         facts["metrics"] = [asdict(metric) for metric in adapter.metrics]
+        facts["checks"] = adapter.checks
+        facts["plan"] = asdict(_plan(adapter))
         facts["programs"] = {
             program: {"path": str(binary.path), "version": binary.version, "mpi": binary.mpi}
             for program, binary in found.items()
@@ -68,8 +76,16 @@ def _print(entry: Entry, adapter: Adapter | None, found: dict[str, Binary]) -> N
         return
     metrics = [(one.name, one.unit, one.better, one.meaning) for one in adapter.metrics]
     print_sheet(("metric", "unit", "better", ""), metrics)
+    planned = _plan(adapter)
+    print_sheet((f"plan of {planned.program}", ""), plan_rows(planned))
+    print_sheet(("a result counts if", ""), [(check, "") for check in adapter.checks])
     programs = [(name, *_place(found.get(name))) for name in adapter.programs]
     print_sheet(("program", "version", "MPI", "found"), programs)
+
+
+def _plan(adapter: Adapter) -> Plan:
+    program = adapter.programs[0]
+    return adapter.plan(Request(program, nodes=nodes_least(program)), Fabric())
 
 
 def _place(binary: Binary | None) -> tuple[str, str, str]:

@@ -1,7 +1,6 @@
 """The verb ``bench parse``."""
 
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +11,7 @@ from etherweave.bench.document import Document, UnrecognisedError
 from etherweave.bench.document import parse as parse_text
 from etherweave.bench.measurements import Measurement, Report
 from etherweave.cli.bench.amounts import amount
+from etherweave.cli.bench.texts import text_of
 from etherweave.cli.design_page import print_sheet
 from etherweave.cli.exits import FAILED, alarm, refuse, told
 from etherweave.cli.parameters import AsJson
@@ -36,8 +36,7 @@ def parse(
     failed its own verification, with 2 when nobody that is known wrote it.
     """
     try:
-        text = sys.stdin.read() if str(file) == "-" else file.read_text(errors="replace")
-        document = parse_text(text)
+        document = parse_text(text_of(file))
     except OSError as error:
         refuse(told(error))
     except UnrecognisedError as error:

@@ -1,7 +1,6 @@
 """The verb ``bench plan``."""
 
 import json
-import shlex
 from dataclasses import asdict
 from typing import Annotated
 
@@ -10,9 +9,10 @@ import typer
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.binaries import find
 from etherweave.bench.campaign import adapter_of
-from etherweave.bench.plans import Fabric, Plan, PlanError, Request
-from etherweave.cli.bench.amounts import amount, rate_of, size_of, time_of
+from etherweave.bench.plans import Fabric, Plan, PlanError, Request, nodes_least
+from etherweave.cli.bench.amounts import rate_of, size_of, time_of
 from etherweave.cli.bench.info import entry_of
+from etherweave.cli.bench.plan_sheet import plan_rows
 from etherweave.cli.design_page import print_sheet
 from etherweave.cli.exits import refuse
 from etherweave.cli.parameters import AsJson
@@ -55,10 +55,8 @@ def plan(
         fabric = Fabric(rate_of(rate), time_of(latency))
     except ValueError as error:
         refuse(error)
-    least = 10 if name == "network_load_test" else 1 if name == "xhpl" else 2
-    request = Request(
-        name, nodes or least, ranks, smallest, largest, iterations, seconds, streams, device
-    )
+    hosts = nodes or nodes_least(name)
+    request = Request(name, hosts, ranks, smallest, largest, iterations, seconds, streams, device)
     try:
         planned = adapter.plan(request, fabric)
     except PlanError as error:
@@ -87,17 +85,8 @@ def sizes_of(text: str | None) -> tuple[int | None, int | None]:
 
 
 def _print(adapter: Adapter, planned: Plan) -> None:
-    command, placement, forecast = planned.command, planned.placement, planned.forecast
-    rows = [("placement", f"{placement.pattern}: {placement.nodes} x {placement.ranks_per_node}")]
-    rows += [("server", shlex.join(command.server))] * bool(command.server)
-    rows += [("command", shlex.join(command.arguments))]
-    rows += [("reads", name) for name, _ in command.files]
-    rows += [("writes", command.output)] if command.output else []
-    rows += [
-        ("sends", f"{amount(forecast.bytes, 'B')} from the busiest host"),
-        ("takes", f"{amount(forecast.seconds, 's')} ({forecast.basis})"),
-    ]
-    rows += [("note", note) for note in planned.notes]
+    rows = plan_rows(planned)
+    command = planned.command
     binary = find(adapter, command.arguments[0])
     rows.append(("found", str(binary.path) if binary else "not in PATH"))
     if binary and binary.mpi:
