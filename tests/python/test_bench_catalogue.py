@@ -10,17 +10,93 @@ from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.binaries import find, launcher_mpi, mpi_of
 from etherweave.bench.catalogue import catalogue
 
-SURVEYED = (
-    *("perftest", "rdma_bench", "netperf", "iperf2", "iperf3", "qperf", "gpcnet", "osu", "npb"),
-    *("imb", "osu_upc", "apache_thrift", "tf_grpc_bench", "rpc_perf", "spdk_perf", "iozone"),
-    *("iometer", "ec_bench", "perfzero", "torchbench", "param", "deepbench", "nccl_tests"),
-    *("gloo", "ycsb", "osu_hibd", "deathstarbench", "usuite"),
-)
-"""Sections 3 and 4 of Li et al., *Understanding hot interconnects* (2022)."""
+SURVEYED = {
+    "3.1": {"Perftest": "perftest"},
+    "3.2": {"RDMA-bench": "rdma_bench"},
+    "3.3": {"Netperf": "netperf"},
+    "3.4": {"iPerf2": "iperf2", "iPerf3": "iperf3"},
+    "3.5": {"qperf": "qperf"},
+    "3.6": {"GPCNeT": "gpcnet"},
+    "4.1": {
+        "OSU MPI Micro-Benchmarks": "osu",
+        "NAS Parallel Benchmarks (NPB)": "npb",
+        "Intel MPI Benchmarks (IMB)": "imb",
+    },
+    "4.2": {"OSU OpenSHMEM Micro-Benchmarks": "osu", "OSU UPC and UPC++": "osu_upc"},
+    "4.3": {
+        "Apache Thrift Benchmarks (ATB)": "apache_thrift",
+        "TF-gRPC-Bench": "tf_grpc_bench",
+        "RPC-perf": "rpc_perf",
+    },
+    "4.4": {
+        "Intel SPDK NVMe perf": "spdk_perf",
+        "IOzone": "iozone",
+        "Iometer": "iometer",
+        "EC-Bench": "ec_bench",
+    },
+    "4.5": {
+        "PerfZero": "perfzero",
+        "TorchBench": "torchbench",
+        "PARAM": "param",
+        "DeepBench": "deepbench",
+        "NCCL Tests": "nccl_tests",
+        "Gloo Benchmarking": "gloo",
+        "OSU CUDA, ROCm and OpenACC extensions": "osu",
+    },
+    "4.6": {"YCSB": "ycsb", "OSU HiBD-Benchmarks": "osu_hibd"},
+    "4.7": {"DeathStarBench": "deathstarbench", "μSuite": "usuite"},
+    "7, storage": {
+        "SKB": "storage_benchmark_kit",
+        "Cloud Object Storage Benchmark": "cosbench",
+        "Acquaviva et al., Cloud Distributed File Systems": "cloud_file_systems",
+    },
+    "7, big data": {
+        "HiBench": "hibench",
+        "MRBench": "mrbench",
+        "TextBenDS": "textbends",
+        "TPC": "tpc",
+    },
+    "7, AI": {
+        "AIBench": "aibench",
+        "MLPerf": "mlperf",
+        "DataPerf": "dataperf",
+        "HPC AI500": "hpc_ai500",
+    },
+    "7, computing": {"SPEC": "spec", "PARSEC": "parsec"},
+}
+"""By section of Li et al., *Understanding hot interconnects with an extensive benchmark survey*
+(2022); sections 5 and 6 name no others."""
+TIERS = {
+    1: "osu imb perftest iperf3 iperf2 netperf qperf gpcnet hpcc hpl",
+    2: "npb ember chatterbug mpigraph ucx_perftest fi_pingpong sockperf nuttcp netpipe nccl_tests "
+    "gloo openfoam",
+    3: "fio iozone spdk_perf ycsb redis_benchmark wrk rpc_perf param",
+}
+WITHOUT_SOURCE = {"apache_thrift", "tf_grpc_bench", "ec_bench", "mrbench", "textbends"}
+WITHOUT_SOURCE |= {"cloud_file_systems"}
+"""Papers describe them; a public place to get them is not known."""
 
 
-def test_every_adapter_and_every_surveyed_benchmark_has_an_entry() -> None:
-    assert catalogue().keys() >= {*ADAPTERS, *SURVEYED}
+def test_every_adapter_has_an_entry_of_its_tier() -> None:
+    assert catalogue().keys() >= ADAPTERS.keys()
+    for tier, names in TIERS.items():
+        assert {name for name in ADAPTERS if catalogue()[name].tier == tier} == set(names.split())
+
+
+@pytest.mark.parametrize("section", SURVEYED)
+def test_every_benchmark_of_the_survey_has_an_entry(section: str) -> None:
+    for title, name in SURVEYED[section].items():
+        assert name in catalogue(), title
+
+
+def test_nothing_is_in_the_catalogue_but_adapters_and_the_survey() -> None:
+    surveyed = {name for names in SURVEYED.values() for name in names.values()}
+    assert catalogue().keys() == surveyed | ADAPTERS.keys()
+
+
+def test_where_to_get_it_is_told_unless_nobody_knows() -> None:
+    silent = {name for name, entry in catalogue().items() if not entry.obtained}
+    assert silent == WITHOUT_SOURCE
 
 
 def test_an_entry_without_adapter_says_why_and_the_others_how_to_obtain_it() -> None:
