@@ -8,6 +8,8 @@ from bench_texts import DATA, report
 from typer.testing import CliRunner, Result
 
 from etherweave.bench.adapters import ADAPTERS
+from etherweave.bench.bands import among
+from etherweave.bench.campaign import Network
 from etherweave.bench.metrics import UNITS
 from etherweave.bench.references import (
     PROVENANCES,
@@ -17,6 +19,7 @@ from etherweave.bench.references import (
     search,
 )
 from etherweave.cli import app
+from etherweave.cli.reference import verdict_of
 
 
 def etherweave(*arguments: str | Path) -> Result:
@@ -63,6 +66,34 @@ def test_second_hand_figures_are_never_accepted() -> None:
     second = [one for one in references() if one.provenance == "secondary"]
     assert second
     assert not any(one.may_accept for one in second)
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        # Measured: 849.60e6 bytes/s.
+        ({"value": 1e9, "bound": "eq"}, "worse"),
+        ({"value": 5e8, "bound": "eq"}, "better"),
+        ({"value": 849e6, "bound": "eq"}, ""),
+        ({"value": 1e9, "bound": "gt"}, "worse"),
+        ({"value": 5e8, "bound": "gt"}, ""),
+        ({"value": 5e8, "bound": "lt"}, "better"),
+        ({"value": 1e9, "bound": "lt"}, ""),
+        ({"value": 1e9, "bound": "eq", "provenance": "secondary"}, ""),
+    ],
+)
+def test_a_result_is_judged_as_far_as_the_figure_goes(
+    changes: dict[str, object], verdict: str
+) -> None:
+    """A bound says nothing of what lies beyond it, and hearsay nothing at all."""
+    (pair,) = compare(report("osu-micro-benchmarks/osu_bw-5.3.txt"), [figure(**changes)])
+    assert verdict_of(pair) == verdict
+
+
+def test_second_hand_figures_are_in_no_band() -> None:
+    kinds = {one.fabric for one in references() if not one.may_accept}
+    for kind in kinds:
+        assert all(one.may_accept for one in among(Network("n", kind)))
 
 
 def test_words_fabric_and_metric_narrow_the_search() -> None:

@@ -311,6 +311,9 @@ def test_rates_are_averaged_as_times_add_up() -> None:
     assert mean([10.0, 30.0], "B/s") == 15.0
     assert mean([10.0, 30.0], "s") == 20.0
     assert mean([10.0, 0.0], "B/s") is None
+    values = noise(30, spread=0.9)
+    assert mean(values, "1/s") == pytest.approx(stats.hmean(values))
+    assert summarise([[value] for value in values], "B/s").mean == mean(values, "B/s")
 
 
 def test_outliers_are_counted_and_kept() -> None:

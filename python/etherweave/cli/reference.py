@@ -109,13 +109,15 @@ def _pair_row(pair: Comparison) -> tuple[str, ...]:
     name = f"{measured.metric.name} {measured.statistic}".removesuffix(" mean")
     ratio = f"{pair.ratio:.3g}"
     size = "" if measured.size_bytes is None else f"{measured.size_bytes:,} B"
-    figure = (size, value, _value(published), ratio, _verdict(pair))
+    figure = (size, value, _value(published), ratio, verdict_of(pair))
     return name, *figure, published.program, published.fabric, _source(published)
 
 
-def _verdict(pair: Comparison) -> str:
-    """Say which is better, within a hundredth."""
-    better = pair.measurement.metric.better
-    if better == Better.NEITHER or abs(pair.ratio - 1) < 0.01:
+def verdict_of(pair: Comparison) -> str:
+    """Say which is better, within a hundredth; nothing is judged by what is told second-hand."""
+    better, published = pair.measurement.metric.better, pair.reference
+    if better == Better.NEITHER or not published.may_accept or abs(pair.ratio - 1) < 0.01:
         return ""
+    if (pair.ratio > 1) == (published.bound == "gt") and published.bound in ("gt", "lt"):
+        return ""  # Beyond the bound as the published figure is: how far that went nobody says.
     return "better" if (pair.ratio > 1) == (better == Better.HIGHER) else "worse"
