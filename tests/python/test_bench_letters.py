@@ -32,8 +32,8 @@ Warning: Permanently added 'n2' (ED25519) to the list of known hosts.
 AFTER = """\
 [n1:12345] 1 more process has sent help message help-mpi-btl-openib.txt / error in device init
 
-real	0m3.105s
-user	0m1.004s
+real\t0m3.105s
+user\t0m1.004s
 \x1b[?2004h[user@login1 ~]$ """
 
 
@@ -202,6 +202,10 @@ IMB = "intel-mpi-benchmarks"
         ),
         ("gpcnet/network_test.txt", "312.6 |", "31.6 |", "does not fit the lines"),
         ("iozone/auto-4M.txt", " 14177082", "         ", "other columns"),
+        (f"{OSU}/osu_barrier-7.4.txt", "MPI Barrier Latency", "MPI Latency", "without a column"),
+        ("fi_pingpong/tcp-msg.txt", "0.18    5820.13", "5820.13    0.18", "contradict"),
+        ("netperf/tcp_rr.txt", "64741.18", "64741", "cannot stand in this column"),
+        ("handmade/nccl_tests.txt", "54.34   95.10", "54.34    5.10", "no collective has"),
         # The end of another run than the beginning.
         ("npb/cg.A.4.txt", "CG Benchmark Completed", "EP Benchmark Completed", "two runs"),
     ],

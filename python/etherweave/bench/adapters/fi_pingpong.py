@@ -12,7 +12,7 @@ from etherweave.bench.plans import Fabric, Plan, Request, forecast_sweep, timed_
 
 _ROW = re.compile(
     rf"(?P<size>\d+(?:\.\d+)?[kmg]?) +(?P<sent>\d+) +=(?P<acknowledged>\d+) +\S+ +{NUMBER}s +"
-    rf"(?P<rate>{NUMBER}) +(?P<time>{NUMBER}) +{NUMBER}\s*"
+    rf"(?P<rate>{NUMBER}) +(?P<time>{NUMBER}) +(?P<millions>{NUMBER})\s*"
 )
 _SCALES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
 
@@ -34,7 +34,9 @@ def _take(draft: Draft, line: Line, row: re.Match[str]) -> int:
     scale = _SCALES[row["size"].lstrip("0123456789.")]
     size = int(Decimal(row["size"].rstrip("kmg")) * scale)
     draft.check(row["sent"] == row["acknowledged"], f"{size} B: not all was acknowledged")
-    time, rate = float(row["time"]), float(row["rate"])
+    time, rate, millions = (float(row[name]) for name in ("time", "rate", "millions"))
+    if time and abs(millions - 1 / time) > 0.006 + 0.006 / time**2:
+        raise GarbledError(line.number, "usec/xfer and Mxfers/sec contradict")
     if time and rate:
         rounding = 0.01 + 0.006 / rate + 0.006 / time
         check_agreement(line.number, "time and bandwidth", rate, size / time, rounding)

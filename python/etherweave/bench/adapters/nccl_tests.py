@@ -91,6 +91,8 @@ def _take(draft: Draft, header: list[str], row: Line, buses: list[float]) -> Non
             own = size / float(time) / 1e3
             rounding = 0.005 + 0.006 / float(algorithm) + 0.06 / float(time)
             check_agreement(row.number, "size, time and rate", float(algorithm), own, rounding)
+        if float(algorithm) > 0.1 and float(bus) and not 0.45 < float(bus) / float(algorithm) < 2.1:
+            raise GarbledError(row.number, "a bus bandwidth that no collective has")
         number = row.number
         draft.add(CALL_TIME, time, "us", number, size=size, labels=labels)
         draft.add(BANDWIDTH_CALL, algorithm, "GB/s", number, size=size, labels=labels)

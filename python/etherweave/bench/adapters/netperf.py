@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 
 from etherweave.bench.adapter import Adapter
-from etherweave.bench.draft import ANY, INTEGER, Draft, begins_with_digit, decimal, fields
+from etherweave.bench.draft import ANY, FIXED_2, INTEGER, Draft, begins_with_digit, decimal, fields
 from etherweave.bench.measurements import GarbledError, Labels, Line
 from etherweave.bench.metrics import BANDWIDTH, LOSS, RETRANSMITS, ROUND_TRIP, TRANSACTION_RATE
 from etherweave.bench.plans import Fabric, Plan, Request, timed_pair
@@ -114,19 +114,20 @@ def _take_stream(draft: Draft, lines: list[Line], labels: Labels, *, is_udp: boo
         _take_datagrams(draft, rows, labels)
         return
     width = len(rows[0].text.split())
-    kinds = (INTEGER, INTEGER, INTEGER, ANY, ANY, *(ANY,) * (4 if width == 9 else 0))
+    rest = (ANY,) * (4 if width == 9 else 0)
+    kinds = (INTEGER, INTEGER, INTEGER, FIXED_2, FIXED_2, *rest)
     cells = fields(rows[0], kinds)
     draft.add(BANDWIDTH, cells[4], "Mbit/s", rows[0].number, size=int(cells[2]), labels=labels)
     draft.end(True, "")
 
 
 def _take_datagrams(draft: Draft, rows: list[Line], labels: Labels) -> None:
-    sent = fields(rows[0], (INTEGER, INTEGER, ANY, INTEGER, INTEGER, ANY))
+    sent = fields(rows[0], (INTEGER, INTEGER, FIXED_2, INTEGER, INTEGER, FIXED_2))
     size, line = int(sent[1]), rows[0].number
     own = [*labels, ("side", "sender")]
     draft.add(BANDWIDTH, sent[5], "Mbit/s", line, size=size, labels=own)
     if len(rows) > 1:
-        got = fields(rows[1], (INTEGER, ANY, INTEGER, ANY))
+        got = fields(rows[1], (INTEGER, FIXED_2, INTEGER, FIXED_2))
         line, own = rows[1].number, [*labels, ("side", "receiver")]
         draft.add(BANDWIDTH, got[3], "Mbit/s", line, size=size, labels=own)
         if int(got[2]) > int(sent[3]) or not int(sent[3]):
@@ -142,7 +143,7 @@ def _take_transactions(draft: Draft, lines: list[Line], labels: Labels) -> None:
     rows = _rows(lines)
     if not rows:
         return
-    kinds = (INTEGER, INTEGER, INTEGER, INTEGER, ANY, ANY)
+    kinds = (INTEGER, INTEGER, INTEGER, INTEGER, FIXED_2, FIXED_2)
     cells, line = fields(rows[0], kinds), rows[0].number
     size = int(cells[2])
     draft.add(TRANSACTION_RATE, cells[5], "1/s", line, size=size, labels=labels)

@@ -170,6 +170,8 @@ def _read_rows(draft: Draft, metric: Metric, header: list[str], rows: list[Line]
         draft.program = "osu_bw_fan"
         draft.warn("the column that says latency in us holds bandwidth in MB/s of all senders")
         metric, header = BANDWIDTH_SUM, ["size", "mb/s"]
+    if rows and not (has_sizes or header[0] == "operation" or "barrier" in draft.program):
+        raise GarbledError(rows[0].number, f"{draft.program} without a column of sizes")
     kinds = [_kind(name) for name in header]
     check_alignment(rows)
     cells = [dict(zip(header, fields(row, kinds), strict=True)) for row in rows]
