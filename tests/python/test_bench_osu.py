@@ -145,6 +145,32 @@ def test_the_forecast_of_a_bandwidth_sweep_counts_windows() -> None:
     assert plan.command.arguments == ("osu_bw", "-m", "4194304:4194304")
 
 
+@pytest.mark.parametrize(
+    ("program", "sizes"),
+    [
+        ("osu_barrier", ()),
+        ("osu_ibarrier", ()),
+        ("osu_barrier_persistent", ()),
+        ("osu_init", ()),
+        ("osu_oshm_atomics", ()),
+        ("osu_cas_latency", (8,)),
+        ("osu_allreduce", (4, 8)),
+        ("osu_bcast", (1, 2, 4, 8)),
+    ],
+)
+def test_only_sizes_that_a_program_sweeps_are_awaited(program: str, sizes: tuple[int, ...]) -> None:
+    """A launch without an awaited size does not count."""
+    assert ADAPTERS["osu"].plan(Request(program, size_max=8), GIGABIT).sizes == sizes
+
+
+def test_a_fan_sends_windows_to_every_other_host() -> None:
+    request = Request("osu_bw_fan_out", nodes=4, size_min=2**20, size_max=2**20)
+    plan = ADAPTERS["osu"].plan(request, GIGABIT)
+    # 20 timed and 2 warm-up windows of 64 messages, to three hosts.
+    assert plan.forecast.bytes == 22 * 64 * 2**20 * 3
+    assert plan.placement.nodes == 4
+
+
 def test_a_ping_pong_waits_for_both_ways_and_sends_one() -> None:
     plan = ADAPTERS["osu"].plan(Request("osu_latency", size_min=8, size_max=8), GIGABIT)
     assert plan.forecast.bytes == 10_200 * 8

@@ -44,7 +44,17 @@ _LATENCY = _Loop(10_000, 1_000, 200, 10)
 _BANDWIDTH = _Loop(100, 20, 10, 2)
 _COLLECTIVE = _Loop(1_000, 100, 200, 10)
 _IN_WINDOWS = ("osu_bw", "osu_bibw", "osu_mbw_mr", "osu_put_bw", "osu_get_bw", "osu_put_bibw")
-_OF_PAIRS = (*_IN_WINDOWS, "osu_latency", "osu_multi_lat", "osu_put_latency", "osu_get_latency")
+_FANS = ("osu_bw_fan_in", "osu_bw_fan_out")
+"""One host against all others, in windows."""
+_OF_WORDS = ("osu_cas_latency", "osu_fop_latency")
+"""Atomic operations on a word of eight bytes: they sweep no sizes."""
+_OF_PAIRS = (
+    *_IN_WINDOWS,
+    *("osu_latency", "osu_latency_mt", "osu_latency_mp", "osu_multi_lat"),
+    *("osu_put_latency", "osu_get_latency", "osu_acc_latency", "osu_get_acc_latency"),
+    *_OF_WORDS,
+)
+_WITHOUT_SIZES = ("barrier", "barrier_persistent", "_atomics", "_init", "_hello")
 _MANY_PAIRS = ("osu_mbw_mr", "osu_multi_lat")
 
 
@@ -69,8 +79,10 @@ def plan(request: Request, fabric: Fabric) -> Plan:
 
 
 def _sizes(request: Request, is_pair: bool) -> tuple[int, ...]:
-    if request.program.endswith(("_barrier", "_atomics")):
+    if request.program.endswith(_WITHOUT_SIZES):
         return ()
+    if request.program in _OF_WORDS:
+        return (8,)
     reduces = "reduce" in request.program
     smallest = request.size_min if request.size_min is not None else (4 if reduces else 1)
     return doubling(smallest, request.size_max or (2**22 if is_pair else 2**20))
@@ -89,8 +101,9 @@ def _options(request: Request, is_shmem: bool) -> tuple[str, ...]:
 def _forecast(request: Request, fabric: Fabric, sizes: tuple[int, ...], is_pair: bool) -> Forecast:
     asked, program = request.iterations, request.program
     share = request.ranks_per_node
-    if program in _IN_WINDOWS:
-        steps = [(size, _BANDWIDTH.of(size, asked) * WINDOW * share) for size in sizes]
+    if program in (*_IN_WINDOWS, *_FANS):
+        peers = request.nodes - 1 if program in _FANS else 1
+        steps = [(size, _BANDWIDTH.of(size, asked) * WINDOW * share * peers) for size in sizes]
         return forecast_sweep(steps, fabric, f"{WINDOW} messages a window", each=1 / WINDOW)
     if is_pair:
         swept = [(size, _LATENCY.of(size, asked) * share) for size in sizes or (0,)]
