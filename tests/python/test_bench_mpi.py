@@ -74,6 +74,13 @@ def test_imb_repeats_until_40_mib() -> None:
     assert plan.command.arguments == ("IMB-MPI1", "-npmin", "2", "-msglog", "20:20")
 
 
+def test_imb_p2p_starts_at_one_byte_and_repeats_a_hundred_times_as_often() -> None:
+    plan = ADAPTERS["imb"].plan(Request("IMB-P2P", size_max=64), Fabric())
+    assert plan.sizes == (1, 2, 4, 8, 16, 32, 64)
+    assert plan.forecast.bytes == 127 * 100_000
+    assert ADAPTERS["imb"].plan(Request("IMB-RMA", size_max=64), Fabric()).sizes[0] == 0
+
+
 def test_gpcnet_bandwidth_is_in_powers_of_two_per_rank() -> None:
     one = report("gpcnet/network_test.txt")
     assert value(one, "latency", size=8, test="RR Two-sided Lat") == 312.6e-6

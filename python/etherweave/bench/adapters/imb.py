@@ -64,6 +64,13 @@ _STATISTICS |= {"t_avg[usec]": "mean", "t_pure[usec]": "mean"}
 _BOTH = ("Sendrecv", "Exchange", "Biband", "Bidir")
 
 
+REPEATS = 1000
+"""Of a size, unless they exceed the volume."""
+P2P_REPEATS = 100_000
+VOLUME = 40 * 2**20
+"""Of the messages of a size [bytes]."""
+
+
 @dataclass
 class _Section:
     """One benchmark of a run while it is read."""
@@ -225,18 +232,20 @@ def _add(
 def _plan(request: Request, fabric: Fabric) -> Plan:
     ranks = need_ranks(request, 2, request.program)
     largest = request.size_max or 2**22
-    sizes = doubling(request.size_min or 0, largest)
-    repeats = [
-        (size, min(request.iterations or 1000, 40 * 2**20 // max(size, 1))) for size in sizes
-    ]
-    counts = [(size, max(count, 1)) for size, count in repeats]
+    is_p2p = request.program == "IMB-P2P"
+    sizes = doubling(request.size_min or (1 if is_p2p else 0), largest)
+    repeats = request.iterations or (P2P_REPEATS if is_p2p else REPEATS)
+    # P2P was not seen to repeat less of any size: what it will cost is rather told too high.
+    most = [repeats if is_p2p else VOLUME // max(size, 1) for size in sizes]
+    counts = [(size, max(min(repeats, count), 1)) for size, count in zip(sizes, most, strict=True)]
     low = max((request.size_min or 1).bit_length() - 1, 0)
     arguments = (
         *(request.program, "-npmin", str(ranks)),
         *("-msglog", f"{low}:{largest.bit_length() - 1}"),
         *(("-iter", str(request.iterations)) if request.iterations else ()),
     )
-    forecast = forecast_sweep(counts, fabric, "of each benchmark in the list: 40 MiB a size")
+    basis = f"{repeats:,} of each size" if is_p2p else "40 MiB a size"
+    forecast = forecast_sweep(counts, fabric, f"of each benchmark in the list: {basis}")
     notes = ("a size whose time runs out is left out by IMB: raise -time",)
     return all_ranks(request, arguments, forecast, sizes=sizes, notes=notes)
 
