@@ -185,6 +185,30 @@ def test_a_pair_is_two_ranks() -> None:
         ADAPTERS["osu"].plan(Request("osu_mbw_mr", nodes=3), GIGABIT)
 
 
+@pytest.mark.parametrize(
+    ("title", "program", "metric", "header"),
+    [
+        ("Put_nb Test", "osu_oshm_put_nb", "call_time", "Latency (us)"),
+        ("Get Test", "osu_oshm_get", "call_time", "Latency (us)"),
+        ("Get_nb Message Rate Test", "osu_oshm_get_mr_nb", "message_rate", "Messages/s"),
+        ("Reduce Latency Test", "osu_oshm_reduce", "call_time", "Avg Latency(us)"),
+    ],
+)
+def test_openshmem_tests_are_told_by_their_titles(
+    title: str, program: str, metric: str, header: str
+) -> None:
+    (one,) = parse(f"# OSU OpenSHMEM {title} v7.4\n# Size  {header}\n4  2.50\n8  3.50\n").reports
+    scale = 1e-6 if metric == "call_time" else 1
+    assert (one.program, value(one, metric, size=8)) == (program, 3.50 * scale)
+
+
+def test_openshmem_collectives_take_any_number_of_ranks() -> None:
+    plan = ADAPTERS["osu"].plan(Request("osu_oshm_barrier", nodes=4), GIGABIT)
+    assert (plan.placement.nodes, plan.command.start) == (4, Start.SHMEM)
+    with pytest.raises(PlanError, match="exactly two ranks"):
+        ADAPTERS["osu"].plan(Request("osu_oshm_get", nodes=4), GIGABIT)
+
+
 def test_openshmem_programs_are_started_by_its_launcher() -> None:
     plan = ADAPTERS["osu"].plan(Request("osu_oshm_put"), GIGABIT)
     assert (plan.command.start, plan.command.arguments) == (Start.SHMEM, ("osu_oshm_put", "heap"))

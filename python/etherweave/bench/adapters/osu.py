@@ -68,11 +68,19 @@ _COLLECTIVES = {
 _SHMEM = {
     "Put": ("put", CALL_TIME),
     "Get": ("get", CALL_TIME),
+    "Put_nb": ("put_nb", CALL_TIME),
+    "Get_nb": ("get_nb", CALL_TIME),
     "Put Message Rate": ("put_mr", MESSAGE_RATE),
-    "Put_nbi Message Rate": ("put_mr_nb", MESSAGE_RATE),
-    "Get_nbi Message Rate": ("get_mr_nb", MESSAGE_RATE),
+    **{
+        f"{way}_{kind} Message Rate": (f"{way.lower()}_mr_nb", MESSAGE_RATE)
+        for way in ("Put", "Get")
+        for kind in ("nb", "nbi")
+    },
     "Atomic Operation Rate": ("atomics", CALL_TIME),
-} | {name: (name.lower(), CALL_TIME) for name in ("Barrier", "Broadcast", "Collect", "FCollect")}
+} | {
+    name: (name.lower(), CALL_TIME)
+    for name in ("Barrier", "Broadcast", "Collect", "FCollect", "Reduce")
+}
 _KINDS = {
     "Non-blocking ": "i{}",
     "Persistent ": "{}_persistent",

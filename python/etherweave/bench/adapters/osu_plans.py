@@ -54,6 +54,10 @@ _OF_PAIRS = (
     *("osu_put_latency", "osu_get_latency", "osu_acc_latency", "osu_get_acc_latency"),
     *_OF_WORDS,
 )
+_OF_ALL = tuple(
+    f"osu_oshm_{name}" for name in ("barrier", "broadcast", "collect", "fcollect", "reduce")
+)
+"""OpenSHMEM's collectives."""
 _WITHOUT_SIZES = ("barrier", "barrier_persistent", "_atomics", "_init", "_hello")
 _MANY_PAIRS = ("osu_mbw_mr", "osu_multi_lat")
 
@@ -62,7 +66,7 @@ def plan(request: Request, fabric: Fabric) -> Plan:
     """Plan a run of any OSU program."""
     program = request.program
     is_shmem = program.startswith("osu_oshm_")
-    is_pair = program in _OF_PAIRS or is_shmem
+    is_pair = program in _OF_PAIRS or (is_shmem and program not in _OF_ALL)
     if is_pair and program not in _MANY_PAIRS and need_ranks(request, 2, program) != 2:
         raise PlanError(f"{program} runs on exactly two ranks")
     if program in _MANY_PAIRS and need_ranks(request, 2, program) % 2:
@@ -71,7 +75,8 @@ def plan(request: Request, fabric: Fabric) -> Plan:
     placement = Placement(
         Pattern.PAIR if is_pair else Pattern.ALL_NODES, request.nodes, request.ranks_per_node
     )
-    arguments = (program, *_options(request, is_shmem), *request.options)
+    own = () if program in _OF_ALL else _options(request, is_shmem)
+    arguments = (program, *own, *request.options)
     command = Command(Start.SHMEM if is_shmem else Start.MPI, arguments)
     forecast = _forecast(request, fabric, sizes, is_pair)
     notes = ("without -m in versions before 7: the sweep cannot be shortened",)
@@ -118,7 +123,8 @@ def _forecast_collective(request: Request, fabric: Fabric, sizes: tuple[int, ...
     if ranks < 2:
         raise PlanError(f"{request.program} needs at least two ranks")
     volume = {"alltoall": ranks - 1, "allgather": ranks - 1, "allreduce": 2 * (ranks - 1) / ranks}
-    each = volume.get(request.program.removeprefix("osu_").removeprefix("i"), 1)
+    name = request.program.removeprefix("osu_").removeprefix("oshm_").removeprefix("i")
+    each = volume.get(name, 1)
     total = seconds = 0.0
     for size in sizes:
         calls = _COLLECTIVE.of(size, request.iterations)
