@@ -107,6 +107,13 @@ def test_mistakes_are_told_with_line_key_and_what_is_expected(
     assert "expected" in said or "is no name" in said
 
 
+def test_a_host_may_tell_its_switch() -> None:
+    site = read(ALASKA.replace('address = "10.0.0.2"', 'switch = "leaf0"'))
+    assert [host.switch for host in site.hosts] == [None, "leaf0"]
+    told = refused('address = "10.0.0.2"', 'switch = "leaf 0"')
+    assert told.startswith("site.toml:15: hosts.n2.switch: 'leaf 0'; expected a text such as")
+
+
 def test_a_site_without_hosts_is_refused() -> None:
     with pytest.raises(SiteError, match=r"hosts: is missing; expected \[hosts.n1\]"):
         read('launcher = { kind = "local" }')

@@ -15,7 +15,7 @@ from etherweave.bench.site.lines import line_of
 from etherweave.bench.site.values import Host, Link, Option, Site, SiteError
 
 _KEYS = ("name", "launcher", "modules", "environment", "hosts", "fabrics")
-_HOST_KEYS = ("address", "interface")
+_HOST_KEYS = ("address", "interface", "switch")
 _FABRIC_KEYS = ("kind", "stack", "rate", "interface", "device", "addresses", "environment")
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,62}[A-Za-z0-9])?")
 _ADDRESS = re.compile(r"(?:[A-Za-z0-9_.-]+@)?[A-Za-z0-9](?:[A-Za-z0-9._:-]{0,252}[A-Za-z0-9])?")
@@ -182,7 +182,8 @@ def _host(name: str, table: _Table) -> Host:
         table.refuse(None, "expected a name of letters, digits, dots and hyphens")
     table.only(_HOST_KEYS)
     address = table.word("address", _ADDRESS, "10.0.0.1")
-    return Host(name, address or name, table.word("interface", _INTERFACE, "eth0"))
+    interface = table.word("interface", _INTERFACE, "eth0")
+    return Host(name, address or name, interface, table.word("switch", _NAME, "leaf0"))
 
 
 def _link(name: str, table: _Table, hosts: tuple[Host, ...]) -> Link:

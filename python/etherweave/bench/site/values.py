@@ -19,6 +19,8 @@ class Host:
     address: str
     """How the launcher reaches it: an IP address, or a name that resolves."""
     interface: str | None = None
+    switch: str | None = None
+    """That it hangs on; pages put hosts of a switch together."""
 
 
 @dataclass(frozen=True)

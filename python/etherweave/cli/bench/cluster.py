@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from etherweave.bench.campaign import Network
@@ -27,6 +27,8 @@ class Cluster:
     """By the names of networks."""
     python: str = sys.executable
     """With Etherweave, on the hosts."""
+    switches: Mapping[str, str] = field(default_factory=dict)
+    """By the names of hosts, where the site tells."""
 
 
 def cluster_of(site: Path | None, fabrics: Sequence[str], hosts: str | None) -> Cluster:
@@ -50,7 +52,8 @@ def _cluster(site: Site, fabrics: Sequence[str], hosts: str | None) -> Cluster:
             refuse(f"launcher {one.name}: {missing}")
     networks = tuple(_network(site, link) for link in links)
     python = site.text("python", Cluster.python)
-    return Cluster(site.name, names, networks, launchers, python)
+    switches = {one.name: one.switch for one in site.hosts if one.switch and one.name in names}
+    return Cluster(site.name, names, networks, launchers, python, switches)
 
 
 def _name(link: Link | None) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from etherweave.bench import switches
 from etherweave.bench.budget import Budget, Cost, cost, exceeded
 from etherweave.bench.campaign import Campaign, Wish, experiments
 from etherweave.bench.environment.findings import Finding, Severity
@@ -167,6 +168,7 @@ def _carried_out(
     """Run, and write the tables however it ends; tell whether it came to its end."""
     try:
         store = Store.create(output, campaign)
+        switches.keep(store.directory, cluster.switches)
         with store.alone():
             is_whole = _launched(store, cluster, limit, telemetry)
             launches = launched(store.campaign, store.records())

@@ -79,8 +79,10 @@ def _print(found: Site) -> None:
     if rows:
         print_sheet(("", ""), rows)
     print()
-    hosts = [(host.name, host.address, host.interface or "") for host in found.hosts]
-    print_sheet(("host", "address", "interface"), hosts)
+    hosts = [
+        (host.name, host.address, host.interface or "", host.switch or "") for host in found.hosts
+    ]
+    print_sheet(("host", "address", "interface", "switch"), hosts)
     for link in found.links:
         print()
         _print_link(link)
