@@ -13,7 +13,7 @@ import pytest
 import etherweave
 from etherweave import toml
 from etherweave.report import write_report
-from etherweave.report.figures.run import beside
+from etherweave.report.figures.run import beside, goodput
 from etherweave.report.figures.run.beside import Beside
 from etherweave.results import Measured, Result
 
@@ -95,7 +95,7 @@ def test_the_ratio_is_that_of_medians(simulated: Result, measured: Result) -> No
 
 
 def test_goodput_is_the_mean_over_launches(simulated: Result, measured: Result) -> None:
-    exhibit = beside.goodput(Beside([simulated, measured]))
+    exhibit = goodput.exhibit(Beside([simulated, measured]))
     assert exhibit is not None
     assert [row[-1] for row in exhibit.sheets[0].rows] == ["1.000", "0.500"]
 
@@ -119,7 +119,7 @@ def test_jobs_that_only_one_result_has_stay_away(simulated: Result) -> None:
     other = {**SCENARIO, "job": [{**SCENARIO["job"][0], "name": "other"}]}
     pair = Beside([simulated, etherweave.run(other)])
     assert beside.exhibit(pair) is None
-    assert beside.goodput(pair) is None
+    assert goodput.exhibit(pair) is None
 
 
 def test_a_report_shows_both(tmp_path: Path, simulated: Result, measured: Result) -> None:

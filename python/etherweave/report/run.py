@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from etherweave.report.figures import BESIDE, MEASURED, RUN
+from etherweave.report.figures import BESIDE, HELD, MEASURED, RUN
 from etherweave.report.figures.run.beside import Beside
 from etherweave.report.page import Front, Page
 from etherweave.results import Result, Summary
@@ -32,6 +32,7 @@ def write_run(result: Result, out: Path, others: Sequence[Result] = ()) -> Path:
     beside = Beside([result, *others])
     if others:
         page.show(BESIDE, beside)
+    page.show(HELD, beside)
     page.show(MEASURED if "measured" in result.summary else RUN, result)
     scenarios = [
         (f"Resolved scenario, {label}" if others else "Resolved scenario", one.resolved)

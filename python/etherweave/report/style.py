@@ -57,6 +57,12 @@ POINTS_MAX = 3_000
 
 INK = "#111111"
 
+ASIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "borderaxespad": 0}
+"""Puts a legend to the right of its axes, where it hides nothing."""
+
+DASHES: list[Any] = [(0, (5, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2)), (0, (8, 3))]
+"""Of lines that nobody measured: the line rate, what frames leave of it, others."""
+
 _HALO = [effects.withStroke(linewidth=3.5, foreground="white")]
 
 

@@ -17,10 +17,13 @@ from etherweave.report.figures.run import (
     beside,
     counters,
     flows,
+    goodput,
     iterations,
     nodes,
     pauses,
+    published,
     streams,
+    tests,
     utilisation,
 )
 from etherweave.report.figures.sandia import (
@@ -59,8 +62,11 @@ RUN: list[Maker[Result]] = [
 MEASURED: list[Maker[Result]] = [iterations.exhibit, nodes.exhibit, streams.exhibit]
 """For a run that was measured: what hosts see of it."""
 
-BESIDE: list[Maker[beside.Beside]] = [beside.exhibit, beside.goodput]
+BESIDE: list[Maker[beside.Beside]] = [beside.exhibit, goodput.exhibit]
 """For results of the same jobs."""
+
+HELD: list[Maker[beside.Beside]] = [*tests.exhibits, published.exhibit]
+"""For one result or several: what their numbers can be held against."""
 
 SANDIA: list[Maker[Study]] = [
     verdicts.exhibit,

@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,12 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from etherweave.bench.metrics import ITERATION_TIME
+from etherweave.bench.references import Reference
+from etherweave.report.against import published
 from etherweave.report.exhibit import Exhibit, Sheet
-from etherweave.report.style import SERIES
+from etherweave.report.quantities import fabric, quantities
+from etherweave.report.style import ASIDE, DASHES, INK, SERIES
 from etherweave.results import Result
 
 POINTS = 400
@@ -23,7 +28,8 @@ HEAD = (
 CAPTION = (
     "Share of the iterations that took at most so long, over all ranks. The table's ratio is that "
     "of medians, to the first result. Iterations of one launch have much in common: what differs "
-    "between launches is the measure of chance."
+    "between launches is the measure of chance. Upright lines are published means of the "
+    "same workload."
 )
 
 
@@ -64,44 +70,26 @@ def kind(result: Result) -> str:
 def exhibit(beside: Beside) -> Exhibit | None:
     """Show the distribution of each job's iteration times in all results."""
     tables = [result.to_polars("iterations") for result in beside.results]
-    jobs = _in_several(tables)
+    jobs = in_several(tables)
     if not jobs:
         return None
     figure = Figure(figsize=(9, 2.8 * len(jobs)))
     panels = figure.subplots(len(jobs), 1, squeeze=False)[:, 0]
+    known = _figures(beside)
     rows = []
     for axes, job in zip(panels, jobs, strict=True):
         parts = [table.filter(pl.col("job") == job) for table in tables]
         _curves(axes, job, [part["duration_ns"] / 1e3 for part in parts], beside.labels)
+        _published(axes, known.get(job, []))
+        axes.legend(**ASIDE)
         rows += _rows(job, parts, beside.labels)
     return Exhibit("beside", "Simulated and measured", CAPTION, figure, [Sheet(HEAD, rows)])
 
 
-def goodput(beside: Beside) -> Exhibit | None:
-    """Show what the streams of each job delivered in all results."""
-    tables = [result.to_polars("streams") for result in beside.results]
-    jobs = _in_several(tables)
-    if not jobs:
-        return None
-    rows = []
-    for job in jobs:
-        rates = [_rate(table.filter(pl.col("job") == job)) for table in tables]
-        for label, rate in zip(beside.labels, rates, strict=True):
-            rows.append([job, label, f"{rate:,.4g}", _ratio(rate, rates[0])])
-    sheet = Sheet(["job", "result", "goodput [Gb/s]", "ratio"], rows)
-    caption = "Sum over the streams of a job, the mean over launches."
-    return Exhibit("goodput_beside", "Goodput, simulated and measured", caption, None, [sheet])
-
-
-def _in_several(tables: Sequence[pl.DataFrame]) -> list[str]:
+def in_several(tables: Sequence[pl.DataFrame]) -> list[str]:
     """Name the jobs that the first result and another have rows of."""
     first, *others = [table["job"].unique(maintain_order=True).to_list() for table in tables]
     return [job for job in first if any(job in other for other in others)]
-
-
-def _rate(rows: pl.DataFrame) -> float:
-    launches = rows["launch"].n_unique() if "launch" in rows.columns else 1
-    return float(rows["goodput_gbps"].sum()) / max(launches, 1)
 
 
 def _curves(axes: Axes, job: str, times: Sequence[pl.Series], labels: Sequence[str]) -> None:
@@ -119,7 +107,28 @@ def _curves(axes: Axes, job: str, times: Sequence[pl.Series], labels: Sequence[s
     axes.set_title(job)
     axes.set_xlabel("iteration time [us]")
     axes.set_ylabel("share of iterations")
-    axes.legend()
+
+
+def _figures(beside: Beside) -> dict[str, list[Reference]]:
+    """Find what was published of the time of an iteration, by jobs."""
+    found: dict[str, list[Reference]] = {}
+    for result in beside.results:
+        own = [one for one in quantities(result) if one.metric is ITERATION_TIME]
+        where = fabric(result) if own else None
+        for one in own:
+            assert where is not None, "a result with jobs has a fabric"
+            known = found.setdefault(one.job, [])
+            known += [figure for figure in published(one, where) if figure not in known]
+    return found
+
+
+def _published(axes: Axes, figures: Sequence[Reference]) -> None:
+    """Mark each published mean, named by its source and fabric."""
+    for figure, dash in zip(figures, cycle(DASHES), strict=False):
+        source = figure.source.partition(",")[0]
+        name = f"published mean, {figure.fabric}\n({source})"
+        look: dict[str, Any] = {"color": INK, "linewidth": 1.1, "linestyle": dash}
+        axes.axvline(figure.value * 1e6, label=name, **look)
 
 
 def _rows(job: str, parts: Sequence[pl.DataFrame], labels: Sequence[str]) -> list[list[str]]:
@@ -128,8 +137,7 @@ def _rows(job: str, parts: Sequence[pl.DataFrame], labels: Sequence[str]) -> lis
     for part, label in zip(parts, labels, strict=True):
         low, median, high = _quantiles(part["duration_ns"] / 1e3)
         told = [f"{time:,.5g}" if np.isfinite(time) else "–" for time in (low, median, high)]
-        ratio = _ratio(median, first)
-        rows.append([job, label, f"{len(part):,}", *told, _launches(part), ratio])
+        rows.append([job, label, f"{len(part):,}", *told, _launches(part), ratio(median, first)])
     return rows
 
 
@@ -149,7 +157,8 @@ def _quantiles(values: pl.Series) -> tuple[float, float, float]:
     return float(low), float(median), float(high)
 
 
-def _ratio(value: float, to: float) -> str:
+def ratio(value: float, to: float) -> str:
+    """Write a value over another; a dash where there is none."""
     return f"{value / to:.3f}" if to > 0 and np.isfinite(value) else "–"
 
 

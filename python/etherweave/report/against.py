@@ -1,0 +1,105 @@
+"""Published figures that a job of a result can be held against.
+
+Equal are the program, the metric, the size, the rate of the links, the transport, and, where the
+publication names them, its version, flow control and the number of ranks. Of figures with and
+without PFC those of the job's own kind count, if there are any. Second-hand figures are left out.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from etherweave.bench.references import Reference, references
+from etherweave.report.quantities import Fabric, Quantity
+
+_NAME = re.compile(r"(roce|tcp)\s*(v[12])?\b")
+_REMARK = re.compile(r"\s*\([^)]*\)")
+_RANKS = re.compile(r"\b(\d+) (?:MPI )?ranks\b")
+_CENTRES = ("mean", "min", "max")
+"""A publication that tells a range of means has its ends as ``min`` and ``max``."""
+_ALIKE = 0.01
+"""Rates that differ by less are equal."""
+
+
+class Kind(NamedTuple):
+    """A fabric as a publication names it."""
+
+    transport: str
+    version: str
+    """Empty where it is not told."""
+    extras: frozenset[str]
+    """What else is switched on: ``pfc``, ``ets 50/50``."""
+
+
+def kind(words: str) -> Kind | None:
+    """Read the name of a fabric; None for one that no scenario has.
+
+    Examples
+    --------
+    >>> kind("RoCEv2+PFC (ConnectX-4)")
+    Kind(transport='roce', version='v2', extras=frozenset({'pfc'}))
+    """
+    name, *extras = _REMARK.sub("", words).casefold().split("+")
+    match = _NAME.match(name)
+    if not match:
+        return None
+    return Kind(match[1], match[2] or "", frozenset(one.strip() for one in extras))
+
+
+def published(
+    quantity: Quantity, fabric: Fabric, figures: Iterable[Reference] | None = None
+) -> list[Reference]:
+    """Find the figures of the same thing on the same kind of fabric.
+
+    Parameters
+    ----------
+    quantity
+        Ours.
+    fabric
+        That it was measured on.
+    figures
+        To choose from; all that come with Etherweave unless given.
+    """
+    if not quantity.is_as_published:
+        return []
+    own = [
+        one
+        for one in (references() if figures is None else figures)
+        if _is_of(quantity, one) and _is_on(fabric, one)
+    ]
+    return _nearest(fabric, own)
+
+
+def _is_of(quantity: Quantity, one: Reference) -> bool:
+    ranks = _RANKS.search(one.conditions)
+    return (
+        one.may_accept
+        and one.crosses_a_network
+        and one.value > 0
+        and one.statistic in _CENTRES
+        and (one.program, one.test, one.table) == (quantity.program, quantity.test, "")
+        and (one.metric, one.unit) == (quantity.metric.name, quantity.metric.unit)
+        and one.size_bytes == quantity.size_bytes
+        and (ranks is None or int(ranks[1]) == quantity.ranks)
+    )
+
+
+def _is_on(fabric: Fabric, one: Reference) -> bool:
+    found = kind(one.fabric)
+    if found is None or one.link_bits_per_s is None:
+        return False
+    own = kind(fabric.words)
+    assert own is not None, "a scenario's fabric has a name"
+    return (
+        found.transport == own.transport
+        and found.version in ("", own.version)
+        and found.extras <= own.extras
+        and abs(one.link_bits_per_s / 8 / fabric.medium.rate - 1) < _ALIKE
+    )
+
+
+def _nearest(fabric: Fabric, found: Sequence[Reference]) -> list[Reference]:
+    """Keep those with the job's own flow control; all where there are none."""
+    own = kind(fabric.words)
+    same = [one for one in found if (k := kind(one.fabric)) and own and k.extras == own.extras]
+    return same or list(found)

@@ -1,0 +1,188 @@
+"""Curves against message size in one figure, with all that they can be held against."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, NullLocator
+
+from etherweave.report.bounds import Floats
+from etherweave.report.style import ASIDE, DASHES, INK, SERIES
+
+LEGEND_MOST = 12
+"""Curves that a legend names."""
+_ZERO = 0.5
+"""Where messages without payload stand on a logarithmic axis [bytes]."""
+_SIZES_MOST = 12
+"""That are named below an axis."""
+_FEW = 1000
+"""A narrower range of values has ticks at 2 and 5, too."""
+_PREFIXES = ((2**30, "Gi"), (2**20, "Mi"), (2**10, "Ki"))
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Numbers by size, in base units."""
+
+    name: str
+    """For the legend; curves of one name look alike, and are named once."""
+    sizes: Floats
+    """[bytes]."""
+    values: Floats
+    low: Floats
+    """Of the interval; not a number where there is none."""
+    high: Floats
+    is_stable: Sequence[bool] = ()
+    """Of each point; all unless given."""
+    is_simulated: bool = False
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Published figures by size, in base units."""
+
+    sizes: Floats
+    low: Floats
+    high: Floats
+    ratios: Floats
+    """Ours over theirs, of every pair that is compared."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A limit by size, in base units."""
+
+    name: str
+    sizes: Floats
+    values: Floats
+    dash: int = 0
+    """Which kind it is: equal ones look alike."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Curves of one metric."""
+
+    title: str
+    curves: Sequence[Curve]
+    bounds: Sequence[Bound] = ()
+    marks: Sequence[Marks] = field(default=())
+
+
+def draw(panels: Sequence[Panel], scale: float, label: str) -> Figure:
+    """Draw a row for each panel, and beside it what each line is.
+
+    Parameters
+    ----------
+    panels
+        From top to bottom.
+    scale
+        From base units to those of the axis.
+    label
+        Of the axis.
+    """
+    figure = Figure(figsize=(9, 3.9 * len(panels)))
+    rows = figure.subplots(len(panels), 1, squeeze=False)[:, 0]
+    for axes, panel in zip(rows, panels, strict=True):
+        _panel(axes, panel, scale)
+        axes.set_ylabel(label)
+    return figure
+
+
+def _panel(axes: Axes, panel: Panel, scale: float) -> None:
+    names = list(dict.fromkeys(curve.name for curve in panel.curves))
+    told: set[str] = set()
+    for curve in panel.curves:
+        number = names.index(curve.name)
+        is_named = curve.name not in told and (curve.is_simulated or number < LEGEND_MOST)
+        _curve(axes, curve, scale, SERIES[number % len(SERIES)], is_named)
+        told.add(curve.name)
+    for bound in panel.bounds:
+        dash = DASHES[bound.dash % len(DASHES)]
+        look: dict[str, Any] = {"color": INK, "linewidth": 1, "linestyle": dash}
+        axes.plot(_places(bound.sizes), bound.values * scale, label=bound.name, **look)
+    _published(axes, panel.marks, scale)
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    _near(axes, panel, scale)
+    _name_values(axes)
+    _name_sizes(axes, panel)
+    axes.set_title(panel.title)
+    axes.legend(**ASIDE)
+
+
+def _curve(axes: Axes, curve: Curve, scale: float, colour: str, is_named: bool) -> None:
+    places, values = _places(curve.sizes), curve.values * scale
+    dash = "-." if curve.is_simulated else "-"
+    marker = "x" if curve.is_simulated else "o"
+    look: dict[str, Any] = {"color": colour, "marker": marker, "markersize": 4}
+    name = curve.name if is_named else None
+    axes.plot(places, values, linewidth=1.2, linestyle=dash, label=name, **look)
+    axes.fill_between(
+        places, curve.low * scale, curve.high * scale, color=colour, alpha=0.2, linewidth=0
+    )
+    hollow = ~np.array(curve.is_stable or [True] * len(places), dtype=bool)
+    axes.plot(places[hollow], values[hollow], linestyle="", markerfacecolor="white", **look)
+
+
+def _published(axes: Axes, marks: Sequence[Marks], scale: float) -> None:
+    known = [one for one in marks if len(one.sizes)]
+    if not known:
+        return
+    ratios = np.concatenate([one.ratios for one in known])
+    label = f"published; ours is {_span(ratios)} of it"
+    for one in known:
+        middle = np.sqrt(one.low * one.high)
+        reach = np.vstack([middle - one.low, one.high - middle]) * scale
+        look: dict[str, Any] = {"color": INK, "markersize": 5, "capsize": 2, "elinewidth": 1}
+        axes.errorbar(_places(one.sizes), middle * scale, reach, fmt="D", label=label, **look)
+        label = "_again"
+
+
+def _span(ratios: Floats) -> str:
+    low, high = f"{ratios.min():.3g}", f"{ratios.max():.3g}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _near(axes: Axes, panel: Panel, scale: float) -> None:
+    """Show what is there and half a decade around: bounds may lie far away."""
+    shown = [curve.values for curve in panel.curves]
+    shown += [end for one in panel.marks for end in (one.low, one.high)]
+    values = np.concatenate(shown) * scale
+    positive = values[np.isfinite(values) & (values > 0)]
+    if len(positive):
+        axes.set_ylim(positive.min() / 3, positive.max() * 3)
+
+
+def _name_values(axes: Axes) -> None:
+    """Write plain numbers; between powers of ten too where these are few."""
+    low, high = axes.get_ylim()
+    if high / low < _FEW:
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter("{x:,.6g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _name_sizes(axes: Axes, panel: Panel) -> None:
+    sizes = np.unique(np.concatenate([curve.sizes for curve in panel.curves]))
+    step = -(-len(sizes) // _SIZES_MOST)
+    shown = sizes[::-step][::-1]  # the largest has a name
+    axes.xaxis.set_major_locator(FixedLocator(_places(shown).tolist()))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticklabels([_size(round(size)) for size in shown], fontsize=8)
+    axes.set_xlabel("message size [bytes]")
+
+
+def _places(sizes: Floats) -> Floats:
+    return np.where(sizes > 0, sizes, _ZERO)
+
+
+def _size(size: int) -> str:
+    """Write a size [bytes] as powers of two where it is one: 64Ki."""
+    for factor, prefix in _PREFIXES:
+        if size and size % factor == 0:
+            return f"{size // factor}{prefix}"
+    return f"{size}"

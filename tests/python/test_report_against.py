@@ -1,0 +1,275 @@
+"""What jobs of results are as benchmarks, and which published figures they are held against."""
+
+import dataclasses
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from matplotlib.figure import Figure
+
+import etherweave
+from etherweave.bench.metrics import ITERATION_TIME, LATENCY, Metric
+from etherweave.bench.references import Reference, references
+from etherweave.report import write_report
+from etherweave.report.against import kind, published
+from etherweave.report.bounds import medium
+from etherweave.report.figures.run import goodput, tests
+from etherweave.report.figures.run.beside import Beside
+from etherweave.report.figures.run.beside import exhibit as iterations
+from etherweave.report.figures.run.published import exhibit
+from etherweave.report.quantities import Fabric, Quantity, fabric, quantities
+from etherweave.results import Measured, Result
+
+JOBS: dict[str, dict[str, Any]] = {
+    "ping": {"osu_latency": {"bytes": "8B", "iterations": 4}},
+    "pong": {"osu_latency": {"bytes": "0B", "iterations": 4}},
+    "one": {"osu_bw": {"bytes": "64KiB", "window": 8, "iterations": 2}},
+    "both": {"osu_bibw": {"bytes": "64KiB", "window": 8, "iterations": 2}},
+    "sum": {"osu_collective": {"ranks": 4, "operation": {"allreduce": {"bytes": "1KiB"}}}},
+    "wait": {"osu_collective": {"ranks": 4, "operation": "barrier"}},
+    "funnel": {"incast": {"sources": 2}},
+    "cube": {"halo3d": {"pex": 2, "pey": 1, "pez": 1, "iterations": 1}},
+}
+
+
+def run(jobs: Mapping[str, Mapping[str, Any]], **scenario: object) -> Result:
+    job = [{"name": name, "workload": workload} for name, workload in jobs.items()]
+    usual = {"topology": {"single_switch": {"hosts": 64}}, "run": {"end": "2ms"}}
+    return etherweave.run({**usual, "job": job, **scenario})
+
+
+@cache
+def simulated() -> Result:
+    return run(JOBS)
+
+
+def measured(result: Result, slower: tuple[float, ...]) -> Result:
+    """Pretend that it was measured in launches that were so many times slower."""
+    launches = [
+        (factor, pl.lit(number, dtype=pl.UInt64).alias("launch"))
+        for number, factor in enumerate(slower)
+    ]
+    time, rate = pl.col("duration_ns"), pl.col("goodput_gbps")
+    rows, streams = result.to_polars("iterations"), result.to_polars("streams")
+    tables = {
+        "iterations": pl.concat([rows.with_columns(time * by, launch) for by, launch in launches]),
+        "streams": pl.concat([streams.with_columns(rate / by, launch) for by, launch in launches]),
+    }
+    facts = dict.fromkeys(Measured.__annotations__, 0) | {"command": [], "compiler": "gcc"}
+    return dataclasses.replace(
+        result,
+        tables={name: table.to_arrow() for name, table in tables.items()},
+        summary={**result.summary, "measured": facts},  # type: ignore[typeddict-item]
+    )
+
+
+def mean_s(result: Result, job: str) -> float:
+    times = result.to_polars("iterations").filter(pl.col("job") == job)["duration_ns"]
+    return float(times.to_numpy().mean()) * 1e-9
+
+
+def test_jobs_are_told_as_the_tools_count_them() -> None:
+    """Half a round trip; window · size over time; the mean of a call; the sum of streams."""
+    result = simulated()
+    found = {one.job: one for one in quantities(result)}
+    assert {name: (one.program, one.size_bytes, one.ranks) for name, one in found.items()} == {
+        "ping": ("osu_latency", 8, 2),
+        "pong": ("osu_latency", 0, 2),
+        "one": ("osu_bw", 65536, 2),
+        "both": ("osu_bibw", 65536, 2),
+        "sum": ("osu_allreduce", 1024, 4),
+        "wait": ("osu_barrier", None, 4),
+        "funnel": ("ib_write_bw", None, 3),
+        "cube": ("halo3d-26", None, 2),
+    }
+    delivered = float(result.to_polars("streams")["goodput_gbps"].to_numpy().sum())
+    expected = {
+        "ping": mean_s(result, "ping") / 2,
+        "one": 8 * 65536 / mean_s(result, "one"),
+        "both": 2 * 8 * 65536 / mean_s(result, "both"),
+        "sum": mean_s(result, "sum"),
+        "funnel": delivered * 1e9 / 8,
+        "cube": mean_s(result, "cube"),
+    }
+    for name, value in expected.items():
+        assert found[name].values == pytest.approx([value])
+
+
+def test_of_several_launches_the_median_counts() -> None:
+    (one,) = [
+        one for one in quantities(measured(simulated(), (2.0, 3.0, 9.0))) if one.job == "ping"
+    ]
+    half = mean_s(simulated(), "ping") / 2
+    assert one.values == pytest.approx([2 * half, 3 * half, 9 * half])
+    assert one.median == pytest.approx(3 * half)
+
+
+def test_the_fabric_is_that_of_the_scenario() -> None:
+    """The path MTU of RoCE is 4 KiB unless told; TCP's segments leave 52 octets for headers."""
+    own = fabric(simulated())
+    assert (own.words, own.medium.rate) == ("RoCE v2+PFC", 12.5e9)
+    assert own.medium.wire == (4096, 4096 + 44 + 38)
+    tcp = fabric(
+        run(
+            {"ping": JOBS["ping"]},
+            topology={"single_switch": {"hosts": 2, "rate": "10Gb/s"}},
+            transport={"tcp": {"mss": "1448B"}},
+            flow_control={"none": {}},
+        )
+    )
+    assert (tcp.words, tcp.medium.rate, tcp.medium.wire) == ("TCP", 1.25e9, (1448, 1538))
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("TCP", ("tcp", "", set())),
+        ("TCP 1GbE fallback (MPICH)", ("tcp", "", set())),
+        ("RoCE v2+PFC+ETS 50/50", ("roce", "v2", {"pfc", "ets 50/50"})),
+        ("RoCE on Slingshot-10 (ConnectX-5 100G NIC)", ("roce", "", set())),
+        ("GPUDirect-TCPX/RDMA", None),
+        ("user-space TCP/IP (ConnectX-5)", None),
+        ("InfiniBand EDR", None),
+        ("", None),
+    ],
+)
+def test_names_of_fabrics_are_read(words: str, expected: object) -> None:
+    assert kind(words) == expected
+
+
+LAN = Fabric("tcp", "", False, medium("tcp", 1.25e9, 1500))
+FIGURE = next(one for one in references() if one.program == "osu_latency" and one.fabric == "TCP")
+FIGURE = dataclasses.replace(
+    FIGURE, statistic="mean", size_bytes=8, link_bits_per_s=1e10, conditions="two hosts"
+)
+
+
+def ping(metric: Metric = LATENCY, size: int | None = 8, ranks: int = 2) -> Quantity:
+    return Quantity("ping", "osu_latency", "", metric, size, ranks, (20e-6,))
+
+
+def test_a_figure_of_the_same_thing_is_found() -> None:
+    assert published(ping(), LAN, [FIGURE]) == [FIGURE]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"program": "osu_latency_mt"},
+        {"test": "incast"},
+        {"size_bytes": 16},
+        {"size_bytes": None},
+        {"unit": "B/s"},
+        {"metric": "round_trip"},
+        {"statistic": "p99"},
+        {"link_bits_per_s": 1e9},
+        {"link_bits_per_s": None},
+        {"fabric": "TCP+PFC"},
+        {"fabric": "RoCE v2"},
+        {"provenance": "secondary"},
+        {"conditions": "intra-node"},
+        {"conditions": "48 ranks on a random allocation"},
+    ],
+)
+def test_a_figure_of_anything_else_is_not(change: dict[str, Any]) -> None:
+    other: Reference = dataclasses.replace(FIGURE, **change)
+    assert published(ping(), LAN, [other]) == []
+
+
+def test_figures_with_the_same_flow_control_go_first() -> None:
+    paused = dataclasses.replace(LAN, is_paused=True)
+    with_pfc = dataclasses.replace(FIGURE, fabric="TCP+PFC")
+    assert published(ping(), paused, [FIGURE, with_pfc]) == [with_pfc]
+    assert published(ping(), paused, [FIGURE]) == [FIGURE]
+    assert published(ping(), LAN, [FIGURE, with_pfc]) == [FIGURE]
+
+
+HALO = {"halo3d": {"iterations": 1}}
+
+
+def test_an_application_counts_as_published_and_alone() -> None:
+    """Kenny et al. 2020, figure 5: 0.9 ms over RoCE v2 with PFC, on 48 ranks of 100 Gb/s."""
+    (own,) = quantities(run({"halo": HALO}, run={}))
+    assert (own.metric, own.ranks, own.is_as_published) == (ITERATION_TIME, 48, True)
+    assert [one.value for one in published(own, fabric(simulated()))] == [0.0009]
+    smaller = {"halo3d": {"iterations": 1, "nx": 10}}
+    (other,) = quantities(run({"halo": smaller}, run={}))
+    assert published(other, fabric(simulated())) == []
+    beside, _ = quantities(run({"halo": HALO, "ping": JOBS["ping"]}, run={}))
+    assert published(beside, fabric(simulated())) == []
+
+
+def legend(figure: Figure | None, at: int = 0) -> list[str]:
+    assert figure is not None
+    shown = figure.axes[at].get_legend()
+    assert shown is not None
+    return [one.get_text().replace("\n", " ") for one in shown.get_texts()]
+
+
+def both() -> Beside:
+    return Beside([simulated(), measured(simulated(), (1.5, 2.0, 2.5))])
+
+
+def test_one_figure_holds_simulated_measured_published_and_limits() -> None:
+    """Published is 1.0 us without payload, of which ours is the simulated, and twice that."""
+    found = tests.times(both())
+    assert found is not None
+    half = mean_s(simulated(), "pong") / 2 * 1e6
+    assert legend(found.figure) == [
+        "simulated, RoCE v2+PFC",
+        "measured, RoCE v2+PFC",
+        "size / line rate, 100 Gb/s",
+        f"simulated: {half:.3g} us + size / goodput (RoCE v2, path MTU 4096 B)",
+        f"measured: {2 * half:.3g} us + size / goodput (RoCE v2, path MTU 4096 B)",
+        f"published; ours is {half:.3g} to {2 * half:.3g} of it",
+    ]
+    calls = legend(found.figure, 1)
+    assert calls[-1] == f"measured: {2 * half:.3g} us + bytes / goodput, 4 ranks at least"
+
+
+def test_rates_of_one_and_of_both_ways_have_limits_of_their_own() -> None:
+    found = tests.rates(both())
+    assert found is not None and found.figure is not None
+    first, second = found.figure.axes
+    for axes, ways in ((first, 1), (second, 2)):
+        lines = {str(one.get_label()): one for one in axes.lines}
+        (rate,) = [one for name, one in lines.items() if name.startswith("line rate")]
+        assert rate.get_ydata() == pytest.approx([100 * ways])
+
+
+def test_published_figures_are_listed_with_source_and_ratio() -> None:
+    found = exhibit(both())
+    assert found is not None
+    half = mean_s(simulated(), "pong") / 2
+    rows = [row for row in found.sheets[0].rows if row[0] == "pong"]
+    assert [row[5:7] for row in rows] == [["≈ 1 us", f"{half * by * 1e6:.3g}"] for by in (1, 2)]
+    assert "Kenny et al. 2020" in rows[0][-1]
+
+
+def test_an_incast_is_held_against_the_link_and_the_publication() -> None:
+    found = goodput.exhibit(both())
+    assert found is not None
+    told = ["published", "line rate, 100 Gb/s", "full frames (RoCE v2, path MTU 4096 B)"]
+    assert set(told) < set(legend(found.figure))
+
+
+def test_published_means_stand_among_iteration_times() -> None:
+    halo = run({"halo": HALO}, run={})
+    found = iterations(Beside([halo, measured(halo, (2.0, 2.0))]))
+    assert found is not None
+    assert legend(found.figure)[-1] == "published mean, RoCE v2+PFC (Kenny et al. 2020)"
+
+
+def test_a_page_of_one_result_is_held_against_publications_too(tmp_path: Path) -> None:
+    simulated().save(tmp_path)
+    page = write_report(tmp_path, tmp_path).read_text()
+    assert "Bandwidth of OSU&#39;s tests" in page and "Published figures" in page
+
+
+def test_jobs_like_no_benchmark_have_no_such_sections(tmp_path: Path) -> None:
+    run({"all": {"all_to_all": {"ranks": 3}}}).save(tmp_path)
+    page = write_report(tmp_path, tmp_path).read_text()
+    assert "test_times" not in page and "Published figures" not in page
