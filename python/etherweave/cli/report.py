@@ -17,7 +17,7 @@ etherweave report result --beside measured
 
 etherweave report results/sandia-2020
 
-etherweave report results/monday --simulation foretold.csv"""
+etherweave report results/monday --simulation simulated --topology fabric.toml"""
 
 
 def report(
@@ -36,15 +36,30 @@ def report(
         ),
     ] = None,
     simulation: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="PATH",
+            exists=True,
+            help="Shown beside benchmarks: a directory of `run -o` with OSU's tests, one of "
+            "several such, or a table as points.csv; as often as needed.",
+        ),
+    ] = None,
+    topology: Annotated[
         Path | None,
-        typer.Option(metavar="TABLE", help="Points to show beside benchmarks, as points.csv."),
+        typer.Option(
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="Where the hosts of benchmarks sit: a site's file, or a scenario whose hosts "
+            "are those of the site, in order.",
+        ),
     ] = None,
 ) -> None:
     """Draw a result, a study or benchmarks as one HTML page, report.html beside its tables."""
     from etherweave.report import write_report
 
     try:
-        page = write_report(result, result, beside or (), simulation)
+        page = write_report(result, result, beside or (), simulation or (), topology)
     except (OSError, ValueError) as error:
         refuse(error)
     print(page)

@@ -10,7 +10,8 @@ Whatever a page shows is in the tables of its results, or was published and says
 from collections.abc import Sequence
 from pathlib import Path
 
-from etherweave.report.benchmarks import RESULTS, load_benchmarks, write_benchmarks
+from etherweave.bench.tables import RESULTS
+from etherweave.report.benchmarks import load_benchmarks, write_benchmarks
 from etherweave.report.curves import draw_curves
 from etherweave.report.drawing import draw_fabric
 from etherweave.report.film import write_film
@@ -34,7 +35,11 @@ __all__ = [
 
 
 def write_report(
-    source: Path, out: Path, beside: Sequence[Path] = (), simulation: Path | None = None
+    source: Path,
+    out: Path,
+    beside: Sequence[Path] = (),
+    simulation: Sequence[Path] = (),
+    topology: Path | None = None,
 ) -> Path:
     """Write the report of a result, a study or benchmarks, as ``report.html``.
 
@@ -47,8 +52,8 @@ def write_report(
         Directory for the page and its figures; made when missing, may be the same.
     beside
         Directories of results of the same jobs, such as what was measured.
-    simulation
-        A table of points to show beside benchmarks; see :func:`load_benchmarks`.
+    simulation, topology
+        What to show beside benchmarks, and where their hosts sit; see :func:`load_benchmarks`.
 
     Returns
     -------
@@ -61,16 +66,18 @@ def write_report(
         When the source holds neither a result nor a study.
     ValueError
         When another version wrote the source, in a format that this one does not know, or there is
-        something beside a study or benchmarks, or a simulation beside anything else.
+        something beside a study or benchmarks, or a simulation or topology beside anything else.
     """
     if (source / RESULTS).exists():
         if beside:
             raise ValueError(
                 f"{source}: benchmarks; expected a result, which others can stand beside"
             )
-        return write_benchmarks(load_benchmarks(source, simulation), out)
-    if simulation:
-        raise ValueError(f"{source}: no benchmarks that a simulation could stand beside")
+        return write_benchmarks(load_benchmarks(source, simulation, topology), out)
+    if simulation or topology:
+        raise ValueError(
+            f"{source}: no benchmarks that a simulation or a topology could stand beside"
+        )
     if (source / CHECKS).exists():
         if beside:
             raise ValueError(f"{source}: a study; expected a result, which others can stand beside")

@@ -1,23 +1,25 @@
 """The report of benchmarks on a real cluster, from the tables that a run left."""
 
 import json
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from etherweave.bench.points import CENTRES
+from etherweave.bench.summary import FORMAT
+from etherweave.bench.switches import kept
+from etherweave.bench.tables import RESULTS
+from etherweave.report.bounds import Medium, medium
+from etherweave.report.foretold import foretold, plain, read
 from etherweave.report.page import Front, Page
+from etherweave.report.places import Place, of_switches, places
 
-RESULTS = "benchmarks.json"
-FORMAT = 1
 NEEDED = {"site", "networks", "rule", "seed", "experiments", "warnings", "is_finished", "launches"}
 """Keys of ``benchmarks.json`` without which there is no page."""
-UNITS = {"s": "_s", "B/s": "_bytes_per_s", "1/s": "_per_s", "B": "_bytes", "1": ""}
-"""Ends of columns' names, by base units."""
-CENTRES = ("p50", "mean", "sum")
-"""Statistics that stand for a point, the best first."""
 _NAMED = ("benchmark", "program", "fabric", "hosts", "ranks_per_node", "metric", "labels")
 
 
@@ -34,15 +36,37 @@ class Benchmarks:
     points: pl.DataFrame
     """With ``median``, ``low``, ``high``… in the base unit, one statistic of each."""
     simulation: pl.DataFrame | None = None
-    """``metric``, ``size_bytes`` and ``median``, if given."""
+    """What was simulated; see :func:`etherweave.report.foretold.foretold`."""
+    mtus: Mapping[str, int] = field(default_factory=dict)
+    """Of fabrics, where the interface was seen [bytes]."""
+    places: Mapping[str, Place] = field(default_factory=dict)
+    """Of hosts, where they are known."""
 
     @property
     def networks(self) -> dict[str, dict[str, Any]]:
         """What is believed of each fabric, by name."""
         return {one["name"]: one for one in self.facts["networks"]}
 
+    def medium(self, fabric: str) -> Medium:
+        """Tell what frames of a fabric carry."""
+        network = self.networks[fabric]
+        return medium(network["kind"], float(network["rate"]), self.mtus.get(fabric))
 
-def load_benchmarks(source: Path, simulation: Path | None = None) -> Benchmarks:
+    def alpha(self, fabric: str) -> float | None:
+        """Tell how long the smallest message took at best; None where it was not measured [s]."""
+        if not self.points.height:
+            return None
+        own = self.points.filter(metric="latency", fabric=fabric)
+        own = own.filter(pl.col("size_bytes").is_not_null() & (pl.col("median") > 0))
+        if not own.height:
+            return None
+        smallest = own.filter(pl.col("size_bytes") == pl.col("size_bytes").min())
+        return float(smallest["median"].to_numpy().min())
+
+
+def load_benchmarks(
+    source: Path, simulation: Sequence[Path] = (), topology: Path | None = None
+) -> Benchmarks:
     """Read a run of benchmarks.
 
     Parameters
@@ -50,8 +74,11 @@ def load_benchmarks(source: Path, simulation: Path | None = None) -> Benchmarks:
     source
         Directory of ``bench run``.
     simulation
-        A table of points (CSV or Parquet) that a simulation foretold: ``metric``, ``unit``,
-        ``size_bytes`` and ``median_s`` or ``median_bytes_per_s``, as in ``points.csv``.
+        Tables of points that a simulation foretold, or results of it; see
+        :func:`etherweave.report.foretold.foretold`.
+    topology
+        A site's file or a scenario that tells where hosts sit; see
+        :func:`etherweave.report.places.places`.
 
     Raises
     ------
@@ -63,26 +90,41 @@ def load_benchmarks(source: Path, simulation: Path | None = None) -> Benchmarks:
     facts = json.loads((source / RESULTS).read_text(encoding="utf-8"))
     if not isinstance(facts, dict) or facts.get("format") != FORMAT or NEEDED - set(facts):
         raise ValueError(f"{source / RESULTS}: no results of format {FORMAT}")
-    tables = {name: _table(source / f"{name}.parquet") for name in ("launches", "measurements")}
+    tables = {name: read(source / f"{name}.parquet") for name in ("launches", "measurements")}
     measured = tables["measurements"]
     if measured.height:
-        measured = _plain(measured.filter(pl.col("is_valid") & ~pl.col("is_warm_up")), ["value"])
-    points = _points(_table(source / "points.parquet"))
-    foretold = _simulated(simulation) if simulation else None
-    name = source.absolute().name
-    return Benchmarks(name, facts, tables["launches"], measured, points, foretold)
+        measured = plain(measured.filter(pl.col("is_valid") & ~pl.col("is_warm_up")), ["value"])
+    known = of_switches(kept(source))
+    return Benchmarks(
+        source.absolute().name,
+        facts,
+        tables["launches"],
+        measured,
+        _points(read(source / "points.parquet")),
+        foretold(simulation) if simulation else None,
+        _mtus(source, facts["networks"]),
+        places(topology, hosts_of(facts), known) if topology else known,
+    )
+
+
+def hosts_of(facts: Mapping[str, Any]) -> list[str]:
+    """List the hosts of all experiments, in the order of the site's file."""
+    return list(dict.fromkeys(host for one in facts["experiments"] for host in one["hosts"]))
 
 
 def write_benchmarks(found: Benchmarks, out: Path) -> Path:
     """Write the page of a run of benchmarks into a directory; returns the page's path."""
-    from etherweave.report.figures.benchmarks import BENCHMARKS
+    from etherweave.report.figures.benchmarks import BENCHMARKS, pairs
 
     page = Page(out)
     page.show(BENCHMARKS, found)
-    return page.write(_front(found), [("What was asked for", json.dumps(_asked(found), indent=2))])
+    return page.write(
+        _front(found, pairs.findings(found)),
+        [("What was asked for", json.dumps(_asked(found), indent=2))],
+    )
 
 
-def _front(found: Benchmarks) -> Front:
+def _front(found: Benchmarks, findings: Sequence[str]) -> Front:
     facts = found.facts
     own = [one for one in facts["experiments"] if one["counted"]]
     lead = (
@@ -90,7 +132,8 @@ def _front(found: Benchmarks) -> Front:
         f"in {facts['launches']:,} launches."
     )
     trouble = "" if facts["is_finished"] else "The run was interrupted: launches are missing."
-    return Front(found.name, lead, _facts(facts), facts["warnings"], trouble)
+    warnings = [*findings, *facts["warnings"]]
+    return Front(found.name, lead, _facts(facts), warnings, trouble)
 
 
 def _facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
@@ -122,13 +165,6 @@ def _moment(ns: int | None) -> str:
     return "–" if ns is None else f"{datetime.fromtimestamp(ns / 1e9, UTC):%Y-%m-%d %H:%M:%S}"
 
 
-def _table(path: Path) -> pl.DataFrame:
-    try:
-        return pl.read_csv(path) if path.suffix == ".csv" else pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise ValueError(f"{path}: {error}") from None
-
-
 def _points(table: pl.DataFrame) -> pl.DataFrame:
     """Put values into one column each, and keep the best statistic of each point."""
     if not table.height:
@@ -137,33 +173,35 @@ def _points(table: pl.DataFrame) -> pl.DataFrame:
     ranks = pl.col("statistic").replace_strict(
         {name: rank for rank, name in enumerate(CENTRES)}, default=None, return_dtype=pl.Int64
     )
-    ranked = _plain(table, names).with_columns(rank=ranks).filter(pl.col("rank").is_not_null())
+    ranked = plain(table, names).with_columns(rank=ranks).filter(pl.col("rank").is_not_null())
     return ranked.sort("rank", maintain_order=True).unique(
         [*_NAMED, "size_bytes"], keep="first", maintain_order=True
     )
 
 
-def _plain(table: pl.DataFrame, names: list[str]) -> pl.DataFrame:
-    """Take each value from the column of its unit."""
-    made = [
-        pl.coalesce(
-            *(
-                pl.col(f"{name}{end}").cast(pl.Float64)
-                for end in UNITS.values()
-                if f"{name}{end}" in table.columns
-            ),
-            pl.lit(None, pl.Float64),
-        ).alias(name)
-        for name in names
-    ]
-    return table.with_columns(made)
-
-
-def _simulated(path: Path) -> pl.DataFrame:
-    table = _table(path)
-    if missing := {"metric", "unit", "size_bytes"} - set(table.columns):
-        raise ValueError(f"{path}: no column {min(missing)}; expected a table of points")
-    found = _plain(table, ["median"])
-    if found["median"].null_count() == found.height:
-        raise ValueError(f"{path}: no medians; expected median_s or median_bytes_per_s")
+def _mtus(source: Path, networks: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Find the largest MTU that an interface of each fabric was seen with."""
+    seen = [one for path in sorted(source.glob("environment/*.json")) for one in _interfaces(path)]
+    found: dict[str, int] = {}
+    for network in networks:
+        own = [facts.get("mtu") for name, facts in seen if name == network.get("interface")]
+        if sizes := [size for size in own if isinstance(size, int)]:
+            found[network["name"]] = max(sizes)
     return found
+
+
+def _interfaces(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """List the interfaces of all snapshots in a file, wherever they stand in it."""
+    try:
+        left = [json.loads(path.read_bytes())]
+    except (ValueError, RecursionError):
+        return
+    while left:
+        value = left.pop()
+        inner = (
+            value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        )
+        left.extend(inner)
+        own = value.get("interfaces") if isinstance(value, dict) else None
+        if isinstance(own, dict):
+            yield from ((name, facts) for name, facts in own.items() if isinstance(facts, dict))

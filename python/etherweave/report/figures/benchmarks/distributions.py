@@ -1,12 +1,14 @@
 """How launches spread about their medians."""
 
+from typing import Any
+
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
 from etherweave.report.benchmarks import Benchmarks
 from etherweave.report.exhibit import Exhibit
-from etherweave.report.style import SERIES
+from etherweave.report.style import ASIDE, DASHES, SERIES
 
 CAPTION = (
     "The share of launches that are no further above or below the median of their point than this. "
@@ -40,10 +42,17 @@ def exhibit(found: Benchmarks) -> Exhibit | None:
         spread = np.sort(own["spread"].to_numpy()) * 100
         share = np.arange(1, len(spread) + 1) / len(spread)
         label = " ".join(map(str, names)) if number < 10 else None
-        axes.step(spread, share, where="post", color=SERIES[number % len(SERIES)], label=label)
+        look: dict[str, Any] = {"color": SERIES[number % len(SERIES)], "linestyle": _dash(number)}
+        axes.step(spread, share, where="post", linewidth=1.3, label=label, **look)
     axes.set_xscale("symlog", linthresh=1)
+    axes.xaxis.set_major_formatter("{x:g}")
     axes.set_xlabel("from the median of the point [%]")
     axes.set_ylabel("share of launches")
     axes.set_ylim(0, 1.02)
-    axes.legend()
+    axes.legend(**ASIDE)
     return Exhibit("distributions", "How launches spread", CAPTION, figure)
+
+
+def _dash(number: int) -> Any:
+    """Tell curves of one colour apart."""
+    return ["-", *DASHES][number // len(SERIES) % (len(DASHES) + 1)]

@@ -1,16 +1,20 @@
-"""All pairs of hosts, as a map."""
+"""All pairs of hosts: maps in the order of the topology, and who is to blame for slow ones."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from textwrap import fill
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
-from etherweave.report.benchmarks import Benchmarks
-from etherweave.report.exhibit import Exhibit
+from etherweave.report.benchmarks import Benchmarks, hosts_of
+from etherweave.report.culprits import Culprit, Matrix, culprits, kinds
+from etherweave.report.exhibit import Exhibit, Sheet
+from etherweave.report.places import Place, in_order
 
 PAIRS_LEAST = 3
 """Fewer are no map."""
@@ -19,60 +23,65 @@ ABSENT = "#e4e4e4"
 _TITLE = 36
 """Characters in a line of a map's title."""
 _NAMED_MOST = 48
-"""Hosts whose names fit beside a map."""
+"""Hosts whose names fit beside a map; of more, those of switches are told."""
+_PARTS_MOST = 32
+"""Switches or groups whose names fit beside a map."""
 
 
 @dataclass(frozen=True)
-class _Map:
+class Map:
     """Values between hosts."""
 
     title: str
     label: str
-    hosts: list[str]
-    values: npt.NDArray[np.float64]
-    """Not a number where nothing was measured; rows send."""
+    """Unit of the values."""
+    matrix: Matrix
+
+
+@dataclass(frozen=True)
+class _Kind:
+    name: str
+    title: str
+    unit: str
+    scale: float
+    label: str
+
+
+_KINDS = (
+    _Kind("pairs_bandwidth", "Bandwidth of every pair", "B/s", 8e-9, "Gb/s"),
+    _Kind("pairs_latency", "Time of every pair", "s", 1e6, "us"),
+)
 
 
 def bandwidths(found: Benchmarks) -> Exhibit | None:
     """Show the bandwidth of every pair, at its largest size."""
-    return _exhibit(found, "pairs_bandwidth", "Bandwidth of every pair", "B/s", 8e-9, "Gb/s")
+    return _exhibit(found, _KINDS[0])
 
 
 def latencies(found: Benchmarks) -> Exhibit | None:
     """Show the latency of every pair, at its smallest size."""
-    return _exhibit(found, "pairs_latency", "Time of every pair", "s", 1e6, "us")
+    return _exhibit(found, _KINDS[1])
 
 
 exhibits = (bandwidths, latencies)
 
 
-def _exhibit(
-    found: Benchmarks, name: str, title: str, unit: str, scale: float, label: str
-) -> Exhibit | None:
-    maps = _maps(found, unit, scale, label)
-    if not maps:
-        return None
-    side = 4.4 if len(maps) > 1 else 6.0
-    figure = Figure(figsize=(9, side * ((len(maps) + 1) // 2)))
-    panels = figure.subplots((len(maps) + 1) // 2, min(len(maps), 2), squeeze=False).ravel()
-    for axes, one in zip(panels, maps, strict=False):
-        _draw(figure, axes, one)
-    for axes in panels[len(maps) :]:
-        axes.set_visible(False)
-    size = "largest" if unit == "B/s" else "smallest"
-    caption = (
-        f"Medians at the {size} message size. Hosts stand in the order of the site's file: one "
-        "that follows the topology shows its groups as blocks. Grey was not measured."
-    )
-    return Exhibit(name, title, caption, figure)
+def findings(found: Benchmarks) -> list[str]:
+    """Tell who is to blame for slow pairs, in a sentence each."""
+    return [
+        f"{culprit.who}: {culprit.words} ({one.title}: {culprit.factor:.2f} times worse than usual)"
+        for kind in _KINDS
+        for one in maps(found, kind.unit, kind.scale, kind.label)
+        for culprit in culprits(one.matrix)
+    ]
 
 
-def _maps(found: Benchmarks, unit: str, scale: float, label: str) -> list[_Map]:
+def maps(found: Benchmarks, unit: str, scale: float, label: str) -> list[Map]:
+    """Make a map of each program, metric and fabric with enough pairs."""
     if not found.points.height:
         return []
     rows = _between(found.points.filter(unit=unit))
-    order = _order(found)
-    maps = []
+    made = []
     for names, own in rows.group_by(["program", "metric", "rest", "fabric"], maintain_order=True):
         sizes = own["size_bytes"].drop_nulls()
         if sizes.len():
@@ -80,8 +89,28 @@ def _maps(found: Benchmarks, unit: str, scale: float, label: str) -> list[_Map]:
             own = own.filter(size_bytes=size)
         if own.select("one", "other").n_unique() >= PAIRS_LEAST:
             title = " ".join(str(name) for name in names if name)
-            maps.append(_map(title, label, order, own, scale))
-    return maps
+            made.append(Map(title, label, _matrix(found, own, scale)))
+    return made
+
+
+def _exhibit(found: Benchmarks, kind: _Kind) -> Exhibit | None:
+    made = maps(found, kind.unit, kind.scale, kind.label)
+    if not made:
+        return None
+    side = 4.6 if len(made) > 1 else 6.4
+    rows = (len(made) + 1) // 2
+    figure = Figure(figsize=(9, side * rows))
+    panels = figure.subplots(rows, min(len(made), 2), squeeze=False).ravel()
+    for axes, one in zip(panels, made, strict=False):
+        _draw(figure, axes, one)
+    for axes in panels[len(made) :]:
+        axes.set_visible(False)
+    size = "largest" if kind.unit == "B/s" else "smallest"
+    caption = (
+        f"Medians at the {size} message size. Hosts of a switch stand together, as far as it is "
+        "known; lines part switches, thick ones groups. Grey was not measured."
+    )
+    return Exhibit(kind.name, kind.title, caption, figure, _sheets(made))
 
 
 def _between(points: pl.DataFrame) -> pl.DataFrame:
@@ -99,33 +128,79 @@ def _between(points: pl.DataFrame) -> pl.DataFrame:
     return named.filter(pl.col("one").is_not_null() & pl.col("other").is_not_null())
 
 
-def _order(found: Benchmarks) -> list[str]:
-    return list(dict.fromkeys(host for one in found.facts["experiments"] for host in one["hosts"]))
-
-
-def _map(title: str, label: str, order: list[str], rows: pl.DataFrame, scale: float) -> _Map:
+def _matrix(found: Benchmarks, rows: pl.DataFrame, scale: float) -> Matrix:
     present = dict.fromkeys([*rows["one"], *rows["other"]])
-    hosts = [host for host in order if host in present]
-    hosts += [host for host in present if host not in hosts]
+    known = [host for host in hosts_of(found.facts) if host in present]
+    hosts = in_order([*known, *(host for host in present if host not in known)], found.places)
+    at = {host: place for place, host in enumerate(hosts)}
     values = np.full((len(hosts), len(hosts)), np.nan)
     is_directed = rows["labels"].str.contains("from=").any()
     for one, other, median in rows.select("one", "other", "median").iter_rows():
-        place = hosts.index(one), hosts.index(other)
-        values[place] = median * scale
+        values[at[one], at[other]] = median * scale
         if not is_directed:
-            values[place[::-1]] = median * scale
-    return _Map(title, label, hosts, values)
+            values[at[other], at[one]] = median * scale
+    return Matrix(hosts, values, bool(rows["better"][0] == "higher"), found.places)
 
 
-def _draw(figure: Figure, axes: Axes, one: _Map) -> None:
+def _sheets(made: Sequence[Map]) -> list[Sheet]:
+    rows = [
+        (one.title, kind.name, f"{kind.pairs:,}", f"{kind.median:.4g}", one.label)
+        for one in made
+        for kind in kinds(one.matrix)
+    ]
+    blame = [row for one in made for row in _blame(one, culprits(one.matrix))]
+    sheets = [Sheet(("", "pairs", "numbers", "median", ""), rows)] if rows else []
+    head = ("", "who", "times worse than usual", "what")
+    caption = "Who is slow, beside what else is slow; usual are pairs that are as near."
+    return [*sheets, *([Sheet(head, blame, caption)] if blame else [])]
+
+
+def _blame(one: Map, found: Sequence[Culprit]) -> Iterator[tuple[str, ...]]:
+    for culprit in found:
+        yield one.title, culprit.who, f"{culprit.factor:.2f}", culprit.words
+
+
+def _draw(figure: Figure, axes: Axes, one: Map) -> None:
+    matrix = one.matrix
     axes.set_facecolor(ABSENT)
-    image = axes.imshow(one.values, cmap=COLOURS, interpolation="nearest")
-    figure.colorbar(image, ax=axes, label=one.label, shrink=0.8)
+    image = axes.imshow(matrix.values, cmap=COLOURS, interpolation="nearest")
     axes.set_title(fill(one.title, _TITLE), fontsize=9)
     axes.grid(visible=False)
     axes.set_xlabel("to")
     axes.set_ylabel("from")
-    if len(one.hosts) <= _NAMED_MOST:
-        places = range(len(one.hosts))
-        axes.set_xticks(places, one.hosts, rotation=90, fontsize=6)
-        axes.set_yticks(places, one.hosts, fontsize=6)
+    places = range(len(matrix.hosts)) if len(matrix.hosts) <= _NAMED_MOST else ()
+    names = list(matrix.hosts) if places else []
+    axes.set_xticks(places, names, rotation=90, fontsize=6)
+    axes.set_yticks(places, names, fontsize=6)
+    _part(axes, matrix.known)
+    figure.colorbar(image, ax=axes, label=one.label, shrink=0.8)
+
+
+def _part(axes: Axes, known: Sequence[Place | None]) -> None:
+    """Draw lines between switches and groups, and name them on the other sides."""
+    switches = list(_runs([place.switch if place else "" for place in known]))
+    groups = list(_runs([place.group if place else "" for place in known]))
+    for runs, width in ((switches, 0.6), (groups, 1.8)):
+        for _, start, _ in runs[1:]:
+            axes.axhline(start - 0.5, color="white", linewidth=width)
+            axes.axvline(start - 0.5, color="white", linewidth=width)
+    named = [run for run in (switches if len(switches) <= _PARTS_MOST else groups) if run[0]]
+    if named and len(named) <= _PARTS_MOST:
+        centres = [(start + end - 1) / 2 for _, start, end in named]
+        top, right = axes.secondary_xaxis("top"), axes.secondary_yaxis("right")
+        _name(top.xaxis, centres, [name for name, *_ in named], 90 if len(named) > 6 else 0)
+        _name(right.yaxis, centres, [name for name, *_ in named], 0)
+
+
+def _name(axis: Axis, centres: Sequence[float], names: Sequence[str], rotation: float) -> None:
+    axis.set_ticks(list(centres), list(names), rotation=rotation, fontsize=7)
+    axis.set_tick_params(length=0)
+
+
+def _runs(names: Sequence[str]) -> Iterator[tuple[str, int, int]]:
+    """Gather equal neighbours: name, first place, and the place after the last."""
+    start = 0
+    for name, own in groupby(names):
+        end = start + sum(1 for _ in own)
+        yield name, start, end
+        start = end

@@ -26,7 +26,18 @@ def exhibit(found: Benchmarks) -> Exhibit | None:
         "the largest of all values, the 99th percentile (the first of rates) where there are 299 "
         "values or more, and published figures. All numbers are in points.csv."
     )
-    return Exhibit("points", "All points", caption, sheets=sheets)
+    return Exhibit("points", "All points", caption, sheets=[*sheets, *_sources(found)])
+
+
+def _sources(found: Benchmarks) -> list[Sheet]:
+    """List where the published figures are from, and of which points."""
+    programs: dict[str, set[str]] = {}
+    for point in found.facts.get("points", []):
+        for source in (point.get("reference") or {}).get("sources", []):
+            programs.setdefault(source, set()).add(f"{point['program']} on {point['fabric']}")
+    rows = [(source, ", ".join(sorted(own))) for source, own in programs.items()]
+    caption = "Where the published figures are from"
+    return [Sheet(("source", "shown beside"), rows, caption)] if rows else []
 
 
 def _sheet(unit: str, rows: pl.DataFrame) -> Sheet:

@@ -4,15 +4,17 @@ from typing import Any
 
 import polars as pl
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from etherweave.report.benchmarks import Benchmarks
 from etherweave.report.exhibit import Exhibit, Sheet
 from etherweave.report.figures.benchmarks.distributions import relative
-from etherweave.report.style import POINTS_MAX, SERIES
+from etherweave.report.style import ASIDE, POINTS_MAX, SERIES
 
 CAPTION = (
-    "Each launch against the median of its point, in the order of time. A slope is drift of the "
-    "machine; a column of its own is a launch that went wrong as a whole."
+    "Each launch against the median of its point, in the order of time; lines join the medians of "
+    "rounds. A slope is drift of the machine; a column of its own is a launch that went wrong as a "
+    "whole."
 )
 _UNSTABLE_MOST = 200
 """Points that are listed."""
@@ -34,12 +36,16 @@ def _figure(found: Benchmarks) -> Figure | None:
         look: dict[str, Any] = {"color": SERIES[number % len(SERIES)], "markersize": 3}
         rounds, spread = own["round"].to_numpy(), own["spread"].to_numpy() * 100
         shift = 0.12 * number
+        middle = own.group_by("round").agg(pl.col("spread").median() * 100).sort("round")
         is_dense = own.height > POINTS_MAX
-        axes.plot(rounds + shift, spread, "o", rasterized=is_dense, label=str(fabric), **look)
+        axes.plot(rounds + shift, spread, "o", rasterized=is_dense, alpha=0.5, mew=0, **look)
+        axes.plot(middle["round"] + shift, middle["spread"], label=str(fabric), **look)
     axes.set_yscale("symlog", linthresh=1)
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("round of launches")
     axes.set_ylabel("from the median [%]")
-    axes.legend()
+    axes.legend(**ASIDE)
     return figure
 
 
