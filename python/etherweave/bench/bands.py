@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from etherweave.bench.campaign import Network
 from etherweave.bench.measurements import Completeness, Measurement, Report
+from etherweave.bench.metrics import Unit
 from etherweave.bench.references import Reference, compare, references, search
 from etherweave.bench.statistics.quantiles import median
 
@@ -22,10 +23,14 @@ class Band:
 
 
 def among(network: Network) -> list[Reference]:
-    """Choose the figures of a network's kind, and of its rate if there are any."""
+    """Choose the figures of a network's kind, and of its rate if there are any.
+
+    Bandwidths of other rates are left out: they tell of the rate.
+    """
     own = search(fabric=network.kind) if network.kind else list(references())
     usable = [one for one in own if one.may_accept]
-    return [one for one in usable if _has_rate(one, network.rate)] or usable
+    alike = [one for one in usable if _has_rate(one, network.rate)]
+    return alike or [one for one in usable if one.unit != Unit.BYTES_PER_SECOND]
 
 
 def band(
