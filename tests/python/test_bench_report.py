@@ -12,10 +12,12 @@ import numpy as np
 import polars
 import pytest
 from bench_launches import NETWORK, FakeLauncher, campaign, latencies
+from bench_texts import DATA
 from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
 import etherweave
+from etherweave.bench.bands import among
 from etherweave.bench.campaign import Campaign, Wish, experiments
 from etherweave.bench.launchers import Ending
 from etherweave.bench.points import launched
@@ -30,7 +32,7 @@ from etherweave.cli.bench import run as verb
 from etherweave.cli.bench.cluster import cluster_of
 from etherweave.report import write_report
 from etherweave.report.benchmarks import load_benchmarks
-from etherweave.report.figures.benchmarks import bandwidth, distributions, latency, pairs
+from etherweave.report.figures.benchmarks import bandwidth, distributions, latency, pairs, rates
 from etherweave.report.figures.benchmarks.sweeps import Setting, Sweep
 from etherweave.report.foretold import foretold
 from etherweave.report.places import Place, places
@@ -114,7 +116,7 @@ def test_hosts_of_a_switch_stand_together_in_a_map(tmp_path: Path, three: Path) 
     assert [line.get_ydata()[0] for line in axes.lines[:1]] == [1.5]  # type: ignore[index]
     summary = [row[1:4] for row in exhibit.sheets[0].rows if "roce" in row[0]]
     # n0 and n2 share a switch: 10 · (0 + 2) us; the others are 10 · 1 and 10 · 3 us apart.
-    assert [row[:2] for row in summary] == [("on one switch", "2"), ("between", "4")]
+    assert [row[:2] for row in summary] == [("on one switch", "1"), ("between", "2")]
     assert [float(row[2]) for row in summary] == pytest.approx([20, 20], rel=0.02)
 
 
@@ -268,6 +270,40 @@ def test_a_simulation_without_such_tests_is_refused(tmp_path: Path) -> None:
     etherweave.run({"topology": topology, "run": {"end": "1ms"}, "job": [job]}).save(tmp_path)
     with pytest.raises(ValueError, match="no job like a benchmark; expected osu_latency"):
         foretold([tmp_path])
+
+
+def test_streams_without_a_size_are_held_against_their_link(tmp_path: Path, three: Path) -> None:
+    """Captured from iperf3 on loopback; at 1 Gb/s full frames leave 1448 of 1538 octets."""
+    text = (DATA / "iperf3/tcp-1stream-omit1.json").read_text()
+    planned = experiments(["iperf3"], (NETWORK,), Wish(("a", "b"), seconds=1.0))
+    launcher = FakeLauncher(lambda number: text)
+    out = kept(tmp_path / "out", Campaign("test", (NETWORK,), planned, FEW, 1), launcher)
+    exhibit = rates.exhibit(load_benchmarks(out))
+    assert exhibit is not None and exhibit.figure is not None
+    lines = {str(one.get_label()): list(one.get_xdata()) for one in exhibit.figure.axes[0].lines}  # type: ignore[arg-type]
+    assert lines["line rate, 1 Gb/s"] == pytest.approx([1, 1])
+    full = 1448 / 1538
+    assert lines["full frames\n(TCP, MTU 1500 B assumed)"] == pytest.approx([full, full])
+    received = json.loads(text)["end"]["sum_received"]["bits_per_second"] / 1e9
+    assert lines["measured"] == pytest.approx([received])
+    assert rates.exhibit(load_benchmarks(three)) is None
+
+
+def test_more_than_a_link_carries_is_told_on_top(tmp_path: Path) -> None:
+    """1771 Mb/s of the loopback, said to be a link of 1 Gb/s."""
+    text = (DATA / "iperf3/tcp-1stream-omit1.json").read_text()
+    planned = experiments(["iperf3"], (NETWORK,), Wish(("a", "b"), seconds=1.0))
+    launcher = FakeLauncher(lambda number: text)
+    out = kept(tmp_path / "out", Campaign("test", (NETWORK,), planned, FEW, 1), launcher)
+    top = write_report(out, out).read_text().partition("<section")[0]
+    assert "iperf3 on lan: 1.77 Gb/s between a,b where links carry 1 Gb/s" in top
+
+
+def test_bandwidths_published_of_other_rates_are_no_reference() -> None:
+    """There are figures of TCP at 1 and 10 Gb/s, and none at 3.21 Gb/s."""
+    own = {one.unit for one in among(NETWORK)}
+    other = {one.unit for one in among(replace(NETWORK, rate=3.21e9 / 8))}
+    assert own - other == {"B/s"} and "s" in other
 
 
 def test_a_run_keeps_the_switches_that_a_site_tells(

@@ -121,19 +121,19 @@ def test_a_matrix_of_nothing_has_no_culprit(value: float) -> None:
 
 
 def test_pairs_are_summarised_by_how_far_they_are() -> None:
-    """Four leaves with 4 · 3 ordered pairs each; the other 16 · 15 - 48 cross."""
+    """Four leaves with 4 · 3 / 2 pairs each; the other 16 · 15 / 2 - 24 cross."""
     near, far = kinds(matrix(lambda one, other: 1.0, noise=0.0))
-    assert near == ("on one switch", 48, NEAR)
-    assert far == ("between", 192, FAR)
+    assert near == ("on one switch", 24, NEAR)
+    assert far == ("between", 96, FAR)
     groups = {
         host: Place(place.switch, f"g{leaf(at) // 2}")
         for at, (host, place) in enumerate(PLACES.items())
     }
     grouped = Matrix(HOSTS, matrix(lambda one, other: 1.0).values, False, groups)
     assert [(one.name, one.pairs) for one in kinds(grouped)] == [
-        ("on one switch", 48),
-        ("in one group", 64),  # two groups of two leaves: 4 · 4 pairs, both ways
-        ("between", 128),
+        ("on one switch", 24),
+        ("in one group", 32),  # two groups of two leaves with 4 · 4 pairs
+        ("between", 64),
     ]
 
 

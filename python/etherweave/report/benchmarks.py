@@ -114,12 +114,13 @@ def hosts_of(facts: Mapping[str, Any]) -> list[str]:
 
 def write_benchmarks(found: Benchmarks, out: Path) -> Path:
     """Write the page of a run of benchmarks into a directory; returns the page's path."""
-    from etherweave.report.figures.benchmarks import BENCHMARKS, pairs
+    from etherweave.report.figures.benchmarks import BENCHMARKS, bandwidth, pairs
 
     page = Page(out)
     page.show(BENCHMARKS, found)
+    findings = [*bandwidth.findings(found), *pairs.findings(found)]
     return page.write(
-        _front(found, pairs.findings(found)),
+        _front(found, findings),
         [("What was asked for", json.dumps(_asked(found), indent=2))],
     )
 

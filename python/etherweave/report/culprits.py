@@ -48,6 +48,7 @@ class Kind(NamedTuple):
 
     name: str
     pairs: int
+    """Of hosts, whichever way."""
     median: float
 
 
@@ -71,10 +72,12 @@ def kinds(matrix: Matrix) -> list[Kind]:
     """Summarise pairs on one switch, in one group, and between, as far as places are known."""
     labels = _labels(matrix)
     found = []
+    known = np.isfinite(matrix.values)
     for name in ("on one switch", "in one group", "between"):
-        own = matrix.values[(labels == name) & np.isfinite(matrix.values)]
-        if len(own):
-            found.append(Kind(name, len(own), float(np.median(own))))
+        own = (labels == name) & known
+        if own.any():
+            pairs = int(np.triu(own | own.T, 1).sum())
+            found.append(Kind(name, pairs, float(np.median(matrix.values[own]))))
     return found
 
 

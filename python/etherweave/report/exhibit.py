@@ -9,6 +9,10 @@ from matplotlib.figure import Figure
 Source = TypeVar("Source")
 
 
+FOLDED_FROM = 40
+"""Rows of a list from which on it is shown on demand only."""
+
+
 @dataclass(frozen=True)
 class Sheet:
     """A table."""

@@ -8,12 +8,14 @@ from etherweave.report.figures.benchmarks import (
     latency,
     pairs,
     points,
+    rates,
     stability,
 )
 
 BENCHMARKS: list[Maker[Benchmarks]] = [
     bandwidth.exhibit,
     latency.exhibit,
+    rates.exhibit,
     *pairs.exhibits,
     distributions.exhibit,
     stability.exhibit,

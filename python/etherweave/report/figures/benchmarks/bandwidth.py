@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 import numpy as np
+import polars as pl
 
 from etherweave.report.benchmarks import Benchmarks
 from etherweave.report.bounds import Floats
@@ -13,6 +14,8 @@ from etherweave.report.figures.sizes import Bound
 _BOUND = "No payload passes the dashed line, and none in full frames the dotted one."
 _LINKS = {"bandwidth": 1, "bandwidth_both": 2, "bandwidth_rank": 1, "bandwidth_bus": 1}
 """How often a metric counts a host's link; others are not bound by one."""
+_EXCESS = 1.05
+"""A shaper's burst may carry a little more than the rate."""
 
 
 def exhibit(found: Benchmarks) -> Exhibit | None:
@@ -21,6 +24,24 @@ def exhibit(found: Benchmarks) -> Exhibit | None:
     return (
         Exhibit("bandwidth", "Bandwidth against size", CAPTION + _BOUND, figure) if figure else None
     )
+
+
+def findings(found: Benchmarks) -> list[str]:
+    """Tell of rates that no link of the fabric can have carried, once for a program and fabric."""
+    if not found.points.height:
+        return []
+    told: dict[tuple[str, str], str] = {}
+    for row in found.points.filter(pl.col("metric").is_in(list(_LINKS))).iter_rows(named=True):
+        program, fabric = row["program"], row["fabric"]
+        most = _LINKS[row["metric"]] * found.medium(fabric).rate
+        if row["median"] > most * _EXCESS:
+            told.setdefault(
+                (program, fabric),
+                f"{program} on {fabric}: {row['median'] * 8e-9:.3g} Gb/s between {row['hosts']} "
+                f"where links carry {most * 8e-9:.3g} Gb/s: the bytes took another way, or the "
+                "site's file tells another rate",
+            )
+    return list(told.values())
 
 
 def _limits(setting: Setting, sizes: Floats) -> Iterator[Bound]:

@@ -24,8 +24,10 @@ _TITLE = 36
 """Characters in a line of a map's title."""
 _NAMED_MOST = 48
 """Hosts whose names fit beside a map; of more, those of switches are told."""
-_PARTS_MOST = 32
-"""Switches or groups whose names fit beside a map."""
+_PARTS_MOST = 20
+"""Switches or groups whose names fit beside a map; lines of more would hide its cells."""
+_UPRIGHT = 36
+"""Characters of names that fit above a map side by side."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ def _sheets(made: Sequence[Map]) -> list[Sheet]:
         for kind in kinds(one.matrix)
     ]
     blame = [row for one in made for row in _blame(one, culprits(one.matrix))]
-    sheets = [Sheet(("", "pairs", "numbers", "median", ""), rows)] if rows else []
+    sheets = [Sheet(("", "pairs", "how many", "median", ""), rows)] if rows else []
     head = ("", "who", "times worse than usual", "what")
     caption = "Who is slow, beside what else is slow; usual are pairs that are as near."
     return [*sheets, *([Sheet(head, blame, caption)] if blame else [])]
@@ -180,16 +182,17 @@ def _part(axes: Axes, known: Sequence[Place | None]) -> None:
     """Draw lines between switches and groups, and name them on the other sides."""
     switches = list(_runs([place.switch if place else "" for place in known]))
     groups = list(_runs([place.group if place else "" for place in known]))
-    for runs, width in ((switches, 0.6), (groups, 1.8)):
-        for _, start, _ in runs[1:]:
+    for runs, width in ((switches, 0.6), (groups, 1.5)):
+        for _, start, _ in runs[1:] if len(runs) <= _PARTS_MOST else ():
             axes.axhline(start - 0.5, color="white", linewidth=width)
             axes.axvline(start - 0.5, color="white", linewidth=width)
     named = [run for run in (switches if len(switches) <= _PARTS_MOST else groups) if run[0]]
     if named and len(named) <= _PARTS_MOST:
         centres = [(start + end - 1) / 2 for _, start, end in named]
         top, right = axes.secondary_xaxis("top"), axes.secondary_yaxis("right")
-        _name(top.xaxis, centres, [name for name, *_ in named], 90 if len(named) > 6 else 0)
-        _name(right.yaxis, centres, [name for name, *_ in named], 0)
+        names = [name for name, *_ in named]
+        _name(top.xaxis, centres, names, 90 if sum(map(len, names)) > _UPRIGHT else 0)
+        _name(right.yaxis, centres, names, 0)
 
 
 def _name(axis: Axis, centres: Sequence[float], names: Sequence[str], rotation: float) -> None:

@@ -3,7 +3,7 @@
 import polars as pl
 
 from etherweave.report.benchmarks import Benchmarks
-from etherweave.report.exhibit import Exhibit, Sheet
+from etherweave.report.exhibit import FOLDED_FROM, Exhibit, Sheet
 
 _SCALES = {"s": (1e6, "us"), "B/s": (8e-9, "Gb/s"), "1/s": (1.0, "1/s"), "B": (1.0, "B")}
 _COUNT = (1.0, "")
@@ -43,10 +43,14 @@ def _sources(found: Benchmarks) -> list[Sheet]:
 def _sheet(unit: str, rows: pl.DataFrame) -> Sheet:
     scale, name = _SCALES.get(unit, _COUNT)
     brackets = f" [{name}]" if name else ""
-    head = ("", "size [bytes]", "n", f"median{brackets}", "from", "to", "min", "max", "p99")
+    head = (
+        *("", "size [bytes]", "n", f"median{brackets}", "from", "to", "min", "max", "p99"),
+        *("published", "ratio", ""),
+    )
     shown = [_row(row, scale) for row in rows.head(_MOST).iter_rows(named=True)]
     told = f"{rows.height} points{brackets}, the first {_MOST} shown" * (rows.height > _MOST)
-    return Sheet((*head, "published", "ratio", ""), shown, told or f"{rows.height} points")
+    caption = told or f"{rows.height} points{brackets}"
+    return Sheet(head, shown, caption, is_folded=len(shown) > FOLDED_FROM)
 
 
 def _row(row: dict[str, object], scale: float) -> list[str]:

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from etherweave.report.benchmarks import Benchmarks
-from etherweave.report.exhibit import Exhibit, Sheet
+from etherweave.report.exhibit import FOLDED_FROM, Exhibit, Sheet
 from etherweave.report.figures.benchmarks.distributions import relative
 from etherweave.report.style import ASIDE, POINTS_MAX, SERIES
 
@@ -67,7 +67,7 @@ def _experiments(found: Benchmarks) -> Sheet:
         "capped: a median is not known as well as wanted after all launches; given up: launches "
         "fail; open: the run ended before it."
     )
-    return Sheet(head, rows, caption)
+    return Sheet(head, rows, caption, is_folded=len(rows) > FOLDED_FROM)
 
 
 def _doubtful(found: Benchmarks) -> list[Sheet]:

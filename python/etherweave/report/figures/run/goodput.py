@@ -10,9 +10,10 @@ from matplotlib.figure import Figure
 from etherweave.bench.references import Reference
 from etherweave.report.against import published
 from etherweave.report.exhibit import Exhibit, Sheet
+from etherweave.report.figures.levels import GIGABITS, finish, mark_link
 from etherweave.report.figures.run.beside import Beside, in_several, ratio
 from etherweave.report.quantities import Fabric, fabric, quantities
-from etherweave.report.style import ASIDE, DASHES, INK, SERIES
+from etherweave.report.style import INK, SERIES
 
 CAPTION = (
     "Sum over the streams of a job, the mean over launches. At an incast all streams share the "
@@ -70,27 +71,12 @@ def _rate(rows: pl.DataFrame) -> float:
 
 def _draw(axes: Axes, bars: Sequence[_Bar]) -> None:
     labels = list(dict.fromkeys(bar.label for bar in bars))
-    named: set[str] = set()
-
-    def once(name: str) -> str | None:
-        return None if name in named else named.add(name) or name  # type: ignore[func-returns-value]
-
     for place, bar in enumerate(bars):
         colour = SERIES[labels.index(bar.label) % len(SERIES)]
-        axes.barh(place, bar.rate, 0.7, color=colour, label=once(bar.label))
+        axes.barh(place, bar.rate, 0.7, color=colour, label=bar.label)
         for figure in bar.figures:
             look: dict[str, Any] = {"color": INK, "markersize": 6, "mec": "white"}
-            axes.plot(figure.value * 8e-9, place, "D", label=once("published"), **look)
+            axes.plot(figure.value * GIGABITS, place, "D", label="published", **look)
         if bar.fabric:
-            medium = bar.fabric.medium
-            for name, rate, dash in (
-                (f"line rate, {medium.rate * 8e-9:g} Gb/s", medium.rate, DASHES[0]),
-                (f"full frames\n({medium.note})", medium.goodput, DASHES[1]),
-            ):
-                ends = ([rate * 8e-9] * 2, [place - 0.5, place + 0.5])
-                axes.plot(*ends, color=INK, linewidth=1, linestyle=dash, label=once(name))
-    axes.set_yticks(range(len(bars)), [bar.job for bar in bars])
-    axes.grid(visible=False, axis="y")
-    axes.invert_yaxis()
-    axes.set_xlabel("goodput [Gb/s]")
-    axes.legend(**ASIDE)
+            mark_link(axes, place, bar.fabric.medium)
+    finish(axes, [bar.job for bar in bars], "goodput [Gb/s]")
