@@ -124,6 +124,30 @@ impl Default for MpiParams {
     }
 }
 
+/// What a scenario says of an MPI library; the rest is that of its transport.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MpiChanges {
+    send_overhead: Option<Duration>,
+    receive_overhead: Option<Duration>,
+    handling_overhead: Option<Duration>,
+    eager_max: Option<Bytes>,
+    header: Option<Bytes>,
+}
+
+/// Reads changes to the library over TCP: a key that is absent must not fall back on the other transport.
+fn mpi_over_tcp<'de, D: serde::Deserializer<'de>>(source: D) -> Result<MpiParams, D::Error> {
+    let changes: MpiChanges = serde::Deserialize::deserialize(source)?;
+    let before = MpiParams::tcp();
+    Ok(MpiParams {
+        send_overhead: changes.send_overhead.unwrap_or(before.send_overhead),
+        receive_overhead: changes.receive_overhead.unwrap_or(before.receive_overhead),
+        handling_overhead: changes.handling_overhead.unwrap_or(before.handling_overhead),
+        eager_max: changes.eager_max.unwrap_or(before.eager_max),
+        header: changes.header.unwrap_or(before.header),
+    })
+}
+
 /// A computer.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -133,6 +157,7 @@ pub struct HostParams {
     /// MPI over RoCE.
     pub mpi_roce: MpiParams,
     /// MPI over TCP.
+    #[serde(deserialize_with = "mpi_over_tcp")]
     pub mpi_tcp: MpiParams,
     /// How much later than asked a sleeping process wakes (Linux: 50 us for normal threads).
     pub timer_slack: Duration,
