@@ -13,6 +13,7 @@ use crate::params::{FlowControl, Misfit, SimParams, Threshold};
 use crate::rules::{Rules, headroom};
 use crate::switch::buffer::{BufferSizes, Group, SharedBuffer};
 use crate::switch::port::{Owner, Peer, Port, Way};
+use crate::switch::shaper::Shaper;
 
 /// Events in the microsecond ahead, per port, about: sizes the queue's buckets.
 const EVENTS_PER_PORT: u64 = 2;
@@ -89,11 +90,16 @@ fn add_ports(shard: &mut Shard, topology: &Topology, layout: &Layout, node: Node
         let channel = topology.channel(id);
         let (peer_shard, port) = layout.port(topology, reverse(id));
         let is_host = matches!(channel.to.node, Node::Host(_));
+        let is_from_host = matches!(channel.from.node, Node::Host(_));
         let peer = Peer { way: Way::to_shard(peer_shard as u32), port, is_host };
         let params = &shard.rules.params;
         let mut port = Port::new(channel.rate, owner, peer, delay(channel, params), pause_delay(channel, params));
         if shard.rules.is_cut_through && matches!(channel.to.node, Node::Switch(_)) {
             port.header_time = port.serialization_time(shard.rules.header_bytes);
+        }
+        let shaper = if is_from_host { &params.nic.shaper } else { &params.switch.shaper };
+        if let Some(bucket) = shaper {
+            port.shape(Shaper::new(bucket, shard.rules.largest_frame));
         }
         shard.ports.push(port);
         shard.channels.push(id);

@@ -142,8 +142,7 @@ impl Shard {
         let Packet { wire, priority, .. } = self.packets[handle];
         let port = &mut self.ports[port_index as usize];
         debug_assert!(port.busy_until <= self.now, "one packet at a time on a wire");
-        let duration = port.serialization_time(wire);
-        port.busy_until = self.now + duration;
+        let duration = port.occupy(self.now, wire);
         let counters = &mut port.lanes[usize::from(priority)].counters;
         counters.tx_packets += 1;
         counters.tx_bytes += u64::from(wire);

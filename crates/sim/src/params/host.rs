@@ -4,6 +4,8 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
+use super::TokenBucket;
+
 /// A network card.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -22,6 +24,9 @@ pub struct NicParams {
     pub transmit_latency: Duration,
     /// From last bit to host memory.
     pub receive_latency: Duration,
+    /// What slows the host below the rate of its link. Absent: nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shaper: Option<TokenBucket>,
 }
 
 impl Default for NicParams {
@@ -34,6 +39,7 @@ impl Default for NicParams {
             context_switch: Duration::from_ns(25),
             transmit_latency: Duration::from_ns(216),
             receive_latency: Duration::from_ns(200),
+            shaper: None,
         }
     }
 }

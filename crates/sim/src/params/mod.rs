@@ -7,12 +7,14 @@ mod check;
 mod flow_control;
 mod host;
 mod roce;
+mod shaper;
 mod switch;
 
 pub use check::{Misfit, check};
 pub use flow_control::{Ets, FlowControl, GlobalPause, Pfc};
 pub use host::{CpuCosts, HostParams, MpiParams, NicParams};
 pub use roce::{Dcqcn, RoceParams, RoceVersion};
+pub use shaper::TokenBucket;
 pub use switch::{EcnMarking, Forwarding, SwitchParams, Threshold};
 
 use crate::transport::tcp::TcpParams;

@@ -2,6 +2,8 @@
 
 use etherweave_primitives::{Bytes, Duration};
 
+use super::TokenBucket;
+
 /// When a switch starts to send a packet on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -61,6 +63,9 @@ pub struct SwitchParams {
     /// ECN marking. Absent: off.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<EcnMarking>,
+    /// What slows every port below the rate of its link. Absent: nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shaper: Option<TokenBucket>,
 }
 
 impl Default for SwitchParams {
@@ -76,6 +81,7 @@ impl Default for SwitchParams {
             xon_offset: Bytes::new(2 * 4608),
             headroom: None,
             ecn: None,
+            shaper: None,
         }
     }
 }

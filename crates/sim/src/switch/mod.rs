@@ -9,3 +9,4 @@ pub(crate) mod forward;
 pub mod pause;
 pub mod port;
 pub mod schedule;
+pub mod shaper;

@@ -83,9 +83,8 @@ impl Shard {
         let now = self.now;
         let port = &mut self.ports[port_index as usize];
         priorities(frame.enable).for_each(|priority| port.paused.tx_packets[priority] += 1);
-        let start = port.busy_until.max(now);
+        let start = port.occupy_by_pause(now, pause_wire_bytes());
         let end = start + port.serialization_time(pause_wire_bytes());
-        port.busy_until = end;
         let (peer, arrival) = (port.peer, end + port.pause_delay);
         let is_damaged = self.is_hit(peer.way, start, pause_wire_bytes());
         let kind = if is_damaged { Kind::PauseArriveDamaged } else { Kind::PauseArrive };

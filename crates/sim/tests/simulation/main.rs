@@ -6,5 +6,6 @@ mod degraded;
 mod headroom;
 mod losslessness;
 mod send_buffer;
+mod shaped;
 mod stuck;
 mod threads;

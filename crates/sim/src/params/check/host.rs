@@ -2,7 +2,7 @@
 
 use etherweave_primitives::Bytes;
 
-use super::{BUFFER_MAX, Checked, DELAY_MAX, RATES, check_delay, demand, demand_within, has_pauses};
+use super::{BUFFER_MAX, Checked, DELAY_MAX, RATES, check_delay, check_shaper, demand, demand_within, has_pauses};
 use crate::params::{CpuCosts, MpiParams, NicParams, SimParams, Transport};
 use crate::rules;
 
@@ -13,6 +13,8 @@ const ENVELOPE_MAX: Bytes = Bytes::new(64 << 10);
 
 pub(super) fn check(params: &SimParams) -> Checked {
     check_nic(&params.nic)?;
+    let frame = Bytes::new(rules::largest_frame(&params.transport).into());
+    check_shaper("nic.shaper", params.nic.shaper.as_ref(), frame)?;
     if has_pauses(params) {
         check_pauses(&params.nic)?;
     }

@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
 
-use super::{FlowControl, SimParams, Transport};
+use super::{FlowControl, SimParams, TokenBucket, Transport};
 
 /// A value that does not fit.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -60,6 +60,15 @@ fn demand(fits: bool, key: &str, found: impl Display, expected: impl Into<String
 fn demand_within<T: Display + PartialOrd>(range: RangeInclusive<T>, key: &str, value: T) -> Checked {
     let expected = format!("{} to {}", range.start(), range.end());
     demand(range.contains(&value), key, value, expected)
+}
+
+/// Refuses a shaper that could not let the largest frame go, `frame` on the wire.
+fn check_shaper(key: &str, shaper: Option<&TokenBucket>, frame: Bytes) -> Checked {
+    let Some(TokenBucket { rate, burst }) = shaper else { return Ok(()) };
+    demand_within(RATES, &format!("{key}.rate"), *rate)?;
+    let least = format!("at least the largest frame, {frame}");
+    demand(*burst >= frame, &format!("{key}.burst"), burst, least)?;
+    demand(*burst <= BUFFER_MAX, &format!("{key}.burst"), burst, "less than 4GiB")
 }
 
 /// Refuses a delay beyond all reason.

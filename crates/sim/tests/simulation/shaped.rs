@@ -1,0 +1,79 @@
+//! Ports behind token buckets.
+
+use etherweave_primitives::{BitRate, Bytes, Duration, Priority, Rank, Time};
+use etherweave_sim::frame::size::RoceSizes;
+use etherweave_sim::params::{FlowControl, RoceVersion, TokenBucket};
+use etherweave_workload::{Permutation, StreamSpec, Traffic, Workload};
+use proptest::prelude::*;
+
+use crate::common::{experiment, job, job_of, one_switch, roce, run, tcp};
+
+fn bucket(gbps: u64, burst: u64) -> Option<TokenBucket> {
+    Some(TokenBucket { rate: BitRate::from_gbps(gbps), burst: Bytes::new(burst) })
+}
+
+/// When a message of so many packets of 4 KiB has crossed a switch whose port is shaped to 10 of 100 Gb/s.
+fn end(packets: u64, burst: u64) -> Time {
+    let stream = StreamSpec {
+        src_rank: Rank::new(0),
+        dst_rank: Rank::new(1),
+        stream: 0,
+        bytes_per_message: packets * 4_096,
+        outstanding: 1,
+        messages: Some(1),
+    };
+    let mut params = roce();
+    params.nic.drain_rate = BitRate::from_gbps(1_000);
+    params.switch.shaper = bucket(10, burst);
+    let job = job_of(Traffic::Streams(vec![stream]), Priority::new(0));
+    run(&experiment(one_switch(2), params, vec![job]), 1).streams[0].end
+}
+
+#[test]
+fn a_long_message_takes_what_the_bucket_lacks_at_its_rate() {
+    // Counted are addresses, type and what follows, without the check sequence: 24 B less than on the wire.
+    let frame = 4_096 + u64::from(RoceSizes::new(RoceVersion::V2, true).middle_overhead()) - 24;
+    let burst = 20 * frame;
+    // Both finish in the bucket's pace: 800 ps a byte at 10 Gb/s.
+    let more = end(500, burst).since(end(300, burst));
+    assert_eq!(more, Duration::from_ps(200 * frame * 800));
+    // A bucket that holds ten frames more saves the time of ten frames.
+    let saved = end(300, burst).since(end(300, burst + 10 * frame));
+    assert_eq!(saved, Duration::from_ps(10 * frame * 800));
+}
+
+#[test]
+fn within_its_burst_a_message_does_not_notice_the_shaper() {
+    assert_eq!(end(20, 200_000), end(20, 100_000_000));
+}
+
+fn exchange(bytes: u64) -> Workload {
+    Workload::Permutation(Permutation { ranks: 8, bytes: Bytes::new(bytes), ..Permutation::default() })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn pfc_keeps_its_promise_when_ports_are_shaped(
+        bytes in 1u64..400_000, burst in 5_000u64..200_000, gbps in 1u64..90, at_host: bool,
+    ) {
+        let mut params = roce();
+        params.switch.buffer = Bytes::new(1_000_000);
+        params.switch.shaper = bucket(gbps, burst);
+        params.nic.shaper = if at_host { bucket(gbps / 2 + 1, burst) } else { None };
+        let report = run(&experiment(one_switch(8), params, vec![job(&exchange(bytes))]), 1);
+        prop_assert_eq!(report.totals.dropped, 0);
+        prop_assert!(report.flows.iter().all(|flow| flow.retransmissions == 0));
+    }
+
+    #[test]
+    fn no_packet_is_lost_or_made_up_behind_shapers(bytes in 1u64..400_000, burst in 5_000u64..200_000) {
+        let mut params = tcp();
+        params.flow_control = FlowControl::None {};
+        params.switch.buffer = Bytes::new(150_000);
+        (params.switch.shaper, params.nic.shaper) = (bucket(2, burst), bucket(3, burst));
+        let totals = run(&experiment(one_switch(8), params, vec![job(&exchange(bytes))]), 1).totals;
+        prop_assert_eq!(totals.created, totals.delivered + totals.dropped + totals.in_flight);
+    }
+}
