@@ -120,6 +120,15 @@ def test_hosts_see_their_own_interface_and_each_others_names(tmp_path: Path) -> 
     assert "eth0" not in done.text.split()
 
 
+@pytest.mark.parametrize("options", [{}, {"congestion_control": "reno"}])
+def test_hosts_speak_the_congestion_control_of_their_site(
+    tmp_path: Path, options: dict[str, str]
+) -> None:
+    look = ("cat", "/proc/sys/net/ipv4/tcp_congestion_control")
+    done = launch(tmp_path, Command(Start.ALONE, look), ("n2",), **options)
+    assert done.text.strip() == "reno"
+
+
 def test_a_shape_that_the_kernel_refuses_is_told_and_leaves_nothing(tmp_path: Path) -> None:
     command = Command(Start.ALONE, ("true",))
     failed = launch(tmp_path, command, ("n1",), burst=0.0)

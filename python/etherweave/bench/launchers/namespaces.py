@@ -22,6 +22,7 @@ _LATENCY_S = 5e-3
 """How long a shaped frame may wait before it is dropped [s]."""
 _SEGMENTS = 128 * 1024
 """That may wait in any case: TCP hands over two segments of 64 KiB before it heeds [bytes]."""
+_CONTROL = "net.ipv4.tcp_congestion_control"
 _LENGTH = 16
 """Of the hosts' network prefix [bits]."""
 _PATIENCE_S = 30.0
@@ -40,9 +41,13 @@ class Shape(NamedTuple):
 
 def missing() -> str:
     """Tell what namespaces need; empty when it is there."""
-    gone = [name for name in ("ip", "tc", "unshare", "timeout") if shutil.which(name) is None]
+    gone = [
+        name
+        for name in ("ip", "tc", "unshare", "nsenter", "sysctl", "timeout")
+        if shutil.which(name) is None
+    ]
     if gone:
-        return f"not found: {', '.join(gone)}; expected iproute2, util-linux and coreutils"
+        return f"not found: {', '.join(gone)}; expected iproute2, util-linux, procps and coreutils"
     if os.geteuid() != 0:
         return "network namespaces take root; expected sudo"
     trial = ["unshare", "--net", "--uts", "--mount", "true"]
@@ -56,7 +61,9 @@ def own_prefix() -> str:
 
 
 @contextlib.contextmanager
-def standing(prefix: str, addresses: Mapping[str, str], shape: Shape) -> Iterator[None]:
+def standing(
+    prefix: str, addresses: Mapping[str, str], shape: Shape, congestion_control: str = "reno"
+) -> Iterator[None]:
     """Let hosts stand while the block lasts.
 
     Parameters
@@ -67,6 +74,9 @@ def standing(prefix: str, addresses: Mapping[str, str], shape: Shape) -> Iterato
         Of hosts by name.
     shape
         Of each link, in each direction.
+    congestion_control
+        Of TCP. Namespaces would inherit the machine's, and machines differ; this one is allowed
+        in namespaces of all of them.
 
     Raises
     ------
@@ -81,6 +91,7 @@ def standing(prefix: str, addresses: Mapping[str, str], shape: Shape) -> Iterato
         _batch(["-n", switch], _bridging(len(addresses)))
         for number, (host, address) in enumerate(addresses.items()):
             _batch(["-n", prefix + host], _waking(address))
+            _run([*_entering(prefix + host), "sysctl", "-qw", f"{_CONTROL}={congestion_control}"])
             _run(_shaping(prefix + host, INTERFACE, shape))
             _run(_shaping(switch, f"p{number}", shape))
         yield
@@ -105,6 +116,10 @@ def _bridging(ports: int) -> Iterator[str]:
 def _waking(address: str) -> Iterator[str]:
     yield f"address add {address}/{_LENGTH} dev {INTERFACE}"
     yield from (f"link set {name} up" for name in ("lo", INTERFACE))
+
+
+def _entering(space: str) -> list[str]:
+    return ["nsenter", f"--net={_NAMED / space}"]
 
 
 def _shaping(space: str, interface: str, shape: Shape) -> list[str]:

@@ -79,7 +79,8 @@ def _ground(site: Site, shape: Shape) -> Callable[[Job, Family], AbstractContext
         lines = (f"{host.address} {host.name}\n" for host in site.hosts)
         hosts.write_text("".join(["127.0.0.1 localhost\n", *lines]), encoding="utf-8")
         names = {name: site.host(name).address for name in job.hosts}
-        with namespaces.standing(prefix, names, shape):
+        control = site.text("congestion_control", "reno")
+        with namespaces.standing(prefix, names, shape, control):
             place = Namespaced(site, prefix, str(hosts))
             yield Ground(place, site, _starter(site, place))
 
@@ -114,6 +115,7 @@ KIND = Kind(
     {
         "rate": OptionKind.RATE,
         "burst": OptionKind.SIZE,
+        "congestion_control": OptionKind.TEXT,
         "program": OptionKind.TEXT,
         "arguments": OptionKind.TEXTS,
     },
