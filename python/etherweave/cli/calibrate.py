@@ -1,18 +1,208 @@
 """The verb ``calibrate``."""
 
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tomllib import TOMLDecodeError, loads
+from typing import Annotated, Any
+
+import typer
 from rich.console import Console
 from rich.table import Table
 
-EXAMPLES = """Example:
+import etherweave
+from etherweave.bench.calibration import (
+    Calibration,
+    CalibrationError,
+    Compared,
+    Observation,
+    calibrate,
+)
+from etherweave.bench.calibration.collecting import Hosts, collect
+from etherweave.bench.calibration.observations import alone, read
+from etherweave.bench.calibration.probes import probes
+from etherweave.bench.measure import Interrupted, LaunchError, Limits, MeasureError
+from etherweave.bench.site.values import SiteError
+from etherweave.cli.exits import FAILED, INTERRUPTED, alarm, refuse, terminable, told
+from etherweave.cli.ground import Ground, read_ground
+from etherweave.cli.parameters import AsJson, directory
+from etherweave.cli.progress import console, study_progress
+
+EXAMPLES = """Examples:
+
+etherweave calibrate cluster.toml --site site.toml --fabric roce -o calibrated
+
+etherweave run cluster.toml --set @calibrated/constants.toml
+
+etherweave calibrate cluster.toml --measured latency --measured bandwidth --measured halo3d
 
 etherweave calibrate"""
 
+CONSTANTS, FOUND, LAUNCHES = "constants.toml", "calibration.json", "launches"
 
-def calibrate() -> None:
-    """Fit the hosts' constants to the point-to-point figures, and print them beside the shipped.
 
-    Constants in ns, figures in Gb/s and us. Changes no file.
+def calibrate_verb(
+    scenario: Annotated[
+        Path | None,
+        typer.Argument(help="The fabric, and as its jobs the workloads that are held out."),
+    ] = None,
+    site: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Measure now, on the hosts of this site, TOML."),
+    ] = None,
+    fabric: Annotated[str | None, typer.Option(help="Of the site, if it has several.")] = None,
+    hosts: Annotated[
+        str | None, typer.Option(metavar="NAME,…", help="Of the site, as ranks go; all by default.")
+    ] = None,
+    measured: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIRECTORY",
+            help="What `measure` left of one job, or `bench run` of osu_latency and osu_bw; "
+            "as often as needed.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Directory for launches, constants and comparison."),
+    ] = None,
+    launches: Annotated[
+        int, typer.Option("--repeat", min=1, help="Launches of each workload, in shuffled rounds.")
+    ] = 6,
+    time_limit: Annotated[
+        float, typer.Option(min=1, help="Longest launch in seconds, predicted and real.")
+    ] = Limits().seconds,
+    as_json: AsJson = False,
+) -> None:
+    """Fit constants of hosts to micro-benchmarks; foretell other workloads, and print how well.
+
+    A scenario's jobs are measured one at a time, beside micro-benchmarks (osu_latency, osu_bw,
+    incast) that the constants are fitted to. Without a scenario the shipped constants are fitted
+    anew to the figures of the published testbed, and printed beside the shipped. Changes no file
+    but those of its output. Ends with 1 when a launch fails, 2 after a mistake, 130 after Ctrl-C;
+    the same command goes on with the launches that lack.
     """
+    if scenario is None:
+        return _testbed()
+    if (site is None) == (not measured):
+        refuse("expected --site FILE to measure now, or --measured DIRECTORY of before")
+    if site and output is None:
+        refuse("--site: measures; expected --output DIRECTORY for its launches")
+    base = _scenario(scenario)
+    if output:
+        directory(output)
+    with _mistakes(), terminable():
+        if site and output:
+            ground = read_ground(site, fabric, hosts)
+            limits = Limits(time_limit)
+            observations = _measured(base, ground, launches, limits, output / LAUNCHES)
+        else:
+            observations = [one for place in measured or [] for one in read(place, base)]
+        found = calibrate(observations, lambda step: console.print(step, style="dim"))
+    if output:
+        _save(found, output)
+    _print(found, as_json)
+    return None
+
+
+@contextmanager
+def _mistakes() -> Iterator[None]:
+    """Tell what goes wrong as verbs do."""
+    try:
+        yield
+    except (KeyboardInterrupt, Interrupted):
+        alarm("Interrupted: what was launched has ended; launches that were complete are kept.")
+        raise typer.Exit(INTERRUPTED) from None
+    except LaunchError as error:
+        alarm(error)
+        raise typer.Exit(FAILED) from None
+    except (etherweave.ScenarioError, SiteError, MeasureError, CalibrationError) as error:
+        refuse(error)
+    except OSError as error:
+        refuse(told(error))
+
+
+def _scenario(file: Path) -> dict[str, Any]:
+    """Read a scenario, and let the core say what is wrong with it."""
+    try:
+        etherweave.resolve(file)
+        return loads(file.read_text(encoding="utf-8"))
+    except (etherweave.ScenarioError, TOMLDecodeError) as error:
+        refuse(error)
+    except OSError as error:
+        refuse(told(error))
+
+
+def _measured(
+    base: Mapping[str, Any], ground: Ground, launches: int, limits: Limits, place: Path
+) -> list[Observation]:
+    hosts = ground.hosts or tuple(host.name for host in ground.site.hosts)
+    asked = {
+        probe.name: alone(base, {"name": probe.name, "workload": probe.workload})
+        for probe in probes(len(hosts))
+    } | {str(job["name"]): alone(base, job) for job in base["job"]}
+    with study_progress("calibrate", "launches") as tell:
+        return collect(asked, launches, Hosts(ground.site, ground.link, hosts, limits), place, tell)
+
+
+def _save(found: Calibration, output: Path) -> None:
+    """Write constants as overrides, and all that was found as JSON."""
+    output.mkdir(parents=True, exist_ok=True)
+    lines = [f'"{key}" = "{value}"\n' for key, value in found.settings().items()]
+    (output / CONSTANTS).write_text("".join(lines), encoding="utf-8")
+    (output / FOUND).write_text(json.dumps(found.facts(), indent=2) + "\n", encoding="utf-8")
+
+
+def _print(found: Calibration, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(found.facts(), indent=2))
+        return
+    shown = Console()
+    shown.print(_constants(found))
+    shown.print(_comparison("fitted to", found.probes))
+    if found.held_out:
+        shown.print(_comparison("held out", found.held_out))
+    if (error := found.typical_error) is not None:
+        shown.print(
+            f"held out: median iterations foretold within {error:.1%} (median of the workloads)"
+        )
+
+
+def _constants(found: Calibration) -> Table:
+    table = Table("constant [ns]", "before", "fitted", "95 % interval")
+    for one in found.constants:
+        if one.is_determined:
+            facts = (f"{one.value_ns:.0f}", f"{one.low_ns:.0f} to {one.high_ns:.0f}")
+        else:
+            facts = ("", "not determined: as before")
+        table.add_row(one.key, f"{one.before_ns:.0f}", *facts)
+    return table
+
+
+def _comparison(title: str, rows: Sequence[Compared]) -> Table:
+    """Give times of an iteration, or of all streams together."""
+    table = Table()
+    table.add_column(f"{title} [us]", no_wrap=True)
+    for name in ("measured", "foretold", "error", "error of median"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for one in rows:
+        table.add_row(
+            one.name,
+            _us(one.measured_s),
+            _us(one.foretold_s),
+            f"{one.error:+.1%}",
+            f"{one.error_of_median:+.1%}",
+        )
+    return table
+
+
+def _us(seconds: float) -> str:
+    return f"{seconds * 1e6:,.2f}" if seconds < 1e-4 else f"{seconds * 1e6:,.0f}"
+
+
+def _testbed() -> None:
+    """Fit the hosts' constants to the point-to-point figures; ns, Gb/s and us."""
     from etherweave.study.sandia.calibration import calibrate as fit
 
     table = Table("constant", "figure", "target", "shipped", "fitted", "figure with fitted")

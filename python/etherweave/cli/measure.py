@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 import typer
 
@@ -16,9 +16,9 @@ from etherweave.bench.measure import (
     MeasureError,
     measure,
 )
-from etherweave.bench.site.reading import read
-from etherweave.bench.site.values import Link, Site, SiteError
+from etherweave.bench.site.values import SiteError
 from etherweave.cli.exits import FAILED, INTERRUPTED, alarm, refuse, terminable, told
+from etherweave.cli.ground import Ground, read_ground
 from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
 from etherweave.cli.progress import measure_progress
 from etherweave.cli.run import lines, more
@@ -98,7 +98,7 @@ def measure_verb(
         changes["seed"] = seed
     if output:
         directory(output)
-    ground = _site(site, fabric, hosts) if site else None
+    ground = read_ground(site, fabric, hosts) if site else None
     launching = Launching(launcher or Launcher.LOCAL, hostfile, launch_option or ())
     _agree(ground, fabric or hosts, launcher or hostfile or launch_option)
     result, is_partial = None, False
@@ -137,30 +137,7 @@ def measure_verb(
         raise typer.Exit(INTERRUPTED)
 
 
-class _Ground(NamedTuple):
-    """What a site's file says, as far as it takes part."""
-
-    site: Site
-    link: Link | None
-    hosts: tuple[str, ...] | None
-
-
-def _site(file: Path, fabric: str | None, hosts: str | None) -> _Ground:
-    """Read a site; of a single fabric nobody needs to tell the name."""
-    try:
-        site = read(file)
-        if fabric is None and len(site.links) > 1:
-            known = ", ".join(link.name for link in site.links)
-            refuse(f"{file}: has several fabrics; expected --fabric with one of {known}")
-        link = site.link(fabric) if fabric else next(iter(site.links), None)
-    except SiteError as error:
-        refuse(error)
-    except OSError as error:
-        refuse(told(error))
-    return _Ground(site, link, tuple(hosts.split(",")) if hosts else None)
-
-
-def _agree(ground: _Ground | None, of_site: object, of_launcher: object) -> None:
+def _agree(ground: Ground | None, of_site: object, of_launcher: object) -> None:
     """Refuse options of both ways to launch."""
     if ground and of_launcher:
         refuse("--site: tells the launcher; expected no --launcher, --hostfile or --launch-option")

@@ -2,12 +2,13 @@
 
 import os
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from etherweave.cli.exits import refuse
+from etherweave.cli.exits import refuse, told
 from etherweave.scenario import Literal
 
 File = Annotated[
@@ -20,7 +21,8 @@ Settings = Annotated[
         "-s",
         metavar="KEY=VALUE",
         help="Override a key, as often as needed, with its unit: switch.latency=1us. "
-        "Lists count from 0: job.0.priority=3.",
+        "Lists count from 0: job.0.priority=3. @FILE: all that stand in a file, "
+        "such as `calibrate` writes.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
@@ -37,15 +39,38 @@ def directory(output: Path) -> Path:
 
 
 def overrides(settings: list[str] | None) -> dict[str, object]:
-    """Split settings into keys and values.
+    """Split settings into keys and values; later ones win.
 
     A value that is no TOML is a text: ``switch.latency=1us`` needs no quotes.
     """
-    pairs = [(setting, *setting.partition("=")) for setting in settings or []]
-    for setting, key, equals, _ in pairs:
+    found: dict[str, object] = {}
+    for setting in settings or []:
+        if setting.startswith("@"):
+            found |= _of_file(Path(setting[1:]))
+            continue
+        key, equals, value = setting.partition("=")
         if not (key and equals):
-            refuse(f"--set {setting}: expected KEY=VALUE")
-    return {key: Literal(value) if _is_toml(value) else value for _, key, _, value in pairs}
+            refuse(f"--set {setting}: expected KEY=VALUE, or @FILE")
+        found[key] = Literal(value) if _is_toml(value) else value
+    return found
+
+
+def _of_file(file: Path) -> dict[str, object]:
+    """Read a TOML file whose tables, or dotted keys in quotes, are keys of a scenario."""
+    try:
+        return dict(_flat("", tomllib.loads(file.read_text(encoding="utf-8"))))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        refuse(f"--set @{file}: {error}; expected TOML")
+    except OSError as error:
+        refuse(f"--set @{told(error)}")
+
+
+def _flat(before: str, table: dict[str, Any]) -> Iterator[tuple[str, object]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(f"{before}{key}.", value)
+        else:
+            yield f"{before}{key}", value
 
 
 def _is_toml(value: str) -> bool:

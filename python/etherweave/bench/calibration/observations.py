@@ -1,0 +1,187 @@
+"""Measurements as launches' times, each with the scenario that foretells it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from tomllib import loads
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from etherweave.bench.calibration.predicting import median_s, table
+from etherweave.bench.calibration.probes import Centre, seconds
+from etherweave.bench.tables import RESULTS
+from etherweave.results import SUMMARY, Result
+
+MICRO = {"osu_latency", "osu_bw", "incast"}
+"""Workloads that constants are fitted to; all others are held out."""
+_ROUND_TRIPS, _WINDOWS = 200, 10
+"""Simulated for a size that a real benchmark measured: they are all alike."""
+_WINDOW = 64
+"""Of ``osu_bw``, unless told otherwise: its default."""
+
+
+class CalibrationError(ValueError):
+    """A calibration cannot be done; the words say why, and what is expected."""
+
+
+class Observation(NamedTuple):
+    """A workload on real hosts, launched several times."""
+
+    name: str
+    scenario: Mapping[str, object]
+    """With this workload alone."""
+    launches: tuple[float, ...]
+    """Times of an iteration, or of all streams together [s]."""
+    medians: tuple[float, ...]
+    """Median iterations of the launches; of streams the same as ``launches`` [s]."""
+    centre: Centre
+    """Of the iterations of a launch. That of applications is the mean: their whole time counts."""
+
+    @property
+    def is_probe(self) -> bool:
+        """Whether constants may be fitted to it."""
+        return is_probe(self.scenario)
+
+
+def is_probe(scenario: Mapping[str, object]) -> bool:
+    """Tell whether a scenario's only job is a micro-benchmark."""
+    jobs: Any = scenario["job"]
+    (job,) = jobs
+    return bool(set(job["workload"]) & MICRO)
+
+
+def alone(scenario: Mapping[str, object], job: Mapping[str, object]) -> dict[str, object]:
+    """Give a scenario with a single job, which ends it."""
+    rest = {key: value for key, value in scenario.items() if key not in ("job", "run")}
+    run = dict(scenario.get("run", {}))  # type: ignore[call-overload]
+    ends = {key: value for key, value in run.items() if key not in ("end", "warm_up")}
+    return {**rest, **({"run": ends} if ends else {}), "job": [dict(job)]}
+
+
+def of_results(name: str, scenario: Mapping[str, object], results: Sequence[Result]) -> Observation:
+    """Take what ``measure`` gave.
+
+    Parameters
+    ----------
+    name
+        Of the workload.
+    scenario
+        That was measured, with one job.
+    results
+        Of one or several launches each.
+
+    Raises
+    ------
+    CalibrationError
+        When there is nothing in it to compare.
+    """
+    launches, medians = [], []
+    centre: Centre = "midmean" if is_probe(scenario) else "mean"
+    for result in results:
+        iterations, streams = table(result, "iterations"), table(result, "streams")
+        for number in _launches(iterations, streams):
+            own = [_of_launch(one, number) for one in (iterations, streams)]
+            launches.append(_seconds(name, own[0], own[1], centre))
+            medians.append(_median(own[0], launches[-1]))
+    return Observation(name, scenario, tuple(launches), tuple(medians), centre)
+
+
+def _launches(*tables: pl.DataFrame) -> list[int]:
+    numbers = (one["launch"] for one in tables if "launch" in one.columns)
+    return sorted({int(number) for column in numbers for number in column})
+
+
+def _of_launch(one: pl.DataFrame, number: int) -> pl.DataFrame:
+    return one.filter(pl.col("launch") == number) if "launch" in one.columns else one
+
+
+def _seconds(name: str, iterations: pl.DataFrame, streams: pl.DataFrame, centre: Centre) -> float:
+    try:
+        return seconds(iterations, streams, centre)
+    except ValueError as error:
+        raise CalibrationError(f"{name}: {error}") from None
+
+
+def _median(iterations: pl.DataFrame, otherwise: float) -> float:
+    if iterations.is_empty():
+        return otherwise
+    return median_s(iterations)
+
+
+def read(directory: Path, base: Mapping[str, object]) -> list[Observation]:
+    """Read what was measured before: by ``measure``, or real benchmarks by ``bench run``.
+
+    Parameters
+    ----------
+    directory
+        As either of them left it.
+    base
+        A scenario of the fabric, for benchmarks that know of none.
+
+    Raises
+    ------
+    CalibrationError
+        When it holds nothing that can be foretold.
+    """
+    if (directory / RESULTS).is_file():
+        return _of_benchmarks(directory, base)
+    if not (directory / SUMMARY).is_file():
+        raise CalibrationError(f"{directory}: expected a result of `measure` or of `bench run`")
+    result = Result.load(directory)
+    if not result.summary.get("measured"):
+        raise CalibrationError(f"{directory}: was simulated; expected a result of `measure`")
+    scenario: dict[str, Any] = loads(result.resolved)
+    if len(jobs := scenario["job"]) != 1:
+        raise CalibrationError(f"{directory}: has {len(jobs)} jobs; expected one")
+    return [of_results(str(jobs[0]["name"]), scenario, [result])]
+
+
+def _of_benchmarks(directory: Path, base: Mapping[str, object]) -> list[Observation]:
+    rows = pl.read_parquet(directory / "measurements.parquet").filter(
+        pl.col("is_valid") & ~pl.col("is_warm_up") & (pl.col("statistic") == "mean")
+    )
+    if (fabrics := rows["fabric"].n_unique()) > 1:
+        raise CalibrationError(f"{directory}: has {fabrics} fabrics; expected one")
+    found = [*_ping_pongs(rows, base), *_bandwidths(rows, base)]
+    if not found:
+        raise CalibrationError(f"{directory}: expected osu_latency or osu_bw; has neither")
+    return found
+
+
+def _ping_pongs(rows: pl.DataFrame, base: Mapping[str, object]) -> Iterator[Observation]:
+    """Take one-way times of ``osu_latency``: an iteration is a round trip."""
+    for size, values in _by_size(rows, "osu_latency", "latency", "value_s"):
+        facts = {"bytes": f"{size}B", "iterations": _ROUND_TRIPS}
+        times = [2 * value for value in values]
+        yield _of_benchmark("osu_latency", size, {"osu_latency": facts}, times, base)
+
+
+def _bandwidths(rows: pl.DataFrame, base: Mapping[str, object]) -> Iterator[Observation]:
+    """Take rates of ``osu_bw``: an iteration is a window."""
+    for size, values in _by_size(rows, "osu_bw", "bandwidth", "value_bytes_per_s"):
+        facts = {"bytes": f"{size}B", "iterations": _WINDOWS, "window": _WINDOW}
+        times = [_WINDOW * size / value for value in values]
+        yield _of_benchmark("osu_bw", size, {"osu_bw": facts}, times, base)
+
+
+def _by_size(
+    rows: pl.DataFrame, program: str, metric: str, column: str
+) -> Iterator[tuple[int, list[float]]]:
+    if column not in rows.columns:
+        return
+    own = rows.filter(
+        (pl.col("program") == program) & (pl.col("metric") == metric) & (pl.col("size_bytes") > 0)
+    )
+    for (size,), group in own.sort("size_bytes").group_by("size_bytes", maintain_order=True):
+        yield int(size), group[column].drop_nulls().to_list()
+
+
+def _of_benchmark(
+    program: str,
+    size: int,
+    workload: Mapping[str, object],
+    times: Sequence[float],
+    base: Mapping[str, object],
+) -> Observation:
+    scenario = alone(base, {"name": program, "workload": workload})
+    return Observation(f"{program}-{size}", scenario, tuple(times), tuple(times), "mean")

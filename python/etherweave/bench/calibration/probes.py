@@ -1,0 +1,92 @@
+"""Micro-benchmarks that constants are fitted to, and how long they take.
+
+A probe is a workload of the simulator, so the very schedule is simulated and measured.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple, TypeAlias
+
+import polars as pl
+
+Workload: TypeAlias = Mapping[str, Mapping[str, object]]
+Centre: TypeAlias = Literal["midmean", "mean"]
+"""Of the iterations of a launch. The mean of the middle half bears that some iterations were
+disturbed, and, unlike the median, that there are two kinds of them. Benchmarks print the mean."""
+
+_LATENCY = {8: 1000, 1024: 1000, 8192: 400, 65536: 100, 262144: 40}
+"""Round trips by size [bytes]."""
+_BANDWIDTH = {64: 200, 1024: 100, 16384: 20, 131072: 4}
+"""Windows by size [bytes]."""
+_INCAST_MESSAGE = 65536
+_INCAST_BYTES = 16 << 20
+"""Of each source."""
+
+
+class Probe(NamedTuple):
+    """One micro-benchmark of one size."""
+
+    name: str
+    workload: Workload
+
+
+def probes(hosts: int) -> tuple[Probe, ...]:
+    """List the usual ones.
+
+    Parameters
+    ----------
+    hosts
+        How many take part; from three on there is an incast.
+    """
+    latency = [
+        Probe(
+            f"osu_latency-{size}", {"osu_latency": {"bytes": f"{size}B", "iterations": iterations}}
+        )
+        for size, iterations in _LATENCY.items()
+    ]
+    bandwidth = [
+        Probe(f"osu_bw-{size}", {"osu_bw": {"bytes": f"{size}B", "iterations": iterations}})
+        for size, iterations in _BANDWIDTH.items()
+    ]
+    return (*latency, *bandwidth, *_incast(hosts))
+
+
+def _incast(hosts: int) -> Sequence[Probe]:
+    if hosts < 3:
+        return ()
+    facts = {
+        "sources": hosts - 1,
+        "message": f"{_INCAST_MESSAGE}B",
+        "outstanding": 1,
+        "messages": _INCAST_BYTES // _INCAST_MESSAGE,
+    }
+    return (Probe(f"incast-{hosts - 1}", {"incast": facts}),)
+
+
+def seconds(iterations: pl.DataFrame, streams: pl.DataFrame, centre: Centre) -> float:
+    """Tell how long one launch took: an iteration, or all streams together [s].
+
+    Parameters
+    ----------
+    iterations, streams
+        Tables of a run, or of one launch of a measurement; one of them has rows.
+
+    Raises
+    ------
+    ValueError
+        When neither has.
+    """
+    if not iterations.is_empty():
+        return _centre(iterations["duration_ns"], centre) / 1e9
+    if not streams.is_empty() and streams["end_ns"].null_count() == 0:
+        first, last = streams["start_ns"].min(), streams["end_ns"].max()
+        return float(last - first) / 1e9  # type: ignore[operator,arg-type]
+    raise ValueError("no iterations and no streams that ended; expected a workload that ends")
+
+
+def _centre(durations: pl.Series, centre: Centre) -> float:
+    if centre == "mean":
+        return float(durations.mean())  # type: ignore[arg-type]
+    values = durations.sort()
+    quarter = len(values) // 4
+    middle = values.slice(quarter, len(values) - 2 * quarter)
+    return float(middle.mean())  # type: ignore[arg-type]

@@ -1,0 +1,237 @@
+"""Constants of hosts from micro-benchmarks: the fit alone, then with the simulator as its model."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+import etherweave
+from etherweave.bench.calibration import Calibration, CalibrationError, Observation, calibrate
+from etherweave.bench.calibration.constants import nanoseconds
+from etherweave.bench.calibration.fit import Fit, Target, Vector, fit
+from etherweave.bench.calibration.observations import alone, of_results, read
+from etherweave.bench.calibration.predicting import simulated
+from etherweave.cli.app import app
+from etherweave.results import Result
+
+SIZES = np.array([1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0])
+
+
+def line(values: Vector) -> Vector:
+    """Foretell a + b n: a latency and a time per byte; a third constant has no effect."""
+    return np.asarray(np.log(np.exp(values[0]) + np.exp(values[1]) * SIZES))
+
+
+def launched(true: Vector, seed: int, noise: float, launches: int = 8) -> list[Target]:
+    random = np.random.default_rng(seed)
+    return [
+        Target([float(np.exp(one + random.normal(0, noise))) for _ in range(launches)])
+        for one in line(true)
+    ]
+
+
+LOW, HIGH = np.log([0.01, 0.01, 0.01]), np.log([1e4, 1e4, 1e4])
+
+
+def width(found: Fit) -> float:
+    low, high = np.percentile(found.draws[:, 0], (2.5, 97.5))
+    return float(high - low)
+
+
+def test_constants_are_found_from_far_away_and_one_without_effect_stays() -> None:
+    start = np.log([200.0, 0.5, 7.0])
+    found = fit(line, launched(np.log([300.0, 2.0]), 1, 0.001), start, LOW, HIGH)
+    assert np.exp(found.values[:2]) == pytest.approx([300.0, 2.0], rel=0.05)
+    assert found.is_determined.tolist() == [True, True, False]
+    assert found.values[2] == start[2]
+
+
+def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
+    true = np.log([50.0, 1.0])
+    held = []
+    for seed in range(60):
+        found = fit(line, launched(true, seed, 0.1), np.log([10.0, 10.0, 1.0]), LOW, HIGH)
+        low, high = np.percentile(found.draws[:, :2], (2.5, 97.5), axis=0)
+        held.append((low <= true) & (true <= high))
+    # Of 60 intervals of 95 %, fewer than 50 hold with a chance of 1 in 10,000 (binomial).
+    assert np.sum(held, axis=0).min() >= 50
+
+
+def test_a_target_that_the_model_cannot_meet_does_not_bend_the_constants() -> None:
+    targets = launched(np.log([300.0, 2.0]), 1, 0.001)
+    clean = fit(line, targets, np.log([100.0, 1.0, 1.0]), LOW, HIGH)
+    targets[1] = Target([value * 3 for value in targets[1].launches])
+    found = fit(line, targets, np.log([100.0, 1.0, 1.0]), LOW, HIGH)
+    assert np.exp(found.values[:2]) == pytest.approx([300.0, 2.0], rel=0.1)
+    assert width(found) > 2 * width(clean), "what the model cannot explain widens the interval"
+
+
+def test_durations_of_resolved_scenarios_are_read() -> None:
+    read_back = [nanoseconds(text) for text in ("7767ns", "2us", "1500ps", "0ps", "1.5ms", "1s")]
+    assert read_back == [7767.0, 2000.0, 1.5, 0.0, 1.5e6, 1e9]
+
+
+BASE: dict[str, object] = {
+    "name": "four",
+    "topology": {"single_switch": {"hosts": 4, "rate": "10Gb/s"}},
+    "transport": {"tcp": {}},
+    "flow_control": {"none": {}},
+}
+HIDDEN = {"host.cpu.interrupt": "3us", "host.cpu.send_call": "900ns"}
+WORKLOADS: dict[str, Mapping[str, Mapping[str, object]]] = {
+    "latency-8": {"osu_latency": {"bytes": "8B", "iterations": 30}},
+    "latency-4096": {"osu_latency": {"bytes": "4KiB", "iterations": 30}},
+    "bw-64": {"osu_bw": {"bytes": "64B", "iterations": 5}},
+    "bw-1024": {"osu_bw": {"bytes": "1KiB", "iterations": 5}},
+    "fft": {"fft": {"pex": 2, "pey": 2, "pez": 1, "x_bytes": "1kB", "y_bytes": "1kB"}},
+}
+
+
+def observed(name: str, seed: int) -> Observation:
+    """Play a cluster with hidden constants, whose launches differ by 1 %."""
+    scenario = alone(BASE, {"name": name, "workload": WORKLOADS[name]})
+    true = simulated(etherweave.run(scenario, HIDDEN), "mean")
+    random = np.random.default_rng(seed)
+    launches = tuple(true * float(np.exp(random.normal(0, 0.01))) for _ in range(6))
+    return Observation(name, scenario, launches, launches, "mean")
+
+
+@pytest.fixture(scope="module")
+def found() -> Calibration:
+    return calibrate([observed(name, seed) for seed, name in enumerate(WORKLOADS)])
+
+
+def test_hidden_constants_of_a_cluster_are_found(found: Calibration) -> None:
+    fitted = {one.key: one for one in found.constants if one.is_determined}
+    assert fitted["host.cpu.send_call"].value_ns == pytest.approx(900, rel=0.1)
+    # Beside it other constants of the same way may be taken: their sum is what a latency tells.
+    assert fitted.keys() & {"host.cpu.interrupt", "host.cpu.receive_batch"}
+
+
+def test_a_workload_that_nothing_was_fitted_to_is_foretold(found: Calibration) -> None:
+    (fft,) = found.held_out
+    assert fft.name == "fft"
+    assert abs(fft.error) < 0.03
+    assert fft.foretold_low_s <= fft.foretold_s <= fft.foretold_high_s
+    assert found.typical_error == abs(fft.error_of_median)
+    before = etherweave.run(observed("fft", 0).scenario)
+    assert abs(simulated(before, "mean") / fft.measured_s - 1) > 0.2, "shipped constants do not"
+
+
+def test_settings_are_overrides_of_a_scenario(found: Calibration) -> None:
+    again = etherweave.run(observed("latency-8", 0).scenario, found.settings())
+    (probe,) = (one for one in found.probes if one.name == "latency-8")
+    assert simulated(again, "mean") == pytest.approx(probe.foretold_s, rel=1e-3)
+
+
+def test_too_few_micro_benchmarks_are_refused() -> None:
+    with pytest.raises(CalibrationError, match="2 micro-benchmarks; expected at least 3 sizes"):
+        calibrate([observed("latency-8", 0), observed("bw-64", 0), observed("fft", 0)])
+
+
+def test_a_simulated_result_is_no_measurement(tmp_path: Path) -> None:
+    scenario = alone(BASE, {"name": "latency-8", "workload": WORKLOADS["latency-8"]})
+    etherweave.run(scenario).save(tmp_path / "simulated")
+    with pytest.raises(CalibrationError, match="was simulated; expected a result of `measure`"):
+        read(tmp_path / "simulated", BASE)
+    with pytest.raises(CalibrationError, match="expected a result of `measure` or of `bench run`"):
+        read(tmp_path, BASE)
+
+
+def measured(times_ns: list[list[float]]) -> Result:
+    """Make a result of launches, as ``measure`` leaves it."""
+    rows = [
+        {"job": "a", "duration_ns": time, "launch": number}
+        for number, times in enumerate(times_ns)
+        for time in times
+    ]
+    scenario = alone(BASE, {"name": "latency-8", "workload": WORKLOADS["latency-8"]})
+    simulated = etherweave.run(scenario)
+    tables = {"iterations": pl.DataFrame(rows).to_arrow()}
+    summary: Any = {**simulated.summary, "measured": {"launches": len(times_ns)}}
+    return replace(simulated, tables=tables, summary=summary)
+
+
+def test_of_each_launch_the_middle_half_counts_and_of_applications_all(tmp_path: Path) -> None:
+    times = [[10.0, 11.0, 13.0, 900.0], [20.0, 20.0, 30.0, 30.0]]
+    measured(times).save(tmp_path / "probe")
+    (probe,) = read(tmp_path / "probe", BASE)
+    assert probe.is_probe
+    # Of four iterations the second and third, sorted.
+    assert probe.launches == pytest.approx((12e-9, 25e-9))
+    assert probe.medians == pytest.approx((12e-9, 25e-9))
+    other = alone(BASE, {"name": "fft", "workload": WORKLOADS["fft"]})
+    held_out = of_results("fft", other, [measured(times)])
+    assert not held_out.is_probe
+    assert held_out.launches == pytest.approx((934e-9 / 4, 25e-9))
+
+
+def test_what_osu_printed_is_taken_as_round_trips_and_windows(tmp_path: Path) -> None:
+    common = {"is_valid": True, "is_warm_up": False, "statistic": "mean", "fabric": "tcp"}
+    latency = {"program": "osu_latency", "metric": "latency", "size_bytes": 8}
+    bandwidth = {"program": "osu_bw", "metric": "bandwidth", "size_bytes": 1024}
+    rows = [
+        {**common, **latency, "value_s": 5e-6, "value_bytes_per_s": None},
+        {**common, **latency, "value_s": 7e-6, "value_bytes_per_s": None},
+        {**common, **latency, "value_s": 1.0, "is_warm_up": True},
+        {**common, **latency, "value_s": 1.0, "is_valid": False},
+        {**common, **bandwidth, "value_bytes_per_s": 65536e3},
+    ]
+    (tmp_path / "benchmarks.json").write_text("{}")
+    pl.DataFrame(rows).write_parquet(tmp_path / "measurements.parquet")
+    ping, windows = read(tmp_path, BASE)
+    assert ping.launches == pytest.approx((10e-6, 14e-6)), "a round trip is two one-way times"
+    # 64 messages of 1024 B at 65.536 MB/s take a millisecond.
+    assert windows.launches == pytest.approx((1e-3,))
+    assert ping.scenario["job"] == [
+        {"name": "osu_latency", "workload": {"osu_latency": {"bytes": "8B", "iterations": 200}}}
+    ]
+    pl.DataFrame([row | {"fabric": "roce"} for row in rows[:1]] + rows[1:]).write_parquet(
+        tmp_path / "measurements.parquet"
+    )
+    with pytest.raises(CalibrationError, match="has 2 fabrics; expected one"):
+        read(tmp_path, BASE)
+
+
+def invoke(*words: str) -> tuple[int, str]:
+    done = CliRunner().invoke(app, ["calibrate", *words])
+    return done.exit_code, done.output
+
+
+def test_mistakes_are_told(tmp_path: Path) -> None:
+    scenario = tmp_path / "base.toml"
+    scenario.write_text('[topology.single_switch]\nhosts = 4\n[[job]]\nname = "a"\n'
+                        "workload.osu_latency = {}\n")  # fmt: skip
+    site = tmp_path / "site.toml"
+    site.write_text('launcher = { kind = "netns" }\nhosts = { n1 = {} }\n')
+    assert invoke(str(scenario)) == (
+        2,
+        "expected --site FILE to measure now, or --measured DIRECTORY of before\n",
+    )
+    code, said = invoke(str(scenario), "--site", str(site))
+    assert (code, said) == (2, "--site: measures; expected --output DIRECTORY for its launches\n")
+    code, said = invoke(str(tmp_path / "none.toml"), "--measured", str(tmp_path))
+    assert code == 2 and "none.toml: No such file" in said
+    code, said = invoke(str(scenario), "--measured", str(tmp_path))
+    assert code == 2 and "expected a result of `measure` or of `bench run`" in said
+
+
+def test_settings_stand_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "constants.toml"
+    file.write_text('"host.cpu.interrupt" = "3us"\n[host.cpu]\nsend_call = "900ns"\n')
+    scenario = tmp_path / "base.toml"
+    scenario.write_text("[topology.single_switch]\n[transport.tcp]\n[[job]]\nname = \"a\"\n"
+                        "workload.osu_latency = {}\n")  # fmt: skip
+    words = ["show", str(scenario), "--set", f"@{file}", "--set", "host.cpu.interrupt=4us"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert 'send_call = "900ns"' in done.output
+    assert 'interrupt = "4us"' in done.output, "what comes later wins"
+    file.write_text("not TOML")
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 2 and "expected TOML" in done.output
