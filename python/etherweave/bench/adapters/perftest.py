@@ -2,7 +2,7 @@
 
 *MB/sec* and *MiB/sec* are both 2^20 bytes, *Gb/sec* are 10^9 bits. Latencies of write and send are
 half a round trip, those of read and atomic operations a whole one. JSON names no unit of bandwidth:
-size times message rate tells which it is.
+size times message rate tells which it is. A standard deviation may be printed as ``-nan``.
 """
 
 import re
@@ -36,6 +36,8 @@ _HEADER = re.compile(
     r"99% percentile\[usec\]|99\.9% percentile\[usec\]|tps average|CPU_Util\[%\]|\bsl\b"
 )
 _FIXED = re.compile(r"[0-9]{1,18}\.[0-9]{2,6}")
+_NONE = ("nan", "-nan")
+_DEVIATION = re.compile("|".join((_FIXED.pattern, *_NONE)))
 _UNITS = {"Gb": "Gbit/s", "MB": "MiB/s", "MiB": "MiB/s"}
 _TIMES = {
     "t_min[usec]": "min",
@@ -109,7 +111,8 @@ def _header(line: Line, before: list[str]) -> list[str]:
 
 def _read(draft: Draft, header: list[str], rows: list[Line], time: Metric, rate: Metric) -> None:
     whole = ("#bytes", "#iterations", "sl")
-    kinds = [INTEGER if name in whole else _FIXED for name in header]
+    special = dict.fromkeys(whole, INTEGER) | {"t_stdev[usec]": _DEVIATION}
+    kinds = [special.get(name, _FIXED) for name in header]
     sizes = []
     for row in rows:
         cells = dict(zip(header, fields(row, kinds), strict=True))
@@ -125,7 +128,9 @@ def _add(draft: Draft, cells: Mapping[str, str], line: int, time: Metric, rate: 
     size = int(cells["#bytes"])
     labels = [("priority", cells["sl"])] if "sl" in cells else []
     for name, value in cells.items():
-        if name in _TIMES:
+        if name == "t_stdev[usec]" and value in _NONE:
+            draft.warn(f"{size} B: perftest could not tell the standard deviation ({value})")
+        elif name in _TIMES:
             which = _TIMES[name]
             draft.add(time, value, "us", line, size=size, statistic=which, labels=labels)
         elif name.startswith("BW"):
@@ -146,15 +151,21 @@ def _check(cells: Mapping[str, str], line: int, size: int, printed: str, unit: s
     messages = float(cells.get("MsgRate[Mpps]", 0)) * 1e6
     rate = float(printed) * float(UNITS[unit][1])
     if messages and rate:
-        rounding = 0.005 + 0.006 / float(printed) + 1 / messages
+        rounding = _rounding(float(printed), messages)
         check_agreement(line, "bandwidth and message rate", rate, size * messages, rounding)
+
+
+def _rounding(printed: float, messages: float) -> float:
+    """Tell by what share a bandwidth of two places and a message rate of six in 10^6 may differ."""
+    return 0.005 + 0.006 / printed + 1 / messages
 
 
 def _parse_object(draft: Draft, data: Mapping[str, Any]) -> None:
     line = draft.block.start
     try:
-        title = str(data["test_info"]["test"])
-        results = {name: repr(value) for name, value in data["results"].items()}
+        # As in "RDMA_Write_BW_Test" and in "RDMA_Write BW Test".
+        title = str(data["test_info"]["test"]).replace("_", " ").replace("RDMA ", "RDMA_")
+        results = {name: _printed(value) for name, value in data["results"].items()}
         if not re.match(_TITLE, title):
             raise GarbledError(line, f"unknown test {title[:60]!r}")
         time, rate = _recognise(draft, title)
@@ -171,12 +182,20 @@ def _parse_object(draft: Draft, data: Mapping[str, Any]) -> None:
     draft.end(True, "")
 
 
+def _printed(value: object) -> str:
+    return value if isinstance(value, str) else repr(value)
+
+
 def _bandwidths(results: Mapping[str, str], line: int) -> dict[str, str]:
     """Name the columns by the unit that agrees with size and message rate."""
     size, rate = decimal(results["MsgSize"], line), decimal(results["MsgRate"], line)
+    printed, messages = decimal(results["BW_average"], line), rate * 10**6
     for scale in ("Gb", "MiB"):
-        bandwidth = decimal(results["BW_average"], line) * UNITS[_UNITS[scale]][1]
-        if bandwidth and abs(size * rate * 10**6 / bandwidth - 1) < 0.02:
+        bandwidth = printed * UNITS[_UNITS[scale]][1]
+        if not (bandwidth and messages):
+            continue
+        rounding = _rounding(float(printed), float(messages))
+        if abs(size * messages / bandwidth - 1) < rounding:
             peak, average = f"BW peak[{scale}/sec]", f"BW average[{scale}/sec]"
             known = {average: results["BW_average"], "MsgRate[Mpps]": results["MsgRate"]}
             return {peak: results.get("BW_peak", "0"), **known}
