@@ -1,7 +1,10 @@
 """What other programs are given: references, a test for ReFrame, scripts for Slurm."""
 
 import ast
+import os
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,6 +74,41 @@ def test_the_plugin_is_python_that_imports_nothing_of_ours() -> None:
     }
     assert "reframe" in imported
     assert not any(name.startswith("etherweave") for name in imported)
+
+
+REFRAME = shutil.which("reframe")
+
+
+@pytest.mark.skipif(REFRAME is None, reason="the program reframe is missing; PyPI's reframe-hpc")
+@pytest.mark.skipif(shutil.which("qperf") is None, reason="the program qperf is missing")
+@pytest.mark.parametrize(("share", "status"), [(1e-3, 0), (1e3, 1)])
+def test_reframe_runs_the_plugin_and_holds_medians_against_references(
+    tmp_path: Path, share: float, status: int
+) -> None:
+    """A bandwidth must reach a thousandth, or a thousandfold, of 1 GB/s."""
+    name = "qperf_native_localhost_localhost_bandwidth_test_tcp_bw_1024B"
+    reference = tmp_path / "reference.py"
+    reference.write_text(repr({"generic:default": {name: (1e9 * share, -0.99, None, "B/s")}}))
+    command = tmp_path / "bin" / "etherweave"
+    command.parent.mkdir()
+    start = "from etherweave.cli import main; main()"
+    command.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{start}' \"$@\"\n")
+    command.chmod(0o755)
+    options = "--size=1KiB:1KiB,--seconds=1,--launches-min=1,--launches-max=1,--no-telemetry"
+    done = subprocess.run(
+        [
+            *(str(REFRAME), "--prefix", tmp_path, "-c", etherweave("plugin").stdout.strip()),
+            *("-S", "programs=qperf", "-S", f"options={options}"),
+            *("-S", f"reference_file={reference}", "-r", "--report-file", tmp_path / "report"),
+        ],
+        env=os.environ | {"PATH": f"{command.parent}:{os.environ['PATH']}"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == status, done.stdout
+    assert name in done.stdout
 
 
 def test_a_batch_script_hands_the_warning_signal_on(tmp_path: Path) -> None:

@@ -113,6 +113,7 @@ def test_a_benchmark_that_fails_ends_with_1(tmp_path: Path, launcher: FakeLaunch
         (["osu_latency", "--launches-min", "9", "--launches-max", "8"], "launches from 9 to 8"),
         (["osu_latency", "--ranks", "2"], "exactly two ranks"),
         (["osu_latency", "--budget-time", "soon"], "expected a time"),
+        (["iperf3", "--seconds", "0.5"], "valid integer"),
     ],
 )
 def test_mistakes_end_with_2(

@@ -114,7 +114,10 @@ class Request:
     """Largest message [bytes]."""
     iterations: int | None = None
     seconds: float | None = None
-    """How long each test lasts, where a benchmark goes by the clock."""
+    """How long each test lasts, where a benchmark goes by the clock.
+
+    Whole ones: iperf3 and others read 0.5 as 0, and 0 as no end.
+    """
     streams: int = 1
     """Parallel connections of a pair."""
     device: str | None = None

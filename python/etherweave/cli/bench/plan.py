@@ -37,7 +37,7 @@ def plan(
     ] = None,
     iterations: Annotated[int | None, typer.Option(min=1, help="Of each size.")] = None,
     seconds: Annotated[
-        float | None, typer.Option(min=0.1, help="Of each test, where it goes by the clock.")
+        int | None, typer.Option(min=1, help="Of each test, where it goes by the clock.")
     ] = None,
     streams: Annotated[int, typer.Option(min=1, help="Connections of a pair.")] = 1,
     device: Annotated[str | None, typer.Option(help="The network card, for RDMA.")] = None,

@@ -87,7 +87,7 @@ def bench_run(
     ranks: Annotated[int, typer.Option(min=1, help="Processes on each host.")] = 1,
     iterations: Annotated[int | None, typer.Option(min=1, help="Of each size.")] = None,
     seconds: Annotated[
-        float | None, typer.Option(min=0.1, help="Of each test, where it goes by the clock.")
+        int | None, typer.Option(min=1, help="Of each test, where it goes by the clock.")
     ] = None,
     streams: Annotated[int, typer.Option(min=1, help="Connections of a pair.")] = 1,
     half_width: Annotated[
