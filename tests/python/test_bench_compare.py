@@ -48,7 +48,7 @@ def test_slower_is_worse_and_faster_is_better(tmp_path: Path) -> None:
 
 def test_more_bandwidth_is_better() -> None:
     (point,) = [
-        one._replace(metric="bandwidth", unit="B/s", better="higher") for one in _points()[:1]
+        replace(one, metric="bandwidth", unit="B/s", better="higher") for one in _points()[:1]
     ]
     low, high = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5], [2.0, 2.1, 2.2, 2.3, 2.4, 2.5]
     (one,) = differences({point: low}, {point: high})

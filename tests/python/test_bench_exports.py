@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,10 +50,10 @@ def test_names_tell_points_apart(result: Path) -> None:
     assert [one["name"] for one in facts] == [one.point.slug for one in found.points]
     point = found.points[0].point
     others = [
-        point._replace(fabric="other"),
-        point._replace(hosts="a,c"),
-        point._replace(size_bytes=11),
-        point._replace(ranks_per_node=2),
+        replace(point, fabric="other"),
+        replace(point, hosts="a,c"),
+        replace(point, size_bytes=11),
+        replace(point, ranks_per_node=2),
     ]
     assert len({one.slug for one in others}) == len(others)
     assert point.slug not in {one.slug for one in others}

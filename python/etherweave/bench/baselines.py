@@ -22,23 +22,14 @@ class BaselineError(ValueError):
 class _Row:
     """A point and its numbers."""
 
-    benchmark: str
-    program: str
-    fabric: str
-    hosts: str
-    ranks_per_node: int
-    metric: str
-    unit: str
-    better: str
-    statistic: str
-    size_bytes: int | None
-    labels: str
+    point: Point
     launches: tuple[float, ...]
     """One number of each, in the base unit."""
 
     def __post_init__(self) -> None:
-        if self.unit not in set(Unit) or self.better not in set(Better):
-            raise ValueError(f"unit {self.unit[:20]!r} or direction {self.better[:20]!r}: unknown")
+        unit, better = self.point.unit, self.point.better
+        if unit not in set(Unit) or better not in set(Better):
+            raise ValueError(f"unit {unit[:20]!r} or direction {better[:20]!r}: unknown")
         if not self.launches:
             raise ValueError("a point without a launch")
 
@@ -57,10 +48,7 @@ class Baseline:
     @property
     def numbers(self) -> dict[Point, tuple[float, ...]]:
         """What a comparison takes."""
-        return {
-            Point(**{name: getattr(row, name) for name in Point._fields}): row.launches
-            for row in self.rows
-        }
+        return {row.point: row.launches for row in self.rows}
 
 
 @dataclass(frozen=True)
@@ -113,9 +101,7 @@ def baselines(file: Path) -> Mapping[str, Baseline]:
 
 
 def _rows(numbers: Numbers) -> tuple[_Row, ...]:
-    return tuple(
-        _Row(**point._asdict(), launches=tuple(values)) for point, values in numbers.items()
-    )
+    return tuple(_Row(point, tuple(values)) for point, values in numbers.items())
 
 
 def _read(file: Path) -> _Shelf:

@@ -1,7 +1,7 @@
 """Two campaigns side by side: better, worse, or not decided by so many launches."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -49,7 +49,7 @@ class Difference:
     def facts(self) -> dict[str, Any]:
         """Give it as what JSON can hold, in the point's base unit."""
         found = self.comparison
-        return self.point._asdict() | {
+        return vars(self.point) | {
             "baseline": found.baseline,
             "shift": found.shift,
             "low": found.interval.low if found.interval else None,
@@ -109,7 +109,7 @@ def differences(
 def _blurred(numbers: Numbers, ignore: Sequence[str]) -> dict[Point, Point]:
     found: dict[Point, Point] = {}
     for point in numbers:
-        blank = point._replace(**{name: _BLANK[name] for name in ignore})
+        blank = replace(point, **{name: _BLANK[name] for name in ignore})
         if blank in found:
             raise ValueError(
                 f"{point.words}: several without regard to {', '.join(ignore)}; "

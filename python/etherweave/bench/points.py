@@ -3,6 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from etherweave.bench.campaign import Campaign, Experiment
@@ -16,7 +17,8 @@ CENTRES = ("p50", "mean", "sum")
 """Statistics that stand for a point, the best first: the median feels no outliers."""
 
 
-class Point(NamedTuple):
+@dataclass(frozen=True)
+class Point:
     """What was measured: its numbers can be held against each other."""
 
     benchmark: str
@@ -88,7 +90,7 @@ def centres(found: Mapping[Point, Sequence[Sequence[float]]]) -> dict[Point, lis
     """Keep one statistic of each point, as one number of each launch."""
     best: dict[Point, Point] = {}
     for point in found:
-        place = point._replace(statistic="")
+        place = replace(point, statistic="")
         if point.better != Better.NEITHER and point.statistic in CENTRES:
             best[place] = min(best.get(place, point), point, key=_rank)
     return {point: [median(values) for values in found[point]] for point in best.values()}

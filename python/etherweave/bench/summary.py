@@ -32,7 +32,7 @@ class PointSummary:
         """Give it as what JSON can hold, in the point's base unit."""
         found = self.statistics
         interval = found.interval
-        return self.point._asdict() | {
+        return vars(self.point) | {
             "name": self.point.slug,
             "is_central": self.point.statistic in CENTRES,
             "median": found.median,

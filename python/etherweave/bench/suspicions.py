@@ -6,11 +6,10 @@ from dataclasses import replace
 
 from etherweave.bench.measurements import Measurement, Report
 from etherweave.bench.metrics import CALL_TIME, LATENCY, ROUND_TRIP, Metric
+from etherweave.bench.slices import is_slice
 
 SMALL = 8192
 """Messages up to here wait for latency, not for the link [bytes]."""
-SLICE = (3.5e-3, 7e-3)
-"""Where busy-polling processes that share a core end up: slices of the scheduler [s]."""
 LEAVES_THE_HOST = 0.3e-6
 """No message crosses a network faster, one way [s]."""
 _WAITS = (LATENCY, CALL_TIME, ROUND_TRIP)
@@ -33,7 +32,7 @@ def _suspicions(measurements: Iterable[Measurement]) -> Iterator[str]:
 
 def _polling(waits: list[Measurement]) -> Iterator[str]:
     centres = [one for one in waits if one.statistic in ("mean", "p50")]
-    slow = [one for one in centres if SLICE[0] < one.value < SLICE[1]]
+    slow = [one for one in centres if is_slice(one.value)]
     if slow and len(slow) * 2 >= len(centres):
         yield (
             f"oversubscribed? times of {slow[0].printed} are slices of the scheduler: "

@@ -70,7 +70,7 @@ def _measurements(one: Launched) -> list[dict[str, Any]]:
             "round": one.record.round,
             "is_warm_up": one.record.is_warm_up,
             "is_valid": one.verdict.is_valid,
-            **point_of(one.experiment, measured)._asdict(),
+            **vars(point_of(one.experiment, measured)),
             **_in_columns(measured.metric.unit, {"value": measured.value}),
             "printed": measured.printed,
         }
@@ -85,7 +85,7 @@ def _point(one: PointSummary) -> dict[str, Any]:
     facts["reference_high"] = band.high if band else None
     values = {name: facts[name] for name in _STATISTICS}
     return {
-        **one.point._asdict(),
+        **vars(one.point),
         "n": facts["n"],
         **_in_columns(one.point.unit, values),
         "reference_ratio": band.ratio if band else None,

@@ -7,11 +7,10 @@ from statistics import median
 from etherweave.bench.environment.checks.looking import cpus, interfaces
 from etherweave.bench.environment.findings import Evidence, Problem, Severity
 from etherweave.bench.environment.snapshot import Interface, Snapshot
+from etherweave.bench.slices import is_slice, is_wait
 
 _SLOW = 0.9
 """Of the highest frequency; below, a processor is slowed."""
-_SLICES = (2e-3, 12e-3)
-"""Between these stand waits for a processor: 3 ms to 6 ms slices, and two of them [s]."""
 _STALL = 20
 """A latency so many times the median is a stall."""
 _STALLS_LEAST = 3
@@ -117,8 +116,8 @@ def slices(evidence: Evidence) -> Iterator[Problem]:
         return
     middle = median(times)
     stalls = [time for time in times if time > _STALL * middle]
-    sliced = [time for time in stalls if _SLICES[0] < time < _SLICES[1]]
-    if _SLICES[0] < middle < _SLICES[1]:
+    sliced = [time for time in stalls if is_wait(time)]
+    if is_slice(middle):
         what = f"half of the latencies are above {middle * 1e3:.1f} ms"
     elif len(sliced) >= _STALLS_LEAST and 2 * len(sliced) >= len(stalls):
         what = (
