@@ -161,8 +161,8 @@ def test_a_host_or_fabric_that_a_site_has_not_is_a_mistake(tmp_path: Path) -> No
 
 @pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed")
 def test_iperf3_runs_on_this_machine(tmp_path: Path) -> None:
-    """Three launches of 1 s over the loopback, with counters of its interface."""
-    few = ("--launches-min", "2", "--launches-max", "2", "--seconds", "1", "--half-width", "0.9")
+    """Two launches of 1 s over the loopback, with counters of its interface."""
+    few = ("--launches-min", "1", "--launches-max", "1", "--seconds", "1")
     words = ["bench", "run", "iperf3", "-o", str(tmp_path / "out"), *few, "--json"]
     start = [sys.executable, "-c", "from etherweave.cli import main; main()", *words]
     done = subprocess.run(start, capture_output=True, text=True, timeout=60)
@@ -173,8 +173,8 @@ def test_iperf3_runs_on_this_machine(tmp_path: Path) -> None:
     facts = json.loads(done.stdout)
     (rate,) = [one for one in facts["points"] if one["metric"] == "bandwidth"][:1]
     assert rate["median"] > 1e6
-    assert facts["launches"] == 3
-    assert len(list((tmp_path / "out/telemetry").glob("*/localhost/*_interface.parquet"))) == 3
+    assert facts["launches"] == 2
+    assert len(list((tmp_path / "out/telemetry").glob("*/localhost/*_interface.parquet"))) == 2
     (look,) = json.loads((tmp_path / "out/environment/0001.json").read_text())["hosts"]
     assert look["before"]["host"] == look["after"]["host"] == "localhost"
     assert not [one for one in facts["warnings"] if "bytes crossed" in one]

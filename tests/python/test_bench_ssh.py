@@ -1,16 +1,13 @@
 """Launches through a real sshd on loopback, with keys of its own."""
 
-import getpass
-import os
 import shutil
-import socket
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
+import private_sshd
 import pytest
 
 from etherweave.bench.launchers.known import launcher
@@ -18,72 +15,17 @@ from etherweave.bench.launchers.launcher import Ending, Job, Outcome
 from etherweave.bench.plans import Command, Start
 from etherweave.bench.site.values import Host, Option, Site
 
-SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
-pytestmark = [
-    pytest.mark.skipif(SSHD is None, reason="sshd is missing; Debian package openssh-server"),
-    pytest.mark.skipif(
-        not (shutil.which("ssh") and shutil.which("ssh-keygen")),
-        reason="ssh or ssh-keygen is missing; Debian package openssh-client",
-    ),
-    pytest.mark.skipif(os.geteuid() != 0, reason="sshd of one's own lets only root in for sure"),
-]
+LACKS = private_sshd.missing()
+pytestmark = pytest.mark.skipif(bool(LACKS), reason=f"no sshd on this machine: {LACKS}")
 HOSTILE = ("$(id)", "`id`", "a  b", "'", '"', ";", "|", "*", "\\", "\n", "#", "~", "!!", "")
 NAMES = ("n1", "n2")
-
-SERVER = """\
-ListenAddress 127.0.0.1:{port}
-HostKey {directory}/key
-AuthorizedKeysFile {directory}/key.pub
-PidFile none
-StrictModes no
-UsePAM no
-"""
-CLIENT = """\
-Host n1 n2
-    HostName 127.0.0.1
-    Port {port}
-    User {user}
-    IdentityFile {directory}/key
-    IdentitiesOnly yes
-    StrictHostKeyChecking no
-    UserKnownHostsFile /dev/null
-    LogLevel ERROR
-"""
 
 
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
     """Give options with which ssh reaches the hosts n1 and n2, both this machine."""
-    directory = tmp_path_factory.mktemp("sshd")
-    with socket.create_server(("127.0.0.1", 0)) as one:
-        port = one.getsockname()[1]
-    key = ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(directory / "key")]
-    subprocess.run(key, check=True, stdin=subprocess.DEVNULL)
-    values = {"port": port, "directory": directory, "user": getpass.getuser()}
-    (directory / "server").write_text(SERVER.format(**values))
-    (directory / "client").write_text(CLIENT.format(**values))
-    Path("/run/sshd").mkdir(exist_ok=True)  # Where sshd shuts its unprivileged half in.
-    words = [str(SSHD), "-D", "-e", "-f", str(directory / "server")]
-    with (
-        (directory / "log").open("wb") as log,
-        subprocess.Popen(words, stderr=log, stdin=subprocess.DEVNULL) as daemon,
-    ):
-        try:
-            _await(port, directory / "log")
-            yield "-F", str(directory / "client")
-        finally:
-            daemon.terminate()
-
-
-def _await(port: int, log: Path) -> None:
-    end = time.monotonic() + 10
-    while time.monotonic() < end:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-            return
-        except OSError:
-            time.sleep(0.02)
-    pytest.fail(log.read_text())
+    with private_sshd.running(tmp_path_factory.mktemp("sshd")) as client:
+        yield "-F", str(client)
 
 
 def launch(

@@ -4,16 +4,27 @@ What to launch next follows from the campaign and the launches that are kept, an
 a run that was killed goes on where it stood, loses no launch that ended, and repeats none.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
+from itertools import groupby
+from typing import NamedTuple
 
 import etherweave
 from etherweave.bench.campaign import Campaign, Experiment
-from etherweave.bench.launchers.launcher import Companion, Ending, Job, Launcher
+from etherweave.bench.launchers.launcher import (
+    ArrayLauncher,
+    Companion,
+    Ending,
+    Job,
+    Launcher,
+    Outcome,
+)
 from etherweave.bench.metrics import Unit
 from etherweave.bench.points import Launched, centres, judged, launched, series
-from etherweave.bench.statistics.launches import Launch, shuffled
+from etherweave.bench.statistics.launches import shuffled
 from etherweave.bench.statistics.stopping import Decision, Rule, decide
 from etherweave.bench.store import Record, Store, launch_name
 
@@ -49,6 +60,85 @@ class Watch:
     """Keeps what they left, by the name of the launch."""
 
 
+class _Turn(NamedTuple):
+    """A launch that is to be made."""
+
+    experiment: Experiment
+    round: int
+
+    @property
+    def name(self) -> str:
+        return launch_name(self.experiment.name, self.round)
+
+
+@dataclass(frozen=True)
+class _Sitter:
+    """Carries launches out and keeps them."""
+
+    store: Store
+    launchers: Mapping[str, Launcher]
+    sitting: int
+    watch: Watch
+    limit: float | None
+
+    def carry_out(self, turns: Sequence[_Turn]) -> Generator[tuple[_Turn, Record], None, None]:
+        """Give each launch once it is kept; those that the user ended leave no trace."""
+        launcher = self.launchers[turns[0].experiment.fabric]
+        useless = {turn.name for turn in turns}
+        jobs = [self._job(turn) for turn in turns]
+        try:
+            with closing(_outcomes(launcher, jobs)) as outcomes:
+                for turn, job, outcome in zip(turns, jobs, outcomes, strict=True):
+                    if outcome.ending is Ending.INTERRUPTED:
+                        return
+                    if outcome.ending is not Ending.DONE:
+                        useless.remove(turn.name)
+                    self.watch.keep(self.store, turn.name, job)
+                    yield turn, self._keep(turn, launcher.name, outcome)
+        except KeyboardInterrupt:
+            return
+        finally:
+            for name in useless:
+                self.store.clear(name)
+
+    def _job(self, turn: _Turn) -> Job:
+        one = turn.experiment
+        place = self.store.workplace(turn.name)
+        return Job(
+            one.command,
+            one.hosts,
+            one.ranks_per_node,
+            place,
+            limit_s(one, self.limit),
+            companions=self.watch.companions,
+        )
+
+    def _keep(self, turn: _Turn, launcher: str, outcome: Outcome) -> Record:
+        record = Record(
+            experiment=turn.experiment.name,
+            round=turn.round,
+            ending=outcome.ending.value,
+            text=outcome.text,
+            errors=outcome.errors,
+            words=outcome.words,
+            start_ns=outcome.start_ns,
+            end_ns=outcome.end_ns,
+            launcher=launcher,
+            sitting=self.sitting,
+            version=etherweave.__version__,
+            campaign=self.store.campaign.identity,
+        )
+        self.store.add(record)
+        return record
+
+
+def _outcomes(launcher: Launcher, jobs: Sequence[Job]) -> Generator[Outcome, None, None]:
+    if isinstance(launcher, ArrayLauncher) and len(jobs) > 1:
+        yield from launcher.outcomes(jobs)
+    else:
+        yield from map(launcher.launch, jobs)
+
+
 def limit_s(experiment: Experiment, wanted: float | None = None) -> float:
     """Tell after how long a launch is ended [s]."""
     return wanted or max(LIMIT_LEAST, LIMIT_FACTOR * experiment.seconds)
@@ -81,19 +171,20 @@ def run(
     bool
         Whether it came to its end; otherwise the user ended it.
     """
-    watch = watch or Watch()
+    sitter = _Sitter(store, launchers, sitting, watch or Watch(), limit)
     campaign = store.campaign
-    by_name = {one.name: one for one in campaign.experiments}
     done = by_experiment(campaign, launched(campaign, store.records()))
-    for launch in _order(campaign, done):
-        experiment = by_name[launch.experiment]
-        launcher = launchers[experiment.fabric]
-        record = _launch(store, experiment, launch, launcher, sitting, watch, limit)
-        if record is None:
+    most = campaign.launches_max * len(campaign.experiments)
+    for turns in _order(campaign, done, launchers):
+        kept = 0
+        with closing(sitter.carry_out(turns)) as carried_out:
+            for turn, record in carried_out:
+                kept += 1
+                one = judged(turn.experiment, record)
+                done[turn.experiment.name].append(one)
+                sitter.watch.tell(one, sum(map(len, done.values())), most)
+        if kept < len(turns):
             return False
-        done[experiment.name].append(judged(experiment, record))
-        most = campaign.launches_max * len(campaign.experiments)
-        watch.tell(done[experiment.name][-1], sum(map(len, done.values())), most)
     return True
 
 
@@ -105,13 +196,36 @@ def by_experiment(campaign: Campaign, launches: Iterable[Launched]) -> dict[str,
     return found
 
 
-def _order(campaign: Campaign, done: Mapping[str, Sequence[Launched]]) -> Iterator[Launch]:
-    """Give the launches that are still to be made; looks at ``done`` anew before each."""
-    for launch in shuffled(done, campaign.launches_max, campaign.seed):
-        own = done[launch.experiment]
-        is_kept = any(one.record.round == launch.round for one in own)
-        if not is_kept and state(campaign.rule, own) is State.OPEN:
-            yield launch
+def _order(
+    campaign: Campaign, done: Mapping[str, Sequence[Launched]], launchers: Mapping[str, Launcher]
+) -> Iterator[list[_Turn]]:
+    """Give the launches that are still to be made; looks at ``done`` anew before each round.
+
+    Those come together that one array can hold: neighbours in the order.
+    """
+    by_name = {one.name: one for one in campaign.experiments}
+    launches = shuffled(done, campaign.launches_max, campaign.seed)
+    for _, launch_round in groupby(launches, key=lambda one: one.round):
+        turns = [
+            _Turn(by_name[one.experiment], one.round)
+            for one in launch_round
+            if _is_open(campaign.rule, done[one.experiment], one.round)
+        ]
+        for is_array, group in groupby(turns, key=partial(_array, launchers)):
+            together = list(group)
+            yield from [together] if is_array else ([turn] for turn in together)
+
+
+def _is_open(rule: Rule, own: Sequence[Launched], turn: int) -> bool:
+    is_kept = any(one.record.round == turn for one in own)
+    return not is_kept and state(rule, own) is State.OPEN
+
+
+def _array(launchers: Mapping[str, Launcher], turn: _Turn) -> tuple[object, ...]:
+    """Tell what launches of one array have in common; empty when there are no arrays."""
+    one = turn.experiment
+    is_able = isinstance(launchers[one.fabric], ArrayLauncher)
+    return (one.fabric, one.hosts, one.ranks_per_node) if is_able else ()
 
 
 def state(rule: Rule, launches: Sequence[Launched]) -> State:
@@ -136,51 +250,3 @@ def _decisive(launches: Iterable[Launched]) -> list[list[float]]:
     found = centres(series(launches))
     amounts = [values for point, values in found.items() if point.unit != Unit.COUNT]
     return amounts or list(found.values())
-
-
-def _launch(
-    store: Store,
-    experiment: Experiment,
-    launch: Launch,
-    launcher: Launcher,
-    sitting: int,
-    watch: Watch,
-    limit: float | None,
-) -> Record | None:
-    """Carry one launch out and keep it; ``None`` when the user ended it, which leaves no trace."""
-    name = launch_name(experiment.name, launch.round)
-    job = Job(
-        experiment.command,
-        experiment.hosts,
-        experiment.ranks_per_node,
-        store.workplace(name),
-        limit_s(experiment, limit),
-        companions=watch.companions,
-    )
-    try:
-        outcome = launcher.launch(job)
-    except KeyboardInterrupt:
-        store.clear(name)
-        return None
-    if outcome.ending is Ending.INTERRUPTED:
-        store.clear(name)
-        return None
-    watch.keep(store, name, job)
-    record = Record(
-        experiment=experiment.name,
-        round=launch.round,
-        ending=outcome.ending.value,
-        text=outcome.text,
-        errors=outcome.errors,
-        words=outcome.words,
-        start_ns=outcome.start_ns,
-        end_ns=outcome.end_ns,
-        launcher=launcher.name,
-        sitting=sitting,
-        version=etherweave.__version__,
-        campaign=store.campaign.identity,
-    )
-    store.add(record)
-    if outcome.ending is Ending.DONE:
-        store.clear(name)
-    return record

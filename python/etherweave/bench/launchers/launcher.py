@@ -1,9 +1,10 @@
 """What a launcher is given, and what it gives back."""
 
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from etherweave.bench.plans import Command
 
@@ -84,3 +85,11 @@ class Launcher(Protocol):
 
     def launch(self, job: Job) -> Outcome:
         """Carry out a job; what goes wrong is in its outcome."""
+
+
+@runtime_checkable
+class ArrayLauncher(Launcher, Protocol):
+    """Starts several jobs on the same hosts at once, to be carried out one after the other."""
+
+    def outcomes(self, jobs: Sequence[Job]) -> Generator[Outcome, None, None]:
+        """Give the outcome of each job, in order, once it is there."""

@@ -8,16 +8,17 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from etherweave.bench.launchers.batch import read_outcome, write_tasks
 from etherweave.bench.launchers.kind import Kind, OptionKind
 from etherweave.bench.launchers.launcher import Ending, Job, Launcher, Outcome
 from etherweave.bench.launchers.mpirun import lacking
 from etherweave.bench.launchers.placed import LaunchError
-from etherweave.bench.launchers.srun import WAIT_S, cancel, request
+from etherweave.bench.launchers.srun import WAIT_S, cancel, request, withdraw
 from etherweave.bench.site.values import Link, Site, SiteError
 
 _SCRIPT = '#!/bin/sh\nexec "$@"\n'
@@ -47,7 +48,11 @@ class Batch:
         return self.launch_all([job])[0]
 
     def launch_all(self, jobs: Sequence[Job]) -> list[Outcome]:
-        """Carry out jobs as one array.
+        """Carry out jobs as one array."""
+        return list(self.outcomes(jobs))
+
+    def outcomes(self, jobs: Sequence[Job]) -> Generator[Outcome, None, None]:
+        """Carry out jobs as one array, one after the other; give each outcome once it is there.
 
         Parameters
         ----------
@@ -56,22 +61,31 @@ class Batch:
         """
         jobs = [replace(job, directory=job.directory.absolute()) for job in jobs]
         start = time.time_ns()
-        words: tuple[str, ...] = ()
-        number = None
+        said, ending, array = "", Ending.FAILED, None
         try:
-            words = tuple(self._submission(jobs))
-            number = _said(words).split(";")[0].strip()
-            said = self._wait(number, jobs)
-            ending = Ending.FAILED
-        except (LaunchError, SiteError, OSError) as error:
-            said, ending = str(error), Ending.FAILED
-        except KeyboardInterrupt:
-            said, ending = "ended by the user", Ending.INTERRUPTED
-        if number:
-            # Costs nothing when all is over, and leaves nothing when it is not.
-            cancel(number)
-        lost = Outcome(ending, "", said, words, start, time.time_ns())
-        return [read_outcome(job.directory) or lost for job in jobs]
+            for job in jobs:
+                try:
+                    array = array or self._submitted(jobs)
+                    # Of an array that came to nothing, nothing more can come.
+                    said = said or self._wait(array, job.directory)
+                except (LaunchError, SiteError, OSError) as error:
+                    said = str(error)
+                except KeyboardInterrupt:
+                    said, ending = "ended by the user", Ending.INTERRUPTED
+                words = array.words if array else ()
+                lost = Outcome(ending, "", said, words, start, time.time_ns())
+                yield read_outcome(job.directory) or lost
+        finally:
+            if array:
+                # Costs nothing when all is over, and leaves nothing when it is not.
+                cancel(array.number)
+
+    def _submitted(self, jobs: Sequence[Job]) -> "_Array":
+        withdraw(jobs[-1])
+        words = tuple(self._submission(jobs))
+        wait_s = self.site.number("wait", WAIT_S) + sum(job.limit_s for job in jobs)
+        number = _said(words).split(";")[0].strip()
+        return _Array(number, words, wait_s, time.monotonic() + wait_s, jobs[0].directory)
 
     def _submission(self, jobs: Sequence[Job]) -> list[str]:
         first = jobs[0]
@@ -84,29 +98,43 @@ class Batch:
         script.write_text(_SCRIPT, encoding="utf-8")
         inner = {name: value for name, value in self.site.options.items() if name == "mpi"}
         write_tasks(tasks, replace(self.site, options=inner), self.link, list(jobs))
-        longest = max(jobs, key=lambda job: job.limit_s)
-        words = ["sbatch", "--parsable", *request(longest), f"--array=0-{len(jobs) - 1}"]
+        # Named after the last one: while an array lives, that has not ended.
+        whole = replace(jobs[-1], limit_s=max(job.limit_s for job in jobs))
+        # One at a time: they would disturb each other.
+        words = ["sbatch", "--parsable", *request(whole), f"--array=0-{len(jobs) - 1}%1"]
         words += [f"--output={first.directory}/batch-%a.out", *self.site.texts("arguments")]
         python = self.site.text("python", sys.executable)
         return [*words, str(script), python, "-m", "etherweave.bench.launchers.batch", str(tasks)]
 
-    def _wait(self, number: str, jobs: Sequence[Job]) -> str:
-        """Wait until all outcomes are there, or none can come; tell why not."""
-        wait_s = self.site.number("wait", WAIT_S) + sum(job.limit_s for job in jobs)
-        end, pause, gone = time.monotonic() + wait_s, _PAUSE_MIN_S, 0.0
-        while any(read_outcome(job.directory) is None for job in jobs):
+    def _wait(self, array: "_Array", directory: Path) -> str:
+        """Wait until an outcome is there, or cannot come; tell why not."""
+        pause, gone = _PAUSE_MIN_S, 0.0
+        while read_outcome(directory) is None:
             now = time.monotonic()
-            if now > end:
-                return f"job {number}: not done within {wait_s:g} s"
-            if _lives(number):
+            if now > array.end:
+                return f"job {array.number}: not done within {array.wait_s:g} s"
+            if _lives(array.number):
                 gone = 0.0
             elif not gone:
                 gone, pause = now, _PAUSE_MIN_S
             elif now > gone + _LATE_S:
-                return f"job {number}: left no outcome; {_fate(number)}; {_log(jobs[0].directory)}"
+                fate, log = _fate(array.number), _log(array.log)
+                return f"job {array.number}: left no outcome; {fate}; {log}"
             time.sleep(pause)
             pause = min(1.5 * pause, _PAUSE_MAX_S)
         return ""
+
+
+class _Array(NamedTuple):
+    """Jobs that were submitted together."""
+
+    number: str
+    words: tuple[str, ...]
+    wait_s: float
+    end: float
+    """On the monotonic clock [s]."""
+    log: Path
+    """Where tasks write what went wrong with themselves."""
 
 
 def _lives(number: str) -> bool:

@@ -3,6 +3,7 @@
 Needs no accounting: the allocation's number is what ``salloc`` prints.
 """
 
+import hashlib
 import math
 import os
 import re
@@ -10,6 +11,7 @@ import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from etherweave.bench.launchers.family import Family, OverdueError
 from etherweave.bench.launchers.kind import Kind, OptionKind
@@ -63,15 +65,29 @@ def request(job: Job) -> list[str]:
     minutes = math.ceil((job.limit_s + _SPARE_S) / 60)
     hosts = ",".join(job.hosts)
     return [
-        *("--job-name=etherweave", f"--nodes={len(job.hosts)}", f"--nodelist={hosts}"),
+        *(f"--job-name={_name(job.directory)}", f"--nodes={len(job.hosts)}"),
+        f"--nodelist={hosts}",
         *(f"--ntasks-per-node={job.ranks_per_node}", f"--time={minutes}"),
     ]
 
 
+def _name(directory: Path) -> str:
+    return f"etherweave-{hashlib.sha256(str(directory.absolute()).encode()).hexdigest()[:16]}"
+
+
+def withdraw(job: Job) -> None:
+    """Cancel what a runner that was killed had asked for in the directory of a job."""
+    _scancel(f"--name={_name(job.directory)}", f"--user={os.geteuid()}")
+
+
 def cancel(allocation: str) -> None:
     """Give an allocation back; what runs in it ends."""
+    _scancel(allocation)
+
+
+def _scancel(*words: str) -> None:
     with suppress(OSError, subprocess.TimeoutExpired):
-        subprocess.run(["scancel", allocation], capture_output=True, timeout=_PATIENCE_S)
+        subprocess.run(["scancel", *words], capture_output=True, timeout=_PATIENCE_S)
 
 
 def _ground(site: Site) -> Callable[[Job, Family], AbstractContextManager[Ground]]:
@@ -81,6 +97,7 @@ def _ground(site: Site) -> Callable[[Job, Family], AbstractContextManager[Ground
             steps = Steps(site, allocation)
             yield Ground(steps, site, steps)
             return
+        withdraw(job)
         try:
             steps = Steps(site, _allocate(site, job, family))
             yield Ground(steps, site, steps)
