@@ -1,5 +1,6 @@
 """The runner: every launch is kept before the next begins, and none is lost or made twice."""
 
+import json
 import os
 import re
 import signal
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import polars
 import pytest
+from bench_killed_often import WHOLE
 from bench_launches import NETWORK, RULE, FakeLauncher, ScriptLauncher, campaign, latencies
 from bench_texts import captured
 
@@ -100,6 +102,24 @@ def test_a_run_that_was_killed_goes_on_where_it_stood(tmp_path: Path) -> None:
     assert list((tmp_path / "out/work").iterdir()) == []
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_run_killed_at_any_moment_ends_as_if_it_had_not_been(tmp_path: Path, seed: int) -> None:
+    """The script itself checks after each death that nothing is lost, changed or made again."""
+    script, out = Path(__file__).with_name("bench_killed_often.py"), tmp_path / "out"
+    words = [sys.executable, str(script), str(out), "25", str(seed)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["deaths"] >= 3
+    undisturbed = Store.create(tmp_path / "undisturbed", WHOLE)
+    run(undisturbed, {"lan": FakeLauncher(lambda number: latencies(10.0))}, 1)
+    assert _order(Store.open(out)) == _order(undisturbed)
+    assert not list((out / "work").iterdir())
+
+
+def _order(store: Store) -> list[tuple[int, str, str]]:
+    return [(one.round, one.experiment, one.text) for one in store.records()]
+
+
 def test_an_interrupted_launch_is_made_again(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "out", campaign())
     endings = FakeLauncher(lambda number: latencies(10.0) if number < 3 else Ending.INTERRUPTED)
@@ -177,6 +197,16 @@ def test_a_directory_holds_one_campaign(tmp_path: Path) -> None:
         Store.create(tmp_path / "mine", campaign())
     with pytest.raises(StoreError, match="no such file"):
         Store.open(tmp_path / "mine")
+
+
+def test_a_run_killed_before_anything_was_kept_leaves_a_directory_that_will_do(
+    tmp_path: Path,
+) -> None:
+    """The campaign is written beside its place first."""
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out/.campaign.json.fresh").write_text("{")
+    Store.create(tmp_path / "out", campaign())
+    assert Store.open(tmp_path / "out").campaign == campaign()
 
 
 def test_only_one_run_works_in_a_directory(tmp_path: Path) -> None:

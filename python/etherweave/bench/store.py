@@ -104,7 +104,8 @@ class Store:
                     "expected the same, or another directory"
                 )
             return found
-        if path.exists() and any(one.name != ".lock" for one in path.iterdir()):
+        beginnings = (".lock", _unfinished(path / CAMPAIGN).name)
+        if path.exists() and any(one.name not in beginnings for one in path.iterdir()):
             raise StoreError(f"{directory}: is not empty, and holds no campaign")
         path.mkdir(parents=True, exist_ok=True)
         write_json(path / CAMPAIGN, asdict(campaign))
@@ -210,7 +211,7 @@ def write_json(path: Path, facts: Mapping[str, Any]) -> None:
 def write_atomically(path: Path, octets: bytes) -> None:
     """Write beside, wait for the disk, and take the place."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.fresh")
+    fresh = _unfinished(path)
     with fresh.open("wb") as file:
         file.write(octets)
         file.flush()
@@ -221,6 +222,11 @@ def write_atomically(path: Path, octets: bytes) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def _unfinished(path: Path) -> Path:
+    """Where a file is written before it takes its place; left there by a process that is killed."""
+    return path.with_name(f".{path.name}.fresh")
 
 
 def _decoded(kind: type[T], path: Path) -> T:
