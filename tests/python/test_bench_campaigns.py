@@ -1,11 +1,17 @@
 """`bench run --site` as its user meets it, over real MPI, ssh and Slurm; and killed on the way."""
 
 import json
+import os
+import random
 import re
+import shlex
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,8 +19,10 @@ from typing import Any
 import private_slurm
 import private_sshd
 import pytest
+from bench_launches import latencies
 
 from etherweave.bench.launchers import namespaces
+from etherweave.bench.statistics.launches import shuffled
 
 START = (sys.executable, "-c", "from etherweave.cli import main; main()", "bench", "run")
 ONCE = ("--launches-min", "1", "--launches-max", "1")
@@ -135,3 +143,165 @@ def test_experiments_of_a_round_run_as_one_array(slurm: None, tmp_path: Path) ->
     told = subprocess.check_output(["scontrol", "--oneliner", "show", "jobs"], text=True)
     tasks = re.findall(r"ArrayJobId=(\d+) ArrayTaskId=1 ", told)
     assert len(tasks) == 2, "an array of two for each round"
+
+
+FEW = (
+    *("osu_latency", "--size", "1B:1B", "--size", "4B:4B", "--no-telemetry"),
+    *("--launches-min", "3", "--launches-max", "3"),
+)
+"""Eight launches of two experiments."""
+
+
+_STAND_IN = """\
+#!/bin/sh
+echo "$2" >> "{directory}/calls"
+if [ -e "{directory}/hang" ]; then sleep 600; fi
+sleep {seconds}
+[ "${{OMPI_COMM_WORLD_RANK:-$SLURM_PROCID}}" != 0 ] || cat "{directory}/$2.txt"
+"""
+
+
+class Campaign:
+    """A run that is started again and again, with a stand-in for osu_latency in its path.
+
+    What descends from it carries a mark in its environment. The stand-in hangs while there is a
+    file ``hang``.
+    """
+
+    def __init__(self, directory: Path, site: str, seconds: float) -> None:
+        self.out, self.mark = directory / "out", f"EW_MARK={directory}"
+        (directory / "site.toml").write_text(site)
+        (directory / "bin").mkdir()
+        for size in (1, 4):
+            (directory / f"{size}:{size}.txt").write_text(latencies(10.0, [size]))
+        program = directory / "bin" / "osu_latency"
+        program.write_text(_STAND_IN.format(directory=directory, seconds=seconds))
+        program.chmod(0o755)
+        self.environment = os.environ | {
+            "PATH": f"{program.parent}:{os.environ['PATH']}",
+            "EW_MARK": str(directory),
+        }
+        self.words = [*FEW, "--site", str(directory / "site.toml"), "-o", str(self.out)]
+        self.command = [*START, *self.words]
+        self.calls, self.hang = directory / "calls", directory / "hang"
+
+    @contextmanager
+    def running(self) -> Iterator[subprocess.Popen[bytes]]:
+        """Start it; give it once a program of it runs that had not run before."""
+        before = self.made()
+        with subprocess.Popen(
+            self.command, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        ) as process:
+            try:
+                wait_until(lambda: self.made() > before or process.poll() is not None)
+                yield process
+            finally:
+                process.kill()
+
+    def made(self) -> int:
+        """How many ranks have been started."""
+        return len(self.calls.read_text().split()) if self.calls.exists() else 0
+
+    def kept(self) -> dict[str, str]:
+        return {path.stem: path.read_text() for path in self.out.glob("launches/[!.]*.json")}
+
+    def bearers(self) -> dict[int, str]:
+        """What lives of it: numbers and words."""
+        found = {}
+        for path in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if self.mark.encode() in (path / "environ").read_bytes().split(b"\0"):
+                    words = (path / "cmdline").read_bytes().replace(b"\0", b" ")
+                    found[int(path.name)] = words.decode()
+        return found
+
+    def end(self) -> None:
+        """Carry it to its end."""
+        done = subprocess.run(self.command, env=self.environment, capture_output=True, timeout=120)
+        assert done.returncode == 0, done.stderr.decode()
+        self.check()
+
+    def check(self) -> None:
+        """Hold the launches against those of an undisturbed run; nothing of it lives."""
+        launches = sorted(map(json.loads, self.kept().values()), key=lambda one: one["end_ns"])
+        order = [(one["round"], one["experiment"]) for one in launches]
+        assert order == shuffled({name for _, name in order}, 4, 0)
+        assert not self.bearers()
+
+
+def wait_until(is_so: Callable[[], bool]) -> None:
+    end = time.monotonic() + 30
+    while not is_so():
+        assert time.monotonic() < end, "not within 30 s"
+        time.sleep(0.01)
+
+
+@pytest.mark.skipif(bool(BARE), reason=f"no namespaces on this machine: {BARE}")
+@needs("mpirun", "openmpi-bin")
+def test_a_run_that_is_killed_terminated_or_loses_its_launcher_ends_whole(tmp_path: Path) -> None:
+    """Between namespaces, over MPI; each time at a random moment after a launch has begun."""
+    site = 'launcher = { kind = "netns" }\nhosts = { n1 = {}, n2 = {} }\n'
+    campaign, chance = Campaign(tmp_path, site, 0.1), random.Random(1)
+    owners = []
+    for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL, None):
+        before = campaign.kept()
+        with campaign.running() as process:
+            owners.append(process.pid)
+            time.sleep(chance.uniform(0, 0.5))
+            if number:
+                process.send_signal(number)
+                status = process.wait(30)
+                assert status in (130 if number is signal.SIGTERM else -number, 0)
+            else:
+                for one, words in campaign.bearers().items():
+                    if words.startswith("mpirun"):
+                        os.kill(one, signal.SIGKILL)
+                assert process.wait(60) in (0, 1)
+        wait_until(lambda: not campaign.bearers())
+        assert before.items() <= campaign.kept().items()
+    campaign.end()
+    spaces = [path.name for path in Path("/run/netns").glob("ew-bench.*")]
+    assert not [name for name in spaces if int(name.split(".")[1]) in owners]
+
+
+@pytest.mark.skipif(bool(NO_SLURM), reason=f"no Slurm on this machine: {NO_SLURM}")
+@pytest.mark.parametrize("kind", ["srun", "sbatch"])
+def test_a_run_that_is_killed_leaves_no_job_to_its_successor(
+    slurm: None, tmp_path: Path, kind: str
+) -> None:
+    campaign = Campaign(tmp_path, slurm_site(kind), 0.1)
+    campaign.hang.touch()
+    with campaign.running() as process:
+        process.send_signal(signal.SIGKILL)
+    assert jobs(), "Slurm does not know that nobody waits for it"
+    campaign.hang.unlink()
+    campaign.end()
+    wait_until(lambda: not jobs())
+
+
+def jobs() -> str:
+    return subprocess.check_output(["squeue", "--noheader"], text=True).strip()
+
+
+@pytest.mark.skipif(bool(NO_SLURM), reason=f"no Slurm on this machine: {NO_SLURM}")
+def test_the_batch_script_goes_on_when_slurm_has_ended_it(slurm: None, tmp_path: Path) -> None:
+    """Slurm tells the script by SIGTERM; submitted again, it makes what is missing."""
+    campaign = Campaign(tmp_path, slurm_site("srun"), 0.1)
+    command = tmp_path / "bin" / "etherweave"
+    command.write_text(f'#!/bin/sh\nexec {shlex.join(START[:-2])} "$@"\n')
+    command.chmod(0o755)
+    asked = ["bench", "export", "slurm", "--time", "5min", *campaign.words]
+    script = tmp_path / "run.sh"
+    script.write_text(subprocess.check_output([*START[:-2], *asked], text=True))
+    submission = ["sbatch", "--parsable", f"--output={tmp_path}/log", str(script)]
+    number = subprocess.check_output(submission, env=campaign.environment, text=True).strip()
+    wait_until(lambda: len(campaign.kept()) >= 2)
+    subprocess.run(["scancel", "--batch", "--signal=TERM", number], check=True)
+    wait_until(lambda: not jobs())
+    before = campaign.kept()
+    assert 2 <= len(before) < 8
+    assert "the same command goes on" in (tmp_path / "log").read_text()
+    subprocess.run(submission, env=campaign.environment, check=True, capture_output=True)
+    wait_until(lambda: not jobs())
+    assert before.items() <= campaign.kept().items()
+    campaign.check()

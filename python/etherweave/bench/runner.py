@@ -173,7 +173,10 @@ def run(
     """
     sitter = _Sitter(store, launchers, sitting, watch or Watch(), limit)
     campaign = store.campaign
-    done = by_experiment(campaign, launched(campaign, store.records()))
+    records = store.records()
+    for name in (one.name for one in records if one.ending == Ending.DONE):
+        store.clear(name)  # A runner may have been killed after it kept it.
+    done = by_experiment(campaign, launched(campaign, records))
     most = campaign.launches_max * len(campaign.experiments)
     for turns in _order(campaign, done, launchers):
         kept = 0
