@@ -10,7 +10,6 @@ from pathlib import Path
 
 from bench_launches import FakeLauncher, campaign, latencies
 
-from etherweave.bench.environment.snapshot import FORMAT, Snapshot
 from etherweave.bench.launchers.launcher import Job, Outcome
 from etherweave.bench.runner import run
 from etherweave.bench.sitting import sitting
@@ -41,7 +40,7 @@ def carry_out(out: Path) -> None:
     launcher = Telling(lambda number: latencies(10.0))
     launcher.calls = out.with_suffix(".calls")
     store = Store.create(out, WHOLE)
-    with store.alone(), sitting(store, lambda: Snapshot(FORMAT, "a", "boot", 1.0)) as (number, _):
+    with store.alone(), sitting(store, list) as (number, _):
         assert run(store, {"lan": launcher}, number)
 
 

@@ -45,7 +45,8 @@ def carried_out(directory: Path, site: str, *words: str) -> tuple[dict[str, Any]
     assert done.returncode == 0, done.stderr
     launches = [json.loads(one.read_text()) for one in directory.glob("out/launches/*.json")]
     (environment,) = directory.glob("out/environment/*.json")
-    assert json.loads(environment.read_text())["after"]
+    hosts = json.loads(environment.read_text())["hosts"]
+    assert hosts and all(one["before"] and one["after"] for one in hosts)
     return json.loads(done.stdout), sorted(launches, key=lambda one: one["start_ns"])
 
 
