@@ -12,10 +12,9 @@
 use etherweave_primitives::{ChannelId, Duration, Geometric, Purpose, Stream, Time};
 
 use crate::engine::Shard;
-use crate::engine::event::{Key, Kind};
+use crate::engine::event::Kind;
 use crate::packet::Handle;
 use crate::switch::forward::WIRE_ONLY;
-use crate::switch::port::Way;
 
 /// What a bit error rate is counted in: 10^-18.
 const RATE_STEPS: u64 = 1_000_000_000_000_000_000;
@@ -33,11 +32,9 @@ pub struct DegradedLink {
     pub until: Option<Duration>,
 }
 
-/// One direction of a link, as its sender sees it.
+/// One direction of a link, as its sender sees it: the damage of a special way.
 #[derive(Debug)]
 pub(crate) struct DegradedChannel {
-    /// The shard of the port at its end.
-    pub shard: u32,
     random: Stream,
     /// Those without any errors left out, in order of time.
     spells: Vec<Spell>,
@@ -55,14 +52,14 @@ struct Spell {
 
 impl DegradedChannel {
     /// The direction `channel` of links that are all the same one, in order of time; `None` when they never err.
-    pub fn new(shard: u32, channel: ChannelId, seed: u64, links: &[DegradedLink]) -> Option<DegradedChannel> {
+    pub fn new(channel: ChannelId, seed: u64, links: &[DegradedLink]) -> Option<DegradedChannel> {
         let mut random = Stream::new(seed, Purpose::BitErrors, channel.get().into());
         let spells: Vec<Spell> = links.iter().filter_map(|link| Spell::new(link, &mut random)).collect();
-        (!spells.is_empty()).then_some(DegradedChannel { shard, random, spells })
+        (!spells.is_empty()).then_some(DegradedChannel { random, spells })
     }
 
     /// Whether a frame of `wire` bytes, with preamble and gap, that begins at `time` is damaged.
-    fn is_hit(&mut self, time: Time, wire: u32) -> bool {
+    pub fn is_hit(&mut self, time: Time, wire: u32) -> bool {
         let spell = self.spells.iter_mut().find(|spell| spell.begin <= time && time < spell.end);
         let bits = u64::from(wire - WIRE_ONLY) * 8;
         spell.is_some_and(|spell| spell.is_hit(bits, &mut self.random))
@@ -92,18 +89,6 @@ impl Spell {
 }
 
 impl Shard {
-    /// What a packet does at the other end of a degraded channel, where `key` says what an intact one does.
-    pub(crate) fn damage(&mut self, channel: usize, key: Key, handle: Handle) -> Key {
-        let packet = &mut self.packets[handle];
-        packet.is_damaged |= self.degraded[channel].is_hit(self.now, packet.wire);
-        if packet.is_damaged { self.key(key.place(), Kind::ArriveDamaged, 0) } else { key }
-    }
-
-    /// Whether a frame of `wire` bytes that begins its way at `time` is damaged on it.
-    pub(crate) fn is_hit(&mut self, way: Way, time: Time, wire: u32) -> bool {
-        way.resolve().is_err_and(|channel| self.degraded[channel].is_hit(time, wire))
-    }
-
     /// A packet has come over a degraded channel with a check sequence that does not fit.
     pub(crate) fn arrive_damaged(&mut self, port: u32, handle: Handle) {
         let priority = usize::from(self.packets[handle].priority);
@@ -132,7 +117,7 @@ mod tests {
     }
 
     fn channel(links: &[DegradedLink]) -> DegradedChannel {
-        DegradedChannel::new(0, ChannelId::new(6), 1, links).expect("links that err")
+        DegradedChannel::new(ChannelId::new(6), 1, links).expect("links that err")
     }
 
     /// How many of `frames` frames of `bytes` are damaged.
@@ -182,13 +167,13 @@ mod tests {
 
     #[test]
     fn a_rate_of_zero_is_no_degraded_link() {
-        assert!(DegradedChannel::new(0, ChannelId::new(0), 1, &[link(0.0)]).is_none());
+        assert!(DegradedChannel::new(ChannelId::new(0), 1, &[link(0.0)]).is_none());
     }
 
     #[test]
     fn the_two_directions_err_at_different_bytes() {
         let first_error = |channel| {
-            let mut wire = DegradedChannel::new(0, ChannelId::new(channel), 1, &[link(1e-6)]).expect("it errs");
+            let mut wire = DegradedChannel::new(ChannelId::new(channel), 1, &[link(1e-6)]).expect("it errs");
             (0u32..).find(|_| wire.is_hit(Time::ZERO, 1 + WIRE_ONLY))
         };
         assert_ne!(first_error(6), first_error(7));

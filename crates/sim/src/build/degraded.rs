@@ -10,7 +10,6 @@ use super::{BuildError, Experiment};
 use crate::degraded::{DegradedChannel, DegradedLink};
 use crate::engine::Shard;
 use crate::params::Misfit;
-use crate::switch::port::Way;
 
 /// Highest bit error rate: a frame of 1,000 bits is lost two times of three.
 const RATE_MAX: f64 = 1e-3;
@@ -48,10 +47,8 @@ pub(super) fn add(experiment: &Experiment, layout: &Layout, shards: &mut [Shard]
     for (channel, links) in by_channel(&experiment.degraded) {
         let (shard, port) = layout.port(&experiment.topology, channel);
         let shard = &mut shards[shard];
-        let peer_shard = shard.shard_at(shard.ports[port as usize].peer.way);
-        if let Some(degraded) = DegradedChannel::new(peer_shard, channel, experiment.params.seed, &links) {
-            shard.ports[port as usize].peer.way = Way::over_degraded(shard.degraded.len());
-            shard.degraded.push(degraded);
+        if let Some(degraded) = DegradedChannel::new(channel, experiment.params.seed, &links) {
+            shard.special_way(port).damage = Some(degraded);
         }
     }
 }

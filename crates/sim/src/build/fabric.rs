@@ -97,11 +97,12 @@ fn add_ports(shard: &mut Shard, topology: &Topology, layout: &Layout, node: Node
         if shard.rules.is_cut_through && matches!(channel.to.node, Node::Switch(_)) {
             port.header_time = port.serialization_time(shard.rules.header_bytes);
         }
-        let shaper = if is_from_host { &params.nic.shaper } else { &params.switch.shaper };
-        if let Some(bucket) = shaper {
-            port.shape(Shaper::new(bucket, shard.rules.largest_frame));
-        }
+        let bucket = if is_from_host { params.nic.shaper } else { params.switch.shaper };
         shard.ports.push(port);
+        if let Some(bucket) = bucket {
+            let shaper = Shaper::new(&bucket, shard.rules.largest_frame);
+            shard.special_way(shard.ports.len() as u32 - 1).shaper = Some(shaper);
+        }
         shard.channels.push(id);
         // More than 32 bits hold is more than any buffer: `add_switch` refuses it.
         let headroom_limit = u32::try_from(headroom_of(topology, id, &shard.rules)).unwrap_or(u32::MAX);

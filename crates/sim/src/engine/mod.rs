@@ -21,6 +21,7 @@ pub mod queue;
 mod run;
 mod serve;
 mod shard;
+pub(crate) mod special;
 
 pub use run::{Finish, Progress, Simulation};
 pub(crate) use shard::{Shard, Switch};

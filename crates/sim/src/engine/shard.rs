@@ -7,7 +7,7 @@ use etherweave_primitives::{ChannelId, Duration, Time};
 use super::event::{Aim, Event, Key, Kind};
 use super::queue::EventQueue;
 use crate::capture::Capture;
-use crate::degraded::DegradedChannel;
+use crate::engine::special::SpecialWay;
 use crate::fingerprint::Fingerprint;
 use crate::host::{Endpoint, Host, Thread};
 use crate::packet::{Handle, NO_PACKET, Packet, Packets};
@@ -78,8 +78,8 @@ pub(crate) struct Shard {
     pub captures: Vec<Capture>,
     /// The channel that each port sends into.
     pub channels: Vec<ChannelId>,
-    /// Channels out of here that damage frames.
-    pub degraded: Vec<DegradedChannel>,
+    /// Ways out of here that damage frames or hold them back.
+    pub specials: Vec<SpecialWay>,
 }
 
 impl Shard {
@@ -102,7 +102,7 @@ impl Shard {
             fingerprint: None,
             captures: Vec::new(),
             channels: Vec::new(),
-            degraded: Vec::new(),
+            specials: Vec::new(),
         }
     }
 
@@ -142,7 +142,8 @@ impl Shard {
         let Packet { wire, priority, .. } = self.packets[handle];
         let port = &mut self.ports[port_index as usize];
         debug_assert!(port.busy_until <= self.now, "one packet at a time on a wire");
-        let duration = port.occupy(self.now, wire);
+        let duration = port.serialization_time(wire);
+        port.busy_until = self.now + duration;
         let counters = &mut port.lanes[usize::from(priority)].counters;
         counters.tx_packets += 1;
         counters.tx_bytes += u64::from(wire);
@@ -184,7 +185,7 @@ impl Shard {
 
     #[inline(never)]
     fn post_by(&mut self, way: Way, time: Time, key: Key, handle: Handle) {
-        let key = way.resolve().map_or_else(|channel| self.damage(channel, key, handle), |_| key);
+        let key = way.resolve().map_or_else(|number| self.go_specially(number, key, handle), |_| key);
         match self.shard_at(way) {
             shard if shard == self.id => self.expect_packet(time, key, handle),
             shard => self.mail(shard, time, key, handle),
@@ -193,7 +194,7 @@ impl Shard {
 
     /// The shard that a way leads to.
     pub fn shard_at(&self, way: Way) -> u32 {
-        way.resolve().unwrap_or_else(|channel| self.degraded[channel].shard)
+        way.resolve().unwrap_or_else(|number| self.specials[number].shard)
     }
 
     fn mail(&mut self, shard: u32, time: Time, key: Key, handle: Handle) {

@@ -80,10 +80,10 @@ impl Shard {
     }
 
     fn send_pause_frame(&mut self, port_index: u32, frame: PauseFrame) {
-        let now = self.now;
         let port = &mut self.ports[port_index as usize];
         priorities(frame.enable).for_each(|priority| port.paused.tx_packets[priority] += 1);
-        let start = port.occupy_by_pause(now, pause_wire_bytes());
+        let start = self.start_of_pause(port_index, pause_wire_bytes());
+        let port = &self.ports[port_index as usize];
         let end = start + port.serialization_time(pause_wire_bytes());
         let (peer, arrival) = (port.peer, end + port.pause_delay);
         let is_damaged = self.is_hit(peer.way, start, pause_wire_bytes());

@@ -3,7 +3,6 @@
 use etherweave_primitives::{BitRate, ByteTime, Duration, Priority, Time};
 
 use crate::packet::{Handle, NO_PACKET, Packets};
-use crate::switch::shaper::Shaper;
 
 /// Where a port leads, and which entity it belongs to.
 #[derive(Clone, Copy, Debug)]
@@ -16,29 +15,30 @@ pub struct Peer {
     pub is_host: bool,
 }
 
-/// How what is sent gets to the other end: to a shard, maybe the sender's own, or over a link that damages frames. One
-/// number, so that the question that every packet asks, whether the other end is in its own shard, stays as cheap.
+/// How what is sent gets to the other end: to a shard, maybe the sender's own, or by a special way: over a link that
+/// damages frames, from behind a shaper. One number, so that the question that every packet asks, whether the other end
+/// is in its own shard, stays as cheap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Way(u32);
 
 impl Way {
-    const DEGRADED: u32 = 1 << 31;
+    const SPECIAL: u32 = 1 << 31;
 
     /// To a shard.
     #[inline]
     pub fn to_shard(shard: u32) -> Way {
-        debug_assert!(shard < Way::DEGRADED, "there are fewer shards");
+        debug_assert!(shard < Way::SPECIAL, "there are fewer shards");
         Way(shard)
     }
 
-    /// Over a degraded channel, numbered in the sender's shard.
-    pub fn over_degraded(channel: usize) -> Way {
-        Way(Way::DEGRADED | channel as u32)
+    /// By a special way, numbered in the sender's shard.
+    pub fn by_special(number: usize) -> Way {
+        Way(Way::SPECIAL | number as u32)
     }
 
-    /// The shard, or the degraded channel.
+    /// The shard, or the special way.
     pub fn resolve(self) -> Result<u32, usize> {
-        if self.0 & Way::DEGRADED == 0 { Ok(self.0) } else { Err((self.0 & !Way::DEGRADED) as usize) }
+        if self.0 & Way::SPECIAL == 0 { Ok(self.0) } else { Err((self.0 & !Way::SPECIAL) as usize) }
     }
 }
 
@@ -184,8 +184,6 @@ pub struct Port {
     pub paused_classes: u8,
     /// Class whose turn it is in the weighted round robin.
     pub turn: u8,
-    /// Whether there is a shaper.
-    is_shaped: bool,
     /// The queue of each traffic class, and the counters of each priority.
     pub lanes: [Lane; Priority::COUNT],
     /// From the last bit of a pause frame to its effect at the peer: propagation and reaction time.
@@ -196,7 +194,6 @@ pub struct Port {
     pub paused: Box<Paused>,
     /// Packets received whose frame check sequence did not fit, by priority.
     pub fcs_errors: [u32; Priority::COUNT],
-    shaper: Option<Box<Shaper>>,
 }
 
 impl Port {
@@ -214,49 +211,12 @@ impl Port {
             waiting: 0,
             paused_classes: 0,
             turn: 0,
-            is_shaped: false,
             lanes: [Lane { queue: ClassQueue::EMPTY, counters: Counters::default() }; Priority::COUNT],
             pause_delay,
             quantum: byte_time.of(64),
             paused: Box::new(Paused::NOTHING),
             fcs_errors: [0; Priority::COUNT],
-            shaper: None,
         }
-    }
-
-    /// Puts a shaper before the transmitter.
-    pub fn shape(&mut self, shaper: Shaper) {
-        self.is_shaped = true;
-        self.shaper = Some(Box::new(shaper));
-    }
-
-    /// A packet of `wire` bytes begins `now`; gives how long it is on the wire.
-    #[inline(always)]
-    pub fn occupy(&mut self, now: Time, wire: u32) -> Duration {
-        let duration = self.serialization_time(wire);
-        self.busy_until = now + duration;
-        if self.is_shaped {
-            self.charge_shaper(now, wire);
-        }
-        duration
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn charge_shaper(&mut self, now: Time, wire: u32) {
-        if let Some(shaper) = &mut self.shaper {
-            self.busy_until = shaper.charge(now, self.busy_until, wire);
-        }
-    }
-
-    /// A pause frame of `wire` bytes, which no shaper holds back, begins as soon as the wire is free: when?
-    pub fn occupy_by_pause(&mut self, now: Time, wire: u32) -> Time {
-        let wire_until = self.shaper.as_mut().map_or(&mut self.busy_until, |shaper| &mut shaper.wire_until);
-        let start = now.max(*wire_until);
-        let end = start + self.byte_time.of(wire);
-        *wire_until = end;
-        self.busy_until = self.busy_until.max(end);
-        start
     }
 
     /// How long `bytes` occupy the wire.
