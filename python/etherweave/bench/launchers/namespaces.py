@@ -22,7 +22,7 @@ _LATENCY_S = 5e-3
 """How long a shaped frame may wait before it is dropped [s]."""
 _SEGMENTS = 128 * 1024
 """That may wait in any case: TCP hands over two segments of 64 KiB before it heeds [bytes]."""
-_CONTROL = "net.ipv4.tcp_congestion_control"
+_CONTROL = "/proc/sys/net/ipv4/tcp_congestion_control"
 _LENGTH = 16
 """Of the hosts' network prefix [bits]."""
 _PATIENCE_S = 30.0
@@ -43,11 +43,11 @@ def missing() -> str:
     """Tell what namespaces need; empty when it is there."""
     gone = [
         name
-        for name in ("ip", "tc", "unshare", "nsenter", "sysctl", "timeout")
+        for name in ("ip", "tc", "unshare", "nsenter", "tee", "timeout")
         if shutil.which(name) is None
     ]
     if gone:
-        return f"not found: {', '.join(gone)}; expected iproute2, util-linux, procps and coreutils"
+        return f"not found: {', '.join(gone)}; expected iproute2, util-linux and coreutils"
     if os.geteuid() != 0:
         return "network namespaces take root; expected sudo"
     trial = ["unshare", "--net", "--uts", "--mount", "true"]
@@ -91,7 +91,7 @@ def standing(
         _batch(["-n", switch], _bridging(len(addresses)))
         for number, (host, address) in enumerate(addresses.items()):
             _batch(["-n", prefix + host], _waking(address))
-            _run([*_entering(prefix + host), "sysctl", "-qw", f"{_CONTROL}={congestion_control}"])
+            _run([*_entering(prefix + host), "tee", _CONTROL], congestion_control)
             _run(_shaping(prefix + host, INTERFACE, shape))
             _run(_shaping(switch, f"p{number}", shape))
         yield
