@@ -20,10 +20,12 @@ Model: TypeAlias = Callable[[Vector], Vector]
 
 PRECISION = 0.02
 """No time counts as known better than that, however alike its launches were."""
+COMMON = 4
+"""Launches that the spread of all targets counts for, beside a target's own."""
 STRIDES = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03)
 """Of the search, in logarithms of constants: from a factor of 2.7 to 3 %."""
 COARSE = 3
-"""Of these strides, as many tell how much a constant explains."""
+"""Of these strides, as many tell how much a constant explains, or another in its place."""
 CHANCE = 2.0
 """What a further constant explains by chance: twice the misfit of a target (Akaike)."""
 GAIN = 0.01
@@ -34,6 +36,8 @@ STEP = 0.1
 """Of the differences that stand for derivatives, in logarithms: beyond the model's small steps."""
 VAGUE = 0.7
 """A constant whose logarithm deviates by more (a factor of two) is not determined."""
+MEDIAN_TO_DEVIATION = 1.4826
+"""From the median of normal values' amounts to their deviation."""
 DRAWS = 1000
 """Of the interval."""
 
@@ -50,13 +54,26 @@ class Target(NamedTuple):
         return median(self.launches)
 
     @property
-    def deviation(self) -> float:
-        """Of the median's logarithm, by the launches' own spread, at least ``PRECISION``."""
+    def variance(self) -> float:
+        """Of the launches' logarithms; 0 of a single one."""
         if len(self.launches) < 2:
-            return PRECISION
-        # Of a median of normal values: sqrt(pi / 2) times that of the mean.
-        spread = float(np.std(np.log(self.launches), ddof=1))
-        return max(spread * float(np.sqrt(np.pi / 2 / len(self.launches))), PRECISION)
+            return 0.0
+        return float(np.var(np.log(self.launches), ddof=1))
+
+
+def deviations(targets: Sequence[Target]) -> Vector:
+    """Give those of the medians' logarithms, at least ``PRECISION``.
+
+    A few launches that are alike by chance say little of how much they differ, so each spread is
+    drawn towards that of all targets, as if ``COMMON`` more launches had shown it.
+    """
+    further = np.array([len(target.launches) - 1 for target in targets])
+    own = np.array([target.variance for target in targets])
+    common = float(np.sum(own * further) / max(np.sum(further), 1))
+    variances = (own * further + common * COMMON) / (further + COMMON)
+    # Of a median of normal values: sqrt(pi / 2) times that of the mean; of one or two it is that.
+    of_median = np.where(further > 1, np.pi / 2, 1.0) / (further + 1)
+    return np.asarray(np.maximum(np.sqrt(variances * of_median), PRECISION), dtype=np.float64)
 
 
 class Fit(NamedTuple):
@@ -85,25 +102,78 @@ def fit(model: Model, targets: Sequence[Target], start: Vector, low: Vector, hig
     -------
     Fit
         Constants are freed one after another, the one first that explains most, until none explains
-        more than chance. Those that remain stay at their start, and so does one that the
-        targets do not tell within a factor of two beside those before it.
+        more than chance. A free one gives way to another that explains more in its place. Those
+        that are not free stay at their start, and so does one that the targets do not tell within a
+        factor of two beside the others.
     """
     problem = _Problem(model, targets, start, low, high)
-    free = np.zeros(len(start), dtype=bool)
-    untried = np.ones(len(start), dtype=bool)
-    found = problem.start
-    while untried.any():
-        number = problem.most_telling(found, untried)
-        untried[number] = False
-        wider = free.copy()
-        wider[number] = True
-        tried = problem.search(found, wider, STRIDES)
-        gain = problem.cost(found) - problem.cost(tried)
-        if gain <= CHANCE * max(problem.misfit(tried, wider), 1.0):
+    held = _Choice(problem.start, np.zeros(len(start), dtype=bool))
+    found = _determined(problem, _exchanged(problem, _freed(problem, held)))
+    return problem.fitted(found.values, found.free)
+
+
+class _Choice(NamedTuple):
+    """Constants, some of which were free to move."""
+
+    values: Vector
+    free: Flags
+
+
+def _freed(problem: "_Problem", begin: _Choice) -> _Choice:
+    """Free constants as long as one explains more than chance."""
+    found = begin
+    while not found.free.all():
+        wider = min(
+            (_with(found.free, int(number), is_free=True) for number in np.flatnonzero(~found.free)),
+            key=lambda free: problem.cost(problem.search(found.values, free, STRIDES[:COARSE])),
+        )
+        tried = _Choice(problem.search(found.values, wider, STRIDES), wider)
+        if not _is_better(problem, tried, found):
             break
-        if problem.deviations_of(tried, wider).max() <= VAGUE:
-            free, found = wider, tried
-    return problem.fitted(found, free)
+        found = tried
+    return found
+
+
+def _exchanged(problem: "_Problem", found: _Choice) -> _Choice:
+    """Let a constant take another's place where that explains more.
+
+    What was freed first may stand for two, and no small step leads from it to the one that is meant:
+    the time of many messages is that of the slower side.
+    """
+    for out in np.flatnonzero(found.free):
+        for into in np.flatnonzero(~found.free):
+            free = _with(_with(found.free, int(out), is_free=False), int(into), is_free=True)
+            begin = np.where(found.free & free, found.values, problem.start)
+            if problem.cost(problem.search(begin, free, STRIDES[:COARSE])) >= problem.cost(found.values):
+                continue
+            found = _Choice(problem.search(begin, free, STRIDES), free)
+            return _exchanged(problem, _freed(problem, found))
+    return found
+
+
+def _determined(problem: "_Problem", found: _Choice) -> _Choice:
+    """Hold the vaguest constant, and fit the others anew, until none is vague."""
+    while found.free.any():
+        deviations = problem.deviations_of(found.values, found.free)
+        if deviations.max() <= VAGUE:
+            break
+        vaguest = int(np.flatnonzero(found.free)[np.argmax(deviations)])
+        free = _with(found.free, vaguest, is_free=False)
+        begin = np.where(free, found.values, problem.start)
+        found = _Choice(problem.search(begin, free, STRIDES), free)
+    return found
+
+
+def _is_better(problem: "_Problem", tried: _Choice, before: _Choice) -> bool:
+    """Tell whether a wider choice explains more than chance would."""
+    gain = problem.cost(before.values) - problem.cost(tried.values)
+    return gain > CHANCE * max(problem.misfit(tried.values, tried.free), 1.0)
+
+
+def _with(free: Flags, number: int, *, is_free: bool) -> Flags:
+    changed = free.copy()
+    changed[number] = is_free
+    return changed
 
 
 def _covariance(jacobian: Vector, misfit: float) -> Vector:
@@ -122,15 +192,8 @@ class _Problem:
         self.model, self.start = model, np.clip(start, low, high)
         self.low, self.high = low, high
         self.wanted = np.array([np.log(target.median) for target in targets])
-        self.deviations = np.array([target.deviation for target in targets])
-
-    def most_telling(self, begin: Vector, untried: Flags) -> int:
-        """Find the constant that explains most alone, beside those that were found."""
-        costs = {}
-        for number in np.flatnonzero(untried):
-            alone = np.arange(len(begin)) == number
-            costs[int(number)] = self.cost(self.search(begin, alone, STRIDES[:COARSE]))
-        return min(costs, key=lambda number: costs[number])
+        self.deviations = deviations(targets)
+        self.foretold: dict[bytes, Vector] = {}
 
     def search(self, begin: Vector, free: Flags, strides: Sequence[float]) -> Vector:
         """Try each free constant up and down, with ever smaller strides (compass search)."""
@@ -166,7 +229,10 @@ class _Problem:
 
     def residuals(self, values: Vector) -> Vector:
         """Tell how far the model is from the targets, in their deviations."""
-        return np.asarray((self.model(values) - self.wanted) / self.deviations, dtype=np.float64)
+        key = values.tobytes()
+        if key not in self.foretold:
+            self.foretold[key] = self.model(values)
+        return np.asarray((self.foretold[key] - self.wanted) / self.deviations, dtype=np.float64)
 
     def derivatives(self, values: Vector, free: Flags) -> Vector:
         """Give those of the residuals, a column for each free constant."""
@@ -182,15 +248,27 @@ class _Problem:
 
     def misfit(self, found: Vector, free: Flags) -> float:
         """Give the mean of the residuals, squared unless large, per target beyond the constants."""
-        surplus = max(len(self.wanted) - int(free.sum()), 1)
-        return self._distance(found) / surplus
+        return self._distance(found) / self._surplus(free)
+
+    def _variance(self, found: Vector, free: Flags) -> float:
+        """Tell the residuals' variance by their mean and by their median, whichever is more.
+
+        Large ones do not count as their square in the mean: where most are large it is too small.
+        """
+        middle = MEDIAN_TO_DEVIATION * float(np.median(np.abs(self.residuals(found))))
+        by_median = middle**2 * len(self.wanted) / self._surplus(free)
+        return max(self.misfit(found, free), by_median)
+
+    def _surplus(self, free: Flags) -> int:
+        """Count the targets beyond the constants."""
+        return max(len(self.wanted) - int(free.sum()), 1)
 
     def deviations_of(self, found: Vector, free: Flags) -> Vector:
         """Give those of the free constants, in logarithms."""
         return np.sqrt(np.diag(self._spread(found, free)))
 
     def _spread(self, found: Vector, free: Flags) -> Vector:
-        return _covariance(self.derivatives(found, free), self.misfit(found, free))
+        return _covariance(self.derivatives(found, free), self._variance(found, free))
 
     def fitted(self, found: Vector, free: Flags) -> Fit:
         """Draw the interval."""
@@ -198,5 +276,9 @@ class _Problem:
         if free.any():
             random = np.random.default_rng(0)
             spread = self._spread(found, free)
-            draws[:, free] = random.multivariate_normal(found[free], spread, DRAWS)
+            moves = random.multivariate_normal(np.zeros(int(free.sum())), spread, DRAWS)
+            # Student's: the residuals' variance is itself known by as many as are left over.
+            surplus = self._surplus(free)
+            scale = np.sqrt(random.chisquare(surplus, (DRAWS, 1)) / surplus)
+            draws[:, free] = found[free] + moves / scale
         return Fit(found, free, np.clip(draws, self.low, self.high))
