@@ -17,9 +17,15 @@ _LATENCY = {8: 1000, 1024: 1000, 8192: 400, 65536: 100, 262144: 40}
 """Round trips by size [bytes]."""
 _BANDWIDTH = {64: 200, 1024: 100, 16384: 20, 131072: 4}
 """Windows by size [bytes]."""
-_INCAST_MESSAGE = 65536
 _INCAST_BYTES = 16 << 20
 """Of each source."""
+_INCASTS: Mapping[str, Sequence[tuple[int, int]]] = {
+    "tcp": ((65536, 1),),
+    "roce": ((65536, 1), (8192, 4)),
+}
+"""Size [bytes] of messages, and how many of each source are under way, by transport. Several short
+ones let a card change its connection with almost every packet: no other probe shows what that
+takes. They are long enough that MPI, of which streams are simulated without, keeps up."""
 
 
 class Probe(NamedTuple):
@@ -29,13 +35,15 @@ class Probe(NamedTuple):
     workload: Workload
 
 
-def probes(hosts: int) -> tuple[Probe, ...]:
+def probes(hosts: int, transport: str) -> tuple[Probe, ...]:
     """List the usual ones.
 
     Parameters
     ----------
     hosts
         How many take part; from three on there is an incast.
+    transport
+        Of the scenario, as it names it.
     """
     latency = [
         Probe(
@@ -47,19 +55,18 @@ def probes(hosts: int) -> tuple[Probe, ...]:
         Probe(f"osu_bw-{size}", {"osu_bw": {"bytes": f"{size}B", "iterations": iterations}})
         for size, iterations in _BANDWIDTH.items()
     ]
-    return (*latency, *bandwidth, *_incast(hosts))
+    incasts = _INCASTS[transport] if hosts > 2 else ()
+    return (*latency, *bandwidth, *(_incast(hosts - 1, *one) for one in incasts))
 
 
-def _incast(hosts: int) -> Sequence[Probe]:
-    if hosts < 3:
-        return ()
+def _incast(sources: int, size: int, outstanding: int) -> Probe:
     facts = {
-        "sources": hosts - 1,
-        "message": f"{_INCAST_MESSAGE}B",
-        "outstanding": 1,
-        "messages": _INCAST_BYTES // _INCAST_MESSAGE,
+        "sources": sources,
+        "message": f"{size}B",
+        "outstanding": outstanding,
+        "messages": _INCAST_BYTES // size,
     }
-    return (Probe(f"incast-{hosts - 1}", {"incast": facts}),)
+    return Probe(f"incast-{sources}-{size}", {"incast": facts})
 
 
 def seconds(iterations: pl.DataFrame, streams: pl.DataFrame, centre: Centre) -> float:
