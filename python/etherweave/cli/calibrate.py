@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tomllib import TOMLDecodeError, loads
+from tomllib import loads
 from typing import Annotated, Any
 
 import typer
@@ -19,9 +19,9 @@ from etherweave.bench.calibration import (
     Observation,
     calibrate,
 )
-from etherweave.bench.calibration.collecting import Hosts, collect
-from etherweave.bench.calibration.observations import alone, read
-from etherweave.bench.calibration.probes import probes
+from etherweave.bench.calibration.collecting import collect
+from etherweave.bench.calibration.observations import read
+from etherweave.bench.calibration.planning import Hosts, amount, plan
 from etherweave.bench.measure import Interrupted, LaunchError, Limits, MeasureError
 from etherweave.bench.site.values import SiteError
 from etherweave.cli.exits import FAILED, INTERRUPTED, alarm, refuse, terminable, told
@@ -71,8 +71,12 @@ def calibrate_verb(
         int, typer.Option("--repeat", min=1, help="Launches of each workload, in shuffled rounds.")
     ] = 6,
     time_limit: Annotated[
-        float, typer.Option(min=1, help="Longest launch in seconds, predicted and real.")
+        float,
+        typer.Option(min=1, max=86400 * 30, help="Longest launch in seconds, predicted and real."),
     ] = Limits().seconds,
+    traffic_limit: Annotated[
+        float, typer.Option(min=0, help="Most payload of all launches in GB, as predicted.")
+    ] = Limits().gigabytes,
     as_json: AsJson = False,
 ) -> None:
     """Fit constants of hosts to micro-benchmarks; foretell other workloads, and print how well.
@@ -95,11 +99,11 @@ def calibrate_verb(
     with _mistakes(), terminable():
         if site and output:
             ground = read_ground(site, fabric, hosts)
-            limits = Limits(time_limit)
+            limits = Limits(time_limit, traffic_limit)
             observations = _measured(base, ground, launches, limits, output / LAUNCHES)
         else:
             observations = [one for place in measured or [] for one in read(place, base)]
-        found = calibrate(observations, lambda step: console.print(step, style="dim"))
+        found = calibrate(observations, _tell)
     if output:
         _save(found, output)
     _print(found, as_json)
@@ -124,11 +128,10 @@ def _mistakes() -> Iterator[None]:
 
 
 def _scenario(file: Path) -> dict[str, Any]:
-    """Read a scenario, and let the core say what is wrong with it."""
+    """Read a scenario, with what lies in files beside it."""
     try:
-        etherweave.resolve(file)
-        return loads(file.read_text(encoding="utf-8"))
-    except (etherweave.ScenarioError, TOMLDecodeError) as error:
+        return loads(etherweave.resolve(file))
+    except etherweave.ScenarioError as error:
         refuse(error)
     except OSError as error:
         refuse(told(error))
@@ -137,13 +140,17 @@ def _scenario(file: Path) -> dict[str, Any]:
 def _measured(
     base: Mapping[str, Any], ground: Ground, launches: int, limits: Limits, place: Path
 ) -> list[Observation]:
-    hosts = ground.hosts or tuple(host.name for host in ground.site.hosts)
-    asked = {
-        probe.name: alone(base, {"name": probe.name, "workload": probe.workload})
-        for probe in probes(len(hosts))
-    } | {str(job["name"]): alone(base, job) for job in base["job"]}
+    names = ground.hosts or tuple(host.name for host in ground.site.hosts)
+    hosts = Hosts(ground.site, ground.link, names, limits)
+    workloads = plan(base, hosts)
+    expected = amount(workloads, launches, limits)
+    _tell(f"{launches} launches of each of {len(workloads)} workloads: {expected} in all, at most")
     with study_progress("calibrate", "launches") as tell:
-        return collect(asked, launches, Hosts(ground.site, ground.link, hosts, limits), place, tell)
+        return collect(workloads, launches, hosts, place, tell)
+
+
+def _tell(step: str) -> None:
+    console.print(step, style="dim", highlight=False, markup=False, soft_wrap=True)
 
 
 def _save(found: Calibration, output: Path) -> None:

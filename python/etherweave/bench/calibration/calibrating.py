@@ -128,7 +128,7 @@ def calibrate(
         raise CalibrationError(
             f"{len(probes)} micro-benchmarks; expected at least {LEAST} sizes of {known}"
         )
-    constants = CONSTANTS[_transport(probes[0])]
+    constants = CONSTANTS[_common_transport(observations)]
     work = _Work(Forecaster(constants), probes)
     tell(f"fitting {len(constants)} constants to {len(probes)} micro-benchmarks")
     found = work.fit()
@@ -138,6 +138,18 @@ def calibrate(
         tuple(work.compared(one, found, is_held_out=False) for one in probes),
         tuple(work.compared(one, found, is_held_out=True) for one in held_out),
     )
+
+
+def _common_transport(observations: Sequence[Observation]) -> str:
+    """Tell the transport of all, whose constants are fitted."""
+    first = _transport(observations[0])
+    for one in observations:
+        if (transport := _transport(one)) != first:
+            raise CalibrationError(
+                f"{one.name}: measured over {transport}, but {observations[0].name} over {first}; "
+                "expected one transport"
+            )
+    return first
 
 
 def _transport(observation: Observation) -> str:
@@ -196,9 +208,9 @@ class _Work:
         try:
             result = self.forecaster.result(one.scenario, found.values)
             foretold = simulated(result, one.centre)
+            ends = self.forecaster.interval(one.scenario, found.values, found.draws, one.centre)
         except ValueError as error:
             raise CalibrationError(f"{one.name}: {error}") from None
-        ends = self.forecaster.interval(one.scenario, found.values, found.draws, one.centre)
         iterations = table(result, "iterations")
         middle = foretold if iterations.is_empty() else median_s(iterations)
         interval = median_interval(one.launches)

@@ -4,44 +4,37 @@ Every launch is a directory; what is there already is not measured again.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import NamedTuple
 
-from etherweave.bench.calibration.observations import CalibrationError, Observation, of_results
+from etherweave.bench.calibration.observations import (
+    CalibrationError,
+    Observation,
+    loaded,
+    of_results,
+)
+from etherweave.bench.calibration.planning import REHEARSAL, Hosts, Workload
 from etherweave.bench.campaign import digest
-from etherweave.bench.measure import Limits, measure
-from etherweave.bench.site.values import Link, Site
+from etherweave.bench.measure import measure
 from etherweave.bench.statistics.launches import shuffled
 from etherweave.results import SUMMARY, Result
 
+ASKED = "asked.json"
+"""Tells what a directory's launches are of."""
 Tell = Callable[[int, int, str], None]
 """Takes how many launches are done, of how many, and which was the last."""
 
 
-class Hosts(NamedTuple):
-    """Where it is measured."""
-
-    site: Site
-    link: Link | None
-    names: tuple[str, ...]
-    """In the order of ranks."""
-    limits: Limits
-
-
 def collect(
-    scenarios: Mapping[str, Mapping[str, object]],
-    launches: int,
-    hosts: Hosts,
-    directory: Path,
-    tell: Tell,
+    workloads: Sequence[Workload], launches: int, hosts: Hosts, directory: Path, tell: Tell
 ) -> list[Observation]:
-    """Measure each scenario several times.
+    """Measure each workload several times.
 
     Parameters
     ----------
-    scenarios
-        By names that are good for directories; each with one job.
+    workloads
+        As planned.
     launches
         Of each.
     hosts
@@ -54,37 +47,52 @@ def collect(
     Raises
     ------
     CalibrationError
-        When the directory holds measurements of something else.
+        When the directory holds measurements of something else, or a broken one.
     MeasureError
         When a launch fails.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    _same(directory / "asked.json", scenarios, hosts)
-    order = shuffled(list(scenarios), launches, seed=0)
+    _same(directory / ASKED, workloads, hosts)
+    by_name = {one.name: one for one in workloads}
+    order = shuffled(by_name, launches, seed=0)
     for number, (turn, name) in enumerate(order):
-        place = directory / f"{name}.{turn}"
+        place = _place(directory, by_name[name], turn)
         if not (place / SUMMARY).is_file():
-            _once(scenarios[name], hosts).save(place)
+            _once(by_name[name], hosts).save(place)
         tell(number + 1, len(order), name)
-    return [
-        of_results(
-            name, scenario, [Result.load(directory / f"{name}.{turn}") for turn in range(launches)]
-        )
-        for name, scenario in scenarios.items()
-    ]
+    return [_observed(one, launches, directory) for one in workloads]
 
 
-def _once(scenario: Mapping[str, object], hosts: Hosts) -> Result:
+def _place(directory: Path, workload: Workload, turn: int) -> Path:
+    return directory / f"{workload.directory}.{turn}"
+
+
+def _once(workload: Workload, hosts: Hosts) -> Result:
     return measure(
-        scenario, site=hosts.site, link=hosts.link, hosts=hosts.names, limits=hosts.limits
+        workload.scenario,
+        site=hosts.site,
+        link=hosts.link,
+        hosts=workload.hosts,
+        limits=hosts.limits,
+        rehearsal=REHEARSAL,
     )
 
 
-def _same(path: Path, scenarios: Mapping[str, Mapping[str, object]], hosts: Hosts) -> None:
-    """Refuse to mix launches of different scenarios or hosts."""
-    link = hosts.link.name if hosts.link else None
-    asked = digest([dict(scenarios), hosts.site.name, link, list(hosts.names)])
-    if path.is_file() and json.loads(path.read_text(encoding="utf-8")) != asked:
+def _observed(workload: Workload, launches: int, directory: Path) -> Observation:
+    results = [loaded(_place(directory, workload, turn)) for turn in range(launches)]
+    return of_results(workload.name, workload.scenario, results)
+
+
+def _same(path: Path, workloads: Sequence[Workload], hosts: Hosts) -> None:
+    """Refuse to mix launches of different scenarios or sites."""
+    asked = digest(
+        [
+            {one.name: [one.scenario, one.hosts] for one in workloads},
+            asdict(hosts.site),
+            asdict(hosts.link) if hosts.link else None,
+        ]
+    )
+    if path.is_file() and path.read_text(encoding="utf-8", errors="replace") != json.dumps(asked):
         raise CalibrationError(
             f"{path.parent}: holds launches of other workloads, hosts or fabrics; "
             "expected a new directory, or the same calibration"

@@ -124,7 +124,10 @@ def _freed(problem: "_Problem", begin: _Choice) -> _Choice:
     found = begin
     while not found.free.all():
         wider = min(
-            (_with(found.free, int(number), is_free=True) for number in np.flatnonzero(~found.free)),
+            (
+                _with(found.free, int(number), is_free=True)
+                for number in np.flatnonzero(~found.free)
+            ),
             key=lambda free: problem.cost(problem.search(found.values, free, STRIDES[:COARSE])),
         )
         tried = _Choice(problem.search(found.values, wider, STRIDES), wider)
@@ -137,14 +140,16 @@ def _freed(problem: "_Problem", begin: _Choice) -> _Choice:
 def _exchanged(problem: "_Problem", found: _Choice) -> _Choice:
     """Let a constant take another's place where that explains more.
 
-    What was freed first may stand for two, and no small step leads from it to the one that is meant:
-    the time of many messages is that of the slower side.
+    What was freed first may stand for another, and no small step leads from one to the other: the
+    time of many messages is that of the slower side.
     """
     for out in np.flatnonzero(found.free):
         for into in np.flatnonzero(~found.free):
             free = _with(_with(found.free, int(out), is_free=False), int(into), is_free=True)
             begin = np.where(found.free & free, found.values, problem.start)
-            if problem.cost(problem.search(begin, free, STRIDES[:COARSE])) >= problem.cost(found.values):
+            if problem.cost(problem.search(begin, free, STRIDES[:COARSE])) >= problem.cost(
+                found.values
+            ):
                 continue
             found = _Choice(problem.search(begin, free, STRIDES), free)
             return _exchanged(problem, _freed(problem, found))

@@ -1,6 +1,8 @@
 """Measurements as launches' times, each with the scenario that foretells it."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tomllib import loads
 from typing import Any, NamedTuple
@@ -51,11 +53,24 @@ def is_probe(scenario: Mapping[str, object]) -> bool:
 
 
 def alone(scenario: Mapping[str, object], job: Mapping[str, object]) -> dict[str, object]:
-    """Give a scenario with a single job, which ends it."""
+    """Give a scenario with a single job, which ends it: none is in the background then."""
     rest = {key: value for key, value in scenario.items() if key not in ("job", "run")}
     run = dict(scenario.get("run", {}))  # type: ignore[call-overload]
     ends = {key: value for key, value in run.items() if key not in ("end", "warm_up")}
-    return {**rest, **({"run": ends} if ends else {}), "job": [dict(job)]}
+    own = {key: value for key, value in job.items() if key != "background"}
+    return {**rest, **({"run": ends} if ends else {}), "job": [own]}
+
+
+def beside(
+    scenario: Mapping[str, object], name: str, workload: Mapping[str, object]
+) -> dict[str, object]:
+    """Give a scenario with another workload alone, on the priority of its first job.
+
+    What a fabric does for packets, above all whether it pauses them, depends on their priority.
+    """
+    jobs: Any = scenario["job"]
+    priority = {key: jobs[0][key] for key in ("priority",) if key in jobs[0]}
+    return alone(scenario, {"name": name, "workload": workload, **priority})
 
 
 def of_results(name: str, scenario: Mapping[str, object], results: Sequence[Result]) -> Observation:
@@ -83,7 +98,17 @@ def of_results(name: str, scenario: Mapping[str, object], results: Sequence[Resu
             own = [_of_launch(one, number) for one in (iterations, streams)]
             launches.append(_seconds(name, own[0], own[1], centre))
             medians.append(_median(own[0], launches[-1]))
+    _check(name, [*launches, *medians])
     return Observation(name, scenario, tuple(launches), tuple(medians), centre)
+
+
+def _check(name: str, times: Sequence[float]) -> None:
+    """Refuse what is no time: its logarithm would be none."""
+    if not times:
+        raise CalibrationError(f"{name}: no launches; expected at least one")
+    for time in times:
+        if not (math.isfinite(time) and time > 0):
+            raise CalibrationError(f"{name}: a launch of {time:g} s; expected more than 0 s")
 
 
 def _launches(*tables: pl.DataFrame) -> list[int]:
@@ -123,17 +148,53 @@ def read(directory: Path, base: Mapping[str, object]) -> list[Observation]:
     CalibrationError
         When it holds nothing that can be foretold.
     """
-    if (directory / RESULTS).is_file():
-        return _of_benchmarks(directory, base)
-    if not (directory / SUMMARY).is_file():
-        raise CalibrationError(f"{directory}: expected a result of `measure` or of `bench run`")
+    with _intact(directory):
+        if (directory / RESULTS).is_file():
+            return _of_benchmarks(directory, base)
+        if (directory / SUMMARY).is_file():
+            return [_of_measurement(directory)]
+    raise CalibrationError(f"{directory}: expected a result of `measure` or of `bench run`")
+
+
+def _of_measurement(directory: Path) -> Observation:
     result = Result.load(directory)
     if not result.summary.get("measured"):
-        raise CalibrationError(f"{directory}: was simulated; expected a result of `measure`")
+        raise CalibrationError("was simulated; expected a result of `measure`")
     scenario: dict[str, Any] = loads(result.resolved)
     if len(jobs := scenario["job"]) != 1:
-        raise CalibrationError(f"{directory}: has {len(jobs)} jobs; expected one")
-    return [of_results(str(jobs[0]["name"]), scenario, [result])]
+        raise CalibrationError(f"has {len(jobs)} jobs; expected one")
+    return of_results(str(jobs[0]["name"]), scenario, [result])
+
+
+def loaded(directory: Path) -> Result:
+    """Load what ``measure`` left.
+
+    Raises
+    ------
+    CalibrationError
+        When it is broken, or of another version.
+    """
+    with _intact(directory):
+        return Result.load(directory)
+
+
+@contextmanager
+def _intact(directory: Path) -> Iterator[None]:
+    """Say which directory is broken, whatever of it nobody can read."""
+    try:
+        yield
+    except CalibrationError as error:
+        raise CalibrationError(_of(directory, error)) from None
+    except KeyError as error:
+        raise CalibrationError(f"{directory}: no {error}; expected a whole result") from None
+    except (ValueError, TypeError, AttributeError, pl.exceptions.PolarsError) as error:
+        what = str(error).strip().partition("\n")[0]
+        raise CalibrationError(_of(directory, f"{what}; expected a whole result")) from None
+
+
+def _of(directory: Path, what: object) -> str:
+    """Put the directory first, unless it is there."""
+    return str(what) if str(what).startswith(str(directory)) else f"{directory}: {what}"
 
 
 def _of_benchmarks(directory: Path, base: Mapping[str, object]) -> list[Observation]:
@@ -141,10 +202,10 @@ def _of_benchmarks(directory: Path, base: Mapping[str, object]) -> list[Observat
         pl.col("is_valid") & ~pl.col("is_warm_up") & (pl.col("statistic") == "mean")
     )
     if (fabrics := rows["fabric"].n_unique()) > 1:
-        raise CalibrationError(f"{directory}: has {fabrics} fabrics; expected one")
+        raise CalibrationError(f"has {fabrics} fabrics; expected one")
     found = [*_ping_pongs(rows, base), *_bandwidths(rows, base)]
     if not found:
-        raise CalibrationError(f"{directory}: expected osu_latency or osu_bw; has neither")
+        raise CalibrationError("has neither osu_latency nor osu_bw; expected one of them")
     return found
 
 
@@ -160,7 +221,7 @@ def _bandwidths(rows: pl.DataFrame, base: Mapping[str, object]) -> Iterator[Obse
     """Take rates of ``osu_bw``: an iteration is a window."""
     for size, values in _by_size(rows, "osu_bw", "bandwidth", "value_bytes_per_s"):
         facts = {"bytes": f"{size}B", "iterations": _WINDOWS, "window": _WINDOW}
-        times = [_WINDOW * size / value for value in values]
+        times = [_WINDOW * size / value if value else math.nan for value in values]
         yield _of_benchmark("osu_bw", size, {"osu_bw": facts}, times, base)
 
 
@@ -183,5 +244,6 @@ def _of_benchmark(
     times: Sequence[float],
     base: Mapping[str, object],
 ) -> Observation:
-    scenario = alone(base, {"name": program, "workload": workload})
+    scenario = beside(base, program, workload)
+    _check(f"{program} of {size} B", times)
     return Observation(f"{program}-{size}", scenario, tuple(times), tuple(times), "mean")

@@ -74,7 +74,12 @@ def simulated(result: Result, centre: Centre) -> float:
     """
     if result.summary["finished"] != "complete":
         raise ValueError(f"the simulation is {result.summary['finished']}; expected its end")
-    return seconds(table(result, "iterations"), table(result, "streams"), centre)
+    took = seconds(table(result, "iterations"), table(result, "streams"), centre)
+    if took <= 0:
+        raise ValueError(
+            "simulated iterations take no time; expected ranks that send to each other"
+        )
+    return took
 
 
 def median_s(iterations: pl.DataFrame) -> float:
