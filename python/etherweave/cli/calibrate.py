@@ -9,7 +9,9 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 import etherweave
 from etherweave.bench.calibration import (
@@ -144,7 +146,8 @@ def _measured(
     hosts = Hosts(ground.site, ground.link, names, limits)
     workloads = plan(base, hosts)
     expected = amount(workloads, launches, limits)
-    _tell(f"{launches} launches of each of {len(workloads)} workloads: {expected} in all, at most")
+    count = len(workloads)
+    _tell(f"launches: {launches * count} ({launches} of each of {count} workloads), {expected}")
     with study_progress("calibrate", "launches") as tell:
         return collect(workloads, launches, hosts, place, tell)
 
@@ -170,14 +173,20 @@ def _print(found: Calibration, as_json: bool) -> None:
     shown.print(_comparison("fitted to", found.probes))
     if found.held_out:
         shown.print(_comparison("held out", found.held_out))
-    if (error := found.typical_error) is not None:
-        shown.print(
-            f"held out: median iterations foretold within {error:.1%} (median of the workloads)"
-        )
+        shown.print(_verdict(found))
+
+
+def _verdict(found: Calibration) -> str:
+    count = len(found.held_out)
+    return (
+        f"held out: mean iterations foretold within {found.typical_error_of_mean:.1%}, median "
+        f"iterations within {found.typical_error:.1%}: the median of {count} "
+        f"workload{'s' if count > 1 else ''}, the worst {found.worst_error:.1%}"
+    )
 
 
 def _constants(found: Calibration) -> Table:
-    table = Table("constant [ns]", "before", "fitted", "95 % interval")
+    table = Table(escape("constant [ns]"), "before", "fitted", "95 % interval")
     for one in found.constants:
         if one.is_determined:
             facts = (f"{one.value_ns:.0f}", f"{one.low_ns:.0f} to {one.high_ns:.0f}")
@@ -189,15 +198,16 @@ def _constants(found: Calibration) -> Table:
 
 def _comparison(title: str, rows: Sequence[Compared]) -> Table:
     """Give times of an iteration, or of all streams together."""
-    table = Table()
-    table.add_column(f"{title} [us]", no_wrap=True)
-    for name in ("measured", "foretold", "error", "error of median"):
+    table = Table(padding=(0, 0))
+    table.add_column(Text(f"{title} [us]"), overflow="fold")
+    for name in ("measured", "foretold", "95 % interval", "error", "of median"):
         table.add_column(name, justify="right", no_wrap=True)
     for one in rows:
         table.add_row(
-            one.name,
+            Text(one.name),
             _us(one.measured_s),
             _us(one.foretold_s),
+            f"{_us(one.foretold_low_s)} to {_us(one.foretold_high_s)}",
             f"{one.error:+.1%}",
             f"{one.error_of_median:+.1%}",
         )

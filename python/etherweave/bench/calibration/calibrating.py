@@ -90,6 +90,18 @@ class Calibration:
         errors = [abs(one.error_of_median) for one in self.held_out]
         return median(errors) if errors else None
 
+    @property
+    def typical_error_of_mean(self) -> float | None:
+        """Median of the held-out workloads' absolute errors of their mean iterations."""
+        errors = [abs(one.error) for one in self.held_out]
+        return median(errors) if errors else None
+
+    @property
+    def worst_error(self) -> float | None:
+        """Largest absolute error of a held-out workload, of its mean or median iteration."""
+        errors = [max(abs(one.error), abs(one.error_of_median)) for one in self.held_out]
+        return max(errors, default=None)
+
     def facts(self) -> dict[str, Any]:
         """Give it as JSON can hold it; times in the units of their names."""
         return {
@@ -97,6 +109,8 @@ class Calibration:
             "probes": [one.facts() for one in self.probes],
             "held_out": [one.facts() for one in self.held_out],
             "typical_error": self.typical_error,
+            "typical_error_of_mean": self.typical_error_of_mean,
+            "worst_error": self.worst_error,
         }
 
     def settings(self) -> dict[str, str]:

@@ -1,0 +1,302 @@
+"""What a calibration measures on a site: planned before, launched in rounds, resumed."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pyarrow
+import pytest
+from typer.testing import CliRunner
+
+import etherweave
+from etherweave.bench.calibration import CalibrationError, collecting, planning
+from etherweave.bench.calibration.collecting import collect
+from etherweave.bench.calibration.planning import Hosts, Workload, amount, plan
+from etherweave.bench.calibration.probes import Probe
+from etherweave.bench.measure import Limits, MeasureError
+from etherweave.bench.site.values import Host, Site
+from etherweave.bench.statistics.launches import shuffled
+from etherweave.cli.app import app
+from etherweave.results import Result
+
+FFT = {"fft": {"pex": 2, "pey": 2, "pez": 1, "iterations": 3}}
+
+
+@pytest.fixture(autouse=True)
+def seated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seat ranks without any launcher, on hosts with links of 1 Gb/s."""
+    seating = SimpleNamespace(processors=None, rate_bps=1e9)
+    monkeypatch.setattr(planning, "of_site", lambda *words: seating)
+
+
+def hosts(count: int = 4, limits: Limits | None = None, address: str = "10.0.0.1") -> Hosts:
+    names = tuple(f"n{number}" for number in range(count))
+    site = Site("pretended", "ssh", tuple(Host(name, address) for name in names))
+    return Hosts(site, None, names, limits or Limits())
+
+
+def base(*jobs: Mapping[str, object], **more: object) -> dict[str, Any]:
+    return {
+        "topology": {"single_switch": {"hosts": 8}},
+        "transport": {"tcp": {}},
+        "job": [dict(job) for job in jobs],
+        **more,
+    }
+
+
+def job(name: str = "fft", **more: object) -> dict[str, object]:
+    return {"name": name, "workload": FFT, **more}
+
+
+def planned(*jobs: Mapping[str, object], count: int = 4, **more: object) -> list[Workload]:
+    return list(plan(base(*jobs, **more), hosts(count)))
+
+
+def one(workloads: list[Workload], name: str) -> Workload:
+    (found,) = (workload for workload in workloads if workload.name == name)
+    return found
+
+
+def test_a_job_is_measured_alone_whatever_else_the_scenario_says() -> None:
+    asked = one(planned(job(background=True), job("b"), run={"end": "1us"}), "fft")
+    assert asked.scenario["job"] == [{"name": "fft", "workload": FFT}]
+    assert "run" not in asked.scenario
+    assert asked.hosts == ("n0", "n1", "n2", "n3")
+
+
+def test_ranks_sit_on_the_hosts_that_stand_for_those_of_the_scenario() -> None:
+    asked = one(planned(job(placement={"hosts": [3, 1, 0, 2]})), "fft")
+    assert asked.hosts == ("n3", "n1", "n0", "n2")
+    with pytest.raises(CalibrationError, match="fft: rank 3 is on host7; expected one of host0"):
+        planned(job(placement={"hosts": [3, 1, 0, 7]}))
+
+
+def test_micro_benchmarks_have_the_priority_of_the_first_job() -> None:
+    asked = one(planned(job(priority=3)), "osu_latency-8")
+    jobs: Any = asked.scenario["job"]
+    assert [probe["priority"] for probe in jobs] == [3]
+
+
+def test_what_cannot_be_measured_is_refused_before_anything_is() -> None:
+    def refused(what: str, *jobs: Mapping[str, object], count: int = 4) -> None:
+        with pytest.raises(CalibrationError, match=what):
+            planned(*jobs, count=count)
+
+    refused("1 host takes part; expected at least 2", job(), count=1)
+    refused("fft: rank 3 is on host3; expected one of host0, host1, host2", job(), count=3)
+    sixteen = {"fft": {"pex": 4, "pey": 4, "pez": 1}}
+    refused(
+        "b, alone and without run.end.*16 ranks; expected at most 8", job("b", workload=sixteen)
+    )
+    endless = {"incast": {"sources": 3}}
+    refused("b, alone and without run.end.*the streams of incast have none",
+            job(), job("b", workload=endless))  # fmt: skip
+    refused("job osu_bw-64: a micro-benchmark has that name", job("osu_bw-64"))
+    refused("incast-8-65536, alone.*9 ranks; expected at most 8", job(), count=9)
+
+
+def test_all_launches_are_summed_up_against_their_limits() -> None:
+    asked = plan(base(job()), hosts())
+    whole = amount(asked, 6, Limits())
+    assert whole.seconds == pytest.approx(6 * sum(one.expected.seconds for one in asked))
+    # Alone an incast of three sources sends 3 times 16 MiB.
+    assert one(list(asked), "incast-3-65536").expected.gigabytes == pytest.approx(3 * 2**24 / 1e9)
+    with pytest.raises(MeasureError, match=r"6 launches send about .*at most 0\.1 GB"):
+        amount(asked, 6, Limits(gigabytes=0.1))
+    with pytest.raises(MeasureError, match=r"^fft: a launch takes about .*at most 2\.5 s"):
+        slow = {"fft": {**FFT["fft"], "x_bytes": "50MB"}}
+        plan(base(job(workload=slow)), hosts(limits=Limits(seconds=2.5)))
+
+
+@pytest.mark.parametrize("name", ["../a b/c", "a/b", "a b", ".", "x" * 300, "\N{SNOWMAN}"])
+def test_no_name_of_a_job_leaves_the_directory(name: str) -> None:
+    asked = one(planned(job(name)), name)
+    assert len(Path(asked.directory).parts) == 1 and len(asked.directory) < 80
+    assert asked.directory != one(planned(job(f"{name}!")), f"{name}!").directory
+
+
+class Cluster:
+    """Pretends to measure: simulates, and stops where it is told to."""
+
+    def __init__(self, *, stop_after: int | None = None) -> None:
+        self.launched: list[str] = []
+        self.stop_after = stop_after
+
+    def __call__(self, scenario: Mapping[str, Any], **words: object) -> Result:
+        if len(self.launched) == self.stop_after:
+            raise KeyboardInterrupt
+        self.launched.append(str(scenario["job"][0]["name"]))
+        result = etherweave.run(scenario)
+        measured: Any = {"launches": 1}
+        tables = {name: _numbered(result.tables[name]) for name in ("iterations", "streams")}
+        summary: Any = {**result.summary, "measured": measured}
+        return replace(result, tables=tables, summary=summary)
+
+
+def _numbered(table: pyarrow.Table) -> pyarrow.Table:
+    """Add the number of the launch, as a measurement has it."""
+    return table.append_column("launch", pyarrow.array([0] * len(table), pyarrow.int64()))
+
+
+Pretend = Callable[[Cluster], Cluster]
+
+
+@pytest.fixture
+def pretend(monkeypatch: pytest.MonkeyPatch) -> Pretend:
+    def to_measure(cluster: Cluster) -> Cluster:
+        monkeypatch.setattr(collecting, "measure", cluster)
+        return cluster
+
+    return to_measure
+
+
+def few() -> list[Workload]:
+    """Three workloads that are simulated at once."""
+    asked = planned(job(), job("a b"))
+    return [one(asked, name) for name in ("osu_latency-8", "fft", "a b")]
+
+
+def silent(done: int, count: int, last: str) -> None:
+    """Tell nobody."""
+
+
+def test_an_interrupted_collection_goes_on_with_the_launches_that_lack(
+    pretend: Pretend, tmp_path: Path
+) -> None:
+    names = [one.name for one in few()]
+    whole = [launch.experiment for launch in shuffled(names, 3, seed=0)]
+    first = pretend(Cluster(stop_after=4))
+    with pytest.raises(KeyboardInterrupt):
+        collect(few(), 3, hosts(), tmp_path, silent)
+    second = pretend(Cluster())
+    found = collect(few(), 3, hosts(), tmp_path, silent)
+    assert first.launched == whole[:4]
+    assert second.launched == whole[4:]
+    assert [(one.name, len(one.launches)) for one in found] == [(name, 3) for name in names]
+    # More launches of the same: rounds that are there stand.
+    third = pretend(Cluster())
+    collect(few(), 4, hosts(), tmp_path, silent)
+    assert sorted(third.launched) == sorted(names)
+
+
+def test_launches_of_something_else_are_not_mixed_in(pretend: Pretend, tmp_path: Path) -> None:
+    pretend(Cluster())
+    collect(few(), 1, hosts(), tmp_path, silent)
+    for other in (few()[:2], plan(base(job(priority=1)), hosts())):
+        with pytest.raises(CalibrationError, match="holds launches of other workloads"):
+            collect(other, 1, hosts(), tmp_path, silent)
+    with pytest.raises(CalibrationError, match="holds launches of other workloads"):
+        collect(few(), 1, hosts(address="10.0.0.2"), tmp_path, silent)
+    (tmp_path / "asked.json").write_text('"torn')
+    with pytest.raises(CalibrationError, match="expected a new directory"):
+        collect(few(), 1, hosts(), tmp_path, silent)
+
+
+def test_a_broken_launch_is_told_of(pretend: Pretend, tmp_path: Path) -> None:
+    pretend(Cluster())
+    collect(few(), 1, hosts(), tmp_path, silent)
+    table = tmp_path / "fft.0" / "iterations.parquet"
+    table.write_bytes(table.read_bytes()[:100])
+    with pytest.raises(CalibrationError, match=r"fft\.0: .*expected a whole result"):
+        collect(few(), 1, hosts(), tmp_path, silent)
+
+
+SITE = """
+name = "pretended"
+launcher = { kind = "ssh" }
+hosts = { n1 = {}, n2 = {}, n3 = {}, n4 = {} }
+"""
+SCENARIO = """
+[topology.single_switch]
+hosts = 4
+[transport.tcp]
+[[job]]
+name = "[bold]../fft"
+workload.fft = { pex = 2, pey = 2, pez = 1, iterations = 3, x_bytes = "1kB", y_bytes = "1kB" }
+"""
+
+
+def invoke(place: Path, *words: str) -> tuple[int, str, str]:
+    (place / "site.toml").write_text(SITE)
+    (place / "base.toml").write_text(SCENARIO)
+    files = [str(place / "base.toml"), "--site", str(place / "site.toml"), "-o", str(place / "out")]
+    done = CliRunner().invoke(app, ["calibrate", *files, "--repeat", "1", *words])
+    return done.exit_code, done.stdout, done.stderr
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace the usual micro-benchmarks by some that are simulated at once."""
+    sizes = [
+        Probe(f"osu_latency-{size}", {"osu_latency": {"bytes": f"{size}B", "iterations": 5}})
+        for size in (8, 1024, 8192)
+    ]
+    incast = {"sources": 3, "message": "64KiB", "outstanding": 1, "messages": 4}
+    usual = (*sizes, Probe("incast-3", {"incast": incast}))
+    monkeypatch.setattr(planning, "probes", lambda hosts, transport: usual)
+
+
+COMPARED = {
+    "name", "is_held_out", "launches", "measured_s", "measured_low_s", "measured_high_s",
+    "foretold_s", "foretold_low_s", "foretold_high_s", "measured_median_s", "foretold_median_s",
+    "error", "error_of_median",
+}  # fmt: skip
+FITTED = {"key", "meaning", "before_ns", "value_ns", "low_ns", "high_ns", "is_determined"}
+
+
+@pytest.mark.usefixtures("short")
+def test_standard_output_is_json_and_has_the_keys_that_scripts_read(
+    pretend: Pretend, tmp_path: Path
+) -> None:
+    pretend(Cluster())
+    code, out, errors = invoke(tmp_path, "--json")
+    assert code == 0, errors
+    found = json.loads(out)
+    assert set(found) == {
+        "constants", "probes", "held_out", "typical_error", "typical_error_of_mean", "worst_error"
+    }  # fmt: skip
+    assert all(set(row) == FITTED for row in found["constants"])
+    assert all(set(row) == COMPARED for row in found["probes"] + found["held_out"])
+    # What was "measured" is what the shipped constants foretell: nothing is left to be fitted.
+    assert not any(row["is_determined"] for row in found["constants"])
+    assert found["worst_error"] == pytest.approx(0, abs=1e-9)
+    assert json.loads((tmp_path / "out" / "calibration.json").read_text()) == found
+    assert errors.startswith("launches: 5 (1 of each of 5 workloads), about ")
+    assert "fitting" in errors and "fitting" not in out
+
+
+@pytest.mark.usefixtures("short")
+def test_the_page_fits_80_columns_and_shows_names_as_they_are(
+    pretend: Pretend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    pretend(Cluster())
+    code, out, errors = invoke(tmp_path)
+    assert code == 0, errors
+    assert "held out [us]" in out and "constant [ns]" in out
+    assert "[bold]../fft" in out
+    assert "95 % interval" in out and "…" not in out
+    assert max(len(line) for line in out.splitlines()) <= 80
+    assert not list(tmp_path.glob("fft*")), "a name leaves its directory"
+
+
+@pytest.mark.usefixtures("short")
+def test_ctrl_c_ends_the_verb_with_130_and_keeps_what_is_whole(
+    pretend: Pretend, tmp_path: Path
+) -> None:
+    pretend(Cluster(stop_after=2))
+    code, out, errors = invoke(tmp_path)
+    assert (code, out) == (130, "")
+    assert "launches that were complete are kept" in errors
+    assert len(list((tmp_path / "out" / "launches").glob("*/summary.json"))) == 2
+
+
+def test_limits_are_told_before_anything_is_launched(pretend: Pretend, tmp_path: Path) -> None:
+    cluster = pretend(Cluster())
+    code, out, errors = invoke(tmp_path, "--traffic-limit", "0.001")
+    assert (code, out, cluster.launched) == (2, "", [])
+    assert "expected at most 0.001 GB (--traffic-limit)" in errors
+    assert not (tmp_path / "out" / "launches").exists()
