@@ -1,8 +1,8 @@
 //! A token bucket before the transmitter of a port.
 //!
-//! Its state is the time at which it will be full, so that nothing happens while nothing is sent. A frame of s bytes puts
-//! that time off by s byte times. The next may begin once the bucket holds a frame of the largest size, whatever its
-//! own: a packet is picked when it may begin, and not before. Pause frames are no concern of it.
+//! Its state is the time at which it will be full, so that nothing happens while nothing is sent. A frame of s bytes
+//! puts that time off by s byte times. The next may begin once the bucket holds a frame of the largest size, whatever
+//! its own: a packet is picked when it may begin, and not before. Pause frames are no concern of it.
 
 use etherweave_primitives::{ByteTime, Duration, Time};
 
