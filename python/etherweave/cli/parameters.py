@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from etherweave.cli.exits import refuse, told
-from etherweave.scenario import Literal
+from etherweave.scenario import Literal, literals
 
 File = Annotated[
     Path, typer.Argument(help="A scenario, TOML; `etherweave schema` says what it may hold.")
@@ -58,11 +58,15 @@ def overrides(settings: list[str] | None) -> dict[str, object]:
 def _of_file(file: Path) -> dict[str, object]:
     """Read a TOML file whose tables, or dotted keys in quotes, are keys of a scenario."""
     try:
-        return dict(_flat("", tomllib.loads(file.read_text(encoding="utf-8"))))
+        found = dict(_flat("", tomllib.loads(file.read_text(encoding="utf-8"))))
+        literals(found)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         refuse(f"--set @{file}: {error}; expected TOML")
+    except TypeError as error:
+        refuse(f"--set @{file}: {error}; expected numbers, texts, truths and lists of them")
     except OSError as error:
         refuse(f"--set @{told(error)}")
+    return found
 
 
 def _flat(before: str, table: dict[str, Any]) -> Iterator[tuple[str, object]]:
