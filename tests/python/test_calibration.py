@@ -1,5 +1,6 @@
-"""Constants of hosts from micro-benchmarks: the fit alone, then with the simulator as its model."""
+"""Constants of hosts from micro-benchmarks, with the simulator as cluster and as model."""
 
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,62 +14,10 @@ from typer.testing import CliRunner
 import etherweave
 from etherweave.bench.calibration import Calibration, CalibrationError, Observation, calibrate
 from etherweave.bench.calibration.constants import nanoseconds
-from etherweave.bench.calibration.fit import Fit, Target, Vector, fit
 from etherweave.bench.calibration.observations import alone, of_results, read
 from etherweave.bench.calibration.predicting import simulated
 from etherweave.cli.app import app
 from etherweave.results import Result
-
-SIZES = np.array([1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0])
-
-
-def line(values: Vector) -> Vector:
-    """Foretell a + b n: a latency and a time per byte; a third constant has no effect."""
-    return np.asarray(np.log(np.exp(values[0]) + np.exp(values[1]) * SIZES))
-
-
-def launched(true: Vector, seed: int, noise: float, launches: int = 8) -> list[Target]:
-    random = np.random.default_rng(seed)
-    return [
-        Target([float(np.exp(one + random.normal(0, noise))) for _ in range(launches)])
-        for one in line(true)
-    ]
-
-
-LOW, HIGH = np.log([0.01, 0.01, 0.01]), np.log([1e4, 1e4, 1e4])
-
-
-def width(found: Fit) -> float:
-    low, high = np.percentile(found.draws[:, 0], (2.5, 97.5))
-    return float(high - low)
-
-
-def test_constants_are_found_from_far_away_and_one_without_effect_stays() -> None:
-    start = np.log([200.0, 0.5, 7.0])
-    found = fit(line, launched(np.log([300.0, 2.0]), 1, 0.001), start, LOW, HIGH)
-    assert np.exp(found.values[:2]) == pytest.approx([300.0, 2.0], rel=0.05)
-    assert found.is_determined.tolist() == [True, True, False]
-    assert found.values[2] == start[2]
-
-
-def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
-    true = np.log([50.0, 1.0])
-    held = []
-    for seed in range(60):
-        found = fit(line, launched(true, seed, 0.1), np.log([10.0, 10.0, 1.0]), LOW, HIGH)
-        low, high = np.percentile(found.draws[:, :2], (2.5, 97.5), axis=0)
-        held.append((low <= true) & (true <= high))
-    # Of 60 intervals of 95 %, fewer than 50 hold with a chance of 1 in 10,000 (binomial).
-    assert np.sum(held, axis=0).min() >= 50
-
-
-def test_a_target_that_the_model_cannot_meet_does_not_bend_the_constants() -> None:
-    targets = launched(np.log([300.0, 2.0]), 1, 0.001)
-    clean = fit(line, targets, np.log([100.0, 1.0, 1.0]), LOW, HIGH)
-    targets[1] = Target([value * 3 for value in targets[1].launches])
-    found = fit(line, targets, np.log([100.0, 1.0, 1.0]), LOW, HIGH)
-    assert np.exp(found.values[:2]) == pytest.approx([300.0, 2.0], rel=0.1)
-    assert width(found) > 2 * width(clean), "what the model cannot explain widens the interval"
 
 
 def test_durations_of_resolved_scenarios_are_read() -> None:
@@ -141,6 +90,57 @@ def test_a_simulated_result_is_no_measurement(tmp_path: Path) -> None:
         read(tmp_path / "simulated", BASE)
     with pytest.raises(CalibrationError, match="expected a result of `measure` or of `bench run`"):
         read(tmp_path, BASE)
+
+
+def test_broken_results_are_told_with_their_directory(tmp_path: Path) -> None:
+    whole = measured([[10.0, 11.0]]).save(tmp_path / "whole")
+
+    def refused(file: str, content: str | bytes, what: str) -> None:
+        broken = tmp_path / "broken"
+        shutil.copytree(whole, broken, dirs_exist_ok=True)
+        (broken / file).write_bytes(content if isinstance(content, bytes) else content.encode())
+        with pytest.raises(CalibrationError, match=f"broken.*{what}.*expected"):
+            read(broken, BASE)
+
+    parquet = (whole / "iterations.parquet").read_bytes()
+    refused("iterations.parquet", parquet[: len(parquet) // 2], "Parquet")
+    refused("iterations.parquet", b"", "Parquet")
+    refused("summary.json", "{", "line 1")
+    refused("summary.json", "[]", "list")
+    refused("summary.json", '{"format": 9}', "format 9")
+    refused("summary.json", '{"format": 1}', "no 'summary'")
+    refused("scenario.toml", "name = ", "Invalid value")
+    refused("scenario.toml", "name = 'x'", "no 'job'")
+    (tmp_path / "bench").mkdir()
+    (tmp_path / "bench" / "benchmarks.json").write_text("{}")
+    (tmp_path / "bench" / "measurements.parquet").write_bytes(b"PAR1")
+    with pytest.raises(CalibrationError, match=r"bench: .*expected a whole result"):
+        read(tmp_path / "bench", BASE)
+
+
+@pytest.mark.parametrize("time", [0.0, -1.0, float("nan"), float("inf")])
+def test_what_is_no_time_is_refused(time: float, tmp_path: Path) -> None:
+    measured([[time] * 4]).save(tmp_path / "none")
+    with pytest.raises(CalibrationError, match=r"none: latency-8: a launch of .*more than 0 s"):
+        read(tmp_path / "none", BASE)
+
+
+def test_measurements_over_two_transports_are_refused() -> None:
+    over_tcp = [observed(name, 0) for name in ("latency-8", "latency-4096", "bw-64")]
+    roce = over_tcp[0]._replace(
+        name="other", scenario={**over_tcp[0].scenario, "transport": {"roce": {}}}
+    )
+    with pytest.raises(CalibrationError, match="other: measured over roce, but latency-8 over tcp"):
+        calibrate([*over_tcp, roce])
+
+
+def test_a_probe_whose_simulation_does_not_end_is_told() -> None:
+    probes = [observed(name, 0) for name in ("latency-8", "latency-4096", "bw-64")]
+    ends = {**probes[1].scenario, "run": {"end": "10us"}}
+    with pytest.raises(
+        CalibrationError, match="latency-4096: the simulation is time_limit; expected its end"
+    ):
+        calibrate([probes[0], probes[1]._replace(scenario=ends), probes[2]])
 
 
 def measured(times_ns: list[list[float]]) -> Result:
@@ -232,6 +232,9 @@ def test_settings_stand_in_a_file(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert 'send_call = "900ns"' in done.output
     assert 'interrupt = "4us"' in done.output, "what comes later wins"
+    file.write_text("seed = 1979-05-27")
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 2 and "has no place in a scenario; expected numbers" in done.output
     file.write_text("not TOML")
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 2 and "expected TOML" in done.output

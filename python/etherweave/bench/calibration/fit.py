@@ -108,7 +108,7 @@ def fit(model: Model, targets: Sequence[Target], start: Vector, low: Vector, hig
     """
     problem = _Problem(model, targets, start, low, high)
     held = _Choice(problem.start, np.zeros(len(start), dtype=bool))
-    found = _determined(problem, _exchanged(problem, _freed(problem, held)))
+    found = _determined(problem, _needed(problem, _exchanged(problem, _freed(problem, held))))
     return problem.fitted(found.values, found.free)
 
 
@@ -156,17 +156,30 @@ def _exchanged(problem: "_Problem", found: _Choice) -> _Choice:
     return found
 
 
+def _needed(problem: "_Problem", found: _Choice) -> _Choice:
+    """Hold constants again that explain no more than chance beside those freed after them."""
+    for number in np.flatnonzero(found.free):
+        without = _held(problem, found, int(number))
+        if not _is_better(problem, found, without):
+            return _needed(problem, without)
+    return found
+
+
 def _determined(problem: "_Problem", found: _Choice) -> _Choice:
     """Hold the vaguest constant, and fit the others anew, until none is vague."""
     while found.free.any():
         deviations = problem.deviations_of(found.values, found.free)
         if deviations.max() <= VAGUE:
             break
-        vaguest = int(np.flatnonzero(found.free)[np.argmax(deviations)])
-        free = _with(found.free, vaguest, is_free=False)
-        begin = np.where(free, found.values, problem.start)
-        found = _Choice(problem.search(begin, free, STRIDES), free)
+        found = _held(problem, found, int(np.flatnonzero(found.free)[np.argmax(deviations)]))
     return found
+
+
+def _held(problem: "_Problem", found: _Choice, number: int) -> _Choice:
+    """Put a free constant back to where it was, and fit the others anew."""
+    free = _with(found.free, number, is_free=False)
+    begin = np.where(free, found.values, problem.start)
+    return _Choice(problem.search(begin, free, STRIDES), free)
 
 
 def _is_better(problem: "_Problem", tried: _Choice, before: _Choice) -> bool:
@@ -198,6 +211,7 @@ class _Problem:
         self.low, self.high = low, high
         self.wanted = np.array([np.log(target.median) for target in targets])
         self.deviations = deviations(targets)
+        self.further = sum(len(target.launches) - 1 for target in targets)
         self.foretold: dict[bytes, Vector] = {}
 
     def search(self, begin: Vector, free: Flags, strides: Sequence[float]) -> Vector:
@@ -264,6 +278,11 @@ class _Problem:
         by_median = middle**2 * len(self.wanted) / self._surplus(free)
         return max(self.misfit(found, free), by_median)
 
+    def _known_by(self, found: Vector, free: Flags) -> int:
+        """Count the values that tell variances: launches, too, unless the misfit outweighs them."""
+        surplus = self._surplus(free)
+        return surplus if self._variance(found, free) > 1 else surplus + self.further
+
     def _surplus(self, free: Flags) -> int:
         """Count the targets beyond the constants."""
         return max(len(self.wanted) - int(free.sum()), 1)
@@ -282,8 +301,8 @@ class _Problem:
             random = np.random.default_rng(0)
             spread = self._spread(found, free)
             moves = random.multivariate_normal(np.zeros(int(free.sum())), spread, DRAWS)
-            # Student's: the residuals' variance is itself known by as many as are left over.
-            surplus = self._surplus(free)
-            scale = np.sqrt(random.chisquare(surplus, (DRAWS, 1)) / surplus)
+            # Student's: variances are themselves known only by so many values.
+            known = self._known_by(found, free)
+            scale = np.sqrt(random.chisquare(known, (DRAWS, 1)) / known)
             draws[:, free] = found[free] + moves / scale
         return Fit(found, free, np.clip(draws, self.low, self.high))

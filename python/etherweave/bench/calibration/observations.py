@@ -68,7 +68,7 @@ def beside(
 
     What a fabric does for packets, above all whether it pauses them, depends on their priority.
     """
-    jobs: Any = scenario["job"]
+    jobs: Any = scenario.get("job", [{}])
     priority = {key: jobs[0][key] for key in ("priority",) if key in jobs[0]}
     return alone(scenario, {"name": name, "workload": workload, **priority})
 

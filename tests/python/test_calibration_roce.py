@@ -1,0 +1,73 @@
+"""A simulated cluster with RoCE and hidden constants of its cards and of MPI."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+import etherweave
+from etherweave.bench.calibration import Calibration, Observation, calibrate
+from etherweave.bench.calibration.observations import alone
+from etherweave.bench.calibration.predicting import simulated
+from etherweave.bench.calibration.probes import probes
+
+BASE: dict[str, object] = {
+    "name": "four",
+    "topology": {"single_switch": {"hosts": 4, "rate": "100Gb/s"}},
+    "transport": {"roce": {}},
+    "flow_control": {"pfc": {"priorities": [3]}},
+}
+HIDDEN = {
+    "nic.transmit_latency": "800ns",
+    "nic.context_switch": "200ns",
+    "host.mpi_roce.send_overhead": "400ns",
+}
+SHAPE = {"pex": 2, "pey": 2, "pez": 1}
+INCAST = {"sources": 3, "message": "8KiB", "outstanding": 4, "messages": 256}
+WORKLOADS: dict[str, Mapping[str, Mapping[str, object]]] = {
+    "latency-8": {"osu_latency": {"bytes": "8B", "iterations": 30}},
+    "latency-65536": {"osu_latency": {"bytes": "64KiB", "iterations": 30}},
+    "bw-64": {"osu_bw": {"bytes": "64B", "iterations": 5}},
+    "bw-16384": {"osu_bw": {"bytes": "16KiB", "iterations": 5}},
+    "incast": {"incast": INCAST},
+    "fft": {"fft": {**SHAPE, "iterations": 5}},
+    "halo3d": {"halo3d": {**SHAPE, "iterations": 3}},
+}
+
+
+def observed(name: str, seed: int) -> Observation:
+    """Launch a workload six times; launches differ by 1 %."""
+    scenario = alone(BASE, {"name": name, "workload": WORKLOADS[name], "priority": 3})
+    true = simulated(etherweave.run(scenario, HIDDEN), "mean")
+    random = np.random.default_rng(seed)
+    launches = tuple(true * float(np.exp(random.normal(0, 0.01))) for _ in range(6))
+    return Observation(name, scenario, launches, launches, "mean")
+
+
+@pytest.fixture(scope="module")
+def found() -> Calibration:
+    return calibrate([observed(name, seed) for seed, name in enumerate(WORKLOADS)])
+
+
+def test_hidden_constants_are_found_and_those_that_are_as_before_stay(found: Calibration) -> None:
+    fitted = {one.key: one for one in found.constants if one.is_determined}
+    assert set(fitted) == set(HIDDEN)
+    for key, hidden in HIDDEN.items():
+        # What a card's change of connection takes has steps: packets of sources fall into turns.
+        bound = 0.35 if key == "nic.context_switch" else 0.1
+        assert fitted[key].value_ns == pytest.approx(float(hidden[:-2]), rel=bound)
+
+
+def test_workloads_that_nothing_was_fitted_to_are_foretold(found: Calibration) -> None:
+    assert {one.name for one in found.held_out} == {"fft", "halo3d"}
+    for one in found.held_out:
+        assert abs(one.error) < 0.1, one.name
+        before = simulated(etherweave.run(observed(one.name, 0).scenario), "mean")
+        assert abs(before / one.measured_s - 1) > 0.15, "the shipped constants do not"
+
+
+def test_only_roce_has_an_incast_of_short_messages() -> None:
+    names = {transport: [one.name for one in probes(4, transport)] for transport in ("tcp", "roce")}
+    assert set(names["roce"]) - set(names["tcp"]) == {"incast-3-8192"}
+    assert [name for name in names["tcp"] if name.startswith("incast")] == ["incast-3-65536"]
+    assert not [one for one in probes(2, "roce") if "incast" in one.workload]
