@@ -1,15 +1,16 @@
 """Jobs through a real Slurm without accounting: steps, a batch job, an array; nothing is left."""
 
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import private_slurm
 import pytest
 
-from etherweave.bench.launchers.batch import read_task, write_tasks
+from etherweave.bench.launchers import sbatch
+from etherweave.bench.launchers.batch import read_task, write_outcome, write_tasks
 from etherweave.bench.launchers.known import launcher
-from etherweave.bench.launchers.launcher import Ending, Job
+from etherweave.bench.launchers.launcher import Ending, Job, Outcome
 from etherweave.bench.launchers.sbatch import Batch
 from etherweave.bench.plans import Command, Start
 from etherweave.bench.site.values import Host, Link, Site
@@ -93,6 +94,48 @@ def test_a_refused_request_is_told(slurm: Path, tmp_path: Path) -> None:
     outcome = launcher(strange).launch(job(tmp_path, Command(Start.ALONE, ("true",)), ("n1",)))
     assert outcome.ending is Ending.FAILED
     assert "invalid partition" in outcome.errors
+
+
+class Clock:
+    """In place of the module ``time``: sleeping takes no time, and things happen meanwhile."""
+
+    def __init__(self, happens: Callable[[float], None]) -> None:
+        self.now, self.happens = 0.0, happens
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def time_ns(self) -> int:
+        return round(1e9 * self.now)
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self.happens(self.now)
+
+
+def test_an_outcome_is_seen_at_once_though_slurm_is_asked_seldom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def says(words: Sequence[str]) -> str:
+        asked.append(words[0])
+        return "7\n"
+
+    def happens(now: float) -> None:
+        if now >= 100:
+            write_outcome(tmp_path, Outcome(Ending.DONE, "text", "", (), 0, 1))
+
+    clock = Clock(happens)
+    monkeypatch.setattr(sbatch, "time", clock)
+    monkeypatch.setattr(sbatch, "_said", says)
+    monkeypatch.setattr(sbatch, "withdraw", lambda job: None)
+    monkeypatch.setattr(sbatch, "cancel", lambda number: None)
+    outcome = Batch(site("sbatch")).launch(job(tmp_path, Command(Start.ALONE, ("true",)), ("n1",)))
+    assert outcome.text == "text"
+    assert 100 <= clock.now < 100.2
+    # Pauses of 0.1 s that grow by half reach 5 s after ten questions and 14 s; then 86 s remain.
+    assert asked.count("squeue") < 10 + 86 / 5 + 3
 
 
 def test_a_task_survives_its_file(tmp_path: Path) -> None:

@@ -23,8 +23,10 @@ from etherweave.bench.site.values import Link, Site, SiteError
 
 _SCRIPT = '#!/bin/sh\nexec "$@"\n'
 """What is to be done comes as arguments."""
-_PAUSE_MIN_S, _PAUSE_MAX_S = 0.1, 5.0
-"""Between looks, growing [s]."""
+_PAUSE_S = 0.1
+"""Between looks for a file, which cost Slurm nothing [s]."""
+_ASK_MIN_S, _ASK_MAX_S = 0.1, 5.0
+"""Between questions to Slurm, growing [s]."""
 _LATE_S = 10.0
 """By which a shared directory may show a file late [s]."""
 _PATIENCE_S = 60.0
@@ -108,20 +110,21 @@ class Batch:
 
     def _wait(self, array: "_Array", directory: Path) -> str:
         """Wait until an outcome is there, or cannot come; tell why not."""
-        pause, gone = _PAUSE_MIN_S, 0.0
+        pause, ask, gone = _ASK_MIN_S, 0.0, 0.0
         while read_outcome(directory) is None:
             now = time.monotonic()
             if now > array.end:
                 return f"job {array.number}: not done within {array.wait_s:g} s"
-            if _lives(array.number):
-                gone = 0.0
-            elif not gone:
-                gone, pause = now, _PAUSE_MIN_S
-            elif now > gone + _LATE_S:
-                fate, log = _fate(array.number), _log(array.log)
-                return f"job {array.number}: left no outcome; {fate}; {log}"
-            time.sleep(pause)
-            pause = min(1.5 * pause, _PAUSE_MAX_S)
+            if now >= ask:
+                if _lives(array.number):
+                    gone = 0.0
+                elif not gone:
+                    gone, pause = now, _ASK_MIN_S
+                elif now > gone + _LATE_S:
+                    fate, log = _fate(array.number), _log(array.log)
+                    return f"job {array.number}: left no outcome; {fate}; {log}"
+                ask, pause = now + pause, min(1.5 * pause, _ASK_MAX_S)
+            time.sleep(_PAUSE_S)
         return ""
 
 
