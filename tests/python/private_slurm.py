@@ -77,6 +77,19 @@ def running() -> Iterator[Path]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
+def check_no_jobs() -> None:
+    """Fail if Slurm has a job; one that is completing is over, and may take its time to be gone."""
+    found = _jobs()
+    assert not [job for job in found if not job.endswith(" CG")], found
+    _await(lambda: not _jobs(), "the end of completing jobs")
+
+
+def _jobs() -> list[str]:
+    """Return the numbers and states of jobs."""
+    words = ["squeue", "--noheader", "--format=%i %t"]
+    return subprocess.check_output(words, text=True).splitlines()
+
+
 def _configuration(directory: Path) -> str:
     controller, *ports = _free_ports(1 + len(NODES))
     nodes = [

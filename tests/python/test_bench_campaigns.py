@@ -105,7 +105,7 @@ def slurm() -> Iterator[None]:
         patch.setenv("SLURM_CONF", str(file))
         patch.delenv("SLURM_JOB_ID", raising=False)
         yield
-        assert not subprocess.check_output(["squeue", "--noheader"], text=True).strip()
+        private_slurm.check_no_jobs()
 
 
 def slurm_site(kind: str) -> str:

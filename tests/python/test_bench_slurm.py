@@ -30,7 +30,7 @@ def slurm() -> Iterator[Path]:
         patch.setenv("SLURM_CONF", str(file))
         patch.delenv("SLURM_JOB_ID", raising=False)
         yield file
-        assert not subprocess.check_output(["squeue", "--noheader"], text=True).strip()
+        private_slurm.check_no_jobs()
 
 
 def site(kind: str) -> Site:
@@ -86,6 +86,16 @@ def _living(words: str) -> bool:
         except OSError:
             continue
     return any(line.startswith(words) for line in lines)
+
+
+@needs_slurm
+def test_a_job_that_lives_is_found_and_one_that_is_completing_is_waited_for(slurm: Path) -> None:
+    submission = ("sbatch", "--parsable", "--output=/dev/null", "--wrap=sleep 600")
+    number = subprocess.check_output(submission, text=True).strip()
+    with pytest.raises(AssertionError, match=rf"{number} (PD|CF|R)"):
+        private_slurm.check_no_jobs()
+    subprocess.run(["scancel", number], check=True)
+    private_slurm.check_no_jobs()
 
 
 @needs_slurm
