@@ -19,7 +19,9 @@ AuthorizedKeysFile {directory}/key.pub
 PidFile none
 StrictModes no
 UsePAM no
+SetEnv HOME={directory}
 """
+"""A user's own profile would be read at each login: half a second on some machines."""
 _CLIENT = """\
 Host n1 n2
     HostName 127.0.0.1
