@@ -104,10 +104,24 @@ def test_a_benchmark_that_fails_ends_with_1(tmp_path: Path, launcher: FakeLaunch
     assert (done.exit_code, "given up, launches fail" in done.stdout) == (1, True)
 
 
+@pytest.mark.parametrize("succeeds", [(), (0,)], ids=["none", "warm-up"])
+def test_few_launches_none_of_which_counts_end_with_1(
+    tmp_path: Path, launcher: FakeLauncher, succeeds: tuple[int, ...]
+) -> None:
+    """A warm-up and one launch: fewer than after which an experiment is given up."""
+    launcher.answer = lambda number: latencies(10.0) if number in succeeds else Ending.FAILED
+    once = ("--launches-min", "1", "--launches-max", "1", "--size", "1B:4B")
+    done = etherweave("run", "osu_latency", "-o", tmp_path / "out", *once)
+    assert len(launcher.jobs) == 2
+    assert (done.exit_code, "given up, launches fail" in done.stdout) == (1, True)
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["mystery"], "unknown program mystery"),
+        (["mystery"], "unknown program mystery; known: etherweave bench list"),
+        (["osu_latenci"], "unknown program osu_latenci; known: osu_latency, "),
+        (["osu_nonsense"], "unknown program osu_nonsense; known: "),
         (["osu_latency", "--size", "4"], "expected a size"),
         (["osu_latency", "--half-width", "2"], "half-width 2"),
         (["osu_latency", "--launches-min", "9", "--launches-max", "8"], "launches from 9 to 8"),

@@ -45,7 +45,7 @@ class State(StrEnum):
     CAPPED = "capped"
     """No launch is left."""
     GIVEN_UP = "given up"
-    """Its launches fail."""
+    """Its launches fail: it gave no number."""
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,9 @@ def state(rule: Rule, launches: Sequence[Launched]) -> State:
         return State.PRECISE
     if not decisions and sum(one.counts for one in counted) >= rule.launches_min:
         return State.PRECISE  # nothing of it can be better or worse
-    return State.OPEN if len(counted) < rule.launches_max else State.CAPPED
+    if len(counted) < rule.launches_max:
+        return State.OPEN
+    return State.CAPPED if any(one.counts for one in counted) else State.GIVEN_UP
 
 
 def _decisive(launches: Iterable[Launched]) -> list[list[float]]:
