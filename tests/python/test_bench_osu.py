@@ -1,9 +1,10 @@
 """OSU Micro-Benchmarks: numbers read off the captured texts, converted in view."""
 
 import pytest
-from bench_texts import captured, failure, report, value
+from bench_texts import DATA, captured, failure, report, value
 
 from etherweave.bench.adapters import ADAPTERS
+from etherweave.bench.campaign import adapter_of
 from etherweave.bench.document import parse
 from etherweave.bench.measurements import Completeness
 from etherweave.bench.plans import Fabric, PlanError, Request, Start
@@ -207,6 +208,14 @@ def test_openshmem_collectives_take_any_number_of_ranks() -> None:
     assert (plan.placement.nodes, plan.command.start) == (4, Start.SHMEM)
     with pytest.raises(PlanError, match="exactly two ranks"):
         ADAPTERS["osu"].plan(Request("osu_oshm_get", nodes=4), GIGABIT)
+
+
+def test_programs_that_were_captured_can_be_asked_for() -> None:
+    """Texts are named after the program, its version behind a hyphen."""
+    names = {path.name.partition("-")[0].removesuffix(".txt") for path in DATA.glob("*/osu_*")}
+    assert {"osu_bw_fan_in", "osu_iallreduce", "osu_hello"} <= names
+    for name in names:
+        assert adapter_of(name) == (ADAPTERS["osu"], name)
 
 
 def test_openshmem_programs_are_started_by_its_launcher() -> None:

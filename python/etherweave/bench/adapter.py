@@ -37,6 +37,8 @@ class Adapter:
     """A pattern of beginnings that occur within its text, and mean nothing there."""
     json: str | None = None
     """A pattern that occurs in its JSON objects, and in nobody else's."""
+    rarer: tuple[str, ...] = ()
+    """Further binaries, whose text it reads as well."""
     version: tuple[tuple[str, ...], str] | None = None
     """Arguments that make a program print its version, and a pattern with one group for it."""
 

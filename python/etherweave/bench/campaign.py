@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from difflib import get_close_matches
 from itertools import combinations
 from typing import Any
 
@@ -159,13 +160,13 @@ def adapter_of(program: str) -> tuple[Adapter, str]:
     if program in ADAPTERS:
         return ADAPTERS[program], ADAPTERS[program].programs[0]
     for adapter in ADAPTERS.values():
-        if program in adapter.programs:
+        if program in (*adapter.programs, *adapter.rarer):
             return adapter, program
-    if program.startswith("osu_"):
-        return ADAPTERS["osu"], program
     if program.endswith(".x"):
         return ADAPTERS["npb"], program
-    raise PlanError(f"unknown program {program}; known: etherweave bench list")
+    every = [name for one in ADAPTERS.values() for name in (one.name, *one.programs, *one.rarer)]
+    near = dict.fromkeys(get_close_matches(program, every)) or ["etherweave bench list"]
+    raise PlanError(f"unknown program {program}; known: {', '.join(near)}")
 
 
 def digest(facts: Any) -> str:

@@ -6,7 +6,7 @@ words *Avg Latency(us)*.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters.osu_plans import plan
@@ -81,6 +81,7 @@ _SHMEM = {
     name: (name.lower(), CALL_TIME)
     for name in ("Barrier", "Broadcast", "Collect", "FCollect", "Reduce")
 }
+_OF_NEIGHBOURS = ("neighbor_allgather", "neighbor_alltoall")
 _KINDS = {
     "Non-blocking ": "i{}",
     "Persistent ": "{}_persistent",
@@ -229,13 +230,31 @@ def _read_row(
             draft.warn(f"the column {name!r} is not known")
 
 
+_PROGRAMS = (
+    *("osu_latency", "osu_bw", "osu_bibw", "osu_mbw_mr", "osu_multi_lat", "osu_allreduce"),
+    *("osu_alltoall", "osu_allgather", "osu_bcast", "osu_barrier", "osu_put_latency"),
+    *("osu_get_bw", "osu_oshm_put", "osu_oshm_put_mr", "osu_oshm_atomics", "osu_oshm_barrier"),
+)
+
+
+def _rarer() -> Iterator[str]:
+    """Give the programs whose titles are known, but for the usual ones."""
+    pairs = [name for name, _ in (*_PAIRS.values(), *_ONE_SIDED.values())]
+    shmem = [f"oshm_{name}" for name, _ in _SHMEM.values()]
+    kinds = [
+        form.format(name) for form in ("{}", *_KINDS.values()) for name in _COLLECTIVES.values()
+    ]
+    for name in dict.fromkeys([*pairs, *kinds, *shmem, "bw_fan_in", "bw_fan_out", "init", "hello"]):
+        # MPI has neighbours in these only.
+        is_none = name.startswith("neighbor_") and not name.startswith(_OF_NEIGHBOURS)
+        if not is_none and f"osu_{name}" not in _PROGRAMS:
+            yield f"osu_{name}"
+
+
 ADAPTER = Adapter(
     name="osu",
-    programs=(
-        *("osu_latency", "osu_bw", "osu_bibw", "osu_mbw_mr", "osu_multi_lat", "osu_allreduce"),
-        *("osu_alltoall", "osu_allgather", "osu_bcast", "osu_barrier", "osu_put_latency"),
-        *("osu_get_bw", "osu_oshm_put", "osu_oshm_put_mr", "osu_oshm_atomics", "osu_oshm_barrier"),
-    ),
+    programs=_PROGRAMS,
+    rarer=tuple(_rarer()),
     metrics=(
         *(LATENCY, CALL_TIME, BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, MESSAGE_RATE),
         *(OPERATION_RATE, OVERLAPPED_TIME, OVERLAP, ELAPSED),
