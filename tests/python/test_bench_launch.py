@@ -195,7 +195,8 @@ def test_what_a_program_leaves_behind_is_ended_when_it_is_done(tmp_path: Path) -
 
 def test_a_server_has_the_limit_of_its_launch(tmp_path: Path) -> None:
     mark = uuid4().hex
-    server = ("sh", "-c", f"sleep 600; : {mark}")
+    # Told its port: of others, any new socket of this machine counts, whosever it is.
+    server = ("sh", "-c", f"sleep 600; : {mark}", "x", "{port}")
     ended = launch(tmp_path, Command(Start.CLIENT_SERVER, ("true",), server), limit_s=0.5)
     assert ended.ending is Ending.TIMED_OUT
     assert not living(mark)
