@@ -22,7 +22,7 @@ from etherweave import toml
 from etherweave.bench.launchers import namespaces
 from etherweave.bench.launchers.known import launcher
 from etherweave.bench.launchers.launcher import Job
-from etherweave.bench.measure import measure
+from etherweave.bench.measure import measure, workplaces
 from etherweave.bench.plans import Command, Start
 from etherweave.bench.site.reading import read
 from etherweave.bench.site.values import Host, Site
@@ -225,8 +225,12 @@ def test_nothing_is_left_of_a_measurement_that_is_ended(
         status = process.wait(30)
     assert status == (-number if number is signal.SIGKILL else 130)
     until(lambda: executors() == 0)
+    cache = Path(os.environ["XDG_CACHE_HOME"]) / "etherweave"
     if number is signal.SIGKILL:
         namespaces.sweep()
+        assert len(list(cache.glob("launch-*"))) == 1
+        workplaces.sweep(cache)
+    assert not list(cache.glob("launch-*"))
     left = [path.name for path in Path("/run/netns").iterdir()]
     assert not any(name.startswith(f"ew-bench.{process.pid}.") for name in left)
 

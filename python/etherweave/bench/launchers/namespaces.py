@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from etherweave.bench.launchers import owners
 from etherweave.bench.launchers.placed import LaunchError
 
 INTERFACE = "h0"
 """Of every host."""
 _NAMED = Path("/run/netns")
 _PREFIX = "ew-bench"
-_OWNED = re.compile(rf"{_PREFIX}\.(\d+)\.(\d+)\.[0-9a-f]+\..+")
+_OWNED = re.compile(rf"{_PREFIX}\.(\d+\.\d+)\.[0-9a-f]+\..+")
 _LATENCY_S = 5e-3
 """How long a shaped frame may wait before it is dropped [s]."""
 _SEGMENTS = 128 * 1024
@@ -26,8 +27,6 @@ _CONTROL = "/proc/sys/net/ipv4/tcp_congestion_control"
 _LENGTH = 16
 """Of the hosts' network prefix [bits]."""
 _PATIENCE_S = 30.0
-_START_FIELD = 19
-"""Of ``/proc/PID/stat`` behind the name in parentheses: field 22, ``starttime``, proc(5)."""
 
 
 class Shape(NamedTuple):
@@ -57,7 +56,7 @@ def missing() -> str:
 
 def own_prefix() -> str:
     """Return the beginning of the names of a launch, which tells who made them."""
-    return f"{_PREFIX}.{os.getpid()}.{_born(os.getpid())}.{uuid.uuid4().hex[:8]}."
+    return f"{_PREFIX}.{owners.own()}.{uuid.uuid4().hex[:8]}."
 
 
 @contextlib.contextmanager
@@ -155,16 +154,7 @@ def sweep() -> None:
 
 def _is_orphan(space: str) -> bool:
     owner = _OWNED.fullmatch(space)
-    return owner is not None and _born(int(owner[1])) != int(owner[2])
-
-
-def _born(process: int) -> int | None:
-    """Tell when a process was started; the kernel gives its number again."""
-    try:
-        text = Path(f"/proc/{process}/stat").read_text()
-    except OSError:
-        return None
-    return int(text.rpartition(")")[2].split()[_START_FIELD])
+    return owner is not None and owners.is_gone(owner[1])
 
 
 def _batch(options: list[str], lines: Iterable[str]) -> None:

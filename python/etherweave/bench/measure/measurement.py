@@ -3,7 +3,6 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import polars as pl
@@ -19,6 +18,7 @@ from etherweave.bench.measure.launch import LATE_S, launch
 from etherweave.bench.measure.launchers import Launching
 from etherweave.bench.measure.records import tables
 from etherweave.bench.measure.seating import Seating
+from etherweave.bench.measure.workplaces import workplace
 from etherweave.bench.plans import Command, Start
 from etherweave.bench.site.values import Link, Site
 from etherweave.machine import machine
@@ -171,9 +171,7 @@ def _launch(course: _Course, number: int, progress: Callable[[Progress], None]) 
     def tell(elapsed_s: float) -> None:
         progress(Progress(number, course.launches, elapsed_s, course.expected))
 
-    # Beside the executor: hosts that find the one find the other.
-    with TemporaryDirectory(prefix="launch-", dir=executor.cache()) as directory:
-        place = Path(directory)
+    with workplace(executor.cache()) as place:
         files = _written(course.jobs, place)
         records = place / "records"
         records.mkdir()

@@ -1,0 +1,44 @@
+"""Directories of launches: one's own is removed after use, those of the dead at the next launch."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+from etherweave.bench.measure.workplaces import sweep, workplace
+
+STAYING = """
+import sys
+from pathlib import Path
+from etherweave.bench.measure.workplaces import workplace
+with workplace(Path(sys.argv[1])) as place:
+    (place / "records").mkdir()
+    print("made", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_workplace_is_removed_after_use(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    with workplace(cache) as place:
+        (place / "0.ews").touch()
+        assert [*cache.iterdir()] == [place]
+    assert not [*cache.iterdir()]
+
+
+def test_the_next_launch_removes_what_the_dead_left_and_nothing_else(tmp_path: Path) -> None:
+    """Not those of the living, nor of another machine with the same cache, nor the executor."""
+    words = [sys.executable, "-c", STAYING, str(tmp_path)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout and process.stdout.readline() == b"made\n"
+        (theirs,) = tmp_path.iterdir()
+        machine, number, rest = theirs.name.split(".", 2)
+        assert number == str(process.pid)
+        elsewhere = tmp_path / f"{machine}-too.{number}.{rest}"
+        others = {elsewhere, tmp_path / "executor-0123", tmp_path / "launch-of-somebody"}
+        for other in others:
+            other.mkdir()
+        sweep(tmp_path)
+        assert {*tmp_path.iterdir()} == {theirs, *others}, "it lives"
+        process.kill()
+    with workplace(tmp_path) as mine:
+        assert {*tmp_path.iterdir()} == {mine, *others}
