@@ -22,7 +22,9 @@ FEW = ("--launches-min", "6", "--launches-max", "8", "--size", "1B:4B")
 
 
 def etherweave(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["bench", *map(str, arguments)])
+    # Messages about options are wrapped to the terminal, or to what the environment says of one.
+    wide = CliRunner(env={"COLUMNS": "120"})
+    return wide.invoke(app, ["bench", *map(str, arguments)])
 
 
 @pytest.fixture
