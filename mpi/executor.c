@@ -191,7 +191,7 @@ static void execute(struct part *part, const struct options *options) {
     program_run(&program, 1);
     streams_rehearse(&streams);
     struct record record = {part->job, part->rank, (int)part->schedule.ranks, &program, &streams,
-                            {0, 0},    {0, 0},     0,                         0,        0};
+                            {0, 0, 0}, {0, 0, 0},  0,                         0,        0};
     MPI_Barrier(MPI_COMM_WORLD);
     record.before = clock_offset(MPI_COMM_WORLD);
     record.start_ns = agreed_start_ns(MPI_COMM_WORLD, record.before);

@@ -1,5 +1,6 @@
 """Measurements before anything is launched: forecasts, command lines, schedules, compilers."""
 
+import ctypes
 import os
 import random
 import shutil
@@ -259,6 +260,27 @@ def test_the_compiler_is_that_of_the_modules(
 needs_compiler = pytest.mark.skipif(
     shutil.which("cc") is None, reason="there is no C compiler (cc)"
 )
+
+
+@pytest.mark.skipif(shutil.which("mpicc") is None, reason="mpicc is missing (libopenmpi-dev)")
+@pytest.mark.parametrize(
+    ("longest_ns", "ranks", "expected_ns"),
+    [
+        (0, 2, 20_000_000 + 2 * 20_000),
+        (2_500_000, 100, 20_000_000 + 100 * 20_000),
+        (10_000_000, 2, 8 * 10_000_000 + 2 * 20_000),
+        (125_000_001, 2, 1_000_000_000 + 2 * 20_000),
+        (2**63 - 1, 2, 1_000_000_000 + 2 * 20_000),
+    ],
+)
+def test_a_start_is_named_as_far_ahead_as_ranks_are_slow_to_hear(
+    tmp_path: Path, longest_ns: int, ranks: int, expected_ns: int
+) -> None:
+    """Eight of the longest round trips, from 20 ms to 1 s, and 20 us for each rank."""
+    built = executor.build("mpicc", ("clocks.c",), into=tmp_path, flags=("-shared", "-fPIC"))
+    lead_ns = ctypes.CDLL(str(built.path)).lead_ns
+    lead_ns.argtypes, lead_ns.restype = [ctypes.c_int64, ctypes.c_int], ctypes.c_int64
+    assert lead_ns(longest_ns, ranks) == expected_ns
 
 
 @pytest.fixture(scope="module")
