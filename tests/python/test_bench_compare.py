@@ -144,6 +144,11 @@ def test_a_history_tells_when_a_cluster_became_worse(tmp_path: Path) -> None:
     assert f"{tmp_path / 'all/2'}: worse than {tmp_path / 'all/3'}" in done.stdout
     against = etherweave("history", tmp_path / "all", "--against", tmp_path / "all/4", "--strict")
     assert against.exit_code == 1
+    told = json.loads(etherweave("history", tmp_path / "all", "--json").stdout)
+    assert [Path(one["before"]).name for one in told] == ["4", "3", "2"]
+    assert [Path(one["directory"]).name for one in told] == ["3", "2", "1"]
+    verdicts = [[one["verdict"] for one in step["differences"]] for step in told]
+    assert [words.count("worse") for words in verdicts] == [0, 3, 0]
 
 
 def test_clusters_have_histories_of_their_own(tmp_path: Path) -> None:
@@ -153,6 +158,8 @@ def test_clusters_have_histories_of_their_own(tmp_path: Path) -> None:
     assert [one.site for one in entries(tmp_path / "all", "other")] == ["other"]
     done = etherweave("history", tmp_path / "all", "--json")
     assert json.loads(done.stdout) == []
+    wrong = etherweave("history", tmp_path / "all", "--site", "third")
+    assert (wrong.exit_code, "expected other, test" in wrong.stderr) == (2, True), wrong.stderr
 
 
 def test_a_damaged_history_is_told(tmp_path: Path) -> None:

@@ -108,7 +108,9 @@ def _read(file: Path) -> _Shelf:
     expected = "expected what `etherweave bench baseline add` writes"
     try:
         shelf = decoded(_Shelf, json.loads(file.read_bytes()), "baselines")
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
+        raise BaselineError(f"{file}: {error.strerror}; {expected}") from None
+    except (ValueError, RecursionError) as error:
         raise BaselineError(f"{file}: {error}; {expected}") from None
     if shelf.format != FORMAT:
         raise BaselineError(f"{file}: format {shelf.format}; {expected}")

@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -44,24 +43,36 @@ def history(
     mistake.
     """
     try:
-        found = entries(results, site)
+        found = _found(results, site)
         made = steps(found, (against, numbers(against)) if against else None)
     except OSError as error:
         refuse(told(error))
     except StoreError as error:
         refuse(error)
-    if not found:
-        refuse(f"{results}: no results below; expected what `bench run -o` wrote")
     print(json.dumps([_facts(one) for one in made], indent=2)) if as_json else _print(found, made)
     last = {one.entry.site: one for one in made}
     if strict and any(one.regressions for one in last.values()):
         raise typer.Exit(FAILED)
 
 
+def _found(results: Path, site: str | None) -> list[Entry]:
+    if found := entries(results, site):
+        return found
+    known = ", ".join(sorted({entry.site for entry in entries(results)}))
+    if known:
+        refuse(f"--site {site}: no results of it below {results}; expected {known}")
+    refuse(f"{results}: no results below; expected what `bench run -o` wrote")
+
+
 def _facts(step: Step) -> dict[str, Any]:
-    facts = asdict(step.entry) | {"directory": str(step.entry.directory), "before": step.before}
-    facts.pop("numbers")
-    return facts | {"differences": [one.facts() for one in step.differences]}
+    entry = step.entry
+    return {
+        "directory": str(entry.directory),
+        "site": entry.site,
+        "start_ns": entry.start_ns,
+        "before": step.before,
+        "differences": [one.facts() for one in step.differences],
+    }
 
 
 def _print(found: list[Entry], made: list[Step]) -> None:
