@@ -165,3 +165,29 @@ def test_the_verb_holds_a_result_against_figures() -> None:
     (pair,) = json.loads(etherweave("--result", text, "Kenny", "RoCE v2", "--json").stdout)
     assert pair["reference"]["source"].startswith("Kenny et al. 2020")
     assert etherweave("--result", DATA / "README.md").exit_code == 2
+
+
+def test_rows_of_the_verb_name_the_test_that_was_measured() -> None:
+    done = etherweave("--result", DATA / "hpcc/hpccoutf-4ranks.txt", "StackHPC", "--json")
+    pairs = json.loads(done.stdout)
+    rates = {pair["labels"]["test"] for pair in pairs if pair["metric"] == "flop_rate"}
+    assert len(rates) > 1
+    table = etherweave("--result", DATA / "hpcc/hpccoutf-4ranks.txt", "StackHPC").stdout
+    for test in rates:
+        assert f"flop_rate {test}"[:16] in table, test
+
+
+def test_the_verb_tells_why_a_result_may_not_be_believed(tmp_path: Path) -> None:
+    failed = etherweave("--result", DATA / "iperf3/error-connect-refused.json")
+    assert (failed.exit_code, failed.stderr.count("\n")) == (1, 1)
+    assert "iperf3 says: unable to connect to server" in failed.stderr
+    cut = tmp_path / "cut.txt"
+    cut.write_text((DATA / "osu-micro-benchmarks/osu_bw-5.3.txt").read_text()[:-3])
+    done = etherweave("--result", cut, "--fabric", "TCP")
+    assert (done.exit_code, "cut.txt:1: osu_bw: incomplete" in done.stderr) == (1, True)
+
+
+def test_an_unknown_metric_is_told_with_those_that_there_are() -> None:
+    done = etherweave("--metric", "speed")
+    assert done.exit_code == 2
+    assert "--metric speed: expected one of bandwidth, " in done.stderr

@@ -28,7 +28,7 @@ EXAMPLES = """Examples:
 
 etherweave measure halo3d.toml -o measured --set job.0.workload.halo3d.iterations=1000
 
-etherweave measure halo3d.toml -o measured --launcher mpirun --hostfile hosts --launches 5
+etherweave measure halo3d.toml -o measured --launcher mpirun --hostfile hosts --repeat 5
 
 etherweave measure halo3d.toml -o measured --launcher srun --launch-option=--nodes=48
 

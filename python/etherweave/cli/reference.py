@@ -7,23 +7,24 @@ from typing import Annotated, Any
 
 import typer
 
-from etherweave.bench.document import UnrecognisedError, parse
+from etherweave.bench.document import Document, UnrecognisedError, parse
 from etherweave.bench.metrics import Better
-from etherweave.bench.references import Comparison, Reference, compare, search
+from etherweave.bench.references import Comparison, Reference, compare, references, search
 from etherweave.cli.bench.amounts import amount
 from etherweave.cli.bench.texts import text_of
 from etherweave.cli.design_page import print_sheet
-from etherweave.cli.exits import refuse, told
+from etherweave.cli.exits import FAILED, alarm, refuse, told
 from etherweave.cli.parameters import AsJson
 
 EXAMPLES = """Examples:
 
-etherweave reference osu_latency slingshot
+etherweave reference osu_multi_lat slingshot
 
 etherweave reference --fabric RoCE --metric bandwidth
 
 etherweave reference --result osu_bw.txt --fabric TCP"""
 
+_TITLES = ("metric", ">size", ">measured", ">published", ">ratio", "", "by", "fabric", "source")
 _BOUNDS = {"eq": "", "approx": "about ", "gt": "above ", "lt": "below "}
 
 
@@ -43,9 +44,12 @@ def reference(
 ) -> None:
     """Search published figures, or hold a result against those of its metric and size.
 
-    Every figure has its source and conditions. Ratios are measured over published. Ends with 2
-    after a mistake.
+    Every figure has its source and conditions. Ratios are measured over published. Ends with 1
+    when the result is cut, garbled or failed its verification, with 2 after a mistake.
     """
+    known = sorted({one.metric for one in references()})
+    if metric not in (None, *known):
+        refuse(f"--metric {metric}: expected one of {', '.join(known)}")
     found = search(words or (), fabric=fabric, metric=metric)
     if not found:
         refuse("no such figure; fewer words find more")
@@ -86,27 +90,46 @@ def _compare(result: Path, among: list[Reference], as_json: bool) -> None:
     except OSError as error:
         refuse(told(error))
     except UnrecognisedError as error:
-        refuse(f"{result}: {error}")
+        refuse(f"{result}: {error}; known: etherweave bench list")
     pairs = [pair for report in document.reports for pair in compare(report, among)]
+    _tell_doubts(result, document)
     if as_json:
         print(json.dumps([_pair_facts(pair) for pair in pairs], indent=2))
-        return
-    if not pairs:
+    elif pairs:
+        print_sheet(_TITLES, map(_pair_row, pairs))
+    elif not document.failures:
         refuse(f"{result}: no figure of the same metric, size and test")
-    titles = ("metric", ">size", ">measured", ">published", ">ratio", "", "by", "fabric", "source")
-    print_sheet(titles, map(_pair_row, pairs))
+    if document.failures or not all(report.is_sound for report in document.reports):
+        raise typer.Exit(FAILED)
+
+
+def _tell_doubts(result: Path, document: Document) -> None:
+    """Tell what `bench parse` says of numbers that stand beside the figures, or of none."""
+    for failure in document.failures:
+        alarm(f"{result}:{failure.line}: {failure.benchmark}: {failure.reason}")
+    for report in document.reports:
+        if not report.is_sound:
+            alarm(f"{result}:{report.line}: {report.program}: incomplete, or failed verification")
+        for warning in report.warnings:
+            alarm(f"{result}:{report.line}: {report.program}: {warning}")
 
 
 def _pair_facts(pair: Comparison) -> dict[str, Any]:
     one = pair.measurement
-    own = {"metric": one.metric.name, "size_bytes": one.size_bytes, "measured": one.value}
+    own: dict[str, Any] = {
+        "metric": one.metric.name,
+        "size_bytes": one.size_bytes,
+        "measured": one.value,
+    }
+    own |= {"statistic": one.statistic, "labels": dict(one.labels)}
     return own | {"ratio": pair.ratio, "reference": _facts(pair.reference)}
 
 
 def _pair_row(pair: Comparison) -> tuple[str, ...]:
     measured, published = pair.measurement, pair.reference
     value = amount(measured.value, measured.metric.unit)
-    name = f"{measured.metric.name} {measured.statistic}".removesuffix(" mean")
+    words = (measured.metric.name, measured.statistic, *(text for _, text in measured.labels))
+    name = " ".join(word for word in words if word != "mean")
     ratio = f"{pair.ratio:.3g}"
     size = "" if measured.size_bytes is None else f"{measured.size_bytes:,} B"
     figure = (size, value, _value(published), ratio, verdict_of(pair))

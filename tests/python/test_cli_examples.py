@@ -1,0 +1,76 @@
+"""What helps and guides tell users to type is understood by the command line."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from etherweave.cli import app
+
+GUIDES = Path(__file__).parents[2] / "docs/guide"
+BENCHMARKING = ("benchmarks", "benchmarking", "measuring", "measure", "sites", "calibration")
+PROGRAM = "etherweave"
+ENDS = {"|", "||", "&&", ">", "<", ";", ")"}
+
+
+def examples(command: Any) -> Iterator[str]:
+    """The examples of a verb and of those below it."""
+    yield from (command.epilog or "").split("\n\n")
+    for below in getattr(command, "commands", {}).values():
+        yield from examples(below)
+
+
+def in_fences(guide: Path) -> Iterator[str]:
+    parts = guide.read_text().split("```")[1::2]
+    for part in parts:
+        language, _, text = part.partition("\n")
+        yield from text.splitlines() if not language else ()
+
+
+def words_of(lines: Iterator[str]) -> list[list[str]]:
+    """What follows the program's name in each command, without redirections and remarks."""
+    found = []
+    for line in lines:
+        after = shlex.split(re.sub(r"\$\(|\)", " ; ", line), comments=True)
+        while PROGRAM in after:
+            after = after[after.index(PROGRAM) + 1 :]
+            found.append(list(takewhile(lambda word: word not in ENDS, after)))
+    return found
+
+
+def understood(words: list[str]) -> None:
+    """Let the verb parse its words; raises what a user would be told."""
+    command: Any = typer.main.get_command(app)
+    while hasattr(command, "commands"):
+        command, words = command.commands[words[0]], words[1:]
+    parser = command.make_parser(command.context_class(command, **command.context_settings))
+    values, rest, _ = parser.parse_args(list(words))
+    needed = {one.name for one in command.params if one.required}
+    assert needed <= {name for name, value in values.items() if value is not None}, words
+    assert not rest, words
+
+
+@pytest.mark.parametrize("words", words_of(examples(typer.main.get_command(app))), ids=" ".join)
+def test_an_example_of_a_help_names_options_that_there_are(words: list[str]) -> None:
+    understood(words)
+
+
+GUIDED = [words for name in BENCHMARKING for words in words_of(in_fences(GUIDES / f"{name}.md"))]
+
+
+@pytest.mark.parametrize("words", GUIDED, ids=" ".join)
+def test_a_command_of_a_guide_names_options_that_there_are(words: list[str]) -> None:
+    understood(words)
+
+
+@pytest.mark.parametrize(
+    "words", ["measure a.toml --launches 5", "bench compare a", "bench run -o x", "schema more"]
+)
+def test_a_command_that_is_wrong_is_noticed(words: str) -> None:
+    with pytest.raises(Exception, match=r"."):
+        understood(words.split())
