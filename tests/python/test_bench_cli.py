@@ -95,9 +95,22 @@ def test_info_tells_metrics_with_direction_or_why_there_are_none() -> None:
     better = {metric["name"]: metric["better"] for metric in metrics}
     assert (better["bandwidth"], better["loss"]) == ("higher", "lower")
     assert "no longer kept" in etherweave("info", "deepbench").stdout
+    assert "osu_upc" in etherweave("info", "osu_upc").stdout, "no program of OSU's that is read"
     unknown = etherweave("info", "iperf33")
     assert unknown.exit_code == 2
     assert "iperf3" in unknown.stderr
+
+
+def test_info_of_a_program_is_that_of_its_benchmark_with_its_own_plan() -> None:
+    facts = json.loads(etherweave("info", "osu_bw", "--json").stdout)
+    assert (facts["name"], facts["plan"]["program"]) == ("osu", "osu_bw")
+
+
+@pytest.mark.parametrize("words", [("plan", "osu_bw"), ("run", "iperf3", "-o", "unused")])
+def test_sizes_that_fall_are_refused(words: tuple[str, ...]) -> None:
+    done = etherweave(*words, "--size", "4KiB:1KiB")
+    assert done.exit_code == 2
+    assert "--size 4KiB:1KiB: expected the smallest message first" in done.stderr
 
 
 @pytest.mark.parametrize("name", ADAPTERS)

@@ -10,8 +10,9 @@ import typer
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.binaries import Binary, find
+from etherweave.bench.campaign import adapter_of
 from etherweave.bench.catalogue import Entry, catalogue
-from etherweave.bench.plans import Fabric, Plan, Request, nodes_least
+from etherweave.bench.plans import Fabric, Plan, PlanError, Request, nodes_least
 from etherweave.cli.bench.plan_sheet import plan_rows
 from etherweave.cli.design_page import print_sheet
 from etherweave.cli.exits import refuse
@@ -23,19 +24,30 @@ etherweave bench info osu
 
 etherweave bench info iperf3 --json"""
 
-Name = Annotated[str, typer.Argument(help="A benchmark, as `etherweave bench list` calls it.")]
+Name = Annotated[str, typer.Argument(help="As `bench list` calls it, or one of its programs.")]
 
 
 def info(name: Name, as_json: AsJson = False) -> None:
     """Tell what a benchmark measures, how it is run and checked, how to obtain it, what is here.
 
-    The plan is of its first program on as few hosts as it needs; `bench plan` plans others.
+    The plan is of the program that was named, else of its first, on as few hosts as it needs.
     """
-    entry = entry_of(name)
-    adapter = ADAPTERS.get(name)
+    adapter, program = _known(name)
+    entry = entry_of(adapter.name if adapter else name)
     here = {program: find(adapter, program) for program in adapter.programs} if adapter else {}
     found = {program: binary for program, binary in here.items() if binary}
-    print(_json(entry, adapter, found)) if as_json else _print(entry, adapter, found)
+    tell = _json if as_json else _print
+    tell(entry, adapter, program, found)
+
+
+def _known(name: str) -> tuple[Adapter | None, str]:
+    """Find who reads a benchmark or a program, if anybody does, and the program to be planned."""
+    if name in catalogue() and name not in ADAPTERS:
+        return None, name
+    try:
+        return adapter_of(name)
+    except PlanError:
+        return None, name
 
 
 def entry_of(name: str) -> Entry:
@@ -47,21 +59,21 @@ def entry_of(name: str) -> Entry:
     return entries[name]
 
 
-def _json(entry: Entry, adapter: Adapter | None, found: dict[str, Binary]) -> str:
+def _json(entry: Entry, adapter: Adapter | None, program: str, found: dict[str, Binary]) -> None:
     facts = asdict(entry) | {"is_read": entry.is_read, "programs": {}, "metrics": []}
     facts |= {"checks": [], "plan": None}
     if adapter:
         facts["metrics"] = [asdict(metric) for metric in adapter.metrics]
         facts["checks"] = adapter.checks
-        facts["plan"] = asdict(_plan(adapter))
+        facts["plan"] = asdict(_plan(adapter, program))
         facts["programs"] = {
-            program: {"path": str(binary.path), "version": binary.version, "mpi": binary.mpi}
-            for program, binary in found.items()
+            name: {"path": str(binary.path), "version": binary.version, "mpi": binary.mpi}
+            for name, binary in found.items()
         }
-    return json.dumps(facts, indent=2)
+    print(json.dumps(facts, indent=2))
 
 
-def _print(entry: Entry, adapter: Adapter | None, found: dict[str, Binary]) -> None:
+def _print(entry: Entry, adapter: Adapter | None, program: str, found: dict[str, Binary]) -> None:
     print(f"{entry.title} ({entry.name})")
     rows = [
         ("measures", entry.measures),
@@ -76,16 +88,18 @@ def _print(entry: Entry, adapter: Adapter | None, found: dict[str, Binary]) -> N
         return
     metrics = [(one.name, one.unit, one.better, one.meaning) for one in adapter.metrics]
     print_sheet(("metric", "unit", "better", ""), metrics)
-    planned = _plan(adapter)
+    planned = _plan(adapter, program)
     print_sheet((f"plan of {planned.program}", ""), plan_rows(planned))
     print_sheet(("a result counts if", ""), [(check, "") for check in adapter.checks])
     programs = [(name, *_place(found.get(name))) for name in adapter.programs]
     print_sheet(("program", "version", "MPI", "found"), programs)
 
 
-def _plan(adapter: Adapter) -> Plan:
-    program = adapter.programs[0]
-    return adapter.plan(Request(program, nodes=nodes_least(program)), Fabric())
+def _plan(adapter: Adapter, program: str) -> Plan:
+    try:
+        return adapter.plan(Request(program, nodes=nodes_least(program)), Fabric())
+    except PlanError as error:
+        refuse(error)
 
 
 def _place(binary: Binary | None) -> tuple[str, str, str]:

@@ -79,9 +79,12 @@ def sizes_of(text: str | None) -> tuple[int | None, int | None]:
         return None, None
     low, colon, high = text.rpartition(":")
     try:
-        return (size_of(low) if colon else None), size_of(high)
+        smallest, largest = size_of(low) if colon else None, size_of(high)
     except ValueError as error:
         refuse(error)
+    if smallest is not None and smallest > largest:
+        refuse(f"--size {text}: expected the smallest message first, as in 8B:64KiB")
+    return smallest, largest
 
 
 def _print(adapter: Adapter, planned: Plan) -> None:
