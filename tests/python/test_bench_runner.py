@@ -348,6 +348,13 @@ def test_equal_experiments_have_equal_names_and_others_have_others() -> None:
     assert "." not in strange.name
 
 
+def test_the_frames_of_open_mpi_are_not_its_last_words() -> None:
+    rule = "-" * 74
+    said = f"{rule}\nmpirun was unable to find the specified executable file\n{rule}\n"
+    (problem,) = judge(campaign().experiments[0], "failed", "", said).problems
+    assert problem == "failed: mpirun was unable to find the specified executable file"
+
+
 def test_the_text_of_another_benchmark_does_not_count() -> None:
     (one,) = campaign().experiments
     verdict = judge(one, "done", captured("iperf3/tcp-1stream.txt"), "")

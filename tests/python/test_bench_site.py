@@ -233,6 +233,14 @@ def test_the_verb_prints_what_a_file_says(tmp_path: Path) -> None:
     assert (facts["launcher"], facts["links"][0]["rate"]) == ("local", 3.125e9)
 
 
+def test_the_verb_prints_a_launchers_options_with_their_units(tmp_path: Path) -> None:
+    launcher = 'kind = "netns", rate = "250Mb/s", burst = "6KiB"'
+    (tmp_path / "here.toml").write_text(f"launcher = {{ {launcher} }}\nhosts = {{ n1 = {{}} }}\n")
+    rows = [line.split() for line in verb(tmp_path / "here.toml").stdout.splitlines()]
+    assert ["rate", "250", "Mb/s"] in rows
+    assert ["burst", "6,144", "B"] in rows
+
+
 def test_the_verb_ends_with_1_when_the_launcher_is_missing_and_with_2_after_mistakes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

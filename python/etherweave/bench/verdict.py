@@ -53,7 +53,8 @@ def _ended(ending: str, errors: str) -> str:
 
 
 def _last_words(errors: str) -> str:
-    lines = [line.strip() for line in errors.splitlines() if line.strip()]
+    # Open MPI frames what it says by rules of dashes.
+    lines = [line.strip() for line in errors.splitlines() if line.strip(" \t-=*")]
     return f": {lines[-1][:_SHOWN]}" if lines else ""
 
 

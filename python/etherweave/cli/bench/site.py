@@ -9,6 +9,7 @@ import typer
 
 from etherweave.bench.amounts import amount
 from etherweave.bench.launchers.known import launcher
+from etherweave.bench.metrics import Unit
 from etherweave.bench.site.reading import read
 from etherweave.bench.site.reframe import converted
 from etherweave.bench.site.values import Link, Site, SiteError
@@ -21,6 +22,9 @@ EXAMPLES = """Examples:
 etherweave bench site cluster.toml
 
 etherweave bench site --import-reframe settings.json > cluster.toml"""
+
+_AMOUNTS = ("rate", "burst", "wait")
+"""Options of launchers that have a unit."""
 
 
 def site(
@@ -73,7 +77,7 @@ def _json(found: Site, lacks: str) -> str:
 
 def _print(found: Site) -> None:
     print(f"{found.name}, started by {found.launcher}")
-    rows = [(name, _shown(value)) for name, value in found.options.items()]
+    rows = [(name, _shown(name, value)) for name, value in found.options.items()]
     rows += [("modules", " ".join(found.modules))] * bool(found.modules)
     rows += [(name, value) for name, value in found.environment]
     if rows:
@@ -88,13 +92,23 @@ def _print(found: Site) -> None:
         _print_link(link)
 
 
-def _shown(value: object) -> str:
-    return " ".join(map(str, value)) if isinstance(value, tuple) else f"{value}"
+def _shown(name: str, value: object) -> str:
+    """Write an option of the launcher, with its unit."""
+    if isinstance(value, tuple):
+        return " ".join(map(str, value))
+    if not isinstance(value, int | float) or name not in _AMOUNTS:
+        return f"{value}"
+    if name == "burst":
+        return f"{value:,.0f} B"
+    return _bits(value) if name == "rate" else amount(value, Unit.SECONDS)
+
+
+def _bits(rate: float) -> str:
+    return amount(8 * rate, Unit.BYTES_PER_SECOND).replace("B/s", "b/s")
 
 
 def _print_link(link: Link) -> None:
-    bits = amount(8 * link.rate, "B/s").replace("B/s", "b/s")
-    print(f"fabric {link.name}: {link.kind} by {link.stack}, {bits}")
+    print(f"fabric {link.name}: {link.kind} by {link.stack}, {_bits(link.rate)}")
     rows = [(name, value) for name, value in link.environment]
     rows += [(f"address of {host}", address) for host, address in link.addresses]
     print_sheet(("", ""), rows)
