@@ -589,6 +589,22 @@ def test_a_file_that_is_no_snapshot_is_the_users_mistake(tmp_path: Path) -> None
     assert bench("--root", tmp_path, "--before", tmp_path / "missing")[0] == 2
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("-i", "eth9"), "--interface eth9: is not of this host; expected one of eth1, eth2, lo"),
+        (("--bytes", "5e9"), "--bytes: counts since an earlier look; expected --before FILE"),
+        (("--root", "/no/such/place"), "--root /no/such/place: expected a directory"),
+    ],
+)
+def test_what_cannot_be_looked_at_is_the_users_mistake(
+    tmp_path: Path, words: tuple[str, ...], message: str
+) -> None:
+    code, output, errors = bench("--root", tree(tmp_path), *words)
+    assert (code, output) == (2, "")
+    assert message in errors
+
+
 needs_namespaces = pytest.mark.skipif(
     os.geteuid() != 0 or not all(map(shutil.which, ("ip", "ethtool", "ping", "tc"))),
     reason="needs root and ip, ethtool, tc, ping: makes two network namespaces",

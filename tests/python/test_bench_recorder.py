@@ -259,6 +259,7 @@ def test_the_verb_records_this_host(tmp_path: Path) -> None:
         (("show", "none"), "none: holds no recording; expected what `bench run`"),
         (("record", "--period", "1us"), "expected 0.01 s or more"),
         (("record", "--limit", "soon"), "expected a time"),
+        (("record", "--interface", "no0", "--limit", "1s"), "--interface no0: is not of this host"),
         (("openmetrics", "none", "--history", "-o", "x.prom"), "expected --history > FILE"),
     ],
 )

@@ -167,6 +167,10 @@ def test_a_site_names_hosts_and_fabrics() -> None:
 
 def test_a_host_or_fabric_that_a_site_has_not_is_a_mistake(tmp_path: Path) -> None:
     out = ("-o", tmp_path / "out")
+    twice = etherweave("run", "iperf3", *out, "--hosts", "localhost,localhost")
+    assert (twice.exit_code, "names a host twice" in twice.stderr) == (2, True), twice.stderr
+    hasty = etherweave("run", "iperf3", *out, "--limit", "0s")
+    assert (hasty.exit_code, "--limit 0s: expected more" in hasty.stderr) == (2, True)
     done = etherweave("run", "iperf3", *out, "--hosts", "elsewhere")
     assert (done.exit_code, "host elsewhere" in done.stderr) == (2, True)
     done = etherweave("run", "iperf3", *out, "--fabric", "slingshot")

@@ -43,6 +43,8 @@ def cluster_of(site: Path | None, fabrics: Sequence[str], hosts: str | None) -> 
 
 def _cluster(site: Site, fabrics: Sequence[str], hosts: str | None) -> Cluster:
     wanted = hosts.split(",") if hosts else [one.name for one in site.hosts]
+    if len(set(wanted)) < len(wanted):
+        refuse(f"--hosts {hosts}: names a host twice; expected different ones")
     names = tuple(site.host(name).name for name in wanted)
     links: list[Link | None] = [site.link(name) for name in fabrics]
     links = links or [*site.links] or [None]

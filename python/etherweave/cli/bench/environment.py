@@ -18,6 +18,7 @@ from etherweave.bench.environment.readers.place import started
 from etherweave.bench.environment.snapshot import Snapshot, snapshot
 from etherweave.bench.launchers import Launcher
 from etherweave.cli.bench.cluster import Cluster, cluster_of
+from etherweave.cli.bench.interfaces import existing
 from etherweave.cli.exits import FAILED, refuse, told
 from etherweave.cli.parameters import AsJson
 
@@ -96,6 +97,11 @@ def environment(
             refuse("--site: expected no option beside it but --json")
         _everywhere(site, as_json)
         return
+    if not root.is_dir():
+        refuse(f"--root {root}: expected a directory with proc and sys of a host")
+    if bytes_expected is not None and before is None:
+        refuse("--bytes: counts since an earlier look; expected --before FILE")
+    existing(interface or (), root)
     tools = started if root == ROOT else None
     now = take(root, interfaces=interface or (), to=to or (), tools=tools)
     run = Run((interface or [""])[0], bytes_expected, processes)

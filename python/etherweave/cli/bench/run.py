@@ -132,6 +132,8 @@ def bench_run(
         planned = experiments(programs, cluster.networks, wish)
         budget = Budget(size_of(budget_bytes), time_of(budget_time))
         limit_s = time_of(limit) if limit else None
+        if limit_s == 0:
+            raise ValueError(f"--limit {limit}: expected more than no time")
     except (PlanError, ValueError) as error:
         refuse(error)
     campaign = Campaign(cluster.name, cluster.networks, planned, rule, seed)

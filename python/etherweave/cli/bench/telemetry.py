@@ -19,6 +19,7 @@ from etherweave.bench.telemetry.recorder import Recording
 from etherweave.bench.telemetry.rises import Rise, rises
 from etherweave.bench.telemetry.tables import save
 from etherweave.cli.bench.amounts import amount, time_of
+from etherweave.cli.bench.interfaces import existing
 from etherweave.cli.design_page import print_sheet
 from etherweave.cli.exits import refuse, told
 from etherweave.cli.parameters import AsJson, directory
@@ -66,6 +67,7 @@ def record(
     Writes a line of JSON at each sample, or tables at the end with --output. Tells on standard
     error which share of a processor it took.
     """
+    existing(interface or ())
     try:
         limit_s = time_of(limit) if limit else Wish.limit_s
         wish = Wish(run, "", tuple(interface or ()), time_of(period), limit_s)
