@@ -41,6 +41,8 @@ class Benchmarks:
     """Of fabrics, where the interface was seen [bytes]."""
     places: Mapping[str, Place] = field(default_factory=dict)
     """Of hosts, where they are known."""
+    directory: Path | None = None
+    """Holds what hosts counted during launches, if it was recorded."""
 
     @property
     def networks(self) -> dict[str, dict[str, Any]]:
@@ -104,6 +106,7 @@ def load_benchmarks(
         foretold(simulation) if simulation else None,
         _mtus(source, facts["networks"]),
         places(topology, hosts_of(facts), known) if topology else known,
+        source,
     )
 
 
@@ -114,10 +117,11 @@ def hosts_of(facts: Mapping[str, Any]) -> list[str]:
 
 def write_benchmarks(found: Benchmarks, out: Path) -> Path:
     """Write the page of a run of benchmarks into a directory; returns the page's path."""
-    from etherweave.report.figures.benchmarks import BENCHMARKS, bandwidth, pairs
+    from etherweave.report.figures.benchmarks import BENCHMARKS, bandwidth, pairs, telemetry
 
     page = Page(out)
     page.show(BENCHMARKS, found)
+    page.show(telemetry.makers(found), found)
     findings = [*bandwidth.findings(found), *pairs.findings(found)]
     return page.write(
         _front(found, findings),
