@@ -72,6 +72,20 @@ def test_a_workload_that_nothing_was_fitted_to_is_foretold(found: Calibration) -
     assert abs(simulated(before, "mean") / fft.measured_s - 1) > 0.2, "shipped constants do not"
 
 
+def test_what_a_page_draws_is_told_of_each_workload(found: Calibration) -> None:
+    (fft,) = found.held_out
+    scenario = observed("fft", 0).scenario
+    durations = etherweave.run(scenario, found.settings()).tables["iterations"]["duration_ns"]
+    ends = (min(durations.to_pylist()) / 1e9, max(durations.to_pylist()) / 1e9)
+    assert (fft.foretold_iterations_s[0], fft.foretold_iterations_s[-1]) == pytest.approx(ends)
+    assert sorted(fft.foretold_iterations_s) == list(fft.foretold_iterations_s)
+    assert len(fft.launches_s) == 6
+    assert np.median(fft.launches_s) == pytest.approx(fft.measured_s)
+    told = {one.name: (one.test, one.size_bytes, one.window) for one in found.probes}
+    assert told["latency-4096"] == ("osu_latency", 4096, 1)
+    assert told["bw-64"] == ("osu_bw", 64, 64)
+
+
 def test_settings_are_overrides_of_a_scenario(found: Calibration) -> None:
     again = etherweave.run(observed("latency-8", 0).scenario, found.settings())
     (probe,) = (one for one in found.probes if one.name == "latency-8")

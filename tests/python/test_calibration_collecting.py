@@ -243,6 +243,7 @@ COMPARED = {
     "name", "is_held_out", "launches", "measured_s", "measured_low_s", "measured_high_s",
     "foretold_s", "foretold_low_s", "foretold_high_s", "measured_median_s", "foretold_median_s",
     "error", "error_of_median",
+    "launches_s", "foretold_iterations_s", "test", "size_bytes", "window",
 }  # fmt: skip
 FITTED = {"key", "meaning", "before_ns", "value_ns", "low_ns", "high_ns", "is_determined"}
 

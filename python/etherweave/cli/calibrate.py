@@ -21,7 +21,8 @@ from etherweave.bench.calibration import (
     Observation,
     calibrate,
 )
-from etherweave.bench.calibration.collecting import collect
+from etherweave.bench.calibration.calibrating import FOUND
+from etherweave.bench.calibration.collecting import LAUNCHES, collect
 from etherweave.bench.calibration.observations import read
 from etherweave.bench.calibration.planning import Hosts, amount, plan
 from etherweave.bench.measure import Interrupted, LaunchError, Limits, MeasureError
@@ -41,7 +42,7 @@ etherweave calibrate cluster.toml --measured latency --measured bandwidth --meas
 
 etherweave calibrate"""
 
-CONSTANTS, FOUND, LAUNCHES = "constants.toml", "calibration.json", "launches"
+CONSTANTS = "constants.toml"
 
 
 def calibrate_verb(

@@ -17,6 +17,8 @@ etherweave report result --beside measured
 
 etherweave report results/sandia-2020
 
+etherweave report calibrated
+
 etherweave report results/monday --simulation simulated --topology fabric.toml"""
 
 
@@ -24,7 +26,9 @@ def report(
     result: Annotated[
         Path,
         typer.Argument(
-            exists=True, file_okay=False, help="Directory of `run -o`, `bench run -o` or a study."
+            exists=True,
+            file_okay=False,
+            help="Directory of `run -o`, `bench run -o`, `calibrate -o` or a study.",
         ),
     ],
     beside: Annotated[
@@ -55,7 +59,7 @@ def report(
         ),
     ] = None,
 ) -> None:
-    """Draw a result, a study or benchmarks as one HTML page, report.html beside its tables."""
+    """Draw a result, a study, benchmarks or a calibration as one HTML page, report.html there."""
     from etherweave.report import write_report
 
     try:

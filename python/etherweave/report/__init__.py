@@ -1,17 +1,18 @@
 """Reports: one self-contained HTML page, and its figures as SVG and PNG beside it; drawings.
 
-:func:`write_report` takes a result, a study or benchmarks from disk, :func:`draw_fabric` a fabric,
-:func:`draw_merits` a comparison of fabrics, :func:`draw_curves` a latency curve,
-:func:`draw_heat` and :func:`write_film` an observation. Each figure of a page is a file in
-``figures`` and a line in its list. The same results give the same bytes. Left out: simulating.
-Whatever a page shows is in the tables of its results, or was published and says where.
+:func:`write_report` takes a result, a study, benchmarks or a calibration from disk,
+:func:`draw_fabric` a fabric, :func:`draw_merits` a comparison of fabrics, :func:`draw_curves` a
+latency curve, :func:`draw_heat` and :func:`write_film` an observation. Each figure of a page is a
+file in ``figures`` and a line in its list. The same results give the same bytes. Left out:
+simulating. Whatever a page shows is in the tables of its results, or was published and says where.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from etherweave.bench.tables import RESULTS
 from etherweave.report.benchmarks import load_benchmarks, write_benchmarks
+from etherweave.report.calibration import is_calibration, load_calibration, write_calibration
 from etherweave.report.curves import draw_curves
 from etherweave.report.drawing import draw_fabric
 from etherweave.report.film import write_film
@@ -27,6 +28,7 @@ __all__ = [
     "draw_heat",
     "draw_merits",
     "write_benchmarks",
+    "write_calibration",
     "write_film",
     "write_report",
     "write_run",
@@ -41,13 +43,13 @@ def write_report(
     simulation: Sequence[Path] = (),
     topology: Path | None = None,
 ) -> Path:
-    """Write the report of a result, a study or benchmarks, as ``report.html``.
+    """Write the report of a result, a study, benchmarks or a calibration, as ``report.html``.
 
     Parameters
     ----------
     source
-        Directory of a result, of a study, which holds ``checks.json``, or of benchmarks, which
-        holds ``benchmarks.json``.
+        Directory of a result, of a study, which holds ``checks.json``, of benchmarks, which
+        holds ``benchmarks.json``, or of a calibration, which holds ``calibration.json``.
     out
         Directory for the page and its figures; made when missing, may be the same.
     beside
@@ -63,10 +65,10 @@ def write_report(
     Raises
     ------
     FileNotFoundError
-        When the source holds neither a result nor a study.
+        When the source holds none of these.
     ValueError
         When another version wrote the source, in a format that this one does not know, or there is
-        something beside a study or benchmarks, or a simulation or topology beside anything else.
+        something beside anything but a result, or a simulation or topology beside anything else.
     """
     if (source / RESULTS).exists():
         if beside:
@@ -78,8 +80,26 @@ def write_report(
         raise ValueError(
             f"{source}: no benchmarks that a simulation or a topology could stand beside"
         )
-    if (source / CHECKS).exists():
-        if beside:
-            raise ValueError(f"{source}: a study; expected a result, which others can stand beside")
-        return write_study(load_study(source), out)
+    for is_kind, name, write in _ALONE:
+        if is_kind(source):
+            if beside:
+                raise ValueError(
+                    f"{source}: {name}; expected a result, which others can stand beside"
+                )
+            return write(source, out)
     return write_run(Result.load(source), out, [Result.load(other) for other in beside])
+
+
+def _is_study(source: Path) -> bool:
+    return (source / CHECKS).exists()
+
+
+_ALONE: list[tuple[Callable[[Path], bool], str, Callable[[Path, Path], Path]]] = [
+    (_is_study, "a study", lambda source, out: write_study(load_study(source), out)),
+    (
+        is_calibration,
+        "a calibration",
+        lambda source, out: write_calibration(load_calibration(source), out),
+    ),
+]
+"""What has a page and nothing beside it: how to know it, its name, and what writes its page."""

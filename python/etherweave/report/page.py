@@ -19,7 +19,7 @@ PAGE = "report.html"
 DOTS_PER_INCH = 144
 """Of the PNG files: two for each of the page's."""
 
-_NUMBER = re.compile(r"[<>±−-]?\s?[\d,]+(\.\d+)?(e[+-]?\d+)?(\s?(%|x|s|ms|us|ns|Gb/s))?|–|")
+_NUMBER = re.compile(r"[<>±−+-]?\s?[\d,]+(\.\d+)?(e[+-]?\d+)?(\s?(%|x|s|ms|us|ns|Gb/s))?|–|")
 
 
 @dataclass(frozen=True)

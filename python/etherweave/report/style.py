@@ -8,9 +8,11 @@ from typing import Any, Literal, TypeAlias
 import matplotlib
 import matplotlib.patheffects as effects
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from etherweave.report.published import Published
 
@@ -63,6 +65,8 @@ ASIDE: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "bord
 DASHES: list[Any] = [(0, (5, 2)), (0, (1, 1.5)), (0, (5, 2, 1, 2)), (0, (8, 3))]
 """Of lines that nobody measured: the line rate, what frames leave of it, others."""
 
+_FEW = 1000
+"""A narrower range of values has ticks at 2 and 5, too."""
 _HALO = [effects.withStroke(linewidth=3.5, foreground="white")]
 
 
@@ -120,6 +124,20 @@ def key(values: Sequence[Published]) -> list[Line2D]:
     symbols = sorted({_symbol(value) for value in values})
     look: dict[str, Any] = {"color": INK, "linewidth": 1.8, "markersize": 6.5, "mec": "white"}
     return [Line2D([], [], marker=symbol, label=names[symbol], **look) for symbol in symbols]
+
+
+def name_decades(axis: Axis) -> None:
+    """Write plain numbers at a logarithmic axis; between powers of ten too where these are few."""
+    low, high = axis.get_view_interval()
+    if high / low < _FEW:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter("{x:,.6g}")
+    axis.set_minor_formatter(NullFormatter())
+
+
+def literal(text: str) -> str:
+    """Give a text that may come from anywhere as it is drawn: a dollar begins no formula."""
+    return text.replace("$", r"\$")
 
 
 def tell(axes: Axes, bars: BarContainer, form: str = "{:.3g}", size: float = 8) -> None:

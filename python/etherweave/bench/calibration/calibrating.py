@@ -6,8 +6,10 @@ from tomllib import loads
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 import etherweave
+from etherweave.bench.amounts import size_of
 from etherweave.bench.calibration.constants import CONSTANTS, Constant, nanoseconds
 from etherweave.bench.calibration.fit import Fit, Target, Vector, fit
 from etherweave.bench.calibration.observations import MICRO, CalibrationError, Observation
@@ -20,6 +22,12 @@ from etherweave.bench.calibration.predicting import (
 )
 from etherweave.bench.statistics.quantiles import median, median_interval
 
+FOUND = "calibration.json"
+"""Holds a calibration."""
+BY_SIZE = ("osu_latency", "osu_bw")
+"""Tests that are drawn against the size of a message."""
+SHARES = tuple(at / 20 for at in range(21))
+"""Of iterations: from the shortest to the longest."""
 LEAST = 3
 """Probes without which nothing is fitted."""
 
@@ -60,6 +68,16 @@ class Compared:
     measured_median_s: float
     """Median of the launches' median iterations [s]."""
     foretold_median_s: float
+    launches_s: tuple[float, ...] = ()
+    """Of each launch [s]."""
+    foretold_iterations_s: tuple[float, ...] = ()
+    """Of a held-out workload, :data:`SHARES` of whose iterations take at most so long [s]."""
+    test: str = ""
+    """What its workload is called in a scenario."""
+    size_bytes: int | None = None
+    """Of a message, where the workload is one of :data:`BY_SIZE` [bytes]."""
+    window: int = 1
+    """Messages of an iteration of ``osu_bw``."""
 
     @property
     def error(self) -> float:
@@ -228,6 +246,7 @@ class _Work:
         iterations = table(result, "iterations")
         middle = foretold if iterations.is_empty() else median_s(iterations)
         interval = median_interval(one.launches)
+        test, size, window = _workload(loads(result.resolved))
         return Compared(
             name=one.name,
             is_held_out=is_held_out,
@@ -240,7 +259,27 @@ class _Work:
             foretold_high_s=ends[1],
             measured_median_s=median(one.medians),
             foretold_median_s=middle if one.medians != one.launches else foretold,
+            launches_s=one.launches,
+            foretold_iterations_s=_quantiles(iterations) if is_held_out else (),
+            test=test,
+            size_bytes=size,
+            window=window,
         )
+
+
+def _quantiles(iterations: pl.DataFrame) -> tuple[float, ...]:
+    if iterations.is_empty():
+        return ()
+    found = np.quantile(iterations["duration_ns"].to_numpy() / 1e9, SHARES)
+    return tuple(float(one) for one in found)
+
+
+def _workload(resolved: dict[str, Any]) -> tuple[str, int | None, int]:
+    """Tell a scenario's only workload, and of a test by size its size and window."""
+    ((test, facts),) = dict(resolved["job"][0]["workload"]).items()
+    if test not in BY_SIZE:
+        return test, None, 1
+    return test, size_of(facts["bytes"]), facts.get("window", 1)
 
 
 def _at(resolved: dict[str, Any], key: str) -> str:

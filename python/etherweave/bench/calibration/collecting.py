@@ -20,6 +20,8 @@ from etherweave.bench.measure import measure
 from etherweave.bench.statistics.launches import shuffled
 from etherweave.results import SUMMARY, Result
 
+LAUNCHES = "launches"
+"""Directory, beside a calibration, with one of each launch."""
 ASKED = "asked.json"
 """Tells what a directory's launches are of."""
 Tell = Callable[[int, int, str], None]

@@ -43,8 +43,13 @@ class Workload(NamedTuple):
     @property
     def directory(self) -> str:
         """Name what holds its launches: readable, and no path, whatever the job is called."""
-        words = re.sub(r"[^A-Za-z0-9_-]+", "-", self.name)[:60]
-        return words if words == self.name else f"{words}-{digest(self.name)[:10]}"
+        return directory_of(self.name)
+
+
+def directory_of(name: str) -> str:
+    """Name what holds launches of a workload."""
+    words = re.sub(r"[^A-Za-z0-9_-]+", "-", name)[:60]
+    return words if words == name else f"{words}-{digest(name)[:10]}"
 
 
 def plan(base: Mapping[str, Any], hosts: Hosts) -> tuple[Workload, ...]:

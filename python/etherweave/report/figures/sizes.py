@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, NullLocator
 
 from etherweave.report.bounds import Floats
-from etherweave.report.style import ASIDE, DASHES, INK, SERIES
+from etherweave.report.style import ASIDE, DASHES, INK, SERIES, name_decades
 
 LEGEND_MOST = 12
 """Curves that a legend names."""
@@ -18,8 +18,6 @@ _ZERO = 0.5
 """Where messages without payload stand on a logarithmic axis [bytes]."""
 _SIZES_MOST = 12
 """That are named below an axis."""
-_FEW = 1000
-"""A narrower range of values has ticks at 2 and 5, too."""
 _PREFIXES = ((2**30, "Gi"), (2**20, "Mi"), (2**10, "Ki"))
 
 
@@ -108,7 +106,7 @@ def _panel(axes: Axes, panel: Panel, scale: float) -> None:
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     _near(axes, panel, scale)
-    _name_values(axes)
+    name_decades(axes.yaxis)
     _name_sizes(axes, panel)
     axes.set_title(panel.title)
     axes.legend(**ASIDE)
@@ -155,15 +153,6 @@ def _near(axes: Axes, panel: Panel, scale: float) -> None:
     positive = values[np.isfinite(values) & (values > 0)]
     if len(positive):
         axes.set_ylim(positive.min() / 3, positive.max() * 3)
-
-
-def _name_values(axes: Axes) -> None:
-    """Write plain numbers; between powers of ten too where these are few."""
-    low, high = axes.get_ylim()
-    if high / low < _FEW:
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter("{x:,.6g}")
-    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _name_sizes(axes: Axes, panel: Panel) -> None:

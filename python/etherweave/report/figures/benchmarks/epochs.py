@@ -10,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, PROCESSOR, RDMA
 from etherweave.report.bounds import Floats
-from etherweave.report.style import ASIDE, DASHES, INK, SERIES
+from etherweave.report.style import ASIDE, DASHES, INK, SERIES, literal
 from etherweave.report.telemetry import LOSSES, Key, Launch, Track, rates
 
 HOSTS_MOST = 4
@@ -212,7 +212,7 @@ def _label(key: Key) -> str:
     name = stem if end in ("s", "bytes", "pauses") else key.column.replace("_", " ")
     name = name.replace("cnps", "CNPs")
     thing = f"priority {key.thing}" if key.family == PRIORITY.name else key.thing
-    return f"{thing} {name}".strip()
+    return literal(f"{thing} {name}".strip())
 
 
 def _name_worst(
@@ -227,7 +227,7 @@ def _name_worst(
     what = "least" if panel.is_least_worst else "most"
     place: dict[str, Any] = {"xy": (0, 1), "xycoords": "axes fraction", "fontsize": 8}
     offset: dict[str, Any] = {"xytext": (2, -2), "textcoords": "offset points", "va": "top"}
-    axes.annotate(f"dotted: {hosts[at]}, the {what}", **place, **offset)
+    axes.annotate(f"dotted: {literal(hosts[at])}, the {what}", **place, **offset)
 
 
 def _limits(
@@ -248,7 +248,9 @@ def _limits(
 def _name(grid: Any, columns: Sequence[Sequence[str]], where: Epochs) -> None:
     """Name columns, axes and launches."""
     for hosts, top, bottom in zip(columns, grid[0], grid[-1], strict=True):
-        top.set_title(hosts[0] if len(hosts) == 1 else f"median of {len(hosts)} hosts", pad=14)
+        top.set_title(
+            literal(hosts[0]) if len(hosts) == 1 else f"median of {len(hosts)} hosts", pad=14
+        )
         bottom.set_xlabel("recorded time [s]")
         bottom.xaxis.set_major_locator(MaxNLocator(8 // len(columns) + 2))
         step = -(-len(where.launches) * len(columns) // _NAMES_MOST)

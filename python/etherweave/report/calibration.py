@@ -1,0 +1,134 @@
+"""The report of a calibration, from what ``calibrate -o`` left."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import polars as pl
+
+from etherweave.bench.calibration import Calibration, CalibrationError, Compared, Fitted
+from etherweave.bench.calibration.calibrating import FOUND
+from etherweave.bench.calibration.collecting import LAUNCHES
+from etherweave.bench.calibration.observations import loaded
+from etherweave.bench.calibration.planning import directory_of
+from etherweave.bench.calibration.predicting import table
+from etherweave.bench.environment.decoding import decoded
+from etherweave.report.page import Front, Page
+
+T = TypeVar("T", Fitted, Compared)
+_DERIVED = {"error", "error_of_median"}
+"""Of a workload in the file, which follow from its times."""
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """A calibration, and where its launches are."""
+
+    directory: Path
+    found: Calibration
+
+    @property
+    def compared(self) -> tuple[Compared, ...]:
+        """All workloads, held-out ones first."""
+        return (*self.found.held_out, *self.found.probes)
+
+    @cached_property
+    def iterations(self) -> Mapping[str, list[pl.Series]]:
+        """Iterations of each launch of held-out workloads, where launches are kept [s]."""
+        found = {one.name: self._iterations(one.name) for one in self.found.held_out}
+        return {name: own for name, own in found.items() if own}
+
+    def _iterations(self, name: str) -> list[pl.Series]:
+        home = self.directory / LAUNCHES
+        places = [one for one in home.glob(f"{directory_of(name)}.*") if one.suffix[1:].isdecimal()]
+        tables = [table(loaded(one), "iterations") for one in sorted(places, key=_turn)]
+        return [own["duration_ns"] / 1e9 for own in tables if not own.is_empty()]
+
+
+def _turn(place: Path) -> int:
+    return int(place.suffix[1:])
+
+
+def is_calibration(source: Path) -> bool:
+    """Whether a directory holds a calibration."""
+    return (source / FOUND).is_file()
+
+
+def load_calibration(source: Path) -> Calibrated:
+    """Read a calibration.
+
+    Raises
+    ------
+    ValueError
+        When it is damaged.
+    OSError
+        When it cannot be read.
+    """
+    path = source / FOUND
+    try:
+        facts = json.loads(path.read_bytes())
+        parts = [facts[name] for name in ("constants", "probes", "held_out")]
+        constants = tuple(_read(Fitted, one) for one in parts[0])
+        probes, held_out = (tuple(_read(Compared, one) for one in part) for part in parts[1:])
+    except (ValueError, RecursionError, TypeError, KeyError) as error:
+        raise ValueError(f"{path}: {error}; expected what `calibrate -o` wrote") from None
+    if lost := [one.name for one in (*probes, *held_out) if min(_times(one)) <= 0]:
+        raise ValueError(f"{path}: {lost[0]}: takes no time; expected seconds above zero")
+    if lost := [one.key for one in constants if one.value_ns <= 0 or one.low_ns <= 0]:
+        raise ValueError(f"{path}: {lost[0]}: is no time; expected nanoseconds above zero")
+    return Calibrated(source, Calibration(constants, probes, held_out))
+
+
+def _times(one: Compared) -> list[float]:
+    """List all times of a workload [s]."""
+    return [
+        *(getattr(one, part.name) for part in fields(Compared) if part.type is float),
+        *one.launches_s,
+        *one.foretold_iterations_s,
+        one.size_bytes or 1,
+        one.window,
+    ]
+
+
+def _read(kind: type[T], facts: Any) -> T:
+    if not isinstance(facts, dict):
+        raise ValueError("expected an object")
+    own = {name: value for name, value in facts.items() if name not in _DERIVED}
+    return decoded(kind, own, kind.__name__.lower())
+
+
+def write_calibration(calibrated: Calibrated, out: Path) -> Path:
+    """Write the page of a calibration into a directory; returns the page's path."""
+    from etherweave.report.figures.calibration import CALIBRATION
+
+    page = Page(out)
+    try:
+        page.show(CALIBRATION, calibrated)
+    except CalibrationError as error:
+        raise ValueError(error) from None
+    return page.write(_front(calibrated), [])
+
+
+def _front(calibrated: Calibrated) -> Front:
+    found = calibrated.found
+    told = sum(one.is_determined for one in found.constants)
+    name = calibrated.directory.absolute().name
+    lead = (
+        f"{told} of {len(found.constants)} constants were determined by {len(found.probes)} "
+        "micro-benchmarks."
+    )
+    facts = [("held-out workloads", str(len(found.held_out)))]
+    if found.held_out:
+        lead += (
+            f" Held-out mean iterations are foretold within {_percent(found.typical_error_of_mean)}"
+        )
+        lead += f", median iterations within {_percent(found.typical_error)} (median of workloads)."
+        facts.append(("the worst", _percent(found.worst_error)))
+    return Front(f"Calibration: {name}", lead, facts)
+
+
+def _percent(error: float | None) -> str:
+    return "–" if error is None else f"{error:.1%}"
