@@ -13,8 +13,10 @@ from bench_launches import FakeLauncher, campaign, latencies
 from recorded_campaigns import Speeds, keep_recording, keep_recordings
 from test_bench_report import kept
 
+from etherweave.bench.environment.snapshot import Snapshot
 from etherweave.bench.statistics.stopping import Rule
 from etherweave.bench.store import Record, Store
+from etherweave.bench.telemetry.epochs import Epoch
 from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, PROCESSOR, RDMA
 from etherweave.report import write_report
 from etherweave.report.benchmarks import load_benchmarks
@@ -181,9 +183,12 @@ def totals(out: Path) -> dict[tuple[str, str], dict[str, str]]:
     found = load_benchmarks(out)
     exhibit = telemetry.makers(found)[-1](found)
     assert exhibit is not None
-    head, rows = exhibit.sheets[0].head, exhibit.sheets[0].rows
-    told = [dict(zip(head, row, strict=True)) for row in rows]
-    return {(one["launch"], one["host"]): one for one in told}
+    found_of: dict[tuple[str, str], dict[str, str]] = {}
+    for sheet in exhibit.sheets:
+        for row in sheet.rows:
+            told = dict(zip(sheet.head, row, strict=True))
+            found_of.setdefault((told["launch"], told["host"]), {}).update(told)
+    return found_of
 
 
 def test_totals_are_told_for_each_launch_and_host(out: Path) -> None:
@@ -201,7 +206,7 @@ def test_totals_are_told_for_each_launch_and_host(out: Path) -> None:
             "PFC received": "20",
             "paused [s]": "0.1",
             "RDMA losses": "0",
-            "recorder": "0.200%",
+            "cost": "0.200%",
             "clock ahead [ms]": "-5.0 to +5.0",
         }
         == first
@@ -223,7 +228,7 @@ def test_gaps_are_told_once_for_each_reason_under_the_results(tmp_path: Path, ou
     found = load_benchmarks(out)
     exhibit = telemetry.makers(found)[-1](found)
     assert exhibit is not None
-    assert exhibit.sheets[1].rows == [("b", "no <b>Python</b>", "3", own[0].name)]
+    assert exhibit.sheets[-1].rows == [("b", "no <b>Python</b>", "3", own[0].name)]
     assert "1 launches have no recording" in exhibit.caption
     page = write_report(out, tmp_path / "page").read_text()
     assert "no &lt;b&gt;Python" in page and "<b>Python" not in page
@@ -269,7 +274,7 @@ def test_what_is_left_out_is_told(out: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert re.search(r"2 of \d launches are drawn", first.caption)
     assert "1 of 2 experiments are drawn" in last.caption
     assert "Of 4 launches, evenly over time, nothing was read" in last.caption
-    assert last.sheets[0].caption.startswith("20 recordings, 3 shown")
+    assert "20 recordings, 3 shown" in last.sheets[0].caption
     # Hosts that lost something go first.
     assert {row[1] for row in last.sheets[0].rows} == {"b"}
 
@@ -290,3 +295,11 @@ def test_priorities_and_rdma_devices_are_told_apart(tmp_path: Path) -> None:
     assert {key.thing for key in found.steps if key.family == PRIORITY.name} == {"3", "4"}
     assert found.steps[Key("priority", "4", "sent_bytes")].risen[-1] == 70
     assert found.steps[Key("rdma", "mlx5_0 port 1", "sent_bytes")].risen[-1] == 30
+
+
+def test_segments_sent_again_are_those_of_the_whole_host() -> None:
+    before, after = (Snapshot(1, "n1", "", 0.0, tcp_counters={"RetransSegs": at}) for at in (7, 12))
+    told = Epoch("osu-001", "n1", "eth0", "", before=before, after=after)
+    found = Track(LAUNCH, "n1", "", told)
+    assert (found.sent_again, found.trouble) == (5, 5.0)
+    assert Track(LAUNCH, "n1", "", replace(told, after=None)).sent_again is None

@@ -25,7 +25,7 @@ CAPTION = (
     "a mean; the busiest is one processor's share of the time, and 100 % there may be what holds "
     "a transfer back. Bytes are those of the tested interface; sent again are TCP segments of the "
     "whole host. The recorder's cost is a share of one processor; a clock is ahead of that of who "
-    "started the launch by no less and no more than its bounds. Empty: nobody counts it. "
+    "started the launch by no less and no more than its bounds. A dash: nobody counts it. "
 )
 T = TypeVar("T")
 
@@ -143,7 +143,7 @@ def table(overview: Overview) -> Maker[Benchmarks]:
     """List totals, and gaps."""
 
     def made(found: Benchmarks) -> Exhibit:
-        sheets = [_totals(overview), *_gaps(overview)]
+        sheets = [*_totals(overview), *_gaps(overview)]
         words = CAPTION + _left_out(overview)
         return Exhibit("telemetry", "What hosts counted", words, sheets=sheets)
 
@@ -166,15 +166,19 @@ def _left_out(overview: Overview) -> str:
     return " ".join(told)
 
 
-def _totals(overview: Overview) -> Sheet:
+def _totals(overview: Overview) -> Iterator[Sheet]:
+    """List recordings, in a table for each group of columns of which anything is counted."""
     rows = worst(overview.tracks, lambda one: one.trouble, ROWS_MOST)
-    cells = {column: [column.cell(one) for one in rows] for column in _COLUMNS}
-    shown = {column: own for column, own in cells.items() if any(own)}
     part = f", {len(rows)} shown: {CHOICE}" if len(rows) < len(overview.tracks) else ""
-    caption = f"{len(overview.tracks):,} recordings{part}"
-    heads = [column.head for column in shown]
-    table = [[cell or "–" for cell in row] for row in zip(*shown.values(), strict=True)]
-    return Sheet(heads, table, caption, is_folded=len(rows) > FOLDED_FROM)
+    for name, columns in _GROUPS.items():
+        cells = {column: [column.cell(one) for one in rows] for column in columns}
+        shown = {column: own for column, own in cells.items() if any(own)}
+        if shown:
+            named = {column: [column.cell(one) for one in rows] for column in _NAMES} | shown
+            table = [[cell or "–" for cell in row] for row in zip(*named.values(), strict=True)]
+            caption = f"{name}, {len(overview.tracks):,} recordings{part}"
+            heads = [column.head for column in named]
+            yield Sheet(heads, table, caption, is_folded=len(rows) > FOLDED_FROM)
 
 
 def _gaps(overview: Overview) -> Iterator[Sheet]:
@@ -218,25 +222,33 @@ def _clock(one: Track) -> str:
     return f"{ahead.low_ns / 1e6:+.1f} to {ahead.high_ns / 1e6:+.1f}" if ahead else ""
 
 
-_COLUMNS = (
+_NAMES = (
     _Column("launch", lambda one: one.launch.name),
     _Column("host", lambda one: one.host),
-    _Column("processors busy", _busy),
-    _Column("the busiest", lambda one: _share(one.busiest)),
-    _Column("received [MB]", _megabytes(INTERFACE, "received_bytes")),
-    _Column("sent [MB]", _megabytes(INTERFACE, "sent_bytes")),
-    _Column("pauses received", _count(INTERFACE, "received_pauses")),
-    _Column("pauses sent", _count(INTERFACE, "sent_pauses")),
-    _Column("PFC received", _count(PRIORITY, "received_pauses")),
-    _Column("PFC sent", _count(PRIORITY, "sent_pauses")),
-    _Column("paused [s]", lambda one: _text(one.total(PRIORITY, "paused_s"), "{:.4g}")),
-    _Column("drops", _count(INTERFACE, "received_drops", "sent_drops")),
-    _Column("sent again", lambda one: "" if one.sent_again is None else f"{one.sent_again:,}"),
-    _Column("RDMA received [MB]", _megabytes(RDMA, "received_bytes")),
-    _Column("RDMA sent [MB]", _megabytes(RDMA, "sent_bytes")),
-    _Column("RDMA losses", _count(RDMA, *LOSSES)),
-    _Column("samples", lambda one: f"{one.epoch.samples:,}" if one.epoch else ""),
-    _Column("late", lambda one: f"{one.epoch.late:,}" if one.epoch else ""),
-    _Column("recorder", lambda one: _share(one.epoch.cost if one.epoch else None)),
-    _Column("clock ahead [ms]", _clock),
 )
+_GROUPS = {
+    "Processors and the tested interface": (
+        _Column("processors busy", _busy),
+        _Column("the busiest", lambda one: _share(one.busiest)),
+        _Column("received [MB]", _megabytes(INTERFACE, "received_bytes")),
+        _Column("sent [MB]", _megabytes(INTERFACE, "sent_bytes")),
+        _Column("drops", _count(INTERFACE, "received_drops", "sent_drops")),
+        _Column("sent again", lambda one: "" if one.sent_again is None else f"{one.sent_again:,}"),
+    ),
+    "Pauses and RDMA": (
+        _Column("pauses received", _count(INTERFACE, "received_pauses")),
+        _Column("pauses sent", _count(INTERFACE, "sent_pauses")),
+        _Column("PFC received", _count(PRIORITY, "received_pauses")),
+        _Column("PFC sent", _count(PRIORITY, "sent_pauses")),
+        _Column("paused [s]", lambda one: _text(one.total(PRIORITY, "paused_s"), "{:.4g}")),
+        _Column("RDMA received [MB]", _megabytes(RDMA, "received_bytes")),
+        _Column("RDMA sent [MB]", _megabytes(RDMA, "sent_bytes")),
+        _Column("RDMA losses", _count(RDMA, *LOSSES)),
+    ),
+    "The recorder": (
+        _Column("samples", lambda one: f"{one.epoch.samples:,}" if one.epoch else ""),
+        _Column("late", lambda one: f"{one.epoch.late:,}" if one.epoch else ""),
+        _Column("cost", lambda one: _share(one.epoch.cost if one.epoch else None)),
+        _Column("clock ahead [ms]", _clock),
+    ),
+}
