@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -48,6 +49,7 @@ def recorded(host: Path) -> tuple[Recording, str]:
     out = io.StringIO()
 
     def ended(limit_s: float) -> None:
+        time.sleep(0.002)  # A history tells milliseconds apart, and no less.
         (host / "sys/class/net/eth2/statistics/rx_bytes").write_text("1500\n")
         (host / "proc/net/dev").write_text("  eth2: 1500 9 0 0 0 0 0 0 2000 9 0 0 0 0 0 0\n")
 

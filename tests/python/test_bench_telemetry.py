@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import polars
@@ -192,6 +193,16 @@ def test_the_last_sample_is_openmetrics_to_an_independent_parser(host: Path) -> 
     assert [one.value for one in families["etherweave_processor_softirq_seconds"].samples] == [4, 1]
     assert families["etherweave_run"].type == "info"
     assert families["etherweave_run_started_timestamp_seconds"].samples[0].value == 1e9
+
+
+def test_of_two_samples_in_a_millisecond_a_history_has_the_later(host: Path) -> None:
+    made = recording(host, count=1)
+    (early,) = made.samples
+    (host / "sys/class/net/eth2/statistics/rx_bytes").write_text("1234567\n")
+    late = look(host)()._replace(time_ns=early.time_ns + 1)
+    text = openmetrics.history(replace(made, samples=(early, late)))
+    (line,) = re.findall("etherweave_interface_received_bytes_total.*", text)
+    assert line.split()[-2:] == ["1234567", "1000000000.000"]
 
 
 def test_a_history_is_openmetrics_with_the_times_of_its_samples(host: Path) -> None:

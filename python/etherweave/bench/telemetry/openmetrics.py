@@ -34,8 +34,12 @@ def metrics() -> list[str]:
 
 
 def history(recording: Recording) -> str:
-    """Write all samples with their times, for ``promtool tsdb create-blocks-from openmetrics``."""
-    return _exposition(recording, recording.samples, has_times=True)
+    """Write all samples with their times, for ``promtool tsdb create-blocks-from openmetrics``.
+
+    Prometheus counts milliseconds, and refuses two samples of one: the later counts.
+    """
+    samples = {_time(sample.time_ns): sample for sample in recording.samples}
+    return _exposition(recording, samples.values(), has_times=True)
 
 
 def latest(recording: Recording) -> str:
@@ -102,7 +106,11 @@ def _points(series: Series, at: int, has_times: bool) -> Iterator[tuple[tuple[st
     for keys, points in series.items():
         for time_ns, values in points:
             if values[at] is not None:
-                yield keys, f"{values[at]!r}" + (f" {time_ns / 1e9:.3f}" if has_times else "")
+                yield keys, f"{values[at]!r}" + (f" {_time(time_ns)}" if has_times else "")
+
+
+def _time(time_ns: int) -> str:
+    return f"{time_ns / 1e9:.3f}"
 
 
 def _counter(
