@@ -1,0 +1,452 @@
+"""Snapshots and telemetry of every host of a run: in namespaces, behind ssh, and where it fails."""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import polars
+import pytest
+from typer.testing import CliRunner
+
+from etherweave.bench.campaign import Campaign, Network, Wish, experiments
+from etherweave.bench.environment import capture
+from etherweave.bench.environment.findings import Severity
+from etherweave.bench.environment.looks import View, found, look
+from etherweave.bench.environment.readers import take
+from etherweave.bench.environment.snapshot import FORMAT, Interface, Snapshot
+from etherweave.bench.launchers import Ending, Job, namespaces
+from etherweave.bench.launchers.batch import read_task, write_tasks
+from etherweave.bench.launchers.companions import Attendance, Heard, heard
+from etherweave.bench.launchers.known import launcher
+from etherweave.bench.launchers.launcher import Companion, Outcome
+from etherweave.bench.plans import Command, Start
+from etherweave.bench.points import Launched, launched
+from etherweave.bench.runner import Watch, run
+from etherweave.bench.site.reading import site as read_site
+from etherweave.bench.site.values import Host, Option, Site
+from etherweave.bench.statistics.stopping import Rule
+from etherweave.bench.store import Store, StoreError
+from etherweave.bench.telemetry.crossing import findings
+from etherweave.bench.telemetry.epochs import Offset, epochs, keep, offset, recorder
+from etherweave.bench.telemetry.recorder import Recording
+from etherweave.bench.telemetry.stream import Stream, stream
+from etherweave.cli import app
+from support import private_slurm
+from support.launches import FakeLauncher
+
+LACKS = namespaces.missing()
+in_namespaces = pytest.mark.skipif(bool(LACKS), reason=f"no namespaces on this machine: {LACKS}")
+needs_iperf3 = pytest.mark.skipif(
+    shutil.which("iperf3") is None, reason="the program iperf3 is missing; Debian package iperf3"
+)
+AMOUNT = 20_000_000
+"""That the client of these tests sends [bytes]."""
+RATE = 1e9 / 8
+"""Of each link [bytes/s]."""
+HEADERS = 1514 / 1448
+"""Frames of 1500 B and Ethernet's header carry 1448 B of TCP with time stamps."""
+QUICK = recorder(sys.executable, 0.1)
+FAKE_SSH = """#!/bin/sh
+while [ "$1" != -- ]; do shift; done
+[ "$2" != gone ] || {{ echo "ssh: connect to host gone: no route" >&2; exit 255; }}
+shift 2
+exec sh -c "$*"
+"""
+
+
+@pytest.fixture
+def by_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Site]:
+    """Make sites whose ssh is a script that does what sshd would; nobody is at ``gone``."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "ssh").write_text(FAKE_SSH.format())
+    (folder / "ssh").chmod(0o700)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+    def site(*addresses: str, **options: Option) -> Site:
+        hosts = (Host(f"n{at}", one, "lo") for at, one in enumerate(addresses, 1))
+        return Site("remote", "ssh", tuple(hosts), options)
+
+    return site
+
+
+def alone(*words: str) -> Command:
+    return Command(Start.ALONE, words)
+
+
+def launch(directory: Path, site: Site, *companions: Companion, command: Command) -> Outcome:
+    job = Job(
+        command, tuple(one.name for one in site.hosts), 1, directory, 20.0, companions=companions
+    )
+    directory.mkdir(exist_ok=True)
+    return launcher(site).launch(job)
+
+
+def left(directory: Path, site: Site, name: str) -> list[Heard]:
+    names = tuple(one.name for one in site.hosts)
+    return heard(Job(alone("true"), names, 1, directory, 20.0), name)
+
+
+# Companions
+
+
+STAND_BY = """
+import sys, time
+print("ready", *sys.argv[1:], flush=True)
+sys.stdin.read()
+print("told to end")
+"""
+
+
+def test_companions_stand_by_on_each_host_before_the_command_and_after_it(
+    by_ssh: Callable[..., Site], tmp_path: Path
+) -> None:
+    site = by_ssh("127.0.0.1", "127.0.0.2")
+    words = (sys.executable, "-c", STAND_BY, "{host} {interface} {server} {odd}")
+    directory = tmp_path / "job"
+    peek = alone("cat", *(str(directory / f"beside-{host}.out") for host in ("n1", "n2")))
+    done = launch(directory, site, Companion("beside", words), command=peek)
+    assert (done.ending, done.text.splitlines()) == (
+        Ending.DONE,
+        ["ready n1 lo 127.0.0.1 {odd}", "ready n2 lo 127.0.0.1 {odd}"],
+    )
+    for one in left(directory, site, "beside"):
+        assert one.text.endswith("told to end\n")
+        at = one.attendance
+        assert at.ready_ns and at.closed_ns and at.ended_ns
+        assert at.started_ns < at.ready_ns < at.closed_ns < at.ended_ns
+        assert (at.interface, at.status) == ("lo", 0)
+
+
+def test_a_companion_that_fails_or_dies_keeps_nobody_from_anything(
+    by_ssh: Callable[..., Site], tmp_path: Path
+) -> None:
+    site = by_ssh("127.0.0.1", "gone")
+    directory = tmp_path / "job"
+    dies = Companion("dies", ("sh", "-c", "echo alas >&2; exit 3"))
+    lacks = Companion("lacks", ("/no/such/program",))
+    done = launch(directory, site, dies, lacks, command=alone("echo", "well"))
+    assert (done.ending, done.text) == (Ending.DONE, "well\n")
+    first, second = left(directory, site, "dies")
+    assert (first.attendance.status, first.reason) == (3, "alas")
+    assert (second.attendance.status, second.reason) == (255, "ssh: connect to host gone: no route")
+    assert "/no/such/program" in left(directory, site, "lacks")[0].reason
+
+
+def test_the_limit_of_a_launch_begins_when_its_companions_are_ready(tmp_path: Path) -> None:
+    site = Site("here", "local", (Host("n1", "n1"),))
+    late = Companion("late", ("sh", "-c", "sleep 1.5; echo ready; cat"))
+    job = Job(alone("sleep", "1"), ("n1",), 1, tmp_path, 2.0, companions=(late,))
+    assert launcher(site).launch(job).ending is Ending.DONE
+
+
+def test_companions_of_a_launch_that_is_ended_may_still_tell(tmp_path: Path) -> None:
+    site = Site("here", "local", (Host("n1", "n1"),))
+    words = (sys.executable, "-c", STAND_BY)
+    job = Job(
+        alone("sleep", "60"), ("n1",), 1, tmp_path, 0.5, companions=(Companion("beside", words),)
+    )
+    assert launcher(site).launch(job).ending is Ending.TIMED_OUT
+    (one,) = heard(job, "beside")
+    assert one.text == "ready\ntold to end\n"
+
+
+def test_companions_of_batch_jobs_survive_their_file(tmp_path: Path) -> None:
+    site = Site("batch", "sbatch", (Host("n1", "n1"),))
+    beside = Companion("beside", ("sleep", "{host}"))
+    job = Job(alone("true"), ("n1",), 1, tmp_path, 3.5, companions=(beside,))
+    write_tasks(tmp_path / "tasks.json", site, None, [job])
+    assert read_task(tmp_path / "tasks.json", 0)[2] == job
+
+
+def test_every_launcher_may_be_told_which_python_has_etherweave() -> None:
+    text = 'launcher = {{ kind = "{}", python = "/opt/python" }}\nhosts = {{ n1 = {{}} }}\n'
+    for kind in ("local", "ssh", "mpirun", "srun", "sbatch", "netns"):
+        assert read_site(text.format(kind), "x").text("python", "") == "/opt/python"
+
+
+# Looks
+
+
+def test_hosts_behind_ssh_are_looked_at_by_the_sites_python(
+    by_ssh: Callable[..., Site], tmp_path: Path
+) -> None:
+    site = by_ssh("127.0.0.1", "127.0.0.2")
+    views = looked(tmp_path, site, sys.executable)
+    assert [(one.host, one.interface, one.reason) for one in views] == [
+        ("n1", "lo", ""),
+        ("n2", "lo", ""),
+    ]
+    for one in views:
+        assert one.snapshot and set(one.snapshot.interfaces) == {"lo"}
+        assert one.snapshot.host == one.host
+
+
+def looked(directory: Path, site: Site, python: str) -> list[View]:
+    home = directory / "look"
+    home.mkdir()
+    return look(launcher(site), "lan", [one.name for one in site.hosts], python, home)
+
+
+def test_without_etherweave_files_are_read_and_the_unreachable_are_gaps(
+    by_ssh: Callable[..., Site], tmp_path: Path
+) -> None:
+    site = by_ssh("127.0.0.1", "gone")
+    first, second = looked(tmp_path, site, "/no/python")
+    here = take(interfaces=["lo"])
+    assert first.snapshot
+    assert (first.snapshot.boot, first.snapshot.kernel) == (here.boot, here.kernel)
+    assert first.snapshot.tcp == here.tcp
+    assert first.snapshot.interfaces["lo"].mtu == here.interfaces["lo"].mtu
+    assert first.snapshot.interfaces["lo"].counters.keys() == here.interfaces["lo"].counters.keys()
+    assert (second.snapshot, second.reason) == (None, "ssh: connect to host gone: no route")
+    gaps = {one.where: one.what for one in found([first, second]) if one.check == "host"}
+    assert gaps["n1"].startswith("could not be looked at in full: only files were read: ")
+    assert "/no/python" in gaps["n1"]
+    assert gaps["n2"] == "could not be looked at: ssh: connect to host gone: no route"
+
+
+def test_a_capture_stays_below_its_directory() -> None:
+    lines = [
+        "/proc/sys/kernel/random/boot_id\0b1",
+        "/proc/sys/kernel/hostname\0n1",
+        "/proc/../../tmp/evil\0x",
+        "/etc/passwd\0x",
+        "proc/relative\0x",
+        "/proc/sys/kernel/hostname/below\0a file is no directory",
+        "/proc/" + "x" * 5000 + "\0too long",
+        "no zero octet",
+    ]
+    seen = capture.captured("\n".join(lines), "")
+    assert (seen.host, seen.boot, seen.interfaces) == ("n1", "b1", {})
+    assert not Path("/tmp/evil").exists()
+    with pytest.raises(ValueError, match="no files of a host"):
+        capture.captured("garbage", "lo")
+
+
+def view(host: str, interface: str = "eth0", **values: int | float) -> View:
+    card = Interface(state="up", **values)  # type: ignore[arg-type]
+    seen = Snapshot(FORMAT, host, f"boot of {host}", 1.0, interfaces={interface: card})
+    return View(host, "lan", interface, seen, "")
+
+
+def test_tested_interfaces_are_compared_whatever_their_names() -> None:
+    views = [view("n1", mtu=9000), view("n2", mtu=9000), view("n3", "p3p2", mtu=1500)]
+    told = [(one.where, one.what) for one in found(views) if one.check == "mtu"]
+    assert told == [
+        ("n1 eth0", "MTU 9000; n3 has 1500"),
+        ("n2 eth0", "MTU 9000; n3 has 1500"),
+    ]
+
+
+def test_hosts_on_different_fabrics_are_not_compared() -> None:
+    other = replace(view("n2", mtu=1500), fabric="slow")
+    assert [one for one in found([view("n1", mtu=9000), other]) if one.check == "mtu"] == []
+
+
+# Telemetry
+
+
+def test_clocks_are_bound_by_what_must_have_come_before_what() -> None:
+    """A clock that is 5 s ahead; the recorder took 2 s to start, and 0.1 s to end."""
+    ahead, second = 5.0, 1_000_000_000
+    stood = Attendance("n1", "eth0", 0, 2 * second, 10 * second, round(10.1 * second), 0)
+    heard_of = Stream(
+        Recording("r", "n1", 1.0, (), 0, 0.0),
+        Snapshot(FORMAT, "n1", "b", 1.9 + ahead),
+        Snapshot(FORMAT, "n1", "b", 10.05 + ahead),
+    )
+    bounds = offset(heard_of, stood)
+    assert bounds == Offset(round((ahead - 0.05) * second), round((ahead + 0.05) * second))
+    assert offset(replace(heard_of, after=None), stood) == Offset(
+        round((ahead - 0.1) * second), round((ahead + 1.9) * second)
+    )
+    set_back = replace(heard_of, after=Snapshot(FORMAT, "n1", "b", 3.0))
+    assert offset(set_back, stood) is None
+
+
+def carried(store: Store, site: Site, companion: Companion = QUICK) -> list[Launched]:
+    """Carry a campaign out; what its benchmark says is judged."""
+    watch = Watch(companions=(companion,), keep=keep)
+    assert run(store, {"lan": launcher(site)}, 1, watch, 30.0)
+    return launched(store.campaign, store.records())
+
+
+def sending(directory: Path, hosts: tuple[str, ...]) -> Store:
+    """Make a campaign of a warm-up and one launch in which iperf3 sends 20 MB."""
+    network = Network("lan", "TCP", RATE, interface="h0")
+    (plan,) = experiments(["iperf3"], [network], Wish(hosts))
+    client = ("iperf3", "-c", "{server}", "-p", "{port}", "-n", str(AMOUNT), "-J")
+    quick = replace(plan, arguments=client, bytes=float(AMOUNT), seconds=AMOUNT / RATE)
+    rule = Rule(launches_min=1, launches_max=1)
+    return Store.create(directory, Campaign("test", (network,), (quick,), rule))
+
+
+def spaces(*names: str) -> Site:
+    hosts = tuple(Host(name, name) for name in names)
+    return Site("namespaces", "netns", hosts, {"rate": RATE, "burst": 131_072.0})
+
+
+@in_namespaces
+@needs_iperf3
+def test_both_hosts_of_a_launch_count_what_crossed_their_link(tmp_path: Path) -> None:
+    store = sending(tmp_path / "out", ("n1", "n2"))
+    launches = carried(store, spaces("n1", "n2"))
+    assert [one.verdict.problems for one in launches] == [(), ()]
+    for one in launches:
+        # The client is the last host.
+        taken = counted(store, one, "n1", "received_bytes")
+        sent = counted(store, one, "n2", "sent_bytes")
+        # What is on its way when the client ends, the server does not read.
+        said = json.loads(one.record.text)["end"]
+        assert said["sum_received"]["bytes"] <= taken <= 1.01 * HEADERS * said["sum_sent"]["bytes"]
+        assert taken == pytest.approx(sent, rel=0.01)
+    assert [one for one in findings(launches, epochs(store)) if one.check == CROSSING] == []
+    for epoch in epochs(store):
+        assert (epoch.interface, epoch.failure) == ("h0", "")
+        assert epoch.cost is not None and 0 < epoch.cost < 0.5
+        # Both hosts are this machine.
+        assert epoch.offset and epoch.offset.low_ns <= 0 <= epoch.offset.high_ns
+
+
+def counted(store: Store, one: Launched, host: str, counter: str) -> int:
+    """Tell by how much a counter of the only interface rose, from its table."""
+    table = store.telemetry(one.record.name) / host / "telemetry_interface.parquet"
+    values: list[int] = polars.read_parquet(table)[counter].to_list()
+    return values[-1] - values[0]
+
+
+CROSSING = "wrong interface"
+
+
+@in_namespaces
+@needs_iperf3
+def test_bytes_that_took_the_loopback_are_told(tmp_path: Path) -> None:
+    store = sending(tmp_path / "out", ("n1", "n1"))
+    launches = carried(store, spaces("n1"))
+    (told,) = [one for one in findings(launches, epochs(store)) if one.check == CROSSING]
+    assert (told.severity, told.where) == (Severity.WARNING, "n1 h0, iperf3")
+    assert "bytes crossed it, at least" in told.what
+    assert "; lo carried " in told.what
+    assert told.what.endswith(" (in 2 launches)")
+
+
+@in_namespaces
+def test_the_verb_looks_at_every_namespace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "site.toml").write_text(
+        'launcher = { kind = "netns" }\nhosts = { n1 = {}, n2 = {} }\n'
+    )
+    words = ["bench", "environment", "--site", "site.toml"]
+    done = CliRunner().invoke(app, [*words, "--json"])
+    # A shaped link is a warning.
+    assert done.exit_code == 1, done.output
+    seen = json.loads(done.stdout)
+    assert [(one["host"], one["interface"]) for one in seen["hosts"]] == [
+        ("n1", "h0"),
+        ("n2", "h0"),
+    ]
+    shaped = {one["where"] for one in seen["findings"] if one["check"] == "qdisc"}
+    assert shaped == {"n1 h0", "n2 h0"}
+    assert [one["before"]["paths"]["10.213.0.1"]["passes"] for one in seen["hosts"]] == [True] * 2
+    assert [path.name for path in tmp_path.iterdir()] == ["site.toml"]
+    assert CliRunner().invoke(app, [*words, "--to", "n2"]).exit_code == 2
+
+
+@pytest.mark.skipif(
+    bool(private_slurm.missing()), reason=f"no Slurm on this machine: {private_slurm.missing()}"
+)
+def test_steps_of_slurm_stand_by_on_every_node(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    with private_slurm.running() as file:
+        monkeypatch.setenv("SLURM_CONF", str(file))
+        for kind in ("srun", "sbatch"):
+            hosts = tuple(Host(name, "127.0.0.1", "lo") for name in ("n1", "n3"))
+            site = Site("slurm", kind, hosts, {"mpi": "none"})
+            directory = tmp_path / kind
+            done = launch(directory, site, QUICK, command=alone("sleep", "0.5"))
+            assert done.ending is Ending.DONE, done.errors
+            recorded = [stream(one.text) for one in left(directory, site, QUICK.name)]
+            assert [one.recording.host for one in recorded] == ["n1", "n3"]
+            for one in recorded:
+                assert one.after, "it was asked to end, and not killed"
+                assert one.recording.duration_s >= 0.5
+
+
+SAMPLE: dict[str, list[str]] = {"processor": [], "interface": [], "priority": [], "rdma": []}
+
+
+def test_a_run_goes_on_where_recorders_are_missing_dead_or_cut(
+    by_ssh: Callable[..., Site], tmp_path: Path
+) -> None:
+    """On the first host a recorder writes a sample and half of another, and dies; nobody is at the
+    second.
+    """
+    before = Snapshot(FORMAT, "n1", "b", 1.0).facts()
+    first = {"format": 1, "run": "", "host": "n1", "period_s": 1.0, "snapshot": before}
+    lines = [json.dumps(first), json.dumps({"time_ns": 1, "rows": SAMPLE}), '{"time_ns": 2, "ro']
+    (tmp_path / "lines").write_text("\n".join(lines))
+    dies = replace(QUICK, words=("sh", "-c", f"cat {tmp_path}/lines; exit 1"))
+    store, launches = hosted(tmp_path, by_ssh("127.0.0.1", "gone"), dies)
+    assert [one.record.ending for one in launches] == ["done", "done"]
+    told = findings(launches, epochs(store))
+    assert [(one.severity, one.where, one.what) for one in told] == [
+        (Severity.GAP, "n1", "not recorded: ended before it was told to (in 2 launches)"),
+        (Severity.GAP, "n2", "not recorded: ssh: connect to host gone: no route (in 2 launches)"),
+    ]
+    kept = {one.host: one for one in epochs(store)}
+    assert (kept["n1"].samples, kept["n1"].cost, kept["n2"].samples) == (1, None, 0)
+
+
+def hosted(directory: Path, site: Site, companion: Companion) -> tuple[Store, list[Launched]]:
+    """Carry out a command on the first of two hosts that is no benchmark."""
+    network = Network("lan")
+    (plan,) = experiments(["iperf3"], [network], Wish(("n1", "n2")))
+    echo = replace(plan, start="alone", arguments=("true",), server=())
+    rule = Rule(launches_min=1, launches_max=1)
+    store = Store.create(directory / "out", Campaign("t", (network,), (echo,), rule))
+    return store, carried(store, site, companion)
+
+
+def test_hosts_without_etherweave_are_gaps_of_the_telemetry(
+    by_ssh: Callable[..., Site], tmp_path: Path
+) -> None:
+    site = by_ssh("127.0.0.1", "127.0.0.2")
+    store, launches = hosted(tmp_path, site, recorder("/no/python"))
+    told = findings(launches, epochs(store))
+    assert [one.where for one in told] == ["n1", "n2"]
+    assert all(one.severity is Severity.GAP and "/no/python" in one.what for one in told)
+
+
+def test_a_launch_without_a_word_from_recorders_is_a_gap_of_each_host(tmp_path: Path) -> None:
+    store = sending(tmp_path / "out", ("n1", "n2"))
+    fake = FakeLauncher(lambda number: Ending.FAILED)
+    run(store, {"lan": fake}, 1, Watch(companions=(QUICK,), keep=keep))
+    told = findings(launched(store.campaign, store.records()), epochs(store))
+    said = "not recorded: the launch ended without a word from its recorder"
+    assert {(one.where, one.what.startswith(said)) for one in told} == {("n1", True), ("n2", True)}
+    assert fake.jobs[0].companions == (QUICK,)
+
+
+def test_a_look_that_the_user_ends_ends_the_run(tmp_path: Path) -> None:
+    class Interrupted(FakeLauncher):
+        def launch(self, job: Job) -> Outcome:
+            return replace(super().launch(job), ending=Ending.INTERRUPTED)
+
+    with pytest.raises(KeyboardInterrupt):
+        look(Interrupted(lambda number: ""), "lan", ["n1"], "python", tmp_path)
+
+
+def test_a_damaged_epoch_is_told_with_its_place(tmp_path: Path) -> None:
+    store = sending(tmp_path / "out", ("n1", "n2"))
+    path = store.telemetry("x") / "n1" / "epoch.json"
+    path.parent.mkdir(parents=True)
+    path.write_text('{"run": 3}')
+    with pytest.raises(StoreError, match=r"n1/epoch\.json: .*; expected what `bench run` keeps"):
+        list(epochs(store))

@@ -1,0 +1,173 @@
+"""Results side by side, over time, and against what a user keeps."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from etherweave.bench.campaign import Campaign
+from etherweave.bench.comparing import Verdict, differences, numbers_of
+from etherweave.bench.history import entries, steps
+from etherweave.bench.points import Point
+from etherweave.bench.runner import run
+from etherweave.bench.statistics.stopping import Rule
+from etherweave.bench.store import Store, StoreError, write_json
+from etherweave.cli import app
+from support.launches import FakeLauncher, campaign, latencies
+
+TEN = Rule(0.5, launches_min=10, launches_max=10)
+
+
+def etherweave(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["bench", *map(str, arguments)])
+
+
+def measured(path: Path, us: float, wanted: Campaign | None = None, start_ns: int = 0) -> Store:
+    """A result with medians near ``us``, which jitter a little from launch to launch."""
+    store = Store.create(path, wanted or campaign(rule=TEN))
+    fabric = store.campaign.networks[0].name
+    launcher = FakeLauncher(lambda number: latencies(us + 0.01 * (number % 5)))
+    assert run(store, {fabric: launcher}, 1)
+    for one in store.records() if start_ns else ():
+        store.add(replace(one, start_ns=start_ns, end_ns=start_ns + one.round))
+    return store
+
+
+def test_slower_is_worse_and_faster_is_better(tmp_path: Path) -> None:
+    slow, fast = measured(tmp_path / "slow", 12.0), measured(tmp_path / "fast", 10.0)
+    worse = differences(numbers_of(fast), numbers_of(slow))
+    assert [one.verdict for one in worse] == [Verdict.WORSE] * 3
+    assert worse[0].comparison.shift == pytest.approx(2e-6)
+    better = differences(numbers_of(slow), numbers_of(fast))
+    assert [one.verdict for one in better] == [Verdict.BETTER] * 3
+    same = differences(numbers_of(slow), numbers_of(slow))
+    assert [one.verdict for one in same] == [Verdict.UNDECIDED] * 3
+
+
+def test_more_bandwidth_is_better() -> None:
+    (point,) = [
+        replace(one, metric="bandwidth", unit="B/s", better="higher") for one in _points()[:1]
+    ]
+    low, high = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5], [2.0, 2.1, 2.2, 2.3, 2.4, 2.5]
+    (one,) = differences({point: low}, {point: high})
+    assert one.verdict is Verdict.BETTER
+
+
+def _points() -> list[Point]:
+    return [
+        Point("osu", "p", "lan", "a,b", 1, "latency", "s", "lower", "mean", size, "")
+        for size in range(1, 41)
+    ]
+
+
+def test_many_points_share_one_confidence() -> None:
+    """Four against four launches, all apart: by chance 2 in 70, 2.9 %.
+
+    One point is decided at 95 %; of forty, each has to be rarer than 5 % / 40.
+    """
+    low, high = [1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]
+    points = _points()
+    (single,) = differences({points[0]: low}, {points[0]: high})
+    many = differences(dict.fromkeys(points, low), dict.fromkeys(points, high))
+    assert single.verdict is Verdict.WORSE
+    assert {one.verdict for one in many} == {Verdict.UNDECIDED}
+
+
+def test_compare_ends_with_1_on_a_regression_only_if_strict(tmp_path: Path) -> None:
+    measured(tmp_path / "slow", 12.0)
+    measured(tmp_path / "fast", 10.0)
+    done = etherweave("compare", tmp_path / "fast", tmp_path / "slow")
+    assert (done.exit_code, done.stdout.splitlines()[-1]) == (0, "0 better, 3 worse, 0 undecided")
+    row = next(line for line in done.stdout.splitlines() if " 1 B " in line)
+    assert row.split()[6:11] == ["10.02", "us", "+2", "us", "+20.0%"], row
+    assert etherweave("compare", tmp_path / "fast", tmp_path / "slow", "--strict").exit_code == 1
+    assert etherweave("compare", tmp_path / "slow", tmp_path / "fast", "--strict").exit_code == 0
+    facts = json.loads(etherweave("compare", tmp_path / "fast", tmp_path / "slow", "--json").stdout)
+    assert [one["verdict"] for one in facts] == ["worse"] * 3
+
+
+def test_fabrics_and_hosts_differ_unless_told_to_be_ignored(tmp_path: Path) -> None:
+    network = replace(campaign().networks[0], name="roce")
+    measured(tmp_path / "tcp", 12.0)
+    measured(tmp_path / "roce", 10.0, campaign(networks=(network,), rule=TEN))
+    done = etherweave("compare", tmp_path / "tcp", tmp_path / "roce")
+    assert (done.exit_code, "no point in common" in done.stderr) == (2, True)
+    done = etherweave("compare", tmp_path / "tcp", tmp_path / "roce", "--ignore", "fabric")
+    assert "3 better" in done.stdout
+    both = campaign(networks=(*campaign().networks, network), rule=TEN)
+    store = Store.create(tmp_path / "both", both)
+    launcher = FakeLauncher(lambda number: latencies(10.0))
+    run(store, {"lan": launcher, "roce": launcher}, 1)
+    done = etherweave("compare", tmp_path / "tcp", tmp_path / "both", "--ignore", "fabric")
+    assert (done.exit_code, "several without regard to fabric" in done.stderr) == (2, True)
+    assert etherweave("compare", tmp_path, tmp_path, "--ignore", "size").exit_code == 2
+
+
+def test_a_baseline_is_kept_in_the_users_file(tmp_path: Path) -> None:
+    measured(tmp_path / "slow", 12.0)
+    measured(tmp_path / "fast", 10.0)
+    file = tmp_path / "mine.json"
+    for name in ("slow", "fast"):
+        added = etherweave("baseline", "add", tmp_path / name, "--name", name, "--file", file)
+        assert (added.exit_code, added.stdout) == (0, f"{name}: 3 points of test\n")
+    done = etherweave("compare", f"{file}:fast", tmp_path / "slow")
+    assert "3 worse" in done.stdout
+    assert "slow" in etherweave("baseline", "list", "--file", file).stdout
+    unknown = etherweave("compare", f"{file}:summer", tmp_path / "slow")
+    assert (unknown.exit_code, "expected slow, fast" in unknown.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"baselines": 3}', '{"format": 99}', "[" * 99_999])
+def test_a_file_that_holds_no_baselines_is_refused_and_left_alone(
+    tmp_path: Path, text: str
+) -> None:
+    measured(tmp_path / "fast", 10.0)
+    file = tmp_path / "thesis.tex"
+    file.write_text(text)
+    done = etherweave("baseline", "add", tmp_path / "fast", "--name", "one", "--file", file)
+    assert (done.exit_code, file.read_text()) == (2, text)
+    assert "bench baseline add" in done.stderr
+
+
+def test_a_history_tells_when_a_cluster_became_worse(tmp_path: Path) -> None:
+    day = 86_400 * 10**9
+    for number, us in enumerate((10.0, 10.0, 12.0, 12.0), 1):
+        measured(tmp_path / f"all/{5 - number}", us, start_ns=number * day)
+    found = entries(tmp_path / "all")
+    assert [one.start_ns // day for one in found] == [1, 2, 3, 4]
+    made = steps(found)
+    assert [len(step.regressions) for step in made] == [0, 3, 0]
+    done = etherweave("history", tmp_path / "all", "--strict")
+    assert (done.exit_code, "1970-01-04" in done.stdout) == (0, True), "the last step is no worse"
+    assert f"{tmp_path / 'all/2'}: worse than {tmp_path / 'all/3'}" in done.stdout
+    against = etherweave("history", tmp_path / "all", "--against", tmp_path / "all/4", "--strict")
+    assert against.exit_code == 1
+    told = json.loads(etherweave("history", tmp_path / "all", "--json").stdout)
+    assert [Path(one["before"]).name for one in told] == ["4", "3", "2"]
+    assert [Path(one["directory"]).name for one in told] == ["3", "2", "1"]
+    verdicts = [[one["verdict"] for one in step["differences"]] for step in told]
+    assert [words.count("worse") for words in verdicts] == [0, 3, 0]
+
+
+def test_clusters_have_histories_of_their_own(tmp_path: Path) -> None:
+    measured(tmp_path / "all/one", 10.0)
+    measured(tmp_path / "all/two", 12.0, replace(campaign(rule=TEN), site="other"))
+    assert steps(entries(tmp_path / "all")) == []
+    assert [one.site for one in entries(tmp_path / "all", "other")] == ["other"]
+    done = etherweave("history", tmp_path / "all", "--json")
+    assert json.loads(done.stdout) == []
+    wrong = etherweave("history", tmp_path / "all", "--site", "third")
+    assert (wrong.exit_code, "expected other, test" in wrong.stderr) == (2, True), wrong.stderr
+
+
+def test_a_damaged_history_is_told(tmp_path: Path) -> None:
+    store = measured(tmp_path / "all/one", 10.0)
+    write_json(store.directory / "campaign.json", {})
+    with pytest.raises(StoreError, match=r"campaign\.json"):
+        entries(tmp_path / "all")
+    assert etherweave("history", tmp_path / "all").exit_code == 2
+    (tmp_path / "empty").mkdir()
+    assert etherweave("history", tmp_path / "empty").exit_code == 2
+    assert etherweave("history", tmp_path / "nowhere").exit_code == 2

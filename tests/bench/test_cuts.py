@@ -1,0 +1,143 @@
+"""Texts cut or garbled on the way: a part that says so, or an error, never a wrong number."""
+
+import random
+import string
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from etherweave.bench.document import UnrecognisedError, parse
+from etherweave.bench.measurements import Completeness, Measurement, Report
+from support.captured_texts import DATA
+
+CUTS = 40
+"""Places within lines at which each text is cut, besides all line ends of short ones."""
+ENDS = 60
+"""Line ends at which each text is cut at most."""
+MISHAPS = 60
+"""Garbled versions of each text."""
+NOISE = string.ascii_letters + string.punctuation.replace(".", "").replace("-", "") + "\x00\x1bé"
+"""What gets into texts; a digit in the place of another nobody can tell."""
+
+
+Number = tuple[object, ...]
+
+
+def _texts() -> list[Path]:
+    files = sorted(path for path in DATA.rglob("*") if path.is_file() and path.suffix != ".md")
+    return [path for path in files if _read(path.read_text(errors="replace"))]
+
+
+@cache
+def _read(text: str) -> tuple[Report, ...]:
+    try:
+        return parse(text).reports
+    except UnrecognisedError:
+        return ()
+
+
+def _wrong(found: set[tuple[object, ...]], full: set[tuple[object, ...]]) -> set[Number]:
+    """What was found and is not in the full text; a size that is not told is not wrong."""
+    sizeless = {(*number[:4], None, number[5]) for number in full}
+    return found - full - sizeless
+
+
+def _numbers(reports: tuple[Report, ...]) -> set[Number]:
+    return {_number(report, one) for report in reports for one in report.measurements}
+
+
+def _number(report: Report, one: Measurement) -> Number:
+    """What a number claims; lines may move."""
+    return (report.program, one.metric, one.value, one.statistic, one.size_bytes, one.labels)
+
+
+TEXTS = _texts()
+NAMES = [str(path.relative_to(DATA)) for path in TEXTS]
+
+
+def test_nearly_all_captured_texts_give_numbers() -> None:
+    assert len(TEXTS) > 100
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=NAMES)
+def test_a_cut_text_gives_a_part_that_says_so_or_an_error(path: Path) -> None:
+    text = path.read_text(errors="replace")
+    full = _read(text)
+    chance = random.Random(path.name)
+    ends = [place + 1 for place, letter in enumerate(text) if letter == "\n"][:-1]
+    places = chance.sample(ends, min(ENDS, len(ends)))
+    places += [chance.randrange(len(text)) for _ in range(CUTS)]
+    for place in places:
+        reports = _read(text[:place])
+        assert not _wrong(_numbers(reports), _numbers(full)), place
+        for report, whole in zip(reports, full, strict=False):
+            told = report.completeness != Completeness.COMPLETE
+            assert told or len(report.measurements) == len(whole.measurements), place
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=NAMES)
+def test_a_garbled_text_gives_no_wrong_number(path: Path) -> None:
+    text = path.read_text(errors="replace")
+    full = _numbers(_read(text))
+    chance = random.Random(path.name)
+    for _ in range(MISHAPS):
+        mishap = chance.choice(MISHAP_KINDS)
+        garbled = mishap(text, chance)
+        wrong = _wrong(_numbers(_read(garbled)), full)
+        assert not wrong, (mishap.__name__, wrong)
+
+
+def _replace(text: str, chance: random.Random) -> str:
+    place = chance.randrange(len(text))
+    return text[:place] + chance.choice(NOISE) + text[place + 1 :]
+
+
+def _insert(text: str, chance: random.Random) -> str:
+    place = chance.randrange(len(text))
+    noise = "".join(chance.choices(NOISE, k=chance.randrange(1, 9)))
+    return text[:place] + noise + text[place:]
+
+
+def _lose_line(text: str, chance: random.Random) -> str:
+    lines = text.splitlines(keepends=True)
+    del lines[chance.randrange(len(lines))]
+    return "".join(lines)
+
+
+def _repeat_line(text: str, chance: random.Random) -> str:
+    lines = text.splitlines(keepends=True)
+    lines.insert(chance.randrange(len(lines)), chance.choice(lines))
+    return "".join(lines)
+
+
+def _lose_line_end(text: str, chance: random.Random) -> str:
+    """Two lines become one, as when two processes write at once."""
+    ends = [place for place, letter in enumerate(text[:-1]) if letter == "\n"]
+    if not ends:
+        return text
+    place = chance.choice(ends)
+    return text[:place] + text[place + 1 :]
+
+
+def _lose_middle(text: str, chance: random.Random) -> str:
+    lines = text.splitlines(keepends=True)
+    first = chance.randrange(len(lines))
+    return "".join(lines[:first] + lines[first + chance.randrange(1, 9) :])
+
+
+MISHAP_KINDS = (_replace, _insert, _lose_line, _repeat_line, _lose_line_end, _lose_middle)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\n", "\x00" * 99, "{" * 5000, "{\n" * 5000, "> " * 5000, "5" * 99]
+)
+def test_what_nobody_wrote_is_unrecognised(text: str) -> None:
+    with pytest.raises(UnrecognisedError):
+        parse(text)
+
+
+def test_hostile_numbers_are_refused() -> None:
+    head = "# OSU MPI Latency Test v7.4\n# Size       Avg Latency(us)\n"
+    for row in ("1  " + "9" * 5000 + ".00", "9" * 5000 + "  1.00", "1  1e999.00", "1  ١.00"):
+        assert not parse(head + row + "\n").reports

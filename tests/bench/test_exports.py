@@ -1,0 +1,136 @@
+"""What other programs are given: references, a test for ReFrame, scripts for Slurm."""
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from etherweave.bench.points import launched
+from etherweave.bench.runner import run
+from etherweave.bench.store import Store
+from etherweave.bench.summary import summary
+from etherweave.cli import app
+from support.launches import FakeLauncher, campaign, latencies
+
+
+def etherweave(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["bench", "export", *map(str, arguments)])
+
+
+@pytest.fixture
+def result(tmp_path: Path) -> Path:
+    store = Store.create(tmp_path / "out", campaign())
+    run(store, {"lan": FakeLauncher(lambda number: latencies(10.0))}, 1)
+    return store.directory
+
+
+def test_a_reference_lets_times_rise_and_never_minds_their_fall(result: Path) -> None:
+    """ReFrame's tuple: value, lower and upper threshold as shares, unit."""
+    done = etherweave("reframe", result, "--system", "lab:nodes", "--tolerance", "0.2")
+    reference = ast.literal_eval(done.stdout)
+    assert reference == {
+        "lab:nodes": {
+            "osu_latency_lan_a_b_latency_1B": (10e-6, None, 0.2, "s"),
+            "osu_latency_lan_a_b_latency_2B": (20e-6, None, 0.2, "s"),
+            "osu_latency_lan_a_b_latency_4B": (30e-6, None, 0.2, "s"),
+        }
+    }
+
+
+def test_names_tell_points_apart(result: Path) -> None:
+    store = Store.open(result)
+    found = summary(store.campaign, launched(store.campaign, store.records()))
+    facts = found.facts()["points"]
+    assert [one["name"] for one in facts] == [one.point.slug for one in found.points]
+    point = found.points[0].point
+    others = [
+        replace(point, fabric="other"),
+        replace(point, hosts="a,c"),
+        replace(point, size_bytes=11),
+        replace(point, ranks_per_node=2),
+    ]
+    assert len({one.slug for one in others}) == len(others)
+    assert point.slug not in {one.slug for one in others}
+
+
+def test_the_plugin_is_python_that_imports_nothing_of_ours() -> None:
+    path = Path(etherweave("plugin").stdout.strip())
+    tree = ast.parse(path.read_text())
+    imported = {
+        name
+        for node in ast.walk(tree)
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }
+    assert "reframe" in imported
+    assert not any(name.startswith("etherweave") for name in imported)
+
+
+REFRAME = shutil.which("reframe")
+
+
+@pytest.mark.skipif(REFRAME is None, reason="the program reframe is missing; PyPI's reframe-hpc")
+@pytest.mark.skipif(shutil.which("qperf") is None, reason="the program qperf is missing")
+@pytest.mark.parametrize(("share", "status"), [(1e-3, 0), (1e3, 1)])
+def test_reframe_runs_the_plugin_and_holds_medians_against_references(
+    tmp_path: Path, share: float, status: int
+) -> None:
+    """A bandwidth must reach a thousandth, or a thousandfold, of 1 GB/s."""
+    name = "qperf_native_localhost_localhost_bandwidth_test_tcp_bw_1024B"
+    reference = tmp_path / "reference.py"
+    reference.write_text(repr({"generic:default": {name: (1e9 * share, -0.99, None, "B/s")}}))
+    command = tmp_path / "bin" / "etherweave"
+    command.parent.mkdir()
+    start = "from etherweave.cli import main; main()"
+    command.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{start}' \"$@\"\n")
+    command.chmod(0o755)
+    options = "--size=1KiB:1KiB,--seconds=1,--launches-min=1,--launches-max=1,--no-telemetry"
+    done = subprocess.run(
+        [
+            *(str(REFRAME), "--prefix", tmp_path, "-c", etherweave("plugin").stdout.strip()),
+            *("-S", "programs=qperf", "-S", f"options={options}"),
+            *("-S", f"reference_file={reference}", "-r", "--report-file", tmp_path / "report"),
+        ],
+        env=os.environ | {"PATH": f"{command.parent}:{os.environ['PATH']}"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == status, done.stdout
+    assert name in done.stdout
+
+
+def test_a_batch_script_hands_the_warning_signal_on(tmp_path: Path) -> None:
+    done = etherweave(
+        *("slurm", "--nodes", "4", "--time", "90min", "--partition", "debug"),
+        *("osu_bw", "--site", "my site.toml", "-o", "$HOME/results; rm -rf x"),
+    )
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert lines[0] == "#!/bin/bash"
+    assert "#SBATCH --time=01:30:00" in lines
+    assert "#SBATCH --signal=B:TERM@60" in lines
+    script = tmp_path / "run.sh"
+    script.write_text(done.stdout.replace("exec etherweave", "exec printf '%s\\n'"))
+    told = subprocess.run(["bash", str(script)], capture_output=True, text=True, check=True)
+    assert told.stdout.splitlines() == [
+        *("bench", "run", "osu_bw", "--site", "my site.toml", "-o", "$HOME/results; rm -rf x")
+    ]
+
+
+@pytest.mark.parametrize("name", ["two words", "a\n#SBATCH --wrap=x", "--hold", "$(id)"])
+def test_a_name_that_slurm_would_misread_is_refused(name: str) -> None:
+    done = etherweave("slurm", f"--name={name}", "osu_bw", "-o", "x")
+    assert (done.exit_code, "job-name" in done.stderr) == (2, True)

@@ -1,0 +1,116 @@
+"""iperf3: what the receiver got, out of JSON and out of text."""
+
+import json
+
+import pytest
+
+from etherweave.bench.adapters import ADAPTERS
+from etherweave.bench.document import parse
+from etherweave.bench.plans import Fabric, Request
+from support.captured_texts import captured, failure, report, value, values
+
+
+def test_json_tells_bits_of_both_sides_and_what_tcp_saw() -> None:
+    one = report("iperf3/tcp-1stream-omit1.json")
+    assert one.version == "3.12"
+    received = value(one, "bandwidth", side="receiver", way="forward")
+    assert received == pytest.approx(1773148098.7995286 / 8, rel=1e-12)
+    assert value(one, "bandwidth", side="sender") == pytest.approx(1771836611.5098345 / 8)
+    assert value(one, "retransmits", statistic="sum") == 0
+    assert value(one, "round_trip", stream="5") == 1332e-6
+    assert value(one, "cpu_load", side="remote") == pytest.approx(0.053970616968467731)
+
+
+def test_loss_and_jitter_of_udp_are_the_receivers() -> None:
+    one = report("iperf3/udp-500M.json")
+    assert value(one, "loss") == pytest.approx(14611 / 129411)
+    assert value(one, "jitter") == pytest.approx(0.0015588245709205544e-3)
+    assert value(one, "bandwidth", side="receiver") == pytest.approx(443263779.379271 / 8)
+
+
+def test_both_ways_at_once_stay_apart() -> None:
+    one = report("iperf3/tcp-bidir.json")
+    assert value(one, "bandwidth", side="receiver", way="forward") == pytest.approx(
+        1685497160.2357068 / 8
+    )
+    assert value(one, "bandwidth", side="receiver", way="reverse") == pytest.approx(
+        1735485750.557662 / 8
+    )
+
+
+def test_a_reversed_test_says_so() -> None:
+    one = report("iperf3/tcp-reverse.json")
+    assert value(one, "bandwidth", side="receiver", way="reverse") == pytest.approx(
+        1824969062.15136 / 8
+    )
+    assert not values(one, "bandwidth", way="forward")
+
+
+def test_text_counts_bits_in_powers_of_ten() -> None:
+    assert value(report("iperf3/tcp-1stream.txt"), "bandwidth", side="receiver") == 1.81e9 / 8
+    udp = report("iperf3/udp-500M.txt")
+    assert value(udp, "bandwidth", side="receiver") == 435e6 / 8
+    assert value(udp, "loss") == 16645 / 129380
+    assert value(udp, "jitter") == 0.008e-3
+
+
+def test_of_several_streams_in_a_text_only_their_sum_counts() -> None:
+    one = report("iperf3/tcp-2streams.txt")
+    assert values(one, "bandwidth", side="receiver") == [1.83e9 / 8]
+    assert values(one, "bandwidth", side="sender") == [1.85e9 / 8]
+
+
+def test_tiny_blocks_are_suspected() -> None:
+    assert "system calls" in report("iperf3/tcp-len8.json").warnings[0]
+
+
+def test_a_failed_run_says_what_iperf3_said() -> None:
+    reason = failure(captured("iperf3/error-connect-refused.json")).reason
+    assert reason == "iperf3 says: unable to connect to server: Connection refused"
+
+
+def test_an_object_whose_numbers_contradict_is_refused() -> None:
+    data = json.loads(captured("iperf3/tcp-1stream-omit1.json"))
+    data["end"]["sum_received"]["bits_per_second"] *= 2
+    assert "contradict" in failure(json.dumps(data, indent=1) + "\n").reason
+
+
+@pytest.mark.parametrize("wrong", ["NaN", "-1", "true", '"fast"', "1e999", "[]", "null"])
+def test_a_value_that_is_no_number_is_refused(wrong: str) -> None:
+    text = captured("iperf3/tcp-1stream-omit1.json")
+    assert "886632120" in text
+    assert failure(text.replace("886632120", wrong)).benchmark == "iperf3"
+
+
+def test_results_of_several_programs_may_stand_in_one_text() -> None:
+    names = ("iperf3/tcp-1stream.txt", "iperf3/udp-500M.json", "iperf3/error-connect-refused.json")
+    document = parse("Hello,\n\nsee below\n" + "".join(map(captured, names)) + "Bye\n")
+    assert [one.line for one in document.reports] == [4, 18]
+    assert len(document.failures) == 1
+    assert (1, "Hello,") in document.strangers
+
+
+def test_a_mail_that_quotes_it_reads_the_same() -> None:
+    quoted = "".join(f"> {line}\n" for line in captured("iperf3/tcp-1stream.txt").splitlines())
+    assert parse(quoted).reports[0].measurements == report("iperf3/tcp-1stream.txt").measurements
+
+
+def test_the_plan_names_both_ends_and_warms_up() -> None:
+    plan = ADAPTERS["iperf3"].plan(Request("iperf3", seconds=5, streams=4), Fabric(rate=1.25e9))
+    words = plan.command.filled({"server": "n1", "port": "5300"})
+    assert words.server == ("iperf3", "-s", "-1", "-p", "5300")
+    assert words.arguments == (
+        "iperf3",
+        "-c",
+        "n1",
+        "-p",
+        "5300",
+        "-t",
+        "5",
+        "-O",
+        "2",
+        "-P",
+        "4",
+        "-J",
+    )
+    assert plan.forecast.bytes == (5 + 2) * 1.25e9

@@ -1,0 +1,236 @@
+"""Texts as people mail them: between prompts and warnings, in colours, with odd letters."""
+
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from etherweave.bench.document import Document, UnrecognisedError, parse
+from etherweave.bench.measurements import Completeness
+from support.captured_texts import DATA, captured, failure
+
+BEFORE = """\
+\x1b]0;user@n1: ~\x07\x1b[01;32muser@n1\x1b[00m:\x1b[01;34m~\x1b[00m$ module load openmpi
+Loading openmpi/4.1.4
+  Loading requirement: gcc/12.2.0 ucx/1.13.1
+
+The following have been reloaded with a version change:
+  1) gcc/11.2.0 => gcc/12.2.0
+
+[user@login1 ~]$ mpirun -np 2 --host n1,n2 ./run
+--------------------------------------------------------------------------
+WARNING: There was an error initializing an OpenFabrics device.
+
+  Local host:   n1
+  Local device: mlx5_0
+--------------------------------------------------------------------------
+[n1:12345] mca_base_component_repository_open: unable to open mca_btl_openib: librdmacm.so.1
+Warning: Permanently added 'n2' (ED25519) to the list of known hosts.
+"""
+AFTER = """\
+[n1:12345] 1 more process has sent help message help-mpi-btl-openib.txt / error in device init
+
+real\t0m3.105s
+user\t0m1.004s
+\x1b[?2004h[user@login1 ~]$ """
+
+
+def said(text: str) -> Document:
+    try:
+        return parse(text)
+    except UnrecognisedError:
+        return Document((), (), ())
+
+
+def numbers(document: Document) -> list[tuple[object, ...]]:
+    return [
+        (report.program, one.metric, one.value, one.statistic, one.size_bytes, one.labels)
+        for report in document.reports
+        for one in report.measurements
+    ]
+
+
+def _texts() -> list[str]:
+    files = sorted(path for path in DATA.rglob("*") if path.suffix != ".md" and path.is_file())
+    names = [str(path.relative_to(DATA)) for path in files]
+    return [name for name in names if numbers(said(captured(name)))]
+
+
+TEXTS = _texts()
+
+
+def _quoted(text: str) -> str:
+    return "Hello,\n\n" + "".join(f"> {line}\n" for line in text.split("\n"))
+
+
+def _coloured(text: str) -> str:
+    return re.sub(r"(?m)^(#.*)$", "\x1b[1;33m\\1\x1b[0m\x1b[K", text)
+
+
+def _tagged(text: str, blank: str = "") -> str:
+    return "".join(f"[1,0]<stdout>:{blank}{line}\n" for line in text.splitlines())
+
+
+def _recorded(text: str) -> str:
+    """As ``script`` writes it, which ends lines as terminals do."""
+    lines = text.replace("\n", "\r\n")
+    return f"Script started on 2026-11-20\r\n\x1b[?2004l\r{lines}\r\nScript done on 2026-11-20\r\n"
+
+
+LETTERS: dict[str, Callable[[str], str]] = {
+    "behind a prompt": lambda text: BEFORE + text,
+    "before a prompt": lambda text: text + AFTER,
+    "between prompts": lambda text: BEFORE + text + AFTER,
+    "quoted": lambda text: _quoted(BEFORE + text + AFTER),
+    "coloured": _coloured,
+    "tagged by rank": _tagged,
+    "tagged by rank, with a blank": lambda text: _tagged(text, " "),
+    "recorded": _recorded,
+    "from Windows": lambda text: "\ufeff" + text.replace("\n", "\r\n"),
+    "with carriage returns": lambda text: text.replace("\n", "\r"),
+}
+
+
+@pytest.mark.parametrize("kind", LETTERS)
+def test_a_letter_around_a_text_changes_no_number(kind: str) -> None:
+    letter = LETTERS[kind]
+    for name in TEXTS:
+        text = captured(name)
+        alone, mailed = said(text), said(letter(text))
+        assert numbers(mailed) == numbers(alone), name
+        states = [report.completeness for report in alone.reports]
+        assert [report.completeness for report in mailed.reports] == states, name
+
+
+def test_warnings_in_the_middle_make_no_number_wrong() -> None:
+    noise = ["[n1:04242] 1 more process has sent help message\n", "WARNING: shared memory\n"]
+    for name in TEXTS:
+        lines = captured(name).splitlines(keepends=True)
+        whole = set(numbers(said(captured(name))))
+        chance = random.Random(name)
+        for _ in range(4):
+            place = chance.randrange(len(lines) + 1)
+            mixed = said("".join([*lines[:place], *noise, *lines[place:]]))
+            assert set(numbers(mixed)) <= whole, (name, place)
+
+
+@pytest.mark.parametrize("prompt", ["user@n1:~/run$ ", "[root@n1 run]# ", "bash-5.1$ ", "$ ", "❯ "])
+def test_a_prompt_is_no_line_that_was_cut(prompt: str) -> None:
+    text = captured("osu-micro-benchmarks/osu_bw-7.4.txt")
+    (one,) = parse(text + prompt).reports
+    assert one.completeness == Completeness.OPEN
+    for cut in ("# ", "524288   11", "x@y"):
+        (one,) = parse(text + cut).reports
+        assert one.completeness == Completeness.PARTIAL
+
+
+HOSTILE = ("nan", "NaN", "inf", "-inf", "Infinity", "1e400", "9" * 24 + ".0", "0x10", "١٢", "--")
+ODD_LETTERS: dict[str, Callable[[str], str]] = {
+    "UTF-16 read as UTF-8": lambda text: text.encode("utf-16").decode(errors="replace"),
+    "UTF-16 without its mark": lambda text: text.encode("utf-16-le").decode(),
+    "decimal commas": lambda text: re.sub(r"(?<=\d)\.(?=\d)", ",", text),
+    "no-break blanks": lambda text: text.replace(" ", "\xa0"),
+    "lines broken at 72": lambda text: "\n".join(
+        line[at : at + 72] for line in text.split("\n") for at in range(0, max(len(line), 1), 72)
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", ODD_LETTERS)
+def test_odd_letters_give_no_number_that_the_text_does_not(kind: str) -> None:
+    for name in TEXTS:
+        text = captured(name)
+        found = set(numbers(said(ODD_LETTERS[kind](text))))
+        assert found <= set(numbers(said(text))), name
+
+
+def test_a_hostile_number_in_the_place_of_another_gives_none_that_the_text_does_not() -> None:
+    for name in TEXTS:
+        text, chance = captured(name), random.Random(name)
+        whole = set(numbers(said(text)))
+        places = list(re.finditer(r"(?<![\w.:])\d+(?:\.\d+)?(?![\w:])", text))
+        for _ in range(20):
+            place, number = chance.choice(places), chance.choice(HOSTILE)
+            garbled = text[: place.start()] + number + text[place.end() :]
+            wrong = {one for one in numbers(said(garbled)) if one not in whole}
+            assert not {one for one in wrong if not _is_sizeless(one, whole)}, (name, number)
+
+
+def _is_sizeless(one: tuple[object, ...], whole: set[tuple[object, ...]]) -> bool:
+    """Whether a size is only not told, which is not wrong."""
+    return one[4] is None and any((*other[:4], None, other[5]) == one for other in whole)
+
+
+def test_zero_bytes_in_a_text_give_no_number_that_the_text_does_not() -> None:
+    """As a file has them whose machine stopped before it was written out."""
+    for name in TEXTS:
+        text, chance = captured(name), random.Random(name)
+        for _ in range(6):
+            place = chance.randrange(len(text))
+            length = chance.randrange(1, 200)
+            holed = text[:place] + "\0" * length + text[place + length :]
+            found = {one[:4] for one in numbers(said(holed))}
+            assert found <= {one[:4] for one in numbers(said(text))}, (name, place)
+
+
+OSU = "osu-micro-benchmarks"
+IMB = "intel-mpi-benchmarks"
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "reason"),
+    [
+        # Numbers that no machine makes.
+        ("qperf/tcp-lat-sweep.txt", "7.65 us", "9999999999.65 sec", "no latency of any machine"),
+        ("iperf3/tcp-2streams.txt", "1.83 Gbits", "9999999999.83 Gbits", "of any machine"),
+        # A time where a rate should be, and a rate where a time should be.
+        ("qperf/tcp-udp.txt", "226 MB/sec", "226 us", "cannot be a bandwidth"),
+        (f"{OSU}/osu_latency-7.4.txt", "Avg Latency(us)", "Bandwidth (MB/s)", "cannot be a"),
+        (f"{OSU}/osu_bibw-7.4.txt", "Bandwidth (MB/s)", "Avg Latency(us)", "in a test of"),
+        # Columns that are exchanged, statistics that contradict each other.
+        (f"{OSU}/osu_barrier-7.4.txt", "Avg Latency(us)", "Min Latency(us)", "two columns of"),
+        ("sockperf/pp-tcp-64.txt", "99.000 =    4.659", "9.000 =    4.659", "is above"),
+        ("sockperf/pp-tcp-64.txt", "percentile 99.999", "percentile 999.99", "no percentile"),
+        ("redis-benchmark/get-set.csv", '"4.167"', '"0.001"', "is above"),
+        (
+            f"{IMB}/IMB-MPI1-PingPong.txt",
+            "t[usec]   Mbytes/sec",
+            "Mbytes/sec   t[usec]",
+            "another order",
+        ),
+        ("gpcnet/network_test.txt", "312.6 |", "31.6 |", "does not fit the lines"),
+        ("iozone/auto-4M.txt", " 14177082", "         ", "other columns"),
+        (f"{OSU}/osu_barrier-7.4.txt", "MPI Barrier Latency", "MPI Latency", "without a column"),
+        ("fi_pingpong/tcp-msg.txt", "0.18    5820.13", "5820.13    0.18", "contradict"),
+        ("netperf/tcp_rr.txt", "64741.18", "64741", "cannot stand in this column"),
+        ("handmade/nccl_tests.txt", "54.34   95.10", "54.34    5.10", "no collective has"),
+        # The end of another run than the beginning.
+        ("npb/cg.A.4.txt", "CG Benchmark Completed", "EP Benchmark Completed", "two runs"),
+    ],
+)
+def test_what_cannot_be_is_refused(name: str, old: str, new: str, reason: str) -> None:
+    text = captured(name)
+    assert old in text
+    assert reason in failure(text.replace(old, new, 1)).reason
+
+
+def test_a_time_or_a_rate_of_zero_is_left_out_and_told() -> None:
+    text = captured("netperf/tcp_stream.txt")
+    assert failure(text.replace("1804.99", "   0.00")).reason.startswith("no measurement")
+    text = captured("fi_pingpong/tcp-msg.txt")
+    (one,) = parse(text.replace(" 0.01  ", " 0.00  ")).reports
+    assert all(measured.value for measured in one.measurements)
+
+
+def test_start_up_times_belong_to_no_other_test() -> None:
+    start = captured("osu-micro-benchmarks/osu_init-7.4.txt").splitlines()[-1]
+    (one,) = parse(captured("osu-micro-benchmarks/osu_bw-7.4.txt") + start + "\n").reports
+    assert {measured.metric.name for measured in one.measurements} == {"bandwidth"}
+    assert [text for _, text in one.leftover] == [start]
+
+
+def test_files_are_where_the_tests_look_for_them() -> None:
+    assert len(TEXTS) > 100
+    assert Path(DATA, "README.md").exists()

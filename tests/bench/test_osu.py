@@ -1,0 +1,223 @@
+"""OSU Micro-Benchmarks: numbers read off the captured texts, converted in view."""
+
+import pytest
+
+from etherweave.bench.adapters import ADAPTERS
+from etherweave.bench.campaign import adapter_of
+from etherweave.bench.document import parse
+from etherweave.bench.measurements import Completeness
+from etherweave.bench.plans import Fabric, PlanError, Request, Start
+from support.captured_texts import DATA, captured, failure, report, value
+
+OSU = "osu-micro-benchmarks"
+GIGABIT = Fabric(rate=125e6, latency=20e-6)
+
+
+def test_latency_is_in_seconds_and_half_a_round_trip() -> None:
+    one = report(f"{OSU}/osu_latency-7.4.txt")
+    assert (one.program, one.version) == ("osu_latency", "7.4")
+    assert value(one, "latency", size=1) == 20.60e-6
+    assert value(one, "latency", size=65536) == 396.21e-6
+    assert len(one.measurements) == 17  # 1, 2, 4 … 65536
+
+
+def test_bandwidth_is_in_powers_of_ten() -> None:
+    assert value(report(f"{OSU}/osu_bw-7.4.txt"), "bandwidth", size=262144) == 119.01e6
+    assert value(report(f"{OSU}/osu_bibw-7.4.txt"), "bandwidth_both", size=1) == 0.27e6
+
+
+def test_percentiles_and_ranges_over_ranks_are_told_apart() -> None:
+    tail = report(f"{OSU}/osu_latency-7.4-tail.txt")
+    assert value(tail, "latency", size=1, statistic="p99") == 17.68e-6
+    full = report(f"{OSU}/osu_allreduce-7.4-full.txt")
+    assert value(full, "call_time", size=4) == 288.46e-6
+    assert value(full, "call_time", size=4, statistic="min") == 272.40e-6
+    assert value(full, "call_time", size=4, statistic="max") == 304.29e-6
+
+
+def test_message_rate_of_several_pairs_is_their_sum() -> None:
+    one = report(f"{OSU}/osu_mbw_mr-7.4.txt")
+    assert value(one, "bandwidth_sum", size=1) == 0.62e6
+    assert value(one, "message_rate", size=1) == 615249.29
+    assert dict(one.facts)["pairs"] == "2"
+
+
+def test_old_versions_start_at_zero_bytes() -> None:
+    one = report(f"{OSU}/osu_latency-5.3.txt")
+    assert (one.version, value(one, "latency", size=0)) == ("5.3", 6.09e-6)
+
+
+def test_bandwidth_below_the_words_latency_is_bandwidth() -> None:
+    one = report(f"{OSU}/osu_bw_fan_in-7.4.txt")
+    assert value(one, "bandwidth_sum", size=512) == 250.60e6
+    assert "holds bandwidth" in one.warnings[0]
+
+
+def test_a_barrier_has_no_size_and_a_row_that_ends_it() -> None:
+    one = report(f"{OSU}/osu_barrier-7.4.txt")
+    assert value(one, "call_time") == 70.65e-6
+    assert one.completeness == Completeness.COMPLETE
+
+
+def test_a_non_blocking_collective_tells_time_and_overlap() -> None:
+    one = report(f"{OSU}/osu_iallreduce-7.4.txt")
+    assert one.program == "osu_iallreduce"
+    assert value(one, "overlapped_time", size=4) == 3844.87e-6
+    assert value(one, "call_time", size=4) == 390.69e-6
+    assert value(one, "overlap", size=4) == 0
+
+
+def test_one_sided_operations_count_whole_calls() -> None:
+    assert value(report(f"{OSU}/osu_put_latency-7.4.txt"), "call_time", size=1) == 14.01e-6
+    assert value(report(f"{OSU}/osu_get_bw-7.4.txt"), "bandwidth", size=1) == 0.51e6
+
+
+def test_openshmem_names_its_operations_and_leaves_out_rates_too_small_to_be_printed() -> None:
+    one = report("osu-openshmem/osu_oshm_atomics-7.4.txt")
+    assert value(one, "operation_rate", operation="shmem_int_add") == 2.07e6
+    assert value(one, "call_time", operation="shmem_int_fadd") == 12023.82e-6
+    assert not [m for m in one.measurements if m.metric.name == "operation_rate" and not m.value]
+    assert (
+        value(report("osu-openshmem/osu_oshm_put_mr-7.4.txt"), "message_rate", size=1) == 40753.12
+    )
+
+
+def test_the_python_edition_writes_the_same_table() -> None:
+    assert value(report("omb-py/latency.txt"), "latency", size=4096) == 22.61e-6
+
+
+def test_start_up_times_are_printed_in_milliseconds() -> None:
+    one = report(f"{OSU}/osu_init-7.4.txt")
+    assert value(one, "elapsed", statistic="max") == 0.075
+
+
+def test_validation_is_part_of_the_result() -> None:
+    text = captured(f"{OSU}/osu_latency-7.4-validate.txt")
+    assert parse(text).reports[0].valid is True
+    (one,) = parse(text.replace("Pass", "Fail", 1)).reports
+    assert one.valid is False
+    assert not one.is_sound
+
+
+def test_outliers_and_scheduler_slices_are_suspected() -> None:
+    assert "outliers carry the mean" in " ".join(report(f"{OSU}/osu_latency-7.4-tail.txt").warnings)
+    slow = report(f"{OSU}/osu_latency-5.3-mpich.txt")
+    assert slow.warnings[0].startswith("oversubscribed?")
+    assert not report(f"{OSU}/osu_latency-5.3.txt").warnings
+
+
+def test_a_header_alone_gives_an_error() -> None:
+    text = captured("osu-openshmem/osu_oshm_put-7.4-header-only-timeout.txt")
+    assert failure(text).reason.startswith("no measurement")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("16                     20.01", "16                     2x.01", "cannot stand"),
+        ("16                     20.01", "16                     2.01", "not aligned"),
+        ("16                     20.01", "16               20.01 20.01", "columns"),
+        ("16                     20.01", "8                      20.01", "mixed or repeated"),
+        ("16                     20.01", "16                    -20.01", "cannot stand"),
+        ("MPI Latency", "MPI Latincy", "unknown test"),
+    ],
+)
+def test_a_garbled_row_is_an_error(old: str, new: str, reason: str) -> None:
+    text = captured(f"{OSU}/osu_latency-7.4.txt")
+    assert text.count(old) == 1
+    assert reason in failure(text.replace(old, new)).reason
+
+
+def test_a_missing_row_is_told() -> None:
+    lines = captured(f"{OSU}/osu_latency-7.4.txt").splitlines(keepends=True)
+    text = "".join(line for line in lines if not line.startswith("64 "))
+    (one,) = parse(text).reports
+    assert one.completeness == Completeness.PARTIAL
+    assert "no row for 64 B" in one.warnings
+
+
+def test_the_forecast_of_a_bandwidth_sweep_counts_windows() -> None:
+    request = Request("osu_bw", size_min=2**22, size_max=2**22)
+    plan = ADAPTERS["osu"].plan(request, GIGABIT)
+    # 20 timed and 2 warm-up windows of 64 messages of 4 MiB: 5.9 GB, 47 s at 125 MB/s.
+    assert plan.forecast.bytes == 22 * 64 * 2**22
+    assert plan.forecast.seconds == pytest.approx(22 * 64 * (2**22 / 125e6 + 20e-6 / 64))
+    assert plan.command.start == Start.MPI
+    assert plan.command.arguments == ("osu_bw", "-m", "4194304:4194304")
+
+
+@pytest.mark.parametrize(
+    ("program", "sizes"),
+    [
+        ("osu_barrier", ()),
+        ("osu_ibarrier", ()),
+        ("osu_barrier_persistent", ()),
+        ("osu_init", ()),
+        ("osu_oshm_atomics", ()),
+        ("osu_cas_latency", (8,)),
+        ("osu_allreduce", (4, 8)),
+        ("osu_bcast", (1, 2, 4, 8)),
+    ],
+)
+def test_only_sizes_that_a_program_sweeps_are_awaited(program: str, sizes: tuple[int, ...]) -> None:
+    """A launch without an awaited size does not count."""
+    assert ADAPTERS["osu"].plan(Request(program, size_max=8), GIGABIT).sizes == sizes
+
+
+def test_a_fan_sends_windows_to_every_other_host() -> None:
+    request = Request("osu_bw_fan_out", nodes=4, size_min=2**20, size_max=2**20)
+    plan = ADAPTERS["osu"].plan(request, GIGABIT)
+    # 20 timed and 2 warm-up windows of 64 messages, to three hosts.
+    assert plan.forecast.bytes == 22 * 64 * 2**20 * 3
+    assert plan.placement.nodes == 4
+
+
+def test_a_ping_pong_waits_for_both_ways_and_sends_one() -> None:
+    plan = ADAPTERS["osu"].plan(Request("osu_latency", size_min=8, size_max=8), GIGABIT)
+    assert plan.forecast.bytes == 10_200 * 8
+    assert plan.forecast.seconds == pytest.approx(2 * 10_200 * (8 / 125e6 + 20e-6))
+    assert plan.sizes == (8,)
+
+
+def test_a_pair_is_two_ranks() -> None:
+    with pytest.raises(PlanError, match="exactly two ranks"):
+        ADAPTERS["osu"].plan(Request("osu_bw", nodes=3), GIGABIT)
+    with pytest.raises(PlanError, match="even number"):
+        ADAPTERS["osu"].plan(Request("osu_mbw_mr", nodes=3), GIGABIT)
+
+
+@pytest.mark.parametrize(
+    ("title", "program", "metric", "header"),
+    [
+        ("Put_nb Test", "osu_oshm_put_nb", "call_time", "Latency (us)"),
+        ("Get Test", "osu_oshm_get", "call_time", "Latency (us)"),
+        ("Get_nb Message Rate Test", "osu_oshm_get_mr_nb", "message_rate", "Messages/s"),
+        ("Reduce Latency Test", "osu_oshm_reduce", "call_time", "Avg Latency(us)"),
+    ],
+)
+def test_openshmem_tests_are_told_by_their_titles(
+    title: str, program: str, metric: str, header: str
+) -> None:
+    (one,) = parse(f"# OSU OpenSHMEM {title} v7.4\n# Size  {header}\n4  2.50\n8  3.50\n").reports
+    scale = 1e-6 if metric == "call_time" else 1
+    assert (one.program, value(one, metric, size=8)) == (program, 3.50 * scale)
+
+
+def test_openshmem_collectives_take_any_number_of_ranks() -> None:
+    plan = ADAPTERS["osu"].plan(Request("osu_oshm_barrier", nodes=4), GIGABIT)
+    assert (plan.placement.nodes, plan.command.start) == (4, Start.SHMEM)
+    with pytest.raises(PlanError, match="exactly two ranks"):
+        ADAPTERS["osu"].plan(Request("osu_oshm_get", nodes=4), GIGABIT)
+
+
+def test_programs_that_were_captured_can_be_asked_for() -> None:
+    """Texts are named after the program, its version behind a hyphen."""
+    names = {path.name.partition("-")[0].removesuffix(".txt") for path in DATA.glob("*/osu_*")}
+    assert {"osu_bw_fan_in", "osu_iallreduce", "osu_hello"} <= names
+    for name in names:
+        assert adapter_of(name) == (ADAPTERS["osu"], name)
+
+
+def test_openshmem_programs_are_started_by_its_launcher() -> None:
+    plan = ADAPTERS["osu"].plan(Request("osu_oshm_put"), GIGABIT)
+    assert (plan.command.start, plan.command.arguments) == (Start.SHMEM, ("osu_oshm_put", "heap"))

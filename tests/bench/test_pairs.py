@@ -1,0 +1,220 @@
+"""iperf 2, netperf, qperf and perftest: numbers read off texts, units converted in view."""
+
+import pytest
+
+from etherweave.bench.adapters import ADAPTERS
+from etherweave.bench.document import parse
+from etherweave.bench.measurements import Completeness
+from etherweave.bench.plans import Fabric, Request
+from support.captured_texts import captured, failure, report, value, values
+
+WRITE_BW = captured("handmade/perftest-write_bw.txt")
+ROW = "65536      5000             97.81              97.72                0.186386"
+READ_LAT = captured("handmade/perftest-read_lat.txt")
+
+
+def write_bw(unit: str, row: str) -> str:
+    return WRITE_BW.replace("Gb/sec", unit).replace(ROW, row)
+
+
+def test_iperf2_rates_are_decimal_and_intervals_named() -> None:
+    one = report("iperf2/tcp.txt")
+    assert value(one, "bandwidth", interval="0-3 s") == 1.90e9 / 8
+    assert value(one, "bandwidth", interval="1-2 s") == 1.91e9 / 8
+
+
+def test_iperf2_intervals_are_called_alike_in_every_run() -> None:
+    """A run ends when all has arrived; launches of one experiment belong to one point."""
+    text = captured("iperf2/tcp.txt")
+    for late in ("3.0001", "3.4711", "3.9011"):
+        (one,) = parse(text.replace("3.0187", late).replace("   685 MB", LATE[late])).reports
+        assert value(one, "bandwidth", interval="0-3 s") == 1.90e9 / 8
+
+
+# 1.90 Gbit/s for so long, in 2^20 bytes.
+LATE = {"3.0001": "   680 MB", "3.4711": "   786 MB", "3.9011": "   884 MB"}
+
+
+def test_iperf2_sum_is_its_own_metric() -> None:
+    one = report("iperf2/tcp-3streams.txt")
+    assert value(one, "bandwidth_sum") == 1.92e9 / 8
+    assert sorted(values(one, "bandwidth")) == [625e6 / 8, 629e6 / 8, 647e6 / 8]
+
+
+def test_iperf2_full_duplex_tells_both_ways() -> None:
+    one = report("iperf2/tcp-full-duplex.txt")
+    assert value(one, "bandwidth", side="sender") == 1.90e9 / 8
+    assert value(one, "bandwidth", side="receiver") == 1.89e9 / 8
+    assert value(one, "bandwidth_both") == 3.78e9 / 8
+
+
+def test_iperf2_only_the_server_knows_what_was_lost() -> None:
+    one = report("iperf2/udp-enhanced.txt")
+    assert value(one, "loss", side="receiver") == 2852 / 127555
+    assert value(one, "bandwidth", side="receiver") == 489e6 / 8
+    assert value(one, "bandwidth", side="sender") == 500e6 / 8
+    assert not values(report("iperf2/udp-csv.txt"), "loss")
+    server = report("iperf2/udp-server-enhanced.txt")
+    assert server.version == "2.1.8"
+    assert value(server, "loss", interval="0-1 s") == 2712 / 42519
+
+
+def test_iperf2_csv_uses_the_rate_and_not_the_rounded_interval() -> None:
+    one = report("iperf2/tcp-csv.txt")
+    assert value(one, "bandwidth", interval="0-3 s") == 1903542281 / 8
+
+
+def test_iperf2_rates_must_agree_with_bytes() -> None:
+    text = captured("iperf2/tcp.txt").replace("1.90 Gbits", "1.90 Mbits")
+    assert "contradict" in failure(text).reason
+
+
+def test_netperf_counts_millions_of_bits() -> None:
+    stream = report("netperf/tcp_stream.txt")
+    assert value(stream, "bandwidth", size=16384) == 1804.99e6 / 8
+    assert value(report("netperf/tcp_stream-cpu.txt"), "bandwidth", size=16384) == 1824.23e6 / 8
+    interim = report("netperf/tcp_stream-demo-interim.txt")
+    assert value(interim, "bandwidth", size=16384) == 1771.51e6 / 8
+
+
+def test_netperf_udp_has_two_sides() -> None:
+    one = report("netperf/udp_stream.txt")
+    assert value(one, "bandwidth", size=1472, side="sender") == 1022.44e6 / 8
+    assert value(one, "bandwidth", size=1472, side="receiver") == 871.10e6 / 8
+    assert value(one, "loss") == pytest.approx(1 - 148535 / 174341)
+
+
+def test_netperf_transactions_are_whole_round_trips() -> None:
+    assert value(report("netperf/tcp_rr.txt"), "transaction_rate", size=1) == 64741.18
+    histogram = report("netperf/tcp_rr-histogram.txt")
+    assert value(histogram, "round_trip", size=1) == 10.846e-6
+
+
+def test_netperf_csv_whose_header_lacks_a_name_is_read_right() -> None:
+    one = report("netperf/tcp_rr-omni-csv.txt")
+    assert value(one, "transaction_rate") == 78994.38
+    assert value(one, "round_trip", statistic="p99") == 15e-6
+    assert value(one, "round_trip") == 12.62e-6
+    assert value(one, "round_trip", statistic="max") == 9244e-6
+
+
+def test_netperf_named_values_tell_their_unit() -> None:
+    one = report("netperf/tcp_stream-omni-keyval.txt")
+    assert value(one, "bandwidth") == 1773.33e6 / 8
+    text = captured("netperf/tcp_stream-omni-keyval.txt").replace("10^6bits/s", "KBytes/s")
+    assert "not known" in failure(text).reason
+
+
+def test_qperf_scales_by_itself() -> None:
+    one = report("qperf/tcp-udp.txt")
+    assert value(one, "bandwidth", test="tcp_bw") == 226e6
+    assert value(one, "bandwidth", test="udp_bw", side="receiver") == 104e6
+    assert value(one, "latency", test="udp_lat") == 14.7e-6
+    assert value(report("qperf/tcp-v.txt"), "message_rate", test="tcp_bw") == 3500
+    plain = report("qperf/tcp-lat-vv-unify.txt")
+    assert (plain.version, value(plain, "latency", size=1)) == ("0.4.11", 7599e-9)
+
+
+def test_qperf_sweeps_tell_sizes_in_powers_of_two() -> None:
+    one = report("qperf/tcp-lat-sweep.txt")
+    assert value(one, "latency", size=1024) == 7.65e-6
+    assert value(one, "latency", size=4096) == 34.4e-6
+
+
+def test_qperf_says_that_there_is_no_card() -> None:
+    assert "InfiniBand" in failure(captured("qperf/rc_bw-no-rdma.txt")).reason
+
+
+def test_perftest_gigabits_are_decimal() -> None:
+    # 65536 B x 0.186386 Mpps x 8 = 97.72 Gbit/s
+    one = parse(
+        write_bw("Gb/sec", "65536      5000             97.81              97.72   0.186386")
+    ).reports[0]
+    assert one.program == "ib_write_bw"
+    assert value(one, "bandwidth", size=65536) == 97.72e9 / 8
+    assert value(one, "bandwidth", size=65536, statistic="max") == 97.81e9 / 8
+    assert value(one, "message_rate", size=65536) == 186386
+    assert one.completeness == Completeness.COMPLETE
+    assert one.warnings[0].startswith("Conflicting CPU frequency")
+
+
+@pytest.mark.parametrize("unit", ["MB/sec", "MiB/sec"])
+def test_perftest_megabytes_are_powers_of_two_whatever_they_are_called(unit: str) -> None:
+    # 1024 B x 5.677340 Mpps = 5813.6e6 B/s = 5544.28 x 2^20 B/s; a peak of 0 was not measured.
+    one = parse(write_bw(unit, "1024  1000  0.00  5544.28  5.677340")).reports[0]
+    assert value(one, "bandwidth", size=1024) == 5544.28 * 2**20
+    assert not values(one, "bandwidth", size=1024, statistic="max")
+
+
+def test_perftest_bandwidth_must_agree_with_the_message_rate() -> None:
+    wrong = write_bw("Gb/sec", "1024  1000  0.00  5544.28  5.677340")
+    assert "contradict" in failure(wrong).reason
+    negative = write_bw("Gb/sec", "1024  1000  0.00  -5544.28  5.677340")
+    assert "cannot stand" in failure(negative).reason
+
+
+def test_perftest_reads_are_whole_round_trips() -> None:
+    one = parse(READ_LAT).reports[0]
+    assert one.program == "ib_read_lat"
+    assert value(one, "round_trip", size=2) == 1.49e-6
+    assert value(one, "round_trip", size=2, statistic="p50") == 1.47e-6
+    assert value(one, "round_trip", size=2, statistic="p99.9") == 5.93e-6
+    half = parse(READ_LAT.replace("RDMA_Read", "Send")).reports[0]
+    assert value(half, "latency", size=2) == 1.49e-6
+
+
+def test_perftest_columns_that_run_together_are_refused() -> None:
+    text = READ_LAT.replace("0.02           1.57", "2465.901216.65")
+    assert "columns" in failure(text).reason
+
+
+JSON = captured("handmade/perftest-write_bw.json").replace("97.72", "BANDWIDTH")
+JSON = JSON.replace("BW_peak: 97.81", "BW_peak: 0.00")
+
+
+@pytest.mark.parametrize(
+    ("printed", "expected"), [("97.72", 97.72e9 / 8), ("11649.12", 11649.12 * 2**20)]
+)
+def test_perftest_json_without_quotes_and_units(printed: str, expected: float) -> None:
+    # 65536 B x 0.186386 Mpps = 12.215e9 B/s = 97.72 Gbit/s = 11649.12 MiB/s.
+    one = parse(JSON.replace("BANDWIDTH", printed)).reports[0]
+    assert value(one, "bandwidth", size=65536) == expected
+
+
+def test_perftest_json_that_agrees_in_no_unit_is_refused() -> None:
+    assert "in no unit" in failure(JSON.replace("BANDWIDTH", "55.5")).reason
+    assert "cut or garbled" in failure(JSON.replace("BANDWIDTH", "97.72")[:-5]).reason
+
+
+def test_perftest_without_a_card_is_an_error() -> None:
+    assert failure(captured("perftest/ib_send_bw-no-device.txt")).reason == (
+        "perftest says: Did not detect devices"
+    )
+
+
+def test_what_a_client_writes_into_a_file_is_read_from_there() -> None:
+    """NPtcp tells its rows on standard error; redis and wrk bring the service that they ask."""
+    netpipe = ADAPTERS["netpipe"].plan(Request("NPtcp"), Fabric())
+    assert netpipe.command.arguments[-2:] == ("-o", netpipe.command.output)
+    for name, program in (("redis_benchmark", "redis-benchmark"), ("wrk", "wrk")):
+        command = ADAPTERS[name].plan(Request(program), Fabric()).command
+        words = command.filled({"server": "n1", "port": "5300"})
+        assert {"n1", "5300"} <= set(words.server)
+
+
+def test_redis_does_nothing_but_what_is_measured() -> None:
+    server = ADAPTERS["redis_benchmark"].plan(Request("redis-benchmark"), Fabric()).command.server
+    at = server.index("--user")
+    assert server[at + 5 :] == ("-@all", "+get", "+set", "+ping")
+
+
+def test_servers_and_clients_use_one_port() -> None:
+    for name, program in (("iperf2", "iperf"), ("netperf", "netperf"), ("qperf", "qperf")):
+        plan = ADAPTERS[name].plan(Request(program, seconds=3), Fabric(rate=1e9))
+        words = plan.command.filled({"server": "n1", "port": "5300"})
+        assert "5300" in words.server
+        assert {"n1", "5300"} <= set(words.arguments)
+    plan = ADAPTERS["perftest"].plan(Request("ib_write_bw", device="mlx5_0"), Fabric(rate=1e9))
+    assert plan.command.arguments[-1] == "{server}"
+    # 5000 messages of 64 KiB at 1e9 bytes/s.
+    assert plan.forecast.seconds == pytest.approx(5000 * 65536 / 1e9)

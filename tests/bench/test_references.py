@@ -1,0 +1,193 @@
+"""Published figures: searched, and held against results."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from etherweave.bench.adapters import ADAPTERS
+from etherweave.bench.bands import among
+from etherweave.bench.campaign import Network
+from etherweave.bench.metrics import UNITS
+from etherweave.bench.references import (
+    PROVENANCES,
+    Reference,
+    compare,
+    references,
+    search,
+)
+from etherweave.cli import app
+from etherweave.cli.reference import verdict_of
+from support.captured_texts import DATA, report
+
+
+def etherweave(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, ["reference", *map(str, arguments)])
+
+
+def test_every_figure_has_a_source_and_a_known_provenance() -> None:
+    assert len(references()) > 600
+    for one in references():
+        assert one.source and one.fabric and one.printed, one
+        assert one.provenance in PROVENANCES, one
+        assert one.bound in ("eq", "approx", "gt", "lt"), one
+        assert one.value > 0, one
+
+
+def test_figures_speak_of_the_metrics_that_adapters_measure() -> None:
+    units = {metric.name: metric.unit for one in ADAPTERS.values() for metric in one.metrics}
+    known = [one for one in references() if one.benchmark in ADAPTERS]
+    assert len(known) > 500
+    assert {one.metric for one in known} - units.keys() == {"bandwidth_node"}
+    assert all(units.get(one.metric, "B/s") == one.unit for one in known)
+
+
+def test_values_follow_from_what_the_sources_print() -> None:
+    names = {"Gb/s": "Gbit/s", "usec": "us", "MiB/s/rank": "MiB/s", "GUP/s": "G/s"}
+    checked = 0
+    for one in references():
+        printed, unit = one.printed.split(" ", 1)
+        unit = "MiB/s" if (one.benchmark, unit) == ("perftest", "MB/s") else names.get(unit, unit)
+        if unit in UNITS:
+            assert one.value == pytest.approx(float(printed) * float(UNITS[unit][1])), one
+            checked += 1
+    assert checked > 500
+
+
+def test_the_sandia_figures_are_there() -> None:
+    (bandwidth,) = search(["osu_bw", "Kenny"], fabric="RoCE v2")
+    # "above 97 Gb/s" at 4 MB: 12.125e9 bytes/s
+    assert (bandwidth.value, bandwidth.bound, bandwidth.size_bytes) == (97e9 / 8, "gt", 2**22)
+    assert bandwidth.may_accept
+
+
+def test_second_hand_figures_are_never_accepted() -> None:
+    second = [one for one in references() if one.provenance == "secondary"]
+    assert second
+    assert not any(one.may_accept for one in second)
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        # Measured: 849.60e6 bytes/s.
+        ({"value": 1e9, "bound": "eq"}, "worse"),
+        ({"value": 5e8, "bound": "eq"}, "better"),
+        ({"value": 849e6, "bound": "eq"}, ""),
+        ({"value": 1e9, "bound": "gt"}, "worse"),
+        ({"value": 5e8, "bound": "gt"}, ""),
+        ({"value": 5e8, "bound": "lt"}, "better"),
+        ({"value": 1e9, "bound": "lt"}, ""),
+        ({"value": 1e9, "bound": "eq", "provenance": "secondary"}, ""),
+    ],
+)
+def test_a_result_is_judged_as_far_as_the_figure_goes(
+    changes: dict[str, object], verdict: str
+) -> None:
+    """A bound says nothing of what lies beyond it, and hearsay nothing at all."""
+    (pair,) = compare(report("osu-micro-benchmarks/osu_bw-5.3.txt"), [figure(**changes)])
+    assert verdict_of(pair) == verdict
+
+
+def test_second_hand_figures_are_in_no_band() -> None:
+    kinds = {one.fabric for one in references() if not one.may_accept}
+    for kind in kinds:
+        assert all(one.may_accept for one in among(Network("n", kind)))
+
+
+def test_words_fabric_and_metric_narrow_the_search() -> None:
+    assert {one.metric for one in search(metric="message_rate")} == {"message_rate"}
+    assert all("slingshot" in one.fabric.lower() for one in search(fabric="SLINGSHOT"))
+    assert not search(["no such word at all"])
+
+
+def figure(**changes: object) -> Reference:
+    (one,) = search(["osu_bw", "Kenny"], fabric="RoCE v2")
+    return Reference(**(vars(one) | changes))
+
+
+def test_a_result_is_matched_by_metric_and_size_and_shown_as_a_ratio() -> None:
+    result = report("osu-micro-benchmarks/osu_bw-5.3.txt")
+    (pair,) = compare(result, [figure()])
+    assert pair.measurement.size_bytes == 2**22
+    assert pair.ratio == pytest.approx(849.60e6 / 12.125e9)
+    for other in ({"size_bytes": 3}, {"metric": "latency"}, {"statistic": "p99"}, {"unit": "s"}):
+        assert not compare(result, [figure(**other)])
+
+
+def test_figures_from_within_a_node_are_not_compared() -> None:
+    result = report("osu-micro-benchmarks/osu_bw-5.3.txt")
+    assert not compare(result, [figure(conditions="1 pair; intra-node")])
+
+
+def test_the_same_program_and_the_most_trusted_come_first() -> None:
+    result = report("osu-micro-benchmarks/osu_bw-5.3.txt")
+    told = [
+        figure(program="osu_get_bw"),
+        figure(provenance="issue-thread"),
+        figure(provenance="vendor-doc"),
+    ]
+    pairs = compare(result, told)
+    assert [pair.reference.provenance for pair in pairs] == [
+        "vendor-doc",
+        "issue-thread",
+        "primary",
+    ]
+
+
+def test_congested_and_isolated_figures_stay_apart() -> None:
+    result = report("gpcnet/network_load_test.txt")
+    pairs = [pair for pair in compare(result, references()) if pair.reference.table]
+    assert {pair.reference.table for pair in pairs} == {"isolated", "congested", "impact"}
+    for pair in pairs:
+        assert dict(pair.measurement.labels)["table"] == pair.reference.table
+
+
+def test_the_verb_searches() -> None:
+    done = etherweave("osu_latency", "kenny", "--fabric", "TCP")
+    assert done.exit_code == 0
+    assert "about 13 us" in done.stdout
+    facts = json.loads(etherweave("--metric", "update_rate", "--json").stdout)
+    assert {one["unit"] for one in facts} == {"1/s"}
+    nothing = etherweave("no-such-figure")
+    assert (nothing.exit_code, nothing.stderr.count("\n")) == (2, 1)
+
+
+def test_the_verb_holds_a_result_against_figures() -> None:
+    text = DATA / "osu-micro-benchmarks/osu_bw-5.3.txt"
+    done = etherweave("--result", text, "--fabric", "RoCE v2", "Kenny")
+    assert done.exit_code == 0
+    (row,) = [line.split() for line in done.stdout.splitlines() if "osu_bw" in line]
+    # 849.60e6 / 12.125e9
+    assert "0.0701" in row
+    assert "worse" in row
+    (pair,) = json.loads(etherweave("--result", text, "Kenny", "RoCE v2", "--json").stdout)
+    assert pair["reference"]["source"].startswith("Kenny et al. 2020")
+    assert etherweave("--result", DATA / "README.md").exit_code == 2
+
+
+def test_rows_of_the_verb_name_the_test_that_was_measured() -> None:
+    done = etherweave("--result", DATA / "hpcc/hpccoutf-4ranks.txt", "StackHPC", "--json")
+    pairs = json.loads(done.stdout)
+    rates = {pair["labels"]["test"] for pair in pairs if pair["metric"] == "flop_rate"}
+    assert len(rates) > 1
+    table = etherweave("--result", DATA / "hpcc/hpccoutf-4ranks.txt", "StackHPC").stdout
+    for test in rates:
+        assert f"flop_rate {test}"[:16] in table, test
+
+
+def test_the_verb_tells_why_a_result_may_not_be_believed(tmp_path: Path) -> None:
+    failed = etherweave("--result", DATA / "iperf3/error-connect-refused.json")
+    assert (failed.exit_code, failed.stderr.count("\n")) == (1, 1)
+    assert "iperf3 says: unable to connect to server" in failed.stderr
+    cut = tmp_path / "cut.txt"
+    cut.write_text((DATA / "osu-micro-benchmarks/osu_bw-5.3.txt").read_text()[:-3])
+    done = etherweave("--result", cut, "--fabric", "TCP")
+    assert (done.exit_code, "cut.txt:1: osu_bw: incomplete" in done.stderr) == (1, True)
+
+
+def test_an_unknown_metric_is_told_with_those_that_there_are() -> None:
+    done = etherweave("--metric", "speed")
+    assert done.exit_code == 2
+    assert "--metric speed: expected one of bandwidth, " in done.stderr

@@ -1,0 +1,383 @@
+"""The page of benchmarks."""
+
+import json
+import random
+import re
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from shutil import copytree
+
+import numpy as np
+import polars
+import pytest
+from matplotlib.figure import Figure
+from typer.testing import CliRunner
+
+import etherweave
+from etherweave.bench.bands import among
+from etherweave.bench.campaign import Campaign, Wish, experiments
+from etherweave.bench.launchers import Ending
+from etherweave.bench.points import launched
+from etherweave.bench.runner import run
+from etherweave.bench.statistics.stopping import Rule
+from etherweave.bench.store import Store
+from etherweave.bench.summary import summary
+from etherweave.bench.switches import SWITCHES, keep
+from etherweave.bench.tables import save
+from etherweave.cli import app
+from etherweave.cli.bench import run as verb
+from etherweave.cli.bench.cluster import cluster_of
+from etherweave.report import write_report
+from etherweave.report.benchmarks import load_benchmarks
+from etherweave.report.figures.benchmarks import bandwidth, distributions, latency, pairs, rates
+from etherweave.report.figures.benchmarks.sweeps import Setting, Sweep
+from etherweave.report.foretold import foretold
+from etherweave.report.places import Place, places
+from etherweave.results import Result
+from support.captured_texts import DATA
+from support.launches import NETWORK, FakeLauncher, campaign, latencies
+
+FEW = Rule(0.5, launches_min=6, launches_max=6)
+
+
+def kept(path: Path, wanted: Campaign, launcher: FakeLauncher) -> Path:
+    store = Store.create(path, wanted)
+    run(store, {one.name: launcher for one in wanted.networks}, 1)
+    launches = launched(store.campaign, store.records())
+    save(store, summary(store.campaign, launches))
+    return path
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two fabrics, three hosts, both programs; distances grow with the hosts' numbers."""
+    networks = (NETWORK, replace(NETWORK, name="roce", kind="RoCE", rate=12.5e9, latency=2e-6))
+    wish = Wish(("n0", "n1", "n2"), sizes=((1, 4),), is_all_pairs=True)
+    planned = experiments(["osu_latency", "osu_bw"], networks, wish)
+    chance = random.Random(1)
+
+    def answer(number: int) -> str:
+        job = launcher.jobs[number]
+        far = sum(int(host[1]) for host in job.hosts)
+        noise = chance.uniform(0.99, 1.01)
+        if job.command.arguments[0] == "osu_latency":
+            return latencies(10.0 * far * noise)
+        rows = [f"{size:<10d}{size / far * noise:>15.2f}" for size in (1, 2, 4)]
+        head = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)"
+        return "\n".join([head, *rows, ""])
+
+    launcher = FakeLauncher(answer)
+    return kept(
+        tmp_path_factory.mktemp("three") / "out",
+        Campaign("three", networks, planned, FEW, 1),
+        launcher,
+    )
+
+
+def test_a_page_shows_curves_maps_distributions_and_stability(tmp_path: Path, three: Path) -> None:
+    out = copytree(three, tmp_path / "out")
+    page = write_report(out, tmp_path / "page").read_text()
+    names = re.findall(r'<section id="(\w+)">', page)
+    assert names == [
+        "bandwidth",
+        "latency",
+        "pairs_bandwidth",
+        "pairs_latency",
+        "distributions",
+        "stability",
+        "points",
+    ]
+    assert "12 of 12 experiments on three gave numbers, in 84 launches." in page
+    assert (tmp_path / "page/latency.svg").exists()
+    again = write_report(out, tmp_path / "again").read_text()
+    assert page == again
+
+
+def test_maps_stand_in_the_order_of_the_site_and_are_symmetric(tmp_path: Path, three: Path) -> None:
+    found = load_benchmarks(copytree(three, tmp_path / "out"))
+    one = pairs.maps(found, "s", 1e6, "us")[0].matrix
+    assert (one.hosts, one.is_higher_better) == (["n0", "n1", "n2"], False)
+    for first, second in combinations(range(3), 2):
+        far = first + second
+        assert one.values[first, second] == pytest.approx(10 * far, rel=0.02)
+        assert one.values[second, first] == one.values[first, second]
+    assert np.isnan(np.diag(one.values)).all()
+
+
+def test_hosts_of_a_switch_stand_together_in_a_map(tmp_path: Path, three: Path) -> None:
+    out = copytree(three, tmp_path / "out")
+    keep(out, {"n0": "leaf0", "n1": "leaf1", "n2": "leaf0"})
+    exhibit = pairs.latencies(load_benchmarks(out))
+    assert exhibit is not None and exhibit.figure is not None
+    axes = exhibit.figure.axes[0]
+    assert [one.get_text() for one in axes.get_yticklabels()] == ["n0", "n2", "n1"]
+    # A line between the second host and the third.
+    assert [line.get_ydata()[0] for line in axes.lines[:1]] == [1.5]  # type: ignore[index]
+    summary = [row[1:4] for row in exhibit.sheets[0].rows if "roce" in row[0]]
+    # n0 and n2 share a switch: 10 · (0 + 2) us; the others are 10 · 1 and 10 · 3 us apart.
+    assert [row[:2] for row in summary] == [("on one switch", "1"), ("between", "2")]
+    assert [float(row[2]) for row in summary] == pytest.approx([20, 20], rel=0.02)
+
+
+def test_labels_have_maps_of_their_own_and_may_name_the_hosts() -> None:
+    row = {"hosts": "a,b,c", "labels": "from=a test=x to=b"}
+    points = polars.DataFrame([row, {"hosts": "a,c", "labels": "side=sender"}])
+    found = pairs._between(points).select("one", "other").rows()
+    assert found == [("a", "b"), ("a", "c")]
+    assert pairs._between(points)["rest"].to_list()[1] == "side=sender"
+
+
+def limits(out: Path, metric: str, sweep: Sweep) -> dict[str, list[float]]:
+    """The limits that are drawn for a metric on fabric lan, at its sizes, by their first words."""
+    found = load_benchmarks(out)
+    rows = found.points.filter(metric=metric, fabric="lan")
+    setting = Setting("lan", found.medium("lan"), rows, found.alpha("lan"))
+    sizes = np.array([1448.0])
+    return {bound.name: bound.values.tolist() for bound in sweep.bounds(setting, sizes)}
+
+
+def test_times_are_held_against_the_link_and_the_smallest_message(
+    tmp_path: Path, three: Path
+) -> None:
+    """At 1 Gb/s, 1.25e8 B/s, a frame of 1538 octets carries 1448: 12.3 us, its payload 11.6 us."""
+    bounds = limits(copytree(three, tmp_path / "out"), "latency", latency.SWEEP)
+    (first, line), (name, values) = bounds.items()
+    assert first == "size / line rate, 1 Gb/s"
+    assert line == pytest.approx([1448 / 1.25e8])
+    assert name.startswith("lan: ") and "MTU 1500 B assumed" in name
+    # The nearest hosts took about 10 us for the smallest message.
+    assert values == pytest.approx([10e-6 + 1538 / 1.25e8], rel=0.02)
+
+
+def test_rates_are_held_against_the_link_and_full_frames(tmp_path: Path, three: Path) -> None:
+    bounds = limits(copytree(three, tmp_path / "out"), "bandwidth", bandwidth.SWEEP)
+    assert list(bounds.values()) == [[1.25e8], pytest.approx([1.25e8 * 1448 / 1538])]
+
+
+def test_an_mtu_that_was_seen_counts(tmp_path: Path) -> None:
+    """Snapshots may stand anywhere in the file of a sitting."""
+    network = replace(NETWORK, interface="eth7")
+    planned = experiments(["osu_latency"], (network,), Wish(("a", "b"), sizes=((1, 4),)))
+    launcher = FakeLauncher(lambda number: latencies(10.0))
+    out = kept(tmp_path / "out", Campaign("test", (network,), planned, FEW, 1), launcher)
+    (out / "environment").mkdir()
+    seen = {"hosts": {"a": {"before": {"interfaces": {"eth7": {"mtu": 9000}, "lo": {"mtu": 1}}}}}}
+    (out / "environment/0001.json").write_text(json.dumps(seen))
+    (out / "environment/0002.json").write_text("[" * 100_000)
+    assert load_benchmarks(out).medium("lan").note == "TCP, MTU 9000 B"
+
+
+def test_calls_of_a_collective_are_held_against_its_least_time(tmp_path: Path) -> None:
+    """Four ranks on four hosts: each must hear 3 / 4 of a vector twice."""
+    planned = experiments(
+        ["osu_allreduce"], (NETWORK,), Wish(("a", "b", "c", "d"), sizes=((4, 16),))
+    )
+    head = "# OSU MPI Allreduce Latency Test v7.4\n# Size       Avg Latency(us)\n"
+    text = head + "".join(f"{size:<10d}{99.0:>15.2f}\n" for size in (4, 8, 16))
+    launcher = FakeLauncher(lambda number: text)
+    out = kept(tmp_path / "out", Campaign("test", (NETWORK,), planned, FEW, 1), launcher)
+    ((name, values),) = limits(out, "call_time", latency.SWEEP).items()
+    assert name == "lan: least time of 4 ranks on 4 hosts"
+    assert values == pytest.approx([2 * 3 / 4 * 1538 / 1.25e8])
+
+
+def test_spreads_are_about_the_median_of_their_point(tmp_path: Path) -> None:
+    values = [8.0, 9.0, 10.0, 10.0, 11.0, 12.0]
+    launcher = FakeLauncher(lambda number: latencies(99.0 if number == 0 else values[number - 1]))
+    found = load_benchmarks(kept(tmp_path / "out", campaign(rule=FEW), launcher))
+    spread = distributions.relative(found).filter(size_bytes=1)["spread"].to_list()
+    assert spread == pytest.approx([-0.2, -0.1, 0.0, 0.0, 0.1, 0.2])
+
+
+def test_warnings_stand_on_top(tmp_path: Path) -> None:
+    answers = {0: Ending.FAILED, 1: "<script>alert(1)</script>\n"}
+    launcher = FakeLauncher(lambda number: answers.get(number, latencies(10.0 + number)))
+    out = kept(tmp_path / "out", campaign(rule=Rule(0.01, launches_max=10)), launcher)
+    page = write_report(out, out).read_text()
+    top = page[: page.index("<section")]
+    assert "failed: no route to host" in top
+    assert "unstable: 3 of 3 points" in top
+    assert "<script>" not in page
+
+
+def test_a_run_without_numbers_has_a_page_that_says_so(tmp_path: Path) -> None:
+    launcher = FakeLauncher(lambda number: Ending.FAILED)
+    out = kept(tmp_path / "out", campaign(), launcher)
+    page = write_report(out, out).read_text()
+    assert "0 of 1 experiments on test gave numbers" in page
+    assert "given up" in page
+
+
+def legend(figure: Figure) -> list[str]:
+    return [str(one.get_label()) for one in figure.axes[0].lines]
+
+
+def test_a_table_stands_beside_what_was_measured(tmp_path: Path, three: Path) -> None:
+    out = copytree(three, tmp_path / "out")
+    foretold = tmp_path / "foretold.csv"
+    foretold.write_text("metric,unit,size_bytes,median_s\nlatency,s,1,9e-6\nlatency,s,4,2e-5\n")
+    done = CliRunner().invoke(app, ["report", str(out), "--simulation", str(foretold)])
+    assert done.exit_code == 0, done.output
+    found = load_benchmarks(out, [foretold])
+    assert found.simulation is not None
+    assert found.simulation["median"].to_list() == [9e-6, 2e-5]
+    exhibit = latency.exhibit(found)
+    assert exhibit is not None and exhibit.figure is not None
+    assert "simulated" in legend(exhibit.figure)
+
+
+def simulated(home: Path, size: str, workload: str = "osu_latency") -> Path:
+    topology = {"single_switch": {"hosts": 2, "rate": "1Gb/s"}}
+    job = {"name": "test", "workload": {workload: {"bytes": size, "iterations": 3}}}
+    result = etherweave.run({"topology": topology, "transport": {"tcp": {}}, "job": [job]})
+    return result.save(home / f"{workload}-{size}")
+
+
+def test_results_of_a_simulation_stand_beside_benchmarks(tmp_path: Path, three: Path) -> None:
+    """One result a size, each by itself or all in a directory, make one curve."""
+    out, home = copytree(three, tmp_path / "out"), tmp_path / "simulated"
+    home.mkdir()
+    results = [simulated(home, size) for size in ("1B", "4B")]
+    exhibits = [latency.exhibit(load_benchmarks(out, paths)) for paths in (results, [home])]
+    for exhibit in exhibits:
+        assert exhibit is not None and exhibit.figure is not None
+        (line,) = [
+            one
+            for one in exhibit.figure.axes[0].lines
+            if str(one.get_label()).startswith("simulated")
+        ]
+        assert line.get_label() == "simulated: osu_latency,\nTCP+PFC, 1 Gb/s"
+        halves = [
+            Result.load(one).to_polars("iterations")["duration_ns"].to_numpy().mean() / 2e3
+            for one in results
+        ]
+        assert list(np.asarray(line.get_ydata())) == pytest.approx(halves)
+
+
+def test_two_simulations_of_one_size_are_told_apart(tmp_path: Path) -> None:
+    one = simulated(tmp_path / "one", "1B").rename(tmp_path / "cubic")
+    other = simulated(tmp_path / "other", "1B").rename(tmp_path / "reno")
+    names = foretold([one, other])["name"].to_list()
+    assert [name.rpartition(" ")[2] for name in names] == ["(cubic)", "(reno)"]
+
+
+def test_a_simulation_without_such_tests_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no result here; expected what `etherweave run -o` wrote"):
+        foretold([tmp_path])
+    topology = {"single_switch": {"hosts": 3}}
+    job = {"name": "incast", "workload": {"incast": {"sources": 2}}}
+    etherweave.run({"topology": topology, "run": {"end": "1ms"}, "job": [job]}).save(tmp_path)
+    with pytest.raises(ValueError, match="no job like a benchmark; expected osu_latency"):
+        foretold([tmp_path])
+
+
+def test_streams_without_a_size_are_held_against_their_link(tmp_path: Path, three: Path) -> None:
+    """Captured from iperf3 on loopback; at 1 Gb/s full frames leave 1448 of 1538 octets."""
+    text = (DATA / "iperf3/tcp-1stream-omit1.json").read_text()
+    planned = experiments(["iperf3"], (NETWORK,), Wish(("a", "b"), seconds=1.0))
+    launcher = FakeLauncher(lambda number: text)
+    out = kept(tmp_path / "out", Campaign("test", (NETWORK,), planned, FEW, 1), launcher)
+    exhibit = rates.exhibit(load_benchmarks(out))
+    assert exhibit is not None and exhibit.figure is not None
+    lines = {str(one.get_label()): list(one.get_xdata()) for one in exhibit.figure.axes[0].lines}  # type: ignore[arg-type]
+    assert lines["line rate, 1 Gb/s"] == pytest.approx([1, 1])
+    full = 1448 / 1538
+    assert lines["full frames\n(TCP, MTU 1500 B assumed)"] == pytest.approx([full, full])
+    received = json.loads(text)["end"]["sum_received"]["bits_per_second"] / 1e9
+    assert lines["measured"] == pytest.approx([received])
+    assert rates.exhibit(load_benchmarks(three)) is None
+
+
+def test_more_than_a_link_carries_is_told_on_top(tmp_path: Path) -> None:
+    """1771 Mb/s of the loopback, said to be a link of 1 Gb/s."""
+    text = (DATA / "iperf3/tcp-1stream-omit1.json").read_text()
+    planned = experiments(["iperf3"], (NETWORK,), Wish(("a", "b"), seconds=1.0))
+    launcher = FakeLauncher(lambda number: text)
+    out = kept(tmp_path / "out", Campaign("test", (NETWORK,), planned, FEW, 1), launcher)
+    top = write_report(out, out).read_text().partition("<section")[0]
+    assert "iperf3 on lan: 1.77 Gb/s between a,b where links carry 1 Gb/s" in top
+
+
+def test_bandwidths_published_of_other_rates_are_no_reference() -> None:
+    """There are figures of TCP at 1 and 10 Gb/s, and none at 3.21 Gb/s."""
+    own = {one.unit for one in among(NETWORK)}
+    other = {one.unit for one in among(replace(NETWORK, rate=3.21e9 / 8))}
+    assert own - other == {"B/s"} and "s" in other
+
+
+def test_a_run_keeps_the_switches_that_a_site_tells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "site.toml"
+    file.write_text('launcher.kind = "local"\n[hosts]\na.switch = "s1"\nb = {}\nc.switch = "s2"\n')
+    cluster = cluster_of(file, [], "a,b")
+    assert cluster.switches == {"a": "s1"}
+    faked = replace(cluster, launchers={"native": FakeLauncher(lambda number: latencies(10.0))})
+    monkeypatch.setattr(verb, "cluster_of", lambda *_: faked)
+    words = ["osu_latency", "--launches-min", "6", "--launches-max", "6", "--size", "1B:4B"]
+    done = CliRunner().invoke(app, ["bench", "run", *words, "-o", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    assert load_benchmarks(tmp_path / "out").places == {"a": ("s1", "")}
+
+
+def test_a_topology_comes_from_a_site_or_a_scenario(tmp_path: Path) -> None:
+    site, scenario = tmp_path / "site.toml", tmp_path / "scenario.toml"
+    site.write_text('launcher.kind = "local"\n[hosts]\nn0 = {}\nn1.switch = "leaf7"\n')
+    scenario.write_text("topology.dragonfly = { p = 1, a = 2, h = 1 }\n")
+    hosts = ["n0", "n1", "n2"]
+    assert places(site, hosts, {}) == {"n1": ("leaf7", "")}
+    # A host on each switch, two switches in a group; what the site told goes first.
+    told = {"n1": Place("leaf7")}
+    assert places(scenario, hosts, told) == {
+        "n0": ("group0.switch0", "group 0"),
+        "n1": ("leaf7", ""),
+        "n2": ("group1.switch0", "group 1"),
+    }
+    assert places(scenario, ["host3"], {}) == {"host3": ("group1.switch1", "group 1")}
+    with pytest.raises(ValueError, match="a fabric of 6 hosts; expected at least 7"):
+        places(scenario, [f"n{number}" for number in range(7)], {})
+
+
+@pytest.mark.parametrize(
+    "text", ["a =", "[topology]\nring = 1\n", "[hosts.n1]\nswich = 1\n", "\udcff"]
+)
+def test_a_file_that_is_no_topology_is_refused(tmp_path: Path, three: Path, text: str) -> None:
+    out, file = copytree(three, tmp_path / "out"), tmp_path / "odd.toml"
+    file.write_text(text, errors="surrogateescape")
+    done = CliRunner().invoke(app, ["report", str(out), "--topology", str(file)])
+    assert (done.exit_code, "odd.toml" in done.stderr) == (2, True), done.output
+
+
+def test_slow_hosts_are_told_on_top(tmp_path: Path) -> None:
+    hosts = tuple(f"n{number}" for number in range(5))
+    planned = experiments(
+        ["osu_latency"], (NETWORK,), Wish(hosts, sizes=((1, 4),), is_all_pairs=True)
+    )
+    launcher = FakeLauncher(
+        lambda number: latencies(20.0 if "n3" in launcher.jobs[number].hosts else 10.0)
+    )
+    out = kept(tmp_path / "out", Campaign("test", (NETWORK,), planned, FEW, 1), launcher)
+    page = write_report(out, out).read_text()
+    top = page[: page.index("<section")]
+    assert "n3: all its pairs are slow" in top and "2.00 times worse than usual" in top
+
+
+@pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "metric,unit,size_bytes\nlatency,s,1\n"])
+def test_a_table_that_is_no_simulation_is_refused(tmp_path: Path, three: Path, text: str) -> None:
+    out = copytree(three, tmp_path / "out")
+    (tmp_path / "odd.csv").write_text(text)
+    done = CliRunner().invoke(app, ["report", str(out), "--simulation", str(tmp_path / "odd.csv")])
+    assert (done.exit_code, "odd.csv" in done.stderr) == (2, True)
+
+
+def test_results_that_are_damaged_are_refused(tmp_path: Path, three: Path) -> None:
+    out = copytree(three, tmp_path / "out")
+    (out / "points.parquet").write_bytes(b"PAR1")
+    done = CliRunner().invoke(app, ["report", str(out)])
+    assert (done.exit_code, "points.parquet" in done.stderr) == (2, True)
+    (out / SWITCHES).write_text('{"n0": 1}')
+    assert SWITCHES in CliRunner().invoke(app, ["report", str(out)]).stderr
+    (out / "benchmarks.json").write_text("[]")
+    assert CliRunner().invoke(app, ["report", str(out)]).exit_code == 2
+    assert polars.read_csv(out / "points.csv").height > 0

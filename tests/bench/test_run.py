@@ -1,0 +1,200 @@
+"""The verb ``bench run`` as its user meets it, on fake clusters and on this machine."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from etherweave.bench.launchers import Ending
+from etherweave.cli import app
+from etherweave.cli.bench import run as verb
+from etherweave.cli.bench.cluster import Cluster, cluster_of
+from support.launches import NETWORK, FakeLauncher, latencies
+
+FEW = ("--launches-min", "6", "--launches-max", "8", "--size", "1B:4B")
+
+
+def etherweave(*arguments: str | Path) -> Result:
+    # Messages about options are wrapped to the terminal, or to what the environment says of one.
+    wide = CliRunner(env={"COLUMNS": "120"})
+    return wide.invoke(app, ["bench", *map(str, arguments)])
+
+
+@pytest.fixture
+def launcher(monkeypatch: pytest.MonkeyPatch) -> FakeLauncher:
+    """The cluster of all verbs in this test."""
+    fake = FakeLauncher(lambda number: latencies(10.0))
+    cluster = Cluster("fake", ("a", "b"), (NETWORK,), {NETWORK.name: fake})
+    monkeypatch.setattr(verb, "cluster_of", lambda *_: cluster)
+    return fake
+
+
+def test_a_run_prints_medians_with_intervals_and_keeps_tables(
+    tmp_path: Path, launcher: FakeLauncher
+) -> None:
+    done = etherweave("run", "osu_latency", "-o", tmp_path / "out", *FEW)
+    assert done.exit_code == 0, done.output
+    row = next(line for line in done.stdout.splitlines() if " 4 B " in line)
+    assert row.split()[:10] == ["latency", "4", "B", *["30", "us"] * 3, "6"]
+    assert {path.name for path in (tmp_path / "out").iterdir()} >= {
+        "benchmarks.json",
+        "launches.csv",
+        "launches.parquet",
+        "measurements.csv",
+        "points.csv",
+        "points.parquet",
+    }
+    assert "9 launches at most" in done.stderr
+
+
+def test_json_holds_what_the_store_holds(tmp_path: Path, launcher: FakeLauncher) -> None:
+    done = etherweave("run", "osu_latency", "-o", tmp_path / "out", "--json", *FEW)
+    facts = json.loads(done.stdout)
+    assert facts == json.loads((tmp_path / "out/benchmarks.json").read_text())
+    assert [one["median"] for one in facts["points"]] == [10e-6, 20e-6, 30e-6]
+
+
+def test_a_run_beyond_its_budget_starts_nothing(tmp_path: Path, launcher: FakeLauncher) -> None:
+    out = ("-o", tmp_path / "out", *FEW)
+    done = etherweave("run", "osu_latency", *out, "--budget-bytes", "1kB")
+    assert (done.exit_code, launcher.jobs, (tmp_path / "out").exists()) == (2, [], False)
+    assert "expected within --budget-bytes, or fewer" in done.stderr
+    done = etherweave("run", "osu_latency", *out, "--budget-time", "1ms", "--budget-bytes", "0B")
+    assert "--budget-bytes and --budget-time" in done.stderr
+
+
+def test_an_interrupted_run_ends_with_130_and_goes_on(
+    tmp_path: Path, launcher: FakeLauncher
+) -> None:
+    launcher.answer = lambda number: latencies(10.0) if number < 3 else Ending.INTERRUPTED
+    words = ("run", "osu_latency", "-o", tmp_path / "out", *FEW)
+    stopped = etherweave(*words)
+    assert (stopped.exit_code, "the same command goes on" in stopped.stderr) == (130, True)
+    assert (tmp_path / "out/benchmarks.json").exists()
+    launcher.answer = lambda number: latencies(10.0)
+    assert etherweave(*words).exit_code == 0
+    assert len(launcher.jobs) == 4 + 4
+    assert etherweave(*words).exit_code == 0
+    assert len(launcher.jobs) == 8, "nothing is left to be done"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_a_run_cleanly(
+    tmp_path: Path, launcher: FakeLauncher, number: signal.Signals
+) -> None:
+    def deadly(launch: int) -> str:
+        if launch == 2:
+            os.kill(os.getpid(), number)
+        return latencies(10.0)
+
+    launcher.answer = deadly
+    done = etherweave("run", "osu_latency", "-o", tmp_path / "out", *FEW)
+    assert done.exit_code == 130
+    assert len(list((tmp_path / "out/launches").glob("*.json"))) == 2
+
+
+def test_a_benchmark_that_fails_ends_with_1(tmp_path: Path, launcher: FakeLauncher) -> None:
+    launcher.answer = lambda number: Ending.FAILED
+    done = etherweave("run", "osu_latency", "-o", tmp_path / "out", *FEW)
+    assert (done.exit_code, "given up, launches fail" in done.stdout) == (1, True)
+
+
+@pytest.mark.parametrize("succeeds", [(), (0,)], ids=["none", "warm-up"])
+def test_few_launches_none_of_which_counts_end_with_1(
+    tmp_path: Path, launcher: FakeLauncher, succeeds: tuple[int, ...]
+) -> None:
+    """A warm-up and one launch: fewer than after which an experiment is given up."""
+    launcher.answer = lambda number: latencies(10.0) if number in succeeds else Ending.FAILED
+    once = ("--launches-min", "1", "--launches-max", "1", "--size", "1B:4B")
+    done = etherweave("run", "osu_latency", "-o", tmp_path / "out", *once)
+    assert len(launcher.jobs) == 2
+    assert (done.exit_code, "given up, launches fail" in done.stdout) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["mystery"], "unknown program mystery; known: etherweave bench list"),
+        (["osu_latenci"], "unknown program osu_latenci; known: osu_latency, "),
+        (["osu_nonsense"], "unknown program osu_nonsense; known: "),
+        (["osu_latency", "--size", "4"], "expected a size"),
+        (["osu_latency", "--half-width", "2"], "half-width 2"),
+        (["osu_latency", "--launches-min", "9", "--launches-max", "8"], "launches from 9 to 8"),
+        (["osu_latency", "--ranks", "2"], "exactly two ranks"),
+        (["osu_latency", "--budget-time", "soon"], "expected a time"),
+        (["iperf3", "--seconds", "0.5"], "valid integer"),
+    ],
+)
+def test_mistakes_end_with_2(
+    tmp_path: Path, launcher: FakeLauncher, words: list[str], message: str
+) -> None:
+    done = etherweave("run", *words, "-o", tmp_path / "out")
+    assert (done.exit_code, message in done.stderr) == (2, True), done.output
+    assert not (tmp_path / "out").exists()
+
+
+def test_another_campaign_does_not_enter_a_directory(
+    tmp_path: Path, launcher: FakeLauncher
+) -> None:
+    assert etherweave("run", "osu_latency", "-o", tmp_path / "out", *FEW).exit_code == 0
+    done = etherweave("run", "osu_bw", "-o", tmp_path / "out", *FEW)
+    assert (done.exit_code, "holds another campaign" in done.stderr) == (2, True)
+
+
+def test_hosts_that_nobody_could_look_at_are_told(tmp_path: Path, launcher: FakeLauncher) -> None:
+    done = etherweave("run", "osu_latency", "-o", tmp_path / "out", *FEW)
+    for host in ("a", "b"):
+        assert f"{host}: could not be looked at: no route to host\n" in done.stderr
+    kept = json.loads((tmp_path / "out/environment/0001.json").read_text())
+    assert [(one["host"], one["before"]) for one in kept["hosts"]] == [("a", None), ("b", None)]
+    assert {one["severity"] for one in kept["findings"]} == {"gap"}
+    assert not (tmp_path / "out/work/look").exists()
+
+
+def test_a_site_names_hosts_and_fabrics() -> None:
+    cluster = cluster_of(None, [], None)
+    assert (cluster.name, cluster.hosts) == ("this machine", ("localhost",))
+    (network,) = cluster.networks
+    assert cluster.launchers[network.name].name == "local"
+
+
+def test_a_host_or_fabric_that_a_site_has_not_is_a_mistake(tmp_path: Path) -> None:
+    out = ("-o", tmp_path / "out")
+    twice = etherweave("run", "iperf3", *out, "--hosts", "localhost,localhost")
+    assert (twice.exit_code, "names a host twice" in twice.stderr) == (2, True), twice.stderr
+    hasty = etherweave("run", "iperf3", *out, "--limit", "0s")
+    assert (hasty.exit_code, "--limit 0s: expected more" in hasty.stderr) == (2, True)
+    done = etherweave("run", "iperf3", *out, "--hosts", "elsewhere")
+    assert (done.exit_code, "host elsewhere" in done.stderr) == (2, True)
+    done = etherweave("run", "iperf3", *out, "--fabric", "slingshot")
+    assert (done.exit_code, "fabric slingshot" in done.stderr) == (2, True)
+    done = etherweave("run", "iperf3", *out, "--site", tmp_path / "none.toml")
+    assert (done.exit_code, "none.toml" in done.stderr) == (2, True)
+
+
+@pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed")
+def test_iperf3_runs_on_this_machine(tmp_path: Path) -> None:
+    """Two launches of 1 s over the loopback, with counters of its interface."""
+    few = ("--launches-min", "1", "--launches-max", "1", "--seconds", "1")
+    words = ["bench", "run", "iperf3", "-o", str(tmp_path / "out"), *few, "--json"]
+    start = [sys.executable, "-c", "from etherweave.cli import main; main()", *words]
+    done = subprocess.run(start, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert re.search(
+        r"^Telemetry took at most \d+\.\d\d% of a processor, on localhost", done.stderr, re.M
+    )
+    facts = json.loads(done.stdout)
+    (rate,) = [one for one in facts["points"] if one["metric"] == "bandwidth"][:1]
+    assert rate["median"] > 1e6
+    assert facts["launches"] == 2
+    assert len(list((tmp_path / "out/telemetry").glob("*/localhost/*_interface.parquet"))) == 2
+    (look,) = json.loads((tmp_path / "out/environment/0001.json").read_text())["hosts"]
+    assert look["before"]["host"] == look["after"]["host"] == "localhost"
+    assert not [one for one in facts["warnings"] if "bytes crossed" in one]

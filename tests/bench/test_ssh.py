@@ -1,0 +1,129 @@
+"""Launches through a real sshd on loopback, with keys of its own."""
+
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from etherweave.bench.launchers.known import launcher
+from etherweave.bench.launchers.launcher import Ending, Job, Outcome
+from etherweave.bench.plans import Command, Start
+from etherweave.bench.site.values import Host, Option, Site
+from support import private_sshd
+
+LACKS = private_sshd.missing()
+pytestmark = pytest.mark.skipif(bool(LACKS), reason=f"no sshd on this machine: {LACKS}")
+HOSTILE = ("$(id)", "`id`", "a  b", "'", '"', ";", "|", "*", "\\", "\n", "#", "~", "!!", "")
+NAMES = ("n1", "n2")
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, ...]]:
+    """Give options with which ssh reaches the hosts n1 and n2, both this machine."""
+    with private_sshd.running(tmp_path_factory.mktemp("sshd")) as client:
+        yield "-F", str(client)
+
+
+def launch(
+    directory: Path,
+    shell: tuple[str, ...],
+    kind: str,
+    command: Command,
+    limit_s: float = 20.0,
+    **options: Option,
+) -> Outcome:
+    hosts = tuple(Host(name, name, "lo") for name in NAMES)
+    more = {"shell": shell} | options
+    site = Site("behind ssh", kind, hosts, more, (), (("GREETING", "a b; c"),))
+    return launcher(site).launch(Job(command, NAMES, 1, directory, limit_s))
+
+
+def test_words_and_variables_arrive_as_they_were(shell: tuple[str, ...], tmp_path: Path) -> None:
+    show = 'printf "<%s>" "$GREETING" "$@"'
+    done = launch(tmp_path, shell, "ssh", Command(Start.ALONE, ("sh", "-c", show, "x", *HOSTILE)))
+    assert done.ending is Ending.DONE, done.errors
+    assert done.text == "".join(f"<{word}>" for word in ("a b; c", *HOSTILE))
+
+
+def test_what_hangs_there_is_ended_at_the_limit(shell: tuple[str, ...], tmp_path: Path) -> None:
+    mark = uuid4().hex
+    hang = ("sh", "-c", f"touch {tmp_path}/started; sleep 600; : {mark}")
+    ended = launch(tmp_path, shell, "ssh", Command(Start.ALONE, hang), 2.0)
+    assert ended.ending is Ending.TIMED_OUT
+    assert (tmp_path / "started").exists()
+    _await_end(mark)
+
+
+def _await_end(mark: str) -> None:
+    """Wait until no process is left in whose words a mark stands."""
+    end = time.monotonic() + 10
+    while any(mark in line for line in _lines()):
+        assert time.monotonic() < end, "still there after 10 s"
+        time.sleep(0.02)
+
+
+def _lines() -> Iterator[str]:
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            yield path.read_text(errors="replace")
+
+
+@pytest.mark.skipif(shutil.which("iperf3") is None, reason="the program iperf3 is missing")
+def test_a_server_and_its_client_meet(shell: tuple[str, ...], tmp_path: Path) -> None:
+    client = ("iperf3", "-c", "127.0.0.1", "-p", "{port}", "-n", "1M", "-J")
+    server = ("iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", "{port}")
+    done = launch(tmp_path, shell, "ssh", Command(Start.CLIENT_SERVER, client, server))
+    assert done.ending is Ending.DONE, done.errors
+    assert '"sum_received"' in done.text
+
+
+MPI = pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param(
+            program,
+            marks=pytest.mark.skipif(
+                shutil.which(program) is None,
+                reason=f"{program} is missing; Debian package {package}",
+            ),
+        )
+        for program, package in (("mpirun.openmpi", "openmpi-bin"), ("mpirun.mpich", "mpich"))
+    ],
+)
+
+
+@MPI
+def test_ranks_of_mpi_start_on_both_hosts(
+    shell: tuple[str, ...], tmp_path: Path, program: str
+) -> None:
+    command = Command(Start.MPI, ("sh", "-c", "echo $OMPI_COMM_WORLD_RANK$PMI_RANK $GREETING"))
+    done = launch(tmp_path, shell, "mpirun", command, program=program)
+    assert done.ending is Ending.DONE, done.errors
+    assert sorted(done.text.splitlines()) == ["0 a b; c", "1 a b; c"]
+
+
+@MPI
+def test_ranks_that_hang_are_ended_on_their_hosts(
+    shell: tuple[str, ...], tmp_path: Path, program: str
+) -> None:
+    mark = uuid4().hex
+    # Without the mark that they inherit, as on another host.
+    hang = ("env", "-u", "ETHERWEAVE_LAUNCH", "sh", "-c", f"touch started; sleep 600; : {mark}")
+    command = Command(Start.MPI, hang)
+    ended = launch(tmp_path, shell, "mpirun", command, 3.0, program=program)
+    assert ended.ending is Ending.TIMED_OUT
+    assert (tmp_path / "started").exists()
+    _await_end(mark)
+
+
+def test_a_host_that_cannot_be_reached_is_told(shell: tuple[str, ...], tmp_path: Path) -> None:
+    config = tmp_path / "config"
+    text = Path(shell[1]).read_text()
+    config.write_text(text.replace("/key\n", "/none\n"))
+    failed = launch(tmp_path, ("-F", str(config)), "ssh", Command(Start.ALONE, ("true",)))
+    assert failed.ending is Ending.FAILED
+    assert "Permission denied" in failed.errors

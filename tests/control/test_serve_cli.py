@@ -1,0 +1,255 @@
+"""The verbs ``control serve`` and ``control diff``, as processes, and TLS."""
+
+import json
+import shutil
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+pytest.importorskip("os_ken", reason="os-ken is not installed")
+
+from etherweave.cli import app
+from etherweave.control.messages import Kind
+from etherweave.control.plan import plan
+from support.controlled import PATIENCE_S, eventually
+from support.fake_switch import FakeSwitch
+
+SCENARIO = "[topology.single_switch]\nhosts = 2\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "switch.toml"
+    path.write_text(SCENARIO, encoding="utf-8")
+    return path
+
+
+def words(*arguments: str) -> list[str]:
+    return [sys.executable, "-c", "from etherweave.cli import main; main()", "control", *arguments]
+
+
+def ended(*arguments: str) -> Any:
+    """Run a verb in this process, to its end."""
+    return CliRunner().invoke(app, ["control", *arguments])
+
+
+class Process:
+    """A controller in a process of its own."""
+
+    def __init__(self, *arguments: str) -> None:
+        command = words("serve", "--listen", "127.0.0.1:0", *arguments)
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        self.listening = self.event("listening")
+
+    @property
+    def port(self) -> int:
+        return int(self.listening["port"])
+
+    def event(self, event: str) -> dict[str, Any]:
+        """Wait for an event of the log."""
+        assert self.process.stderr
+        for line in self.process.stderr:
+            told: dict[str, Any] = json.loads(line)
+            if told["event"] == event:
+                return told
+        raise AssertionError(f"the controller has ended without {event}")
+
+    def close(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+@pytest.fixture
+def start() -> Iterator[Any]:
+    """Start controllers, and end them whatever happens."""
+    started: list[Process] = []
+
+    def starting(*arguments: str) -> Process:
+        started.append(Process(*arguments))
+        return started[-1]
+
+    yield starting
+    for process in started:
+        process.close()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_controller_ends_cleanly_when_told_to(
+    file: Path, start: Any, number: signal.Signals
+) -> None:
+    one = start(str(file))
+    with FakeSwitch(one.port, 1) as switch:
+        one.event("installed")
+        one.process.send_signal(number)
+        assert one.process.wait(PATIENCE_S) == 0
+        eventually(lambda: switch.is_over, "the switch has noticed")
+        # Rules stay: nothing was deleted.
+        assert switch.committed == 1
+
+
+def test_metrics_are_text_that_prometheus_reads(file: Path, start: Any) -> None:
+    one = start(str(file), "--metrics-port", "0")
+    with FakeSwitch(one.port, 1):
+        told = one.event("installed")
+        address = f"http://127.0.0.1:{one.listening['metrics_port']}/metrics"
+        with urllib.request.urlopen(address, timeout=PATIENCE_S) as answer:
+            lines = answer.read().decode().splitlines()
+        assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+    values = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
+    assert values['etherweave_switch_connected{switch="switch0"}'] == "1"
+    assert float(values['etherweave_rules_installed_total{switch="switch0"}']) == told["rules"]
+    assert values["etherweave_master"] == "1"
+
+
+def test_a_dry_run_prints_every_rule_that_is_missing_and_changes_nothing(
+    file: Path, start: Any
+) -> None:
+    one = start(str(file), "--dry-run", "--probe", "0.1")
+    with FakeSwitch(one.port, 1) as switch:
+        said, _ = one.process.communicate(timeout=PATIENCE_S)
+        assert (switch.added, switch.committed) == (0, 0)
+        assert Kind.FLOW_MOD not in switch.seen
+    (planned,) = plan(str(file)).plan.switches
+    assert one.process.returncode == 1
+    lines = said.splitlines()
+    assert sum(line.startswith("switch0: + table=") for line in lines) == len(planned.rules)
+    assert sum(line.startswith("switch0: + meter=") for line in lines) == len(planned.meters)
+
+
+def test_a_dry_run_tells_which_switches_do_not_come(file: Path) -> None:
+    listen = ("--listen", "127.0.0.1:0")
+    done = ended("serve", str(file), *listen, "--dry-run", "--wait", "0.1", "--probe", "0.1")
+    assert (done.exit_code, done.stdout) == (1, "switch0: not connected\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mistake"),
+    [
+        (["--listen", "0.0.0.0:0"], "plain TCP only on the loopback interface"),
+        (["--listen", "[::]:0"], "plain TCP only on the loopback interface"),
+        (["--listen", "localhost:0"], "localhost: expected an IP address"),
+        (["--listen", "127.0.0.1"], "expected ADDRESS:PORT"),
+        (["--tls-key", "key.pem"], "expected all of --tls-key, --tls-certificate and --tls-ca"),
+        (["--json"], "expected to be with --dry-run"),
+        (
+            [f"--tls-{part}={__file__}" for part in ("key", "certificate", "ca")],
+            "expected PEM files",
+        ),
+    ],
+)
+def test_a_mistake_is_one_line_that_says_what_would_do(
+    file: Path, arguments: list[str], mistake: str
+) -> None:
+    done = ended("serve", str(file), *arguments)
+    assert done.exit_code == 2
+    assert mistake in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_an_address_that_is_taken_is_a_mistake(file: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        listen = ended("serve", str(file), "--listen", f"127.0.0.1:{port}")
+        metrics = ended("serve", str(file), "--listen", "127.0.0.1:0", "--metrics-port", str(port))
+    for done in (listen, metrics):
+        assert done.exit_code == 2
+        assert f"127.0.0.1:{port}: Address already in use" in done.stderr
+
+
+def test_plans_differ_by_what_they_tell(file: Path) -> None:
+    done = ended("diff", str(file), "--to", "control.dmp_rate=20", "--json")
+    assert done.exit_code == 1
+    # Two hosts, a meter each.
+    assert json.loads(done.stdout) == {
+        "switch0": {
+            "add": [],
+            "change": [
+                f"meter={port},pktps,burst,bands=type=drop,rate=20,burst_size=20" for port in (1, 2)
+            ],
+            "remove": [],
+        }
+    }
+
+
+def test_a_plan_without_a_second_is_a_mistake(file: Path) -> None:
+    assert ended("diff", str(file)).exit_code == 2
+
+
+@pytest.fixture(scope="module")
+def identities(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make an authority, and keys and certificates of a controller, a switch and a stranger."""
+    if shutil.which("openssl") is None:
+        pytest.skip(reason="openssl, which makes certificates, is not installed")
+    here = tmp_path_factory.mktemp("tls")
+
+    def openssl(*arguments: str) -> None:
+        subprocess.run(["openssl", *arguments], cwd=here, check=True, capture_output=True)
+
+    curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+    for name in ("ca", "stranger"):
+        openssl("req", "-x509", *curve, "-keyout", f"{name}.key", "-out", f"{name}.pem",
+                "-days", "2", "-subj", f"/CN={name}")  # fmt: skip
+    for name in ("controller", "switch"):
+        openssl(
+            "req", *curve, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}"
+        )
+        openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key",
+                "-CAcreateserial", "-out", f"{name}.pem", "-days", "2")  # fmt: skip
+    return here
+
+
+def tls(identities: Path) -> list[str]:
+    files = {"key": "controller.key", "certificate": "controller.pem", "ca": "ca.pem"}
+    return [
+        word for name, file in files.items() for word in (f"--tls-{name}", str(identities / file))
+    ]
+
+
+def client(identities: Path, name: str) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=identities / "ca.pem")
+    context.check_hostname = False
+    context.load_cert_chain(identities / f"{name}.pem", identities / f"{name}.key")
+    return context
+
+
+def test_a_switch_with_a_certificate_is_told_under_tls(
+    file: Path, start: Any, identities: Path
+) -> None:
+    one = start(str(file), *tls(identities))
+    assert one.listening["tls"]
+    with FakeSwitch(one.port, 1, tls=client(identities, "switch")) as switch:
+        one.event("installed")
+        assert switch.committed == 1
+
+
+def test_whoever_has_no_certificate_of_the_authority_is_refused(
+    file: Path, start: Any, identities: Path
+) -> None:
+    one = start(str(file), *tls(identities))
+    context = client(identities, "stranger")
+    # In TLS 1.3 a client learns after its handshake that it is refused.
+    with (
+        pytest.raises((ssl.SSLError, ConnectionError)),
+        socket.create_connection(("127.0.0.1", one.port), timeout=PATIENCE_S) as plain,
+        context.wrap_socket(plain) as peer,
+    ):
+        peer.recv(8)
+    assert "certificate" in one.event("refused")["reason"].lower()
+
+
+def test_plain_tcp_is_refused_where_tls_is_wanted(file: Path, start: Any, identities: Path) -> None:
+    one = start(str(file), *tls(identities))
+    with FakeSwitch(one.port, 1) as switch:
+        assert one.event("refused")
+        eventually(lambda: switch.is_over, "the switch is refused")

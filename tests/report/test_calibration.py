@@ -1,0 +1,222 @@
+"""The page of a calibration."""
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from bench.test_calibration import measured
+from etherweave.bench.calibration import Calibration, Compared, Fitted
+from etherweave.bench.calibration.calibrating import FOUND, SHARES
+from etherweave.bench.calibration.planning import directory_of
+from etherweave.cli.app import app
+from etherweave.report import write_report
+from etherweave.report.calibration import load_calibration
+from etherweave.report.figures.calibration import constants, errors, iterations, tests
+from etherweave.report.style import SERIES
+
+
+def probe(test: str, size: int, microseconds: float, window: int = 1) -> Compared:
+    """A micro-benchmark that was foretold 10 % too long."""
+    second = microseconds * 1e-6
+    times = {
+        "measured_s": second,
+        "measured_low_s": 0.9 * second,
+        "measured_high_s": 1.2 * second,
+        "foretold_s": 1.1 * second,
+        "foretold_low_s": second,
+        "foretold_high_s": 1.2 * second,
+        "measured_median_s": second,
+        "foretold_median_s": 1.1 * second,
+    }
+    launches = (0.9 * second, second, 1.2 * second)
+    kind = {"test": test, "size_bytes": size or None, "window": window}
+    name = f"{test}-{size}" if size else test
+    return Compared(name, False, 3, **times, launches_s=launches, **kind)  # type: ignore[arg-type]
+
+
+FFT = replace(
+    probe("fft", 0, 500.0),
+    name="fft <b>&",
+    is_held_out=True,
+    foretold_iterations_s=tuple(0.0004 + 0.0002 * share for share in SHARES),
+)
+FOUND_OUT = Calibration(
+    (
+        Fitted("host.cpu.send_call", "a send call", 2000.0, 900.0, 800.0, 1000.0, True),
+        Fitted("host.cpu.interrupt", "an interrupt", 7767.0, 7767.0, 7767.0, 7767.0, False),
+    ),
+    (
+        probe("osu_latency", 8, 20.0),
+        probe("osu_latency", 1024, 40.0),
+        probe("osu_bw", 1024, 64.0, 64),
+        probe("incast", 0, 100.0),
+    ),
+    (FFT,),
+)
+
+
+def save(place: Path, found: Calibration = FOUND_OUT) -> Path:
+    place.mkdir(exist_ok=True)
+    (place / FOUND).write_text(json.dumps(found.facts()))
+    return place
+
+
+def launch(place: Path, turn: int, times_ns: list[float]) -> None:
+    measured([times_ns]).save(place / "launches" / f"{directory_of(FFT.name)}.{turn}")
+
+
+def test_a_page_shows_errors_iterations_tests_and_constants(tmp_path: Path) -> None:
+    place = save(tmp_path / "calibrated")
+    launch(place, 0, [400_000.0, 500_000.0])
+    done = CliRunner().invoke(app, ["report", str(place)])
+    assert done.exit_code == 0, done.output
+    page = (place / "report.html").read_text()
+    assert re.findall(r'<section id="(\w+)">', page) == [
+        "errors",
+        "iterations",
+        "latency",
+        "bandwidth",
+        "constants",
+    ]
+    assert "1 of 2 constants were determined by 4 micro-benchmarks." in page
+    assert "Held-out mean iterations are foretold within 10.0%" in page
+    assert "fft &lt;b&gt;&amp;" in page and "<b>&" not in page
+
+
+def test_a_latency_is_half_of_a_round_trip_and_a_bandwidth_a_window_over_its_time(
+    tmp_path: Path,
+) -> None:
+    """20 us there and back; 64 messages of 1024 B in 64 us are 1024 MB/s, or 8.192 Gb/s."""
+    found = load_calibration(save(tmp_path))
+    cases = [
+        (tests.latencies, {"measured": [10.0, 20.0], "foretold": [11.0, 22.0]}),
+        (tests.bandwidths, {"measured": [8.192], "foretold": [8.192 / 1.1]}),
+    ]
+    for make, expected in cases:
+        exhibit = make(found)
+        assert exhibit is not None and exhibit.figure is not None
+        drawn = {str(one.get_label()): one.get_ydata() for one in exhibit.figure.axes[0].lines}
+        for name, values in expected.items():
+            assert np.asarray(drawn[name]).tolist() == pytest.approx(values)
+
+
+def test_the_longest_time_is_the_least_rate() -> None:
+    curve = tests.curve("measured", [FOUND_OUT.probes[2]], tests.measured, tests.BANDWIDTH)
+    fastest, slowest = 65536 / 57.6e-6, 65536 / 76.8e-6
+    assert (curve.low[0], curve.high[0]) == pytest.approx((slowest, fastest))
+
+
+def test_all_launches_stand_beside_what_was_foretold(tmp_path: Path) -> None:
+    exhibit = errors.exhibit(load_calibration(save(tmp_path)))
+    assert exhibit is not None and exhibit.figure is not None
+    (axes,) = exhibit.figure.axes
+    dots = {str(one.get_label()): np.asarray(one.get_xdata()) for one in axes.lines}
+    assert dots["launch"].tolist() == pytest.approx([0.9, 1.0, 1.2])
+    assert dots["foretold"].tolist() == pytest.approx([1.1])
+    assert axes.get_yticklabels()[0].get_text() == FFT.name
+    held_out, fitted = exhibit.sheets
+    assert [row[0] for row in held_out.rows] == [FFT.name]
+    assert [row[-1] for row in fitted.rows] == ["+10.0%"] * 4
+
+
+def test_iterations_of_all_launches_stand_beside_those_foretold(tmp_path: Path) -> None:
+    """Two launches of 100, 200 and 300, 400 us: their median is 250 us, each has its own."""
+    place = save(tmp_path)
+    launch(place, 0, [100e3, 200e3])
+    launch(place, 10, [300e3, 400e3])
+    (place / "launches" / f"{directory_of(FFT.name)}.old").mkdir()
+    exhibit = iterations.exhibit(load_calibration(place))
+    assert exhibit is not None and exhibit.figure is not None
+    lines = exhibit.figure.axes[0].lines
+    medians = [float(np.interp(0.5, one.get_ydata(), one.get_xdata())) for one in lines]  # type: ignore[arg-type]
+    assert medians == pytest.approx([150, 350, 250, 500])
+    assert lines[2].get_label() == "measured, 2 launches"
+
+
+def test_without_launches_only_what_was_foretold_is_drawn(tmp_path: Path) -> None:
+    found = load_calibration(save(tmp_path))
+    exhibit = iterations.exhibit(found)
+    assert exhibit is not None and exhibit.figure is not None
+    assert [one.get_label() for one in exhibit.figure.axes[0].lines] == ["foretold"]
+    bare = replace(FOUND_OUT, held_out=(replace(FFT, foretold_iterations_s=()),))
+    assert iterations.exhibit(load_calibration(save(tmp_path, bare))) is None
+
+
+def test_constants_that_are_not_determined_stay_as_they_were(tmp_path: Path) -> None:
+    exhibit = constants.exhibit(load_calibration(save(tmp_path)))
+    assert exhibit is not None and exhibit.figure is not None
+    rows = [row[2:] for row in exhibit.sheets[0].rows]
+    assert rows == [("2,000", "900", "800", "1,000"), ("7,767", "as before", "–", "–")]
+    (axes,) = exhibit.figure.axes
+    assert len(axes.containers) == 1  # A single interval.
+    assert axes.containers[0].lines[0].get_color() == SERIES[0]  # type: ignore[attr-defined]
+
+
+def test_a_calibration_of_before_has_a_page_without_its_tests(tmp_path: Path) -> None:
+    """Files did not always have launches, sizes and iterations."""
+    facts = FOUND_OUT.facts()
+    new = ("launches_s", "foretold_iterations_s", "test", "size_bytes", "window")
+    for one in (*facts["probes"], *facts["held_out"]):
+        for name in new:
+            del one[name]
+    (tmp_path / FOUND).write_text(json.dumps(facts))
+    page = write_report(tmp_path, tmp_path).read_text()
+    assert re.findall(r'<section id="(\w+)">', page) == ["errors", "constants"]
+
+
+def changed(change: Callable[[dict[str, Any]], object]) -> str:
+    facts = json.loads(json.dumps(FOUND_OUT.facts()))
+    change(facts)
+    return json.dumps(facts)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        "[" * 100_000,
+        changed(lambda facts: facts.update(probes=3)),
+        changed(lambda facts: facts.update(constants=[3])),
+        changed(lambda facts: facts["probes"][0].update(measured_s=0)),
+        changed(lambda facts: facts["probes"][0].update(measured_s="1")),
+        changed(lambda facts: facts["probes"][0].update(window=0)),
+        changed(lambda facts: facts["held_out"][0].update(launches_s=[-1.0])),
+        changed(lambda facts: facts["constants"][0].update(value_ns=0)),
+        changed(lambda facts: facts["constants"][0].update(value_ns=1e400)),
+        changed(lambda facts: facts["probes"][0].pop("name")),
+        changed(lambda facts: facts["probes"][0].update(odd=1)),
+    ],
+)
+def test_a_file_that_is_no_calibration_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / FOUND).write_text(text)
+    done = CliRunner().invoke(app, ["report", str(tmp_path)])
+    assert (done.exit_code, FOUND in done.stderr) == (2, True), done.output
+
+
+def test_a_broken_launch_is_told(tmp_path: Path) -> None:
+    place = save(tmp_path)
+    launch(place, 0, [100e3])
+    (place / "launches" / f"{directory_of(FFT.name)}.0" / "iterations.parquet").write_bytes(b"")
+    done = CliRunner().invoke(app, ["report", str(place)])
+    assert (done.exit_code, "fft" in done.stderr) == (2, True), done.output
+
+
+def test_nothing_stands_beside_a_calibration(tmp_path: Path) -> None:
+    place = save(tmp_path / "calibrated")
+    done = CliRunner().invoke(app, ["report", str(place), "--beside", str(tmp_path)])
+    assert (done.exit_code, "a calibration; expected a result" in done.stderr) == (2, True)
+
+
+def test_names_with_marks_of_formulas_are_drawn_as_they_are(tmp_path: Path) -> None:
+    odd = replace(FOUND_OUT, held_out=(replace(FFT, name=r"$\frac{x$"),))
+    page = write_report(save(tmp_path, odd), tmp_path).read_text()
+    assert r"$\frac{x$" in page
