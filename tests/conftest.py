@@ -1,14 +1,47 @@
 """What all tests share."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
+
+from support import needs
+
+MACHINE = "machine"
+"""Group of tests that run one after the other, as they change what a machine has once."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the markers."""
+    for line in (
+        "needs(*names): skip where the machine lacks one of these; see tests/support/needs.py",
+        "serial: run one after the other with all tests of things that a machine has once",
+        "slow: left out of `make test-fast`",
+    ):
+        config.addinivalue_line("markers", line)
+
+
+@pytest.hookimpl(tryfirst=True)  # Before xdist reads groups.
+def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
+    """Skip tests whose needs are not met, and keep apart what runs side by side."""
+    for item in items:
+        names = [name for mark in item.iter_markers("needs") for name in mark.args]
+        try:
+            lack = needs.all_missing(names)
+        except LookupError as error:
+            raise pytest.UsageError(f"{item.nodeid}: {error}") from None
+        if lack:
+            item.add_marker(pytest.mark.skip(reason=lack))
+        is_shared = any(needs.NEEDS[name].is_machine_wide for name in names)
+        is_serial = is_shared or item.get_closest_marker("serial") is not None
+        # Tests of one file share its fixtures, so they stay together.
+        group = MACHINE if is_serial else item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 @pytest.fixture(scope="session", autouse=True)
 def ctrl_c_interrupts() -> Iterator[None]:
-    """Whoever starts tests in the background tells them, and their children, to ignore Ctrl-C."""
+    """Make Ctrl-C interrupt tests: a shell makes processes in its background ignore it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -16,7 +49,7 @@ def ctrl_c_interrupts() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def programs_start_compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Some machines tell Python to keep no bytecode; here it starts over and over again."""
+    """Keep bytecode of programs that tests start often, also where Python is set not to."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
         patch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.mktemp("bytecode")))

@@ -1,0 +1,46 @@
+"""The command line as its user meets it: in a process of its own, or quicker, in this one."""
+
+import subprocess
+import sys
+
+from typer.testing import CliRunner, Result
+
+COMMAND = (sys.executable, "-c", "from etherweave.cli import main; main()")
+"""Starts the command line in a process of its own."""
+COLUMNS = 120
+"""Width of the terminal, so that no message wraps."""
+
+
+def run(
+    *arguments: object, text: str | None = None, timeout_s: float = 120
+) -> subprocess.CompletedProcess[str]:
+    """Run the command line to its end in a process of its own.
+
+    Parameters
+    ----------
+    arguments
+        Words of the command, each as text or a path.
+    text
+        Standard input.
+    timeout_s
+        A run that takes longer fails the test [s].
+    """
+    words = [*COMMAND, *map(str, arguments)]
+    return subprocess.run(
+        words, capture_output=True, text=True, check=False, timeout=timeout_s, input=text
+    )
+
+
+def invoke(*arguments: object, text: str | None = None) -> Result:
+    """Run the command line to its end in this process.
+
+    Parameters
+    ----------
+    arguments
+        Words of the command, each as text or a path.
+    text
+        Standard input.
+    """
+    from etherweave.cli import app
+
+    return CliRunner(env={"COLUMNS": str(COLUMNS)}).invoke(app, [*map(str, arguments)], input=text)
