@@ -1,5 +1,71 @@
-"""Amounts as the verbs of ``bench`` read and print them."""
+"""Options with units that ``measure``, ``calibrate`` and ``bench`` share, and their amounts.
+
+Sizes, rates and times are texts with a unit: 64KiB, 100Gb/s, 10min. An old option that has a new
+name stays for one release as a hidden one; :func:`renamed` warns and takes its value.
+"""
+
+from collections.abc import Callable
+from typing import Annotated, TypeVar
+
+import typer
 
 from etherweave.bench.amounts import amount, rate_of, size_of, time_of
+from etherweave.cli.exits import alarm, refuse
 
 __all__ = ["amount", "rate_of", "size_of", "time_of"]
+
+T = TypeVar("T")
+
+Launches = Annotated[
+    str | None,
+    typer.Option(
+        "--launches",
+        metavar="[MIN:]MAX",
+        help="Launch each experiment MIN to MAX times after its warm-up; N alone means N times.",
+    ),
+]
+TimeLimit = Annotated[
+    str | None,
+    typer.Option(
+        "--time-limit", metavar="TIME", help="End a launch after this time, such as 10min."
+    ),
+]
+TrafficLimit = Annotated[
+    str,
+    typer.Option(
+        "--traffic-limit",
+        metavar="SIZE",
+        help="Refuse to start if all launches together are predicted to send more, such as 10GB.",
+    ),
+]
+
+
+def seconds(option: str, text: str) -> float:
+    """Read the time of an option [s], above zero, or end with the mistake."""
+    return _above_zero(option, text, time_of)
+
+
+def octets(option: str, text: str) -> int:
+    """Read the size of an option [bytes], above zero, or end with the mistake."""
+    return _above_zero(option, text, size_of)
+
+
+def renamed(old: str, new: str, value: T | None, usual: T) -> T:
+    """Return the value that was given under an option's old name, with a warning, or the usual."""
+    if value is None:
+        return usual
+    alarm(f"WARNING: {old} is now called {new}; the old name goes with the next release.")
+    return value
+
+
+N = TypeVar("N", int, float)
+
+
+def _above_zero(option: str, text: str, read: Callable[[str], N]) -> N:
+    try:
+        value = read(text)
+    except ValueError as error:
+        refuse(f"{option} {error}")
+    if not value:
+        refuse(f"{option} {text}: expected more than zero")
+    return value
