@@ -54,3 +54,11 @@ def programs_start_compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterato
         patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
         patch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.mktemp("bytecode")))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def daemons_are_on_the_path() -> Iterator[None]:
+    """Let all users start what Debian puts on the path of root only, as needs are met by it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", needs.SEARCH_PATH)
+        yield

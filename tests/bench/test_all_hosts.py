@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +17,7 @@ from etherweave.bench.environment.findings import Severity
 from etherweave.bench.environment.looks import View, found, look
 from etherweave.bench.environment.readers import take
 from etherweave.bench.environment.snapshot import FORMAT, Interface, Snapshot
-from etherweave.bench.launchers import Ending, Job, namespaces
+from etherweave.bench.launchers import Ending, Job
 from etherweave.bench.launchers.batch import read_task, write_tasks
 from etherweave.bench.launchers.companions import Attendance, Heard, heard
 from etherweave.bench.launchers.known import launcher
@@ -38,11 +37,6 @@ from etherweave.cli import app
 from support import private_slurm
 from support.launches import FakeLauncher
 
-LACKS = namespaces.missing()
-in_namespaces = pytest.mark.skipif(bool(LACKS), reason=f"no namespaces on this machine: {LACKS}")
-needs_iperf3 = pytest.mark.skipif(
-    shutil.which("iperf3") is None, reason="the program iperf3 is missing; Debian package iperf3"
-)
 AMOUNT = 20_000_000
 """That the client of these tests sends [bytes]."""
 RATE = 1e9 / 8
@@ -291,8 +285,7 @@ def spaces(*names: str) -> Site:
     return Site("namespaces", "netns", hosts, {"rate": RATE, "burst": 131_072.0})
 
 
-@in_namespaces
-@needs_iperf3
+@pytest.mark.needs("namespaces", "iperf3")
 def test_both_hosts_of_a_launch_count_what_crossed_their_link(tmp_path: Path) -> None:
     store = sending(tmp_path / "out", ("n1", "n2"))
     launches = carried(store, spaces("n1", "n2"))
@@ -323,8 +316,7 @@ def counted(store: Store, one: Launched, host: str, counter: str) -> int:
 CROSSING = "wrong interface"
 
 
-@in_namespaces
-@needs_iperf3
+@pytest.mark.needs("namespaces", "iperf3")
 def test_bytes_that_took_the_loopback_are_told(tmp_path: Path) -> None:
     store = sending(tmp_path / "out", ("n1", "n1"))
     launches = carried(store, spaces("n1"))
@@ -335,7 +327,7 @@ def test_bytes_that_took_the_loopback_are_told(tmp_path: Path) -> None:
     assert told.what.endswith(" (in 2 launches)")
 
 
-@in_namespaces
+@pytest.mark.needs("namespaces")
 def test_the_verb_looks_at_every_namespace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "site.toml").write_text(
@@ -357,9 +349,7 @@ def test_the_verb_looks_at_every_namespace(tmp_path: Path, monkeypatch: pytest.M
     assert CliRunner().invoke(app, [*words, "--to", "n2"]).exit_code == 2
 
 
-@pytest.mark.skipif(
-    bool(private_slurm.missing()), reason=f"no Slurm on this machine: {private_slurm.missing()}"
-)
+@pytest.mark.needs("slurm")
 def test_steps_of_slurm_stand_by_on_every_node(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

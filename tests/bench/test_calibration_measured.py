@@ -1,25 +1,16 @@
 """Calibration on four namespaces of this machine: what is foretold is measured there, too."""
 
 import json
-import shutil
 from pathlib import Path
 from statistics import fmean
 
 import pytest
 from typer.testing import CliRunner
 
-from etherweave.bench.launchers import namespaces
 from etherweave.cli.app import app
 from etherweave.results import Result
 
-LACKS = namespaces.missing()
-pytestmark = [
-    pytest.mark.skipif(bool(LACKS), reason=f"no namespaces on this machine: {LACKS}"),
-    pytest.mark.skipif(
-        shutil.which("mpicc") is None or shutil.which("mpirun") is None,
-        reason="mpicc and mpirun are missing (libopenmpi-dev, openmpi-bin)",
-    ),
-]
+pytestmark = pytest.mark.needs("namespaces", "mpicc", "mpirun")
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "calibrate"
 LAUNCHES = 3
 AIM = 0.2

@@ -18,7 +18,6 @@ from typing import Any
 
 import pytest
 
-from etherweave.bench.launchers import namespaces
 from etherweave.bench.statistics.launches import shuffled
 from support import private_slurm, private_sshd
 from support.launches import latencies
@@ -26,13 +25,6 @@ from support.launches import latencies
 START = (sys.executable, "-c", "from etherweave.cli import main; main()", "bench", "run")
 ONCE = ("--launches-min", "1", "--launches-max", "1")
 """A warm-up, and one launch that counts."""
-BARE = namespaces.missing()
-NO_SLURM, NO_SSHD = private_slurm.missing(), private_sshd.missing()
-
-
-def needs(program: str, package: str) -> pytest.MarkDecorator:
-    reason = f"the program {program} is missing; Debian package {package}"
-    return pytest.mark.skipif(shutil.which(program) is None, reason=reason)
 
 
 def carried_out(directory: Path, site: str, *words: str) -> tuple[dict[str, Any], list[Any]]:
@@ -74,9 +66,7 @@ def instead_of(directory: Path, name: str, text: str) -> str:
     return f"{program.parent}:{os.environ['PATH']}"
 
 
-@pytest.mark.skipif(bool(BARE), reason=f"no namespaces on this machine: {BARE}")
-@needs("hpcc", "hpcc")
-@needs("mpirun", "openmpi-bin")
+@pytest.mark.needs("namespaces", "hpcc", "mpirun")
 def test_hpcc_runs_by_mpi_on_four_namespaces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,8 +89,7 @@ def test_hpcc_runs_by_mpi_on_four_namespaces(
     assert 0.95 * limit < rate < 1.05 * limit * 2_000_000 / (2_000_000 - 128 * 1024)
 
 
-@pytest.mark.skipif(bool(NO_SSHD), reason=f"no sshd on this machine: {NO_SSHD}")
-@needs("iperf3", "iperf3")
+@pytest.mark.needs("sshd", "iperf3")
 def test_iperf3_runs_by_ssh_between_two_hosts(tmp_path: Path) -> None:
     with private_sshd.running(tmp_path) as client:
         site = f"""
@@ -140,8 +129,7 @@ def slurm_site(kind: str) -> str:
 ASKED = ("qperf", "--seconds", "1", "--size", "1KiB:1KiB")
 
 
-@pytest.mark.skipif(bool(NO_SLURM), reason=f"no Slurm on this machine: {NO_SLURM}")
-@needs("qperf", "qperf")
+@pytest.mark.needs("slurm", "qperf")
 @pytest.mark.parametrize("kind", ["srun", "sbatch"])
 def test_qperf_runs_as_a_job_of_slurm(slurm: None, tmp_path: Path, kind: str) -> None:
     facts, launches = carried_out(tmp_path, slurm_site(kind), *ASKED, *ONCE)
@@ -235,8 +223,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.skipif(bool(BARE), reason=f"no namespaces on this machine: {BARE}")
-@needs("mpirun", "openmpi-bin")
+@pytest.mark.needs("namespaces", "mpirun")
 def test_a_run_that_is_killed_terminated_or_loses_its_launcher_ends_whole(tmp_path: Path) -> None:
     """Between namespaces, over MPI; each time at a random moment after a launch has begun."""
     site = 'launcher = { kind = "netns" }\nhosts = { n1 = {}, n2 = {} }\n'
@@ -263,7 +250,7 @@ def test_a_run_that_is_killed_terminated_or_loses_its_launcher_ends_whole(tmp_pa
     assert not [name for name in spaces if int(name.split(".")[1]) in owners]
 
 
-@pytest.mark.skipif(bool(NO_SLURM), reason=f"no Slurm on this machine: {NO_SLURM}")
+@pytest.mark.needs("slurm")
 @pytest.mark.parametrize("kind", ["srun", "sbatch"])
 def test_a_run_that_is_killed_leaves_no_job_to_its_successor(
     slurm: None, tmp_path: Path, kind: str
@@ -278,7 +265,7 @@ def test_a_run_that_is_killed_leaves_no_job_to_its_successor(
     wait_until(lambda: not jobs())
 
 
-@pytest.mark.skipif(bool(NO_SLURM), reason=f"no Slurm on this machine: {NO_SLURM}")
+@pytest.mark.needs("slurm")
 def test_experiments_of_a_round_run_as_one_array(slurm: None, tmp_path: Path) -> None:
     before = arrays()
     campaign = Campaign(tmp_path, slurm_site("sbatch"), launches=1)
@@ -303,7 +290,7 @@ def jobs() -> str:
     return subprocess.check_output(["squeue", "--noheader"], text=True).strip()
 
 
-@pytest.mark.skipif(bool(NO_SLURM), reason=f"no Slurm on this machine: {NO_SLURM}")
+@pytest.mark.needs("slurm")
 def test_the_batch_script_goes_on_when_slurm_has_ended_it(slurm: None, tmp_path: Path) -> None:
     """Slurm tells the script by SIGTERM; submitted again, it makes what is missing."""
     campaign = Campaign(tmp_path, slurm_site("srun"))

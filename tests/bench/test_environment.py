@@ -4,7 +4,6 @@ import json
 import os
 import random
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -605,12 +604,6 @@ def test_what_cannot_be_looked_at_is_the_users_mistake(
     assert message in errors
 
 
-needs_namespaces = pytest.mark.skipif(
-    os.geteuid() != 0 or not all(map(shutil.which, ("ip", "ethtool", "ping", "tc"))),
-    reason="needs root and ip, ethtool, tc, ping: makes two network namespaces",
-)
-
-
 def run(*words: str) -> str:
     done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=20)
     return done.stdout
@@ -641,7 +634,7 @@ print(json.dumps(take(interfaces=["v0"], to=["10.199.7.2"]).facts()))
 """
 
 
-@needs_namespaces
+@pytest.mark.needs("namespaces", "ethtool", "ping")
 def test_real_interfaces_are_read_and_a_real_path_of_too_small_an_mtu_is_found() -> None:
     with pair() as name:
         shaper = ("tbf", "rate", "1gbit", "burst", "128kb", "latency", "5ms")

@@ -2,7 +2,6 @@
 
 import ast
 import os
-import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -77,11 +76,7 @@ def test_the_plugin_is_python_that_imports_nothing_of_ours() -> None:
     assert not any(name.startswith("etherweave") for name in imported)
 
 
-REFRAME = shutil.which("reframe")
-
-
-@pytest.mark.skipif(REFRAME is None, reason="the program reframe is missing; PyPI's reframe-hpc")
-@pytest.mark.skipif(shutil.which("qperf") is None, reason="the program qperf is missing")
+@pytest.mark.needs("reframe", "qperf")
 @pytest.mark.parametrize(("share", "status"), [(1e-3, 0), (1e3, 1)])
 def test_reframe_runs_the_plugin_and_holds_medians_against_references(
     tmp_path: Path, share: float, status: int
@@ -98,7 +93,7 @@ def test_reframe_runs_the_plugin_and_holds_medians_against_references(
     options = "--size=1KiB:1KiB,--seconds=1,--launches-min=1,--launches-max=1,--no-telemetry"
     done = subprocess.run(
         [
-            *(str(REFRAME), "--prefix", tmp_path, "-c", etherweave("plugin").stdout.strip()),
+            *("reframe", "--prefix", tmp_path, "-c", etherweave("plugin").stdout.strip()),
             *("-S", "programs=qperf", "-S", f"options={options}"),
             *("-S", f"reference_file={reference}", "-r", "--report-file", tmp_path / "report"),
         ],

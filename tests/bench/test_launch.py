@@ -243,7 +243,7 @@ def test_each_rank_is_told_its_number(tmp_path: Path) -> None:
     assert (tmp_path / "rank2.out").read_text() == "2 of 3\n"
 
 
-@pytest.mark.skipif(bool(mpirun.lacking("mpirun")), reason="the program mpirun is missing")
+@pytest.mark.needs("mpirun")
 def test_ranks_of_mpi_start_on_this_machine(tmp_path: Path) -> None:
     show = "echo ${{OMPI_COMM_WORLD_RANK-$PMI_RANK}} $GREETING"
     site = Site(**vars(this_machine()) | {"environment": (("GREETING", "a b; c"),)})

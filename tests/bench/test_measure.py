@@ -1,7 +1,6 @@
 """The very schedule that is simulated, executed over MPI on this machine."""
 
 import os
-import shutil
 import signal
 import struct
 import subprocess
@@ -26,10 +25,7 @@ from etherweave.bench.measure import (
 )
 from etherweave.results import Result
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("mpicc") is None or shutil.which("mpirun") is None,
-    reason="mpicc and mpirun are missing (libopenmpi-dev, openmpi-bin)",
-)
+pytestmark = pytest.mark.needs("mpicc", "mpirun")
 COMMAND = [str(Path(sys.executable).parent / "etherweave")]
 HALO = {
     "pex": 2,

@@ -3,7 +3,6 @@
 import ctypes
 import os
 import random
-import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -257,12 +256,7 @@ def test_the_compiler_is_that_of_the_modules(
         executor.build("modular-cc", into=tmp_path / "cache", modules=("mpi5",))
 
 
-needs_compiler = pytest.mark.skipif(
-    shutil.which("cc") is None, reason="there is no C compiler (cc)"
-)
-
-
-@pytest.mark.skipif(shutil.which("mpicc") is None, reason="mpicc is missing (libopenmpi-dev)")
+@pytest.mark.needs("mpicc")
 @pytest.mark.parametrize(
     ("longest_ns", "ranks", "expected_ns"),
     [
@@ -310,7 +304,7 @@ def schedules() -> list[bytes]:
     return [one.jobs[0].bytes for one in made]
 
 
-@needs_compiler
+@pytest.mark.needs("cc")
 def test_the_reader_takes_what_the_core_writes(checker: Path, tmp_path: Path) -> None:
     files = [tmp_path / f"{number}.ews" for number in range(3)]
     for path, file in zip(files, schedules(), strict=True):
@@ -321,7 +315,7 @@ def test_the_reader_takes_what_the_core_writes(checker: Path, tmp_path: Path) ->
     assert told == ["2 ranks, 0 streams", "3 ranks, 2 streams", "2 ranks, 0 streams"]
 
 
-@needs_compiler
+@pytest.mark.needs("cc")
 def test_no_file_breaks_the_reader(checker: Path, tmp_path: Path) -> None:
     chance = random.Random(5)
     files: list[Path] = []

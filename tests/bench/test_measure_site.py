@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import shutil
 import signal
 import statistics
 import subprocess
@@ -29,14 +28,7 @@ from etherweave.cli import app
 from etherweave.results import Result
 from support import private_slurm
 
-LACKS = namespaces.missing()
-pytestmark = [
-    pytest.mark.skipif(bool(LACKS), reason=f"no namespaces on this machine: {LACKS}"),
-    pytest.mark.skipif(
-        shutil.which("mpicc") is None or shutil.which("mpirun") is None,
-        reason="mpicc and mpirun are missing (libopenmpi-dev, openmpi-bin)",
-    ),
-]
+pytestmark = pytest.mark.needs("namespaces", "mpicc", "mpirun")
 COMMAND = str(Path(sys.executable).parent / "etherweave")
 SITE = """
 launcher = { kind = "netns", rate = "1Gb/s", burst = "128KiB" }
@@ -243,9 +235,7 @@ def slurm() -> Iterator[None]:
         yield
 
 
-@pytest.mark.skipif(
-    bool(private_slurm.missing()), reason=f"no Slurm on this machine: {private_slurm.missing()}"
-)
+@pytest.mark.needs("slurm")
 @pytest.mark.usefixtures("slurm")
 def test_slurm_starts_ranks_in_blocks_on_its_nodes() -> None:
     hosts = tuple(Host(name, "127.0.0.1", "lo") for name in private_slurm.NODES)

@@ -1,7 +1,6 @@
 """Real benchmarks between namespaces with links of 1 Gb/s: numbers near what the shape allows."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -19,8 +18,7 @@ from etherweave.bench.measurements import Report
 from etherweave.bench.plans import Command, Fabric, Request, Start
 from etherweave.bench.site.values import Host, Option, Site
 
-LACKS = namespaces.missing()
-pytestmark = pytest.mark.skipif(bool(LACKS), reason=f"no namespaces on this machine: {LACKS}")
+pytestmark = pytest.mark.needs("namespaces")
 
 HOSTS = ("n1", "n2", "n3", "n4")
 RATE = 1e9 / 8
@@ -31,11 +29,6 @@ TCP_SHARE = 1448 / 1514
 """A frame of 1500 B and Ethernet's header of 14 B, which tbf counts, carries 1448 B: headers of
 IPv4 have 20 B, of TCP 20 B and 12 B of time stamps."""
 LIMIT = RATE * TCP_SHARE
-
-
-def needs(program: str, package: str) -> pytest.MarkDecorator:
-    reason = f"the program {program} is missing; Debian package {package}"
-    return pytest.mark.skipif(shutil.which(program) is None, reason=reason)
 
 
 def site(**options: Option) -> Site:
@@ -67,7 +60,7 @@ def run(directory: Path, request: Request, hosts: tuple[str, ...]) -> Report:
     return report
 
 
-@needs("iperf3", "iperf3")
+@pytest.mark.needs("iperf3")
 def test_iperf3_receives_what_a_link_of_1_gigabit_carries(tmp_path: Path) -> None:
     report = run(tmp_path, Request("iperf3", seconds=1.0), ("n1", "n2"))
     (rate,) = (
@@ -78,7 +71,7 @@ def test_iperf3_receives_what_a_link_of_1_gigabit_carries(tmp_path: Path) -> Non
     assert rate == pytest.approx(LIMIT, rel=0.05)
 
 
-@needs("qperf", "qperf")
+@pytest.mark.needs("qperf")
 def test_qperf_sends_what_a_link_of_1_gigabit_carries(tmp_path: Path) -> None:
     asked = Request("qperf", seconds=1.0, size_min=65536, size_max=65536)
     report = run(tmp_path, asked, ("n3", "n2"))
@@ -87,11 +80,13 @@ def test_qperf_sends_what_a_link_of_1_gigabit_carries(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("program", "package"), [("mpirun.openmpi", "openmpi-bin"), ("mpirun.mpich", "mpich")]
+    "program",
+    [
+        pytest.param(name, marks=pytest.mark.needs(name))
+        for name in ("mpirun.openmpi", "mpirun.mpich")
+    ],
 )
-def test_ranks_have_host_names_of_their_own(tmp_path: Path, program: str, package: str) -> None:
-    if shutil.which(program) is None:
-        pytest.skip(reason=f"the program {program} is missing; Debian package {package}")
+def test_ranks_have_host_names_of_their_own(tmp_path: Path, program: str) -> None:
     command = Command(Start.MPI, ("hostname",))
     done = launch(tmp_path, command, ("n2", "n4", "n1"), program=program)
     assert done.ending is Ending.DONE, done.errors

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -179,7 +178,7 @@ def test_a_host_or_fabric_that_a_site_has_not_is_a_mistake(tmp_path: Path) -> No
     assert (done.exit_code, "none.toml" in done.stderr) == (2, True)
 
 
-@pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed")
+@pytest.mark.needs("iperf3")
 def test_iperf3_runs_on_this_machine(tmp_path: Path) -> None:
     """Two launches of 1 s over the loopback, with counters of its interface."""
     few = ("--launches-min", "1", "--launches-max", "1", "--seconds", "1")

@@ -15,10 +15,6 @@ from etherweave.bench.plans import Command, Start
 from etherweave.bench.site.values import Host, Link, Site
 from support import private_slurm
 
-LACKS = private_slurm.missing()
-needs_slurm: pytest.MarkDecorator = pytest.mark.skipif(
-    bool(LACKS), reason=f"no Slurm on this machine: {LACKS}"
-)
 HOSTS = tuple(Host(name, "127.0.0.1", "lo") for name in private_slurm.NODES)
 WHO = ("sh", "-c", "echo $SLURMD_NODENAME $SLURM_PROCID $GREETING")
 """Host names are the same on all nodes, for they are one machine."""
@@ -42,7 +38,7 @@ def job(directory: Path, command: Command, hosts: tuple[str, ...], limit_s: floa
     return Job(command, hosts, 2, directory, limit_s)
 
 
-@needs_slurm
+@pytest.mark.needs("slurm")
 @pytest.mark.parametrize("kind", ["srun", "sbatch"])
 def test_ranks_stand_on_hosts_in_the_order_of_the_job(
     slurm: Path, kind: str, tmp_path: Path
@@ -54,7 +50,7 @@ def test_ranks_stand_on_hosts_in_the_order_of_the_job(
     assert sorted(outcome.text.splitlines()) == expected
 
 
-@needs_slurm
+@pytest.mark.needs("slurm")
 def test_an_array_carries_out_jobs_of_its_own_each(slurm: Path, tmp_path: Path) -> None:
     jobs = [
         job(tmp_path / str(number), Command(Start.ALONE, ("sh", "-c", word)), ("n2",))
@@ -67,7 +63,7 @@ def test_an_array_carries_out_jobs_of_its_own_each(slurm: Path, tmp_path: Path) 
     assert "two" in outcomes[1].errors
 
 
-@needs_slurm
+@pytest.mark.needs("slurm")
 @pytest.mark.parametrize("kind", ["srun", "sbatch"])
 def test_a_job_is_ended_at_its_limit_and_its_processes_with_it(
     slurm: Path, kind: str, tmp_path: Path
@@ -88,7 +84,7 @@ def _living(words: str) -> bool:
     return any(line.startswith(words) for line in lines)
 
 
-@needs_slurm
+@pytest.mark.needs("slurm")
 def test_a_job_that_lives_is_found_and_one_that_is_completing_is_waited_for(slurm: Path) -> None:
     submission = ("sbatch", "--parsable", "--output=/dev/null", "--wrap=sleep 600")
     number = subprocess.check_output(submission, text=True).strip()
@@ -98,7 +94,7 @@ def test_a_job_that_lives_is_found_and_one_that_is_completing_is_waited_for(slur
     private_slurm.check_no_jobs()
 
 
-@needs_slurm
+@pytest.mark.needs("slurm")
 def test_a_refused_request_is_told(slurm: Path, tmp_path: Path) -> None:
     strange = Site("slurm", "sbatch", HOSTS, {"arguments": ("--partition=none",)})
     outcome = launcher(strange).launch(job(tmp_path, Command(Start.ALONE, ("true",)), ("n1",)))

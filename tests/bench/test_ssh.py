@@ -1,6 +1,5 @@
 """Launches through a real sshd on loopback, with keys of its own."""
 
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -15,8 +14,7 @@ from etherweave.bench.plans import Command, Start
 from etherweave.bench.site.values import Host, Option, Site
 from support import private_sshd
 
-LACKS = private_sshd.missing()
-pytestmark = pytest.mark.skipif(bool(LACKS), reason=f"no sshd on this machine: {LACKS}")
+pytestmark = pytest.mark.needs("sshd")
 HOSTILE = ("$(id)", "`id`", "a  b", "'", '"', ";", "|", "*", "\\", "\n", "#", "~", "!!", "")
 NAMES = ("n1", "n2")
 
@@ -72,7 +70,7 @@ def _lines() -> Iterator[str]:
             yield path.read_text(errors="replace")
 
 
-@pytest.mark.skipif(shutil.which("iperf3") is None, reason="the program iperf3 is missing")
+@pytest.mark.needs("iperf3")
 def test_a_server_and_its_client_meet(shell: tuple[str, ...], tmp_path: Path) -> None:
     client = ("iperf3", "-c", "127.0.0.1", "-p", "{port}", "-n", "1M", "-J")
     server = ("iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", "{port}")
@@ -84,14 +82,8 @@ def test_a_server_and_its_client_meet(shell: tuple[str, ...], tmp_path: Path) ->
 MPI = pytest.mark.parametrize(
     "program",
     [
-        pytest.param(
-            program,
-            marks=pytest.mark.skipif(
-                shutil.which(program) is None,
-                reason=f"{program} is missing; Debian package {package}",
-            ),
-        )
-        for program, package in (("mpirun.openmpi", "openmpi-bin"), ("mpirun.mpich", "mpich"))
+        pytest.param(name, marks=pytest.mark.needs(name))
+        for name in ("mpirun.openmpi", "mpirun.mpich")
     ],
 )
 

@@ -1,9 +1,7 @@
 """Counters of made-up hosts in tables and for Prometheus; the dashboard against its schema."""
 
 import json
-import os
 import re
-import shutil
 import subprocess
 import threading
 import time
@@ -28,6 +26,7 @@ from etherweave.bench.telemetry.families import FAMILIES, PRIORITY
 from etherweave.bench.telemetry.recorder import SAMPLES_MAX, Recorder, Recording
 from etherweave.bench.telemetry.sampling import Sample, Sampler
 from etherweave.bench.telemetry.tables import save, tables
+from support import needs
 
 # proc(5): user nice system idle iowait irq softirq steal guest guest_nice.
 STAT = """cpu  30 0 0 0 0 0 0 0 0 0
@@ -368,18 +367,9 @@ def test_an_interface_that_is_not_there_has_no_driver() -> None:
     assert driver_counters("x" * 40) == driver_counters("a\0b") == {}
 
 
-def real_card() -> str | None:
-    """Find an interface whose driver counts something."""
-    if shutil.which("ethtool") is None or not Path("/sys/class/net").exists():
-        return None
-    names = sorted(os.listdir("/sys/class/net"))  # noqa: PTH208 - only names are wanted
-    return next((name for name in names if driver_counters(name)), None)
-
-
-@pytest.mark.skipif(real_card() is None, reason="needs ethtool, and a driver with counters")
+@pytest.mark.needs("ethtool", "driver-counters")
 def test_the_drivers_counters_are_those_that_ethtool_prints() -> None:
-    name = real_card()
-    assert name
+    name = needs.interfaces_with_driver_counters()[0]
     before = driver_counters(name)
     text = subprocess.run(
         ["ethtool", "-S", name], capture_output=True, text=True, check=True, timeout=10

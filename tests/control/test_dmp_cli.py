@@ -1,9 +1,7 @@
 """``etherweave control dmp`` as its user meets it, without a network; and its unit for systemd."""
 
 import json
-import os
 import random
-import shutil
 import struct
 import subprocess
 import sys
@@ -103,7 +101,7 @@ def test_an_interface_that_is_not_there_is_the_users_mistake() -> None:
         assert "expected a name of 1 to 15 octets" in errors
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: drops its rights before it asks")
+@pytest.mark.needs("root")
 def test_without_rights_an_interface_says_which_are_missing() -> None:
     program = (
         "import os; from etherweave.control.dmp.interface import Interface, InterfaceError\n"
@@ -117,7 +115,7 @@ def test_without_rights_an_interface_says_which_are_missing() -> None:
     assert (done.stdout, done.stderr) == (told, "")
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed")
+@pytest.mark.needs("systemd-analyze")
 def test_systemd_finds_nothing_wrong_with_the_unit(tmp_path: Path) -> None:
     unit = tmp_path / "etherweave-dmp@eth0.service"
     # systemd also looks for the program, which is not where it will be on a host.

@@ -1,7 +1,6 @@
 """Frames of the Dynamic MAC Protocol: written for others to decode, read from anybody."""
 
 import random
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -41,7 +40,7 @@ def test_scapy_reads_the_same_header() -> None:
     assert bytes(ether.payload) == PAYLOAD
 
 
-@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+@pytest.mark.needs("tshark")
 def test_tshark_reads_the_same_header(tmp_path: Path) -> None:
     capture = tmp_path / "request.pcap"
     wrpcap(str(capture), [Ether(encode(REQUEST))])

@@ -6,7 +6,6 @@ import fcntl
 import json
 import os
 import select
-import shutil
 import socket
 import subprocess
 import sys
@@ -26,10 +25,7 @@ from etherweave.control.dmp.interface import Interface, InterfaceError, NoInterf
 from etherweave.control.dmp.request import Assigned, Failed, Patience, Reason
 from etherweave.control.dmp.watch import Rhythm
 
-pytestmark = pytest.mark.skipif(
-    os.geteuid() != 0 or shutil.which("ip") is None,
-    reason="needs root and iproute2: makes network namespaces",
-)
+pytestmark = pytest.mark.needs("namespaces")
 
 T = TypeVar("T")
 PATIENCE = Patience(first_s=0.2, limit_s=5.0, settle_s=0.05)

@@ -7,15 +7,13 @@ import pytest
 
 from etherweave.control.dmp.capture import frames
 from etherweave.control.dmp.request import Assigned, Heard, Patience, Request, Send
-from etherweave.control.ovs import bridges, load, programs
+from etherweave.control.ovs import bridges, load
 from etherweave.control.ovs.control_socket import ControlSocket
 from etherweave.control.ovs.daemons import Datapath, running
 from etherweave.control.plan import plan
 from etherweave.control.rules import HostPlan
 
-pytestmark = pytest.mark.skipif(
-    bool(programs.missing()), reason=f"programs of Open vSwitch are missing: {programs.missing()}"
-)
+pytestmark = pytest.mark.needs("ovs")
 FACTORY = 0x00163E000001
 SCENARIO = {"topology": {"dragonfly": {"p": 2, "a": 2, "h": 1}}}
 

@@ -27,7 +27,6 @@ from etherweave.control.ebpf.attach import (
     Plug,
     attached,
     kernel,
-    missing,
 )
 from etherweave.control.pause.frame import Pause, encode
 from etherweave.control.plan import plan
@@ -54,7 +53,7 @@ from etherweave.control.rules import (
 from etherweave.control.rules import Test as Field
 from etherweave.control.text import mac_text
 
-pytestmark = pytest.mark.skipif(missing() is not None, reason=f"no eBPF switch: {missing()}")
+pytestmark = pytest.mark.needs("ebpf")
 
 PORTS = (1, 2, 3, 4)
 SLOW = 10**6

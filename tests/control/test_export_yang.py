@@ -27,14 +27,9 @@ MODELS = [
     pytest.param(
         Path(SONIC or "."),
         id="sonic",
-        marks=pytest.mark.skipif(
-            SONIC is None, reason="ETHERWEAVE_SONIC_YANG names no directory with SONiC's models"
-        ),
+        marks=pytest.mark.needs("sonic-yang"),
     ),
 ]
-needs_yanglint = pytest.mark.skipif(
-    shutil.which("yanglint") is None, reason="no yanglint; Debian has it in libyang2-tools"
-)
 Tables = dict[str, Any]
 
 
@@ -49,7 +44,7 @@ def verdict(config: Tables, models: Path) -> str:
     return "".join(refusals({"config_db.json": json.dumps(config)}, models).values())
 
 
-@needs_yanglint
+@pytest.mark.needs("yanglint")
 @pytest.mark.parametrize("models", MODELS)
 @pytest.mark.parametrize("scenario", ["qos_ets.toml", "dcqcn.toml", "halo3d_tcp.toml"])
 def test_what_is_written_is_accepted(scenario: str, models: Path) -> None:
@@ -115,7 +110,7 @@ MUTATIONS = {
 }
 
 
-@needs_yanglint
+@pytest.mark.needs("yanglint")
 @pytest.mark.parametrize("models", MODELS)
 @pytest.mark.parametrize("mutation", MUTATIONS)
 def test_a_wrong_configuration_is_refused(mutation: str, models: Path) -> None:
@@ -125,7 +120,7 @@ def test_a_wrong_configuration_is_refused(mutation: str, models: Path) -> None:
     assert place in verdict(config, models)
 
 
-@needs_yanglint
+@pytest.mark.needs("yanglint")
 def test_a_refusal_ends_with_1_and_names_the_switch(tmp_path: Path) -> None:
     for path in OURS.glob("*.yang"):
         text = path.read_text().replace('range "68..9216"', 'range "68..1500"')
@@ -137,7 +132,7 @@ def test_a_refusal_ends_with_1_and_names_the_switch(tmp_path: Path) -> None:
     assert CliRunner().invoke(app, [*words, "--yang", str(OURS)]).exit_code == 0
 
 
-@needs_yanglint
+@pytest.mark.needs("yanglint")
 def test_templates_beside_the_models_are_rendered(tmp_path: Path) -> None:
     models, templates = tmp_path / "yang-models", tmp_path / "yang-templates"
     shutil.copytree(OURS, models)
@@ -153,7 +148,7 @@ def test_templates_beside_the_models_are_rendered(tmp_path: Path) -> None:
         verdict(tables("dcqcn.toml"), models)
 
 
-@needs_yanglint
+@pytest.mark.needs("yanglint")
 def test_a_directory_without_models_is_a_mistake(tmp_path: Path) -> None:
     words = ["control", "export", str(ROOT / "scenarios" / "dcqcn.toml"), "--nos", "sonic"]
     result = CliRunner().invoke(app, [*words, "--yang", str(tmp_path)])

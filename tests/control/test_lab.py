@@ -21,15 +21,7 @@ from etherweave.control.lab.lifecycle import Lab, LabError
 from etherweave.control.lab.state import Realm, StateError
 from etherweave.control.lab.story import in_a_lab
 
-WITH_OVS = lifecycle.missing("ovs")
-WITH_EBPF = lifecycle.missing("ebpf")
-pytestmark = pytest.mark.skipif(bool(WITH_OVS), reason=f"no lab on this machine: {WITH_OVS}")
-needs_ebpf: pytest.MarkDecorator = pytest.mark.skipif(
-    bool(WITH_EBPF), reason=f"no switch in the kernel of this machine: {WITH_EBPF}"
-)
-needs_ping: pytest.MarkDecorator = pytest.mark.skipif(
-    shutil.which("ping") is None, reason="the program ping is missing"
-)
+pytestmark = pytest.mark.needs("namespaces", "ovs")
 
 PAIR: dict[str, object] = {"topology": {"single_switch": {"hosts": 2}}}
 SQUARE: dict[str, object] = {"topology": {"dragonfly": {"p": 2, "a": 2, "h": 1, "groups": 2}}}
@@ -104,8 +96,8 @@ def inside(lab: Lab, host: str, *command: str) -> subprocess.CompletedProcess[st
     return subprocess.run([*enter, *command], capture_output=True, text=True, timeout=30)
 
 
-@needs_ping
-@pytest.mark.parametrize("plane", ["ovs", pytest.param("ebpf", marks=needs_ebpf)])
+@pytest.mark.needs("ping")
+@pytest.mark.parametrize("plane", ["ovs", pytest.param("ebpf", marks=pytest.mark.needs("ebpf"))])
 def test_hosts_have_planned_addresses_and_ping_each_other(realm: Realm, plane: str) -> None:
     before = Path("/proc/sys/net/ipv4/ip_forward").read_text()
     lab = lifecycle.up(realm, "one", SQUARE, plane=plane)
@@ -170,7 +162,7 @@ def test_the_story_holds_with_as_many_rules_as_the_model_says(realm: Realm) -> N
     assert not traces(realm)
 
 
-@pytest.mark.parametrize("plane", ["ovs", pytest.param("ebpf", marks=needs_ebpf)])
+@pytest.mark.parametrize("plane", ["ovs", pytest.param("ebpf", marks=pytest.mark.needs("ebpf"))])
 def test_traffic_goes_round_a_port_that_pauses_and_comes_back(realm: Realm, plane: str) -> None:
     told = in_a_lab(TRIANGLE, plane=plane, where=realm)
     assert told["failures"] == []
@@ -207,7 +199,7 @@ def test_what_fails_half_way_is_undone(realm: Realm, step: str) -> None:
     ("plane", "step"),
     [
         *(("ovs", step) for step in STEPS),
-        pytest.param("ebpf", "hosts boot", marks=needs_ebpf),
+        pytest.param("ebpf", "hosts boot", marks=pytest.mark.needs("ebpf")),
     ],
 )
 def test_a_lab_whose_making_was_killed_is_removed(realm: Realm, plane: str, step: str) -> None:

@@ -15,8 +15,6 @@ from etherweave.control.lab.layout import LayoutError, layout, making
 from etherweave.control.lab.lifecycle import prepare
 from etherweave.control.lab.state import Realm
 
-KERNEL = os.environ.get("ETHERWEAVE_GUEST_KERNEL", "")
-LACKING = image.missing() or lifecycle.missing("ovs")
 SQUARE: dict[str, object] = {"topology": {"dragonfly": {"p": 2, "a": 2, "h": 1, "groups": 2}}}
 
 
@@ -75,16 +73,13 @@ def test_a_directory_without_a_kernel_is_refused(tmp_path: Path) -> None:
         image.kernel(tmp_path)
 
 
-@pytest.mark.skipif(bool(LACKING), reason=f"no guests on this machine: {LACKING}")
-@pytest.mark.skipif(
-    not KERNEL, reason="ETHERWEAVE_GUEST_KERNEL names no directory with a kernel and its modules"
-)
+@pytest.mark.needs("guests", "namespaces", "ovs")
 def test_guests_get_their_addresses_by_dmp_and_talk_rocev2_on_the_planned_ways() -> None:
     with tempfile.TemporaryDirectory(prefix="ew-lab-") as directory:
         realm = Realm(Path(directory) / "lab", f"ew-g{os.getpid()}.")
         lab = lifecycle.up(realm, "one", SQUARE, guests=("host0", "host7"))
         try:
-            told = talk(lab, image.kernel(Path(KERNEL)))
+            told = talk(lab, image.kernel(Path(os.environ["ETHERWEAVE_GUEST_KERNEL"])))
         finally:
             lifecycle.down(realm, "one")
         assert lifecycle.everything(realm) == []

@@ -1,6 +1,5 @@
 """Rules as OpenFlow 1.3 messages: read back by Open vSwitch and by os-ken."""
 
-import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +24,7 @@ from etherweave.control.rules import (
     WriteMetadata,
 )
 from etherweave.control.rules import Test as Is
+from support import needs
 
 ARP = (Is("in_port", 3), Is("eth_type", 0x806), Is("arp_op", 1))
 RULES = [
@@ -48,8 +48,7 @@ RULES = [
 @pytest.fixture
 def read(tmp_path: Path) -> Callable[[bytes], list[str]]:
     """Let Open vSwitch read messages."""
-    if shutil.which("ovs-ofctl") is None:
-        pytest.skip(reason="ovs-ofctl of Open vSwitch is not installed")
+    needs.require("ovs")
 
     def reading(octets: bytes) -> list[str]:
         (tmp_path / "messages").write_bytes(octets)
@@ -67,7 +66,6 @@ def ofctl(*words: str) -> list[str]:
 @pytest.fixture(scope="module")
 def osken() -> Any:
     """Give a factory of os-ken's messages of OpenFlow 1.3."""
-    pytest.importorskip("os_ken", reason="os-ken is not installed")
     from os_ken.ofproto.ofproto_protocol import ProtocolDesc
 
     return ProtocolDesc(version=4)

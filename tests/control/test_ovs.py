@@ -15,20 +15,14 @@ from pathlib import Path
 import pytest
 
 from etherweave.control import rules
-from etherweave.control.ovs import bridges, load, programs
+from etherweave.control.ovs import bridges, load
 from etherweave.control.ovs.control_socket import ControlSocket
 from etherweave.control.ovs.daemons import Daemons, Datapath, is_running, running, start, stop
 from etherweave.control.ovs.oracle import Delivery, Oracle, Probe
 from etherweave.control.ovs.programs import OvsError, run
 from etherweave.control.text import mac_text
 
-pytestmark = pytest.mark.skipif(
-    bool(programs.missing()), reason=f"programs of Open vSwitch are missing: {programs.missing()}"
-)
-needs_interfaces: pytest.MarkDecorator = pytest.mark.skipif(
-    os.geteuid() != 0 or shutil.which("ip") is None,
-    reason="only root, with the program ip, makes network interfaces",
-)
+pytestmark = pytest.mark.needs("ovs")
 HOSTS = 2
 LINKS = (3, 4)
 SWITCH_BITS = 0xFFFFFFFFFF00
@@ -230,9 +224,8 @@ def test_a_rule_that_is_refused_leaves_all_rules_as_they_were(built: Daemons) ->
     assert load.differences(built, "s0", switch(0)) == []
 
 
+@pytest.mark.needs("root", "setpriv")
 def test_the_harness_needs_no_privilege() -> None:
-    if os.geteuid() != 0 or shutil.which("setpriv") is None:
-        pytest.skip(reason="only root, with the program setpriv, can become nobody")
     command = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
     code = (
         "from etherweave.control.ovs.daemons import Datapath, running\n"
@@ -248,7 +241,7 @@ def test_the_harness_needs_no_privilege() -> None:
     assert (done.stdout, done.stderr) == (f"{NOBODY}\n", "")
 
 
-@needs_interfaces
+@pytest.mark.needs("namespaces")
 def test_interfaces_become_ports_of_bridges_and_outlive_them() -> None:
     own = f"ewov{os.getpid() % 10**6}"
     names = [f"{own}{end}" for end in "ab"]

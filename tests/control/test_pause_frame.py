@@ -1,7 +1,6 @@
 """PAUSE and PFC frames, read and written against two independent decoders."""
 
 import random
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -60,7 +59,7 @@ def test_we_read_what_scapy_writes() -> None:
     assert decode(bytes(ether / classes)) == expected
 
 
-@pytest.mark.skipif(shutil.which("tshark") is None, reason="tshark is not installed")
+@pytest.mark.needs("tshark")
 def test_tshark_reads_what_we_write(tmp_path: Path) -> None:
     file = tmp_path / "pauses.pcap"
     wrpcap(str(file), [Ether(encode(Pause(SOURCE, 77))), Ether(encode(SOME))])

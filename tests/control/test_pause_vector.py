@@ -12,7 +12,7 @@ from etherweave.control.messages import HEADER, FlowCommand, flow_mod
 from etherweave.control.ovs.bridges import Wiring, build
 from etherweave.control.ovs.daemons import Datapath, running
 from etherweave.control.ovs.load import install
-from etherweave.control.ovs.programs import missing, run
+from etherweave.control.ovs.programs import run
 from etherweave.control.pause.frame import ClassPause, Pause, quantum_ps
 from etherweave.control.pause.speaker import Inbox, Received, Speaker, SpeakerError
 from etherweave.control.pause.timers import Timers
@@ -203,7 +203,7 @@ def test_random_octets_end_in_messages_or_in_a_refusal() -> None:
     assert 0 < refused < 2000
 
 
-@pytest.mark.skipif(bool(missing()), reason=f"not installed: {', '.join(missing())}")
+@pytest.mark.needs("ovs")
 def test_open_vswitch_takes_the_vector() -> None:
     with running(Datapath.DUMMY) as daemons:
         build(daemons, Plan("p", "", (PER_CLASS,), ()), Wiring({"s1": "br0"}))

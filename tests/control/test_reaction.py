@@ -1,7 +1,6 @@
 """How fast pauses are obeyed: what trials tell, and that they can be made."""
 
 import json
-import os
 import socket
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from etherweave.control.ovs.load import install
 from etherweave.control.ovs.programs import run
 from etherweave.control.pause.frame import ClassPause, Pause, PauseFrame, encode
 from etherweave.control.plan import plan
-from etherweave.control.reaction import Plane, ReactionError, Spread, measure, missing, summary
+from etherweave.control.reaction import Plane, ReactionError, Spread, measure, summary
 from etherweave.control.reaction_trials import ALTERNATIVE, DEFAULT, Arrival, Trial, told
 
 COMMAND = [str(Path(sys.executable).parent / "etherweave"), "control"]
@@ -86,7 +85,7 @@ def test_a_plane_that_the_machine_lacks_is_named(monkeypatch: pytest.MonkeyPatch
         measure(Plane.EBPF, 1)
 
 
-@pytest.mark.skipif(missing(Plane.EBPF) is not None, reason=f"eBPF: {missing(Plane.EBPF)}")
+@pytest.mark.needs("ebpf")
 def test_the_switch_in_the_kernel_obeys_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,7 +97,7 @@ def test_the_switch_in_the_kernel_obeys_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.skipif(missing(Plane.OVS) is not None, reason=f"OVS: {missing(Plane.OVS)}")
+@pytest.mark.needs("namespaces", "ovs")
 def test_open_vswitch_obeys_the_agent() -> None:
     found = measure(Plane.OVS, 2)
     assert found.missed == 0
@@ -106,7 +105,7 @@ def test_open_vswitch_obeys_the_agent() -> None:
     assert found.lost < found.sent // 10
 
 
-@pytest.mark.skipif(missing(Plane.EBPF) is not None, reason=f"eBPF: {missing(Plane.EBPF)}")
+@pytest.mark.needs("ebpf")
 def test_the_verb_prints_json() -> None:
     words = [*COMMAND, "reaction", "--plane", "ebpf", "--trials", "1", "--json"]
     printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
@@ -159,7 +158,7 @@ def test_mistakes_of_the_agents_user_are_told(
     assert said in told
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="takes root: listens to an interface")
+@pytest.mark.needs("root")
 def test_an_agent_without_interface_or_switch_ends(dragonfly: Path) -> None:
     code, told = agent(dragonfly, "--port", "3=nothing")
     assert (code, told) == (2, "interface nothing: No such device\n")
@@ -167,7 +166,7 @@ def test_an_agent_without_interface_or_switch_ends(dragonfly: Path) -> None:
     assert (code, told) == (1, "unix:/nowhere: No such file or directory\n")
 
 
-@pytest.mark.skipif(missing(Plane.OVS) is not None, reason=f"OVS: {missing(Plane.OVS)}")
+@pytest.mark.needs("namespaces", "ovs")
 @pytest.mark.parametrize(
     ("pauses", "frame", "rule"),
     # Port 3 has bit 1 of two.

@@ -13,12 +13,9 @@ from etherweave.control.ovs.bridges import Wiring
 from etherweave.control.ovs.daemons import Daemons, Datapath
 from etherweave.control.plan import plan
 from etherweave.control.rules import Plan, Purpose
-
-pytest.importorskip("os_ken", reason="os-ken is not installed")
-if programs.missing():
-    pytest.skip(f"not installed: {programs.missing()}", allow_module_level=True)
-
 from support.controlled import Running, controlled, eventually
+
+pytestmark = pytest.mark.needs("ovs")
 
 SCENARIO: dict[str, object] = {
     "topology": {"dragonfly": {"p": 1, "a": 2, "h": 1}},

@@ -1,7 +1,6 @@
 """The verbs ``control serve`` and ``control diff``, as processes, and TLS."""
 
 import json
-import shutil
 import signal
 import socket
 import ssl
@@ -15,11 +14,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-pytest.importorskip("os_ken", reason="os-ken is not installed")
-
 from etherweave.cli import app
 from etherweave.control.messages import Kind
 from etherweave.control.plan import plan
+from support import needs
 from support.controlled import PATIENCE_S, eventually
 from support.fake_switch import FakeSwitch
 
@@ -189,8 +187,7 @@ def test_a_plan_without_a_second_is_a_mistake(file: Path) -> None:
 @pytest.fixture(scope="module")
 def identities(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make an authority, and keys and certificates of a controller, a switch and a stranger."""
-    if shutil.which("openssl") is None:
-        pytest.skip(reason="openssl, which makes certificates, is not installed")
+    needs.require("openssl")
     here = tmp_path_factory.mktemp("tls")
 
     def openssl(*arguments: str) -> None:

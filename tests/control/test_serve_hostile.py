@@ -10,8 +10,6 @@ from collections.abc import Iterator
 
 import pytest
 
-pytest.importorskip("os_ken", reason="os-ken is not installed")
-
 from etherweave.control.controller import install
 from etherweave.control.controller.door import STRANGERS_MAX
 from etherweave.control.controller.wire import Limits

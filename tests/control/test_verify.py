@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from etherweave.cli import app
 from etherweave.cli.control import verify as verb
 from etherweave.control import rules
-from etherweave.control.ovs import bridges, load, programs
+from etherweave.control.ovs import bridges, load
 from etherweave.control.ovs.cases import Kind, ground, pairs, services, unicasts
 from etherweave.control.ovs.daemons import Daemons, Datapath, running
 from etherweave.control.ovs.judgement import Finding
@@ -26,9 +26,6 @@ from etherweave.control.ovs.verify import Report, Tally, Wish, verify
 from etherweave.control.plan import Planned, plan
 from etherweave.control.rules import FORWARD_TABLE, Output, Purpose, Rule, SwitchPlan
 
-needs_ovs = pytest.mark.skipif(
-    bool(programs.missing()), reason=f"programs of Open vSwitch are missing: {programs.missing()}"
-)
 ALL = Wish(pairs=None)
 SMALL = {"dragonfly": {"p": 2, "a": 2, "h": 1}}
 """3 groups of 2 switches with 2 hosts: all pairs are 12 × 11."""
@@ -58,7 +55,7 @@ def wrong(report: Report) -> set[Kind]:
     return {finding.kind for finding in report.findings}
 
 
-@needs_ovs
+@pytest.mark.needs("ovs")
 @pytest.mark.parametrize(
     ("topology", "failed"),
     [
@@ -87,7 +84,7 @@ def test_a_plan_does_on_open_vswitch_what_the_design_says(
     assert sum(report.rules.values()) == sum(len(switch.rules) for switch in made.plan.switches)
 
 
-@needs_ovs
+@pytest.mark.needs("ovs")
 @pytest.mark.parametrize(
     ("topology", "pauses"),
     [
@@ -106,7 +103,7 @@ def test_conditional_rules_go_round_paused_ports_as_the_design_says(
     assert report.asked[Kind.PAUSED] == 2 * report.asked[Kind.UNICAST]
 
 
-@needs_ovs
+@pytest.mark.needs("ovs")
 def test_lossless_frames_arrive_in_the_priority_that_their_way_asks_for() -> None:
     made = planned(SMALL, priorities=[3, 5])
     report = verify(made, ALL)
@@ -125,14 +122,14 @@ def test_lossless_frames_arrive_in_the_priority_that_their_way_asks_for() -> Non
     assert any("vlan vid=0,pcp=5" in found.found for found in report.findings), "not lowered"
 
 
-@needs_ovs
+@pytest.mark.needs("ovs")
 def test_answers_in_the_switch_and_checked_arp_are_verified_too() -> None:
     report = verify(planned(SMALL, resolution="responder", anti_spoofing="arp"), ALL)
     assert report.findings == ()
     assert report.asked[Kind.RESOLUTION] == report.asked[Kind.SPOOFED_ARP] == 12
 
 
-@needs_ovs
+@pytest.mark.needs("ovs")
 def test_rewritten_addresses_arrive_as_the_factory_s() -> None:
     names = [host.name for host in planned(SMALL).plan.hosts]
     factory = {name: 0x001122000000 + number for number, name in enumerate(names)}
@@ -140,7 +137,7 @@ def test_rewritten_addresses_arrive_as_the_factory_s() -> None:
     assert verify(plan(scenario, factory=factory), ALL, factory).findings == ()
 
 
-@needs_ovs
+@pytest.mark.needs("ovs")
 def test_all_pairs_of_the_dragonfly_of_the_paper_go_where_they_must() -> None:
     report = verify(planned({"dragonfly": {"p": 2, "a": 4, "h": 2}}), ALL)
     assert (report.findings, report.differences) == ((), {})
@@ -184,7 +181,7 @@ def missing(rule: Rule) -> None:
     return None
 
 
-@needs_ovs
+@pytest.mark.needs("ovs")
 @pytest.mark.parametrize("which", range(4))
 @pytest.mark.parametrize("change", [next_port, other_mask, other_priority, missing])
 def test_every_wrong_rule_of_a_flow_table_is_found_where_it_is(
@@ -231,7 +228,7 @@ def also_onward(rule: Rule) -> Rule:
     return rule._replace(actions=(*rule.actions, Output(3))) if rule.actions else rule
 
 
-@needs_ovs
+@pytest.mark.needs("ovs")
 @pytest.mark.parametrize(
     ("purpose", "change", "found"),
     [
@@ -256,7 +253,7 @@ def test_every_wrong_rule_of_deployment_is_found(
     assert wrong(report) == found
 
 
-@needs_ovs
+@pytest.mark.needs("ovs")
 def test_a_condition_on_another_port_s_pause_is_found() -> None:
     made = planned(SMALL, rules="conditional")
 
@@ -271,7 +268,7 @@ def test_a_condition_on_another_port_s_pause_is_found() -> None:
     assert wrong(report) == {Kind.PAUSED}
 
 
-@needs_ovs
+@pytest.mark.needs("ovs")
 def test_an_answer_to_arp_that_keeps_a_field_is_found() -> None:
     made = planned(SMALL, resolution="responder")
 
@@ -289,7 +286,7 @@ def test_an_answer_to_arp_that_keeps_a_field_is_found() -> None:
     }
 
 
-@needs_ovs
+@pytest.mark.needs("ovs")
 def test_a_rule_that_hides_behind_an_equal_one_is_a_difference() -> None:
     made = planned(SMALL)
     first = made.plan.switches[0]
@@ -300,7 +297,7 @@ def test_a_rule_that_hides_behind_an_equal_one_is_a_difference() -> None:
     assert not report.is_good
 
 
-@needs_ovs
+@pytest.mark.needs("ovs")
 def test_a_rule_to_a_failed_cable_is_found_with_what_open_vswitch_says() -> None:
     around, through = planned(SMALL, LOCAL_CABLE), planned(SMALL)
     # As if the switch had not been told of the failure: its rules use port 3.
@@ -351,7 +348,7 @@ def scenario(tmp_path: Path) -> Path:
     return path
 
 
-@needs_ovs
+@pytest.mark.needs("ovs")
 def test_the_verb_prints_counts_and_ends_with_zero(scenario: Path) -> None:
     done = CliRunner().invoke(app, ["control", "verify", str(scenario), "--pairs", "50"])
     assert done.exit_code == 0, done.output
@@ -360,7 +357,7 @@ def test_the_verb_prints_counts_and_ends_with_zero(scenario: Path) -> None:
     assert rows["dmp"] == [str(12 + 6)], "an answer per host, a drop per switch"
 
 
-@needs_ovs
+@pytest.mark.needs("ovs")
 def test_the_verb_names_what_is_wrong_and_ends_with_one(
     scenario: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -402,14 +399,14 @@ def test_a_machine_without_open_vswitch_is_told_so(
     assert "not found: ovs-vswitchd, ovs-ofctl; expected Open vSwitch" in done.stderr
 
 
-@needs_ovs
+@pytest.mark.needs("ovs")
 def test_a_cable_that_is_not_there_is_the_user_s_mistake(scenario: Path) -> None:
     done = CliRunner().invoke(app, ["control", "verify", str(scenario), "--failed", "a - b"])
     assert done.exit_code == 2
     assert 'no cable "a - b"' in done.stderr
 
 
-@needs_ovs
+@pytest.mark.needs("ovs")
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_who_is_interrupted_stops_the_daemons_and_removes_their_directory(
     scenario: Path, sign: signal.Signals

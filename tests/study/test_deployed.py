@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from etherweave.control.ovs import programs
 from etherweave.study.deployed import Followed, Reacted, Told
 from etherweave.study.exascale import PLAN, load
 from etherweave.study.exascale.deployment import deployments, measures
@@ -47,7 +46,7 @@ def test_a_trial_without_the_privilege_says_so(monkeypatch: pytest.MonkeyPatch) 
     assert "root" in Reacted("deployed.reaction_ebpf", "ebpf").missing()
 
 
-@pytest.mark.skipif(bool(programs.missing()), reason="Open vSwitch is not installed")
+@pytest.mark.needs("ovs")
 def test_frames_are_followed_through_a_plan_without_a_difference(tmp_path: Path) -> None:
     overrides: dict[str, object] = {"topology.dragonfly.a": 2, "topology.dragonfly.h": 1}
     experiment = Followed("x", "told", overrides)

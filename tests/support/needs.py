@@ -7,6 +7,7 @@ for ``apt-get install``; so it imports only the standard library.
 
 import os
 import shutil
+import subprocess
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
@@ -76,6 +77,23 @@ def _unset(variable: str, content: str) -> Callable[[], str]:
     return lambda: "" if os.environ.get(variable) else f"{variable} names no {content}"
 
 
+@cache
+def interfaces_with_driver_counters() -> list[str]:
+    """Return the interfaces of which ``ethtool --statistics`` prints something, sorted."""
+    names = sorted(path.name for path in Path("/sys/class/net").glob("*"))
+    program = shutil.which("ethtool", path=SEARCH_PATH)
+    if program is None:
+        return []
+    words = ([program, "--statistics", name] for name in names)
+    done = [subprocess.run(one, capture_output=True, check=False, timeout=10) for one in words]
+    return [name for name, one in zip(names, done, strict=True) if one.returncode == 0]
+
+
+def _no_driver_counters() -> str:
+    found = interfaces_with_driver_counters()
+    return "" if found else "no interface has a driver with counters"
+
+
 NEEDS = {
     "root": Need(obstacle=_not_root),
     "namespaces": Need(("ip", "tc"), ("iproute2",), _not_administrator, is_machine_wide=True),
@@ -111,6 +129,7 @@ NEEDS = {
     "hpcc": Need(("hpcc",), ("hpcc",)),
     "ping": Need(("ping",), ("iputils-ping",)),
     "ethtool": Need(("ethtool",), ("ethtool",)),
+    "driver-counters": Need(obstacle=_no_driver_counters),
     "tshark": Need(("tshark",), ("tshark",)),
     "chromium": Need(("chromium",), ("chromium",)),
     "yanglint": Need(("yanglint",), ("libyang2-tools",)),
@@ -164,6 +183,14 @@ def missing(name: str) -> str:
 def all_missing(names: Iterable[str]) -> str:
     """Return all that this machine lacks for these needs, on one line; empty when nothing."""
     return "; ".join(f"{name}: {lack}" for name in names if (lack := missing(name)))
+
+
+def require(*names: str) -> None:
+    """Skip the test whose fixture calls this, where the machine lacks one of these."""
+    if lack := all_missing(names):
+        import pytest
+
+        pytest.skip(lack)
 
 
 def packages() -> list[str]:

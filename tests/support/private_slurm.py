@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-PROGRAMS = ("slurmctld", "slurmd", "sbatch", "salloc", "munged")
 NODES = ("n1", "n2", "n3", "n4")
 _PATIENCE_S = 30.0
 _STARTED: dict[str, list[subprocess.Popen[bytes]]] = {}
@@ -44,17 +43,6 @@ SchedulerParameters=sched_min_interval=0,batch_sched_delay=0
 {nodes}
 PartitionName=all Nodes=n[1-4] Default=YES State=UP
 """
-
-
-def missing() -> str:
-    """Tell what this machine lacks; empty when nothing."""
-    gone = [program for program in PROGRAMS if shutil.which(program) is None]
-    if gone:
-        return f"not found: {', '.join(gone)}; Debian packages slurm-wlm and munge"
-    if os.geteuid() != 0:
-        return "daemons of Slurm for several nodes take root"
-    is_mounted = any(" cgroup" in line for line in Path("/proc/mounts").read_text().splitlines())
-    return "" if is_mounted else "slurmd wants a mounted cgroup file system"
 
 
 @contextmanager

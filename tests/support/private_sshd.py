@@ -35,15 +35,6 @@ Host n1 n2
 """
 
 
-def missing() -> str:
-    """Tell what this machine lacks; empty when nothing."""
-    if SSHD is None:
-        return "sshd is missing; Debian package openssh-server"
-    if not (shutil.which("ssh") and shutil.which("ssh-keygen")):
-        return "ssh or ssh-keygen is missing; Debian package openssh-client"
-    return "" if os.geteuid() == 0 else "sshd of one's own lets only root in for sure"
-
-
 @contextmanager
 def running(directory: Path) -> Iterator[Path]:
     """Let it run while the block lasts; gives the file that ssh must be told by ``-F``."""
