@@ -27,7 +27,7 @@ from etherweave.bench.points import Launched, launched
 from etherweave.bench.runner import Watch, run
 from etherweave.bench.site.reading import site as read_site
 from etherweave.bench.site.values import Host, Option, Site
-from etherweave.bench.statistics.stopping import Rule
+from etherweave.bench.statistics.launches import StoppingRule
 from etherweave.bench.store import Store, StoreError
 from etherweave.bench.telemetry.crossing import findings
 from etherweave.bench.telemetry.epochs import Offset, epochs, keep, offset, recorder
@@ -276,7 +276,7 @@ def sending(directory: Path, hosts: tuple[str, ...]) -> Store:
     (plan,) = experiments(["iperf3"], [network], Wish(hosts))
     client = ("iperf3", "-c", "{server}", "-p", "{port}", "-n", str(AMOUNT), "-J")
     quick = replace(plan, arguments=client, bytes=float(AMOUNT), seconds=AMOUNT / RATE)
-    rule = Rule(launches_min=1, launches_max=1)
+    rule = StoppingRule(launches_min=1, launches_max=1)
     return Store.create(directory, Campaign("test", (network,), (quick,), rule))
 
 
@@ -399,7 +399,7 @@ def hosted(directory: Path, site: Site, companion: Companion) -> tuple[Store, li
     network = Network("lan")
     (plan,) = experiments(["iperf3"], [network], Wish(("n1", "n2")))
     echo = replace(plan, start="alone", arguments=("true",), server=())
-    rule = Rule(launches_min=1, launches_max=1)
+    rule = StoppingRule(launches_min=1, launches_max=1)
     store = Store.create(directory / "out", Campaign("t", (network,), (echo,), rule))
     return store, carried(store, site, companion)
 

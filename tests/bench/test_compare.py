@@ -12,12 +12,12 @@ from etherweave.bench.comparing import Verdict, differences, numbers_of
 from etherweave.bench.history import entries, steps
 from etherweave.bench.points import Point
 from etherweave.bench.runner import run
-from etherweave.bench.statistics.stopping import Rule
+from etherweave.bench.statistics.launches import StoppingRule
 from etherweave.bench.store import Store, StoreError, write_json
 from etherweave.cli import app
 from support.launches import FakeLauncher, campaign, latencies
 
-TEN = Rule(0.5, launches_min=10, launches_max=10)
+TEN = StoppingRule(0.5, launches_min=10, launches_max=10)
 
 
 def etherweave(*arguments: str | Path) -> Result:

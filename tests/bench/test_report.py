@@ -20,7 +20,7 @@ from etherweave.bench.campaign import Campaign, Wish, experiments
 from etherweave.bench.launchers import Ending
 from etherweave.bench.points import launched
 from etherweave.bench.runner import run
-from etherweave.bench.statistics.stopping import Rule
+from etherweave.bench.statistics.launches import StoppingRule
 from etherweave.bench.store import Store
 from etherweave.bench.summary import summary
 from etherweave.bench.switches import SWITCHES, keep
@@ -38,7 +38,7 @@ from etherweave.results import Result
 from support.captured_texts import DATA
 from support.launches import NETWORK, FakeLauncher, campaign, latencies
 
-FEW = Rule(0.5, launches_min=6, launches_max=6)
+FEW = StoppingRule(0.5, launches_min=6, launches_max=6)
 
 
 def kept(path: Path, wanted: Campaign, launcher: FakeLauncher) -> Path:
@@ -193,7 +193,7 @@ def test_spreads_are_about_the_median_of_their_point(tmp_path: Path) -> None:
 def test_warnings_stand_on_top(tmp_path: Path) -> None:
     answers = {0: Ending.FAILED, 1: "<script>alert(1)</script>\n"}
     launcher = FakeLauncher(lambda number: answers.get(number, latencies(10.0 + number)))
-    out = kept(tmp_path / "out", campaign(rule=Rule(0.01, launches_max=10)), launcher)
+    out = kept(tmp_path / "out", campaign(rule=StoppingRule(0.01, launches_max=10)), launcher)
     page = write_report(out, out).read_text()
     top = page[: page.index("<section")]
     assert "failed: no route to host" in top

@@ -22,8 +22,7 @@ from etherweave.bench.plans import PlanError
 from etherweave.bench.points import launched
 from etherweave.bench.runner import State, Watch, run
 from etherweave.bench.sitting import sitting
-from etherweave.bench.statistics.launches import shuffled
-from etherweave.bench.statistics.stopping import Rule
+from etherweave.bench.statistics.launches import StoppingRule, shuffled
 from etherweave.bench.store import Record, Store, StoreError
 from etherweave.bench.summary import CampaignSummary, summary
 from etherweave.bench.tables import save
@@ -79,7 +78,9 @@ def test_retransmits_do_not_keep_a_steady_bandwidth_from_being_precise(tmp_path:
 
 def test_launches_follow_the_shuffled_order(tmp_path: Path) -> None:
     networks = (NETWORK, replace(NETWORK, name="roce"))
-    wanted = campaign("osu_latency", "osu_bw", networks=networks, rule=Rule(0.05, 0.95, 2, 2))
+    wanted = campaign(
+        "osu_latency", "osu_bw", networks=networks, rule=StoppingRule(0.05, 0.95, 2, 2)
+    )
     store = Store.create(tmp_path / "out", wanted)
     launcher = FakeLauncher(lambda number: latencies(10.0))
     run(store, {"lan": launcher, "roce": launcher}, 1)
@@ -146,7 +147,7 @@ def test_control_c_within_a_launch_ends_cleanly(tmp_path: Path) -> None:
 
 def test_launches_that_fail_are_kept_and_do_not_count(tmp_path: Path) -> None:
     answers = {1: Ending.FAILED, 2: Ending.TIMED_OUT, 3: latencies(10.0, (1, 2)), 4: "Killed\n"}
-    store = Store.create(tmp_path / "out", campaign(rule=Rule(0.05, 0.95, 6, 10)))
+    store = Store.create(tmp_path / "out", campaign(rule=StoppingRule(0.05, 0.95, 6, 10)))
     run(store, {"lan": FakeLauncher(lambda number: answers.get(number, latencies(10.0)))}, 1)
     found = summarised(store)
     problems = {one.record.round: one.verdict.problems for one in found.launches}

@@ -8,8 +8,20 @@ from fractions import Fraction
 import pytest
 from scipy import stats
 
-from etherweave.bench.statistics.comparison import Outcome, compare
-from etherweave.bench.statistics.launches import shuffled
+from etherweave.bench.statistics.comparison import (
+    Direction,
+    compare,
+    coverage,
+    critical_rank,
+    rank_sums,
+)
+from etherweave.bench.statistics.launches import (
+    StoppingDecision,
+    StoppingRule,
+    decide,
+    relative_half_width,
+    shuffled,
+)
 from etherweave.bench.statistics.quantiles import (
     Interval,
     median,
@@ -19,9 +31,7 @@ from etherweave.bench.statistics.quantiles import (
     samples_least,
     upper_bound,
 )
-from etherweave.bench.statistics.ranks import coverage, critical_rank, rank_sums, trend
-from etherweave.bench.statistics.settling import SHORTEST, Rest, settling
-from etherweave.bench.statistics.stopping import Decision, Rule, decide, relative_half_width
+from etherweave.bench.statistics.settling import SHORTEST, Stability, settling, trend
 from etherweave.bench.statistics.summary import mean, outliers, summarise
 
 
@@ -122,7 +132,7 @@ def test_critical_values_are_the_published_ones(first: int, second: int, critica
 
 def test_three_against_three_can_show_nothing_at_95_percent() -> None:
     assert critical_rank(3, 3, 0.95) == 0  # 2 of 20 arrangements are the extreme ones: 10 %
-    assert compare([1, 2, 3], [11, 12, 13]).outcome is Outcome.TOO_FEW
+    assert compare([1, 2, 3], [11, 12, 13]).direction is Direction.TOO_FEW
 
 
 def test_rank_sums_are_those_of_all_arrangements() -> None:
@@ -161,7 +171,7 @@ def test_the_shift_of_the_textbook() -> None:
     assert found.shift == pytest.approx(0.305)
     assert found.interval is not None
     assert found.interval[:2] == pytest.approx((-0.15, 0.76))
-    assert found.outcome is Outcome.NO_DIFFERENCE_SEEN
+    assert found.direction is Direction.NO_DIFFERENCE_SEEN
 
 
 def test_what_is_apart_is_told_apart() -> None:
@@ -170,14 +180,14 @@ def test_what_is_apart_is_told_apart() -> None:
     assert (found.shift, found.baseline, found.relative) == (10, 3.5, 10 / 3.5)
     assert found.interval is not None and found.interval[:2] == (7, 13)
     assert found.interval.coverage == pytest.approx(1 - 2 * 19 / math.comb(12, 6))
-    assert found.outcome is Outcome.MORE
-    assert compare([11, 12, 13, 14], [1, 2, 3, 4]).outcome is Outcome.LESS
-    assert compare([5.0] * 6, [5.0] * 6).outcome is Outcome.NO_DIFFERENCE_SEEN
+    assert found.direction is Direction.MORE
+    assert compare([11, 12, 13, 14], [1, 2, 3, 4]).direction is Direction.LESS
+    assert compare([5.0] * 6, [5.0] * 6).direction is Direction.NO_DIFFERENCE_SEEN
 
 
 def test_one_outlier_does_not_make_a_difference() -> None:
     base = noise(10, seed=2)
-    assert compare(base, [*noise(9, seed=3), 1000.0]).outcome is Outcome.NO_DIFFERENCE_SEEN
+    assert compare(base, [*noise(9, seed=3), 1000.0]).direction is Direction.NO_DIFFERENCE_SEEN
 
 
 def test_a_comparison_covers_a_true_shift_as_often_as_it_says() -> None:
@@ -210,31 +220,34 @@ def test_a_ramp_is_warm_up_and_what_only_rises_never_settles() -> None:
     steady = noise(200)
     ramp = [10.0 - step for step in range(9)]
     found = settling([*ramp, *steady])
-    assert found.rest is Rest.SETTLED and 9 <= found.warm_up <= 40
-    assert settling([one + step / 50 for step, one in enumerate(steady)]).rest is Rest.UNSETTLED
+    assert found.stability is Stability.SETTLED and 9 <= found.warm_up <= 40
+    assert (
+        settling([one + step / 50 for step, one in enumerate(steady)]).stability
+        is Stability.UNSETTLED
+    )
 
 
 def test_a_late_step_is_not_settled() -> None:
     steps = [*noise(160), *(one * 1.5 for one in noise(40, seed=2))]
-    assert settling(steps).rest is Rest.UNSETTLED
+    assert settling(steps).stability is Stability.UNSETTLED
 
 
 def test_noise_settles_at_once_whatever_its_outliers() -> None:
     for seed in range(50):
         series = noise(400, seed)
         series[seed * 7] = 1000.0
-        assert settling(series).rest is Rest.SETTLED
-    assert settling([20.6] * 100) == (0, Rest.SETTLED)
+        assert settling(series).stability is Stability.SETTLED
+    assert settling([20.6] * 100) == (0, Stability.SETTLED)
 
 
 def test_a_difference_too_small_to_matter_is_settled() -> None:
     halves = [*(one for one in noise(200, spread=0.001)), *(one + 0.02 for one in noise(200, 2))]
-    assert settling(halves).rest is Rest.SETTLED
+    assert settling(halves).stability is Stability.SETTLED
 
 
 def test_a_short_series_tells_nothing() -> None:
-    assert settling(noise(SHORTEST - 1)) == (0, Rest.TOO_SHORT)
-    assert settling([1.0]) == (0, Rest.TOO_SHORT)
+    assert settling(noise(SHORTEST - 1)) == (0, Stability.TOO_SHORT)
+    assert settling([1.0]) == (0, Stability.TOO_SHORT)
 
 
 def test_every_round_holds_every_experiment_in_an_order_of_its_own() -> None:
@@ -254,35 +267,35 @@ def test_an_order_is_the_same_on_every_machine() -> None:
 
 
 def test_launches_end_when_the_median_is_known_well_enough() -> None:
-    rule = Rule(launches_min=6, launches_max=8)
-    assert decide(noise(5), rule) is Decision.GO_ON
-    assert decide(noise(6), rule) is Decision.PRECISE
+    rule = StoppingRule(launches_min=6, launches_max=8)
+    assert decide(noise(5), rule) is StoppingDecision.CONTINUE
+    assert decide(noise(6), rule) is StoppingDecision.PRECISE
     wild = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0]
-    assert decide(wild[:7], rule) is Decision.GO_ON
-    assert decide(wild, rule) is Decision.CAPPED
+    assert decide(wild[:7], rule) is StoppingDecision.CONTINUE
+    assert decide(wild, rule) is StoppingDecision.CAPPED
 
 
-def covers(spread: float, rule: Rule, trials: int) -> tuple[float, int]:
+def covers(spread: float, rule: StoppingRule, trials: int) -> tuple[float, int]:
     """Simulate launches until they are precise: how often the interval holds the true median, 1."""
     chance, held, precise = random.Random(1), 0, 0
     for _ in range(trials):
         values: list[float] = []
-        while (decision := decide(values, rule)) is Decision.GO_ON:
+        while (decision := decide(values, rule)) is StoppingDecision.CONTINUE:
             values.append(chance.lognormvariate(0, spread))
         interval = median_interval(values)
         assert interval is not None
-        if decision is Decision.PRECISE:
+        if decision is StoppingDecision.PRECISE:
             precise += 1
             held += interval.low <= 1 <= interval.high
     return held / precise, precise
 
 
 def test_stopping_early_costs_nothing_if_precision_is_easy_and_a_little_if_it_is_hard() -> None:
-    easy, count = covers(0.05, Rule(), 400)
+    easy, count = covers(0.05, StoppingRule(), 400)
     assert count > 390
     assert easy > 0.95 - 3 * math.sqrt(0.95 * 0.05 / count)
     # With twice the spread, less than half of the experiments become precise before the cap.
-    hard, count = covers(0.1, Rule(), 400)
+    hard, count = covers(0.1, StoppingRule(), 400)
     assert count < 220
     assert 0.8 < hard < easy
 
@@ -303,7 +316,7 @@ def test_the_half_width_is_the_longer_arm() -> None:
 )
 def test_a_rule_that_makes_no_sense_is_refused(words: dict[str, int], told: str) -> None:
     with pytest.raises(ValueError, match=told):
-        Rule(**words)
+        StoppingRule(**words)
 
 
 def test_rates_are_averaged_as_times_add_up() -> None:
@@ -342,7 +355,7 @@ def test_a_point_of_few_or_wild_or_drifting_launches_is_unstable() -> None:
     (few,) = summarise([[1.0]] * 5, "s").doubts
     assert few == "5 launches are too few for an interval of the median"
     (wild,) = summarise([[one] for one in (1.0, 4.0, 2.0, 3.0, 1.0, 5.0)], "s").doubts
-    assert "100.0% far after 6 launches; wanted 5.0%" in wild
+    assert "100.0% wide on one side after 6 launches; expected at most 5.0%" in wild
     (drift,) = summarise([[1 + step / 1000] for step in range(8)], "s").doubts
     assert drift.startswith("launches drift")
 

@@ -12,7 +12,7 @@ import pytest
 
 from bench.test_report import kept
 from etherweave.bench.environment.snapshot import Snapshot
-from etherweave.bench.statistics.stopping import Rule
+from etherweave.bench.statistics.launches import StoppingRule
 from etherweave.bench.store import Record, Store
 from etherweave.bench.telemetry.epochs import Epoch
 from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, PROCESSOR, RDMA
@@ -23,7 +23,7 @@ from etherweave.report.telemetry import Key, Launch, Steps, Track, launches, rat
 from support.launches import FakeLauncher, campaign, latencies
 from support.recorded_campaigns import Speeds, keep_recording, keep_recordings
 
-SIX = Rule(0.5, launches_min=6, launches_max=6)
+SIX = StoppingRule(0.5, launches_min=6, launches_max=6)
 LAUNCH = Launch("osu-001", "osu", False, 10**18, 10.0)
 RECORD = Record("osu", 1, "done", "", "", (), 10**18, 10**18 + 10**10, "fake", 1, "0", "x")
 SPEEDS = Speeds(interface={"received_bytes": 1e6, "sent_bytes": 2e6, "received_drops": 0.0})

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from etherweave.bench.campaign import Campaign, Network, Wish, experiments
 from etherweave.bench.launchers import Ending, Job, Outcome
-from etherweave.bench.statistics.stopping import Rule
+from etherweave.bench.statistics.launches import StoppingRule
 
 NETWORK = Network("lan", "TCP", 1.25e8, 20e-6)
-RULE = Rule(launches_min=6, launches_max=8)
+RULE = StoppingRule(launches_min=6, launches_max=8)
 
 Answer = Callable[[int], str | Ending]
 """Takes the number of the launch, from 0; gives its text, or how else it ends."""
@@ -74,7 +74,7 @@ def campaign(
     *programs: str,
     networks: Sequence[Network] = (NETWORK,),
     hosts: tuple[str, ...] = ("a", "b"),
-    rule: Rule = RULE,
+    rule: StoppingRule = RULE,
     is_all_pairs: bool = False,
     size_max: int = 4,
 ) -> Campaign:

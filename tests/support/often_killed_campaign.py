@@ -11,11 +11,11 @@ from pathlib import Path
 from etherweave.bench.launchers.launcher import Job, Outcome
 from etherweave.bench.runner import run
 from etherweave.bench.sitting import sitting
-from etherweave.bench.statistics.stopping import Rule
+from etherweave.bench.statistics.launches import StoppingRule
 from etherweave.bench.store import Store
 from support.launches import FakeLauncher, campaign, latencies
 
-WHOLE = campaign("osu_latency", "osu_multi_lat", rule=Rule(0.05, 0.95, 20, 20))
+WHOLE = campaign("osu_latency", "osu_multi_lat", rule=StoppingRule(0.05, 0.95, 20, 20))
 """42 launches."""
 LAUNCH_S = 0.004
 """Of a launch, about as long as keeping it takes [s]."""

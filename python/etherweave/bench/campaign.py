@@ -24,7 +24,7 @@ from etherweave.bench.plans import (
     Request,
     Start,
 )
-from etherweave.bench.statistics.stopping import Rule
+from etherweave.bench.statistics.launches import StoppingRule
 
 FORMAT = 1
 
@@ -95,7 +95,7 @@ class Campaign:
     site: str
     networks: tuple[Network, ...]
     experiments: tuple[Experiment, ...]
-    rule: Rule = field(default_factory=Rule)
+    rule: StoppingRule = field(default_factory=StoppingRule)
     seed: int = 0
     """Names the order of the launches."""
     format: int = FORMAT

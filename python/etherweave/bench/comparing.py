@@ -7,7 +7,7 @@ from typing import Any
 
 from etherweave.bench.metrics import Better
 from etherweave.bench.points import Point, centres, launched, series
-from etherweave.bench.statistics.comparison import Comparison, Outcome, compare
+from etherweave.bench.statistics.comparison import Direction, LaunchComparison, compare
 from etherweave.bench.statistics.quantiles import CONFIDENCE
 from etherweave.bench.store import Store
 
@@ -33,17 +33,17 @@ class Difference:
 
     point: Point
     """As in the candidate."""
-    comparison: Comparison
+    comparison: LaunchComparison
     launches: tuple[int, int]
     """Of the baseline and of the candidate."""
 
     @property
     def verdict(self) -> Verdict:
         """Whether the candidate is better."""
-        outcome = self.comparison.outcome
-        if outcome not in (Outcome.MORE, Outcome.LESS):
+        direction = self.comparison.direction
+        if direction not in (Direction.MORE, Direction.LESS):
             return Verdict.UNDECIDED
-        is_better = (outcome is Outcome.MORE) == (self.point.better == Better.HIGHER)
+        is_better = (direction is Direction.MORE) == (self.point.better == Better.HIGHER)
         return Verdict.BETTER if is_better else Verdict.WORSE
 
     def facts(self) -> dict[str, Any]:
@@ -55,7 +55,7 @@ class Difference:
             "low": found.interval.low if found.interval else None,
             "high": found.interval.high if found.interval else None,
             "relative": found.relative,
-            "outcome": found.outcome.value,
+            "outcome": found.direction.value,
             "verdict": self.verdict.value,
             "launches": self.launches,
         }

@@ -24,8 +24,7 @@ from etherweave.bench.launchers.launcher import (
 )
 from etherweave.bench.metrics import Unit
 from etherweave.bench.points import Launched, centres, judged, launched, series
-from etherweave.bench.statistics.launches import shuffled
-from etherweave.bench.statistics.stopping import Decision, Rule, decide
+from etherweave.bench.statistics.launches import StoppingDecision, StoppingRule, decide, shuffled
 from etherweave.bench.store import Record, Store, launch_name
 
 FAILURES_MOST = 3
@@ -219,7 +218,7 @@ def _order(
             yield from [together] if is_array else ([turn] for turn in together)
 
 
-def _is_open(rule: Rule, own: Sequence[Launched], turn: int) -> bool:
+def _is_open(rule: StoppingRule, own: Sequence[Launched], turn: int) -> bool:
     is_kept = any(one.record.round == turn for one in own)
     return not is_kept and state(rule, own) is State.OPEN
 
@@ -231,13 +230,13 @@ def _array(launchers: Mapping[str, Launcher], turn: _Turn) -> tuple[object, ...]
     return (one.fabric, one.hosts, one.ranks_per_node) if is_able else ()
 
 
-def state(rule: Rule, launches: Sequence[Launched]) -> State:
+def state(rule: StoppingRule, launches: Sequence[Launched]) -> State:
     """Decide by the launches of one experiment."""
     counted = [one for one in launches if not one.record.is_warm_up]
     if len(launches) >= FAILURES_MOST and not any(one.verdict.is_valid for one in launches):
         return State.GIVEN_UP
     decisions = [decide(values, rule) for values in _decisive(counted)]
-    if decisions and all(one is Decision.PRECISE for one in decisions):
+    if decisions and all(one is StoppingDecision.PRECISE for one in decisions):
         return State.PRECISE
     if not decisions and sum(one.counts for one in counted) >= rule.launches_min:
         return State.PRECISE  # nothing of it can be better or worse

@@ -25,7 +25,7 @@ class PointSummary:
     """A point and its statistics."""
 
     point: Point
-    statistics: "statistics.summary.Summary"
+    statistics: "statistics.summary.LaunchSummary"
     band: Band | None
 
     def facts(self) -> dict[str, Any]:

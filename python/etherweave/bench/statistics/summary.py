@@ -1,9 +1,10 @@
-"""What the launches of one point of a curve come to, and whether to believe it."""
+"""Summary of the launches of one point of a curve, and whether it is stable."""
 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from etherweave.bench.statistics.launches import StoppingRule, is_precise, relative_half_width
 from etherweave.bench.statistics.quantiles import (
     Interval,
     median,
@@ -12,16 +13,14 @@ from etherweave.bench.statistics.quantiles import (
     samples_least,
     upper_bound,
 )
-from etherweave.bench.statistics.ranks import trend
-from etherweave.bench.statistics.settling import Rest, settling
-from etherweave.bench.statistics.stopping import Rule, is_precise, relative_half_width
+from etherweave.bench.statistics.settling import Stability, settling, trend
 
 RATES = frozenset({"B/s", "1/s"})
 """Units of amounts per time."""
-_CHANCE = 0.01
-"""A trend over launches that chance makes more rarely is none of chance."""
+_TREND_LEVEL = 0.01
+"""Significance level of a trend over launches."""
 _FENCE = 1.5
-"""Tukey's: values that many quartile distances beyond the quartiles are called outliers."""
+"""Tukey's: distance of an outlier beyond the quartiles, in distances between them."""
 
 
 @dataclass(frozen=True)
@@ -34,14 +33,14 @@ class Tail:
 
 
 @dataclass(frozen=True)
-class Summary:
+class LaunchSummary:
     """One point: a metric at one size."""
 
     unit: str
     launches: tuple[float, ...]
-    """One number each, in the order of the launches: the median of what came after its warm-up."""
+    """Median of each launch after its warm-up, in the order of the launches."""
     values: int
-    """Measured after warm-up, in all launches."""
+    """Number of values after warm-up, in all launches."""
     warm_up: tuple[int, ...]
     """Values left out at the start of each launch."""
     median: float
@@ -59,38 +58,40 @@ class Summary:
     tail: Tail | None
     """The 99th percentile of all values, the first for rates; ``None`` for too few."""
     doubts: tuple[str, ...]
-    """Why it is unstable; empty if it is stable."""
+    """Reasons why it is unstable; empty if it is stable."""
 
     @property
     def is_stable(self) -> bool:
-        """Whether every series settled, without drift, and the median is known well enough."""
+        """Whether every series settled, no drift is seen, and the median is precise enough."""
         return not self.doubts
 
 
-def summarise(series: Sequence[Sequence[float]], unit: str, rule: Rule | None = None) -> Summary:
+def summarise(
+    series: Sequence[Sequence[float]], unit: str, rule: StoppingRule | None = None
+) -> LaunchSummary:
     """Summarise the launches of one point.
 
     Parameters
     ----------
     series
-        What each launch measured, in order; a single value where a benchmark prints only one.
+        Values of each launch, in order; a single value where a benchmark prints only one.
     unit
         ``"s"``, ``"B/s"``, ``"1/s"``, ``"B"`` or ``"1"``.
     rule
-        How well the median is to be known.
+        Required precision of the median.
     """
     assert series and all(series), "a launch without a value"
-    rule = rule or Rule()
+    rule = rule or StoppingRule()
     settlings = [settling(one) for one in series]
-    settled = [one[found.warm_up :] for one, found in zip(series, settlings, strict=True)]
+    settled = [one[each.warm_up :] for one, each in zip(series, settlings, strict=True)]
     launches = tuple(median(one) for one in settled)
     values = [value for one in settled for value in one]
-    doubts = (*_unsettled([found.rest for found in settlings]), *_doubts(launches, rule))
-    return Summary(
+    doubts = (*_unsettled([each.stability for each in settlings]), *_doubts(launches, rule))
+    return LaunchSummary(
         unit=unit,
         launches=launches,
         values=len(values),
-        warm_up=tuple(found.warm_up for found in settlings),
+        warm_up=tuple(each.warm_up for each in settlings),
         median=median(launches),
         interval=median_interval(launches, rule.confidence),
         mean=mean(launches, unit),
@@ -103,7 +104,7 @@ def summarise(series: Sequence[Sequence[float]], unit: str, rule: Rule | None = 
 
 
 def mean(values: Sequence[float], unit: str) -> float | None:
-    """Average what has the unit: rates harmonically, as equal work takes times that add up.
+    """Average values of a unit: rates harmonically, since the times of equal work add up.
 
     Hoefler and Belli, rule 3: costs by the arithmetic, rates by the harmonic mean.
     """
@@ -115,7 +116,7 @@ def mean(values: Sequence[float], unit: str) -> float | None:
 
 
 def tail(values: Sequence[float], unit: str, confidence: float) -> Tail | None:
-    """Tell the worst percentile, if there are values enough to bound it.
+    """Return the worst percentile, if there are enough values to bound it.
 
     For rates the worst is the first percentile, and the bound is below it.
     """
@@ -124,32 +125,32 @@ def tail(values: Sequence[float], unit: str, confidence: float) -> Tail | None:
     sign = -1 if unit in RATES else 1
     signed = [sign * value for value in values]
     bound = upper_bound(signed, 0.99, confidence)
-    assert bound is not None, "there are values enough"
+    assert bound is not None, "there are enough values"
     return Tail(sign * quantile(signed, 0.99), sign * bound)
 
 
 def outliers(values: Sequence[float]) -> list[float]:
-    """Name the values beyond Tukey's fences."""
+    """Return the values beyond Tukey's fences."""
     low, high = quantile(values, 0.25), quantile(values, 0.75)
     reach = _FENCE * (high - low)
     return [value for value in values if not low - reach <= value <= high + reach]
 
 
-def _unsettled(rests: Sequence[Rest]) -> Iterator[str]:
-    count = rests.count(Rest.UNSETTLED)
+def _unsettled(judged: Sequence[Stability]) -> Iterator[str]:
+    count = judged.count(Stability.UNSETTLED)
     if count:
-        yield f"{count} of {len(rests)} launches never settled"
+        yield f"{count} of {len(judged)} launches never settled"
 
 
-def _doubts(launches: Sequence[float], rule: Rule) -> Iterator[str]:
+def _doubts(launches: Sequence[float], rule: StoppingRule) -> Iterator[str]:
     interval = median_interval(launches, rule.confidence)
     if interval is None:
         yield f"{len(launches)} launches are too few for an interval of the median"
     elif not is_precise(launches, rule):
         reach = relative_half_width(launches, interval)
         yield (
-            f"the interval of the median reaches {reach:.1%} far after {len(launches)} launches; "
-            f"wanted {rule.half_width:.1%}"
+            f"the interval of the median is {reach:.1%} wide on one side after {len(launches)} "
+            f"launches; expected at most {rule.half_width:.1%}"
         )
-    if trend(launches) < _CHANCE:
+    if trend(launches) < _TREND_LEVEL:
         yield "launches drift: later ones differ from earlier ones more than chance explains"

@@ -17,7 +17,7 @@ from etherweave.bench.plans import PlanError
 from etherweave.bench.points import Launched, launched
 from etherweave.bench.runner import Watch, run
 from etherweave.bench.sitting import sitting
-from etherweave.bench.statistics.stopping import Rule
+from etherweave.bench.statistics.launches import StoppingRule
 from etherweave.bench.store import Store, StoreError
 from etherweave.bench.summary import CampaignSummary, summary
 from etherweave.bench.tables import save
@@ -92,13 +92,13 @@ def bench_run(
     streams: Annotated[int, typer.Option(min=1, help="Connections of a pair.")] = 1,
     half_width: Annotated[
         float, typer.Option(help="Of the median's 95 % interval, as a share of it.")
-    ] = Rule.half_width,
+    ] = StoppingRule.half_width,
     launches_min: Annotated[
         int, typer.Option(min=1, help="Of each experiment, after the warm-up.")
-    ] = Rule.launches_min,
+    ] = StoppingRule.launches_min,
     launches_max: Annotated[
         int, typer.Option(min=1, help="Then it ends, precise or not.")
-    ] = Rule.launches_max,
+    ] = StoppingRule.launches_max,
     seed: Annotated[int, typer.Option(help="Of the order of launches.")] = 0,
     limit: Annotated[
         str | None, typer.Option(metavar="TIME", help="Ends a launch; else ten forecasts.")
@@ -128,7 +128,7 @@ def bench_run(
             streams,
             all_pairs,
         )
-        rule = Rule(half_width, launches_min=launches_min, launches_max=launches_max)
+        rule = StoppingRule(half_width, launches_min=launches_min, launches_max=launches_max)
         planned = experiments(programs, cluster.networks, wish)
         budget = Budget(size_of(budget_bytes), time_of(budget_time))
         limit_s = time_of(limit) if limit else None
