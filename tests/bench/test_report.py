@@ -108,13 +108,13 @@ def test_maps_stand_in_the_order_of_the_site_and_are_symmetric(tmp_path: Path, t
 def test_hosts_of_a_switch_stand_together_in_a_map(tmp_path: Path, three: Path) -> None:
     out = copytree(three, tmp_path / "out")
     keep(out, {"n0": "leaf0", "n1": "leaf1", "n2": "leaf0"})
-    exhibit = pairs.latencies(load_benchmarks(out))
-    assert exhibit is not None and exhibit.figure is not None
-    axes = exhibit.figure.axes[0]
+    section = pairs.latencies(load_benchmarks(out))
+    assert section is not None and section.figure is not None
+    axes = section.figure.axes[0]
     assert [one.get_text() for one in axes.get_yticklabels()] == ["n0", "n2", "n1"]
     # A line between the second host and the third.
     assert [line.get_ydata()[0] for line in axes.lines[:1]] == [1.5]  # type: ignore[index]
-    summary = [row[1:4] for row in exhibit.sheets[0].rows if "roce" in row[0]]
+    summary = [row[1:4] for row in section.tables[0].rows if "roce" in row[0]]
     # n0 and n2 share a switch: 10 · (0 + 2) us; the others are 10 · 1 and 10 · 3 us apart.
     assert [row[:2] for row in summary] == [("on one switch", "1"), ("between", "2")]
     assert [float(row[2]) for row in summary] == pytest.approx([20, 20], rel=0.02)
@@ -222,9 +222,9 @@ def test_a_table_stands_beside_what_was_measured(tmp_path: Path, three: Path) ->
     found = load_benchmarks(out, [foretold])
     assert found.simulation is not None
     assert found.simulation["median"].to_list() == [9e-6, 2e-5]
-    exhibit = latency.exhibit(found)
-    assert exhibit is not None and exhibit.figure is not None
-    assert "simulated" in legend(exhibit.figure)
+    section = latency.section(found)
+    assert section is not None and section.figure is not None
+    assert "simulated" in legend(section.figure)
 
 
 def simulated(home: Path, size: str, workload: str = "osu_latency") -> Path:
@@ -239,12 +239,12 @@ def test_results_of_a_simulation_stand_beside_benchmarks(tmp_path: Path, three: 
     out, home = copytree(three, tmp_path / "out"), tmp_path / "simulated"
     home.mkdir()
     results = [simulated(home, size) for size in ("1B", "4B")]
-    exhibits = [latency.exhibit(load_benchmarks(out, paths)) for paths in (results, [home])]
-    for exhibit in exhibits:
-        assert exhibit is not None and exhibit.figure is not None
+    sections = [latency.section(load_benchmarks(out, paths)) for paths in (results, [home])]
+    for section in sections:
+        assert section is not None and section.figure is not None
         (line,) = [
             one
-            for one in exhibit.figure.axes[0].lines
+            for one in section.figure.axes[0].lines
             if str(one.get_label()).startswith("simulated")
         ]
         assert line.get_label() == "simulated: osu_latency,\nTCP+PFC, 1 Gb/s"
@@ -278,15 +278,15 @@ def test_streams_without_a_size_are_held_against_their_link(tmp_path: Path, thre
     planned = experiments(["iperf3"], (NETWORK,), Wish(("a", "b"), seconds=1.0))
     launcher = FakeLauncher(lambda number: text)
     out = kept(tmp_path / "out", Campaign("test", (NETWORK,), planned, FEW, 1), launcher)
-    exhibit = rates.exhibit(load_benchmarks(out))
-    assert exhibit is not None and exhibit.figure is not None
-    lines = {str(one.get_label()): list(one.get_xdata()) for one in exhibit.figure.axes[0].lines}  # type: ignore[arg-type]
+    section = rates.section(load_benchmarks(out))
+    assert section is not None and section.figure is not None
+    lines = {str(one.get_label()): list(one.get_xdata()) for one in section.figure.axes[0].lines}  # type: ignore[arg-type]
     assert lines["line rate, 1 Gb/s"] == pytest.approx([1, 1])
     full = 1448 / 1538
     assert lines["full frames\n(TCP, MTU 1500 B assumed)"] == pytest.approx([full, full])
     received = json.loads(text)["end"]["sum_received"]["bits_per_second"] / 1e9
     assert lines["measured"] == pytest.approx([received])
-    assert rates.exhibit(load_benchmarks(three)) is None
+    assert rates.section(load_benchmarks(three)) is None
 
 
 def test_more_than_a_link_carries_is_told_on_top(tmp_path: Path) -> None:

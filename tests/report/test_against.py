@@ -18,8 +18,8 @@ from etherweave.report.against import kind, published
 from etherweave.report.bounds import medium
 from etherweave.report.figures.run import goodput, tests
 from etherweave.report.figures.run.beside import Beside
-from etherweave.report.figures.run.beside import exhibit as iterations
-from etherweave.report.figures.run.published import exhibit
+from etherweave.report.figures.run.beside import section as iterations
+from etherweave.report.figures.run.published import section
 from etherweave.report.quantities import Fabric, Quantity, fabric, quantities
 from etherweave.results import Measured, Result
 
@@ -241,16 +241,16 @@ def test_rates_of_one_and_of_both_ways_have_limits_of_their_own() -> None:
 
 
 def test_published_figures_are_listed_with_source_and_ratio() -> None:
-    found = exhibit(both())
+    found = section(both())
     assert found is not None
     half = mean_s(simulated(), "pong") / 2
-    rows = [row for row in found.sheets[0].rows if row[0] == "pong"]
+    rows = [row for row in found.tables[0].rows if row[0] == "pong"]
     assert [row[5:7] for row in rows] == [["≈ 1 us", f"{half * by * 1e6:.3g}"] for by in (1, 2)]
     assert "Kenny et al. 2020" in rows[0][-1]
 
 
 def test_an_incast_is_held_against_the_link_and_the_publication() -> None:
-    found = goodput.exhibit(both())
+    found = goodput.section(both())
     assert found is not None
     told = ["published", "line rate, 100 Gb/s", "full frames (RoCE v2, path MTU 4096 B)"]
     assert set(told) < set(legend(found.figure))

@@ -100,9 +100,9 @@ def test_a_latency_is_half_of_a_round_trip_and_a_bandwidth_a_window_over_its_tim
         (tests.bandwidths, {"measured": [8.192], "foretold": [8.192 / 1.1]}),
     ]
     for make, expected in cases:
-        exhibit = make(found)
-        assert exhibit is not None and exhibit.figure is not None
-        drawn = {str(one.get_label()): one.get_ydata() for one in exhibit.figure.axes[0].lines}
+        section = make(found)
+        assert section is not None and section.figure is not None
+        drawn = {str(one.get_label()): one.get_ydata() for one in section.figure.axes[0].lines}
         for name, values in expected.items():
             assert np.asarray(drawn[name]).tolist() == pytest.approx(values)
 
@@ -114,14 +114,14 @@ def test_the_longest_time_is_the_least_rate() -> None:
 
 
 def test_all_launches_stand_beside_what_was_foretold(tmp_path: Path) -> None:
-    exhibit = errors.exhibit(load_calibration(save(tmp_path)))
-    assert exhibit is not None and exhibit.figure is not None
-    (axes,) = exhibit.figure.axes
+    section = errors.section(load_calibration(save(tmp_path)))
+    assert section is not None and section.figure is not None
+    (axes,) = section.figure.axes
     dots = {str(one.get_label()): np.asarray(one.get_xdata()) for one in axes.lines}
     assert dots["launch"].tolist() == pytest.approx([0.9, 1.0, 1.2])
     assert dots["foretold"].tolist() == pytest.approx([1.1])
     assert axes.get_yticklabels()[0].get_text() == FFT.name
-    held_out, fitted = exhibit.sheets
+    held_out, fitted = section.tables
     assert [row[0] for row in held_out.rows] == [FFT.name]
     assert [row[-1] for row in fitted.rows] == ["+10.0%"] * 4
 
@@ -132,9 +132,9 @@ def test_iterations_of_all_launches_stand_beside_those_foretold(tmp_path: Path) 
     launch(place, 0, [100e3, 200e3])
     launch(place, 10, [300e3, 400e3])
     (place / "launches" / f"{directory_of(FFT.name)}.old").mkdir()
-    exhibit = iterations.exhibit(load_calibration(place))
-    assert exhibit is not None and exhibit.figure is not None
-    lines = exhibit.figure.axes[0].lines
+    section = iterations.section(load_calibration(place))
+    assert section is not None and section.figure is not None
+    lines = section.figure.axes[0].lines
     medians = [float(np.interp(0.5, one.get_ydata(), one.get_xdata())) for one in lines]  # type: ignore[arg-type]
     assert medians == pytest.approx([150, 350, 250, 500])
     assert lines[2].get_label() == "measured, 2 launches"
@@ -142,19 +142,19 @@ def test_iterations_of_all_launches_stand_beside_those_foretold(tmp_path: Path) 
 
 def test_without_launches_only_what_was_foretold_is_drawn(tmp_path: Path) -> None:
     found = load_calibration(save(tmp_path))
-    exhibit = iterations.exhibit(found)
-    assert exhibit is not None and exhibit.figure is not None
-    assert [one.get_label() for one in exhibit.figure.axes[0].lines] == ["foretold"]
+    section = iterations.section(found)
+    assert section is not None and section.figure is not None
+    assert [one.get_label() for one in section.figure.axes[0].lines] == ["foretold"]
     bare = replace(FOUND_OUT, held_out=(replace(FFT, foretold_iterations_s=()),))
-    assert iterations.exhibit(load_calibration(save(tmp_path, bare))) is None
+    assert iterations.section(load_calibration(save(tmp_path, bare))) is None
 
 
 def test_constants_that_are_not_determined_stay_as_they_were(tmp_path: Path) -> None:
-    exhibit = constants.exhibit(load_calibration(save(tmp_path)))
-    assert exhibit is not None and exhibit.figure is not None
-    rows = [row[2:] for row in exhibit.sheets[0].rows]
+    section = constants.section(load_calibration(save(tmp_path)))
+    assert section is not None and section.figure is not None
+    rows = [row[2:] for row in section.tables[0].rows]
     assert rows == [("2,000", "900", "800", "1,000"), ("7,767", "as before", "–", "–")]
-    (axes,) = exhibit.figure.axes
+    (axes,) = section.figure.axes
     assert len(axes.containers) == 1  # A single interval.
     assert axes.containers[0].lines[0].get_color() == SERIES[0]  # type: ignore[attr-defined]
 

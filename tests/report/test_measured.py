@@ -74,20 +74,20 @@ def measured(simulated: Result) -> Result:
 
 
 def test_the_ratio_is_that_of_medians(simulated: Result, measured: Result) -> None:
-    exhibit = beside.exhibit(Beside([simulated, measured]))
-    assert exhibit is not None
-    (sheet,) = exhibit.sheets
-    assert [row[:3] for row in sheet.rows] == [
+    section = beside.section(Beside([simulated, measured]))
+    assert section is not None
+    (table,) = section.tables
+    assert [row[:3] for row in table.rows] == [
         ["fft", "simulated", "36"],
         ["fft", "measured", "72"],
     ]
     # Half of the measured times are twice, half four times as long: the median lies between.
-    ratio = float(sheet.rows[1][-1])
-    assert sheet.rows[0][-1] == "1.000"
+    ratio = float(table.rows[1][-1])
+    assert table.rows[0][-1] == "1.000"
     assert 2 < ratio < 4
     times = simulated.to_polars("iterations")["duration_ns"]
     twice, four_times = (factor * times.median() / 1e3 for factor in (2, 4))  # type: ignore[operator]
-    assert sheet.rows[1][-2] == f"{twice:,.5g} to {four_times:,.5g}"
+    assert table.rows[1][-2] == f"{twice:,.5g} to {four_times:,.5g}"
     assert ratio == pytest.approx(
         pl.concat([times * 2, times * 4]).median() / times.median(),  # type: ignore[operator]
         abs=1e-3,
@@ -95,9 +95,9 @@ def test_the_ratio_is_that_of_medians(simulated: Result, measured: Result) -> No
 
 
 def test_goodput_is_the_mean_over_launches(simulated: Result, measured: Result) -> None:
-    exhibit = goodput.exhibit(Beside([simulated, measured]))
-    assert exhibit is not None
-    assert [row[-1] for row in exhibit.sheets[0].rows] == ["1.000", "0.500"]
+    section = goodput.section(Beside([simulated, measured]))
+    assert section is not None
+    assert [row[-1] for row in section.tables[0].rows] == ["1.000", "0.500"]
 
 
 def test_results_are_called_by_how_they_came_about(simulated: Result, measured: Result) -> None:
@@ -118,8 +118,8 @@ def test_another_workload_is_told(simulated: Result, measured: Result) -> None:
 def test_jobs_that_only_one_result_has_stay_away(simulated: Result) -> None:
     other = {**SCENARIO, "job": [{**SCENARIO["job"][0], "name": "other"}]}
     pair = Beside([simulated, etherweave.run(other)])
-    assert beside.exhibit(pair) is None
-    assert goodput.exhibit(pair) is None
+    assert beside.section(pair) is None
+    assert goodput.section(pair) is None
 
 
 def test_a_report_shows_both(tmp_path: Path, simulated: Result, measured: Result) -> None:

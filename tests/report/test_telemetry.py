@@ -140,7 +140,7 @@ def records(out: Path) -> list[Record]:
 
 
 def test_without_telemetry_a_page_has_none(bare: Path) -> None:
-    assert telemetry.makers(load_benchmarks(bare)) == []
+    assert telemetry.builders(load_benchmarks(bare)) == []
 
 
 @pytest.fixture
@@ -161,9 +161,9 @@ def out(tmp_path: Path, bare: Path) -> Path:
 def drawn(out: Path) -> list[str]:
     """Labels of the rows of the first experiment's figure."""
     found = load_benchmarks(out)
-    exhibit = telemetry.makers(found)[0](found)
-    assert exhibit is not None and exhibit.figure is not None
-    return [text for axes in exhibit.figure.axes if (text := axes.get_ylabel())]
+    section = telemetry.builders(found)[0](found)
+    assert section is not None and section.figure is not None
+    return [text for axes in section.figure.axes if (text := axes.get_ylabel())]
 
 
 def test_only_counters_that_rose_are_drawn(out: Path) -> None:
@@ -181,12 +181,12 @@ def test_only_counters_that_rose_are_drawn(out: Path) -> None:
 
 def totals(out: Path) -> dict[tuple[str, str], dict[str, str]]:
     found = load_benchmarks(out)
-    exhibit = telemetry.makers(found)[-1](found)
-    assert exhibit is not None
+    section = telemetry.builders(found)[-1](found)
+    assert section is not None
     found_of: dict[tuple[str, str], dict[str, str]] = {}
-    for sheet in exhibit.sheets:
-        for row in sheet.rows:
-            told = dict(zip(sheet.head, row, strict=True))
+    for table in section.tables:
+        for row in table.rows:
+            told = dict(zip(table.head, row, strict=True))
             found_of.setdefault((told["launch"], told["host"]), {}).update(told)
     return found_of
 
@@ -226,10 +226,10 @@ def test_gaps_are_told_once_for_each_reason_under_the_results(tmp_path: Path, ou
         (home / "epoch.json").write_text(json.dumps(facts | {"failure": "no <b>Python</b>"}))
     rmtree(out / "telemetry" / own[-1].name)
     found = load_benchmarks(out)
-    exhibit = telemetry.makers(found)[-1](found)
-    assert exhibit is not None
-    assert exhibit.sheets[-1].rows == [("b", "no <b>Python</b>", "3", own[0].name)]
-    assert "1 launches have no recording" in exhibit.caption
+    section = telemetry.builders(found)[-1](found)
+    assert section is not None
+    assert section.tables[-1].rows == [("b", "no <b>Python</b>", "3", own[0].name)]
+    assert "1 launches have no recording" in section.caption
     page = write_report(out, tmp_path / "page").read_text()
     assert "no &lt;b&gt;Python" in page and "<b>Python" not in page
     sections = re.findall(r'<section id="(\w+)">', page)
@@ -252,14 +252,14 @@ def test_of_many_hosts_the_worst_is_named(tmp_path: Path) -> None:
 
     keep_recordings(place, records(place), hosts, of)
     found = load_benchmarks(place)
-    exhibit = telemetry.makers(found)[0](found)
-    assert exhibit is not None and exhibit.figure is not None
-    words = [one.get_text() for axes in exhibit.figure.axes for one in axes.texts]
+    section = telemetry.builders(found)[0](found)
+    assert section is not None and section.figure is not None
+    words = [one.get_text() for axes in section.figure.axes for one in axes.texts]
     assert [one for one in words if "dotted" in one] == [
         "dotted: n3, the most",
         "dotted: n3, the least",
     ]
-    user = exhibit.figure.axes[0].lines[0]
+    user = section.figure.axes[0].lines[0]
     values = np.asarray(user.get_ydata(), dtype=float)
     assert values[np.isfinite(values)] == pytest.approx(0.1)
 
@@ -269,14 +269,14 @@ def test_what_is_left_out_is_told(out: Path, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setattr(telemetry, name, most)
     monkeypatch.setattr(telemetry, "ROWS_MOST", 3)
     found = load_benchmarks(out)
-    first, last = (make(found) for make in telemetry.makers(found))
+    first, last = (make(found) for make in telemetry.builders(found))
     assert first is not None and last is not None
     assert re.search(r"2 of \d launches are drawn", first.caption)
     assert "1 of 2 experiments are drawn" in last.caption
     assert "Of 4 launches, evenly over time, nothing was read" in last.caption
-    assert "20 recordings, 3 shown" in last.sheets[0].caption
+    assert "20 recordings, 3 shown" in last.tables[0].caption
     # Hosts that lost something go first.
-    assert {row[1] for row in last.sheets[0].rows} == {"b"}
+    assert {row[1] for row in last.tables[0].rows} == {"b"}
 
 
 def test_launches_are_in_the_order_of_time(bare: Path) -> None:

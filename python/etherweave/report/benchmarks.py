@@ -121,7 +121,7 @@ def write_benchmarks(found: Benchmarks, out: Path) -> Path:
 
     page = Page(out)
     page.show(BENCHMARKS, found)
-    page.show(telemetry.makers(found), found)
+    page.show(telemetry.builders(found), found)
     findings = [*bandwidth.findings(found), *pairs.findings(found)]
     return page.write(
         _front(found, findings),

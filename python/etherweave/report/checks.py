@@ -3,14 +3,14 @@
 import math
 from collections.abc import Sequence
 
-from etherweave.report.exhibit import Sheet
+from etherweave.report.section import Table
 from etherweave.study import Check
 
 
-def table(checks: Sequence[Check], found: str) -> Sheet:
+def table(checks: Sequence[Check], found: str) -> Table:
     """List checks, a row each; ``found`` is what our figures are called."""
     head = ("check", "published", "holds within", found, "unit", "", "source")
-    return Sheet(head, [_row(check) for check in checks])
+    return Table(head, [_row(check) for check in checks])
 
 
 def _row(check: Check) -> list[str]:

@@ -1,4 +1,4 @@
-"""The page: exhibits drawn into it, text escaped, nothing fetched."""
+"""The page: sections drawn into it, text escaped, nothing fetched."""
 
 import base64
 import io
@@ -11,7 +11,7 @@ import jinja2
 from matplotlib.figure import Figure
 
 from etherweave.report import checks
-from etherweave.report.exhibit import Exhibit, Maker, MissingError, Sheet, Source
+from etherweave.report.section import Builder, MissingError, Section, Source, Table
 from etherweave.report.style import house
 from etherweave.study import Check
 
@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"[<>±−+-]?\s?[\d,]+(\.\d+)?(e[+-]?\d+)?(\s?(%|x|s|ms|us
 
 @dataclass(frozen=True)
 class Front:
-    """What stands above the exhibits."""
+    """What stands above the sections."""
 
     title: str
     """Of the page."""
@@ -40,9 +40,9 @@ class Front:
 
 @dataclass(frozen=True)
 class Scene:
-    """A drawn exhibit."""
+    """A drawn section."""
 
-    exhibit: Exhibit
+    section: Section
     """As made."""
     image: str | None
     """Its figure as a data URL; None without one."""
@@ -54,7 +54,7 @@ class Scene:
     """What our figures in them are called."""
 
     @property
-    def verdicts(self) -> Sheet | None:
+    def verdicts(self) -> Table | None:
         """Its checks as a table; None without any."""
         return checks.table(self.checks, self.found) if self.checks else None
 
@@ -66,12 +66,12 @@ class Scene:
 
 @dataclass
 class Page:
-    """Collects exhibits, one after another: only one figure is in memory at a time."""
+    """Collects sections, one after another: only one figure is in memory at a time."""
 
     directory: Path
     """For the page and the files of its figures."""
     matching: Callable[[Sequence[str]], Sequence[Check]] = lambda patterns: ()
-    """Finds the checks that an exhibit names."""
+    """Finds the checks that a section names."""
     found: str = ""
     """What our figures in them are called: simulated, designed."""
     scenes: list[Scene] = field(default_factory=list)
@@ -82,12 +82,12 @@ class Page:
     def __post_init__(self) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
 
-    def show(self, makers: Iterable[Maker[Source]], source: Source) -> list[Scene]:
-        """Make exhibits and draw them; says which have no results. Returns the new scenes."""
+    def show(self, builders: Iterable[Builder[Source]], source: Source) -> list[Scene]:
+        """Make sections and draw them; says which have no results. Returns the new scenes."""
         before = len(self.scenes)
         with house():
-            for maker in makers:
-                self._show(maker, source)
+            for builder in builders:
+                self._show(builder, source)
         return self.scenes[before:]
 
     def write(self, front: Front, appendix: Sequence[tuple[str, str]]) -> Path:
@@ -96,7 +96,7 @@ class Page:
         Parameters
         ----------
         front
-            What stands above the exhibits.
+            What stands above the sections.
         appendix
             Titles and texts, folded away at the end.
         """
@@ -110,23 +110,23 @@ class Page:
         path.write_text(text, encoding="utf-8")
         return path
 
-    def _show(self, maker: Maker[Source], source: Source) -> None:
+    def _show(self, builder: Builder[Source], source: Source) -> None:
         try:
-            exhibit = maker(source)
+            section = builder(source)
         except MissingError as error:
-            self.missing.append(f"{maker.__module__.rpartition('.')[2]}: no {error}")
+            self.missing.append(f"{builder.__module__.rpartition('.')[2]}: no {error}")
             return
-        if exhibit is not None:
-            self.scenes.append(self._draw(exhibit))
+        if section is not None:
+            self.scenes.append(self._draw(section))
 
-    def _draw(self, exhibit: Exhibit) -> Scene:
-        found = self.matching(exhibit.checks)
-        if exhibit.figure is None:
-            return Scene(exhibit, None, 0, found, self.found)
-        svg = self._save(exhibit.name, exhibit.figure)
+    def _draw(self, section: Section) -> Scene:
+        found = self.matching(section.checks)
+        if section.figure is None:
+            return Scene(section, None, 0, found, self.found)
+        svg = self._save(section.name, section.figure)
         url = f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
-        width = round(exhibit.figure.get_figwidth() * 100)
-        return Scene(exhibit, url, width, found, self.found)
+        width = round(section.figure.get_figwidth() * 100)
+        return Scene(section, url, width, found, self.found)
 
     def _save(self, name: str, figure: Figure) -> bytes:
         """Write the figure's files; returns its SVG. Neither holds a date or a version."""
@@ -149,7 +149,7 @@ def templates() -> jinja2.Environment:
     )
 
 
-def numeric_columns(sheet: Sheet) -> set[int]:
+def numeric_columns(table: Table) -> set[int]:
     """Find the columns in which every cell is a number, with or without its unit."""
-    columns = enumerate(zip(*sheet.rows, strict=True))
+    columns = enumerate(zip(*table.rows, strict=True))
     return {place for place, cells in columns if all(map(_NUMBER.fullmatch, cells))}

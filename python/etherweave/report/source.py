@@ -1,4 +1,4 @@
-"""A study as its exhibits see it: checks and results, by name."""
+"""A study as its sections see it: checks and results, by name."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from itertools import compress
 from pathlib import Path
 from typing import Any
 
-from etherweave.report.exhibit import MissingError
+from etherweave.report.section import MissingError
 from etherweave.results import Result, Summary
 from etherweave.study import Check, Plan
 from etherweave.study.curved import POINTS, Curve

@@ -1,4 +1,4 @@
-"""The report of a study: its front, above the exhibits of its publication."""
+"""The report of a study: its front, above the sections of its publication."""
 
 import json
 import math

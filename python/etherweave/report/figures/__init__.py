@@ -1,6 +1,5 @@
-"""The exhibits of every kind of page: one file and one line each."""
+"""The sections of every kind of page: one file and one line each."""
 
-from etherweave.report.exhibit import Maker
 from etherweave.report.figures import verdicts
 from etherweave.report.figures.exascale import (
     assumptions,
@@ -45,66 +44,67 @@ from etherweave.report.figures.sandia import (
     table_2_pauses,
     table_3_counters,
 )
+from etherweave.report.section import Builder
 from etherweave.report.source import Study
 from etherweave.results import Result
 
-RUN: list[Maker[Result]] = [
-    iterations.exhibit,
-    nodes.exhibit,
-    streams.exhibit,
-    utilisation.exhibit,
-    pauses.exhibit,
-    counters.exhibit,
-    flows.exhibit,
+RUN: list[Builder[Result]] = [
+    iterations.section,
+    nodes.section,
+    streams.section,
+    utilisation.section,
+    pauses.section,
+    counters.section,
+    flows.section,
 ]
 """For a run, in the order of the page; those without anything to show stay away."""
 
-MEASURED: list[Maker[Result]] = [iterations.exhibit, nodes.exhibit, streams.exhibit]
+MEASURED: list[Builder[Result]] = [iterations.section, nodes.section, streams.section]
 """For a run that was measured: what hosts see of it."""
 
-BESIDE: list[Maker[beside.Beside]] = [beside.exhibit, goodput.exhibit]
+BESIDE: list[Builder[beside.Beside]] = [beside.section, goodput.section]
 """For results of the same jobs."""
 
-HELD: list[Maker[beside.Beside]] = [*tests.exhibits, published.exhibit]
+HELD: list[Builder[beside.Beside]] = [*tests.sections, published.section]
 """For one result or several: what their numbers can be held against."""
 
-SANDIA: list[Maker[Study]] = [
-    verdicts.exhibit,
-    figure_02_bandwidth.exhibit,
-    figure_03_latency.exhibit,
-    figure_04_incast.exhibit,
-    figure_05_halo3d.exhibit,
-    figure_06_fft.exhibit,
-    figure_07_hpl.exhibit,
-    figure_08_interference.exhibit,
-    placements.exhibit,
-    figure_09_tcp.exhibit,
-    figure_10_roce.exhibit,
-    table_1_setup.exhibit,
-    table_2_pauses.exhibit,
-    table_3_counters.exhibit,
-    halo3d_nodes.exhibit,
-    halo3d_fabric.exhibit,
-    pauses_fabric.exhibit,
-    experiments.exhibit,
+SANDIA: list[Builder[Study]] = [
+    verdicts.section,
+    figure_02_bandwidth.section,
+    figure_03_latency.section,
+    figure_04_incast.section,
+    figure_05_halo3d.section,
+    figure_06_fft.section,
+    figure_07_hpl.section,
+    figure_08_interference.section,
+    placements.section,
+    figure_09_tcp.section,
+    figure_10_roce.section,
+    table_1_setup.section,
+    table_2_pauses.section,
+    table_3_counters.section,
+    halo3d_nodes.section,
+    halo3d_fabric.section,
+    pauses_fabric.section,
+    experiments.section,
 ]
 """In the order of the publication."""
 
-EXASCALE: list[Maker[Study]] = [
-    verdicts.exhibit,
-    table_1.exhibit,
-    figure_04.exhibit,
-    figure_06.exhibit,
-    figure_11.exhibit,
-    figure_12.exhibit,
-    *other_fabrics.exhibits,
-    fogsim.exhibit,
-    assumptions.exhibit,
-    fabrics.exhibit,
+EXASCALE: list[Builder[Study]] = [
+    verdicts.section,
+    table_1.section,
+    figure_04.section,
+    figure_06.section,
+    figure_11.section,
+    figure_12.section,
+    *other_fabrics.sections,
+    fogsim.section,
+    assumptions.section,
+    fabrics.section,
 ]
 """In the order of the publication."""
 
-STUDIES: dict[str, list[Maker[Study]]] = {
+STUDIES: dict[str, list[Builder[Study]]] = {
     "exascale-2017": EXASCALE,
     "sandia-2020": SANDIA,
 }

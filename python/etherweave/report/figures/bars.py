@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 
-from etherweave.report.exhibit import Sheet
 from etherweave.report.published import Published
+from etherweave.report.section import Table
 from etherweave.report.style import key, mark, tell
 
 HEAD = ("", "simulated", "published", "difference", "source")
@@ -55,10 +55,10 @@ def draw(axes: Axes, bars: Sequence[Bar], label: str) -> None:
     axes.legend(handles=key(marked), loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0)
 
 
-def table(bars: Sequence[Bar], unit: str) -> Sheet:
+def table(bars: Sequence[Bar], unit: str) -> Table:
     """List simulated beside published values, with the words of the publication."""
     head = (HEAD[0], *(f"{name} [{unit}]" for name in HEAD[1:3]), *HEAD[3:])
-    return Sheet(head, [_row(bar) for bar in bars])
+    return Table(head, [_row(bar) for bar in bars])
 
 
 def _row(bar: Bar) -> list[str]:

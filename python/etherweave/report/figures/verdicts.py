@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter
 
 from etherweave.report import checks
-from etherweave.report.exhibit import Exhibit, MissingError, Sheet
+from etherweave.report.section import MissingError, Section, Table
 from etherweave.report.source import Study
 from etherweave.report.style import COLOURS, INK
 from etherweave.study import Check
@@ -23,7 +23,7 @@ LIMITS = (0.1, 20.0)
 HOLDS, FAILS = COLOURS["ets"], COLOURS["tcp"]
 
 
-def exhibit(study: Study) -> Exhibit:
+def section(study: Study) -> Section:
     """Show our values against published ones, and the verdicts."""
     if not study.checks:
         raise MissingError("check at all")
@@ -35,14 +35,14 @@ def exhibit(study: Study) -> Exhibit:
     found = study.plan.found
     _name(axes, shown, found)
     title = f"{found.capitalize()} against published"
-    sheets = [checks.table(study.checks, found), _tried(study.checks)]
-    return Exhibit("verdicts", title, CAPTION, figure, sheets)
+    tables = [checks.table(study.checks, found), _tried(study.checks)]
+    return Section("verdicts", title, CAPTION, figure, tables)
 
 
-def _tried(every: Sequence[Check]) -> Sheet:
+def _tried(every: Sequence[Check]) -> Table:
     """Say of figures that do not hold what was tried."""
     rows = [(check.id, check.tried) for check in every if not check.holds and check.tried]
-    return Sheet(("does not hold", "what was tried"), rows)
+    return Table(("does not hold", "what was tried"), rows)
 
 
 def _draw(axes: Axes, place: int, check: Check) -> None:

@@ -1,7 +1,6 @@
-"""The exhibits of benchmarks on a real cluster: one file and one line each."""
+"""The sections of benchmarks on a real cluster: one file and one line each."""
 
 from etherweave.report.benchmarks import Benchmarks
-from etherweave.report.exhibit import Maker
 from etherweave.report.figures.benchmarks import (
     bandwidth,
     distributions,
@@ -11,14 +10,15 @@ from etherweave.report.figures.benchmarks import (
     rates,
     stability,
 )
+from etherweave.report.section import Builder
 
-BENCHMARKS: list[Maker[Benchmarks]] = [
-    bandwidth.exhibit,
-    latency.exhibit,
-    rates.exhibit,
-    *pairs.exhibits,
-    distributions.exhibit,
-    stability.exhibit,
-    points.exhibit,
+BENCHMARKS: list[Builder[Benchmarks]] = [
+    bandwidth.section,
+    latency.section,
+    rates.section,
+    *pairs.sections,
+    distributions.section,
+    stability.section,
+    points.section,
 ]
 """In the order of the page; those without anything to show stay away."""

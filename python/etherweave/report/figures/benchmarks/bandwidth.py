@@ -7,9 +7,9 @@ import polars as pl
 
 from etherweave.report.benchmarks import Benchmarks
 from etherweave.report.bounds import Floats
-from etherweave.report.exhibit import Exhibit
 from etherweave.report.figures.benchmarks.sweeps import CAPTION, Setting, Sweep, sweeps
 from etherweave.report.figures.sizes import Bound
+from etherweave.report.section import Section
 
 _BOUND = "No payload passes the dashed line, and none in full frames the dotted one."
 _LINKS = {"bandwidth": 1, "bandwidth_both": 2, "bandwidth_rank": 1, "bandwidth_bus": 1}
@@ -18,11 +18,11 @@ _EXCESS = 1.05
 """A shaper's burst may carry a little more than the rate."""
 
 
-def exhibit(found: Benchmarks) -> Exhibit | None:
+def section(found: Benchmarks) -> Section | None:
     """Show bandwidths below the rate of the link, and what frames leave of it."""
     figure = sweeps(found, SWEEP)
     return (
-        Exhibit("bandwidth", "Bandwidth against size", CAPTION + _BOUND, figure) if figure else None
+        Section("bandwidth", "Bandwidth against size", CAPTION + _BOUND, figure) if figure else None
     )
 
 

@@ -7,7 +7,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from etherweave.report.benchmarks import Benchmarks
-from etherweave.report.exhibit import Exhibit
+from etherweave.report.section import Section
 from etherweave.report.style import ASIDE, DASHES, SERIES
 
 CAPTION = (
@@ -30,7 +30,7 @@ def relative(found: Benchmarks) -> pl.DataFrame:
     return usable.with_columns(spread=pl.col("value") / pl.col("median") - 1)
 
 
-def exhibit(found: Benchmarks) -> Exhibit | None:
+def section(found: Benchmarks) -> Section | None:
     """Show a cumulative distribution for each program, metric and fabric."""
     rows = relative(found)
     if not rows.height:
@@ -50,7 +50,7 @@ def exhibit(found: Benchmarks) -> Exhibit | None:
     axes.set_ylabel("share of launches")
     axes.set_ylim(0, 1.02)
     axes.legend(**ASIDE)
-    return Exhibit("distributions", "How launches spread", CAPTION, figure)
+    return Section("distributions", "How launches spread", CAPTION, figure)
 
 
 def _dash(number: int) -> Any:

@@ -6,9 +6,9 @@ import polars as pl
 
 from etherweave.report.benchmarks import Benchmarks
 from etherweave.report.bounds import Floats, Party, alpha_beta, collective, transfer
-from etherweave.report.exhibit import Exhibit
 from etherweave.report.figures.benchmarks.sweeps import CAPTION, Setting, Sweep, sweeps
 from etherweave.report.figures.sizes import Bound
+from etherweave.report.section import Section
 
 _BOUND = (
     "Below the dashed line nothing arrives: a message takes as long as its bytes on the link. The "
@@ -20,10 +20,10 @@ _ONE_WAY = ("latency", "round_trip", "call_time")
 """Metrics of messages that pass a host's link."""
 
 
-def exhibit(found: Benchmarks) -> Exhibit | None:
+def section(found: Benchmarks) -> Section | None:
     """Show times above what the bytes alone take on the link."""
     figure = sweeps(found, SWEEP)
-    return Exhibit("latency", "Time against size", CAPTION + _BOUND, figure) if figure else None
+    return Section("latency", "Time against size", CAPTION + _BOUND, figure) if figure else None
 
 
 def _limits(setting: Setting, sizes: Floats) -> Iterator[Bound]:

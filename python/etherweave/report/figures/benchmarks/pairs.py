@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 
 from etherweave.report.benchmarks import Benchmarks, hosts_of
 from etherweave.report.culprits import Culprit, Matrix, culprits, kinds
-from etherweave.report.exhibit import Exhibit, Sheet
 from etherweave.report.places import Place, in_order
+from etherweave.report.section import Section, Table
 
 PAIRS_LEAST = 3
 """Fewer are no map."""
@@ -55,17 +55,17 @@ _KINDS = (
 )
 
 
-def bandwidths(found: Benchmarks) -> Exhibit | None:
+def bandwidths(found: Benchmarks) -> Section | None:
     """Show the bandwidth of every pair, at its largest size."""
-    return _exhibit(found, _KINDS[0])
+    return _section(found, _KINDS[0])
 
 
-def latencies(found: Benchmarks) -> Exhibit | None:
+def latencies(found: Benchmarks) -> Section | None:
     """Show the latency of every pair, at its smallest size."""
-    return _exhibit(found, _KINDS[1])
+    return _section(found, _KINDS[1])
 
 
-exhibits = (bandwidths, latencies)
+sections = (bandwidths, latencies)
 
 
 def findings(found: Benchmarks) -> list[str]:
@@ -95,7 +95,7 @@ def maps(found: Benchmarks, unit: str, scale: float, label: str) -> list[Map]:
     return made
 
 
-def _exhibit(found: Benchmarks, kind: _Kind) -> Exhibit | None:
+def _section(found: Benchmarks, kind: _Kind) -> Section | None:
     made = maps(found, kind.unit, kind.scale, kind.label)
     if not made:
         return None
@@ -112,7 +112,7 @@ def _exhibit(found: Benchmarks, kind: _Kind) -> Exhibit | None:
         f"Medians at the {size} message size. Hosts of a switch stand together, as far as it is "
         "known; lines part switches, thick ones groups. Grey was not measured."
     )
-    return Exhibit(kind.name, kind.title, caption, figure, _sheets(made))
+    return Section(kind.name, kind.title, caption, figure, _tables(made))
 
 
 def _between(points: pl.DataFrame) -> pl.DataFrame:
@@ -144,17 +144,17 @@ def _matrix(found: Benchmarks, rows: pl.DataFrame, scale: float) -> Matrix:
     return Matrix(hosts, values, bool(rows["better"][0] == "higher"), found.places)
 
 
-def _sheets(made: Sequence[Map]) -> list[Sheet]:
+def _tables(made: Sequence[Map]) -> list[Table]:
     rows = [
         (one.title, kind.name, f"{kind.pairs:,}", f"{kind.median:.4g}", one.label)
         for one in made
         for kind in kinds(one.matrix)
     ]
     blame = [row for one in made for row in _blame(one, culprits(one.matrix))]
-    sheets = [Sheet(("", "pairs", "how many", "median", ""), rows)] if rows else []
+    tables = [Table(("", "pairs", "how many", "median", ""), rows)] if rows else []
     head = ("", "who", "times worse than usual", "what")
     caption = "Who is slow, beside what else is slow; usual are pairs that are as near."
-    return [*sheets, *([Sheet(head, blame, caption)] if blame else [])]
+    return [*tables, *([Table(head, blame, caption)] if blame else [])]
 
 
 def _blame(one: Map, found: Sequence[Culprit]) -> Iterator[tuple[str, ...]]:

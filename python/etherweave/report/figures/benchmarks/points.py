@@ -3,7 +3,7 @@
 import polars as pl
 
 from etherweave.report.benchmarks import Benchmarks
-from etherweave.report.exhibit import FOLDED_FROM, Exhibit, Sheet
+from etherweave.report.section import FOLDED_FROM, Section, Table
 
 _SCALES = {"s": (1e6, "us"), "B/s": (8e-9, "Gb/s"), "1/s": (1.0, "1/s"), "B": (1.0, "B")}
 _COUNT = (1.0, "")
@@ -13,12 +13,12 @@ _VALUES = ("median", "low", "high", "min", "max", "p99", "reference_low", "refer
 _WORDS = ("program", "fabric", "hosts", "metric", "labels")
 
 
-def exhibit(found: Benchmarks) -> Exhibit | None:
+def section(found: Benchmarks) -> Section | None:
     """Show medians with their intervals, and published figures beside them."""
     if not found.points.height:
         return None
-    sheets = [
-        _sheet(str(unit), own)
+    tables = [
+        _table(str(unit), own)
         for (unit,), own in found.points.group_by("unit", maintain_order=True)
     ]
     caption = (
@@ -26,10 +26,10 @@ def exhibit(found: Benchmarks) -> Exhibit | None:
         "the largest of all values, the 99th percentile (the first of rates) where there are 299 "
         "values or more, and published figures. All numbers are in points.csv."
     )
-    return Exhibit("points", "All points", caption, sheets=[*sheets, *_sources(found)])
+    return Section("points", "All points", caption, tables=[*tables, *_sources(found)])
 
 
-def _sources(found: Benchmarks) -> list[Sheet]:
+def _sources(found: Benchmarks) -> list[Table]:
     """List where the published figures are from, and of which points."""
     programs: dict[str, set[str]] = {}
     for point in found.facts.get("points", []):
@@ -37,10 +37,10 @@ def _sources(found: Benchmarks) -> list[Sheet]:
             programs.setdefault(source, set()).add(f"{point['program']} on {point['fabric']}")
     rows = [(source, ", ".join(sorted(own))) for source, own in programs.items()]
     caption = "Where the published figures are from"
-    return [Sheet(("source", "shown beside"), rows, caption)] if rows else []
+    return [Table(("source", "shown beside"), rows, caption)] if rows else []
 
 
-def _sheet(unit: str, rows: pl.DataFrame) -> Sheet:
+def _table(unit: str, rows: pl.DataFrame) -> Table:
     scale, name = _SCALES.get(unit, _COUNT)
     brackets = f" [{name}]" if name else ""
     head = (
@@ -50,7 +50,7 @@ def _sheet(unit: str, rows: pl.DataFrame) -> Sheet:
     shown = [_row(row, scale) for row in rows.head(_MOST).iter_rows(named=True)]
     told = f"{rows.height} points{brackets}, the first {_MOST} shown" * (rows.height > _MOST)
     caption = told or f"{rows.height} points{brackets}"
-    return Sheet(head, shown, caption, is_folded=len(shown) > FOLDED_FROM)
+    return Table(head, shown, caption, is_folded=len(shown) > FOLDED_FROM)
 
 
 def _row(row: dict[str, object], scale: float) -> list[str]:

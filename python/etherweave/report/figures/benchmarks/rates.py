@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from etherweave.report.benchmarks import Benchmarks
-from etherweave.report.exhibit import Exhibit
 from etherweave.report.figures.levels import GIGABITS, finish, mark_link
+from etherweave.report.section import Section
 from etherweave.report.style import INK, SERIES
 
 CAPTION = (
@@ -22,7 +22,7 @@ _LINK = "bandwidth"
 _NAMES = ("program", "hosts", "ranks_per_node", "labels")
 
 
-def exhibit(found: Benchmarks) -> Exhibit | None:
+def section(found: Benchmarks) -> Section | None:
     """Show what streams carried between two hosts, and what their link could."""
     if not found.points.height:
         return None
@@ -47,7 +47,7 @@ def exhibit(found: Benchmarks) -> Exhibit | None:
     rest = f" Of a fabric the first {_MOST} rows." * any(
         part.height > _MOST for part in parts.values()
     )
-    return Exhibit("rates", "Bandwidth of streams", CAPTION + rest, figure)
+    return Section("rates", "Bandwidth of streams", CAPTION + rest, figure)
 
 
 def _draw(axes: Axes, place: int, row: dict[str, Any], colour: str) -> None:

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from etherweave.report.benchmarks import Benchmarks
-from etherweave.report.exhibit import FOLDED_FROM, Exhibit, Sheet
 from etherweave.report.figures.benchmarks.distributions import relative
+from etherweave.report.section import FOLDED_FROM, Section, Table
 from etherweave.report.style import ASIDE, POINTS_MAX, SERIES
 
 CAPTION = (
@@ -20,10 +20,10 @@ _UNSTABLE_MOST = 200
 """Points that are listed."""
 
 
-def exhibit(found: Benchmarks) -> Exhibit:
+def section(found: Benchmarks) -> Section:
     """Show launches over rounds, experiments and how they ended, and points in doubt."""
-    sheets = [_experiments(found), *_doubtful(found)]
-    return Exhibit("stability", "Stability", CAPTION, _figure(found), sheets)
+    tables = [_experiments(found), *_doubtful(found)]
+    return Section("stability", "Stability", CAPTION, _figure(found), tables)
 
 
 def _figure(found: Benchmarks) -> Figure | None:
@@ -49,7 +49,7 @@ def _figure(found: Benchmarks) -> Figure | None:
     return figure
 
 
-def _experiments(found: Benchmarks) -> Sheet:
+def _experiments(found: Benchmarks) -> Table:
     head = ("program", "fabric", "hosts", "launches", "that count", "invalid", "state")
     rows = [
         (
@@ -67,10 +67,10 @@ def _experiments(found: Benchmarks) -> Sheet:
         "capped: a median is not known as well as wanted after all launches; given up: launches "
         "fail; open: the run ended before it."
     )
-    return Sheet(head, rows, caption, is_folded=len(rows) > FOLDED_FROM)
+    return Table(head, rows, caption, is_folded=len(rows) > FOLDED_FROM)
 
 
-def _doubtful(found: Benchmarks) -> list[Sheet]:
+def _doubtful(found: Benchmarks) -> list[Table]:
     if not found.points.height:
         return []
     shaky = found.points.filter(~pl.col("is_stable"))
@@ -81,4 +81,4 @@ def _doubtful(found: Benchmarks) -> list[Sheet]:
     ]
     caption = f"{shaky.height} of {found.points.height} points are unstable, and why"
     heads = ("program", "fabric", "hosts", "metric", "", "size [bytes]", "why")
-    return [Sheet(heads, rows, caption, is_folded=True)] if rows else []
+    return [Table(heads, rows, caption, is_folded=True)] if rows else []

@@ -7,8 +7,8 @@ from typing import NamedTuple, TypeVar
 
 from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, PROCESSOR, RDMA, Family
 from etherweave.report.benchmarks import Benchmarks
-from etherweave.report.exhibit import FOLDED_FROM, Exhibit, Maker, Sheet
 from etherweave.report.figures.benchmarks import epochs
+from etherweave.report.section import FOLDED_FROM, Builder, Section, Table
 from etherweave.report.telemetry import LOSSES, Launch, Track, homes, launches, track
 
 READ_MOST = 1_000
@@ -43,8 +43,8 @@ class Overview:
     """Launches that were kept without any recording."""
 
 
-def makers(found: Benchmarks) -> list[Maker[Benchmarks]]:
-    """Make the exhibits of a run, which depend on its experiments; none without telemetry."""
+def builders(found: Benchmarks) -> list[Builder[Benchmarks]]:
+    """Make the sections of a run, which depend on its experiments; none without telemetry."""
     overview = look(found)
     if overview is None:
         return []
@@ -94,7 +94,7 @@ def _drawn_most(overview: Overview) -> list[str]:
     return worst(known, lambda name: troubles[name], EXPERIMENTS_MOST)
 
 
-def _drawn(overview: Overview, experiment: str, found: Benchmarks) -> Exhibit | None:
+def _drawn(overview: Overview, experiment: str, found: Benchmarks) -> Section | None:
     """Draw one experiment."""
     own = [one for one in overview.tracks if one.launch.experiment == experiment]
     troubles: dict[Launch, float] = {}
@@ -107,7 +107,7 @@ def _drawn(overview: Overview, experiment: str, found: Benchmarks) -> Exhibit | 
     hosts = facts["hosts"]
     who = " and ".join(hosts) if len(hosts) <= 2 else f"{len(hosts)} hosts"
     title = f"{facts['program']} on {facts['fabric']}, as {who} saw it"
-    return Exhibit(
+    return Section(
         f"telemetry_{experiment}".replace("-", "_"),
         title,
         _words(hosts, experiment, len(shown), len(troubles)),
@@ -139,13 +139,13 @@ class _Column(NamedTuple):
     """Empty where nobody counts."""
 
 
-def table(overview: Overview) -> Maker[Benchmarks]:
+def table(overview: Overview) -> Builder[Benchmarks]:
     """List totals, and gaps."""
 
-    def made(found: Benchmarks) -> Exhibit:
-        sheets = [*_totals(overview), *_gaps(overview)]
+    def made(found: Benchmarks) -> Section:
+        tables = [*_totals(overview), *_gaps(overview)]
         words = CAPTION + _left_out(overview)
-        return Exhibit("telemetry", "What hosts counted", words, sheets=sheets)
+        return Section("telemetry", "What hosts counted", words, tables=tables)
 
     return made
 
@@ -166,7 +166,7 @@ def _left_out(overview: Overview) -> str:
     return " ".join(told)
 
 
-def _totals(overview: Overview) -> Iterator[Sheet]:
+def _totals(overview: Overview) -> Iterator[Table]:
     """List recordings, in a table for each group of columns of which anything is counted."""
     rows = worst(overview.tracks, lambda one: one.trouble, ROWS_MOST)
     part = f", {len(rows)} shown: {CHOICE}" if len(rows) < len(overview.tracks) else ""
@@ -178,10 +178,10 @@ def _totals(overview: Overview) -> Iterator[Sheet]:
             table = [[cell or "–" for cell in row] for row in zip(*named.values(), strict=True)]
             caption = f"{name}, {len(overview.tracks):,} recordings{part}"
             heads = [column.head for column in named]
-            yield Sheet(heads, table, caption, is_folded=len(rows) > FOLDED_FROM)
+            yield Table(heads, table, caption, is_folded=len(rows) > FOLDED_FROM)
 
 
-def _gaps(overview: Overview) -> Iterator[Sheet]:
+def _gaps(overview: Overview) -> Iterator[Table]:
     reasons: dict[tuple[str, str], list[str]] = {}
     for one in overview.tracks:
         if one.failure:
@@ -192,7 +192,7 @@ def _gaps(overview: Overview) -> Iterator[Sheet]:
     ]
     if rows:
         caption = "Where nothing was recorded, or not everything"
-        yield Sheet(("host", "because", "launches", "first"), rows, caption)
+        yield Table(("host", "because", "launches", "first"), rows, caption)
 
 
 def _count(family: Family, *columns: str) -> Callable[[Track], str]:

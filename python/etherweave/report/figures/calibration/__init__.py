@@ -1,14 +1,14 @@
-"""The exhibits of a calibration: one file and one line each."""
+"""The sections of a calibration: one file and one line each."""
 
 from etherweave.report.calibration import Calibrated
-from etherweave.report.exhibit import Maker
 from etherweave.report.figures.calibration import constants, errors, iterations, tests
+from etherweave.report.section import Builder
 
-CALIBRATION: list[Maker[Calibrated]] = [
-    errors.exhibit,
-    iterations.exhibit,
+CALIBRATION: list[Builder[Calibrated]] = [
+    errors.section,
+    iterations.section,
     tests.latencies,
     tests.bandwidths,
-    constants.exhibit,
+    constants.section,
 ]
 """In the order of the page; those without anything to show stay away."""

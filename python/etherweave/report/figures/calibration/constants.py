@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from etherweave.bench.calibration import Fitted
 from etherweave.report.calibration import Calibrated
-from etherweave.report.exhibit import Exhibit, Sheet
+from etherweave.report.section import Section, Table
 from etherweave.report.style import ASIDE, INK, SERIES, literal, name_decades
 
 CAPTION = (
@@ -18,13 +18,13 @@ CAPTION = (
 HEAD = ("constant", "", "before [ns]", "fitted [ns]", "from", "to")
 
 
-def exhibit(calibrated: Calibrated) -> Exhibit | None:
+def section(calibrated: Calibrated) -> Section | None:
     """Show each constant as a row."""
     rows = calibrated.found.constants
     if not rows:
         return None
-    sheet = Sheet(HEAD, [_cells(one) for one in rows])
-    return Exhibit("constants", "Constants", CAPTION, _figure(rows), [sheet])
+    table = Table(HEAD, [_cells(one) for one in rows])
+    return Section("constants", "Constants", CAPTION, _figure(rows), [table])
 
 
 def _figure(rows: Sequence[Fitted]) -> Figure:

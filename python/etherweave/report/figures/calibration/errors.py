@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from etherweave.bench.calibration import Compared
 from etherweave.report.calibration import Calibrated
-from etherweave.report.exhibit import FOLDED_FROM, Exhibit, Sheet
+from etherweave.report.section import FOLDED_FROM, Section, Table
 from etherweave.report.style import ASIDE, INK, SERIES, literal
 
 ROWS_MOST = 40
@@ -21,18 +21,18 @@ CAPTION = (
 HEAD = ("", "launches", "measured [us]", "from", "to", "foretold [us]", "from", "to", "error")
 
 
-def exhibit(calibrated: Calibrated) -> Exhibit | None:
+def section(calibrated: Calibrated) -> Section | None:
     """Show each workload as a row."""
     rows = calibrated.compared
     if not rows:
         return None
     found = calibrated.found
     parts = [("held out", found.held_out), ("fitted to", found.probes)]
-    sheets = [_sheet(name, part) for name, part in parts if part]
+    tables = [_table(name, part) for name, part in parts if part]
     shown = rows[:ROWS_MOST]
     told = f" The first {len(shown)} of {len(rows)} are drawn." if len(shown) < len(rows) else ""
     figure = _figure(shown)
-    return Exhibit("errors", "Measured and foretold", CAPTION + told, figure, sheets)
+    return Section("errors", "Measured and foretold", CAPTION + told, figure, tables)
 
 
 def _figure(rows: Sequence[Compared]) -> Figure:
@@ -68,7 +68,7 @@ def _row(axes: Axes, place: int, one: Compared, *, is_named: bool) -> None:
     axes.plot(one.foretold_s / base, place + 0.2, "x", color=SERIES[1], ms=6, label=names[2])
 
 
-def _sheet(name: str, rows: Sequence[Compared]) -> Sheet:
+def _table(name: str, rows: Sequence[Compared]) -> Table:
     cells = [
         (
             one.name,
@@ -81,7 +81,7 @@ def _sheet(name: str, rows: Sequence[Compared]) -> Sheet:
         for one in rows
     ]
     head = (*HEAD, "of median")
-    return Sheet(head, cells, name.capitalize(), is_folded=len(rows) > FOLDED_FROM)
+    return Table(head, cells, name.capitalize(), is_folded=len(rows) > FOLDED_FROM)
 
 
 def _us(seconds: float) -> str:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from etherweave.bench.calibration import Compared
 from etherweave.bench.calibration.calibrating import SHARES
 from etherweave.report.calibration import Calibrated
-from etherweave.report.exhibit import Exhibit
+from etherweave.report.section import Section
 from etherweave.report.style import ASIDE, DASHES, SERIES, literal, name_decades
 
 WORKLOADS_MOST = 8
@@ -22,7 +22,7 @@ CAPTION = (
 )
 
 
-def exhibit(calibrated: Calibrated) -> Exhibit | None:
+def section(calibrated: Calibrated) -> Section | None:
     """Show a panel for each held-out workload whose launches are kept or whose iterations were."""
     measured = calibrated.iterations
     known = [
@@ -38,7 +38,7 @@ def exhibit(calibrated: Calibrated) -> Exhibit | None:
     for axes, one in zip(panels, shown, strict=True):
         _panel(axes, one, measured.get(one.name, []))
     told = f" The first {len(shown)} of {len(known)} workloads." if len(shown) < len(known) else ""
-    return Exhibit("iterations", "Iterations of held-out workloads", CAPTION + told, figure)
+    return Section("iterations", "Iterations of held-out workloads", CAPTION + told, figure)
 
 
 def _panel(axes: Axes, one: Compared, launches: list[pl.Series]) -> None:

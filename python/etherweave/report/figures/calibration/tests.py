@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 
 from etherweave.bench.calibration import Compared
 from etherweave.report.calibration import Calibrated
-from etherweave.report.exhibit import Exhibit
 from etherweave.report.figures.sizes import Curve, Panel, draw
+from etherweave.report.section import Section
 from etherweave.report.style import SERIES
 
 CAPTION = (
@@ -43,22 +43,22 @@ BANDWIDTH = _Test(
 )
 
 
-def latencies(calibrated: Calibrated) -> Exhibit | None:
+def latencies(calibrated: Calibrated) -> Section | None:
     """Show half of the round trip."""
-    return _exhibit(calibrated, LATENCY, "Half of the round trip of osu_latency.")
+    return _section(calibrated, LATENCY, "Half of the round trip of osu_latency.")
 
 
-def bandwidths(calibrated: Calibrated) -> Exhibit | None:
+def bandwidths(calibrated: Calibrated) -> Section | None:
     """Show the bytes of a window over its time."""
-    return _exhibit(calibrated, BANDWIDTH, "The bytes of a window of osu_bw over its time.")
+    return _section(calibrated, BANDWIDTH, "The bytes of a window of osu_bw over its time.")
 
 
-def _exhibit(calibrated: Calibrated, test: _Test, words: str) -> Exhibit | None:
+def _section(calibrated: Calibrated, test: _Test, words: str) -> Section | None:
     own = [one for one in calibrated.compared if one.test == test.program and one.size_bytes]
     if not own:
         return None
     title = f"{test.title.capitalize()} against size"
-    return Exhibit(test.title, title, CAPTION + words, figure(own, test))
+    return Section(test.title, title, CAPTION + words, figure(own, test))
 
 
 def figure(rows: Sequence[Compared], test: _Test) -> Figure:

@@ -1,4 +1,4 @@
-"""Exhibits of the comparison of topologies for exascale, in the order of the publication.
+"""Sections of the comparison of topologies for exascale, in the order of the publication.
 
 M. Benito, E. Vallejo, R. Beivide: *On the Use of Commodity Ethernet Technology in Exascale HPC
 Systems*, HiPC 2015.

@@ -1,6 +1,6 @@
 """What was built: every fabric with its size and the time that it took."""
 
-from etherweave.report.exhibit import Exhibit, Sheet
+from etherweave.report.section import Section, Table
 from etherweave.report.source import Study
 
 CAPTION = (
@@ -10,11 +10,11 @@ CAPTION = (
 HEAD = ("experiment", "hosts", "switches", "diameter", "cables", "pairs proved", "took [s]")
 
 
-def exhibit(study: Study) -> Exhibit:
+def section(study: Study) -> Section:
     """List the experiments."""
     rows = [_row(study, name) for name in sorted(study.designs)]
-    sheet = Sheet(HEAD, rows, f"{len(rows):,} experiments", is_folded=True)
-    return Exhibit("fabrics", "Fabrics", CAPTION, None, [sheet])
+    table = Table(HEAD, rows, f"{len(rows):,} experiments", is_folded=True)
+    return Section("fabrics", "Fabrics", CAPTION, None, [table])
 
 
 def _row(study: Study, name: str) -> list[str]:

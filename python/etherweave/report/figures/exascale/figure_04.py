@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from etherweave.report.exhibit import Exhibit, Sheet
 from etherweave.report.figures.exascale import LOOKS
 from etherweave.report.figures.exascale.plane import RADICES_NAMED, prepare
+from etherweave.report.section import Section, Table
 from etherweave.report.source import Study
 from etherweave.study.exascale.experiments import TABLE_1
 from etherweave.study.exascale.figures_of_merit import entries, largest
@@ -26,7 +26,7 @@ PLANS = {"per_switch": "white", "per_group": None}
 HEAD = ("topology", "P", "hosts", "G", "S", "T", "flat", "per switch", "per group", "as built")
 
 
-def exhibit(study: Study) -> Exhibit:
+def section(study: Study) -> Section:
     """Show the entries of every address plan."""
     found = {family: largest(study.kept, family) for family in TABLE_1}
     figure = Figure(figsize=(9.6, 5.6))
@@ -41,7 +41,7 @@ def exhibit(study: Study) -> Exhibit:
     _explain(figure)
     rows = [_cells(family, one) for family, fabrics in found.items() for one in fabrics]
     title = "Figure 4: entries by address plan"
-    return Exhibit("figure_04", title, CAPTION, figure, [Sheet(HEAD, rows)], ["figure_4.*"])
+    return Section("figure_04", title, CAPTION, figure, [Table(HEAD, rows)], ["figure_4.*"])
 
 
 _ALONG: dict[str, Any] = {

@@ -6,9 +6,9 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from etherweave.report.exhibit import Exhibit, Sheet
 from etherweave.report.figures.exascale import LOOKS
 from etherweave.report.figures.exascale.plane import RADICES_NAMED, prepare
+from etherweave.report.section import Section, Table
 from etherweave.report.source import Study
 from etherweave.study.designed import OnPaper
 from etherweave.study.exascale.experiments import FAMILIES
@@ -24,7 +24,7 @@ CAPTION = (
 HEAD = ("topology", "P", "hosts", "ports in use", "bounds", "least", "mean", "most", "proved")
 
 
-def exhibit(study: Study) -> Exhibit:
+def section(study: Study) -> Section:
     """Show compacted tables against the ports in use and the published bounds."""
     found = {family: largest(study.kept, family) for family in FAMILIES}
     figure = Figure(figsize=(9.6, 5.2))
@@ -39,7 +39,7 @@ def exhibit(study: Study) -> Exhibit:
     figure.legend(*axes.get_legend_handles_labels(), ncols=4, loc="outside lower center")
     rows = [_cells(family, one) for family, fabrics in found.items() for one in fabrics]
     title = "Figure 6: entries after compaction"
-    return Exhibit("figure_06", title, CAPTION, figure, [Sheet(HEAD, rows)], ["figure_6.*"])
+    return Section("figure_06", title, CAPTION, figure, [Table(HEAD, rows)], ["figure_6.*"])
 
 
 def _draw(axes: Axes, family: str, fabrics: Sequence[OnPaper]) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from etherweave.report.exhibit import Exhibit, Sheet
+from etherweave.report.section import Section, Table
 from etherweave.report.source import Study
 from etherweave.report.style import INK
 from etherweave.study.exascale.experiments import FABRICS
@@ -41,7 +41,7 @@ LOW, HIGH = (0.0, 5.9), (13.0, 34.5)
 HEAD = ("topology", "tables", "entries", *(f"{name} [MW]" for name, _ in COMPONENTS.values()))
 
 
-def exhibit(study: Study) -> Exhibit:
+def section(study: Study) -> Section:
     """Show every fabric with every organisation of its tables."""
     figure = Figure(figsize=(9.6, 5.6))
     high, low = figure.subplots(2, 1, sharex=True, height_ratios=(1, 2.6))
@@ -62,8 +62,8 @@ def exhibit(study: Study) -> Exhibit:
     figure.legend(handles, labels, ncols=4, loc="outside lower center")
     figure.supylabel("power of the fabric [MW]", fontsize=9)
     title = "Figure 11: power by component and organisation of tables"
-    sheet = Sheet((*HEAD, "in all [MW]", "per switch [W]"), _rows(study))
-    return Exhibit("figure_11", title, CAPTION, figure, [sheet], ["counts.*", "figure_11.*"])
+    table = Table((*HEAD, "in all [MW]", "per switch [W]"), _rows(study))
+    return Section("figure_11", title, CAPTION, figure, [table], ["counts.*", "figure_11.*"])
 
 
 def place(fabric: int, number: int) -> float:

@@ -1,7 +1,7 @@
 """Figure 12: latency of a dragonfly of 16,512 hosts under uniform and adversarial traffic."""
 
-from etherweave.report.exhibit import Exhibit
-from etherweave.report.figures.exascale.traffic import draw, of_fabric, sheet
+from etherweave.report.figures.exascale.traffic import draw, of_fabric, table
+from etherweave.report.section import Section
 from etherweave.report.source import Study
 from etherweave.study.exascale.traffic import ROUTINGS
 
@@ -13,9 +13,9 @@ CAPTION = (
 )
 
 
-def exhibit(study: Study) -> Exhibit:
+def section(study: Study) -> Section:
     """Show latency and accepted load against what is offered."""
     curves = of_fabric(study, "figure_12", ROUTINGS)
     title = "Figure 12: average latency under uniform (a) and adversarial (b) traffic"
     checks = ["figure_12.*"]
-    return Exhibit("figure_12", title, CAPTION, draw(curves), [sheet(curves)], checks)
+    return Section("figure_12", title, CAPTION, draw(curves), [table(curves)], checks)

@@ -3,8 +3,8 @@
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from etherweave.report.exhibit import Exhibit
 from etherweave.report.figures.exascale.traffic import LABELS, PANELS
+from etherweave.report.section import Section
 from etherweave.report.source import Study
 from etherweave.report.style import INK, SERIES
 from etherweave.study import Check
@@ -16,7 +16,7 @@ CAPTION = (
 )
 
 
-def exhibit(study: Study) -> Exhibit:
+def section(study: Study) -> Section:
     """Show how far ours are off, check by check."""
     figure = Figure(figsize=(9.6, 3.6))
     latency, accepted = figure.subplots(1, 2)
@@ -25,7 +25,7 @@ def exhibit(study: Study) -> Exhibit:
     latency.set_xlabel("latency [ns]")
     accepted.set_xlabel("accepted load")
     title = "The publication's simulator on 1,056 hosts"
-    return Exhibit("fogsim", title, CAPTION, figure, checks=["fogsim.*"])
+    return Section("fogsim", title, CAPTION, figure, checks=["fogsim.*"])
 
 
 def _draw(axes: Axes, checks: list[Check]) -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from functools import partial
 
-from etherweave.report.exhibit import Exhibit, MissingError
-from etherweave.report.figures.exascale.traffic import draw, of_fabric, sheet
+from etherweave.report.figures.exascale.traffic import draw, of_fabric, table
+from etherweave.report.section import MissingError, Section
 from etherweave.report.source import Study
 from etherweave.study.exascale.traffic import OTHERS
 
@@ -20,17 +20,17 @@ CAPTIONS = {
 }
 
 
-def _exhibit(fabric: str, study: Study) -> Exhibit | None:
+def _section(fabric: str, study: Study) -> Section | None:
     """Show a fabric as figure 12 is shown; stays away when it did not run."""
     try:
         curves = of_fabric(study, fabric, OTHERS[fabric].routings)
     except MissingError:
         return None
     words = (TITLES[fabric], CAPTIONS[fabric])
-    return Exhibit(f"traffic_{fabric}", *words, draw(curves), [sheet(curves)], [f"{fabric}.*"])
+    return Section(f"traffic_{fabric}", *words, draw(curves), [table(curves)], [f"{fabric}.*"])
 
 
-exhibits: list[Callable[[Study], Exhibit | None]] = [
-    partial(_exhibit, fabric) for fabric in ("butterfly", "clos", "exascale")
+sections: list[Callable[[Study], Section | None]] = [
+    partial(_section, fabric) for fabric in ("butterfly", "clos", "exascale")
 ]
 """Of every fabric."""

@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from etherweave.report.exhibit import Exhibit, Sheet
 from etherweave.report.figures.exascale import LOOKS
 from etherweave.report.figures.exascale.plane import short
+from etherweave.report.section import Section, Table
 from etherweave.report.source import Study
 from etherweave.study.exascale.experiments import RADICES, TABLE_1
 from etherweave.study.exascale.figures_of_merit import largest
@@ -30,7 +30,7 @@ PUBLISHED = {
 HEAD = ("topology", "P", "T", "≈", "hosts per switch", "≈", "hosts", "≈", "ours / ≈")
 
 
-def exhibit(study: Study) -> Exhibit:
+def section(study: Study) -> Section:
     """Show the columns of the table against the largest fabrics."""
     rows = {family: _rows(study, family) for family in TABLE_1}
     figure = Figure(figsize=(9.6, 4.2))
@@ -46,9 +46,9 @@ def exhibit(study: Study) -> Exhibit:
     sizes.yaxis.set_major_formatter(FuncFormatter(lambda value, place: short(value)))
     handles, labels = sizes.get_legend_handles_labels()
     figure.legend(handles, labels, ncols=5, loc="outside lower center")
-    sheet = Sheet(HEAD, [_cells(family, row) for family in TABLE_1 for row in rows[family]])
+    table = Table(HEAD, [_cells(family, row) for family in TABLE_1 for row in rows[family]])
     title = "Table I: hosts per switch, and scalability"
-    return Exhibit("table_1", title, CAPTION, figure, [sheet], ["table_1.*"])
+    return Section("table_1", title, CAPTION, figure, [table], ["table_1.*"])
 
 
 def _rows(study: Study, family: str) -> list[Mapping[str, Any]]:

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from etherweave.report.exhibit import Sheet
+from etherweave.report.section import Table
 from etherweave.report.source import Study
 from etherweave.report.style import INK, SERIES
 from etherweave.study.exascale.traffic import PATTERNS
@@ -81,14 +81,14 @@ def draw(curves: Curves) -> Figure:
     return figure
 
 
-def sheet(curves: Curves) -> Sheet:
+def table(curves: Curves) -> Table:
     """List all points."""
     rows = [
         [PANELS[pattern][4:], LABELS[routing], *(_cell(row[key], form) for key, form in COLUMNS)]
         for (pattern, routing), points in curves.items()
         for row in points.iter_rows(named=True)
     ]
-    return Sheet(HEAD, rows, SHEET, is_folded=True)
+    return Table(HEAD, rows, SHEET, is_folded=True)
 
 
 def _scale(axes: Axes) -> None:

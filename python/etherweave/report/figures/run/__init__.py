@@ -1,1 +1,1 @@
-"""Exhibits of one run."""
+"""Sections of one run."""

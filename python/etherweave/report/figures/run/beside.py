@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from etherweave.bench.metrics import ITERATION_TIME
 from etherweave.bench.references import Reference
 from etherweave.report.against import published
-from etherweave.report.exhibit import Exhibit, Sheet
 from etherweave.report.quantities import fabric, quantities
+from etherweave.report.section import Section, Table
 from etherweave.report.style import ASIDE, DASHES, INK, SERIES
 from etherweave.results import Result
 
@@ -67,7 +67,7 @@ def kind(result: Result) -> str:
     return "measured" if "measured" in result.summary else "simulated"
 
 
-def exhibit(beside: Beside) -> Exhibit | None:
+def section(beside: Beside) -> Section | None:
     """Show the distribution of each job's iteration times in all results."""
     tables = [result.to_polars("iterations") for result in beside.results]
     jobs = in_several(tables)
@@ -83,7 +83,7 @@ def exhibit(beside: Beside) -> Exhibit | None:
         _published(axes, known.get(job, []))
         axes.legend(**ASIDE)
         rows += _rows(job, parts, beside.labels)
-    return Exhibit("beside", "Simulated and measured", CAPTION, figure, [Sheet(HEAD, rows)])
+    return Section("beside", "Simulated and measured", CAPTION, figure, [Table(HEAD, rows)])
 
 
 def in_several(tables: Sequence[pl.DataFrame]) -> list[str]:

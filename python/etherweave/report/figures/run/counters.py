@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from etherweave.report.exhibit import Exhibit, Sheet
+from etherweave.report.section import Section, Table
 from etherweave.results import Result
 
 COLUMNS = {
@@ -23,15 +23,15 @@ ROWS_MAX = 200
 """Of ports that are listed one by one."""
 
 
-def exhibit(result: Result) -> Exhibit | None:
+def section(result: Result) -> Section | None:
     """List the counters by switch and priority, and the ports where something happened."""
     ports = result.to_polars("ports")
     if ports.is_empty():
         return None
-    return Exhibit("counters", "Port counters", "", None, [_by_node(ports), *_eventful(ports)])
+    return Section("counters", "Port counters", "", None, [_by_node(ports), *_eventful(ports)])
 
 
-def _by_node(ports: pl.DataFrame) -> Sheet:
+def _by_node(ports: pl.DataFrame) -> Table:
     is_host = pl.col("node").str.starts_with("host")
     node = pl.when(is_host).then(pl.lit("all hosts")).otherwise(pl.col("node")).alias("node")
     peak = "occupancy_bytes_max"
@@ -42,10 +42,10 @@ def _by_node(ports: pl.DataFrame) -> Sheet:
         .select("node", "priority", *COLUMNS)
     )
     caption = "Sums over ports, and the largest peak. Packets unless a unit is given."
-    return _sheet(("node", "priority"), sums, caption, len(sums) > 24)
+    return _table(("node", "priority"), sums, caption, len(sums) > 24)
 
 
-def _eventful(ports: pl.DataFrame) -> list[Sheet]:
+def _eventful(ports: pl.DataFrame) -> list[Table]:
     events = [
         "tx_pause_packets",
         "rx_pause_packets",
@@ -60,13 +60,13 @@ def _eventful(ports: pl.DataFrame) -> list[Sheet]:
     caption = f"Ports with pauses, drops, FCS errors or ECN marks: {len(rows):,}"
     if len(rows) > ROWS_MAX:
         caption += f", of which the first {ROWS_MAX} are listed; ports.parquet has all"
-    return [_sheet(keys, rows.head(ROWS_MAX), f"{caption}.", True)]
+    return [_table(keys, rows.head(ROWS_MAX), f"{caption}.", True)]
 
 
-def _sheet(keys: Sequence[str], rows: pl.DataFrame, caption: str, is_folded: bool) -> Sheet:
+def _table(keys: Sequence[str], rows: pl.DataFrame, caption: str, is_folded: bool) -> Table:
     us = pl.col("tx_pause_duration_ns", "rx_pause_duration_ns") / 1e3
     cells = [[_cell(value) for value in row] for row in rows.with_columns(us).rows()]
-    return Sheet([*keys, *COLUMNS.values()], cells, caption, is_folded)
+    return Table([*keys, *COLUMNS.values()], cells, caption, is_folded)
 
 
 def _cell(value: object) -> str:

@@ -2,11 +2,11 @@
 
 import polars as pl
 
-from etherweave.report.exhibit import Exhibit, Sheet
+from etherweave.report.section import Section, Table
 from etherweave.results import Result
 
 
-def exhibit(result: Result) -> Exhibit | None:
+def section(result: Result) -> Section | None:
     """Sum payload, packets, retransmissions and timeouts by transport."""
     rows = result.to_polars("flows")
     if rows.is_empty():
@@ -15,4 +15,4 @@ def exhibit(result: Result) -> Exhibit | None:
     sums = rows.group_by("transport", maintain_order=True).agg(pl.len(), pl.col(counts).sum())
     cells = [[name, *(f"{count:,}" for count in values)] for name, *values in sums.rows()]
     head = ("transport", "flows", "payload [B]", "packets", "retransmissions", "timeouts")
-    return Exhibit("flows", "Transports", "", None, [Sheet(head, cells)])
+    return Section("flows", "Transports", "", None, [Table(head, cells)])

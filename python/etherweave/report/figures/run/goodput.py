@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 
 from etherweave.bench.references import Reference
 from etherweave.report.against import published
-from etherweave.report.exhibit import Exhibit, Sheet
 from etherweave.report.figures.levels import GIGABITS, finish, mark_link
 from etherweave.report.figures.run.beside import Beside, in_several, ratio
 from etherweave.report.quantities import Fabric, fabric, quantities
+from etherweave.report.section import Section, Table
 from etherweave.report.style import INK, SERIES
 
 CAPTION = (
@@ -36,7 +36,7 @@ class _Bar(NamedTuple):
     figures: Sequence[Reference]
 
 
-def exhibit(beside: Beside) -> Exhibit | None:
+def section(beside: Beside) -> Section | None:
     """Show what the streams of each job delivered in all results."""
     bars = list(_bars(beside))
     if not bars:
@@ -45,7 +45,7 @@ def exhibit(beside: Beside) -> Exhibit | None:
     figure = Figure(figsize=(9, 1.1 + 0.3 * len(bars)))
     _draw(figure.subplots(), bars)
     title = "Goodput, simulated and measured"
-    return Exhibit("goodput_beside", title, CAPTION, figure, [Sheet(_HEAD, rows)])
+    return Section("goodput_beside", title, CAPTION, figure, [Table(_HEAD, rows)])
 
 
 def _bars(beside: Beside) -> Iterator[_Bar]:

@@ -5,7 +5,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from etherweave.report.exhibit import Exhibit, Sheet
+from etherweave.report.section import Section, Table
 from etherweave.report.style import INK, SERIES
 from etherweave.results import Result
 
@@ -16,7 +16,7 @@ CAPTION = (
 )
 
 
-def exhibit(result: Result) -> Exhibit | None:
+def section(result: Result) -> Section | None:
     """Show the distribution of each job's iteration times."""
     rows = result.to_polars("iterations")
     if rows.is_empty():
@@ -27,7 +27,7 @@ def exhibit(result: Result) -> Exhibit | None:
     panels = figure.subplots(len(parts), 1, squeeze=False)[:, 0]
     for number, (axes, (job, times)) in enumerate(zip(panels, parts, strict=True)):
         _histogram(axes, job, times, SERIES[number % len(SERIES)])
-    return Exhibit("iterations", "Iteration times", CAPTION, figure, [_statistics(rows)])
+    return Section("iterations", "Iteration times", CAPTION, figure, [_statistics(rows)])
 
 
 def _histogram(axes: Axes, job: str, times: pl.Series, colour: str) -> None:
@@ -45,7 +45,7 @@ def _histogram(axes: Axes, job: str, times: pl.Series, colour: str) -> None:
     axes.legend()
 
 
-def _statistics(rows: pl.DataFrame) -> Sheet:
+def _statistics(rows: pl.DataFrame) -> Table:
     time = pl.col("duration_ns") / 1e3
     table = rows.group_by("job", maintain_order=True).agg(
         pl.col("rank").n_unique(),
@@ -62,4 +62,4 @@ def _statistics(rows: pl.DataFrame) -> Sheet:
         [str(job), f"{ranks:,}", f"{count:,}", *(f"{time:,.2f}" for time in times)]
         for job, ranks, count, *times in table.rows()
     ]
-    return Sheet(head, cells)
+    return Table(head, cells)

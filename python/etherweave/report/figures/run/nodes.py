@@ -4,7 +4,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from etherweave.report.exhibit import Exhibit
+from etherweave.report.section import Section
 from etherweave.report.style import INK, POINTS_MAX, SERIES
 from etherweave.results import Result
 
@@ -14,7 +14,7 @@ CAPTION = (
 )
 
 
-def exhibit(result: Result) -> Exhibit | None:
+def section(result: Result) -> Section | None:
     """Show iteration times by rank, a panel for each job."""
     rows = result.to_polars("iterations")
     if rows.is_empty():
@@ -25,7 +25,7 @@ def exhibit(result: Result) -> Exhibit | None:
     for number, (axes, ((job,), part)) in enumerate(zip(panels, parts, strict=True)):
         scatter(axes, part, SERIES[number % len(SERIES)])
         axes.set_title(str(job))
-    return Exhibit("nodes", "Iterations of every node", CAPTION, figure)
+    return Section("nodes", "Iterations of every node", CAPTION, figure)
 
 
 def scatter(axes: Axes, rows: pl.DataFrame, colour: str) -> None:

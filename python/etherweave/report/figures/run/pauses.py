@@ -1,7 +1,7 @@
 """Who stopped whom."""
 
-from etherweave.report.exhibit import Exhibit
 from etherweave.report.figures.fabric import Layer, maps, ports
+from etherweave.report.section import Section
 from etherweave.results import Result
 
 CAPTION = (
@@ -11,12 +11,12 @@ CAPTION = (
 LAYERS = [Layer("is_paused", "stopped by the peer"), Layer("pauses", "stopping the peer")]
 
 
-def exhibit(result: Result) -> Exhibit | None:
+def section(result: Result) -> Section | None:
     """Show for how long every switch port was paused, and paused its peer."""
     table = ports(result)
     if table.is_empty():
         return None
     if float(table.select("is_paused", "pauses").sum().sum_horizontal()[0]) == 0:
-        return Exhibit("pauses", "Pauses", "No port was ever paused.")
+        return Section("pauses", "Pauses", "No port was ever paused.")
     figure = maps([("", table)], LAYERS, "of the time [%]")
-    return Exhibit("pauses", "Pauses", CAPTION, figure)
+    return Section("pauses", "Pauses", CAPTION, figure)

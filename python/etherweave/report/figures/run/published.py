@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from etherweave.bench.amounts import amount
 from etherweave.report.against import published
-from etherweave.report.exhibit import Exhibit, Sheet
 from etherweave.report.figures.run.beside import Beside
 from etherweave.report.quantities import fabric, quantities
+from etherweave.report.section import Section, Table
 
 HEAD = (
     *("job", "result", "number", "size [bytes]", "ours", "published", "ratio"),
@@ -20,12 +20,12 @@ CAPTION = (
 _BOUNDS = {"eq": "", "approx": "≈ ", "gt": "> ", "lt": "< "}
 
 
-def exhibit(beside: Beside) -> Exhibit | None:
+def section(beside: Beside) -> Section | None:
     """Show each number of a job beside what was published of it."""
     rows = list(_rows(beside))
     if not rows:
         return None
-    return Exhibit("published", "Published figures", CAPTION, sheets=[Sheet(HEAD, rows)])
+    return Section("published", "Published figures", CAPTION, tables=[Table(HEAD, rows)])
 
 
 def _rows(beside: Beside) -> Iterator[list[str]]:

@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from etherweave.report.exhibit import Exhibit, Sheet
+from etherweave.report.section import Section, Table
 from etherweave.report.style import SERIES
 from etherweave.results import Result
 
@@ -18,7 +18,7 @@ CAPTION = (
 )
 
 
-def exhibit(result: Result) -> Exhibit | None:
+def section(result: Result) -> Section | None:
     """Show the goodput of each stream, and its sum at each destination."""
     rows = result.to_polars("streams")
     if rows.is_empty():
@@ -35,7 +35,7 @@ def exhibit(result: Result) -> Exhibit | None:
     axes.set_ylim(bottom=0)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4)
-    return Exhibit("streams", "Goodput of streams", CAPTION, figure, [_by_destination(rows)])
+    return Section("streams", "Goodput of streams", CAPTION, figure, [_by_destination(rows)])
 
 
 def _draw(axes: Axes, place: int, rates: pl.Series, label: str, colour: str) -> None:
@@ -46,7 +46,7 @@ def _draw(axes: Axes, place: int, rates: pl.Series, label: str, colour: str) -> 
         axes.fill_between(places, rates.to_numpy(), color=colour, label=label, step="mid")
 
 
-def _by_destination(rows: pl.DataFrame) -> Sheet:
+def _by_destination(rows: pl.DataFrame) -> Table:
     table = rows.group_by("job", "destination_host", maintain_order=True).agg(
         pl.col("source_host").n_unique(),
         pl.len(),
@@ -59,4 +59,4 @@ def _by_destination(rows: pl.DataFrame) -> Sheet:
         [job, host, *(f"{count:,}" for count in counts), f"{rate:,.2f}"]
         for job, host, *counts, rate in table.rows()
     ]
-    return Sheet((*head, "goodput [Gb/s]"), cells, is_folded=len(cells) > 12)
+    return Table((*head, "goodput [Gb/s]"), cells, is_folded=len(cells) > 12)

@@ -8,10 +8,10 @@ import numpy as np
 from etherweave.bench.metrics import BANDWIDTH_BOTH, CALL_TIME, LATENCY, Metric, Unit
 from etherweave.report.against import published
 from etherweave.report.bounds import Floats, Party, alpha_beta, collective, transfer
-from etherweave.report.exhibit import Exhibit
 from etherweave.report.figures.run.beside import Beside
 from etherweave.report.figures.sizes import Bound, Curve, Marks, Panel, draw
 from etherweave.report.quantities import Fabric, Quantity, fabric, quantities
+from etherweave.report.section import Section
 
 CAPTION = (
     "As the OSU Micro-Benchmarks count: half a round trip, window · size over time, the mean of a "
@@ -43,23 +43,23 @@ class _Line(NamedTuple):
         return np.array([one.size_bytes for one in self.points], dtype=np.float64)
 
 
-def times(beside: Beside) -> Exhibit | None:
+def times(beside: Beside) -> Section | None:
     """Show latencies and the calls of collectives."""
-    return _exhibit(beside, "test_times", "Times of OSU's tests", Unit.SECONDS, 1e6, "time [us]")
+    return _section(beside, "test_times", "Times of OSU's tests", Unit.SECONDS, 1e6, "time [us]")
 
 
-def rates(beside: Beside) -> Exhibit | None:
+def rates(beside: Beside) -> Section | None:
     """Show bandwidths."""
     unit, label = Unit.BYTES_PER_SECOND, "payload [Gb/s]"
-    return _exhibit(beside, "test_rates", "Bandwidth of OSU's tests", unit, 8e-9, label)
+    return _section(beside, "test_rates", "Bandwidth of OSU's tests", unit, 8e-9, label)
 
 
-exhibits = (rates, times)
+sections = (rates, times)
 
 
-def _exhibit(
+def _section(
     beside: Beside, name: str, title: str, unit: Unit, scale: float, label: str
-) -> Exhibit | None:
+) -> Section | None:
     lines = [line for line in _lines(beside) if line.first.metric.unit == unit]
     # A call of one collective says nothing about another; the tests of a metric do.
     keys = [_panel_of(line.first.metric, line.first.program) for line in lines]
@@ -67,7 +67,7 @@ def _exhibit(
         _panel(key, [line for line, own in zip(lines, keys, strict=True) if own == key])
         for key in dict.fromkeys(keys)
     ]
-    return Exhibit(name, title, CAPTION, draw(panels, scale, label)) if panels else None
+    return Section(name, title, CAPTION, draw(panels, scale, label)) if panels else None
 
 
 def _panel_of(metric: Metric, program: str) -> str:

@@ -1,7 +1,7 @@
 """How busy the links were."""
 
-from etherweave.report.exhibit import Exhibit
 from etherweave.report.figures.fabric import Layer, maps, ports
+from etherweave.report.section import Section
 from etherweave.results import Result
 
 CAPTION = (
@@ -11,10 +11,10 @@ CAPTION = (
 LAYERS = [Layer("sent", "sent"), Layer("received", "received")]
 
 
-def exhibit(result: Result) -> Exhibit | None:
+def section(result: Result) -> Section | None:
     """Show the utilisation of every switch port, in both directions."""
     table = ports(result)
     if table.is_empty():
         return None
     figure = maps([("", table)], LAYERS, "of the line rate [%]")
-    return Exhibit("utilisation", "Link utilisation", CAPTION, figure)
+    return Section("utilisation", "Link utilisation", CAPTION, figure)

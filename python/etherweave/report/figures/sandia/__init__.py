@@ -1,4 +1,4 @@
-"""Exhibits of the study of Sandia's testbed, in the order of the publication.
+"""Sections of the study of Sandia's testbed, in the order of the publication.
 
 J. Kenny, J. Wilke, C. Ulmer, G. Baker, S. Knight, J. Friesen: *An Evaluation of Ethernet
 Performance for Scientific Workloads*, INDIS 2020.

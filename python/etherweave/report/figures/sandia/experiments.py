@@ -1,6 +1,6 @@
 """What ran: every experiment, its end and its fingerprint."""
 
-from etherweave.report.exhibit import Exhibit, MissingError, Sheet
+from etherweave.report.section import MissingError, Section, Table
 from etherweave.report.source import Study
 from etherweave.results import Summary
 
@@ -11,14 +11,14 @@ CAPTION = (
 HEAD = ("experiment", "seed", "ended", "simulated [ms]", "packet-hops", "drops", "fingerprint")
 
 
-def exhibit(study: Study) -> Exhibit:
+def section(study: Study) -> Section:
     """List the experiments with their seeds and fingerprints."""
     summaries = study.summaries
     if not summaries:
         raise MissingError("experiment at all")
     rows = [_row(name, summary) for name, summary in summaries.items()]
-    sheet = Sheet(HEAD, rows, f"{len(rows):,} experiments", is_folded=True)
-    return Exhibit("experiments", "Experiments", CAPTION, None, [sheet])
+    table = Table(HEAD, rows, f"{len(rows):,} experiments", is_folded=True)
+    return Section("experiments", "Experiments", CAPTION, None, [table])
 
 
 def _row(name: str, summary: Summary) -> list[str]:

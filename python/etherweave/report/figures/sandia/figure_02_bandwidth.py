@@ -2,10 +2,10 @@
 
 from matplotlib.figure import Figure
 
-from etherweave.report.exhibit import Exhibit
 from etherweave.report.figures import bars
 from etherweave.report.figures.sandia import PUBLICATION
 from etherweave.report.published import published
+from etherweave.report.section import Section
 from etherweave.report.source import Study
 from etherweave.report.style import COLOURS, LABELS
 
@@ -15,7 +15,7 @@ CAPTION = (
 )
 
 
-def exhibit(study: Study) -> Exhibit:
+def section(study: Study) -> Section:
     """Show the bandwidth of each network option beside the published one."""
     drawn = [
         bars.Bar(LABELS[name], COLOURS[name], study.value(f"p2p.{name}.bandwidth"), value)
@@ -24,5 +24,5 @@ def exhibit(study: Study) -> Exhibit:
     figure = Figure(figsize=(6.4, 3.2))
     bars.draw(figure.subplots(), drawn, "bandwidth [Gb/s]")
     title = "Figure 2: point-to-point bandwidth"
-    sheets = [bars.table(drawn, "Gb/s")]
-    return Exhibit("figure_02", title, CAPTION, figure, sheets, ["p2p.*.bandwidth"])
+    tables = [bars.table(drawn, "Gb/s")]
+    return Section("figure_02", title, CAPTION, figure, tables, ["p2p.*.bandwidth"])

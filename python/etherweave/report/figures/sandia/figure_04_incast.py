@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from etherweave.report.exhibit import Exhibit, Sheet
 from etherweave.report.figures.sandia import PUBLICATION
 from etherweave.report.published import Published, published
+from etherweave.report.section import Section, Table
 from etherweave.report.source import Study
 from etherweave.report.style import LABELS, SERIES, line
 from etherweave.study.sandia.experiments import SIZES, SOURCES, STREAMS
@@ -36,7 +36,7 @@ class Case:
     """Of sources and of streams: goodput [Gb/s]."""
 
 
-def exhibit(study: Study) -> Exhibit:
+def section(study: Study) -> Section:
     """Show the goodput of every case, and what was published about them."""
     cases = [_case(study, transport, size) for transport in TRANSPORTS for size in SIZES]
     figure = Figure(figsize=(9.6, 5.2))
@@ -47,7 +47,7 @@ def exhibit(study: Study) -> Exhibit:
     handles, labels = panels[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, title="sources", ncols=len(SOURCES), loc="outside lower center")
     title = "Figure 4: incast"
-    return Exhibit("figure_04", title, CAPTION, figure, [_table(cases)], ["incast.*"])
+    return Section("figure_04", title, CAPTION, figure, [_table(cases)], ["incast.*"])
 
 
 def _case(study: Study, transport: str, size: str) -> Case:
@@ -93,10 +93,10 @@ def _lines(case: Case) -> dict[str, Published]:
     return {}
 
 
-def _table(cases: list[Case]) -> Sheet:
+def _table(cases: list[Case]) -> Table:
     head = ("transport", "size", *(f"{a}×{b}" for a in SOURCES for b in STREAMS))
     rows = [
         [LABELS[case.transport], case.size, *(f"{rate:.3g}" for rate in case.rates.values())]
         for case in cases
     ]
-    return Sheet(head, rows, "Goodput [Gb/s], by sources × streams", is_folded=True)
+    return Table(head, rows, "Goodput [Gb/s], by sources × streams", is_folded=True)

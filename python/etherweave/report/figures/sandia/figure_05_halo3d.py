@@ -2,10 +2,10 @@
 
 from matplotlib.figure import Figure
 
-from etherweave.report.exhibit import Exhibit
 from etherweave.report.figures import bars
 from etherweave.report.figures.sandia import CHECKED, PUBLICATION
 from etherweave.report.published import published
+from etherweave.report.section import Section
 from etherweave.report.source import Study
 from etherweave.report.style import COLOURS, LABELS
 
@@ -15,7 +15,7 @@ CAPTION = (
 )
 
 
-def exhibit(study: Study) -> Exhibit:
+def section(study: Study) -> Section:
     """Show the mean time of an iteration of Halo3D beside the published one."""
     drawn = [
         bars.Bar(
@@ -26,4 +26,4 @@ def exhibit(study: Study) -> Exhibit:
     figure = Figure(figsize=(6.4, 3.2))
     bars.draw(figure.subplots(), drawn, "time of an iteration [ms]")
     title = "Figure 5: iterations of Halo3D"
-    return Exhibit("figure_05", title, CAPTION, figure, [bars.table(drawn, "ms")], ["halo3d.*"])
+    return Section("figure_05", title, CAPTION, figure, [bars.table(drawn, "ms")], ["halo3d.*"])

@@ -2,10 +2,10 @@
 
 from matplotlib.figure import Figure
 
-from etherweave.report.exhibit import Exhibit
 from etherweave.report.figures import bars
 from etherweave.report.figures.sandia import CHECKED, PUBLICATION
 from etherweave.report.published import published
+from etherweave.report.section import Section
 from etherweave.report.source import Study
 from etherweave.report.style import COLOURS, LABELS
 
@@ -15,7 +15,7 @@ CAPTION = (
 )
 
 
-def exhibit(study: Study) -> Exhibit:
+def section(study: Study) -> Section:
     """Show the mean time of an iteration of FFT beside the published one."""
     drawn = [
         bars.Bar(LABELS[name], COLOURS[name], study.value(f"fft.{CHECKED[name]}.iteration"), value)
@@ -24,4 +24,4 @@ def exhibit(study: Study) -> Exhibit:
     figure = Figure(figsize=(6.4, 3.2))
     bars.draw(figure.subplots(), drawn, "time of an iteration [ms]")
     title = "Figure 6: iterations of FFT"
-    return Exhibit("figure_06", title, CAPTION, figure, [bars.table(drawn, "ms")], ["fft.*"])
+    return Section("figure_06", title, CAPTION, figure, [bars.table(drawn, "ms")], ["fft.*"])

@@ -4,10 +4,10 @@ import math
 
 from matplotlib.figure import Figure
 
-from etherweave.report.exhibit import Exhibit
 from etherweave.report.figures import bars
 from etherweave.report.figures.sandia import PUBLICATION
 from etherweave.report.published import published
+from etherweave.report.section import Section
 from etherweave.report.source import Study
 from etherweave.report.style import COLOURS, LABELS
 
@@ -17,7 +17,7 @@ CAPTION = (
 )
 
 
-def exhibit(study: Study) -> Exhibit:
+def section(study: Study) -> Section:
     """Show the published shares of the peak performance."""
     drawn = [
         bars.Bar(LABELS[name], COLOURS[name], math.nan, value)
@@ -26,4 +26,4 @@ def exhibit(study: Study) -> Exhibit:
     figure = Figure(figsize=(6.4, 3.2))
     bars.draw(figure.subplots(), drawn, "performance [% of peak]")
     title = "Figure 7: High Performance Linpack (not simulated)"
-    return Exhibit("figure_07", title, CAPTION, figure, [bars.table(drawn, "% of peak")])
+    return Section("figure_07", title, CAPTION, figure, [bars.table(drawn, "% of peak")])

@@ -4,11 +4,11 @@ from statistics import mean
 
 from matplotlib.figure import Figure
 
-from etherweave.report.exhibit import Exhibit
 from etherweave.report.figures import bars
 from etherweave.report.figures.sandia import PUBLICATION
 from etherweave.report.figures.sandia.interference import CASES, colour, label, totals_s
 from etherweave.report.published import published
+from etherweave.report.section import Section
 from etherweave.report.source import Study
 
 CAPTION = (
@@ -18,7 +18,7 @@ CAPTION = (
 )
 
 
-def exhibit(study: Study) -> Exhibit:
+def section(study: Study) -> Section:
     """Show total times beside the published ones."""
     values = published(PUBLICATION, "8")
     drawn = [
@@ -29,4 +29,4 @@ def exhibit(study: Study) -> Exhibit:
     bars.draw(figure.subplots(), drawn, "time of FFT [s]")
     title = "Figure 8: FFT with interference from Halo3D"
     checks = ["qos.tcp.*", "qos.roce.*"]
-    return Exhibit("figure_08", title, CAPTION, figure, [bars.table(drawn, "s")], checks)
+    return Section("figure_08", title, CAPTION, figure, [bars.table(drawn, "s")], checks)

@@ -1,8 +1,8 @@
 """Figure 10: iterations of FFT over RoCE, with and without load, and with ETS."""
 
-from etherweave.report.exhibit import Exhibit
 from etherweave.report.figures.sandia import PUBLICATION, scatter
 from etherweave.report.published import published
+from etherweave.report.section import Section
 from etherweave.report.source import Study
 
 CASES = ("roce_v2.alone", "roce_v2.loaded", "roce_v2.ets")
@@ -12,7 +12,7 @@ CAPTION = (
 )
 
 
-def exhibit(study: Study) -> Exhibit:
+def section(study: Study) -> Section:
     """Show every iteration on every node."""
     values = published(PUBLICATION, "10")
     lines = {
@@ -22,4 +22,4 @@ def exhibit(study: Study) -> Exhibit:
     figure = scatter.draw(study, [scatter.Panel(case, lines.get(case, {})) for case in CASES])
     title = "Figure 10: iterations of FFT on every node, RoCE"
     checks = ["qos.roce.ets_most_iterations"]
-    return Exhibit("figure_10", title, CAPTION, figure, [scatter.table(study, CASES)], checks)
+    return Section("figure_10", title, CAPTION, figure, [scatter.table(study, CASES)], checks)

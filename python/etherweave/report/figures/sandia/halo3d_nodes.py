@@ -3,10 +3,10 @@
 import polars as pl
 from matplotlib.figure import Figure
 
-from etherweave.report.exhibit import Exhibit
 from etherweave.report.figures.run.nodes import scatter
 from etherweave.report.figures.sandia import OPTIONS, PUBLICATION
 from etherweave.report.published import published
+from etherweave.report.section import Section
 from etherweave.report.source import Study
 from etherweave.report.style import COLOURS, LABELS, line
 from etherweave.results import Result
@@ -17,7 +17,7 @@ CAPTION = (
 )
 
 
-def exhibit(study: Study) -> Exhibit:
+def section(study: Study) -> Section:
     """Show iteration times by rank, with and without load."""
     figure = Figure(figsize=(9.6, 5.2))
     panels = figure.subplots(2, len(OPTIONS), sharex=True, sharey="col")
@@ -30,7 +30,7 @@ def exhibit(study: Study) -> Exhibit:
         loaded.set_title(f"{name}, with FFT")
         line(alone, means[option], "published mean")
         alone.set_xlabel("")
-    return Exhibit("halo3d_nodes", "Iterations of Halo3D on every node", CAPTION, figure)
+    return Section("halo3d_nodes", "Iterations of Halo3D on every node", CAPTION, figure)
 
 
 def _rows(result: Result) -> pl.DataFrame:

@@ -1,7 +1,7 @@
 """Where in the fabric links are paused."""
 
-from etherweave.report.exhibit import Exhibit
 from etherweave.report.figures.fabric import Layer, maps, ports
+from etherweave.report.section import Section
 from etherweave.report.source import Study
 
 CAPTION = (
@@ -17,8 +17,8 @@ RUNS = {
 LAYERS = [Layer("is_paused", "stopped"), Layer("pauses", "stopping")]
 
 
-def exhibit(study: Study) -> Exhibit:
+def section(study: Study) -> Section:
     """Show for how long every switch port was paused, and paused its peer."""
     tables = [(name, ports(study.result(run))) for name, run in RUNS.items()]
     figure = maps(tables, LAYERS, "of the time [%]")
-    return Exhibit("pauses_fabric", "Pauses in the fabric", CAPTION, figure)
+    return Section("pauses_fabric", "Pauses in the fabric", CAPTION, figure)

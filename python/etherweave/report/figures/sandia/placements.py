@@ -5,10 +5,10 @@ from statistics import mean
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from etherweave.report.exhibit import Exhibit, Sheet
 from etherweave.report.figures.sandia import PUBLICATION
 from etherweave.report.figures.sandia.interference import CASES, colour, label, totals_s
 from etherweave.report.published import published
+from etherweave.report.section import Section, Table
 from etherweave.report.source import Study
 from etherweave.report.style import INK, key, mark
 from etherweave.study.sandia.experiments import PLACEMENT_SEEDS
@@ -19,13 +19,13 @@ CAPTION = (
 )
 
 
-def exhibit(study: Study) -> Exhibit:
+def section(study: Study) -> Section:
     """Show FFT's total time on each placement."""
     totals = {case: totals_s(study, case) for case in CASES}
     figure = Figure(figsize=(9.6, 3.2))
     _draw(figure.subplots(), totals)
     title = "Spread over placements"
-    return Exhibit("placements", title, CAPTION, figure, [_table(totals)])
+    return Section("placements", title, CAPTION, figure, [_table(totals)])
 
 
 def _draw(axes: Axes, totals: dict[str, list[float]]) -> None:
@@ -46,9 +46,9 @@ def _draw(axes: Axes, totals: dict[str, list[float]]) -> None:
     axes.legend(handles=handles, loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0)
 
 
-def _table(totals: dict[str, list[float]]) -> Sheet:
+def _table(totals: dict[str, list[float]]) -> Table:
     head = ["FFT", *(f"placement of seed {seed} [s]" for seed in PLACEMENT_SEEDS), "spread"]
-    return Sheet(head, [_row(case, times) for case, times in totals.items()])
+    return Table(head, [_row(case, times) for case, times in totals.items()])
 
 
 def _row(case: str, times: list[float]) -> list[str]:

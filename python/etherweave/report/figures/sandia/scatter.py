@@ -9,9 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from etherweave.report.exhibit import Sheet
 from etherweave.report.figures.sandia.interference import colour, iterations, label, results
 from etherweave.report.published import Published
+from etherweave.report.section import Table
 from etherweave.report.source import Study
 from etherweave.report.style import INK, POINTS_MAX, line
 
@@ -62,9 +62,9 @@ def _draw(axes: Axes, rows: pl.DataFrame, panel: Panel) -> None:
     axes.margins(x=0.01)
 
 
-def table(study: Study, cases: Sequence[str]) -> Sheet:
+def table(study: Study, cases: Sequence[str]) -> Table:
     """List how iteration times of some cases are distributed, over all placements [ms]."""
-    return Sheet(HEAD, [_row(study, case) for case in cases], "Times in ms.")
+    return Table(HEAD, [_row(study, case) for case in cases], "Times in ms.")
 
 
 def _row(study: Study, case: str) -> list[str]:

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from tomllib import loads
 from typing import Any, TypeAlias
 
-from etherweave.report.exhibit import Exhibit, MissingError, Sheet
 from etherweave.report.figures.sandia import PUBLICATION
 from etherweave.report.published import published
+from etherweave.report.section import MissingError, Section, Table
 from etherweave.report.source import Study
 
 CAPTION = "The testbed as published, and what stands for it in the resolved scenarios of Halo3D."
@@ -63,13 +63,13 @@ ROWS: dict[str, tuple[str, Callable[[Look, Look], str]]] = {
 """By published case: a name, and words about the simulation."""
 
 
-def exhibit(study: Study) -> Exhibit:
+def section(study: Study) -> Section:
     """List the set-up of the testbed beside that of the simulation."""
     looks = (_look(study, "halo3d.tcp"), _look(study, "halo3d.roce_v2"))
     values = published(PUBLICATION, "I")
     rows = [[name, values[case].words, words(*looks)] for case, (name, words) in ROWS.items()]
-    sheet = Sheet(("", "testbed", "simulation"), rows)
-    return Exhibit("table_1", "Table I: set-up", CAPTION, None, [sheet])
+    table = Table(("", "testbed", "simulation"), rows)
+    return Section("table_1", "Table I: set-up", CAPTION, None, [table])
 
 
 def _look(study: Study, experiment: str) -> Look:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from etherweave.report.exhibit import Exhibit, Sheet
 from etherweave.report.figures import pairs
 from etherweave.report.figures.sandia import PUBLICATION
 from etherweave.report.published import published
+from etherweave.report.section import Section, Table
 from etherweave.report.source import Study
 from etherweave.report.style import LABELS
 from etherweave.study.sandia.figures_of_merit import switch_pauses
@@ -50,7 +50,7 @@ class Row:
     """Per iteration [us]; not a number where nothing is simulated."""
 
 
-def exhibit(study: Study) -> Exhibit:
+def section(study: Study) -> Section:
     """Show published and simulated durations of pauses."""
     rows = _rows(study)
     figure = Figure(figsize=(9.6, 3.2))
@@ -63,7 +63,7 @@ def exhibit(study: Study) -> Exhibit:
     right.set_title("Simulated")
     figure.legend(*left.get_legend_handles_labels(), ncols=2, loc="outside lower center")
     title = "Table II: durations of pauses"
-    return Exhibit("table_2", title, CAPTION, figure, [_table(rows)], ["pauses.*"])
+    return Section("table_2", title, CAPTION, figure, [_table(rows)], ["pauses.*"])
 
 
 def _rows(study: Study) -> list[Row]:
@@ -98,8 +98,8 @@ def _pairs(rows: Sequence[Row], column: str) -> list[pairs.Pair]:
     return [pair for pair in made if math.isfinite(pair.first)]
 
 
-def _table(rows: Sequence[Row]) -> Sheet:
-    return Sheet(HEAD, [_cells(row) for row in rows])
+def _table(rows: Sequence[Row]) -> Table:
+    return Table(HEAD, [_cells(row) for row in rows])
 
 
 def _cells(row: Row) -> list[str]:

@@ -6,11 +6,11 @@ from statistics import mean
 
 from matplotlib.figure import Figure
 
-from etherweave.report.exhibit import Exhibit, Sheet
 from etherweave.report.figures import pairs
 from etherweave.report.figures.sandia import PUBLICATION
 from etherweave.report.figures.sandia.interference import iterations, label, results
 from etherweave.report.published import published
+from etherweave.report.section import Section, Table
 from etherweave.report.source import Study
 from etherweave.study.sandia.figures_of_merit import ITERATIONS, switch_pauses
 
@@ -49,7 +49,7 @@ class Row:
     """Per iteration, durations in us."""
 
 
-def exhibit(study: Study) -> Exhibit:
+def section(study: Study) -> Section:
     """Show published and simulated counters of both priorities."""
     rows = [_row(study, case, priority) for case in CASES for priority in PRIORITIES]
     figure = Figure(figsize=(9.6, 5.4))
@@ -65,7 +65,7 @@ def exhibit(study: Study) -> Exhibit:
             axes.set_title(f"{title}: {counter.replace('packets', 'frames')}")
     figure.legend(*panels[0, 0].get_legend_handles_labels(), ncols=2, loc="outside lower center")
     title = "Table III: pauses by priority"
-    return Exhibit("table_3", title, CAPTION, figure, [_table(rows)], ["qos.pauses.*"])
+    return Section("table_3", title, CAPTION, figure, [_table(rows)], ["qos.pauses.*"])
 
 
 def _row(study: Study, case: str, priority: int) -> Row:
@@ -95,8 +95,8 @@ def _pairs(values: Sequence[float]) -> list[pairs.Pair]:
     return [pairs.Pair(name, first, second) for name, first, second in both]
 
 
-def _table(rows: Sequence[Row]) -> Sheet:
-    return Sheet(HEAD, [_cells(row) for row in rows])
+def _table(rows: Sequence[Row]) -> Table:
+    return Table(HEAD, [_cells(row) for row in rows])
 
 
 def _cells(row: Row) -> list[str]:

@@ -1,4 +1,4 @@
-"""What a page is made of: exhibits, each a figure, a table or both, with words."""
+"""What a page is made of: sections, each a figure, a table or both, with words."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ FOLDED_FROM = 40
 
 
 @dataclass(frozen=True)
-class Sheet:
+class Table:
     """A table."""
 
     head: Sequence[str]
@@ -28,7 +28,7 @@ class Sheet:
 
 
 @dataclass(frozen=True)
-class Exhibit:
+class Section:
     """Something to show, and its words."""
 
     name: str
@@ -39,15 +39,15 @@ class Exhibit:
     """How to read it."""
     figure: Figure | None = None
     """As drawn."""
-    sheets: Sequence[Sheet] = ()
+    tables: Sequence[Table] = ()
     """Tables below the figure."""
     checks: Sequence[str] = ()
     """Ids of the checks that it illustrates; a ``*`` stands for anything."""
 
 
 class MissingError(LookupError):
-    """What an exhibit needs is not among the results; its text names it."""
+    """What a section needs is not among the results; its text names it."""
 
 
-Maker: TypeAlias = Callable[[Source], Exhibit | None]
-"""Makes an exhibit of a source; None when the source has nothing of its kind."""
+Builder: TypeAlias = Callable[[Source], Section | None]
+"""Makes a section of a source; None when the source has nothing of its kind."""
