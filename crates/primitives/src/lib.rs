@@ -1,4 +1,4 @@
-//! Units, typed ids and random streams: the words every other room speaks.
+//! Units, typed ids, random streams and the value for a user's mistake: what every other crate uses.
 //!
 //! - [`Time`] is an instant and [`Duration`] a span, both in integer picoseconds;
 //!   [`Bytes`], [`BitRate`], [`Length`], [`Power`], [`Energy`] and [`Money`] are what their names say.
@@ -7,6 +7,7 @@
 //! - [`Stream`] is a random stream: one per purpose and entity, so that one more draw
 //!   somewhere does not change everyone's future. [`Stream::exponential`], [`Geometric`] and [`Pareto`] draw from
 //!   it in integers, the same on every platform.
+//! - [`InputError`] is what a user got wrong: the key, what was found there and what was expected.
 //!
 //! ```
 //! use etherweave_primitives::{BitRate, Bytes, Duration};
@@ -18,6 +19,7 @@ mod data;
 mod distribution;
 mod fixed;
 mod id;
+mod input_error;
 mod money;
 mod power;
 mod random;
@@ -27,6 +29,7 @@ mod unit;
 pub use data::{BitRate, ByteTime, Bytes, Length};
 pub use distribution::{Geometric, Pareto};
 pub use id::{ChannelId, HostId, Port, Priority, Rank, SwitchId};
+pub use input_error::{InputError, InputErrors, TextPlace};
 pub use money::{Currency, Money};
 pub use power::{Energy, Power};
 pub use random::{Purpose, Stream, mix};
