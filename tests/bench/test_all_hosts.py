@@ -9,7 +9,6 @@ from pathlib import Path
 
 import polars
 import pytest
-from typer.testing import CliRunner
 
 from etherweave.bench.campaign import Campaign, Network, Wish, experiments
 from etherweave.bench.environment import capture
@@ -33,8 +32,7 @@ from etherweave.bench.telemetry.crossing import findings
 from etherweave.bench.telemetry.epochs import Offset, epochs, keep, offset, recorder
 from etherweave.bench.telemetry.recorder import Recording
 from etherweave.bench.telemetry.stream import Stream, stream
-from etherweave.cli import app
-from support import private_slurm
+from support import command_line, private_slurm
 from support.launches import FakeLauncher
 
 AMOUNT = 20_000_000
@@ -334,7 +332,7 @@ def test_the_verb_looks_at_every_namespace(tmp_path: Path, monkeypatch: pytest.M
         'launcher = { kind = "netns" }\nhosts = { n1 = {}, n2 = {} }\n'
     )
     words = ["bench", "environment", "--site", "site.toml"]
-    done = CliRunner().invoke(app, [*words, "--json"])
+    done = command_line.invoke(*words, "--json")
     # A shaped link is a warning.
     assert done.exit_code == 1, done.output
     seen = json.loads(done.stdout)
@@ -346,7 +344,7 @@ def test_the_verb_looks_at_every_namespace(tmp_path: Path, monkeypatch: pytest.M
     assert shaped == {"n1 h0", "n2 h0"}
     assert [one["before"]["paths"]["10.213.0.1"]["passes"] for one in seen["hosts"]] == [True] * 2
     assert [path.name for path in tmp_path.iterdir()] == ["site.toml"]
-    assert CliRunner().invoke(app, [*words, "--to", "n2"]).exit_code == 2
+    assert command_line.invoke(*words, "--to", "n2").exit_code == 2
 
 
 @pytest.mark.needs("slurm")

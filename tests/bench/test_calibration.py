@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
 import etherweave
 from etherweave.bench.calibration import Calibration, CalibrationError, Observation, calibrate
 from etherweave.bench.calibration.constants import nanoseconds
 from etherweave.bench.calibration.observations import alone, of_results, read
 from etherweave.bench.calibration.predicting import simulated
-from etherweave.cli.app import app
 from etherweave.results import Result
+from support import command_line
 
 
 def test_durations_of_resolved_scenarios_are_read() -> None:
@@ -213,7 +212,7 @@ def test_what_osu_printed_is_taken_as_round_trips_and_windows(tmp_path: Path) ->
 
 
 def invoke(*words: str) -> tuple[int, str]:
-    done = CliRunner().invoke(app, ["calibrate", *words])
+    done = command_line.invoke("calibrate", *words)
     return done.exit_code, done.output
 
 
@@ -242,13 +241,13 @@ def test_settings_stand_in_a_file(tmp_path: Path) -> None:
     scenario.write_text("[topology.single_switch]\n[transport.tcp]\n[[job]]\nname = \"a\"\n"
                         "workload.osu_latency = {}\n")  # fmt: skip
     words = ["show", str(scenario), "--set", f"@{file}", "--set", "host.cpu.interrupt=4us"]
-    done = CliRunner().invoke(app, words)
+    done = command_line.invoke(*words)
     assert done.exit_code == 0, done.output
     assert 'send_call = "900ns"' in done.output
     assert 'interrupt = "4us"' in done.output, "what comes later wins"
     file.write_text("seed = 1979-05-27")
-    done = CliRunner().invoke(app, words)
+    done = command_line.invoke(*words)
     assert done.exit_code == 2 and "has no place in a scenario; expected numbers" in done.output
     file.write_text("not TOML")
-    done = CliRunner().invoke(app, words)
+    done = command_line.invoke(*words)
     assert done.exit_code == 2 and "expected TOML" in done.output

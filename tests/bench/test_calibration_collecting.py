@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow
 import pytest
-from typer.testing import CliRunner
 
 import etherweave
 from etherweave.bench.calibration import CalibrationError, collecting, planning
@@ -19,8 +18,8 @@ from etherweave.bench.calibration.probes import Probe
 from etherweave.bench.measure import Limits, MeasureError
 from etherweave.bench.site.values import Host, Site
 from etherweave.bench.statistics.launches import shuffled
-from etherweave.cli.app import app
 from etherweave.results import Result
+from support import command_line
 
 FFT = {"fft": {"pex": 2, "pey": 2, "pez": 1, "iterations": 3}}
 
@@ -223,7 +222,7 @@ def invoke(place: Path, *words: str) -> tuple[int, str, str]:
     (place / "site.toml").write_text(SITE)
     (place / "base.toml").write_text(SCENARIO)
     files = [str(place / "base.toml"), "--site", str(place / "site.toml"), "-o", str(place / "out")]
-    done = CliRunner().invoke(app, ["calibrate", *files, "--repeat", "1", *words])
+    done = command_line.invoke("calibrate", *files, "--repeat", "1", *words)
     return done.exit_code, done.stdout, done.stderr
 
 

@@ -5,10 +5,9 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
-from typer.testing import CliRunner
 
-from etherweave.cli.app import app
 from etherweave.results import Result
+from support import command_line
 
 pytestmark = pytest.mark.needs("namespaces", "mpicc", "mpirun")
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "calibrate"
@@ -30,7 +29,7 @@ def test_halo3d_and_fft_are_foretold_from_micro_benchmarks(tmp_path: Path) -> No
         *("--site", str(SCENARIOS / "namespaces-site.toml")),
         *("-o", str(tmp_path), "--repeat", str(LAUNCHES)),
     ]
-    done = CliRunner().invoke(app, words)
+    done = command_line.invoke(*words)
     assert done.exit_code == 0, done.output
     print(done.output)
     found = json.loads((tmp_path / "calibration.json").read_text())

@@ -8,7 +8,6 @@ import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,10 +18,10 @@ from typing import Any
 import pytest
 
 from etherweave.bench.statistics.launches import shuffled
-from support import private_slurm, private_sshd
+from support import command_line, private_slurm, private_sshd
 from support.launches import latencies
 
-START = (sys.executable, "-c", "from etherweave.cli import main; main()", "bench", "run")
+START = (*command_line.COMMAND, "bench", "run")
 ONCE = ("--launches-min", "1", "--launches-max", "1")
 """A warm-up, and one launch that counts."""
 

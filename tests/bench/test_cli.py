@@ -4,15 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from etherweave.bench.adapters import ADAPTERS
-from etherweave.cli import app
+from support import command_line
 from support.captured_texts import DATA, captured
 
 
 def etherweave(*arguments: str | Path, text: str = "") -> Result:
-    return CliRunner().invoke(app, ["bench", *map(str, arguments)], input=text)
+    return command_line.invoke("bench", *arguments, text=text)
 
 
 def test_parse_prints_a_table_in_readable_units() -> None:
@@ -77,7 +77,7 @@ def test_parse_refuses_what_is_no_text(tmp_path: Path) -> None:
     done = etherweave("parse", file)
     assert (done.exit_code, "no benchmark that is known" in done.stderr) == (2, True)
     broken = captured("osu-micro-benchmarks/osu_bw-7.4.txt").encode() + b"\xff\xfe\n"
-    done = CliRunner().invoke(app, ["bench", "parse", "-"], input=broken)
+    done = command_line.invoke("bench", "parse", "-", text=broken)
     assert (done.exit_code, "262,144 B" in done.stdout) == (0, True)
     endless = etherweave("parse", "/dev/zero")
     assert (endless.exit_code, "no benchmark writes" in endless.stderr) == (2, True)

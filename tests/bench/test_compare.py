@@ -2,10 +2,10 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from etherweave.bench.campaign import Campaign
 from etherweave.bench.comparing import Verdict, differences, numbers_of
@@ -14,14 +14,13 @@ from etherweave.bench.points import Point
 from etherweave.bench.runner import run
 from etherweave.bench.statistics.launches import StoppingRule
 from etherweave.bench.store import Store, StoreError, write_json
-from etherweave.cli import app
+from support import command_line
 from support.launches import FakeLauncher, campaign, latencies
 
 TEN = StoppingRule(0.5, launches_min=10, launches_max=10)
 
 
-def etherweave(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["bench", *map(str, arguments)])
+etherweave = partial(command_line.invoke, "bench")
 
 
 def measured(path: Path, us: float, wanted: Campaign | None = None, start_ns: int = 0) -> Store:

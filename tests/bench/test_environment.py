@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from etherweave.bench.environment.checks import CHECKS, examine
 from etherweave.bench.environment.checks.links import slot_rate
@@ -33,7 +32,7 @@ from etherweave.bench.environment.snapshot import (
     snapshot,
 )
 from etherweave.bench.environment.snapshot import Path as Way
-from etherweave.cli import app
+from support import command_line
 
 GIDS = "sys/class/infiniband/mlx5_0/ports/1"
 CARD = "sys/class/net/eth2/device"
@@ -553,7 +552,7 @@ def test_a_counter_that_was_reset_counts_from_zero() -> None:
 
 
 def bench(*words: str | Path) -> tuple[int, str, str]:
-    done = CliRunner().invoke(app, ["bench", "environment", *map(str, words)])
+    done = command_line.invoke("bench", "environment", *words)
     return done.exit_code, done.stdout, done.stderr
 
 

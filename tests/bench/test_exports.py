@@ -5,21 +5,19 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from etherweave.bench.points import launched
 from etherweave.bench.runner import run
 from etherweave.bench.store import Store
 from etherweave.bench.summary import summary
-from etherweave.cli import app
+from support import command_line
 from support.launches import FakeLauncher, campaign, latencies
 
-
-def etherweave(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["bench", "export", *map(str, arguments)])
+etherweave = partial(command_line.invoke, "bench", "export")
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ import os
 import signal
 import struct
 import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,9 +23,9 @@ from etherweave.bench.measure import (
     measure,
 )
 from etherweave.results import Result
+from support import command_line
 
 pytestmark = pytest.mark.needs("mpicc", "mpirun")
-COMMAND = [str(Path(sys.executable).parent / "etherweave")]
 HALO = {
     "pex": 2,
     "pey": 2,
@@ -274,7 +273,7 @@ def test_a_failing_launch_tells_what_its_processes_said() -> None:
 def test_the_command_line_measures_and_saves(tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     file.write_text(toml.document(scenario({"fft": {**FFT, "pey": 1}})))
-    words = [*COMMAND, "measure", str(file), "-o", str(tmp_path / "out"), "--np", "2"]
+    words = [*command_line.COMMAND, "measure", str(file), "-o", str(tmp_path / "out"), "--np", "2"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "job0: 10 iterations, mean" in done.stdout
@@ -298,7 +297,7 @@ def test_ctrl_c_ends_all_processes(tmp_path: Path) -> None:
     halo = {**HALO, "sleep": "1s", "iterations": 100}
     file.write_text(toml.document(scenario({"halo3d": halo})))
     cache = os.environ["XDG_CACHE_HOME"]
-    words = [*COMMAND, "measure", str(file)]
+    words = [*command_line.COMMAND, "measure", str(file)]
     with subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         deadline = time.monotonic() + 60
         while len(executors(cache)) < 4 and time.monotonic() < deadline:

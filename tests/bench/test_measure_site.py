@@ -6,7 +6,6 @@ import os
 import signal
 import statistics
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -14,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from etherweave import toml
 from etherweave.bench.launchers import namespaces
@@ -24,12 +22,10 @@ from etherweave.bench.measure import measure, workplaces
 from etherweave.bench.plans import Command, Start
 from etherweave.bench.site.reading import read
 from etherweave.bench.site.values import Host, Site
-from etherweave.cli import app
 from etherweave.results import Result
-from support import private_slurm
+from support import command_line, private_slurm
 
 pytestmark = pytest.mark.needs("namespaces", "mpicc", "mpirun")
-COMMAND = str(Path(sys.executable).parent / "etherweave")
 SITE = """
 launcher = { kind = "netns", rate = "1Gb/s", burst = "128KiB" }
 hosts = { n1 = {}, n2 = {}, n3 = {}, n4 = {} }
@@ -100,7 +96,15 @@ def test_more_ranks_than_hosts_sit_in_blocks_and_that_is_told(site: Site) -> Non
 def test_the_command_line_measures_on_a_site(site_file: Path, tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     file.write_text(toml.document(scenario({"osu_latency": {"bytes": "8B", "iterations": 20}})))
-    words = [COMMAND, "measure", str(file), "--site", str(site_file), "--hosts", "n2,n4"]
+    words = [
+        *command_line.COMMAND,
+        "measure",
+        str(file),
+        "--site",
+        str(site_file),
+        "--hosts",
+        "n2,n4",
+    ]
     words += ["-o", str(tmp_path / "out")]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
@@ -122,7 +126,7 @@ def test_a_mistake_about_a_site_is_told(
     file = tmp_path / "small.toml"
     file.write_text(toml.document(scenario({"osu_latency": {}})))
     words = ["measure", str(file), "--site", str(site_file), *options]
-    done = CliRunner().invoke(app, words)
+    done = command_line.invoke(*words)
     assert done.exit_code == 2
     assert told in done.stderr
 
@@ -210,7 +214,7 @@ def test_nothing_is_left_of_a_measurement_that_is_ended(
     file = tmp_path / "long.toml"
     halo = {"pex": 2, "pey": 1, "pez": 1, "sleep": "1s", "iterations": 60}
     file.write_text(toml.document(scenario({"halo3d": halo})))
-    words = [COMMAND, "measure", str(file), "--site", str(site_file)]
+    words = [*command_line.COMMAND, "measure", str(file), "--site", str(site_file)]
     with subprocess.Popen(words, stderr=subprocess.DEVNULL) as process:
         until(lambda: executors() == 2)
         process.send_signal(number)

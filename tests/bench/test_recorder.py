@@ -9,12 +9,12 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
-from typer.testing import CliRunner, Result
 
 from etherweave.bench.telemetry.dashboard import dashboard
 from etherweave.bench.telemetry.process import Wish, record
@@ -23,7 +23,7 @@ from etherweave.bench.telemetry.recorder import Recording
 from etherweave.bench.telemetry.rises import risen
 from etherweave.bench.telemetry.stream import EARLY, StreamError, stream
 from etherweave.bench.telemetry.tables import save
-from etherweave.cli import app
+from support import command_line
 
 FILES = {
     "proc/stat": "cpu0 1000 50 300 9000 77 20 400 8 0 0\n",
@@ -187,8 +187,7 @@ def test_a_counter_that_was_set_back_counts_from_zero() -> None:
 # The verb
 
 
-def telemetry(*words: str | Path) -> Result:
-    return CliRunner().invoke(app, ["bench", "telemetry", *map(str, words)])
+telemetry = partial(command_line.invoke, "bench", "telemetry")
 
 
 @pytest.mark.parametrize("is_table", [False, True])
@@ -238,7 +237,7 @@ def test_the_dashboard_is_printed() -> None:
 
 
 def test_the_verb_records_this_host(tmp_path: Path) -> None:
-    start = [sys.executable, "-c", "from etherweave.cli import main; main()", "bench", "telemetry"]
+    start = [*command_line.COMMAND, "bench", "telemetry"]
     out = tmp_path / "out"
     words = [*start, "record", "-i", "lo", "--period", "50ms", "--limit", "300ms", "--run", "r"]
     with subprocess.Popen(

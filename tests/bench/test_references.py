@@ -1,10 +1,10 @@
 """Published figures: searched, and held against results."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.bands import among
@@ -17,13 +17,11 @@ from etherweave.bench.references import (
     references,
     search,
 )
-from etherweave.cli import app
 from etherweave.cli.reference import verdict_of
+from support import command_line
 from support.captured_texts import DATA, report
 
-
-def etherweave(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["reference", *map(str, arguments)])
+etherweave = partial(command_line.invoke, "reference")
 
 
 def test_every_figure_has_a_source_and_a_known_provenance() -> None:

@@ -12,7 +12,6 @@ import numpy as np
 import polars
 import pytest
 from matplotlib.figure import Figure
-from typer.testing import CliRunner
 
 import etherweave
 from etherweave.bench.bands import among
@@ -25,7 +24,6 @@ from etherweave.bench.store import Store
 from etherweave.bench.summary import summary
 from etherweave.bench.switches import SWITCHES, keep
 from etherweave.bench.tables import save
-from etherweave.cli import app
 from etherweave.cli.bench import run as verb
 from etherweave.cli.bench.cluster import cluster_of
 from etherweave.report import write_report
@@ -35,6 +33,7 @@ from etherweave.report.figures.benchmarks.sweeps import Setting, Sweep
 from etherweave.report.foretold import foretold
 from etherweave.report.places import Place, places
 from etherweave.results import Result
+from support import command_line
 from support.captured_texts import DATA
 from support.launches import NETWORK, FakeLauncher, campaign, latencies
 
@@ -217,7 +216,7 @@ def test_a_table_stands_beside_what_was_measured(tmp_path: Path, three: Path) ->
     out = copytree(three, tmp_path / "out")
     foretold = tmp_path / "foretold.csv"
     foretold.write_text("metric,unit,size_bytes,median_s\nlatency,s,1,9e-6\nlatency,s,4,2e-5\n")
-    done = CliRunner().invoke(app, ["report", str(out), "--simulation", str(foretold)])
+    done = command_line.invoke("report", out, "--simulation", foretold)
     assert done.exit_code == 0, done.output
     found = load_benchmarks(out, [foretold])
     assert found.simulation is not None
@@ -316,7 +315,7 @@ def test_a_run_keeps_the_switches_that_a_site_tells(
     faked = replace(cluster, launchers={"native": FakeLauncher(lambda number: latencies(10.0))})
     monkeypatch.setattr(verb, "cluster_of", lambda *_: faked)
     words = ["osu_latency", "--launches-min", "6", "--launches-max", "6", "--size", "1B:4B"]
-    done = CliRunner().invoke(app, ["bench", "run", *words, "-o", str(tmp_path / "out")])
+    done = command_line.invoke("bench", "run", *words, "-o", tmp_path / "out")
     assert done.exit_code == 0, done.output
     assert load_benchmarks(tmp_path / "out").places == {"a": ("s1", "")}
 
@@ -345,7 +344,7 @@ def test_a_topology_comes_from_a_site_or_a_scenario(tmp_path: Path) -> None:
 def test_a_file_that_is_no_topology_is_refused(tmp_path: Path, three: Path, text: str) -> None:
     out, file = copytree(three, tmp_path / "out"), tmp_path / "odd.toml"
     file.write_text(text, errors="surrogateescape")
-    done = CliRunner().invoke(app, ["report", str(out), "--topology", str(file)])
+    done = command_line.invoke("report", out, "--topology", file)
     assert (done.exit_code, "odd.toml" in done.stderr) == (2, True), done.output
 
 
@@ -367,17 +366,17 @@ def test_slow_hosts_are_told_on_top(tmp_path: Path) -> None:
 def test_a_table_that_is_no_simulation_is_refused(tmp_path: Path, three: Path, text: str) -> None:
     out = copytree(three, tmp_path / "out")
     (tmp_path / "odd.csv").write_text(text)
-    done = CliRunner().invoke(app, ["report", str(out), "--simulation", str(tmp_path / "odd.csv")])
+    done = command_line.invoke("report", out, "--simulation", tmp_path / "odd.csv")
     assert (done.exit_code, "odd.csv" in done.stderr) == (2, True)
 
 
 def test_results_that_are_damaged_are_refused(tmp_path: Path, three: Path) -> None:
     out = copytree(three, tmp_path / "out")
     (out / "points.parquet").write_bytes(b"PAR1")
-    done = CliRunner().invoke(app, ["report", str(out)])
+    done = command_line.invoke("report", out)
     assert (done.exit_code, "points.parquet" in done.stderr) == (2, True)
     (out / SWITCHES).write_text('{"n0": 1}')
-    assert SWITCHES in CliRunner().invoke(app, ["report", str(out)]).stderr
+    assert SWITCHES in command_line.invoke("report", out).stderr
     (out / "benchmarks.json").write_text("[]")
-    assert CliRunner().invoke(app, ["report", str(out)]).exit_code == 2
+    assert command_line.invoke("report", out).exit_code == 2
     assert polars.read_csv(out / "points.csv").height > 0

@@ -5,25 +5,21 @@ import os
 import re
 import signal
 import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from etherweave.bench.launchers import Ending
-from etherweave.cli import app
 from etherweave.cli.bench import run as verb
 from etherweave.cli.bench.cluster import Cluster, cluster_of
+from support import command_line
 from support.launches import NETWORK, FakeLauncher, latencies
 
 FEW = ("--launches-min", "6", "--launches-max", "8", "--size", "1B:4B")
 
 
-def etherweave(*arguments: str | Path) -> Result:
-    # Messages about options are wrapped to the terminal, or to what the environment says of one.
-    wide = CliRunner(env={"COLUMNS": "120"})
-    return wide.invoke(app, ["bench", *map(str, arguments)])
+etherweave = partial(command_line.invoke, "bench")
 
 
 @pytest.fixture
@@ -183,7 +179,7 @@ def test_iperf3_runs_on_this_machine(tmp_path: Path) -> None:
     """Two launches of 1 s over the loopback, with counters of its interface."""
     few = ("--launches-min", "1", "--launches-max", "1", "--seconds", "1")
     words = ["bench", "run", "iperf3", "-o", str(tmp_path / "out"), *few, "--json"]
-    start = [sys.executable, "-c", "from etherweave.cli import main; main()", *words]
+    start = [*command_line.COMMAND, *words]
     done = subprocess.run(start, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert re.search(

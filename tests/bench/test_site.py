@@ -1,17 +1,17 @@
 """Site files: what they say, and how mistakes in them are told."""
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner, Result
 
 from etherweave.bench.launchers.known import LAUNCHERS
 from etherweave.bench.site import reading
 from etherweave.bench.site.fabrics import profiles
 from etherweave.bench.site.reframe import converted
 from etherweave.bench.site.values import Site, SiteError
-from etherweave.cli import app
+from support import command_line
 
 ALASKA = """\
 name = "alaska"
@@ -216,8 +216,7 @@ def test_what_is_no_reframe_configuration_is_told(
         converted(tmp_path / name)
 
 
-def verb(*arguments: str | Path) -> Result:
-    return CliRunner().invoke(app, ["bench", "site", *map(str, arguments)])
+verb = partial(command_line.invoke, "bench", "site")
 
 
 def test_the_verb_prints_what_a_file_says(tmp_path: Path) -> None:

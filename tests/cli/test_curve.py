@@ -2,8 +2,7 @@
 
 import json
 import math
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -13,8 +12,8 @@ import pytest
 
 import etherweave
 from etherweave.report.curves import curves_figure
+from support import command_line
 
-COMMAND = [str(Path(sys.executable).parent / "etherweave")]
 SMALL: dict[str, object] = {
     "topology": {"dragonfly": {}},
     "open_loop": {
@@ -28,9 +27,7 @@ SMALL: dict[str, object] = {
 """72 hosts: 9 groups of 4 switches with 2 hosts and 2 global links each."""
 
 
-def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    words = [*COMMAND, "curve", *map(str, arguments)]
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+run = partial(command_line.run, "curve")
 
 
 @pytest.fixture

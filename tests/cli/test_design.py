@@ -1,23 +1,20 @@
 """Fabrics on paper as their user meets them."""
 
 import json
-import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import etherweave
+from support import command_line
 
-COMMAND = [str(Path(sys.executable).parent / "etherweave")]
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 DRAGONFLY: dict[str, object] = {"topology": {"dragonfly": {}}}
 """Figure 3c of Benito et al. 2015: 9 groups of 4 switches with 2 hosts."""
 
 
-def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    words = [*COMMAND, "design", *map(str, arguments)]
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=240)
+run = partial(command_line.run, "design", timeout_s=240)
 
 
 @pytest.fixture

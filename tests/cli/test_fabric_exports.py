@@ -9,10 +9,9 @@ from pathlib import Path
 import networkx
 import pydot
 import pytest
-from typer.testing import CliRunner
 
 import etherweave
-from etherweave.cli import app
+from support import command_line
 
 FABRICS: dict[str, dict[str, object]] = {
     "tree": {"fat_tree": {"leaves": 3, "hosts_per_leaf": 4, "cores": 2, "links_per_core": 2}},
@@ -163,11 +162,11 @@ def test_the_verb_writes_every_export_that_is_asked_for(tmp_path: Path) -> None:
     scenario = tmp_path / "pair.toml"
     scenario.write_text("[topology.single_switch]\nhosts = 2\n", encoding="utf-8")
     verb = ["design", str(scenario), "--export", "dot", "--export", "slurm", "-o"]
-    done = CliRunner().invoke(app, [*verb, str(tmp_path / "out")])
+    done = command_line.invoke(*verb, tmp_path / "out")
     assert done.exit_code == 0, done.output
     written = {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "out").iterdir()}
     assert written == etherweave.export(scenario, "dot") | etherweave.export(scenario, "slurm")
-    assert CliRunner().invoke(app, [*verb, str(tmp_path / "out"), "--json"]).exit_code == 2
+    assert command_line.invoke(*verb, tmp_path / "out", "--json").exit_code == 2
 
 
 def test_slurm_refuses_hosts_that_its_lists_cannot_name() -> None:

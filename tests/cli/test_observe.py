@@ -4,7 +4,7 @@ import base64
 import json
 import re
 import subprocess
-import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -18,8 +18,8 @@ import pytest
 import etherweave
 from etherweave.report.film import film_content, write_film
 from etherweave.report.heat import draw_heat
+from support import command_line
 
-COMMAND = [str(Path(sys.executable).parent / "etherweave")]
 GROUPS = 9
 TURN_NS = 24_000
 SMALL: dict[str, object] = {
@@ -201,9 +201,7 @@ def test_the_film_plays_in_a_browser(turn: etherweave.Observation, tmp_path: Pat
     assert "38.4 to 48 us, adversarial+1: mean 0.1" in done.stdout
 
 
-def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    words = [*COMMAND, "observe", *map(str, arguments)]
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+run = partial(command_line.run, "observe")
 
 
 @pytest.fixture

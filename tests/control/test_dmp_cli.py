@@ -11,11 +11,10 @@ import pytest
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 from scapy.utils import wrpcap
-from typer.testing import CliRunner
 
-from etherweave.cli import app
 from etherweave.control.dmp.capture import CaptureError, frames
 from etherweave.control.dmp.frame import GROUP, Frame, encode
+from support import command_line
 
 UNIT = Path(__file__).parents[2] / "docs/guide/etherweave-dmp@.service"
 REQUEST = encode(Frame(GROUP, 0x00163E000001, bytes(range(8))))
@@ -23,7 +22,7 @@ ANSWER = REQUEST[:6] + bytes.fromhex("020100000007") + REQUEST[12:]
 
 
 def dmp(*words: str | Path) -> tuple[int, str, str]:
-    done = CliRunner().invoke(app, ["control", "dmp", *map(str, words)])
+    done = command_line.invoke("control", "dmp", *words)
     return done.exit_code, done.stdout, done.stderr
 
 

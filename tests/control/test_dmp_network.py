@@ -8,7 +8,6 @@ import os
 import select
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +23,7 @@ from etherweave.control.dmp.daemon import serve
 from etherweave.control.dmp.interface import Interface, InterfaceError, NoInterfaceError
 from etherweave.control.dmp.request import Assigned, Failed, Patience, Reason
 from etherweave.control.dmp.watch import Rhythm
+from support import command_line
 
 pytestmark = pytest.mark.needs("namespaces")
 
@@ -272,8 +272,7 @@ def test_a_card_that_takes_no_address_at_all_is_told(
 
 def begun(cable: Cable, *words: str, **more: Any) -> "subprocess.Popen[str]":
     """Start the command line on the host."""
-    program = "from etherweave.cli import main; main()"
-    command = ["ip", "netns", "exec", cable.host, sys.executable, "-c", program, "control", "dmp"]
+    command = ["ip", "netns", "exec", cable.host, *command_line.COMMAND, "control", "dmp"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen([*command, *words], **{**pipes, **more})
 

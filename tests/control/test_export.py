@@ -5,14 +5,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import etherweave
-from etherweave.cli import app
 from etherweave.control.qos.derive import Wishes, policy
 from etherweave.control.qos.export import files
 from etherweave.control.qos.nos import PORT_NAMES, SYSTEMS
 from etherweave.control.qos.policy import Policy, PolicyError, ranges
+from support import command_line
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 TESTBED = SCENARIOS / "qos_ets.toml"
@@ -298,7 +297,7 @@ def test_a_job_s_name_stays_in_its_comment() -> None:
 
 
 def invoke(*words: str) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, ["control", "export", *words])
+    result = command_line.invoke("control", "export", *words)
     return result.exit_code, result.stdout, result.stderr
 
 

@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from etherweave.cli import app
 from etherweave.cli.control.yanglint import refusals
 from etherweave.control.qos import sonic_yang
 from etherweave.control.qos.derive import policy
 from etherweave.control.qos.nos import SYSTEMS
+from support import command_line
 
 ROOT = Path(__file__).parents[2]
 OURS = ROOT / "tests" / "data" / "config_db_yang"
@@ -126,10 +125,10 @@ def test_a_refusal_ends_with_1_and_names_the_switch(tmp_path: Path) -> None:
         text = path.read_text().replace('range "68..9216"', 'range "68..1500"')
         (tmp_path / path.name).write_text(text)
     words = ["control", "export", str(ROOT / "scenarios" / "dcqcn.toml"), "--nos", "sonic"]
-    result = CliRunner().invoke(app, [*words, "--yang", str(tmp_path)])
+    result = command_line.invoke(*words, "--yang", tmp_path)
     assert result.exit_code == 1
     assert "switch0/config_db.json: yanglint refuses it:" in result.stderr
-    assert CliRunner().invoke(app, [*words, "--yang", str(OURS)]).exit_code == 0
+    assert command_line.invoke(*words, "--yang", OURS).exit_code == 0
 
 
 @pytest.mark.needs("yanglint")
@@ -151,7 +150,7 @@ def test_templates_beside_the_models_are_rendered(tmp_path: Path) -> None:
 @pytest.mark.needs("yanglint")
 def test_a_directory_without_models_is_a_mistake(tmp_path: Path) -> None:
     words = ["control", "export", str(ROOT / "scenarios" / "dcqcn.toml"), "--nos", "sonic"]
-    result = CliRunner().invoke(app, [*words, "--yang", str(tmp_path)])
+    result = command_line.invoke(*words, "--yang", tmp_path)
     assert result.exit_code == 2 and "expected a directory with *.yang" in result.stderr
 
 

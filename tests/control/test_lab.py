@@ -20,6 +20,7 @@ from etherweave.control.lab.compare import compare
 from etherweave.control.lab.lifecycle import Lab, LabError
 from etherweave.control.lab.state import Realm, StateError
 from etherweave.control.lab.story import in_a_lab
+from support import command_line
 
 pytestmark = pytest.mark.needs("namespaces", "ovs")
 
@@ -291,7 +292,7 @@ def command(realm: Realm) -> Callable[..., subprocess.CompletedProcess[str]]:
     surroundings = os.environ | {state.RUNTIME: str(realm.directory.parent)}
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        words = [sys.executable, "-c", "from etherweave.cli import main; main()", "lab"]
+        words = [*command_line.COMMAND, "lab"]
         return subprocess.run(
             [*words, *arguments], capture_output=True, text=True, timeout=60, env=surroundings
         )
@@ -334,7 +335,7 @@ def test_a_lab_is_undone_when_it_is_told_to_end_while_it_is_made(
     name = f"e{os.getpid()}"
     scenario = tmp_path / "square.toml"
     scenario.write_text("[topology.dragonfly]\np = 2\na = 2\nh = 1\ngroups = 2\n")
-    words = [sys.executable, "-c", "from etherweave.cli import main; main()", "lab", "up"]
+    words = [*command_line.COMMAND, "lab", "up"]
     surroundings = os.environ | {state.RUNTIME: str(realm.directory.parent)}
     with subprocess.Popen(
         [*words, str(scenario), "--name", name], stderr=subprocess.PIPE, text=True, env=surroundings

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from etherweave.cli import app
 from etherweave.control import lint
 from etherweave.control.qos.derive import Wishes, policy
 from etherweave.control.qos.export import files
+from support import command_line
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 LEAF, CORE, HOST = "leaf0/config_db.json", "core0/config_db.json", "hosts/host0.sh"
@@ -542,7 +541,7 @@ def test_a_line_that_cannot_be_read_is_told(line: str) -> None:
 
 
 def invoke(*words: str) -> tuple[int, str, str]:
-    result = CliRunner().invoke(app, ["control", "lint", *words])
+    result = command_line.invoke("control", "lint", *words)
     return result.exit_code, result.stdout, result.stderr
 
 

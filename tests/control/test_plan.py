@@ -1,8 +1,6 @@
 """Plans: what switches and hosts of a fabric are told."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +23,7 @@ from etherweave.control.rules import (
     WriteMetadata,
 )
 from etherweave.control.services import pause_rule
+from support import command_line
 
 DRAGONFLY: dict[str, object] = {"topology": {"dragonfly": {}}}
 """Figure 3c of Benito et al. 2015: 9 groups of 4 switches with 2 hosts."""
@@ -34,9 +33,7 @@ CLOS: dict[str, object] = {
 BUTTERFLY: dict[str, object] = {"topology": {"flattened_butterfly": {"sizes": [3, 3, 3]}}}
 
 
-def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-c", "from etherweave.cli import main; main()", *arguments]
-    return subprocess.run(words, capture_output=True, text=True, timeout=60)
+command = command_line.run
 
 
 def planned(

@@ -3,15 +3,12 @@
 import json
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from etherweave.cli.app import app
 from etherweave.control import reaction
 from etherweave.control.ovs.bridges import build, wiring
 from etherweave.control.ovs.daemons import Datapath, running
@@ -21,8 +18,9 @@ from etherweave.control.pause.frame import ClassPause, Pause, PauseFrame, encode
 from etherweave.control.plan import plan
 from etherweave.control.reaction import Plane, ReactionError, Spread, measure, summary
 from etherweave.control.reaction_trials import ALTERNATIVE, DEFAULT, Arrival, Trial, told
+from support import command_line
 
-COMMAND = [str(Path(sys.executable).parent / "etherweave"), "control"]
+COMMAND = [*command_line.COMMAND, "control"]
 MS = 10**6
 PAUSE, RESUME, FEW = 10 * MS, 60 * MS, 110 * MS
 """When pauses were sent [ns]."""
@@ -115,7 +113,7 @@ def test_the_verb_prints_json() -> None:
 
 
 def verb(*words: str) -> tuple[int, str]:
-    ended = CliRunner().invoke(app, ["control", *words])
+    ended = command_line.invoke("control", *words)
     return ended.exit_code, ended.stderr
 
 

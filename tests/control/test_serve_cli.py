@@ -5,19 +5,16 @@ import signal
 import socket
 import ssl
 import subprocess
-import sys
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from etherweave.cli import app
 from etherweave.control.messages import Kind
 from etherweave.control.plan import plan
-from support import needs
+from support import command_line, needs
 from support.controlled import PATIENCE_S, eventually
 from support.fake_switch import FakeSwitch
 
@@ -32,12 +29,12 @@ def file(tmp_path: Path) -> Path:
 
 
 def words(*arguments: str) -> list[str]:
-    return [sys.executable, "-c", "from etherweave.cli import main; main()", "control", *arguments]
+    return [*command_line.COMMAND, "control", *arguments]
 
 
 def ended(*arguments: str) -> Any:
     """Run a verb in this process, to its end."""
-    return CliRunner().invoke(app, ["control", *arguments])
+    return command_line.invoke("control", *arguments)
 
 
 class Process:

@@ -12,9 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from etherweave.cli import app
 from etherweave.cli.control import verify as verb
 from etherweave.control import rules
 from etherweave.control.ovs import bridges, load
@@ -25,6 +23,7 @@ from etherweave.control.ovs.oracle import Oracle
 from etherweave.control.ovs.verify import Report, Tally, Wish, verify
 from etherweave.control.plan import Planned, plan
 from etherweave.control.rules import FORWARD_TABLE, Output, Purpose, Rule, SwitchPlan
+from support import command_line
 
 ALL = Wish(pairs=None)
 SMALL = {"dragonfly": {"p": 2, "a": 2, "h": 1}}
@@ -350,7 +349,7 @@ def scenario(tmp_path: Path) -> Path:
 
 @pytest.mark.needs("ovs")
 def test_the_verb_prints_counts_and_ends_with_zero(scenario: Path) -> None:
-    done = CliRunner().invoke(app, ["control", "verify", str(scenario), "--pairs", "50"])
+    done = command_line.invoke("control", "verify", scenario, "--pairs", "50")
     assert done.exit_code == 0, done.output
     rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines()}
     assert rows["unicast"] == ["50", "0"]
@@ -366,7 +365,7 @@ def test_the_verb_names_what_is_wrong_and_ends_with_one(
     bad = with_rules(made, "group0.switch0", wrong_port)
     monkeypatch.setattr(verb, "plan", lambda *_, **__: bad)
     command = ["control", "verify", str(scenario), "--pairs", "all", "--json"]
-    done = CliRunner().invoke(app, command)
+    done = command_line.invoke(*command)
     assert done.exit_code == 1
     told = json.loads(done.stdout)
     assert told["good"] is False
@@ -376,14 +375,14 @@ def test_the_verb_names_what_is_wrong_and_ends_with_one(
         *("it goes to port 4", "port 3 by the flow table"),
     )
     assert expected._asdict() in told["findings"]
-    page = CliRunner().invoke(app, command[:-1])
+    page = command_line.invoke(*command[:-1])
     assert page.exit_code == 1
     assert f"{expected}\n" in page.stderr
 
 
 @pytest.mark.parametrize("wished", ["0", "-1", "some", "1.5", "", "٣"])
 def test_a_number_of_pairs_that_is_none_is_the_user_s_mistake(scenario: Path, wished: str) -> None:
-    done = CliRunner().invoke(app, ["control", "verify", str(scenario), "--pairs", wished])
+    done = command_line.invoke("control", "verify", scenario, "--pairs", wished)
     assert (done.exit_code, done.stderr) == (
         2,
         f"--pairs {wished}: expected a number from 1, or all\n",
@@ -394,14 +393,14 @@ def test_a_machine_without_open_vswitch_is_told_so(
     scenario: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(verb, "missing", lambda: ["ovs-vswitchd", "ovs-ofctl"])
-    done = CliRunner().invoke(app, ["control", "verify", str(scenario)])
+    done = command_line.invoke("control", "verify", scenario)
     assert done.exit_code == 2
     assert "not found: ovs-vswitchd, ovs-ofctl; expected Open vSwitch" in done.stderr
 
 
 @pytest.mark.needs("ovs")
 def test_a_cable_that_is_not_there_is_the_user_s_mistake(scenario: Path) -> None:
-    done = CliRunner().invoke(app, ["control", "verify", str(scenario), "--failed", "a - b"])
+    done = command_line.invoke("control", "verify", scenario, "--failed", "a - b")
     assert done.exit_code == 2
     assert 'no cable "a - b"' in done.stderr
 
@@ -411,7 +410,7 @@ def test_a_cable_that_is_not_there_is_the_user_s_mistake(scenario: Path) -> None
 def test_who_is_interrupted_stops_the_daemons_and_removes_their_directory(
     scenario: Path, sign: signal.Signals
 ) -> None:
-    words = [sys.executable, "-c", "from etherweave.cli import main; main()", "control", "verify"]
+    words = [*command_line.COMMAND, "control", "verify"]
     size = ["--pairs", "all", "--set", "topology.dragonfly.p=8", "--set", "topology.dragonfly.h=4"]
     with tempfile.TemporaryDirectory(prefix="ew-") as directory:
         environment = os.environ | {"TMPDIR": directory, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -9,17 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from bench.test_calibration import measured
 from etherweave.bench.calibration import Calibration, Compared, Fitted
 from etherweave.bench.calibration.calibrating import FOUND, SHARES
 from etherweave.bench.calibration.planning import directory_of
-from etherweave.cli.app import app
 from etherweave.report import write_report
 from etherweave.report.calibration import load_calibration
 from etherweave.report.figures.calibration import constants, errors, iterations, tests
 from etherweave.report.style import SERIES
+from support import command_line
 
 
 def probe(test: str, size: int, microseconds: float, window: int = 1) -> Compared:
@@ -75,7 +74,7 @@ def launch(place: Path, turn: int, times_ns: list[float]) -> None:
 def test_a_page_shows_errors_iterations_tests_and_constants(tmp_path: Path) -> None:
     place = save(tmp_path / "calibrated")
     launch(place, 0, [400_000.0, 500_000.0])
-    done = CliRunner().invoke(app, ["report", str(place)])
+    done = command_line.invoke("report", place)
     assert done.exit_code == 0, done.output
     page = (place / "report.html").read_text()
     assert re.findall(r'<section id="(\w+)">', page) == [
@@ -198,7 +197,7 @@ def changed(change: Callable[[dict[str, Any]], object]) -> str:
 )
 def test_a_file_that_is_no_calibration_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / FOUND).write_text(text)
-    done = CliRunner().invoke(app, ["report", str(tmp_path)])
+    done = command_line.invoke("report", tmp_path)
     assert (done.exit_code, FOUND in done.stderr) == (2, True), done.output
 
 
@@ -206,13 +205,13 @@ def test_a_broken_launch_is_told(tmp_path: Path) -> None:
     place = save(tmp_path)
     launch(place, 0, [100e3])
     (place / "launches" / f"{directory_of(FFT.name)}.0" / "iterations.parquet").write_bytes(b"")
-    done = CliRunner().invoke(app, ["report", str(place)])
+    done = command_line.invoke("report", place)
     assert (done.exit_code, "fft" in done.stderr) == (2, True), done.output
 
 
 def test_nothing_stands_beside_a_calibration(tmp_path: Path) -> None:
     place = save(tmp_path / "calibrated")
-    done = CliRunner().invoke(app, ["report", str(place), "--beside", str(tmp_path)])
+    done = command_line.invoke("report", place, "--beside", tmp_path)
     assert (done.exit_code, "a calibration; expected a result" in done.stderr) == (2, True)
 
 

@@ -3,8 +3,6 @@
 import json
 import math
 import re
-import subprocess
-import sys
 from functools import cache
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -24,8 +22,8 @@ from etherweave.report.drawing.spread import positions
 from etherweave.report.drawing.wiring import Wiring
 from etherweave.report.merits import merits_figure
 from etherweave.report.style import house
+from support import command_line
 
-COMMAND = [str(Path(sys.executable).parent / "etherweave")]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -342,6 +340,4 @@ def test_the_verb_refuses_what_it_cannot_draw(
     assert done.stderr.count("\n") == 1
 
 
-def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    words = [*COMMAND, *map(str, arguments)]
-    return subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
+run = command_line.run

@@ -2,8 +2,6 @@
 
 import dataclasses
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +14,9 @@ from etherweave.report import write_report
 from etherweave.report.figures.run import beside, goodput
 from etherweave.report.figures.run.beside import Beside
 from etherweave.results import Measured, Result
+from support import command_line
 
-COMMAND = [str(Path(sys.executable).parent / "etherweave")]
-
-
-def command(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    called = [*COMMAND, *map(str, words)]
-    return subprocess.run(called, capture_output=True, text=True, check=False, timeout=120)
+command = command_line.run
 
 
 SCENARIO: dict[str, Any] = {

@@ -2,10 +2,11 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 from typer.testing import CliRunner, Result
 
-COMMAND = (sys.executable, "-c", "from etherweave.cli import main; main()")
+COMMAND = (str(Path(sys.executable).parent / "etherweave"),)
 """Starts the command line in a process of its own."""
 COLUMNS = 120
 """Width of the terminal, so that no message wraps."""
@@ -31,7 +32,7 @@ def run(
     )
 
 
-def invoke(*arguments: object, text: str | None = None) -> Result:
+def invoke(*arguments: object, text: str | bytes | None = None) -> Result:
     """Run the command line to its end in this process.
 
     Parameters
