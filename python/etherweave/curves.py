@@ -1,14 +1,15 @@
 """Latency and throughput of a fabric under synthetic traffic, point by point."""
 
 from collections.abc import Callable
-from typing import TypeAlias
-
-import pyarrow
+from typing import TYPE_CHECKING, TypeAlias
 
 from etherweave.fabrics import fabric
 from etherweave.scenario import Overrides, Scenario
 
-TellPoint: TypeAlias = Callable[[int, int, str], bool]
+if TYPE_CHECKING:
+    import pyarrow
+
+PointCallback: TypeAlias = Callable[[int, int, str], bool]
 """Takes how many points are done, of how many, and which is next; answers whether to go on."""
 
 
@@ -17,8 +18,8 @@ def curve(
     overrides: Overrides | None = None,
     *,
     threads: int = 1,
-    progress: TellPoint | None = None,
-) -> pyarrow.Table:
+    progress: PointCallback | None = None,
+) -> "pyarrow.Table":
     """Simulate the traffic that the table ``open_loop`` of a scenario describes.
 
     Parameters
@@ -46,4 +47,6 @@ def curve(
     ScenarioError
         When the scenario is wrong, or its fabric cannot be simulated so.
     """
+    import pyarrow
+
     return pyarrow.table(fabric(scenario, overrides).curve(threads, progress))

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import cast
-
-import polars as pl
-import pyarrow
+from typing import TYPE_CHECKING, cast
 
 from etherweave.fabrics import fabric
 from etherweave.scenario import Overrides, Scenario
+
+if TYPE_CHECKING:
+    import polars
+    import pyarrow
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Stretch:
     """When the first of its batches begins."""
     end_ns: int
     """When the last of its batches ends."""
-    pairs: pl.DataFrame
+    pairs: "polars.DataFrame"
     """Mean ``utilisation`` of the channels from ``group_from`` to ``group_to``."""
 
 
@@ -33,19 +34,21 @@ class Observation:
     """What the fabric is called."""
     area: str
     """What ``group_from`` and ``group_to`` number: ``group``; ``switch`` where there are none."""
-    points: pyarrow.Table
+    points: "pyarrow.Table"
     """Its row, as of :func:`etherweave.curve`."""
-    patterns: pyarrow.Table
+    patterns: "pyarrow.Table"
     """Every pattern with its ``start_ns``."""
-    channels: pyarrow.Table
+    channels: "pyarrow.Table"
     """Every channel between switches, with its ``utilisation`` in the measured time."""
-    frames: pyarrow.Table
+    frames: "pyarrow.Table"
     """For each batch from ``time_ns`` on, ``utilisation`` of the channels between two groups."""
-    series: pyarrow.Table
+    series: "pyarrow.Table"
     """For each batch its loads and its mean latency."""
 
     def stretches(self) -> Iterator[Stretch]:
         """Part the batches by patterns; those during which the pattern turns belong to none."""
+        import polars as pl
+
         frames = cast(pl.DataFrame, pl.from_arrow(self.frames))
         duration = int(self.series["duration_ns"][0].as_py())
         starts = [*self.patterns["start_ns"].to_pylist(), float("inf")]
@@ -90,6 +93,8 @@ def observe(
     A pattern that turns (``switching``) is watched from the start, and for as long after its last
     turn as before it, where the scenario gives no ``warm_up`` and no ``measured``.
     """
+    import pyarrow
+
     one = fabric(scenario, overrides)
     area = "group" if "group" in one.axes else "switch"
     tables = one.observe(threads, routing, pattern, load)

@@ -21,12 +21,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias, TypedDict, cast
 
-import polars
-import pyarrow
-import pyarrow.parquet
-
 if TYPE_CHECKING:
     import pandas
+    import polars
+    import pyarrow
+
+    from etherweave import _core
 
 FORMAT = 1
 SUMMARY, SCENARIO, TABLES = "summary.json", "scenario.toml", "*.parquet"
@@ -122,11 +122,46 @@ def parse_summary(text: str) -> Summary:
     return cast(Summary, json.loads(text))
 
 
+class CoreTables(Mapping[str, "pyarrow.Table"]):
+    """Tables of the core, which become Arrow's when they are first read.
+
+    Parameters
+    ----------
+    tables
+        By name.
+    """
+
+    def __init__(self, tables: "Mapping[str, _core.Table]") -> None:
+        self._tables = tables
+        self._read: dict[str, pyarrow.Table] = {}
+
+    def __getitem__(self, name: str) -> "pyarrow.Table":
+        import pyarrow
+
+        if name not in self._read:
+            self._read[name] = pyarrow.table(self._tables[name])
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    def __reduce__(self) -> tuple[type[dict[str, Any]], tuple[dict[str, "pyarrow.Table"]]]:
+        return dict, (dict(self),)
+
+    def values_of(self, name: str, column: str) -> list[Any]:
+        """Read a column as a list."""
+        table = self._tables[name]
+        return table.values(column) if hasattr(table, "values") else self[name][column].to_pylist()
+
+
 @dataclass(frozen=True)
 class Result:
     """What a run leaves."""
 
-    tables: Mapping[str, pyarrow.Table]
+    tables: "Mapping[str, pyarrow.Table]"
     """The tables by name; they share the core's memory."""
     summary: Summary
     """The figures of the whole run."""
@@ -140,7 +175,27 @@ class Result:
         """Whether the run ended before its jobs or its time did."""
         return self.summary["finished"] in ("interrupted", "stuck")
 
-    def to_polars(self, name: str) -> polars.DataFrame:
+    def values(self, name: str, column: str) -> list[Any]:
+        """Read a column as a list, without importing a library for tables.
+
+        Parameters
+        ----------
+        name
+            Of the table, such as ``"iterations"``.
+        column
+            Of its columns, such as ``"duration_ns"``.
+
+        Raises
+        ------
+        KeyError
+            When there is no such table or column.
+        """
+        if isinstance(self.tables, CoreTables):
+            return self.tables.values_of(name, column)
+        values: list[Any] = self._table(name)[column].to_pylist()
+        return values
+
+    def to_polars(self, name: str) -> "polars.DataFrame":
         """Read a table with polars, without copying.
 
         Parameters
@@ -158,6 +213,8 @@ class Result:
         KeyError
             When there is no such table; names those that exist.
         """
+        import polars
+
         return cast(polars.DataFrame, polars.from_arrow(self._table(name)))
 
     def to_pandas(self, name: str) -> "pandas.DataFrame":
@@ -192,11 +249,13 @@ class Result:
         pathlib.Path
             The directory.
         """
+        from pyarrow import parquet
+
         home = Path(directory)
         card = {"format": FORMAT, "summary": self.summary, "machine": dict(self.machine)}
         with _replacing(home) as fresh:
             for name, table in self.tables.items():
-                pyarrow.parquet.write_table(self._signed(table), fresh / f"{name}.parquet")
+                parquet.write_table(self._signed(table), fresh / f"{name}.parquet")
             (fresh / SCENARIO).write_text(self.resolved, encoding="utf-8")
             (fresh / SUMMARY).write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
         return home
@@ -212,18 +271,20 @@ class Result:
         ValueError
             When another version wrote it in a format that this one does not know.
         """
+        from pyarrow import parquet
+
         home = Path(directory)
         card = _card(home)
-        tables = {path.stem: pyarrow.parquet.read_table(path) for path in sorted(home.glob(TABLES))}
+        tables = {path.stem: parquet.read_table(path) for path in sorted(home.glob(TABLES))}
         resolved = (home / SCENARIO).read_text(encoding="utf-8")
         return cls(tables, card["summary"], resolved, card["machine"])
 
-    def _table(self, name: str) -> pyarrow.Table:
+    def _table(self, name: str) -> "pyarrow.Table":
         if name not in self.tables:
             raise KeyError(f"no table {name!r}; known: {', '.join(sorted(self.tables))}")
         return self.tables[name]
 
-    def _signed(self, table: pyarrow.Table) -> pyarrow.Table:
+    def _signed(self, table: "pyarrow.Table") -> "pyarrow.Table":
         signature = {
             "etherweave.version": self.summary["version"],
             "etherweave.seed": str(self.summary["seed"]),

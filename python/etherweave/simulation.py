@@ -7,11 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypedDict
 
-import pyarrow
-
 from etherweave import _core
 from etherweave.machine import machine
-from etherweave.results import Result, parse_summary
+from etherweave.results import CoreTables, Result, parse_summary
 from etherweave.scenario import Overrides, Scenario, literals, read
 
 ScenarioError = _core.ScenarioError
@@ -98,7 +96,7 @@ def run(
     listener = _Listener(progress)
     done = _core.run(text, origin, literals(overrides), threads, _captures(pcap), listener)
     result = Result(
-        tables={name: pyarrow.table(table) for name, table in done.tables.items()},
+        tables=CoreTables(done.tables),
         summary=parse_summary(done.summary),
         resolved=done.resolved,
         machine=machine(),

@@ -10,11 +10,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-import typer
 
-from etherweave.cli import app
 from etherweave.results import Result
 from support import command_line
+from support.commands import commands
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
@@ -209,9 +208,7 @@ def test_help_of_every_verb_has_an_example(verb: str) -> None:
 
 
 def test_every_parameter_of_every_verb_says_what_it_is() -> None:
-    verbs = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-    silent = [(verb, it.name) for verb in verbs for it in verbs[verb].params if not it.help]
-    assert verbs
+    silent = [(verb, one.name) for verb, it in commands() for one in it.params if not one.help]
     assert not silent
 
 

@@ -5,12 +5,10 @@ import shlex
 from collections.abc import Iterator
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer.main
 
-from etherweave.cli import app
+from support.commands import below, commands, program
 
 GUIDES = Path(__file__).parents[2] / "docs/guide"
 BENCHMARKING = ("benchmarks", "benchmarking", "measuring", "measure", "sites", "calibration")
@@ -18,11 +16,10 @@ PROGRAM = "etherweave"
 ENDS = {"|", "||", "&&", ">", "<", ";", ")"}
 
 
-def examples(command: Any) -> Iterator[str]:
-    """The examples of a verb and of those below it."""
-    yield from (command.epilog or "").split("\n\n")
-    for below in getattr(command, "commands", {}).values():
-        yield from examples(below)
+def examples() -> Iterator[str]:
+    """The examples of every verb."""
+    for _, command in commands():
+        yield from (command.epilog or "").split("\n\n")
 
 
 def in_fences(guide: Path) -> Iterator[str]:
@@ -45,9 +42,9 @@ def words_of(lines: Iterator[str]) -> list[list[str]]:
 
 def understood(words: list[str]) -> None:
     """Let the verb parse its words; raises what a user would be told."""
-    command: Any = typer.main.get_command(app)
+    command = program()
     while hasattr(command, "commands"):
-        command, words = command.commands[words[0]], words[1:]
+        command, words = below(command, words[0]), words[1:]
     parser = command.make_parser(command.context_class(command, **command.context_settings))
     values, rest, _ = parser.parse_args(list(words))
     needed = {one.name for one in command.params if one.required}
@@ -55,7 +52,7 @@ def understood(words: list[str]) -> None:
     assert not rest, words
 
 
-@pytest.mark.parametrize("words", words_of(examples(typer.main.get_command(app))), ids=" ".join)
+@pytest.mark.parametrize("words", words_of(examples()), ids=" ".join)
 def test_an_example_of_a_help_names_options_that_there_are(words: list[str]) -> None:
     understood(words)
 

@@ -5,34 +5,83 @@ from typing import Annotated
 import typer
 
 import etherweave
-from etherweave.cli import (
-    calibrate,
-    curve,
-    design,
-    measure,
-    observe,
-    reference,
-    report,
-    run,
-    schedule,
-    schema,
-    show,
-    study,
-)
-from etherweave.cli.bench import bench
-from etherweave.cli.control import control
-from etherweave.cli.lab import lab
+from etherweave.cli.verbs import Verb, group
 
-app = typer.Typer(
-    help="Would Ethernet do for my codes, and what must I switch on?",
-    no_args_is_help=True,
+app = group(
+    "etherweave.cli",
+    "Would Ethernet do for my codes, and what must I switch on?",
+    {
+        "run": Verb(
+            "run.run", "Simulate a scenario; print iteration times in us and goodput in Gb/s."
+        ),
+        "measure": Verb(
+            "measure.measure_verb",
+            "Execute a scenario's jobs over MPI, as they are simulated; print iteration times in "
+            "us.",
+        ),
+        "schedule": Verb(
+            "schedule.schedule",
+            "Write the schedule of each job, for an executor that is launched by hand; print the "
+            "files.",
+        ),
+        "curve": Verb(
+            "curve.curve",
+            "Simulate synthetic traffic at several loads: latency and throughput of a dragonfly.",
+        ),
+        "observe": Verb(
+            "observe.observe",
+            "Watch one point of a scenario's synthetic traffic: which links are busy, and when.",
+        ),
+        "design": Verb(
+            "design.design",
+            "Design a fabric on paper: counts, deadlock freedom, addresses and tables, power, "
+            "cost.",
+        ),
+        "show": Verb(
+            "show.show",
+            "Check a scenario and print it with every default filled in, units included.",
+        ),
+        "schema": Verb(
+            "schema.schema",
+            "Print the JSON Schema of a scenario, for editors that complete and check TOML.",
+        ),
+        "report": Verb(
+            "report.report",
+            "Draw a result, a study, benchmarks or a calibration as one HTML page, report.html "
+            "there.",
+        ),
+        "study": Verb(
+            "study.study", "Reproduce a published evaluation: ours against published, and a report."
+        ),
+        "calibrate": Verb(
+            "calibrate.calibrate_verb",
+            "Fit constants of hosts to micro-benchmarks; foretell other workloads, and print how "
+            "well.",
+        ),
+        "reference": Verb(
+            "reference.reference",
+            "Search published figures, or hold a result against those of its metric and size.",
+        ),
+        "bench": Verb(
+            "bench.bench",
+            "Benchmarks of real clusters: what there is, what a run will cost, what its text "
+            "says, what spoils it.",
+        ),
+        "control": Verb(
+            "control.control",
+            "Bring a fabric to life: rules and configurations for switches, addresses for hosts.",
+        ),
+        "lab": Verb(
+            "lab.lab",
+            "A small fabric on this machine: real switches, real hosts, real frames. Takes root.",
+        ),
+    },
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
         print(etherweave.__version__)
         raise typer.Exit
 
@@ -40,24 +89,10 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def start(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
 ) -> None:
-    """Take what all verbs share."""
-
-
-app.command(epilog=run.EXAMPLES)(run.run)
-app.command("measure", epilog=measure.EXAMPLES)(measure.measure_verb)
-app.command(epilog=schedule.EXAMPLES)(schedule.schedule)
-app.command(epilog=curve.EXAMPLES)(curve.curve)
-app.command(epilog=observe.EXAMPLES)(observe.observe)
-app.command(epilog=design.EXAMPLES)(design.design)
-app.command(epilog=show.EXAMPLES)(show.show)
-app.command(epilog=schema.EXAMPLES)(schema.schema)
-app.command(epilog=report.EXAMPLES)(report.report)
-app.command(epilog=study.EXAMPLES)(study.study)
-app.command("calibrate", epilog=calibrate.EXAMPLES)(calibrate.calibrate_verb)
-app.command(epilog=reference.EXAMPLES)(reference.reference)
-app.add_typer(bench, name="bench")
-app.add_typer(control, name="control")
-app.add_typer(lab, name="lab")
+    """Read the options of the program itself."""

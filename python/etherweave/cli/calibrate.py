@@ -27,10 +27,10 @@ from etherweave.bench.calibration.observations import read
 from etherweave.bench.calibration.planning import Hosts, amount, plan
 from etherweave.bench.measure import Interrupted, LaunchError, Limits, MeasureError
 from etherweave.bench.site.values import SiteError
-from etherweave.cli.exits import FAILED, INTERRUPTED, alarm, refuse, terminable, told
+from etherweave.cli.exits import FAILED, INTERRUPTED, alarm, notice, refuse, terminable, told
 from etherweave.cli.ground import Ground, read_ground
 from etherweave.cli.parameters import AsJson, directory
-from etherweave.cli.progress import console, study_progress
+from etherweave.cli.progress import study_progress
 
 EXAMPLES = """Examples:
 
@@ -154,7 +154,7 @@ def _measured(
 
 
 def _tell(step: str) -> None:
-    console.print(step, style="dim", highlight=False, markup=False, soft_wrap=True)
+    notice(step)
 
 
 def _save(found: Calibration, output: Path) -> None:

@@ -4,9 +4,8 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import polars as pl
 import typer
 
 import etherweave
@@ -14,6 +13,9 @@ from etherweave.cli.design_page import print_sheet
 from etherweave.cli.exits import refuse, told
 from etherweave.cli.parameters import AsJson, File, Settings, overrides
 from etherweave.cli.progress import point_progress
+
+if TYPE_CHECKING:
+    import polars
 
 EXAMPLES = """Examples:
 
@@ -36,7 +38,7 @@ SHOWN = (
     (">M hops/s", "speed", ".2f"),
 )
 """Columns of the page: title, column of the table, form."""
-WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
+WRITERS: dict[str, Callable[["polars.DataFrame", Path], object]] = {
     ".csv": lambda points, path: points.write_csv(path),
     ".parquet": lambda points, path: points.write_parquet(path),
 }
@@ -60,6 +62,8 @@ def curve(
     The table `open_loop` of the scenario says which routings, patterns and loads.
     Ends with 2 after a mistake.
     """
+    import polars
+
     changes = overrides(settings)
     if output and output.suffix not in WRITERS:
         refuse(f"{output}: expected a file name that ends in {' or '.join(WRITERS)}")
@@ -68,7 +72,7 @@ def curve(
     try:
         with point_progress(file.stem) as tell:
             table = etherweave.curve(file, changes, threads=threads, progress=tell)
-        points = pl.DataFrame(table)
+        points = polars.DataFrame(table)
         if output:
             WRITERS[output.suffix](points, output)
         if draw:
@@ -83,17 +87,21 @@ def curve(
         _print(points)
 
 
-def _draw(points: pl.DataFrame, path: Path) -> None:
+def _draw(points: "polars.DataFrame", path: Path) -> None:
     from etherweave.report import draw_curves
 
     draw_curves(points, path)
 
 
-def _print(points: pl.DataFrame) -> None:
-    speed = pl.col("packet_hops") / pl.col("wall_s") / 1e6
-    rows = points.with_columns(speed=speed).iter_rows(named=True)
+def _print(points: "polars.DataFrame") -> None:
+    rows = [row | {"speed": _speed(row)} for row in points.iter_rows(named=True)]
     cells = [tuple(_cell(row[key], form) for _, key, form in SHOWN) for row in rows]
     print_sheet([title for title, _, _ in SHOWN], cells)
+
+
+def _speed(row: dict[str, Any]) -> float:
+    """Compute the packet-hops per microsecond of real time; without any time, without end."""
+    return row["packet_hops"] / row["wall_s"] / 1e6 if row["wall_s"] else math.inf
 
 
 def _cell(value: float | str, form: str) -> str:

@@ -4,11 +4,6 @@ import sys
 import textwrap
 from collections.abc import Iterable, Sequence
 
-from rich.console import Console, JustifyMethod
-from rich.markup import escape
-from rich.padding import Padding
-from rich.table import Table
-
 from etherweave.fabrics import Figures
 
 WIDTH = 128
@@ -210,6 +205,11 @@ def _sheet(title: str, names: Sequence[str], rows: Iterable[Sequence[str]]) -> N
 
 def print_sheet(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table; names that begin with ``>`` stand above numbers."""
+    from rich.console import Console, JustifyMethod
+    from rich.markup import escape
+    from rich.padding import Padding
+    from rich.table import Table
+
     sheet = Table(box=None, show_header=any(names), padding=(0, 2, 0, 0), header_style="dim")
     for name in names:
         number = name.startswith(">")

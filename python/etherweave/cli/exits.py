@@ -1,4 +1,4 @@
-"""How the command line ends, beyond success."""
+"""How the command line ends beside success, and what it prints on standard error."""
 
 import signal
 from collections.abc import Iterator
@@ -8,37 +8,43 @@ from typing import NoReturn
 
 import typer
 
-from etherweave.cli.progress import console
-
 FAILED = 1
-"""A strict study does not hold."""
+"""Exit code of a check that failed, or of a machine that failed."""
 USAGE = 2
-"""The user's mistake: one line says which."""
+"""Exit code after a user's mistake, which one line names."""
 STUCK = 3
-"""Nothing in the simulation could go on."""
+"""Exit code of a simulation in which no event could make progress."""
 INTERRUPTED = 130
-"""Ctrl-C: 128 + SIGINT, as shells count."""
+"""Exit code after Ctrl-C: 128 + SIGINT, as shells count."""
 
 
-def alarm(message: object) -> None:
-    """Print what nobody should overlook, as it is."""
-    console.print(str(message), style="red", highlight=False, markup=False, soft_wrap=True)
+def notice(text: object) -> None:
+    """Print a line on standard error."""
+    typer.echo(str(text), err=True)
 
 
-def told(error: OSError) -> str:
-    """Tell what the system refuses, with the file first and without its number."""
+def print_error(message: object) -> None:
+    """Print an error or a warning on standard error, in red on a terminal."""
+    typer.secho(str(message), fg=typer.colors.RED, err=True)
+
+
+def os_error(error: OSError) -> str:
+    """Write an error of the operating system with the file first and without its number."""
     return f"{error.filename}: {error.strerror}" if error.filename else str(error)
 
 
-def refuse(mistake: object) -> NoReturn:
-    """Print the user's mistake as one line and end."""
-    alarm(mistake)
+def reject(mistake: object) -> NoReturn:
+    """Print a user's mistake in one line and end with :data:`USAGE`."""
+    print_error(mistake)
     raise typer.Exit(USAGE)
+
+
+alarm, told, refuse = print_error, os_error, reject
 
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """Let a batch system's SIGTERM end a verb as Ctrl-C does."""
+    """Let SIGTERM, which batch systems send, end a verb as Ctrl-C does."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt

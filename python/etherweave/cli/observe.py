@@ -3,18 +3,19 @@
 import json
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import polars as pl
-import pyarrow
-import pyarrow.parquet
 import typer
 
 import etherweave
 from etherweave.cli.design_page import print_sheet
 from etherweave.cli.exits import refuse, told
 from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
-from etherweave.observations import Observation, Stretch
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from etherweave.observations import Observation, Stretch
 
 EXAMPLES = """Examples:
 
@@ -79,18 +80,22 @@ def observe(
     print(_json(seen)) if as_json else _print(seen)
 
 
-def _tables(seen: Observation) -> dict[str, pyarrow.Table]:
+def _tables(seen: "Observation") -> "dict[str, pyarrow.Table]":
+    import pyarrow
+
     named = {field.name: getattr(seen, field.name) for field in fields(seen)}
     return {name: table for name, table in named.items() if isinstance(table, pyarrow.Table)}
 
 
-def _write(seen: Observation, output: Path) -> None:
+def _write(seen: "Observation", output: Path) -> None:
+    from pyarrow import parquet
+
     output.mkdir(parents=True, exist_ok=True)
     for name, table in _tables(seen).items():
-        pyarrow.parquet.write_table(table, output / f"{name}.parquet")
+        parquet.write_table(table, output / f"{name}.parquet")
 
 
-def _draw(seen: Observation, heat: Path | None, film: Path | None) -> None:
+def _draw(seen: "Observation", heat: Path | None, film: Path | None) -> None:
     from etherweave.report import draw_heat, write_film
     from etherweave.report.drawing import TooLargeError
 
@@ -102,15 +107,17 @@ def _draw(seen: Observation, heat: Path | None, film: Path | None) -> None:
             refuse(f"{option} {path}: {error}")
 
 
-def _json(seen: Observation) -> str:
+def _json(seen: "Observation") -> str:
     tables = {name: _rows(_tables(seen)[name]) for name in ("points", "patterns", "series")}
     (point,) = tables.pop("points")
     links = [dict(zip(_KEYS, _figures(stretch), strict=True)) for stretch in seen.stretches()]
     return json.dumps({"point": point, **tables, "links": links}, indent=2)
 
 
-def _rows(table: pyarrow.Table) -> list[dict[str, Any]]:
-    return pl.DataFrame(table).fill_nan(None).to_dicts()
+def _rows(table: "pyarrow.Table") -> list[dict[str, Any]]:
+    import polars
+
+    return polars.DataFrame(table).fill_nan(None).to_dicts()
 
 
 _KEYS = (
@@ -124,7 +131,7 @@ _KEYS = (
 )
 
 
-def _figures(stretch: Stretch) -> tuple[Any, ...]:
+def _figures(stretch: "Stretch") -> tuple[Any, ...]:
     """Tell :data:`_KEYS` of the links between groups while a pattern lasts."""
     highest = stretch.pairs.sort("utilisation", descending=True, maintain_order=True).row(0)
     mean = stretch.pairs["utilisation"].mean()
@@ -132,7 +139,7 @@ def _figures(stretch: Stretch) -> tuple[Any, ...]:
     return stretch.pattern, start, end, mean, highest[2], highest[0], highest[1]
 
 
-def _print(seen: Observation) -> None:
+def _print(seen: "Observation") -> None:
     (point,) = _rows(seen.points)
     latency = point["latency_ns_mean"]
     print(

@@ -1,113 +1,164 @@
-"""Progress on standard error: a bar on a terminal, a plain line now and then in a log."""
+"""Progress on standard error: a bar on a terminal, a line every ten seconds in a log."""
 
+import os
+import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TypeAlias
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from etherweave.cli.exits import notice
 
-from etherweave.bench.measure import Progress as Launched
-from etherweave.simulation import Progress as Facts
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
-console = Console(stderr=True)
+    from etherweave.bench.measure import Progress as LaunchFacts
+    from etherweave.simulation import Progress as RunFacts
 
 LINE_EVERY_S = 10.0
-"""Between two lines of a log [s]; what takes less leaves none."""
+"""Between two lines of a log [s]; shorter work prints none."""
 
-TellRun: TypeAlias = Callable[[Facts], bool]
-"""Takes how far a run is; answers whether to go on."""
-TellStudy: TypeAlias = Callable[[int, int, str], None]
-"""Takes how many experiments are done, of how many, and which was the last."""
-TellStep: TypeAlias = Callable[[str, str], bool]
-"""Takes a fabric's name and what is found out next; answers whether to go on."""
+RunCallback: TypeAlias = "Callable[[RunFacts], bool]"
+"""Takes the progress of a run; returns whether to continue."""
+CountCallback: TypeAlias = Callable[[int, int, str], None]
+"""Takes the number of items done, their total, and the name of the last."""
+PointCallback: TypeAlias = Callable[[int, int, str], bool]
+"""Takes the number of points done, their total, and the next; returns whether to continue."""
+StepCallback: TypeAlias = Callable[[str, str], bool]
+"""Takes a fabric's name and the next step of its design; returns whether to continue."""
+LaunchCallback: TypeAlias = "Callable[[LaunchFacts], None]"
+"""Takes the progress of a measurement."""
+
+
+def on_terminal() -> bool:
+    """Return whether standard error is a terminal that can redraw a line."""
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
 @contextmanager
-def run_progress(name: str) -> Iterator[TellRun]:
+def run_progress(name: str) -> Iterator[RunCallback]:
     """Show simulated time, packet-hops per second and the time left of a run."""
-    if not console.is_terminal:
+    if not on_terminal():
         yield RunLines(name)
         return
-    with _bar("{task.fields[facts]}") as bar:
-        task = bar.add_task(name, total=None, facts="")
+    with _LateBar(name, "{task.fields[facts]}", facts="") as bar:
 
-        def tell(facts: Facts) -> bool:
+        def report(facts: "RunFacts") -> bool:
             done = share(facts)
             total = None if done is None else 1.0
-            bar.update(task, total=total, completed=done or 0.0, facts=speed(facts))
+            bar.update(total=total, completed=done or 0.0, facts=speed(facts))
             return True
 
-        yield tell
+        yield report
 
 
 @contextmanager
-def study_progress(name: str, what: str = "experiments") -> Iterator[TellStudy]:
+def study_progress(name: str, what: str = "experiments") -> Iterator[CountCallback]:
     """Show how many experiments of a study are done, and the time left."""
-    if not console.is_terminal:
+    if not on_terminal():
         yield StudyLines(name, what)
         return
-    with _bar("{task.completed}/{task.total} {task.fields[last]}") as bar:
-        task = bar.add_task(name, total=None, last="")
-
-        def tell(done: int, count: int, last: str) -> None:
-            bar.update(task, completed=done, total=count, last=last)
-
-        yield tell
+    with _LateBar(name, "{task.completed}/{task.total} {task.fields[last]}", last="") as bar:
+        yield lambda done, count, last: bar.update(completed=done, total=count, last=last)
 
 
 @contextmanager
-def point_progress(name: str) -> Iterator[Callable[[int, int, str], bool]]:
+def point_progress(name: str) -> Iterator[PointCallback]:
     """Show how many points of a curve are done, and the time left."""
-    with study_progress(name, "points") as tell:
+    with study_progress(name, "points") as report:
 
-        def go_on(done: int, count: int, last: str) -> bool:
-            tell(done, count, last)
+        def report_and_continue(done: int, count: int, last: str) -> bool:
+            report(done, count, last)
             return True
 
-        yield go_on
+        yield report_and_continue
 
 
 @contextmanager
-def measure_progress(name: str) -> Iterator[Callable[[Launched], None]]:
-    """Show which launch of a measurement is under way, beside what was expected of it."""
-    if not console.is_terminal:
+def measure_progress(name: str) -> Iterator[LaunchCallback]:
+    """Show the present launch of a measurement beside its predicted duration."""
+    if not on_terminal():
         yield LaunchLines(name)
         return
-    with console.status("") as status:
-        yield lambda facts: status.update(f"{name}: {_launched(facts)}")
+    with _status() as update:
+        yield lambda facts: update(f"{name}: {_launch_text(facts)}")
 
 
 @contextmanager
-def step_progress() -> Iterator[TellStep]:
-    """Show what is being found out about which fabric."""
-    if not console.is_terminal:
+def step_progress() -> Iterator[StepCallback]:
+    """Show which step of which fabric's design is computed."""
+    if not on_terminal():
         yield StepLines()
         return
-    with console.status("") as status:
+    with _status() as update:
 
-        def tell(name: str, step: str) -> bool:
-            status.update(f"{name}: {step}")
+        def report(name: str, step: str) -> bool:
+            update(f"{name}: {step}")
             return True
 
-        yield tell
+        yield report
 
 
-def _bar(facts: str) -> Progress:
+@contextmanager
+def _status() -> Iterator[Callable[[str], None]]:
+    from rich.console import Console
+
+    with Console(stderr=True).status("") as status:
+        yield status.update
+
+
+class _LateBar(ExitStack):
+    """A bar that appears with the first update: work that is done before needs none.
+
+    Parameters
+    ----------
+    name
+        Text before the bar.
+    columns
+        Text behind it, as columns of rich are formatted.
+    fields
+        First values of its fields.
+    """
+
+    def __init__(self, name: str, columns: str, **fields: Any) -> None:
+        super().__init__()
+        self._name = name
+        self._columns = columns
+        self._fields = fields
+        self._bar: Progress | None = None
+        self._task: Any = None
+
+    def update(self, **facts: Any) -> None:
+        """Draw the bar anew."""
+        if self._bar is None:
+            self._bar = self.enter_context(_bar(self._columns))
+            self._task = self._bar.add_task(self._name, total=None, **self._fields)
+        self._bar.update(self._task, **facts)
+
+
+def _bar(columns: str) -> "Progress":
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
-        TextColumn(facts),
+        TextColumn(columns),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
-        console=console,
+        console=Console(stderr=True),
         transient=True,
     )
 
 
 class RunLines:
-    """Tells how far a run is, as lines.
+    """Prints the progress of a run as lines.
 
     Parameters
     ----------
@@ -119,23 +170,23 @@ class RunLines:
         self._name = name
         self._next_s = LINE_EVERY_S
 
-    def __call__(self, facts: Facts) -> bool:
+    def __call__(self, facts: "RunFacts") -> bool:
         """Print a line if the last is long ago."""
         if facts["wall_s"] >= self._next_s:
             self._next_s = facts["wall_s"] + LINE_EVERY_S
-            _line(f"{self._name}: {speed(facts)}{_left(facts['wall_s'], share(facts))}")
+            notice(f"{self._name}: {speed(facts)}{_left(facts['wall_s'], share(facts))}")
         return True
 
 
 class StudyLines:
-    """Tells how far a study is, as lines.
+    """Prints the progress of a study as lines.
 
     Parameters
     ----------
     name
         Begins every line.
     what
-        Is counted.
+        Plural of what is counted.
     clock
         Real time [s].
     """
@@ -157,11 +208,11 @@ class StudyLines:
         wall_s = self._clock() - self._start_s
         if wall_s >= self._next_s:
             self._next_s = wall_s + LINE_EVERY_S
-            _line(f"{self._name}: {done} of {count} {self._what}{_left(wall_s, done / count)}")
+            notice(f"{self._name}: {done} of {count} {self._what}{_left(wall_s, done / count)}")
 
 
 class StepLines:
-    """Tells what is being found out, as lines.
+    """Prints the steps of designs as lines.
 
     Parameters
     ----------
@@ -177,12 +228,12 @@ class StepLines:
         """Print a line if the last is long ago."""
         if self._clock() >= self._next_s:
             self._next_s = self._clock() + LINE_EVERY_S
-            _line(f"{name}: {step}")
+            notice(f"{name}: {step}")
         return True
 
 
 class LaunchLines:
-    """Tells how far a measurement is, as lines.
+    """Prints the progress of a measurement as lines.
 
     Parameters
     ----------
@@ -195,38 +246,34 @@ class LaunchLines:
         self._launch = -1
         self._next_s = 0.0
 
-    def __call__(self, facts: Launched) -> None:
-        """Print a line for a new launch if it is expected to be long, and now and then."""
+    def __call__(self, facts: "LaunchFacts") -> None:
+        """Print a line for a launch that has run for long, and every ten seconds."""
         if facts.launch != self._launch:
             self._launch, self._next_s = facts.launch, LINE_EVERY_S
         if facts.elapsed_s >= self._next_s:
             self._next_s = facts.elapsed_s + LINE_EVERY_S
-            _line(f"{self._name}: {_launched(facts)}")
+            notice(f"{self._name}: {_launch_text(facts)}")
 
 
-def _launched(facts: Launched) -> str:
+def _launch_text(facts: "LaunchFacts") -> str:
     return (
         f"launch {facts.launch + 1} of {facts.launches}, {facts.elapsed_s:.0f} s; "
         f"expected {facts.expected}"
     )
 
 
-def share(facts: Facts) -> float | None:
-    """Tell the share of a run that is done, 0 to 1, if anybody can know."""
+def share(facts: "RunFacts") -> float | None:
+    """Return the share of a run that is done, 0 to 1, or None when it is not known."""
     if facts["fraction"] is None and facts["end_ns"]:
         return facts["simulated_ns"] / facts["end_ns"]
     return facts["fraction"]
 
 
-def speed(facts: Facts) -> str:
-    """Tell simulated time and packet-hops per real second, as text."""
+def speed(facts: "RunFacts") -> str:
+    """Write simulated time and packet-hops per real second."""
     hops_per_s = facts["packet_hops"] / max(facts["wall_s"], 1e-9)
     return f"{facts['simulated_ns'] / 1e6:.3f} ms, {hops_per_s / 1e6:.2f} M packet-hops/s"
 
 
 def _left(wall_s: float, share: float | None) -> str:
     return f", {wall_s * (1 - share) / share:.0f} s left" if share else ""
-
-
-def _line(text: str) -> None:
-    console.print(text, highlight=False, markup=False, soft_wrap=True)

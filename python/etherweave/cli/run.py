@@ -1,10 +1,10 @@
 """The verb ``run``."""
 
 import json
+import math
 from pathlib import Path
 from typing import Annotated
 
-import polars as pl
 import typer
 
 import etherweave
@@ -96,21 +96,28 @@ def _exit(result: Result, output: Path | None) -> None:
 
 
 def statistics(result: Result) -> dict[str, dict[str, float]]:
-    """Tell the iteration times of each job [us]."""
-    time = pl.col("duration_ns") / 1e3
-    rows = result.to_polars("iterations").group_by("job", maintain_order=True)
-    table = rows.agg(
-        iterations=pl.len(),
-        mean_us=time.mean(),
-        median_us=time.median(),
-        p99_us=time.quantile(0.99),
-        max_us=time.max(),
-    )
-    return {row.pop("job"): row for row in table.to_dicts()}
+    """Compute the iteration times of each job [us]."""
+    jobs, durations = (result.values("iterations", key) for key in ("job", "duration_ns"))
+    times: dict[str, list[float]] = {}
+    for job, duration in zip(jobs, durations, strict=True):
+        times.setdefault(job, []).append(duration / 1e3)
+    return {job: _distribution(sorted(ordered)) for job, ordered in times.items()}
+
+
+def _distribution(times: list[float]) -> dict[str, float]:
+    """Describe ascending times [us]; a quantile is the time nearest to it."""
+    count, middle = len(times), len(times) // 2
+    return {
+        "iterations": count,
+        "mean_us": math.fsum(times) / count,
+        "median_us": (times[middle] + times[(count - 1) // 2]) / 2,
+        "p99_us": times[math.floor((count - 1) * 0.99 + 0.5)],
+        "max_us": times[-1],
+    }
 
 
 def _goodput_gbps(result: Result) -> float:
-    return float(result.to_polars("streams")["goodput_gbps"].sum())
+    return math.fsum(result.values("streams", "goodput_gbps"))
 
 
 def more(result: Result) -> dict[str, object]:

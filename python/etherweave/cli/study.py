@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from etherweave.cli.exits import FAILED, refuse, told
+from etherweave.cli.exits import FAILED, notice, refuse, told
 from etherweave.cli.parameters import AsJson, directory
-from etherweave.cli.progress import console, study_progress
+from etherweave.cli.progress import study_progress
 
 if TYPE_CHECKING:
     from etherweave.study import Check, StudyResult
@@ -87,12 +85,15 @@ def study(
     else:
         _print(done)
         about = f"Report: {page}" if page else f"No report of a part. Results: {home}"
-        console.print(about, highlight=False, markup=False, soft_wrap=True)
+        notice(about)
     if strict and not all(check.holds for check in done.checks):
         raise typer.Exit(FAILED)
 
 
 def _print(done: "StudyResult") -> None:
+    from rich.console import Console
+    from rich.table import Table
+
     from etherweave.study import plan_of
 
     plan = plan_of(done.name)

@@ -1,38 +1,57 @@
-"""The verb ``bench`` and its own verbs, one module each."""
+"""The verb ``bench`` and its own verbs, one module each, imported when they are called."""
 
-import typer
+from etherweave.cli.verbs import Verb, group
 
-bench = typer.Typer(
-    help="Benchmarks of real clusters: what there is, what a run will cost, what its text says, "
-    "what spoils it.",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+bench = group(
+    __name__,
+    "Benchmarks of real clusters: what there is, what a run will cost, what its text says, what "
+    "spoils it.",
+    {
+        "baseline": Verb(
+            "baseline.baseline", "Numbers that are kept under a name, to hold later ones against."
+        ),
+        "export": Verb("export.export", "Results and runs for ReFrame and Slurm."),
+        "telemetry": Verb(
+            "telemetry.telemetry",
+            "What hosts count while benchmarks run: record it, show it, give it to Prometheus.",
+        ),
+        "compare": Verb(
+            "compare.compare",
+            "Tell what is better, worse or undecided in the second result, point by point.",
+        ),
+        "environment": Verb(
+            "environment.environment",
+            "Tell what about this host spoils measurements, and what to do about it.",
+        ),
+        "history": Verb(
+            "history.history", "Tell what became worse from each result of a cluster to the next."
+        ),
+        "info": Verb(
+            "info.info",
+            "Tell what a benchmark measures, how it is run and checked, how to obtain it, what is "
+            "here.",
+        ),
+        "list": Verb(
+            "list.list_all",
+            "List the benchmarks that there are: what they measure, and whether they are read.",
+        ),
+        "parse": Verb(
+            "parse.parse",
+            "Tell what a benchmark's text says, in base units, and what is suspicious about it.",
+        ),
+        "plan": Verb(
+            "plan.plan",
+            "Tell how a benchmark would be started, how many bytes it would send, how long it "
+            "would take.",
+        ),
+        "run": Verb(
+            "run.bench_run",
+            "Launch benchmarks on a cluster until medians are known, and keep every launch.",
+        ),
+        "site": Verb(
+            "site.site",
+            "Check a site's file and tell what it says: hosts, launcher, fabrics and their "
+            "variables.",
+        ),
+    },
 )
-
-from etherweave.cli.bench import (  # noqa: E402
-    baseline,
-    compare,
-    environment,
-    export,
-    history,
-    info,
-    list,  # noqa: A004
-    parse,
-    plan,
-    run,
-    site,
-    telemetry,
-)
-
-bench.add_typer(baseline.baseline, name="baseline")
-bench.add_typer(export.export, name="export")
-bench.add_typer(telemetry.telemetry, name="telemetry")
-bench.command(epilog=compare.EXAMPLES)(compare.compare)
-bench.command(epilog=environment.EXAMPLES)(environment.environment)
-bench.command(epilog=history.EXAMPLES)(history.history)
-bench.command(epilog=info.EXAMPLES)(info.info)
-bench.command("list", epilog=list.EXAMPLES)(list.list_all)
-bench.command(epilog=parse.EXAMPLES)(parse.parse)
-bench.command(epilog=plan.EXAMPLES)(plan.plan)
-bench.command("run", epilog=run.EXAMPLES)(run.bench_run)
-bench.command(epilog=site.EXAMPLES)(site.site)

@@ -27,9 +27,9 @@ from etherweave.cli.bench.amounts import amount, size_of, time_of
 from etherweave.cli.bench.cluster import Cluster, cluster_of
 from etherweave.cli.bench.plan import sizes_of
 from etherweave.cli.bench.summaries import print_summary
-from etherweave.cli.exits import FAILED, INTERRUPTED, alarm, refuse, terminable, told
+from etherweave.cli.exits import FAILED, INTERRUPTED, alarm, notice, refuse, terminable, told
 from etherweave.cli.parameters import AsJson, directory
-from etherweave.cli.progress import TellStudy, console, study_progress
+from etherweave.cli.progress import CountCallback, study_progress
 
 EXAMPLES = """Examples:
 
@@ -140,7 +140,7 @@ def bench_run(
     _afford(campaign, budget)
     found, is_whole = _carried_out(campaign, directory(output), cluster, limit_s, telemetry)
     print(json.dumps(found.facts(), indent=2)) if as_json else print_summary(found)
-    console.print(f"Results: {output}", highlight=False, markup=False, soft_wrap=True)
+    notice(f"Results: {output}")
     if not is_whole:
         alarm("Interrupted: the same command goes on.")
         raise typer.Exit(INTERRUPTED)
@@ -154,7 +154,7 @@ def _afford(campaign: Campaign, budget: Budget) -> None:
     if over:
         options = " and ".join(f"--budget-{name}" for name in over)
         refuse(f"{_words(forecast)}; expected within {options}, or fewer --launches-max")
-    console.print(_words(forecast), highlight=False, markup=False, soft_wrap=True)
+    notice(_words(forecast))
 
 
 def _words(forecast: Cost) -> str:
@@ -189,7 +189,7 @@ def _carried_out(
 
 
 def _launched(store: Store, cluster: Cluster, limit: float | None, telemetry: bool) -> bool:
-    def watch(tell: TellStudy) -> Watch:
+    def watch(tell: CountCallback) -> Watch:
         def told(one: Launched, done: int, most: int) -> None:
             tell(done, most, one.record.name)
 
@@ -233,7 +233,7 @@ def _warn(findings: Sequence[Finding]) -> None:
         if one.severity is Severity.WARNING:
             alarm(f"WARNING: {one.where}: {one.what}. {one.do}")
         else:
-            console.print(f"{one.where}: {one.what}", highlight=False, markup=False, soft_wrap=True)
+            notice(f"{one.where}: {one.what}")
     if len(told) > _MOST:
         alarm(f"{len(told) - _MOST} more, in the directory of the results: environment")
 
@@ -243,4 +243,4 @@ def _tell_cost(kept: Sequence[Epoch]) -> None:
     most = max((one for one in kept if one.cost), key=lambda one: one.cost or 0.0, default=None)
     if most:
         what = f"Telemetry took at most {most.cost:.2%} of a processor, on {most.host}."
-        console.print(what, highlight=False, markup=False, soft_wrap=True)
+        notice(what)

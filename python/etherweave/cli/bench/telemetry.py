@@ -21,9 +21,8 @@ from etherweave.bench.telemetry.tables import save
 from etherweave.cli.bench.amounts import amount, time_of
 from etherweave.cli.bench.interfaces import existing
 from etherweave.cli.design_page import print_sheet
-from etherweave.cli.exits import refuse, told
+from etherweave.cli.exits import notice, refuse, told
 from etherweave.cli.parameters import AsJson, directory
-from etherweave.cli.progress import console
 
 EXAMPLES = """Examples:
 
@@ -76,7 +75,7 @@ def record(
         refuse(error)
     except OSError as error:
         refuse(told(error))
-    console.print(_words(found), highlight=False, markup=False, soft_wrap=True)
+    notice(_words(found))
 
 
 def _recorded(wish: Wish, output: Path | None) -> Recording:

@@ -1,20 +1,47 @@
-"""The verb ``control`` and its own verbs, one module each."""
+"""The verb ``control`` and its own verbs, one module each, imported when they are called."""
 
-import typer
+from etherweave.cli.verbs import Verb, group
 
-from etherweave.cli.control import agent, diff, dmp, export, lint, plan, reaction, serve, verify
-
-control = typer.Typer(
-    help="Bring a fabric to life: rules and configurations for switches, addresses for hosts.",
-    no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+control = group(
+    __name__,
+    "Bring a fabric to life: rules and configurations for switches, addresses for hosts.",
+    {
+        "dmp": Verb(
+            "dmp.dmp",
+            "Dynamic MAC Protocol, on a host: asks the switch for the hierarchical MAC address.",
+        ),
+        "agent": Verb(
+            "agent.agent_verb",
+            "Hear PAUSE and PFC at a switch's ports, and put its conditional rules out of force.",
+        ),
+        "diff": Verb(
+            "diff.diff",
+            "Tell what switches would be told to come from one plan to another; tell nobody.",
+        ),
+        "export": Verb(
+            "export.export",
+            "Write what switches and hosts must be told to lose nothing: PFC, ETS, ECN, buffers, "
+            "maps.",
+        ),
+        "lint": Verb(
+            "lint.lint",
+            "Check that configurations would lose nothing: buffers, maps, weights, MTU, hosts.",
+        ),
+        "plan": Verb(
+            "plan.plan_verb",
+            "Make the OpenFlow rules of every switch and the addresses of every host; tell nobody.",
+        ),
+        "reaction": Verb(
+            "reaction.reaction_verb",
+            "Measure how long a switch of this machine takes to obey PAUSE frames.",
+        ),
+        "serve": Verb(
+            "serve.serve", "Bring OpenFlow switches to a scenario's plan and keep them there."
+        ),
+        "verify": Verb(
+            "verify.verify_verb",
+            "Load the plan into real OpenFlow switches (Open vSwitch) and follow frames through "
+            "them.",
+        ),
+    },
 )
-control.add_typer(dmp.dmp, name="dmp")
-control.command("agent", epilog=agent.EXAMPLES)(agent.agent_verb)
-control.command("diff", epilog=diff.EXAMPLES)(diff.diff)
-control.command("export", epilog=export.EXAMPLES)(export.export)
-control.command("lint", epilog=lint.EXAMPLES)(lint.lint)
-control.command("plan", epilog=plan.EXAMPLES)(plan.plan_verb)
-control.command("reaction", epilog=reaction.EXAMPLES)(reaction.reaction_verb)
-control.command("serve", epilog=serve.EXAMPLES)(serve.serve)
-control.command("verify", epilog=verify.EXAMPLES)(verify.verify_verb)

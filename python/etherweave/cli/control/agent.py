@@ -11,9 +11,8 @@ import typer
 
 import etherweave
 from etherweave.cli.control.parameters import Failed
-from etherweave.cli.exits import FAILED, alarm, refuse, told
+from etherweave.cli.exits import FAILED, alarm, notice, refuse, told
 from etherweave.cli.parameters import File, Settings, overrides
-from etherweave.cli.progress import console
 from etherweave.control.pause.agent import AgentError, Ear, serve
 from etherweave.control.pause.frame import quantum_ps
 from etherweave.control.pause.speaker import SpeakerError
@@ -73,7 +72,7 @@ def agent_verb(
 
 
 def _begun() -> None:
-    console.print("listening", highlight=False)
+    notice("listening")
 
 
 def _chosen(switches: tuple[SwitchPlan, ...], name: str) -> SwitchPlan:

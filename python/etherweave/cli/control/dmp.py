@@ -10,9 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from etherweave.cli.exits import FAILED, alarm, refuse, told
+from etherweave.cli.exits import FAILED, alarm, notice, refuse, told
 from etherweave.cli.parameters import AsJson
-from etherweave.cli.progress import console
 from etherweave.control.dmp.capture import CaptureError, Line, explain, frames
 from etherweave.control.dmp.client import ask
 from etherweave.control.dmp.daemon import serve
@@ -195,7 +194,7 @@ def _stop() -> Iterator[socket.socket]:
 
 
 def _log(line: str) -> None:
-    console.print(line, highlight=False, markup=False, soft_wrap=True)
+    notice(line)
 
 
 def _frames(source: str) -> list[bytes]:

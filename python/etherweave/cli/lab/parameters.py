@@ -12,8 +12,7 @@ from typing import Annotated
 import typer
 
 import etherweave
-from etherweave.cli.exits import FAILED, alarm, refuse, told
-from etherweave.cli.progress import console
+from etherweave.cli.exits import FAILED, alarm, notice, refuse, told
 from etherweave.control.lab.boot import BootError
 from etherweave.control.lab.guests.image import ImageError
 from etherweave.control.lab.layout import LayoutError
@@ -93,6 +92,6 @@ def teller() -> Callable[[str], None]:
 
     def tell(line: str) -> None:
         text = f"{time.monotonic() - start_s:6.2f} s  {line}"
-        console.print(text, highlight=False, markup=False, soft_wrap=True)
+        notice(text)
 
     return tell

@@ -1,0 +1,112 @@
+"""Verbs by name: a module is imported only when its verb is called.
+
+Help of a group prints a line for each of its verbs, and shells complete their names; neither needs
+their modules, which import what the verbs need. So a group has a table of its verbs, and a test
+compares the lines of the table with what the functions say of themselves.
+"""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, ClassVar, NamedTuple
+
+import typer
+import typer.main
+from typer.core import TyperCommand, TyperGroup
+
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class Verb(NamedTuple):
+    """Where a verb is, and its line in the help of its group."""
+
+    place: str
+    """Its module within the package of its group, and its function: ``"plan.plan_verb"``."""
+    help: str
+    """The first sentence of the function's docstring."""
+
+
+class VerbCommand(TyperCommand):
+    """A verb, with its whole first sentence in lists and its examples as they are written."""
+
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """Return the first sentence, which lists wrap rather than cut."""
+        return super().get_short_help_str(1000)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Print the examples, a line each."""
+        lines = [line for line in (self.epilog or "").splitlines() if line.strip()]
+        if lines:
+            formatter.write_paragraph()
+            formatter.write("\n  ".join(lines) + "\n")
+
+
+class VerbGroup(TyperGroup):
+    """Verbs that are imported when they are called.
+
+    Until then :attr:`commands` holds their names and lines, without options.
+    """
+
+    package: ClassVar[str]
+    verbs: ClassVar[Mapping[str, Verb]]
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        for name, verb in self.verbs.items():
+            self.add_command(VerbCommand(name, help=verb.help, rich_markup_mode=None))
+
+    def resolve_command(self, ctx: Any, args: Any) -> Any:
+        """Find the verb that is called, and import it."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, self.load(name) if name else command, rest
+
+    def load(self, name: str) -> Any:
+        """Import a verb, options and all."""
+        if name in self.verbs:
+            place, _, function = self.verbs[name].place.rpartition(".")
+            module = import_module(f"{self.package}.{place}")
+            self.add_command(_command(name, module, getattr(module, function)))
+        return self.commands[name]
+
+
+def group(package: str, about: str, verbs: Mapping[str, Verb], **options: Any) -> typer.Typer:
+    """Make a group of verbs.
+
+    Parameters
+    ----------
+    package
+        Has the modules of the verbs.
+    about
+        What its help begins with.
+    verbs
+        By name. A verb is a function, or a :class:`typer.Typer` of further verbs. What its module
+        calls ``EXAMPLES`` ends its help, and ``SETTINGS`` are those of its context.
+    options
+        As for :class:`typer.Typer`.
+    """
+    return typer.Typer(
+        cls=type("VerbGroup", (VerbGroup,), {"package": package, "verbs": verbs}),
+        help=about,
+        no_args_is_help=True,
+        # Help is plain text: markup would take "[ms]" for a style.
+        rich_markup_mode=None,
+        context_settings=SETTINGS,
+        **options,
+    )
+
+
+def _command(name: str, module: Any, member: Any) -> Any:
+    if isinstance(member, typer.Typer):
+        return _nested(name, member)
+    single = typer.Typer(add_completion=False, rich_markup_mode=None)
+    settings = SETTINGS | getattr(module, "SETTINGS", {})
+    single.command(name, cls=VerbCommand, epilog=module.EXAMPLES, context_settings=settings)(member)
+    return typer.main.get_command(single)
+
+
+def _nested(name: str, verbs: typer.Typer) -> Any:
+    verbs.rich_markup_mode = None
+    for verb in verbs.registered_commands:
+        verb.cls = VerbCommand
+    nested = typer.main.get_group(verbs)
+    nested.name = name
+    return nested

@@ -1,0 +1,93 @@
+"""A help or a version imports what it prints, and neither libraries nor other packages."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from etherweave import _core
+from support.commands import commands
+
+PROGRAM = """
+import contextlib, io, json, os, sys
+from etherweave.cli import main
+
+for words in json.loads(sys.argv[1]):
+    if os.fork() == 0:
+        sys.argv = ["etherweave", *words]
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+            main()
+        print(json.dumps([words, sorted(sys.modules)]), flush=True)
+        os._exit(0)
+    os.wait()
+"""
+"""Starts each command line in a process of its own, and prints what it has imported."""
+
+LIBRARIES = {"polars", "scipy", "numpy", "matplotlib", "pyarrow", "pandas", "jinja2", "os_ken"}
+ROOMS = {f"etherweave.{room}" for room in ("bench", "control", "report", "study")}
+USED = {"calibrate": "bench", "measure": "bench", "reference": "bench", "lab": "control"}
+"""Rooms of verbs that are called otherwise; any other verb uses the one of its own name."""
+
+
+UNFINISHED = {
+    "measure": {"numpy", "polars"},
+    "calibrate": {"numpy", "polars"},
+    "bench run": {"numpy", "polars", "pyarrow"},
+    "bench telemetry": {"numpy", "pyarrow"},
+    "control": {"polars", "jinja2"},
+    "lab": {"polars"},
+}
+"""Libraries that helps of these verbs, and of those below, still import."""
+
+
+def imported(lines: list[list[str]]) -> Iterator[tuple[tuple[str, ...], set[str]]]:
+    words = [sys.executable, "-c", PROGRAM, json.dumps(lines)]
+    for line in subprocess.check_output(words, text=True).splitlines():
+        called, modules = json.loads(line)
+        yield tuple(called), set(modules)
+
+
+def unwanted(words: tuple[str, ...], modules: set[str]) -> set[str]:
+    room = f"etherweave.{USED.get(words[0], words[0])}"
+    called = " ".join(words)
+    allowed = [libraries for verb, libraries in UNFINISHED.items() if called.startswith(verb)]
+    return modules & (LIBRARIES | ROOMS - {room}).difference(*allowed)
+
+
+@pytest.fixture(scope="module")
+def helps() -> dict[tuple[str, ...], set[str]]:
+    """What every help imports."""
+    lines = [[*called.split(), "--help"] for called, _ in commands()]
+    return dict(imported([["--version"], *lines]))
+
+
+def test_version_and_helps_import_neither_libraries_nor_other_rooms(
+    helps: dict[tuple[str, ...], set[str]],
+) -> None:
+    assert len(helps) > 40
+    found = {" ".join(words): unwanted(words, modules) for words, modules in helps.items()}
+    assert not {words: names for words, names in found.items() if names}
+
+
+def test_the_programs_own_help_imports_no_verb(helps: dict[tuple[str, ...], set[str]]) -> None:
+    own = {name for name in helps["--help",] if name.startswith("etherweave.cli.")}
+    assert own == {"etherweave.cli.app", "etherweave.cli.verbs"}
+
+
+@pytest.mark.skipif(not hasattr(_core.Table, "values"), reason="this core cannot give lists")
+def test_a_run_imports_no_library_for_tables() -> None:
+    ((_, modules),) = imported([["run", "scenarios/first.toml"]])
+    assert not modules & (LIBRARIES | ROOMS)
+
+
+def test_a_line_of_a_group_is_the_first_sentence_of_its_verb() -> None:
+    told: dict[str, Any] = {}
+    for words, group in commands():
+        for name, verb in getattr(group, "verbs", {}).items():
+            first = group.load(name).help.partition("\n\n")[0].replace("\n", " ")
+            if verb.help != first:
+                told[f"{words} {name}".strip()] = (verb.help, first)
+    assert not told
