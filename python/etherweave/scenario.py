@@ -1,4 +1,4 @@
-"""Scenarios on their way to the core.
+"""Scenarios as the core reads them: text and overrides.
 
 A scenario is a file, or a dictionary of the same shape; overrides are dotted keys with values,
 applied before the scenario is checked.
@@ -8,29 +8,24 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
 
-from etherweave import _core, toml
+from etherweave import toml
+from etherweave.inputs import read_text
 
 Scenario: TypeAlias = str | Path | Mapping[str, object]
 Overrides: TypeAlias = Mapping[str, object]
 
 
 def read(scenario: Scenario) -> tuple[str, str]:
-    """Give a scenario's text, and what errors call it.
+    """Return a scenario's text, and its name in errors.
 
     Raises
     ------
-    ScenarioError
-        When a file is no text.
     OSError
-        When it cannot be read.
+        When a file cannot be read: :class:`etherweave.inputs.InputError` when it is no text.
     """
     if isinstance(scenario, Mapping):
         return toml.document(scenario), "<scenario>"
-    try:
-        return Path(scenario).read_text(encoding="utf-8"), str(scenario)
-    except UnicodeDecodeError as error:
-        mistake = f"{scenario}: byte {error.start}: expected UTF-8 text"
-        raise _core.ScenarioError(mistake) from None
+    return read_text(scenario), str(scenario)
 
 
 def literals(overrides: Overrides | None) -> list[tuple[str, str]]:
