@@ -30,7 +30,7 @@ print(json.dumps({
 LARGE = """
 import json, time
 from dataclasses import replace
-from etherweave.control.ovs.bridges import build, wiring
+from etherweave.control.ovs.bridges import build, bridge_names
 from etherweave.control.ovs.daemons import Datapath, running
 from etherweave.control.plan import plan
 from etherweave.control.rules import Purpose
@@ -40,7 +40,7 @@ switch = made.switches[0]
 rules = tuple(rule for rule in switch.rules if rule.purpose is Purpose.FORWARD)
 switch = replace(switch, ports=(), rules=rules, meters=())
 made = replace(made, switches=(switch,), hosts=())
-wires = wiring(made)
+wires = bridge_names(made)
 bridge = wires.bridges[switch.name]
 def tell(took, **more):
     found = {"rules": len(rules), "install_s": took, "rules_per_s": len(rules) / took}
@@ -57,10 +57,10 @@ with running(Datapath.DUMMY) as daemons:
 SERVE = f"""{LARGE}
 import io, threading
 from etherweave.control.controller.app import Controller
-from etherweave.control.controller.log import Log
-from etherweave.control.controller.options import Options
-story = io.StringIO()
-controller = Controller(lambda _: made, made, Options(port=0), Log(story))
+from etherweave.control.controller.log import EventLog
+from etherweave.control.controller.server import ControllerOptions
+log = io.StringIO()
+controller = Controller(lambda _: made, made, ControllerOptions(port=0), EventLog(log))
 stop = threading.Event()
 thread = threading.Thread(target=controller.run, args=(stop,))
 thread.start()
@@ -70,7 +70,7 @@ try:
         start = time.monotonic()
         daemons.configure("set-controller", bridge, f"tcp:127.0.0.1:{{controller.port}}")
         one = controller.switches[switch.name]
-        while one.does is not controller.desired[switch.name]:
+        while one.installed is not controller.desired[switch.name]:
             time.sleep(0.002)
         told_s = time.monotonic() - start
 finally:
@@ -78,14 +78,14 @@ finally:
     thread.join()
 # What its log says: rules are written and acknowledged. Before that it listens whether there is
 # another controller and reads the table, afterwards it reads the table back.
-events = map(json.loads, story.getvalue().splitlines())
+events = map(json.loads, log.getvalue().splitlines())
 tell(next(one["seconds"] for one in events if one["event"] == "installed"), told_s=told_s)
 """
 ENCODE = f"""{LARGE}
 import socket
 from etherweave.control import messages
-from etherweave.control.messages import BundleStep, FlowCommand, Kind
-from etherweave.control.pause.speaker import Inbox
+from etherweave.control.messages import BundleStep, FlowCommand, MessageType
+from etherweave.control.pause.rule_writer import MessageDecoder
 from os_ken.ofproto.ofproto_protocol import ProtocolDesc
 osken = ProtocolDesc(version=4)
 def bundled():
@@ -109,14 +109,14 @@ def rate(octets):
         build(daemons, made, wires)
         peer.connect(daemons.management(bridge).removeprefix("unix:"))
         start = time.monotonic()
-        peer.sendall(messages.message(Kind.HELLO, b"", 1))
+        peer.sendall(messages.message(MessageType.HELLO, b"", 1))
         sent = threading.Thread(target=lambda: peer.sendall(b"".join(octets) + messages.barrier(3)))
         sent.start()
-        inbox, is_done = Inbox(), False
+        inbox, is_done = MessageDecoder(), False
         while not is_done:
             said = list(inbox.take(peer.recv(1 << 16)))
-            assert not any(one.kind == Kind.ERROR for one in said)
-            is_done = any(one.kind == Kind.BARRIER_REPLY for one in said)
+            assert not any(one.kind == MessageType.ERROR for one in said)
+            is_done = any(one.kind == MessageType.BARRIER_REPLY for one in said)
         sent.join()
         return len(rules) / (time.monotonic() - start)
 import threading
@@ -126,12 +126,12 @@ print(json.dumps({{
 """
 VERIFY = """
 import json
-from etherweave.control.ovs.verify import Wish, verify
+from etherweave.control.ovs.verify import VerifyOptions, verify
 from etherweave.control.plan import plan
-report = verify(plan({"topology": {"dragonfly": {}}}), Wish(pairs=None))
+report = verify(plan({"topology": {"dragonfly": {}}}), VerifyOptions(pairs=None))
 print(json.dumps({
     "switches": 36,
-    "frames": sum(report.asked.values()),
+    "frames": sum(report.followed.values()),
     "wrong": len(report.findings),
     "frames_per_s": report.traces_per_s,
 }))

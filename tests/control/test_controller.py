@@ -3,53 +3,61 @@
 import pytest
 
 from etherweave.control import messages
-from etherweave.control.controller import drift, replan, reports, roles
-from etherweave.control.controller.drift import Drift, Stamp
-from etherweave.control.controller.reports import Entry, ReportError, Tables
-from etherweave.control.controller.roles import Beacon, Pace, State
-from etherweave.control.controller.wiring import Cable, End, Fault, Seen, check
+from etherweave.control.controller import drift, reports, roles, wiring
+from etherweave.control.controller.drift import CookieFields, Drift
+from etherweave.control.controller.reports import ReportedEntry, ReportedTables, SwitchReportError
+from etherweave.control.controller.roles import Beacon, ControllerState, RoleTiming
+from etherweave.control.controller.wiring import (
+    Cable,
+    ObservedWiring,
+    SwitchPort,
+    WiringFault,
+    check,
+)
 from etherweave.control.messages import FlowCommand
 from etherweave.control.rules import (
+    FabricPlan,
+    FlowRule,
     GoTo,
     Group,
     Meter,
     Output,
-    Plan,
     PortPlan,
     Purpose,
-    Rule,
     SwitchPlan,
     WriteMetadata,
 )
-from etherweave.control.rules import Test as Is
+from etherweave.control.rules import MatchField as Is
 
-FORWARD = Rule(
+FORWARD = FlowRule(
     3, 9, (Is("metadata", 0, 1), Is("eth_dst", 0x020000000000, 0xFF0000000000)), (Output(1),)
 )
-PAUSES = Rule(2, 0, (), (), (WriteMetadata(0, 1), GoTo(3)), Purpose.PAUSES)
+PAUSES = FlowRule(2, 0, (), (), (WriteMetadata(0, 1), GoTo(3)), Purpose.PAUSES)
 
 
 def switch(
-    *rules: Rule, groups: tuple[Group, ...] = (), meters: tuple[Meter, ...] = ()
+    *rules: FlowRule, groups: tuple[Group, ...] = (), meters: tuple[Meter, ...] = ()
 ) -> SwitchPlan:
     return SwitchPlan("s", 1, (), rules, groups, meters, {})
 
 
-def reported(rule: Rule, cookie: int = 0, expires: bool = False) -> Entry:
+def reported(rule: FlowRule, cookie: int = 0, expires: bool = False) -> ReportedEntry:
     """Write an entry as a switch would: fields in the order of their numbers, from the last."""
     tests = sorted(rule.match, key=lambda test: test.field, reverse=True)
     written = messages.match(tests), messages.instructions(rule)
-    return Entry(rule.table, rule.priority, *written, cookie, expires)
+    return ReportedEntry(rule.table, rule.priority, *written, cookie, expires)
 
 
 def test_the_order_of_fields_makes_no_difference() -> None:
-    assert not drift.compare(switch(FORWARD, PAUSES), Tables((reported(PAUSES), reported(FORWARD))))
+    assert not drift.compare(
+        switch(FORWARD, PAUSES), ReportedTables((reported(PAUSES), reported(FORWARD)))
+    )
 
 
 def test_a_field_whose_mask_is_empty_or_full_is_none_or_without_a_mask() -> None:
-    told = Rule(0, 1, (Is("eth_dst", 5, (1 << 48) - 1), Is("metadata", 0, 0)), ())
-    meant = Rule(0, 1, (Is("eth_dst", 5),), ())
-    assert not drift.compare(switch(told), Tables((reported(meant),)))
+    result = FlowRule(0, 1, (Is("eth_dst", 5, (1 << 48) - 1), Is("metadata", 0, 0)), ())
+    meant = FlowRule(0, 1, (Is("eth_dst", 5),), ())
+    assert not drift.compare(switch(result), ReportedTables((reported(meant),)))
 
 
 @pytest.mark.parametrize(
@@ -64,15 +72,17 @@ def test_a_field_whose_mask_is_empty_or_full_is_none_or_without_a_mask() -> None
     ],
     ids=["actions", "time-out", "priority"],
 )
-def test_differences_are_told_apart(entry: Entry, expected: Drift) -> None:
-    assert drift.compare(switch(FORWARD), Tables((entry,))) == expected
+def test_differences_are_told_apart(entry: ReportedEntry, expected: Drift) -> None:
+    assert drift.compare(switch(FORWARD), ReportedTables((entry,))) == expected
 
 
 def test_the_value_of_the_pause_vector_does_not_count_but_its_mask_does() -> None:
     paused = PAUSES._replace(instructions=(WriteMetadata(1, 1), GoTo(3)))
     other = PAUSES._replace(instructions=(WriteMetadata(0, 3), GoTo(3)))
-    assert not drift.compare(switch(PAUSES), Tables((reported(paused),)))
-    assert drift.compare(switch(PAUSES), Tables((reported(other),))) == Drift(changed=(PAUSES,))
+    assert not drift.compare(switch(PAUSES), ReportedTables((reported(paused),)))
+    assert drift.compare(switch(PAUSES), ReportedTables((reported(other),))) == Drift(
+        changed=(PAUSES,)
+    )
 
 
 def test_plans_of_a_switch_differ_by_groups_and_meters_too() -> None:
@@ -89,8 +99,8 @@ def test_plans_of_a_switch_differ_by_groups_and_meters_too() -> None:
 
 def test_a_foreign_entry_is_deleted_by_its_own_cookie_only() -> None:
     foreign = reported(FORWARD, cookie=0x1234)
-    found = drift.compare(switch(), Tables((foreign,)))
-    (step,) = drift.steps(found, Tables((foreign,)), Stamp(1, 1)).bundle
+    found = drift.compare(switch(), ReportedTables((foreign,)))
+    (step,) = drift.table_changes(found, ReportedTables((foreign,)), CookieFields(1, 1)).bundle
     # ofp_flow_mod: cookie, mask, table, command behind the header of 8 octets.
     assert step.octets[8:16] == (0x1234).to_bytes(8)
     assert step.octets[16:24] == b"\xff" * 8
@@ -98,11 +108,11 @@ def test_a_foreign_entry_is_deleted_by_its_own_cookie_only() -> None:
 
 
 def test_a_cookie_tells_plan_and_generation_and_whose_it_is() -> None:
-    stamp = Stamp(0xDEADBEEF, 7)
+    stamp = CookieFields(0xDEADBEEF, 7)
     assert stamp.cookie == 0x4557_DEADBEEF_0007
-    assert Stamp.read(stamp.cookie) == stamp
-    assert Stamp.read(0x0000_DEADBEEF_0007) is None
-    entries = [reported(FORWARD, cookie) for cookie in (stamp.cookie, 9, Stamp(1, 3).cookie)]
+    assert CookieFields.read(stamp.cookie) == stamp
+    assert CookieFields.read(0x0000_DEADBEEF_0007) is None
+    entries = [reported(FORWARD, cookie) for cookie in (stamp.cookie, 9, CookieFields(1, 3).cookie)]
     assert drift.generation(entries) == 7
 
 
@@ -112,11 +122,11 @@ def test_a_cookie_tells_plan_and_generation_and_whose_it_is() -> None:
     ids=["half a length", "no length", "short", "without match", "longer than the rest"],
 )
 def test_a_report_that_cannot_be_read_is_an_error(octets: bytes) -> None:
-    with pytest.raises(ReportError):
+    with pytest.raises(SwitchReportError):
         list(reports.entries(octets))
 
 
-def fabric() -> Plan:
+def fabric() -> FabricPlan:
     """Two switches with a host each and two cables between them."""
 
     def one(number: int) -> SwitchPlan:
@@ -128,40 +138,40 @@ def fabric() -> Plan:
         )
         return SwitchPlan(f"s{number}", number, ports, (), (), (), {})
 
-    return Plan("f", "", (one(1), one(2)), ())
+    return FabricPlan("f", "", (one(1), one(2)), ())
 
 
 UP = {1: True, 2: True, 3: True}
 BOTH = {"s1": UP, "s2": UP}
 SETTLED = frozenset(BOTH)
 AS_PLANNED = {
-    End("s1", 2): End("s2", 2),
-    End("s2", 2): End("s1", 2),
-    End("s1", 3): End("s2", 3),
-    End("s2", 3): End("s1", 3),
+    SwitchPort("s1", 2): SwitchPort("s2", 2),
+    SwitchPort("s2", 2): SwitchPort("s1", 2),
+    SwitchPort("s1", 3): SwitchPort("s2", 3),
+    SwitchPort("s2", 3): SwitchPort("s1", 3),
 }
 
 
-def sentences(seen: Seen) -> list[str]:
+def sentences(seen: ObservedWiring) -> list[str]:
     return [f"{finding.fault}: {finding}" for finding in check(fabric(), seen)]
 
 
 def test_a_fabric_as_planned_has_no_findings() -> None:
-    seen = Seen(AS_PLANNED, BOTH, {}, SETTLED)
+    seen = ObservedWiring(AS_PLANNED, BOTH, {}, SETTLED)
     assert sentences(seen) == []
-    assert replan.failed_cables(fabric(), seen) == frozenset()
+    assert wiring.failed_cables(fabric(), seen) == frozenset()
 
 
 def test_every_port_of_crossed_cables_is_named_with_what_should_be_there() -> None:
-    crossed = {End("s1", 2): End("s2", 3), End("s2", 2): End("s1", 3)}
-    seen = Seen(crossed, BOTH, {}, SETTLED)
+    crossed = {SwitchPort("s1", 2): SwitchPort("s2", 3), SwitchPort("s2", 2): SwitchPort("s1", 3)}
+    seen = ObservedWiring(crossed, BOTH, {}, SETTLED)
     assert sentences(seen) == [
         "miswired: s1 port 2 goes to s2 port 3; should go to s2 port 2",
         "miswired: s1 port 3 goes to s2 port 2; should go to s2 port 3",
         "miswired: s2 port 2 goes to s1 port 3; should go to s1 port 2",
         "miswired: s2 port 3 goes to s1 port 2; should go to s1 port 3",
     ]
-    assert replan.names(fabric(), replan.failed_cables(fabric(), seen)) == [
+    assert wiring.names(fabric(), wiring.failed_cables(fabric(), seen)) == [
         "s1:2 - s2",
         "s1:3 - s2",
     ]
@@ -169,8 +179,8 @@ def test_every_port_of_crossed_cables_is_named_with_what_should_be_there() -> No
 
 def test_cables_without_frames_links_or_ports_and_cables_too_many_are_named() -> None:
     ports = {"s1": {1: True, 2: True, 3: False, 9: True}, "s2": {1: True, 2: True, 9: True}}
-    surplus = {End("s1", 9): End("s2", 9)}
-    seen = Seen(surplus, ports, {}, SETTLED)
+    surplus = {SwitchPort("s1", 9): SwitchPort("s2", 9)}
+    seen = ObservedWiring(surplus, ports, {}, SETTLED)
     assert sentences(seen) == [
         "missing: s1 port 2 goes to nothing seen; should go to s2 port 2",
         "down: s1 port 3 goes to nothing (no link); should go to s2 port 3",
@@ -182,100 +192,106 @@ def test_cables_without_frames_links_or_ports_and_cables_too_many_are_named() ->
 
 
 def test_hosts_are_told_apart_by_the_names_in_their_lldp_and_from_switches() -> None:
-    names = {End("s1", 1): "h2"}
-    loop = AS_PLANNED | {End("s2", 1): End("s2", 1)}
-    assert sentences(Seen(loop, BOTH, names, SETTLED)) == [
+    names = {SwitchPort("s1", 1): "h2"}
+    loop = AS_PLANNED | {SwitchPort("s2", 1): SwitchPort("s2", 1)}
+    assert sentences(ObservedWiring(loop, BOTH, names, SETTLED)) == [
         "miswired: s1 port 1 goes to host h2; should go to host h1",
         "miswired: s2 port 1 goes to s2 port 1; should go to host h2",
     ]
-    seen = Seen(AS_PLANNED, BOTH, {End("s1", 1): "h1"}, SETTLED)
+    seen = ObservedWiring(AS_PLANNED, BOTH, {SwitchPort("s1", 1): "h1"}, SETTLED)
     assert check(fabric(), seen) == ()
 
 
 def test_a_switch_that_does_not_answer_has_not_failed() -> None:
-    seen = Seen({}, {"s1": UP}, {}, frozenset({"s1"}))
-    assert replan.failed_cables(fabric(), seen) == frozenset()
+    seen = ObservedWiring({}, {"s1": UP}, {}, frozenset({"s1"}))
+    assert wiring.failed_cables(fabric(), seen) == frozenset()
     assert sentences(seen) == []
 
 
 def test_silence_says_nothing_before_frames_could_have_come() -> None:
-    assert replan.failed_cables(fabric(), Seen({}, BOTH)) == frozenset()
+    assert wiring.failed_cables(fabric(), ObservedWiring({}, BOTH)) == frozenset()
 
 
 def test_a_cable_with_a_link_at_one_end_only_has_failed() -> None:
     ports = {"s1": UP | {2: False}}
-    failed = replan.failed_cables(fabric(), Seen({}, ports))
-    assert failed == {Cable(End("s1", 2), End("s2", 2))}
-    assert replan.names(fabric(), failed) == ["s1:2 - s2"]
+    failed = wiring.failed_cables(fabric(), ObservedWiring({}, ports))
+    assert failed == {Cable(SwitchPort("s1", 2), SwitchPort("s2", 2))}
+    assert wiring.names(fabric(), failed) == ["s1:2 - s2"]
 
 
 def test_one_of_parallel_cables_is_named_by_its_port() -> None:
-    second = {Cable(End("s1", 3), End("s2", 3))}
-    assert replan.names(fabric(), second) == ["s1:3 - s2"]
+    second = {Cable(SwitchPort("s1", 3), SwitchPort("s2", 3))}
+    assert wiring.names(fabric(), second) == ["s1:3 - s2"]
 
 
 def test_findings_are_counted_by_their_faults() -> None:
-    seen = Seen({}, BOTH, {}, SETTLED)
-    assert [finding.fault for finding in check(fabric(), seen)] == [Fault.MISSING] * 4
+    seen = ObservedWiring({}, BOTH, {}, SETTLED)
+    assert [finding.fault for finding in check(fabric(), seen)] == [WiringFault.MISSING] * 4
 
 
-PACE = Pace(0.5, 1.5, 3.0)
+PACE = RoleTiming(0.5, 1.5, 3.0)
 MINE, LESS, MORE = 50, 10, 90
 
 
-def master(now_s: float = 0.0) -> roles.Standing:
+def master(now_s: float = 0.0) -> roles.RoleState:
     return roles.tick(roles.start(MINE, now_s), now_s + PACE.listen_s, PACE)
 
 
 def test_a_controller_claims_when_nobody_else_was_heard() -> None:
     standing = roles.start(MINE, 0.0)
-    assert roles.tick(standing, 1.4, PACE).state is State.LISTENING
-    claimed = roles.tick(roles.saw_generation(standing, 41), 1.5, PACE)
-    assert (claimed.state, claimed.generation) == (State.MASTER, 42)
+    assert roles.tick(standing, 1.4, PACE).state is ControllerState.LISTENING
+    claimed = roles.tick(roles.with_generation(standing, 41), 1.5, PACE)
+    assert (claimed.state, claimed.generation) == (ControllerState.MASTER, 42)
 
 
 def test_a_switch_without_claims_tells_no_generation() -> None:
-    assert roles.saw_generation(roles.start(MINE, 0.0), roles.UNSET).generation == 0
+    assert roles.with_generation(roles.start(MINE, 0.0), roles.UNSET).generation == 0
 
 
 def test_a_controller_stands_by_while_it_hears_a_master() -> None:
-    standing = roles.heard(roles.start(MINE, 0.0), Beacon(LESS, State.MASTER, 7), 0.2)
-    assert (standing.state, standing.master) == (State.STANDBY, LESS)
-    assert roles.tick(standing, 3.1, PACE).state is State.STANDBY
+    standing = roles.receive_beacon(
+        roles.start(MINE, 0.0), Beacon(LESS, ControllerState.MASTER, 7), 0.2
+    )
+    assert (standing.state, standing.master) == (ControllerState.STANDBY, LESS)
+    assert roles.tick(standing, 3.1, PACE).state is ControllerState.STANDBY
     lost = roles.tick(standing, 3.2, PACE)
-    assert lost.state is State.LISTENING
+    assert lost.state is ControllerState.LISTENING
     assert roles.tick(lost, 4.7, PACE).generation == 8
 
 
-@pytest.mark.parametrize(("rival", "state"), [(LESS, State.MASTER), (MORE, State.LISTENING)])
+@pytest.mark.parametrize(
+    ("rival", "state"), [(LESS, ControllerState.MASTER), (MORE, ControllerState.LISTENING)]
+)
 def test_of_two_that_begin_together_the_greater_identity_goes_first(
-    rival: int, state: State
+    rival: int, state: ControllerState
 ) -> None:
-    standing = roles.heard(roles.start(MINE, 0.0), Beacon(rival, State.LISTENING, 0), 1.0)
+    standing = roles.receive_beacon(
+        roles.start(MINE, 0.0), Beacon(rival, ControllerState.LISTENING, 0), 1.0
+    )
     assert roles.tick(standing, 1.5, PACE).state is state
 
 
 @pytest.mark.parametrize(
     ("beacon", "state"),
     [
-        (Beacon(LESS, State.MASTER, 2), State.STANDBY),
-        (Beacon(MORE, State.MASTER, 1), State.STANDBY),
-        (Beacon(LESS, State.MASTER, 1), State.MASTER),
-        (Beacon(MORE, State.MASTER, 0), State.MASTER),
-        (Beacon(MORE, State.LISTENING, 9), State.MASTER),
-        (Beacon(MINE, State.MASTER, 9), State.MASTER),
+        (Beacon(LESS, ControllerState.MASTER, 2), ControllerState.STANDBY),
+        (Beacon(MORE, ControllerState.MASTER, 1), ControllerState.STANDBY),
+        (Beacon(LESS, ControllerState.MASTER, 1), ControllerState.MASTER),
+        (Beacon(MORE, ControllerState.MASTER, 0), ControllerState.MASTER),
+        (Beacon(MORE, ControllerState.LISTENING, 9), ControllerState.MASTER),
+        (Beacon(MINE, ControllerState.MASTER, 9), ControllerState.MASTER),
     ],
 )
 def test_of_two_masters_the_greater_generation_stays_then_the_greater_identity(
-    beacon: Beacon, state: State
+    beacon: Beacon, state: ControllerState
 ) -> None:
-    assert roles.heard(master(), beacon, 2.0).state is state
+    assert roles.receive_beacon(master(), beacon, 2.0).state is state
 
 
 def test_a_master_claims_again_where_a_switch_knows_a_greater_generation() -> None:
-    assert roles.outbid(master(), 5, 2.0).generation == 6
-    assert roles.outbid(master(), roles.UNSET, 2.0).generation == 1
+    assert roles.claim_above(master(), 5, 2.0).generation == 6
+    assert roles.claim_above(master(), roles.UNSET, 2.0).generation == 1
 
 
 def test_a_master_that_a_switch_demotes_stands_by() -> None:
-    assert roles.demoted(master(), 9, 2.0).state is State.STANDBY
+    assert roles.demoted(master(), 9, 2.0).state is ControllerState.STANDBY

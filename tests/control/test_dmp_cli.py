@@ -13,11 +13,11 @@ from scapy.packet import Raw
 from scapy.utils import wrpcap
 
 from etherweave.control.dmp.capture import CaptureError, frames
-from etherweave.control.dmp.frame import GROUP, Frame, encode
+from etherweave.control.dmp.frame import GROUP, DmpFrame, encode
 from support import command_line
 
 UNIT = Path(__file__).parents[2] / "docs/guide/etherweave-dmp@.service"
-REQUEST = encode(Frame(GROUP, 0x00163E000001, bytes(range(8))))
+REQUEST = encode(DmpFrame(GROUP, 0x00163E000001, bytes(range(8))))
 ANSWER = REQUEST[:6] + bytes.fromhex("020100000007") + REQUEST[12:]
 
 
@@ -52,7 +52,7 @@ def test_a_capture_without_a_frame_of_the_protocol_ends_with_1() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "result"),
     [
         (b"", "no capture"),
         (b"not a capture, but long enough to be one", "no capture"),
@@ -60,12 +60,14 @@ def test_a_capture_without_a_frame_of_the_protocol_ends_with_1() -> None:
         (b"\xd4\xc3\xb2\xa1" + bytes(16) + struct.pack("<I", 1) + b"cut", "frame at octet 24"),
     ],
 )
-def test_what_is_no_capture_is_the_users_mistake(content: bytes, told: str, tmp_path: Path) -> None:
+def test_what_is_no_capture_is_the_users_mistake(
+    content: bytes, result: str, tmp_path: Path
+) -> None:
     file = tmp_path / "x.pcap"
     file.write_bytes(content)
     code, _, errors = dmp("decode", file)
     assert code == 2
-    assert told in errors and str(file) in errors
+    assert result in errors and str(file) in errors
 
 
 def test_a_file_that_is_not_there_is_the_users_mistake() -> None:
@@ -103,15 +105,15 @@ def test_an_interface_that_is_not_there_is_the_users_mistake() -> None:
 @pytest.mark.needs("root")
 def test_without_rights_an_interface_says_which_are_missing() -> None:
     program = (
-        "import os; from etherweave.control.dmp.interface import Interface, InterfaceError\n"
+        "import os; from etherweave.control.dmp.interface import DmpInterface, InterfaceError\n"
         "os.setuid(65534)\n"
-        "try: Interface('lo')\n"
+        "try: DmpInterface('lo')\n"
         "except InterfaceError as error: print(error)"
     )
     words = [sys.executable, "-c", program]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
-    told = "lo: no right to raw frames; expected root or CAP_NET_RAW and CAP_NET_ADMIN\n"
-    assert (done.stdout, done.stderr) == (told, "")
+    result = "lo: no right to raw frames; expected root or CAP_NET_RAW and CAP_NET_ADMIN\n"
+    assert (done.stdout, done.stderr) == (result, "")
 
 
 @pytest.mark.needs("systemd-analyze")

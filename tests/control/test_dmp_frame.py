@@ -12,8 +12,8 @@ from scapy.utils import wrpcap
 from etherweave.control.dmp.frame import (
     ETHERTYPE,
     GROUP,
-    Frame,
-    Mistake,
+    DmpFrame,
+    FrameFault,
     decode,
     encode,
     is_group,
@@ -22,7 +22,7 @@ from etherweave.control.dmp.frame import (
 )
 
 NONCE = bytes.fromhex("0123456789abcdef")
-REQUEST = Frame(GROUP, 0x00163E000001, NONCE)
+REQUEST = DmpFrame(GROUP, 0x00163E000001, NONCE)
 PAYLOAD = bytes.fromhex("4557444d 01 01 0123456789abcdef") + bytes(32)
 """Magic "EWDM", version 1, type 1, the nonce, zeros."""
 
@@ -88,22 +88,25 @@ def mistaken(at: int, octet: int) -> bytes:
 @pytest.mark.parametrize(
     ("octets", "mistake"),
     [
-        (b"", Mistake.TRUNCATED),
-        (encode(REQUEST)[:59], Mistake.TRUNCATED),
-        (encode(REQUEST) + b"\0", Mistake.OVERSIZED),
-        (mistaken(13, 0xB6), Mistake.FOREIGN_TYPE),
-        (mistaken(14, 0), Mistake.FOREIGN),
-        (mistaken(18, 2), Mistake.VERSION),
-        (mistaken(19, 2), Mistake.TYPE),
-        (mistaken(28, 1), Mistake.PADDING),
-        (mistaken(59, 1), Mistake.PADDING),
-        (bytes(Ether(src="02:00:00:00:00:01", type=ETHERTYPE) / Raw(bytes(46))), Mistake.FOREIGN),
-        (bytes(Ether() / Dot1Q(vlan=5, type=ETHERTYPE) / Raw(PAYLOAD)), Mistake.TAGGED),
-        (bytes(Ether() / Dot1Q(vlan=0, type=ETHERTYPE) / Raw(PAYLOAD)), Mistake.TAGGED),
-        (bytes(Ether(type=0x88A8) / Dot1Q(vlan=5) / Raw(PAYLOAD)), Mistake.TAGGED),
+        (b"", FrameFault.TRUNCATED),
+        (encode(REQUEST)[:59], FrameFault.TRUNCATED),
+        (encode(REQUEST) + b"\0", FrameFault.OVERSIZED),
+        (mistaken(13, 0xB6), FrameFault.FOREIGN_TYPE),
+        (mistaken(14, 0), FrameFault.FOREIGN),
+        (mistaken(18, 2), FrameFault.VERSION),
+        (mistaken(19, 2), FrameFault.TYPE),
+        (mistaken(28, 1), FrameFault.PADDING),
+        (mistaken(59, 1), FrameFault.PADDING),
+        (
+            bytes(Ether(src="02:00:00:00:00:01", type=ETHERTYPE) / Raw(bytes(46))),
+            FrameFault.FOREIGN,
+        ),
+        (bytes(Ether() / Dot1Q(vlan=5, type=ETHERTYPE) / Raw(PAYLOAD)), FrameFault.TAGGED),
+        (bytes(Ether() / Dot1Q(vlan=0, type=ETHERTYPE) / Raw(PAYLOAD)), FrameFault.TAGGED),
+        (bytes(Ether(type=0x88A8) / Dot1Q(vlan=5) / Raw(PAYLOAD)), FrameFault.TAGGED),
     ],
 )
-def test_a_mistaken_frame_is_told_by_its_mistake(octets: bytes, mistake: Mistake) -> None:
+def test_a_mistaken_frame_is_told_by_its_mistake(octets: bytes, mistake: FrameFault) -> None:
     assert decode(octets) is mistake
 
 
@@ -112,7 +115,7 @@ def test_any_octets_are_read_or_refused() -> None:
     for _ in range(20_000):
         octets = chance.randbytes(chance.choice((0, 1, 13, 14, 59, 60, 60, 61, 1514)))
         # The magic alone makes an accident as likely as 2^-32.
-        assert isinstance(decode(octets), Mistake)
+        assert isinstance(decode(octets), FrameFault)
 
 
 def test_no_changed_bit_beyond_addresses_and_nonce_passes() -> None:
@@ -120,7 +123,7 @@ def test_no_changed_bit_beyond_addresses_and_nonce_passes() -> None:
     free = {*range(12), *range(20, 28)}
     for bit in range(8 * len(sound)):
         octets = mistaken(bit // 8, sound[bit // 8] ^ 1 << bit % 8)
-        assert isinstance(decode(octets), Frame if bit // 8 in free else Mistake), bit
+        assert isinstance(decode(octets), DmpFrame if bit // 8 in free else FrameFault), bit
 
 
 def test_changed_cut_and_spliced_frames_are_never_read_wrongly() -> None:
@@ -134,4 +137,4 @@ def test_changed_cut_and_spliced_frames_are_never_read_wrongly() -> None:
         for candidate in (bytes(octets), cut):
             frame = decode(candidate)
             # Whatever is read is exactly what was there.
-            assert isinstance(frame, Mistake) or encode(frame) == candidate
+            assert isinstance(frame, FrameFault) or encode(frame) == candidate

@@ -20,16 +20,21 @@ import pytest
 
 from etherweave.control.dmp.client import ask
 from etherweave.control.dmp.daemon import serve
-from etherweave.control.dmp.interface import Interface, InterfaceError, NoInterfaceError
-from etherweave.control.dmp.request import Assigned, Failed, Patience, Reason
-from etherweave.control.dmp.watch import Rhythm
+from etherweave.control.dmp.interface import DmpInterface, InterfaceError, NoInterfaceError
+from etherweave.control.dmp.request import (
+    AssignedAddress,
+    FailedRequest,
+    FailureReason,
+    RequestTiming,
+)
+from etherweave.control.dmp.watch import MonitorTiming
 from support import command_line
 
 pytestmark = pytest.mark.needs("namespaces")
 
 T = TypeVar("T")
-PATIENCE = Patience(first_s=0.2, limit_s=5.0, settle_s=0.05)
-BRIEF = Patience(first_s=0.05, limit_s=0.3, settle_s=0.05)
+PATIENCE = RequestTiming(first_s=0.2, limit_s=5.0, settle_s=0.05)
+BRIEF = RequestTiming(first_s=0.05, limit_s=0.3, settle_s=0.05)
 FACTORY = "00:16:3e:00:00:01"
 HIERARCHICAL = 0x020100000007
 OTHER = 0x020200000003
@@ -80,7 +85,7 @@ class Cable:
 
     @property
     def address(self) -> int:
-        with inside(self.host, lambda: Interface("eth0")) as interface:
+        with inside(self.host, lambda: DmpInterface("eth0")) as interface:
             return interface.address
 
 
@@ -97,7 +102,7 @@ def cable() -> Iterator[Cable]:
 @contextmanager
 def reflector(cable: Cable, answers: Answers) -> Iterator[list[bytes]]:
     """A switch that answers each frame of EtherType 0x88b5; yields the frames it heard."""
-    heard: list[bytes] = []
+    received: list[bytes] = []
     port = inside(cable.switch, lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0))
     end, bell = socket.socketpair()
 
@@ -106,8 +111,8 @@ def reflector(cable: Cable, answers: Answers) -> Iterator[list[bytes]]:
             # A port that is down or gone hears nothing.
             with suppress(OSError):
                 if port in ready:
-                    heard.append(port.recv(2048))
-                    for octets in answers(heard[-1]):
+                    received.append(port.recv(2048))
+                    for octets in answers(received[-1]):
                         port.send(octets)
 
     with port, end, bell:
@@ -115,7 +120,7 @@ def reflector(cable: Cable, answers: Answers) -> Iterator[list[bytes]]:
         thread = threading.Thread(target=reflect)
         thread.start()
         try:
-            yield heard
+            yield received
         finally:
             bell.send(b"!")
             thread.join()
@@ -130,19 +135,21 @@ def rule(source: int) -> Answers:
     return lambda frame: [rewritten(frame, source)]
 
 
-def asked(cable: Cable, patience: Patience = PATIENCE) -> Assigned | Failed:
-    with inside(cable.host, lambda: Interface("eth0")) as interface:
+def request_address(
+    cable: Cable, patience: RequestTiming = PATIENCE
+) -> AssignedAddress | FailedRequest:
+    with inside(cable.host, lambda: DmpInterface("eth0")) as interface:
         return ask([interface], patience)["eth0"]
 
 
 def test_a_host_takes_the_address_while_it_is_up(cable: Cable) -> None:
-    with reflector(cable, rule(HIERARCHICAL)) as heard:
-        outcome = asked(cable)
-    assert isinstance(outcome, Assigned)
+    with reflector(cable, rule(HIERARCHICAL)) as received:
+        outcome = request_address(cable)
+    assert isinstance(outcome, AssignedAddress)
     assert outcome.mac == HIERARCHICAL
-    assert len(heard[0]) == 60
-    assert heard[0][:12] == bytes.fromhex("0300000088b500163e000001")
-    with inside(cable.host, lambda: Interface("eth0")) as interface:
+    assert len(received[0]) == 60
+    assert received[0][:12] == bytes.fromhex("0300000088b500163e000001")
+    with inside(cable.host, lambda: DmpInterface("eth0")) as interface:
         assert interface.assign(outcome.mac)
         assert interface.is_up
     assert cable.address == HIERARCHICAL
@@ -151,16 +158,16 @@ def test_a_host_takes_the_address_while_it_is_up(cable: Cable) -> None:
 def test_a_host_with_its_address_is_given_it_again(cable: Cable) -> None:
     ip("-n", cable.host, "link", "set", "eth0", "address", "02:01:00:00:00:07")
     with reflector(cable, rule(HIERARCHICAL)):
-        outcome = asked(cable)
-    assert isinstance(outcome, Assigned)
+        outcome = request_address(cable)
+    assert isinstance(outcome, AssignedAddress)
     assert (outcome.mac, outcome.requests) == (HIERARCHICAL, 2)
 
 
 def test_a_loop_gives_no_address(cable: Cable) -> None:
     with reflector(cable, lambda frame: [frame]):
-        outcome = asked(cable, BRIEF)
-    assert isinstance(outcome, Failed)
-    assert outcome.reason is Reason.NO_ANSWER
+        outcome = request_address(cable, BRIEF)
+    assert isinstance(outcome, FailedRequest)
+    assert outcome.reason is FailureReason.NO_ANSWER
     assert "sent back with the source as it was" in outcome.detail
 
 
@@ -169,8 +176,8 @@ def test_a_frame_from_a_vlan_whose_tag_the_kernel_takes_off_is_refused(cable: Ca
         return [rewritten(frame[:12] + b"\x81\0\0\5" + frame[12:], HIERARCHICAL)]
 
     with reflector(cable, tagged):
-        outcome = asked(cable, BRIEF)
-    assert isinstance(outcome, Failed)
+        outcome = request_address(cable, BRIEF)
+    assert isinstance(outcome, FailedRequest)
     assert "from a VLAN" in outcome.detail
 
 
@@ -179,9 +186,9 @@ def test_an_impostor_beside_the_switch_is_a_conflict(cable: Cable) -> None:
         return [rewritten(frame, HIERARCHICAL), rewritten(frame, OTHER)]
 
     with reflector(cable, both):
-        outcome = asked(cable)
-    assert isinstance(outcome, Failed)
-    assert outcome.reason is Reason.CONFLICT
+        outcome = request_address(cable)
+    assert isinstance(outcome, FailedRequest)
+    assert outcome.reason is FailureReason.CONFLICT
 
 
 def test_an_answer_is_found_within_junk(cable: Cable) -> None:
@@ -190,8 +197,8 @@ def test_an_answer_is_found_within_junk(cable: Cable) -> None:
         return [*junk, rewritten(frame, HIERARCHICAL), *junk]
 
     with reflector(cable, noisy):
-        outcome = asked(cable)
-    assert isinstance(outcome, Assigned)
+        outcome = request_address(cable)
+    assert isinstance(outcome, AssignedAddress)
     assert outcome.mac == HIERARCHICAL
 
 
@@ -200,21 +207,23 @@ def test_a_flood_ends_the_request_in_its_time(cable: Cable) -> None:
     def flood(frame: bytes) -> list[bytes]:
         return [frame[:20] + os.urandom(8) + frame[28:]] * 1_000
 
-    patience = Patience(first_s=0.05, longest_s=0.05, limit_s=1.5, settle_s=0.05, frames_max=3_000)
+    patience = RequestTiming(
+        first_s=0.05, longest_s=0.05, limit_s=1.5, settle_s=0.05, frames_max=3_000
+    )
     with reflector(cable, flood):
         started_s = time.monotonic()
-        outcome = asked(cable, patience)
+        outcome = request_address(cable, patience)
         lasted_s = time.monotonic() - started_s
-    assert isinstance(outcome, Failed)
+    assert isinstance(outcome, FailedRequest)
     assert lasted_s < 5.0
-    if outcome.reason is Reason.FLOOD:
+    if outcome.reason is FailureReason.FLOOD:
         assert "over 3000 frames" in outcome.detail
     else:
         assert "nonce that was never sent" in outcome.detail
 
 
 @pytest.mark.parametrize(
-    ("name", "error", "told"),
+    ("name", "error", "result"),
     [
         ("eth7", NoInterfaceError, "eth7: no such interface"),
         ("lo", InterfaceError, "lo: hardware of type 772; expected Ethernet"),
@@ -223,10 +232,10 @@ def test_a_flood_ends_the_request_in_its_time(cable: Cable) -> None:
     ],
 )
 def test_what_cannot_be_opened_is_told(
-    cable: Cable, name: str, error: type[Exception], told: str
+    cable: Cable, name: str, error: type[Exception], result: str
 ) -> None:
-    with pytest.raises(error, match=told):
-        inside(cable.host, lambda: Interface(name))
+    with pytest.raises(error, match=result):
+        inside(cable.host, lambda: DmpInterface(name))
 
 
 def test_a_card_that_takes_no_address_while_it_is_up_is_set_down_for_it(
@@ -245,7 +254,7 @@ def test_a_card_that_takes_no_address_while_it_is_up_is_set_down_for_it(
         return obey(handle, number, request)
 
     monkeypatch.setattr(fcntl, "ioctl", refusing)
-    with inside(cable.host, lambda: Interface("eth0")) as interface:
+    with inside(cable.host, lambda: DmpInterface("eth0")) as interface:
         assert not interface.assign(HIERARCHICAL)
         assert interface.address == HIERARCHICAL
         assert interface.is_up
@@ -264,7 +273,7 @@ def test_a_card_that_takes_no_address_at_all_is_told(
 
     monkeypatch.setattr(fcntl, "ioctl", refusing)
     with (
-        inside(cable.host, lambda: Interface("eth0")) as interface,
+        inside(cable.host, lambda: DmpInterface("eth0")) as interface,
         pytest.raises(InterfaceError, match=r"eth0: takes no address \(Operation not supported\)"),
     ):
         interface.assign(HIERARCHICAL)
@@ -316,7 +325,7 @@ def test_silent_switches_end_with_4_and_contradicting_ones_with_1(cable: Cable) 
     assert cable.address == 0x00163E000001
 
 
-def told_ready(listener: socket.socket) -> str:
+def systemd_message(listener: socket.socket) -> str:
     listener.settimeout(30)
     return listener.recv(1000).decode()
 
@@ -331,7 +340,7 @@ def eventually(is_so: Callable[[], bool], limit_s: float = 20) -> bool:
 
 
 @contextmanager
-def daemon(cable: Cable, patience: Patience, rhythm: Rhythm) -> Iterator[list[str]]:
+def daemon(cable: Cable, patience: RequestTiming, rhythm: MonitorTiming) -> Iterator[list[str]]:
     """The daemon on the host; yields its log."""
     log: list[str] = []
     stop, bell = socket.socketpair()
@@ -347,7 +356,7 @@ def daemon(cable: Cable, patience: Patience, rhythm: Rhythm) -> Iterator[list[st
 
 
 def test_the_daemon_asks_again_when_the_link_comes_back_at_another_port(cable: Cable) -> None:
-    with daemon(cable, PATIENCE, Rhythm()) as log:
+    with daemon(cable, PATIENCE, MonitorTiming()) as log:
         with reflector(cable, rule(HIERARCHICAL)):
             assert eventually(lambda: cable.address == HIERARCHICAL), log
         cable.down()
@@ -368,9 +377,9 @@ def test_the_daemon_checks_now_and_then_and_keeps_the_address_without_an_answer(
     def has_failed(log: list[str]) -> bool:
         return any("no switch answered" in line and line.endswith(kept) for line in log)
 
-    with daemon(cable, BRIEF, Rhythm(check_s=0.2, retry_s=0.1)) as log:
-        with reflector(cable, rule(HIERARCHICAL)) as heard:
-            assert eventually(lambda: cable.address == HIERARCHICAL and len(heard) > 5), log
+    with daemon(cable, BRIEF, MonitorTiming(check_s=0.2, retry_s=0.1)) as log:
+        with reflector(cable, rule(HIERARCHICAL)) as received:
+            assert eventually(lambda: cable.address == HIERARCHICAL and len(received) > 5), log
         assert eventually(lambda: has_failed(log)), log
         assert cable.address == HIERARCHICAL
         with reflector(cable, rule(OTHER)):
@@ -380,7 +389,7 @@ def test_the_daemon_checks_now_and_then_and_keeps_the_address_without_an_answer(
 def test_the_daemon_waits_for_an_interface_that_is_not_there(cable: Cable) -> None:
     ip("-n", cable.host, "link", "set", "eth0", "down")
     ip("-n", cable.host, "link", "set", "eth0", "name", "later")
-    with daemon(cable, PATIENCE, Rhythm()) as log, reflector(cable, rule(HIERARCHICAL)):
+    with daemon(cable, PATIENCE, MonitorTiming()) as log, reflector(cable, rule(HIERARCHICAL)):
         assert eventually(lambda: log == ["eth0: no such interface; waiting for it"])
         ip("-n", cable.host, "link", "set", "later", "name", "eth0")
         assert eventually(lambda: len(log) == 2), log
@@ -401,14 +410,14 @@ def test_the_service_is_ready_with_its_address_and_ends_cleanly(
             begun(cable, "daemon", "-i", "eth0", env=surroundings) as process,
         ):
             try:
-                told = told_ready(listener)
+                result = systemd_message(listener)
                 address = cable.address
             finally:
                 process.terminate()
             _, errors = process.communicate(timeout=30)
-        assert told == "READY=1\nSTATUS=eth0 02:01:00:00:00:07"
+        assert result == "READY=1\nSTATUS=eth0 02:01:00:00:00:07"
         assert address == HIERARCHICAL
-        assert told_ready(listener) == "STOPPING=1"
+        assert systemd_message(listener) == "STOPPING=1"
     assert process.returncode == 0
     assert errors == "eth0: address 02:01:00:00:00:07 (was 00:16:3e:00:00:01)\n"
 
@@ -424,7 +433,7 @@ def test_the_service_is_ready_without_a_switch_after_its_limit(
         words = ("daemon", "-i", "eth0", "--limit", "0.5")
         with begun(cable, *words, env=surroundings) as process:
             try:
-                assert told_ready(listener) == "READY=1\nSTATUS=eth0 00:16:3e:00:00:01"
+                assert systemd_message(listener) == "READY=1\nSTATUS=eth0 00:16:3e:00:00:01"
             finally:
                 process.terminate()
             process.communicate(timeout=30)

@@ -5,33 +5,35 @@ from collections.abc import Callable
 
 import pytest
 
-from etherweave.control.dmp.frame import LENGTH, Frame, decode, encode
+from etherweave.control.dmp.frame import LENGTH, DmpFrame, decode, encode
 from etherweave.control.dmp.request import (
-    Assigned,
-    Failed,
-    Heard,
-    Patience,
-    Reason,
-    Refusal,
-    Request,
-    Send,
-    Step,
+    AddressRequest,
+    AssignedAddress,
+    FailedRequest,
+    FailureReason,
+    ReceivedFrame,
+    RejectReason,
+    RequestStep,
+    RequestTiming,
+    SendFrame,
 )
 
 FACTORY = 0x00163E000001
 HIERARCHICAL = 0x020100000007
 OTHER = 0x020200000003
-PATIENCE = Patience(first_s=1.0, longest_s=4.0, jitter=0.0, limit_s=10.0, settle_s=0.5)
+PATIENCE = RequestTiming(first_s=1.0, longest_s=4.0, jitter=0.0, limit_s=10.0, settle_s=0.5)
 
 
-def started(address: int = FACTORY, patience: Patience = PATIENCE) -> tuple[Request, bytes]:
+def started(
+    address: int = FACTORY, patience: RequestTiming = PATIENCE
+) -> tuple[AddressRequest, bytes]:
     """A request at time 0, and its first frame."""
-    request = Request(address, random.Random(7).randbytes, patience, 0.0)
+    request = AddressRequest(address, random.Random(7).randbytes, patience, 0.0)
     return request, sent(request.wake(0.0))
 
 
-def sent(step: Step) -> bytes:
-    assert isinstance(step, Send), step
+def sent(step: RequestStep) -> bytes:
+    assert isinstance(step, SendFrame), step
     return step.octets
 
 
@@ -42,20 +44,20 @@ def rewritten(frame: bytes, source: int) -> bytes:
 
 def source_of(octets: bytes) -> int:
     frame = decode(octets)
-    assert isinstance(frame, Frame)
+    assert isinstance(frame, DmpFrame)
     return frame.source
 
 
-def failed(step: Step) -> Failed:
-    assert isinstance(step, Failed), step
+def failed(step: RequestStep) -> FailedRequest:
+    assert isinstance(step, FailedRequest), step
     return step
 
 
-def exhausted(request: Request) -> Failed:
+def exhausted(request: AddressRequest) -> FailedRequest:
     """Wait until the request gives up."""
     for _ in range(100):
         step = request.wake(request.deadline_s)
-        if not isinstance(step, Send):
+        if not isinstance(step, SendFrame):
             return failed(step)
     raise AssertionError("a request without end")
 
@@ -63,36 +65,36 @@ def exhausted(request: Request) -> Failed:
 def test_the_new_source_of_the_frame_is_the_address() -> None:
     request, frame = started()
     assert source_of(frame) == FACTORY
-    assert request.hear(Heard(rewritten(frame, HIERARCHICAL)), 0.25) is None
+    assert request.receive(ReceivedFrame(rewritten(frame, HIERARCHICAL)), 0.25) is None
     assert request.deadline_s == 0.25 + 0.5
     assert request.wake(0.74) is None
-    assert request.wake(0.75) == Assigned(HIERARCHICAL, 1, 0.25)
+    assert request.wake(0.75) == AssignedAddress(HIERARCHICAL, 1, 0.25)
 
 
 def test_the_destination_does_not_matter() -> None:
     request, frame = started()
     answer = HIERARCHICAL.to_bytes(6) + rewritten(frame, HIERARCHICAL)[6:]
-    request.hear(Heard(answer, is_for_another=True), 0.1)
-    assert request.wake(0.6) == Assigned(HIERARCHICAL, 1, 0.1)
+    request.receive(ReceivedFrame(answer, is_for_another=True), 0.1)
+    assert request.wake(0.6) == AssignedAddress(HIERARCHICAL, 1, 0.1)
 
 
 def test_waits_double_up_to_the_longest_and_end_at_the_limit() -> None:
     request, _ = started()
     times = []
-    while isinstance(request.wake(request.deadline_s), Send):
+    while isinstance(request.wake(request.deadline_s), SendFrame):
         times.append(request.deadline_s)
     # Sent at 0, 1, 1 + 2, 3 + 4, then every 4 s; deadlines are the next ones, the limit the last.
     assert times == [3.0, 7.0, 10.0]
     failure = failed(request.wake(10.0))
-    assert (failure.reason, failure.requests) == (Reason.NO_ANSWER, 4)
+    assert (failure.reason, failure.requests) == (FailureReason.NO_ANSWER, 4)
     assert failure.detail == "no switch answered"
 
 
 def test_jitter_moves_waits_by_its_share_at_most() -> None:
-    patience = Patience(first_s=1.0, jitter=0.25)
+    patience = RequestTiming(first_s=1.0, jitter=0.25)
     waits = []
     for seed in range(200):
-        request = Request(FACTORY, random.Random(seed).randbytes, patience, 0.0)
+        request = AddressRequest(FACTORY, random.Random(seed).randbytes, patience, 0.0)
         request.wake(0.0)
         waits.append(request.deadline_s)
     assert all(0.75 <= wait <= 1.25 for wait in waits)
@@ -109,22 +111,22 @@ def test_every_frame_has_a_nonce_of_its_own() -> None:
 def test_a_lost_answer_is_asked_for_again() -> None:
     request, _ = started()
     frame = sent(request.wake(1.0))
-    request.hear(Heard(rewritten(frame, HIERARCHICAL)), 1.5)
-    assert request.wake(2.0) == Assigned(HIERARCHICAL, 2, 0.5)
+    request.receive(ReceivedFrame(rewritten(frame, HIERARCHICAL)), 1.5)
+    assert request.wake(2.0) == AssignedAddress(HIERARCHICAL, 2, 0.5)
 
 
 def test_an_answer_said_twice_is_one_answer() -> None:
     request, frame = started()
     for now_s in (0.1, 0.2, 0.3):
-        assert request.hear(Heard(rewritten(frame, HIERARCHICAL)), now_s) is None
-    assert request.wake(0.6) == Assigned(HIERARCHICAL, 1, 0.1)
+        assert request.receive(ReceivedFrame(rewritten(frame, HIERARCHICAL)), now_s) is None
+    assert request.wake(0.6) == AssignedAddress(HIERARCHICAL, 1, 0.1)
 
 
 def test_two_answers_are_a_conflict_and_both_are_told() -> None:
     request, frame = started()
-    request.hear(Heard(rewritten(frame, HIERARCHICAL)), 0.1)
-    failure = failed(request.hear(Heard(rewritten(frame, OTHER)), 0.2))
-    assert failure.reason is Reason.CONFLICT
+    request.receive(ReceivedFrame(rewritten(frame, HIERARCHICAL)), 0.1)
+    failure = failed(request.receive(ReceivedFrame(rewritten(frame, OTHER)), 0.2))
+    assert failure.reason is FailureReason.CONFLICT
     assert "02:01:00:00:00:07 and 02:02:00:00:00:03" in failure.detail
 
 
@@ -132,25 +134,34 @@ def test_two_answers_are_a_conflict_and_both_are_told() -> None:
 def test_an_unfit_answer_contradicts_a_fit_one(first: int) -> None:
     second = HIERARCHICAL + FACTORY + 1 - first
     request, frame = started()
-    assert request.hear(Heard(rewritten(frame, first)), 0.1) is None
-    assert failed(request.hear(Heard(rewritten(frame, second)), 0.2)).reason is Reason.CONFLICT
+    assert request.receive(ReceivedFrame(rewritten(frame, first)), 0.1) is None
+    assert (
+        failed(request.receive(ReceivedFrame(rewritten(frame, second)), 0.2)).reason
+        is FailureReason.CONFLICT
+    )
 
 
-def mutilated(change: Callable[[bytes], bytes]) -> Callable[[bytes], Heard]:
-    return lambda frame: Heard(change(rewritten(frame, HIERARCHICAL)))
+def mutilated(change: Callable[[bytes], bytes]) -> Callable[[bytes], ReceivedFrame]:
+    return lambda frame: ReceivedFrame(change(rewritten(frame, HIERARCHICAL)))
 
 
 @pytest.mark.parametrize(
-    ("heard", "told"),
+    ("received", "result"),
     [
-        (lambda frame: Heard(frame), Refusal.REFLECTED),
-        (lambda frame: Heard(rewritten(frame, HIERARCHICAL), is_outgoing=True), Refusal.OUTGOING),
-        (lambda frame: Heard(rewritten(frame, OTHER), is_for_another=True), Refusal.TAGGED),
-        (lambda frame: Heard(rewritten(frame, 0)), Refusal.ZERO),
-        (lambda frame: Heard(rewritten(frame, 0xFFFFFFFFFFFF)), Refusal.GROUP),
-        (lambda frame: Heard(rewritten(frame, 0x030000000001)), Refusal.GROUP),
-        (lambda frame: Heard(rewritten(frame, 0x00163E000002)), Refusal.UNIVERSAL),
-        (mutilated(lambda octets: octets[:20] + bytes(8) + octets[28:]), Refusal.STRANGE),
+        (lambda frame: ReceivedFrame(frame), RejectReason.REFLECTED),
+        (
+            lambda frame: ReceivedFrame(rewritten(frame, HIERARCHICAL), is_outgoing=True),
+            RejectReason.OUTGOING,
+        ),
+        (
+            lambda frame: ReceivedFrame(rewritten(frame, OTHER), is_for_another=True),
+            RejectReason.TAGGED,
+        ),
+        (lambda frame: ReceivedFrame(rewritten(frame, 0)), RejectReason.ZERO),
+        (lambda frame: ReceivedFrame(rewritten(frame, 0xFFFFFFFFFFFF)), RejectReason.GROUP),
+        (lambda frame: ReceivedFrame(rewritten(frame, 0x030000000001)), RejectReason.GROUP),
+        (lambda frame: ReceivedFrame(rewritten(frame, 0x00163E000002)), RejectReason.UNIVERSAL),
+        (mutilated(lambda octets: octets[:20] + bytes(8) + octets[28:]), RejectReason.STRANGE),
         (mutilated(lambda octets: octets[:59]), "shorter than 60 octets"),
         (mutilated(lambda octets: octets + bytes(4)), "longer than 60 octets"),
         (mutilated(lambda octets: octets[:-1] + b"\1"), "with something in the padding"),
@@ -161,49 +172,51 @@ def mutilated(change: Callable[[bytes], bytes]) -> Callable[[bytes], Heard]:
         ),
     ],
 )
-def test_what_is_no_answer_is_refused_and_told(heard: Callable[[bytes], Heard], told: str) -> None:
+def test_what_is_no_answer_is_refused_and_told(
+    received: Callable[[bytes], ReceivedFrame], result: str
+) -> None:
     request, frame = started()
-    assert request.hear(heard(frame), 0.1) is None
+    assert request.receive(received(frame), 0.1) is None
     failure = exhausted(request)
-    assert failure.reason is Reason.NO_ANSWER
-    assert failure.detail == f"no switch answered; frames refused: 1 {told}"
+    assert failure.reason is FailureReason.NO_ANSWER
+    assert failure.detail == f"no switch answered; frames refused: 1 {result}"
 
 
 def test_an_answer_to_an_earlier_frame_is_stale() -> None:
     request, first = started()
     request.wake(1.0)
-    request.hear(Heard(rewritten(first, HIERARCHICAL)), 1.1)
-    assert exhausted(request).detail.endswith(f"1 {Refusal.STALE}")
+    request.receive(ReceivedFrame(rewritten(first, HIERARCHICAL)), 1.1)
+    assert exhausted(request).detail.endswith(f"1 {RejectReason.STALE}")
 
 
 def test_a_replay_into_the_next_request_has_a_strange_nonce() -> None:
     _, recorded = started()
-    request = Request(FACTORY, random.Random(8).randbytes, PATIENCE, 0.0)
+    request = AddressRequest(FACTORY, random.Random(8).randbytes, PATIENCE, 0.0)
     request.wake(0.0)
-    request.hear(Heard(rewritten(recorded, HIERARCHICAL)), 0.1)
-    assert exhausted(request).detail.endswith(f"1 {Refusal.STRANGE}")
+    request.receive(ReceivedFrame(rewritten(recorded, HIERARCHICAL)), 0.1)
+    assert exhausted(request).detail.endswith(f"1 {RejectReason.STRANGE}")
 
 
 def test_a_host_that_has_its_address_is_given_it_again() -> None:
     request, frame = started(address=HIERARCHICAL)
     assert source_of(frame) == HIERARCHICAL
     # The switch's answer looks like a loop's: asked again with another source, it does not.
-    second = sent(request.hear(Heard(rewritten(frame, HIERARCHICAL)), 0.25))
+    second = sent(request.receive(ReceivedFrame(rewritten(frame, HIERARCHICAL)), 0.25))
     assert source_of(second) not in (HIERARCHICAL, FACTORY)
-    request.hear(Heard(rewritten(second, HIERARCHICAL)), 0.5)
-    assert request.wake(1.0) == Assigned(HIERARCHICAL, 2, 0.25)
+    request.receive(ReceivedFrame(rewritten(second, HIERARCHICAL)), 0.5)
+    assert request.wake(1.0) == AssignedAddress(HIERARCHICAL, 2, 0.25)
 
 
 def test_a_loop_does_not_confirm_an_address_of_local_administration() -> None:
     request, frame = started(address=0x525400000001)
-    frame = sent(request.hear(Heard(frame), 0.1))
+    frame = sent(request.receive(ReceivedFrame(frame), 0.1))
     for _ in range(10):
-        assert request.hear(Heard(frame), request.deadline_s - 0.01) is None
+        assert request.receive(ReceivedFrame(frame), request.deadline_s - 0.01) is None
         step = request.wake(request.deadline_s)
-        if isinstance(step, Failed):
+        if isinstance(step, FailedRequest):
             break
         frame = sent(step)
-    assert failed(step).reason is Reason.NO_ANSWER
+    assert failed(step).reason is FailureReason.NO_ANSWER
 
 
 @pytest.mark.parametrize("order", [(HIERARCHICAL, OTHER), (OTHER, HIERARCHICAL)])
@@ -211,43 +224,43 @@ def test_an_impostor_beside_the_switch_is_seen_by_a_host_that_has_its_address(
     order: tuple[int, int],
 ) -> None:
     request, frame = started(address=HIERARCHICAL)
-    step: Step = None
+    step: RequestStep = None
     for _ in range(3):
         for source in order:
-            step = request.hear(Heard(rewritten(frame, source)), 0.1)
-            if isinstance(step, Send):
+            step = request.receive(ReceivedFrame(rewritten(frame, source)), 0.1)
+            if isinstance(step, SendFrame):
                 frame = step.octets
                 break
-            if isinstance(step, Failed):
-                assert step.reason is Reason.CONFLICT
+            if isinstance(step, FailedRequest):
+                assert step.reason is FailureReason.CONFLICT
                 return
     raise AssertionError(f"no conflict: {step}")
 
 
 def test_a_host_in_another_port_gets_the_other_address() -> None:
     request, frame = started(address=HIERARCHICAL)
-    request.hear(Heard(rewritten(frame, OTHER)), 0.1)
-    assert request.wake(0.6) == Assigned(OTHER, 1, 0.1)
+    request.receive(ReceivedFrame(rewritten(frame, OTHER)), 0.1)
+    assert request.wake(0.6) == AssignedAddress(OTHER, 1, 0.1)
 
 
 def test_an_answer_within_junk_is_found_and_a_flood_ends_the_request() -> None:
-    patience = Patience(frames_max=1000)
+    patience = RequestTiming(frames_max=1000)
     chance = random.Random(3)
     request, frame = started(patience=patience)
     for _ in range(999):
-        assert request.hear(Heard(chance.randbytes(60)), 0.001) is None
-    assert request.hear(Heard(rewritten(frame, HIERARCHICAL)), 0.002) is None
-    failure = failed(request.hear(Heard(b"junk"), 0.003))
-    assert failure.reason is Reason.FLOOD
+        assert request.receive(ReceivedFrame(chance.randbytes(60)), 0.001) is None
+    assert request.receive(ReceivedFrame(rewritten(frame, HIERARCHICAL)), 0.002) is None
+    failure = failed(request.receive(ReceivedFrame(b"junk"), 0.003))
+    assert failure.reason is FailureReason.FLOOD
     assert "over 1000 frames; frames refused: 999 of another EtherType" in failure.detail
 
 
 def test_frames_do_not_put_off_the_deadline() -> None:
     request, _ = started()
     for tick in range(500):
-        request.hear(Heard(b"junk"), tick / 500)
+        request.receive(ReceivedFrame(b"junk"), tick / 500)
     assert request.deadline_s == 1.0
-    assert isinstance(request.wake(1.0), Send)
+    assert isinstance(request.wake(1.0), SendFrame)
 
 
 def test_whatever_is_heard_only_the_echo_of_the_last_frame_assigns() -> None:
@@ -257,36 +270,36 @@ def test_whatever_is_heard_only_the_echo_of_the_last_frame_assigns() -> None:
     """
     chance = random.Random(4)
     for trial in range(300):
-        request = Request(FACTORY, chance.randbytes, PATIENCE, 0.0)
+        request = AddressRequest(FACTORY, chance.randbytes, PATIENCE, 0.0)
         seen = [sent(request.wake(0.0))]
         for _ in range(40):
             octets = bytearray(rewritten(chance.choice(seen), chance.choice((FACTORY, OTHER))))
             while octets[20:28] == seen[-1][20:28] and octets[6:12] != FACTORY.to_bytes(6):
                 octets[chance.randrange(14, LENGTH)] ^= 1 << chance.randrange(8)
-                if decode(bytes(octets)).__class__ is not Frame:
+                if decode(bytes(octets)).__class__ is not DmpFrame:
                     break
-            request.hear(Heard(bytes(octets)), request.deadline_s - 0.001)
+            request.receive(ReceivedFrame(bytes(octets)), request.deadline_s - 0.001)
             if chance.random() < 0.1:
                 step = request.wake(request.deadline_s)
-                if isinstance(step, Failed):
-                    assert step.reason is Reason.NO_ANSWER
+                if isinstance(step, FailedRequest):
+                    assert step.reason is FailureReason.NO_ANSWER
                     break
                 seen.append(sent(step))
         else:
-            assert exhausted(request).reason is Reason.NO_ANSWER, trial
+            assert exhausted(request).reason is FailureReason.NO_ANSWER, trial
 
 
 def test_a_new_source_in_an_otherwise_true_echo_is_believed() -> None:
     # What the protocol cannot see: it has no keys. The documents say so.
     request, frame = started()
-    forged = encode(Frame(FACTORY, OTHER, frame[20:28]))
-    request.hear(Heard(forged), 0.1)
-    assert request.wake(0.6) == Assigned(OTHER, 1, 0.1)
+    forged = encode(DmpFrame(FACTORY, OTHER, frame[20:28]))
+    request.receive(ReceivedFrame(forged), 0.1)
+    assert request.wake(0.6) == AssignedAddress(OTHER, 1, 0.1)
 
 
 def test_an_answer_put_in_doubt_lends_nothing_to_the_next_one() -> None:
     request, frame = started(address=HIERARCHICAL)
-    request.hear(Heard(rewritten(frame, OTHER)), 0.1)
-    second = sent(request.hear(Heard(rewritten(frame, HIERARCHICAL)), 0.2))
-    request.hear(Heard(rewritten(second, FACTORY)), 0.3)
-    assert isinstance(request.wake(request.deadline_s), Send)
+    request.receive(ReceivedFrame(rewritten(frame, OTHER)), 0.1)
+    second = sent(request.receive(ReceivedFrame(rewritten(frame, HIERARCHICAL)), 0.2))
+    request.receive(ReceivedFrame(rewritten(second, FACTORY)), 0.3)
+    assert isinstance(request.wake(request.deadline_s), SendFrame)

@@ -6,10 +6,16 @@ from pathlib import Path
 import pytest
 
 from etherweave.control.dmp.capture import frames
-from etherweave.control.dmp.request import Assigned, Heard, Patience, Request, Send
+from etherweave.control.dmp.request import (
+    AddressRequest,
+    AssignedAddress,
+    ReceivedFrame,
+    RequestTiming,
+    SendFrame,
+)
 from etherweave.control.ovs import bridges, load
-from etherweave.control.ovs.control_socket import ControlSocket
 from etherweave.control.ovs.daemons import Datapath, running
+from etherweave.control.ovs.oracle import ControlSocket
 from etherweave.control.plan import plan
 from etherweave.control.rules import HostPlan
 
@@ -31,23 +37,25 @@ def sent_back(capture: Path, count: int) -> list[bytes]:
 def assigned(ask: ControlSocket, port: str, capture: Path, address: int) -> int:
     """Ask through a port, until the request takes an address."""
     nonces = iter(range(1, 10))
-    request = Request(address, lambda size: bytes([next(nonces)]) * size, Patience(), 0.0)
+    request = AddressRequest(
+        address, lambda size: bytes([next(nonces)]) * size, RequestTiming(), 0.0
+    )
     before = len(sent_back(capture, 0))
     step = request.wake(0.0)
-    while isinstance(step, Send):
+    while isinstance(step, SendFrame):
         ask.ask("netdev-dummy/receive", port, step.octets.hex())
         before += 1
         answers = sent_back(capture, before)
         assert len(answers) == before
-        step = request.hear(Heard(answers[-1]), 0.01)
+        step = request.receive(ReceivedFrame(answers[-1]), 0.01)
     outcome = request.wake(1.0)
-    assert isinstance(outcome, Assigned), outcome
+    assert isinstance(outcome, AssignedAddress), outcome
     return outcome.mac
 
 
 def test_every_host_is_given_its_address_and_no_other_port_hears_of_it(tmp_path: Path) -> None:
     planned = plan(SCENARIO).plan
-    wiring = bridges.wiring(planned)
+    wiring = bridges.bridge_names(planned)
 
     def port(host: HostPlan) -> str:
         return wiring.port(host.switch, host.port)
@@ -64,5 +72,5 @@ def test_every_host_is_given_its_address_and_no_other_port_hears_of_it(tmp_path:
                 assert assigned(ask, port(host), capture, FACTORY) == host.mac
                 # A host that has its address asks twice and is given it again.
                 assert assigned(ask, port(host), capture, host.mac) == host.mac
-        heard = {host.name: len(sent_back(capture, 3)) for host, capture in captures.items()}
-    assert heard == {host.name: 3 for host in planned.hosts}
+        received = {host.name: len(sent_back(capture, 3)) for host, capture in captures.items()}
+    assert received == {host.name: 3 for host in planned.hosts}

@@ -8,36 +8,42 @@ from pathlib import Path
 
 import pytest
 
-from etherweave.control.dmp.links import Link, links
-from etherweave.control.dmp.notice import notify
-from etherweave.control.dmp.request import Assigned, Failed, Heard, Patience, Send
-from etherweave.control.dmp.watch import Rhythm, Watch
+from etherweave.control.dmp.daemon import notify
+from etherweave.control.dmp.links import LinkChange, links
+from etherweave.control.dmp.request import (
+    AssignedAddress,
+    FailedRequest,
+    ReceivedFrame,
+    RequestTiming,
+    SendFrame,
+)
+from etherweave.control.dmp.watch import AddressMonitor, MonitorTiming
 
 FACTORY = 0x00163E000001
 HIERARCHICAL = 0x020100000007
-PATIENCE = Patience(first_s=1.0, jitter=0.0, limit_s=2.0, settle_s=0.5)
-RHYTHM = Rhythm(check_s=100.0, retry_s=10.0, retry_longest_s=25.0, apart_s=0.5)
+PATIENCE = RequestTiming(first_s=1.0, jitter=0.0, limit_s=2.0, settle_s=0.5)
+RHYTHM = MonitorTiming(check_s=100.0, retry_s=10.0, retry_longest_s=25.0, apart_s=0.5)
 
 
-def watch() -> Watch:
-    return Watch(random.Random(1).randbytes, PATIENCE, RHYTHM)
+def watch() -> AddressMonitor:
+    return AddressMonitor(random.Random(1).randbytes, PATIENCE, RHYTHM)
 
 
-def answered(kept: Watch, now_s: float, address: int = FACTORY) -> float:
+def answered(kept: AddressMonitor, now_s: float, address: int = FACTORY) -> float:
     """Ask and answer at a time; tell when the outcome was there."""
     step = kept.wake(address, now_s)
-    assert isinstance(step, Send)
+    assert isinstance(step, SendFrame)
     octets = step.octets[:6] + HIERARCHICAL.to_bytes(6) + step.octets[12:]
-    kept.hear(Heard(octets), now_s)
-    assert kept.wake(address, now_s + 0.5) == Assigned(HIERARCHICAL, 1, 0.0)
+    kept.receive(ReceivedFrame(octets), now_s)
+    assert kept.wake(address, now_s + 0.5) == AssignedAddress(HIERARCHICAL, 1, 0.0)
     return now_s + 0.5
 
 
-def starved(kept: Watch) -> float:
+def starved(kept: AddressMonitor) -> float:
     """Ask without an answer; tell when it failed."""
     while True:
         now_s = kept.deadline_s
-        if isinstance(kept.wake(FACTORY, now_s), Failed):
+        if isinstance(kept.wake(FACTORY, now_s), FailedRequest):
             return now_s
 
 
@@ -112,7 +118,7 @@ def test_a_flapping_link_is_not_asked_more_than_twice_a_second() -> None:
     for tick in range(1000):
         now_s = tick / 100
         kept.link(tick % 2 == 0, tick, now_s)
-        asked += isinstance(kept.wake(FACTORY, now_s), Send)
+        asked += isinstance(kept.wake(FACTORY, now_s), SendFrame)
     # 10 s of flapping, requests at least 0.5 s apart.
     assert 10 <= asked <= 20
 
@@ -121,9 +127,9 @@ def test_a_link_that_goes_ends_the_request() -> None:
     kept = watch()
     kept.link(True, 1, 0.0)
     step = kept.wake(FACTORY, 0.0)
-    assert isinstance(step, Send)
+    assert isinstance(step, SendFrame)
     kept.link(False, 2, 0.1)
-    kept.hear(Heard(step.octets[:6] + HIERARCHICAL.to_bytes(6) + step.octets[12:]), 0.2)
+    kept.receive(ReceivedFrame(step.octets[:6] + HIERARCHICAL.to_bytes(6) + step.octets[12:]), 0.2)
     assert kept.wake(FACTORY, 10.0) is None
 
 
@@ -146,8 +152,8 @@ def test_messages_of_the_kernel_tell_of_links() -> None:
     counted = ETH0 + attribute(35, struct.pack("=I", 9))
     octets = message(16, 0x41, counted) + message(24, 0, b"") + message(17, 0x1, ETH0)
     assert list(links(octets)) == [
-        Link("eth0", True, 9, False),
-        Link("eth0", False, None, True),
+        LinkChange("eth0", True, 9, False),
+        LinkChange("eth0", False, None, True),
     ]
 
 

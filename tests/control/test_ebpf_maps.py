@@ -6,15 +6,22 @@ from dataclasses import replace
 
 import pytest
 
-from etherweave.control.ebpf.maps import GROUPS_MAX, MASKS_MAX, Entry, MapError, Wire, entries
-from etherweave.control.ebpf.masks import Place, arranged
-from etherweave.control.ebpf.match import Ternary
+from etherweave.control.ebpf.maps import (
+    GROUPS_MAX,
+    MASKS_MAX,
+    MapEntry,
+    MapError,
+    PortLink,
+    entries,
+)
+from etherweave.control.ebpf.match import MaskPosition, Ternary, arrange
 from etherweave.control.rules import (
-    ADMIT_TABLE,
     FORWARD_TABLE,
     IN_PORT,
-    KNOWN_TABLE,
+    INGRESS_ACL_TABLE,
     SERVICE_TABLE,
+    UNKNOWN_DESTINATION_TABLE,
+    FlowRule,
     GoTo,
     Group,
     Meter,
@@ -22,29 +29,28 @@ from etherweave.control.rules import (
     Output,
     PortPlan,
     Purpose,
-    Rule,
     SetField,
     SwitchPlan,
     ToGroup,
     UseMeter,
     WriteMetadata,
 )
-from etherweave.control.rules import Test as Field
+from etherweave.control.rules import MatchField as Field
 
 HOST = 0x020000000001
 EMPTY = SwitchPlan("s1", 1, (), (), (), (), {})
-WIRES = {1: Wire(11, 10**9), 2: Wire(12, 10**11)}
+WIRES = {1: PortLink(11, 10**9), 2: PortLink(12, 10**11)}
 
 
-def told(*rules: Rule, **others: object) -> SwitchPlan:
+def switch(*rules: FlowRule, **others: object) -> SwitchPlan:
     return replace(EMPTY, rules=rules, **others)  # type: ignore[arg-type]
 
 
-def forward(priority: int, *match: Field, to: int = 1) -> Rule:
-    return Rule(FORWARD_TABLE, priority, match, (Output(to),))
+def forward(priority: int, *match: Field, to: int = 1) -> FlowRule:
+    return FlowRule(FORWARD_TABLE, priority, match, (Output(to),))
 
 
-def of(name: str, switch: SwitchPlan) -> list[Entry]:
+def of(name: str, switch: SwitchPlan) -> list[MapEntry]:
     return [entry for entry in entries(switch, WIRES) if entry.map == name]
 
 
@@ -56,14 +62,14 @@ def test_the_first_rule_found_mask_by_mask_is_the_first_of_the_table(seed: int) 
     for _ in range(30):
         mask = source.choice(words)
         rules.append(Ternary(source.getrandbits(6) & mask, mask))
-    masks, places = arranged(rules)
+    masks, places = arrange(rules)
     assert len(masks) <= len(rules)
     for packet in range(64):
         first = next((n for n, rule in enumerate(rules) if rule.matches(packet)), None)
         by_mask = (
-            places.index(Place(number, packet & mask))
+            places.index(MaskPosition(number, packet & mask))
             for number, mask in enumerate(masks)
-            if Place(number, packet & mask) in places
+            if MaskPosition(number, packet & mask) in places
         )
         assert next(by_mask, None) == first
 
@@ -72,49 +78,53 @@ def test_rules_of_one_mask_share_it_whatever_their_priorities() -> None:
     # 1,000 hosts under one mask, then 10 groups under another: two look-ups, not 1,010.
     hosts = [Ternary(n, 0xFFFF) for n in range(1000)]
     groups = [Ternary(n << 12, 0xF000) for n in range(10)]
-    masks, _ = arranged([*hosts, *groups])
+    masks, _ = arrange([*hosts, *groups])
     assert masks == [0xFFFF, 0xF000]
 
 
 def test_an_alternative_of_the_same_match_stands_under_a_mask_of_its_own() -> None:
-    masks, places = arranged([Ternary(5, 7), Ternary(5, 7), Ternary(4, 7)])
+    masks, places = arrange([Ternary(5, 7), Ternary(5, 7), Ternary(4, 7)])
     assert masks == [7, 7]
     assert [place.mask for place in places] == [0, 1, 1]
 
 
 def test_a_rule_has_its_fields_where_the_program_reads_them() -> None:
     match = (Field("metadata", 0, 1 << 5), Field("in_port", 2), Field("eth_dst", HOST))
-    rule = Rule(FORWARD_TABLE, 9, match, (SetField("vlan_pcp", 3), Output(7)))
-    (entry,) = of("rules", told(rule, pause_bits={4: 5}))
+    rule = FlowRule(FORWARD_TABLE, 9, match, (SetField("vlan_pcp", 3), Output(7)))
+    (entry,) = of("rules", switch(rule, pause_bits={4: 5}))
     # `struct match`: destination and EtherType, source and port, tag, number of the mask.
     assert struct.unpack("=QQII", entry.key) == (HOST << 16, 2, 0, 0)
     # `struct rule`: counters, number, OUTPUT, port, unless port 4 pauses, priority.
     assert struct.unpack("=QQIHHHHI", entry.value) == (0, 0, 0, 1, 7, 4, 3, 0)
-    (mask,) = of("masks", told(rule, pause_bits={4: 5}))
+    (mask,) = of("masks", switch(rule, pause_bits={4: 5}))
     assert struct.unpack("=QQII", mask.value) == ((1 << 48) - 1 << 16, 0xFFFF, 0, 0)
 
 
 def test_a_port_learns_its_duties_from_the_rules_of_admission() -> None:
     rules = (
-        Rule(
-            *(ADMIT_TABLE, 300),
+        FlowRule(
+            *(INGRESS_ACL_TABLE, 300),
             (Field("in_port", 1), Field("eth_type", 0x88B5)),
             (SetField("eth_src", HOST), Output(IN_PORT)),
             (UseMeter(1),),
             Purpose.DMP,
         ),
-        Rule(
-            *(ADMIT_TABLE, 200),
+        FlowRule(
+            *(INGRESS_ACL_TABLE, 200),
             (Field("in_port", 1), Field("eth_src", HOST)),
             (),
-            (GoTo(KNOWN_TABLE),),
+            (GoTo(UNKNOWN_DESTINATION_TABLE),),
             Purpose.ADMIT,
         ),
-        Rule(
-            *(ADMIT_TABLE, 200), (Field("in_port", 2),), (), (GoTo(SERVICE_TABLE),), Purpose.ADMIT
+        FlowRule(
+            *(INGRESS_ACL_TABLE, 200),
+            (Field("in_port", 2),),
+            (),
+            (GoTo(SERVICE_TABLE),),
+            Purpose.ADMIT,
         ),
     )
-    host, other = of("ports", told(*rules, meters=(Meter(1, 10, 5),)))
+    host, other = of("ports", switch(*rules, meters=(Meter(1, 10, 5),)))
     # 1 Gb/s: 512 ns a quantum. 10 answers a second: one each 100 ms; a burst of 5 runs 4 ahead.
     assert struct.unpack("=I4B8BQQQQ", host.value) == (
         *(11, 1, 1, 1, 0),
@@ -130,15 +140,17 @@ def test_a_port_learns_its_duties_from_the_rules_of_admission() -> None:
 
 def test_destinations_that_somebody_has_stand_before_the_table() -> None:
     everybody = Field("eth_dst", 0x020000000000, 0xFFFFFF000000)
-    known = Rule(KNOWN_TABLE, 1, (everybody,), (), (GoTo(SERVICE_TABLE),), Purpose.KNOWN)
-    (settings,) = of("settings", told(forward(1, Field("in_port", 1)), known))
+    known = FlowRule(
+        UNKNOWN_DESTINATION_TABLE, 1, (everybody,), (), (GoTo(SERVICE_TABLE),), Purpose.KNOWN
+    )
+    (settings,) = of("settings", switch(forward(1, Field("in_port", 1)), known))
     assert struct.unpack("=IIQII", settings.value)[:2] == (1, 2)
 
 
 def test_classes_count_where_the_plan_has_a_vector_for_each() -> None:
     def pauses(*match: Field) -> SwitchPlan:
         steps = (WriteMetadata(0, 1), GoTo(FORWARD_TABLE))
-        return told(Rule(SERVICE_TABLE, 0, match, (), steps, Purpose.PAUSES))
+        return switch(FlowRule(SERVICE_TABLE, 0, match, (), steps, Purpose.PAUSES))
 
     def by_class(switch: SwitchPlan) -> int:
         (settings,) = of("settings", switch)
@@ -151,8 +163,8 @@ def test_classes_count_where_the_plan_has_a_vector_for_each() -> None:
 
 def test_equal_sets_of_ports_are_stored_once() -> None:
     both = ToGroup(4)
-    rules = [Rule(FORWARD_TABLE, n, (Field("in_port", n),), (both,)) for n in (1, 2)]
-    (group,) = of("groups", told(*rules, groups=(Group(4, (5, 6)),)))
+    rules = [FlowRule(FORWARD_TABLE, n, (Field("in_port", n),), (both,)) for n in (1, 2)]
+    (group,) = of("groups", switch(*rules, groups=(Group(4, (5, 6)),)))
     assert struct.unpack_from("=I3H", group.value) == (2, 5, 6, 0)
 
 
@@ -160,7 +172,8 @@ def test_64_ports_can_be_watched() -> None:
     bits = {port: 64 - port for port in range(1, 65)}
     rules = [forward(1, Field("metadata", 0, 1 << bits[p]), Field("in_port", p)) for p in bits]
     watched = [
-        struct.unpack("=QQIHHHHI", one.value) for one in of("rules", told(*rules, pause_bits=bits))
+        struct.unpack("=QQIHHHHI", one.value)
+        for one in of("rules", switch(*rules, pause_bits=bits))
     ]
     assert {number + 1: unless for _, _, number, _, _, unless, _, _ in watched} == {
         port: port for port in bits
@@ -168,9 +181,9 @@ def test_64_ports_can_be_watched() -> None:
 
 
 def test_waiting_and_pauses_need_no_entry() -> None:
-    wait = Rule(FORWARD_TABLE, 0, (), (), (GoTo(4),), Purpose.WAIT)
-    vector = Rule(SERVICE_TABLE, 0, (), (), (GoTo(FORWARD_TABLE),), Purpose.PAUSES)
-    assert of("rules", told(wait, vector)) == []
+    wait = FlowRule(FORWARD_TABLE, 0, (), (), (GoTo(4),), Purpose.WAIT)
+    vector = FlowRule(SERVICE_TABLE, 0, (), (), (GoTo(FORWARD_TABLE),), Purpose.PAUSES)
+    assert of("rules", switch(wait, vector)) == []
 
 
 MANY_MASKS = [
@@ -184,45 +197,45 @@ MOVE = Move("arp_tpa", 0, "reg0", 0, 32)
 @pytest.mark.parametrize(
     ("switch", "said"),
     [
-        (told(*MANY_MASKS), "switch s1, masks: 257; the eBPF switch takes at most 256"),
+        (switch(*MANY_MASKS), "switch s1, masks: 257; the eBPF switch takes at most 256"),
         (
-            told(
-                *(Rule(FORWARD_TABLE, 1, (Field("eth_dst", g.number),), (ToGroup(g.number),))
+            switch(
+                *(FlowRule(FORWARD_TABLE, 1, (Field("eth_dst", g.number),), (ToGroup(g.number),))
                   for g in MANY_GROUPS),
                 groups=tuple(MANY_GROUPS),
             ),
             "sets of ports: 1025; the eBPF switch takes at most 1024",
         ),
         (
-            told(*(forward(1, Field("eth_dst", n)) for n in range(65537))),
+            switch(*(forward(1, Field("eth_dst", n)) for n in range(65537))),
             "rules: 65537; the eBPF switch takes at most 65536",
         ),
-        (told(ports=(PortPlan(129, "s2", 1, False),)), "port number: 129; .* at most 128"),
-        (told(forward(1, to=200)), r"rule 0 \(forward\): output to 200: expected a port up to 128"),
-        (told(forward(1, Field("arp_op", 1))), "tests arp_op: expected metadata or one of eth_dst"),
-        (told(forward(1, Field("metadata", 0, 3))), "metadata=0x0/0x3: expected 0 of one bit"),
-        (told(forward(1, Field("metadata", 1, 1))), "metadata=0x1/0x1: expected 0 of one bit"),
-        (told(forward(1, Field("metadata", 0, 1 << 64))), "expected 0 of one bit of 64"),
-        (told(forward(1, Field("metadata", 0, 4))), "rule 0: no port has bit 2 of the"),
-        (told(forward(1, Field("eth_dst", 3, 2))), "eth_dst=0x3/0x2: expected 48"),
-        (told(forward(1, Field("eth_dst", 1 << 48))), "expected 48"),
-        (told(Rule(FORWARD_TABLE, 1, (), (ToGroup(3),))), "group 3: not among the groups"),
-        (told(Rule(FORWARD_TABLE, 1, (), (MOVE,))), "expected vlan_pcp at most, then ports"),
+        (switch(ports=(PortPlan(129, "s2", 1, False),)), "port number: 129; .* at most 128"),
+        (switch(forward(1, to=200)), r"\(forward\): output to 200: expected a port up to 128"),
+        (switch(forward(1, Field("arp_op", 1))), "matches arp_op: expected metadata or one of eth_dst"),
+        (switch(forward(1, Field("metadata", 0, 3))), "metadata=0x0/0x3: expected 0 of one bit"),
+        (switch(forward(1, Field("metadata", 1, 1))), "metadata=0x1/0x1: expected 0 of one bit"),
+        (switch(forward(1, Field("metadata", 0, 1 << 64))), "expected 0 of one bit of 64"),
+        (switch(forward(1, Field("metadata", 0, 4))), "rule 0: no port has bit 2 of the"),
+        (switch(forward(1, Field("eth_dst", 3, 2))), "eth_dst=0x3/0x2: expected 48"),
+        (switch(forward(1, Field("eth_dst", 1 << 48))), "expected 48"),
+        (switch(FlowRule(FORWARD_TABLE, 1, (), (ToGroup(3),))), "group 3: not among the groups"),
+        (switch(FlowRule(FORWARD_TABLE, 1, (), (MOVE,))), "expected vlan_pcp at most, then ports"),
         (
-            told(Rule(SERVICE_TABLE, 1, (), (MOVE, Output(IN_PORT)), (), Purpose.RESOLVE)),
+            switch(FlowRule(SERVICE_TABLE, 1, (), (MOVE, Output(IN_PORT)), (), Purpose.RESOLVE)),
             'rule 0: resolve; expected control.resolution = "broadcast"',
         ),
         (
-            told(Rule(ADMIT_TABLE, 1, (), (), (), Purpose.REWRITE)),
+            switch(FlowRule(INGRESS_ACL_TABLE, 1, (), (), (), Purpose.REWRITE)),
             'rule 0: rewrite; expected control.addresses = "dmp"',
         ),
         (
-            told(
-                Rule(
-                    *(ADMIT_TABLE, 1),
+            switch(
+                FlowRule(
+                    *(INGRESS_ACL_TABLE, 1),
                     (Field("in_port", 1), Field("arp_sha", HOST)),
                     (),
-                    (GoTo(KNOWN_TABLE),),
+                    (GoTo(UNKNOWN_DESTINATION_TABLE),),
                     Purpose.ADMIT,
                 )
             ),

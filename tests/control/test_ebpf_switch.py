@@ -21,36 +21,35 @@ from scapy.layers.l2 import Dot1Q, Ether
 from scapy.packet import Raw
 
 from etherweave.control.ebpf.attach import (
-    Attached,
+    AttachedSwitch,
     AttachError,
-    Kernel,
-    Plug,
+    KernelProgram,
     attached,
-    kernel,
+    kernel_program,
 )
-from etherweave.control.pause.frame import Pause, encode
+from etherweave.control.pause.frame import Pause, RatedInterface, encode
 from etherweave.control.plan import plan
 from etherweave.control.rules import (
-    ADMIT_TABLE,
     FORWARD_TABLE,
     IN_PORT,
-    KNOWN_TABLE,
+    INGRESS_ACL_TABLE,
     SERVICE_TABLE,
+    UNKNOWN_DESTINATION_TABLE,
+    FabricPlan,
+    FlowRule,
     GoTo,
     Group,
     HostPlan,
     Meter,
     Output,
-    Plan,
     Purpose,
-    Rule,
     SetField,
     SwitchPlan,
     ToGroup,
     UseMeter,
     WriteMetadata,
 )
-from etherweave.control.rules import Test as Field
+from etherweave.control.rules import MatchField as Field
 from etherweave.control.text import mac_text
 
 pytestmark = pytest.mark.needs("ebpf")
@@ -76,8 +75,8 @@ class Wires(NamedTuple):
         """Take the next frame that the switch sent to a port, its tag in its place."""
         if not select.select([self.ends[port]], [], [], within_s)[0]:
             return None
-        octets, told, _, _ = self.ends[port].recvmsg(2048, 256)
-        for _, _, auxiliary in told:
+        octets, result, _, _ = self.ends[port].recvmsg(2048, 256)
+        for _, _, auxiliary in result:
             # `struct tpacket_auxdata`: the kernel keeps tags beside frames (packet(7)).
             status, tci, tpid = struct.unpack("=I12xHH", auxiliary)
             if status & 0x10:
@@ -92,11 +91,11 @@ class Wires(NamedTuple):
 @pytest.fixture(scope="module")
 def wires() -> Iterator[Wires]:
     name = f"ew-ebpf-{os.getpid()}"
-    with contextlib.ExitStack() as undo:
-        undo.enter_context(namespace(name))
+    with contextlib.ExitStack() as cleanup:
+        cleanup.enter_context(namespace(name))
         for port in PORTS:
             pair(name, f"p{port}", f"h{port}")
-        ends = {port: undo.enter_context(inside(name, f"h{port}")) for port in PORTS}
+        ends = {port: cleanup.enter_context(inside(name, f"h{port}")) for port in PORTS}
         yield Wires(name, ends)
 
 
@@ -141,31 +140,31 @@ def inside(namespace: str, interface: str) -> socket.socket:
 
 
 @pytest.fixture(scope="module")
-def loaded() -> Iterator[Kernel]:
-    with kernel() as one:
+def loaded() -> Iterator[KernelProgram]:
+    with kernel_program() as one:
         yield one
 
 
 @contextlib.contextmanager
 def switch(
-    loaded: Kernel,
+    loaded: KernelProgram,
     wires: Wires,
-    *rules: Rule,
+    *rules: FlowRule,
     rate: int = SLOW,
     groups: tuple[Group, ...] = (),
     meters: tuple[Meter, ...] = (),
     datapath_id: int = 1,
-) -> Iterator[Attached]:
+) -> Iterator[AttachedSwitch]:
     bits = {port: port for port in PORTS}
-    told = SwitchPlan("s1", datapath_id, (), rules, groups, meters, bits)
-    plugs = {port: Plug(f"p{port}", rate) for port in PORTS}
-    with attached(loaded, told, plugs, wires.namespace) as one:
+    result = SwitchPlan("s1", datapath_id, (), rules, groups, meters, bits)
+    plugs = {port: RatedInterface(f"p{port}", rate) for port in PORTS}
+    with attached(loaded, result, plugs, wires.namespace) as one:
         yield one
 
 
-def to(port: int, priority: int, *match: Field, unless: int | None = None) -> Rule:
+def to(port: int, priority: int, *match: Field, unless: int | None = None) -> FlowRule:
     condition = () if unless is None else (Field("metadata", 0, 1 << unless),)
-    return Rule(FORWARD_TABLE, priority, (*condition, *match), (Output(port),))
+    return FlowRule(FORWARD_TABLE, priority, (*condition, *match), (Output(port),))
 
 
 def frame(source: str = A, target: str = B) -> Ether:
@@ -189,7 +188,7 @@ def class_pause(priority: int, quanta: int) -> Ether:
 
 
 DEFAULT_AND_ALTERNATIVE = (to(2, 2, unless=2), to(3, 1, Field("in_port", 1)))
-BY_CLASS = Rule(
+BY_CLASS = FlowRule(
     *(SERVICE_TABLE, 1),
     (Field("vlan_vid", TAGGED, TAGGED), Field("vlan_pcp", 0)),
     (),
@@ -207,7 +206,9 @@ def goes_to(wires: Wires, sent: Ether) -> int:
     return port
 
 
-def test_the_frame_behind_a_pause_takes_the_alternative(loaded: Kernel, wires: Wires) -> None:
+def test_the_frame_behind_a_pause_takes_the_alternative(
+    loaded: KernelProgram, wires: Wires
+) -> None:
     with switch(loaded, wires, *DEFAULT_AND_ALTERNATIVE) as one:
         assert goes_to(wires, frame()) == 2
         wires.send(2, pause(65535))
@@ -219,7 +220,9 @@ def test_the_frame_behind_a_pause_takes_the_alternative(loaded: Kernel, wires: W
         assert one.ports()[2]["pauses"] == 2
 
 
-def test_a_pause_ends_by_itself_when_its_quanta_are_over(loaded: Kernel, wires: Wires) -> None:
+def test_a_pause_ends_by_itself_when_its_quanta_are_over(
+    loaded: KernelProgram, wires: Wires
+) -> None:
     # 19,532 quanta at 100 Mb/s: 19,532 x 512 / 10^8 s = 100.0 ms.
     with switch(loaded, wires, *DEFAULT_AND_ALTERNATIVE, rate=10**8):
         start_s = time.monotonic()
@@ -229,7 +232,7 @@ def test_a_pause_ends_by_itself_when_its_quanta_are_over(loaded: Kernel, wires: 
         assert time.monotonic() >= start_s + 0.1
 
 
-def test_a_class_pauses_alone_where_the_plan_says_so(loaded: Kernel, wires: Wires) -> None:
+def test_a_class_pauses_alone_where_the_plan_says_so(loaded: KernelProgram, wires: Wires) -> None:
     with switch(loaded, wires, *DEFAULT_AND_ALTERNATIVE, BY_CLASS) as one:
         wires.send(2, class_pause(5, 65535))
         went = {priority: goes_to(wires, tagged(priority)) for priority in range(8)}
@@ -244,7 +247,7 @@ def test_a_class_pauses_alone_where_the_plan_says_so(loaded: Kernel, wires: Wire
 
 
 def test_any_class_pauses_a_port_where_the_plan_has_one_vector(
-    loaded: Kernel, wires: Wires
+    loaded: KernelProgram, wires: Wires
 ) -> None:
     with switch(loaded, wires, *DEFAULT_AND_ALTERNATIVE):
         wires.send(2, class_pause(5, 65535))
@@ -253,7 +256,7 @@ def test_any_class_pauses_a_port_where_the_plan_has_one_vector(
 
 
 def test_a_packet_whose_ports_all_pause_waits_for_its_default_port(
-    loaded: Kernel, wires: Wires
+    loaded: KernelProgram, wires: Wires
 ) -> None:
     with switch(loaded, wires, to(2, 2, unless=2), to(3, 1, unless=3)):
         wires.send(2, pause(65535))
@@ -274,7 +277,7 @@ def test_a_packet_whose_ports_all_pause_waits_for_its_default_port(
     ids=["to a host", "cut short", "timers missing", "other opcode", "tagged"],
 )
 def test_control_frames_not_by_the_standard_are_consumed_without_effect(
-    loaded: Kernel, wires: Wires, odd: bytes
+    loaded: KernelProgram, wires: Wires, odd: bytes
 ) -> None:
     with switch(loaded, wires, *DEFAULT_AND_ALTERNATIVE) as one:
         wires.ends[2].send(odd)
@@ -283,10 +286,10 @@ def test_control_frames_not_by_the_standard_are_consumed_without_effect(
         assert one.ports()[2]["dropped_control"] == 1
 
 
-def test_dmp_is_answered_with_the_address_of_the_port(loaded: Kernel, wires: Wires) -> None:
+def test_dmp_is_answered_with_the_address_of_the_port(loaded: KernelProgram, wires: Wires) -> None:
     answer = (SetField("eth_src", 0x02000000000A), Output(IN_PORT))
     match = (Field("in_port", 1), Field("eth_type", 0x88B5))
-    rule = Rule(ADMIT_TABLE, 300, match, answer, (UseMeter(1),), Purpose.DMP)
+    rule = FlowRule(INGRESS_ACL_TABLE, 300, match, answer, (UseMeter(1),), Purpose.DMP)
     request = Ether(src="52:54:00:00:00:01", dst="ff:ff:ff:ff:ff:ff", type=0x88B5) / Raw(b"?" * 46)
     with switch(loaded, wires, rule, meters=(Meter(1, 1, 3),)) as one:
         for _ in range(5):
@@ -302,18 +305,22 @@ def test_dmp_is_answered_with_the_address_of_the_port(loaded: Kernel, wires: Wir
         assert counts[2]["dropped_request"] == 1
 
 
-def admitted(port: int) -> Rule:
+def admitted(port: int) -> FlowRule:
     own = (Field("in_port", port), Field("eth_src", 0x02000000000A))
-    return Rule(ADMIT_TABLE, 200, own, (), (GoTo(KNOWN_TABLE),), Purpose.ADMIT)
+    return FlowRule(
+        INGRESS_ACL_TABLE, 200, own, (), (GoTo(UNKNOWN_DESTINATION_TABLE),), Purpose.ADMIT
+    )
 
 
 def test_a_host_sends_only_as_itself_and_only_to_addresses_that_exist(
-    loaded: Kernel, wires: Wires
+    loaded: KernelProgram, wires: Wires
 ) -> None:
     known = Field("eth_dst", 0x020000000000, 0xFFFFFFFFFF00)
     rules = (
         admitted(1),
-        Rule(KNOWN_TABLE, 20, (known,), (), (GoTo(SERVICE_TABLE),), Purpose.KNOWN),
+        FlowRule(
+            UNKNOWN_DESTINATION_TABLE, 20, (known,), (), (GoTo(SERVICE_TABLE),), Purpose.KNOWN
+        ),
         to(2, 1),
     )
     with switch(loaded, wires, *rules) as one:
@@ -330,11 +337,11 @@ def test_a_host_sends_only_as_itself_and_only_to_addresses_that_exist(
 
 
 def test_broadcasts_leave_by_every_port_of_the_tree_but_their_own(
-    loaded: Kernel, wires: Wires
+    loaded: KernelProgram, wires: Wires
 ) -> None:
     tree = tuple(Output(port) for port in (1, 2, 4))
     match = (Field("eth_dst", 0xFFFFFFFFFFFF),)
-    rule = Rule(SERVICE_TABLE, 200, match, tree, (), Purpose.ANNOUNCE)
+    rule = FlowRule(SERVICE_TABLE, 200, match, tree, (), Purpose.ANNOUNCE)
     shout = frame(target="ff:ff:ff:ff:ff:ff")
     with switch(loaded, wires, rule, to(3, 1)) as one:
         wires.send(1, shout)
@@ -344,15 +351,17 @@ def test_broadcasts_leave_by_every_port_of_the_tree_but_their_own(
         assert [one.ports()[port]["sent_packets"] for port in (2, 4)] == [1, 1]
 
 
-def test_frames_that_stay_on_their_link_are_not_forwarded(loaded: Kernel, wires: Wires) -> None:
+def test_frames_that_stay_on_their_link_are_not_forwarded(
+    loaded: KernelProgram, wires: Wires
+) -> None:
     with switch(loaded, wires, to(2, 1)) as one:
         wires.send(1, frame(target="01:80:c2:00:00:0e"))
         assert wires.silent()
         assert one.ports()[1]["dropped_reserved"] == 1
 
 
-def test_what_goes_nowhere_is_counted_by_its_reason(loaded: Kernel, wires: Wires) -> None:
-    refused = Rule(FORWARD_TABLE, 3, (Field("eth_dst", 0x02000000000B),), ())
+def test_what_goes_nowhere_is_counted_by_its_reason(loaded: KernelProgram, wires: Wires) -> None:
+    refused = FlowRule(FORWARD_TABLE, 3, (Field("eth_dst", 0x02000000000B),), ())
     rules = (refused, to(1, 2, Field("eth_dst", 0x02000000000C)))
     with switch(loaded, wires, *rules, to(9, 1, Field("eth_dst", 0x02000000000D))) as one:
         for last in "bcde":
@@ -364,8 +373,10 @@ def test_what_goes_nowhere_is_counted_by_its_reason(loaded: Kernel, wires: Wires
         assert (counts["received_packets"], counts["received_octets"]) == (4, 4 * 60)
 
 
-def test_a_rule_may_write_the_priority_of_tagged_packets(loaded: Kernel, wires: Wires) -> None:
-    rule = Rule(FORWARD_TABLE, 1, (), (SetField("vlan_pcp", 6), Output(2)))
+def test_a_rule_may_write_the_priority_of_tagged_packets(
+    loaded: KernelProgram, wires: Wires
+) -> None:
+    rule = FlowRule(FORWARD_TABLE, 1, (), (SetField("vlan_pcp", 6), Output(2)))
     with switch(loaded, wires, rule):
         wires.send(1, tagged(1))
         left = wires.receive(2)
@@ -377,10 +388,12 @@ def test_a_rule_may_write_the_priority_of_tagged_packets(loaded: Kernel, wires: 
         assert bytes(plain) == bytes(frame())
 
 
-def test_a_port_may_raise_the_priority_in_which_pauses_count(loaded: Kernel, wires: Wires) -> None:
+def test_a_port_may_raise_the_priority_in_which_pauses_count(
+    loaded: KernelProgram, wires: Wires
+) -> None:
     match = (Field("in_port", 1), Field("vlan_vid", TAGGED, TAGGED), Field("vlan_pcp", 3))
     actions, onward = (SetField("vlan_pcp", 4),), (GoTo(SERVICE_TABLE),)
-    raised = Rule(ADMIT_TABLE, 210, match, actions, onward, Purpose.PRIORITY)
+    raised = FlowRule(INGRESS_ACL_TABLE, 210, match, actions, onward, Purpose.PRIORITY)
     with switch(loaded, wires, raised, *DEFAULT_AND_ALTERNATIVE, BY_CLASS):
         for priority, expected in ((3, 4), (5, 5)):
             wires.send(1, tagged(priority))
@@ -393,8 +406,10 @@ def test_a_port_may_raise_the_priority_in_which_pauses_count(loaded: Kernel, wir
         assert goes_to(wires, tagged(3)) == 3
 
 
-def test_a_group_keeps_flows_on_one_port_and_spreads_them(loaded: Kernel, wires: Wires) -> None:
-    rule = Rule(FORWARD_TABLE, 1, (), (ToGroup(1),))
+def test_a_group_keeps_flows_on_one_port_and_spreads_them(
+    loaded: KernelProgram, wires: Wires
+) -> None:
+    rule = FlowRule(FORWARD_TABLE, 1, (), (ToGroup(1),))
     flows = [frame(source=f"02:00:00:00:01:{number:02x}") for number in range(32)]
     chosen = []
     for datapath_id in (1, 2):
@@ -406,28 +421,28 @@ def test_a_group_keeps_flows_on_one_port_and_spreads_them(loaded: Kernel, wires:
     assert chosen[0] != chosen[1], "switches choose each for itself"
 
 
-def test_everything_is_gone_afterwards(loaded: Kernel, wires: Wires) -> None:
+def test_everything_is_gone_afterwards(loaded: KernelProgram, wires: Wires) -> None:
     before = list(loaded.pins.glob("switch-*"))
     with switch(loaded, wires, to(2, 1)):
         pass
     assert list(loaded.pins.glob("switch-*")) == before
     show = ["tc", "-n", wires.namespace, "filter", "show", "dev", "p1", "ingress"]
     assert subprocess.run(show, capture_output=True, text=True).stdout == ""
-    with kernel() as other:
+    with kernel_program() as other:
         assert other.pins.is_mount()
     assert not other.pins.exists()
 
 
-def test_a_missing_interface_is_named(loaded: Kernel, wires: Wires) -> None:
+def test_a_missing_interface_is_named(loaded: KernelProgram, wires: Wires) -> None:
     empty = SwitchPlan("s1", 1, (), (), (), (), {})
     with (
         pytest.raises(AttachError, match="s1: no interface nothing"),
-        attached(loaded, empty, {1: Plug("nothing", SLOW)}, wires.namespace),
+        attached(loaded, empty, {1: RatedInterface("nothing", SLOW)}, wires.namespace),
     ):
         pass
 
 
-def test_every_frame_is_counted_once_whatever_it_is(loaded: Kernel, wires: Wires) -> None:
+def test_every_frame_is_counted_once_whatever_it_is(loaded: KernelProgram, wires: Wires) -> None:
     source = random.Random(6)
     types = (b"\x08\x00", b"\x88\x08", b"\x88\xb5", b"\x81\x00", b"\x88\xa8")
     ends = (bytes.fromhex("0180c2000001"), bytes.fromhex("0180c2000002"), b"\2\0\0\0\0\x0b")
@@ -442,8 +457,8 @@ def test_every_frame_is_counted_once_whatever_it_is(loaded: Kernel, wires: Wires
             )
             wires.ends[1].send(head + kind + body)
         counts = one.ports()
-    told = ("pauses", "class_pauses", "answers")
-    ended = sum(n for name, n in counts[1].items() if name in told or name.startswith("dropped"))
+    result = ("pauses", "class_pauses", "answers")
+    ended = sum(n for name, n in counts[1].items() if name in result or name.startswith("dropped"))
     assert counts[1]["received_packets"] == 500
     assert ended + counts[2]["sent_packets"] == 500
     assert min(counts[1][name] for name in ("pauses", "class_pauses", "dropped_back")) > 0
@@ -454,8 +469,8 @@ def test_every_frame_is_counted_once_whatever_it_is(loaded: Kernel, wires: Wires
 class Fabric(NamedTuple):
     """A planned fabric at work: sockets in the place of hosts."""
 
-    plan: Plan
-    switches: dict[str, Attached]
+    plan: FabricPlan
+    switches: dict[str, AttachedSwitch]
     hosts: dict[str, socket.socket]
 
     def host_at(self, source: str, target: HostPlan) -> list[str]:
@@ -472,7 +487,7 @@ class Fabric(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def dragonfly(loaded: Kernel) -> Iterator[Fabric]:
+def dragonfly(loaded: KernelProgram) -> Iterator[Fabric]:
     """Three groups of two switches with one host each, one cable between any two groups."""
     scenario = {
         "topology": {"dragonfly": {"p": 1, "a": 2, "h": 1}},
@@ -481,22 +496,22 @@ def dragonfly(loaded: Kernel) -> Iterator[Fabric]:
     planned = plan(scenario).plan
     name = f"ew-fabric-{os.getpid()}"
     numbers = {switch.name: number for number, switch in enumerate(planned.switches)}
-    with contextlib.ExitStack() as undo:
-        undo.enter_context(namespace(name))
+    with contextlib.ExitStack() as cleanup:
+        cleanup.enter_context(namespace(name))
         for switch in planned.switches:
             for port in switch.ports:
                 own = f"s{numbers[switch.name]}-{port.number}"
                 other = port.node if port.is_host else f"s{numbers[port.node]}-{port.node_port}"
                 if port.is_host or own < other:
                     pair(name, own, other)
-        hosts = {one.name: undo.enter_context(inside(name, one.name)) for one in planned.hosts}
+        hosts = {one.name: cleanup.enter_context(inside(name, one.name)) for one in planned.hosts}
         switches = {
-            switch.name: undo.enter_context(
+            switch.name: cleanup.enter_context(
                 attached(
                     loaded,
                     switch,
                     {
-                        port.number: Plug(f"s{numbers[switch.name]}-{port.number}", SLOW)
+                        port.number: RatedInterface(f"s{numbers[switch.name]}-{port.number}", SLOW)
                         for port in switch.ports
                     },
                     name,
@@ -588,15 +603,15 @@ def random_packet(source: random.Random) -> Packet:
     return Packet(source.getrandbits(4), source.getrandbits(4), source.choice(PORTS), priority)
 
 
-def decided(rules: list[Rule], packet: Packet, paused: set[int]) -> int | None:
+def decided(rules: list[FlowRule], packet: Packet, paused: set[int]) -> int | None:
     """`FlowTable::lookup` of the core, over again: the number of the rule that decides."""
 
-    def matches(rule: Rule) -> bool:
+    def matches(rule: FlowRule) -> bool:
         seen = {"eth_dst": packet.dst, "eth_src": packet.src, "in_port": packet.in_port}
         tests = [test for test in rule.match if test.field != "metadata"]
         return all(seen[test.field] & (test.mask or 0xFFFF) == test.value for test in tests)
 
-    def is_out_of_force(rule: Rule) -> bool:
+    def is_out_of_force(rule: FlowRule) -> bool:
         masks = [test.mask or 0 for test in rule.match if test.field == "metadata"]
         return any(mask == 1 << port for mask in masks for port in paused)
 
@@ -606,7 +621,7 @@ def decided(rules: list[Rule], packet: Packet, paused: set[int]) -> int | None:
     return next(iter(in_force or matching), None)
 
 
-def random_rule(source: random.Random) -> Rule:
+def random_rule(source: random.Random) -> FlowRule:
     """A rule over addresses of four bits."""
     tests = [Field("metadata", 0, 1 << source.choice(PORTS))] if source.random() < 0.7 else []
     if source.random() < 0.3:
@@ -615,12 +630,14 @@ def random_rule(source: random.Random) -> Rule:
         mask = source.choice((0b1111, 0b1110, 0b1100, 0b0101))
         if source.random() < chance:
             tests.append(Field(field, source.getrandbits(4) & mask, mask))
-    return Rule(FORWARD_TABLE, source.randrange(6), tuple(tests), (Output(source.choice(PORTS)),))
+    return FlowRule(
+        FORWARD_TABLE, source.randrange(6), tuple(tests), (Output(source.choice(PORTS)),)
+    )
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_kernel_decides_like_the_flow_table_of_the_core(
-    loaded: Kernel, wires: Wires, tmp_path: Path, seed: int
+    loaded: KernelProgram, wires: Wires, tmp_path: Path, seed: int
 ) -> None:
     source = random.Random(seed)
     rules = [random_rule(source) for _ in range(24)]
@@ -642,7 +659,7 @@ def test_the_kernel_decides_like_the_flow_table_of_the_core(
     assert len(set(expected)) > 3
 
 
-def run(wires: Wires, one: Attached, packets: list[Packet], place: Path) -> list[int | None]:
+def run(wires: Wires, one: AttachedSwitch, packets: list[Packet], place: Path) -> list[int | None]:
     """Let the kernel run the program over packets, and tell which rule counts each."""
     links = json.loads(output("ip", "-n", wires.namespace, "-j", "link"))
     index = {link["ifname"]: link["ifindex"] for link in links}
@@ -659,8 +676,8 @@ def run(wires: Wires, one: Attached, packets: list[Packet], place: Path) -> list
         ]
     text = "\n".join(commands) + "\n"
     batch = ["ip", "netns", "exec", wires.namespace, "bpftool", "-j", "batch", "file", "-"]
-    told = json.loads(output(*batch, text=text))
-    dumps = [step["output"] for step in told if step["command"][0] == "map"]
+    result = json.loads(output(*batch, text=text))
+    dumps = [step["output"] for step in result if step["command"][0] == "map"]
     counts = [
         {row["formatted"]["value"]["number"]: row["formatted"]["value"]["packets"] for row in dump}
         for dump in dumps

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 import etherweave
-from etherweave.control.qos.derive import Wishes, policy
-from etherweave.control.qos.export import files
-from etherweave.control.qos.nos import PORT_NAMES, SYSTEMS
+from etherweave.control.qos.derive import ExportOptions, policy
+from etherweave.control.qos.nos import PORT_NAMES, SYSTEMS, files
 from etherweave.control.qos.policy import Policy, PolicyError, ranges
 from support import command_line
 
@@ -19,8 +18,8 @@ DRAGONFLY: dict[str, object] = {"dragonfly": {"p": 1, "a": 2, "h": 1}}
 PAIR: dict[str, object] = {"single_switch": {"hosts": 2, "rate": "100Gb/s", "cable": "3m"}}
 
 
-def of_testbed(**wishes: int) -> Policy:
-    return policy(TESTBED, wishes=Wishes(mtu_bytes=4500, **wishes))  # type: ignore[arg-type]
+def of_testbed(**options: int) -> Policy:
+    return policy(TESTBED, options=ExportOptions(mtu_bytes=4500, **options))  # type: ignore[arg-type]
 
 
 def sections(text: str) -> dict[str, list[str]]:
@@ -45,7 +44,7 @@ def test_code_points_are_those_of_the_guides() -> None:
     priorities = of_testbed().priorities
     assert (priorities[3].mark, priorities[3].dscps) == (26, tuple(range(24, 32)))
     assert of_testbed().priority_of_dscp()[48] == 6
-    own = policy(TESTBED, wishes=Wishes(dscps={1: 26})).priority_of_dscp()
+    own = policy(TESTBED, options=ExportOptions(dscps={1: 26})).priority_of_dscp()
     assert (own[26], own[27], own[8]) == (1, 3, 1)
 
 
@@ -72,16 +71,20 @@ def test_congestion_notifications_belong_to_dcqcn() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scenario", "wishes", "message"),
+    ("scenario", "options", "message"),
     [
-        ({"topology": PAIR}, Wishes(mtu_bytes=1500), "hosts send packets of 4156 B; expected 4156"),
-        ({"topology": PAIR}, Wishes(mtu_bytes=9217), "expected 4156 to 9216"),
-        ({"topology": PAIR}, Wishes(dscps={3: 64}), "DSCP 64: expected 0 to 63"),
-        ({"topology": PAIR}, Wishes(dscps={8: 1}), "priority 8: expected 0 to 7"),
-        ({"topology": PAIR}, Wishes(dscps={1: 2, 3: 2}), "one DSCP for two priorities"),
+        (
+            {"topology": PAIR},
+            ExportOptions(mtu_bytes=1500),
+            "hosts send packets of 4156 B; expected 4156",
+        ),
+        ({"topology": PAIR}, ExportOptions(mtu_bytes=9217), "expected 4156 to 9216"),
+        ({"topology": PAIR}, ExportOptions(dscps={3: 64}), "DSCP 64: expected 0 to 63"),
+        ({"topology": PAIR}, ExportOptions(dscps={8: 1}), "priority 8: expected 0 to 7"),
+        ({"topology": PAIR}, ExportOptions(dscps={1: 2, 3: 2}), "one DSCP for two priorities"),
         (
             {"topology": DRAGONFLY},
-            Wishes(routing="dragonfly_minimal"),
+            ExportOptions(routing="dragonfly_minimal"),
             "1 lossless priorities in 1 traffic classes; expected 2 in classes of their own, which",
         ),
         (
@@ -90,12 +93,12 @@ def test_congestion_notifications_belong_to_dcqcn() -> None:
                 "flow_control": {"pfc": {"priorities": [0, 1]}},
                 "ets": {"class_of_priority": [0, 0, 2, 3, 4, 5, 6, 7]},
             },
-            Wishes(routing="dragonfly_minimal"),
+            ExportOptions(routing="dragonfly_minimal"),
             "2 lossless priorities in 1 traffic classes; expected 2",
         ),
         (
             {"topology": DRAGONFLY, "control": {"priorities": [0, 3]}},
-            Wishes(),
+            ExportOptions(),
             "expected [3] too, through which control.priorities takes frames",
         ),
         (
@@ -105,21 +108,21 @@ def test_congestion_notifications_belong_to_dcqcn() -> None:
                 "flow_control": {"pfc": {"priorities": [0, 3, 4]}},
                 "ets": {"class_of_priority": [0, 1, 2, 3, 3, 5, 6, 7]},
             },
-            Wishes(),
+            ExportOptions(),
             "priorities [3, 4] of control.priorities share a class; expected one for each",
         ),
         (
             {"topology": DRAGONFLY, "control": {"priorities": [200]}},
-            Wishes(),
+            ExportOptions(),
             "control.priorities: [200]; expected 0 to 7",
         ),
     ],
 )
 def test_what_cannot_be_told_is_refused(
-    scenario: dict[str, object], wishes: Wishes, message: str
+    scenario: dict[str, object], options: ExportOptions, message: str
 ) -> None:
     with pytest.raises(PolicyError) as error:
-        policy(scenario, wishes=wishes)
+        policy(scenario, options=options)
     assert message in str(error.value)
 
 
@@ -129,9 +132,9 @@ def test_priorities_that_frames_are_raised_to_are_used_and_kept_apart() -> None:
         "control": {"priorities": [3, 4]},
         "flow_control": {"pfc": {"priorities": [0, 3, 4]}},
     }
-    told = policy(scenario)
-    assert (told.raised, told.routing_priorities) == ((3, 4), 2)
-    assert [one.number for one in told.classes if one.is_used] == [3, 4]
+    result = policy(scenario)
+    assert (result.raised, result.routing_priorities) == ((3, 4), 2)
+    assert [one.number for one in result.classes if one.is_used] == [3, 4]
 
 
 def test_a_name_that_is_no_device_s_is_refused() -> None:
@@ -147,14 +150,14 @@ def test_a_name_that_is_no_device_s_is_refused() -> None:
 
 
 def test_a_factor_that_switches_cannot_take_is_noted() -> None:
-    told = policy({"topology": PAIR, "switch": {"ingress_threshold": {"alpha": 6.0}}})
-    assert told.memory.ingress.alpha == 4
-    assert told.notes[0].startswith("switch.ingress_threshold.alpha: 6 is told as 4")
+    result = policy({"topology": PAIR, "switch": {"ingress_threshold": {"alpha": 6.0}}})
+    assert result.memory.ingress.alpha == 4
+    assert result.notes[0].startswith("switch.ingress_threshold.alpha: 6 is told as 4")
 
 
 def test_a_routing_that_there_is_not_is_the_scenario_s_mistake() -> None:
     with pytest.raises(etherweave.ScenarioError, match="unknown routing ugall; known: up_down"):
-        policy({"topology": PAIR}, wishes=Wishes(routing="ugall"))
+        policy({"topology": PAIR}, options=ExportOptions(routing="ugall"))
 
 
 def test_numbers_that_follow_each_other_are_joined() -> None:
@@ -164,20 +167,20 @@ def test_numbers_that_follow_each_other_are_joined() -> None:
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_every_system_tells_every_switch_and_host_and_always_the_same(system: str) -> None:
-    told = of_testbed()
-    written = files(told, system)
+    result = of_testbed()
+    written = files(result, system)
     places = {name.split("/")[0] for name in written}
-    assert places == {one.name for one in told.switches} | {"hosts", "fabric.json"}
+    assert places == {one.name for one in result.switches} | {"hosts", "fabric.json"}
     assert sum(name.startswith("hosts/") for name in written) == 96
     assert files(of_testbed(), system) == written
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_every_system_knows_every_switch_s_ports_and_the_mtu(system: str) -> None:
-    told = of_testbed()
-    leaf, name = told.switches[0], PORT_NAMES[system]
+    result = of_testbed()
+    leaf, name = result.switches[0], PORT_NAMES[system]
     assert len({name(leaf, port.number) for port in leaf.ports}) == 16
-    (text,) = SYSTEMS[system](told, leaf).values()
+    (text,) = SYSTEMS[system](result, leaf).values()
     assert "4500" in text and "9000" not in text
 
 
@@ -200,9 +203,9 @@ def test_onyx_is_told_what_the_testbed_was_told() -> None:
     There, hosts are on 1/2, 1/4, 1/6 and 1/8 to 1/16 and PFC is on for all priorities.
     """
     every = {"flow_control.pfc.priorities": list(range(8))}
-    told = policy(TESTBED, every, Wishes(mtu_bytes=4500, watchdog=None))
-    told_sections = sections(SYSTEMS["onyx"](told, told.switches[0])["onyx.cfg"])
-    assert told_sections["Interface Ethernet configuration"] == [
+    result = policy(TESTBED, every, ExportOptions(mtu_bytes=4500, watchdog=None))
+    sections_by_title = sections(SYSTEMS["onyx"](result, result.switches[0])["onyx.cfg"])
+    assert sections_by_title["Interface Ethernet configuration"] == [
         "interface port-channel 1",
         "interface ethernet 1/1-1/16 mtu 4500 force",
         "interface port-channel 1 mtu 4500 force",
@@ -210,12 +213,12 @@ def test_onyx_is_told_what_the_testbed_was_told() -> None:
         "interface ethernet 1/1-1/12 switchport mode trunk",
         "interface port-channel 1 switchport mode trunk",
     ]
-    assert told_sections["DCBX ETS configuration"] == [
+    assert sections_by_title["DCBX ETS configuration"] == [
         f"interface {place} traffic-class {number} dcb ets wrr {weight}"
         for place in ("ethernet 1/1-1/12", "port-channel 1")
         for number, weight in enumerate([50, 50, 0, 0, 0, 0, 0, 0])
     ]
-    assert told_sections["DCBX PFC configuration"] == [
+    assert sections_by_title["DCBX PFC configuration"] == [
         "dcb priority-flow-control enable force",
         *(f"dcb priority-flow-control priority {one} enable" for one in range(8)),
         "interface ethernet 1/1-1/12 dcb priority-flow-control mode on force",
@@ -224,17 +227,17 @@ def test_onyx_is_told_what_the_testbed_was_told() -> None:
 
 
 def test_onyx_pauses_globally_where_the_scenario_does() -> None:
-    told = policy(SCENARIOS / "global_pause.toml")
-    text = SYSTEMS["onyx"](told, told.switches[0])["onyx.cfg"]
+    result = policy(SCENARIOS / "global_pause.toml")
+    text = SYSTEMS["onyx"](result, result.switches[0])["onyx.cfg"]
     assert "interface ethernet 1/1-1/4 flowcontrol send on force" in text
     assert "priority-flow-control" not in text
     with pytest.raises(PolicyError, match=r"flow_control\.global_pause: SONiC"):
-        files(told, "sonic")
+        files(result, "sonic")
 
 
 def test_eos_is_told_marking_shares_and_the_watchdog() -> None:
-    told = policy(SCENARIOS / "dcqcn.toml", {"ets.weights": [60, 0, 0, 40, 0, 0, 0, 0]})
-    text = SYSTEMS["eos"](told, told.switches[0])["eos.cfg"]
+    result = policy(SCENARIOS / "dcqcn.toml", {"ets.weights": [60, 0, 0, 40, 0, 0, 0, 0]})
+    text = SYSTEMS["eos"](result, result.switches[0])["eos.cfg"]
     port = text[text.index("interface Ethernet5/1") :]
     marking = "random-detect ecn minimum-threshold 50000 bytes maximum-threshold 200000 bytes"
     assert port.splitlines() == [
@@ -332,6 +335,6 @@ def test_files_are_written_and_scripts_can_run(tmp_path: Path) -> None:
     ],
 )
 def test_mistakes_end_with_2_and_say_what_is_expected(words: tuple[str, ...], message: str) -> None:
-    code, _, told = invoke(str(TESTBED), *words)
+    code, _, result = invoke(str(TESTBED), *words)
     assert code == 2
-    assert message in " ".join(told.split())
+    assert message in " ".join(result.split())

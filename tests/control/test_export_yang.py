@@ -33,8 +33,8 @@ Tables = dict[str, Any]
 
 
 def tables(scenario: str, switch: int = 0) -> Tables:
-    told = policy(ROOT / "scenarios" / scenario)
-    read: Tables = json.loads(SYSTEMS["sonic"](told, told.switches[switch])["config_db.json"])
+    result = policy(ROOT / "scenarios" / scenario)
+    read: Tables = json.loads(SYSTEMS["sonic"](result, result.switches[switch])["config_db.json"])
     return read
 
 
@@ -154,7 +154,7 @@ def test_a_directory_without_models_is_a_mistake(tmp_path: Path) -> None:
     assert result.exit_code == 2 and "expected a directory with *.yang" in result.stderr
 
 
-PLACES = sonic_yang.places((path.name, path.read_text()) for path in OURS.glob("*.yang"))
+PLACES = sonic_yang.table_models((path.name, path.read_text()) for path in OURS.glob("*.yang"))
 
 
 def test_maps_nest_a_list_and_keys_are_split() -> None:
@@ -187,7 +187,7 @@ def test_a_module_is_read_with_comments_strings_and_any_depth() -> None:
     text = """module m { // one } two
       namespace "urn:a" + ":b"; /* { */ prefix 'p}';
       container m { container T { list T_LIST { key "k"; leaf k { type string; } } } } }"""
-    (place,) = sonic_yang.places([("m.yang", text)]).values()
+    (place,) = sonic_yang.table_models([("m.yang", text)]).values()
     assert (place.module, place.namespace, place.table.argument) == ("m", "urn:a:b", "T")
     deep = "module m " + "{ a b " * 20_000 + "{"
     with pytest.raises(sonic_yang.YangError, match=r"m\.yang: a b: expected a \}"):

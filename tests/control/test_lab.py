@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from etherweave.control.lab import counters, lifecycle, namespaces, processes, state, status
+from etherweave.control.lab import lifecycle, namespaces, processes, state, status
 from etherweave.control.lab.compare import compare
+from etherweave.control.lab.demonstration import demonstrate_in_lab
 from etherweave.control.lab.lifecycle import Lab, LabError
-from etherweave.control.lab.state import Realm, StateError
-from etherweave.control.lab.story import in_a_lab
+from etherweave.control.lab.state import LabScope, StateError
 from support import command_line
 
 pytestmark = pytest.mark.needs("namespaces", "ovs")
@@ -38,28 +38,28 @@ NUMBERS = count()
 
 
 @pytest.fixture
-def realm() -> Iterator[Realm]:
+def scope() -> Iterator[LabScope]:
     """Give a realm that nobody else has; nothing of it may be left, and no process in it."""
     directory = Path(tempfile.mkdtemp(prefix="ew-lab-"))
-    one = Realm(directory / "lab", f"ew-t{os.getpid()}-{next(NUMBERS)}.")
+    one = LabScope(directory / "lab", f"ew-t{os.getpid()}-{next(NUMBERS)}.")
     try:
         yield one
-        assert lifecycle.everything(one) == []
+        assert lifecycle.all_labs(one) == []
     finally:
-        for name in lifecycle.everything(one):
+        for name in lifecycle.all_labs(one):
             lifecycle.down(one, name)
         shutil.rmtree(directory, ignore_errors=True)
     assert not traces(one)
 
 
-def traces(realm: Realm) -> list[str]:
+def traces(scope: LabScope) -> list[str]:
     """Find what labs of a realm have left: namespaces, mounts, processes, files."""
     mounts = Path("/proc/self/mounts").read_text().splitlines()
-    files = [str(realm.directory)] if realm.directory.exists() else []
+    files = [str(scope.directory)] if scope.directory.exists() else []
     return [
-        *(name for name in namespaces.existing() if name.startswith(realm.prefix)),
-        *(line for line in mounts if f"{realm.directory}/" in line),
-        *(words for words in commands() if f"{realm.directory}/" in words),
+        *(name for name in namespaces.existing() if name.startswith(scope.prefix)),
+        *(line for line in mounts if f"{scope.directory}/" in line),
+        *(words for words in commands() if f"{scope.directory}/" in words),
         *files,
     ]
 
@@ -72,16 +72,16 @@ def commands() -> Iterator[str]:
             continue
 
 
-def homes(realm: Realm) -> list[tuple[int, int]]:
-    own = (name for name in namespaces.existing() if name.startswith(realm.prefix))
+def homes(scope: LabScope) -> list[tuple[int, int]]:
+    own = (name for name in namespaces.existing() if name.startswith(scope.prefix))
     return [home for home in map(namespaces.identity, own) if home]
 
 
-def down(realm: Realm, name: str) -> None:
+def down(scope: LabScope, name: str) -> None:
     """Bring a lab down, and make sure that nothing of it is left, nobody in its namespaces."""
-    lived = homes(realm)
-    lifecycle.down(realm, name)
-    assert not traces(realm)
+    lived = homes(scope)
+    lifecycle.down(scope, name)
+    assert not traces(scope)
     assert not processes.inhabitants(lived)
 
 
@@ -99,20 +99,20 @@ def inside(lab: Lab, host: str, *command: str) -> subprocess.CompletedProcess[st
 
 @pytest.mark.needs("ping")
 @pytest.mark.parametrize("plane", ["ovs", pytest.param("ebpf", marks=pytest.mark.needs("ebpf"))])
-def test_hosts_have_planned_addresses_and_ping_each_other(realm: Realm, plane: str) -> None:
+def test_hosts_have_planned_addresses_and_ping_each_other(scope: LabScope, plane: str) -> None:
     before = Path("/proc/sys/net/ipv4/ip_forward").read_text()
-    lab = lifecycle.up(realm, "one", SQUARE, plane=plane)
+    lab = lifecycle.up(scope, "one", SQUARE, plane=plane)
     found = status.status(lab)
     assert found.is_whole
     assert [host.mac for host in found.hosts] == [f"02:00:00:00:00:0{n}" for n in range(8)]
-    told = inside(lab, "host0", "ping", "-c", "2", "-i", "0.1", "-w", "5", "10.128.0.7")
-    assert "0% packet loss" in told.stdout
+    result = inside(lab, "host0", "ping", "-c", "2", "-i", "0.1", "-w", "5", "10.128.0.7")
+    assert "0% packet loss" in result.stdout
     assert Path("/proc/sys/net/ipv4/ip_forward").read_text() == before
-    down(realm, "one")
+    down(scope, "one")
 
 
-def test_requests_for_addresses_are_answered_and_seen_nowhere_else(realm: Realm) -> None:
-    lab = lifecycle.up(realm, "one", SQUARE)
+def test_requests_for_addresses_are_answered_and_seen_nowhere_else(scope: LabScope) -> None:
+    lab = lifecycle.up(scope, "one", SQUARE)
     boot = lab.record.boot
     assert boot is not None
     # Those that a busy switch misses are asked again.
@@ -121,79 +121,79 @@ def test_requests_for_addresses_are_answered_and_seen_nowhere_else(realm: Realm)
     assert [host["factory"] for host in boot["hosts"]] == [
         f"00:00:5e:00:53:0{number}" for number in range(8)
     ]
-    down(realm, "one")
+    down(scope, "one")
 
 
-def test_hosts_of_a_fabric_that_rewrites_keep_their_factory_addresses(realm: Realm) -> None:
+def test_hosts_of_a_fabric_that_rewrites_keep_their_factory_addresses(scope: LabScope) -> None:
     scenario = {**SQUARE, "control": {"addresses": "rewrite"}}
-    lab = lifecycle.up(realm, "one", scenario)
+    lab = lifecycle.up(scope, "one", scenario)
     assert [host.mac for host in status.status(lab).hosts][-1] == "00:00:5e:00:53:07"
     assert status.status(lab).is_whole
     if shutil.which("ping"):
-        told = inside(lab, "host0", "ping", "-c", "2", "-i", "0.1", "-w", "5", "10.128.0.7")
-        assert "0% packet loss" in told.stdout
-    down(realm, "one")
+        result = inside(lab, "host0", "ping", "-c", "2", "-i", "0.1", "-w", "5", "10.128.0.7")
+        assert "0% packet loss" in result.stdout
+    down(scope, "one")
 
 
-def test_a_lab_goes_round_a_cable_that_failed(realm: Realm) -> None:
+def test_a_lab_goes_round_a_cable_that_failed(scope: LabScope) -> None:
     cable = "group0.switch0 - group1.switch0"
-    lab = lifecycle.up(realm, "one", SQUARE, failed=[cable])
+    lab = lifecycle.up(scope, "one", SQUARE, failed=[cable])
     found = compare(lab.layout, None)
     assert (found.pairs, found.arrived, found.as_tables) == (56, 56, 56)
-    carried = counters.ports(lab)
+    carried = status.port_counters(lab)
     switches = lab.layout.switches
     for end, (_, sent) in carried.items():
         if end in ((switches["group0.switch0"], 4), (switches["group1.switch0"], 4)):
             assert sent == 0, "nothing goes over the cable"
-    assert lifecycle.find(realm, None).layout.plan == lab.layout.plan
-    down(realm, "one")
+    assert lifecycle.find(scope, None).layout.plan == lab.layout.plan
+    down(scope, "one")
 
 
-def test_the_story_holds_with_as_many_rules_as_the_model_says(realm: Realm) -> None:
-    told = in_a_lab(SQUARE, where=realm)
-    assert told["failures"] == []
+def test_the_demonstration_passes_with_as_many_rules_as_the_model(scope: LabScope) -> None:
+    result = demonstrate_in_lab(SQUARE, where=scope)
+    assert result["failures"] == []
     # Of each switch: two hosts, the other switch of the group, the other group.
-    assert told["rules"]["installed"] == (4,) * 4
-    assert (told["rules"]["design_min"], told["rules"]["design_max"]) == (4, 4)
-    assert told["unknown"]["entered"] == told["unknown"]["sent"] == 16
-    assert told["unknown"]["elsewhere"] == 0
-    ways = told["ways"]
-    assert ways["pairs"] == ways["arrived"] == ways["as_tables"] == ways["as_simulated"] == 56
-    assert told["pausing"] is None
-    assert not traces(realm)
+    assert result["rules"]["installed"] == (4,) * 4
+    assert (result["rules"]["design_min"], result["rules"]["design_max"]) == (4, 4)
+    assert result["unknown"]["entered"] == result["unknown"]["sent"] == 16
+    assert result["unknown"]["elsewhere"] == 0
+    paths = result["paths"]
+    assert paths["pairs"] == paths["arrived"] == paths["as_tables"] == paths["as_simulated"] == 56
+    assert result["pausing"] is None
+    assert not traces(scope)
 
 
 @pytest.mark.parametrize("plane", ["ovs", pytest.param("ebpf", marks=pytest.mark.needs("ebpf"))])
-def test_traffic_goes_round_a_port_that_pauses_and_comes_back(realm: Realm, plane: str) -> None:
-    told = in_a_lab(TRIANGLE, plane=plane, where=realm)
-    assert told["failures"] == []
-    phases = [told["pausing"][name] for name in ("before", "paused", "resumed")]
+def test_traffic_goes_round_a_port_that_pauses_and_comes_back(scope: LabScope, plane: str) -> None:
+    result = demonstrate_in_lab(TRIANGLE, plane=plane, where=scope)
+    assert result["failures"] == []
+    phases = [result["pausing"][name] for name in ("before", "paused", "resumed")]
     counted = [(phase["by_default"], phase["by_alternative"]) for phase in phases]
     assert counted == [(200, 0), (0, 200), (200, 0)]
-    assert not traces(realm)
+    assert not traces(scope)
 
 
-def test_a_second_lab_of_the_same_name_is_refused_and_the_first_stays(realm: Realm) -> None:
-    lab = lifecycle.up(realm, "one", PAIR)
+def test_a_second_lab_of_the_same_name_is_refused_and_the_first_stays(scope: LabScope) -> None:
+    lab = lifecycle.up(scope, "one", PAIR)
     with pytest.raises(LabError, match="is there already; expected `etherweave lab down"):
-        lifecycle.up(realm, "one", PAIR)
+        lifecycle.up(scope, "one", PAIR)
     assert status.status(lab).is_whole
-    lifecycle.up(realm, "two", PAIR)
-    assert state.names(realm) == ["one", "two"]
-    lifecycle.down(realm, "one")
-    assert status.status(lifecycle.find(realm, None)).is_whole, "the other is untouched"
-    down(realm, "two")
+    lifecycle.up(scope, "two", PAIR)
+    assert state.names(scope) == ["one", "two"]
+    lifecycle.down(scope, "one")
+    assert status.status(lifecycle.find(scope, None)).is_whole, "the other is untouched"
+    down(scope, "two")
 
 
 @pytest.mark.parametrize("step", STEPS[1::2])
-def test_what_fails_half_way_is_undone(realm: Realm, step: str) -> None:
+def test_what_fails_half_way_is_undone(scope: LabScope, step: str) -> None:
     def fail(line: str) -> None:
         if step in line:
             raise RuntimeError(step)
 
     with pytest.raises(RuntimeError, match=step):
-        lifecycle.up(realm, "one", TRIANGLE, tell=fail)
-    assert not traces(realm)
+        lifecycle.up(scope, "one", TRIANGLE, progress=fail)
+    assert not traces(scope)
 
 
 @pytest.mark.parametrize(
@@ -203,39 +203,39 @@ def test_what_fails_half_way_is_undone(realm: Realm, step: str) -> None:
         pytest.param("ebpf", "hosts boot", marks=pytest.mark.needs("ebpf")),
     ],
 )
-def test_a_lab_whose_making_was_killed_is_removed(realm: Realm, plane: str, step: str) -> None:
+def test_a_lab_whose_making_was_killed_is_removed(scope: LabScope, plane: str, step: str) -> None:
     """The process kills itself where it would go on; ``down`` knows nothing but the name."""
     script = f"""
 import os, signal
 from pathlib import Path
 from etherweave.control.lab import lifecycle
-from etherweave.control.lab.state import Realm
+from etherweave.control.lab.state import LabScope
 
-def tell(line):
+def progress(line):
     if {step!r} in line:
         os.kill(os.getpid(), signal.SIGKILL)
 
-realm = Realm(Path({str(realm.directory)!r}), {realm.prefix!r})
-lifecycle.up(realm, "one", {TRIANGLE!r}, plane={plane!r}, tell=tell)
+scope = LabScope(Path({str(scope.directory)!r}), {scope.prefix!r})
+lifecycle.up(scope, "one", {TRIANGLE!r}, plane={plane!r}, progress=progress)
 """
     killed = subprocess.run([sys.executable, "-c", script], timeout=60)
     assert killed.returncode == -signal.SIGKILL
-    assert lifecycle.everything(realm) == ["one"]
+    assert lifecycle.all_labs(scope) == ["one"]
     with pytest.raises(StateError, match="is not whole; expected `etherweave lab down`"):
-        lifecycle.find(realm, None)
-    down(realm, "one")
+        lifecycle.find(scope, None)
+    down(scope, "one")
 
 
-def test_a_lab_whose_daemons_were_killed_says_so_and_is_removed(realm: Realm) -> None:
-    lab = lifecycle.up(realm, "one", TRIANGLE)
-    keeper = lab.keeper
-    assert keeper is not None and status.status(lab).hears_pauses
+def test_a_lab_whose_daemons_were_killed_says_so_and_is_removed(scope: LabScope) -> None:
+    lab = lifecycle.up(scope, "one", TRIANGLE)
+    supervisor = lab.supervisor
+    assert supervisor is not None and status.status(lab).obeys_pauses
     daemons = [int(file.read_text()) for file in (lab.directory / "ovs" / "run").glob("*.pid")]
-    for pid in (*daemons, keeper.pid):
+    for pid in (*daemons, supervisor.pid):
         kill(pid)
     gone = status.status(lab)
-    assert not gone.is_running and not gone.hears_pauses and not gone.is_whole
-    down(realm, "one")
+    assert not gone.is_running and not gone.obeys_pauses and not gone.is_whole
+    down(scope, "one")
 
 
 def kill(pid: int) -> None:
@@ -248,15 +248,15 @@ def kill(pid: int) -> None:
         os.close(held)
 
 
-def test_a_lab_whose_files_are_lost_is_found_by_its_prefix(realm: Realm) -> None:
-    lab = lifecycle.up(realm, "one", TRIANGLE)
+def test_a_lab_whose_files_are_lost_is_found_by_its_prefix(scope: LabScope) -> None:
+    lab = lifecycle.up(scope, "one", TRIANGLE)
     shutil.rmtree(lab.directory)
-    assert lifecycle.everything(realm) == ["one"]
-    down(realm, "one")
+    assert lifecycle.all_labs(scope) == ["one"]
+    down(scope, "one")
 
 
-def test_processes_in_hosts_end_with_the_lab_and_no_others(realm: Realm) -> None:
-    lab = lifecycle.up(realm, "one", PAIR)
+def test_processes_in_hosts_end_with_the_lab_and_no_others(scope: LabScope) -> None:
+    lab = lifecycle.up(scope, "one", PAIR)
     namespace = lab.layout.host("host0")
     with (
         subprocess.Popen(["ip", "netns", "exec", namespace, "sleep", "60"]) as inhabitant,
@@ -265,31 +265,31 @@ def test_processes_in_hosts_end_with_the_lab_and_no_others(realm: Realm) -> None
     ):
         try:
             wait_for(
-                lambda: inhabitant.pid in {one.pid for one in processes.inhabitants(homes(realm))}
+                lambda: inhabitant.pid in {one.pid for one in processes.inhabitants(homes(scope))}
             )
-            lifecycle.down(realm, "one")
+            lifecycle.down(scope, "one")
             assert inhabitant.wait(10) == -signal.SIGTERM
             assert bystander.poll() is None
         finally:
             inhabitant.kill()
             bystander.kill()
-    assert not traces(realm)
+    assert not traces(scope)
 
 
-def test_a_pause_of_a_port_that_leads_to_a_host_is_refused(realm: Realm) -> None:
-    from etherweave.control.lab.layout import End
+def test_a_pause_of_a_port_that_leads_to_a_host_is_refused(scope: LabScope) -> None:
+    from etherweave.control.lab.layout import LabPort
     from etherweave.control.lab.pauses import PauseError, paused
 
-    lab = lifecycle.up(realm, "one", PAIR)
+    lab = lifecycle.up(scope, "one", PAIR)
     with pytest.raises(PauseError, match="port 1 of switch0: expected one that leads to a switch"):
-        paused(lab.layout, End(0, 1)).__enter__()
-    down(realm, "one")
+        paused(lab.layout, LabPort(0, 1)).__enter__()
+    down(scope, "one")
 
 
 @pytest.fixture
-def command(realm: Realm) -> Callable[..., subprocess.CompletedProcess[str]]:
+def command(scope: LabScope) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run the command line with labs in a directory of the test's own."""
-    surroundings = os.environ | {state.RUNTIME: str(realm.directory.parent)}
+    surroundings = os.environ | {state.RUNTIME: str(scope.directory.parent)}
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         words = [*command_line.COMMAND, "lab"]
@@ -330,13 +330,13 @@ def test_the_command_line_from_up_to_down(
 
 
 def test_a_lab_is_undone_when_it_is_told_to_end_while_it_is_made(
-    realm: Realm, tmp_path: Path
+    scope: LabScope, tmp_path: Path
 ) -> None:
     name = f"e{os.getpid()}"
     scenario = tmp_path / "square.toml"
     scenario.write_text("[topology.dragonfly]\np = 2\na = 2\nh = 1\ngroups = 2\n")
     words = [*command_line.COMMAND, "lab", "up"]
-    surroundings = os.environ | {state.RUNTIME: str(realm.directory.parent)}
+    surroundings = os.environ | {state.RUNTIME: str(scope.directory.parent)}
     with subprocess.Popen(
         [*words, str(scenario), "--name", name], stderr=subprocess.PIPE, text=True, env=surroundings
     ) as making:
@@ -346,4 +346,4 @@ def test_a_lab_is_undone_when_it_is_told_to_end_while_it_is_made(
         assert "removing what was made" in making.stderr.read()
     assert making.returncode not in (0, -signal.SIGTERM)
     assert not [one for one in namespaces.existing() if name in one]
-    assert not traces(realm)
+    assert not traces(scope)

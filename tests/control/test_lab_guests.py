@@ -9,11 +9,10 @@ import pytest
 from etherweave.control.lab import lifecycle
 from etherweave.control.lab.guests import image, reports
 from etherweave.control.lab.guests.image import ImageError
-from etherweave.control.lab.guests.machines import command
-from etherweave.control.lab.guests.roce import talk
-from etherweave.control.lab.layout import LayoutError, layout, making
+from etherweave.control.lab.guests.roce import command, measure_roce
+from etherweave.control.lab.layout import LayoutError, creation, layout
 from etherweave.control.lab.lifecycle import prepare
-from etherweave.control.lab.state import Realm
+from etherweave.control.lab.state import LabScope
 
 SQUARE: dict[str, object] = {"topology": {"dragonfly": {"p": 2, "a": 2, "h": 1, "groups": 2}}}
 
@@ -30,9 +29,9 @@ def test_what_perftest_prints_is_read_by_its_titles() -> None:
  65536      50               0.21               0.16                 0.000305
 """
     assert reports.bandwidth(bandwidth) == (65536, 50, 0.16)
-    with pytest.raises(reports.ReportError, match="expected a row below"):
+    with pytest.raises(reports.ProgramOutputError, match="expected a row below"):
         reports.latency("Couldn't connect to 10.128.0.0:18515")
-    with pytest.raises(reports.ReportError, match="expected a row below"):
+    with pytest.raises(reports.ProgramOutputError, match="expected a row below"):
         reports.bandwidth(bandwidth.splitlines()[1])
 
 
@@ -50,9 +49,9 @@ def test_an_order_comes_through_the_command_line_of_the_kernel() -> None:
 def test_a_guest_has_a_port_and_no_namespace() -> None:
     planned = prepare(SQUARE, None, ())[1]
     one = layout("ew-lab.", "one", planned, ["host0"])
-    lines = list(making(one))
+    lines = list(creation(one))
     assert not any("host0" in line or "s0p1" in line for line in lines)
-    assert len(lines) == len(list(making(layout("ew-lab.", "one", planned)))) - 2
+    assert len(lines) == len(list(creation(layout("ew-lab.", "one", planned)))) - 2
     with pytest.raises(LayoutError, match="no host host8; expected one of host0 to host7"):
         layout("ew-lab.", "one", planned, ["host8"])
 
@@ -66,28 +65,30 @@ def test_a_machine_is_plugged_into_its_port_without_offloads() -> None:
 
 def test_a_directory_without_a_kernel_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ImageError, match=r"no boot/vmlinuz-\*; expected a kernel's package"):
-        image.kernel(tmp_path)
+        image.find_kernel(tmp_path)
     (tmp_path / "boot").mkdir()
     (tmp_path / "boot" / "vmlinuz-6.1").touch()
     with pytest.raises(ImageError, match=r"no lib/modules/6\.1; expected the kernel's modules"):
-        image.kernel(tmp_path)
+        image.find_kernel(tmp_path)
 
 
 @pytest.mark.needs("guests", "namespaces", "ovs")
 def test_guests_get_their_addresses_by_dmp_and_talk_rocev2_on_the_planned_ways() -> None:
     with tempfile.TemporaryDirectory(prefix="ew-lab-") as directory:
-        realm = Realm(Path(directory) / "lab", f"ew-g{os.getpid()}.")
-        lab = lifecycle.up(realm, "one", SQUARE, guests=("host0", "host7"))
+        scope = LabScope(Path(directory) / "lab", f"ew-g{os.getpid()}.")
+        lab = lifecycle.up(scope, "one", SQUARE, guests=("host0", "host7"))
         try:
-            told = talk(lab, image.kernel(Path(os.environ["ETHERWEAVE_GUEST_KERNEL"])))
+            result = measure_roce(
+                lab, image.find_kernel(Path(os.environ["ETHERWEAVE_GUEST_KERNEL"]))
+            )
         finally:
-            lifecycle.down(realm, "one")
-        assert lifecycle.everything(realm) == []
-    assert [guest.mac for guest in told.guests] == ["02:00:00:00:00:00", "02:00:00:00:00:07"]
-    assert told.dmp_elsewhere == 0
+            lifecycle.down(scope, "one")
+        assert lifecycle.all_labs(scope) == []
+    assert [guest.mac for guest in result.guests] == ["02:00:00:00:00:00", "02:00:00:00:00:07"]
+    assert result.dmp_elsewhere == 0
     # 50 messages of 64 KiB in packets of 1 KiB cross three switches, and are answered.
-    assert told.bandwidth.octets * told.bandwidth.iterations == 50 * 65536
+    assert result.bandwidth.octets * result.bandwidth.iterations == 50 * 65536
     there = ("group1.switch1:4", "group0.switch1:3", "group0.switch0:1")
-    assert all(told.ways[port] >= 50 * 64 for port in there)
+    assert all(result.paths[port] >= 50 * 64 for port in there)
     # What is left is ARP.
-    assert told.off_the_ways < 50
+    assert result.off_path_frames < 50

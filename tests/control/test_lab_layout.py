@@ -10,23 +10,29 @@ from pathlib import Path
 import pytest
 
 from etherweave.control.lab import processes, state
-from etherweave.control.lab.compare import Pair, predict, simulate
-from etherweave.control.lab.diversion import diversion
+from etherweave.control.lab.compare import HostPair, predict, simulate
 from etherweave.control.lab.layout import (
-    End,
+    LabPort,
     Layout,
     LayoutError,
     check_size,
+    creation,
     interface,
     is_of_lab,
     layout,
-    making,
 )
 from etherweave.control.lab.lifecycle import prepare
+from etherweave.control.lab.pauses import find_diversion
+from etherweave.control.lab.probes import (
+    ObservedFrame,
+    PathHop,
+    ProbePath,
+    encode,
+    number,
+    probe_path,
+)
 from etherweave.control.lab.processes import Process
-from etherweave.control.lab.state import Realm, Record, StateError
-from etherweave.control.lab.tap import Seen
-from etherweave.control.lab.walk import Hop, Walk, encode, number, walk
+from etherweave.control.lab.state import LabRecord, LabScope, StateError
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "lab"
 PAIR: dict[str, object] = {"topology": {"single_switch": {"hosts": 2}}}
@@ -47,7 +53,7 @@ def paper(scenario: dict[str, object] | Path, name: str = "one") -> Layout:
 
 def test_a_cable_has_an_end_in_the_fabric_and_one_in_a_host() -> None:
     fabric = "netns ew-lab.one type veth peer name eth0 netns"
-    assert list(making(paper(PAIR))) == [
+    assert list(creation(paper(PAIR))) == [
         "netns add ew-lab.one",
         "netns add ew-lab.one.host0",
         "netns add ew-lab.one.host1",
@@ -57,7 +63,7 @@ def test_a_cable_has_an_end_in_the_fabric_and_one_in_a_host() -> None:
 
 
 def test_a_cable_between_switches_is_made_once() -> None:
-    inner = [line for line in making(paper(DRAGONFLY)) if "peer name s" in line]
+    inner = [line for line in creation(paper(DRAGONFLY)) if "peer name s" in line]
     ends = [(line.split()[2], line.split()[9]) for line in inner]
     assert ends == [("s0p3", "s1p3"), ("s0p4", "s2p4"), ("s1p4", "s3p4"), ("s2p3", "s3p3")]
 
@@ -65,7 +71,7 @@ def test_a_cable_between_switches_is_made_once() -> None:
 @pytest.mark.parametrize("scenario", sorted(SCENARIOS.glob("*.toml")), ids=lambda path: path.stem)
 def test_shipped_labs_have_every_cable_of_their_fabric(scenario: Path) -> None:
     one = paper(scenario)
-    links = [line for line in making(one) if line.startswith("link add")]
+    links = [line for line in creation(one) if line.startswith("link add")]
     # A host's cable takes one port of switches, every other takes two.
     ports, hosts = len(one.across), len(one.plan.hosts)
     assert len(links) == hosts + (ports - hosts) // 2
@@ -73,7 +79,7 @@ def test_shipped_labs_have_every_cable_of_their_fabric(scenario: Path) -> None:
 
 
 def test_names_of_interfaces_fit_into_the_kernel() -> None:
-    assert len(interface(End(39, 9999))) <= 15
+    assert len(interface(LabPort(39, 9999))) <= 15
 
 
 def test_a_namespace_belongs_to_the_lab_of_its_name_only() -> None:
@@ -102,7 +108,7 @@ def test_a_name_that_would_reach_elsewhere_is_refused(name: str) -> None:
     with pytest.raises(LayoutError, match="expected 1 to 24 small letters"):
         paper(PAIR, name)
     with pytest.raises(LayoutError, match="expected 1 to 24 small letters"):
-        state.place(Realm(Path("/nowhere")), name)
+        state.lab_directory(LabScope(Path("/nowhere")), name)
 
 
 def test_a_fabric_without_ipv4_addresses_is_refused() -> None:
@@ -112,29 +118,33 @@ def test_a_fabric_without_ipv4_addresses_is_refused() -> None:
 
 def test_hosts_keep_made_up_factory_addresses_where_switches_rewrite() -> None:
     one = paper({**PAIR, "control": {"addresses": "rewrite"}})
-    assert "address 00:00:5e:00:53:01" in list(making(one))[-1]
+    assert "address 00:00:5e:00:53:01" in list(creation(one))[-1]
 
 
-def seen(*places: tuple[int, int, bool]) -> list[Seen]:
-    return [Seen(End(switch, port), leaves, b"") for switch, port, leaves in places]
+def seen(*places: tuple[int, int, bool]) -> list[ObservedFrame]:
+    return [ObservedFrame(LabPort(switch, port), leaves, b"") for switch, port, leaves in places]
 
 
 def test_a_way_is_put_together_from_where_a_frame_was_seen() -> None:
     across = paper(DRAGONFLY).across
     straight = seen((0, 1, False), (0, 4, True), (2, 4, False), (2, 2, True))
-    assert walk(across, End(0, 1), straight) == Walk((Hop(0, 1, 4), Hop(2, 4, 2)), True, "host5", 0)
+    assert probe_path(across, LabPort(0, 1), straight) == ProbePath(
+        (PathHop(0, 1, 4), PathHop(2, 4, 2)), True, "host5", 0
+    )
 
 
 def test_a_copy_at_another_port_is_a_stray() -> None:
     across = paper(DRAGONFLY).across
     copied = seen((0, 1, False), (0, 2, True), (0, 3, True), (1, 3, False))
-    assert walk(across, End(0, 1), copied) == Walk((Hop(0, 1, 2),), True, "host1", 2)
+    assert probe_path(across, LabPort(0, 1), copied) == ProbePath(
+        (PathHop(0, 1, 2),), True, "host1", 2
+    )
 
 
 def test_a_frame_that_is_dropped_comes_out_nowhere() -> None:
     across = paper(DRAGONFLY).across
-    assert walk(across, End(0, 1), seen((0, 1, False))) == Walk((), True, None, 0)
-    assert walk(across, End(0, 1), []) == Walk((), False, None, 0)
+    assert probe_path(across, LabPort(0, 1), seen((0, 1, False))) == ProbePath((), True, None, 0)
+    assert probe_path(across, LabPort(0, 1), []) == ProbePath((), False, None, 0)
 
 
 def test_a_probe_keeps_its_number_and_others_have_none() -> None:
@@ -146,43 +156,47 @@ def test_a_probe_keeps_its_number_and_others_have_none() -> None:
 
 
 def test_tables_lead_over_the_one_global_link_and_then_over_the_local_one() -> None:
-    assert predict(paper(DRAGONFLY), Pair(0, 7)) == (Hop(0, 1, 4), Hop(2, 4, 3), Hop(3, 3, 2))
+    assert predict(paper(DRAGONFLY), HostPair(0, 7)) == (
+        PathHop(0, 1, 4),
+        PathHop(2, 4, 3),
+        PathHop(3, 3, 2),
+    )
 
 
 @pytest.mark.parametrize("scenario", [DRAGONFLY, TRIANGLE], ids=["minimal", "conditional"])
 def test_the_simulator_uses_the_links_that_the_tables_say(scenario: dict[str, object]) -> None:
     one = paper(scenario)
-    for pair in map(Pair._make, permutations(range(len(one.plan.hosts)), 2)):
-        ends = {End(hop.switch, hop.out_port) for hop in predict(one, pair)}
-        links = {end for end in ends if isinstance(one.across[end], End)}
+    for pair in map(HostPair._make, permutations(range(len(one.plan.hosts)), 2)):
+        ends = {LabPort(hop.switch, hop.out_port) for hop in predict(one, pair)}
+        links = {end for end in ends if isinstance(one.across[end], LabPort)}
         assert simulate(one, scenario, pair) == links
 
 
 def test_a_way_round_leaves_by_another_port_when_the_first_pauses() -> None:
     one = paper(TRIANGLE)
-    found = diversion(one)
+    found = find_diversion(one)
     assert found is not None and found.port.switch == found.alternative.switch
     usual, other = predict(one, found.pair), predict(one, found.pair, (found.port,))
     assert (usual[0].out_port, other[0].out_port) == (found.port.port, found.alternative.port)
-    last = [one.across[End(way[-1].switch, way[-1].out_port)] for way in (usual, other)]
+    last = [one.across[LabPort(way[-1].switch, way[-1].out_port)] for way in (usual, other)]
     assert last == [one.plan.hosts[found.pair.destination].name] * 2
 
 
 def test_minimal_rules_have_no_way_round() -> None:
-    assert diversion(paper(DRAGONFLY)) is None
+    assert find_diversion(paper(DRAGONFLY)) is None
 
 
 def test_the_only_lab_needs_no_name(tmp_path: Path) -> None:
-    realm = Realm(tmp_path)
+    scope = LabScope(tmp_path)
     with pytest.raises(StateError, match="no lab is up"):
-        state.choose(realm, None)
+        state.choose(scope, None)
     (tmp_path / "one").mkdir()
-    assert state.choose(realm, None) == "one"
+    assert state.choose(scope, None) == "one"
     (tmp_path / "two").mkdir()
     with pytest.raises(StateError, match="labs one, two are up; expected --name"):
-        state.choose(realm, None)
+        state.choose(scope, None)
     with pytest.raises(StateError, match='no lab "three"; expected one of: one, two'):
-        state.choose(realm, "three")
+        state.choose(scope, "three")
 
 
 @pytest.mark.parametrize(
@@ -194,7 +208,7 @@ def test_a_damaged_record_is_none(tmp_path: Path, text: str) -> None:
 
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
-    record = Record(("leaf0 - core0",), "ebpf", ("host1",), {"hosts": []})
+    record = LabRecord(("leaf0 - core0",), "ebpf", ("host1",), {"hosts": []})
     state.write(tmp_path, record)
     assert state.read(tmp_path) == record
     assert json.loads((tmp_path / "state.json").read_text())["plane"] == "ebpf"

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from etherweave.control import lint
-from etherweave.control.qos.derive import Wishes, policy
-from etherweave.control.qos.export import files
+from etherweave.control.qos.derive import ExportOptions, policy
+from etherweave.control.qos.nos import files
 from support import command_line
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -40,8 +40,8 @@ def tree() -> Files:
     return dict(_tree())
 
 
-def found(written: Files) -> dict[str, list[lint.Finding]]:
-    by_rule: dict[str, list[lint.Finding]] = {}
+def found(written: Files) -> dict[str, list[lint.LintFinding]]:
+    by_rule: dict[str, list[lint.LintFinding]] = {}
     for one in lint.lint(lint.read(written)):
         by_rule.setdefault(one.rule, []).append(one)
     return by_rule
@@ -75,7 +75,7 @@ def dragonfly() -> Files:
         "topology": {"dragonfly": {"p": 1, "a": 2, "h": 1}},
         "flow_control": {"pfc": {"priorities": [3, 4]}},
     }
-    return files(policy(scenario, wishes=Wishes(routing="dragonfly_minimal")), "sonic")
+    return files(policy(scenario, options=ExportOptions(routing="dragonfly_minimal")), "sonic")
 
 
 def put(table: str, key: str, field: str, value: object) -> Callable[[Tables], object]:
@@ -296,22 +296,22 @@ MUTATIONS: list[Case] = [
 @pytest.mark.parametrize("case", MUTATIONS, ids=[f"{case[0]}-{case[3][:24]}" for case in MUTATIONS])
 def test_each_mistake_is_told_by_its_rule(case: Case) -> None:
     rule, change, place, what, expected = case
-    told = found(edited(LEAF, change)).get(rule, [])
-    assert (what, expected) in [(one.found, one.expected) for one in told]
-    one = next(one for one in told if one.found == what)
+    result = found(edited(LEAF, change)).get(rule, [])
+    assert (what, expected) in [(one.found, one.expected) for one in result]
+    one = next(one for one in result if one.found == what)
     assert any(each.startswith(place) for each in one.places)
     assert one.why
 
 
 def test_switches_that_disagree_are_told_against_the_first() -> None:
-    told = found(edited(LEAF, put("DSCP_TO_TC_MAP", "ETHERWEAVE", "26", "4")))
-    disagreement = {(one.file, one.found, one.expected) for one in told["switches"]}
+    result = found(edited(LEAF, put("DSCP_TO_TC_MAP", "ETHERWEAVE", "26", "4")))
+    disagreement = {(one.file, one.found, one.expected) for one in result["switches"]}
     what = "DSCP 26 is in priority group 4 and queue 4"
     wanted = "in priority group 3 and queue 3, as core0"
     assert (LEAF, what, wanted) in disagreement
-    assert {one.file for one in told["intent"]} == {LEAF}
+    assert {one.file for one in result["intent"]} == {LEAF}
     # Hosts of that leaf mark 26 for priority 3.
-    assert any(one.found == "DSCP 26 is in priority 3" for one in told["hosts"])
+    assert any(one.found == "DSCP 26 is in priority 3" for one in result["hosts"])
 
 
 def test_lossless_classes_that_a_proof_takes_apart_must_be_apart() -> None:
@@ -320,9 +320,9 @@ def test_lossless_classes_that_a_proof_takes_apart_must_be_apart() -> None:
     tables = json.loads(written[name])
     for table in ("TC_TO_QUEUE_MAP", "MAP_PFC_PRIORITY_TO_QUEUE"):
         tables[table]["ETHERWEAVE"]["4"] = "3"
-    (told,) = found(written | {name: json.dumps(tables)})["deadlock"]
-    assert told.found == "lossless priorities 3, 4 have 1 queues of their own"
-    assert told.expected == "2, which dragonfly_minimal needs"
+    (result,) = found(written | {name: json.dumps(tables)})["deadlock"]
+    assert result.found == "lossless priorities 3, 4 have 1 queues of their own"
+    assert result.expected == "2, which dragonfly_minimal needs"
 
 
 def test_only_priorities_that_frames_are_raised_to_count_where_there_are_such() -> None:
@@ -336,16 +336,16 @@ def test_only_priorities_that_frames_are_raised_to_count_where_there_are_such() 
     name = next(name for name in written if name.endswith("config_db.json"))
     tables = json.loads(written[name])
     tables["MAP_PFC_PRIORITY_TO_QUEUE"]["ETHERWEAVE"]["4"] = "3"
-    (told,) = found(written | {name: json.dumps(tables)})["deadlock"]
-    assert told.found == "lossless priorities 3, 4 have 1 queues of their own"
-    assert told.expected.startswith("2, which ")
+    (result,) = found(written | {name: json.dumps(tables)})["deadlock"]
+    assert result.found == "lossless priorities 3, 4 have 1 queues of their own"
+    assert result.expected.startswith("2, which ")
 
 
 def test_a_device_that_nobody_told_is_told() -> None:
     written = tree()
     del written[CORE], written[HOST]
-    told = {one.found for one in found(written)["present"]}
-    assert told == {"no configuration of switch core0", "no configuration of host host0"}
+    result = {one.found for one in found(written)["present"]}
+    assert result == {"no configuration of switch core0", "no configuration of host host0"}
 
 
 HOST_MUTATIONS = [
@@ -375,10 +375,10 @@ def test_a_host_must_agree_with_its_port(case: tuple[str, str, str, str]) -> Non
     old, new, what, expected = case
     written = tree()
     assert old in written[HOST]
-    told = found(written | {HOST: written[HOST].replace(old, new)})
+    result = found(written | {HOST: written[HOST].replace(old, new)})
     assert any(
         one.file == HOST and one.found == what and one.expected.startswith(expected)
-        for one in told["hosts"]
+        for one in result["hosts"]
     )
 
 
@@ -432,10 +432,10 @@ def test_a_file_of_others_is_read_as_they_write() -> None:
 def test_the_least_headroom_follows_from_rate_length_and_mtu() -> None:
     tables = foreign()
     tables["BUFFER_PROFILE"]["lossless"]["xoff"] = "18432"
-    (told,) = found({"x.json": json.dumps(tables)})["headroom"]
+    (result,) = found({"x.json": json.dumps(tables)})["headroom"]
     # 40 Gb/s are 5 B/ns: 5 · (500 + 2 · 25) + 3 · (9100 + 42) + 84.
-    assert told.expected == "at least 30260 B at 40 Gb/s, 5 m, MTU 9100"
-    assert len(told.places) == 4
+    assert result.expected == "at least 30260 B at 40 Gb/s, 5 m, MTU 9100"
+    assert len(result.places) == 4
 
 
 def test_groups_that_the_switch_computes_are_left_to_it() -> None:
@@ -536,8 +536,8 @@ def test_no_change_of_the_fabric_s_file_makes_the_linter_stumble() -> None:
     "line", ["mlnx_qos -i x --pfc 1,1", "dcb pfc set dev x prio-pfc q:on", "ip link set mtu", "'"]
 )
 def test_a_line_that_cannot_be_read_is_told(line: str) -> None:
-    (told,) = found({"host0.sh": f"#!/bin/sh\n{line}\n"})["readable"]
-    assert told.places == ("line 2",) and told.expected == "a command as documented"
+    (result,) = found({"host0.sh": f"#!/bin/sh\n{line}\n"})["readable"]
+    assert result.places == ("line 2",) and result.expected == "a command as documented"
 
 
 def invoke(*words: str) -> tuple[int, str, str]:
@@ -567,9 +567,9 @@ def test_findings_end_with_1_and_say_what_where_expected_and_why(tmp_path: Path)
 
 def test_single_files_and_files_of_other_systems_are_taken(tmp_path: Path) -> None:
     write(files(policy(SCENARIOS / "dcqcn.toml"), "eos"), tmp_path)
-    code, out, told = invoke(str(tmp_path))
+    code, out, result = invoke(str(tmp_path))
     assert (code, out) == (0, "nothing wrong in 0 switches, 5 hosts\n")
-    assert "eos.cfg: not read" in "".join(told.split("\n"))
+    assert "eos.cfg: not read" in "".join(result.split("\n"))
     shutil.rmtree(tmp_path / "hosts")
     assert invoke(str(tmp_path))[0] == 2
 
@@ -578,8 +578,8 @@ def test_mistakes_end_with_2(tmp_path: Path) -> None:
     assert invoke()[0] == 2
     assert invoke(str(tmp_path / "none.json"))[0] == 2
     (tmp_path / "x.json").write_bytes(b"\xff")
-    code, _, told = invoke(str(tmp_path / "x.json"))
-    assert code == 2 and "expected UTF-8 text" in told
+    code, _, result = invoke(str(tmp_path / "x.json"))
+    assert code == 2 and "expected UTF-8 text" in result
 
 
 def test_rules_are_listed_with_their_reasons() -> None:

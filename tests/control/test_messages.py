@@ -8,36 +8,36 @@ from typing import Any
 import pytest
 
 from etherweave.control import messages, oxm, text
-from etherweave.control.messages import BundleStep, Command, Cookie, FlowCommand
+from etherweave.control.messages import BundleStep, Cookie, FlowCommand, ModCommand
 from etherweave.control.rules import (
     CONTROLLER,
     IN_PORT,
+    FlowRule,
     GoTo,
     Group,
     Meter,
     Move,
     Output,
-    Rule,
     SetField,
     ToGroup,
     UseMeter,
     WriteMetadata,
 )
-from etherweave.control.rules import Test as Is
+from etherweave.control.rules import MatchField as Is
 from support import needs
 
 ARP = (Is("in_port", 3), Is("eth_type", 0x806), Is("arp_op", 1))
 RULES = [
-    Rule(2, 100, (Is("eth_dst", 0x020100000000, 0xFFFF00000000),), (Output(7),)),
-    Rule(2, 0, (), ()),
-    Rule(2, 65535, (Is("metadata", 0, 1 << 63), Is("eth_dst", 1, 1)), (ToGroup(9),)),
-    Rule(0, 900, (Is("in_port", 1),), (), (GoTo(1),)),
-    Rule(1, 0, (), (), (WriteMetadata(1 << 63, 2**64 - 1), GoTo(2))),
-    Rule(0, 5, (Is("vlan_vid", 0x1000, 0x1000), Is("vlan_pcp", 3)), (Output(2), Output(4))),
-    Rule(0, 1000, (Is("in_port", 1), Is("eth_type", 0x88B5)),
+    FlowRule(2, 100, (Is("eth_dst", 0x020100000000, 0xFFFF00000000),), (Output(7),)),
+    FlowRule(2, 0, (), ()),
+    FlowRule(2, 65535, (Is("metadata", 0, 1 << 63), Is("eth_dst", 1, 1)), (ToGroup(9),)),
+    FlowRule(0, 900, (Is("in_port", 1),), (), (GoTo(1),)),
+    FlowRule(1, 0, (), (), (WriteMetadata(1 << 63, 2**64 - 1), GoTo(2))),
+    FlowRule(0, 5, (Is("vlan_vid", 0x1000, 0x1000), Is("vlan_pcp", 3)), (Output(2), Output(4))),
+    FlowRule(0, 1000, (Is("in_port", 1), Is("eth_type", 0x88B5)),
          (SetField("eth_src", 0x020000000001), Output(IN_PORT)), (UseMeter(1),)),
-    Rule(0, 1000, (Is("eth_type", 0x88CC),), (Output(CONTROLLER),)),
-    Rule(1, 10, (*ARP, Is("arp_tpa", 0x0A000000, 0xFF000000)),
+    FlowRule(0, 1000, (Is("eth_type", 0x88CC),), (Output(CONTROLLER),)),
+    FlowRule(1, 10, (*ARP, Is("arp_tpa", 0x0A000000, 0xFF000000)),
          (Move("arp_spa", 0, "reg0", 0, 32), Move("arp_tpa", 8, "arp_tha", 16, 24),
           SetField("arp_op", 2), SetField("arp_spa", 0x0A000001), Output(IN_PORT)),
          (UseMeter(3), GoTo(2))),
@@ -77,13 +77,13 @@ def parsed(osken: Any, octets: bytes) -> Any:
     return ofproto_parser.msg(osken, *messages.HEADER.unpack_from(octets), octets)
 
 
-def add(rule: Rule, xid: int = 1) -> bytes:
+def add(rule: FlowRule, xid: int = 1) -> bytes:
     return messages.flow_mod(rule, FlowCommand.ADD, xid=xid)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=text.flow)
 def test_open_vswitch_reads_a_flow_mod_as_it_reads_the_text_of_the_rule(
-    rule: Rule, read: Callable[[bytes], list[str]], tmp_path: Path
+    rule: FlowRule, read: Callable[[bytes], list[str]], tmp_path: Path
 ) -> None:
     (tmp_path / "flow").write_text(text.flow(rule) + "\n", encoding="utf-8")
     *_, said = ofctl("parse-flows", str(tmp_path / "flow"))
@@ -93,7 +93,7 @@ def test_open_vswitch_reads_a_flow_mod_as_it_reads_the_text_of_the_rule(
 @pytest.mark.parametrize("command", FlowCommand)
 @pytest.mark.parametrize("rule", RULES, ids=text.flow)
 def test_os_ken_writes_the_same_octets_after_reading_them(
-    rule: Rule, command: FlowCommand, osken: Any
+    rule: FlowRule, command: FlowCommand, osken: Any
 ) -> None:
     octets = messages.flow_mod(rule, command, cookie=Cookie(0x45570001, 0xFFFF0000), xid=77)
     flow_mod = parsed(osken, octets)
@@ -153,18 +153,18 @@ def test_a_value_that_its_field_cannot_hold_is_an_error() -> None:
     ("command", "said"),
     [
         (
-            Command.ADD,
+            ModCommand.ADD,
             "ADD group_id=9,type=select,bucket=actions=output:1,bucket=actions=output:300",
         ),
         (
-            Command.MODIFY,
+            ModCommand.MODIFY,
             "MOD group_id=9,type=select,bucket=actions=output:1,bucket=actions=output:300",
         ),
-        (Command.DELETE, "DEL group_id=9,type=select"),
+        (ModCommand.DELETE, "DEL group_id=9,type=select"),
     ],
 )
 def test_open_vswitch_reads_groups(
-    command: Command, said: str, read: Callable[[bytes], list[str]]
+    command: ModCommand, said: str, read: Callable[[bytes], list[str]]
 ) -> None:
     octets = messages.group_mod(Group(9, (1, 300)), command, xid=4)
     assert read(octets) == ["OFPT_GROUP_MOD (OF1.3) (xid=0x4):", f" {said}"]
@@ -179,13 +179,13 @@ def test_a_group_is_what_os_ken_writes(osken: Any) -> None:
     wanted = parser.OFPGroupMod(osken, known.OFPGC_ADD, known.OFPGT_SELECT, 9, buckets)
     wanted.set_xid(4)
     wanted.serialize()
-    assert messages.group_mod(Group(9, (1, 300)), Command.ADD, xid=4) == bytes(wanted.buf)
+    assert messages.group_mod(Group(9, (1, 300)), ModCommand.ADD, xid=4) == bytes(wanted.buf)
 
 
-@pytest.mark.parametrize("command", Command)
-def test_a_meter_is_what_os_ken_writes(command: Command, osken: Any) -> None:
+@pytest.mark.parametrize("command", ModCommand)
+def test_a_meter_is_what_os_ken_writes(command: ModCommand, osken: Any) -> None:
     parser, known = osken.ofproto_parser, osken.ofproto
-    bands = [] if command is Command.DELETE else [parser.OFPMeterBandDrop(1000, 50)]
+    bands = [] if command is ModCommand.DELETE else [parser.OFPMeterBandDrop(1000, 50)]
     flags = known.OFPMF_PKTPS | known.OFPMF_BURST
     wanted = parser.OFPMeterMod(osken, command, flags, 2, bands)
     wanted.set_xid(5)

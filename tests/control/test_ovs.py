@@ -16,10 +16,17 @@ import pytest
 
 from etherweave.control import rules
 from etherweave.control.ovs import bridges, load
-from etherweave.control.ovs.control_socket import ControlSocket
-from etherweave.control.ovs.daemons import Daemons, Datapath, is_running, running, start, stop
-from etherweave.control.ovs.oracle import Delivery, Oracle, Probe
-from etherweave.control.ovs.programs import OvsError, run
+from etherweave.control.ovs.daemons import (
+    Daemons,
+    Datapath,
+    OvsError,
+    is_running,
+    run,
+    running,
+    start,
+    stop,
+)
+from etherweave.control.ovs.oracle import ControlSocket, Delivery, InjectedFrame, Oracle
 from etherweave.control.text import mac_text
 
 pytestmark = pytest.mark.needs("ovs")
@@ -32,7 +39,7 @@ def mac(switch: int, host: int) -> int:
     return 0x020000000000 | switch << 8 | host
 
 
-def switch(number: int, *extra: rules.Rule) -> rules.SwitchPlan:
+def switch(number: int, *extra: rules.FlowRule) -> rules.SwitchPlan:
     other = 1 - number
     return rules.SwitchPlan(
         name=f"leaf{number}",
@@ -42,16 +49,24 @@ def switch(number: int, *extra: rules.Rule) -> rules.SwitchPlan:
             *(rules.PortPlan(port, f"leaf{other}", port, False) for port in LINKS),
         ),
         rules=(
-            rules.Rule(0, 10, (rules.Test("in_port", 1),), (), (rules.UseMeter(1), rules.GoTo(2))),
-            rules.Rule(0, 9, (), (), (rules.GoTo(2),)),
+            rules.FlowRule(
+                0, 10, (rules.MatchField("in_port", 1),), (), (rules.UseMeter(1), rules.GoTo(2))
+            ),
+            rules.FlowRule(0, 9, (), (), (rules.GoTo(2),)),
             *(
-                rules.Rule(
-                    2, 10, (rules.Test("eth_dst", mac(number, host)),), (rules.Output(1 + host),)
+                rules.FlowRule(
+                    2,
+                    10,
+                    (rules.MatchField("eth_dst", mac(number, host)),),
+                    (rules.Output(1 + host),),
                 )
                 for host in range(HOSTS)
             ),
-            rules.Rule(
-                2, 5, (rules.Test("eth_dst", mac(other, 0), SWITCH_BITS),), (rules.ToGroup(1),)
+            rules.FlowRule(
+                2,
+                5,
+                (rules.MatchField("eth_dst", mac(other, 0), SWITCH_BITS),),
+                (rules.ToGroup(1),),
             ),
             *extra,
         ),
@@ -61,17 +76,17 @@ def switch(number: int, *extra: rules.Rule) -> rules.SwitchPlan:
     )
 
 
-def two_switches() -> rules.Plan:
+def two_switches() -> rules.FabricPlan:
     hosts = [
         rules.HostPlan(f"host{number}{host}", f"leaf{number}", 1 + host, mac(number, host), None)
         for number in range(2)
         for host in range(HOSTS)
     ]
-    return rules.Plan("pair", "switch 1 | host 1", (switch(0), switch(1)), tuple(hosts))
+    return rules.FabricPlan("pair", "switch 1 | host 1", (switch(0), switch(1)), tuple(hosts))
 
 
 PLAN = two_switches()
-WIRING = bridges.wiring(PLAN)
+WIRING = bridges.bridge_names(PLAN)
 NOBODY = 65534
 
 
@@ -173,7 +188,7 @@ def test_removing_bridges_that_are_not_there_is_no_mistake(built: Daemons) -> No
 
 def test_an_interface_that_does_not_exist_is_told(built: Daemons) -> None:
     leaf = dataclasses.replace(PLAN.switches[0], name="lost", ports=PLAN.switches[0].ports[:1])
-    absent = bridges.Wiring({"lost": "t0"}, {("lost", 1): "absent0"})
+    absent = bridges.BridgeNames({"lost": "t0"}, {("lost", 1): "absent0"})
     try:
         with pytest.raises(OvsError, match=r"port absent0 of lost: .*; expected number 1"):
             bridges.build(built, dataclasses.replace(PLAN, switches=(leaf,)), absent)
@@ -194,13 +209,13 @@ def test_differences_name_what_lacks_and_what_is_too_much(built: Daemons) -> Non
         switch(0),
         rules=(
             *switch(0).rules[:-1],
-            rules.Rule(2, 7, (rules.Test("eth_dst", 5),), (rules.Output(1),)),
+            rules.FlowRule(2, 7, (rules.MatchField("eth_dst", 5),), (rules.Output(1),)),
         ),
         groups=(rules.Group(1, (4, 3)), rules.Group(2, (3,))),
         meters=(rules.Meter(1, 100, 20),),
     )
-    told = load.differences(built, "s0", other)
-    assert sorted(told) == [
+    result = load.differences(built, "s0", other)
+    assert sorted(result) == [
         "+group_id=1,type=select,bucket=weight:1,actions=output:4,bucket=weight:1,actions=output:3",
         "+group_id=2,type=select,bucket=weight:1,actions=output:3",
         "+meter=1,pktps,burst,bands=type=drop,rate=100,burst_size=20",
@@ -217,8 +232,8 @@ def test_differences_name_what_lacks_and_what_is_too_much(built: Daemons) -> Non
 
 def test_a_rule_that_is_refused_leaves_all_rules_as_they_were(built: Daemons) -> None:
     load.install(built, "s0", switch(0))
-    good = rules.Rule(2, 3, (), (rules.Output(1),))
-    bad = rules.Rule(2, 4, (rules.Test("in_port", 2),), (rules.ToGroup(99),))
+    good = rules.FlowRule(2, 3, (), (rules.Output(1),))
+    bad = rules.FlowRule(2, 4, (rules.MatchField("in_port", 2),), (rules.ToGroup(99),))
     with pytest.raises(OvsError, match="ovs-ofctl ends with 1"):
         load.install(built, "s0", switch(0, good, bad))
     assert load.differences(built, "s0", switch(0)) == []
@@ -247,7 +262,7 @@ def test_interfaces_become_ports_of_bridges_and_outlive_them() -> None:
     names = [f"{own}{end}" for end in "ab"]
     subprocess.run(["ip", "link", "add", names[0], "type", "veth", "peer", names[1]], check=True)
     wiring = dataclasses.replace(
-        bridges.wiring(PLAN, prefix=f"{own}s"), interfaces={("leaf0", 1): names[0]}
+        bridges.bridge_names(PLAN, prefix=f"{own}s"), interfaces={("leaf0", 1): names[0]}
     )
     try:
         with running(Datapath.NETDEV) as daemons:
@@ -327,8 +342,10 @@ def test_an_answer_that_is_no_object_is_refused() -> None:
         control.ask("say")
 
 
-def probe(switch: int, port: int, destination: int) -> Probe:
-    return Probe(switch, port, f"dp_hash=1,dl_src={mac_text(1)},dl_dst={mac_text(destination)}")
+def probe(switch: int, port: int, destination: int) -> InjectedFrame:
+    return InjectedFrame(
+        switch, port, f"dp_hash=1,dl_src={mac_text(1)},dl_dst={mac_text(destination)}"
+    )
 
 
 def test_journeys_speak_of_switches_and_ports_of_the_plan(built: Daemons) -> None:
@@ -349,7 +366,7 @@ def test_journeys_speak_of_switches_and_ports_of_the_plan(built: Daemons) -> Non
 def test_all_ports_of_a_group_are_found_by_hashes(built: Daemons) -> None:
     load.load(built, PLAN, WIRING)
     fields = f"dl_src={mac_text(1)},dl_dst={mac_text(mac(1, 0))}"
-    probes = [Probe(0, 1, f"dp_hash={value},{fields}") for value in range(1, 17)]
+    probes = [InjectedFrame(0, 1, f"dp_hash={value},{fields}") for value in range(1, 17)]
     with Oracle(built.control, PLAN, WIRING) as oracle:
         journeys = list(oracle.follow(probes))
     assert {journey.hops[0].sent[0].port for journey in journeys} == set(LINKS)

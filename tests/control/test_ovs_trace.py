@@ -2,7 +2,7 @@
 
 import pytest
 
-from etherweave.control.ovs.trace import Frame, Hit, Sent, parse
+from etherweave.control.ovs.trace import EmittedFrame, Hit, SentFrame, parse
 from etherweave.control.rules import CONTROLLER, IN_PORT
 
 HEAD = "Flow: in_port=1,vlan_tci=0x0000,dl_src=02:00:00:00:00:01,dl_type=0x0000\n\n"
@@ -92,10 +92,10 @@ def test_a_path_has_its_rules_ports_and_rewritten_frame() -> None:
     forward = Hit(2, "metadata=0/0x4,dl_dst=02:00:00:00:00:00/ff:ff:ff:ff:00:00", 10)
     assert (first.bridge, first.came_from) == ("s0", None)
     assert first.hits == [Hit(0, "", 0), forward]
-    assert first.sent == [Sent(2, forward)]
+    assert first.sent == [SentFrame(2, forward)]
     assert (second.bridge, second.came_from) == ("s1", (0, 2))
-    assert second.sent == [Sent(1, Hit(2, "dl_dst=02:00:00:00:00:00/ff:00:ff:ff:00:00", 10))]
-    assert trace.frames == (Frame(1, {"eth.dst": "02:99:00:00:00:02"}),)
+    assert second.sent == [SentFrame(1, Hit(2, "dl_dst=02:00:00:00:00:00/ff:00:ff:ff:00:00", 10))]
+    assert trace.frames == (EmittedFrame(1, {"eth.dst": "02:99:00:00:00:02"}),)
     assert trace.remarks == ()
 
 
@@ -103,21 +103,21 @@ def test_a_tree_goes_on_in_the_first_bridge_after_the_second() -> None:
     trace = parse(HEAD + TREE)
     everybody = Hit(0, "dl_dst=ff:ff:ff:ff:ff:ff", 10)
     assert [visit.bridge for visit in trace.visits] == ["s0", "s1"]
-    assert trace.visits[0].sent == [Sent(2, everybody), Sent(3, everybody)]
-    assert trace.visits[1].sent == [Sent(1, everybody)]
+    assert trace.visits[0].sent == [SentFrame(2, everybody), SentFrame(3, everybody)]
+    assert trace.visits[1].sent == [SentFrame(1, everybody)]
     assert [visit.suppressed for visit in trace.visits] == [
-        [Sent(1, everybody)],
-        [Sent(2, everybody)],
+        [SentFrame(1, everybody)],
+        [SentFrame(2, everybody)],
     ]
     assert trace.visits[1].came_from == (0, 2)
-    assert trace.frames == (Frame(1, {}), Frame(3, {}))
+    assert trace.frames == (EmittedFrame(1, {}), EmittedFrame(3, {}))
     assert trace.remarks == (), "an output back to where a frame came from is suppressed as usual"
 
 
 def test_a_group_sends_and_a_miss_at_a_later_bridge_is_a_miss() -> None:
     trace = parse(HEAD + GROUP)
     assert trace.visits[0].sent == [
-        Sent(2, Hit(2, "dl_dst=02:00:01:00:00:00/ff:ff:ff:ff:00:00", 8))
+        SentFrame(2, Hit(2, "dl_dst=02:00:01:00:00:00/ff:ff:ff:ff:00:00", 8))
     ]
     assert trace.visits[1].came_from == (0, 2)
     assert trace.visits[1].hits == [Hit(0, "", 0), Hit(2, "", None)]
@@ -127,7 +127,7 @@ def test_a_group_sends_and_a_miss_at_a_later_bridge_is_a_miss() -> None:
 def test_a_frame_that_comes_back_is_told_with_what_was_written() -> None:
     trace = parse(HEAD + REFLECTED)
     assert [sent.port for sent in trace.visits[0].sent] == [IN_PORT]
-    assert trace.frames == (Frame(4, {"eth.src": "02:00:00:00:00:01"}),)
+    assert trace.frames == (EmittedFrame(4, {"eth.src": "02:00:00:00:00:01"}),)
 
 
 def test_a_miss_at_the_first_bridge_is_a_miss() -> None:
@@ -143,8 +143,8 @@ def test_an_output_that_is_not_made_is_taken_back_and_remarked() -> None:
 
 
 def test_what_follows_an_output_does_not_take_it_back() -> None:
-    told = "output:9\n    goto_table:2\n     >>>> over max translation depth 64 <<<<\n\n"
-    trace = parse(with_actions("3").replace("drop\n\n", told))
+    result = "output:9\n    goto_table:2\n     >>>> over max translation depth 64 <<<<\n\n"
+    trace = parse(with_actions("3").replace("drop\n\n", result))
     assert [sent.port for sent in trace.visits[0].sent] == [9]
     assert len(trace.remarks) == 1
 
@@ -156,17 +156,17 @@ def test_frames_carry_what_was_written_before_them_and_not_after() -> None:
     )
     both = {"eth.src": "02:00:00:00:00:01", "eth.dst": "02:00:00:00:00:02"}
     assert parse(with_actions(actions)).frames == (
-        Frame(3, {}),
-        Frame(4, both),
-        Frame(5, both | {"eth.dst": "02:00:00:00:00:03"}),
-        Frame(6, both | {"vlan": "vid=0,pcp=5"}),
+        EmittedFrame(3, {}),
+        EmittedFrame(4, both),
+        EmittedFrame(5, both | {"eth.dst": "02:00:00:00:00:03"}),
+        EmittedFrame(6, both | {"vlan": "vid=0,pcp=5"}),
     )
 
 
 def test_a_frame_for_the_controller_is_a_frame_and_a_meter_is_none() -> None:
     actions = "meter(0),userspace(pid=0,controller(reason=1,dont_send=0,continuation=0))"
     trace = parse(with_actions(actions))
-    assert trace.frames == (Frame(CONTROLLER, {}),)
+    assert trace.frames == (EmittedFrame(CONTROLLER, {}),)
     assert trace.remarks == ()
 
 
@@ -176,7 +176,7 @@ def test_a_frame_that_is_rewritten_slowly_is_still_rewritten() -> None:
         "  - Uses action(s) not supported by datapath.\n"
     )
     trace = parse(text)
-    assert trace.frames == (Frame(4, {"arp.op": "2", "arp.sha": "02:00:00:00:00:02"}),)
+    assert trace.frames == (EmittedFrame(4, {"arp.op": "2", "arp.sha": "02:00:00:00:00:02"}),)
     assert trace.remarks == ()
 
 

@@ -8,37 +8,40 @@ from pathlib import Path
 
 import pytest
 
+from etherweave.control.forwarding import pause_rule
 from etherweave.control.messages import HEADER, FlowCommand, flow_mod
-from etherweave.control.ovs.bridges import Wiring, build
-from etherweave.control.ovs.daemons import Datapath, running
+from etherweave.control.ovs.bridges import BridgeNames, build
+from etherweave.control.ovs.daemons import Datapath, run, running
 from etherweave.control.ovs.load import install
-from etherweave.control.ovs.programs import run
 from etherweave.control.pause.frame import ClassPause, Pause, quantum_ps
-from etherweave.control.pause.speaker import Inbox, Received, Speaker, SpeakerError
-from etherweave.control.pause.timers import Timers
-from etherweave.control.pause.vector import VectorError, Vectors
-from etherweave.control.rules import Plan, PortPlan, Rule, SwitchPlan, WriteMetadata
-from etherweave.control.services import pause_rule
+from etherweave.control.pause.rule_writer import (
+    MessageDecoder,
+    ReceivedMessage,
+    RuleWriter,
+    RuleWriterError,
+)
+from etherweave.control.pause.vector import PauseTimers, PauseVectors, VectorError
+from etherweave.control.rules import FabricPlan, FlowRule, PortPlan, SwitchPlan, WriteMetadata
 
 BITS = {2: 0, 3: 1}
 PORTS = tuple(PortPlan(port, f"h{port}", 1, True) for port in (1, 2, 3))
 
 
-def told(*priorities: int | None) -> SwitchPlan:
+def result(*priorities: int | None) -> SwitchPlan:
     rules = tuple(pause_rule(BITS, frozenset(), priority) for priority in priorities)
     return SwitchPlan("s1", 1, PORTS, rules, (), (), BITS)
 
 
-ONE = told(None)
-PER_CLASS = told(*range(8), None)
+ONE = result(None)
+PER_CLASS = result(*range(8), None)
 
 
 @pytest.fixture
-def timers() -> Timers:
-    return Timers(dict.fromkeys(BITS, quantum_ps(10**9)))
+def timers() -> PauseTimers:
+    return PauseTimers(dict.fromkeys(BITS, quantum_ps(10**9)))
 
 
-def written(rules: list[Rule]) -> list[tuple[tuple[int, ...], int]]:
+def written(rules: list[FlowRule]) -> list[tuple[tuple[int, ...], int]]:
     """The values of each rule's tests, and the vector that it writes."""
     vectors = [
         step.value
@@ -51,42 +54,42 @@ def written(rules: list[Rule]) -> list[tuple[tuple[int, ...], int]]:
 
 
 def test_a_cleared_vector_is_that_of_the_plan_and_nothing_changes_by_itself(
-    timers: Timers,
+    timers: PauseTimers,
 ) -> None:
-    vectors = Vectors(PER_CLASS)
+    vectors = PauseVectors(PER_CLASS)
     assert vectors.cleared() == list(PER_CLASS.rules)
     assert vectors.changed(timers, 0) == []
 
 
-def test_a_pause_changes_one_rule_and_its_end_the_same(timers: Timers) -> None:
-    vectors = Vectors(ONE)
-    timers.hear(3, Pause(1, 10), now_ns=0)
+def test_a_pause_changes_one_rule_and_its_end_the_same(timers: PauseTimers) -> None:
+    vectors = PauseVectors(ONE)
+    timers.receive(3, Pause(1, 10), now_ns=0)
     assert written(vectors.changed(timers, 0)) == [((), 0b10)]
-    timers.hear(3, Pause(1, 10), now_ns=100)
+    timers.receive(3, Pause(1, 10), now_ns=100)
     assert vectors.changed(timers, 100) == [], "said again, nothing changes"
     assert written(vectors.changed(timers, 100 + 5120)) == [((), 0)]
 
 
 def test_a_class_changes_its_own_rule_and_class_0_that_of_packets_without_a_tag(
-    timers: Timers,
+    timers: PauseTimers,
 ) -> None:
-    vectors = Vectors(PER_CLASS)
-    timers.hear(2, ClassPause(1, (None,) * 5 + (10,) + (None,) * 2), now_ns=0)
+    vectors = PauseVectors(PER_CLASS)
+    timers.receive(2, ClassPause(1, (None,) * 5 + (10,) + (None,) * 2), now_ns=0)
     assert written(vectors.changed(timers, 0)) == [((0x1000, 5), 0b01)]
-    timers.hear(3, ClassPause(1, (10,) + (None,) * 7), now_ns=0)
+    timers.receive(3, ClassPause(1, (10,) + (None,) * 7), now_ns=0)
     assert written(vectors.changed(timers, 0)) == [((0x1000, 0), 0b10), ((), 0b10)]
 
 
-def test_one_vector_has_ports_that_pause_any_class(timers: Timers) -> None:
-    vectors = Vectors(ONE)
-    timers.hear(2, ClassPause(1, (None,) * 5 + (10,) + (None,) * 2), now_ns=0)
+def test_one_vector_has_ports_that_pause_any_class(timers: PauseTimers) -> None:
+    vectors = PauseVectors(ONE)
+    timers.receive(2, ClassPause(1, (None,) * 5 + (10,) + (None,) * 2), now_ns=0)
     assert written(vectors.changed(timers, 0)) == [((), 0b01)]
 
 
 def test_a_plan_without_a_vector_is_refused() -> None:
     minimal = SwitchPlan("s1", 1, PORTS, (pause_rule({}, frozenset(), None),), (), (), {})
     with pytest.raises(VectorError, match=r's1: .*expected a plan with control.rules = "cond'):
-        Vectors(minimal)
+        PauseVectors(minimal)
 
 
 HELLO, ERROR, ECHO_REQUEST, ECHO_REPLY, FLOW_MOD = 0, 1, 2, 3, 14
@@ -114,7 +117,7 @@ class Peer:
         self._thread = threading.Thread(target=self._answer)
         self._thread.start()
 
-    def heard(self) -> bytes:
+    def received(self) -> bytes:
         """Wait until the other side has ended, and tell all that it said."""
         self._thread.join()
         self._listener.close()
@@ -137,9 +140,9 @@ def test_rules_are_modified_and_echoes_answered(tmp_path: Path) -> None:
     # A switch may offer a later version; ours is then the highest that both speak (6.3.1).
     words = said(HELLO, version=6) + said(ECHO_REQUEST, b"there?", xid=9)
     peer = Peer(tmp_path / "mgmt", words)
-    with Speaker(peer.address) as speaker:
+    with RuleWriter(peer.address) as speaker:
         speaker.modify(list(ONE.rules))
-    hello, echo, change = Inbox().take(peer.heard())
+    hello, echo, change = MessageDecoder().take(peer.received())
     assert [hello.kind, echo.kind, change.kind] == [HELLO, ECHO_REPLY, FLOW_MOD]
     assert (echo.xid, echo.body) == (9, b"there?")
     assert change.body == flow_mod(ONE.rules[0], FlowCommand.MODIFY_STRICT)[HEADER.size :]
@@ -158,9 +161,9 @@ def test_a_peer_that_is_no_willing_switch_is_refused(
     tmp_path: Path, words: bytes, expected: str
 ) -> None:
     peer = Peer(tmp_path / "mgmt", words)
-    with pytest.raises(SpeakerError, match=expected), Speaker(peer.address) as speaker:
+    with pytest.raises(RuleWriterError, match=expected), RuleWriter(peer.address) as speaker:
         speaker.settle()
-    peer.heard()
+    peer.received()
 
 
 @pytest.mark.parametrize(
@@ -173,16 +176,16 @@ def test_a_peer_that_is_no_willing_switch_is_refused(
     ],
 )
 def test_an_address_where_nobody_listens_is_named(address: str, expected: str) -> None:
-    with pytest.raises(SpeakerError, match=expected):
-        Speaker(address)
+    with pytest.raises(RuleWriterError, match=expected):
+        RuleWriter(address)
 
 
 def test_messages_come_whole_however_they_were_cut() -> None:
     source = random.Random(3)
     stream = b"".join(said(kind, source.randbytes(kind), xid=kind) for kind in range(30))
     for _ in range(50):
-        inbox, rest = Inbox(), stream
-        found: list[Received] = []
+        inbox, rest = MessageDecoder(), stream
+        found: list[ReceivedMessage] = []
         while rest:
             length = source.randrange(1, 100)
             found += inbox.take(rest[:length])
@@ -197,8 +200,8 @@ def test_random_octets_end_in_messages_or_in_a_refusal() -> None:
     refused = 0
     for _ in range(2000):
         try:
-            list(Inbox().take(b"\x04" + source.randbytes(source.randrange(200))))
-        except SpeakerError:
+            list(MessageDecoder().take(b"\x04" + source.randbytes(source.randrange(200))))
+        except RuleWriterError:
             refused += 1
     assert 0 < refused < 2000
 
@@ -206,11 +209,14 @@ def test_random_octets_end_in_messages_or_in_a_refusal() -> None:
 @pytest.mark.needs("ovs")
 def test_open_vswitch_takes_the_vector() -> None:
     with running(Datapath.DUMMY) as daemons:
-        build(daemons, Plan("p", "", (PER_CLASS,), ()), Wiring({"s1": "br0"}))
+        build(daemons, FabricPlan("p", "", (PER_CLASS,), ()), BridgeNames({"s1": "br0"}))
         install(daemons, "br0", PER_CLASS)
-        vectors, timers = Vectors(PER_CLASS), Timers(dict.fromkeys(BITS, quantum_ps(10**9)))
-        timers.hear(3, ClassPause(1, (10,) + (None,) * 7), now_ns=0)
-        with Speaker(daemons.management("br0")) as speaker:
+        vectors, timers = (
+            PauseVectors(PER_CLASS),
+            PauseTimers(dict.fromkeys(BITS, quantum_ps(10**9))),
+        )
+        timers.receive(3, ClassPause(1, (10,) + (None,) * 7), now_ns=0)
+        with RuleWriter(daemons.management("br0")) as speaker:
             speaker.modify(vectors.changed(timers, 0))
             speaker.settle()
         dump = ["-O", "OpenFlow13", "--no-stats", "dump-flows", daemons.management("br0")]

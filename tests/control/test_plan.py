@@ -7,22 +7,22 @@ import pytest
 
 import etherweave
 from etherweave.control import text
-from etherweave.control.plan import CARRIED, PlanError, Planned, counts, plan
+from etherweave.control.forwarding import pause_rule
+from etherweave.control.plan import CARRIED, FabricPlanError, PlannedDeployment, counts, plan
 from etherweave.control.rules import (
-    ADMIT_TABLE,
     FORWARD_TABLE,
-    KNOWN_TABLE,
+    INGRESS_ACL_TABLE,
     SERVICE_TABLE,
+    UNKNOWN_DESTINATION_TABLE,
     WAIT_TABLE,
+    FlowRule,
+    MatchField,
     Output,
     Purpose,
-    Rule,
     SwitchPlan,
-    Test,
     ToGroup,
     WriteMetadata,
 )
-from etherweave.control.services import pause_rule
 from support import command_line
 
 DRAGONFLY: dict[str, object] = {"topology": {"dragonfly": {}}}
@@ -38,7 +38,7 @@ command = command_line.run
 
 def planned(
     scenario: dict[str, object], failed: tuple[str, ...] = (), **control: object
-) -> Planned:
+) -> PlannedDeployment:
     return plan({**scenario, "control": control}, failed=failed)
 
 
@@ -84,7 +84,7 @@ def test_a_switch_of_a_dragonfly_reads_as_the_paper_says() -> None:
 def test_every_path_of_tables_ends_and_rules_that_overlap_have_an_order() -> None:
     for scenario in (DRAGONFLY, CLOS, BUTTERFLY):
         for switch in planned(scenario, rules="conditional", pauses="class").plan.switches:
-            seen: set[tuple[int, int, tuple[Test, ...]]] = set()
+            seen: set[tuple[int, int, tuple[MatchField, ...]]] = set()
             for rule in switch.rules:
                 key = (rule.table, rule.priority, rule.match)
                 assert key not in seen, f"{switch.name}: {text.flow(rule)} stands there twice"
@@ -170,7 +170,7 @@ def test_rewriting_keeps_factory_addresses_outside_the_fabric() -> None:
     )
     outward = [line for line in lines(switch, Purpose.FORWARD) if "output:1" in line]
     assert all("set_field:aa:00:00:00:00:00->eth_dst" in line for line in outward)
-    with pytest.raises(PlanError, match="no factory address of host3; expected one per host"):
+    with pytest.raises(FabricPlanError, match="no factory address of host3; expected one per host"):
         plan(scenario, factory={name: mac for name, mac in factory.items() if name != "host3"})
 
 
@@ -229,10 +229,10 @@ def test_the_same_scenario_gives_the_same_plan() -> None:
 
 
 def test_tables_follow_one_another() -> None:
-    order = [ADMIT_TABLE, KNOWN_TABLE, SERVICE_TABLE, FORWARD_TABLE, WAIT_TABLE]
+    order = [INGRESS_ACL_TABLE, UNKNOWN_DESTINATION_TABLE, SERVICE_TABLE, FORWARD_TABLE, WAIT_TABLE]
     assert order == sorted(set(order))
 
-    def onward(rule: Rule) -> list[int]:
+    def onward(rule: FlowRule) -> list[int]:
         return [getattr(step, "table", rule.table + 1) for step in rule.instructions]
 
     for rule in planned(CLOS, rules="conditional").plan.switches[0].rules:

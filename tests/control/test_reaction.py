@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 
 from etherweave.control import reaction
-from etherweave.control.ovs.bridges import build, wiring
-from etherweave.control.ovs.daemons import Datapath, running
+from etherweave.control.ovs.bridges import bridge_names, build
+from etherweave.control.ovs.daemons import Datapath, run, running
 from etherweave.control.ovs.load import install
-from etherweave.control.ovs.programs import run
 from etherweave.control.pause.frame import ClassPause, Pause, PauseFrame, encode
 from etherweave.control.plan import plan
-from etherweave.control.reaction import Plane, ReactionError, Spread, measure, summary
-from etherweave.control.reaction_trials import ALTERNATIVE, DEFAULT, Arrival, Trial, told
+from etherweave.control.reaction import DataPlane, ReactionError, TimeSpread, measure, summary
+from etherweave.control.reaction_trials import ALTERNATIVE, DEFAULT, Arrival, Trial, reaction_times
 from support import command_line
 
 COMMAND = [*command_line.COMMAND, "control"]
@@ -43,44 +42,44 @@ def test_a_reaction_ends_with_the_first_frame_at_the_other_port() -> None:
         (ALTERNATIVE, FEW + 50_000),
         (DEFAULT, END + 30_000),
     )
-    assert told(came, [PAUSE, RESUME, FEW], 8) == Trial(70.0, 90.0, 30.0, 8, 0)
+    assert reaction_times(came, [PAUSE, RESUME, FEW], 8) == Trial(70.0, 90.0, 30.0, 8, 0)
 
 
 def test_a_pause_that_ends_early_shows_as_a_negative_time() -> None:
     came = arrivals((ALTERNATIVE, FEW + 50_000), (DEFAULT, END - 2_000))
-    assert told(came, [PAUSE, RESUME, FEW], 2).expiry_us == -2.0
+    assert reaction_times(came, [PAUSE, RESUME, FEW], 2).expiry_us == -2.0
 
 
 def test_frames_that_stay_at_their_port_are_no_reaction() -> None:
     came = arrivals(*((DEFAULT, PAUSE + step * MS) for step in range(120)))
-    trial = told(came, [PAUSE, RESUME, FEW], 121)
+    trial = reaction_times(came, [PAUSE, RESUME, FEW], 121)
     assert (trial.pause_us, trial.expiry_us) == (None, None)
     assert trial.lost == 1
 
 
 def test_a_frame_that_comes_twice_counts_once() -> None:
     twice = [Arrival(0, DEFAULT, 1), Arrival(0, ALTERNATIVE, 2)]
-    assert told(twice, [PAUSE, RESUME, FEW], 2).lost == 1
+    assert reaction_times(twice, [PAUSE, RESUME, FEW], 2).lost == 1
 
 
 def test_trials_are_told_by_minimum_median_and_maximum() -> None:
     trials = [Trial(time, None, 5.0, 100, lost) for time, lost in ((3.0, 0), (1.0, 2), (9.0, 0))]
     found = summary(trials)
-    assert found.pause == Spread(1.0, 3.0, 9.0)
-    assert found.resume == Spread(None, None, None)
+    assert found.pause == TimeSpread(1.0, 3.0, 9.0)
+    assert found.resume == TimeSpread(None, None, None)
     assert (found.trials, found.missed, found.sent, found.lost) == (3, 3, 300, 2)
 
 
 @pytest.mark.parametrize("count", [0, -1, 1001])
 def test_a_number_of_trials_out_of_range_is_refused(count: int) -> None:
     with pytest.raises(ReactionError, match="trials: expected 1 to 1000"):
-        measure(Plane.EBPF, count)
+        measure(DataPlane.EBPF, count)
 
 
 def test_a_plane_that_the_machine_lacks_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reaction, "missing", lambda plane: "clang not installed")
     with pytest.raises(ReactionError, match="ebpf: clang not installed"):
-        measure(Plane.EBPF, 1)
+        measure(DataPlane.EBPF, 1)
 
 
 @pytest.mark.needs("ebpf")
@@ -89,7 +88,7 @@ def test_the_switch_in_the_kernel_obeys_and_leaves_nothing(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     done: list[int] = []
-    found = measure(Plane.EBPF, 2, done.append)
+    found = measure(DataPlane.EBPF, 2, done.append)
     assert done == [1, 2]
     assert (found.missed, found.lost, found.sent) == (0, 0, 2 * 1600)
     assert list(tmp_path.iterdir()) == []
@@ -97,7 +96,7 @@ def test_the_switch_in_the_kernel_obeys_and_leaves_nothing(
 
 @pytest.mark.needs("namespaces", "ovs")
 def test_open_vswitch_obeys_the_agent() -> None:
-    found = measure(Plane.OVS, 2)
+    found = measure(DataPlane.OVS, 2)
     assert found.missed == 0
     # Other programs may keep a switch that is a process from reading all frames.
     assert found.lost < found.sent // 10
@@ -107,9 +106,9 @@ def test_open_vswitch_obeys_the_agent() -> None:
 def test_the_verb_prints_json() -> None:
     words = [*COMMAND, "reaction", "--plane", "ebpf", "--trials", "1", "--json"]
     printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    (told,) = json.loads(printed).values()
-    assert told["pause_us"].keys() == {"min", "median", "max"}
-    assert told["trials"] == 1
+    (result,) = json.loads(printed).values()
+    assert result["pause_us"].keys() == {"min", "median", "max"}
+    assert result["trials"] == 1
 
 
 def verb(*words: str) -> tuple[int, str]:
@@ -151,17 +150,17 @@ def dragonfly(tmp_path: Path) -> Path:
 def test_mistakes_of_the_agents_user_are_told(
     dragonfly: Path, words: tuple[str, ...], said: str
 ) -> None:
-    code, told = agent(dragonfly, *words)
+    code, result = agent(dragonfly, *words)
     assert code == 2
-    assert said in told
+    assert said in result
 
 
 @pytest.mark.needs("root")
 def test_an_agent_without_interface_or_switch_ends(dragonfly: Path) -> None:
-    code, told = agent(dragonfly, "--port", "3=nothing")
-    assert (code, told) == (2, "interface nothing: No such device\n")
-    code, told = agent(dragonfly, "--port", "3=lo")
-    assert (code, told) == (1, "unix:/nowhere: No such file or directory\n")
+    code, result = agent(dragonfly, "--port", "3=nothing")
+    assert (code, result) == (2, "interface nothing: No such device\n")
+    code, result = agent(dragonfly, "--port", "3=lo")
+    assert (code, result) == (1, "unix:/nowhere: No such file or directory\n")
 
 
 @pytest.mark.needs("namespaces", "ovs")
@@ -186,7 +185,7 @@ def test_an_agent_moves_the_vector_of_a_planned_switch_and_clears_it(
     planned = plan(scenario).plan
     name = planned.switches[0].name
     with running(Datapath.DUMMY) as daemons:
-        build(daemons, planned, wired := wiring(planned))
+        build(daemons, planned, wired := bridge_names(planned))
         for switch in planned.switches:
             install(daemons, wired.bridges[switch.name], switch)
         address = daemons.management(wired.bridges[name])

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import pytest
 
 from etherweave.control import text
-from etherweave.control.ovs import bridges, daemons, load, programs
-from etherweave.control.ovs.bridges import Wiring
+from etherweave.control.ovs import bridges, daemons, load
+from etherweave.control.ovs.bridges import BridgeNames
 from etherweave.control.ovs.daemons import Daemons, Datapath
 from etherweave.control.plan import plan
-from etherweave.control.rules import Plan, Purpose
+from etherweave.control.rules import FabricPlan, Purpose
 from support.controlled import Running, controlled, eventually
 
 pytestmark = pytest.mark.needs("ovs")
@@ -24,7 +24,7 @@ SCENARIO: dict[str, object] = {
 """3 groups of 2 switches; a link in every group and between any two."""
 
 
-def planner(failed: Sequence[str]) -> Plan:
+def planner(failed: Sequence[str]) -> FabricPlan:
     return plan(SCENARIO, failed=failed).plan
 
 
@@ -32,8 +32,8 @@ class Lab(NamedTuple):
     """Switches, and what they should be told."""
 
     ovs: Daemons
-    plan: Plan
-    wiring: Wiring
+    plan: FabricPlan
+    wiring: BridgeNames
 
     def bridge(self, switch: str) -> str:
         return self.wiring.bridges[switch]
@@ -45,17 +45,17 @@ class Lab(NamedTuple):
 
     def ofctl(self, verb: str, switch: str, *rest: str) -> str:
         target = self.ovs.management(self.bridge(switch))
-        return programs.run("ovs-ofctl", "-O", "OpenFlow13", verb, target, *rest)
+        return daemons.run("ovs-ofctl", "-O", "OpenFlow13", verb, target, *rest)
 
-    def differences(self, plan: Plan) -> list[str]:
+    def differences(self, plan: FabricPlan) -> list[str]:
         """Compare with the tool of Open vSwitch, not with our own eyes; cookies do not count."""
-        told = [
+        result = [
             f"{switch.name}: {re.sub(' cookie=0x[0-9a-f]+', '', line)}"
             for switch in plan.switches
             for line in load.differences(self.ovs, self.bridge(switch.name), switch)
         ]
-        less = Counter(line.replace(": -", ": ") for line in told if ": -" in line)
-        more = Counter(line.replace(": +", ": ") for line in told if ": +" in line)
+        less = Counter(line.replace(": -", ": ") for line in result if ": -" in line)
+        more = Counter(line.replace(": +", ": ") for line in result if ": +" in line)
         return sorted(((less - more) + (more - less)).elements())
 
 
@@ -63,7 +63,7 @@ class Lab(NamedTuple):
 def lab() -> Iterator[Lab]:
     whole = planner([])
     with daemons.running(Datapath.DUMMY) as ovs:
-        wiring = bridges.wiring(whole)
+        wiring = bridges.bridge_names(whole)
         bridges.build(ovs, whole, wiring)
         yield Lab(ovs, whole, wiring)
 
@@ -72,16 +72,16 @@ def target(running: Running) -> str:
     return f"tcp:127.0.0.1:{running.controller.port}"
 
 
-def told(running: Running, lab: Lab) -> None:
+def result(running: Running, lab: Lab) -> None:
     """Wait until all switches are told."""
     names = [switch.name for switch in lab.plan.switches]
-    eventually(lambda: running.has_told(names), running.story)
+    eventually(lambda: running.has_installed(names), running.log)
 
 
 def test_all_switches_get_exactly_their_rules_groups_and_meters(lab: Lab) -> None:
     with controlled(lab.plan, planner) as running:
         lab.connect(target(running))
-        told(running, lab)
+        result(running, lab)
         assert lab.differences(lab.plan) == []
         rules = sum(len(switch.rules) for switch in lab.plan.switches)
         assert running.count("rules_installed") == rules
@@ -93,15 +93,15 @@ def test_all_switches_get_exactly_their_rules_groups_and_meters(lab: Lab) -> Non
 def test_a_controller_that_starts_again_touches_nothing(lab: Lab) -> None:
     with controlled(lab.plan, planner) as running:
         lab.connect(target(running))
-        told(running, lab)
+        result(running, lab)
         port = running.controller.port
     before = [lab.ofctl("dump-flows", name, "--no-stats") for name in lab.wiring.bridges]
     with controlled(lab.plan, planner, port=port) as again:
-        told(again, lab)
+        result(again, lab)
         assert again.count("audits") == len(lab.plan.switches)
-        assert again.story.events("installed") == []
+        assert again.log.events("installed") == []
         # Every claim is above those before it.
-        assert again.controller.standing.generation == 2
+        assert again.controller.role.generation == 2
     after = [lab.ofctl("dump-flows", name, "--no-stats") for name in lab.wiring.bridges]
     assert after == before
 
@@ -109,15 +109,15 @@ def test_a_controller_that_starts_again_touches_nothing(lab: Lab) -> None:
 def test_an_audit_mends_what_is_missing_changed_and_foreign(lab: Lab) -> None:
     with controlled(lab.plan, planner, audit_s=0.3) as running:
         lab.connect(target(running))
-        told(running, lab)
+        result(running, lab)
         name = "group1.switch1"
         lab.ofctl("del-flows", name, "--strict", "table=0,priority=400,dl_type=0x88cc")
         lab.ofctl("mod-flows", name, "--strict", "table=0,priority=390,dl_type=0x8808,actions=1")
         lab.ofctl("add-flow", name, "table=7,priority=9,tcp,tp_dst=80,nw_ttl=9,actions=drop")
-        drifts = eventually(lambda: running.story.events("drift"), "drift")
+        drifts = eventually(lambda: running.log.events("drift"), "drift")
         # The audit may come between two of the three commands.
-        eventually(lambda: lab.differences(lab.plan) == [], running.story)
-        drifts = running.story.events("drift")
+        eventually(lambda: lab.differences(lab.plan) == [], running.log)
+        drifts = running.log.events("drift")
         assert {drift["switch"] for drift in drifts} == {name}
         assert sum(drift["missing"] for drift in drifts) == 1
         assert sum(drift["changed"] for drift in drifts) == 1
@@ -128,7 +128,7 @@ def test_foreign_entries_stay_if_they_are_to_stay(lab: Lab) -> None:
     name = "group1.switch1"
     with controlled(lab.plan, planner, audit_s=0.3, leave_foreign=True) as running:
         lab.connect(target(running))
-        told(running, lab)
+        result(running, lab)
         lab.ofctl("add-flow", name, "table=7,priority=9,cookie=5,actions=drop")
         eventually(lambda: running.count("audits") > 2 * len(lab.plan.switches), "audits")
         assert lab.differences(lab.plan) == [f"{name}: table=7 priority=9 actions=drop"]
@@ -138,14 +138,14 @@ def test_an_audit_leaves_the_pause_vector_alone(lab: Lab) -> None:
     """Whoever watches pauses changes it with every PAUSE frame."""
     with controlled(lab.plan, planner, audit_s=0.2) as running:
         lab.connect(target(running))
-        told(running, lab)
+        result(running, lab)
         (vector,) = (rule for rule in lab.plan.switches[0].rules if rule.purpose is Purpose.PAUSES)
         paused = text.flow(vector).replace("write_metadata:0x0/", "write_metadata:0x1/")
         assert paused != text.flow(vector)
         lab.ofctl("mod-flows", "group0.switch0", "--strict", paused)
         done = running.count("audits")
         eventually(lambda: running.count("audits") > done + 2 * len(lab.plan.switches), "audits")
-        assert running.story.events("drift") == []
+        assert running.log.events("drift") == []
         assert "write_metadata:0x1/" in lab.ofctl("dump-flows", "group0.switch0")
 
 
@@ -155,46 +155,46 @@ def test_a_full_table_rolls_back_and_names_rule_and_switch(lab: Lab) -> None:
     lab.ovs.configure(*limit, "--", "set", "bridge", lab.bridge(name), "flow_tables:0=@full")
     with controlled(lab.plan, planner) as running:
         lab.connect(target(running))
-        refusal, *_ = eventually(lambda: running.story.events("refused_by_switch"), "refusal")
+        refusal, *_ = eventually(lambda: running.log.events("refused_by_switch"), "refusal")
         assert refusal["switch"] == name
         assert re.match(
             r"rule table=0,priority=.*: table full \(type 5, code 1\)", refusal["reason"]
         )
         others = [one.name for one in lab.plan.switches if one.name != name]
-        eventually(lambda: running.has_told(others), "others")
+        eventually(lambda: running.has_installed(others), "others")
         # Nothing is half installed: no rule, no group, no meter.
         assert "actions" not in lab.ofctl("dump-flows", name)
         assert "meter=" not in lab.ofctl("dump-meters", name)
         # When there is room, the next attempt succeeds.
         lab.ovs.configure("clear", "bridge", lab.bridge(name), "flow_tables")
-        told(running, lab)
+        result(running, lab)
         assert lab.differences(lab.plan) == []
 
 
 def test_a_fabric_wired_as_planned_has_no_findings(lab: Lab) -> None:
     with controlled(lab.plan, planner) as running:
         lab.connect(target(running))
-        told(running, lab)
-        watch = running.controller.watch
+        result(running, lab)
+        watch = running.controller.discovery
         eventually(lambda: len(watch.settled) == len(lab.plan.switches), "settled")
-        assert running.story.events("wiring") == []
-        assert running.story.events("replanned") == []
+        assert running.log.events("wiring") == []
+        assert running.log.events("replanned") == []
 
 
 def test_a_cable_without_link_is_planned_round_and_back(lab: Lab) -> None:
     """Only what differs is sent; the comparison is with a plan made for the failure."""
     with controlled(lab.plan, planner) as running:
         lab.connect(target(running))
-        told(running, lab)
+        result(running, lab)
         sent = running.count("rules_installed")
         cable = "group0.switch0 - group0.switch1"
         (port,) = (one for one in lab.plan.switches[0].ports if one.node == "group0.switch1")
         name = lab.wiring.port("group0.switch0", port.number)
         lab.ovs.configure("del-port", name)
-        eventually(lambda: running.story.events("replanned"), running.story)
+        eventually(lambda: running.log.events("replanned"), running.log)
         detour = planner([cable])
-        told(running, lab)
-        eventually(lambda: lab.differences(detour) == [], running.story)
+        result(running, lab)
+        eventually(lambda: lab.differences(detour) == [], running.log)
         changed = running.count("rules_installed") - sent
         old = {(switch.name, rule) for switch in lab.plan.switches for rule in switch.rules}
         new = {(switch.name, rule) for switch in detour.switches for rule in switch.rules}
@@ -203,23 +203,23 @@ def test_a_cable_without_link_is_planned_round_and_back(lab: Lab) -> None:
         words = ["--", "set", "interface", name, "type=patch", peer]
         bridge = lab.bridge("group0.switch0")
         lab.ovs.configure("add-port", bridge, name, *words, f"ofport_request={port.number}")
-        eventually(lambda: len(running.story.events("replanned")) == 2, "planned back")
-        told(running, lab)
-        eventually(lambda: lab.differences(lab.plan) == [], running.story)
+        eventually(lambda: len(running.log.events("replanned")) == 2, "planned back")
+        result(running, lab)
+        eventually(lambda: lab.differences(lab.plan) == [], running.log)
 
 
 def test_a_cable_that_carries_nothing_is_planned_round(lab: Lab) -> None:
     """Its ports have a link, but no probe comes through."""
     with controlled(lab.plan, planner) as running:
         lab.connect(target(running))
-        told(running, lab)
+        result(running, lab)
         for switch in lab.plan.switches[:2]:
             (port,) = (one for one in switch.ports if one.node.startswith("group0."))
             name = lab.wiring.port(switch.name, port.number)
             lab.ovs.configure("set", "interface", name, "options:peer=nowhere")
         detour = planner(["group0.switch0 - group0.switch1"])
-        eventually(lambda: lab.differences(detour) == [], running.story)
-        said = {wrong["finding"] for wrong in running.story.events("wiring")}
+        eventually(lambda: lab.differences(detour) == [], running.log)
+        said = {wrong["finding"] for wrong in running.log.events("wiring")}
         assert (
             "group0.switch0 port 2 goes to nothing seen; should go to group0.switch1 port 2" in said
         )
@@ -230,7 +230,7 @@ def test_two_swapped_cables_are_named_at_every_port_and_not_used(lab: Lab) -> No
     one, other = ("group0.switch1", "group1.switch1")
     with controlled(lab.plan, planner) as running:
         lab.connect(target(running))
-        told(running, lab)
+        result(running, lab)
         ends = {(one, "group0.switch0"), (other, "group1.switch0")}
         ports = {
             (switch.name, port.node): (switch.name, port.number)
@@ -243,8 +243,8 @@ def test_two_swapped_cables_are_named_at_every_port_and_not_used(lab: Lab) -> No
             lab.ovs.configure("set", "interface", lab.wiring.port(*left), peer)
         findings = eventually(
             lambda: (
-                [f for f in running.story.events("wiring") if f["fault"] == "miswired"][3:]
-                and running.story.events("wiring")
+                [f for f in running.log.events("wiring") if f["fault"] == "miswired"][3:]
+                and running.log.events("wiring")
             ),
             "findings",
         )
@@ -255,24 +255,24 @@ def test_two_swapped_cables_are_named_at_every_port_and_not_used(lab: Lab) -> No
             for left, found, expected in ((a, d, b), (b, c, a), (c, b, d), (d, a, c))
         }
         detour = planner(["group0.switch0 - group0.switch1", "group1.switch0 - group1.switch1"])
-        eventually(lambda: lab.differences(detour) == [], running.story)
+        eventually(lambda: lab.differences(detour) == [], running.log)
 
 
 def test_the_second_controller_stands_by_and_takes_over_without_touching_rules(lab: Lab) -> None:
     with controlled(lab.plan, planner) as first:
         lab.connect(target(first))
-        told(first, lab)
+        result(first, lab)
         with controlled(lab.plan, planner) as second:
             lab.connect(target(first), target(second))
-            eventually(lambda: second.story.events("standby"), "standing by")
+            eventually(lambda: second.log.events("standby"), "standing by")
             before = [lab.ofctl("dump-flows", name, "--no-stats") for name in lab.wiring.bridges]
             assert second.count("audits") == 0
-            assert first.controller.standing.state.name == "MASTER"
+            assert first.controller.role.state.name == "MASTER"
             first.stop.set()
-            eventually(lambda: second.story.events("master"), second.story)
-            told(second, lab)
-            assert second.story.events("installed") == []
-            generations = [run.controller.standing.generation for run in (first, second)]
+            eventually(lambda: second.log.events("master"), second.log)
+            result(second, lab)
+            assert second.log.events("installed") == []
+            generations = [run.controller.role.generation for run in (first, second)]
             assert generations[1] > generations[0]
     after = [lab.ofctl("dump-flows", name, "--no-stats") for name in lab.wiring.bridges]
     assert after == before

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from etherweave.control.messages import Kind
+from etherweave.control.messages import MessageType
 from etherweave.control.plan import plan
 from support import command_line, needs
 from support.controlled import PATIENCE_S, eventually
@@ -55,9 +55,9 @@ class Process:
         """Wait for an event of the log."""
         assert self.process.stderr
         for line in self.process.stderr:
-            told: dict[str, Any] = json.loads(line)
-            if told["event"] == event:
-                return told
+            result: dict[str, Any] = json.loads(line)
+            if result["event"] == event:
+                return result
         raise AssertionError(f"the controller has ended without {event}")
 
     def close(self) -> None:
@@ -96,14 +96,14 @@ def test_the_controller_ends_cleanly_when_told_to(
 def test_metrics_are_text_that_prometheus_reads(file: Path, start: Any) -> None:
     one = start(str(file), "--metrics-port", "0")
     with FakeSwitch(one.port, 1):
-        told = one.event("installed")
+        result = one.event("installed")
         address = f"http://127.0.0.1:{one.listening['metrics_port']}/metrics"
         with urllib.request.urlopen(address, timeout=PATIENCE_S) as answer:
             lines = answer.read().decode().splitlines()
         assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
     values = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
     assert values['etherweave_switch_connected{switch="switch0"}'] == "1"
-    assert float(values['etherweave_rules_installed_total{switch="switch0"}']) == told["rules"]
+    assert float(values['etherweave_rules_installed_total{switch="switch0"}']) == result["rules"]
     assert values["etherweave_master"] == "1"
 
 
@@ -114,7 +114,7 @@ def test_a_dry_run_prints_every_rule_that_is_missing_and_changes_nothing(
     with FakeSwitch(one.port, 1) as switch:
         said, _ = one.process.communicate(timeout=PATIENCE_S)
         assert (switch.added, switch.committed) == (0, 0)
-        assert Kind.FLOW_MOD not in switch.seen
+        assert MessageType.FLOW_MOD not in switch.seen
     (planned,) = plan(str(file)).plan.switches
     assert one.process.returncode == 1
     lines = said.splitlines()

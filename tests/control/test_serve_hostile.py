@@ -11,27 +11,27 @@ from collections.abc import Iterator
 import pytest
 
 from etherweave.control.controller import install
-from etherweave.control.controller.door import STRANGERS_MAX
-from etherweave.control.controller.wire import Limits
-from etherweave.control.messages import Kind
-from etherweave.control.rules import CONTROLLER, Output, Plan, PortPlan, Rule, SwitchPlan
-from etherweave.control.rules import Test as Is
+from etherweave.control.controller.message_stream import PeerLimits
+from etherweave.control.controller.server import UNKNOWN_PEERS_MAX
+from etherweave.control.messages import MessageType
+from etherweave.control.rules import CONTROLLER, FabricPlan, FlowRule, Output, PortPlan, SwitchPlan
+from etherweave.control.rules import MatchField as Is
 from support.controlled import Running, controlled, eventually
 from support.fake_switch import FakeSwitch
 
 RULES = 300
-HASTY = Limits(handshake_s=0.5, message_s=0.5)
+HASTY = PeerLimits(handshake_s=0.5, message_s=0.5)
 """Time limits that a test can wait for."""
 
 
 def switch(number: int, rules: int = RULES) -> SwitchPlan:
     ports = (PortPlan(1, f"host{number}", 1, True),)
-    lldp = Rule(0, 400, (Is("eth_type", 0x88CC),), (Output(CONTROLLER),))
-    forward = (Rule(3, 9, (Is("eth_dst", host),), (Output(1),)) for host in range(rules - 1))
+    lldp = FlowRule(0, 400, (Is("eth_type", 0x88CC),), (Output(CONTROLLER),))
+    forward = (FlowRule(3, 9, (Is("eth_dst", host),), (Output(1),)) for host in range(rules - 1))
     return SwitchPlan(f"s{number}", number, ports, (lldp, *forward), (), (), {})
 
 
-PLAN = Plan("two", "", (switch(1), switch(2)), ())
+PLAN = FabricPlan("two", "", (switch(1), switch(2)), ())
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def running() -> Iterator[Running]:
 def serves_the_others(running: Running) -> None:
     """Let a good switch come, and see that it is told everything."""
     with FakeSwitch(running.controller.port, 1) as good:
-        eventually(lambda: running.has_told(["s1"]), running.story)
+        eventually(lambda: running.has_installed(["s1"]), running.log)
         assert (good.added, good.committed) == (RULES, 1)
 
 
@@ -60,37 +60,40 @@ def speak(running: Running, octets: bytes, timeout_s: float = 5.0) -> bytes:
         return answer
 
 
-HELLO = struct.pack("!BBHI", 4, Kind.HELLO, 8, 1)
+HELLO = struct.pack("!BBHI", 4, MessageType.HELLO, 8, 1)
 TOO_BAD = {
     "noise": random.Random(1).randbytes(5000),
     "zeros": bytes(5000),
     "web browser": b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
     "TLS": bytes.fromhex("16030100f8010000f40303") + bytes(240),
-    "length below a header": struct.pack("!BBHI", 4, Kind.HELLO, 7, 1),
-    "long HELLO": struct.pack("!BBHI", 4, Kind.HELLO, 65535, 1),
-    "no HELLO first": struct.pack("!BBHI", 4, Kind.FEATURES_REPLY, 32, 1) + bytes(24),
-    "message of a controller": HELLO + struct.pack("!BBHI", 4, Kind.FLOW_MOD, 56, 1) + bytes(48),
+    "length below a header": struct.pack("!BBHI", 4, MessageType.HELLO, 7, 1),
+    "long HELLO": struct.pack("!BBHI", 4, MessageType.HELLO, 65535, 1),
+    "no HELLO first": struct.pack("!BBHI", 4, MessageType.FEATURES_REPLY, 32, 1) + bytes(24),
+    "message of a controller": HELLO
+    + struct.pack("!BBHI", 4, MessageType.FLOW_MOD, 56, 1)
+    + bytes(48),
     "unknown type": HELLO + struct.pack("!BBHI", 4, 200, 8, 1),
-    "cut features": HELLO + struct.pack("!BBHI", 4, Kind.FEATURES_REPLY, 12, 1) + bytes(4),
-    "HELLO elements without end": struct.pack("!BBHIHH", 4, Kind.HELLO, 16, 1, 1, 0) + bytes(4),
+    "cut features": HELLO + struct.pack("!BBHI", 4, MessageType.FEATURES_REPLY, 12, 1) + bytes(4),
+    "HELLO elements without end": struct.pack("!BBHIHH", 4, MessageType.HELLO, 16, 1, 1, 0)
+    + bytes(4),
 }
 
 
 @pytest.mark.parametrize("octets", TOO_BAD.values(), ids=TOO_BAD)
 def test_whoever_speaks_something_else_is_refused_at_once(running: Running, octets: bytes) -> None:
     speak(running, octets)
-    (refusal,) = eventually(lambda: running.story.events("refused"), running.story)
+    (refusal,) = eventually(lambda: running.log.events("refused"), running.log)
     assert refusal["address"].startswith("127.0.0.1:")
     serves_the_others(running)
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_another_version_is_told_why_it_is_refused(running: Running, version: int) -> None:
-    answer = speak(running, struct.pack("!BBHI", version, Kind.HELLO, 8, 1))
+    answer = speak(running, struct.pack("!BBHI", version, MessageType.HELLO, 8, 1))
     hello, length = answer[1], int.from_bytes(answer[2:4])
     error = answer[length:]
     # OFPET_HELLO_FAILED is 0, OFPHFC_INCOMPATIBLE is 0 (OpenFlow 1.3.5, 7.5.4.1).
-    assert (hello, error[1], error[8:12]) == (Kind.HELLO, Kind.ERROR, bytes(4))
+    assert (hello, error[1], error[8:12]) == (MessageType.HELLO, MessageType.ERROR, bytes(4))
     serves_the_others(running)
 
 
@@ -99,7 +102,7 @@ def test_a_peer_that_never_ends_its_message_is_cut_off() -> None:
         begun_s = time.monotonic()
         address = ("127.0.0.1", running.controller.port)
         with socket.create_connection(address) as peer, contextlib.suppress(OSError):
-            for octet in HELLO + struct.pack("!BBHI", 4, Kind.MULTIPART_REPLY, 60000, 1):
+            for octet in HELLO + struct.pack("!BBHI", 4, MessageType.MULTIPART_REPLY, 60000, 1):
                 peer.sendall(bytes([octet]))
                 time.sleep(0.02)
             while time.monotonic() - begun_s < 10:
@@ -112,25 +115,25 @@ def test_a_peer_that_never_ends_its_message_is_cut_off() -> None:
 def test_a_crowd_of_silent_peers_keeps_no_switch_out(running: Running) -> None:
     with contextlib.ExitStack() as crowd:
         address = ("127.0.0.1", running.controller.port)
-        for _ in range(3 * STRANGERS_MAX):
+        for _ in range(3 * UNKNOWN_PEERS_MAX):
             crowd.enter_context(socket.create_connection(address))
         serves_the_others(running)
         # Each has two threads at most, and no more than so many are let in.
-        assert threading.active_count() < 2 * STRANGERS_MAX + 50
+        assert threading.active_count() < 2 * UNKNOWN_PEERS_MAX + 50
 
 
 def test_the_log_stays_short_whatever_peers_do(running: Running) -> None:
     for _ in range(200):
         speak(running, b"GET / HTTP/1.1\r\n\r\n")
-    assert 20 <= len(running.story.events("refused")) < 100
-    assert max(map(len, running.story.getvalue().splitlines())) < 4000
+    assert 20 <= len(running.log.events("refused")) < 100
+    assert max(map(len, running.log.getvalue().splitlines())) < 4000
 
 
 def test_an_identity_that_is_not_planned_is_refused(running: Running) -> None:
     with FakeSwitch(running.controller.port, 77) as stranger:
-        eventually(lambda: stranger.is_over, running.story)
+        eventually(lambda: stranger.is_over, running.log)
         serves_the_others(running)
-    (refusal,) = running.story.events("refused")
+    (refusal,) = running.log.events("refused")
     assert refusal["reason"] == "datapath id 0x4d is not in the plan; expected one of 1 to 2"
 
 
@@ -138,76 +141,87 @@ def test_a_second_switch_of_the_same_identity_is_refused_while_the_first_lives(
     running: Running,
 ) -> None:
     with FakeSwitch(running.controller.port, 1) as first:
-        eventually(lambda: running.has_told(["s1"]), running.story)
+        eventually(lambda: running.has_installed(["s1"]), running.log)
         with FakeSwitch(running.controller.port, 1) as second:
-            eventually(lambda: second.is_over, running.story)
+            eventually(lambda: second.is_over, running.log)
         assert not first.is_over
-    (refusal,) = running.story.events("refused")
+    (refusal,) = running.log.events("refused")
     assert refusal["reason"].startswith("s1 is connected already, from 127.0.0.1:")
 
 
 def test_a_switch_that_dies_while_it_is_told_is_told_all_when_it_comes_back(
     running: Running,
 ) -> None:
-    def die(switch: FakeSwitch, kind: Kind, _: int, __: bytes) -> bool:
+    def die(switch: FakeSwitch, kind: MessageType, _: int, __: bytes) -> bool:
         is_dead = switch.added >= RULES // 2
         if is_dead:
             switch.close()
         return is_dead
 
     with FakeSwitch(running.controller.port, 2, die) as dying:
-        eventually(lambda: dying.is_over, running.story)
+        eventually(lambda: dying.is_over, running.log)
         assert dying.committed == 0
     serves_the_others(running)
     with FakeSwitch(running.controller.port, 2) as reborn:
-        eventually(lambda: running.has_told(["s2"]), running.story)
+        eventually(lambda: running.has_installed(["s2"]), running.log)
         assert (reborn.added, reborn.committed) == (RULES, 1)
 
 
 @pytest.mark.parametrize(
-    "silent_about", [Kind.ROLE_REQUEST, Kind.MULTIPART_REQUEST, Kind.EXPERIMENTER]
+    "silent_about",
+    [MessageType.ROLE_REQUEST, MessageType.MULTIPART_REQUEST, MessageType.EXPERIMENTER],
 )
 def test_a_switch_that_does_not_answer_holds_up_nobody_else(
-    running: Running, silent_about: Kind
+    running: Running, silent_about: MessageType
 ) -> None:
-    def ignore(switch: FakeSwitch, kind: Kind, _: int, body: bytes) -> bool:
-        is_ports = kind is Kind.MULTIPART_REQUEST and body[:2] == b"\x00\x0d"
+    def ignore(switch: FakeSwitch, kind: MessageType, _: int, body: bytes) -> bool:
+        is_ports = kind is MessageType.MULTIPART_REQUEST and body[:2] == b"\x00\x0d"
         return kind is silent_about and not is_ports
 
     with FakeSwitch(running.controller.port, 2, ignore) as silent:
-        eventually(lambda: silent.seen[silent_about], running.story)
+        eventually(lambda: silent.seen[silent_about], running.log)
         serves_the_others(running)
 
 
 @pytest.mark.parametrize(
-    "kind", [Kind.ERROR, Kind.MULTIPART_REPLY, Kind.ROLE_REPLY, Kind.EXPERIMENTER]
+    "kind",
+    [
+        MessageType.ERROR,
+        MessageType.MULTIPART_REPLY,
+        MessageType.ROLE_REPLY,
+        MessageType.EXPERIMENTER,
+    ],
 )
-def test_answers_cut_short_are_no_answers(running: Running, kind: Kind) -> None:
-    def cut(switch: FakeSwitch, asked: Kind, xid: int, body: bytes) -> bool:
-        is_ports = asked is Kind.MULTIPART_REQUEST and body[:2] == b"\x00\x0d"
-        is_late = asked in (Kind.ROLE_REQUEST, Kind.MULTIPART_REQUEST, Kind.EXPERIMENTER)
+def test_answers_cut_short_are_no_answers(running: Running, kind: MessageType) -> None:
+    def cut(switch: FakeSwitch, asked: MessageType, xid: int, body: bytes) -> bool:
+        is_ports = asked is MessageType.MULTIPART_REQUEST and body[:2] == b"\x00\x0d"
+        is_late = asked in (
+            MessageType.ROLE_REQUEST,
+            MessageType.MULTIPART_REQUEST,
+            MessageType.EXPERIMENTER,
+        )
         if is_late and not is_ports:
             switch.send(kind, b"", xid)
         return is_late and not is_ports
 
     with FakeSwitch(running.controller.port, 2, cut) as bad:
-        eventually(lambda: bad.seen[Kind.ROLE_REQUEST], running.story)
+        eventually(lambda: bad.seen[MessageType.ROLE_REQUEST], running.log)
         serves_the_others(running)
         assert bad.committed == 0
-        assert running.story.events("failed") == []
+        assert running.log.events("failed") == []
 
 
 def test_a_switch_that_reports_nonsense_is_not_told_anything(running: Running) -> None:
-    def nonsense(switch: FakeSwitch, kind: Kind, xid: int, body: bytes) -> bool:
-        if kind is not Kind.MULTIPART_REQUEST or body[:2] != b"\x00\x01":
+    def nonsense(switch: FakeSwitch, kind: MessageType, xid: int, body: bytes) -> bool:
+        if kind is not MessageType.MULTIPART_REQUEST or body[:2] != b"\x00\x01":
             return False
         switch.part(1, b"\x00\x09" + bytes(100), xid)
         return True
 
     with FakeSwitch(running.controller.port, 2, nonsense) as bad:
-        (told, *_) = eventually(lambda: running.story.events("not_told"), running.story)
-        assert told["switch"] == "s2"
-        assert told["reason"] == "a flow entry of 9 octets; expected 56 to 102"
+        (result, *_) = eventually(lambda: running.log.events("not_told"), running.log)
+        assert result["switch"] == "s2"
+        assert result["reason"] == "a flow entry of 9 octets; expected 56 to 102"
         assert bad.committed == 0
         serves_the_others(running)
 
@@ -217,8 +231,8 @@ def test_a_report_without_end_is_given_up(
 ) -> None:
     monkeypatch.setattr(install, "_OCTETS_MAX", 1 << 20)
 
-    def endless(switch: FakeSwitch, kind: Kind, xid: int, body: bytes) -> bool:
-        if kind is not Kind.MULTIPART_REQUEST or body[:2] != b"\x00\x01":
+    def endless(switch: FakeSwitch, kind: MessageType, xid: int, body: bytes) -> bool:
+        if kind is not MessageType.MULTIPART_REQUEST or body[:2] != b"\x00\x01":
             return False
         entry = struct.pack("!HB53x", 56, 0)
         entry = entry[:48] + struct.pack("!HH4x", 1, 4)
@@ -227,8 +241,8 @@ def test_a_report_without_end_is_given_up(
         return True
 
     with FakeSwitch(running.controller.port, 2, endless):
-        (told, *_) = eventually(lambda: running.story.events("not_told"), running.story)
-        assert told["reason"] == "more than 1048576 octets of flows"
+        (result, *_) = eventually(lambda: running.log.events("not_told"), running.log)
+        assert result["reason"] == "more than 1048576 octets of flows"
         serves_the_others(running)
 
 
@@ -243,31 +257,31 @@ def test_a_flood_of_frames_holds_up_nobody_else(running: Running) -> None:
         for frame in frames
     ]
 
-    def flood(switch: FakeSwitch, kind: Kind, _: int, __: bytes) -> bool:
-        if kind is Kind.ROLE_REQUEST:
+    def flood(switch: FakeSwitch, kind: MessageType, _: int, __: bytes) -> bool:
+        if kind is MessageType.ROLE_REQUEST:
             for number in range(10_000):
-                switch.send(Kind.PACKET_IN, packets[number % len(packets)])
+                switch.send(MessageType.PACKET_IN, packets[number % len(packets)])
         return False
 
     with FakeSwitch(running.controller.port, 2, flood) as flooding:
-        eventually(lambda: flooding.seen[Kind.ROLE_REQUEST], running.story)
+        eventually(lambda: flooding.seen[MessageType.ROLE_REQUEST], running.log)
         serves_the_others(running)
-        assert running.story.events("failed") == []
+        assert running.log.events("failed") == []
 
 
 def test_a_switch_that_reads_nothing_is_given_up() -> None:
     """Some megabytes of rules fill every buffer on the way."""
-    big = Plan("two", "", (switch(1), switch(2, rules=60_000)), ())
+    big = FabricPlan("two", "", (switch(1), switch(2, rules=60_000)), ())
     stop = threading.Event()
 
-    def deaf(switch: FakeSwitch, kind: Kind, xid: int, body: bytes) -> bool:
+    def deaf(switch: FakeSwitch, kind: MessageType, xid: int, body: bytes) -> bool:
         if switch.added:
             stop.wait(20)
         return False
 
     with controlled(big, limits=HASTY) as running:
         with FakeSwitch(running.controller.port, 2, deaf):
-            eventually(lambda: running.story.events("not_told"), running.story)
+            eventually(lambda: running.log.events("not_told"), running.log)
             stop.set()
         serves_the_others(running)
 
@@ -279,7 +293,7 @@ def test_nothing_is_left_when_the_controller_stops() -> None:
         FakeSwitch(running.controller.port, 1),
         FakeSwitch(running.controller.port, 2),
     ):
-        eventually(lambda: running.has_told(["s1", "s2"]), running.story)
+        eventually(lambda: running.has_installed(["s1", "s2"]), running.log)
         running.stop.set()
-        eventually(lambda: running.story.events("stopped"), running.story)
+        eventually(lambda: running.log.events("stopped"), running.log)
     assert threading.active_count() == before

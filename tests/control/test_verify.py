@@ -16,27 +16,29 @@ import pytest
 from etherweave.cli.control import verify as verb
 from etherweave.control import rules
 from etherweave.control.ovs import bridges, load
-from etherweave.control.ovs.cases import Kind, ground, pairs, services, unicasts
+from etherweave.control.ovs.cases import FrameKind, case_context, pairs, services, unicasts
 from etherweave.control.ovs.daemons import Daemons, Datapath, running
-from etherweave.control.ovs.judgement import Finding
+from etherweave.control.ovs.judgement import FrameFinding
 from etherweave.control.ovs.oracle import Oracle
-from etherweave.control.ovs.verify import Report, Tally, Wish, verify
-from etherweave.control.plan import Planned, plan
-from etherweave.control.rules import FORWARD_TABLE, Output, Purpose, Rule, SwitchPlan
+from etherweave.control.ovs.verify import FrameTally, VerifyOptions, VerifyReport, verify
+from etherweave.control.plan import PlannedDeployment, plan
+from etherweave.control.rules import FORWARD_TABLE, FlowRule, Output, Purpose, SwitchPlan
 from support import command_line
 
-ALL = Wish(pairs=None)
+ALL = VerifyOptions(pairs=None)
 SMALL = {"dragonfly": {"p": 2, "a": 2, "h": 1}}
 """3 groups of 2 switches with 2 hosts: all pairs are 12 × 11."""
 LOCAL_CABLE, GLOBAL_CABLE = "group0.switch0 - group0.switch1", "group0.switch0 - group2.switch1"
 
 
-def planned(topology: object, *failed: str, **control: object) -> Planned:
+def planned(topology: object, *failed: str, **control: object) -> PlannedDeployment:
     scenario = {"name": "fabric", "topology": topology, "control": control}
     return plan(scenario, failed=failed)
 
 
-def with_rules(made: Planned, name: str, change: Callable[[Rule], Rule | None]) -> Planned:
+def with_rules(
+    made: PlannedDeployment, name: str, change: Callable[[FlowRule], FlowRule | None]
+) -> PlannedDeployment:
     """Change the rules of a switch; none removes one."""
 
     def changed(switch: SwitchPlan) -> SwitchPlan:
@@ -50,7 +52,7 @@ def with_rules(made: Planned, name: str, change: Callable[[Rule], Rule | None]) 
     return dataclasses.replace(made, plan=fabric)
 
 
-def wrong(report: Report) -> set[Kind]:
+def wrong(report: VerifyReport) -> set[FrameKind]:
     return {finding.kind for finding in report.findings}
 
 
@@ -79,7 +81,7 @@ def test_a_plan_does_on_open_vswitch_what_the_design_says(
     report = verify(made, ALL)
     assert (report.findings, report.differences) == ((), {})
     hosts = len(made.plan.hosts)
-    assert report.asked[Kind.UNICAST] == hosts * (hosts - 1)
+    assert report.followed[FrameKind.UNICAST] == hosts * (hosts - 1)
     assert sum(report.rules.values()) == sum(len(switch.rules) for switch in made.plan.switches)
 
 
@@ -99,7 +101,7 @@ def test_conditional_rules_go_round_paused_ports_as_the_design_says(
     report = verify(made, ALL)
     assert (report.findings, report.differences) == ((), {})
     # Once with half of the watched ports paused, once with all.
-    assert report.asked[Kind.PAUSED] == 2 * report.asked[Kind.UNICAST]
+    assert report.followed[FrameKind.PAUSED] == 2 * report.followed[FrameKind.UNICAST]
 
 
 @pytest.mark.needs("ovs")
@@ -107,15 +109,15 @@ def test_lossless_frames_arrive_in_the_priority_that_their_way_asks_for() -> Non
     made = planned(SMALL, priorities=[3, 5])
     report = verify(made, ALL)
     assert report.findings == ()
-    assert report.asked[Kind.LOSSLESS] == report.asked[Kind.UNICAST]
+    assert report.followed[FrameKind.LOSSLESS] == report.followed[FrameKind.UNICAST]
     # A minimal path of a dragonfly has a global link at most, behind which frames go on in 5.
-    known = ground(made, {}, seed=1)
+    known = case_context(made, {}, seed=1)
     assert known.raising == {
         place for place, far in known.links.items() if place[0] // 2 != far // 2
     }
     bad = with_rules(made, "group0.switch0", only(Purpose.PRIORITY, missing))
     report = verify(bad, ALL)
-    assert wrong(report) == {Kind.LOSSLESS}
+    assert wrong(report) == {FrameKind.LOSSLESS}
     assert {found.switch for found in report.findings} <= {"group0.switch0", "group0.switch1"}
     assert any("vlan vid=0,pcp=3" in found.found for found in report.findings)
     assert any("vlan vid=0,pcp=5" in found.found for found in report.findings), "not lowered"
@@ -125,7 +127,7 @@ def test_lossless_frames_arrive_in_the_priority_that_their_way_asks_for() -> Non
 def test_answers_in_the_switch_and_checked_arp_are_verified_too() -> None:
     report = verify(planned(SMALL, resolution="responder", anti_spoofing="arp"), ALL)
     assert report.findings == ()
-    assert report.asked[Kind.RESOLUTION] == report.asked[Kind.SPOOFED_ARP] == 12
+    assert report.followed[FrameKind.RESOLUTION] == report.followed[FrameKind.SPOOFED_ARP] == 12
 
 
 @pytest.mark.needs("ovs")
@@ -141,29 +143,29 @@ def test_all_pairs_of_the_dragonfly_of_the_paper_go_where_they_must() -> None:
     report = verify(planned({"dragonfly": {"p": 2, "a": 4, "h": 2}}), ALL)
     assert (report.findings, report.differences) == ((), {})
     # Figure 3c of Benito et al. 2015: 9 groups of 4 switches with 2 hosts.
-    assert report.asked[Kind.UNICAST] == 72 * 71
+    assert report.followed[FrameKind.UNICAST] == 72 * 71
 
 
 @pytest.fixture(scope="module")
-def built() -> Iterator[tuple[Daemons, Planned]]:
+def built() -> Iterator[tuple[Daemons, PlannedDeployment]]:
     made = planned(SMALL)
     with running(Datapath.DUMMY) as daemons:
-        bridges.build(daemons, made.plan, bridges.wiring(made.plan))
-        load.load(daemons, made.plan, bridges.wiring(made.plan))
+        bridges.build(daemons, made.plan, bridges.bridge_names(made.plan))
+        load.load(daemons, made.plan, bridges.bridge_names(made.plan))
         yield daemons, made
 
 
-def next_port(rule: Rule) -> Rule:
+def next_port(rule: FlowRule) -> FlowRule:
     (action,) = rule.actions
     assert isinstance(action, Output)
     return rule._replace(actions=(Output(action.port % 4 + 1),))
 
 
-def other_mask(rule: Rule) -> Rule:
+def other_mask(rule: FlowRule) -> FlowRule:
     """Let a rule match twice as much; the default rule, which matches all, half of it."""
     if not rule.match:
         bit = 0b1000
-        return rule._replace(match=(rules.Test("eth_dst", bit, bit),))
+        return rule._replace(match=(rules.MatchField("eth_dst", bit, bit),))
     (test,) = rule.match
     mask = test.mask or 0
     return rule._replace(
@@ -171,12 +173,12 @@ def other_mask(rule: Rule) -> Rule:
     )
 
 
-def other_priority(rule: Rule) -> Rule:
+def other_priority(rule: FlowRule) -> FlowRule:
     """Put a rule behind all others; the default rule before them."""
     return rule._replace(priority=1 if rule.match else 99)
 
 
-def missing(rule: Rule) -> None:
+def missing(rule: FlowRule) -> None:
     return None
 
 
@@ -184,18 +186,20 @@ def missing(rule: Rule) -> None:
 @pytest.mark.parametrize("which", range(4))
 @pytest.mark.parametrize("change", [next_port, other_mask, other_priority, missing])
 def test_every_wrong_rule_of_a_flow_table_is_found_where_it_is(
-    built: tuple[Daemons, Planned], change: Callable[[Rule], Rule | None], which: int
+    built: tuple[Daemons, PlannedDeployment],
+    change: Callable[[FlowRule], FlowRule | None],
+    which: int,
 ) -> None:
     daemons, made = built
-    first, wiring = made.plan.switches[0], bridges.wiring(made.plan)
+    first, wiring = made.plan.switches[0], bridges.bridge_names(made.plan)
     flow_table = [rule for rule in first.rules if rule.table == FORWARD_TABLE]
     assert len(flow_table) == 4
     chosen = flow_table[which]
     bad = with_rules(made, first.name, lambda rule: change(rule) if rule == chosen else rule)
     load.install(daemons, wiring.bridges[first.name], bad.plan.switches[0])
-    tally = Tally(ground(made, {}, seed=1))
+    tally = FrameTally(case_context(made, {}, seed=1))
     with Oracle(daemons.control, made.plan, wiring) as oracle:
-        (frames,) = tally.count(oracle, unicasts(tally.ground, pairs(tally.ground, None)))
+        (frames,) = tally.count(oracle, unicasts(tally.context, pairs(tally.context, None)))
     assert frames == 12 * 11
     assert tally.findings
     assert {finding.switch for finding in tally.findings} == {first.name}
@@ -203,19 +207,21 @@ def test_every_wrong_rule_of_a_flow_table_is_found_where_it_is(
     assert load.differences(daemons, wiring.bridges[first.name], first) == []
 
 
-def only(purpose: Purpose, change: Callable[[Rule], Rule | None]) -> Callable[[Rule], Rule | None]:
+def only(
+    purpose: Purpose, change: Callable[[FlowRule], FlowRule | None]
+) -> Callable[[FlowRule], FlowRule | None]:
     return lambda rule: change(rule) if rule.purpose is purpose else rule
 
 
-def everywhere(rule: Rule) -> Rule:
+def everywhere(rule: FlowRule) -> FlowRule:
     return rule._replace(actions=tuple(map(Output, range(1, 5))))
 
 
-def anybody(rule: Rule) -> Rule:
+def anybody(rule: FlowRule) -> FlowRule:
     return rule._replace(match=tuple(test for test in rule.match if test.field == "in_port"))
 
 
-def other_source(rule: Rule) -> Rule:
+def other_source(rule: FlowRule) -> FlowRule:
     steps = (
         rules.SetField(step.field, step.value ^ 1) if isinstance(step, rules.SetField) else step
         for step in rule.actions
@@ -223,7 +229,7 @@ def other_source(rule: Rule) -> Rule:
     return rule._replace(actions=tuple(steps))
 
 
-def also_onward(rule: Rule) -> Rule:
+def also_onward(rule: FlowRule) -> FlowRule:
     return rule._replace(actions=(*rule.actions, Output(3))) if rule.actions else rule
 
 
@@ -231,19 +237,27 @@ def also_onward(rule: Rule) -> Rule:
 @pytest.mark.parametrize(
     ("purpose", "change", "found"),
     [
-        (Purpose.DMP, other_source, {Kind.REQUEST}),
-        (Purpose.DMP, also_onward, {Kind.REQUEST}),
-        (Purpose.DMP, lambda rule: rule if rule.actions else None, {Kind.STRAY}),
-        (Purpose.DMP, lambda rule: None if rule.actions else rule, {Kind.REQUEST}),
-        (Purpose.ADMIT, anybody, {Kind.SPOOFED}),
-        (Purpose.KNOWN, anybody, {Kind.UNKNOWN}),
-        (Purpose.ANNOUNCE, everywhere, {Kind.BROADCAST, Kind.MULTICAST, Kind.RESOLUTION}),
-        (Purpose.ANNOUNCE, missing, {Kind.BROADCAST, Kind.MULTICAST, Kind.RESOLUTION}),
-        (Purpose.CONTROL, missing, {Kind.PAUSE, Kind.DISCOVERY}),
+        (Purpose.DMP, other_source, {FrameKind.REQUEST}),
+        (Purpose.DMP, also_onward, {FrameKind.REQUEST}),
+        (Purpose.DMP, lambda rule: rule if rule.actions else None, {FrameKind.STRAY}),
+        (Purpose.DMP, lambda rule: None if rule.actions else rule, {FrameKind.REQUEST}),
+        (Purpose.ADMIT, anybody, {FrameKind.SPOOFED}),
+        (Purpose.KNOWN, anybody, {FrameKind.UNKNOWN}),
+        (
+            Purpose.ANNOUNCE,
+            everywhere,
+            {FrameKind.BROADCAST, FrameKind.MULTICAST, FrameKind.RESOLUTION},
+        ),
+        (
+            Purpose.ANNOUNCE,
+            missing,
+            {FrameKind.BROADCAST, FrameKind.MULTICAST, FrameKind.RESOLUTION},
+        ),
+        (Purpose.CONTROL, missing, {FrameKind.PAUSE, FrameKind.DISCOVERY}),
     ],
 )
 def test_every_wrong_rule_of_deployment_is_found(
-    purpose: Purpose, change: Callable[[Rule], Rule | None], found: set[Kind]
+    purpose: Purpose, change: Callable[[FlowRule], FlowRule | None], found: set[FrameKind]
 ) -> None:
     made = planned(SMALL)
     # The switches are a ring of six, and the tree begins at the first: the link that it leaves
@@ -256,7 +270,7 @@ def test_every_wrong_rule_of_deployment_is_found(
 def test_a_condition_on_another_port_s_pause_is_found() -> None:
     made = planned(SMALL, rules="conditional")
 
-    def other_bit(rule: Rule) -> Rule:
+    def other_bit(rule: FlowRule) -> FlowRule:
         tests = (
             test._replace(mask=(test.mask or 0) << 40) if test.field == "metadata" else test
             for test in rule.match
@@ -264,21 +278,21 @@ def test_a_condition_on_another_port_s_pause_is_found() -> None:
         return rule._replace(match=tuple(tests))
 
     report = verify(with_rules(made, "group0.switch0", other_bit), ALL)
-    assert wrong(report) == {Kind.PAUSED}
+    assert wrong(report) == {FrameKind.PAUSED}
 
 
 @pytest.mark.needs("ovs")
 def test_an_answer_to_arp_that_keeps_a_field_is_found() -> None:
     made = planned(SMALL, resolution="responder")
 
-    def without_operation(rule: Rule) -> Rule:
+    def without_operation(rule: FlowRule) -> FlowRule:
         op = rules.SetField("arp_op", 2)
         return rule._replace(actions=tuple(action for action in rule.actions if action != op))
 
     report = verify(with_rules(made, "group0.switch0", without_operation), ALL)
     # Two hosts ask this switch.
     assert [(finding.kind, finding.switch) for finding in report.findings] == [
-        (Kind.RESOLUTION, "group0.switch0")
+        (FrameKind.RESOLUTION, "group0.switch0")
     ] * 2
     assert {(finding.found[-8:], finding.expected) for finding in report.findings} == {
         ("arp.op 1", "2")
@@ -303,28 +317,33 @@ def test_a_rule_to_a_failed_cable_is_found_with_what_open_vswitch_says() -> None
     switches = (through.plan.switches[0], *around.plan.switches[1:])
     fabric = dataclasses.replace(around.plan, switches=switches)
     report = verify(dataclasses.replace(around, plan=fabric), ALL)
-    assert wrong(report) == {Kind.UNICAST, Kind.BROADCAST, Kind.MULTICAST, Kind.RESOLUTION}
-    unicast = next(found for found in report.findings if found.kind is Kind.UNICAST)
+    assert wrong(report) == {
+        FrameKind.UNICAST,
+        FrameKind.BROADCAST,
+        FrameKind.MULTICAST,
+        FrameKind.RESOLUTION,
+    }
+    unicast = next(found for found in report.findings if found.kind is FrameKind.UNICAST)
     assert unicast.switch == "group0.switch0"
     assert "it goes to no port, and Open vSwitch says" in unicast.found
     assert unicast.expected == "port 4 by the flow table"
 
 
 def test_pairs_are_all_or_as_many_as_wished_without_repetition() -> None:
-    known = ground(planned(SMALL), {}, seed=7)
+    known = case_context(planned(SMALL), {}, seed=7)
     every = {(a, b) for a in range(12) for b in range(12) if a != b}
     assert set(pairs(known, None)) == set(pairs(known, 10_000)) == every
     some = pairs(known, 100)
     assert len(some) == len(set(some)) == 100
     assert set(some) < every
-    assert pairs(ground(planned(SMALL), {}, seed=7), 100) == some, "one seed, one choice"
+    assert pairs(case_context(planned(SMALL), {}, seed=7), 100) == some, "one seed, one choice"
 
 
 def test_broadcasts_are_expected_at_all_that_can_be_reached() -> None:
     cables = [f"leaf0 - core{core}" for core in range(2)]
     tree = {"fat_tree": {"leaves": 3, "hosts_per_leaf": 2, "cores": 2, "links_per_core": 1}}
-    known = ground(planned(tree, *cables), {}, seed=1)
-    sent = {case.source: case for case in services(known) if case.kind is Kind.BROADCAST}
+    known = case_context(planned(tree, *cables), {}, seed=1)
+    sent = {case.source: case for case in services(known) if case.kind is FrameKind.BROADCAST}
     assert len(sent[0].arrivals) == 1, "its neighbour on the leaf that is cut off"
     assert len(sent[2].arrivals) == 3
     unicast = {case.destination: case.arrivals for case in unicasts(known, [(0, 1), (0, 2)])}
@@ -367,14 +386,14 @@ def test_the_verb_names_what_is_wrong_and_ends_with_one(
     command = ["control", "verify", str(scenario), "--pairs", "all", "--json"]
     done = command_line.invoke(*command)
     assert done.exit_code == 1
-    told = json.loads(done.stdout)
-    assert told["good"] is False
+    result = json.loads(done.stdout)
+    assert result["good"] is False
     # By the default rule: port 3 to the other switch became port 4 to another group.
-    expected = Finding(
-        *(Kind.UNICAST, "host0", "host2", "group0.switch0", "table=3,priority=2"),
+    expected = FrameFinding(
+        *(FrameKind.UNICAST, "host0", "host2", "group0.switch0", "table=3,priority=2"),
         *("it goes to port 4", "port 3 by the flow table"),
     )
-    assert expected._asdict() in told["findings"]
+    assert expected._asdict() in result["findings"]
     page = command_line.invoke(*command[:-1])
     assert page.exit_code == 1
     assert f"{expected}\n" in page.stderr

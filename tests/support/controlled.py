@@ -10,18 +10,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from etherweave.control.controller.app import Controller
-from etherweave.control.controller.log import Log
-from etherweave.control.controller.options import Options
-from etherweave.control.controller.roles import Pace
-from etherweave.control.rules import Plan
+from etherweave.control.controller.log import EventLog
+from etherweave.control.controller.roles import RoleTiming
+from etherweave.control.controller.server import ControllerOptions
+from etherweave.control.rules import FabricPlan
 
 PATIENCE_S = 20.0
 """How long something that happens at once may take on a machine that is busy [s]."""
-QUICK = Options(port=0, probe_s=0.1, audit_s=3600, pace=Pace(0.1, 0.35, 0.8))
+QUICK = ControllerOptions(port=0, probe_s=0.1, audit_s=3600, pace=RoleTiming(0.1, 0.35, 0.8))
 """As the controller runs by itself, at a quicker pace, and without audits."""
 
 
-class Story(io.StringIO):
+class RecordedLog(io.StringIO):
     """The log of a controller, to be asked for events."""
 
     def __str__(self) -> str:
@@ -38,13 +38,13 @@ class Running:
     """A controller that runs in a thread."""
 
     controller: Controller
-    story: Story
+    log: RecordedLog
     stop: threading.Event = field(default_factory=threading.Event)
 
-    def has_told(self, names: Sequence[str]) -> bool:
+    def has_installed(self, names: Sequence[str]) -> bool:
         """Tell whether switches do what the plan in force says."""
         switches = [self.controller.switches[name] for name in names]
-        return all(one.does is self.controller.desired[one.name] for one in switches)
+        return all(one.installed is self.controller.desired[one.name] for one in switches)
 
     def count(self, name: str) -> int:
         """Add up a count of all switches."""
@@ -53,16 +53,16 @@ class Running:
 
 @contextlib.contextmanager
 def controlled(
-    plan: Plan,
-    planner: Callable[[Sequence[str]], Plan] | None = None,
-    options: Options = QUICK,
+    plan: FabricPlan,
+    planner: Callable[[Sequence[str]], FabricPlan] | None = None,
+    options: ControllerOptions = QUICK,
     **changes: Any,
 ) -> Iterator[Running]:
     """Run a controller for a plan, and stop it."""
-    story = Story()
+    log = RecordedLog()
     whole = planner or (lambda _: plan)
-    controller = Controller(whole, plan, replace(options, **changes), Log(story))
-    running = Running(controller, story)
+    controller = Controller(whole, plan, replace(options, **changes), EventLog(log))
+    running = Running(controller, log)
     thread = threading.Thread(target=controller.run, args=(running.stop,))
     thread.start()
     try:

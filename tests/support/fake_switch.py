@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Self
 
-from etherweave.control.messages import BUNDLE_ADD, HEADER, ONF, Kind, message
+from etherweave.control.messages import BUNDLE_ADD, HEADER, ONF, MessageType, message
 
 PORTS_PART = 13
-Misbehave = Callable[["FakeSwitch", Kind, int, bytes], bool]
+Misbehave = Callable[["FakeSwitch", MessageType, int, bytes], bool]
 """Takes a message; tells whether the switch has dealt with it in its own way."""
 
 
@@ -38,7 +38,7 @@ class FakeSwitch:
         misbehave: Misbehave | None = None,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        self.seen: Counter[Kind] = Counter()
+        self.seen: Counter[MessageType] = Counter()
         self.added = 0
         """Messages in bundles."""
         self.committed = 0
@@ -67,43 +67,45 @@ class FakeSwitch:
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
 
-    def send(self, kind: Kind, body: bytes = b"", xid: int = 0) -> None:
+    def send(self, kind: MessageType, body: bytes = b"", xid: int = 0) -> None:
         """Send a message."""
         self._socket.sendall(message(kind, body, xid))
 
     def part(self, kind: int, body: bytes, xid: int, more: bool = False) -> None:
         """Send a MULTIPART_REPLY."""
-        self.send(Kind.MULTIPART_REPLY, struct.pack("!HH4x", kind, more) + body, xid)
+        self.send(MessageType.MULTIPART_REPLY, struct.pack("!HH4x", kind, more) + body, xid)
 
     def _serve(self) -> None:
         with contextlib.suppress(OSError), self._socket.makefile("rb") as stream:
-            self.send(Kind.HELLO)
+            self.send(MessageType.HELLO)
             while len(head := stream.read(HEADER.size)) == HEADER.size:
                 _, number, length, xid = HEADER.unpack(head)
                 body = stream.read(length - HEADER.size)
                 if len(body) < length - HEADER.size:
                     return
-                kind = Kind(number)
+                kind = MessageType(number)
                 self.seen[kind] += 1
                 if not (self._misbehave and self._misbehave(self, kind, xid, body)):
                     self._answer(kind, xid, body)
 
-    def _answer(self, kind: Kind, xid: int, body: bytes) -> None:
-        if kind is Kind.FEATURES_REQUEST:
+    def _answer(self, kind: MessageType, xid: int, body: bytes) -> None:
+        if kind is MessageType.FEATURES_REQUEST:
             self.send(
-                Kind.FEATURES_REPLY, struct.pack("!QIBB2xII", self._datapath, 0, 254, 0, 0, 0), xid
+                MessageType.FEATURES_REPLY,
+                struct.pack("!QIBB2xII", self._datapath, 0, 254, 0, 0, 0),
+                xid,
             )
-        elif kind is Kind.ECHO_REQUEST:
-            self.send(Kind.ECHO_REPLY, body, xid)
-        elif kind is Kind.BARRIER_REQUEST:
-            self.send(Kind.BARRIER_REPLY, b"", xid)
-        elif kind is Kind.ROLE_REQUEST:
-            self.send(Kind.ROLE_REPLY, body, xid)
-        elif kind is Kind.MULTIPART_REQUEST:
+        elif kind is MessageType.ECHO_REQUEST:
+            self.send(MessageType.ECHO_REPLY, body, xid)
+        elif kind is MessageType.BARRIER_REQUEST:
+            self.send(MessageType.BARRIER_REPLY, b"", xid)
+        elif kind is MessageType.ROLE_REQUEST:
+            self.send(MessageType.ROLE_REPLY, body, xid)
+        elif kind is MessageType.MULTIPART_REQUEST:
             (part,) = struct.unpack_from("!H", body)
             port = struct.pack("!I4x6s2x16s8I", 1, b"\x02\0\0\0\0\x01", b"p1", *(0,) * 8)
             self.part(part, port if part == PORTS_PART else b"", xid)
-        elif kind is Kind.EXPERIMENTER:
+        elif kind is MessageType.EXPERIMENTER:
             self._bundle(xid, body)
 
     def _bundle(self, xid: int, body: bytes) -> None:
@@ -114,4 +116,4 @@ class FakeSwitch:
         commit = 4
         self.committed += step == commit
         answer = struct.pack("!IIIHH", experimenter, what, bundle, step + 1, flags)
-        self.send(Kind.EXPERIMENTER, answer, xid)
+        self.send(MessageType.EXPERIMENTER, answer, xid)

@@ -18,22 +18,22 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from etherweave.control.rules import (
-    ADMIT_TABLE,
     CONTROLLER,
     IN_PORT,
-    KNOWN_TABLE,
+    INGRESS_ACL_TABLE,
     SERVICE_TABLE,
+    UNKNOWN_DESTINATION_TABLE,
+    FlowRule,
     GoTo,
     HostPlan,
+    MatchField,
     Meter,
     Output,
     Purpose,
-    Rule,
     SetField,
-    Test,
+    SwitchDesign,
     UseMeter,
 )
-from etherweave.control.site import Site
 
 DMP, LLDP, MAC_CONTROL, ARP = 0x88B5, 0x88CC, 0x8808, 0x0806
 """EtherTypes: IEEE 802, local experimental 1; 802.1AB; 802.3 clause 31; RFC 826."""
@@ -43,112 +43,122 @@ VLAN_PRESENT = 0x1000
 """The bit of ``vlan_vid`` that says there is a tag (OpenFlow 1.3, ``OFPVID_PRESENT``)."""
 
 
-def admission(site: Site) -> Iterator[Rule]:
+def ingress_acl(site: SwitchDesign) -> Iterator[FlowRule]:
     """Yield the rules of the first table."""
-    yield Rule(
-        *(ADMIT_TABLE, 400),
-        (Test("eth_type", LLDP),),
+    yield FlowRule(
+        *(INGRESS_ACL_TABLE, 400),
+        (MatchField("eth_type", LLDP),),
         (Output(CONTROLLER),),
         (UseMeter(lldp_meter(site).number),),
         Purpose.CONTROL,
     )
-    yield Rule(ADMIT_TABLE, 390, (Test("eth_type", MAC_CONTROL),), (), (), Purpose.CONTROL)
+    yield FlowRule(
+        INGRESS_ACL_TABLE, 390, (MatchField("eth_type", MAC_CONTROL),), (), (), Purpose.CONTROL
+    )
     if site.spec.addresses == "dmp":
         yield from (_answer(host) for host in site.hosts)
-    yield Rule(ADMIT_TABLE, 290, (Test("eth_type", DMP),), (), (), Purpose.DMP)
+    yield FlowRule(INGRESS_ACL_TABLE, 290, (MatchField("eth_type", DMP),), (), (), Purpose.DMP)
     for host in site.hosts:
         yield from _admit(site, host)
     for port in site.ports:
         if not port.is_host:
-            arriving = (Test("in_port", port.number),)
-            yield Rule(ADMIT_TABLE, 200, arriving, (), (GoTo(SERVICE_TABLE),), Purpose.ADMIT)
+            arriving = (MatchField("in_port", port.number),)
+            yield FlowRule(
+                INGRESS_ACL_TABLE, 200, arriving, (), (GoTo(SERVICE_TABLE),), Purpose.ADMIT
+            )
             if port.number in site.raising_ports:
                 yield from _raised(site, arriving, SERVICE_TABLE)
 
 
-def known(site: Site) -> Iterator[Rule]:
+def known_destinations(site: SwitchDesign) -> Iterator[FlowRule]:
     """Yield the rules of the second table."""
     onward = (GoTo(SERVICE_TABLE),)
     for pattern in site.known:
-        match = (Test("eth_dst", pattern.value, pattern.mask),)
-        yield Rule(KNOWN_TABLE, 20, match, (), onward, Purpose.KNOWN)
-    several = (Test("eth_dst", GROUP_BIT, GROUP_BIT),)
-    yield Rule(KNOWN_TABLE, 10, several, (), onward, Purpose.KNOWN)
+        match = (MatchField("eth_dst", pattern.value, pattern.mask),)
+        yield FlowRule(UNKNOWN_DESTINATION_TABLE, 20, match, (), onward, Purpose.KNOWN)
+    several = (MatchField("eth_dst", GROUP_BIT, GROUP_BIT),)
+    yield FlowRule(UNKNOWN_DESTINATION_TABLE, 10, several, (), onward, Purpose.KNOWN)
 
 
-def meters(site: Site) -> tuple[Meter, ...]:
+def meters(site: SwitchDesign) -> tuple[Meter, ...]:
     """Limit DMP per port, so that one host's flood takes nothing from others, and LLDP."""
     rate = site.spec.dmp_rate
     asked = site.hosts if site.spec.addresses == "dmp" else ()
     return (*(Meter(host.port, rate, rate) for host in asked), lldp_meter(site))
 
 
-def lldp_meter(site: Site) -> Meter:
+def lldp_meter(site: SwitchDesign) -> Meter:
     """Limit what reaches the controller."""
     number = max(port.number for port in site.ports) + 1
     return Meter(number, site.spec.lldp_rate, site.spec.lldp_rate)
 
 
-def _answer(host: HostPlan) -> Rule:
+def _answer(host: HostPlan) -> FlowRule:
     """Send a request back with the hierarchical address as its source (section IV)."""
-    match = (Test("in_port", host.port), Test("eth_type", DMP))
+    match = (MatchField("in_port", host.port), MatchField("eth_type", DMP))
     actions = (SetField("eth_src", host.mac), Output(IN_PORT))
-    return Rule(ADMIT_TABLE, 300, match, actions, (UseMeter(host.port),), Purpose.DMP)
+    return FlowRule(INGRESS_ACL_TABLE, 300, match, actions, (UseMeter(host.port),), Purpose.DMP)
 
 
-def _admit(site: Site, host: HostPlan) -> Iterator[Rule]:
-    port, onward = Test("in_port", host.port), (GoTo(KNOWN_TABLE),)
+def _admit(site: SwitchDesign, host: HostPlan) -> Iterator[FlowRule]:
+    port, onward = MatchField("in_port", host.port), (GoTo(UNKNOWN_DESTINATION_TABLE),)
     if site.spec.addresses == "rewrite":
         yield from _rewritten(site, host)
         return
     if site.spec.anti_spoofing == "none":
-        yield Rule(ADMIT_TABLE, 200, (port,), (), onward, Purpose.ADMIT)
+        yield FlowRule(INGRESS_ACL_TABLE, 200, (port,), (), onward, Purpose.ADMIT)
         yield from _lowered(site, (port,))
         return
-    own = (port, Test("eth_src", host.mac))
+    own = (port, MatchField("eth_src", host.mac))
     if site.spec.anti_spoofing == "arp":
-        arp = (Test("eth_type", ARP), Test("arp_sha", host.mac))
+        arp = (MatchField("eth_type", ARP), MatchField("arp_sha", host.mac))
         # A probe asks whether an address is free, before it is used (RFC 5227, 2.1.1).
         for sender in (host.ipv4 or 0, 0):
-            match = (*own, *arp, Test("arp_spa", sender))
-            yield Rule(ADMIT_TABLE, 230, match, (), onward, Purpose.ADMIT)
-        yield Rule(ADMIT_TABLE, 220, (port, Test("eth_type", ARP)), (), (), Purpose.ADMIT)
-    yield Rule(ADMIT_TABLE, 200, own, (), onward, Purpose.ADMIT)
+            match = (*own, *arp, MatchField("arp_spa", sender))
+            yield FlowRule(INGRESS_ACL_TABLE, 230, match, (), onward, Purpose.ADMIT)
+        yield FlowRule(
+            INGRESS_ACL_TABLE, 220, (port, MatchField("eth_type", ARP)), (), (), Purpose.ADMIT
+        )
+    yield FlowRule(INGRESS_ACL_TABLE, 200, own, (), onward, Purpose.ADMIT)
     yield from _lowered(site, own)
 
 
-def _raised(site: Site, arriving: tuple[Test, ...], table: int) -> Iterator[Rule]:
+def _raised(site: SwitchDesign, arriving: tuple[MatchField, ...], table: int) -> Iterator[FlowRule]:
     """Let a frame that has come by a link go on in the next priority (section V-E)."""
     for before, after in pairwise(site.spec.priorities):
         yield _prioritised((*arriving, *tag(before)), (SetField("vlan_pcp", after),), table)
 
 
-def _lowered(site: Site, own: tuple[Test, ...], *others: SetField) -> Iterator[Rule]:
+def _lowered(
+    site: SwitchDesign, own: tuple[MatchField, ...], *others: SetField
+) -> Iterator[FlowRule]:
     """Let a host send in the first priority, not in those that frames reach on their way."""
     for later in site.spec.priorities[1:]:
         written = (*others, SetField("vlan_pcp", site.spec.priorities[0]))
-        yield _prioritised((*own, *tag(later)), written, KNOWN_TABLE)
+        yield _prioritised((*own, *tag(later)), written, UNKNOWN_DESTINATION_TABLE)
 
 
-def _prioritised(match: tuple[Test, ...], written: tuple[SetField, ...], table: int) -> Rule:
-    return Rule(ADMIT_TABLE, 210, match, written, (GoTo(table),), Purpose.PRIORITY)
+def _prioritised(
+    match: tuple[MatchField, ...], written: tuple[SetField, ...], table: int
+) -> FlowRule:
+    return FlowRule(INGRESS_ACL_TABLE, 210, match, written, (GoTo(table),), Purpose.PRIORITY)
 
 
-def tag(priority: int) -> tuple[Test, Test]:
+def tag(priority: int) -> tuple[MatchField, MatchField]:
     """Match frames with a tag of IEEE 802.1Q of a priority."""
-    return Test("vlan_vid", VLAN_PRESENT, VLAN_PRESENT), Test("vlan_pcp", priority)
+    return MatchField("vlan_vid", VLAN_PRESENT, VLAN_PRESENT), MatchField("vlan_pcp", priority)
 
 
-def _rewritten(site: Site, host: HostPlan) -> Iterator[Rule]:
+def _rewritten(site: SwitchDesign, host: HostPlan) -> Iterator[FlowRule]:
     """Put the hierarchical address in the place of the factory's, in ARP's payload as well."""
-    own = (Test("in_port", host.port), Test("eth_src", site.factory[host.name]))
-    source, onward = SetField("eth_src", host.mac), (GoTo(KNOWN_TABLE),)
-    arp = (*own, Test("eth_type", ARP))
+    own = (MatchField("in_port", host.port), MatchField("eth_src", site.factory[host.name]))
+    source, onward = SetField("eth_src", host.mac), (GoTo(UNKNOWN_DESTINATION_TABLE),)
+    arp = (*own, MatchField("eth_type", ARP))
     if site.spec.resolution == "responder":
         # The switch answers it, to the address that the host has.
-        asking = (*arp, Test("arp_op", 1))
-        yield Rule(ADMIT_TABLE, 240, asking, (), onward, Purpose.REWRITE)
+        asking = (*arp, MatchField("arp_op", 1))
+        yield FlowRule(INGRESS_ACL_TABLE, 240, asking, (), onward, Purpose.REWRITE)
     inside = (source, SetField("arp_sha", host.mac))
-    yield Rule(ADMIT_TABLE, 230, arp, inside, onward, Purpose.REWRITE)
-    yield Rule(ADMIT_TABLE, 200, own, (source,), onward, Purpose.REWRITE)
+    yield FlowRule(INGRESS_ACL_TABLE, 230, arp, inside, onward, Purpose.REWRITE)
+    yield FlowRule(INGRESS_ACL_TABLE, 200, own, (source,), onward, Purpose.REWRITE)
     yield from _lowered(site, own, source)

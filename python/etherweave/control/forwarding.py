@@ -1,36 +1,132 @@
-"""The last two tables: the flow table of the design, and what waits.
+"""The third table: broadcasts, address resolution, and the pause vector for all other packets.
 
-A conditional rule is in force while its port's bit of the metadata is zero. A packet that finds
-every rule that matches out of force goes on to the last table, where the first of those rules
-stands without its condition: it waits for its default port, as by ``FlowTable::lookup`` in the
-core.
+A broadcast leaves by every port of a tree but the one that it came by, so every host sees it once.
+The responder computes the answer to an ARP request in the first switch: the address bits of the
+IPv4 address are those of the MAC address. It answers for addresses that the plan gives to hosts,
+not for probes, and no request goes further.
+
+The vector has a bit for every port that conditional rules watch: one changed rule per pause,
+whatever the number of conditional rules. With a vector per class, one rule per 802.1Q priority.
 """
 
 from collections.abc import Iterator
 
+from etherweave.control.admission import ARP, tag
 from etherweave.control.rules import (
     FORWARD_TABLE,
+    IN_PORT,
+    SERVICE_TABLE,
     WAIT_TABLE,
     Action,
+    AddressPattern,
+    FlowRule,
     GoTo,
     Group,
+    MatchField,
+    Move,
     Output,
     Purpose,
-    Rule,
     SetField,
-    Test,
+    SwitchDesign,
+    TableEntry,
     ToGroup,
+    WriteMetadata,
 )
-from etherweave.control.site import Entry, Site
+
+BROADCAST = 0xFFFFFFFFFFFF
+IPV6_GROUPS = AddressPattern(0x333300000000, 0xFFFF00000000)
+"""Multicasts of IPv6, of which neighbour discovery is one (RFC 2464, section 7)."""
+UNICAST = 0x020000000000
+"""A MAC address whose address bits are zero."""
+CLASSES = range(8)
+"""Priorities of IEEE 802.1Q."""
 
 
-def groups(site: Site) -> tuple[Group, ...]:
+def services(site: SwitchDesign) -> Iterator[FlowRule]:
+    """Yield the rules of the third table."""
+    if site.spec.resolution == "responder":
+        yield from _responder(site)
+    everybody = tuple(Output(port) for port in site.tree_ports)
+    for match in (MatchField("eth_dst", BROADCAST), MatchField("eth_dst", *IPV6_GROUPS)):
+        yield FlowRule(SERVICE_TABLE, 200, (match,), everybody, (), Purpose.ANNOUNCE)
+    yield from pauses(site)
+
+
+def pauses(site: SwitchDesign) -> Iterator[FlowRule]:
+    """Yield the rules that write the pause vector, while nothing is paused."""
+    if site.spec.pauses == "class" and site.pause_bits:
+        yield from (pause_rule(site.pause_bits, frozenset(), priority) for priority in CLASSES)
+    yield pause_rule(site.pause_bits, frozenset(), None)
+
+
+def pause_rule(bits: dict[int, int], paused: frozenset[int], priority: int | None) -> FlowRule:
+    """Write the rule that tells packets of a priority which ports are paused.
+
+    Parameters
+    ----------
+    bits
+        The metadata bit of every port that rules watch.
+    paused
+        Ports.
+    priority
+        Of IEEE 802.1Q; none: of packets without a tag, and of all where classes do not count.
+    """
+    mask = sum(1 << bit for bit in bits.values())
+    value = sum(1 << bits[port] for port in paused if port in bits)
+    return FlowRule(
+        *(SERVICE_TABLE, 0 if priority is None else 1),
+        () if priority is None else tag(priority),
+        (),
+        (*((WriteMetadata(value, mask),) if mask else ()), GoTo(FORWARD_TABLE)),
+        Purpose.PAUSES,
+    )
+
+
+def _responder(site: SwitchDesign) -> Iterator[FlowRule]:
+    request = (MatchField("eth_type", ARP), MatchField("arp_op", 1))
+    probe = (*request, MatchField("arp_spa", 0))
+    yield FlowRule(SERVICE_TABLE, 300, probe, (), (), Purpose.RESOLVE)
+    answer = tuple(_answer(site.address_bits))
+    for pattern in site.known:
+        match = (*request, _target(site, pattern))
+        yield FlowRule(SERVICE_TABLE, 290, match, answer, (), Purpose.RESOLVE)
+    yield FlowRule(SERVICE_TABLE, 285, request, (), (), Purpose.RESOLVE)
+    lost = (MatchField("eth_dst", BROADCAST), MatchField("eth_type", ARP))
+    yield FlowRule(SERVICE_TABLE, 280, lost, (), (), Purpose.RESOLVE)
+
+
+def _target(site: SwitchDesign, pattern: AddressPattern) -> MatchField:
+    """Match the IPv4 addresses of a pattern of MAC addresses."""
+    network = site.spec.network
+    assert network is not None, "the core refuses a responder without addresses"
+    low = (1 << site.address_bits) - 1
+    value = int(network.network_address) | pattern.value & low
+    mask = pattern.mask & low | (0xFFFFFFFF ^ low)
+    return MatchField("arp_tpa", value, mask)
+
+
+def _answer(bits: int) -> Iterator[Move | SetField | Output]:
+    """Turn a request round (RFC 826, "packet reception")."""
+    yield Move("eth_src", 0, "eth_dst", 0, 48)
+    yield SetField("eth_src", UNICAST)
+    yield Move("arp_tpa", 0, "eth_src", 0, bits)
+    yield SetField("arp_op", 2)
+    yield Move("arp_sha", 0, "arp_tha", 0, 48)
+    yield SetField("arp_sha", UNICAST)
+    yield Move("arp_tpa", 0, "arp_sha", 0, bits)
+    yield Move("arp_tpa", 0, "reg0", 0, 32)
+    yield Move("arp_spa", 0, "arp_tpa", 0, 32)
+    yield Move("reg0", 0, "arp_spa", 0, 32)
+    yield Output(IN_PORT)
+
+
+def groups(site: SwitchDesign) -> tuple[Group, ...]:
     """Give every set of several ports a group."""
     sets = dict.fromkeys(entry.ports for entry in site.entries if len(entry.ports) > 1)
     return tuple(Group(number, ports) for number, ports in enumerate(sets, start=1))
 
 
-def forwarding(site: Site) -> Iterator[Rule]:
+def forwarding(site: SwitchDesign) -> Iterator[FlowRule]:
     """Yield the rules of the last two tables."""
     numbers = {group.ports: group.number for group in groups(site)}
     bits = site.pause_bits
@@ -40,27 +136,27 @@ def forwarding(site: Site) -> Iterator[Rule]:
         purpose = Purpose.ALTERNATIVE if entry.is_alternative else Purpose.FORWARD
         match = (*_condition(entry, bits), *_addresses(entry))
         # Behind them all stands the way to the last table.
-        yield Rule(FORWARD_TABLE, entry.priority + 1, match, actions, (), purpose)
+        yield FlowRule(FORWARD_TABLE, entry.priority + 1, match, actions, (), purpose)
         if entry.waits:
-            yield Rule(WAIT_TABLE, entry.priority, _addresses(entry), actions, (), Purpose.WAIT)
+            yield FlowRule(WAIT_TABLE, entry.priority, _addresses(entry), actions, (), Purpose.WAIT)
     if any(entry.waits for entry in site.entries):
-        yield Rule(FORWARD_TABLE, 0, (), (), (GoTo(WAIT_TABLE),), Purpose.WAIT)
+        yield FlowRule(FORWARD_TABLE, 0, (), (), (GoTo(WAIT_TABLE),), Purpose.WAIT)
 
 
-def _condition(entry: Entry, bits: dict[int, int]) -> tuple[Test, ...]:
+def _condition(entry: TableEntry, bits: dict[int, int]) -> tuple[MatchField, ...]:
     if not entry.unless_paused:
         return ()
-    return (Test("metadata", 0, 1 << bits[entry.unless_paused]),)
+    return (MatchField("metadata", 0, 1 << bits[entry.unless_paused]),)
 
 
-def _addresses(entry: Entry) -> tuple[Test, ...]:
+def _addresses(entry: TableEntry) -> tuple[MatchField, ...]:
     tests = []
     if entry.in_port:
-        tests.append(Test("in_port", entry.in_port))
+        tests.append(MatchField("in_port", entry.in_port))
     if entry.eth_dst_mask:
-        tests.append(Test("eth_dst", entry.eth_dst, entry.eth_dst_mask))
+        tests.append(MatchField("eth_dst", entry.eth_dst, entry.eth_dst_mask))
     if entry.eth_src_mask:
-        tests.append(Test("eth_src", entry.eth_src, entry.eth_src_mask))
+        tests.append(MatchField("eth_src", entry.eth_src, entry.eth_src_mask))
     return tuple(tests)
 
 

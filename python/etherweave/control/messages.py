@@ -13,18 +13,19 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from etherweave.control import oxm
+from etherweave.control.controller.roles import UNSET, Role
 from etherweave.control.rules import (
     CONTROLLER,
     Action,
+    FlowRule,
     GoTo,
     Group,
     Instruction,
+    MatchField,
     Meter,
     Move,
     Output,
-    Rule,
     SetField,
-    Test,
     ToGroup,
     WriteMetadata,
 )
@@ -53,7 +54,7 @@ _METER_BAND = struct.Struct("!HHII4x")
 _BUNDLE = struct.Struct("!IIIHH")
 
 
-class Kind(IntEnum):
+class MessageType(IntEnum):
     """Types of messages (``ofp_type``)."""
 
     HELLO = 0
@@ -90,7 +91,7 @@ class FlowCommand(IntEnum):
     DELETE_STRICT = 4
 
 
-class Command(IntEnum):
+class ModCommand(IntEnum):
     """What becomes of a group or meter (``ofp_group_mod_command``, ``ofp_meter_mod_command``)."""
 
     ADD = 0
@@ -126,7 +127,7 @@ class Cookie(NamedTuple):
 NO_COOKIE = Cookie(0)
 
 
-def message(kind: Kind, body: bytes, xid: int) -> bytes:
+def message(kind: MessageType, body: bytes, xid: int) -> bytes:
     """Put the header in front (7.1.1).
 
     Parameters
@@ -147,13 +148,13 @@ def with_xid(octets: bytes, xid: int) -> bytes:
 
 
 def flow_mod(
-    rule: Rule, command: FlowCommand, *, cookie: Cookie = NO_COOKIE, xid: int = 0
+    rule: FlowRule, command: FlowCommand, *, cookie: Cookie = NO_COOKIE, xid: int = 0
 ) -> bytes:
     """Write a FLOW_MOD (7.3.4.1); its entry has no time-outs and tells nobody when it goes."""
     deletes = command in (FlowCommand.DELETE, FlowCommand.DELETE_STRICT)
     head = _flow_head(rule.table, rule.priority, command, cookie)
     does = b"" if deletes else instructions(rule)
-    return message(Kind.FLOW_MOD, head + match(rule.match) + does, xid)
+    return message(MessageType.FLOW_MOD, head + match(rule.match) + does, xid)
 
 
 def flow_delete(
@@ -161,16 +162,16 @@ def flow_delete(
 ) -> bytes:
     """Write a FLOW_MOD that deletes one entry, by its match as a switch reports it."""
     head = _flow_head(table, priority, FlowCommand.DELETE_STRICT, cookie)
-    return message(Kind.FLOW_MOD, head + written, xid)
+    return message(MessageType.FLOW_MOD, head + written, xid)
 
 
-def match(tests: Iterable[Test]) -> bytes:
+def match(tests: Iterable[MatchField]) -> bytes:
     """Write a match (``ofp_match``, 7.2.3), padded to eight octets."""
     fields = b"".join(map(oxm.encode, tests))
     return struct.pack("!HH", 1, 4 + len(fields)) + fields + bytes(-(4 + len(fields)) % 8)
 
 
-def instructions(rule: Rule) -> bytes:
+def instructions(rule: FlowRule) -> bytes:
     """Write what a rule does (7.2.4): its meter, its actions, then the other instructions."""
     meters, others = b"", b""
     for step in rule.instructions:
@@ -183,39 +184,39 @@ def instructions(rule: Rule) -> bytes:
     return meters + applied + others
 
 
-def group_mod(group: Group, command: Command, *, xid: int = 0) -> bytes:
+def group_mod(group: Group, command: ModCommand, *, xid: int = 0) -> bytes:
     """Write a GROUP_MOD (7.3.4.2) of a group that takes a port by hash."""
     select = 1
-    buckets = b"" if command is Command.DELETE else b"".join(map(_bucket, group.ports))
+    buckets = b"" if command is ModCommand.DELETE else b"".join(map(_bucket, group.ports))
     body = struct.pack("!HBxI", command, select, group.number) + buckets
-    return message(Kind.GROUP_MOD, body, xid)
+    return message(MessageType.GROUP_MOD, body, xid)
 
 
-def meter_mod(meter: Meter, command: Command, *, xid: int = 0) -> bytes:
+def meter_mod(meter: Meter, command: ModCommand, *, xid: int = 0) -> bytes:
     """Write a METER_MOD (7.3.4.4): packets per second, with a burst, one band that drops."""
     packets, burst, drop = 2, 4, 1
     body = struct.pack("!HHI", command, packets | burst, meter.number)
-    if command is not Command.DELETE:
+    if command is not ModCommand.DELETE:
         body += _METER_BAND.pack(drop, 16, meter.packets_per_s, meter.burst_packets)
-    return message(Kind.METER_MOD, body, xid)
+    return message(MessageType.METER_MOD, body, xid)
 
 
 def barrier(xid: int) -> bytes:
     """Write a BARRIER_REQUEST (7.3.7): its answer comes after all that was sent before."""
-    return message(Kind.BARRIER_REQUEST, b"", xid)
+    return message(MessageType.BARRIER_REQUEST, b"", xid)
 
 
 def bundle_step(bundle: int, step: BundleStep, *, xid: int) -> bytes:
     """Write a request about a bundle, atomic and ordered (extension 230, ``onf_bundle_ctrl``)."""
     body = _BUNDLE.pack(ONF, BUNDLE_CONTROL, bundle, step, ATOMIC | ORDERED)
-    return message(Kind.EXPERIMENTER, body, xid)
+    return message(MessageType.EXPERIMENTER, body, xid)
 
 
 def bundle_add(bundle: int, added: bytes) -> bytes:
     """Wrap a message for a bundle (extension 230, ``onf_bundle_add``), under its transaction."""
     xid = int.from_bytes(added[4:8])
     body = _BUNDLE.pack(ONF, BUNDLE_ADD, bundle, 0, ATOMIC | ORDERED) + added
-    return message(Kind.EXPERIMENTER, body, xid)
+    return message(MessageType.EXPERIMENTER, body, xid)
 
 
 def _flow_head(table: int, priority: int, command: FlowCommand, cookie: Cookie) -> bytes:
@@ -229,7 +230,7 @@ def _action(action: Action) -> bytes:
         whole = 0xFFFF if action.port == CONTROLLER else 0
         return _PORT_ACTION.pack(0, 16, action.port, whole)
     if isinstance(action, SetField):
-        field = oxm.encode(Test(action.field, action.value))
+        field = oxm.encode(MatchField(action.field, action.value))
         padding = -(4 + len(field)) % 8
         return struct.pack("!HH", 25, 4 + len(field) + padding) + field + bytes(padding)
     if isinstance(action, ToGroup):
@@ -258,3 +259,33 @@ def _bucket(port: int) -> bytes:
     output = _action(Output(port))
     weight = 1
     return _BUCKET.pack(16 + len(output), weight, ANY, ANY) + output
+
+
+_PACKET_OUT = struct.Struct("!IIH6x")
+_OUTPUT = struct.Struct("!HHIH6x")
+_ROLE = struct.Struct("!I4xQ")
+_WHOLE = 0xFFFF
+_ACTION_ONLY = 1 << 1
+"""Packets that a rule or a PACKET_OUT sends to the controller (``OFPR_ACTION``)."""
+_EVERY_PORT_CHANGE = 0b111
+
+
+def packet_out(port: int, frame: bytes) -> bytes:
+    """Write a PACKET_OUT (7.3.7): the switch sends a frame of ours out of a port.
+
+    To ``CONTROLLER``, it reaches all controllers that want packets: a message to the others.
+    """
+    action = _OUTPUT.pack(0, 16, port, _WHOLE)
+    body = _PACKET_OUT.pack(NO_BUFFER, CONTROLLER, len(action)) + action + frame
+    return message(MessageType.PACKET_OUT, body, 0)
+
+
+def role_request(wanted: Role, generation: int, xid: int) -> bytes:
+    """Write a ROLE_REQUEST (7.3.9)."""
+    return message(MessageType.ROLE_REQUEST, _ROLE.pack(wanted, generation % (UNSET + 1)), xid)
+
+
+def set_async() -> bytes:
+    """Write a SET_ASYNC (7.3.10): packets and changes of ports, whatever our role; nothing else."""
+    masks = (_ACTION_ONLY, _ACTION_ONLY, _EVERY_PORT_CHANGE, _EVERY_PORT_CHANGE, 0, 0)
+    return message(MessageType.SET_ASYNC, struct.pack("!6I", *masks), 0)

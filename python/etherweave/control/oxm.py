@@ -6,7 +6,7 @@ Numbers and lengths: OpenFlow 1.3.5, table 12 (section 7.2.3.7).
 
 from typing import NamedTuple
 
-from etherweave.control.rules import Test
+from etherweave.control.rules import MatchField
 
 _CLASS = 0x8000
 """``OFPXMC_OPENFLOW_BASIC``."""
@@ -98,7 +98,7 @@ def nicira_header(name: str) -> bytes:
     return _NICIRA_HEADERS[name]
 
 
-def encode(test: Test) -> bytes:
+def encode(test: MatchField) -> bytes:
     """Write a field with its value, and its mask if it has one.
 
     Bits of the value that the mask leaves out are 0, as section 7.2.3.5 wants them.
@@ -117,7 +117,7 @@ def encode(test: Test) -> bytes:
     return _MASKED_HEADERS[name] + (value & mask).to_bytes(octets) + mask.to_bytes(octets)
 
 
-def decode(octets: bytes) -> tuple[Test, ...] | None:
+def decode(octets: bytes) -> tuple[MatchField, ...] | None:
     """Read fields one after another.
 
     Returns
@@ -135,7 +135,7 @@ def decode(octets: bytes) -> tuple[Test, ...] | None:
     return tuple(tests)
 
 
-def _first(octets: bytes) -> Test | None:
+def _first(octets: bytes) -> MatchField | None:
     if len(octets) < 4:
         return None
     head = int.from_bytes(octets[:4])
@@ -148,4 +148,4 @@ def _first(octets: bytes) -> Test | None:
     end = 4 + field.octets
     value = int.from_bytes(octets[4:end])
     mask = int.from_bytes(octets[end : end + field.octets]) if masked else None
-    return Test(field.name, value, None if mask == (1 << 8 * field.octets) - 1 else mask)
+    return MatchField(field.name, value, None if mask == (1 << 8 * field.octets) - 1 else mask)

@@ -18,11 +18,19 @@ from typing import Any
 import polars
 
 from etherweave import _core
-from etherweave.control.admission import admission, known, meters
-from etherweave.control.forwarding import forwarding, groups
-from etherweave.control.rules import HostPlan, Plan, PortPlan, Purpose, SwitchPlan
-from etherweave.control.services import services
-from etherweave.control.site import Entry, Pattern, Site, Spec
+from etherweave.control.admission import ingress_acl, known_destinations, meters
+from etherweave.control.forwarding import forwarding, groups, services
+from etherweave.control.rules import (
+    AddressPattern,
+    ControlSettings,
+    FabricPlan,
+    HostPlan,
+    PortPlan,
+    Purpose,
+    SwitchDesign,
+    SwitchPlan,
+    TableEntry,
+)
 from etherweave.fabrics import fabric
 from etherweave.scenario import Overrides, Scenario
 
@@ -32,16 +40,16 @@ CARRIED = (Purpose.FORWARD, Purpose.ALTERNATIVE)
 """Purposes of the rules that the design counts."""
 
 
-class PlanError(ValueError):
+class FabricPlanError(ValueError):
     """A fabric cannot be told what the scenario asks for: what, where, and what would do."""
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedDeployment:
     """A plan, and the tables that it was made of."""
 
-    plan: Plan
-    spec: Spec
+    plan: FabricPlan
+    spec: ControlSettings
     deployment: _core.Deployment
     """Answers where packets should go, by table and by routing."""
     failed: tuple[str, ...]
@@ -54,7 +62,7 @@ def plan(
     *,
     failed: Sequence[str] = (),
     factory: Mapping[str, int] | None = None,
-) -> Planned:
+) -> PlannedDeployment:
     """Plan the deployment of a scenario's fabric.
 
     Parameters
@@ -76,24 +84,26 @@ def plan(
     """
     one = fabric(scenario, overrides)
     deployment = one.deployment(list(failed))
-    spec = Spec.parse(deployment.spec)
+    spec = ControlSettings.parse(deployment.spec)
     names = polars.DataFrame(one.tables["switches"])["switch"].to_list()
     hosts = _hosts(deployment, spec, names)
     given = _factory(spec, hosts, factory or {})
     sites = _sites(deployment, spec, names, hosts, given)
     switches = tuple(map(switch_plan, sites))
-    return Planned(Plan(one.name, deployment.layout, switches, hosts), spec, deployment, (*failed,))
+    return PlannedDeployment(
+        FabricPlan(one.name, deployment.layout, switches, hosts), spec, deployment, (*failed,)
+    )
 
 
-def switch_plan(site: Site) -> SwitchPlan:
+def switch_plan(site: SwitchDesign) -> SwitchPlan:
     """Write all rules of a switch."""
     bits = site.pause_bits
     if len(bits) > PAUSE_BITS_MAX:
-        raise PlanError(
+        raise FabricPlanError(
             f"{site.name}: conditional rules watch {len(bits)} ports; "
             f"expected at most {PAUSE_BITS_MAX}, a bit of the metadata each"
         )
-    rules = (*admission(site), *known(site), *services(site), *forwarding(site))
+    rules = (*ingress_acl(site), *known_destinations(site), *services(site), *forwarding(site))
     return SwitchPlan(
         site.name, site.datapath_id, site.ports, rules, groups(site), meters(site), bits
     )
@@ -105,7 +115,7 @@ def counts(switch: SwitchPlan) -> dict[Purpose, int]:
     return {purpose: counted[purpose] for purpose in Purpose if counted[purpose]}
 
 
-def as_json(plan: Plan) -> dict[str, Any]:
+def as_json(plan: FabricPlan) -> dict[str, Any]:
     """Give a plan as plain dictionaries and lists."""
     figures: dict[str, Any] = asdict(plan)
     for switch, planned in zip(figures["switches"], plan.switches, strict=True):
@@ -125,7 +135,9 @@ def _rule_json(rule: Any) -> dict[str, Any]:
 _STEPS = ("actions", "instructions")
 
 
-def _hosts(deployment: _core.Deployment, spec: Spec, names: list[str]) -> tuple[HostPlan, ...]:
+def _hosts(
+    deployment: _core.Deployment, spec: ControlSettings, names: list[str]
+) -> tuple[HostPlan, ...]:
     low = (1 << deployment.address_bits) - 1
     base = int(spec.network.network_address) if spec.network else None
     rows = polars.DataFrame(deployment.tables["hosts"]).rows()
@@ -135,12 +147,14 @@ def _hosts(deployment: _core.Deployment, spec: Spec, names: list[str]) -> tuple[
     )
 
 
-def _factory(spec: Spec, hosts: Iterable[HostPlan], given: Mapping[str, int]) -> dict[str, int]:
+def _factory(
+    spec: ControlSettings, hosts: Iterable[HostPlan], given: Mapping[str, int]
+) -> dict[str, int]:
     if spec.addresses == "dmp":
         return {}
     missing = [host.name for host in hosts if host.name not in given]
     if missing:
-        raise PlanError(
+        raise FabricPlanError(
             f'control.addresses = "rewrite": no factory address of {missing[0]}'
             f"{f' and {len(missing) - 1} others' if missing[1:] else ''}; expected one per host"
         )
@@ -149,20 +163,20 @@ def _factory(spec: Spec, hosts: Iterable[HostPlan], given: Mapping[str, int]) ->
 
 def _sites(
     deployment: _core.Deployment,
-    spec: Spec,
+    spec: ControlSettings,
     names: list[str],
     hosts: tuple[HostPlan, ...],
     factory: dict[str, int],
-) -> Iterable[Site]:
+) -> Iterable[SwitchDesign]:
     tables = {name: polars.DataFrame(table) for name, table in deployment.tables.items()}
-    patterns = tuple(Pattern(*row) for row in tables["known"].rows())
+    patterns = tuple(AddressPattern(*row) for row in tables["known"].rows())
     ports, trees, raising = _ports(tables["ports"])
     entries = _entries(tables["rules"])
     own: dict[str, list[HostPlan]] = defaultdict(list)
     for host in hosts:
         own[host.switch].append(host)
     for number, name in enumerate(names):
-        yield Site(
+        yield SwitchDesign(
             name,
             number + 1,
             spec,
@@ -193,12 +207,12 @@ def _ports(
     return ports, trees, raising
 
 
-def _entries(table: polars.DataFrame) -> dict[int, list[Entry]]:
-    entries: dict[int, list[Entry]] = defaultdict(list)
+def _entries(table: polars.DataFrame) -> dict[int, list[TableEntry]]:
+    entries: dict[int, list[TableEntry]] = defaultdict(list)
     known: dict[str, tuple[int, ...]] = {}
     for switch, *match, words, is_alternative, waits in table.rows():
         if words not in known:
             known[words] = tuple(map(int, words.split()))
         entry = (*match, known[words], bool(is_alternative), bool(waits))
-        entries[switch].append(Entry._make(entry))
+        entries[switch].append(TableEntry._make(entry))
     return entries

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from etherweave.control.ebpf import attach
-from etherweave.control.ovs import programs
+from etherweave.control.ovs import daemons
 from etherweave.control.reaction_trials import Trial
 
 TRIALS_MAX = 1000
@@ -32,7 +32,7 @@ class ReactionError(RuntimeError):
     """Trials cannot be made; a sentence says why."""
 
 
-class Plane(StrEnum):
+class DataPlane(StrEnum):
     """What obeys the pauses."""
 
     EBPF = "ebpf"
@@ -41,7 +41,7 @@ class Plane(StrEnum):
     """Open vSwitch, told by the local agent."""
 
 
-class Spread(NamedTuple):
+class TimeSpread(NamedTuple):
     """Times of several trials [us]; none: no trial has one."""
 
     min: float | None
@@ -52,11 +52,11 @@ class Spread(NamedTuple):
 class Reaction(NamedTuple):
     """What trials found."""
 
-    pause: Spread
+    pause: TimeSpread
     """From a PAUSE to the first frame at the alternative port."""
-    resume: Spread
+    resume: TimeSpread
     """From a PAUSE of no quanta to the first frame at the default port."""
-    expiry: Spread
+    expiry: TimeSpread
     """From the end of a pause's quanta to the first frame at the default port."""
     trials: int
     missed: int
@@ -67,19 +67,21 @@ class Reaction(NamedTuple):
     """Frames that came out nowhere."""
 
 
-def missing(plane: Plane) -> str | None:
+def missing(plane: DataPlane) -> str | None:
     """Say why this machine cannot try a plane; none: it can."""
-    if not attach.is_powerful():
+    if not attach.is_privileged():
         return "takes root: a network namespace of its own"
     if shutil.which("unshare") is None:
         return "unshare (util-linux) not installed"
-    if plane is Plane.EBPF:
+    if plane is DataPlane.EBPF:
         return attach.missing()
-    absent = programs.missing()
+    absent = daemons.missing()
     return f"{', '.join(absent)} not installed" if absent else None
 
 
-def measure(plane: Plane, count: int, tell: Callable[[int], object] | None = None) -> Reaction:
+def measure(
+    plane: DataPlane, count: int, progress: Callable[[int], object] | None = None
+) -> Reaction:
     """Try out a plane.
 
     Parameters
@@ -104,8 +106,8 @@ def measure(plane: Plane, count: int, tell: Callable[[int], object] | None = Non
     done = []
     for trial in _trials(plane, count):
         done.append(trial)
-        if tell:
-            tell(len(done))
+        if progress:
+            progress(len(done))
     return summary(done)
 
 
@@ -125,22 +127,22 @@ def summary(trials: list[Trial]) -> Reaction:
     )
 
 
-def _spread(times_us: list[float | None]) -> Spread:
-    found = [time_us for time_us in times_us if time_us is not None]
-    if not found:
-        return Spread(None, None, None)
-    return Spread(min(found), statistics.median(found), max(found))
+def _spread(times_us: list[float | None]) -> TimeSpread:
+    measured = [time_us for time_us in times_us if time_us is not None]
+    if not measured:
+        return TimeSpread(None, None, None)
+    return TimeSpread(min(measured), statistics.median(measured), max(measured))
 
 
-def _trials(plane: Plane, count: int) -> Iterator[Trial]:
+def _trials(plane: DataPlane, count: int) -> Iterator[Trial]:
     with tempfile.TemporaryDirectory(prefix="ew-reaction-") as directory:
         errors = Path(directory) / "errors"
         with (
-            errors.open("w") as said,
+            errors.open("w") as error_file,
             subprocess.Popen(
                 _command(plane, count),
                 stdout=subprocess.PIPE,
-                stderr=said,
+                stderr=error_file,
                 text=True,
                 env=os.environ | {"TMPDIR": directory},
             ) as process,
@@ -154,7 +156,7 @@ def _trials(plane: Plane, count: int) -> Iterator[Trial]:
             raise ReactionError(f"{plane}: {why}")
 
 
-def _command(plane: Plane, count: int) -> list[str]:
+def _command(plane: DataPlane, count: int) -> list[str]:
     """Tell how trials are run: whatever they start goes with them, and so does what they make."""
     limit_s = _START_S + _TRIAL_S * count
     limited = ["timeout", "--foreground", "--signal=KILL", str(limit_s)]

@@ -26,27 +26,27 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from etherweave.control.ebpf.attach import Plug, attached, kernel
-from etherweave.control.ovs.bridges import Wiring, build
+from etherweave.control.ebpf.attach import attached, kernel_program
+from etherweave.control.forwarding import pause_rule
+from etherweave.control.ovs.bridges import BridgeNames, build
 from etherweave.control.ovs.daemons import Datapath, running
 from etherweave.control.ovs.load import install
-from etherweave.control.pause.agent import Ear, serve
-from etherweave.control.pause.frame import QUANTA_MAX, Pause, encode, quantum_ps
+from etherweave.control.pause.agent import serve
+from etherweave.control.pause.frame import QUANTA_MAX, Pause, RatedInterface, encode, quantum_ps
 from etherweave.control.pause.sockets import EVERYTHING, listening, received_ns
 from etherweave.control.rules import (
-    ADMIT_TABLE,
     FORWARD_TABLE,
+    INGRESS_ACL_TABLE,
     SERVICE_TABLE,
+    FabricPlan,
+    FlowRule,
     GoTo,
+    MatchField,
     Output,
-    Plan,
     PortPlan,
     Purpose,
-    Rule,
     SwitchPlan,
-    Test,
 )
-from etherweave.control.services import pause_rule
 
 SOURCE, DEFAULT, ALTERNATIVE = 1, 2, 3
 """Ports."""
@@ -87,35 +87,37 @@ class Trial(NamedTuple):
     lost: int
 
 
-def plan() -> Plan:
+def plan() -> FabricPlan:
     """Plan a switch with a default rule and an alternative."""
     bits = {DEFAULT: 0}
     onward = (GoTo(SERVICE_TABLE),)
-    control = (Test("eth_type", 0x8808),)
-    paused = Test("metadata", 0, 1 << bits[DEFAULT])
+    control = (MatchField("eth_type", 0x8808),)
+    paused = MatchField("metadata", 0, 1 << bits[DEFAULT])
     rules = (
-        Rule(ADMIT_TABLE, 390, control, (), (), Purpose.CONTROL),
-        Rule(ADMIT_TABLE, 200, (Test("in_port", SOURCE),), (), onward, Purpose.ADMIT),
+        FlowRule(INGRESS_ACL_TABLE, 390, control, (), (), Purpose.CONTROL),
+        FlowRule(
+            INGRESS_ACL_TABLE, 200, (MatchField("in_port", SOURCE),), (), onward, Purpose.ADMIT
+        ),
         pause_rule(bits, frozenset(), None),
-        Rule(FORWARD_TABLE, 2, (paused, Test("eth_dst", _OTHER)), (Output(DEFAULT),)),
-        Rule(
+        FlowRule(FORWARD_TABLE, 2, (paused, MatchField("eth_dst", _OTHER)), (Output(DEFAULT),)),
+        FlowRule(
             *(FORWARD_TABLE, 1),
-            (Test("in_port", SOURCE), Test("eth_dst", _OTHER)),
+            (MatchField("in_port", SOURCE), MatchField("eth_dst", _OTHER)),
             (Output(ALTERNATIVE),),
             purpose=Purpose.ALTERNATIVE,
         ),
     )
     ports = tuple(PortPlan(port, f"h{port}", 1, True) for port in (SOURCE, DEFAULT, ALTERNATIVE))
-    return Plan("reaction", "", (SwitchPlan("s1", 1, ports, rules, (), (), bits),), ())
+    return FabricPlan("reaction", "", (SwitchPlan("s1", 1, ports, rules, (), (), bits),), ())
 
 
 def trials(plane: str, count: int) -> Iterator[Trial]:
     """Run trials one after the other."""
-    _go_ahead()
+    _take_priority()
     _interfaces()
-    with contextlib.ExitStack() as undo:
-        undo.enter_context(_ebpf() if plane == "ebpf" else _ovs())
-        ends = {port: undo.enter_context(_end(port)) for port in (SOURCE, DEFAULT, ALTERNATIVE)}
+    with contextlib.ExitStack() as cleanup:
+        cleanup.enter_context(_ebpf() if plane == "ebpf" else _ovs())
+        ends = {port: cleanup.enter_context(_end(port)) for port in (SOURCE, DEFAULT, ALTERNATIVE)}
         source = random.Random(0)
         gc.disable()
         # The first frames through Open vSwitch ask its slow path.
@@ -124,7 +126,7 @@ def trials(plane: str, count: int) -> Iterator[Trial]:
             yield _trial(ends, source)
 
 
-def _go_ahead() -> None:
+def _take_priority() -> None:
     """Run ahead of ordinary programs, as a switch would that shares its processor with nobody."""
     with contextlib.suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
@@ -150,8 +152,10 @@ def _ip(*arguments: str) -> None:
 @contextlib.contextmanager
 def _ebpf() -> Iterator[None]:
     (switch,) = plan().switches
-    plugs = {port.number: Plug(f"p{port.number}", BITS_PER_S) for port in switch.ports}
-    with kernel() as loaded, attached(loaded, switch, plugs):
+    interfaces = {
+        port.number: RatedInterface(f"p{port.number}", BITS_PER_S) for port in switch.ports
+    }
+    with kernel_program() as loaded, attached(loaded, switch, interfaces):
         yield
 
 
@@ -160,7 +164,7 @@ def _ovs() -> Iterator[None]:
     whole = plan()
     (switch,) = whole.switches
     interfaces = {(switch.name, port.number): f"p{port.number}" for port in switch.ports}
-    wired = Wiring({switch.name: "s1"}, interfaces)
+    wired = BridgeNames({switch.name: "s1"}, interfaces)
     with running(Datapath.NETDEV) as daemons:
         build(daemons, whole, wired)
         install(daemons, "s1", switch)
@@ -172,11 +176,11 @@ def _ovs() -> Iterator[None]:
 def _agent(switch: SwitchPlan, address: str) -> Iterator[None]:
     """Run the agent beside us, as it would run beside a switch."""
     ours, theirs = socket.socketpair()
-    ears = {DEFAULT: Ear(f"p{DEFAULT}", BITS_PER_S)}
+    interfaces = {DEFAULT: RatedInterface(f"p{DEFAULT}", BITS_PER_S)}
 
     def run() -> None:
         ours.close()
-        serve(switch, ears, address, theirs, ready=lambda: theirs.send(b"!"))
+        serve(switch, interfaces, address, theirs, ready=lambda: theirs.send(b"!"))
 
     process = multiprocessing.get_context("fork").Process(target=run)
     process.start()
@@ -220,10 +224,10 @@ def _trial(ends: dict[int, socket.socket], source: random.Random) -> Trial:
         next_ns += SPACING_NS
     select.select([], [], [], 0.02)
     arrivals = [one for port in (DEFAULT, ALTERNATIVE) for one in _arrivals(ends[port], port)]
-    return told(arrivals, triggers, last)
+    return reaction_times(arrivals, triggers, last)
 
 
-def told(arrivals: list[Arrival], triggers: list[int], sent: int) -> Trial:
+def reaction_times(arrivals: list[Arrival], triggers: list[int], sent: int) -> Trial:
     """Find reactions among the frames of a trial.
 
     Parameters
@@ -241,13 +245,13 @@ def told(arrivals: list[Arrival], triggers: list[int], sent: int) -> Trial:
         _first_us(arrivals, ALTERNATIVE, pause, resume),
         _first_us(arrivals, DEFAULT, resume, few),
         # A pause that ends early would be found before its end.
-        _first_us(arrivals, DEFAULT, _left_ns(arrivals, few), None, since_ns=end),
+        _first_us(arrivals, DEFAULT, _first_alternative_ns(arrivals, few), None, since_ns=end),
         sent,
         sent - len({arrival.sequence for arrival in arrivals}),
     )
 
 
-def _left_ns(arrivals: list[Arrival], after_ns: int) -> int | None:
+def _first_alternative_ns(arrivals: list[Arrival], after_ns: int) -> int | None:
     """When the first frame took the alternative after a moment."""
     times = [a.time_ns for a in arrivals if a.port == ALTERNATIVE and a.time_ns >= after_ns]
     return min(times, default=None)
@@ -277,12 +281,12 @@ def _first_us(
 def _arrivals(end: socket.socket, port: int) -> Iterator[Arrival]:
     while True:
         try:
-            octets, told, _, _ = end.recvmsg(128, 128)
+            octets, ancillary, _, _ = end.recvmsg(128, 128)
         except BlockingIOError:
             return
         if octets.startswith(_HEAD):
             (sequence,) = _SEQUENCE.unpack_from(octets, len(_HEAD))
-            yield Arrival(sequence, port, received_ns(told) or 0)
+            yield Arrival(sequence, port, received_ns(ancillary) or 0)
 
 
 def _wait(until_ns: int) -> None:

@@ -7,18 +7,20 @@ MAC address has 48 bits, an IPv4 address 32. Ports are OpenFlow's, from 1.
 Nothing here is checked: a plan is made by :mod:`etherweave.control.plan`, which is.
 """
 
+import json
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, TypeAlias
+from ipaddress import IPv4Network
+from typing import Literal, NamedTuple, TypeAlias
 
 IN_PORT = 0xFFFFFFF8
 """Back to where the packet came from (OpenFlow 1.3, ``OFPP_IN_PORT``)."""
 CONTROLLER = 0xFFFFFFFD
 """To whoever controls the switch (``OFPP_CONTROLLER``)."""
 
-ADMIT_TABLE = 0
+INGRESS_ACL_TABLE = 0
 """Who may send what: control frames, DMP, anti-spoofing."""
-KNOWN_TABLE = 1
+UNKNOWN_DESTINATION_TABLE = 1
 """Whether anybody has the destination's address: what nobody has never enters the fabric."""
 SERVICE_TABLE = 2
 """Broadcasts and ARP; whatever is left takes the pause vector along."""
@@ -28,7 +30,7 @@ WAIT_TABLE = 4
 """Default rules again, for packets that find all their ports paused."""
 
 
-class Test(NamedTuple):
+class MatchField(NamedTuple):
     """What a field of a packet must be."""
 
     field: str
@@ -130,13 +132,13 @@ class Purpose(StrEnum):
     """Frames for the control plane itself: LLDP, PAUSE, PFC."""
 
 
-class Rule(NamedTuple):
+class FlowRule(NamedTuple):
     """A flow entry."""
 
     table: int
     priority: int
     """The highest that matches decides; no two that overlap are equal."""
-    match: tuple[Test, ...]
+    match: tuple[MatchField, ...]
     """All must hold; in the order in which OpenFlow asks for prerequisites."""
     actions: tuple[Action, ...]
     """Applied in order."""
@@ -180,7 +182,7 @@ class SwitchPlan:
     datapath_id: int
     """From 1; 0 is no identity for Open vSwitch."""
     ports: tuple[PortPlan, ...]
-    rules: tuple[Rule, ...]
+    rules: tuple[FlowRule, ...]
     groups: tuple[Group, ...]
     meters: tuple[Meter, ...]
     pause_bits: dict[int, int]
@@ -202,7 +204,7 @@ class HostPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FabricPlan:
     """Everything that a fabric is told."""
 
     name: str
@@ -210,3 +212,83 @@ class Plan:
     """Fields of the addresses: "group 4 | switch 2 | host 1 (7 of 46 bits)"."""
     switches: tuple[SwitchPlan, ...]
     hosts: tuple[HostPlan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ControlSettings:
+    """The table ``control`` of a scenario, every default written out."""
+
+    rules: Literal["minimal", "conditional"]
+    pauses: Literal["port", "class"]
+    addresses: Literal["dmp", "rewrite"]
+    resolution: Literal["broadcast", "responder"]
+    anti_spoofing: Literal["none", "mac", "arp"]
+    ipv4: str
+    dmp_rate: int
+    lldp_rate: int
+    priorities: tuple[int, ...] = ()
+    alternatives: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> "ControlSettings":
+        """Take the core's JSON."""
+        fields = json.loads(text)
+        return cls(**{**fields, "priorities": tuple(fields["priorities"])})
+
+    @property
+    def network(self) -> IPv4Network | None:
+        """What IPv4 addresses begin with; none: there are none."""
+        return IPv4Network(self.ipv4) if self.ipv4 else None
+
+
+class TableEntry(NamedTuple):
+    """A rule of the flow table, in the columns of the core."""
+
+    priority: int
+    eth_dst: int
+    eth_dst_mask: int
+    eth_src: int
+    eth_src_mask: int
+    in_port: int
+    """0: any."""
+    unless_paused: int
+    """0: always in force."""
+    ports: tuple[int, ...]
+    is_alternative: bool
+    waits: bool
+
+
+class AddressPattern(NamedTuple):
+    """Addresses that agree where the mask is set."""
+
+    value: int
+    mask: int
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchDesign:
+    """A switch and what rules need to know about it."""
+
+    name: str
+    datapath_id: int
+    spec: ControlSettings
+    ports: tuple[PortPlan, ...]
+    hosts: tuple[HostPlan, ...]
+    """On this switch, by port."""
+    tree_ports: tuple[int, ...]
+    """Where broadcasts go: hosts, and links of the tree that joins all switches."""
+    raising_ports: frozenset[int]
+    """Where frames go on in the next priority that they arrive by."""
+    entries: tuple[TableEntry, ...]
+    known: tuple[AddressPattern, ...]
+    """MAC addresses that hosts of the fabric have."""
+    address_bits: int
+    """Low bits of a MAC address in which hosts differ."""
+    factory: dict[str, int]
+    """MAC addresses that hosts keep, by their names, where switches rewrite them."""
+
+    @property
+    def pause_bits(self) -> dict[int, int]:
+        """The bit of the metadata of every port that a rule watches."""
+        watched = sorted({entry.unless_paused for entry in self.entries} - {0})
+        return {port: bit for bit, port in enumerate(watched)}

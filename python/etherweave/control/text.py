@@ -11,14 +11,14 @@ from etherweave.control.rules import (
     CONTROLLER,
     IN_PORT,
     Action,
+    FlowRule,
     GoTo,
     Group,
     Instruction,
+    MatchField,
     Meter,
     Output,
-    Rule,
     SetField,
-    Test,
     ToGroup,
     UseMeter,
     WriteMetadata,
@@ -55,12 +55,12 @@ def ipv4_text(value: int) -> str:
     return ".".join(str(octet) for octet in value.to_bytes(4))
 
 
-def flows(rules: Iterable[Rule]) -> Iterator[str]:
+def flows(rules: Iterable[FlowRule]) -> Iterator[str]:
     """Write one line per rule."""
     return (flow(rule) for rule in rules)
 
 
-def flow(rule: Rule) -> str:
+def flow(rule: FlowRule) -> str:
     """Write a rule as ``ovs-ofctl add-flow`` takes it."""
     parts = [f"table={rule.table}", f"priority={rule.priority}"]
     parts += map(_test, rule.match)
@@ -82,7 +82,7 @@ def meter(meter: Meter) -> str:
     return f"meter={meter.number},pktps,burst,bands={band}"
 
 
-def _test(test: Test) -> str:
+def _test(test: MatchField) -> str:
     name = _NAMES.get(test.field, test.field)
     value = _value(test.field, test.value)
     return (

@@ -74,23 +74,23 @@ class Followed(_OnSwitches):
 
     def missing(self) -> str:
         """Tell whether Open vSwitch is."""
-        from etherweave.control.ovs.programs import missing
+        from etherweave.control.ovs.daemons import missing
 
         absent = missing()
         return f"{', '.join(absent)} not installed" if absent else ""
 
     def carry_out(self, home: Path, directory: Path) -> None:
         """Tell the switches the plan, read it back, and follow the frames."""
-        from etherweave.control.ovs.verify import Wish, verify
+        from etherweave.control.ovs.verify import VerifyOptions, verify
         from etherweave.control.plan import CARRIED, counts, plan
 
         def found() -> dict[str, Any]:
             planned = plan(self.file(home), self.overrides)
-            report = verify(planned, Wish(pairs=None))
+            report = verify(planned, VerifyOptions(pairs=None))
             rules = [counts(switch) for switch in planned.plan.switches]
             carried = [sum(by.get(purpose, 0) for purpose in CARRIED) for by in rules]
             return {
-                "frames": sum(report.asked.values()),
+                "frames": sum(report.followed.values()),
                 "frames_wrong": len(report.findings),
                 "switches_differing": len(report.differences),
                 "rules_min": min(carried),
@@ -116,10 +116,10 @@ class InALab(_OnSwitches):
 
     def carry_out(self, home: Path, directory: Path) -> None:
         """Bring the lab up, tell its story, and remove it."""
-        from etherweave.control.lab.story import in_a_lab
+        from etherweave.control.lab.demonstration import demonstrate_in_lab
 
         file = self.file(home)
-        _timed(lambda: in_a_lab(file, self.overrides, self.plane)).save(directory)
+        _timed(lambda: demonstrate_in_lab(file, self.overrides, self.plane)).save(directory)
 
 
 @dataclass(frozen=True)
@@ -136,16 +136,16 @@ class Reacted:
 
     def missing(self) -> str:
         """Tell which privilege or program is."""
-        from etherweave.control.reaction import Plane, missing
+        from etherweave.control.reaction import DataPlane, missing
 
-        return missing(Plane(self.plane)) or ""
+        return missing(DataPlane(self.plane)) or ""
 
     def carry_out(self, home: Path, directory: Path) -> None:
         """Pause, wait, resume, several times."""
-        from etherweave.control.reaction import Plane, measure
+        from etherweave.control.reaction import DataPlane, measure
 
         def found() -> dict[str, Any]:
-            reaction = measure(Plane(self.plane), TRIALS)
+            reaction = measure(DataPlane(self.plane), TRIALS)
             return {
                 "pause_us": reaction.pause.median,
                 "resume_us": reaction.resume.median,

@@ -13,11 +13,11 @@ import etherweave
 from etherweave.cli.control.parameters import Failed
 from etherweave.cli.exits import FAILED, alarm, notice, refuse, told
 from etherweave.cli.parameters import File, Settings, overrides
-from etherweave.control.pause.agent import AgentError, Ear, serve
-from etherweave.control.pause.frame import quantum_ps
-from etherweave.control.pause.speaker import SpeakerError
+from etherweave.control.pause.agent import AgentError, serve
+from etherweave.control.pause.frame import RatedInterface, quantum_ps
+from etherweave.control.pause.rule_writer import RuleWriterError
 from etherweave.control.pause.vector import VectorError
-from etherweave.control.plan import PlanError, plan
+from etherweave.control.plan import FabricPlanError, plan
 from etherweave.control.rules import SwitchPlan
 
 EXAMPLES = """Example:
@@ -54,24 +54,24 @@ def agent_verb(
     Runs beside the switch, as root, until it is interrupted; then no port counts as paused. Ends
     with 1 when the switch is gone, with 2 after a mistake.
     """
-    ears = _ears(port, rate)
+    interfaces = _interfaces(port, rate)
     try:
         planned = plan(file, overrides(settings), failed=failed or ())
         chosen = _chosen(planned.plan.switches, switch)
-        _check(chosen, ears)
+        _check(chosen, interfaces)
         with _interrupted() as stop:
-            heard = serve(chosen, ears, connect, stop, _begun)
-    except (etherweave.ScenarioError, PlanError, VectorError, AgentError) as error:
+            totals = serve(chosen, interfaces, connect, stop, _print_listening)
+    except (etherweave.ScenarioError, FabricPlanError, VectorError, AgentError) as error:
         refuse(error)
     except OSError as error:
         refuse(told(error))
-    except SpeakerError as error:
+    except RuleWriterError as error:
         alarm(error)
         raise typer.Exit(FAILED) from None
-    print(f"pauses heard: {heard.frames:,}, rules changed: {heard.changes:,}")
+    print(f"pauses heard: {totals.frames:,}, rules changed: {totals.changes:,}")
 
 
-def _begun() -> None:
+def _print_listening() -> None:
     notice("listening")
 
 
@@ -85,18 +85,18 @@ def _chosen(switches: tuple[SwitchPlan, ...], name: str) -> SwitchPlan:
     )
 
 
-def _check(switch: SwitchPlan, ears: dict[int, Ear]) -> None:
-    unwatched = sorted(ears.keys() - switch.pause_bits.keys())
+def _check(switch: SwitchPlan, interfaces: dict[int, RatedInterface]) -> None:
+    unwatched = sorted(interfaces.keys() - switch.pause_bits.keys())
     if switch.pause_bits and unwatched:
         watched = ", ".join(map(str, sorted(switch.pause_bits)))
         refuse(f"--port {unwatched[0]}: no rule of {switch.name} watches it; expected of {watched}")
 
 
-def _ears(ports: list[str], rate: str) -> dict[int, Ear]:
-    found = _RATE.fullmatch(rate)
-    if not found:
+def _interfaces(ports: list[str], rate: str) -> dict[int, RatedInterface]:
+    match = _RATE.fullmatch(rate)
+    if not match:
         refuse(f"--rate {rate}: expected a rate such as 100Gb/s")
-    bits_per_s = round(float(found[1]) * _UNITS[found[2]])
+    bits_per_s = round(float(match[1]) * _UNITS[match[2]])
     try:
         quantum_ps(bits_per_s)
     except ValueError as error:
@@ -105,7 +105,7 @@ def _ears(ports: list[str], rate: str) -> dict[int, Ear]:
     for word, number, _, interface in pairs:
         if not (number.isascii() and number.isdigit() and interface):
             refuse(f"--port {word}: expected NUMBER=INTERFACE, such as 3=swp3")
-    return {int(number): Ear(interface, bits_per_s) for _, number, _, interface in pairs}
+    return {int(number): RatedInterface(interface, bits_per_s) for _, number, _, interface in pairs}
 
 
 @contextlib.contextmanager

@@ -1,19 +1,20 @@
 """The verb ``control diff``."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import etherweave
-from etherweave.cli.control.differences import as_figures, as_lines
 from etherweave.cli.control.parameters import Factory, Failed, factory_addresses
 from etherweave.cli.exits import FAILED, refuse, told
 from etherweave.cli.parameters import AsJson, File, Settings, overrides
-from etherweave.control.controller.drift import Drift, between
-from etherweave.control.plan import PlanError, plan
-from etherweave.control.rules import Plan, SwitchPlan
+from etherweave.control import text
+from etherweave.control.controller.drift import Drift, between, entry_text
+from etherweave.control.plan import FabricPlanError, plan
+from etherweave.control.rules import FabricPlan, SwitchPlan
 
 EXAMPLES = """Examples:
 
@@ -50,31 +51,53 @@ def diff(
         old = plan(file, overrides(settings), factory=given).plan
         changes = overrides(settings) | overrides(to)
         new = plan(other or file, changes, failed=failed or (), factory=given).plan
-    except (etherweave.ScenarioError, PlanError) as error:
+    except (etherweave.ScenarioError, FabricPlanError) as error:
         refuse(error)
     except OSError as error:
         refuse(told(error))
-    found = differences(old, new)
+    drifts = differences(old, new)
     if as_json:
-        print(json.dumps({name: as_figures(one) for name, one in found.items()}, indent=2))
+        print(json.dumps({name: as_figures(one) for name, one in drifts.items()}, indent=2))
     else:
-        for name, one in found.items():
+        for name, one in drifts.items():
             for line in as_lines(one):
                 print(f"{name}: {line}")
-    if found:
+    if drifts:
         raise typer.Exit(FAILED)
 
 
-def differences(old: Plan, new: Plan) -> dict[str, Drift]:
+def differences(old: FabricPlan, new: FabricPlan) -> dict[str, Drift]:
     """Compare two plans by the names of switches; a switch of one plan only has nothing to do."""
     before = {switch.name: switch for switch in old.switches}
     after = {switch.name: switch for switch in new.switches}
     names = [*after, *(name for name in before if name not in after)]
-    found = {
+    drifts = {
         name: between(before.get(name, _idle(name)), after.get(name, _idle(name))) for name in names
     }
-    return {name: one for name, one in found.items() if one}
+    return {name: one for name, one in drifts.items() if one}
 
 
 def _idle(name: str) -> SwitchPlan:
     return SwitchPlan(name, 0, (), (), (), (), {})
+
+
+def as_lines(drift: Drift) -> Iterator[str]:
+    """Write what would be done to a switch, one line each."""
+    yield from (f"+ {text.meter(meter)}" for meter in drift.meters_missing)
+    yield from (f"~ {text.meter(meter)}" for meter in drift.meters_changed)
+    yield from (f"- meter={number}" for number in drift.meters_foreign)
+    yield from (f"+ {text.group(group)}" for group in drift.groups_missing)
+    yield from (f"~ {text.group(group)}" for group in drift.groups_changed)
+    yield from (f"- group_id={number}" for number in drift.groups_foreign)
+    yield from (f"+ {text.flow(rule)}" for rule in drift.missing)
+    yield from (f"~ {text.flow(rule)}" for rule in drift.changed)
+    yield from (f"- {entry_text(entry)}" for entry in drift.foreign)
+
+
+def as_figures(drift: Drift) -> dict[str, Any]:
+    """Give what would be done to a switch as lists of text."""
+    figures: dict[str, list[str]] = {"add": [], "change": [], "remove": []}
+    kinds = {"+": "add", "~": "change", "-": "remove"}
+    for line in as_lines(drift):
+        figures[kinds[line[0]]].append(line[2:])
+    return figures

@@ -12,19 +12,25 @@ import typer
 
 from etherweave.cli.exits import FAILED, alarm, notice, refuse, told
 from etherweave.cli.parameters import AsJson
-from etherweave.control.dmp.capture import CaptureError, Line, explain, frames
+from etherweave.control.dmp.capture import CapturedFrame, CaptureError, explain, frames
 from etherweave.control.dmp.client import ask
 from etherweave.control.dmp.daemon import serve
-from etherweave.control.dmp.frame import Mistake
-from etherweave.control.dmp.interface import Interface, InterfaceError
-from etherweave.control.dmp.request import Assigned, Failed, Outcome, Patience, Reason
-from etherweave.control.dmp.watch import Rhythm
+from etherweave.control.dmp.frame import FrameFault
+from etherweave.control.dmp.interface import DmpInterface, InterfaceError
+from etherweave.control.dmp.request import (
+    AssignedAddress,
+    FailedRequest,
+    FailureReason,
+    RequestOutcome,
+    RequestTiming,
+)
+from etherweave.control.dmp.watch import MonitorTiming
 from etherweave.control.text import mac_text
 
 NO_ANSWER = 4
 """No switch answered in time."""
-LIMIT_S = Patience().limit_s
-CHECK_S = Rhythm().check_s
+LIMIT_S = RequestTiming().limit_s
+CHECK_S = MonitorTiming().check_s
 
 REQUEST_EXAMPLES = """Examples:
 
@@ -73,13 +79,13 @@ def request(
     """
     with ExitStack() as stack:
         try:
-            opened = {name: stack.enter_context(Interface(name)) for name in interface}
+            opened = {name: stack.enter_context(DmpInterface(name)) for name in interface}
             for each in opened.values():
                 _set_up(each, dry_run)
         except InterfaceError as error:
             refuse(error)
         before = {name: each.address for name, each in opened.items()}
-        outcomes = ask(opened.values(), Patience(limit_s=limit))
+        outcomes = ask(opened.values(), RequestTiming(limit_s=limit))
         if not dry_run:
             outcomes = {name: _assigned(opened[name], outcomes[name]) for name in outcomes}
     rows = [_row(name, outcomes[name], before[name]) for name in outcomes]
@@ -102,8 +108,8 @@ def daemon(
     """
     with _stop() as stop:
         try:
-            rhythm = Rhythm(check_s=check)
-            serve(dict.fromkeys(interface), Patience(limit_s=limit), rhythm, _log, stop)
+            schedule = MonitorTiming(check_s=check)
+            serve(dict.fromkeys(interface), RequestTiming(limit_s=limit), schedule, _log, stop)
         except InterfaceError as error:
             refuse(error)
 
@@ -130,11 +136,11 @@ def decode(
     else:
         for line in lines:
             print(" ".join(f"{value}" for value in _facts(line).values()))
-    if all(isinstance(line.frame, Mistake) for line in lines):
+    if all(isinstance(line.frame, FrameFault) for line in lines):
         raise typer.Exit(FAILED)
 
 
-def _set_up(interface: Interface, dry_run: bool) -> None:
+def _set_up(interface: DmpInterface, dry_run: bool) -> None:
     if interface.is_up:
         return
     if dry_run:
@@ -142,38 +148,38 @@ def _set_up(interface: Interface, dry_run: bool) -> None:
     interface.set_up()
 
 
-def _assigned(interface: Interface, outcome: Outcome) -> Outcome:
+def _assigned(interface: DmpInterface, outcome: RequestOutcome) -> RequestOutcome:
     """Set the address; what cannot be set is a failure."""
-    if not isinstance(outcome, Assigned) or outcome.mac == interface.address:
+    if not isinstance(outcome, AssignedAddress) or outcome.mac == interface.address:
         return outcome
     try:
         if not interface.assign(outcome.mac):
             _log(f"{interface.name}: was set down for it, routes and IPv6 addresses are lost")
     except InterfaceError as error:
-        return Failed(Reason.INTERFACE, str(error), outcome.requests)
+        return FailedRequest(FailureReason.INTERFACE, str(error), outcome.requests)
     return outcome
 
 
-def _row(name: str, outcome: Outcome, before: int) -> dict[str, Any]:
+def _row(name: str, outcome: RequestOutcome, before: int) -> dict[str, Any]:
     facts = outcome._asdict()
-    if isinstance(outcome, Assigned):
+    if isinstance(outcome, AssignedAddress):
         facts["mac"] = mac_text(outcome.mac)
     return {"interface": name, "mac_before": mac_text(before), **facts}
 
 
-def _print(outcomes: dict[str, Outcome]) -> None:
+def _print(outcomes: dict[str, RequestOutcome]) -> None:
     for name, outcome in outcomes.items():
-        if isinstance(outcome, Assigned):
+        if isinstance(outcome, AssignedAddress):
             print(name, mac_text(outcome.mac))
 
 
-def _end(outcomes: dict[str, Outcome]) -> None:
-    failures = {name: each for name, each in outcomes.items() if isinstance(each, Failed)}
+def _end(outcomes: dict[str, RequestOutcome]) -> None:
+    failures = {name: each for name, each in outcomes.items() if isinstance(each, FailedRequest)}
     for name, failure in failures.items():
         alarm(f"{name}: {failure.reason} after {failure.requests} requests: {failure.detail}")
     reasons = {failure.reason for failure in failures.values()}
     if reasons:
-        raise typer.Exit(NO_ANSWER if reasons == {Reason.NO_ANSWER} else FAILED)
+        raise typer.Exit(NO_ANSWER if reasons == {FailureReason.NO_ANSWER} else FAILED)
 
 
 @contextmanager
@@ -205,8 +211,8 @@ def _frames(source: str) -> list[bytes]:
         return list(frames(Path(source).read_bytes()))
 
 
-def _facts(line: Line) -> dict[str, Any]:
-    if isinstance(line.frame, Mistake):
+def _facts(line: CapturedFrame) -> dict[str, Any]:
+    if isinstance(line.frame, FrameFault):
         return {"number": line.number, "kind": f"refused: {line.frame}"}
     return {
         "number": line.number,

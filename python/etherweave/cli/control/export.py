@@ -12,8 +12,7 @@ from etherweave.cli.control.yanglint import refusals
 from etherweave.cli.exits import FAILED, alarm, refuse, told
 from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
 from etherweave.control.qos import derive, sonic_yang
-from etherweave.control.qos.export import files
-from etherweave.control.qos.nos import SYSTEMS
+from etherweave.control.qos.nos import SYSTEMS, files
 from etherweave.control.qos.policy import Policy, PolicyError, Watchdog
 
 EXAMPLES = """Examples:
@@ -78,9 +77,9 @@ def export(
         refuse(f"--nos {system}: expected one of {', '.join(sorted(SYSTEMS))}")
     if models and system != "sonic":
         refuse(f"--yang: expected --nos sonic, for {system} has no models")
-    wishes = derive.Wishes(mtu, _dscps(dscps or []), cnp, _watchdog(watchdog), routing)
+    options = derive.ExportOptions(mtu, _dscps(dscps or []), cnp, _watchdog(watchdog), routing)
     try:
-        policy = derive.policy(file, overrides(settings), wishes)
+        policy = derive.policy(file, overrides(settings), options)
         written = files(policy, system)
         if output:
             _write(written, directory(output))
@@ -101,9 +100,9 @@ def export(
         raise typer.Exit(FAILED)
 
 
-def _dscps(said: list[str]) -> dict[int, int]:
+def _dscps(texts: list[str]) -> dict[int, int]:
     pairs = {}
-    for text in said:
+    for text in texts:
         priority, equals, dscp = text.partition("=")
         if not (equals and priority.isdecimal() and dscp.isdecimal()):
             refuse(f"--dscp {text}: expected PRIORITY=DSCP, as 3=26")
@@ -113,16 +112,16 @@ def _dscps(said: list[str]) -> dict[int, int]:
     return pairs
 
 
-def _watchdog(said: str) -> Watchdog | None:
-    if said == "off":
+def _watchdog(text: str) -> Watchdog | None:
+    if text == "off":
         return None
-    detect, colon, restore = said.partition(":")
+    detect, colon, restore = text.partition(":")
     if colon and detect.isdecimal() and restore.isdecimal():
         times = int(detect), int(restore)
         # The ranges of SONiC's model; it polls between 100 and 1000 ms.
         if 100 <= times[0] <= 5000 and 100 <= times[1] <= 60_000:
             return Watchdog(*times, poll_ms=min(*times, 200))
-    refuse(f"--watchdog {said}: expected off, or DETECT:RESTORE of 100-5000 and 100-60000 ms")
+    refuse(f"--watchdog {text}: expected off, or DETECT:RESTORE of 100-5000 and 100-60000 ms")
 
 
 def _write(written: Mapping[str, str], output: Path) -> None:

@@ -58,14 +58,14 @@ def lint(
         refuse(told(error))
     if not (site.switches or site.hosts):
         refuse(f"{paths[0]}: no config_db.json and no host's script; expected one of them")
-    found = linter.lint(site)
+    findings = linter.lint(site)
     for path in site.unread:
         alarm(f"note: {path}: not read; the linter knows SONiC's config_db.json and hosts' scripts")
     if as_json:
-        print(json.dumps([asdict(one) for one in found], indent=1))
+        print(json.dumps([asdict(one) for one in findings], indent=1))
     else:
-        _print(site, found)
-    if found:
+        _print(site, findings)
+    if findings:
         raise typer.Exit(FAILED)
 
 
@@ -87,12 +87,12 @@ def _text(path: Path) -> str:
         refuse(f"{path}: byte {error.start}: expected UTF-8 text")
 
 
-def _print(site: linter.Site, found: list[linter.Finding]) -> None:
-    for one in found:
+def _print(site: linter.Configurations, findings: list[linter.LintFinding]) -> None:
+    for one in findings:
         places = ", ".join(one.places[:PLACES_SHOWN])
         more = len(one.places) - PLACES_SHOWN
         places += f" and {more} more" if more > 0 else ""
         print(f"{one.file}: {places}: {one.found}; expected {one.expected}")
         print(f"    {one.rule}: {one.why}")
     counts = f"{len(site.switches)} switches, {len(site.hosts)} hosts"
-    print(f"{len(found)} findings in {counts}" if found else f"nothing wrong in {counts}")
+    print(f"{len(findings)} findings in {counts}" if findings else f"nothing wrong in {counts}")

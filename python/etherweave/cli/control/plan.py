@@ -13,7 +13,14 @@ from etherweave.cli.design_page import print_sheet
 from etherweave.cli.exits import refuse, told
 from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
 from etherweave.control import text
-from etherweave.control.plan import CARRIED, PlanError, Planned, as_json, counts, plan
+from etherweave.control.plan import (
+    CARRIED,
+    FabricPlanError,
+    PlannedDeployment,
+    as_json,
+    counts,
+    plan,
+)
 from etherweave.control.rules import Purpose, SwitchPlan
 
 EXAMPLES = """Examples:
@@ -57,7 +64,7 @@ def plan_verb(
         planned = plan(file, overrides(settings), failed=failed or (), factory=given)
         if output:
             write(planned, output)
-    except (etherweave.ScenarioError, PlanError) as error:
+    except (etherweave.ScenarioError, FabricPlanError) as error:
         refuse(error)
     except OSError as error:
         refuse(told(error))
@@ -69,7 +76,7 @@ def plan_verb(
         _print_counts(planned)
 
 
-def write(planned: Planned, output: Path) -> None:
+def write(planned: PlannedDeployment, output: Path) -> None:
     """Write the texts of all switches, and the addresses of all hosts."""
     output.mkdir(parents=True, exist_ok=True)
     for switch in planned.plan.switches:
@@ -91,7 +98,7 @@ def _texts(switch: SwitchPlan) -> dict[str, list[str]]:
     }
 
 
-def _print_rules(planned: Planned, name: str) -> None:
+def _print_rules(planned: PlannedDeployment, name: str) -> None:
     for switch in planned.plan.switches:
         if switch.name == name:
             for lines in _texts(switch).values():
@@ -100,12 +107,12 @@ def _print_rules(planned: Planned, name: str) -> None:
     _unknown(planned, name)
 
 
-def _unknown(planned: Planned, name: str) -> NoReturn:
+def _unknown(planned: PlannedDeployment, name: str) -> NoReturn:
     first, last = planned.plan.switches[0].name, planned.plan.switches[-1].name
     refuse(f"--switch {name}: no such switch; expected one of {first} to {last}")
 
 
-def _print_counts(planned: Planned) -> None:
+def _print_counts(planned: PlannedDeployment) -> None:
     plan = planned.plan
     print(f"{plan.name}: {len(plan.switches):,} switches, {len(plan.hosts):,} hosts")
     print(f"  Addresses: {plan.layout}")

@@ -11,10 +11,10 @@ from etherweave.cli.parameters import AsJson
 from etherweave.cli.progress import study_progress
 from etherweave.control.reaction import (
     TRIALS_MAX,
-    Plane,
+    DataPlane,
     Reaction,
     ReactionError,
-    Spread,
+    TimeSpread,
     measure,
     missing,
 )
@@ -25,7 +25,7 @@ etherweave control reaction
 
 etherweave control reaction --plane ebpf --trials 100 --json"""
 
-NAMES = {Plane.EBPF: "eBPF switch", Plane.OVS: "Open vSwitch and agent"}
+NAMES = {DataPlane.EBPF: "eBPF switch", DataPlane.OVS: "Open vSwitch and agent"}
 KINDS = {
     "pause": "PAUSE to alternative",
     "resume": "PAUSE 0 to default",
@@ -46,24 +46,24 @@ def reaction_verb(
     no effect or frames were lost, with 2 after a mistake.
     """
     try:
-        found = {one: _measure(one, trials) for one in _planes(plane)}
+        reactions = {one: _measure(one, trials) for one in _planes(plane)}
     except ReactionError as error:
         refuse(error)
     if as_json:
-        print(json.dumps({str(one): _as_json(told) for one, told in found.items()}))
+        print(json.dumps({str(one): _as_json(reaction) for one, reaction in reactions.items()}))
     else:
-        _print(found)
-    if any(told.missed or told.lost for told in found.values()):
+        _print(reactions)
+    if any(reaction.missed or reaction.lost for reaction in reactions.values()):
         raise typer.Exit(FAILED)
 
 
-def _planes(word: str) -> list[Plane]:
+def _planes(word: str) -> list[DataPlane]:
     """Read what is to be measured; of both, those that this machine has."""
     if word != "both":
-        if word not in list(Plane):
-            refuse(f"--plane {word}: expected {', '.join(Plane)} or both")
-        return [Plane(word)]
-    lacking = {plane: missing(plane) for plane in Plane}
+        if word not in list(DataPlane):
+            refuse(f"--plane {word}: expected {', '.join(DataPlane)} or both")
+        return [DataPlane(word)]
+    lacking = {plane: missing(plane) for plane in DataPlane}
     if all(lacking.values()):
         refuse("; ".join(f"{plane}: {why}" for plane, why in lacking.items()))
     for plane, why in lacking.items():
@@ -72,25 +72,28 @@ def _planes(word: str) -> list[Plane]:
     return [plane for plane, why in lacking.items() if not why]
 
 
-def _measure(plane: Plane, trials: int) -> Reaction:
-    with study_progress(NAMES[plane], "trials") as tell:
-        return measure(plane, trials, lambda done: tell(done, trials, ""))
+def _measure(plane: DataPlane, trials: int) -> Reaction:
+    with study_progress(NAMES[plane], "trials") as progress:
+        return measure(plane, trials, lambda done: progress(done, trials, ""))
 
 
-def _as_json(told: Reaction) -> dict[str, Any]:
-    spreads = {f"{kind}_us": getattr(told, kind)._asdict() for kind in KINDS}
-    rest = {name: value for name, value in told._asdict().items() if name not in KINDS}
+def _as_json(reaction: Reaction) -> dict[str, Any]:
+    spreads = {f"{kind}_us": getattr(reaction, kind)._asdict() for kind in KINDS}
+    rest = {name: value for name, value in reaction._asdict().items() if name not in KINDS}
     return spreads | rest
 
 
-def _print(found: dict[Plane, Reaction]) -> None:
+def _print(reactions: dict[DataPlane, Reaction]) -> None:
     head = ("reaction [us]", ">min", ">median", ">max")
-    for plane, told in found.items():
-        print(f"{NAMES[plane]}: {told.trials} trials, {told.lost} of {told.sent:,} frames lost")
-        print_sheet(head, [_row(said, getattr(told, kind)) for kind, said in KINDS.items()])
-        if told.missed:
-            alarm(f"{NAMES[plane]}: {told.missed} times no reaction within 50 ms")
+    for plane, reaction in reactions.items():
+        print(
+            f"{NAMES[plane]}: {reaction.trials} trials, "
+            f"{reaction.lost} of {reaction.sent:,} frames lost"
+        )
+        print_sheet(head, [_row(label, getattr(reaction, kind)) for kind, label in KINDS.items()])
+        if reaction.missed:
+            alarm(f"{NAMES[plane]}: {reaction.missed} times no reaction within 50 ms")
 
 
-def _row(said: str, spread: Spread) -> tuple[str, ...]:
-    return (said, *("-" if time is None else f"{time:,.0f}" for time in spread))
+def _row(label: str, spread: TimeSpread) -> tuple[str, ...]:
+    return (label, *("-" if time is None else f"{time:,.0f}" for time in spread))

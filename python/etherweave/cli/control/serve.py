@@ -14,11 +14,11 @@ import etherweave
 from etherweave.cli.control.parameters import Factory, factory_addresses
 from etherweave.cli.exits import FAILED, refuse, told
 from etherweave.cli.parameters import AsJson, File, Settings, overrides
-from etherweave.control.plan import PlanError, plan
-from etherweave.control.rules import Plan
+from etherweave.control.plan import FabricPlanError, plan
+from etherweave.control.rules import FabricPlan
 
 if TYPE_CHECKING:
-    from etherweave.control.controller.options import Options
+    from etherweave.control.controller.server import ControllerOptions
     from etherweave.control.controller.survey import Survey
 
 EXAMPLES = """Examples:
@@ -88,12 +88,12 @@ def serve(
         given = factory_addresses(factory)
         changes = overrides(settings)
 
-        def planner(failed: Sequence[str]) -> Plan:
+        def planner(failed: Sequence[str]) -> FabricPlan:
             return plan(file, changes, failed=failed, factory=given).plan
 
         whole = planner([])
         options = _options(host, port, files)
-    except (etherweave.ScenarioError, PlanError) as error:
+    except (etherweave.ScenarioError, FabricPlanError) as error:
         refuse(error)
     except OSError as error:
         refuse(told(error))
@@ -103,7 +103,7 @@ def serve(
         audit_s=audit,
         probe_s=probe,
         leave_foreign=leave_foreign,
-        only_watches=dry_run,
+        is_dry_run=dry_run,
     )
     _run(planner, whole, options, _Dry(wait, as_json) if dry_run else None)
 
@@ -130,27 +130,26 @@ def _address(text: str) -> tuple[str, int]:
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
-def _options(host: str, port: int, files: _TlsFiles) -> "Options":
+def _options(host: str, port: int, files: _TlsFiles) -> "ControllerOptions":
     try:
-        from etherweave.control.controller.door import Tls
-        from etherweave.control.controller.options import Options
+        from etherweave.control.controller.server import ControllerOptions, TlsFiles
     except ImportError as error:
         refuse(f"{error}; expected os-ken: pip install 'etherweave[control]'")
     given = (files.key, files.certificate, files.authority)
     if not any(given):
-        return Options(host, port)
+        return ControllerOptions(host, port)
     key, certificate, authority = given
     if key is None or certificate is None or authority is None:
         refuse("TLS: expected all of --tls-key, --tls-certificate and --tls-ca")
     for path in (key, certificate, authority):
         path.open("rb").close()
-    return Options(host, port, Tls(key, certificate, authority))
+    return ControllerOptions(host, port, TlsFiles(key, certificate, authority))
 
 
-def _run(planner: Any, whole: Plan, options: "Options", dry: _Dry | None) -> None:
+def _run(planner: Any, whole: FabricPlan, options: "ControllerOptions", dry: _Dry | None) -> None:
     from etherweave.control.controller.app import Controller
-    from etherweave.control.controller.log import Log
-    from etherweave.control.controller.options import ListenError
+    from etherweave.control.controller.log import EventLog
+    from etherweave.control.controller.server import ListenError
     from etherweave.control.controller.survey import survey
 
     stop = threading.Event()
@@ -159,7 +158,7 @@ def _run(planner: Any, whole: Plan, options: "Options", dry: _Dry | None) -> Non
         for number in (signal.SIGTERM, signal.SIGINT)
     }
     try:
-        controller = Controller(planner, whole, options, Log())
+        controller = Controller(planner, whole, options, EventLog())
         if dry:
             _print(survey(controller, dry.wait_s, stop), dry.as_json)
         else:
@@ -171,23 +170,23 @@ def _run(planner: Any, whole: Plan, options: "Options", dry: _Dry | None) -> Non
             signal.signal(number, handler)
 
 
-def _print(found: "Survey", as_json: bool) -> None:
-    from etherweave.cli.control.differences import as_figures, as_lines
+def _print(result: "Survey", as_json: bool) -> None:
+    from etherweave.cli.control.diff import as_figures, as_lines
 
     if as_json:
         figures = {
-            "switches": {name: as_figures(one) for name, one in found.drifts.items()},
-            "absent": found.absent,
-            "wiring": [finding._asdict() for finding in found.wiring],
+            "switches": {name: as_figures(one) for name, one in result.drifts.items()},
+            "absent": result.absent,
+            "wiring": [finding._asdict() for finding in result.wiring],
         }
         print(json.dumps(figures, indent=2))
     else:
-        for name, one in found.drifts.items():
+        for name, one in result.drifts.items():
             for line in as_lines(one):
                 print(f"{name}: {line}")
-        for name, reason in found.absent.items():
+        for name, reason in result.absent.items():
             print(f"{name}: {reason}")
-        for finding in found.wiring:
+        for finding in result.wiring:
             print(f"{finding.fault}: {finding}")
-    if not found.is_as_planned:
+    if not result.is_as_planned:
         raise typer.Exit(FAILED)

@@ -16,9 +16,9 @@ from etherweave.cli.design_page import print_sheet
 from etherweave.cli.exits import FAILED, INTERRUPTED, alarm, refuse, told
 from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
 from etherweave.cli.progress import step_progress
-from etherweave.control.ovs.programs import OvsError, missing
-from etherweave.control.ovs.verify import Report, Wish, verify
-from etherweave.control.plan import PlanError, Planned, plan
+from etherweave.control.ovs.daemons import OvsError, missing
+from etherweave.control.ovs.verify import VerifyOptions, VerifyReport, verify
+from etherweave.control.plan import FabricPlanError, PlannedDeployment, plan
 
 EXAMPLES = """Examples:
 
@@ -36,7 +36,7 @@ PRINTED_MAX = 20
 
 def verify_verb(
     file: File,
-    wanted: Annotated[
+    pairs: Annotated[
         str,
         typer.Option(
             "--pairs", metavar="NUMBER|all", help="Pairs of hosts, chosen by chance; or all."
@@ -60,19 +60,19 @@ def verify_verb(
     arrive once and unchanged; what hosts must not send has to go nowhere. Ends with 1 when
     something differs, with 2 after a mistake.
     """
-    wish = Wish(_count(wanted), seed, directory(keep) if keep else None)
+    options = VerifyOptions(_count(pairs), seed, directory(keep) if keep else None)
     if lacking := missing():
         refuse(f"not found: {', '.join(lacking)}; expected Open vSwitch (openvswitch-switch)")
     try:
         given = factory_addresses(factory)
         planned = plan(file, overrides(settings), failed=failed or (), factory=given)
-        with step_progress() as tell, _ended_by(signal.SIGTERM, signal.SIGHUP):
+        with step_progress() as progress, _ended_by(signal.SIGTERM, signal.SIGHUP):
 
-            def tell_step(what: str, done: int, count: int) -> None:
-                tell(file.stem, f"{done:,} of {count:,} {what}")
+            def report_step(what: str, done: int, count: int) -> None:
+                progress(file.stem, f"{done:,} of {count:,} {what}")
 
-            report = verify(planned, wish, given, tell_step)
-    except (etherweave.ScenarioError, PlanError, OvsError) as error:
+            report = verify(planned, options, given, report_step)
+    except (etherweave.ScenarioError, FabricPlanError, OvsError) as error:
         refuse(error)
     except OSError as error:
         refuse(told(error))
@@ -86,12 +86,12 @@ def verify_verb(
         raise typer.Exit(FAILED)
 
 
-def _count(wanted: str) -> int | None:
-    if wanted == "all":
+def _count(pairs: str) -> int | None:
+    if pairs == "all":
         return None
-    if not (wanted.isascii() and wanted.isdigit() and int(wanted) > 0):
-        refuse(f"--pairs {wanted}: expected a number from 1, or all")
-    return int(wanted)
+    if not (pairs.isascii() and pairs.isdigit() and int(pairs) > 0):
+        refuse(f"--pairs {pairs}: expected a number from 1, or all")
+    return int(pairs)
 
 
 @contextmanager
@@ -109,37 +109,39 @@ def _ended_by(*signs: signal.Signals) -> Iterator[None]:
             signal.signal(sign, handler)
 
 
-def _json(planned: Planned, report: Report) -> dict[str, Any]:
+def _json(planned: PlannedDeployment, report: VerifyReport) -> dict[str, Any]:
     return {
         "name": planned.plan.name,
         "switches": len(planned.plan.switches),
         "hosts": len(planned.plan.hosts),
         "failed": list(planned.failed),
         "good": report.is_good,
-        "frames": report.asked,
+        "frames": report.followed,
         "findings": [finding._asdict() for finding in report.findings],
         "differences": report.differences,
         "rules": report.rules,
-        "rules_met": report.rules_met,
+        "rules_met": report.rules_matched,
         "build_s": report.build_s,
         "trace_s": report.trace_s,
         "traces_per_s": report.traces_per_s,
     }
 
 
-def _print(planned: Planned, report: Report) -> None:
+def _print(planned: PlannedDeployment, report: VerifyReport) -> None:
     plan = planned.plan
     print(f"{plan.name}: {len(plan.switches):,} switches, {len(plan.hosts):,} hosts")
     for cable in planned.failed:
         print(f"  Without {cable}")
     wrong = [finding.kind for finding in report.findings]
-    rows = [(kind, f"{count:,}", f"{wrong.count(kind):,}") for kind, count in report.asked.items()]
+    rows = [
+        (kind, f"{count:,}", f"{wrong.count(kind):,}") for kind, count in report.followed.items()
+    ]
     print_sheet(("frames", ">followed", ">wrong"), rows)
     print_sheet(
         ("rules for", ">all switches"),
         [(purpose, f"{count:,}") for purpose, count in report.rules.items()],
     )
-    print(f"  {report.rules_met:,} of {sum(report.rules.values()):,} rules met a frame")
+    print(f"  {report.rules_matched:,} of {sum(report.rules.values()):,} rules met a frame")
     print(f"  {report.build_s:.1f} s to build, {report.traces_per_s:,.0f} frames/s followed")
     for switch, lines in report.differences.items():
         for line in lines:

@@ -45,18 +45,18 @@ def refusals(written: Mapping[str, str], models: Path) -> dict[str, str]:
     with tempfile.TemporaryDirectory() as rendered:
         folders = (models, Path(rendered))
         _render(models, folders[1])
-        known = sonic_yang.places(_texts(folders))
-        told = {
+        known = sonic_yang.table_models(_texts(folders))
+        answers = {
             name: refusal(json.loads(text), known, folders)
             for name, text in written.items()
             if name.endswith("config_db.json")
         }
-    return {name: message for name, message in told.items() if message}
+    return {name: message for name, message in answers.items() if message}
 
 
 def refusal(
     tables: Mapping[str, Mapping[str, Mapping[str, object]]],
-    known: sonic_yang.Places,
+    known: sonic_yang.TableModels,
     folders: tuple[Path, ...],
 ) -> str:
     """Give what ``yanglint`` says against a configuration: nothing if it is accepted."""
@@ -64,7 +64,7 @@ def refusal(
         data = Path(folder) / "data.xml"
         data.write_text(sonic_yang.xml(tables, known), encoding="utf-8")
         paths = [word for one in folders for word in ("-p", str(one))]
-        modules = [str(_found(name, folders)) for name in sonic_yang.modules(tables, known)]
+        modules = [str(_model_file(name, folders)) for name in sonic_yang.modules(tables, known)]
         command = ["yanglint", *paths, "-t", "config", *modules, str(data)]
         try:
             done = subprocess.run(
@@ -75,7 +75,7 @@ def refusal(
     return (done.stderr.strip() or f"status {done.returncode}") if done.returncode else ""
 
 
-def _found(module: str, folders: tuple[Path, ...]) -> Path:
+def _model_file(module: str, folders: tuple[Path, ...]) -> Path:
     name = f"{module}.yang"
     return next((one / name for one in folders if (one / name).exists()), folders[0] / name)
 

@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from etherweave.cli.exits import FAILED, alarm
-from etherweave.cli.lab.parameters import Name, mistakes_told, root_only
+from etherweave.cli.lab.parameters import Name, reported_errors, root_only
 from etherweave.cli.parameters import AsJson
 from etherweave.cli.progress import study_progress
 from etherweave.control.lab import lifecycle, state
-from etherweave.control.lab.compare import Comparison, compare
+from etherweave.control.lab.compare import PathComparison, compare
 
 EXAMPLES = """Examples:
 
@@ -34,26 +34,28 @@ def check_verb(
     something differs.
     """
     root_only()
-    with mistakes_told():
-        lab = lifecycle.find(state.realm(), name)
+    with reported_errors():
+        lab = lifecycle.find(state.machine_scope(), name)
         is_simulated = not (tables_only or lab.record.failed)
         scenario = lab.directory / "scenario.toml" if is_simulated else None
-        with study_progress(lab.layout.plan.name, "pairs") as tell:
-            found = compare(lab.layout, scenario, tell=lambda done, of: tell(done, of, ""))
-    print(json.dumps(found.as_json())) if as_json else _print(found)
-    for line in found.differences:
+        with study_progress(lab.layout.plan.name, "pairs") as progress:
+            comparison = compare(
+                lab.layout, scenario, progress=lambda done, of: progress(done, of, "")
+            )
+    print(json.dumps(comparison.as_json())) if as_json else _print(comparison)
+    for line in comparison.differences:
         alarm(line)
-    if found.differences:
+    if comparison.differences:
         raise typer.Exit(FAILED)
 
 
-def _print(found: Comparison) -> None:
-    print(f"{found.pairs} pairs of hosts, {found.hops} switches on their ways")
-    print(f"  arrived, once and nowhere else     {found.arrived:>6}")
-    print(f"  by ports that the tables allow     {found.as_tables:>6}")
-    if found.choices:
-        print(f"  of which tables leave a choice     {found.choices:>6}")
-    if found.as_simulated is not None:
-        print(f"  by the links of the simulator      {found.as_simulated:>6}")
-    elif found.not_simulated:
-        print(f"  not simulated: {found.not_simulated}")
+def _print(comparison: PathComparison) -> None:
+    print(f"{comparison.pairs} pairs of hosts, {comparison.hops} switches on their ways")
+    print(f"  arrived, once and nowhere else     {comparison.arrived:>6}")
+    print(f"  by ports that the tables allow     {comparison.as_tables:>6}")
+    if comparison.choices:
+        print(f"  of which tables leave a choice     {comparison.choices:>6}")
+    if comparison.as_simulated is not None:
+        print(f"  by the links of the simulator      {comparison.as_simulated:>6}")
+    elif comparison.not_simulated:
+        print(f"  not simulated: {comparison.not_simulated}")

@@ -8,19 +8,26 @@ import typer
 
 from etherweave.cli.exits import FAILED, alarm
 from etherweave.cli.lab.parameters import (
-    Plane,
+    DataPlane,
     PlaneOption,
-    mistakes_told,
+    reported_errors,
     root_only,
-    teller,
-    undone_when_told_to_end,
+    step_printer,
+    terminable_cleanup,
 )
 from etherweave.cli.parameters import AsJson, Settings, overrides
 from etherweave.cli.progress import study_progress
 from etherweave.control.lab import lifecycle, state
-from etherweave.control.lab.compare import Comparison
-from etherweave.control.lab.diversion import Pausing, Phase
-from etherweave.control.lab.story import Addresses, Rules, Story, Unknown, failures, story
+from etherweave.control.lab.compare import PathComparison
+from etherweave.control.lab.demonstration import (
+    AddressCheck,
+    Demonstration,
+    RuleCounts,
+    UnknownDestinationCheck,
+    demonstrate,
+    failures,
+)
+from etherweave.control.lab.pauses import PausePhase, PauseResult
 from etherweave.control.lab.traffic import Traffic
 from etherweave.scenario import Scenario
 
@@ -45,7 +52,7 @@ def demo_verb(
     file: Annotated[
         Path | None, typer.Argument(help="A scenario; a dragonfly of 20 hosts by default.")
     ] = None,
-    plane: PlaneOption = Plane.OVS,
+    plane: PlaneOption = DataPlane.OVS,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
@@ -55,48 +62,48 @@ def demo_verb(
     traffic. Ends with 1 if anything is not as it should be, 2 after a mistake.
     """
     root_only()
-    realm, tell = state.realm(), teller()
-    with mistakes_told(), undone_when_told_to_end():
+    scope, progress = state.machine_scope(), step_printer()
+    with reported_errors(), terminable_cleanup():
         lab = lifecycle.up(
-            realm, NAME, file or DRAGONFLY, overrides(settings), plane=plane, tell=tell
+            scope, NAME, file or DRAGONFLY, overrides(settings), plane=plane, progress=progress
         )
         try:
             plan = lab.layout.plan
             if not as_json:
                 print(f"{plan.name}: {len(plan.switches)} switches, {len(plan.hosts)} hosts")
             with study_progress(plan.name, "pairs") as count:
-                told = story(
+                result = demonstrate(
                     lab,
-                    (lambda *_: None) if as_json else _chapter,
+                    (lambda *_: None) if as_json else _print_step,
                     lambda done, of: count(done, of, ""),
                 )
         finally:
-            tell("removing everything")
-            lifecycle.down(realm, NAME)
+            progress("removing everything")
+            lifecycle.down(scope, NAME)
     if as_json:
-        print(json.dumps(told.as_json(), indent=2))
-    _end(told)
+        print(json.dumps(result.as_json(), indent=2))
+    _end(result)
 
 
-def _end(told: Story) -> None:
-    wrong = failures(told)
+def _end(result: Demonstration) -> None:
+    wrong = failures(result)
     for line in wrong:
         alarm(line)
     if wrong:
         raise typer.Exit(FAILED)
 
 
-def _chapter(name: str, figures: Any) -> None:
+def _print_step(name: str, figures: Any) -> None:
     match figures:
-        case Addresses():
+        case AddressCheck():
             _addresses(figures)
-        case Unknown():
+        case UnknownDestinationCheck():
             print("Frames to addresses that nobody has")
             print(f"  {figures.sent} sent, to {' and '.join(figures.addresses)}")
             print(f"  {figures.elsewhere} at any port but their sender's")
-        case Rules():
+        case RuleCounts():
             _rules(figures)
-        case Comparison():
+        case PathComparison():
             print(f"Ways between all {figures.pairs} pairs of hosts, {figures.hops} hops")
             print(f"  {figures.arrived} arrive, once, and are seen nowhere else")
             print(f"  {figures.as_tables} take the ports of the flow tables")
@@ -104,7 +111,7 @@ def _chapter(name: str, figures: Any) -> None:
                 print(f"  {figures.as_simulated} take the links of the simulator")
             elif figures.not_simulated:
                 print(f"  not simulated: {figures.not_simulated}")
-        case Pausing():
+        case PauseResult():
             _pausing(figures)
         case None if name == "pausing":
             print("Pauses: no rule of this fabric has another port; try control.rules=conditional")
@@ -112,19 +119,19 @@ def _chapter(name: str, figures: Any) -> None:
             _traffic(figures)
 
 
-def _addresses(figures: Addresses) -> None:
-    print("Addresses by DMP")
+def _addresses(figures: AddressCheck) -> None:
+    print("AddressCheck by DMP")
     print(f"  {figures.layout}")
     print(f"  {figures.addressed} of {figures.hosts} hosts have the address of the plan")
     print(f"  {figures.requests} requests, {figures.answers} answers at the same port")
     print(f"  {figures.elsewhere} frames of DMP at any other port")
 
 
-def _rules(figures: Rules) -> None:
+def _rules(figures: RuleCounts) -> None:
     carried = [
         all_ - extra for all_, extra in zip(figures.installed, figures.alternatives, strict=True)
     ]
-    print("Rules of the flow table, read back from the switches")
+    print("RuleCounts of the flow table, read back from the switches")
     print(f"  {_range(carried)} by default, and {_range(figures.alternatives)} alternatives")
     print(f"  {_range((figures.design_min, figures.design_max))} by the model of figure 6, minimal")
     print(f"  {figures.flat} in each switch with a rule per host")
@@ -135,7 +142,7 @@ def _range(values: Any) -> str:
     return f"{low}" if low == high else f"{low} to {high}"
 
 
-def _pausing(figures: Pausing) -> None:
+def _pausing(figures: PauseResult) -> None:
     print(f"{figures.source} sends to {figures.destination}; {figures.port} pauses, and resumes")
     print(f"  {'':<8}  {figures.port:>18}  {figures.alternative:>18}  way")
     phases = (("before", figures.before), ("paused", figures.paused), ("resumed", figures.resumed))
@@ -144,9 +151,9 @@ def _pausing(figures: Pausing) -> None:
     print(f"  round it after {figures.diverted_ms:.1f} ms, back after {figures.restored_ms:.1f} ms")
 
 
-def _sent(phase: Phase) -> str:
-    way = ", ".join(phase.way)
-    return f"{phase.by_default:>18}  {phase.by_alternative:>18}  {way}"
+def _sent(phase: PausePhase) -> str:
+    path = ", ".join(phase.path)
+    return f"{phase.by_default:>18}  {phase.by_alternative:>18}  {path}"
 
 
 def _traffic(figures: Traffic) -> None:

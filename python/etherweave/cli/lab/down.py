@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from etherweave.cli.exits import refuse
-from etherweave.cli.lab.parameters import Name, mistakes_told, root_only, teller
+from etherweave.cli.lab.parameters import Name, reported_errors, root_only, step_printer
 from etherweave.control.lab import lifecycle, state
 
 EXAMPLES = """Examples:
@@ -29,16 +29,16 @@ def down_verb(
     root_only()
     if name and everything:
         refuse("--all and --name: expected one of them")
-    realm = state.realm()
-    with mistakes_told():
-        names = lifecycle.everything(realm) if everything else [_chosen(realm, name)]
-        tell = teller()
+    scope = state.machine_scope()
+    with reported_errors():
+        names = lifecycle.all_labs(scope) if everything else [_chosen(scope, name)]
+        progress = step_printer()
         for one in names:
-            tell(f"{one}: down")
-            lifecycle.down(realm, one)
+            progress(f"{one}: down")
+            lifecycle.down(scope, one)
 
 
-def _chosen(realm: state.Realm, name: str | None) -> str:
+def _chosen(scope: state.LabScope, name: str | None) -> str:
     """Take a lab by its name even if its files are lost."""
-    known = lifecycle.everything(realm)
-    return name if name in known and name else state.choose(realm, name)
+    known = lifecycle.all_labs(scope)
+    return name if name in known and name else state.choose(scope, name)

@@ -8,17 +8,17 @@ import typer
 
 from etherweave.cli.exits import FAILED, alarm, refuse
 from etherweave.cli.lab.parameters import (
-    Plane,
+    DataPlane,
     PlaneOption,
-    mistakes_told,
+    reported_errors,
     root_only,
-    teller,
-    undone_when_told_to_end,
+    step_printer,
+    terminable_cleanup,
 )
 from etherweave.cli.parameters import AsJson, File, Settings, overrides
 from etherweave.control.lab import lifecycle, state
 from etherweave.control.lab.guests import image
-from etherweave.control.lab.guests.roce import Talk, talk
+from etherweave.control.lab.guests.roce import RoceResult, measure_roce
 from etherweave.control.lab.layout import LayoutError
 
 NAME = "guests"
@@ -39,7 +39,7 @@ def guests_verb(
             metavar="DIR", help="Where a kernel's package was unpacked: boot/, lib/modules/."
         ),
     ],
-    plane: PlaneOption = Plane.OVS,
+    plane: PlaneOption = DataPlane.OVS,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
@@ -53,38 +53,38 @@ def guests_verb(
         refuse(f"lab guests: {why}")
     if len(set(hosts)) != 2:
         refuse(f"guests {', '.join(hosts)}: expected two different hosts")
-    realm, tell = state.realm(), teller()
-    with mistakes_told(), undone_when_told_to_end():
+    scope, progress = state.machine_scope(), step_printer()
+    with reported_errors(), terminable_cleanup():
         try:
-            found = image.kernel(kernel)
+            guest_kernel = image.find_kernel(kernel)
         except image.ImageError as error:
             raise LayoutError(str(error)) from None
         lab = lifecycle.up(
-            realm, NAME, file, overrides(settings), plane=plane, guests=hosts, tell=tell
+            scope, NAME, file, overrides(settings), plane=plane, guests=hosts, progress=progress
         )
         try:
-            told = talk(lab, found, tell)
+            result = measure_roce(lab, guest_kernel, progress)
         finally:
-            tell("removing everything")
-            lifecycle.down(realm, NAME)
-    print(json.dumps(told.as_json(), indent=2)) if as_json else _print(told)
-    if told.dmp_elsewhere or not all(guest.is_planned for guest in told.guests):
+            progress("removing everything")
+            lifecycle.down(scope, NAME)
+    print(json.dumps(result.as_json(), indent=2)) if as_json else _print(result)
+    if result.dmp_elsewhere or not all(guest.is_planned for guest in result.guests):
         alarm("addresses are not as planned")
         raise typer.Exit(FAILED)
 
 
-def _print(told: Talk) -> None:
+def _print(result: RoceResult) -> None:
     print("Addresses by DMP")
-    for guest in told.guests:
+    for guest in result.guests:
         has = f"{guest.factory} asks, and has {guest.mac}"
         print(f"  {guest.host}: {has}, after {guest.seconds:.0f} s")
-    print(f"  {told.dmp_elsewhere} frames of DMP at any other port")
-    latency, bandwidth = told.latency, told.bandwidth
+    print(f"  {result.dmp_elsewhere} frames of DMP at any other port")
+    latency, bandwidth = result.latency, result.bandwidth
     print("RoCEv2, on emulated processors")
     print(f"  ib_send_lat: {latency.iterations} of {latency.octets} B, {latency.typical_us:.0f} us")
     print(f"  ib_write_bw: {bandwidth.iterations} of {bandwidth.octets} B, ", end="")
     print(f"{bandwidth.mean_gbps:.3f} Gb/s")
     print("Frames sent by the ports on the planned ways")
-    for port, frames in told.ways.items():
+    for port, frames in result.paths.items():
         print(f"  {port:<18} {frames:>8,}")
-    print(f"  {'all other links':<18} {told.off_the_ways:>8,}")
+    print(f"  {'all other links':<18} {result.off_path_frames:>8,}")

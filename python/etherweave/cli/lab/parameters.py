@@ -18,13 +18,13 @@ from etherweave.control.lab.guests.image import ImageError
 from etherweave.control.lab.layout import LayoutError
 from etherweave.control.lab.lifecycle import LabError
 from etherweave.control.lab.namespaces import NamespaceError, missing
+from etherweave.control.lab.probes import CaptureIncompleteError
 from etherweave.control.lab.state import StateError
-from etherweave.control.lab.tap import TapError
-from etherweave.control.ovs.programs import OvsError
-from etherweave.control.plan import PlanError
+from etherweave.control.ovs.daemons import OvsError
+from etherweave.control.plan import FabricPlanError
 
 
-class Plane(StrEnum):
+class DataPlane(StrEnum):
     """What switches are."""
 
     OVS = "ovs"
@@ -35,14 +35,14 @@ Name = Annotated[
     str | None, typer.Option("--name", metavar="NAME", help="Which lab; the only one by default.")
 ]
 PlaneOption = Annotated[
-    Plane,
+    DataPlane,
     typer.Option(
         "--plane", help="Switches: bridges of an Open vSwitch, or eBPF programs in the kernel."
     ),
 ]
 
-MISTAKES = (etherweave.ScenarioError, PlanError, LayoutError, StateError)
-FAILURES = (LabError, NamespaceError, OvsError, BootError, TapError, ImageError)
+MISTAKES = (etherweave.ScenarioError, FabricPlanError, LayoutError, StateError)
+FAILURES = (LabError, NamespaceError, OvsError, BootError, CaptureIncompleteError, ImageError)
 
 
 def name_of(scenario: Path) -> str:
@@ -57,7 +57,7 @@ def root_only() -> None:
 
 
 @contextmanager
-def mistakes_told() -> Iterator[None]:
+def reported_errors() -> Iterator[None]:
     """Tell mistakes in a line each, ending with 2, and failures of the machine, ending with 1."""
     try:
         yield
@@ -71,7 +71,7 @@ def mistakes_told() -> Iterator[None]:
 
 
 @contextmanager
-def undone_when_told_to_end() -> Iterator[None]:
+def terminable_cleanup() -> Iterator[None]:
     """Turn SIGTERM and SIGHUP into Ctrl-C, which undoes what was begun."""
 
     def interrupt(*_: object) -> None:
@@ -86,12 +86,12 @@ def undone_when_told_to_end() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def teller() -> Callable[[str], None]:
+def step_printer() -> Callable[[str], None]:
     """Make what prints steps to standard error, with the seconds since now."""
     start_s = time.monotonic()
 
-    def tell(line: str) -> None:
+    def progress(line: str) -> None:
         text = f"{time.monotonic() - start_s:6.2f} s  {line}"
         notice(text)
 
-    return tell
+    return progress

@@ -6,9 +6,9 @@ from typing import Annotated
 import typer
 
 from etherweave.cli.exits import refuse
-from etherweave.cli.lab.parameters import Name, mistakes_told, root_only, teller
+from etherweave.cli.lab.parameters import Name, reported_errors, root_only, step_printer
 from etherweave.control.lab import lifecycle, state
-from etherweave.control.lab.layout import End
+from etherweave.control.lab.layout import LabPort
 from etherweave.control.lab.pauses import paused
 
 EXAMPLES = """Examples:
@@ -27,11 +27,11 @@ def pause_verb(
     Traffic takes the alternative rules meanwhile, in a lab with control.rules = "conditional".
     """
     root_only()
-    with mistakes_told():
-        lab = lifecycle.find(state.realm(), name)
+    with reported_errors():
+        lab = lifecycle.find(state.machine_scope(), name)
         known = lab.layout.switches
         if switch not in known:
             refuse(f"{switch}: no such switch; expected one of {', '.join(list(known)[:4])}, …")
-        with paused(lab.layout, End(known[switch], port)):
-            teller()(f"{switch}: port {port} pauses for {seconds:g} s")
+        with paused(lab.layout, LabPort(known[switch], port)):
+            step_printer()(f"{switch}: port {port} pauses for {seconds:g} s")
             time.sleep(seconds)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from etherweave.cli.lab.parameters import Name, mistakes_told, root_only
+from etherweave.cli.lab.parameters import Name, reported_errors, root_only
 from etherweave.control.lab import entering, lifecycle, state
 
 SETTINGS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
@@ -29,7 +29,7 @@ def exec_verb(
     Ends as the command does.
     """
     root_only()
-    with mistakes_told():
-        lab = lifecycle.find(state.realm(), name)
+    with reported_errors():
+        lab = lifecycle.find(state.machine_scope(), name)
         namespace = entering.check(lab.layout, host)
         entering.enter(lab.directory, namespace, command)

@@ -6,7 +6,7 @@ import typer
 
 from etherweave.cli.design_page import print_sheet
 from etherweave.cli.exits import FAILED
-from etherweave.cli.lab.parameters import Name, mistakes_told, root_only
+from etherweave.cli.lab.parameters import Name, reported_errors, root_only
 from etherweave.cli.parameters import AsJson
 from etherweave.control.lab import lifecycle, state
 from etherweave.control.lab.status import Status, status
@@ -24,20 +24,20 @@ def status_verb(name: Name = None, as_json: AsJson = False) -> None:
     Ends with 1 if switches do not run or a host has not its address; 2 if there is no lab.
     """
     root_only()
-    with mistakes_told():
-        found = status(lifecycle.find(state.realm(), name))
-    print(json.dumps(found.as_json())) if as_json else _print(found)
-    if not found.is_whole:
+    with reported_errors():
+        current = status(lifecycle.find(state.machine_scope(), name))
+    print(json.dumps(current.as_json())) if as_json else _print(current)
+    if not current.is_whole:
         raise typer.Exit(FAILED)
 
 
-def _print(found: Status) -> None:
-    runs = "running" if found.is_running else "NOT RUNNING"
-    pauses = ", hears pauses" if found.hears_pauses else ""
-    print(f"{found.name}: {found.fabric}, switches by {found.plane}: {runs}{pauses}")
+def _print(current: Status) -> None:
+    runs = "running" if current.is_running else "NOT RUNNING"
+    pauses = ", hears pauses" if current.obeys_pauses else ""
+    print(f"{current.name}: {current.fabric}, switches by {current.plane}: {runs}{pauses}")
     rows = [
         (host.host, f"{host.switch}:{host.port}", host.mac or "none", host.ipv4, host.namespace)
-        for host in found.hosts
+        for host in current.hosts
     ]
     print_sheet(("host", "plugged into", "MAC address", "IPv4 address", "namespace"), rows)
     carried = [
@@ -47,7 +47,7 @@ def _print(found: Status) -> None:
             f"{port.received_frames:,}",
             f"{port.sent_frames:,}",
         )
-        for switch in found.switches
+        for switch in current.switches
         for port in switch.ports
     ]
     print_sheet(("port", "leads to", ">frames in", ">frames out"), carried)

@@ -7,18 +7,18 @@ import typer
 
 from etherweave.cli.control.parameters import Failed
 from etherweave.cli.lab.parameters import (
-    Plane,
+    DataPlane,
     PlaneOption,
-    mistakes_told,
     name_of,
+    reported_errors,
     root_only,
-    teller,
-    undone_when_told_to_end,
+    step_printer,
+    terminable_cleanup,
 )
 from etherweave.cli.parameters import AsJson, File, Settings, overrides
 from etherweave.control.lab import lifecycle
 from etherweave.control.lab.lifecycle import Lab
-from etherweave.control.lab.state import realm
+from etherweave.control.lab.state import machine_scope
 
 EXAMPLES = """Examples:
 
@@ -35,7 +35,7 @@ def up_verb(
         str | None,
         typer.Option("--name", metavar="NAME", help="Of the lab; the file's by default."),
     ] = None,
-    plane: PlaneOption = Plane.OVS,
+    plane: PlaneOption = DataPlane.OVS,
     failed: Failed = None,
     settings: Settings = None,
     as_json: AsJson = False,
@@ -46,15 +46,15 @@ def up_verb(
     hosts and 40 switches. What fails half-way is undone. Ends with 1 then, 2 after a mistake.
     """
     root_only()
-    with mistakes_told(), undone_when_told_to_end():
+    with reported_errors(), terminable_cleanup():
         made = lifecycle.up(
-            realm(),
+            machine_scope(),
             name or name_of(file),
             file,
             overrides(settings),
             failed=failed or (),
             plane=plane,
-            tell=teller(),
+            progress=step_printer(),
         )
     boot = made.record.boot
     print(json.dumps({"name": made.directory.name, "plane": plane, **(boot or {})})) if (

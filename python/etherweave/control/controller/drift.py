@@ -11,9 +11,17 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self, TypeAlias
 
 from etherweave.control import messages, oxm, text
-from etherweave.control.controller.reports import Entry, Tables
-from etherweave.control.messages import NO_COOKIE, Command, Cookie, FlowCommand
-from etherweave.control.rules import Group, Meter, Plan, Purpose, Rule, SwitchPlan, Test
+from etherweave.control.controller.reports import ReportedEntry, ReportedTables
+from etherweave.control.messages import NO_COOKIE, Cookie, FlowCommand, ModCommand
+from etherweave.control.rules import (
+    FabricPlan,
+    FlowRule,
+    Group,
+    MatchField,
+    Meter,
+    Purpose,
+    SwitchPlan,
+)
 
 OWNER = 0x4557
 """The first 16 bits of our cookies: "EW"."""
@@ -22,10 +30,10 @@ _EVERY_BIT = (1 << 64) - 1
 _WRITE_METADATA = 2
 _HEADER = 8
 
-_Key: TypeAlias = tuple[int, int, object]
+_EntryKey: TypeAlias = tuple[int, int, object]
 
 
-class Stamp(NamedTuple):
+class CookieFields(NamedTuple):
     """What a cookie of ours says: under which plan a rule came, and which change of it."""
 
     plan: int
@@ -50,10 +58,10 @@ class Stamp(NamedTuple):
 class Drift:
     """What must be done to a switch."""
 
-    missing: tuple[Rule, ...] = ()
-    changed: tuple[Rule, ...] = ()
+    missing: tuple[FlowRule, ...] = ()
+    changed: tuple[FlowRule, ...] = ()
     """Rules that are there, but do something else, or expire."""
-    foreign: tuple[Entry, ...] = ()
+    foreign: tuple[ReportedEntry, ...] = ()
     """Entries that the plan does not know."""
     groups_missing: tuple[Group, ...] = ()
     groups_changed: tuple[Group, ...] = ()
@@ -68,31 +76,31 @@ class Drift:
 
     def without_foreign(self) -> "Drift":
         """Leave alone what the plan does not know."""
-        kept = {name: getattr(self, name) for name in self.__slots__ if "foreign" not in name}
-        return Drift(**kept)
+        fields = {name: getattr(self, name) for name in self.__slots__ if "foreign" not in name}
+        return Drift(**fields)
 
 
-class Step(NamedTuple):
+class TableChange(NamedTuple):
     """A message to a switch, and what it is about."""
 
-    about: Rule | Entry | Group | Meter | int
+    about: FlowRule | ReportedEntry | Group | Meter | int
     octets: bytes
-    undo: bytes = b""
+    cleanup: bytes = b""
     """The message that takes it back, where no bundle does."""
 
 
-class Steps(NamedTuple):
+class TableChanges(NamedTuple):
     """What mends a switch, in this order."""
 
-    meters: tuple[Step, ...]
+    meters: tuple[TableChange, ...]
     """First, because rules name them and bundles do not take them."""
-    bundle: tuple[Step, ...]
+    bundle: tuple[TableChange, ...]
     """All at once."""
-    meters_left: tuple[Step, ...]
+    meters_left: tuple[TableChange, ...]
     """Last: of rules that are gone."""
 
 
-def fingerprint(plan: Plan) -> int:
+def fingerprint(plan: FabricPlan) -> int:
     """Give 32 bits that differ when plans do."""
     digest = hashlib.sha256()
     for switch in plan.switches:
@@ -109,11 +117,11 @@ def switch_text(switch: SwitchPlan) -> Iterator[str]:
     yield from text.flows(switch.rules)
 
 
-def as_reported(switch: SwitchPlan) -> Tables:
+def as_reported(switch: SwitchPlan) -> ReportedTables:
     """Give what a switch reports that does what a plan says."""
-    return Tables(
+    return ReportedTables(
         tuple(
-            Entry(rule.table, rule.priority, messages.match(_exact(rule.match)),
+            ReportedEntry(rule.table, rule.priority, messages.match(_normalised(rule.match)),
                   messages.instructions(rule), None)
             for rule in switch.rules
         ),
@@ -127,34 +135,38 @@ def between(old: SwitchPlan, new: SwitchPlan) -> Drift:
     return compare(new, as_reported(old))
 
 
-def compare(planned: SwitchPlan, told: Tables) -> Drift:
+def compare(planned: SwitchPlan, reported: ReportedTables) -> Drift:
     """Tell how a switch differs from its plan; takes a few microseconds per rule."""
     rules = {_rule_key(rule): rule for rule in planned.rules}
-    there = {_entry_key(entry): entry for entry in told.entries}
+    there = {_entry_key(entry): entry for entry in reported.entries}
     groups = {group.number: group for group in planned.groups}
     meters = {meter.number: meter for meter in planned.meters}
     return Drift(
         tuple(rule for key, rule in rules.items() if key not in there),
-        tuple(rule for key, rule in rules.items() if key in there and not _does(rule, there[key])),
+        tuple(
+            rule
+            for key, rule in rules.items()
+            if key in there and not _is_installed(rule, there[key])
+        ),
         tuple(entry for key, entry in there.items() if key not in rules),
-        tuple(group for group in planned.groups if group.number not in told.groups),
+        tuple(group for group in planned.groups if group.number not in reported.groups),
         tuple(
             group
             for group in planned.groups
-            if told.groups.get(group.number, _group_octets(group)) != _group_octets(group)
+            if reported.groups.get(group.number, _group_octets(group)) != _group_octets(group)
         ),
-        tuple(number for number in told.groups if number not in groups),
-        tuple(meter for meter in planned.meters if meter.number not in told.meters),
+        tuple(number for number in reported.groups if number not in groups),
+        tuple(meter for meter in planned.meters if meter.number not in reported.meters),
         tuple(
             meter
             for meter in planned.meters
-            if told.meters.get(meter.number, _meter_octets(meter)) != _meter_octets(meter)
+            if reported.meters.get(meter.number, _meter_octets(meter)) != _meter_octets(meter)
         ),
-        tuple(number for number in told.meters if number not in meters),
+        tuple(number for number in reported.meters if number not in meters),
     )
 
 
-def steps(drift: Drift, told: Tables, stamp: Stamp) -> Steps:
+def table_changes(drift: Drift, reported: ReportedTables, stamp: CookieFields) -> TableChanges:
     """Write the messages that mend a switch.
 
     Parameters
@@ -166,93 +178,93 @@ def steps(drift: Drift, told: Tables, stamp: Stamp) -> Steps:
     stamp
         For the cookies of new rules.
     """
-    return Steps(
+    return TableChanges(
         (
-            *(_meter_step(meter, Command.ADD, told) for meter in drift.meters_missing),
-            *(_meter_step(meter, Command.MODIFY, told) for meter in drift.meters_changed),
+            *(_meter_step(meter, ModCommand.ADD, reported) for meter in drift.meters_missing),
+            *(_meter_step(meter, ModCommand.MODIFY, reported) for meter in drift.meters_changed),
         ),
         tuple(_bundle(drift, Cookie(stamp.cookie))),
         tuple(
-            Step(number, messages.meter_mod(Meter(number, 0, 0), Command.DELETE))
+            TableChange(number, messages.meter_mod(Meter(number, 0, 0), ModCommand.DELETE))
             for number in drift.meters_foreign
         ),
     )
 
 
-def _bundle(drift: Drift, cookie: Cookie) -> Iterator[Step]:
+def _bundle(drift: Drift, cookie: Cookie) -> Iterator[TableChange]:
     """Write groups before rules that name them, and delete before adding: tables may be full."""
     for entry in drift.foreign:
         own = NO_COOKIE if entry.cookie is None else Cookie(entry.cookie, _EVERY_BIT)
         where = (entry.table, entry.priority, entry.match)
-        yield Step(entry, messages.flow_delete(*where, cookie=own))
+        yield TableChange(entry, messages.flow_delete(*where, cookie=own))
     for group in drift.groups_missing:
-        yield Step(group, messages.group_mod(group, Command.ADD))
+        yield TableChange(group, messages.group_mod(group, ModCommand.ADD))
     for group in drift.groups_changed:
-        yield Step(group, messages.group_mod(group, Command.MODIFY))
+        yield TableChange(group, messages.group_mod(group, ModCommand.MODIFY))
     for rule in (*drift.changed, *drift.missing):
-        yield Step(rule, messages.flow_mod(rule, FlowCommand.ADD, cookie=cookie))
+        yield TableChange(rule, messages.flow_mod(rule, FlowCommand.ADD, cookie=cookie))
     for number in drift.groups_foreign:
-        yield Step(number, messages.group_mod(Group(number, ()), Command.DELETE))
+        yield TableChange(number, messages.group_mod(Group(number, ()), ModCommand.DELETE))
 
 
-def generation(entries: Iterable[Entry]) -> int:
+def generation(entries: Iterable[ReportedEntry]) -> int:
     """Give the latest generation of our rules; none of ours: 0."""
-    stamps = (Stamp.read(entry.cookie or 0) for entry in entries)
+    stamps = (CookieFields.read(entry.cookie or 0) for entry in entries)
     return max((stamp.generation for stamp in stamps if stamp), default=0)
 
 
-def describe(about: Rule | Entry | Group | Meter | int) -> str:
+def describe(about: FlowRule | ReportedEntry | Group | Meter | int) -> str:
     """Name what a message was about."""
-    if isinstance(about, Rule):
+    if isinstance(about, FlowRule):
         return f"rule {text.flow(about)}"
-    if isinstance(about, Entry):
+    if isinstance(about, ReportedEntry):
         return f"foreign entry {entry_text(about)}"
     if isinstance(about, Group):
         return f"group {text.group(about)}"
     return f"meter {text.meter(about)}" if isinstance(about, Meter) else f"number {about}"
 
 
-def entry_text(entry: Entry) -> str:
+def entry_text(entry: ReportedEntry) -> str:
     """Write an entry as a switch reports it, as far as its fields are known."""
-    tests = _tests(entry)
-    rule = Rule(entry.table, entry.priority, tests or (), ())
-    fields = text.flow(rule).removesuffix(",actions=drop")
-    unread = f",match={entry.match.hex()}" if tests is None else ""
+    match = _match_fields(entry)
+    rule = FlowRule(entry.table, entry.priority, match or (), ())
+    line = text.flow(rule).removesuffix(",actions=drop")
+    unread = f",match={entry.match.hex()}" if match is None else ""
     tag = "" if entry.cookie is None else f"cookie={entry.cookie:#x},"
-    return f"{tag}{fields}{unread}"
+    return f"{tag}{line}{unread}"
 
 
-def _exact(tests: Iterable[Test]) -> Iterator[Test]:
+def _normalised(fields: Iterable[MatchField]) -> Iterator[MatchField]:
     """Write tests as switches report them: bits without a mask are 0, a full mask is none."""
-    for test in tests:
+    for test in fields:
         full = (1 << 8 * oxm.FIELDS[test.field].octets) - 1
         mask = full if test.mask is None else test.mask
         if mask:
-            yield Test(test.field, test.value & mask, None if mask == full else mask)
+            yield MatchField(test.field, test.value & mask, None if mask == full else mask)
 
 
-def _rule_key(rule: Rule) -> _Key:
-    return rule.table, rule.priority, frozenset(_exact(rule.match))
+def _rule_key(rule: FlowRule) -> _EntryKey:
+    return rule.table, rule.priority, frozenset(_normalised(rule.match))
 
 
-def _entry_key(entry: Entry) -> _Key:
-    tests = _tests(entry)
-    return entry.table, entry.priority, entry.match if tests is None else frozenset(tests)
+def _entry_key(entry: ReportedEntry) -> _EntryKey:
+    match = _match_fields(entry)
+    return entry.table, entry.priority, entry.match if match is None else frozenset(match)
 
 
-def _tests(entry: Entry) -> tuple[Test, ...] | None:
+def _match_fields(entry: ReportedEntry) -> tuple[MatchField, ...] | None:
     kind, length = int.from_bytes(entry.match[:2]), int.from_bytes(entry.match[2:4])
     return oxm.decode(entry.match[4:length]) if kind == 1 else None
 
 
-def _does(rule: Rule, entry: Entry) -> bool:
+def _is_installed(rule: FlowRule, entry: ReportedEntry) -> bool:
     wanted = messages.instructions(rule)
     if rule.purpose is Purpose.PAUSES:
-        return not entry.expires and _any_vector(wanted) == _any_vector(entry.instructions)
+        return not entry.expires and _without_vector(wanted) == _without_vector(entry.instructions)
     return not entry.expires and wanted == entry.instructions
 
 
-def _any_vector(instructions: bytes) -> bytes:
+def _without_vector(instructions: bytes) -> bytes:
     """Blank the value that WRITE_METADATA writes; its mask stays."""
     start = 0
     while start + _HEADER <= len(instructions):
@@ -266,20 +278,20 @@ def _any_vector(instructions: bytes) -> bytes:
 
 def _group_octets(group: Group) -> bytes:
     """Give type and buckets, as a report has them."""
-    written = messages.group_mod(group, Command.ADD)
+    written = messages.group_mod(group, ModCommand.ADD)
     return written[10:11] + written[16:]
 
 
 def _meter_octets(meter: Meter) -> bytes:
     """Give flags and bands, as a report has them."""
-    written = messages.meter_mod(meter, Command.ADD)
+    written = messages.meter_mod(meter, ModCommand.ADD)
     return written[10:12] + written[16:]
 
 
-def _meter_step(meter: Meter, command: Command, told: Tables) -> Step:
+def _meter_step(meter: Meter, command: ModCommand, reported: ReportedTables) -> TableChange:
     octets = messages.meter_mod(meter, command)
-    if command is Command.ADD:
-        return Step(meter, octets, messages.meter_mod(meter, Command.DELETE))
-    former = told.meters[meter.number]
+    if command is ModCommand.ADD:
+        return TableChange(meter, octets, messages.meter_mod(meter, ModCommand.DELETE))
+    former = reported.meters[meter.number]
     body = octets[8:10] + former[:2] + octets[12:16] + former[2:]
-    return Step(meter, octets, messages.message(messages.Kind.METER_MOD, body, 0))
+    return TableChange(meter, octets, messages.message(messages.MessageType.METER_MOD, body, 0))

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
+from etherweave.control.controller.discovery import LinkDiscovery
 from etherweave.control.controller.metrics import Figure, label
-from etherweave.control.controller.session import Session
-from etherweave.control.controller.switch import COUNTS, Switch
-from etherweave.control.controller.watch import Watch
+from etherweave.control.controller.session import SwitchSession
+from etherweave.control.controller.switch import COUNTS, ManagedSwitch
 
 _COUNTED = {
     "rules_installed": "Rules that a switch was told.",
@@ -24,21 +24,21 @@ _FACTS = {
 }
 
 
-class Source(Protocol):
+class MetricsSource(Protocol):
     """What a controller shows of itself."""
 
-    switches: dict[str, Switch]
-    watch: Watch
+    switches: dict[str, ManagedSwitch]
+    discovery: LinkDiscovery
 
     @property
     def facts(self) -> Mapping[str, int]:
         """What is counted beside switches."""
 
-    def connected_switches(self) -> Mapping[str, Session]:
+    def connected_switches(self) -> Mapping[str, SwitchSession]:
         """Give the switches that are connected now."""
 
 
-def figures(source: Source) -> Iterator[Figure]:
+def figures(source: MetricsSource) -> Iterator[Figure]:
     """Give all figures as they are now."""
     labels = {name: label("switch", name) for name in source.switches}
     connected = {text: name in source.connected_switches() for name, text in labels.items()}
@@ -51,7 +51,7 @@ def figures(source: Source) -> Iterator[Figure]:
     for name, value in source.facts.items():
         kind = "counter" if name.endswith("_total") else "gauge"
         yield Figure(f"etherweave_{name}", kind, _FACTS[name], {"": value})
-    wiring = {label("fault", fault): count for fault, count in source.watch.findings.items()}
+    wiring = {label("fault", fault): count for fault, count in source.discovery.findings.items()}
     yield _gauge("wiring_findings", "Ports that are not wired as planned.", wiring)
 
 

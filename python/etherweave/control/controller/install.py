@@ -4,10 +4,21 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from etherweave.control.controller import reports
-from etherweave.control.controller.drift import Step, Steps, describe
-from etherweave.control.controller.reports import Part, ReportError, Tables
-from etherweave.control.controller.session import Answer, GoneError, Session, Talk
-from etherweave.control.messages import BundleStep, Kind, barrier, bundle_add, bundle_step, with_xid
+from etherweave.control.controller.drift import TableChange, TableChanges, describe
+from etherweave.control.controller.reports import ReportedTables, ReportPart, SwitchReportError
+from etherweave.control.controller.session import (
+    Exchange,
+    SwitchReply,
+    SwitchSession,
+)
+from etherweave.control.messages import (
+    BundleStep,
+    MessageType,
+    barrier,
+    bundle_add,
+    bundle_step,
+    with_xid,
+)
 
 ANSWER_S = 30.0
 """How long a switch may take for an answer [s]: a commit of a large bundle is the slowest."""
@@ -56,7 +67,7 @@ def error_text(code: tuple[int, int]) -> str:
     return f"{words} (type {code[0]}, code {code[1]})"
 
 
-def read_tables(session: Session) -> Tables:
+def read_tables(session: SwitchSession) -> ReportedTables:
     """Ask a switch for all entries, groups and meters.
 
     Raises
@@ -67,18 +78,20 @@ def read_tables(session: Session) -> Tables:
         When it reports what cannot be read.
     """
     entries = tuple(
-        entry for octets in _ask(session, Part.FLOWS) for entry in reports.entries(octets)
+        entry
+        for octets in _read_part(session, ReportPart.FLOWS)
+        for entry in reports.entries(octets)
     )
     groups: dict[int, bytes] = {}
     meters: dict[int, bytes] = {}
-    for octets in _ask(session, Part.GROUPS):
+    for octets in _read_part(session, ReportPart.GROUPS):
         groups |= reports.groups(octets)
-    for octets in _ask(session, Part.METERS):
+    for octets in _read_part(session, ReportPart.METERS):
         meters |= reports.meters(octets)
-    return Tables(entries, groups, meters)
+    return ReportedTables(entries, groups, meters)
 
 
-def install(session: Session, steps: Steps) -> None:
+def install(session: SwitchSession, steps: TableChanges) -> None:
     """Change a switch.
 
     Raises
@@ -90,104 +103,107 @@ def install(session: Session, steps: Steps) -> None:
     """
     _apply(session, steps.meters)
     try:
-        _bundle(session, steps.bundle)
+        _install_bundle(session, steps.bundle)
     except InstallError:
-        undo = [Step(step.about, step.undo) for step in steps.meters]
-        _apply(session, undo)
+        cleanup = [TableChange(step.about, step.cleanup) for step in steps.meters]
+        _apply(session, cleanup)
         raise
     _apply(session, steps.meters_left)
 
 
-def _ask(session: Session, part: Part) -> Iterator[bytes]:
+def _read_part(session: SwitchSession, part: ReportPart) -> Iterator[bytes]:
     octets_left = _OCTETS_MAX
-    with session.talk(1) as talk:
-        talk.send(reports.request(part, talk.first))
+    with session.exchange(1) as exchange:
+        exchange.send(reports.request(part, exchange.first))
         more = True
         while more:
-            answer = talk.answer(ANSWER_S)
-            if answer.kind is Kind.ERROR:
-                if part is Part.METERS and answer.error[0] == 1:
+            answer = exchange.answer(ANSWER_S)
+            if answer.kind is MessageType.ERROR:
+                if part is ReportPart.METERS and answer.error[0] == 1:
                     return  # A switch without meters.
                 raise InstallError(f"a question for {part.name.lower()}", answer.error)
             octets_left -= len(answer.octets)
             if octets_left < 0:
-                raise ReportError(f"more than {_OCTETS_MAX} octets of {part.name.lower()}")
+                raise SwitchReportError(f"more than {_OCTETS_MAX} octets of {part.name.lower()}")
             _, more, body = reports.answer(answer.octets)
             yield body
 
 
-def _apply(session: Session, steps: Iterable[Step]) -> None:
+def _apply(session: SwitchSession, steps: Iterable[TableChange]) -> None:
     """Send messages one by one, and wait until the switch has taken all; undoes what it has."""
     some = tuple(steps)
     if not some:
         return
-    with session.talk(len(some) + 1) as talk:
-        for octets in _written(some, talk):
-            talk.send(octets)
-        talk.send(barrier(talk.xids[-1]))
-        refused = list(_errors(talk))
+    with session.exchange(len(some) + 1) as exchange:
+        for octets in _numbered_messages(some, exchange):
+            exchange.send(octets)
+        exchange.send(barrier(exchange.xids[-1]))
+        refused = list(_errors(exchange))
     if not refused:
         return
-    bad = {answer.xid - talk.first for answer in refused}
-    undo = [
-        Step(step.about, step.undo)
+    bad = {answer.xid - exchange.first for answer in refused}
+    cleanup = [
+        TableChange(step.about, step.cleanup)
         for place, step in enumerate(some)
-        if place not in bad and step.undo
+        if place not in bad and step.cleanup
     ]
-    _apply(session, undo)
+    _apply(session, cleanup)
     raise InstallError(describe(some[min(bad)].about), refused[0].error)
 
 
-def _errors(talk: Talk) -> Iterator[Answer]:
-    while (answer := talk.answer(ANSWER_S)).kind is not Kind.BARRIER_REPLY:
-        if answer.kind is Kind.ERROR:
+def _errors(exchange: Exchange) -> Iterator[SwitchReply]:
+    while (answer := exchange.answer(ANSWER_S)).kind is not MessageType.BARRIER_REPLY:
+        if answer.kind is MessageType.ERROR:
             yield answer
 
 
-def _bundle(session: Session, steps: tuple[Step, ...]) -> None:
+def _install_bundle(session: SwitchSession, steps: tuple[TableChange, ...]) -> None:
     if not steps:
         return
-    with session.talk(len(steps) + 3) as talk:
-        bundle = talk.first & 0x7FFFFFFF
-        opened, committed, discarded = talk.xids[-3:]
-        talk.send(bundle_step(bundle, BundleStep.OPEN, xid=opened))
-        _confirmed(talk, BundleStep.OPENED, steps, opened)
+    with session.exchange(len(steps) + 3) as exchange:
+        bundle = exchange.first & 0x7FFFFFFF
+        opened, committed, discarded = exchange.xids[-3:]
+        exchange.send(bundle_step(bundle, BundleStep.OPEN, xid=opened))
+        _await_bundle_reply(exchange, BundleStep.OPENED, steps, opened)
         try:
-            for octets in _written(steps, talk, bundle):
-                talk.send(octets)
-                answer = talk.pending()
-                if answer and answer.kind is Kind.ERROR:
-                    raise _refusal(answer, talk, steps)
-            talk.send(bundle_step(bundle, BundleStep.COMMIT, xid=committed))
-            _confirmed(talk, BundleStep.COMMITTED, steps, committed)
+            for octets in _numbered_messages(steps, exchange, bundle):
+                exchange.send(octets)
+                answer = exchange.pending()
+                if answer and answer.kind is MessageType.ERROR:
+                    raise _install_error(answer, exchange, steps)
+            exchange.send(bundle_step(bundle, BundleStep.COMMIT, xid=committed))
+            _await_bundle_reply(exchange, BundleStep.COMMITTED, steps, committed)
         except InstallError:
-            talk.send(bundle_step(bundle, BundleStep.DISCARD, xid=discarded))
+            exchange.send(bundle_step(bundle, BundleStep.DISCARD, xid=discarded))
             raise
 
 
-def _confirmed(talk: Talk, step: BundleStep, steps: tuple[Step, ...], xid: int) -> None:
+def _await_bundle_reply(
+    exchange: Exchange, step: BundleStep, steps: tuple[TableChange, ...], xid: int
+) -> None:
     """Wait for a confirmation; of several errors, the one about a rule says most."""
     while True:
-        answer = talk.answer(ANSWER_S)
-        if answer.kind is Kind.ERROR:
-            raise _refusal(answer, talk, steps)
+        answer = exchange.answer(ANSWER_S)
+        if answer.kind is MessageType.ERROR:
+            raise _install_error(answer, exchange, steps)
         if answer.xid == xid and answer.bundle_step == step:
             return
 
 
-def _refusal(answer: Answer, talk: Talk, steps: tuple[Step, ...]) -> InstallError:
-    place = answer.xid - talk.first
+def _install_error(
+    answer: SwitchReply, exchange: Exchange, steps: tuple[TableChange, ...]
+) -> InstallError:
+    place = answer.xid - exchange.first
     if place < len(steps):
         return InstallError(describe(steps[place].about), answer.error)
     return InstallError("a bundle (ONF extension 230)", answer.error)
 
 
-def _written(steps: tuple[Step, ...], talk: Talk, bundle: int | None = None) -> Iterator[bytes]:
+def _numbered_messages(
+    steps: tuple[TableChange, ...], exchange: Exchange, bundle: int | None = None
+) -> Iterator[bytes]:
     """Write messages under the talk's transactions, many at once."""
-    messages = (with_xid(step.octets, xid) for step, xid in zip(steps, talk.xids, strict=False))
+    messages = (with_xid(step.octets, xid) for step, xid in zip(steps, exchange.xids, strict=False))
     wrapped = messages if bundle is None else (bundle_add(bundle, one) for one in messages)
     while some := b"".join(islice(wrapped, _AT_ONCE)):
         yield some
-
-
-__all__ = ["IS_SLAVE", "GoneError", "InstallError", "error_text", "install", "read_tables"]

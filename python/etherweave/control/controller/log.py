@@ -15,7 +15,7 @@ _PEER_LINES_AT_ONCE = 20.0
 _QUOTE_MAX = 300
 
 
-class Log:
+class EventLog:
     """Writes events.
 
     Parameters
@@ -28,27 +28,27 @@ class Log:
         self._stream = stream or sys.stderr
         self._lock = threading.Lock()
         self._budgets: dict[str, tuple[float, float]] = {}
-        self._silenced: dict[str, int] = defaultdict(int)
+        self._suppressed: dict[str, int] = defaultdict(int)
 
-    def tell(self, event: str, **facts: Any) -> None:
+    def write(self, event: str, **facts: Any) -> None:
         """Write what happened."""
         now_ns = time.time_ns()
         second = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now_ns // 10**9))
         stamp = f"{second}.{now_ns // 10**6 % 1000:03}Z"
-        kept = {name: _short(fact) for name, fact in facts.items()}
-        line = json.dumps({"time": stamp, "event": event, **kept}, default=str)
+        shortened = {name: _short(fact) for name, fact in facts.items()}
+        line = json.dumps({"time": stamp, "event": event, **shortened}, default=str)
         with self._lock:
             self._stream.write(line + "\n")
             self._stream.flush()
 
-    def tell_of_peer(self, event: str, **facts: Any) -> None:
+    def write_limited(self, event: str, **facts: Any) -> None:
         """Write what a peer did, unless there is too much of it; how much is told later."""
         with self._lock:
             if not self._may(event):
-                self._silenced[event] += 1
+                self._suppressed[event] += 1
                 return
-            silenced = self._silenced.pop(event, 0)
-        self.tell(event, **facts, **({"more": silenced} if silenced else {}))
+            suppressed = self._suppressed.pop(event, 0)
+        self.write(event, **facts, **({"more": suppressed} if suppressed else {}))
 
     def _may(self, event: str) -> bool:
         now_s = time.monotonic()
@@ -68,13 +68,13 @@ def _short(fact: Any) -> Any:
     return fact[:_TEXT_MAX] if isinstance(fact, str) else fact
 
 
-class LibraryLog(logging.Handler):
+class LibraryLogHandler(logging.Handler):
     """Takes what os-ken has to say: warnings, cut short, and never the whole of a bad message."""
 
-    def __init__(self, log: Log) -> None:
+    def __init__(self, log: EventLog) -> None:
         super().__init__(logging.WARNING)
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a record as an event."""
-        self._log.tell_of_peer("library", message=record.getMessage()[:_QUOTE_MAX])
+        self._log.write_limited("library", message=record.getMessage()[:_QUOTE_MAX])

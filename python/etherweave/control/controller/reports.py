@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import NamedTuple
 
-from etherweave.control.messages import ANY, Kind, match, message
+from etherweave.control.messages import ANY, MessageType, match, message
 
 _MULTIPART = struct.Struct("!HH4x")
 _FLOW_REQUEST = struct.Struct("!B3xII4xQQ")
@@ -20,11 +20,11 @@ _METER = struct.Struct("!HHI")
 _ALL = 0xFFFFFFFF
 
 
-class ReportError(ValueError):
+class SwitchReportError(ValueError):
     """A switch reports what cannot be read."""
 
 
-class Part(IntEnum):
+class ReportPart(IntEnum):
     """What a switch is asked for in several messages (``ofp_multipart_type``)."""
 
     FLOWS = 1
@@ -33,7 +33,7 @@ class Part(IntEnum):
     PORTS = 13
 
 
-class Entry(NamedTuple):
+class ReportedEntry(NamedTuple):
     """A flow entry as a switch reports it."""
 
     table: int
@@ -48,21 +48,21 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class ReportedTables:
     """All that a switch reports; groups and meters by number, as octets behind the number."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[ReportedEntry, ...] = ()
     groups: Mapping[int, bytes] = field(default_factory=dict)
     meters: Mapping[int, bytes] = field(default_factory=dict)
 
 
-def request(part: Part, xid: int) -> bytes:
+def request(part: ReportPart, xid: int) -> bytes:
     """Write a MULTIPART_REQUEST (7.3.5) for everything of a part."""
     body = {
-        Part.FLOWS: _FLOW_REQUEST.pack(0xFF, ANY, ANY, 0, 0) + match(()),
-        Part.METERS: struct.pack("!I4x", _ALL),
+        ReportPart.FLOWS: _FLOW_REQUEST.pack(0xFF, ANY, ANY, 0, 0) + match(()),
+        ReportPart.METERS: struct.pack("!I4x", _ALL),
     }.get(part, b"")
-    return message(Kind.MULTIPART_REQUEST, _MULTIPART.pack(part, 0) + body, xid)
+    return message(MessageType.MULTIPART_REQUEST, _MULTIPART.pack(part, 0) + body, xid)
 
 
 def answer(octets: bytes) -> tuple[int, bool, bytes]:
@@ -74,39 +74,39 @@ def answer(octets: bytes) -> tuple[int, bool, bytes]:
         Its part, whether more messages follow, and what it holds.
     """
     if len(octets) < 16:
-        raise ReportError(f"a MULTIPART_REPLY of {len(octets)} octets; expected at least 16")
+        raise SwitchReportError(f"a MULTIPART_REPLY of {len(octets)} octets; expected at least 16")
     part, flags = _MULTIPART.unpack_from(octets, 8)
     return part, bool(flags & 1), octets[16:]
 
 
-def entries(octets: bytes) -> Iterator[Entry]:
+def entries(octets: bytes) -> Iterator[ReportedEntry]:
     """Read flow entries (``ofp_flow_stats``, 7.3.5.2)."""
     for item in _items(octets, _FLOW.size + 8, "flow entry"):
         _, table, _, _, priority, idle, hard, _, cookie, _, _ = _FLOW.unpack_from(item)
         length = int.from_bytes(item[_FLOW.size + 2 : _FLOW.size + 4])
         end = _FLOW.size + length + -length % 8
         if length < 4 or end > len(item):
-            raise ReportError(f"a match of {length} octets in a flow entry of {len(item)}")
+            raise SwitchReportError(f"a match of {length} octets in a flow entry of {len(item)}")
         written = item[_FLOW.size : end]
-        yield Entry(table, priority, written, item[end:], cookie, bool(idle or hard))
+        yield ReportedEntry(table, priority, written, item[end:], cookie, bool(idle or hard))
 
 
 def groups(octets: bytes) -> dict[int, bytes]:
     """Read groups (``ofp_group_desc``, 7.3.5.9): type and buckets by number."""
-    found = {}
+    parsed = {}
     for item in _items(octets, _GROUP.size, "group"):
         _, kind, number = _GROUP.unpack_from(item)
-        found[number] = bytes([kind]) + item[_GROUP.size :]
-    return found
+        parsed[number] = bytes([kind]) + item[_GROUP.size :]
+    return parsed
 
 
 def meters(octets: bytes) -> dict[int, bytes]:
     """Read meters (``ofp_meter_config``, 7.3.5.13): flags and bands by number."""
-    found = {}
+    parsed = {}
     for item in _items(octets, _METER.size, "meter"):
         _, flags, number = _METER.unpack_from(item)
-        found[number] = flags.to_bytes(2) + item[_METER.size :]
-    return found
+        parsed[number] = flags.to_bytes(2) + item[_METER.size :]
+    return parsed
 
 
 def _items(octets: bytes, least: int, what: str) -> Iterator[bytes]:
@@ -116,6 +116,6 @@ def _items(octets: bytes, least: int, what: str) -> Iterator[bytes]:
         length = int.from_bytes(octets[start : start + 2])
         if length < least or start + length > len(octets):
             left = len(octets) - start
-            raise ReportError(f"a {what} of {length} octets; expected {least} to {left}")
+            raise SwitchReportError(f"a {what} of {length} octets; expected {least} to {left}")
         yield octets[start : start + length]
         start += length

@@ -16,7 +16,7 @@ UNSET = (1 << 64) - 1
 """What Open vSwitch answers before the first claim."""
 
 
-class Pace(NamedTuple):
+class RoleTiming(NamedTuple):
     """How fast controllers find out about each other [s]."""
 
     beacon_s: float = 0.5
@@ -26,7 +26,7 @@ class Pace(NamedTuple):
     """A master that was not heard for so long is gone."""
 
 
-class State(IntEnum):
+class ControllerState(IntEnum):
     """What a controller does."""
 
     LISTENING = 0
@@ -50,16 +50,16 @@ class Beacon(NamedTuple):
 
     controller: int
     """A number that no other has, 64 bits."""
-    state: State
+    state: ControllerState
     generation: int
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RoleState:
     """What a controller knows of itself and the others."""
 
     controller: int
-    state: State = State.LISTENING
+    state: ControllerState = ControllerState.LISTENING
     since_s: float = 0.0
     """When the state began, or a rival was last heard."""
     generation: int = 0
@@ -68,68 +68,74 @@ class Standing:
     """Who else is master."""
 
 
-def start(controller: int, now_s: float) -> Standing:
+def start(controller: int, now_s: float) -> RoleState:
     """Begin to listen."""
-    return Standing(controller, since_s=now_s)
+    return RoleState(controller, since_s=now_s)
 
 
-def saw_generation(standing: Standing, generation: int) -> Standing:
+def with_generation(standing: RoleState, generation: int) -> RoleState:
     """Take what a switch answers to a question for roles."""
     if generation == UNSET:
         return standing
     return replace(standing, generation=max(standing.generation, generation))
 
 
-def heard(standing: Standing, beacon: Beacon, now_s: float) -> Standing:
+def receive_beacon(standing: RoleState, beacon: Beacon, now_s: float) -> RoleState:
     """Take another controller's beacon."""
     if beacon.controller == standing.controller:
         return standing
-    seen = saw_generation(standing, beacon.generation)
-    if beacon.state is State.MASTER:
-        if standing.state is State.MASTER and _rank(standing) > beacon[2:] + beacon[:1]:
+    updated = with_generation(standing, beacon.generation)
+    if beacon.state is ControllerState.MASTER:
+        if standing.state is ControllerState.MASTER and _rank(standing) > beacon[2:] + beacon[:1]:
             return standing
-        return replace(seen, state=State.STANDBY, since_s=now_s, master=beacon.controller)
-    is_rival = beacon.state is State.LISTENING and standing.state is State.LISTENING
+        return replace(
+            updated, state=ControllerState.STANDBY, since_s=now_s, master=beacon.controller
+        )
+    is_rival = (
+        beacon.state is ControllerState.LISTENING and standing.state is ControllerState.LISTENING
+    )
     return (
-        replace(seen, since_s=now_s)
+        replace(updated, since_s=now_s)
         if is_rival and beacon.controller > standing.controller
-        else seen
+        else updated
     )
 
 
-def demoted(standing: Standing, generation: int, now_s: float) -> Standing:
+def demoted(standing: RoleState, generation: int, now_s: float) -> RoleState:
     """Take a switch's word that another controller is its master now."""
-    seen = saw_generation(standing, generation)
-    return replace(seen, state=State.STANDBY, since_s=now_s, master=None)
+    updated = with_generation(standing, generation)
+    return replace(updated, state=ControllerState.STANDBY, since_s=now_s, master=None)
 
 
-def tick(standing: Standing, now_s: float, pace: Pace) -> Standing:
+def tick(standing: RoleState, now_s: float, pace: RoleTiming) -> RoleState:
     """Claim the switches, or listen again, when enough time has passed."""
     waited_s = now_s - standing.since_s
-    if standing.state is State.LISTENING and waited_s >= pace.listen_s:
+    if standing.state is ControllerState.LISTENING and waited_s >= pace.listen_s:
         return claim(standing, now_s)
-    if standing.state is State.STANDBY and waited_s >= pace.lost_s:
-        return replace(standing, state=State.LISTENING, since_s=now_s, master=None)
+    if standing.state is ControllerState.STANDBY and waited_s >= pace.lost_s:
+        return replace(standing, state=ControllerState.LISTENING, since_s=now_s, master=None)
     return standing
 
 
-def claim(standing: Standing, now_s: float) -> Standing:
+def claim(standing: RoleState, now_s: float) -> RoleState:
     """Become master under a generation above all seen."""
     generation = (standing.generation + 1) % UNSET
-    return replace(standing, state=State.MASTER, since_s=now_s, generation=generation, master=None)
+    return replace(
+        standing, state=ControllerState.MASTER, since_s=now_s, generation=generation, master=None
+    )
 
 
-def outbid(standing: Standing, generation: int, now_s: float) -> Standing:
+def claim_above(standing: RoleState, generation: int, now_s: float) -> RoleState:
     """Claim again where a switch knows a greater generation than a master's own."""
     if generation in (UNSET, standing.generation) or generation < standing.generation:
         return standing
-    return claim(saw_generation(standing, generation), now_s)
+    return claim(with_generation(standing, generation), now_s)
 
 
-def beacon(standing: Standing) -> Beacon:
+def beacon(standing: RoleState) -> Beacon:
     """Give what the others are told."""
     return Beacon(standing.controller, standing.state, standing.generation)
 
 
-def _rank(standing: Standing) -> tuple[int, int]:
+def _rank(standing: RoleState) -> tuple[int, int]:
     return standing.generation, standing.controller

@@ -21,9 +21,14 @@ from os_ken.controller.handler import MAIN_DISPATCHER
 from os_ken.controller.ofp_handler import OFPHandler
 from os_ken.ofproto import ofproto_parser, ofproto_protocol
 
-from etherweave.control.controller.reports import Part
-from etherweave.control.controller.wire import Channel, Limits, RefusedError, Wire
-from etherweave.control.messages import BUNDLE_CONTROL, HEADER, ONF, VERSION, Kind
+from etherweave.control.controller.message_stream import (
+    Channel,
+    MessageStream,
+    PeerLimits,
+    PeerRejectedError,
+)
+from etherweave.control.controller.reports import ReportPart
+from etherweave.control.messages import BUNDLE_CONTROL, HEADER, ONF, VERSION, MessageType
 
 _OUTBOX = 64
 """Writes that may wait; one holds some tens of thousand octets at most."""
@@ -38,14 +43,14 @@ _DELETED = 1
 _PORTS_MAX = 0xFFFFFF00
 
 
-class GoneError(OSError):
+class DisconnectedError(OSError):
     """The switch is not connected any more."""
 
 
-class Answer(NamedTuple):
+class SwitchReply(NamedTuple):
     """A message that answers, or refuses, one of ours."""
 
-    kind: Kind
+    kind: MessageType
     xid: int
     octets: bytes
     """Header included."""
@@ -59,39 +64,39 @@ class Answer(NamedTuple):
     @property
     def bundle_step(self) -> int | None:
         """The step of a bundle that is confirmed, if it is one."""
-        if self.kind is not Kind.EXPERIMENTER or len(self.octets) < 24:
+        if self.kind is not MessageType.EXPERIMENTER or len(self.octets) < 24:
             return None
         experimenter, kind, _, step = struct.unpack_from("!IIIH", self.octets, 8)
         return int(step) if (experimenter, kind) == (ONF, BUNDLE_CONTROL) else None
 
 
-class Listener(Protocol):
+class SessionListener(Protocol):
     """Whoever wants to know of switches; called by their threads."""
 
-    def connected(self, session: "Session") -> None:
-        """Take a switch that has told who it is; raises ``RefusedError`` if it is not wanted."""
+    def connected(self, session: "SwitchSession") -> None:
+        """Accept an identified switch; raises ``PeerRejectedError`` if it is not in the plan."""
 
-    def ended(self, session: "Session") -> None:
+    def ended(self, session: "SwitchSession") -> None:
         """Take the end of a switch that was taken."""
 
-    def packet_in(self, session: "Session", port: int, frame: bytes) -> None:
+    def packet_in(self, session: "SwitchSession", port: int, frame: bytes) -> None:
         """Take a frame that a switch hands to its controllers."""
 
-    def port_changed(self, session: "Session") -> None:
+    def port_changed(self, session: "SwitchSession") -> None:
         """Take a change of ``session.links``."""
 
-    def demoted(self, session: "Session", generation: int) -> None:
+    def demoted(self, session: "SwitchSession", generation: int) -> None:
         """Take a switch's word that another controller is its master."""
 
 
-class Talk:
+class Exchange:
     """Messages under transactions of their own, and their answers."""
 
-    def __init__(self, session: "Session", first: int, count: int) -> None:
+    def __init__(self, session: "SwitchSession", first: int, count: int) -> None:
         self._session = session
         self.first = first
         self.xids = range(first, first + count)
-        self._answers: queue.Queue[Answer | None] = queue.Queue(_ANSWERS)
+        self._answers: queue.Queue[SwitchReply | None] = queue.Queue(_ANSWERS)
 
     def send(self, octets: bytes) -> None:
         """Send messages; waits while the switch is slow.
@@ -103,7 +108,7 @@ class Talk:
         """
         self._session.send(octets)
 
-    def answer(self, timeout_s: float) -> Answer:
+    def answer(self, timeout_s: float) -> SwitchReply:
         """Wait for the next answer.
 
         Raises
@@ -114,26 +119,26 @@ class Talk:
         try:
             answer = self._answers.get(timeout=timeout_s)
         except queue.Empty:
-            raise GoneError(f"no answer within {timeout_s:.0f} s") from None
+            raise DisconnectedError(f"no answer within {timeout_s:.0f} s") from None
         if answer is None:
-            raise GoneError("the switch has ended the connection")
+            raise DisconnectedError("the switch has ended the connection")
         return answer
 
-    def pending(self) -> Answer | None:
+    def pending(self) -> SwitchReply | None:
         """Give the next answer if it is there."""
         if self._answers.empty():
             return None
         return self.answer(0.1)
 
-    def take(self, answer: Answer | None) -> None:
+    def receive(self, answer: SwitchReply | None) -> None:
         """Hand over an answer, or the news that there will be none."""
         try:
             self._answers.put_nowait(answer)
         except queue.Full:
-            raise RefusedError(f"{_ANSWERS} answers that nobody has asked for") from None
+            raise PeerRejectedError(f"{_ANSWERS} answers that nobody has asked for") from None
 
 
-class Speaker(OFPHandler):  # type: ignore[misc] # os-ken has no types.
+class OpenFlowHandshake(OFPHandler):  # type: ignore[misc] # os-ken has no types.
     """os-ken's handshake, without its listening socket and queues; one for all sessions."""
 
     def __init__(self) -> None:
@@ -143,7 +148,7 @@ class Speaker(OFPHandler):  # type: ignore[misc] # os-ken has no types.
         handler.register_instance(self)
 
 
-class _NoSocket:
+class _DetachedSocket:
     """Takes what os-ken does to a socket when a connection begins."""
 
     def setsockopt(self, *_: object) -> None:
@@ -153,23 +158,28 @@ class _NoSocket:
         """Do nothing: the wire knows about time."""
 
 
-class Session(Datapath):  # type: ignore[misc] # os-ken has no types.
+class SwitchSession(Datapath):  # type: ignore[misc] # os-ken has no types.
     """A connection with a switch, or with what may become one."""
 
     def __init__(
-        self, channel: Channel, address: str, speaker: Speaker, listener: Listener, limits: Limits
+        self,
+        channel: Channel,
+        address: str,
+        speaker: OpenFlowHandshake,
+        listener: SessionListener,
+        limits: PeerLimits,
     ) -> None:
-        super().__init__(_NoSocket(), address)
+        super().__init__(_DetachedSocket(), address)
         self.ofp_brick = speaker
         self._listener = listener
         self._channel = channel
         self._limits = limits
         self._outbox: queue.Queue[bytes | None] = queue.Queue(_OUTBOX)
-        self._talks: list[Talk] = []
+        self._exchanges: list[Exchange] = []
         self._lock = threading.Lock()
         self._xid = 1
         self._is_over = False
-        self.wire = Wire(channel, limits, self._ask_echo, time.monotonic())
+        self.wire = MessageStream(channel, limits, self._ask_echo, time.monotonic())
         self.links: dict[int, bool] = {}
         """Ports, and whether they have a link."""
 
@@ -210,14 +220,14 @@ class Session(Datapath):  # type: ignore[misc] # os-ken has no types.
             When the switch is gone, or takes nothing.
         """
         if self._is_over:
-            raise GoneError("the switch is not connected any more")
+            raise DisconnectedError("the switch is not connected any more")
         try:
             self._outbox.put(bytes(buf), timeout=self._limits.message_s)
             if close_socket:
                 self._outbox.put(None, timeout=self._limits.message_s)
         except queue.Full:
             self.drop()
-            raise GoneError("the switch does not read what it is sent") from None
+            raise DisconnectedError("the switch does not read what it is sent") from None
         return True
 
     def post(self, octets: bytes) -> None:
@@ -230,7 +240,7 @@ class Session(Datapath):  # type: ignore[misc] # os-ken has no types.
         self._channel.close()
 
     @contextlib.contextmanager
-    def talk(self, count: int) -> Iterator[Talk]:
+    def exchange(self, count: int) -> Iterator[Exchange]:
         """Begin a number of transactions.
 
         Raises
@@ -240,27 +250,27 @@ class Session(Datapath):  # type: ignore[misc] # os-ken has no types.
         """
         with self._lock:
             if self._is_over:
-                raise GoneError("the switch is not connected any more")
+                raise DisconnectedError("the switch is not connected any more")
             if self._xid + count >= _XIDS:
                 self._xid = 1
-            talk = Talk(self, self._xid, count)
+            exchange = Exchange(self, self._xid, count)
             self._xid += count
-            self._talks.append(talk)
+            self._exchanges.append(exchange)
         try:
-            yield talk
+            yield exchange
         finally:
             with self._lock:
-                self._talks.remove(talk)
+                self._exchanges.remove(exchange)
 
     def _end(self) -> None:
         self.set_state(handler.DEAD_DISPATCHER)
         self._channel.close()
         with self._lock:
             self._is_over = True
-            talks = list(self._talks)
-        for talk in talks:
-            with contextlib.suppress(RefusedError):
-                talk.take(None)
+            exchanges = list(self._exchanges)
+        for exchange in exchanges:
+            with contextlib.suppress(PeerRejectedError):
+                exchange.receive(None)
         with contextlib.suppress(queue.Full):
             self._outbox.put_nowait(None)
 
@@ -275,7 +285,7 @@ class Session(Datapath):  # type: ignore[misc] # os-ken has no types.
             self._channel.close()
 
     def _ask_echo(self) -> None:
-        self.post(HEADER.pack(VERSION, Kind.ECHO_REQUEST, HEADER.size, 0))
+        self.post(HEADER.pack(VERSION, MessageType.ECHO_REQUEST, HEADER.size, 0))
 
     def _handle(self, octets: bytes) -> None:
         """Take a message: answers go to whoever asked, what is left goes through os-ken."""
@@ -283,26 +293,26 @@ class Session(Datapath):  # type: ignore[misc] # os-ken has no types.
         if self.state == MAIN_DISPATCHER:
             if self._answers(kind, xid, octets):
                 return
-            if kind == Kind.EXPERIMENTER:
+            if kind == MessageType.EXPERIMENTER:
                 self._hear_of_roles(octets)
-            if kind not in _NEWS_KINDS:
+            if kind not in _UNSOLICITED_TYPES:
                 return
         _check(kind, octets)
-        if kind == Kind.HELLO and version < VERSION:
+        if kind == MessageType.HELLO and version < VERSION:
             self.ofp_brick._hello_failed(self, f"version {version}; expected 4, OpenFlow 1.3")
             return
-        if kind == Kind.HELLO:
+        if kind == MessageType.HELLO:
             # Of a later version, which has the same HELLO; os-ken does not know them all.
             version, octets = VERSION, bytes([VERSION]) + octets[1:]
         message = self._read(version, kind, length, xid, octets)
         event = ofp_event.ofp_msg_to_ev(message)
-        if kind == Kind.PORT_STATUS:
+        if kind == MessageType.PORT_STATUS:
             # os-ken's own handler warns that it exists.
             self._change_port(message)
             return
         for handle in self.ofp_brick.get_handlers(event, self.state):
             handle(event)
-        if kind == Kind.PACKET_IN:
+        if kind == MessageType.PACKET_IN:
             port = message.match.get("in_port", 0)
             self._listener.packet_in(self, port, bytes(message.data))
 
@@ -310,21 +320,25 @@ class Session(Datapath):  # type: ignore[misc] # os-ken has no types.
         try:
             message = ofproto_parser.msg(self, version, kind, length, xid, octets)
         except Exception as error:
-            raise RefusedError(f"unreadable: {error}") from error
+            raise PeerRejectedError(f"unreadable: {error}") from error
         if message is None:
-            raise RefusedError(f"a message of type {kind} and {length} octets that cannot be read")
+            raise PeerRejectedError(
+                f"a message of type {kind} and {length} octets that cannot be read"
+            )
         return message
 
     def _answers(self, kind: int, xid: int, octets: bytes) -> bool:
         """Hand an answer to whoever has asked; tell whether it was one."""
-        if kind not in _ANSWER_KINDS:
+        if kind not in _REPLY_TYPES:
             return False
         with self._lock:
-            talk = next((talk for talk in self._talks if xid in talk.xids), None)
-        if talk:
-            talk.take(Answer(Kind(kind), xid, octets))
-        is_news = kind in (Kind.ERROR, Kind.EXPERIMENTER)
-        return talk is not None or not is_news
+            exchange = next(
+                (exchange for exchange in self._exchanges if xid in exchange.xids), None
+            )
+        if exchange:
+            exchange.receive(SwitchReply(MessageType(kind), xid, octets))
+        is_news = kind in (MessageType.ERROR, MessageType.EXPERIMENTER)
+        return exchange is not None or not is_news
 
     def _hear_of_roles(self, octets: bytes) -> None:
         if len(octets) < 32:
@@ -350,15 +364,15 @@ class Session(Datapath):  # type: ignore[misc] # os-ken has no types.
 
 def _check(kind: int, octets: bytes) -> None:
     """Refuse what os-ken would read without end: sequences of members that have no length."""
-    if kind == Kind.HELLO:
+    if kind == MessageType.HELLO:
         start = HEADER.size
         while start < len(octets):
             length = int.from_bytes(octets[start + 2 : start + 4])
             if length < _ELEMENT_MIN:
-                raise RefusedError(f"a HELLO with an element of {length} octets")
+                raise PeerRejectedError(f"a HELLO with an element of {length} octets")
             start += length + -length % 8
-    elif kind == Kind.MULTIPART_REPLY and int.from_bytes(octets[8:10]) != Part.PORTS:
-        raise RefusedError("a MULTIPART_REPLY that nobody has asked for")
+    elif kind == MessageType.MULTIPART_REPLY and int.from_bytes(octets[8:10]) != ReportPart.PORTS:
+        raise PeerRejectedError("a MULTIPART_REPLY that nobody has asked for")
 
 
 def _has_link(port: Any) -> bool:
@@ -366,10 +380,22 @@ def _has_link(port: Any) -> bool:
 
 
 _ELEMENT_MIN = 4
-_NEWS_KINDS = frozenset(
-    {Kind.ERROR, Kind.ECHO_REQUEST, Kind.ECHO_REPLY, Kind.PACKET_IN, Kind.PORT_STATUS}
+_UNSOLICITED_TYPES = frozenset(
+    {
+        MessageType.ERROR,
+        MessageType.ECHO_REQUEST,
+        MessageType.ECHO_REPLY,
+        MessageType.PACKET_IN,
+        MessageType.PORT_STATUS,
+    }
 )
 """What os-ken reads of a known switch; it knows more, but not how to read it safely."""
-_ANSWER_KINDS = frozenset(
-    {Kind.ERROR, Kind.EXPERIMENTER, Kind.MULTIPART_REPLY, Kind.BARRIER_REPLY, Kind.ROLE_REPLY}
+_REPLY_TYPES = frozenset(
+    {
+        MessageType.ERROR,
+        MessageType.EXPERIMENTER,
+        MessageType.MULTIPART_REPLY,
+        MessageType.BARRIER_REPLY,
+        MessageType.ROLE_REPLY,
+    }
 )

@@ -7,14 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from etherweave.control.controller import drift
-from etherweave.control.controller.drift import Drift, Stamp
-from etherweave.control.controller.install import IS_SLAVE, InstallError, install, read_tables
-from etherweave.control.controller.log import Log
-from etherweave.control.controller.reports import ReportError, Tables
-from etherweave.control.controller.requests import role
+from etherweave.control.controller.drift import CookieFields, Drift
+from etherweave.control.controller.install import install, read_tables
+from etherweave.control.controller.log import EventLog
+from etherweave.control.controller.reports import ReportedTables
 from etherweave.control.controller.roles import Role
-from etherweave.control.controller.session import GoneError, Session
-from etherweave.control.messages import Kind
+from etherweave.control.controller.session import SwitchSession
+from etherweave.control.messages import MessageType, role_request
 from etherweave.control.rules import SwitchPlan
 
 ROLE_S = 10.0
@@ -28,24 +27,24 @@ COUNTS = ("rules_installed", "rules_removed", "audits", "drifts", "refusals")
 """What is counted per switch."""
 
 
-class StaleError(Exception):
+class StaleRoleError(Exception):
     """A switch knows a greater generation than ours."""
 
 
 @dataclass
-class Switch:
+class ManagedSwitch:
     """A switch of the plan, and what is known of it; the controller's thread changes it."""
 
     name: str
-    session: Session | None = None
+    session: SwitchSession | None = None
     since_s: float = 0.0
     """When it connected."""
-    claimed: int | None = None
+    claimed_generation: int | None = None
     """The generation under which it takes us for its master."""
-    is_asked: bool = False
+    is_role_known: bool = False
     """Whether it has told its generation."""
     is_standing_by: bool = False
-    does: SwitchPlan | None = None
+    installed: SwitchPlan | None = None
     """What it is known to do; none: not read yet."""
     entries: int = 0
     stamp: int = 0
@@ -55,7 +54,7 @@ class Switch:
     audited_s: float = 0.0
     retry_s: float = 0.0
     wait_s: float = RETRY_S[0]
-    stubborn: Drift | None = None
+    unrepaired: Drift | None = None
     """What was still different right after it had been mended."""
     worker: threading.Thread | None = None
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
@@ -65,29 +64,29 @@ class Switch:
         """Whether its thread is at work."""
         return self.worker is not None and self.worker.is_alive()
 
-    def connected(self, session: Session) -> None:
+    def connected(self, session: SwitchSession) -> None:
         """Take a new connection: nothing is known."""
         self.session, self.since_s = session, time.monotonic()
-        self.claimed, self.is_asked, self.is_standing_by = None, False, False
-        self.does, self.ready_s, self.retry_s = None, None, 0.0
+        self.claimed_generation, self.is_role_known, self.is_standing_by = None, False, False
+        self.installed, self.ready_s, self.retry_s = None, None, 0.0
 
     def ended(self) -> None:
         """Take the end of the connection."""
-        self.session, self.claimed, self.does, self.ready_s = None, None, None, None
+        self.session, self.claimed_generation, self.installed, self.ready_s = None, None, None, None
 
-    def refused(self) -> None:
+    def delay_retry(self) -> None:
         """Wait longer and longer before the next attempt."""
         self.retry_s = time.monotonic() + self.wait_s
         self.wait_s = min(2 * self.wait_s, RETRY_S[1])
 
-    def work(self, act: Callable[[], None]) -> None:
+    def start(self, action: Callable[[], None]) -> None:
         """Let its thread do something."""
-        self.worker = threading.Thread(target=act, name=f"tell {self.name}", daemon=True)
+        self.worker = threading.Thread(target=action, name=f"tell {self.name}", daemon=True)
         self.worker.start()
 
 
 @dataclass(frozen=True)
-class Order:
+class SwitchTarget:
     """What a switch's thread is to achieve."""
 
     plan: SwitchPlan
@@ -98,7 +97,7 @@ class Order:
     leave_foreign: bool
 
 
-class Teller:
+class SwitchProgrammer:
     """Tells a switch what to do; runs in the switch's thread.
 
     Parameters
@@ -107,7 +106,7 @@ class Teller:
         Nobody else changes what it is known to do meanwhile.
     """
 
-    def __init__(self, switch: Switch, session: Session, log: Log) -> None:
+    def __init__(self, switch: ManagedSwitch, session: SwitchSession, log: EventLog) -> None:
         self._switch = switch
         self._session = session
         self._log = log
@@ -122,81 +121,80 @@ class Teller:
         GoneError
             When it is gone.
         """
-        with self._session.talk(1) as talk:
-            talk.send(role(wanted, generation, talk.first))
-            answer = talk.answer(ROLE_S)
-            if answer.kind is not Kind.ROLE_REPLY or len(answer.octets) < 24:
-                raise StaleError(f"generation {generation} is not taken")
+        with self._session.exchange(1) as exchange:
+            exchange.send(role_request(wanted, generation, exchange.first))
+            answer = exchange.answer(ROLE_S)
+            if answer.kind is not MessageType.ROLE_REPLY or len(answer.octets) < 24:
+                raise StaleRoleError(f"generation {generation} is not taken")
             known: int = struct.unpack_from("!Q", answer.octets, 16)[0]
             return known
 
-    def bring(self, order: Order, audit: bool) -> None:
+    def apply(self, order: SwitchTarget, audit: bool) -> None:
         """Make the switch do what the plan says, changing no more than differs."""
         switch = self._switch
-        known = None if audit else switch.does
-        told = drift.as_reported(known) if known else read_tables(self._session)
+        known = None if audit else switch.installed
+        reported = drift.as_reported(known) if known else read_tables(self._session)
         if known is None:
-            switch.entries = len(told.entries)
-            switch.stamp = drift.generation(told.entries)
+            switch.entries = len(reported.entries)
+            switch.stamp = drift.generation(reported.entries)
             switch.counts["audits"] += 1
-        found = drift.compare(order.plan, told)
-        found = found.without_foreign() if order.leave_foreign else found
-        if audit and switch.does:
-            self._tell_of_drift(found)
-        if found and found != switch.stubborn:
-            self._mend(found, told, order)
-            switch.stubborn = self._left(order) if known is None else None
-        switch.does = order.plan
+        difference = drift.compare(order.plan, reported)
+        difference = difference.without_foreign() if order.leave_foreign else difference
+        if audit and switch.installed:
+            self._log_drift(difference)
+        if difference and difference != switch.unrepaired:
+            self._repair(difference, reported, order)
+            switch.unrepaired = self._remaining(order) if known is None else None
+        switch.installed = order.plan
         switch.audited_s = time.monotonic()
         switch.wait_s = RETRY_S[0]
 
-    def _mend(self, found: Drift, told: Tables, order: Order) -> None:
+    def _repair(self, difference: Drift, reported: ReportedTables, order: SwitchTarget) -> None:
         switch = self._switch
-        stamp = Stamp(order.fingerprint, (switch.stamp + 1) % drift.GENERATIONS)
+        stamp = CookieFields(order.fingerprint, (switch.stamp + 1) % drift.GENERATIONS)
         begun_s = time.monotonic()
-        install(self._session, drift.steps(found, told, stamp))
-        written, removed = len(found.missing) + len(found.changed), len(found.foreign)
+        install(self._session, drift.table_changes(difference, reported, stamp))
+        written, removed = (
+            len(difference.missing) + len(difference.changed),
+            len(difference.foreign),
+        )
         switch.stamp = stamp.generation
-        switch.entries += len(found.missing) - removed
+        switch.entries += len(difference.missing) - removed
         switch.counts["rules_installed"] += written
         switch.counts["rules_removed"] += removed
-        self._log.tell(
+        self._log.write(
             "installed", switch=switch.name, rules=written, removed=removed,
             generation=stamp.generation, seconds=round(time.monotonic() - begun_s, 3),
         )  # fmt: skip
 
-    def _left(self, order: Order) -> Drift | None:
+    def _remaining(self, order: SwitchTarget) -> Drift | None:
         """Read again what was changed: a switch may report it in other words than it was told."""
-        left = drift.compare(order.plan, read_tables(self._session))
-        left = left.without_foreign() if order.leave_foreign else left
-        if left:
-            self._log.tell("still_different", switch=self._switch.name, **facts(left))
-        return left or None
+        remaining = drift.compare(order.plan, read_tables(self._session))
+        remaining = remaining.without_foreign() if order.leave_foreign else remaining
+        if remaining:
+            self._log.write("still_different", switch=self._switch.name, **drift_summary(remaining))
+        return remaining or None
 
-    def _tell_of_drift(self, found: Drift) -> None:
-        if found and found != self._switch.stubborn:
+    def _log_drift(self, difference: Drift) -> None:
+        if difference and difference != self._switch.unrepaired:
             self._switch.counts["drifts"] += 1
-            self._log.tell("drift", switch=self._switch.name, **facts(found))
+            self._log.write("drift", switch=self._switch.name, **drift_summary(difference))
 
 
-def facts(found: Drift) -> dict[str, object]:
+def drift_summary(difference: Drift) -> dict[str, object]:
     """Count what differs, and name the first of it."""
     named = [
-        *(f"missing {drift.describe(rule)}" for rule in found.missing[:_NAMED_MAX]),
-        *(f"changed {drift.describe(rule)}" for rule in found.changed[:_NAMED_MAX]),
-        *(drift.describe(entry) for entry in found.foreign[:_NAMED_MAX]),
+        *(f"missing {drift.describe(rule)}" for rule in difference.missing[:_NAMED_MAX]),
+        *(f"changed {drift.describe(rule)}" for rule in difference.changed[:_NAMED_MAX]),
+        *(drift.describe(entry) for entry in difference.foreign[:_NAMED_MAX]),
     ]
     return {
-        "missing": len(found.missing),
-        "changed": len(found.changed),
-        "foreign": len(found.foreign),
-        "groups": len(found.groups_missing + found.groups_changed) + len(found.groups_foreign),
-        "meters": len(found.meters_missing + found.meters_changed) + len(found.meters_foreign),
+        "missing": len(difference.missing),
+        "changed": len(difference.changed),
+        "foreign": len(difference.foreign),
+        "groups": len(difference.groups_missing + difference.groups_changed)
+        + len(difference.groups_foreign),
+        "meters": len(difference.meters_missing + difference.meters_changed)
+        + len(difference.meters_foreign),
         "first": named[:_NAMED_MAX],
     }
-
-
-__all__ = [
-    "COUNTS", "IS_SLAVE", "GoneError", "InstallError", "Order", "ReportError", "StaleError",
-    "Switch", "Teller", "facts",
-]  # fmt: skip

@@ -4,15 +4,16 @@ A frame of ours that leaves a port and arrives at another shows a cable in one d
 are about ports, because that is where a hand can change something; a swapped pair gives four.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from etherweave.control.rules import Plan, PortPlan, SwitchPlan
+from etherweave.control.rules import FabricPlan, PortPlan, SwitchPlan
 
 
-class End(NamedTuple):
+class SwitchPort(NamedTuple):
     """A port of a switch."""
 
     switch: str
@@ -25,11 +26,11 @@ class End(NamedTuple):
 class Cable(NamedTuple):
     """A cable between switches; the lesser end first."""
 
-    one: End
-    other: End
+    one: SwitchPort
+    other: SwitchPort
 
     @classmethod
-    def of(cls, one: End, other: End) -> "Cable":
+    def of(cls, one: SwitchPort, other: SwitchPort) -> "Cable":
         """Give the cable between two ends, whichever comes first."""
         return cls(*sorted((one, other)))
 
@@ -37,7 +38,7 @@ class Cable(NamedTuple):
         return f"{self.one} - {self.other}"
 
 
-class Fault(StrEnum):
+class WiringFault(StrEnum):
     """What is wrong with a port."""
 
     MISWIRED = "miswired"
@@ -50,11 +51,11 @@ class Fault(StrEnum):
     """The switch has no such port."""
 
 
-class Finding(NamedTuple):
+class WiringFinding(NamedTuple):
     """A port that is not as planned."""
 
-    fault: Fault
-    end: End
+    fault: WiringFault
+    end: SwitchPort
     found: str | None
     """What is at the other end; none: nothing seen."""
     expected: str | None
@@ -66,87 +67,125 @@ class Finding(NamedTuple):
 
 
 _NOTHING = {
-    Fault.MISWIRED: "nothing seen",
-    Fault.MISSING: "nothing seen",
-    Fault.SURPLUS: "nothing seen",
-    Fault.DOWN: "nothing (no link)",
-    Fault.ABSENT: "nothing (the switch has no such port)",
+    WiringFault.MISWIRED: "nothing seen",
+    WiringFault.MISSING: "nothing seen",
+    WiringFault.SURPLUS: "nothing seen",
+    WiringFault.DOWN: "nothing (no link)",
+    WiringFault.ABSENT: "nothing (the switch has no such port)",
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class ObservedWiring:
     """What the switches that answer have shown so far."""
 
-    arrivals: Mapping[End, End] = field(default_factory=dict)
+    arrivals: Mapping[SwitchPort, SwitchPort] = field(default_factory=dict)
     """Where a frame arrived: where it had left."""
     ports: Mapping[str, Mapping[int, bool]] = field(default_factory=dict)
     """Of every switch that is connected, its ports, and whether they have a link."""
-    neighbours: Mapping[End, str] = field(default_factory=dict)
+    neighbours: Mapping[SwitchPort, str] = field(default_factory=dict)
     """Names that hosts tell in LLDP of their own."""
     settled: frozenset[str] = frozenset()
     """Switches whose frames, sent and received, would have shown up by now."""
 
 
-def cables(plan: Plan) -> frozenset[Cable]:
+def cables(plan: FabricPlan) -> frozenset[Cable]:
     """Give the cables between switches."""
     return frozenset(
-        Cable.of(End(switch.name, port.number), End(port.node, port.node_port))
+        Cable.of(SwitchPort(switch.name, port.number), SwitchPort(port.node, port.node_port))
         for switch in plan.switches
         for port in switch.ports
         if not port.is_host
     )
 
 
-def check(plan: Plan, seen: Seen) -> tuple[Finding, ...]:
+def check(plan: FabricPlan, observed: ObservedWiring) -> tuple[WiringFinding, ...]:
     """Compare what is seen with what is planned, by switch and port."""
-    across = both_ways(seen.arrivals)
+    across = in_both_directions(observed.arrivals)
     return tuple(
         finding
         for switch in plan.switches
-        if switch.name in seen.ports
-        for finding in _switch(switch, across, seen)
+        if switch.name in observed.ports
+        for finding in _switch(switch, across, observed)
     )
 
 
-def both_ways(arrivals: Mapping[End, End]) -> dict[End, End]:
+def in_both_directions(arrivals: Mapping[SwitchPort, SwitchPort]) -> dict[SwitchPort, SwitchPort]:
     """Give what is at the other end of every port that has shown a cable in any direction."""
     across = {left: arrived for arrived, left in arrivals.items()}
     return across | dict(arrivals)
 
 
-def _switch(switch: SwitchPlan, across: Mapping[End, End], seen: Seen) -> Iterator[Finding]:
+def _switch(
+    switch: SwitchPlan, across: Mapping[SwitchPort, SwitchPort], observed: ObservedWiring
+) -> Iterator[WiringFinding]:
     planned = {port.number for port in switch.ports}
     for port in switch.ports:
-        yield from _port(End(switch.name, port.number), port, across, seen)
-    for number in sorted(seen.ports[switch.name].keys() - planned):
-        end = End(switch.name, number)
-        found = _found(end, across, seen)
+        yield from _port(SwitchPort(switch.name, port.number), port, across, observed)
+    for number in sorted(observed.ports[switch.name].keys() - planned):
+        end = SwitchPort(switch.name, number)
+        found = _observed_peer(end, across, observed)
         if found:
-            yield Finding(Fault.SURPLUS, end, found, None)
+            yield WiringFinding(WiringFault.SURPLUS, end, found, None)
 
 
-def _port(end: End, port: PortPlan, across: Mapping[End, End], seen: Seen) -> Iterator[Finding]:
-    expected = f"host {port.node}" if port.is_host else str(End(port.node, port.node_port))
-    link = seen.ports[end.switch].get(port.number)
-    found = _found(end, across, seen)
+def _port(
+    end: SwitchPort,
+    port: PortPlan,
+    across: Mapping[SwitchPort, SwitchPort],
+    observed: ObservedWiring,
+) -> Iterator[WiringFinding]:
+    expected = f"host {port.node}" if port.is_host else str(SwitchPort(port.node, port.node_port))
+    link = observed.ports[end.switch].get(port.number)
+    found = _observed_peer(end, across, observed)
     if link is None:
-        yield Finding(Fault.ABSENT, end, None, expected)
+        yield WiringFinding(WiringFault.ABSENT, end, None, expected)
     elif not link:
-        yield Finding(Fault.DOWN, end, None, expected)
+        yield WiringFinding(WiringFault.DOWN, end, None, expected)
     elif found:
         if found != expected:
-            yield Finding(Fault.MISWIRED, end, found, expected)
-    elif not port.is_host and {end.switch, port.node} <= seen.settled:
-        yield Finding(Fault.MISSING, end, None, expected)
+            yield WiringFinding(WiringFault.MISWIRED, end, found, expected)
+    elif not port.is_host and {end.switch, port.node} <= observed.settled:
+        yield WiringFinding(WiringFault.MISSING, end, None, expected)
 
 
-def _found(end: End, across: Mapping[End, End], seen: Seen) -> str | None:
+def _observed_peer(
+    end: SwitchPort, across: Mapping[SwitchPort, SwitchPort], observed: ObservedWiring
+) -> str | None:
     if end in across:
         return str(across[end])
-    return f"host {seen.neighbours[end]}" if end in seen.neighbours else None
+    return f"host {observed.neighbours[end]}" if end in observed.neighbours else None
 
 
-def told(findings: Iterable[Finding]) -> list[str]:
+def told(findings: Iterable[WiringFinding]) -> list[str]:
     """Write findings, one sentence each."""
     return [f"{finding.fault}: {finding}" for finding in findings]
+
+
+def failed_cables(plan: FabricPlan, observed: ObservedWiring) -> frozenset[Cable]:
+    """Give the cables of a plan that cannot be used."""
+    across = in_both_directions(observed.arrivals)
+    return frozenset(cable for cable in cables(plan) if _has_failed(cable, across, observed))
+
+
+def names(plan: FabricPlan, failed: Iterable[Cable]) -> list[str]:
+    """Name cables as :func:`etherweave.control.plan.plan` takes them, parallel ones by port."""
+    beside = Counter((one.switch, other.switch) for one, other in cables(plan))
+
+    def first(cable: Cable) -> str:
+        is_alone = beside[cable.one.switch, cable.other.switch] == 1
+        return cable.one.switch if is_alone else f"{cable.one.switch}:{cable.one.port}"
+
+    return [f"{first(cable)} - {cable.other.switch}" for cable in sorted(failed)]
+
+
+def _has_failed(
+    cable: Cable, across: Mapping[SwitchPort, SwitchPort], observed: ObservedWiring
+) -> bool:
+    ends = [(end, observed.ports.get(end.switch)) for end in cable]
+    if any(ports is not None and not ports.get(end.port, False) for end, ports in ends):
+        return True
+    if any(end in across and across[end] not in cable for end in cable):
+        return True
+    would_show = {end.switch for end in cable} <= observed.settled
+    return would_show and not any(end in across for end in cable)

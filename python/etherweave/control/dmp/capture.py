@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from etherweave.control.dmp.frame import Frame, Mistake, decode
+from etherweave.control.dmp.frame import DmpFrame, FrameFault, decode
 
 _FIRST = {b"\xd4\xc3\xb2\xa1": "<", b"\x4d\x3c\xb2\xa1": "<"}
 _FIRST |= {b"\xa1\xb2\xc3\xd4": ">", b"\xa1\xb2\x3c\x4d": ">"}
@@ -20,23 +20,23 @@ class CaptureError(ValueError):
     """Not a capture, or a broken one; the message says where."""
 
 
-class Line(NamedTuple):
+class CapturedFrame(NamedTuple):
     """What a frame of a capture is."""
 
     number: int
     """From 1."""
-    frame: Frame | Mistake
+    frame: DmpFrame | FrameFault
     is_answer: bool
     """Whether an earlier frame has its nonce and another source."""
 
 
-def explain(frames: Iterable[bytes]) -> Iterator[Line]:
+def explain(frames: Iterable[bytes]) -> Iterator[CapturedFrame]:
     """Tell of each frame what it is, in order."""
-    asked: dict[bytes, int] = {}
+    sources: dict[bytes, int] = {}
     for number, octets in enumerate(frames, 1):
         frame = decode(octets)
-        is_answer = isinstance(frame, Frame) and _source(asked, frame) != frame.source
-        yield Line(number, frame, is_answer)
+        is_answer = isinstance(frame, DmpFrame) and _source(sources, frame) != frame.source
+        yield CapturedFrame(number, frame, is_answer)
 
 
 def frames(octets: bytes) -> Iterator[bytes]:
@@ -68,6 +68,6 @@ def _records(octets: bytes, order: str) -> Iterator[bytes]:
         place = end + length
 
 
-def _source(asked: dict[bytes, int], frame: Frame) -> int:
+def _source(sources: dict[bytes, int], frame: DmpFrame) -> int:
     """Tell who sent the first frame with this nonce."""
-    return asked.setdefault(frame.nonce, frame.source)
+    return sources.setdefault(frame.nonce, frame.source)

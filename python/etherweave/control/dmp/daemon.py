@@ -1,25 +1,35 @@
 """The daemon: keeps the addresses of interfaces right for as long as it runs."""
 
 import math
+import os
 import secrets
 import select
 import socket
 import time
 from collections.abc import Callable, Iterable
 
-from etherweave.control.dmp.interface import Interface, InterfaceError, NoInterfaceError
-from etherweave.control.dmp.links import Link, heard_links, open_links
-from etherweave.control.dmp.notice import notify
-from etherweave.control.dmp.request import Assigned, Failed, Patience, Send, Step
-from etherweave.control.dmp.watch import Rhythm, Watch
+from etherweave.control.dmp.interface import DmpInterface, InterfaceError, NoInterfaceError
+from etherweave.control.dmp.links import LinkChange, open_links, received_links
+from etherweave.control.dmp.request import (
+    AssignedAddress,
+    FailedRequest,
+    RequestStep,
+    RequestTiming,
+    SendFrame,
+)
+from etherweave.control.dmp.watch import AddressMonitor, MonitorTiming
 from etherweave.control.text import mac_text
 
-Tell = Callable[[str], None]
+LogLine = Callable[[str], None]
 """Takes a line for the log."""
 
 
 def serve(
-    names: Iterable[str], patience: Patience, rhythm: Rhythm, tell: Tell, stop: socket.socket
+    names: Iterable[str],
+    timing: RequestTiming,
+    schedule: MonitorTiming,
+    log: LogLine,
+    stop: socket.socket,
 ) -> None:
     """Keep the addresses of interfaces right until something can be read from ``stop``.
 
@@ -32,25 +42,27 @@ def serve(
         If an interface that exists cannot be served at all.
     """
     with open_links() as links:
-        stations = [_Station(name, patience, rhythm, tell) for name in names]
+        interfaces = [_MonitoredInterface(name, timing, schedule, log) for name in names]
         try:
-            for station in stations:
-                station.open()
-            _Loop(stations, links, stop, time.monotonic() + patience.limit_s).run()
+            for monitored in interfaces:
+                monitored.open()
+            _EventLoop(interfaces, links, stop, time.monotonic() + timing.limit_s).run()
         finally:
             notify("STOPPING=1")
-            for station in stations:
-                station.close()
+            for monitored in interfaces:
+                monitored.close()
 
 
-class _Station:
+class _MonitoredInterface:
     """An interface, which may come and go, and what is done about it."""
 
-    def __init__(self, name: str, patience: Patience, rhythm: Rhythm, tell: Tell) -> None:
+    def __init__(
+        self, name: str, timing: RequestTiming, schedule: MonitorTiming, log: LogLine
+    ) -> None:
         self.name = name
-        self.watch = Watch(secrets.token_bytes, patience, rhythm)
-        self.interface: Interface | None = None
-        self._tell = tell
+        self.watch = AddressMonitor(secrets.token_bytes, timing, schedule)
+        self.interface: DmpInterface | None = None
+        self._log = log
 
     @property
     def status(self) -> str:
@@ -68,13 +80,13 @@ class _Station:
     def open(self) -> None:
         """Begin, if the interface is there."""
         try:
-            self.interface = Interface(self.name)
+            self.interface = DmpInterface(self.name)
             if not self.interface.is_up:
                 self.interface.set_up()
             self.watch.link(self.interface.is_running, None, time.monotonic())
         except NoInterfaceError as error:
             self.close()
-            self._tell(f"{error}; waiting for it")
+            self._log(f"{error}; waiting for it")
 
     def close(self) -> None:
         """Let the interface go."""
@@ -83,17 +95,17 @@ class _Station:
         self.interface = None
         self.watch.link(False, None, time.monotonic())
 
-    def take(self, link: Link) -> None:
+    def link_changed(self, link: LinkChange) -> None:
         """Take news of the link."""
         if link.is_gone and self.interface:
-            self._tell(f"{self.name}: is gone; waiting for it")
+            self._log(f"{self.name}: is gone; waiting for it")
             self.close()
         elif not link.is_gone and self.interface is None:
             self.open()
         elif self.interface:
             self.watch.link(link.is_running, link.changes, time.monotonic())
 
-    def doubt(self) -> None:
+    def reopen(self) -> None:
         """Begin anew: news of the link were lost."""
         self.close()
         self.open()
@@ -103,44 +115,44 @@ class _Station:
         if self.interface:
             self._apply(self.watch.wake(self.interface.address, time.monotonic()), self.interface)
 
-    def hear(self) -> None:
+    def receive(self) -> None:
         """Take one frame."""
-        heard = self.interface.hear() if self.interface else None
-        if self.interface and heard:
-            self._apply(self.watch.hear(heard, time.monotonic()), self.interface)
+        received = self.interface.receive() if self.interface else None
+        if self.interface and received:
+            self._apply(self.watch.receive(received, time.monotonic()), self.interface)
 
-    def _apply(self, step: Step, interface: Interface) -> None:
+    def _apply(self, step: RequestStep, interface: DmpInterface) -> None:
         try:
-            if isinstance(step, Send):
+            if isinstance(step, SendFrame):
                 interface.send(step.octets)
-            elif isinstance(step, Assigned):
+            elif isinstance(step, AssignedAddress):
                 self._assign(step, interface)
-            elif isinstance(step, Failed):
-                kept = mac_text(interface.address)
-                self._tell(f"{self.name}: {step.reason}: {step.detail}; keeps {kept}")
+            elif isinstance(step, FailedRequest):
+                current = mac_text(interface.address)
+                self._log(f"{self.name}: {step.reason}: {step.detail}; keeps {current}")
         except InterfaceError as error:
-            self._tell(str(error))
+            self._log(str(error))
 
-    def _assign(self, answer: Assigned, interface: Interface) -> None:
+    def _assign(self, answer: AssignedAddress, interface: DmpInterface) -> None:
         before, new = mac_text(interface.address), mac_text(answer.mac)
         if before == new:
             return
         stayed_up = interface.assign(answer.mac)
         how = "" if stayed_up else "; was set down for it, routes and IPv6 addresses are lost"
-        self._tell(f"{self.name}: address {new} (was {before}){how}")
+        self._log(f"{self.name}: address {new} (was {before}){how}")
 
 
-class _Loop:
+class _EventLoop:
     """Waits for frames, for news of links, for deadlines and for the end."""
 
     def __init__(
         self,
-        stations: list[_Station],
+        interfaces: list[_MonitoredInterface],
         links: socket.socket,
         stop: socket.socket,
         ready_s: float,
     ) -> None:
-        self._stations = stations
+        self._interfaces = interfaces
         self._links = links
         self._stop = stop
         self._ready_s: float | None = ready_s
@@ -152,38 +164,57 @@ class _Loop:
             if self._stop.fileno() in readable:
                 return
             if self._links.fileno() in readable:
-                self._news()
-            for station in self._stations:
-                station.wake()
-                if station.listens_at in readable:
-                    station.hear()
+                self._process_link_changes()
+            for monitored in self._interfaces:
+                monitored.wake()
+                if monitored.listens_at in readable:
+                    monitored.receive()
             self._report()
 
     def _wait(self) -> list[int]:
         """Wait until something can be read, or a deadline has come; tell which descriptors."""
-        listening = [station.listens_at for station in self._stations]
+        listening = [monitored.listens_at for monitored in self._interfaces]
         sources = [number for number in listening if number is not None]
-        deadlines = [station.watch.deadline_s for station in self._stations]
+        deadlines = [monitored.watch.deadline_s for monitored in self._interfaces]
         deadlines += [] if self._ready_s is None else [self._ready_s]
         wait_s = min(deadlines) - time.monotonic()
         limit_s = None if wait_s == math.inf else max(0.0, wait_s)
         ends = [self._stop.fileno(), self._links.fileno()]
         return select.select([*ends, *sources], [], [], limit_s)[0]
 
-    def _news(self) -> None:
-        found = heard_links(self._links)
-        for station in self._stations:
-            if found is None:
-                station.doubt()
-            for link in found or ():
-                if link.name == station.name:
-                    station.take(link)
+    def _process_link_changes(self) -> None:
+        changes = received_links(self._links)
+        for monitored in self._interfaces:
+            if changes is None:
+                monitored.reopen()
+            for link in changes or ():
+                if link.name == monitored.name:
+                    monitored.link_changed(link)
 
     def _report(self) -> None:
         """Tell systemd once that other services may start."""
         if self._ready_s is None:
             return
-        settled = all(station.watch.is_settled for station in self._stations)
+        settled = all(monitored.watch.is_settled for monitored in self._interfaces)
         if settled or time.monotonic() >= self._ready_s:
             self._ready_s = None
-            notify("READY=1", f"STATUS={', '.join(station.status for station in self._stations)}")
+            notify(
+                "READY=1", f"STATUS={', '.join(monitored.status for monitored in self._interfaces)}"
+            )
+
+
+def notify(*facts: str) -> None:
+    """Send facts such as ``READY=1`` to whoever started this process, if anybody wants them.
+
+    A listener that is gone is none: the daemon has work to do.
+    """
+    path = os.environ.get("NOTIFY_SOCKET", "")
+    if not path.startswith(("/", "@")):
+        return
+    address = f"\0{path[1:]}" if path.startswith("@") else path
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notice:
+        notice.setblocking(False)
+        try:
+            notice.sendto("\n".join(facts).encode(), address)
+        except OSError:
+            return

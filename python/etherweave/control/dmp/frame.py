@@ -39,7 +39,7 @@ _GROUP_BIT = 1 << 40
 _LOCAL_BIT = 1 << 41
 
 
-class Frame(NamedTuple):
+class DmpFrame(NamedTuple):
     """A request, or a switch's answer to it."""
 
     destination: int
@@ -48,7 +48,7 @@ class Frame(NamedTuple):
     """Chosen at random by the host; ties the answer to the request."""
 
 
-class Mistake(StrEnum):
+class FrameFault(StrEnum):
     """Why a frame is none of this protocol's; checked in this order."""
 
     TRUNCATED = "shorter than 60 octets"
@@ -61,7 +61,7 @@ class Mistake(StrEnum):
     PADDING = "with something in the padding"
 
 
-def encode(frame: Frame) -> bytes:
+def encode(frame: DmpFrame) -> bytes:
     """Write a frame.
 
     Raises
@@ -78,22 +78,22 @@ def encode(frame: Frame) -> bytes:
     return header.ljust(LENGTH, b"\0")
 
 
-def decode(octets: bytes) -> Frame | Mistake:
+def decode(octets: bytes) -> DmpFrame | FrameFault:
     """Read a frame, or tell what is wrong with it; any octets will do."""
     if len(octets) < LENGTH:
-        return Mistake.TRUNCATED
+        return FrameFault.TRUNCATED
     destination, source, ethertype, magic, version, kind, nonce = _HEADER.unpack_from(octets)
     if ethertype != ETHERTYPE:
-        return Mistake.TAGGED if ethertype in _TAGS else Mistake.FOREIGN_TYPE
-    mistakes = (
-        (magic != MAGIC, Mistake.FOREIGN),
-        (version != VERSION, Mistake.VERSION),
-        (kind != REQUEST, Mistake.TYPE),
-        (len(octets) > LENGTH, Mistake.OVERSIZED),
-        (any(octets[_HEADER.size : LENGTH]), Mistake.PADDING),
+        return FrameFault.TAGGED if ethertype in _TAGS else FrameFault.FOREIGN_TYPE
+    faults = (
+        (magic != MAGIC, FrameFault.FOREIGN),
+        (version != VERSION, FrameFault.VERSION),
+        (kind != REQUEST, FrameFault.TYPE),
+        (len(octets) > LENGTH, FrameFault.OVERSIZED),
+        (any(octets[_HEADER.size : LENGTH]), FrameFault.PADDING),
     )
-    found = next((mistake for is_made, mistake in mistakes if is_made), None)
-    return found or Frame(int.from_bytes(destination), int.from_bytes(source), nonce)
+    fault = next((fault_kind for is_made, fault_kind in faults if is_made), None)
+    return fault or DmpFrame(int.from_bytes(destination), int.from_bytes(source), nonce)
 
 
 def is_group(mac: int) -> bool:

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from etherweave.control.dmp.frame import ETHERTYPE, GROUP
-from etherweave.control.dmp.request import Heard
+from etherweave.control.dmp.request import ReceivedFrame
 
 _GET_FLAGS, _SET_FLAGS, _SET_ADDRESS = 0x8913, 0x8914, 0x8924
 _UP, _RUNNING = 0x1, 0x40
@@ -33,7 +33,7 @@ class NoInterfaceError(InterfaceError):
     """There is no such interface now; there may be later."""
 
 
-class Interface:
+class DmpInterface:
     """An Ethernet interface, open for frames of the protocol.
 
     Parameters
@@ -56,8 +56,8 @@ class Interface:
         try:
             self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
         except PermissionError as error:
-            told = "no right to raw frames; expected root or CAP_NET_RAW and CAP_NET_ADMIN"
-            raise InterfaceError(f"{name}: {told}") from error
+            reply = "no right to raw frames; expected root or CAP_NET_RAW and CAP_NET_ADMIN"
+            raise InterfaceError(f"{name}: {reply}") from error
         try:
             self._open()
         except BaseException:
@@ -112,14 +112,16 @@ class Interface:
             if error.errno not in _LOST:
                 raise self._refusal("does not send", error) from error
 
-    def hear(self) -> Heard | None:
+    def receive(self) -> ReceivedFrame | None:
         """Take the next frame, if there is one; does not wait."""
         try:
             octets, (_, _, kind, *_) = self._socket.recvfrom(_OCTETS_MAX)
         except OSError:
             # Nothing there, or news that the link went down: links are told of by others.
             return None
-        return Heard(octets, kind == socket.PACKET_OUTGOING, kind == socket.PACKET_OTHERHOST)
+        return ReceivedFrame(
+            octets, kind == socket.PACKET_OUTGOING, kind == socket.PACKET_OTHERHOST
+        )
 
     def set_up(self) -> None:
         """Set it up, without touching its addresses.
@@ -192,8 +194,8 @@ class Interface:
         self._socket.setsockopt(_PACKET, _JOIN, member)
 
     def _flags(self) -> int:
-        told = self._call(_GET_FLAGS, b"")
-        return int(struct.unpack_from("=H", told, 16)[0])
+        reply = self._call(_GET_FLAGS, b"")
+        return int(struct.unpack_from("=H", reply, 16)[0])
 
     def _set_flags(self, flags: int) -> None:
         self._call(_SET_FLAGS, struct.pack("=H", flags))

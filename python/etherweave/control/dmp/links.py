@@ -19,7 +19,7 @@ _ATTRIBUTE = struct.Struct("=HH")
 _OCTETS_MAX = 65_536
 
 
-class Link(NamedTuple):
+class LinkChange(NamedTuple):
     """What a message says of an interface."""
 
     name: str
@@ -38,20 +38,20 @@ def open_links() -> socket.socket:
     return listener
 
 
-def heard_links(listener: socket.socket) -> list[Link] | None:
+def received_links(listener: socket.socket) -> list[LinkChange] | None:
     """Read what there is; none: messages were lost, nobody knows of which interface."""
-    found: list[Link] = []
+    changes: list[LinkChange] = []
     while True:
         try:
-            found += links(listener.recv(_OCTETS_MAX))
+            changes += links(listener.recv(_OCTETS_MAX))
         except BlockingIOError:
-            return found
+            return changes
         except OSError:
             # ENOBUFS: more came than the kernel keeps for us.
             return None
 
 
-def links(octets: bytes) -> Iterator[Link]:
+def links(octets: bytes) -> Iterator[LinkChange]:
     """Read messages; what is cut short ends them."""
     while len(octets) >= _MESSAGE.size:
         length, kind, *_ = _MESSAGE.unpack_from(octets)
@@ -63,13 +63,13 @@ def links(octets: bytes) -> Iterator[Link]:
         octets = octets[_aligned(length) :]
 
 
-def _link(body: bytes, is_gone: bool) -> Link:
+def _link(body: bytes, is_gone: bool) -> LinkChange:
     _, _, _, flags, _ = _LINK.unpack_from(body)
-    told = dict(_attributes(body[_LINK.size :]))
-    name = told.get(_NAME, b"").rstrip(b"\0").decode(errors="replace")
-    changes = told.get(_CARRIER_CHANGES, b"")
+    values = dict(_attributes(body[_LINK.size :]))
+    name = values.get(_NAME, b"").rstrip(b"\0").decode(errors="replace")
+    changes = values.get(_CARRIER_CHANGES, b"")
     count = struct.unpack("=I", changes)[0] if len(changes) == 4 else None
-    return Link(name, bool(flags & _RUNNING), count, is_gone)
+    return LinkChange(name, bool(flags & _RUNNING), count, is_gone)
 
 
 def _attributes(octets: bytes) -> Iterator[tuple[int, bytes]]:

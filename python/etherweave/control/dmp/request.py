@@ -7,7 +7,7 @@
       └─┘ no answer: again, with a new nonce, later each time; at last Failed
 
 Nothing here waits, draws from the air or opens anything: the caller passes times [s] of any clock
-that does not go back, and calls :meth:`Request.wake` when ``deadline_s`` has come.
+that does not go back, and calls :meth:`AddressRequest.wake` when ``deadline_s`` has come.
 """
 
 from collections import Counter
@@ -19,8 +19,8 @@ from typing import NamedTuple, TypeAlias
 from etherweave.control.dmp.frame import (
     GROUP,
     NONCE_OCTETS,
-    Frame,
-    Mistake,
+    DmpFrame,
+    FrameFault,
     decode,
     encode,
     is_group,
@@ -29,12 +29,12 @@ from etherweave.control.dmp.frame import (
 )
 from etherweave.control.text import mac_text
 
-Draw: TypeAlias = Callable[[int], bytes]
+RandomSource: TypeAlias = Callable[[int], bytes]
 """Draws so many random octets; those of nonces must not be guessed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RequestTiming:
     """How long a request waits, and how much it listens to."""
 
     first_s: float = 0.2
@@ -51,7 +51,7 @@ class Patience:
     """Frames looked at in one request; more are a flood."""
 
 
-class Refusal(StrEnum):
+class RejectReason(StrEnum):
     """Why a sound frame is no answer."""
 
     OUTGOING = "sent by this host"
@@ -64,7 +64,7 @@ class Refusal(StrEnum):
     UNIVERSAL = "whose new source is a factory's, not of local administration"
 
 
-class Reason(StrEnum):
+class FailureReason(StrEnum):
     """Why a request failed."""
 
     NO_ANSWER = "no answer"
@@ -74,7 +74,7 @@ class Reason(StrEnum):
     """The interface does not send; told by the caller."""
 
 
-class Heard(NamedTuple):
+class ReceivedFrame(NamedTuple):
     """A frame from the interface, and what the kernel knows of it."""
 
     octets: bytes
@@ -83,13 +83,13 @@ class Heard(NamedTuple):
     """For another host, or, if it went to a group, from a VLAN whose tag the kernel took off."""
 
 
-class Send(NamedTuple):
+class SendFrame(NamedTuple):
     """Wants a frame sent."""
 
     octets: bytes
 
 
-class Assigned(NamedTuple):
+class AssignedAddress(NamedTuple):
     """The switch's answer."""
 
     mac: int
@@ -98,20 +98,20 @@ class Assigned(NamedTuple):
     round_trip_s: float
 
 
-class Failed(NamedTuple):
+class FailedRequest(NamedTuple):
     """The end without an address."""
 
-    reason: Reason
+    reason: FailureReason
     detail: str
     requests: int
 
 
-Outcome: TypeAlias = Assigned | Failed
-Step: TypeAlias = Send | Assigned | Failed | None
+RequestOutcome: TypeAlias = AssignedAddress | FailedRequest
+RequestStep: TypeAlias = SendFrame | AssignedAddress | FailedRequest | None
 """What the caller does: send, take the outcome, or nothing."""
 
 
-class Request:
+class AddressRequest:
     """Asks for the address of one interface.
 
     Parameters
@@ -126,112 +126,128 @@ class Request:
         Time of the start [s]; the first call is that of :meth:`wake`.
     """
 
-    def __init__(self, address: int, draw: Draw, patience: Patience, now_s: float) -> None:
+    def __init__(
+        self, address: int, random: RandomSource, timing: RequestTiming, now_s: float
+    ) -> None:
         self._address = address
-        self._draw = draw
-        self._patience = patience
-        self._limit_s = now_s + patience.limit_s
-        self._wait_s = patience.first_s
-        self._sent: list[Frame] = []
+        self._random = random
+        self._timing = timing
+        self._limit_s = now_s + timing.limit_s
+        self._wait_s = timing.first_s
+        self._sent: list[DmpFrame] = []
         self._sent_s = now_s
         self._first: int | None = None
         self._settles = False
         self._round_trip_s = 0.0
-        self._is_doubted = False
+        self._is_loop_suspected = False
         self._frames = 0
-        self._refused: Counter[Mistake | Refusal] = Counter()
+        self._rejected: Counter[FrameFault | RejectReason] = Counter()
         self.deadline_s = now_s
         """When :meth:`wake` is due [s]."""
 
-    def wake(self, now_s: float) -> Step:
+    def wake(self, now_s: float) -> RequestStep:
         """Go on after a wait: accept the answer, ask again, or give up."""
         if now_s < self.deadline_s:
             return None
         if self._settles and self._first is not None:
-            return Assigned(self._first, len(self._sent), self._round_trip_s)
+            return AssignedAddress(self._first, len(self._sent), self._round_trip_s)
         if now_s >= self._limit_s:
-            return self._failed(Reason.NO_ANSWER, f"no switch answered{self._told()}")
+            return self._failed(
+                FailureReason.NO_ANSWER, f"no switch answered{self._rejected_text()}"
+            )
         return self._ask(now_s)
 
-    def hear(self, heard: Heard, now_s: float) -> Step:
+    def receive(self, received: ReceivedFrame, now_s: float) -> RequestStep:
         """Take a frame from the interface; constant work for each, and a bound on their number."""
         self._frames += 1
-        if self._frames > self._patience.frames_max:
-            return self._failed(Reason.FLOOD, f"over {self._frames - 1} frames{self._told()}")
-        answer = self._answer(heard)
-        if isinstance(answer, Frame):
-            return self._take(answer.source, now_s)
-        self._refused[answer] += 1
-        if answer is Refusal.REFLECTED and is_local(self._address) and not self._is_doubted:
+        if self._frames > self._timing.frames_max:
+            return self._failed(
+                FailureReason.FLOOD, f"over {self._frames - 1} frames{self._rejected_text()}"
+            )
+        answer = self._answer(received)
+        if isinstance(answer, DmpFrame):
+            return self._accept(answer.source, now_s)
+        self._rejected[answer] += 1
+        if (
+            answer is RejectReason.REFLECTED
+            and is_local(self._address)
+            and not self._is_loop_suspected
+        ):
             # The switch's answer to a host that has its address already, or a loop? Ask at once
             # with a source that no switch would answer.
-            self._is_doubted = True
+            self._is_loop_suspected = True
             return self._ask(now_s)
         return None
 
-    def _ask(self, now_s: float) -> Send:
-        source = local_host(int.from_bytes(self._draw(6))) if self._is_doubted else self._address
-        frame = Frame(GROUP, source, self._draw(NONCE_OCTETS))
+    def _ask(self, now_s: float) -> SendFrame:
+        source = (
+            local_host(int.from_bytes(self._random(6)))
+            if self._is_loop_suspected
+            else self._address
+        )
+        frame = DmpFrame(GROUP, source, self._random(NONCE_OCTETS))
         self._sent.append(frame)
         self._sent_s = now_s
         self._first = None
         self._settles = False
         self.deadline_s = min(now_s + self._dispersed(self._wait_s), self._limit_s)
-        self._wait_s = min(2 * self._wait_s, self._patience.longest_s)
-        return Send(encode(frame))
+        self._wait_s = min(2 * self._wait_s, self._timing.longest_s)
+        return SendFrame(encode(frame))
 
-    def _answer(self, heard: Heard) -> Frame | Mistake | Refusal:
+    def _answer(self, received: ReceivedFrame) -> DmpFrame | FrameFault | RejectReason:
         """Tell whether a frame is the last one sent with another source."""
-        if heard.is_outgoing:
-            return Refusal.OUTGOING
-        frame = decode(heard.octets)
-        if isinstance(frame, Mistake):
+        if received.is_outgoing:
+            return RejectReason.OUTGOING
+        frame = decode(received.octets)
+        if isinstance(frame, FrameFault):
             return frame
-        if heard.is_for_another and is_group(frame.destination):
-            return Refusal.TAGGED
+        if received.is_for_another and is_group(frame.destination):
+            return RejectReason.TAGGED
         nonces = [sent.nonce for sent in self._sent]
         if frame.nonce not in nonces:
-            return Refusal.STRANGE
+            return RejectReason.STRANGE
         if frame.nonce != nonces[-1]:
-            return Refusal.STALE
-        return Refusal.REFLECTED if frame.source == self._sent[-1].source else frame
+            return RejectReason.STALE
+        return RejectReason.REFLECTED if frame.source == self._sent[-1].source else frame
 
-    def _take(self, source: int, now_s: float) -> Step:
+    def _accept(self, source: int, now_s: float) -> RequestStep:
         if self._first is not None:
             return None if source == self._first else self._contradicted(self._first, source)
         self._first = source
-        mistake = _unfit(source)
-        if mistake:
-            self._refused[mistake] += 1
+        fault = _address_fault(source)
+        if fault:
+            self._rejected[fault] += 1
             return None
         self._settles = True
         self._round_trip_s = now_s - self._sent_s
-        self.deadline_s = now_s + self._patience.settle_s
+        self.deadline_s = now_s + self._timing.settle_s
         return None
 
-    def _contradicted(self, first: int, second: int) -> Failed:
+    def _contradicted(self, first: int, second: int) -> FailedRequest:
         both = f"{mac_text(first)} and {mac_text(second)}"
-        return self._failed(Reason.CONFLICT, f"answered with {both}: two switches, or an impostor")
+        return self._failed(
+            FailureReason.CONFLICT, f"answered with {both}: two switches, or an impostor"
+        )
 
     def _dispersed(self, wait_s: float) -> float:
         """Make a wait longer or shorter by up to the jitter."""
-        share = int.from_bytes(self._draw(2)) / 0xFFFF
-        return wait_s * (1 + self._patience.jitter * (2 * share - 1))
+        share = int.from_bytes(self._random(2)) / 0xFFFF
+        return wait_s * (1 + self._timing.jitter * (2 * share - 1))
 
-    def _failed(self, reason: Reason, detail: str) -> Failed:
-        return Failed(reason, detail, len(self._sent))
+    def _failed(self, reason: FailureReason, detail: str) -> FailedRequest:
+        return FailedRequest(reason, detail, len(self._sent))
 
-    def _told(self) -> str:
+    def _rejected_text(self) -> str:
         """Tell which frames were refused, for the end of a sentence."""
-        kinds = [f"{count} {reason}" for reason, count in sorted(self._refused.items())]
+        kinds = [f"{count} {reason}" for reason, count in sorted(self._rejected.items())]
         return f"; frames refused: {', '.join(kinds)}" if kinds else ""
 
 
-def _unfit(mac: int) -> Refusal | None:
+def _address_fault(mac: int) -> RejectReason | None:
     """Tell why an address is not a host's of a hierarchical plan."""
     faults = (
-        (mac == 0, Refusal.ZERO),
-        (is_group(mac), Refusal.GROUP),
-        (not is_local(mac), Refusal.UNIVERSAL),
+        (mac == 0, RejectReason.ZERO),
+        (is_group(mac), RejectReason.GROUP),
+        (not is_local(mac), RejectReason.UNIVERSAL),
     )
     return next((refusal for is_so, refusal in faults if is_so), None)

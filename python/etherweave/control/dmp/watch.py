@@ -13,19 +13,19 @@ import math
 from dataclasses import dataclass
 
 from etherweave.control.dmp.request import (
-    Assigned,
-    Draw,
-    Failed,
-    Heard,
-    Patience,
-    Request,
-    Send,
-    Step,
+    AddressRequest,
+    AssignedAddress,
+    FailedRequest,
+    RandomSource,
+    ReceivedFrame,
+    RequestStep,
+    RequestTiming,
+    SendFrame,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Rhythm:
+class MonitorTiming:
     """How often the daemon asks [s]."""
 
     check_s: float = 300.0
@@ -38,7 +38,7 @@ class Rhythm:
     """Between the starts of two requests, at least: a link may flap."""
 
 
-class Watch:
+class AddressMonitor:
     """Keeps an interface's address right.
 
     Parameters
@@ -51,14 +51,16 @@ class Watch:
         When to ask again.
     """
 
-    def __init__(self, draw: Draw, patience: Patience, rhythm: Rhythm) -> None:
-        self._draw = draw
-        self._patience = patience
-        self._rhythm = rhythm
-        self._request: Request | None = None
+    def __init__(
+        self, random: RandomSource, timing: RequestTiming, schedule: MonitorTiming
+    ) -> None:
+        self._random = random
+        self._timing = timing
+        self._schedule = schedule
+        self._request: AddressRequest | None = None
         self._due_s = math.inf
         self._started_s = -math.inf
-        self._retry_s = rhythm.retry_s
+        self._retry_s = schedule.retry_s
         self._link: tuple[bool, int | None] = (False, None)
         self.is_settled = False
         """Whether a request has ended since the start, well or not."""
@@ -91,11 +93,11 @@ class Watch:
         if same:
             return
         self._request = None
-        self._retry_s = self._rhythm.retry_s
-        earliest = max(now_s, self._started_s + self._rhythm.apart_s)
+        self._retry_s = self._schedule.retry_s
+        earliest = max(now_s, self._started_s + self._schedule.apart_s)
         self._due_s = earliest if is_running else math.inf
 
-    def wake(self, address: int, now_s: float) -> Step:
+    def wake(self, address: int, now_s: float) -> RequestStep:
         """Start a request, or go on with the one that runs.
 
         Parameters
@@ -107,26 +109,26 @@ class Watch:
         """
         if self._request is None and now_s >= self._due_s:
             self._started_s = now_s
-            self._request = Request(address, self._draw, self._patience, now_s)
+            self._request = AddressRequest(address, self._random, self._timing, now_s)
         return self._after(self._request.wake(now_s), now_s) if self._request else None
 
-    def hear(self, heard: Heard, now_s: float) -> Step:
+    def receive(self, received: ReceivedFrame, now_s: float) -> RequestStep:
         """Take a frame; without a request there is nothing to answer."""
-        return self._after(self._request.hear(heard, now_s), now_s) if self._request else None
+        return self._after(self._request.receive(received, now_s), now_s) if self._request else None
 
-    def _after(self, step: Step, now_s: float) -> Step:
-        if step is None or isinstance(step, Send):
+    def _after(self, step: RequestStep, now_s: float) -> RequestStep:
+        if step is None or isinstance(step, SendFrame):
             return step
         self._request = None
         self.is_settled = True
         self._due_s = now_s + self._pause(step)
         return step
 
-    def _pause(self, outcome: Assigned | Failed) -> float:
+    def _pause(self, outcome: AssignedAddress | FailedRequest) -> float:
         """Tell how long to wait after an outcome [s]."""
-        if isinstance(outcome, Assigned):
-            self._retry_s = self._rhythm.retry_s
-            return self._rhythm.check_s
+        if isinstance(outcome, AssignedAddress):
+            self._retry_s = self._schedule.retry_s
+            return self._schedule.check_s
         pause_s = self._retry_s
-        self._retry_s = min(2 * pause_s, self._rhythm.retry_longest_s)
+        self._retry_s = min(2 * pause_s, self._schedule.retry_longest_s)
         return pause_s

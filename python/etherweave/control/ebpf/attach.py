@@ -5,14 +5,17 @@ import json
 import os
 import shutil
 import subprocess
+import sysconfig
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from etherweave.control.ebpf.build import build
-from etherweave.control.ebpf.maps import Entry, Wire, entries
+from etherweave.control.ebpf import maps
+from etherweave.control.ebpf.maps import MapEntry, PortLink, entries
+from etherweave.control.pause.frame import RatedInterface
 from etherweave.control.rules import SwitchPlan
 
 PROGRAMS = ("clang", "bpftool", "tc", "ip", "mount", "umount")
@@ -25,15 +28,6 @@ class AttachError(RuntimeError):
     """A program refuses; its words say why."""
 
 
-class Plug(NamedTuple):
-    """An interface for a port."""
-
-    interface: str
-    """Its name in the namespace of the switch."""
-    bits_per_s: int
-    """Rate of the link, which the quanta of pauses count in."""
-
-
 class RuleCount(NamedTuple):
     """What a rule has matched."""
 
@@ -42,7 +36,7 @@ class RuleCount(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class KernelProgram:
     """A compiled switch, and a file system of its own that keeps what is loaded."""
 
     program: Path
@@ -50,7 +44,7 @@ class Kernel:
 
 
 @dataclass(frozen=True, slots=True)
-class Attached:
+class AttachedSwitch:
     """A switch at work."""
 
     name: str
@@ -71,8 +65,8 @@ class Attached:
         return {row["key"]: row["value"] for row in rows if any(row["value"].values())}
 
     def _dump(self, name: str) -> list[dict[str, Any]]:
-        told = run("bpftool", "-j", "map", "dump", "pinned", str(self.pins / name))
-        return [row["formatted"] for row in json.loads(told)]
+        output = run("bpftool", "-j", "map", "dump", "pinned", str(self.pins / name))
+        return [row["formatted"] for row in json.loads(output)]
 
 
 def missing() -> str | None:
@@ -80,13 +74,13 @@ def missing() -> str | None:
     absent = [program for program in PROGRAMS if shutil.which(program) is None]
     if absent:
         return f"{', '.join(absent)} not installed"
-    if not is_powerful():
+    if not is_privileged():
         return "takes root: programs in the kernel"
     headers = Path("/usr/include/bpf/bpf_helpers.h")
     return None if headers.exists() else f"no {headers}: libbpf's headers are not installed"
 
 
-def is_powerful() -> bool:
+def is_privileged() -> bool:
     """Tell whether the caller may set up networks and mount, as root outside containers may."""
     status = Path("/proc/self/status").read_text()
     (effective,) = (line.split()[1] for line in status.splitlines() if line.startswith("CapEff"))
@@ -95,7 +89,7 @@ def is_powerful() -> bool:
 
 
 @contextlib.contextmanager
-def kernel() -> Iterator[Kernel]:
+def kernel_program() -> Iterator[KernelProgram]:
     """Compile the switch, and mount a file system for what is loaded; both go at the end.
 
     Raises
@@ -109,15 +103,18 @@ def kernel() -> Iterator[Kernel]:
         pins.mkdir()
         run("mount", "-t", "bpf", "etherweave", str(pins))
         try:
-            yield Kernel(program, pins)
+            yield KernelProgram(program, pins)
         finally:
             run("umount", str(pins))
 
 
 @contextlib.contextmanager
 def attached(
-    kernel: Kernel, switch: SwitchPlan, plugs: Mapping[int, Plug], namespace: str | None = None
-) -> Iterator[Attached]:
+    kernel: KernelProgram,
+    switch: SwitchPlan,
+    interfaces: Mapping[int, RatedInterface],
+    namespace: str | None = None,
+) -> Iterator[AttachedSwitch]:
     """Run a switch between interfaces; they are free again at the end.
 
     Parameters
@@ -140,23 +137,23 @@ def attached(
     """
     inside = ["-n", namespace] if namespace else []
     indices = _indices(inside)
-    absent = [plug.interface for plug in plugs.values() if plug.interface not in indices]
+    absent = [one.name for one in interfaces.values() if one.name not in indices]
     if absent:
         raise AttachError(f"{switch.name}: no interface {absent[0]} in {namespace or 'here'}")
-    wires = {port: Wire(indices[plug.interface], plug.bits_per_s) for port, plug in plugs.items()}
+    wires = {port: PortLink(indices[one.name], one.bits_per_s) for port, one in interfaces.items()}
     filled = entries(switch, wires)
-    with contextlib.ExitStack() as undo:
+    with contextlib.ExitStack() as cleanup:
         pins = Path(tempfile.mkdtemp(prefix="switch-", dir=kernel.pins))
-        undo.callback(_remove, pins)
+        cleanup.callback(_remove, pins)
         load = ["bpftool", "prog", "load", str(kernel.program), str(pins / "switch")]
         run(*load, "type", "classifier", "pinmaps", str(pins))
         _fill(pins, filled)
-        for plug in plugs.values():
-            run("tc", *inside, "qdisc", "add", "dev", plug.interface, "clsact")
-            undo.callback(_detach, inside, plug.interface)
-            place = ["dev", plug.interface, "ingress", "bpf", "da", "pinned", str(pins / "switch")]
+        for one in interfaces.values():
+            run("tc", *inside, "qdisc", "add", "dev", one.name, "clsact")
+            cleanup.callback(_detach, inside, one.name)
+            place = ["dev", one.name, "ingress", "bpf", "da", "pinned", str(pins / "switch")]
             run("tc", *inside, "filter", "add", *place)
-        yield Attached(switch.name, pins)
+        yield AttachedSwitch(switch.name, pins)
 
 
 def run(*command: str, text: str | None = None) -> str:
@@ -180,12 +177,12 @@ def run(*command: str, text: str | None = None) -> str:
     return done.stdout
 
 
-def _short(told: str) -> str:
+def _short(output: str) -> str:
     """Keep the end: the verifier tells every instruction before it says what is wrong."""
-    return " ".join(told.strip().splitlines()[-8:])
+    return " ".join(output.strip().splitlines()[-8:])
 
 
-def batch(pins: Path, filled: Sequence[Entry]) -> str:
+def batch(pins: Path, filled: Sequence[MapEntry]) -> str:
     """Write entries as commands of ``bpftool batch``."""
     return "".join(
         f"map update pinned {pins / entry.map} "
@@ -194,7 +191,7 @@ def batch(pins: Path, filled: Sequence[Entry]) -> str:
     )
 
 
-def _fill(pins: Path, filled: Sequence[Entry]) -> None:
+def _fill(pins: Path, filled: Sequence[MapEntry]) -> None:
     run("bpftool", "batch", "file", "-", text=batch(pins, filled))
 
 
@@ -213,3 +210,46 @@ def _remove(pins: Path) -> None:
     for pin in pins.iterdir():
         pin.unlink()
     pins.rmdir()
+
+
+SOURCE = "switch.bpf.c"
+_LIMITS = ("PORTS_MAX", "GROUPS_MAX", "MASKS_MAX", "RULES_MAX")
+"""Said in :mod:`~etherweave.control.ebpf.maps`."""
+_TIMEOUT_S = 120.0
+
+
+class BuildError(RuntimeError):
+    """The switch does not compile; the compiler's words say why."""
+
+
+def command(source: Path, target: Path) -> list[str]:
+    """Tell how the switch is compiled."""
+    limits = [f"-D{name}={getattr(maps, name)}" for name in _LIMITS]
+    # The kernel's headers include <asm/types.h>, which Debian keeps with the machine's own.
+    machine = sysconfig.get_config_var("MULTIARCH")
+    include = [f"-I/usr/include/{machine}"] if machine else []
+    flags = ["-O2", "-g", "-Wall", "-Wextra", "-Werror", "-target", "bpf"]
+    return ["clang", *flags, *include, *limits, "-c", str(source), "-o", str(target)]
+
+
+def build(directory: Path) -> Path:
+    """Compile the switch into a directory.
+
+    Raises
+    ------
+    BuildError
+        There is no clang, libbpf's headers are missing, or it takes more than two minutes.
+    """
+    if shutil.which("clang") is None:
+        raise BuildError("clang is not installed; expected clang and the headers of libbpf")
+    target = directory / "switch.o"
+    with resources.as_file(resources.files(__package__) / SOURCE) as source:
+        try:
+            made = subprocess.run(
+                command(source, target), capture_output=True, text=True, timeout=_TIMEOUT_S
+            )
+        except subprocess.TimeoutExpired:
+            raise BuildError(f"{SOURCE}: clang took more than {_TIMEOUT_S:.0f} s") from None
+    if made.returncode:
+        raise BuildError(f"{SOURCE} does not compile: {made.stderr.strip()}")
+    return target

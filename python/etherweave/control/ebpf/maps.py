@@ -8,11 +8,10 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from etherweave.control.ebpf.duties import duty
-from etherweave.control.ebpf.masks import arranged
-from etherweave.control.ebpf.match import Condition, MatchError, condition
+from etherweave.control.ebpf.match import Condition, MatchError, arrange, condition
+from etherweave.control.ebpf.port_behaviour import port_behaviour
 from etherweave.control.pause.frame import quantum_ps
-from etherweave.control.rules import Output, Purpose, Rule, SetField, SwitchPlan, ToGroup
+from etherweave.control.rules import FlowRule, Output, Purpose, SetField, SwitchPlan, ToGroup
 
 PORTS_MAX = 128
 """The highest number of a port."""
@@ -37,7 +36,7 @@ _GOLDEN = 0x9E3779B97F4A7C15
 """2^64 by the golden ratio: spreads small numbers."""
 
 _FORWARDING = {Purpose.ANNOUNCE, Purpose.FORWARD, Purpose.ALTERNATIVE}
-_REFUSED = {
+_UNSUPPORTED = {
     Purpose.RESOLVE: 'control.resolution = "broadcast"',
     Purpose.REWRITE: 'control.addresses = "dmp"',
 }
@@ -48,7 +47,7 @@ class MapError(ValueError):
     """A plan that the switch cannot follow; a sentence says why."""
 
 
-class Wire(NamedTuple):
+class PortLink(NamedTuple):
     """What is plugged into a port."""
 
     interface: int
@@ -57,7 +56,7 @@ class Wire(NamedTuple):
     """Rate of the link, which the quanta of pauses count in."""
 
 
-class Entry(NamedTuple):
+class MapEntry(NamedTuple):
     """An element of a map."""
 
     map: str
@@ -65,7 +64,7 @@ class Entry(NamedTuple):
     value: bytes
 
 
-class _Act(NamedTuple):
+class _RuleAction(NamedTuple):
     """What is done with the packets of a rule."""
 
     kind: int
@@ -73,16 +72,16 @@ class _Act(NamedTuple):
     priority: int = _KEEP
 
 
-class _Kept(NamedTuple):
+class _MappedRule(NamedTuple):
     """A rule that has an entry."""
 
     number: int
     """Among all rules of the plan."""
     condition: Condition
-    act: _Act
+    action: _RuleAction
 
 
-def entries(switch: SwitchPlan, wires: Mapping[int, Wire]) -> tuple[Entry, ...]:
+def entries(switch: SwitchPlan, wires: Mapping[int, PortLink]) -> tuple[MapEntry, ...]:
     """Write all maps of a switch.
 
     Parameters
@@ -103,62 +102,64 @@ def entries(switch: SwitchPlan, wires: Mapping[int, Wire]) -> tuple[Entry, ...]:
         raise MapError(f"switch {switch.name}, {error}") from None
 
 
-def _entries(switch: SwitchPlan, wires: Mapping[int, Wire]) -> tuple[Entry, ...]:
+def _entries(switch: SwitchPlan, wires: Mapping[int, PortLink]) -> tuple[MapEntry, ...]:
     ports = [0, *wires, *(port.number for port in switch.ports)]
     _check("port number", max(ports), PORTS_MAX)
-    known = list(_kept(switch, {Purpose.KNOWN}))
-    others = list(_kept(switch, _FORWARDING))
+    known = list(_mapped_rules(switch, {Purpose.KNOWN}))
+    others = list(_mapped_rules(switch, _FORWARDING))
     _check("rules", len(known) + len(others), RULES_MAX)
     groups: dict[tuple[int, ...], int] = {}
-    known_masks, known_rules = _placed(switch, known, 0, groups)
-    masks, rules = _placed(switch, others, len(known_masks), groups)
+    known_masks, known_rules = _rule_entries(switch, known, 0, groups)
+    masks, rules = _rule_entries(switch, others, len(known_masks), groups)
     masks = known_masks + masks
     _check("masks", len(masks), MASKS_MAX)
     _check("sets of ports", len(groups), GROUPS_MAX)
     return (
         _settings(switch, len(known_masks), len(masks)),
         *_ports(switch, wires),
-        *(Entry("groups", _NUMBER.pack(at), _group(members)) for members, at in groups.items()),
-        *(Entry("masks", _NUMBER.pack(at), _match(mask, at)) for at, mask in enumerate(masks)),
+        *(MapEntry("groups", _NUMBER.pack(at), _group(members)) for members, at in groups.items()),
+        *(MapEntry("masks", _NUMBER.pack(at), _match(mask, at)) for at, mask in enumerate(masks)),
         *known_rules,
         *rules,
     )
 
 
-def _settings(switch: SwitchPlan, known: int, masks: int) -> Entry:
+def _settings(switch: SwitchPlan, known: int, masks: int) -> MapEntry:
     pauses = (rule.match for rule in switch.rules if rule.purpose is Purpose.PAUSES)
     by_class = any(test.field == "vlan_pcp" for match in pauses for test in match)
     seed = switch.datapath_id * _GOLDEN % (1 << 64)
     value = _SETTINGS.pack(known, masks, seed, by_class, 0)
-    return Entry("settings", _NUMBER.pack(0), value)
+    return MapEntry("settings", _NUMBER.pack(0), value)
 
 
-def _ports(switch: SwitchPlan, wires: Mapping[int, Wire]) -> Iterator[Entry]:
+def _ports(switch: SwitchPlan, wires: Mapping[int, PortLink]) -> Iterator[MapEntry]:
     for port, wire in wires.items():
-        does = duty(switch, port)
-        interval_ns = 10**9 // does.limit.packets_per_s if does.limit else 0
-        burst_ns = (does.limit.burst_packets - 1) * interval_ns if does.limit else 0
-        flags = (does.checks_source, does.checks_destination, does.answers, 0)
+        behaviour = port_behaviour(switch, port)
+        interval_ns = 10**9 // behaviour.limit.packets_per_s if behaviour.limit else 0
+        burst_ns = (behaviour.limit.burst_packets - 1) * interval_ns if behaviour.limit else 0
+        flags = (behaviour.checks_source, behaviour.checks_destination, behaviour.answers, 0)
         times = (quantum_ps(wire.bits_per_s), interval_ns, burst_ns)
-        value = _PORT.pack(wire.interface, *flags, *does.priorities, does.address, *times)
-        yield Entry("ports", _NUMBER.pack(port), value)
-        yield Entry("interfaces", _NUMBER.pack(wire.interface), _NUMBER.pack(port))
+        value = _PORT.pack(wire.interface, *flags, *behaviour.priorities, behaviour.address, *times)
+        yield MapEntry("ports", _NUMBER.pack(port), value)
+        yield MapEntry("interfaces", _NUMBER.pack(wire.interface), _NUMBER.pack(port))
 
 
-def _kept(switch: SwitchPlan, purposes: set[Purpose]) -> Iterator[_Kept]:
+def _mapped_rules(switch: SwitchPlan, purposes: set[Purpose]) -> Iterator[_MappedRule]:
     """Yield rules that have entries, in the order in which they are looked up."""
     order = sorted(enumerate(switch.rules), key=lambda pair: (pair[1].table, -pair[1].priority))
     for number, rule in order:
-        if rule.purpose in _REFUSED:
-            raise MatchError(f"rule {number}: {rule.purpose}; expected {_REFUSED[rule.purpose]}")
+        if rule.purpose in _UNSUPPORTED:
+            raise MatchError(
+                f"rule {number}: {rule.purpose}; expected {_UNSUPPORTED[rule.purpose]}"
+            )
         if rule.purpose in purposes:
             try:
-                yield _Kept(number, condition(rule.match), _act(switch, rule))
+                yield _MappedRule(number, condition(rule.match), _rule_action(switch, rule))
             except MatchError as error:
                 raise MatchError(f"rule {number} ({rule.purpose}): {error}") from None
 
 
-def _act(switch: SwitchPlan, rule: Rule) -> _Act:
+def _rule_action(switch: SwitchPlan, rule: FlowRule) -> _RuleAction:
     """Read what a rule does: tag, then one port, several, or one of several."""
     tags = [step for step in rule.actions if isinstance(step, SetField)]
     groups = [step for step in rule.actions if isinstance(step, ToGroup)]
@@ -173,7 +174,7 @@ def _act(switch: SwitchPlan, rule: Rule) -> _Act:
     priority = tags[0].value if tags else _KEEP
     several = _SELECT if groups else _FLOOD
     ports = _members(switch, groups[0].group) if groups else outputs
-    return _Act((_DROP, _OUTPUT, several)[min(len(ports), 2)], ports, priority)
+    return _RuleAction((_DROP, _OUTPUT, several)[min(len(ports), 2)], ports, priority)
 
 
 def _members(switch: SwitchPlan, number: int) -> tuple[int, ...]:
@@ -183,15 +184,18 @@ def _members(switch: SwitchPlan, number: int) -> tuple[int, ...]:
     raise MatchError(f"group {number}: not among the groups of the switch")
 
 
-def _placed(
-    switch: SwitchPlan, kept: Sequence[_Kept], first: int, groups: dict[tuple[int, ...], int]
-) -> tuple[list[int], list[Entry]]:
+def _rule_entries(
+    switch: SwitchPlan,
+    mapped: Sequence[_MappedRule],
+    first: int,
+    groups: dict[tuple[int, ...], int],
+) -> tuple[list[int], list[MapEntry]]:
     """Write rules under their masks, which are numbered from ``first``; number sets of ports."""
-    masks, places = arranged(rule.condition.packets for rule in kept)
+    masks, places = arrange(rule.condition.packets for rule in mapped)
     port_of = {bit: port for port, bit in switch.pause_bits.items()}
     written = []
-    for rule, place in zip(kept, places, strict=True):
-        kind, ports, priority = rule.act
+    for rule, place in zip(mapped, places, strict=True):
+        kind, ports, priority = rule.action
         bit = rule.condition.unless_bit
         if bit is not None and bit not in port_of:
             raise MatchError(f"rule {rule.number}: no port has bit {bit} of the pause vector")
@@ -199,7 +203,7 @@ def _placed(
         several = kind in (_SELECT, _FLOOD)
         to = groups.setdefault(ports, len(groups)) if several else next(iter(ports), 0)
         value = _RULE.pack(0, 0, rule.number, kind, to, unless, priority, 0)
-        written.append(Entry("rules", _match(place.value, first + place.mask), value))
+        written.append(MapEntry("rules", _match(place.value, first + place.mask), value))
     return masks, written
 
 

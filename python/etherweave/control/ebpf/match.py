@@ -5,10 +5,10 @@
     eth_dst 48 | eth_type 16 | eth_src 48 | in_port 16 | vlan_pcp 3 | tag 1 | vlan_vid 12
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from etherweave.control.rules import Test
+from etherweave.control.rules import MatchField
 
 TAGGED = 1 << 12
 """Set when there is a VLAN tag (OpenFlow 1.3, ``OFPVID_PRESENT``)."""
@@ -48,7 +48,7 @@ class Condition(NamedTuple):
     """Bit of the pause vector that puts it out of force; none: always in force."""
 
 
-def condition(tests: Iterable[Test]) -> Condition:
+def condition(tests: Iterable[MatchField]) -> Condition:
     """Read the tests of a rule.
 
     Raises
@@ -72,10 +72,10 @@ def packet(**fields: int) -> int:
     return sum(value << _FIELDS[name][0] for name, value in fields.items())
 
 
-def _part(test: Test) -> Ternary:
+def _part(test: MatchField) -> Ternary:
     if test.field not in _FIELDS:
         known = ", ".join(_FIELDS)
-        raise MatchError(f"tests {test.field}: expected metadata or one of {known}")
+        raise MatchError(f"matches {test.field}: expected metadata or one of {known}")
     low, bits = _FIELDS[test.field]
     mask = (1 << bits) - 1 if test.mask is None else test.mask
     if test.value & ~mask or mask >> bits:
@@ -86,8 +86,71 @@ def _part(test: Test) -> Ternary:
     return Ternary(test.value << low | tag, mask << low | tag)
 
 
-def _pause_bit(test: Test) -> int:
+def _pause_bit(test: MatchField) -> int:
     mask = test.mask or 0
     if test.value or mask.bit_count() != 1 or mask >> 64:
         raise MatchError(f"metadata={test.value:#x}/{mask:#x}: expected 0 of one bit of 64")
     return mask.bit_length() - 1
+
+
+class MaskPosition(NamedTuple):
+    """Where a rule stands."""
+
+    mask: int
+    """Number of its mask in the order of the lookup."""
+    value: int
+
+
+class _MaskGroup:
+    """Rules of one mask that are looked up together."""
+
+    def __init__(self, mask: int) -> None:
+        self.mask = mask
+        self._values: set[int] = set()
+        self._seen_through: dict[int, set[int]] = {}
+
+    def overlaps(self, rule: Ternary) -> bool:
+        """Tell whether some packet is matched by the rule and by one of these."""
+        common = self.mask & rule.mask
+        if common not in self._seen_through:
+            self._seen_through[common] = {value & common for value in self._values}
+        return rule.value & common in self._seen_through[common]
+
+    def add(self, value: int) -> None:
+        self._values.add(value)
+        for common, values in self._seen_through.items():
+            values.add(value & common)
+
+
+class MaskOrder:
+    """The order of masks; grows with every rule, highest priority first."""
+
+    def __init__(self) -> None:
+        self._columns: list[_MaskGroup] = []
+
+    @property
+    def masks(self) -> list[int]:
+        """The masks in the order of the lookup; one may be there several times."""
+        return [column.mask for column in self._columns]
+
+    def place(self, rule: Ternary) -> MaskPosition:
+        """Find a place for a rule behind all rules before it that overlap with it."""
+        number = next(self._places(rule), len(self._columns))
+        if number == len(self._columns):
+            self._columns.append(_MaskGroup(rule.mask))
+        self._columns[number].add(rule.value)
+        return MaskPosition(number, rule.value)
+
+    def _places(self, rule: Ternary) -> Iterator[int]:
+        for number in reversed(range(len(self._columns))):
+            if self._columns[number].overlaps(rule):
+                return
+            if self._columns[number].mask == rule.mask:
+                yield number
+
+
+def arrange(rules: Iterable[Ternary]) -> tuple[list[int], list[MaskPosition]]:
+    """Arrange a whole table, highest priority first: its masks, and the place of each rule."""
+    order = MaskOrder()
+    places = [order.place(rule) for rule in rules]
+    return order.masks, places

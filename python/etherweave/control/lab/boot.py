@@ -9,18 +9,18 @@ from typing import Any, TypeAlias
 
 from etherweave.control.dmp.client import ask
 from etherweave.control.dmp.frame import ETHERTYPE
-from etherweave.control.dmp.interface import Interface
-from etherweave.control.dmp.request import Assigned, Outcome, Patience
-from etherweave.control.lab.layout import HOST_INTERFACE, End, Layout
+from etherweave.control.dmp.interface import DmpInterface
+from etherweave.control.dmp.request import AssignedAddress, RequestOutcome, RequestTiming
+from etherweave.control.lab.layout import HOST_INTERFACE, LabPort, Layout
 from etherweave.control.lab.namespaces import Cards, inside, quieten
-from etherweave.control.lab.tap import Seen, Tap
+from etherweave.control.lab.probes import FrameTap, ObservedFrame
 from etherweave.control.rules import HostPlan
 from etherweave.control.text import mac_text
 
-Tell: TypeAlias = Callable[[str], object]
+StepProgress: TypeAlias = Callable[[str], object]
 """Takes a line about what is going on."""
 
-PATIENCE = Patience(limit_s=10.0)
+PATIENCE = RequestTiming(limit_s=10.0)
 
 
 class BootError(Exception):
@@ -28,7 +28,7 @@ class BootError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Addressed:
+class HostAddress:
     """A host that has its address."""
 
     host: str
@@ -42,10 +42,10 @@ class Addressed:
 
 
 @dataclass(frozen=True, slots=True)
-class Boot:
+class BootRecord:
     """What was seen while hosts booted."""
 
-    hosts: tuple[Addressed, ...]
+    hosts: tuple[HostAddress, ...]
     requests: int
     """Frames of DMP that came in from hosts."""
     answers: int
@@ -58,7 +58,7 @@ class Boot:
         return asdict(self)
 
 
-def boot(layout: Layout, finishes_checksums: bool) -> Boot:
+def boot(layout: Layout, finishes_checksums: bool) -> BootRecord:
     """Boot all hosts at a time.
 
     Raises
@@ -67,25 +67,25 @@ def boot(layout: Layout, finishes_checksums: bool) -> Boot:
         If a host has not the address of the plan in the end.
     """
     hosts = layout.hosts
-    with ExitStack() as stack, Tap(layout.fabric, ETHERTYPE) as tap:
+    with ExitStack() as stack, FrameTap(layout.fabric, ETHERTYPE) as tap:
         cards, interfaces = {}, {}
         for host in hosts:
             with inside(layout.host(host.name)):
                 quieten()
                 cards[host.name] = stack.enter_context(Cards())
                 _switch_on(cards[host.name], finishes_checksums)
-                interfaces[host.name] = stack.enter_context(Interface(HOST_INTERFACE))
+                interfaces[host.name] = stack.enter_context(DmpInterface(HOST_INTERFACE))
         before = {name: interface.address for name, interface in interfaces.items()}
-        outcomes = _ask(interfaces) if layout.planned.spec.addresses == "dmp" else {}
+        outcomes = _request_all(interfaces) if layout.planned.spec.addresses == "dmp" else {}
         booted = []
         for host in hosts:
             outcome = outcomes.get(host.name)
-            _take(host, interfaces[host.name], outcome)
+            _assign(host, interfaces[host.name], outcome)
             cards[host.name].assign(HOST_INTERFACE, IPv4Interface(layout.address(host)))
             booted.append(_addressed(layout, host, before[host.name], outcome))
-        seen = list(tap.seen())
+        observed = list(tap.frames())
         tap.check()
-        return _counted(layout, booted, seen)
+        return _counted(layout, booted, observed)
 
 
 def _switch_on(cards: Cards, finishes_checksums: bool) -> None:
@@ -95,20 +95,20 @@ def _switch_on(cards: Cards, finishes_checksums: bool) -> None:
     cards.set_up(HOST_INTERFACE)
 
 
-def _ask(interfaces: dict[str, Interface]) -> dict[str, Outcome]:
+def _request_all(interfaces: dict[str, DmpInterface]) -> dict[str, RequestOutcome]:
     """Ask for all at a time; their interfaces have all the same name."""
 
-    def one(interface: Interface) -> Outcome:
+    def one(interface: DmpInterface) -> RequestOutcome:
         return ask([interface], PATIENCE)[HOST_INTERFACE]
 
     with ThreadPoolExecutor(max(1, len(interfaces))) as pool:
         return dict(zip(interfaces, pool.map(one, interfaces.values()), strict=True))
 
 
-def _take(host: HostPlan, interface: Interface, outcome: Outcome | None) -> None:
+def _assign(host: HostPlan, interface: DmpInterface, outcome: RequestOutcome | None) -> None:
     if outcome is None:
         return
-    if not isinstance(outcome, Assigned):
+    if not isinstance(outcome, AssignedAddress):
         raise BootError(f"{host.name}: {outcome.reason}: {outcome.detail}")
     if outcome.mac != host.mac:
         raise BootError(
@@ -117,9 +117,11 @@ def _take(host: HostPlan, interface: Interface, outcome: Outcome | None) -> None
     interface.assign(outcome.mac)
 
 
-def _addressed(layout: Layout, host: HostPlan, before: int, outcome: Outcome | None) -> Addressed:
-    assigned = outcome if isinstance(outcome, Assigned) else Assigned(before, 0, 0.0)
-    return Addressed(
+def _addressed(
+    layout: Layout, host: HostPlan, before: int, outcome: RequestOutcome | None
+) -> HostAddress:
+    assigned = outcome if isinstance(outcome, AssignedAddress) else AssignedAddress(before, 0, 0.0)
+    return HostAddress(
         host.name,
         mac_text(before),
         mac_text(assigned.mac),
@@ -129,14 +131,16 @@ def _addressed(layout: Layout, host: HostPlan, before: int, outcome: Outcome | N
     )
 
 
-def _counted(layout: Layout, booted: list[Addressed], seen: list[Seen]) -> Boot:
+def _counted(
+    layout: Layout, booted: list[HostAddress], observed: list[ObservedFrame]
+) -> BootRecord:
     switches = layout.switches
-    own = {End(switches[host.switch], host.port) for host in layout.plan.hosts}
-    asked = [one for one in seen if one.end in own and not one.leaves]
-    nonces = {(one.end, one.octets[_NONCE]) for one in asked}
-    answered = [one for one in seen if one.leaves and (one.end, one.octets[_NONCE]) in nonces]
-    elsewhere = len(seen) - len(asked) - len(answered)
-    return Boot(tuple(booted), len(asked), len(answered), elsewhere)
+    own = {LabPort(switches[host.switch], host.port) for host in layout.plan.hosts}
+    requests = [one for one in observed if one.end in own and not one.leaves]
+    nonces = {(one.end, one.octets[_NONCE]) for one in requests}
+    answers = [one for one in observed if one.leaves and (one.end, one.octets[_NONCE]) in nonces]
+    elsewhere = len(observed) - len(requests) - len(answers)
+    return BootRecord(tuple(booted), len(requests), len(answers), elsewhere)
 
 
 _NONCE = slice(20, 28)

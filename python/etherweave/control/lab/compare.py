@@ -14,22 +14,22 @@ from typing import Any, NamedTuple, TypeAlias
 import polars as pl
 
 from etherweave._core import ScenarioError
-from etherweave.control.lab.layout import End, Layout
-from etherweave.control.lab.walk import Hop, Probe, Walk, Walker
-from etherweave.control.plan import Planned
+from etherweave.control.lab.layout import LabPort, Layout
+from etherweave.control.lab.probes import PathHop, ProbeFrame, ProbePath, ProbeSender
+from etherweave.control.plan import PlannedDeployment
 from etherweave.observations import observe
 from etherweave.scenario import Scenario
 
 LOAD = 0.1
 """Of the one host that sends, in the simulator: packets never wait for each other."""
-_TOLD = 10
+_LISTED_MAX = 10
 """Differences that are told in words."""
 
-TellCount: TypeAlias = Callable[[int, int], object]
+CountProgress: TypeAlias = Callable[[int, int], object]
 """Takes how many pairs are done, and of how many."""
 
 
-class Pair(NamedTuple):
+class HostPair(NamedTuple):
     """Indices of two hosts in the plan."""
 
     source: int
@@ -37,7 +37,7 @@ class Pair(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PathComparison:
     """How many ways are the same."""
 
     pairs: int
@@ -65,9 +65,9 @@ class Comparison:
 def compare(
     layout: Layout,
     scenario: Scenario | None,
-    pairs: Iterable[Pair] | None = None,
-    tell: TellCount = lambda *_: None,
-) -> Comparison:
+    pairs: Iterable[HostPair] | None = None,
+    progress: CountProgress = lambda *_: None,
+) -> PathComparison:
     """Compare the ways between all hosts, or between some.
 
     Parameters
@@ -83,63 +83,63 @@ def compare(
     """
     plan = layout.plan
     hosts = range(len(plan.hosts))
-    wanted = [Pair(*pair) for pair in (pairs or permutations(hosts, 2))]
-    with Walker(layout) as walker:
-        probes = [Probe(pair.source, plan.hosts[pair.destination].mac) for pair in wanted]
+    wanted = [HostPair(*pair) for pair in (pairs or permutations(hosts, 2))]
+    with ProbeSender(layout) as walker:
+        probes = [ProbeFrame(pair.source, plan.hosts[pair.destination].mac) for pair in wanted]
         walks = list(walker.follow(probes))
-    allowed = decided(layout.planned, wanted, walks)
+    allowed = allowed_ports(layout.planned, wanted, walks)
     links, why = None, None
     if scenario is not None:
         try:
-            links = _simulated(layout, scenario, wanted, tell)
+            links = _simulated(layout, scenario, wanted, progress)
         except ScenarioError as error:
             why = str(error)
-    found = _compared(layout, wanted, walks, allowed, links)
-    return replace(found, not_simulated=why)
+    comparison = _compared(layout, wanted, walks, allowed, links)
+    return replace(comparison, not_simulated=why)
 
 
-def decided(
-    planned: Planned,
-    pairs: Sequence[Pair],
-    walks: Sequence[Walk],
-    paused: Sequence[End] = (),
+def allowed_ports(
+    planned: PlannedDeployment,
+    pairs: Sequence[HostPair],
+    walks: Sequence[ProbePath],
+    paused: Sequence[LabPort] = (),
 ) -> list[list[set[int]]]:
     """Ask the tables which ports a packet may leave by, at every hop of every walk."""
-    asked = [
+    queries = [
         (hop.switch, hop.in_port, *pair)
         for pair, walk in zip(pairs, walks, strict=True)
         for hop in walk.hops
     ]
-    words = pl.DataFrame(planned.deployment.decide(asked, list(paused)))["by_table"]
+    words = pl.DataFrame(planned.deployment.decide(queries, list(paused)))["by_table"]
     answers = iter(set(map(int, word.split())) for word in words)
     return [[next(answers) for _ in walk.hops] for walk in walks]
 
 
-def predict(layout: Layout, pair: Pair, paused: Sequence[End] = ()) -> tuple[Hop, ...]:
+def predict(layout: Layout, pair: HostPair, paused: Sequence[LabPort] = ()) -> tuple[PathHop, ...]:
     """Follow the tables from one host to another, by the first port where there is a choice."""
     host = layout.plan.hosts[pair.source]
-    place: End | str = End(layout.switches[host.switch], host.port)
-    hops: list[Hop] = []
-    while isinstance(place, End) and len(hops) <= 2 * len(layout.plan.switches):
+    place: LabPort | str = LabPort(layout.switches[host.switch], host.port)
+    hops: list[PathHop] = []
+    while isinstance(place, LabPort) and len(hops) <= 2 * len(layout.plan.switches):
         answer = layout.planned.deployment.decide([(*place, *pair)], list(paused))
         port = min(map(int, pl.DataFrame(answer)["by_table"][0].split()))
-        hops.append(Hop(*place, port))
-        place = layout.across[End(place.switch, port)]
+        hops.append(PathHop(*place, port))
+        place = layout.across[LabPort(place.switch, port)]
     return tuple(hops)
 
 
-def follows(hops: Sequence[Hop], allowed: Sequence[set[int]]) -> bool:
+def follows(hops: Sequence[PathHop], allowed: Sequence[set[int]]) -> bool:
     """Tell whether every port taken is one of those that the tables allow."""
     return all(hop.out_port in ports for hop, ports in zip(hops, allowed, strict=True))
 
 
-def links_of(layout: Layout, walk: Walk) -> set[End]:
+def links_of(layout: Layout, walk: ProbePath) -> set[LabPort]:
     """Return the links between switches that a probe used, by the ports that it left by."""
-    ends = (End(hop.switch, hop.out_port) for hop in walk.hops)
-    return {end for end in ends if isinstance(layout.across[end], End)}
+    ends = (LabPort(hop.switch, hop.out_port) for hop in walk.hops)
+    return {end for end in ends if isinstance(layout.across[end], LabPort)}
 
 
-def simulate(layout: Layout, scenario: Scenario, pair: Pair) -> set[End]:
+def simulate(layout: Layout, scenario: Scenario, pair: HostPair) -> set[LabPort]:
     """Return the links that carry packets while one host sends to another."""
     is_conditional = layout.planned.spec.rules == "conditional"
     settings = {
@@ -149,59 +149,59 @@ def simulate(layout: Layout, scenario: Scenario, pair: Pair) -> set[End]:
         "open_loop.warm_up": "0ns",
         "open_loop.measured": "20us",
     }
-    seen = pl.DataFrame(observe(scenario, settings).channels).filter(pl.col("utilisation") > 0)
+    channels = pl.DataFrame(observe(scenario, settings).channels).filter(pl.col("utilisation") > 0)
     index = layout.switches
-    return {End(index[name], port + 1) for name, port in seen["from", "from_port"].rows()}
+    return {LabPort(index[name], port + 1) for name, port in channels["from", "from_port"].rows()}
 
 
 def _simulated(
-    layout: Layout, scenario: Scenario, pairs: Sequence[Pair], tell: TellCount
-) -> list[set[End]]:
+    layout: Layout, scenario: Scenario, pairs: Sequence[HostPair], progress: CountProgress
+) -> list[set[LabPort]]:
     links = []
     for pair in pairs:
         links.append(simulate(layout, scenario, pair))
-        tell(len(links), len(pairs))
+        progress(len(links), len(pairs))
     return links
 
 
 def _compared(
     layout: Layout,
-    pairs: Sequence[Pair],
-    walks: Sequence[Walk],
+    pairs: Sequence[HostPair],
+    walks: Sequence[ProbePath],
     allowed: Sequence[Sequence[set[int]]],
-    links: Sequence[set[End]] | None,
-) -> Comparison:
+    links: Sequence[set[LabPort]] | None,
+) -> PathComparison:
     hosts = [host.name for host in layout.plan.hosts]
     arrived = [
         walk.host == hosts[pair.destination] and not walk.strays
         for pair, walk in zip(pairs, walks, strict=True)
     ]
-    told = [follows(walk.hops, ports) for walk, ports in zip(walks, allowed, strict=True)]
+    by_table = [follows(walk.hops, ports) for walk, ports in zip(walks, allowed, strict=True)]
     used = [links_of(layout, walk) for walk in walks]
     same = None if links is None else [a == b for a, b in zip(used, links, strict=True)]
     differences = [
         f"{hosts[pair.source]} to {hosts[pair.destination]}: {what}"
         for number, pair in enumerate(pairs)
-        for what in _differences(number, arrived, told, same)
+        for what in _differences(number, arrived, by_table, same)
     ]
-    return Comparison(
+    return PathComparison(
         len(pairs),
         sum(len(walk.hops) for walk in walks),
         sum(arrived),
-        sum(told),
-        sum(any(len(ports) > 1 for ports in way) for way in allowed),
+        sum(by_table),
+        sum(any(len(ports) > 1 for ports in ports_by_hop) for ports_by_hop in allowed),
         None if same is None else sum(same),
         None,
-        tuple(differences[:_TOLD]),
+        tuple(differences[:_LISTED_MAX]),
     )
 
 
 def _differences(
-    number: int, arrived: Sequence[bool], told: Sequence[bool], same: Sequence[bool] | None
+    number: int, arrived: Sequence[bool], by_table: Sequence[bool], same: Sequence[bool] | None
 ) -> Iterator[str]:
     if not arrived[number]:
         yield "did not arrive, or was seen elsewhere as well"
-    if not told[number]:
+    if not by_table[number]:
         yield "another port than the tables say"
     if same is not None and not same[number]:
         yield "other links than in the simulator"

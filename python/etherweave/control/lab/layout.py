@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from etherweave.control.ovs.bridges import Wiring
-from etherweave.control.plan import Planned
-from etherweave.control.rules import HostPlan, Plan
+from etherweave.control.ovs.bridges import BridgeNames
+from etherweave.control.plan import PlannedDeployment
+from etherweave.control.rules import FabricPlan, HostPlan
 from etherweave.control.text import ipv4_text, mac_text
 
 HOSTS_MAX, SWITCHES_MAX = 80, 40
@@ -16,14 +16,14 @@ HOST_INTERFACE = "eth0"
 FACTORY = 0x00005E005300
 """The first of the 256 unicast MAC addresses for documentation (RFC 7042, section 2.1.2)."""
 
-_NAME = re.compile(r"[a-z0-9_-]{1,24}", re.ASCII)
+_LAB_NAME = re.compile(r"[a-z0-9_-]{1,24}", re.ASCII)
 
 
 class LayoutError(ValueError):
     """A scenario makes no lab: what, and what would."""
 
 
-class End(NamedTuple):
+class LabPort(NamedTuple):
     """A port of a switch."""
 
     switch: int
@@ -38,12 +38,12 @@ class Layout:
     prefix: str
     """Of the names of all labs of a machine."""
     name: str
-    planned: Planned
+    planned: PlannedDeployment
     guests: frozenset[str] = frozenset()
     """Hosts that are virtual machines: plugged into the fabric without a namespace."""
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> FabricPlan:
         """What switches and hosts are told."""
         return self.planned.plan
 
@@ -72,24 +72,24 @@ class Layout:
         return {switch.name: index for index, switch in enumerate(self.plan.switches)}
 
     @property
-    def across(self) -> dict[End, End | str]:
+    def across(self) -> dict[LabPort, LabPort | str]:
         """What is plugged into every port of a switch: another's port, or a host."""
         index = self.switches
         return {
-            End(number, port.number): (
-                port.node if port.is_host else End(index[port.node], port.node_port)
+            LabPort(number, port.number): (
+                port.node if port.is_host else LabPort(index[port.node], port.node_port)
             )
             for number, switch in enumerate(self.plan.switches)
             for port in switch.ports
         }
 
     @property
-    def wiring(self) -> Wiring:
+    def wiring(self) -> BridgeNames:
         """Names for Open vSwitch."""
         names = [switch.name for switch in self.plan.switches]
         bridges = {name: f"s{index}" for index, name in enumerate(names)}
         ports = {(names[end.switch], end.port): interface(end) for end in self.across}
-        return Wiring(bridges, ports)
+        return BridgeNames(bridges, ports)
 
     def address(self, host: HostPlan) -> str:
         """Return a host's IPv4 address with the length of its prefix: 10.128.0.0/8."""
@@ -98,7 +98,9 @@ class Layout:
         return f"{ipv4_text(host.ipv4)}/{network.prefixlen - 1}"
 
 
-def layout(prefix: str, name: str, planned: Planned, guests: Iterable[str] = ()) -> Layout:
+def layout(
+    prefix: str, name: str, planned: PlannedDeployment, guests: Iterable[str] = ()
+) -> Layout:
     """Lay a lab out.
 
     Raises
@@ -130,7 +132,7 @@ def check_name(name: str) -> None:
 
 def is_name(name: str) -> bool:
     """Tell whether a lab may be called so."""
-    return _NAME.fullmatch(name) is not None
+    return _LAB_NAME.fullmatch(name) is not None
 
 
 def check_size(fabric: str, switches: int, hosts: int) -> None:
@@ -159,25 +161,25 @@ def is_of_lab(namespace: str, prefix: str, name: str) -> bool:
     return namespace == fabric or namespace.startswith(f"{fabric}.")
 
 
-def interface(end: End) -> str:
+def interface(end: LabPort) -> str:
     """Name the interface of a switch's port: s0p1."""
     return f"s{end.switch}p{end.port}"
 
 
-def factory(number: int) -> int:
+def factory_mac(number: int) -> int:
     """Return the MAC address that a host has from its factory."""
     return FACTORY + number
 
 
-def plug(layout: Layout, host: HostPlan) -> str:
+def guest_interface(layout: Layout, host: HostPlan) -> str:
     """Name the interface that a host is plugged into."""
-    return interface(End(layout.switches[host.switch], host.port))
+    return interface(LabPort(layout.switches[host.switch], host.port))
 
 
-def making(layout: Layout) -> Iterator[str]:
+def creation(layout: Layout) -> Iterator[str]:
     """Yield the lines for ``ip -batch`` that make namespaces and cables, all of them down."""
     yield from (f"netns add {namespace}" for namespace in layout.namespaces)
-    factories = {host.name: factory(n) for n, host in enumerate(layout.plan.hosts)}
+    factories = {host.name: factory_mac(n) for n, host in enumerate(layout.plan.hosts)}
     for end, other in layout.across.items():
         near = f"link add {interface(end)} netns {layout.fabric} type veth"
         if isinstance(other, str):

@@ -11,23 +11,23 @@ from pathlib import Path
 from typing import Any
 
 from etherweave.control.lab import namespaces, processes, state
-from etherweave.control.lab.boot import Boot, Tell, boot
+from etherweave.control.lab.boot import BootRecord, StepProgress, boot
 from etherweave.control.lab.entering import names
 from etherweave.control.lab.layout import (
     Layout,
     check_size,
-    factory,
+    creation,
+    factory_mac,
+    guest_interface,
     interface,
     is_name,
     is_of_lab,
     layout,
-    making,
-    plug,
 )
-from etherweave.control.lab.state import Realm, Record, StateError
-from etherweave.control.ovs import bridges, load, programs
+from etherweave.control.lab.state import LabRecord, LabScope, StateError
+from etherweave.control.ovs import bridges, daemons, load
 from etherweave.control.ovs.daemons import Daemons, Datapath, start
-from etherweave.control.plan import Planned, plan
+from etherweave.control.plan import PlannedDeployment, plan
 from etherweave.fabrics import fabric
 from etherweave.scenario import Overrides, Scenario
 
@@ -46,7 +46,7 @@ class Lab:
 
     directory: Path
     layout: Layout
-    record: Record
+    record: LabRecord
 
     @property
     def daemons(self) -> Daemons:
@@ -54,7 +54,7 @@ class Lab:
         return Daemons(self.directory / "ovs", Datapath.NETDEV)
 
     @property
-    def keeper(self) -> processes.Process | None:
+    def supervisor(self) -> processes.Process | None:
         """The process that hears pauses, while it runs."""
         return processes.read(self.directory / "keeper.pid")
 
@@ -64,7 +64,7 @@ def missing(plane: str) -> str:
     if why := namespaces.missing():
         return why
     if plane == "ovs":
-        absent = programs.missing()
+        absent = daemons.missing()
         return f"{', '.join(absent)}: not found; expected openvswitch-switch" if absent else ""
     from etherweave.control.ebpf import attach
 
@@ -72,7 +72,7 @@ def missing(plane: str) -> str:
 
 
 def up(
-    realm: Realm,
+    scope: LabScope,
     name: str,
     scenario: Scenario,
     overrides: Overrides | None = None,
@@ -80,7 +80,7 @@ def up(
     failed: Sequence[str] = (),
     plane: str = "ovs",
     guests: Sequence[str] = (),
-    tell: Tell = lambda _: None,
+    progress: StepProgress = lambda _: None,
 ) -> Lab:
     """Bring a lab up, from a scenario to hosts that can ping each other.
 
@@ -107,45 +107,45 @@ def up(
     if lacking := missing(plane):
         raise LabError(lacking)
     resolved, planned = prepare(scenario, overrides, failed)
-    paper = layout(realm.prefix, name, planned, guests)
+    paper = layout(scope.prefix, name, planned, guests)
     if taken := set(paper.namespaces) & set(namespaces.existing()):
         raise LabError(
             f"namespace {min(taken)} is there already; expected `etherweave lab down --all` first"
         )
-    directory = _begin(realm, name)
+    directory = _create_directory(scope, name)
     with state.locked(directory):
         try:
             (directory / "scenario.toml").write_text(resolved, encoding="utf-8")
-            record = Record(tuple(failed), plane, tuple(guests))
+            record = LabRecord(tuple(failed), plane, tuple(guests))
             (directory / "hosts").write_text(names(paper), encoding="utf-8")
             state.write(directory, record)
-            booted = _raise(directory, paper, record, tell)
+            booted = _create(directory, paper, record, progress)
             done = replace(record, boot=booted.as_json())
             state.write(directory, done)
         except BaseException:
-            tell("removing what was made")
-            _remove(realm, name)
+            progress("removing what was made")
+            _remove(scope, name)
             raise
     return Lab(directory, paper, done)
 
 
 def prepare(
     scenario: Scenario, overrides: Overrides | None, failed: Sequence[str]
-) -> tuple[str, Planned]:
+) -> tuple[str, PlannedDeployment]:
     """Resolve and plan a scenario that is small enough; hosts have made-up factory addresses."""
     one = fabric(scenario, overrides)
     switches, hosts = (len(one.tables[table]) for table in ("switches", "hosts"))
     check_size(one.name, switches, hosts)
-    names = {f"host{number}": factory(number) for number in range(hosts)}
+    names = {f"host{number}": factory_mac(number) for number in range(hosts)}
     return one.resolved, plan(scenario, overrides, failed=failed, factory=names)
 
 
-def planned_from(directory: Path, record: Record) -> Planned:
+def planned_from(directory: Path, record: LabRecord) -> PlannedDeployment:
     """Plan a lab again from what is written down."""
     return prepare(directory / "scenario.toml", None, record.failed)[1]
 
 
-def find(realm: Realm, name: str | None) -> Lab:
+def find(scope: LabScope, name: str | None) -> Lab:
     """Return a lab that is up: that of a name, or the only one.
 
     Raises
@@ -153,16 +153,16 @@ def find(realm: Realm, name: str | None) -> Lab:
     StateError
         If there is none, or it was not brought up to its end.
     """
-    chosen = state.choose(realm, name)
-    directory = state.place(realm, chosen)
+    chosen = state.choose(scope, name)
+    directory = state.lab_directory(scope, chosen)
     record = state.read(directory)
     if record is None or record.boot is None:
         raise StateError(f"lab {chosen} is not whole; expected `etherweave lab down` first")
     planned = planned_from(directory, record)
-    return Lab(directory, layout(realm.prefix, chosen, planned, record.guests), record)
+    return Lab(directory, layout(scope.prefix, chosen, planned, record.guests), record)
 
 
-def down(realm: Realm, name: str) -> None:
+def down(scope: LabScope, name: str) -> None:
     """Remove a lab, however much there is of it.
 
     Raises
@@ -170,22 +170,22 @@ def down(realm: Realm, name: str) -> None:
     StateError
         If another process is bringing it up or down just now.
     """
-    directory = state.place(realm, name)
+    directory = state.lab_directory(scope, name)
     with state.locked(directory) if directory.is_dir() else contextlib.nullcontext():
-        _remove(realm, name)
+        _remove(scope, name)
 
 
-def everything(realm: Realm) -> list[str]:
+def all_labs(scope: LabScope) -> list[str]:
     """Name all labs of which there is anything: a directory, or a namespace by its prefix."""
-    there = (one for one in namespaces.existing() if one.startswith(realm.prefix))
-    by_prefix = {one.removeprefix(realm.prefix).partition(".")[0] for one in there}
-    return sorted({*state.names(realm), *filter(is_name, by_prefix)})
+    there = (one for one in namespaces.existing() if one.startswith(scope.prefix))
+    by_prefix = {one.removeprefix(scope.prefix).partition(".")[0] for one in there}
+    return sorted({*state.names(scope), *filter(is_name, by_prefix)})
 
 
-def _begin(realm: Realm, name: str) -> Path:
+def _create_directory(scope: LabScope, name: str) -> Path:
     """Make a lab's directory, which nobody else has."""
-    directory = state.place(realm, name)
-    realm.directory.mkdir(parents=True, exist_ok=True)
+    directory = state.lab_directory(scope, name)
+    scope.directory.mkdir(parents=True, exist_ok=True)
     try:
         directory.mkdir(mode=0o700)
     except FileExistsError:
@@ -196,86 +196,90 @@ def _begin(realm: Realm, name: str) -> Path:
     return directory
 
 
-def _raise(directory: Path, paper: Layout, record: Record, tell: Tell) -> Boot:
+def _create(
+    directory: Path, paper: Layout, record: LabRecord, progress: StepProgress
+) -> BootRecord:
     """Make everything, in an order in which the slow parts overlap."""
     plan, is_ovs = paper.plan, record.plane == "ovs"
-    tell(f"{len(plan.hosts)} hosts, {len(plan.switches)} switches: namespaces and cables")
-    namespaces.make(making(paper))
+    progress(f"{len(plan.hosts)} hosts, {len(plan.switches)} switches: namespaces and cables")
+    namespaces.make(creation(paper))
     with namespaces.inside(paper.fabric), contextlib.ExitStack() as stack:
         namespaces.quieten()
         for host in plan.hosts:
             if host.name in paper.guests:
-                namespaces.make_tap(plug(paper, host))
-        keeper = _keeper(directory, stack) if _needs_keeper(paper, record) else None
+                namespaces.make_tap(guest_interface(paper, host))
+        supervisor = (
+            _start_supervisor(directory, stack) if _needs_supervisor(paper, record) else None
+        )
         with namespaces.Cards() as cards:
             for end in paper.across:
                 if is_ovs:
                     cards.finish_checksums(interface(end))
                 cards.set_up(interface(end))
         if is_ovs:
-            tell("Open vSwitch")
+            progress("Open vSwitch")
             daemons = start(directory / "ovs", Datapath.NETDEV)
             bridges.build(daemons, plan, paper.wiring)
             load.load(daemons, plan, paper.wiring)
-        if keeper:
-            tell("switches in the kernel" if not is_ovs else "agents for pauses")
-            _let_begin(keeper, directory)
-    tell("hosts boot")
+        if supervisor:
+            progress("switches in the kernel" if not is_ovs else "agents for pauses")
+            _release_supervisor(supervisor, directory)
+    progress("hosts boot")
     return boot(paper, finishes_checksums=is_ovs)
 
 
-def _needs_keeper(paper: Layout, record: Record) -> bool:
+def _needs_supervisor(paper: Layout, record: LabRecord) -> bool:
     return record.plane == "ebpf" or any(switch.pause_bits for switch in paper.plan.switches)
 
 
-def _keeper(directory: Path, stack: contextlib.ExitStack) -> "subprocess.Popen[str]":
+def _start_supervisor(directory: Path, stack: contextlib.ExitStack) -> "subprocess.Popen[str]":
     """Start the process that stays; it waits for its line."""
     log = stack.enter_context((directory / "keeper.log").open("w", encoding="utf-8"))
-    command = [sys.executable, "-m", "etherweave.control.lab.keeper", str(directory)]
+    command = [sys.executable, "-m", "etherweave.control.lab.supervisor", str(directory)]
     # What the keeper makes for a while goes where ``down`` will look for it.
-    surroundings = os.environ | {"TMPDIR": str(directory)}
+    environment = os.environ | {"TMPDIR": str(directory)}
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": log}
-    keeper = subprocess.Popen(
-        command, env=surroundings, cwd="/", start_new_session=True, text=True, **pipes
+    supervisor = subprocess.Popen(
+        command, env=environment, cwd="/", start_new_session=True, text=True, **pipes
     )
-    stack.callback(_let_go, keeper)
-    processes.write(directory / "keeper.pid", keeper.pid)
-    return keeper
+    stack.callback(_detach_supervisor, supervisor)
+    processes.write(directory / "keeper.pid", supervisor.pid)
+    return supervisor
 
 
-def _let_go(keeper: "subprocess.Popen[str]") -> None:
-    for pipe in (keeper.stdin, keeper.stdout):
+def _detach_supervisor(supervisor: "subprocess.Popen[str]") -> None:
+    for pipe in (supervisor.stdin, supervisor.stdout):
         if pipe:
             pipe.close()
     # It outlives this process on purpose.
-    keeper.returncode = keeper.poll() or 0
+    supervisor.returncode = supervisor.poll() or 0
 
 
-def _let_begin(keeper: "subprocess.Popen[str]", directory: Path) -> None:
-    assert keeper.stdin and keeper.stdout, "both are pipes"
+def _release_supervisor(supervisor: "subprocess.Popen[str]", directory: Path) -> None:
+    assert supervisor.stdin and supervisor.stdout, "both are pipes"
     with contextlib.suppress(BrokenPipeError):
-        keeper.stdin.write("begin\n")
-        keeper.stdin.flush()
-    if keeper.stdout.readline() != "ready\n":
-        told = (directory / "keeper.log").read_text(encoding="utf-8").strip().splitlines()
-        raise LabError(f"the lab's keeper ends: {told[-1] if told else 'it says nothing'}")
+        supervisor.stdin.write("begin\n")
+        supervisor.stdin.flush()
+    if supervisor.stdout.readline() != "ready\n":
+        lines = (directory / "keeper.log").read_text(encoding="utf-8").strip().splitlines()
+        raise LabError(f"the lab's keeper ends: {lines[-1] if lines else 'it says nothing'}")
 
 
-def _remove(realm: Realm, name: str) -> None:
+def _remove(scope: LabScope, name: str) -> None:
     """Remove everything that a lab may have left, in the order in which nothing hangs on it."""
-    directory = state.place(realm, name)
-    own = [one for one in namespaces.existing() if is_of_lab(one, realm.prefix, name)]
-    keeper = processes.read(directory / "keeper.pid")
+    directory = state.lab_directory(scope, name)
+    own = [one for one in namespaces.existing() if is_of_lab(one, scope.prefix, name)]
+    supervisor = processes.read(directory / "keeper.pid")
     # Politely, first: it takes its switches out of the kernel.
-    processes.end([keeper] if keeper else [])
-    homes = filter(None, map(namespaces.identity, own))
-    processes.end(processes.inhabitants(homes))
+    processes.end([supervisor] if supervisor else [])
+    identities = filter(None, map(namespaces.identity, own))
+    processes.end(processes.inhabitants(identities))
     namespaces.remove(own)
     _unmount_below(directory)
     shutil.rmtree(directory, ignore_errors=True)
     if directory.exists():
         raise LabError(f"{directory}: cannot be removed; expected nobody to use it")
-    _tidy(realm)
+    _remove_empty_directories(scope)
 
 
 def _unmount_below(directory: Path) -> None:
@@ -285,8 +289,8 @@ def _unmount_below(directory: Path) -> None:
             subprocess.run(["umount", str(place)], check=False, capture_output=True)
 
 
-def _tidy(realm: Realm) -> None:
+def _remove_empty_directories(scope: LabScope) -> None:
     """Remove the directories of all labs, if this was the last."""
-    for directory in (realm.directory, realm.directory.parent):
+    for directory in (scope.directory, scope.directory.parent):
         with contextlib.suppress(OSError):
             directory.rmdir()

@@ -36,9 +36,9 @@ class NamespaceError(Exception):
 
 def missing() -> str | None:
     """Say why this machine makes no namespaces; none: it does."""
-    from etherweave.control.ebpf.attach import is_powerful
+    from etherweave.control.ebpf.attach import is_privileged
 
-    if not is_powerful():
+    if not is_privileged():
         return "network namespaces take root, and in a container its capabilities; expected sudo"
     return None if shutil.which("ip") else "ip: not found; expected iproute2"
 

@@ -3,10 +3,18 @@
 import contextlib
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import NamedTuple
 
-from etherweave.control.lab.layout import End, Layout, LayoutError, interface
+from etherweave.control.lab import status
+from etherweave.control.lab.compare import HostPair, allowed_ports, follows, predict
+from etherweave.control.lab.layout import LabPort, Layout, LayoutError, interface
+from etherweave.control.lab.lifecycle import Lab, LabError
 from etherweave.control.lab.namespaces import inside
+from etherweave.control.lab.probes import ProbeFrame, ProbeSender
 from etherweave.control.pause.frame import QUANTA_MAX, Pause, encode
 
 EVERY_S = 0.05
@@ -20,7 +28,7 @@ class PauseError(LayoutError):
 
 
 @contextlib.contextmanager
-def paused(layout: Layout, end: End) -> Iterator[None]:
+def paused(layout: Layout, end: LabPort) -> Iterator[None]:
     """Pause a port for as long as the block lasts, as a full neighbour does; then resume it.
 
     Raises
@@ -29,7 +37,7 @@ def paused(layout: Layout, end: End) -> Iterator[None]:
         If the port leads to no switch.
     """
     other = layout.across.get(end)
-    if not isinstance(other, End):
+    if not isinstance(other, LabPort):
         name = layout.plan.switches[end.switch].name
         raise PauseError(f"port {end.port} of {name}: expected one that leads to a switch")
     stop = threading.Event()
@@ -45,7 +53,7 @@ def paused(layout: Layout, end: End) -> Iterator[None]:
             one.send(encode(Pause(SOURCE, 0)))
 
 
-def _at(layout: Layout, end: End) -> socket.socket:
+def _at(layout: Layout, end: LabPort) -> socket.socket:
     with inside(layout.fabric):
         one = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
         try:
@@ -59,3 +67,140 @@ def _at(layout: Layout, end: End) -> socket.socket:
 def _repeat(one: socket.socket, stop: threading.Event) -> None:
     while not stop.wait(EVERY_S):
         one.send(encode(Pause(SOURCE, QUANTA_MAX)))
+
+
+FRAMES = 200
+"""Sent in each phase [frames]."""
+PATIENCE_S = 5.0
+"""Longest wait for a switch to react [s]."""
+
+
+class DiversionCase(NamedTuple):
+    """Two hosts whose packets have a way round their first link."""
+
+    pair: HostPair
+    port: LabPort
+    alternative: LabPort
+
+
+@dataclass(frozen=True)
+class PausePhase:
+    """What the two ports sent while frames went by."""
+
+    frames: int
+    by_default: int
+    by_alternative: int
+    path: tuple[str, ...]
+    """Switches that the last frame passed."""
+    as_tables: bool
+    """Whether all took the ports that the tables allow, with that port paused or not."""
+
+
+@dataclass(frozen=True)
+class PauseResult:
+    """A port pauses, and resumes."""
+
+    source: str
+    destination: str
+    port: str
+    alternative: str
+    before: PausePhase
+    paused: PausePhase
+    resumed: PausePhase
+    diverted_ms: float
+    """From the first PAUSE frame to the first frame seen on the other port, probes included."""
+    restored_ms: float
+    """From the frame that ends the pause to the first frame seen on the port again."""
+    lost: int
+    """Frames that did not arrive."""
+
+
+def find_diversion(layout: Layout) -> DiversionCase | None:
+    """Find two hosts whose packets leave their first switch by another port when theirs pauses.
+
+    Of all such pairs the first whose usual way is shortest: the way round is then plainly another.
+    """
+    return min(_diversions(layout), key=lambda found: found[0], default=(0, None))[1]
+
+
+def measure_pause(lab: Lab, case: DiversionCase) -> PauseResult:
+    """Pause a port by PAUSE frames from its neighbour, and count what the two ports send.
+
+    Raises
+    ------
+    LabError
+        If the switch does not react.
+    """
+    plan = lab.layout.plan
+    with ProbeSender(lab.layout) as walker:
+        before = _phase(lab, walker, case, ())
+        with paused(lab.layout, case.port):
+            diverted_ms = _until(walker, case, lab.layout, case.alternative)
+            during = _phase(lab, walker, case, (case.port,))
+        restored_ms = _until(walker, case, lab.layout, case.port)
+        after = _phase(lab, walker, case, ())
+    phases = (before, during, after)
+    return PauseResult(
+        plan.hosts[case.pair.source].name,
+        plan.hosts[case.pair.destination].name,
+        _port_name(lab.layout, case.port),
+        _port_name(lab.layout, case.alternative),
+        before.figures,
+        during.figures,
+        after.figures,
+        diverted_ms,
+        restored_ms,
+        sum(phase.lost for phase in phases),
+    )
+
+
+class _Counted(NamedTuple):
+    figures: PausePhase
+    lost: int
+
+
+def _diversions(layout: Layout) -> Iterator[tuple[int, DiversionCase]]:
+    hosts = layout.plan.hosts
+    for pair in map(HostPair._make, permutations(range(len(hosts)), 2)):
+        usual = predict(layout, pair)
+        port = LabPort(usual[0].switch, usual[0].out_port)
+        if len(usual) > 1:
+            other = predict(layout, pair, (port,))[0]
+            if other.out_port != port.port:
+                yield len(usual), DiversionCase(pair, port, LabPort(other.switch, other.out_port))
+
+
+def _phase(
+    lab: Lab, walker: ProbeSender, case: DiversionCase, pauses: Sequence[LabPort]
+) -> _Counted:
+    plan = lab.layout.plan
+    target = plan.hosts[case.pair.destination]
+    before = status.port_counters(lab)
+    walks = list(walker.follow([ProbeFrame(case.pair.source, target.mac)] * FRAMES))
+    after = status.port_counters(lab)
+    allowed = allowed_ports(lab.layout.planned, [case.pair] * FRAMES, walks, pauses)
+    sent = {end: after[end].sent - before[end].sent for end in (case.port, case.alternative)}
+    figures = PausePhase(
+        FRAMES,
+        sent[case.port],
+        sent[case.alternative],
+        tuple(plan.switches[hop.switch].name for hop in walks[-1].hops),
+        all(follows(walk.hops, ports) for walk, ports in zip(walks, allowed, strict=True)),
+    )
+    return _Counted(figures, sum(walk.host != target.name for walk in walks))
+
+
+def _until(walker: ProbeSender, case: DiversionCase, layout: Layout, wanted: LabPort) -> float:
+    """Send frames until one leaves by a port, and tell how long that took [ms]."""
+    start_s = time.monotonic()
+    probe = ProbeFrame(case.pair.source, layout.plan.hosts[case.pair.destination].mac)
+    while (took_s := time.monotonic() - start_s) < PATIENCE_S:
+        (walk,) = walker.follow([probe], quiet_s=0.001)
+        if walk.hops and walk.hops[0].out_port == wanted.port:
+            return 1e3 * (time.monotonic() - start_s)
+    name = _port_name(layout, wanted)
+    raise LabError(f"no frame left by {name} within {took_s:.1f} s; expected it after a pause")
+
+
+def _port_name(layout: Layout, end: LabPort) -> str:
+    return f"{layout.plan.switches[end.switch].name}:{end.port}"

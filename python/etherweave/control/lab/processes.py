@@ -51,21 +51,23 @@ def read(file: Path) -> Process | None:
     return Process(pid, start) if process(pid) == (pid, start) else None
 
 
-def homes() -> Counter[tuple[int, int]]:
+def count_by_namespace() -> Counter[tuple[int, int]]:
     """Count the processes of every network namespace."""
     numbers = (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit())
-    return Counter(home for home in map(_home, numbers) if home)
+    return Counter(identity for identity in map(_namespace, numbers) if identity)
 
 
 def inhabitants(namespaces: Iterable[tuple[int, int]]) -> list[Process]:
     """Find the processes that live in network namespaces, but for this one."""
     wanted = frozenset(namespaces)
     numbers = (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit())
-    found = (process(pid) for pid in numbers if pid != os.getpid() and _home(pid) in wanted)
-    return [one for one in found if one]
+    processes = (
+        process(pid) for pid in numbers if pid != os.getpid() and _namespace(pid) in wanted
+    )
+    return [one for one in processes if one]
 
 
-def _home(pid: int) -> tuple[int, int] | None:
+def _namespace(pid: int) -> tuple[int, int] | None:
     try:
         status = Path(f"/proc/{pid}/ns/net").stat()
     except OSError:

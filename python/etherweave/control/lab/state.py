@@ -29,7 +29,7 @@ class StateError(ValueError):
     """There is no such lab, or one too many; a sentence says what to do."""
 
 
-class Realm(NamedTuple):
+class LabScope(NamedTuple):
     """Where labs are, apart from those of other realms."""
 
     directory: Path
@@ -38,7 +38,7 @@ class Realm(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Record:
+class LabRecord:
     """What a lab is of."""
 
     failed: tuple[str, ...]
@@ -51,25 +51,25 @@ class Record:
     """Figures of the boot; none: it was not brought up to its end."""
 
 
-def realm() -> Realm:
+def machine_scope() -> LabScope:
     """Return where the labs of this machine are."""
-    return Realm(Path(os.environ.get(RUNTIME) or "/run/etherweave") / "lab")
+    return LabScope(Path(os.environ.get(RUNTIME) or "/run/etherweave") / "lab")
 
 
-def place(realm: Realm, name: str) -> Path:
+def lab_directory(scope: LabScope, name: str) -> Path:
     """Return the directory of a lab."""
     check_name(name)
-    return realm.directory / name
+    return scope.directory / name
 
 
-def names(realm: Realm) -> list[str]:
+def names(scope: LabScope) -> list[str]:
     """Name the labs that left something in the directory."""
-    if not realm.directory.is_dir():
+    if not scope.directory.is_dir():
         return []
-    return sorted(path.name for path in realm.directory.iterdir() if is_name(path.name))
+    return sorted(path.name for path in scope.directory.iterdir() if is_name(path.name))
 
 
-def choose(realm: Realm, name: str | None) -> str:
+def choose(scope: LabScope, name: str | None) -> str:
     """Take the lab of a name, or the only one.
 
     Raises
@@ -77,7 +77,7 @@ def choose(realm: Realm, name: str | None) -> str:
     StateError
         If there is none, or there are several without a name.
     """
-    known = names(realm)
+    known = names(scope)
     if name is None and len(known) == 1:
         return known[0]
     if not known:
@@ -89,19 +89,19 @@ def choose(realm: Realm, name: str | None) -> str:
     return name
 
 
-def write(directory: Path, record: Record) -> None:
+def write(directory: Path, record: LabRecord) -> None:
     """Write a record down, all at once."""
     new = directory / "state.json.new"
     new.write_text(json.dumps(asdict(record), indent=1), encoding="utf-8")
     new.replace(directory / "state.json")
 
 
-def read(directory: Path) -> Record | None:
+def read(directory: Path) -> LabRecord | None:
     """Read a lab's record; none: whoever made the directory got no further, or it is damaged."""
     try:
         values = json.loads((directory / "state.json").read_text(encoding="utf-8"))
         lists = {name: tuple(values[name]) for name in ("failed", "guests")}
-        return Record(**values | lists)
+        return LabRecord(**values | lists)
     except (OSError, ValueError, TypeError, KeyError):
         return None
 

@@ -1,13 +1,18 @@
 """What of a lab is there just now, asked of the kernel."""
 
+import json
+import subprocess
 from dataclasses import asdict, dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from etherweave.control.lab import namespaces, processes
-from etherweave.control.lab.counters import ports
-from etherweave.control.lab.layout import HOST_INTERFACE
-from etherweave.control.lab.lifecycle import Lab
+from etherweave.control.lab.layout import HOST_INTERFACE, LabPort, interface
+from etherweave.control.lab.lifecycle import Lab, LabError
+from etherweave.control.lab.supervisor import PINS
 from etherweave.control.ovs.daemons import is_running
+from etherweave.control.ovs.load import differences
+from etherweave.control.plan import CARRIED
 from etherweave.control.text import mac_text
 
 
@@ -56,7 +61,7 @@ class Status:
     plane: str
     is_running: bool
     """Whether its switches work."""
-    hears_pauses: bool
+    obeys_pauses: bool
     hosts: tuple[HostStatus, ...]
     switches: tuple[SwitchStatus, ...]
 
@@ -72,16 +77,16 @@ class Status:
 
 def status(lab: Lab) -> Status:
     """Look at a lab."""
-    has_keeper = lab.keeper is not None
+    has_supervisor = lab.supervisor is not None
     is_ovs = lab.record.plane == "ovs"
-    running = is_running(lab.daemons.directory) if is_ovs else has_keeper
+    running = is_running(lab.daemons.directory) if is_ovs else has_supervisor
     plan = lab.layout.plan
     return Status(
         lab.directory.name,
         plan.name,
         lab.record.plane,
         running,
-        running and has_keeper,
+        running and has_supervisor,
         _hosts(lab),
         _switches(lab),
     )
@@ -90,12 +95,12 @@ def status(lab: Lab) -> Status:
 def _hosts(lab: Lab) -> tuple[HostStatus, ...]:
     layout = lab.layout
     factories = {host["host"]: host["mac"] for host in (lab.record.boot or {})["hosts"]}
-    crowds = processes.homes()
-    found = []
+    process_counts = processes.count_by_namespace()
+    hosts = []
     for host in layout.hosts:
         namespace = layout.host(host.name)
-        home = namespaces.identity(namespace)
-        found.append(
+        identity = namespaces.identity(namespace)
+        hosts.append(
             HostStatus(
                 host.name,
                 namespace,
@@ -105,10 +110,10 @@ def _hosts(lab: Lab) -> tuple[HostStatus, ...]:
                 # Under control.addresses = "rewrite", hosts keep what they have.
                 factories[host.name],
                 layout.address(host),
-                crowds[home] if home else 0,
+                process_counts[identity] if identity else 0,
             )
         )
-    return tuple(found)
+    return tuple(hosts)
 
 
 def _mac(namespace: str) -> str | None:
@@ -120,7 +125,7 @@ def _mac(namespace: str) -> str | None:
 
 
 def _switches(lab: Lab) -> tuple[SwitchStatus, ...]:
-    carried = ports(lab)
+    carried = port_counters(lab)
     layout = lab.layout
     names = [switch.name for switch in layout.plan.switches]
 
@@ -139,3 +144,60 @@ def _switches(lab: Lab) -> tuple[SwitchStatus, ...]:
         )
         for number, switch in enumerate(layout.plan.switches)
     )
+
+
+_TIMEOUT_S = 60.0
+
+
+class PortCounters(NamedTuple):
+    """What a port has carried since it was made [frames]."""
+
+    received: int
+    sent: int
+
+
+def port_counters(lab: Lab) -> dict[LabPort, PortCounters]:
+    """Read the counters of all ports, from the kernel's interfaces."""
+    command = ["ip", "-n", lab.layout.fabric, "-json", "-statistics", "link", "show"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S)
+    if done.returncode:
+        raise LabError(f"{' '.join(command)}: {done.stderr.strip()}")
+    counted = {link["ifname"]: link["stats64"] for link in json.loads(done.stdout)}
+    return {
+        end: PortCounters(counted[name]["rx"]["packets"], counted[name]["tx"]["packets"])
+        for end in lab.layout.across
+        if (name := interface(end)) in counted
+    }
+
+
+def installed_rules(lab: Lab) -> list[int]:
+    """Count, in each switch, the rules that the design counts.
+
+    Raises
+    ------
+    LabError
+        If a switch holds anything else than it was told.
+    """
+    return _in_kernel(lab) if lab.record.plane == "ebpf" else _in_bridges(lab)
+
+
+def _in_bridges(lab: Lab) -> list[int]:
+    bridges = lab.layout.wiring.bridges
+    for switch in lab.layout.plan.switches:
+        if different := differences(lab.daemons, bridges[switch.name], switch):
+            raise LabError(f"{switch.name}: {different[0]}; expected what the plan says")
+    # Nothing differs, so that the bridges hold as many as the plan.
+    return [
+        sum(rule.purpose in CARRIED for rule in switch.rules) for switch in lab.layout.plan.switches
+    ]
+
+
+def _in_kernel(lab: Lab) -> list[int]:
+    from etherweave.control.ebpf.attach import AttachedSwitch
+
+    pins = json.loads((lab.directory / PINS).read_text(encoding="utf-8"))
+    counted = []
+    for switch in lab.layout.plan.switches:
+        numbers = AttachedSwitch(switch.name, Path(pins[switch.name])).rules()
+        counted.append(sum(switch.rules[number].purpose in CARRIED for number in numbers))
+    return counted

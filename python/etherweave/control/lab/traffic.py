@@ -61,8 +61,8 @@ def _tcp_gbps(enter: list[str], server: str, address: str) -> float | None:
             _await_listener(server)
             send = [*enter, "iperf3", "--client", address, "--time", "1", "--json"]
             done = subprocess.run(send, capture_output=True, text=True, timeout=30)
-            told = json.loads(done.stdout)
-            return float(told["end"]["sum_received"]["bits_per_second"]) / 1e9
+            output = json.loads(done.stdout)
+            return float(output["end"]["sum_received"]["bits_per_second"]) / 1e9
         except (ValueError, KeyError):
             return None
         finally:

@@ -2,16 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 
-from etherweave.control.lint.config_db import Port, Switch
-from etherweave.control.lint.finding import Fault
-from etherweave.control.lint.host_script import Card, Host
+from etherweave.control.lint.config_db import ConfiguredPort, ConfiguredSwitch
+from etherweave.control.lint.host_script import ConfiguredHost, NicSettings
+from etherweave.control.lint.inputs import Configurations, LintFault
 from etherweave.control.lint.queues import shares_of
-from etherweave.control.lint.site import Site
 from etherweave.control.qos.nos import PORT_NAMES
 from etherweave.control.qos.policy import Policy
 
 
-def switches(site: Site) -> Iterator[Fault]:
+def switches(site: Configurations) -> Iterator[LintFault]:
     """Find switches that put code points, or pauses, elsewhere than the first one does."""
     lossless = [(one, port) for one in site.switches for port in one.ports if port.lossless]
     if not lossless:
@@ -22,22 +21,24 @@ def switches(site: Site) -> Iterator[Fault]:
         if switch.file in seen:
             continue
         seen.add(switch.file)
-        for what, one, other in _meanings(port, reference):
-            yield Fault(switch.file, port.name, f"{what} {one}", f"{other}, as {first.name}")
+        for what, one, other in _port_differences(port, reference):
+            yield LintFault(switch.file, port.name, f"{what} {one}", f"{other}, as {first.name}")
 
 
-def _meanings(port: Port, reference: Port) -> Iterator[tuple[str, str, str]]:
+def _port_differences(
+    port: ConfiguredPort, reference: ConfiguredPort
+) -> Iterator[tuple[str, str, str]]:
     if port.lossless != reference.lossless:
         yield "lossless priorities are", _set(port.lossless), _set(reference.lossless)
     one, other = _groups(port), _groups(reference)
     for dscp in sorted(set(one) & set(other)):
         if one[dscp] != other[dscp]:
-            yield f"DSCP {dscp} is", _way(one[dscp]), _way(other[dscp])
+            yield f"DSCP {dscp} is", _group_and_queue(one[dscp]), _group_and_queue(other[dscp])
     if shares_of(port) != shares_of(reference):
         yield "weights of queues are", f"{shares_of(port)}", f"{shares_of(reference)}"
 
 
-def _groups(port: Port) -> dict[int, tuple[int | None, int | None]]:
+def _groups(port: ConfiguredPort) -> dict[int, tuple[int | None, int | None]]:
     """Give the group and the queue of every code point."""
     groups, queues = port.maps.get("tc_to_pg_map", {}), port.maps.get("tc_to_queue_map", {})
     return {
@@ -46,15 +47,15 @@ def _groups(port: Port) -> dict[int, tuple[int | None, int | None]]:
     }
 
 
-def _way(way: tuple[int | None, int | None]) -> str:
-    return f"in priority group {way[0]} and queue {way[1]}"
+def _group_and_queue(place: tuple[int | None, int | None]) -> str:
+    return f"in priority group {place[0]} and queue {place[1]}"
 
 
 def _set(priorities: frozenset[int]) -> str:
     return ", ".join(str(one) for one in sorted(priorities)) or "none"
 
 
-def hosts(site: Site) -> Iterator[Fault]:
+def hosts(site: Configurations) -> Iterator[LintFault]:
     """Find hosts that pause, classify or share otherwise than their port of a switch."""
     ports = _ports_of_hosts(site)
     for host in site.hosts:
@@ -63,44 +64,46 @@ def hosts(site: Site) -> Iterator[Fault]:
             continue
         if port.lossless and host.pauses:
             expected = "ethtool -A … rx off tx off"
-            yield Fault(host.file, host.name, "802.3x pause is on beside PFC", expected)
-        if port.lossless and not host.cards:
-            yield Fault(host.file, host.name, "no PFC", "dcb pfc set, or mlnx_qos --pfc")
-        for card in host.cards:
-            for found, expected in _card(card, port):
-                yield Fault(host.file, f"{host.name} {card.tool}", found, expected)
+            yield LintFault(host.file, host.name, "802.3x pause is on beside PFC", expected)
+        if port.lossless and not host.nics:
+            yield LintFault(host.file, host.name, "no PFC", "dcb pfc set, or mlnx_qos --pfc")
+        for nic in host.nics:
+            for found, expected in _nic(nic, port):
+                yield LintFault(host.file, f"{host.name} {nic.tool}", found, expected)
         if host.mtu_bytes and port.mtu_bytes and host.mtu_bytes > port.mtu_bytes:
             found = f"MTU {host.mtu_bytes}"
-            yield Fault(host.file, host.name, found, f"at most {port.mtu_bytes}, as {port.name}")
+            yield LintFault(
+                host.file, host.name, found, f"at most {port.mtu_bytes}, as {port.name}"
+            )
 
 
-def _card(card: Card, port: Port) -> Iterator[tuple[str, str]]:
-    if card.lossless != port.lossless:
-        found = f"pauses priorities {_set(card.lossless or frozenset())}"
+def _nic(nic: NicSettings, port: ConfiguredPort) -> Iterator[tuple[str, str]]:
+    if nic.lossless != port.lossless:
+        found = f"pauses priorities {_set(nic.lossless or frozenset())}"
         yield found, f"{_set(port.lossless)}, as {port.name}"
-    total = sum(card.weights.values())
-    if card.weights and total not in (0, 100):
+    total = sum(nic.weights.values())
+    if nic.weights and total not in (0, 100):
         yield f"ETS weights sum to {total}", "a sum of 100"
-    shares = {one: share for one, share in card.weights.items() if share}
+    shares = {one: share for one, share in nic.weights.items() if share}
     if shares and shares_of(port) and shares != shares_of(port):
         yield f"ETS weights are {shares}", f"{shares_of(port)}, as {port.name}"
     for priority in sorted(port.lossless):
-        own, queue = card.class_of_priority.get(priority, priority), port.queue_of(priority)
+        own, queue = nic.class_of_priority.get(priority, priority), port.queue_of(priority)
         if queue is not None and own != queue:
             yield (
                 f"priority {priority} is in traffic class {own}",
                 f"{queue}, its queue in {port.name}",
             )
-    yield from _code_points(card, port)
+    yield from _code_points(nic, port)
 
 
-def _code_points(card: Card, port: Port) -> Iterator[tuple[str, str]]:
+def _code_points(nic: NicSettings, port: ConfiguredPort) -> Iterator[tuple[str, str]]:
     """Compare where a code point is lossless, which is what loses packets when it differs."""
     groups, classes = port.maps.get("tc_to_pg_map", {}), port.maps.get("dscp_to_tc_map", {})
     for priority in sorted(port.lossless):
         group = port.group_of(priority)
         theirs = {dscp for dscp, one in classes.items() if groups.get(one) == group}
-        ours = {dscp for dscp in classes if card.priority_of_dscp.get(dscp, dscp >> 3) == priority}
+        ours = {dscp for dscp in classes if nic.priority_of_dscp.get(dscp, dscp >> 3) == priority}
         for dscp in sorted(ours ^ theirs):
             where = f"priority {priority}"
             if dscp in ours:
@@ -112,7 +115,7 @@ def _code_points(card: Card, port: Port) -> Iterator[tuple[str, str]]:
                 yield f"DSCP {dscp} is not in {where}", f"{where}, as {port.name} has it"
 
 
-def _ports_of_hosts(site: Site) -> Mapping[str, Port]:
+def _ports_of_hosts(site: Configurations) -> Mapping[str, ConfiguredPort]:
     """Find the port of every host; without a fabric all hosts are held against the first port."""
     if site.fabric is None:
         first = next((port for one in site.switches for port in one.ports if port.lossless), None)
@@ -128,7 +131,7 @@ def _ports_of_hosts(site: Site) -> Mapping[str, Port]:
     }
 
 
-def present(site: Site) -> Iterator[Fault]:
+def present(site: Configurations) -> Iterator[LintFault]:
     """Find switches and hosts of the fabric that nobody told anything."""
     if site.fabric is None:
         return
@@ -141,28 +144,28 @@ def present(site: Site) -> Iterator[Fault]:
         for name in wanted:
             if name not in known:
                 found = f"no configuration of {kind} {name}"
-                yield Fault(site.fabric_file, name, found, f"a file of its own for each {kind}")
+                yield LintFault(site.fabric_file, name, found, f"a file of its own for each {kind}")
 
 
-def _unread_places(site: Site) -> set[str]:
+def _unread_places(site: Configurations) -> set[str]:
     """Give the directories of files that are of another system than SONiC."""
     return {path.split("/")[-2] for path in site.unread if "/" in path}
 
 
-def intent(site: Site) -> Iterator[Fault]:
+def intent(site: Configurations) -> Iterator[LintFault]:
     """Find what differs from the scenario that the configurations were made from."""
     if site.fabric is None:
         return
     for switch in site.switches:
         for port in switch.ports:
             for found, expected in _intent(site.fabric, port):
-                yield Fault(switch.file, port.name, found, f"{expected}, as the scenario says")
+                yield LintFault(switch.file, port.name, found, f"{expected}, as the scenario says")
     for host in site.hosts:
         for found, expected in _host_intent(site.fabric, host):
-            yield Fault(host.file, host.name, found, f"{expected}, as the scenario says")
+            yield LintFault(host.file, host.name, found, f"{expected}, as the scenario says")
 
 
-def _intent(fabric: Policy, port: Port) -> Iterator[tuple[str, str]]:
+def _intent(fabric: Policy, port: ConfiguredPort) -> Iterator[tuple[str, str]]:
     lossless = frozenset(one.number for one in fabric.lossless) if fabric.is_pfc else frozenset()
     if port.lossless != lossless:
         yield f"lossless priorities are {_set(port.lossless)}", _set(lossless)
@@ -176,22 +179,24 @@ def _intent(fabric: Policy, port: Port) -> Iterator[tuple[str, str]]:
         yield f"weights of queues are {shares_of(port)}", f"{shares}"
 
 
-def _host_intent(fabric: Policy, host: Host) -> Iterator[tuple[str, str]]:
+def _host_intent(fabric: Policy, host: ConfiguredHost) -> Iterator[tuple[str, str]]:
     if host.mtu_bytes is not None and host.mtu_bytes != fabric.mtu_bytes:
         yield f"MTU {host.mtu_bytes}", f"{fabric.mtu_bytes}"
 
 
-def deadlock(site: Site) -> Iterator[Fault]:
+def deadlock(site: Configurations) -> Iterator[LintFault]:
     """Find ports with fewer groups and queues than the routing's proof takes apart."""
     fabric = site.fabric
     if fabric is None or not fabric.is_pfc or fabric.routing_priorities <= 1:
         return
     for switch in site.switches:
         for port in switch.ports:
-            yield from _apart(fabric, switch, port)
+            yield from _distinct(fabric, switch, port)
 
 
-def _apart(fabric: Policy, switch: Switch, port: Port) -> Iterator[Fault]:
+def _distinct(
+    fabric: Policy, switch: ConfiguredSwitch, port: ConfiguredPort
+) -> Iterator[LintFault]:
     needed = fabric.routing_priorities
     counted = frozenset(fabric.raised) or port.lossless
     for what, places in (
@@ -203,4 +208,4 @@ def _apart(fabric: Policy, switch: Switch, port: Port) -> Iterator[Fault]:
             own = _set(counted & port.lossless)
             found = f"lossless priorities {own} have {apart} {what} of their own"
             expected = f"{needed}, which {fabric.routing} needs"
-            yield Fault(switch.file, port.name, found, expected)
+            yield LintFault(switch.file, port.name, found, expected)

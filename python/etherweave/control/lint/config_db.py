@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-Tables: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Any]]]
-Map: TypeAlias = Mapping[int, int]
+RawTables: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Any]]]
+NumberMap: TypeAlias = Mapping[int, int]
 
 MAPS = {
     "dscp_to_tc_map": "DSCP_TO_TC_MAP",
@@ -23,7 +23,7 @@ MAPS = {
     "pfc_to_queue_map": "MAP_PFC_PRIORITY_TO_QUEUE",
 }
 """Fields of PORT_QOS_MAP and the tables that they refer to."""
-IDENTITY: Map = {number: number for number in range(8)}
+IDENTITY: NumberMap = {number: number for number in range(8)}
 """What a switch does where a map of PFC priorities is not given."""
 
 
@@ -32,7 +32,7 @@ class ConfigError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class BufferProfile:
     """A buffer profile of a priority group."""
 
     name: str
@@ -42,7 +42,7 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
+class ConfiguredQueue:
     """What serves a queue."""
 
     kind: str
@@ -52,7 +52,7 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
+class ConfiguredPort:
     """A port."""
 
     name: str
@@ -65,11 +65,11 @@ class Port:
     """Priorities for which PFC is enabled."""
     watched: frozenset[int]
     has_watchdog: bool
-    maps: Mapping[str, Map]
+    maps: Mapping[str, NumberMap]
     """Those that are bound, by field of PORT_QOS_MAP."""
-    groups: Mapping[int, Profile | None]
+    groups: Mapping[int, BufferProfile | None]
     """By priority group; none: computed by the switch."""
-    queues: Mapping[int, Queue]
+    queues: Mapping[int, ConfiguredQueue]
 
     def group_of(self, priority: int) -> int | None:
         """Give the priority group of a priority that PFC pauses."""
@@ -81,19 +81,19 @@ class Port:
 
 
 @dataclass(frozen=True, slots=True)
-class Switch:
+class ConfiguredSwitch:
     """A switch."""
 
     file: str
     name: str
-    tables: Tables
-    ports: tuple[Port, ...]
+    tables: RawTables
+    ports: tuple[ConfiguredPort, ...]
     """Those that are not shut."""
     unreadable: tuple[tuple[str, str, str], ...]
     """Place, what stands there, what is expected."""
 
 
-def read(file: str, text: str) -> Switch:
+def read(file: str, text: str) -> ConfiguredSwitch:
     """Read a configuration.
 
     Raises
@@ -101,22 +101,22 @@ def read(file: str, text: str) -> Switch:
     ConfigError
         When the file holds no tables.
     """
-    return _Reader(file, _tables(file, text)).switch()
+    return _ConfigReader(file, _tables(file, text)).switch()
 
 
 def _tables(file: str, text: str) -> dict[str, dict[str, dict[str, Any]]]:
     try:
-        said = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{file}: {error}; expected JSON") from None
-    if not isinstance(said, dict):
+    if not isinstance(document, dict):
         raise ConfigError(f"{file}: expected an object of tables, as config_db.json is")
-    for name, table in said.items():
+    for name, table in document.items():
         if not isinstance(table, dict) or not all(isinstance(one, dict) for one in table.values()):
             raise ConfigError(f"{file}: {name}: expected a table, an object of objects")
-    if "PORT" not in said:
+    if "PORT" not in document:
         raise ConfigError(f"{file}: no table PORT; expected a config_db.json of SONiC")
-    return said
+    return document
 
 
 def reference(value: object) -> str:
@@ -137,7 +137,7 @@ def spans(key: str) -> Iterator[tuple[str, int]]:
             yield port, number
 
 
-class _Reader:
+class _ConfigReader:
     """Reads tables and remembers what cannot be read.
 
     Parameters
@@ -164,13 +164,13 @@ class _Reader:
         }
         self._profiles = {name: self._profile(name) for name in tables.get("BUFFER_PROFILE", {})}
 
-    def switch(self) -> Switch:
+    def switch(self) -> ConfiguredSwitch:
         """Give the switch."""
         meta = self._tables.get("DEVICE_METADATA", {}).get("localhost", {})
         ports = tuple(self._port(name) for name in self._tables["PORT"])
         name = str(meta.get("hostname", "")) or self._file
         shown = tuple(port for port in ports if port.is_up)
-        return Switch(self._file, name, self._tables, shown, tuple(self._unreadable))
+        return ConfiguredSwitch(self._file, name, self._tables, shown, tuple(self._unreadable))
 
     def _number(self, place: str, value: object) -> int | None:
         text = str(value)
@@ -179,7 +179,7 @@ class _Reader:
         self._unreadable.append((place, text[:40], "a whole number"))
         return None
 
-    def _map(self, table: str, name: str, pairs: Mapping[str, Any]) -> Map:
+    def _map(self, table: str, name: str, pairs: Mapping[str, Any]) -> NumberMap:
         place = f"{table}|{name}"
         read = ((self._number(place, one), self._number(place, two)) for one, two in pairs.items())
         return {one: two for one, two in read if one is not None and two is not None}
@@ -213,36 +213,36 @@ class _Reader:
                     self._unreadable.append((place, str(text)[:40], "a length in metres, as 5m"))
         return lengths
 
-    def _profile(self, name: str) -> Profile:
+    def _profile(self, name: str) -> BufferProfile:
         entry = self._tables["BUFFER_PROFILE"][name]
         xoff = self._number(f"BUFFER_PROFILE|{name}|xoff", entry.get("xoff", "0"))
-        return Profile(name, reference(entry.get("pool", "")), xoff or 0)
+        return BufferProfile(name, reference(entry.get("pool", "")), xoff or 0)
 
-    def _queue(self, entry: Mapping[str, Any]) -> Queue:
+    def _queue(self, entry: Mapping[str, Any]) -> ConfiguredQueue:
         name = reference(entry.get("scheduler", ""))
         scheduler = self._tables.get("SCHEDULER", {}).get(name, {})
         kind = str(scheduler.get("type", "WRR" if scheduler else ""))
         weight = self._number(f"SCHEDULER|{name}|weight", scheduler.get("weight", "1"))
-        return Queue(kind, weight, reference(entry.get("wred_profile", "")))
+        return ConfiguredQueue(kind, weight, reference(entry.get("wred_profile", "")))
 
-    def _group(self, entry: Mapping[str, Any]) -> Profile | None:
+    def _group(self, entry: Mapping[str, Any]) -> BufferProfile | None:
         name = reference(entry.get("profile", ""))
-        return self._profiles.get(name, None if name == "NULL" else Profile(name, "", 0))
+        return self._profiles.get(name, None if name == "NULL" else BufferProfile(name, "", 0))
 
-    def _port(self, name: str) -> Port:
-        said = self._tables["PORT"][name]
+    def _port(self, name: str) -> ConfiguredPort:
+        document = self._tables["PORT"][name]
         qos = self._tables.get("PORT_QOS_MAP", {}).get(name, {})
         whole = self._tables.get("PORT_QOS_MAP", {}).get("global", {})
         bound = {field: reference(value) for field, value in (whole | qos).items() if field in MAPS}
         channel = self._channels.get(name)
-        own = said.get("mtu")
+        own = document.get("mtu")
         mtu = self._tables.get("PORTCHANNEL", {}).get(channel or "", {}).get("mtu", own)
         place = f"PORT_QOS_MAP|{name}"
-        return Port(
+        return ConfiguredPort(
             name=name,
-            is_up=said.get("admin_status", "up") != "down",
-            speed_mbps=self._number(f"PORT|{name}|speed", said["speed"])
-            if "speed" in said
+            is_up=document.get("admin_status", "up") != "down",
+            speed_mbps=self._number(f"PORT|{name}|speed", document["speed"])
+            if "speed" in document
             else None,
             mtu_bytes=None if mtu is None else self._number(f"PORT|{name}|mtu", mtu),
             length_m=self._lengths.get(name),

@@ -13,7 +13,7 @@ EVERY = range(8)
 
 
 @dataclass(slots=True)
-class Card:
+class NicSettings:
     """What one tool is told about a card; none: nothing."""
 
     tool: str
@@ -25,7 +25,7 @@ class Card:
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class ConfiguredHost:
     """A host."""
 
     file: str
@@ -33,14 +33,14 @@ class Host:
     mtu_bytes: int | None
     pauses: bool
     """Whether 802.3x is switched on."""
-    cards: tuple[Card, ...]
+    nics: tuple[NicSettings, ...]
     """By tool, as many as the script has words for."""
     unreadable: tuple[tuple[str, str, str], ...]
 
 
-def read(file: str, name: str, text: str) -> Host:
+def read(file: str, name: str, text: str) -> ConfiguredHost:
     """Read a script; a line that is no command of the known ones says nothing."""
-    reader = _Reader()
+    reader = _ScriptReader()
     for number, line in enumerate(text.splitlines(), start=1):
         try:
             words = shlex.split(line, comments=True)
@@ -49,19 +49,19 @@ def read(file: str, name: str, text: str) -> Host:
             reader.unreadable.append(
                 (f"line {number}", line.strip()[:60], "a command as documented")
             )
-    cards = tuple(card for card in (reader.nvidia, reader.dcb) if card.lossless is not None)
+    nics = tuple(nic for nic in (reader.nvidia, reader.dcb) if nic.lossless is not None)
     unreadable = tuple(reader.unreadable)
-    return Host(file, name, reader.mtu_bytes, reader.pauses, cards, unreadable)
+    return ConfiguredHost(file, name, reader.mtu_bytes, reader.pauses, nics, unreadable)
 
 
-class _Reader:
+class _ScriptReader:
     """Takes commands line by line."""
 
     def __init__(self) -> None:
         self.mtu_bytes: int | None = None
         self.pauses = False
-        self.nvidia = Card("mlnx_qos")
-        self.dcb = Card("dcb")
+        self.nvidia = NicSettings("mlnx_qos")
+        self.dcb = NicSettings("dcb")
         self.unreadable: list[tuple[str, str, str]] = []
 
     def line(self, words: list[str]) -> None:
@@ -75,9 +75,9 @@ class _Reader:
             case ["mlnx_qos", *rest]:
                 self._nvidia(dict(_options(rest)))
             case ["dcb", "pfc", "set", *rest]:
-                said = _pairs(_after(rest, "prio-pfc"))
-                states = {one: said.get("all", "off") for one in EVERY}
-                states |= {int(key): state for key, state in said.items() if key != "all"}
+                document = _pairs(_after(rest, "prio-pfc"))
+                states = {one: document.get("all", "off") for one in EVERY}
+                states |= {int(key): state for key, state in document.items() if key != "all"}
                 self.dcb.lossless = frozenset(one for one, state in states.items() if state == "on")
             case ["dcb", "ets", "set", *rest]:
                 self._ets(rest)
@@ -94,19 +94,19 @@ class _Reader:
         self.dcb.class_of_priority |= _numbers(_pairs(_after(rest, "prio-tc")))
 
     def _nvidia(self, options: Mapping[str, str]) -> None:
-        card = self.nvidia
+        nic = self.nvidia
         if "--pfc" in options:
             states = _list(options["--pfc"])
-            card.lossless = frozenset(one for one in EVERY if int(states[one]))
+            nic.lossless = frozenset(one for one in EVERY if int(states[one]))
         if "--prio_tc" in options:
-            card.class_of_priority = dict(enumerate(map(int, _list(options["--prio_tc"]))))
+            nic.class_of_priority = dict(enumerate(map(int, _list(options["--prio_tc"]))))
         if "--tcbw" in options:
             kinds = _list(options.get("--tsa", ",".join(["ets"] * 8)))
             shares = enumerate(map(int, _list(options["--tcbw"])))
-            card.weights = {one: share if kinds[one] == "ets" else 0 for one, share in shares}
+            nic.weights = {one: share if kinds[one] == "ets" else 0 for one, share in shares}
         if "--dscp2prio" in options:
             _, dscp, priority = options["--dscp2prio"].split(",")
-            card.priority_of_dscp[int(dscp)] = int(priority)
+            nic.priority_of_dscp[int(dscp)] = int(priority)
 
 
 def _options(words: Iterable[str]) -> Iterable[tuple[str, str]]:

@@ -1,25 +1,27 @@
 """Whether what must not be lost has a buffer, headroom, and a way of its own, port by port."""
 
 from collections.abc import Iterator
+from functools import lru_cache
+
+import polars as pl
 
 from etherweave import _core
-from etherweave.control.lint.config_db import Port, Switch, reference
-from etherweave.control.lint.finding import Fault
-from etherweave.control.lint.site import Site
-from etherweave.control.qos.headroom import headroom_bytes
+from etherweave.control.lint.config_db import ConfiguredPort, ConfiguredSwitch, reference
+from etherweave.control.lint.inputs import Configurations, LintFault
 from etherweave.control.qos.nos import PORT_NAMES
 from etherweave.control.qos.policy import FlowControl
+from etherweave.fabrics import fabric
 
 MTU_BYTES = 9100
 """What SONiC sets where nothing is said [B]."""
 
 
-def each(site: Site) -> Iterator[tuple[Switch, Port]]:
+def each(site: Configurations) -> Iterator[tuple[ConfiguredSwitch, ConfiguredPort]]:
     """Give the ports that have lossless priorities."""
     return ((switch, port) for switch in site.switches for port in switch.ports if port.lossless)
 
 
-def enabled(site: Site) -> Iterator[Fault]:
+def enabled(site: Configurations) -> Iterator[LintFault]:
     """Find switches without PFC, and ports that pause other priorities than most of them do."""
     if site.fabric and site.fabric.flow_control is not FlowControl.PFC:
         return
@@ -28,36 +30,36 @@ def enabled(site: Site) -> Iterator[Fault]:
         usual = max(sets, key=sets.count, default=frozenset())
         if not any(sets):
             expected = "at least one priority in pfc_enable"
-            yield Fault(switch.file, "PORT_QOS_MAP", "PFC is enabled for no priority", expected)
+            yield LintFault(switch.file, "PORT_QOS_MAP", "PFC is enabled for no priority", expected)
             continue
         for port in switch.ports:
             if port.lossless != usual:
                 found = f"PFC is enabled for {_listed(port.lossless)}"
                 expected = f"{_listed(usual)}, as on most ports of the switch"
-                yield Fault(switch.file, port.name, found, expected)
+                yield LintFault(switch.file, port.name, found, expected)
 
 
-def groups(site: Site) -> Iterator[Fault]:
+def groups(site: Configurations) -> Iterator[LintFault]:
     """Find lossless priorities without a lossless priority group."""
     for switch, port in each(site):
         for priority in sorted(port.lossless):
             group = port.group_of(priority)
             if group is None:
                 found = f"priority {priority} has no entry in pfc_to_pg_map"
-                yield Fault(switch.file, port.name, found, f"a priority group for {priority}")
+                yield LintFault(switch.file, port.name, found, f"a priority group for {priority}")
                 continue
             place = f"{port.name} priority group {group}"
             if group not in port.groups:
                 found = f"no BUFFER_PG for lossless priority {priority}"
-                yield Fault(switch.file, place, found, "a profile with xoff")
+                yield LintFault(switch.file, place, found, "a profile with xoff")
                 continue
             profile = port.groups[group]
             if profile is not None and profile.xoff_bytes == 0:
                 found = f"profile {profile.name} of lossless priority {priority} has no xoff"
-                yield Fault(switch.file, place, found, "a profile with xoff, the headroom")
+                yield LintFault(switch.file, place, found, "a profile with xoff, the headroom")
 
 
-def headroom(site: Site) -> Iterator[Fault]:
+def headroom(site: Configurations) -> Iterator[LintFault]:
     """Find headroom below what the link can still send after a pause."""
     needs = _needs(site)
     for switch, port in each(site):
@@ -72,10 +74,10 @@ def headroom(site: Site) -> Iterator[Fault]:
             if profile.xoff_bytes < need:
                 found = f"xoff of {profile.name} is {profile.xoff_bytes} B"
                 expected = f"at least {need} B at {_link(port)}"
-                yield Fault(switch.file, f"{port.name} priority {priority}", found, expected)
+                yield LintFault(switch.file, f"{port.name} priority {priority}", found, expected)
 
 
-def _needs(site: Site) -> dict[tuple[str, str], int]:
+def _needs(site: Configurations) -> dict[tuple[str, str], int]:
     """Give the headroom that the fabric's own scenario asks for, by switch and port."""
     if site.fabric is None:
         return {}
@@ -87,7 +89,7 @@ def _needs(site: Site) -> dict[tuple[str, str], int]:
     }
 
 
-def _least(port: Port) -> int | None:
+def _least(port: ConfiguredPort) -> int | None:
     if not port.speed_mbps or port.length_m is None:
         return None
     try:
@@ -96,22 +98,22 @@ def _least(port: Port) -> int | None:
         return None
 
 
-def _link(port: Port) -> str:
+def _link(port: ConfiguredPort) -> str:
     speed = f"{(port.speed_mbps or 0) / 1000:g} Gb/s"
     length = "an unknown length" if port.length_m is None else f"{port.length_m} m"
     return f"{speed}, {length}, MTU {port.mtu_bytes or MTU_BYTES}"
 
 
-def cables(site: Site) -> Iterator[Fault]:
+def cables(site: Configurations) -> Iterator[LintFault]:
     """Find lossless ports of which the cable is not known: nor, then, the headroom."""
     for switch, port in each(site):
         if not port.length_m:
             found = "no cable length" if port.length_m is None else "a cable of 0 m"
             expected = "its length in CABLE_LENGTH, as 5m"
-            yield Fault(switch.file, port.name, found, expected)
+            yield LintFault(switch.file, port.name, found, expected)
 
 
-def orphans(site: Site) -> Iterator[Fault]:
+def orphans(site: Configurations) -> Iterator[LintFault]:
     """Find headroom of groups whose priorities nobody pauses."""
     for switch in site.switches:
         for port in switch.ports:
@@ -120,10 +122,10 @@ def orphans(site: Site) -> Iterator[Fault]:
                 if profile is not None and profile.xoff_bytes and group not in paused:
                     found = f"priority group {group} has xoff, but PFC is off for its priority"
                     place = f"{port.name} priority group {group}"
-                    yield Fault(switch.file, place, found, "PFC on, or a profile without xoff")
+                    yield LintFault(switch.file, place, found, "PFC on, or a profile without xoff")
 
 
-def pools(site: Site) -> Iterator[Fault]:
+def pools(site: Configurations) -> Iterator[LintFault]:
     """Find groups that take from the egress' memory, and queues that take from the ingress'."""
     sides = (("BUFFER_PG", "egress"), ("BUFFER_QUEUE", "ingress"))
     for switch in site.switches:
@@ -138,8 +140,44 @@ def pools(site: Site) -> Iterator[Fault]:
                 if kinds.get(pool) == wrong:
                     found = f"profile {name} takes from {pool}, a pool of the {wrong}"
                     right = "ingress" if wrong == "egress" else "egress"
-                    yield Fault(switch.file, f"{table}|{key}", found, f"a pool of the {right}")
+                    yield LintFault(switch.file, f"{table}|{key}", found, f"a pool of the {right}")
 
 
 def _listed(priorities: frozenset[int]) -> str:
     return ", ".join(str(one) for one in sorted(priorities)) or "no priority"
+
+
+AMPLE = "1GiB"
+"""Memory of a switch whose memory is not the question."""
+
+
+@lru_cache(maxsize=1024)
+def headroom_bytes(rate_mbps: int, length_m: int, mtu_bytes: int) -> int:
+    """Tell what a port must still take in after it has decided to pause its peer.
+
+    Parameters
+    ----------
+    rate_mbps
+        Of the link [Mb/s].
+    length_m
+        Of the cable [m].
+    mtu_bytes
+        The largest packet above Ethernet [B].
+
+    Returns
+    -------
+    int
+        Headroom of each lossless priority [B].
+
+    Raises
+    ------
+    ScenarioError
+        When no link has such a rate or length.
+    """
+    link: dict[str, object] = {"hosts": 2, "rate": f"{rate_mbps}Mb/s", "cable": f"{length_m}m"}
+    scenario = {
+        "topology": {"single_switch": link},
+        "switch": {"buffer": AMPLE, "latency": "0ns"},
+        "nic": {"transmit_latency": "0ns"},
+    }
+    return int(pl.DataFrame(fabric(scenario).buffers(mtu_bytes))["headroom_bytes"][0])

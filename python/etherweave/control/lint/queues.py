@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from etherweave.control.lint.config_db import Port
-from etherweave.control.lint.finding import Fault
+from etherweave.control.lint.config_db import ConfiguredPort
+from etherweave.control.lint.inputs import Configurations, LintFault
 from etherweave.control.lint.lossless import each
-from etherweave.control.lint.site import Site
 
 COLOURS = ("green", "yellow", "red")
 SHARED = ("DWRR", "WRR")
@@ -14,17 +13,17 @@ POLL_MS = 200
 """How often SONiC looks where nothing is said [ms]."""
 
 
-def weights(site: Site) -> Iterator[Fault]:
+def weights(site: Configurations) -> Iterator[LintFault]:
     """Find weights that are no shares in percent."""
     for switch in site.switches:
         for port in switch.ports:
             shares = shares_of(port)
             if shares and sum(shares.values()) != 100:
-                found = f"weights of queues {_told(shares)} sum to {sum(shares.values())}"
-                yield Fault(switch.file, port.name, found, "a sum of 100")
+                found = f"weights of queues {_listed_shares(shares)} sum to {sum(shares.values())}"
+                yield LintFault(switch.file, port.name, found, "a sum of 100")
 
 
-def shares_of(port: Port) -> dict[int, int]:
+def shares_of(port: ConfiguredPort) -> dict[int, int]:
     """Give the weight of every queue that has one [%]."""
     return {
         number: queue.weight
@@ -33,7 +32,7 @@ def shares_of(port: Port) -> dict[int, int]:
     }
 
 
-def served(site: Site) -> Iterator[Fault]:
+def served(site: Configurations) -> Iterator[LintFault]:
     """Find lossless queues that nothing is promised to, though others are."""
     for switch, port in each(site):
         if not any(queue.kind for queue in port.queues.values()):
@@ -43,10 +42,12 @@ def served(site: Site) -> Iterator[Fault]:
             queue = port.queues.get(number) if number is not None else None
             if queue is None or not queue.kind:
                 found = f"queue {number} of lossless priority {priority} has no scheduler"
-                yield Fault(switch.file, port.name, found, "a scheduler with a weight, or STRICT")
+                yield LintFault(
+                    switch.file, port.name, found, "a scheduler with a weight, or STRICT"
+                )
 
 
-def marking(site: Site) -> Iterator[Fault]:
+def marking(site: Configurations) -> Iterator[LintFault]:
     """Find WRED that drops lossless packets instead of marking them, and thresholds upside down."""
     for switch, port in each(site):
         profiles = switch.tables.get("WRED_PROFILE", {})
@@ -56,7 +57,7 @@ def marking(site: Site) -> Iterator[Fault]:
             if queue is None or queue.wred not in profiles:
                 continue
             for found, expected in _marking(profiles[queue.wred]):
-                yield Fault(
+                yield LintFault(
                     switch.file, f"{port.name} queue {number}", f"{queue.wred}: {found}", expected
                 )
 
@@ -77,19 +78,19 @@ def _size(value: object) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= 18 else None
 
 
-def watchdog(site: Site) -> Iterator[Fault]:
+def watchdog(site: Configurations) -> Iterator[LintFault]:
     """Find lossless priorities that a stuck neighbour may pause for ever."""
     if site.fabric is not None and site.fabric.watchdog is None:
         return
     for switch, port in each(site):
         if not port.has_watchdog:
-            yield Fault(switch.file, port.name, "no PFC watchdog", "an entry in PFC_WD")
+            yield LintFault(switch.file, port.name, "no PFC watchdog", "an entry in PFC_WD")
         elif missing := sorted(port.lossless - port.watched):
             found = f"pfcwd_sw_enable leaves out {', '.join(str(one) for one in missing)}"
-            yield Fault(switch.file, port.name, found, "every priority of pfc_enable")
+            yield LintFault(switch.file, port.name, found, "every priority of pfc_enable")
 
 
-def watchdog_times(site: Site) -> Iterator[Fault]:
+def watchdog_times(site: Configurations) -> Iterator[LintFault]:
     """Find watchdogs that look less often than they must decide."""
     for switch in site.switches:
         table = switch.tables.get("PFC_WD", {})
@@ -99,8 +100,103 @@ def watchdog_times(site: Site) -> Iterator[Fault]:
                 time = _size(entry[field]) if field in entry else None
                 if poll is not None and time is not None and time < poll:
                     found = f"{field} {time} ms is below the polling interval"
-                    yield Fault(switch.file, f"PFC_WD|{name}", found, f"at least {poll} ms")
+                    yield LintFault(switch.file, f"PFC_WD|{name}", found, f"at least {poll} ms")
 
 
-def _told(shares: Mapping[int, int]) -> str:
+def _listed_shares(shares: Mapping[int, int]) -> str:
     return ", ".join(f"{number}: {share}" for number, share in shares.items())
+
+
+NEEDED = ("tc_to_pg_map", "tc_to_queue_map", "pfc_to_queue_map")
+INTO = ("dscp_to_tc_map", "dot1p_to_tc_map")
+"""Maps that put packets into traffic classes."""
+
+
+def bound(site: Configurations) -> Iterator[LintFault]:
+    """Find lossless ports without a map that they need."""
+    for switch, port in each(site):
+        for field in NEEDED:
+            if field not in port.maps:
+                yield LintFault(switch.file, port.name, f"no {field}", f"a {field} in PORT_QOS_MAP")
+        if not any(field in port.maps for field in INTO):
+            expected = "one of both in PORT_QOS_MAP"
+            yield LintFault(switch.file, port.name, f"neither {INTO[0]} nor {INTO[1]}", expected)
+
+
+def known_classes(site: Configurations) -> Iterator[LintFault]:
+    """Find traffic classes that lead nowhere."""
+    for switch, port in each(site):
+        for into in INTO:
+            for field in NEEDED[:2]:
+                target = port.maps.get(field)
+                if target is None:
+                    continue
+                lost = sorted(set(port.maps.get(into, {}).values()) - set(target))
+                for traffic_class in lost:
+                    origins = _origins(port, into, traffic_class)
+                    found = f"{into} leads {origins} to traffic class {traffic_class}"
+                    expected = f"a class that {field} knows: {_span(list(target))}"
+                    yield LintFault(switch.file, port.name, found, expected)
+
+
+def reached(site: Configurations) -> Iterator[LintFault]:
+    """Find lossless priorities that no packet ever gets into."""
+    for switch, port in each(site):
+        group_of_class = port.maps.get("tc_to_pg_map")
+        into = [port.maps[field] for field in INTO if field in port.maps]
+        if group_of_class is None or not into:
+            continue
+        classes = {one for pairs in into for one in pairs.values()}
+        used = {group_of_class[one] for one in classes if one in group_of_class}
+        for priority in sorted(port.lossless):
+            group = port.group_of(priority)
+            if group is not None and group not in used:
+                found = f"no code point leads to priority group {group} of priority {priority}"
+                expected = f"a DSCP or 802.1p priority in a traffic class of group {group}"
+                yield LintFault(switch.file, port.name, found, expected)
+
+
+def same_queue(site: Configurations) -> Iterator[LintFault]:
+    """Find pauses that stop another queue than the one that fills the group."""
+    for switch, port in each(site):
+        groups, queues = port.maps.get("tc_to_pg_map"), port.maps.get("tc_to_queue_map")
+        if groups is None or queues is None:
+            continue
+        for priority in sorted(port.lossless):
+            queue, group = port.queue_of(priority), port.group_of(priority)
+            for traffic_class in sorted(groups):
+                out = queues.get(traffic_class)
+                if groups[traffic_class] == group and out is not None and out != queue:
+                    found = (
+                        f"traffic class {traffic_class} fills priority group {group} and leaves by "
+                        f"queue {out}, but a pause of priority {priority} stops queue {queue}"
+                    )
+                    yield LintFault(switch.file, port.name, found, f"queue {out} for both")
+
+
+def unmixed(site: Configurations) -> Iterator[LintFault]:
+    """Find lossy traffic in a queue that a pause stops, and lossless in one that none does."""
+    for switch, port in each(site):
+        groups, queues = port.maps.get("tc_to_pg_map"), port.maps.get("tc_to_queue_map")
+        if groups is None or queues is None:
+            continue
+        lossless = {port.group_of(one) for one in port.lossless}
+        stopped = {port.queue_of(one) for one in port.lossless}
+        for traffic_class, queue in sorted(queues.items()):
+            if queue in stopped and groups.get(traffic_class) not in lossless:
+                found = (
+                    f"traffic class {traffic_class} shares lossless queue {queue}, but fills "
+                    f"priority group {groups.get(traffic_class)}, which is lossy"
+                )
+                expected = "another queue, or the group of a lossless priority"
+                yield LintFault(switch.file, port.name, found, expected)
+
+
+def _origins(port: ConfiguredPort, field: str, traffic_class: int) -> str:
+    origins = [one for one, other in port.maps[field].items() if other == traffic_class]
+    return _span(origins)
+
+
+def _span(numbers: list[int]) -> str:
+    shown = ", ".join(str(one) for one in sorted(numbers)[:6])
+    return shown + (", …" if len(numbers) > 6 else "")

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
-from etherweave.control.ovs.daemons import Daemons, Datapath
-from etherweave.control.ovs.programs import OvsError
-from etherweave.control.rules import Plan, PortPlan, SwitchPlan
+from etherweave.control.ovs.daemons import Daemons, Datapath, OvsError
+from etherweave.control.rules import FabricPlan, PortPlan, SwitchPlan
 
 PROTOCOLS = "OpenFlow13,OpenFlow14,OpenFlow15"
 """Versions of OpenFlow; 1.4 has bundles, which the others borrow."""
@@ -20,7 +19,7 @@ _PORTS_PER_TRANSACTION = 2000
 
 
 @dataclass(frozen=True)
-class Wiring:
+class BridgeNames:
     """Names of bridges and of what is plugged into them."""
 
     bridges: Mapping[str, str]
@@ -33,12 +32,14 @@ class Wiring:
         return self.interfaces.get((switch, number), f"{self.bridges[switch]}-{number}")
 
 
-def wiring(plan: Plan, prefix: str = "s") -> Wiring:
+def bridge_names(plan: FabricPlan, prefix: str = "s") -> BridgeNames:
     """Name the bridges of a plan s0, s1, s2."""
-    return Wiring({switch.name: f"{prefix}{index}" for index, switch in enumerate(plan.switches)})
+    return BridgeNames(
+        {switch.name: f"{prefix}{index}" for index, switch in enumerate(plan.switches)}
+    )
 
 
-def build(daemons: Daemons, plan: Plan, wiring: Wiring) -> None:
+def build(daemons: Daemons, plan: FabricPlan, wiring: BridgeNames) -> None:
     """Make all bridges, ports and links of a plan.
 
     A host's port without an interface is left out with the netdev datapath.
@@ -48,7 +49,7 @@ def build(daemons: Daemons, plan: Plan, wiring: Wiring) -> None:
     OvsError
         If a name is taken, or a port cannot be made or has not the number of the plan.
     """
-    for switches in _some(plan.switches):
+    for switches in _transactions(plan.switches):
         rows = (_bridge(switch, wiring, daemons.datapath) for switch in switches)
         daemons.configure(*chain.from_iterable(rows))
     _check(daemons, plan, wiring)
@@ -61,7 +62,7 @@ def remove(daemons: Daemons, bridges: Iterable[str]) -> None:
         daemons.configure(*chain.from_iterable(commands))
 
 
-def _some(switches: Iterable[SwitchPlan]) -> Iterator[list[SwitchPlan]]:
+def _transactions(switches: Iterable[SwitchPlan]) -> Iterator[list[SwitchPlan]]:
     """Split switches by what goes into one transaction."""
     some: list[SwitchPlan] = []
     for switch in switches:
@@ -73,7 +74,7 @@ def _some(switches: Iterable[SwitchPlan]) -> Iterator[list[SwitchPlan]]:
         yield some
 
 
-def _bridge(switch: SwitchPlan, wiring: Wiring, datapath: Datapath) -> Iterator[str]:
+def _bridge(switch: SwitchPlan, wiring: BridgeNames, datapath: Datapath) -> Iterator[str]:
     """Write a bridge and its ports as rows of the database.
 
     Rows refer to each other by labels. ``add-br`` and ``add-port`` would look every name up among
@@ -106,12 +107,12 @@ def _row(table: str, name: str, settings: list[str]) -> Iterator[str]:
     yield from ("--", f"--id=@{table}-{name}", "create", table, f'name="{name}"', *settings)
 
 
-def _is_made(switch: SwitchPlan, port: PortPlan, wiring: Wiring, datapath: Datapath) -> bool:
+def _is_made(switch: SwitchPlan, port: PortPlan, wiring: BridgeNames, datapath: Datapath) -> bool:
     is_given = (switch.name, port.number) in wiring.interfaces
     return is_given or not port.is_host or datapath is Datapath.DUMMY
 
 
-def _kind(switch: SwitchPlan, port: PortPlan, wiring: Wiring) -> list[str]:
+def _kind(switch: SwitchPlan, port: PortPlan, wiring: BridgeNames) -> list[str]:
     if (switch.name, port.number) in wiring.interfaces:
         return []
     if port.is_host:
@@ -119,7 +120,7 @@ def _kind(switch: SwitchPlan, port: PortPlan, wiring: Wiring) -> list[str]:
     return ["type=patch", f'options:peer="{wiring.port(port.node, port.node_port)}"']
 
 
-def _check(daemons: Daemons, plan: Plan, wiring: Wiring) -> None:
+def _check(daemons: Daemons, plan: FabricPlan, wiring: BridgeNames) -> None:
     """Ask the database whether every port is what it was to be."""
     columns = "--columns=name,ofport,error"
     table = json.loads(daemons.configure("--format=json", columns, "list", "Interface"))

@@ -12,13 +12,13 @@ from typing import NamedTuple, TypeAlias
 
 import polars
 
-from etherweave.control.ovs.oracle import CONTROL_PLANE, Journey, Probe
-from etherweave.control.ovs.trace import Changes
-from etherweave.control.plan import Planned
+from etherweave.control.ovs.oracle import CONTROL_PLANE, FramePath, InjectedFrame
+from etherweave.control.ovs.trace import FieldChanges
+from etherweave.control.plan import PlannedDeployment
 from etherweave.control.rules import CONTROLLER, HostPlan
 from etherweave.control.text import ipv4_text, mac_text
 
-Place: TypeAlias = tuple[int, int]
+PortAddress: TypeAlias = tuple[int, int]
 """A switch, by its index in the plan, and a port of it."""
 
 BROADCAST = 0xFFFFFFFFFFFF
@@ -43,11 +43,11 @@ _FIELDS = {
 BROADCASTERS_MAX = 32
 """A broadcast passes every switch: so many senders are enough, and quick."""
 _HASH_MAX = 0xFFFF
-_TRIES = 64
+_ATTEMPTS = 64
 """To find an address that nobody has, by chance."""
 
 
-class Kind(StrEnum):
+class FrameKind(StrEnum):
     """What a frame is sent for."""
 
     UNICAST = "unicast"
@@ -75,45 +75,45 @@ class Kind(StrEnum):
 
 
 _ETH_TYPES = {
-    Kind.REQUEST: 0x88B5,
-    Kind.STRAY: 0x88B5,
-    Kind.MULTICAST: 0x86DD,
-    Kind.RESOLUTION: 0x0806,
-    Kind.SPOOFED_ARP: 0x0806,
-    Kind.PAUSE: 0x8808,
-    Kind.DISCOVERY: 0x88CC,
+    FrameKind.REQUEST: 0x88B5,
+    FrameKind.STRAY: 0x88B5,
+    FrameKind.MULTICAST: 0x86DD,
+    FrameKind.RESOLUTION: 0x0806,
+    FrameKind.SPOOFED_ARP: 0x0806,
+    FrameKind.PAUSE: 0x8808,
+    FrameKind.DISCOVERY: 0x88CC,
 }
 """EtherTypes; of all others IPv4."""
 _IPV4 = 0x0800
 
 
-class Case(NamedTuple):
+class FrameCase(NamedTuple):
     """A frame and what must become of it."""
 
-    kind: Kind
+    kind: FrameKind
     source: int
     """Index of the host that sends it; −1: it comes from a switch."""
     destination: int
     """Index of the host that it is for; −1: nobody in particular."""
-    probe: Probe
-    headers: Changes
+    probe: InjectedFrame
+    headers: FieldChanges
     """Fields as they are sent."""
-    arrivals: Mapping[Place, Changes]
+    arrivals: Mapping[PortAddress, FieldChanges]
     """Where it must arrive, once each, and which fields must differ then from those sent."""
 
 
 @dataclass(frozen=True)
-class Ground:
+class CaseContext:
     """Who is where, with which address."""
 
-    planned: Planned
+    planned: PlannedDeployment
     factory: Mapping[str, int]
     """Addresses that hosts keep, by name, where switches rewrite them; otherwise empty."""
-    places: tuple[Place, ...]
+    places: tuple[PortAddress, ...]
     """By host."""
-    raising: frozenset[Place]
+    raising: frozenset[PortAddress]
     """Ports at which a lossless frame that comes in goes on in the next priority."""
-    links: Mapping[Place, int]
+    links: Mapping[PortAddress, int]
     """Of every port of a link that is up the switch at the other end."""
     islands: tuple[int, ...]
     """By switch; those of one island reach each other."""
@@ -145,28 +145,28 @@ class Ground:
         priorities = self.planned.spec.priorities
         return f"vid=0,pcp={priorities[min(raised, len(priorities) - 1)]}"
 
-    def reaches(self, host: int, place: Place) -> bool:
+    def reaches(self, host: int, place: PortAddress) -> bool:
         """Tell whether links that are up lead from a host to a place."""
         return self.islands[self.places[host][0]] == self.islands[place[0]]
 
     def case(
         self,
-        kind: Kind,
+        kind: FrameKind,
         host: int,
-        headers: Changes,
-        arrivals: Mapping[Place, Changes],
+        headers: FieldChanges,
+        arrivals: Mapping[PortAddress, FieldChanges],
         destination: int = -1,
-    ) -> Case:
+    ) -> FrameCase:
         """Let a host send a frame."""
         probe = self.probe(kind, self.places[host], headers)
-        return Case(kind, host, destination, probe, headers, arrivals)
+        return FrameCase(kind, host, destination, probe, headers, arrivals)
 
-    def probe(self, kind: Kind, place: Place, headers: Changes) -> Probe:
+    def probe(self, kind: FrameKind, place: PortAddress, headers: FieldChanges) -> InjectedFrame:
         """Write a frame; the hash, by which groups take a port, is by chance."""
         eth_type = f"dl_type={_ETH_TYPES.get(kind, _IPV4):#06x}"
         fields = (_field(name, value) for name, value in headers.items())
         hashed = f"dp_hash={self.chance.randint(1, _HASH_MAX)}"
-        return Probe(*place, ",".join((hashed, eth_type, *fields)))
+        return InjectedFrame(*place, ",".join((hashed, eth_type, *fields)))
 
 
 def _field(name: str, value: str) -> str:
@@ -175,19 +175,19 @@ def _field(name: str, value: str) -> str:
     return f"{_FIELDS[name]}={value}"
 
 
-def ground(planned: Planned, factory: Mapping[str, int], seed: int) -> Ground:
+def case_context(planned: PlannedDeployment, factory: Mapping[str, int], seed: int) -> CaseContext:
     """Look up where hosts are plugged in; ``seed`` makes all choices repeatable."""
     index = {switch.name: number for number, switch in enumerate(planned.plan.switches)}
     places = tuple((index[host.switch], host.port) for host in planned.plan.hosts)
-    kept = factory if planned.spec.addresses == "rewrite" else {}
+    own_factory = factory if planned.spec.addresses == "rewrite" else {}
     between = _links(planned)
     links = {place: index[node] for place, node, _ in between}
     raising = frozenset(place for place, _, raises in between if raises)
     islands = _islands(len(index), links)
-    return Ground(planned, kept, places, raising, links, islands, random.Random(seed))
+    return CaseContext(planned, own_factory, places, raising, links, islands, random.Random(seed))
 
 
-def _links(planned: Planned) -> list[tuple[Place, str, bool]]:
+def _links(planned: PlannedDeployment) -> list[tuple[PortAddress, str, bool]]:
     """List ports of links that are up, who is at the other end, and whether they raise."""
     table = polars.DataFrame(planned.deployment.tables["ports"])
     up = table.filter((polars.col("is_up") == 1) & (polars.col("class") != "host"))
@@ -195,7 +195,7 @@ def _links(planned: Planned) -> list[tuple[Place, str, bool]]:
     return [((switch, port), node, bool(raises)) for switch, port, node, raises in rows]
 
 
-def _islands(switches: int, links: Mapping[Place, int]) -> tuple[int, ...]:
+def _islands(switches: int, links: Mapping[PortAddress, int]) -> tuple[int, ...]:
     """Name every switch's island by the least number on it."""
     islands = list(range(switches))
     is_settled = False
@@ -207,171 +207,175 @@ def _islands(switches: int, links: Mapping[Place, int]) -> tuple[int, ...]:
     return tuple(islands)
 
 
-def pairs(ground: Ground, count: int | None) -> list[tuple[int, int]]:
+def pairs(context: CaseContext, count: int | None) -> list[tuple[int, int]]:
     """Choose pairs of different hosts, without repetition; no count: all, in order."""
-    others = len(ground.hosts) - 1
-    every = range(len(ground.hosts) * others)
-    some = every if count is None or count >= len(every) else ground.chance.sample(every, count)
+    others = len(context.hosts) - 1
+    every = range(len(context.hosts) * others)
+    some = every if count is None or count >= len(every) else context.chance.sample(every, count)
     # Of the numbers for a source, those from its own on mean the next host.
     split = (divmod(number, others) for number in some)
     return [(source, other + (other >= source)) for source, other in split]
 
 
 def unicasts(
-    ground: Ground, chosen: Iterable[tuple[int, int]], kind: Kind = Kind.UNICAST
-) -> Iterator[Case]:
+    context: CaseContext, chosen: Iterable[tuple[int, int]], kind: FrameKind = FrameKind.UNICAST
+) -> Iterator[FrameCase]:
     """Yield frames from hosts to hosts."""
     for source, destination in chosen:
-        headers = {"eth.src": ground.own(source), "eth.dst": ground.mac(destination)}
-        rewritten = {"eth.src": ground.mac(source), "eth.dst": ground.own(destination)}
-        place = ground.places[destination]
-        arrivals = {place: rewritten} if ground.reaches(source, place) else {}
-        yield ground.case(kind, source, headers, arrivals, destination)
+        headers = {"eth.src": context.own(source), "eth.dst": context.mac(destination)}
+        rewritten = {"eth.src": context.mac(source), "eth.dst": context.own(destination)}
+        place = context.places[destination]
+        arrivals = {place: rewritten} if context.reaches(source, place) else {}
+        yield context.case(kind, source, headers, arrivals, destination)
 
 
-def lossless(ground: Ground, chosen: Iterable[tuple[int, int]]) -> Iterator[Case]:
+def lossless(context: CaseContext, chosen: Iterable[tuple[int, int]]) -> Iterator[FrameCase]:
     """Yield frames from hosts to hosts in any of the lossless priorities."""
-    for case in unicasts(ground, chosen, Kind.LOSSLESS):
-        raised = ground.chance.randrange(len(ground.planned.spec.priorities))
-        headers = case.headers | {"vlan": ground.priority(raised)}
-        probe = ground.probe(case.kind, ground.places[case.source], headers)
+    for case in unicasts(context, chosen, FrameKind.LOSSLESS):
+        raised = context.chance.randrange(len(context.planned.spec.priorities))
+        headers = case.headers | {"vlan": context.priority(raised)}
+        probe = context.probe(case.kind, context.places[case.source], headers)
         yield case._replace(headers=headers, probe=probe)
 
 
-def raised(ground: Ground, case: Case, journey: Journey) -> Case:
+def with_raised_priority(context: CaseContext, case: FrameCase, journey: FramePath) -> FrameCase:
     """Tell in which priority a lossless frame must arrive that went this way.
 
     Hosts send in the first priority, whatever they wrote; links that lead up raise it by one.
     """
-    if case.kind is not Kind.LOSSLESS:
+    if case.kind is not FrameKind.LOSSLESS:
         return case
-    count = sum((hop.switch, hop.port) in ground.raising for hop in journey.hops)
-    tag = {"vlan": ground.priority(count)}
+    count = sum((hop.switch, hop.port) in context.raising for hop in journey.hops)
+    tag = {"vlan": context.priority(count)}
     arrivals = {place: {**changes, **tag} for place, changes in case.arrivals.items()}
     return case._replace(arrivals=arrivals)
 
 
-def pauses(ground: Ground) -> Iterator[frozenset[Place]]:
+def pauses(context: CaseContext) -> Iterator[frozenset[PortAddress]]:
     """Yield sets of paused ports: half of those that conditional rules watch, then all."""
-    switches = enumerate(ground.planned.plan.switches)
+    switches = enumerate(context.planned.plan.switches)
     watched = [(number, port) for number, switch in switches for port in switch.pause_bits]
     if watched:
-        yield frozenset(ground.chance.sample(watched, len(watched) // 2))
+        yield frozenset(context.chance.sample(watched, len(watched) // 2))
         yield frozenset(watched)
 
 
-def services(ground: Ground) -> Iterator[Case]:
+def services(context: CaseContext) -> Iterator[FrameCase]:
     """Yield all that is not from a host to a host: for all, for the switch, and to be refused."""
-    hosts = range(len(ground.hosts))
+    hosts = range(len(context.hosts))
     for host in hosts:
-        yield from _for_nobody(ground, host)
-        yield from _for_the_switch(ground, host)
-    yield from _strays(ground)
+        yield from _to_unknown(context, host)
+        yield from _to_the_switch(context, host)
+    yield from _from_switches(context)
     if len(hosts) < 2:
         return
-    yield from (case for host in hosts for case in _spoofed(ground, host))
-    some = ground.chance.sample(hosts, min(len(hosts), BROADCASTERS_MAX))
-    yield from (case for host in some for case in _for_all(ground, host))
-    if ground.planned.spec.network:
-        is_answered = ground.planned.spec.resolution == "responder"
-        yield from (_resolution(ground, host) for host in (hosts if is_answered else some))
+    yield from (case for host in hosts for case in _spoofed(context, host))
+    some = context.chance.sample(hosts, min(len(hosts), BROADCASTERS_MAX))
+    yield from (case for host in some for case in _to_all(context, host))
+    if context.planned.spec.network:
+        is_answered = context.planned.spec.resolution == "responder"
+        yield from (_resolution(context, host) for host in (hosts if is_answered else some))
 
 
-def _for_nobody(ground: Ground, host: int) -> Iterator[Case]:
-    for address in _unknown(ground):
-        headers = {"eth.src": ground.own(host), "eth.dst": address}
-        yield ground.case(Kind.UNKNOWN, host, headers, {})
+def _to_unknown(context: CaseContext, host: int) -> Iterator[FrameCase]:
+    for address in _unknown(context):
+        headers = {"eth.src": context.own(host), "eth.dst": address}
+        yield context.case(FrameKind.UNKNOWN, host, headers, {})
 
 
-def _unknown(ground: Ground) -> Iterator[str]:
+def _unknown(context: CaseContext) -> Iterator[str]:
     """Yield addresses that no host has: a factory's, and one close to those of hosts, if free."""
     yield mac_text(FACTORY)
-    known = {host.mac for host in ground.hosts}
+    known = {host.mac for host in context.hosts}
     least = min(known)
-    bits = ground.planned.deployment.address_bits
-    near = (least ^ ground.chance.getrandbits(bits) for _ in range(_TRIES))
+    bits = context.planned.deployment.address_bits
+    near = (least ^ context.chance.getrandbits(bits) for _ in range(_ATTEMPTS))
     free = next((address for address in near if address not in known), None)
     if free is not None:
         yield mac_text(free)
 
 
-def _spoofed(ground: Ground, host: int) -> Iterator[Case]:
-    spec = ground.planned.spec
-    other = ground.other(host)
+def _spoofed(context: CaseContext, host: int) -> Iterator[FrameCase]:
+    spec = context.planned.spec
+    other = context.other(host)
     if spec.addresses == "rewrite" or spec.anti_spoofing != "none":
-        for sender in (ground.own(other), mac_text(FACTORY)):
-            headers = {"eth.src": sender, "eth.dst": ground.mac(other)}
-            yield ground.case(Kind.SPOOFED, host, headers, {}, other)
+        for sender in (context.own(other), mac_text(FACTORY)):
+            headers = {"eth.src": sender, "eth.dst": context.mac(other)}
+            yield context.case(FrameKind.SPOOFED, host, headers, {}, other)
     if spec.addresses == "dmp" and spec.anti_spoofing == "arp" and spec.network:
-        claimed = {"arp.sip": ground.ipv4(other), "arp.sha": ground.mac(host)}
-        yield ground.case(Kind.SPOOFED_ARP, host, _arp(ground, host, other) | claimed, {}, other)
+        claimed = {"arp.sip": context.ipv4(other), "arp.sha": context.mac(host)}
+        yield context.case(
+            FrameKind.SPOOFED_ARP, host, _arp(context, host, other) | claimed, {}, other
+        )
 
 
-def _for_the_switch(ground: Ground, host: int) -> Iterator[Case]:
+def _to_the_switch(context: CaseContext, host: int) -> Iterator[FrameCase]:
     """Yield what goes no further than the switch, and, of a request, its answer."""
     broadcast = {"eth.src": mac_text(FACTORY), "eth.dst": mac_text(BROADCAST)}
-    answer = {ground.places[host]: {"eth.src": ground.mac(host)}}
-    asks = ground.planned.spec.addresses == "dmp"
-    yield ground.case(Kind.REQUEST, host, broadcast, answer if asks else {})
-    pause = {"eth.src": ground.own(host), "eth.dst": mac_text(PAUSE_GROUP)}
-    yield ground.case(Kind.PAUSE, host, pause, {})
-    told: dict[Place, Changes] = {(CONTROL_PLANE, CONTROLLER): {}}
-    discovery = {"eth.src": ground.own(host), "eth.dst": mac_text(LLDP_GROUP)}
-    yield ground.case(Kind.DISCOVERY, host, discovery, told)
+    answer = {context.places[host]: {"eth.src": context.mac(host)}}
+    asks = context.planned.spec.addresses == "dmp"
+    yield context.case(FrameKind.REQUEST, host, broadcast, answer if asks else {})
+    pause = {"eth.src": context.own(host), "eth.dst": mac_text(PAUSE_GROUP)}
+    yield context.case(FrameKind.PAUSE, host, pause, {})
+    to_controller: dict[PortAddress, FieldChanges] = {(CONTROL_PLANE, CONTROLLER): {}}
+    discovery = {"eth.src": context.own(host), "eth.dst": mac_text(LLDP_GROUP)}
+    yield context.case(FrameKind.DISCOVERY, host, discovery, to_controller)
 
 
-def _strays(ground: Ground) -> Iterator[Case]:
+def _from_switches(context: CaseContext) -> Iterator[FrameCase]:
     """Yield requests that come by links between switches."""
     headers = {"eth.src": mac_text(FACTORY), "eth.dst": mac_text(BROADCAST)}
-    for place in ground.links:
-        probe = ground.probe(Kind.STRAY, place, headers)
-        yield Case(Kind.STRAY, -1, -1, probe, headers, {})
+    for place in context.links:
+        probe = context.probe(FrameKind.STRAY, place, headers)
+        yield FrameCase(FrameKind.STRAY, -1, -1, probe, headers, {})
 
 
-def _for_all(ground: Ground, host: int) -> Iterator[Case]:
-    for kind, group in ((Kind.BROADCAST, BROADCAST), (Kind.MULTICAST, ALL_NODES)):
-        headers = {"eth.src": ground.own(host), "eth.dst": mac_text(group)}
-        yield ground.case(kind, host, headers, _all_but(ground, host, {}))
+def _to_all(context: CaseContext, host: int) -> Iterator[FrameCase]:
+    for kind, group in ((FrameKind.BROADCAST, BROADCAST), (FrameKind.MULTICAST, ALL_NODES)):
+        headers = {"eth.src": context.own(host), "eth.dst": mac_text(group)}
+        yield context.case(kind, host, headers, _all_but(context, host, {}))
 
 
-def _all_but(ground: Ground, host: int, changes: Changes) -> dict[Place, Changes]:
+def _all_but(
+    context: CaseContext, host: int, changes: FieldChanges
+) -> dict[PortAddress, FieldChanges]:
     """Expect a frame at all hosts but its sender, from the sender's hierarchical address."""
-    changes = {"eth.src": ground.mac(host), **changes}
-    others = (place for place in ground.places if place != ground.places[host])
-    return {place: changes for place in others if ground.reaches(host, place)}
+    changes = {"eth.src": context.mac(host), **changes}
+    others = (place for place in context.places if place != context.places[host])
+    return {place: changes for place in others if context.reaches(host, place)}
 
 
-def _resolution(ground: Ground, host: int) -> Case:
-    target = ground.other(host)
-    headers = _arp(ground, host, target)
-    if ground.planned.spec.resolution == "broadcast":
-        arrivals = _all_but(ground, host, {"arp.sha": ground.mac(host)})
+def _resolution(context: CaseContext, host: int) -> FrameCase:
+    target = context.other(host)
+    headers = _arp(context, host, target)
+    if context.planned.spec.resolution == "broadcast":
+        arrivals = _all_but(context, host, {"arp.sha": context.mac(host)})
     else:
-        arrivals = {ground.places[host]: _reply(ground, host, target)}
-    return ground.case(Kind.RESOLUTION, host, headers, arrivals, target)
+        arrivals = {context.places[host]: _reply(context, host, target)}
+    return context.case(FrameKind.RESOLUTION, host, headers, arrivals, target)
 
 
-def _arp(ground: Ground, host: int, target: int) -> Changes:
+def _arp(context: CaseContext, host: int, target: int) -> FieldChanges:
     """Write a request for a host's address."""
     return {
-        "eth.src": ground.own(host),
+        "eth.src": context.own(host),
         "eth.dst": mac_text(BROADCAST),
         "arp.op": str(_REQUEST),
-        "arp.sip": ground.ipv4(host),
-        "arp.tip": ground.ipv4(target),
-        "arp.sha": ground.own(host),
+        "arp.sip": context.ipv4(host),
+        "arp.tip": context.ipv4(target),
+        "arp.sha": context.own(host),
         "arp.tha": mac_text(0),
     }
 
 
-def _reply(ground: Ground, host: int, target: int) -> Changes:
+def _reply(context: CaseContext, host: int, target: int) -> FieldChanges:
     """Write what the target would answer, as the asking host must see it to take it."""
     return {
-        "eth.src": ground.mac(target),
-        "eth.dst": ground.own(host),
+        "eth.src": context.mac(target),
+        "eth.dst": context.own(host),
         "arp.op": str(_REPLY),
-        "arp.sip": ground.ipv4(target),
-        "arp.tip": ground.ipv4(host),
-        "arp.sha": ground.mac(target),
-        "arp.tha": ground.own(host),
+        "arp.sip": context.ipv4(target),
+        "arp.tip": context.ipv4(host),
+        "arp.sha": context.mac(target),
+        "arp.tha": context.own(host),
     }

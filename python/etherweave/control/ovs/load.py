@@ -11,15 +11,14 @@ from functools import partial
 from typing import TypeAlias, TypeVar
 
 from etherweave.control import text
-from etherweave.control.ovs.bridges import Wiring
-from etherweave.control.ovs.daemons import Daemons
-from etherweave.control.ovs.programs import run
-from etherweave.control.rules import Group, Meter, Plan, Rule, SwitchPlan
+from etherweave.control.ovs.bridges import BridgeNames
+from etherweave.control.ovs.daemons import Daemons, run
+from etherweave.control.rules import FabricPlan, FlowRule, Group, Meter, SwitchPlan
 
-Tell: TypeAlias = Callable[[int, int], object]
+LoadProgress: TypeAlias = Callable[[int, int], object]
 """Takes how many switches are done, and of how many."""
 
-_Entry = TypeVar("_Entry", Group, Meter)
+_TableEntry = TypeVar("_TableEntry", Group, Meter)
 _Result = TypeVar("_Result")
 _GROUP = re.compile(r"group_id=(\d+),type=select(.*)")
 _BUCKET = re.compile(r"actions=output:\"?(\d+)")
@@ -31,16 +30,18 @@ _DIFFERENT = 2
 """How ``diff-flows`` ends when it finds differences."""
 
 
-def load(daemons: Daemons, plan: Plan, wiring: Wiring, tell: Tell | None = None) -> None:
+def load(
+    daemons: Daemons, plan: FabricPlan, wiring: BridgeNames, progress: LoadProgress | None = None
+) -> None:
     """Install all switches of a plan, several at a time."""
-    at_all(plan, wiring, partial(install, daemons), tell)
+    at_all(plan, wiring, partial(install, daemons), progress)
 
 
 def at_all(
-    plan: Plan,
-    wiring: Wiring,
+    plan: FabricPlan,
+    wiring: BridgeNames,
     work: Callable[[str, SwitchPlan], _Result],
-    tell: Tell | None = None,
+    progress: LoadProgress | None = None,
 ) -> list[_Result]:
     """Do something at all bridges, several at a time; what fails first ends it."""
     bridges = [wiring.bridges[switch.name] for switch in plan.switches]
@@ -49,8 +50,8 @@ def at_all(
     try:
         for result in pool.map(work, bridges, plan.switches):
             results.append(result)
-            if tell:
-                tell(len(results), len(bridges))
+            if progress:
+                progress(len(results), len(bridges))
     finally:
         pool.shutdown(cancel_futures=True)
     return results
@@ -80,7 +81,7 @@ def fill(daemons: Daemons, bridge: str, switch: SwitchPlan) -> list[str]:
     return _rule_differences(target, switch)
 
 
-def change(daemons: Daemons, bridge: str, rule: Rule) -> None:
+def change(daemons: Daemons, bridge: str, rule: FlowRule) -> None:
     """Change what a rule does; where it is not, nothing happens."""
     _ofctl("--strict", "mod-flows", daemons.management(bridge), text.flow(rule))
 
@@ -100,11 +101,11 @@ def differences(daemons: Daemons, bridge: str, switch: SwitchPlan) -> list[str]:
 def _rule_differences(target: str, switch: SwitchPlan) -> list[str]:
     lines = text.flows(switch.rules)
     ends = (0, _DIFFERENT)
-    told = _ofctl("diff-flows", target, "/dev/stdin", lines=lines, ends=ends)
-    return [*told.splitlines(), *_replaced(switch)]
+    output = _ofctl("diff-flows", target, "/dev/stdin", lines=lines, ends=ends)
+    return [*output.splitlines(), *_shadowed_rules(switch)]
 
 
-def _replaced(switch: SwitchPlan) -> Iterator[str]:
+def _shadowed_rules(switch: SwitchPlan) -> Iterator[str]:
     """Yield rules that another with the same match and priority takes the place of."""
     last = {(rule.table, rule.priority, rule.match): rule for rule in switch.rules}
     for rule in switch.rules:
@@ -122,7 +123,9 @@ def _write(target: str, switch: SwitchPlan, there: Mapping[int, Meter]) -> None:
 
 
 def _differences(
-    there: Mapping[int, _Entry], planned: Mapping[int, _Entry], write: Callable[[_Entry], str]
+    there: Mapping[int, _TableEntry],
+    planned: Mapping[int, _TableEntry],
+    write: Callable[[_TableEntry], str],
 ) -> list[str]:
     surplus = [
         f"-{write(there[number])}" for number in there if planned.get(number) != there[number]
@@ -142,13 +145,15 @@ def _set_meters(target: str, meters: Iterable[Meter], there: Mapping[int, Meter]
 
 
 def _meters(target: str) -> dict[int, Meter]:
-    found = _METER.findall(_ofctl("dump-meters", target))
-    return {int(number): Meter(int(number), int(rate), int(burst)) for number, rate, burst in found}
+    matches = _METER.findall(_ofctl("dump-meters", target))
+    return {
+        int(number): Meter(int(number), int(rate), int(burst)) for number, rate, burst in matches
+    }
 
 
 def _groups(target: str) -> dict[int, Group]:
-    found = _GROUP.findall(_ofctl("dump-groups", target))
-    return {int(number): _group(int(number), buckets) for number, buckets in found}
+    matches = _GROUP.findall(_ofctl("dump-groups", target))
+    return {int(number): _group(int(number), buckets) for number, buckets in matches}
 
 
 def _group(number: int, buckets: str) -> Group:

@@ -1,16 +1,19 @@
 """Asks Open vSwitch what becomes of frames, and tells it in the words of the plan."""
 
+import codecs
+import json
 import re
+import socket
+from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import tee
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
-from etherweave.control.ovs.bridges import Wiring
-from etherweave.control.ovs.control_socket import ControlSocket
-from etherweave.control.ovs.programs import OvsError
-from etherweave.control.ovs.trace import Changes, Hit, Sent, Visit, parse
-from etherweave.control.rules import Plan
+from etherweave.control.ovs.bridges import BridgeNames
+from etherweave.control.ovs.daemons import OvsError
+from etherweave.control.ovs.trace import BridgeVisit, FieldChanges, Hit, SentFrame, parse
+from etherweave.control.rules import FabricPlan
 
 CONTROL_PLANE = -1
 """Stands for a switch where a frame leaves to the controller."""
@@ -18,7 +21,7 @@ _BRIDGE = re.compile(r"  (\S+):")
 _PORT = re.compile(r"    \S+ (\d+)/(\d+): .*")
 
 
-class Probe(NamedTuple):
+class InjectedFrame(NamedTuple):
     """A frame that enters the fabric."""
 
     switch: int
@@ -28,14 +31,14 @@ class Probe(NamedTuple):
     """What it is like, as ``ovs-ofctl`` writes matches: ``dl_src=…,dl_dst=…``."""
 
 
-class Hop(NamedTuple):
+class TraceHop(NamedTuple):
     """A switch on the way of a frame."""
 
     switch: int
     """Index in the plan."""
     port: int
     """By which it came in."""
-    visit: Visit
+    visit: BridgeVisit
     """Rules that it met."""
 
     @property
@@ -44,7 +47,7 @@ class Hop(NamedTuple):
         return self.visit.hits[-1] if self.visit.hits else Hit(0, "", None)
 
     @property
-    def sent(self) -> list[Sent]:
+    def sent(self) -> list[SentFrame]:
         """Where it went."""
         return self.visit.sent
 
@@ -55,14 +58,14 @@ class Delivery(NamedTuple):
     switch: int
     """Index in the plan; ``CONTROL_PLANE``: it left to the controller."""
     port: int
-    changes: Changes
+    changes: FieldChanges
     """What was written on the way."""
 
 
-class Journey(NamedTuple):
+class FramePath(NamedTuple):
     """All that became of a frame."""
 
-    hops: tuple[Hop, ...]
+    hops: tuple[TraceHop, ...]
     deliveries: tuple[Delivery, ...]
     remarks: tuple[str, ...]
     """Of Open vSwitch; none on a good way."""
@@ -81,7 +84,7 @@ class Oracle:
         Their names.
     """
 
-    def __init__(self, control: Path, plan: Plan, wiring: Wiring) -> None:
+    def __init__(self, control: Path, plan: FabricPlan, wiring: BridgeNames) -> None:
         self._bridges = [wiring.bridges[switch.name] for switch in plan.switches]
         self._index = {bridge: index for index, bridge in enumerate(self._bridges)}
         names = {switch.name: index for index, switch in enumerate(plan.switches)}
@@ -100,7 +103,7 @@ class Oracle:
     def __exit__(self, *_: object) -> None:
         self._socket.close()
 
-    def follow(self, probes: Iterable[Probe]) -> Iterator[Journey]:
+    def follow(self, probes: Iterable[InjectedFrame]) -> Iterator[FramePath]:
         """Follow frames, one after the other.
 
         Raises
@@ -117,12 +120,12 @@ class Oracle:
         for text, probe in zip(self._socket.ask_all(questions), answered, strict=True):
             yield self._journey(text, probe)
 
-    def _journey(self, text: str, probe: Probe) -> Journey:
+    def _journey(self, text: str, probe: InjectedFrame) -> FramePath:
         try:
             trace = parse(text)
         except ValueError as error:
             raise OvsError(f"trace of {probe.fields}: {error}") from error
-        hops: list[Hop] = []
+        hops: list[TraceHop] = []
         for visit in trace.visits:
             switch, port = probe.switch, probe.port
             if visit.came_from is not None:
@@ -130,12 +133,12 @@ class Oracle:
                 switch, port = self._across[hops[before].switch, out]
             if self._index[visit.bridge] != switch:
                 raise OvsError(f"a trace goes on in {visit.bridge}, not {self._bridges[switch]}")
-            hops.append(Hop(switch, port, visit))
+            hops.append(TraceHop(switch, port, visit))
         deliveries = [
             Delivery(*self._ports.get(frame.port, (CONTROL_PLANE, frame.port)), frame.changes)
             for frame in trace.frames
         ]
-        return Journey(tuple(hops), tuple(deliveries), trace.remarks)
+        return FramePath(tuple(hops), tuple(deliveries), trace.remarks)
 
     def _datapath_ports(self, shown: str) -> Iterator[tuple[int, tuple[int, int]]]:
         """Read which port of which switch a port of the datapath is."""
@@ -145,3 +148,113 @@ class Oracle:
                 bridge = heading[1]
             elif (port := _PORT.fullmatch(line)) and bridge in self._index:
                 yield int(port[2]), (self._index[bridge], int(port[1]))
+
+
+TIMEOUT_S = 60.0
+"""Longest silence of a daemon [s]."""
+_UNDER_WAY = 16
+"""Questions without an answer: enough to hide waiting, few enough to fit the socket's buffer."""
+_DECODER = json.JSONDecoder()
+_READ = 1 << 18
+_ANSWER_MAX = 1 << 26
+"""Characters of an answer; longer ones are no trace of any fabric."""
+
+
+class ControlSocket:
+    """A connection to a daemon.
+
+    Parameters
+    ----------
+    path
+        The daemon's control socket.
+
+    Raises
+    ------
+    OvsError
+        If nobody listens there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._read = ""
+        # Octets of one character may come apart.
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.settimeout(TIMEOUT_S)
+        try:
+            self._socket.connect(str(path))
+        except OSError as error:
+            self._socket.close()
+            raise OvsError(f"{path}: {error.strerror}; expected a daemon's socket") from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._socket.close()
+
+    def ask(self, command: str, *arguments: str) -> str:
+        """Ask one question.
+
+        Raises
+        ------
+        OvsError
+            If the daemon refuses, is silent or ends.
+        """
+        (answer,) = self.ask_all([(command, *arguments)])
+        return answer
+
+    def ask_all(self, questions: Iterable[tuple[str, ...]]) -> Iterator[str]:
+        """Ask many questions, each a command and its arguments; answers come in the same order.
+
+        Whoever stops early must not ask on this connection again: answers would still come.
+        """
+        in_flight: deque[tuple[str, ...]] = deque()
+        for question in questions:
+            if len(in_flight) == _UNDER_WAY:
+                yield self._answer(in_flight.popleft())
+            self._send(question)
+            in_flight.append(question)
+        while in_flight:
+            yield self._answer(in_flight.popleft())
+
+    def _send(self, question: tuple[str, ...]) -> None:
+        command, *arguments = question
+        message = {"id": 0, "method": command, "params": arguments}
+        try:
+            self._socket.sendall(json.dumps(message).encode())
+        except OSError as error:
+            raise OvsError(f"{self._path}: {error}; expected to be read") from None
+
+    def _answer(self, question: tuple[str, ...]) -> str:
+        answer = self._next()
+        if answer.get("error") is not None:
+            raise OvsError(f"{' '.join(question)}: {str(answer['error']).strip()}")
+        return str(answer["result"])
+
+    def _next(self) -> dict[str, Any]:
+        while True:
+            try:
+                answer, end = _DECODER.raw_decode(self._read)
+            except json.JSONDecodeError:
+                self._receive()
+                continue
+            if not isinstance(answer, dict):
+                raise OvsError(f"{self._path}: {answer!r}; expected a JSON object")
+            self._read = self._read[end:].lstrip()
+            return answer
+
+    def _receive(self) -> None:
+        if len(self._read) > _ANSWER_MAX:
+            raise OvsError(f"{self._path}: no end of an answer after {_ANSWER_MAX} characters")
+        try:
+            octets = self._socket.recv(_READ)
+        except TimeoutError:
+            raise OvsError(f"{self._path}: silent for {TIMEOUT_S:.0f} s") from None
+        if not octets:
+            raise OvsError(f"{self._path}: the daemon has closed the connection")
+        self._read += self._decoder.decode(octets)

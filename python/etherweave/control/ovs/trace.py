@@ -23,7 +23,7 @@ from typing import NamedTuple, TypeAlias
 
 from etherweave.control.rules import CONTROLLER, IN_PORT
 
-Changes: TypeAlias = dict[str, str]
+FieldChanges: TypeAlias = dict[str, str]
 """What was written, by field: ``eth.dst``."""
 
 _BRIDGE = re.compile(r'bridge\("(.*)"\)')
@@ -51,7 +51,7 @@ class Hit(NamedTuple):
     """None: no rule matched, and the frame ended."""
 
 
-class Sent(NamedTuple):
+class SentFrame(NamedTuple):
     """A frame on its way out of a bridge."""
 
     port: int
@@ -61,7 +61,7 @@ class Sent(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class BridgeVisit:
     """What became of a frame in a bridge."""
 
     bridge: str
@@ -69,48 +69,48 @@ class Visit:
     """Number of the visit before, from 0, and the port by which the frame left it."""
     hits: list[Hit] = field(default_factory=list)
     """In order."""
-    sent: list[Sent] = field(default_factory=list)
+    sent: list[SentFrame] = field(default_factory=list)
     """In order."""
-    suppressed: list[Sent] = field(default_factory=list)
+    suppressed: list[SentFrame] = field(default_factory=list)
     """Outputs by the port of entry, which OpenFlow does not make unless told ``IN_PORT``."""
 
 
-class Frame(NamedTuple):
+class EmittedFrame(NamedTuple):
     """A frame that leaves the fabric."""
 
     port: int
     """Number in the datapath, which all bridges share."""
-    changes: Changes
+    changes: FieldChanges
 
 
 class Trace(NamedTuple):
     """The way of a frame."""
 
-    visits: tuple[Visit, ...]
-    frames: tuple[Frame, ...]
+    visits: tuple[BridgeVisit, ...]
+    frames: tuple[EmittedFrame, ...]
     remarks: tuple[str, ...]
     """What Open vSwitch says was not done as told."""
 
 
 def parse(text: str) -> Trace:
     """Read the answer to ``ofproto/trace``."""
-    walk = _Walk()
+    walk = _TraceReader()
     rest = iter(text.splitlines())
     for line in rest:
         if line.startswith(_FRAMES):
             # The list of frames is one line, the last but for remarks.
             frames = tuple(_frames(line.removeprefix(_FRAMES), {}, walk.remarks))
-            walk.remarks.extend(told for told in rest if told and not _SLOWLY.fullmatch(told))
+            walk.remarks.extend(text for text in rest if text and not _SLOWLY.fullmatch(text))
             return Trace(tuple(walk.visits), frames, tuple(walk.remarks))
         walk.read(line)
     raise ValueError(f"{text[:60]!r}: expected a trace that ends with {_FRAMES!r}")
 
 
-class _Walk:
+class _TraceReader:
     """Follows a trace line by line."""
 
     def __init__(self) -> None:
-        self.visits: list[Visit] = []
+        self.visits: list[BridgeVisit] = []
         self.remarks: list[str] = []
         self._last: tuple[int, int] | None = None
         """Visit and port of the output that was read last."""
@@ -118,32 +118,32 @@ class _Walk:
         """Indentation and number of the visits that may go on, outermost first."""
 
     def read(self, line: str) -> None:
-        told = line.lstrip(" ")
-        depth = len(line) - len(told)
-        if bridge := _BRIDGE.fullmatch(told):
+        text = line.lstrip(" ")
+        depth = len(line) - len(text)
+        if bridge := _BRIDGE.fullmatch(text):
             self._close(depth)
             self._open.append((depth, len(self.visits)))
-            self.visits.append(Visit(bridge[1], self._last))
-        elif self._open and told and not told.startswith("---"):
+            self.visits.append(BridgeVisit(bridge[1], self._last))
+        elif self._open and text and not text.startswith("---"):
             self._close(depth)
-            self._last = self._go_on(self._open[-1][1], told)
+            self._last = self._read_line(self._open[-1][1], text)
 
     def _close(self, depth: int) -> None:
         """End the visits that a line so deep does not belong to; the first goes on to the end."""
         while len(self._open) > 1 and self._open[-1][0] >= depth:
             self._open.pop()
 
-    def _go_on(self, number: int, told: str) -> tuple[int, int] | None:
+    def _read_line(self, number: int, text: str) -> tuple[int, int] | None:
         """Take the next line of a visit, and return its number and port if it is an output."""
         visit = self.visits[number]
-        if hit := _hit(told):
+        if hit := _hit(text):
             visit.hits.append(hit)
-        elif told.startswith(">>"):
-            self._take_back(told)
-        elif (port := _port(told)) is not None:
+        elif text.startswith(">>"):
+            self._take_back(text)
+        elif (port := _port(text)) is not None:
             if not visit.hits:
-                raise ValueError(f"{told!r} in {visit.bridge}: expected a table's rule before")
-            visit.sent.append(Sent(port, visit.hits[-1]))
+                raise ValueError(f"{text!r} in {visit.bridge}: expected a table's rule before")
+            visit.sent.append(SentFrame(port, visit.hits[-1]))
             return number, port
         return None
 
@@ -158,32 +158,32 @@ class _Walk:
             self.remarks.append(why)
 
 
-def _hit(told: str) -> Hit | None:
-    if miss := _MISS.fullmatch(told):
+def _hit(text: str) -> Hit | None:
+    if miss := _MISS.fullmatch(text):
         return Hit(int(miss[1]), "", None)
-    if hit := _HIT.fullmatch(told):
+    if hit := _HIT.fullmatch(text):
         table, match, priority = int(hit[1]), hit[2] or "", int(hit[3])
         is_miss = priority == 0 and _NO_RULE.fullmatch(match)
         return Hit(table, "", None) if is_miss else Hit(table, match, priority)
     return None
 
 
-def _port(told: str) -> int | None:
+def _port(text: str) -> int | None:
     """Return the port that an action sends to; none: it does not send."""
-    if output := _OUTPUT.fullmatch(told):
+    if output := _OUTPUT.fullmatch(text):
         return int(output[1])
-    if told == "IN_PORT":
+    if text == "IN_PORT":
         return IN_PORT
-    return CONTROLLER if told.startswith("CONTROLLER") else None
+    return CONTROLLER if text.startswith("CONTROLLER") else None
 
 
-def _frames(actions: str, changes: Changes, remarks: list[str]) -> Iterator[Frame]:
+def _frames(actions: str, changes: FieldChanges, remarks: list[str]) -> Iterator[EmittedFrame]:
     """Follow a frame through actions of the datapath; ``changes`` are those of all before."""
     for action in _split(actions):
         call = _CALL.fullmatch(action)
         name, inner = (call[1], call[2]) if call else (action, "")
         if action.isdigit():
-            yield Frame(int(action), dict(changes))
+            yield EmittedFrame(int(action), dict(changes))
         elif name == "set":
             changes |= _written(inner)
         elif name == "clone":
@@ -191,12 +191,12 @@ def _frames(actions: str, changes: Changes, remarks: list[str]) -> Iterator[Fram
         elif name in ("push_vlan", "pop_vlan"):
             changes["vlan"] = inner
         elif name == "userspace":
-            yield Frame(CONTROLLER, dict(changes))
+            yield EmittedFrame(CONTROLLER, dict(changes))
         elif name not in _HARMLESS:
             remarks.append(action)
 
 
-def _written(inner: str) -> Changes:
+def _written(inner: str) -> FieldChanges:
     """Read ``eth(src=…,dst=…)``."""
     header = _CALL.fullmatch(inner)
     if header is None:

@@ -15,29 +15,35 @@ from typing import TypeAlias
 
 import polars
 
+from etherweave.control.forwarding import pause_rule
 from etherweave.control.ovs import bridges, load
 from etherweave.control.ovs.cases import (
-    Case,
-    Ground,
-    Kind,
-    Place,
-    ground,
+    CaseContext,
+    FrameCase,
+    FrameKind,
+    PortAddress,
+    case_context,
     lossless,
     pairs,
     pauses,
-    raised,
     services,
     unicasts,
+    with_raised_priority,
 )
 from etherweave.control.ovs.daemons import Daemons, Datapath, running
-from etherweave.control.ovs.judgement import Decision, Finding, Question, judge, questions
-from etherweave.control.ovs.oracle import Journey, Oracle
+from etherweave.control.ovs.judgement import (
+    AllowedPorts,
+    DecisionQuery,
+    FrameFinding,
+    decision_queries,
+    judge,
+)
+from etherweave.control.ovs.oracle import FramePath, Oracle
 from etherweave.control.ovs.trace import Hit
-from etherweave.control.plan import Planned, counts
-from etherweave.control.rules import Plan, Purpose, SwitchPlan
-from etherweave.control.services import pause_rule
+from etherweave.control.plan import PlannedDeployment, counts
+from etherweave.control.rules import FabricPlan, Purpose, SwitchPlan
 
-Tell: TypeAlias = Callable[[str, int, int], object]
+VerifyProgress: TypeAlias = Callable[[str, int, int], object]
 """Takes what is being done, how much of it is done, and how much there is."""
 
 BATCH = 4096
@@ -45,7 +51,7 @@ BATCH = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class VerifyOptions:
     """What is to be verified."""
 
     pairs: int | None = 1000
@@ -57,18 +63,18 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class VerifyReport:
     """What came of it."""
 
-    asked: dict[Kind, int]
+    followed: dict[FrameKind, int]
     """Frames that were followed, by what they were sent for."""
-    findings: tuple[Finding, ...]
+    findings: tuple[FrameFinding, ...]
     """Of every frame that goes wrong the first thing."""
     differences: dict[str, list[str]]
     """Rules, groups and meters that bridges lack or have too much, by switch."""
     rules: dict[Purpose, int]
     """Of all switches."""
-    rules_met: int
+    rules_matched: int
     """That decided about at least one frame."""
     build_s: float
     """For bridges and rules."""
@@ -83,15 +89,15 @@ class Report:
     @property
     def traces_per_s(self) -> float:
         """Frames that were followed and judged per second."""
-        return sum(self.asked.values()) / max(self.trace_s, 1e-9)
+        return sum(self.followed.values()) / max(self.trace_s, 1e-9)
 
 
 def verify(
-    planned: Planned,
-    wish: Wish,
+    planned: PlannedDeployment,
+    options: VerifyOptions,
     factory: Mapping[str, int] | None = None,
-    tell: Tell = lambda *_: None,
-) -> Report:
+    progress: VerifyProgress = lambda *_: None,
+) -> VerifyReport:
     """Verify a plan on bridges of an Open vSwitch that is started for it, and stopped.
 
     Raises
@@ -99,69 +105,76 @@ def verify(
     OvsError
         If Open vSwitch is missing, or refuses what it is told.
     """
-    with running(Datapath.DUMMY, wish.keep) as daemons:
-        return examine(daemons, planned, wish, factory or {}, tell)
+    with running(Datapath.DUMMY, options.keep) as daemons:
+        return examine(daemons, planned, options, factory or {}, progress)
 
 
 def examine(
-    daemons: Daemons, planned: Planned, wish: Wish, factory: Mapping[str, int], tell: Tell
-) -> Report:
+    daemons: Daemons,
+    planned: PlannedDeployment,
+    options: VerifyOptions,
+    factory: Mapping[str, int],
+    progress: VerifyProgress,
+) -> VerifyReport:
     """Verify a plan on daemons that run, and have no bridges yet."""
     start_s = time.monotonic()
-    wiring = bridges.wiring(planned.plan)
-    differences = _build(daemons, planned, wiring, tell)
+    wiring = bridges.bridge_names(planned.plan)
+    differences = _build(daemons, planned, wiring, progress)
     built_s = time.monotonic()
-    tally = Tally(ground(planned, factory, wish.seed))
+    tally = FrameTally(case_context(planned, factory, options.seed))
     with Oracle(daemons.control, planned.plan, wiring) as oracle:
-        _follow(oracle, tally, wish, partial(_pause, daemons, planned, wiring), tell)
-    return Report(
-        {kind: tally.asked[kind] for kind in Kind if tally.asked[kind]},
+        _follow(oracle, tally, options, partial(_pause, daemons, planned, wiring), progress)
+    return VerifyReport(
+        {kind: tally.followed[kind] for kind in FrameKind if tally.followed[kind]},
         tuple(tally.findings),
         differences,
         dict(sum((Counter(counts(switch)) for switch in planned.plan.switches), Counter())),
-        len(tally.met),
+        len(tally.matched),
         built_s - start_s,
         time.monotonic() - built_s,
     )
 
 
 def _build(
-    daemons: Daemons, planned: Planned, wiring: bridges.Wiring, tell: Tell
+    daemons: Daemons,
+    planned: PlannedDeployment,
+    wiring: bridges.BridgeNames,
+    progress: VerifyProgress,
 ) -> dict[str, list[str]]:
     """Make bridges, fill them, and tell how they differ from the plan."""
-    tell("bridges", 0, len(planned.plan.switches))
+    progress("bridges", 0, len(planned.plan.switches))
     bridges.build(daemons, without_failed(planned), wiring)
-    told = load.at_all(
+    lines_by_switch = load.at_all(
         planned.plan,
         wiring,
         partial(load.fill, daemons),
-        lambda done, all_: tell("bridges with rules", done, all_),
+        lambda done, all_: progress("bridges with rules", done, all_),
     )
     names = (switch.name for switch in planned.plan.switches)
-    return {name: lines for name, lines in zip(names, told, strict=True) if lines}
+    return {name: lines for name, lines in zip(names, lines_by_switch, strict=True) if lines}
 
 
 def _follow(
     oracle: Oracle,
-    tally: "Tally",
-    wish: Wish,
-    pause: Callable[[frozenset[Place]], None],
-    tell: Tell,
+    tally: "FrameTally",
+    options: VerifyOptions,
+    pause: Callable[[frozenset[PortAddress]], None],
+    progress: VerifyProgress,
 ) -> None:
     """Follow all frames, first while nothing is paused."""
-    known = tally.ground
-    chosen, others, sets = pairs(known, wish.pairs), list(services(known)), list(pauses(known))
+    known = tally.context
+    chosen, others, sets = pairs(known, options.pairs), list(services(known)), list(pauses(known))
     both = (unicasts, lossless) if known.planned.spec.priorities else (unicasts,)
     count = len(chosen) * (len(both) + len(sets)) + len(others)
     for done in tally.count(oracle, chain(others, *(some(known, chosen) for some in both))):
-        tell("frames", done, count)
+        progress("frames", done, count)
     for paused in sets:
         pause(paused)
-        for done in tally.count(oracle, unicasts(known, chosen, Kind.PAUSED), paused):
-            tell("frames", done, count)
+        for done in tally.count(oracle, unicasts(known, chosen, FrameKind.PAUSED), paused):
+            progress("frames", done, count)
 
 
-def without_failed(planned: Planned) -> Plan:
+def without_failed(planned: PlannedDeployment) -> FabricPlan:
     """Leave out the ports of cables that are down, as if they were not plugged in."""
     table = polars.DataFrame(planned.deployment.tables["ports"])
     up = set(table.filter(polars.col("is_up") == 1).select("switch", "port").rows())
@@ -172,7 +185,7 @@ def without_failed(planned: Planned) -> Plan:
     return replace(planned.plan, switches=switches)
 
 
-class Tally:
+class FrameTally:
     """Counts frames, and the rules that they meet, and keeps what is wrong.
 
     Parameters
@@ -181,59 +194,69 @@ class Tally:
         Who is where.
     """
 
-    def __init__(self, ground: Ground) -> None:
-        self.ground = ground
-        self.asked: Counter[Kind] = Counter()
-        self.findings: list[Finding] = []
-        self.met: set[tuple[int, Hit]] = set()
+    def __init__(self, context: CaseContext) -> None:
+        self.context = context
+        self.followed: Counter[FrameKind] = Counter()
+        self.findings: list[FrameFinding] = []
+        self.matched: set[tuple[int, Hit]] = set()
 
     def count(
-        self, oracle: Oracle, cases: Iterable[Case], paused: frozenset[Place] = frozenset()
+        self,
+        oracle: Oracle,
+        cases: Iterable[FrameCase],
+        paused: frozenset[PortAddress] = frozenset(),
     ) -> Iterator[int]:
         """Follow and judge frames; yield now and then how many are done."""
         rest = iter(cases)
         while batch := list(islice(rest, BATCH)):
             journeys = list(oracle.follow(case.probe for case in batch))
             self._judge(list(zip(batch, journeys, strict=True)), paused)
-            yield self.asked.total()
+            yield self.followed.total()
 
-    def _judge(self, followed: list[tuple[Case, Journey]], paused: frozenset[Place]) -> None:
-        asked = [questions(case, journey) for case, journey in followed]
-        planned = self.ground.planned
-        decisions = _decide(planned, list(chain.from_iterable(asked)), paused)
-        for (case, journey), some in zip(followed, asked, strict=True):
-            self.asked[case.kind] += 1
-            self.met.update(_met(journey))
-            must = raised(self.ground, case, journey)
-            finding = judge(planned.plan, must, journey, list(islice(decisions, len(some))))
+    def _judge(
+        self, followed: list[tuple[FrameCase, FramePath]], paused: frozenset[PortAddress]
+    ) -> None:
+        queries = [decision_queries(case, journey) for case, journey in followed]
+        planned = self.context.planned
+        decisions = _decide(planned, list(chain.from_iterable(queries)), paused)
+        for (case, journey), some in zip(followed, queries, strict=True):
+            self.followed[case.kind] += 1
+            self.matched.update(_matched_rules(journey))
+            case_expected = with_raised_priority(self.context, case, journey)
+            finding = judge(
+                planned.plan, case_expected, journey, list(islice(decisions, len(some)))
+            )
             if finding:
                 self.findings.append(finding)
 
 
 def _decide(
-    planned: Planned, asked: list[Question], paused: frozenset[Place]
-) -> Iterator[Decision]:
+    planned: PlannedDeployment, queries: list[DecisionQuery], paused: frozenset[PortAddress]
+) -> Iterator[AllowedPorts]:
     """Ask the design where packets go; the routing has no say about ways round pauses."""
-    table = polars.DataFrame(planned.deployment.decide(asked, sorted(paused)))
+    table = polars.DataFrame(planned.deployment.decide(queries, sorted(paused)))
     for by_table, by_routing in table.rows():
-        yield Decision(_numbers(by_table), None if paused else _numbers(by_routing))
+        yield AllowedPorts(_numbers(by_table), None if paused else _numbers(by_routing))
 
 
 def _pause(
-    daemons: Daemons, planned: Planned, wiring: bridges.Wiring, paused: frozenset[Place]
+    daemons: Daemons,
+    planned: PlannedDeployment,
+    wiring: bridges.BridgeNames,
+    paused: frozenset[PortAddress],
 ) -> None:
     """Tell all bridges which ports are paused, as a pause agent does."""
 
-    def tell_bridge(bridge: str, switch: SwitchPlan) -> None:
+    def set_vector(bridge: str, switch: SwitchPlan) -> None:
         number = switch.datapath_id - 1
         ports = frozenset(port for place, port in paused if place == number)
         if switch.pause_bits:
             load.change(daemons, bridge, pause_rule(switch.pause_bits, ports, None))
 
-    load.at_all(planned.plan, wiring, tell_bridge)
+    load.at_all(planned.plan, wiring, set_vector)
 
 
-def _met(journey: Journey) -> Iterator[tuple[int, Hit]]:
+def _matched_rules(journey: FramePath) -> Iterator[tuple[int, Hit]]:
     hits = ((hop.switch, hit) for hop in journey.hops for hit in hop.visit.hits)
     return ((switch, hit) for switch, hit in hits if hit.priority is not None)
 

@@ -15,11 +15,16 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from etherweave.control.pause.frame import ETHER_TYPE, FrameError, decode, quantum_ps
+from etherweave.control.pause.frame import (
+    ETHER_TYPE,
+    FrameError,
+    RatedInterface,
+    decode,
+    quantum_ps,
+)
+from etherweave.control.pause.rule_writer import RuleWriter
 from etherweave.control.pause.sockets import listening, received_ns
-from etherweave.control.pause.speaker import Speaker
-from etherweave.control.pause.timers import Timers
-from etherweave.control.pause.vector import Vectors
+from etherweave.control.pause.vector import PauseTimers, PauseVectors
 from etherweave.control.rules import SwitchPlan
 
 _READ = 2048
@@ -33,15 +38,7 @@ class AgentError(RuntimeError):
     """An interface cannot be listened to; a sentence says why."""
 
 
-class Ear(NamedTuple):
-    """An interface that a port's pauses come in by."""
-
-    interface: str
-    bits_per_s: int
-    """Rate of its link."""
-
-
-class Heard(NamedTuple):
+class AgentTotals(NamedTuple):
     """What an agent has done."""
 
     frames: int
@@ -52,11 +49,11 @@ class Heard(NamedTuple):
 
 def serve(
     switch: SwitchPlan,
-    ears: Mapping[int, Ear],
+    interfaces: Mapping[int, RatedInterface],
     address: str,
     stop: socket.socket,
     ready: Callable[[], object] | None = None,
-) -> Heard:
+) -> AgentTotals:
     """Listen, and keep the switch's vector right, until told to stop; then clear it.
 
     Parameters
@@ -77,21 +74,24 @@ def serve(
     AgentError, SpeakerError, VectorError
         An interface, the switch or its plan is not as expected.
     """
-    vectors = Vectors(switch)
-    with contextlib.ExitStack() as undo:
-        sockets = {port: undo.enter_context(_listening(ear)) for port, ear in ears.items()}
-        speaker = undo.enter_context(Speaker(address))
+    vectors = PauseVectors(switch)
+    with contextlib.ExitStack() as cleanup:
+        sockets = {
+            port: cleanup.enter_context(_listening(interface))
+            for port, interface in interfaces.items()
+        }
+        speaker = cleanup.enter_context(RuleWriter(address))
         # Whatever an agent before this one has left behind.
         speaker.modify(vectors.cleared())
         speaker.settle()
         if ready:
             ready()
-        agent = _Agent(vectors, ears, sockets, speaker)
+        agent = _Agent(vectors, interfaces, sockets, speaker)
         while agent.wait(stop):
             agent.write()
         speaker.modify(vectors.cleared())
         speaker.settle()
-    return Heard(agent.frames, agent.changes)
+    return AgentTotals(agent.frames, agent.changes)
 
 
 class _Agent:
@@ -99,14 +99,16 @@ class _Agent:
 
     def __init__(
         self,
-        vectors: Vectors,
-        ears: Mapping[int, Ear],
+        vectors: PauseVectors,
+        interfaces: Mapping[int, RatedInterface],
         sockets: Mapping[int, socket.socket],
-        speaker: Speaker,
+        speaker: RuleWriter,
     ) -> None:
         self.frames = self.changes = 0
         self._vectors = vectors
-        self._timers = Timers({port: quantum_ps(ear.bits_per_s) for port, ear in ears.items()})
+        self._timers = PauseTimers(
+            {port: quantum_ps(interface.bits_per_s) for port, interface in interfaces.items()}
+        )
         self._sockets = sockets
         self._speaker = speaker
         self._written_ns = time.monotonic_ns()
@@ -121,13 +123,13 @@ class _Agent:
 
     def wait(self, stop: socket.socket) -> bool:
         """Wait for frames, the switch, or the end of a timer; tell whether to go on."""
-        waiting: list[socket.socket | Speaker] = [*self._sockets.values(), self._speaker, stop]
+        waiting: list[socket.socket | RuleWriter] = [*self._sockets.values(), self._speaker, stop]
         woken = select.select(waiting, [], [], self._left_s())[0]
         if self._speaker in woken:
             self._speaker.read()
         for port, one in self._sockets.items():
             if one in woken:
-                self.frames += _hear(one, port, self._timers)
+                self.frames += _receive(one, port, self._timers)
         return stop not in woken
 
     def _left_s(self) -> float | None:
@@ -136,19 +138,19 @@ class _Agent:
         return None if end_ns is None else max(0, end_ns - time.monotonic_ns()) / 1e9
 
 
-def _listening(ear: Ear) -> socket.socket:
+def _listening(interface: RatedInterface) -> socket.socket:
     try:
-        return listening(ear.interface, ETHER_TYPE)
+        return listening(interface.name, ETHER_TYPE)
     except OSError as error:
-        raise AgentError(f"interface {ear.interface}: {error.strerror}") from None
+        raise AgentError(f"interface {interface.name}: {error.strerror}") from None
 
 
-def _hear(one: socket.socket, port: int, timers: Timers) -> int:
+def _receive(one: socket.socket, port: int, timers: PauseTimers) -> int:
     """Read what has come in at a port; of several frames about a class, the last counts."""
-    heard = 0
+    received = 0
     for _ in range(_AT_ONCE):
         try:
-            octets, told, _, _ = one.recvmsg(_READ, _READ)
+            octets, ancillary, _, _ = one.recvmsg(_READ, _READ)
         except BlockingIOError:
             break
         except OSError as error:
@@ -158,14 +160,14 @@ def _hear(one: socket.socket, port: int, timers: Timers) -> int:
             raise AgentError(f"port {port}: {error.strerror}") from None
         # Other control frames, and damaged ones, mean nothing to a port (802.3, 31A).
         with contextlib.suppress(FrameError):
-            timers.hear(port, decode(octets), _came_ns(told))
-            heard += 1
-    return heard
+            timers.receive(port, decode(octets), _arrival_ns(ancillary))
+            received += 1
+    return received
 
 
-def _came_ns(told: Iterable[tuple[int, int, bytes]]) -> int:
+def _arrival_ns(ancillary: Iterable[tuple[int, int, bytes]]) -> int:
     """Tell when a frame came, by the monotonic clock: its quanta run from then on."""
-    now_ns, came_ns = time.monotonic_ns(), received_ns(told)
+    now_ns, came_ns = time.monotonic_ns(), received_ns(ancillary)
     age_ns = 0 if came_ns is None else time.clock_gettime_ns(time.CLOCK_REALTIME) - came_ns
     # Whoever sets the real-time clock makes ages meaningless.
     return now_ns - age_ns if 0 <= age_ns < _AGE_MAX_NS else now_ns

@@ -60,6 +60,13 @@ class ClassPause(NamedTuple):
 PauseFrame: TypeAlias = Pause | ClassPause
 
 
+class RatedInterface(NamedTuple):
+    """A network interface and the rate of its link, in which pause quanta count."""
+
+    name: str
+    bits_per_s: int
+
+
 def quantum_ps(bits_per_s: int) -> int:
     """Tell how long a quantum lasts at the rate of a link [ps]: 5,120 at 100 Gb/s."""
     if not 0 < bits_per_s <= QUANTUM_BITS * 10**12:

@@ -32,9 +32,9 @@ def listening(interface: str, ether_type: int) -> socket.socket:
     return one
 
 
-def received_ns(told: Iterable[tuple[int, int, bytes]]) -> int | None:
+def received_ns(ancillary: Iterable[tuple[int, int, bytes]]) -> int | None:
     """Tell when the kernel took a frame, by the real-time clock, from what ``recvmsg`` told."""
-    for level, kind, stamp in told:
+    for level, kind, stamp in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, _TIMESTAMPS):
             seconds, rest_ns = _TIME.unpack(stamp)
             return int(seconds) * 10**9 + int(rest_ns)

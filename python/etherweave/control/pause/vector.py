@@ -1,27 +1,93 @@
 """The rules that write the pause vector, as timers change it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from etherweave.control.pause.frame import CLASSES
-from etherweave.control.pause.timers import UNTAGGED_CLASS, Timers
-from etherweave.control.rules import Purpose, Rule, SwitchPlan, WriteMetadata
+from etherweave.control.pause.frame import CLASSES, Pause, PauseFrame
+from etherweave.control.rules import FlowRule, Purpose, SwitchPlan, WriteMetadata
+
+UNTAGGED_CLASS = 0
+"""The priority of packets without a VLAN tag (IEEE 802.1Q-2018, table 6-4)."""
+
+_ALL = CLASSES
+"""The place of a port's timer for PAUSE, behind those of its priorities."""
+
+
+class PauseTimers:
+    """The pause timers of a switch's ports.
+
+    PAUSE and PFC have timers of their own: either pauses, and either ends by its own time.
+
+    Parameters
+    ----------
+    quantum_ps
+        Of each port, how long a quantum lasts there [ps].
+    """
+
+    def __init__(self, quantum_ps: Mapping[int, int]) -> None:
+        self._quantum_ps = dict(quantum_ps)
+        self._until_ns = {port: [0] * (CLASSES + 1) for port in quantum_ps}
+
+    def receive(self, port: int, frame: PauseFrame, now_ns: int) -> None:
+        """Set timers by a frame that came in at a port.
+
+        A new frame replaces the old one's time, be it longer or shorter (802.3, 31B.3.3).
+        """
+        until_ns = self._until_ns[port]
+        if isinstance(frame, Pause):
+            until_ns[_ALL] = now_ns + self._lasts_ns(port, frame.quanta)
+            return
+        for traffic_class, quanta in enumerate(frame.quanta):
+            if quanta is not None:
+                until_ns[traffic_class] = now_ns + self._lasts_ns(port, quanta)
+
+    def is_paused(self, port: int, traffic_class: int, now_ns: int) -> bool:
+        """Tell whether packets of a priority have to wait at a port."""
+        until_ns = self._until_ns[port]
+        return now_ns < until_ns[_ALL] or now_ns < until_ns[traffic_class]
+
+    def next_end_ns(self, now_ns: int) -> int | None:
+        """Tell when the next timer ends; none when no port pauses."""
+        ends = (end for until_ns in self._until_ns.values() for end in until_ns)
+        return min((end for end in ends if end > now_ns), default=None)
+
+    def vector(self, bits: Mapping[int, int], traffic_class: int | None, now_ns: int) -> int:
+        """Write the pauses of a priority as one number.
+
+        Parameters
+        ----------
+        bits
+            Of each port, its bit; those of ports without timers are 0.
+        traffic_class
+            The priority; none: a port's bit is set when it pauses any.
+        now_ns
+            The clock [ns].
+        """
+        classes = range(CLASSES) if traffic_class is None else (traffic_class,)
+        timed = self._until_ns.keys() & bits.keys()
+        paused = (
+            port for port in timed if any(self.is_paused(port, which, now_ns) for which in classes)
+        )
+        return sum(1 << bits[port] for port in paused)
+
+    def _lasts_ns(self, port: int, quanta: int) -> int:
+        return quanta * self._quantum_ps[port] // 1000
 
 
 class VectorError(ValueError):
     """A plan without a pause vector; a sentence says what is missing."""
 
 
-class Writer(NamedTuple):
+class VectorRule(NamedTuple):
     """A rule that writes the vector for some packets."""
 
-    rule: Rule
+    rule: FlowRule
     mask: int
     """Bits of the vector."""
     traffic_class: int | None
     """The priority of those packets; none: any."""
 
-    def writing(self, vector: int) -> Rule:
+    def writing(self, vector: int) -> FlowRule:
         """Give the rule as it writes a vector."""
         steps = self.rule.instructions
         written = WriteMetadata(vector, self.mask)
@@ -30,7 +96,7 @@ class Writer(NamedTuple):
         )
 
 
-class Vectors:
+class PauseVectors:
     """The pause vectors of a switch, one for all packets or one per priority.
 
     Parameters
@@ -46,7 +112,7 @@ class Vectors:
 
     def __init__(self, switch: SwitchPlan) -> None:
         self._bits = switch.pause_bits
-        self._writers = _writers(switch)
+        self._writers = _vector_rules(switch)
         if not self._writers:
             raise VectorError(
                 f"{switch.name}: no rule writes a pause vector; "
@@ -54,11 +120,11 @@ class Vectors:
             )
         self._written = [0] * len(self._writers)
 
-    def cleared(self) -> list[Rule]:
+    def cleared(self) -> list[FlowRule]:
         """Give all rules while no port pauses."""
         return [writer.writing(0) for writer in self._writers]
 
-    def changed(self, timers: Timers, now_ns: int) -> list[Rule]:
+    def changed(self, timers: PauseTimers, now_ns: int) -> list[FlowRule]:
         """Give the rules that write another vector than when this was asked last.
 
         At first, another than 0.
@@ -71,13 +137,13 @@ class Vectors:
         return [writer.writing(vector) for writer, vector, last in now if vector != last]
 
 
-def _writers(switch: SwitchPlan) -> list[Writer]:
+def _vector_rules(switch: SwitchPlan) -> list[VectorRule]:
     rules = [rule for rule in switch.rules if rule.purpose is Purpose.PAUSES]
     by_class = any(_priority(rule) is not None for rule in rules)
     return list(_each(rules, by_class))
 
 
-def _each(rules: list[Rule], by_class: bool) -> Iterator[Writer]:
+def _each(rules: list[FlowRule], by_class: bool) -> Iterator[VectorRule]:
     for rule in rules:
         priority = _priority(rule)
         # With vectors per class, the rule without a priority is for packets without a tag.
@@ -85,8 +151,8 @@ def _each(rules: list[Rule], by_class: bool) -> Iterator[Writer]:
         assert traffic_class is None or traffic_class < CLASSES, "vlan_pcp has three bits"
         for step in rule.instructions:
             if isinstance(step, WriteMetadata):
-                yield Writer(rule, step.mask, traffic_class)
+                yield VectorRule(rule, step.mask, traffic_class)
 
 
-def _priority(rule: Rule) -> int | None:
+def _priority(rule: FlowRule) -> int | None:
     return next((test.value for test in rule.match if test.field == "vlan_pcp"), None)

@@ -22,11 +22,11 @@ from etherweave import _core
 from etherweave.control.qos.policy import (
     DSCPS,
     PRIORITIES,
+    BufferPolicy,
     FlowControl,
     HostPolicy,
     JobPolicy,
     Marking,
-    Memory,
     Policy,
     PolicyError,
     PortPolicy,
@@ -50,7 +50,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class ExportOptions:
     """What is said beside the scenario."""
 
     mtu_bytes: int = MTU_BYTES
@@ -63,7 +63,7 @@ class Wishes:
 
 
 def policy(
-    scenario: Scenario, overrides: Overrides | None = None, wishes: Wishes | None = None
+    scenario: Scenario, overrides: Overrides | None = None, options: ExportOptions | None = None
 ) -> Policy:
     """Tell what the switches and hosts of a scenario's fabric must do.
 
@@ -81,35 +81,35 @@ def policy(
     PolicyError
         When wishes do not fit it, or no switch can be told what it says.
     """
-    wishes = wishes or Wishes()
+    options = options or ExportOptions()
     one = fabric(scenario, overrides)
-    said = tomllib.loads(one.resolved)
-    _check_wishes(wishes, one.largest_packet_bytes)
-    control, lossless = _flow_control(said["flow_control"])
-    priorities = _priorities(said["ets"]["class_of_priority"], lossless, wishes.dscps)
-    jobs = tuple(JobPolicy(job["name"], job["priority"]) for job in said.get("job", []))
-    roce = said["transport"].get("roce")
-    cnp_dscp = wishes.cnp_dscp if roce and "dcqcn" in roce else None
+    settings = tomllib.loads(one.resolved)
+    _check_options(options, one.largest_packet_bytes)
+    control, lossless = _flow_control(settings["flow_control"])
+    priorities = _priorities(settings["ets"]["class_of_priority"], lossless, options.dscps)
+    jobs = tuple(JobPolicy(job["name"], job["priority"]) for job in settings.get("job", []))
+    roce = settings["transport"].get("roce")
+    cnp_dscp = options.cnp_dscp if roce and "dcqcn" in roce else None
     notes: list[str] = []
-    raised = _raised(said)
-    classes = _classes(said["ets"]["weights"], priorities, (jobs, raised), cnp_dscp)
-    memory = _memory(said["switch"], notes)
-    needed = one.routing_priorities(wishes.routing)
-    routing = wishes.routing or said["routing"]
+    raised = _raised(settings)
+    classes = _classes(settings["ets"]["weights"], priorities, (jobs, raised), cnp_dscp)
+    memory = _memory(settings["switch"], notes)
+    needed = one.routing_priorities(options.routing)
+    routing = options.routing or settings["routing"]
     needed = max(needed, len(raised))
     if control is FlowControl.PFC:
         _check_raised(raised, priorities)
         _check_deadlock(routing, needed, priorities)
-    switches, hosts = _places(one, wishes.mtu_bytes)
+    switches, hosts = _devices(one, options.mtu_bytes)
     return Policy(
         name=one.name,
         flow_control=control,
         priorities=priorities,
         classes=classes,
-        marking=_marking(said["switch"].get("ecn")),
+        marking=_marking(settings["switch"].get("ecn")),
         memory=memory,
-        watchdog=wishes.watchdog if control is FlowControl.PFC else None,
-        mtu_bytes=wishes.mtu_bytes,
+        watchdog=options.watchdog if control is FlowControl.PFC else None,
+        mtu_bytes=options.mtu_bytes,
         is_roce=roce is not None,
         cnp_dscp=cnp_dscp,
         routing=routing,
@@ -122,23 +122,23 @@ def policy(
     )
 
 
-def _check_wishes(wishes: Wishes, packet_bytes: int) -> None:
+def _check_options(options: ExportOptions, packet_bytes: int) -> None:
     least, most = max(MTU_RANGE[0], packet_bytes), MTU_RANGE[1]
-    if not least <= wishes.mtu_bytes <= most:
-        found = f"MTU {wishes.mtu_bytes}: hosts send packets of {packet_bytes} B"
-        raise PolicyError(f"{found}; expected {least} to {most}")
-    for dscp in (*wishes.dscps.values(), wishes.cnp_dscp):
+    if not least <= options.mtu_bytes <= most:
+        problem = f"MTU {options.mtu_bytes}: hosts send packets of {packet_bytes} B"
+        raise PolicyError(f"{problem}; expected {least} to {most}")
+    for dscp in (*options.dscps.values(), options.cnp_dscp):
         if dscp not in DSCPS:
             raise PolicyError(f"DSCP {dscp}: expected 0 to 63")
-    if len(set(wishes.dscps.values())) < len(wishes.dscps):
+    if len(set(options.dscps.values())) < len(options.dscps):
         raise PolicyError("one DSCP for two priorities; expected another for each")
-    for priority in wishes.dscps:
+    for priority in options.dscps:
         if priority not in PRIORITIES:
             raise PolicyError(f"priority {priority}: expected 0 to 7")
 
 
-def _flow_control(said: Mapping[str, Any]) -> tuple[FlowControl, frozenset[int]]:
-    (name, values), *_ = said.items()
+def _flow_control(settings: Mapping[str, Any]) -> tuple[FlowControl, frozenset[int]]:
+    (name, values), *_ = settings.items()
     control = FlowControl(name)
     if control is FlowControl.PFC:
         return control, frozenset(values["priorities"])
@@ -186,8 +186,8 @@ def _marking(ecn: Mapping[str, Any] | None) -> Marking | None:
     return Marking(_bytes(ecn["queue_min"]), _bytes(ecn["queue_max"]), percent)
 
 
-def _memory(switch: Mapping[str, Any], notes: list[str]) -> Memory:
-    return Memory(
+def _memory(switch: Mapping[str, Any], notes: list[str]) -> BufferPolicy:
+    return BufferPolicy(
         buffer_bytes=_bytes(switch["buffer"]),
         reserve_bytes=_bytes(switch["reserve"]),
         xon_offset_bytes=_bytes(switch["xon_offset"]),
@@ -197,10 +197,10 @@ def _memory(switch: Mapping[str, Any], notes: list[str]) -> Memory:
 
 
 def _threshold(side: str, switch: Mapping[str, Any], notes: list[str]) -> Threshold:
-    said = switch[f"{side}_threshold"]
-    if "static" in said:
-        return Threshold(None, _bytes(said["static"]))
-    alpha = float(said["alpha"])
+    settings = switch[f"{side}_threshold"]
+    if "static" in settings:
+        return Threshold(None, _bytes(settings["static"]))
+    alpha = float(settings["alpha"])
     power = 2.0 ** min(max(math.floor(math.log2(alpha)), -7), 7)
     if power != alpha:
         key = f"switch.{side}_threshold.alpha"
@@ -212,14 +212,14 @@ def _threshold(side: str, switch: Mapping[str, Any], notes: list[str]) -> Thresh
 
 def _bytes(text: str) -> int:
     """Read a size as the core writes it: a whole number and a unit."""
-    found = re.fullmatch(r"(\d+)([A-Za-z]+)", text)
-    if found is None or found[2] not in _UNITS:
+    problem = re.fullmatch(r"(\d+)([A-Za-z]+)", text)
+    if problem is None or problem[2] not in _UNITS:
         raise PolicyError(f"size {text}: expected a whole number of {', '.join(_UNITS)}")
-    return int(found[1]) * _UNITS[found[2]]
+    return int(problem[1]) * _UNITS[problem[2]]
 
 
-def _raised(said: Mapping[str, Any]) -> tuple[int, ...]:
-    raised = tuple(said.get("control", {}).get("priorities", ()))
+def _raised(settings: Mapping[str, Any]) -> tuple[int, ...]:
+    raised = tuple(settings.get("control", {}).get("priorities", ()))
     if not set(raised) <= set(PRIORITIES):
         raise PolicyError(f"control.priorities: {list(raised)}; expected 0 to 7")
     return raised
@@ -232,8 +232,8 @@ def _check_raised(raised: tuple[int, ...], priorities: tuple[Priority, ...]) -> 
         why = "through which control.priorities takes frames"
         raise PolicyError(f"flow_control.pfc.priorities: expected {lossy} too, {why}")
     if len({priorities[one].traffic_class for one in raised}) < len(raised):
-        found = f"priorities {list(raised)} of control.priorities share a class"
-        raise PolicyError(f"ets.class_of_priority: {found}; expected one for each")
+        problem = f"priorities {list(raised)} of control.priorities share a class"
+        raise PolicyError(f"ets.class_of_priority: {problem}; expected one for each")
 
 
 def _check_deadlock(routing: str, needed: int, priorities: tuple[Priority, ...]) -> None:
@@ -243,13 +243,13 @@ def _check_deadlock(routing: str, needed: int, priorities: tuple[Priority, ...])
     lossless = [one for one in priorities if one.is_lossless]
     queues = {one.traffic_class for one in lossless}
     if min(len(lossless), len(queues)) < needed:
-        found = f"{len(lossless)} lossless priorities in {len(queues)} traffic classes"
+        problem = f"{len(lossless)} lossless priorities in {len(queues)} traffic classes"
         why = f"which {routing} needs against deadlock"
         expected = f"{needed} in classes of their own, {why}"
-        raise PolicyError(f"flow_control.pfc.priorities: {found}; expected {expected}")
+        raise PolicyError(f"flow_control.pfc.priorities: {problem}; expected {expected}")
 
 
-def _places(
+def _devices(
     one: _core.Fabric, mtu_bytes: int
 ) -> tuple[tuple[SwitchPolicy, ...], tuple[HostPolicy, ...]]:
     """Give switches and hosts with their links, in the order of the fabric's tables."""

@@ -71,7 +71,7 @@ class Threshold:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class BufferPolicy:
     """Packet memory of every switch."""
 
     buffer_bytes: int
@@ -154,7 +154,7 @@ class Policy:
     classes: tuple[TrafficClass, ...]
     """All eight."""
     marking: Marking | None
-    memory: Memory
+    memory: BufferPolicy
     watchdog: Watchdog | None
     mtu_bytes: int
     """Above Ethernet, of hosts and switches."""

@@ -42,7 +42,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TableModel:
     """Where a table stands in the models."""
 
     module: str
@@ -52,27 +52,27 @@ class Place:
     table: Statement
 
 
-Places: TypeAlias = Mapping[str, Place]
+TableModels: TypeAlias = Mapping[str, TableModel]
 
 
-def places(models: Iterable[tuple[str, str]]) -> dict[str, Place]:
-    """Find the tables of models: names of files, and their texts.
+def table_models(files: Iterable[tuple[str, str]]) -> dict[str, TableModel]:
+    """Find the tables of models, given as names of files and their texts.
 
     Raises
     ------
     YangError
         When a file is no YANG.
     """
-    found: dict[str, Place] = {}
-    for name, text in models:
+    models: dict[str, TableModel] = {}
+    for name, text in files:
         if TEMPLATED in name:
             continue
         module = parse(name, text)
         for top in module.all("container"):
             for table in top.all("container"):
-                place = Place(module.argument, module.text("namespace"), top.argument, table)
-                found.setdefault(table.argument, place)
-    return found
+                place = TableModel(module.argument, module.text("namespace"), top.argument, table)
+                models.setdefault(table.argument, place)
+    return models
 
 
 def parse(name: str, text: str) -> Statement:
@@ -86,7 +86,7 @@ def parse(name: str, text: str) -> Statement:
 
 
 @dataclass(slots=True)
-class _Open:
+class _OpenStatement:
     keyword: str
     argument: str
     children: list[Statement] = field(default_factory=list)
@@ -94,7 +94,7 @@ class _Open:
 
 def _statements(name: str, tokens: list[str], start: int) -> tuple[tuple[Statement, ...], int]:
     """Read statements without recursion, so that no depth of braces is too deep."""
-    stack, at = [_Open("", "")], start
+    stack, at = [_OpenStatement("", "")], start
     while at < len(tokens):
         if tokens[at] == "}":
             if len(stack) == 1:
@@ -112,7 +112,7 @@ def _statements(name: str, tokens: list[str], start: int) -> tuple[tuple[Stateme
         if at == len(tokens) or tokens[at] == "}":
             raise YangError(f"{name}: {keyword} {argument}: expected ; or {{")
         if tokens[at] == "{":
-            stack.append(_Open(keyword, argument))
+            stack.append(_OpenStatement(keyword, argument))
         else:
             stack[-1].children.append(Statement(keyword, argument))
         at += 1
@@ -125,12 +125,12 @@ def _unquoted(token: str) -> str:
     return token[1:-1] if token[0] in "\"'" else token
 
 
-def modules(tables: Iterable[str], known: Places) -> tuple[str, ...]:
+def modules(tables: Iterable[str], known: TableModels) -> tuple[str, ...]:
     """Name the modules of the tables."""
     return tuple(dict.fromkeys(known[name].module for name in tables if name in known))
 
 
-def xml(tables: Mapping[str, Any], known: Places) -> str:
+def xml(tables: Mapping[str, Any], known: TableModels) -> str:
     """Write a configuration as instance data.
 
     Raises
@@ -151,7 +151,7 @@ def xml(tables: Mapping[str, Any], known: Places) -> str:
     return "".join(tops)
 
 
-def _table(place: Place, name: str, entries: Mapping[str, Any]) -> str:
+def _table(place: TableModel, name: str, entries: Mapping[str, Any]) -> str:
     singles = {one.argument for one in place.table.all("container")}
     parts = (
         _element(key, _fields(f"{name}|{key}", fields))

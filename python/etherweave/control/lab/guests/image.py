@@ -30,7 +30,7 @@ class ImageError(Exception):
     """Something is missing for guests; a sentence says what."""
 
 
-class Kernel(NamedTuple):
+class GuestKernel(NamedTuple):
     """A kernel and its modules."""
 
     file: Path
@@ -48,7 +48,7 @@ def missing() -> str:
     return "" if _providers() else f"{_PROVIDER}: not found; expected the package ibverbs-providers"
 
 
-def kernel(root: Path) -> Kernel:
+def find_kernel(root: Path) -> GuestKernel:
     """Find the kernel of a directory, the newest if there are several.
 
     Raises
@@ -56,16 +56,16 @@ def kernel(root: Path) -> Kernel:
     ImageError
         If there is none, or its modules are missing.
     """
-    found = sorted((root / "boot").glob("vmlinuz-*"))
-    if not found:
+    matches = sorted((root / "boot").glob("vmlinuz-*"))
+    if not matches:
         raise ImageError(f"{root}: no boot/vmlinuz-*; expected a kernel's package, unpacked")
-    release = found[-1].name.removeprefix("vmlinuz-")
+    release = matches[-1].name.removeprefix("vmlinuz-")
     if not (root / "lib" / "modules" / release).is_dir():
         raise ImageError(f"{root}: no lib/modules/{release}; expected the kernel's modules")
-    return Kernel(found[-1], root, release)
+    return GuestKernel(matches[-1], root, release)
 
 
-def build(directory: Path, kernel: Kernel) -> Path:
+def build(directory: Path, kernel: GuestKernel) -> Path:
     """Write the root file system of a guest.
 
     Returns
@@ -90,7 +90,7 @@ def build(directory: Path, kernel: Kernel) -> Path:
     return _packed(root, directory / "initramfs.gz")
 
 
-def _modules(root: Path, kernel: Kernel) -> None:
+def _modules(root: Path, kernel: GuestKernel) -> None:
     if not (kernel.root / "lib" / "modules" / kernel.release / "modules.dep").exists():
         _run("depmod", "-b", str(kernel.root), kernel.release)
     options = ("-d", str(kernel.root), "-S", kernel.release, "--show-depends")
@@ -108,7 +108,7 @@ def _programs(root: Path) -> None:
         shutil.copy(program, root / "bin" / program.name)
     providers = _providers()
     for provider in providers:
-        _copy_as_it_lies(root, provider)
+        _copy_to_same_path(root, provider)
     (root / "etc" / "libibverbs.d" / "rxe.driver").write_text("driver rxe\n")
     _libraries(root, [*copied, *providers])
 
@@ -121,12 +121,12 @@ def _providers() -> list[Path]:
 def _python(root: Path) -> None:
     """Copy the interpreter, and those modules that the program inside needs."""
     interpreter = Path(sys.executable).resolve()
-    home = root / "python"
+    python_home = root / "python"
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
-    library, standard = home / "lib" / version, Path(sysconfig.get_path("stdlib"))
-    for place in (home / "bin", library / "lib-dynload"):
+    library, standard = python_home / "lib" / version, Path(sysconfig.get_path("stdlib"))
+    for place in (python_home / "bin", library / "lib-dynload"):
         place.mkdir(parents=True)
-    shutil.copy(interpreter, home / "bin" / "python")
+    shutil.copy(interpreter, python_home / "bin" / "python")
     package = Path(__file__).parents[3]
     binaries = [interpreter]
     for file in _needed(package.parent):
@@ -168,10 +168,10 @@ def _libraries(root: Path, binaries: Iterable[Path]) -> None:
         done = subprocess.run(["ldd", str(binary)], capture_output=True, text=True)
         for word in done.stdout.split():
             if word.startswith("/"):
-                _copy_as_it_lies(root, Path(word))
+                _copy_to_same_path(root, Path(word))
 
 
-def _copy_as_it_lies(root: Path, file: Path) -> None:
+def _copy_to_same_path(root: Path, file: Path) -> None:
     target = root / file.relative_to("/")
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copy(file, target)
@@ -190,10 +190,10 @@ def _packed(root: Path, target: Path) -> Path:
 
 
 def _which(name: str) -> str:
-    found = shutil.which(name, path=_PATH)
-    if found is None:
+    matches = shutil.which(name, path=_PATH)
+    if matches is None:
         raise ImageError(f"{name}: not found")
-    return found
+    return matches
 
 
 def _run(program: str, *arguments: str) -> str:

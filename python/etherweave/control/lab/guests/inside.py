@@ -7,13 +7,13 @@ from ipaddress import IPv4Interface
 from pathlib import Path
 
 from etherweave.control.dmp.client import ask
-from etherweave.control.dmp.interface import Interface
-from etherweave.control.dmp.request import Assigned, Patience
+from etherweave.control.dmp.interface import DmpInterface
+from etherweave.control.dmp.request import AssignedAddress, RequestTiming
 from etherweave.control.lab.guests import reports
 from etherweave.control.lab.namespaces import Cards
 from etherweave.control.text import mac_text
 
-CARD = "eth0"
+INTERFACE = "eth0"
 PATIENCE_S = 60.0
 """Longest wait for the other guest, which may still be booting [s]."""
 LATENCY = ("ib_send_lat", "-d", "rxe0", "-x", "1", "-F", "-n", "100", "-s", "64")
@@ -45,23 +45,23 @@ def report(step: str, **figures: object) -> None:
 
 
 def _boot(address: str) -> None:
-    with Interface(CARD) as card, Cards() as cards:
-        factory = card.address
-        card.set_up()
-        outcome = ask([card], Patience(limit_s=PATIENCE_S))[CARD]
-        if not isinstance(outcome, Assigned):
+    with DmpInterface(INTERFACE) as interface, Cards() as cards:
+        factory = interface.address
+        interface.set_up()
+        outcome = ask([interface], RequestTiming(limit_s=PATIENCE_S))[INTERFACE]
+        if not isinstance(outcome, AssignedAddress):
             raise RuntimeError(f"{outcome.reason}: {outcome.detail}")
-        card.assign(outcome.mac)
-        cards.assign(CARD, IPv4Interface(address))
+        interface.assign(outcome.mac)
+        cards.assign(INTERFACE, IPv4Interface(address))
         report(
             "addressed",
             factory=mac_text(factory),
-            mac=mac_text(card.address),
+            mac=mac_text(interface.address),
             requests=outcome.requests,
             round_trip_ms=outcome.round_trip_s * 1e3,
         )
     # After DMP: the GID is made of the MAC address of that moment.
-    _run(("rdma", "link", "add", "rxe0", "type", "rxe", "netdev", CARD))
+    _run(("rdma", "link", "add", "rxe0", "type", "rxe", "netdev", INTERFACE))
 
 
 def _await(peer: str) -> None:
@@ -88,7 +88,7 @@ def _client(command: Sequence[str], peer: str) -> str:
 def _run(command: Sequence[str]) -> str:
     done = subprocess.run(command, capture_output=True, text=True, timeout=2 * PATIENCE_S)
     if done.returncode:
-        report("refused", command=" ".join(command), told=(done.stderr + done.stdout)[-400:])
+        report("refused", command=" ".join(command), output=(done.stderr + done.stdout)[-400:])
         raise subprocess.CalledProcessError(done.returncode, command)
     return done.stdout
 

@@ -11,7 +11,7 @@ OPTION = "etherweave="
 """Of the kernel's command line: what the guest shall do, as base64 of JSON."""
 
 
-class ReportError(ValueError):
+class ProgramOutputError(ValueError):
     """A program printed no table of results."""
 
 
@@ -56,8 +56,8 @@ def option(order: dict[str, Any]) -> str:
 def order(command_line: str) -> dict[str, Any]:
     """Read the order from the kernel's command line."""
     (word,) = (word for word in command_line.split() if word.startswith(OPTION))
-    found: dict[str, Any] = json.loads(base64.urlsafe_b64decode(word.removeprefix(OPTION)))
-    return found
+    fields: dict[str, Any] = json.loads(base64.urlsafe_b64decode(word.removeprefix(OPTION)))
+    return fields
 
 
 def latency(printed: str) -> Latency:
@@ -78,4 +78,4 @@ def _row(printed: str, title: str, columns: int) -> list[str]:
         words = lines[number + 1].split()
         if title in line and len(words) >= columns:
             return words
-    raise ReportError(f"{printed[-200:]!r}: expected a row below {title!r}")
+    raise ProgramOutputError(f"{printed[-200:]!r}: expected a row below {title!r}")

@@ -4,9 +4,12 @@ A member takes a policy and a switch and gives files by name. It is added by its
 in :data:`SYSTEMS`; tests iterate over that table.
 """
 
+import json
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from typing import TypeAlias
 
+from etherweave.control.qos import hosts
 from etherweave.control.qos.nos import cumulus, eos, onyx, sonic
 from etherweave.control.qos.policy import Policy, SwitchPolicy
 
@@ -27,3 +30,37 @@ PORT_NAMES: Mapping[str, Callable[[SwitchPolicy, int], str]] = {
     "sonic": sonic.port_name,
 }
 """What a system calls a port, numbered from 0."""
+
+FABRIC = "fabric.json"
+"""What the configurations follow from; the linter holds them against it."""
+HOSTS = "hosts"
+
+
+def files(policy: Policy, system: str) -> dict[str, str]:
+    """Write everything that switches and hosts are told.
+
+    Parameters
+    ----------
+    policy
+        Of the fabric.
+    system
+        One of :data:`~etherweave.control.qos.nos.SYSTEMS`.
+
+    Returns
+    -------
+    dict
+        Texts by path within a directory.
+
+    Raises
+    ------
+    PolicyError
+        When the system cannot be told.
+    """
+    export = SYSTEMS[system]
+    written = {FABRIC: json.dumps({"system": system, **asdict(policy)}, indent=1) + "\n"}
+    for switch in policy.switches:
+        for name, text in export(policy, switch).items():
+            written[f"{switch.name}/{name}"] = text
+    for host in policy.hosts:
+        written[f"{HOSTS}/{host.name}.sh"] = hosts.script(policy, host)
+    return written

@@ -21,9 +21,9 @@ from etherweave.control.qos.policy import (
     TrafficClass,
 )
 
-Entry: TypeAlias = dict[str, str | list[str]]
-Table: TypeAlias = dict[str, Entry]
-Tables: TypeAlias = dict[str, Table]
+ConfigEntry: TypeAlias = dict[str, str | list[str]]
+ConfigTable: TypeAlias = dict[str, ConfigEntry]
+ConfigTables: TypeAlias = dict[str, ConfigTable]
 
 MAP = "ETHERWEAVE"
 """What every map is called."""
@@ -50,8 +50,8 @@ def files(policy: Policy, switch: SwitchPolicy) -> dict[str, str]:
         When the fabric pauses by 802.3x, of which SONiC's configuration knows nothing.
     """
     if policy.flow_control is FlowControl.GLOBAL_PAUSE:
-        found = "flow_control.global_pause: SONiC's configuration has no place for it"
-        raise PolicyError(f"{found}; expected flow_control.pfc, or --nos onyx, cumulus or eos")
+        problem = "flow_control.global_pause: SONiC's configuration has no place for it"
+        raise PolicyError(f"{problem}; expected flow_control.pfc, or --nos onyx, cumulus or eos")
     tables = {name: table for name, table in config_db(policy, switch).items() if table}
     return {"config_db.json": json.dumps(tables, indent=2) + "\n"}
 
@@ -61,7 +61,7 @@ def port_name(switch: SwitchPolicy, number: int) -> str:
     return f"Ethernet{number * _lanes(switch)}"
 
 
-def config_db(policy: Policy, switch: SwitchPolicy) -> Tables:
+def config_db(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
     """Give all tables."""
     return {
         "DEVICE_METADATA": {"localhost": {"hostname": switch.name, "type": "LeafRouter"}},
@@ -82,10 +82,10 @@ def _lanes(switch: SwitchPolicy) -> int:
     return 8 if max((port.rate_mbps for port in switch.ports), default=0) >= 400_000 else 4
 
 
-def _port(policy: Policy, switch: SwitchPolicy, port: PortPolicy) -> Entry:
+def _port(policy: Policy, switch: SwitchPolicy, port: PortPolicy) -> ConfigEntry:
     lanes = _lanes(switch)
     first = port.number * lanes + 1
-    entry: Entry = {
+    entry: ConfigEntry = {
         "admin_status": "up",
         "alias": f"etp{port.number + 1}",
         "description": f"{port.peer} port {port.peer_port}",
@@ -97,10 +97,10 @@ def _port(policy: Policy, switch: SwitchPolicy, port: PortPolicy) -> Entry:
     return entry if port.bundle else entry | {"mtu": str(policy.mtu_bytes)}
 
 
-def _channels(policy: Policy, switch: SwitchPolicy) -> Tables:
+def _channels(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
     bundles = switch.bundles()
     mtu = str(policy.mtu_bytes)
-    channel: Entry = {"admin_status": "up", "lacp_key": "auto", "min_links": "1", "mtu": mtu}
+    channel: ConfigEntry = {"admin_status": "up", "lacp_key": "auto", "min_links": "1", "mtu": mtu}
     return {
         "PORTCHANNEL": {_channel(number): channel for number in bundles},
         "PORTCHANNEL_MEMBER": {
@@ -115,8 +115,8 @@ def _channel(bundle: int) -> str:
     return f"PortChannel{bundle}"
 
 
-def _maps(policy: Policy) -> Tables:
-    def table(pairs: dict[int, int]) -> Table:
+def _maps(policy: Policy) -> ConfigTables:
+    def table(pairs: dict[int, int]) -> ConfigTable:
         return {MAP: {str(one): str(other) for one, other in pairs.items()}}
 
     own = {one.number: one.number for one in policy.priorities}
@@ -138,14 +138,14 @@ def _scheduled(policy: Policy) -> Iterator[TrafficClass]:
     return (one for one in policy.classes if one.weight or one.is_used or one.is_lossless)
 
 
-def _schedulers(policy: Policy, switch: SwitchPolicy) -> Tables:
-    kinds: Table = {
+def _schedulers(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
+    kinds: ConfigTable = {
         f"scheduler.{one.number}": {"type": "DWRR", "weight": str(one.weight)}
         if one.weight
         else {"type": "STRICT"}
         for one in _scheduled(policy)
     }
-    queue: dict[int, Entry] = {
+    queue: dict[int, ConfigEntry] = {
         one.number: {"scheduler": f"scheduler.{one.number}"} for one in _scheduled(policy)
     }
     if policy.marking:
@@ -163,11 +163,11 @@ def _schedulers(policy: Policy, switch: SwitchPolicy) -> Tables:
     }
 
 
-def _wred(policy: Policy) -> Table:
+def _wred(policy: Policy) -> ConfigTable:
     """Mark all colours: RoCE's packets can carry the mark, so that none is dropped."""
     if policy.marking is None:
         return {}
-    entry: Entry = {"ecn": "ecn_all"}
+    entry: ConfigEntry = {"ecn": "ecn_all"}
     for colour in ("green", "yellow", "red"):
         entry[f"wred_{colour}_enable"] = "true"
         entry[f"{colour}_min_threshold"] = str(policy.marking.minimum_bytes)
@@ -176,9 +176,9 @@ def _wred(policy: Policy) -> Table:
     return {f"{MAP}_LOSSLESS": entry}
 
 
-def _buffers(policy: Policy, switch: SwitchPolicy) -> Tables:
+def _buffers(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
     memory = policy.memory
-    profiles: Table = {
+    profiles: ConfigTable = {
         INGRESS_LOSSY: {
             "pool": INGRESS,
             "size": str(memory.reserve_bytes),
@@ -193,7 +193,7 @@ def _buffers(policy: Policy, switch: SwitchPolicy) -> Tables:
         },
     }
     lossy, groups = policy.lossy_group(), {}
-    queues: Table = {}
+    queues: ConfigTable = {}
     for port in switch.ports:
         name = port_name(switch, port.number)
         if lossy is not None:
@@ -212,18 +212,18 @@ def _buffers(policy: Policy, switch: SwitchPolicy) -> Tables:
         },
         "BUFFER_POOL": _pools(policy, switch),
         "BUFFER_PROFILE": profiles,
-        "BUFFER_PG": dict(sorted(groups.items(), key=_place)),
+        "BUFFER_PG": dict(sorted(groups.items(), key=_port_and_number)),
         "BUFFER_QUEUE": queues,
     }
 
 
-def _place(item: tuple[str, Entry]) -> tuple[int, int]:
+def _port_and_number(item: tuple[str, ConfigEntry]) -> tuple[int, int]:
     port, number = item[0].removeprefix("Ethernet").split("|")
     return int(port), int(number)
 
 
-def _pools(policy: Policy, switch: SwitchPolicy) -> Table:
-    def pool(kind: str, threshold: Threshold, size_bytes: int) -> Entry:
+def _pools(policy: Policy, switch: SwitchPolicy) -> ConfigTable:
+    def pool(kind: str, threshold: Threshold, size_bytes: int) -> ConfigEntry:
         mode = "static" if threshold.alpha is None else "dynamic"
         return {"type": kind, "mode": mode, "size": str(size_bytes)}
 
@@ -240,11 +240,11 @@ def _metres(port: PortPolicy) -> int:
     return math.ceil(port.length_m)
 
 
-def _profile(name: str) -> Entry:
+def _profile(name: str) -> ConfigEntry:
     return {"profile": name}
 
 
-def _lossless(policy: Policy, port: PortPolicy) -> Entry:
+def _lossless(policy: Policy, port: PortPolicy) -> ConfigEntry:
     """Give a group its reserve and, above XOFF, its headroom.
 
     XON follows when the group is ``xon_offset`` below its limit, which is never below the reserve.
@@ -260,14 +260,14 @@ def _lossless(policy: Policy, port: PortPolicy) -> Entry:
     }
 
 
-def _threshold(threshold: Threshold) -> Entry:
+def _threshold(threshold: Threshold) -> ConfigEntry:
     if threshold.alpha is None:
         return {"static_th": str(threshold.size_bytes)}
     return {"dynamic_th": str(int(math.log2(threshold.alpha)))}
 
 
-def _bindings(policy: Policy, switch: SwitchPolicy) -> Tables:
-    entry: Entry = {
+def _bindings(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
+    entry: ConfigEntry = {
         "dot1p_to_tc_map": MAP,
         "dscp_to_tc_map": MAP,
         "tc_to_pg_map": MAP,
@@ -281,10 +281,10 @@ def _bindings(policy: Policy, switch: SwitchPolicy) -> Tables:
     return {"PORT_QOS_MAP": {port_name(switch, port.number): dict(entry) for port in switch.ports}}
 
 
-def _watchdog(policy: Policy, switch: SwitchPolicy) -> Tables:
+def _watchdog(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
     if policy.watchdog is None:
         return {}
-    entry: Entry = {
+    entry: ConfigEntry = {
         "action": "drop",
         "detection_time": str(policy.watchdog.detect_ms),
         "restoration_time": str(policy.watchdog.restore_ms),

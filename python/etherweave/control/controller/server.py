@@ -1,30 +1,33 @@
 """Where switches connect: how many may be there, who may be there, and what is logged of them."""
 
 import contextlib
+import ipaddress
 import selectors
 import socket
 import ssl
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from etherweave.control.controller.log import Log
-from etherweave.control.controller.wire import (
+from etherweave.control.controller.log import EventLog
+from etherweave.control.controller.message_stream import (
     Channel,
-    Limits,
+    PeerLimits,
+    PeerRejectedError,
     PlainChannel,
-    RefusedError,
     TlsChannel,
 )
+from etherweave.control.controller.roles import RoleTiming
 
 _BACKLOG = 128
-STRANGERS_MAX = 64
+UNKNOWN_PEERS_MAX = 64
 """Connections that are no known switch yet; one more ends the oldest of them."""
 
 
-class Tls(NamedTuple):
+class TlsFiles(NamedTuple):
     """Files of the controller's identity, PEM."""
 
     key: Path
@@ -48,14 +51,14 @@ class Tls(NamedTuple):
         return context
 
 
-class Stranger(NamedTuple):
+class UnknownPeer(NamedTuple):
     """A connection that is no known switch yet."""
 
     since_s: float
     connection: socket.socket
 
 
-class Door:
+class ConnectionServer:
     """Accepts connections and serves each in a thread of its own.
 
     Parameters
@@ -73,8 +76,8 @@ class Door:
         self,
         listener: socket.socket,
         tls: ssl.SSLContext | None,
-        limits: Limits,
-        log: Log,
+        limits: PeerLimits,
+        log: EventLog,
         serve: Callable[[Channel, str, Callable[[], None]], None],
     ) -> None:
         self._listener = listener
@@ -82,7 +85,7 @@ class Door:
         self._limits = limits
         self._log = log
         self._serve = serve
-        self._strangers: dict[int, Stranger] = {}
+        self._unknown_peers: dict[int, UnknownPeer] = {}
         self._connections: dict[int, socket.socket] = {}
         self._threads: dict[int, threading.Thread] = {}
         self._lock = threading.Lock()
@@ -110,9 +113,9 @@ class Door:
             threads = list(self._threads.values())
         for thread in threads:
             thread.join()
-        self.lock()
+        self.close_sockets()
 
-    def lock(self) -> None:
+    def close_sockets(self) -> None:
         """Give up the address; for a door that is not open."""
         for end in (self._listener, self._stop, self._wake):
             end.close()
@@ -131,7 +134,7 @@ class Door:
         try:
             connection, address = self._listener.accept()
         except OSError as error:
-            self._log.tell_of_peer("not_accepted", reason=str(error))
+            self._log.write_limited("not_accepted", reason=str(error))
             # Out of descriptors: others must end first.
             time.sleep(0.05)
             return
@@ -140,9 +143,9 @@ class Door:
         with self._lock:
             self._next += 1
             number = self._next
-            self._make_room()
+            self._drop_oldest_unknown()
             self._connections[number] = connection
-            self._strangers[number] = Stranger(time.monotonic(), connection)
+            self._unknown_peers[number] = UnknownPeer(time.monotonic(), connection)
             name = f"{address[0]}:{address[1]}" if isinstance(address, tuple) else "local"
             thread = threading.Thread(
                 target=self._run, args=(number, connection, name), name=name, daemon=True
@@ -150,24 +153,24 @@ class Door:
             self._threads[number] = thread
         thread.start()
 
-    def _make_room(self) -> None:
-        if len(self._strangers) < STRANGERS_MAX:
+    def _drop_oldest_unknown(self) -> None:
+        if len(self._unknown_peers) < UNKNOWN_PEERS_MAX:
             return
-        oldest = min(self._strangers, key=lambda number: self._strangers[number].since_s)
-        _shut(self._strangers.pop(oldest).connection)
+        oldest = min(self._unknown_peers, key=lambda number: self._unknown_peers[number].since_s)
+        _shut(self._unknown_peers.pop(oldest).connection)
 
     def _run(self, number: int, connection: socket.socket, address: str) -> None:
         try:
-            self._serve(self._channel(connection), address, lambda: self._known(number))
-        except (RefusedError, ssl.SSLError, TimeoutError) as error:
-            self._log.tell_of_peer("refused", address=address, reason=str(error))
+            self._serve(self._channel(connection), address, lambda: self._mark_known(number))
+        except (PeerRejectedError, ssl.SSLError, TimeoutError) as error:
+            self._log.write_limited("refused", address=address, reason=str(error))
         except OSError as error:
-            self._log.tell_of_peer("broken", address=address, reason=str(error))
+            self._log.write_limited("broken", address=address, reason=str(error))
         except Exception as error:
-            self._log.tell_of_peer("failed", address=address, reason=repr(error)[:300])
+            self._log.write_limited("failed", address=address, reason=repr(error)[:300])
         finally:
             with self._lock:
-                self._strangers.pop(number, None)
+                self._unknown_peers.pop(number, None)
                 self._connections.pop(number)
                 self._threads.pop(number)
             connection.close()
@@ -180,11 +183,62 @@ class Door:
         channel.shake_hands(self._limits.handshake_s)
         return channel
 
-    def _known(self, number: int) -> None:
+    def _mark_known(self, number: int) -> None:
         with self._lock:
-            self._strangers.pop(number, None)
+            self._unknown_peers.pop(number, None)
 
 
 def _shut(connection: socket.socket) -> None:
     with contextlib.suppress(OSError):
         connection.shutdown(socket.SHUT_RDWR)
+
+
+class ListenError(ValueError):
+    """The controller may not, or cannot, listen there."""
+
+
+@dataclass(frozen=True)
+class ControllerOptions:
+    """How the controller runs."""
+
+    host: str = "127.0.0.1"
+    port: int = 6653
+    """TCP; 0: whichever is free."""
+    tls: TlsFiles | None = None
+    """None: plain TCP, on the loopback interface only."""
+    metrics_port: int | None = None
+    """None: no metrics; 0: whichever is free."""
+    audit_s: float = 60.0
+    """Between two readings of a switch's tables [s]."""
+    probe_s: float = 1.0
+    """Between two probes of a port [s]."""
+    leave_foreign: bool = False
+    """Whether entries that the plan does not know stay."""
+    is_dry_run: bool = False
+    """Whether nothing is changed in switches."""
+    limits: PeerLimits = field(default_factory=PeerLimits)
+    pace: RoleTiming = field(default_factory=RoleTiming)
+
+
+def listen(options: ControllerOptions) -> socket.socket:
+    """Open the socket that switches connect to.
+
+    Raises
+    ------
+    ListenError
+        Without TLS on another interface than loopback, or where the address is taken.
+    """
+    try:
+        address = ipaddress.ip_address(options.host)
+    except ValueError:
+        raise ListenError(f"{options.host}: expected an IP address") from None
+    if options.tls is None and not address.is_loopback:
+        raise ListenError(
+            f"{options.host}: plain TCP only on the loopback interface; expected --tls-key, "
+            "--tls-certificate and --tls-ca"
+        )
+    family = socket.AF_INET6 if address.version == 6 else socket.AF_INET
+    try:
+        return socket.create_server((options.host, options.port), family=family, backlog=128)
+    except OSError as error:
+        raise ListenError(f"{options.host}:{options.port}: {error.strerror}") from None

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from etherweave.control.ebpf.match import MatchError
 from etherweave.control.rules import (
     IN_PORT,
-    KNOWN_TABLE,
+    UNKNOWN_DESTINATION_TABLE,
+    FlowRule,
     GoTo,
     Meter,
     Output,
     Purpose,
-    Rule,
     SetField,
     SwitchPlan,
     UseMeter,
@@ -23,7 +23,7 @@ _ADMISSION = {"in_port", "eth_src", "vlan_vid", "vlan_pcp"}
 
 
 @dataclass(frozen=True, slots=True)
-class Duty:
+class PortBehaviour:
     """What is done with frames that come in by a port, before any rule is looked up."""
 
     address: int = 0
@@ -40,7 +40,7 @@ class Duty:
     """In which tagged frames go on, by the one that they come in."""
 
 
-def duty(switch: SwitchPlan, port: int) -> Duty:
+def port_behaviour(switch: SwitchPlan, port: int) -> PortBehaviour:
     """Read what a port does.
 
     Raises
@@ -56,38 +56,40 @@ def duty(switch: SwitchPlan, port: int) -> Duty:
             raise MatchError(
                 f'port {port} admits by {field}; expected control.anti_spoofing "none" or "mac"'
             )
-    answer = next((rule for rule in rules if _is_answer(rule)), None)
+    answer = next((rule for rule in rules if _is_dmp_answer(rule)), None)
     sources = {_value(rule, "eth_src") for rule in admit}
     checked = next(iter(sources - {None}), None)
-    return Duty(
-        address=checked or (_written(answer, "eth_src") if answer else 0),
+    return PortBehaviour(
+        address=checked or (_written_value(answer, "eth_src") if answer else 0),
         answers=answer is not None,
         limit=_limit(switch, answer),
         checks_source=checked is not None,
-        checks_destination=any(GoTo(KNOWN_TABLE) in rule.instructions for rule in admit),
+        checks_destination=any(
+            GoTo(UNKNOWN_DESTINATION_TABLE) in rule.instructions for rule in admit
+        ),
         priorities=_priorities(raised),
     )
 
 
-def _priorities(rules: list[Rule]) -> tuple[int, ...]:
-    after = {_value(rule, "vlan_pcp"): _written(rule, "vlan_pcp") for rule in rules}
+def _priorities(rules: list[FlowRule]) -> tuple[int, ...]:
+    after = {_value(rule, "vlan_pcp"): _written_value(rule, "vlan_pcp") for rule in rules}
     return tuple(after.get(before, before) for before in PRIORITIES)
 
 
-def _is_answer(rule: Rule) -> bool:
+def _is_dmp_answer(rule: FlowRule) -> bool:
     return rule.purpose is Purpose.DMP and Output(IN_PORT) in rule.actions
 
 
-def _written(rule: Rule, field: str) -> int:
+def _written_value(rule: FlowRule, field: str) -> int:
     steps = (step for step in rule.actions if isinstance(step, SetField))
     return next((step.value for step in steps if step.field == field), 0)
 
 
-def _limit(switch: SwitchPlan, answer: Rule | None) -> Meter | None:
+def _limit(switch: SwitchPlan, answer: FlowRule | None) -> Meter | None:
     steps = answer.instructions if answer else ()
     numbers = [step.meter for step in steps if isinstance(step, UseMeter)]
     return next((meter for meter in switch.meters if meter.number in numbers), None)
 
 
-def _value(rule: Rule, field: str) -> int | None:
+def _value(rule: FlowRule, field: str) -> int | None:
     return next((test.value for test in rule.match if test.field == field), None)

@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from etherweave.control.messages import HEADER, VERSION, FlowCommand, Kind, flow_mod, message
-from etherweave.control.rules import Rule
+from etherweave.control.messages import HEADER, VERSION, FlowCommand, MessageType, flow_mod, message
+from etherweave.control.rules import FlowRule
 
 HELLO_TIMEOUT_S = 5.0
 _READ = 1 << 16
 
 
-class SpeakerError(RuntimeError):
+class RuleWriterError(RuntimeError):
     """The switch refuses, is gone, or does not speak OpenFlow 1.3; a sentence says which."""
 
 
-class Received(NamedTuple):
+class ReceivedMessage(NamedTuple):
     """A message of the switch."""
 
     kind: int
@@ -25,13 +25,13 @@ class Received(NamedTuple):
     body: bytes
 
 
-class Inbox:
+class MessageDecoder:
     """Cuts what comes in into messages."""
 
     def __init__(self) -> None:
         self._octets = b""
 
-    def take(self, octets: bytes) -> Iterator[Received]:
+    def take(self, octets: bytes) -> Iterator[ReceivedMessage]:
         """Yield the messages that are now whole.
 
         Raises
@@ -42,18 +42,18 @@ class Inbox:
         self._octets += octets
         while len(self._octets) >= HEADER.size:
             version, kind, length, xid = HEADER.unpack_from(self._octets)
-            is_fine = version == VERSION or (kind == Kind.HELLO and version > VERSION)
+            is_fine = version == VERSION or (kind == MessageType.HELLO and version > VERSION)
             if not is_fine or length < HEADER.size:
-                raise SpeakerError(
+                raise RuleWriterError(
                     f"version {version}, length {length}: expected OpenFlow 1.3 (version {VERSION})"
                 )
             if len(self._octets) < length:
                 return
             body, self._octets = self._octets[HEADER.size : length], self._octets[length:]
-            yield Received(kind, xid, body)
+            yield ReceivedMessage(kind, xid, body)
 
 
-class Speaker:
+class RuleWriter:
     """A connection to a switch.
 
     Parameters
@@ -70,9 +70,9 @@ class Speaker:
     def __init__(self, address: str) -> None:
         kind, _, path = address.partition(":")
         if kind != "unix" or not path:
-            raise SpeakerError(f"{address}: expected unix:PATH of a bridge's management socket")
+            raise RuleWriterError(f"{address}: expected unix:PATH of a bridge's management socket")
         self._address = address
-        self._inbox = Inbox()
+        self._inbox = MessageDecoder()
         self._xid = 0
         self._socket = socket.socket(socket.AF_UNIX)
         try:
@@ -81,8 +81,8 @@ class Speaker:
             self._greet()
         except OSError as error:
             self._socket.close()
-            raise SpeakerError(f"{address}: {error.strerror or error}") from None
-        except SpeakerError:
+            raise RuleWriterError(f"{address}: {error.strerror or error}") from None
+        except RuleWriterError:
             self._socket.close()
             raise
 
@@ -101,7 +101,7 @@ class Speaker:
         """Tell what to wait for."""
         return self._socket.fileno()
 
-    def modify(self, rules: list[Rule]) -> None:
+    def modify(self, rules: list[FlowRule]) -> None:
         """Change what rules do that are there already."""
         self._write(
             b"".join(flow_mod(rule, FlowCommand.MODIFY_STRICT, xid=self._next()) for rule in rules)
@@ -120,46 +120,46 @@ class Speaker:
     def settle(self) -> None:
         """Wait until the switch has done all that it was told."""
         xid = self._next()
-        self._write(message(Kind.BARRIER_REQUEST, b"", xid))
-        self._await(Kind.BARRIER_REPLY)
+        self._write(message(MessageType.BARRIER_REQUEST, b"", xid))
+        self._await(MessageType.BARRIER_REPLY)
 
     def _greet(self) -> None:
-        self._write(message(Kind.HELLO, b"", self._next()))
-        self._await(Kind.HELLO)
+        self._write(message(MessageType.HELLO, b"", self._next()))
+        self._await(MessageType.HELLO)
 
-    def _await(self, kind: Kind) -> None:
+    def _await(self, kind: MessageType) -> None:
         end_s = time.monotonic() + HELLO_TIMEOUT_S
         while kind not in self._handle(self._some()):
             if time.monotonic() > end_s:
-                raise SpeakerError(
+                raise RuleWriterError(
                     f"{self._address}: no {kind.name} within {HELLO_TIMEOUT_S:.0f} s"
                 )
 
     def _handle(self, octets: bytes) -> set[int]:
         kinds = set()
-        for said in self._inbox.take(octets):
-            kinds.add(said.kind)
-            if said.kind == Kind.ECHO_REQUEST:
-                self._write(message(Kind.ECHO_REPLY, said.body, said.xid))
-            if said.kind == Kind.ERROR:
-                kind, code = said.body[:2].hex(), said.body[2:4].hex()
-                raise SpeakerError(f"{self._address}: refused with error {kind}, code {code}")
+        for received in self._inbox.take(octets):
+            kinds.add(received.kind)
+            if received.kind == MessageType.ECHO_REQUEST:
+                self._write(message(MessageType.ECHO_REPLY, received.body, received.xid))
+            if received.kind == MessageType.ERROR:
+                kind, code = received.body[:2].hex(), received.body[2:4].hex()
+                raise RuleWriterError(f"{self._address}: refused with error {kind}, code {code}")
         return kinds
 
     def _some(self) -> bytes:
         try:
             octets = self._socket.recv(_READ)
         except OSError as error:
-            raise SpeakerError(f"{self._address}: {error.strerror or error}") from None
+            raise RuleWriterError(f"{self._address}: {error.strerror or error}") from None
         if not octets:
-            raise SpeakerError(f"{self._address}: the switch has ended the connection")
+            raise RuleWriterError(f"{self._address}: the switch has ended the connection")
         return octets
 
     def _write(self, octets: bytes) -> None:
         try:
             self._socket.sendall(octets)
         except OSError as error:
-            raise SpeakerError(f"{self._address}: {error.strerror or error}") from None
+            raise RuleWriterError(f"{self._address}: {error.strerror or error}") from None
 
     def _next(self) -> int:
         self._xid = (self._xid + 1) % (1 << 32)

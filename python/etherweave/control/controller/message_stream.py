@@ -16,24 +16,24 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from etherweave.control.messages import HEADER, VERSION, Kind
+from etherweave.control.messages import HEADER, VERSION, MessageType
 
 _READ = 1 << 16
 _SETTLING_TYPES = frozenset(
-    {Kind.HELLO, Kind.ERROR, Kind.ECHO_REQUEST, Kind.ECHO_REPLY,
-     Kind.FEATURES_REPLY, Kind.PORT_STATUS, Kind.MULTIPART_REPLY}
+    {MessageType.HELLO, MessageType.ERROR, MessageType.ECHO_REQUEST, MessageType.ECHO_REPLY,
+     MessageType.FEATURES_REPLY, MessageType.PORT_STATUS, MessageType.MULTIPART_REPLY}
 )  # fmt: skip
 """What a switch may send before it has told who it is and what ports it has."""
 _TYPES = 30
 """Types of OpenFlow 1.3."""
 
 
-class RefusedError(OSError):
+class PeerRejectedError(OSError):
     """A peer does not behave like a switch: what it did, and what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class PeerLimits:
     """What a peer may take."""
 
     handshake_s: float = 10.0
@@ -183,7 +183,7 @@ def _wait(connection: socket.socket, event: int, timeout_s: float) -> bool:
     return bool(poll.poll(max(0.0, timeout_s) * 1000))
 
 
-class Wire:
+class MessageStream:
     """Messages of a peer, one whole message at a time.
 
     Parameters
@@ -201,7 +201,7 @@ class Wire:
     def __init__(
         self,
         channel: Channel,
-        limits: Limits,
+        limits: PeerLimits,
         ask_echo: Callable[[], None],
         started_s: float,
     ) -> None:
@@ -256,17 +256,27 @@ class Wire:
     def _check(self, version: int, kind: int, length: int) -> None:
         """Refuse headers that no switch would send now."""
         if length < HEADER.size:
-            raise RefusedError(f"a message of {length} octets; expected at least {HEADER.size}")
+            raise PeerRejectedError(
+                f"a message of {length} octets; expected at least {HEADER.size}"
+            )
         if self._is_known:
             if version != VERSION or kind >= _TYPES:
-                raise RefusedError(_what(version, kind) + "; expected OpenFlow 1.3")
+                raise PeerRejectedError(
+                    _version_and_type(version, kind) + "; expected OpenFlow 1.3"
+                )
             return
         is_first = self._octets == len(self._buffer)
-        if kind == Kind.HELLO and length <= self._limits.hello_octets:
+        if kind == MessageType.HELLO and length <= self._limits.hello_octets:
             return
-        if kind not in _SETTLING_TYPES or version != VERSION or kind == Kind.HELLO or is_first:
-            raise RefusedError(
-                f"{_what(version, kind)} of {length} octets; expected the handshake of OpenFlow 1.3"
+        if (
+            kind not in _SETTLING_TYPES
+            or version != VERSION
+            or kind == MessageType.HELLO
+            or is_first
+        ):
+            raise PeerRejectedError(
+                f"{_version_and_type(version, kind)} of {length} octets; "
+                "expected the handshake of OpenFlow 1.3"
             )
 
     def _more(self) -> bool:
@@ -281,7 +291,7 @@ class Wire:
         self._buffer += octets
         self._octets += len(octets)
         if not self._is_known and self._octets > self._limits.handshake_octets:
-            raise RefusedError(f"{self._octets} octets before the handshake ended")
+            raise PeerRejectedError(f"{self._octets} octets before the handshake ended")
         self._check_time(time.monotonic())
         return bool(octets)
 
@@ -297,11 +307,13 @@ class Wire:
 
     def _check_time(self, now_s: float) -> None:
         if not self._is_known and now_s >= self._handshake_end_s:
-            raise RefusedError(f"no handshake within {self._limits.handshake_s:.0f} s")
+            raise PeerRejectedError(f"no handshake within {self._limits.handshake_s:.0f} s")
         if self._buffer and now_s >= self._begun_s + self._limits.message_s:
-            raise RefusedError(f"a message not ended within {self._limits.message_s:.0f} s")
+            raise PeerRejectedError(f"a message not ended within {self._limits.message_s:.0f} s")
         if now_s >= self._last_s + self._limits.silent_s:
-            raise RefusedError(f"silent for {self._limits.silent_s:.0f} s, no answer to an echo")
+            raise PeerRejectedError(
+                f"silent for {self._limits.silent_s:.0f} s, no answer to an echo"
+            )
         if self._is_known and now_s >= self._last_s + self._limits.silent_s / 3:
             self._ask_echo()
 
@@ -315,5 +327,5 @@ class Wire:
             time.sleep(-self._budget / rate)
 
 
-def _what(version: int, kind: int) -> str:
+def _version_and_type(version: int, kind: int) -> str:
     return f"version {version}, type {kind}"

@@ -1,7 +1,7 @@
-"""The paper's story in a lab that is up, as plain numbers.
+"""Demonstration of a planned fabric in a lab that is up, as plain numbers.
 
-Addresses by DMP without floods, few rules, ways as planned and as simulated, and traffic that goes
-round a paused port and comes back. :func:`story` returns everything; each chapter stands alone.
+Addresses by DMP without floods, few rules, paths as planned and as simulated, and traffic that
+avoids a paused port until it resumes. :func:`demonstrate` runs all steps.
 """
 
 import os
@@ -12,28 +12,28 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from etherweave.control.lab import counters, state
-from etherweave.control.lab.compare import Comparison, TellCount, compare
-from etherweave.control.lab.diversion import FRAMES, Pausing, diversion, pausing
+from etherweave.control.lab import state, status
+from etherweave.control.lab.compare import CountProgress, PathComparison, compare
 from etherweave.control.lab.layout import FACTORY, Layout
 from etherweave.control.lab.lifecycle import Lab, down, up
-from etherweave.control.lab.state import Realm
+from etherweave.control.lab.pauses import FRAMES, PauseResult, find_diversion, measure_pause
+from etherweave.control.lab.probes import ProbeFrame, ProbeSender
+from etherweave.control.lab.state import LabScope
 from etherweave.control.lab.traffic import Traffic, traffic
-from etherweave.control.lab.walk import Probe, Walker
 from etherweave.control.rules import Purpose
 from etherweave.control.text import mac_text
 from etherweave.fabrics import design
 from etherweave.scenario import Overrides, Scenario
 
-NOBODY = FACTORY + 0xFE
+UNASSIGNED = FACTORY + 0xFE
 """An address from a factory that no host of a lab has."""
 
-Tell: TypeAlias = Callable[[str, Any], object]
-"""Takes the name of a chapter and its figures, as soon as they are known."""
+StepResult: TypeAlias = Callable[[str, Any], object]
+"""Takes the name of a step and its figures, as soon as they are known."""
 
 
 @dataclass(frozen=True)
-class Addresses:
+class AddressCheck:
     """How hosts came by their addresses."""
 
     hosts: int
@@ -48,7 +48,7 @@ class Addresses:
 
 
 @dataclass(frozen=True)
-class Unknown:
+class UnknownDestinationCheck:
     """Frames to addresses that nobody has."""
 
     addresses: tuple[str, ...]
@@ -60,7 +60,7 @@ class Unknown:
 
 
 @dataclass(frozen=True)
-class Rules:
+class RuleCounts:
     """How many rules switches hold, against the model of figure 6."""
 
     installed: tuple[int, ...]
@@ -80,18 +80,18 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Story:
-    """All chapters."""
+class Demonstration:
+    """Figures of all steps."""
 
     fabric: str
     switches: int
     hosts: int
     plane: str
-    addresses: Addresses
-    unknown: Unknown
-    rules: Rules
-    ways: Comparison
-    pausing: Pausing | None
+    addresses: AddressCheck
+    unknown: UnknownDestinationCheck
+    rules: RuleCounts
+    paths: PathComparison
+    pausing: PauseResult | None
     """None: no conditional rule of this fabric has another port."""
     traffic: Traffic | None
     """None: ping is not installed."""
@@ -101,79 +101,82 @@ class Story:
         return asdict(self)
 
 
-def story(lab: Lab, tell: Tell = lambda *_: None, count: TellCount = lambda *_: None) -> Story:
-    """Tell the whole story of a lab that is up, and that nobody else uses meanwhile.
+def demonstrate(
+    lab: Lab, progress: StepResult = lambda *_: None, count: CountProgress = lambda *_: None
+) -> Demonstration:
+    """Run every step in a lab that is up and that nothing else uses at the same time.
 
     Parameters
     ----------
     lab
-        Under conditional rules, if it shall pause.
-    tell
-        Called with every chapter.
+        With conditional rules if the step with a paused port is wanted.
+    progress
+    progress
     count
         Called while the simulator works.
     """
     scenario = lab.directory / "scenario.toml"
-    told: dict[str, Any] = {}
+    result: dict[str, Any] = {}
 
-    def chapter(name: str, figures: Any) -> None:
-        told[name] = figures
-        tell(name, figures)
+    def record(name: str, figures: Any) -> None:
+        result[name] = figures
+        progress(name, figures)
 
-    chapter("addresses", addresses(lab))
-    chapter("unknown", unknown(lab.layout))
-    chapter("rules", rules(lab, scenario))
+    record("addresses", check_addresses(lab))
+    record("unknown", check_unknown_destinations(lab.layout))
+    record("rules", count_rules(lab, scenario))
     is_whole = not lab.record.failed
-    chapter("ways", compare(lab.layout, scenario if is_whole else None, tell=count))
-    way_round = diversion(lab.layout)
-    chapter("pausing", pausing(lab, way_round) if way_round else None)
-    chapter("traffic", traffic(lab.layout))
+    record("paths", compare(lab.layout, scenario if is_whole else None, progress=count))
+    case = find_diversion(lab.layout)
+    record("pausing", measure_pause(lab, case) if case else None)
+    record("traffic", traffic(lab.layout))
     plan = lab.layout.plan
-    return Story(plan.name, len(plan.switches), len(plan.hosts), lab.record.plane, **told)
+    return Demonstration(plan.name, len(plan.switches), len(plan.hosts), lab.record.plane, **result)
 
 
-def in_a_lab(
+def demonstrate_in_lab(
     scenario: Scenario,
     overrides: Overrides | None = None,
     plane: str = "ovs",
-    where: Realm | None = None,
+    where: LabScope | None = None,
 ) -> dict[str, Any]:
-    """Bring a lab up, tell its story as plain numbers, and remove the lab.
+    """Bring a lab up, run the demonstration, and remove the lab.
 
     Parameters
     ----------
     scenario, overrides, plane
         As for :func:`etherweave.control.lab.lifecycle.up`, which also says what is raised;
-        :func:`~etherweave.control.lab.lifecycle.missing` tells beforehand whether it can be.
+        :func:`~etherweave.control.lab.lifecycle.missing` says beforehand what the machine lacks.
     where
-        Among the labs of this machine, unless given.
+        Directory and prefix; default: those of this machine.
 
     Returns
     -------
     dict
-        :class:`Story` as dictionaries and lists, and in ``failures`` what is not as it should be.
+        :class:`Demonstration` as plain values, and in ``failures`` what is not as expected.
     """
-    realm, name = where or state.realm(), f"story-{os.getpid()}"
-    lab = up(realm, name, scenario, overrides, plane=plane)
+    scope, name = where or state.machine_scope(), f"demo-{os.getpid()}"
+    lab = up(scope, name, scenario, overrides, plane=plane)
     try:
-        told = story(lab)
+        result = demonstrate(lab)
     finally:
-        down(realm, name)
-    return {**told.as_json(), "failures": failures(told)}
+        down(scope, name)
+    return {**result.as_json(), "failures": failures(result)}
 
 
-def failures(told: Story) -> list[str]:
-    """Say what is not as it should be."""
-    hosts, unknown, ways = told.addresses, told.unknown, told.ways
-    pausing, rules = told.pausing, told.rules
+def failures(result: Demonstration) -> list[str]:
+    """List what is not as expected."""
+    hosts, unknown, paths = result.addresses, result.unknown, result.paths
+    pausing, rules = result.pausing, result.rules
     claims = {
         "hosts without the address of the plan": hosts.addressed == hosts.hosts,
         "frames of DMP were seen elsewhere": hosts.elsewhere == 0,
         "frames to nobody were lost before their switch": unknown.entered == unknown.sent,
         "frames to nobody were seen elsewhere": unknown.elsewhere == 0,
         "rules are not as many as by the model": not rules.is_minimal or _as_modelled(rules),
-        "ways differ": not ways.differences,
-        "pings were lost": told.traffic is None or told.traffic.answered == told.traffic.pings,
+        "paths differ": not paths.differences,
+        "pings were lost": result.traffic is None
+        or result.traffic.answered == result.traffic.pings,
     }
     if pausing:
         claims |= {
@@ -187,18 +190,18 @@ def failures(told: Story) -> list[str]:
     return [wrong for wrong, holds in claims.items() if not holds]
 
 
-def _as_modelled(rules: Rules) -> bool:
+def _as_modelled(rules: RuleCounts) -> bool:
     counts = rules.installed
-    found = (min(counts), sum(counts) / len(counts), max(counts))
-    return found == (rules.design_min, rules.design_mean, rules.design_max)
+    counted = (min(counts), sum(counts) / len(counts), max(counts))
+    return counted == (rules.design_min, rules.design_mean, rules.design_max)
 
 
-def addresses(lab: Lab) -> Addresses:
+def check_addresses(lab: Lab) -> AddressCheck:
     """Tell what was seen while hosts booted."""
     boot = lab.record.boot or {}
     planned = {host.name: mac_text(host.mac) for host in lab.layout.plan.hosts}
     trips = pl.Series([host["round_trip_ms"] for host in boot["hosts"]])
-    return Addresses(
+    return AddressCheck(
         len(planned),
         sum(host["mac"] == planned[host["host"]] for host in boot["hosts"]),
         boot["requests"],
@@ -209,25 +212,25 @@ def addresses(lab: Lab) -> Addresses:
     )
 
 
-def unknown(layout: Layout) -> Unknown:
+def check_unknown_destinations(layout: Layout) -> UnknownDestinationCheck:
     """Send from every host to addresses that nobody has: a factory's, and one like a host's."""
-    targets = (NOBODY, max(host.mac for host in layout.plan.hosts) + 1)
-    probes = [Probe(host, mac) for host in range(len(layout.plan.hosts)) for mac in targets]
-    with Walker(layout) as walker:
+    targets = (UNASSIGNED, max(host.mac for host in layout.plan.hosts) + 1)
+    probes = [ProbeFrame(host, mac) for host in range(len(layout.plan.hosts)) for mac in targets]
+    with ProbeSender(layout) as walker:
         # The same quiet as while known addresses are answered, and five times longer.
         walks = list(walker.follow(probes, quiet_s=0.1, arrive=False))
     entered = sum(walk.entered for walk in walks)
     elsewhere = sum(len(walk.hops) + walk.strays for walk in walks)
-    return Unknown(tuple(map(mac_text, targets)), len(probes), entered, elsewhere)
+    return UnknownDestinationCheck(tuple(map(mac_text, targets)), len(probes), entered, elsewhere)
 
 
-def rules(lab: Lab, scenario: Path) -> Rules:
+def count_rules(lab: Lab, scenario: Path) -> RuleCounts:
     """Count rules in the switches and on paper."""
     tables = design(scenario, {"design.routings": []})["tables"]
     compacted = tables["compacted"]
     switches = lab.layout.plan.switches
-    return Rules(
-        tuple(counters.installed(lab)),
+    return RuleCounts(
+        tuple(status.installed_rules(lab)),
         tuple(
             sum(rule.purpose is Purpose.ALTERNATIVE for rule in switch.rules) for switch in switches
         ),

@@ -2,7 +2,7 @@
 
 ::
 
-    python -m etherweave.control.lab.keeper DIRECTORY     in the namespace of the switches
+    python -m etherweave.control.lab.supervisor DIRECTORY     in the namespace of the switches
 
 It plans while the rest of the lab is made, begins when a line comes on standard input, says
 "ready", and ends on SIGTERM. With Open vSwitch it is the agent of every switch that has conditional
@@ -21,8 +21,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from etherweave.control.lab.layout import End, interface
-from etherweave.control.lab.state import Record, read
+from etherweave.control.lab.layout import LabPort, interface
+from etherweave.control.lab.state import LabRecord, read
 from etherweave.control.ovs.daemons import Daemons, Datapath
 from etherweave.control.rules import SwitchPlan
 
@@ -40,33 +40,37 @@ def main() -> None:
     if record is None:
         raise SystemExit(f"{directory}: expected a lab")
     switches = _switches(directory, record)
-    with _told_to_end() as stop, ExitStack() as undo:
+    with _termination() as stop, ExitStack() as cleanup:
         if not sys.stdin.readline():
             return
         begin = _begin_ebpf if record.plane == "ebpf" else _begin_ovs
-        wait = begin(directory, switches, stop, undo)
+        wait = begin(directory, switches, stop, cleanup)
         print("ready", flush=True)
         wait()
 
 
-def _switches(directory: Path, record: Record) -> tuple[SwitchPlan, ...]:
+def _switches(directory: Path, record: LabRecord) -> tuple[SwitchPlan, ...]:
     from etherweave.control.lab.lifecycle import planned_from
 
     return planned_from(directory, record).plan.switches
 
 
-Wait = Callable[[], object]
+WaitForEnd = Callable[[], object]
 
 
 def _begin_ovs(
-    directory: Path, switches: tuple[SwitchPlan, ...], stop: socket.socket, undo: ExitStack
-) -> Wait:
-    from etherweave.control.pause.agent import Ear, serve
+    directory: Path, switches: tuple[SwitchPlan, ...], stop: socket.socket, cleanup: ExitStack
+) -> WaitForEnd:
+    from etherweave.control.pause.agent import serve
+    from etherweave.control.pause.frame import RatedInterface
 
     daemons = Daemons(directory / "ovs", Datapath.NETDEV)
 
     def agent(index: int, switch: SwitchPlan) -> None:
-        ears = {port: Ear(interface(End(index, port)), RATE) for port in sorted(switch.pause_bits)}
+        ears = {
+            port: RatedInterface(interface(LabPort(index, port)), RATE)
+            for port in sorted(switch.pause_bits)
+        }
         try:
             serve(switch, ears, daemons.management(f"s{index}"), stop)
         except Exception:
@@ -81,21 +85,22 @@ def _begin_ovs(
     ]
     for thread in threads:
         thread.start()
-        undo.callback(thread.join)
+        cleanup.callback(thread.join)
     return lambda: stop.recv(1, socket.MSG_PEEK)
 
 
 def _begin_ebpf(
-    directory: Path, switches: tuple[SwitchPlan, ...], stop: socket.socket, undo: ExitStack
-) -> Wait:
-    from etherweave.control.ebpf.attach import Plug, attached, kernel
+    directory: Path, switches: tuple[SwitchPlan, ...], stop: socket.socket, cleanup: ExitStack
+) -> WaitForEnd:
+    from etherweave.control.ebpf.attach import attached, kernel_program
+    from etherweave.control.pause.frame import RatedInterface
 
-    loaded = undo.enter_context(kernel())
+    loaded = cleanup.enter_context(kernel_program())
 
     def attach(index: int, switch: SwitchPlan) -> Path:
         ports = (port.number for port in switch.ports)
-        plugs = {port: Plug(interface(End(index, port)), RATE) for port in ports}
-        return undo.enter_context(attached(loaded, switch, plugs)).pins
+        plugs = {port: RatedInterface(interface(LabPort(index, port)), RATE) for port in ports}
+        return cleanup.enter_context(attached(loaded, switch, plugs)).pins
 
     # Loading waits for the kernel's verifier most of the time.
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -106,7 +111,7 @@ def _begin_ebpf(
 
 
 @contextmanager
-def _told_to_end() -> Iterator[socket.socket]:
+def _termination() -> Iterator[socket.socket]:
     """Make a socket that has something to read from the first SIGTERM or Ctrl-C on."""
     stop, bell = socket.socketpair()
     with stop, bell:

@@ -1,0 +1,300 @@
+"""Frames sent through a lab one by one, and the way that each took, port by port.
+
+A probe has an EtherType that no rule knows (0x88b6, local experimental 2 of IEEE 802), so that
+switches treat it as any other unicast frame, and a number by which it is told from the rest.
+"""
+
+import contextlib
+import ctypes
+import select
+import socket
+import struct
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from typing import NamedTuple
+
+from etherweave.control.lab.layout import HOST_INTERFACE, LabPort, Layout
+from etherweave.control.lab.namespaces import inside
+
+_ALL = 0x0003
+"""``ETH_P_ALL``: before anything else in the kernel takes a frame, and on its way out as well."""
+_ATTACH_FILTER, _RECEIVE_BUFFER_FORCE = 26, 33
+_PACKET, _STATISTICS = 263, 6
+"""``SOL_PACKET`` and ``PACKET_STATISTICS``, packet(7): frames taken and dropped since then."""
+_BUFFER = 16 << 20
+_READ = 2048
+
+
+class CaptureIncompleteError(Exception):
+    """Not everything was heard, so that nothing can be said."""
+
+
+class ObservedFrame(NamedTuple):
+    """A frame at a port of a switch."""
+
+    end: LabPort
+    leaves: bool
+    """Whether the switch sent it; otherwise it came in."""
+    octets: bytes
+
+
+class FrameTap:
+    """Hears the frames of an EtherType in a namespace, from its making on.
+
+    Parameters
+    ----------
+    namespace
+        That of all switches.
+    ether_type
+        Others are left out by the kernel.
+    """
+
+    def __init__(self, namespace: str, ether_type: int) -> None:
+        with inside(namespace):
+            self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ALL))
+        try:
+            self._socket.setblocking(False)
+            self._socket.setsockopt(socket.SOL_SOCKET, _RECEIVE_BUFFER_FORCE, _BUFFER)
+            _filter(self._socket, ether_type)
+            # What came before there was a filter.
+            for _ in self.frames():
+                pass
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def __enter__(self) -> "FrameTap":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.close()
+
+    def frames(self) -> Iterator[ObservedFrame]:
+        """Yield what was heard so far, in order."""
+        while True:
+            try:
+                octets, (name, _, kind, *_) = self._socket.recvfrom(_READ)
+            except BlockingIOError:
+                return
+            end = _lab_port(name)
+            if end:
+                yield ObservedFrame(end, kind == socket.PACKET_OUTGOING, octets)
+
+    def await_frames(
+        self,
+        is_enough: Callable[[list[ObservedFrame]], bool],
+        limit_s: float,
+        quiet_s: float = 0.05,
+    ) -> list[ObservedFrame]:
+        """Listen until it is enough and silent for a moment, or the time is over."""
+        frames_read: list[ObservedFrame] = []
+        deadline_s = time.monotonic() + limit_s
+        while (left_s := deadline_s - time.monotonic()) > 0:
+            wait_s = min(left_s, quiet_s)
+            if select.select([self._socket], [], [], wait_s)[0]:
+                frames_read.extend(self.frames())
+            elif is_enough(frames_read):
+                break
+        self.check()
+        return frames_read
+
+    def check(self) -> None:
+        """Make sure that everything was heard.
+
+        Raises
+        ------
+        TapError
+            If the kernel had to leave frames out.
+        """
+        statistics = self._socket.getsockopt(_PACKET, _STATISTICS, 8)
+        _, dropped = struct.unpack("=II", statistics)
+        if dropped:
+            raise CaptureIncompleteError(
+                f"{dropped} frames were not heard; expected a machine with less load"
+            )
+
+
+def _lab_port(interface: str) -> LabPort | None:
+    """Read the port of an interface; those of Open vSwitch itself are none."""
+    switch, has_port, port = interface.removeprefix("s").partition("p")
+    with contextlib.suppress(ValueError):
+        return LabPort(int(switch), int(port)) if has_port else None
+    return None
+
+
+def _filter(one: socket.socket, ether_type: int) -> None:
+    """Attach a filter of ``bpf(4)``: load the half-word at 12, compare, take all or nothing."""
+    steps = ((0x28, 0, 0, 12), (0x15, 0, 1, ether_type), (0x06, 0, 0, 0xFFFF), (0x06, 0, 0, 0))
+    program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+    header = struct.pack("HL", len(steps), ctypes.addressof(program))
+    one.setsockopt(socket.SOL_SOCKET, _ATTACH_FILTER, header)
+
+
+ETHER_TYPE = 0x88B6
+OCTETS = 60
+"""Of a probe, without its check sequence: the shortest frame of Ethernet."""
+AT_ONCE = 32
+"""Probes under way: few enough for the queues of any port."""
+LIMIT_S = 5.0
+"""Longest wait for probes under way [s]."""
+
+_MAGIC = b"EWLP"
+_HEADER = struct.Struct(">6s6sH4sI")
+
+
+class ProbeFrame(NamedTuple):
+    """A frame to send."""
+
+    source: int
+    """Index of the host."""
+    target: int
+    """MAC address."""
+
+
+class PathHop(NamedTuple):
+    """A switch on the way of a probe."""
+
+    switch: int
+    in_port: int
+    out_port: int
+
+
+class ProbePath(NamedTuple):
+    """What became of a probe."""
+
+    hops: tuple[PathHop, ...]
+    """In order, from the host's switch on."""
+    entered: bool
+    """Whether it was seen where it was sent in."""
+    host: str | None
+    """Where it came out; none: nowhere."""
+    strays: int
+    """How often it was seen at ports that are not on this way: copies, that is, floods."""
+
+
+def encode(target: int, source: int, number: int) -> bytes:
+    """Write a probe."""
+    header = _HEADER.pack(target.to_bytes(6), source.to_bytes(6), ETHER_TYPE, _MAGIC, number)
+    return header.ljust(OCTETS, b"\0")
+
+
+def number(octets: bytes) -> int | None:
+    """Read the number of a probe; none: it is none."""
+    if len(octets) < _HEADER.size:
+        return None
+    *_, ether_type, magic, value = _HEADER.unpack_from(octets)
+    return int(value) if (ether_type, magic) == (ETHER_TYPE, _MAGIC) else None
+
+
+def probe_path(
+    across: Mapping[LabPort, LabPort | str], start: LabPort, observed: Sequence[ObservedFrame]
+) -> ProbePath:
+    """Put together the way of one frame from where it was seen.
+
+    Parameters
+    ----------
+    across
+        What is plugged into every port.
+    start
+        Where the sender is plugged in.
+    seen
+        In any order; where a switch was passed twice, in that of time.
+    """
+    came = [one.end for one in observed if not one.leaves]
+    left = [one.end for one in observed if one.leaves]
+    entered = start in came
+    hops: list[PathHop] = []
+    place: LabPort | str | None = start
+    while isinstance(place, LabPort) and place in came:
+        came.remove(place)
+        out = next((end for end in left if end.switch == place.switch), None)
+        if out is None:
+            return ProbePath(tuple(hops), entered, None, len(came) + len(left))
+        left.remove(out)
+        hops.append(PathHop(place.switch, place.port, out.port))
+        place = across[out]
+    host = place if isinstance(place, str) else None
+    return ProbePath(tuple(hops), entered, host, len(came) + len(left))
+
+
+class ProbeSender:
+    """Sends probes from the hosts of a lab, and hears them everywhere.
+
+    Parameters
+    ----------
+    layout
+        Of the lab.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._hosts = layout.plan.hosts
+        self._across = layout.across
+        index = layout.switches
+        self._starts = [LabPort(index[host.switch], host.port) for host in self._hosts]
+        self._sent = 0
+        with ExitStack() as stack:
+            self._sockets = [
+                stack.enter_context(_sender(layout.host(host.name))) for host in self._hosts
+            ]
+            self._sources = [one.getsockname()[4] for one in self._sockets]
+            self._tap = stack.enter_context(FrameTap(layout.fabric, ETHER_TYPE))
+            self._stack = stack.pop_all()
+
+    def __enter__(self) -> "ProbeSender":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def mac(self, host: int) -> int:
+        """Return the address that a host has now."""
+        return int.from_bytes(self._sources[host])
+
+    def follow(
+        self, probes: Sequence[ProbeFrame], quiet_s: float = 0.02, *, arrive: bool = True
+    ) -> Iterator[ProbePath]:
+        """Send probes and tell their ways, in their order.
+
+        Parameters
+        ----------
+        probes
+            What to send.
+        quiet_s
+            Silence after which all is over [s].
+        arrive
+            Whether each is waited for until it comes out somewhere.
+        """
+        for first in range(0, len(probes), AT_ONCE):
+            yield from self._some(probes[first : first + AT_ONCE], quiet_s, arrive)
+
+    def _some(
+        self, probes: Sequence[ProbeFrame], quiet_s: float, arrive: bool
+    ) -> Iterator[ProbePath]:
+        first = self._sent
+        self._sent += len(probes)
+        for place, probe in enumerate(probes):
+            octets = encode(probe.target, self.mac(probe.source), first + place)
+            self._sockets[probe.source].send(octets)
+
+        def is_enough(observed: list[ObservedFrame]) -> bool:
+            out = sum(one.leaves and isinstance(self._across[one.end], str) for one in observed)
+            return out >= len(probes) or not arrive
+
+        observed: dict[int | None, list[ObservedFrame]] = defaultdict(list)
+        for one in self._tap.await_frames(is_enough, LIMIT_S, quiet_s):
+            observed[number(one.octets)].append(one)
+        for place, probe in enumerate(probes):
+            yield probe_path(self._across, self._starts[probe.source], observed[first + place])
+
+
+def _sender(namespace: str) -> socket.socket:
+    with inside(namespace):
+        one = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+        try:
+            one.bind((HOST_INTERFACE, 0))
+        except BaseException:
+            one.close()
+            raise
+        return one

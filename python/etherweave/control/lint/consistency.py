@@ -1,0 +1,148 @@
+"""Whether a file can be read at all, and everything that it refers to is there."""
+
+from collections.abc import Iterator
+
+from etherweave.control.lint.config_db import (
+    MAPS,
+    ConfiguredPort,
+    ConfiguredSwitch,
+    reference,
+    spans,
+)
+from etherweave.control.lint.host_script import ConfiguredHost
+from etherweave.control.lint.inputs import Configurations, LintFault
+from etherweave.control.qos.nos import PORT_NAMES
+
+REFERENCES = {
+    "PORT_QOS_MAP": MAPS | {"scheduler": "SCHEDULER"},
+    "QUEUE": {"scheduler": "SCHEDULER", "wred_profile": "WRED_PROFILE"},
+    "BUFFER_PG": {"profile": "BUFFER_PROFILE"},
+    "BUFFER_QUEUE": {"profile": "BUFFER_PROFILE"},
+    "BUFFER_PROFILE": {"pool": "BUFFER_POOL"},
+}
+"""By table and field, the table that has the name."""
+OF_PORTS = ("BUFFER_PG", "BUFFER_QUEUE", "QUEUE")
+"""Tables with keys PORT|NUMBER."""
+
+
+def readable(site: Configurations) -> Iterator[LintFault]:
+    """Find values that are of no use."""
+    both: tuple[ConfiguredSwitch | ConfiguredHost, ...] = (*site.switches, *site.hosts)
+    for one in both:
+        for place, found, expected in one.unreadable:
+            yield LintFault(one.file, place, f"{found!r} cannot be read", expected)
+
+
+def references(site: Configurations) -> Iterator[LintFault]:
+    """Find names of nothing."""
+    for switch in site.switches:
+        tables = switch.tables
+        for table, known in REFERENCES.items():
+            for key, entry in tables.get(table, {}).items():
+                for field, target in known.items():
+                    name = reference(entry.get(field, "NULL"))
+                    if name != "NULL" and name not in tables.get(target, {}):
+                        found = f"{field} is {name}, which {target} does not have"
+                        expected = _known(list(tables.get(target, {})))
+                        yield LintFault(switch.file, f"{table}|{key}", found, expected)
+
+
+def ports(site: Configurations) -> Iterator[LintFault]:
+    """Find settings of ports that the switch does not have."""
+    for switch in site.switches:
+        known = switch.tables["PORT"]
+        named = {name: ("PORT_QOS_MAP", name) for name in switch.tables.get("PORT_QOS_MAP", {})}
+        named.pop("global", None)
+        watched = {name: ("PFC_WD", name) for name in switch.tables.get("PFC_WD", {})}
+        watched.pop("GLOBAL", None)
+        places = [*named.values(), *watched.values()]
+        for table in OF_PORTS:
+            for key in switch.tables.get(table, {}):
+                places += [(f"{table}|{key}", port) for port, _ in spans(key)]
+        for key in switch.tables.get("PORTCHANNEL_MEMBER", {}):
+            places.append((f"PORTCHANNEL_MEMBER|{key}", key.partition("|")[2]))
+        for place, port in places:
+            if port not in known and port != "CPU":
+                found = f"{port} is no port of the switch"
+                yield LintFault(switch.file, place, found, _known(list(known)))
+
+
+def _known(names: list[str]) -> str:
+    if not names:
+        return "an entry of that name"
+    more = f" and {len(names) - 4} more" if len(names) > 5 else ""
+    shown = names[: 4 if more else 5]
+    return f"one of {', '.join(shown)}{more}"
+
+
+def channels(site: Configurations) -> Iterator[LintFault]:
+    """Find members of one port channel that treat packets differently."""
+    for switch in site.switches:
+        members: dict[str, list[ConfiguredPort]] = {}
+        for port in switch.ports:
+            if port.channel:
+                members.setdefault(port.channel, []).append(port)
+        for channel, ports in members.items():
+            first = ports[0]
+            for port in ports[1:]:
+                for what, one, other in _differences(port, first):
+                    found = f"{what} {one} in {channel}"
+                    yield LintFault(switch.file, port.name, found, f"{other}, as {first.name}")
+
+
+def _differences(
+    port: ConfiguredPort, first: ConfiguredPort
+) -> Iterator[tuple[str, object, object]]:
+    pairs: list[tuple[str, object, object]] = [
+        ("speed", port.speed_mbps, first.speed_mbps),
+        ("lossless priorities", sorted(port.lossless), sorted(first.lossless)),
+    ]
+    pairs += [
+        (f"{field}", dict(port.maps.get(field, {})), dict(first.maps.get(field, {})))
+        for field in sorted({*port.maps, *first.maps})
+    ]
+    return (pair for pair in pairs if pair[1] != pair[2])
+
+
+def mtu(site: Configurations) -> Iterator[LintFault]:
+    """Find ports of one switch, or members of one fabric, that let through different packets."""
+    switches = site.switches
+    sizes = [port.mtu_bytes for one in switches for port in one.ports if port.mtu_bytes is not None]
+    usual = max(set(sizes), key=sizes.count, default=None)
+    wanted = site.fabric.mtu_bytes if site.fabric else usual
+    for switch in switches:
+        for port in switch.ports:
+            if port.mtu_bytes is not None and port.mtu_bytes != wanted:
+                found = f"MTU {port.mtu_bytes}"
+                yield LintFault(switch.file, port.name, found, f"{wanted}, as everywhere else")
+
+
+def ends(site: Configurations) -> Iterator[LintFault]:
+    """Find links whose ends pause, or run, differently; the fabric says what is plugged where."""
+    if site.fabric is None:
+        return
+    known = {one.name: one for one in site.switches}
+    name = PORT_NAMES["sonic"]
+    places = {one.name: one for one in site.fabric.switches}
+    for switch in site.fabric.switches:
+        for port in switch.ports:
+            near = _port(known.get(switch.name), name(switch, port.number))
+            far_switch = places.get(port.peer)
+            if far_switch is None or near is None:
+                continue
+            far_name = name(far_switch, port.peer_port)
+            far = _port(known.get(port.peer), far_name)
+            if far is None:
+                continue
+            file, peer = known[switch.name].file, f"{port.peer} {far_name}"
+            if near.speed_mbps != far.speed_mbps:
+                found = f"speed {near.speed_mbps} Mb/s"
+                yield LintFault(file, near.name, found, f"{far.speed_mbps} Mb/s, as {peer}")
+            if near.lossless != far.lossless:
+                found = f"pauses priorities {sorted(near.lossless)}"
+                yield LintFault(file, near.name, found, f"{sorted(far.lossless)}, as {peer}")
+
+
+def _port(switch: ConfiguredSwitch | None, name: str) -> ConfiguredPort | None:
+    ports = switch.ports if switch else ()
+    return next((port for port in ports if port.name == name), None)

@@ -1,0 +1,150 @@
+"""All that is linted together: switches, hosts, and their fabric, if it is known."""
+
+import json
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from enum import StrEnum
+from pathlib import PurePosixPath
+from typing import Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from etherweave.control.lint import config_db, host_script
+from etherweave.control.lint.config_db import ConfigError, ConfiguredSwitch
+from etherweave.control.lint.host_script import ConfiguredHost
+from etherweave.control.qos.policy import Policy
+
+Decoded = TypeVar("Decoded")
+
+FABRIC = "fabric.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Configurations:
+    """See the module."""
+
+    switches: tuple[ConfiguredSwitch, ...]
+    hosts: tuple[ConfiguredHost, ...]
+    fabric_file: str
+    fabric: Policy | None
+    unread: tuple[str, ...]
+    """Files that the linter has no eyes for."""
+
+
+def read(files: Mapping[str, str]) -> Configurations:
+    """Read files by their names: ``fabric.json``, ``*.json`` of SONiC, ``*.sh`` of hosts.
+
+    Raises
+    ------
+    ConfigError
+        When one is not of its kind.
+    """
+    switches, hosts, unread = [], [], []
+    policy, fabric_file = None, ""
+    for path, text in sorted(files.items()):
+        name = PurePosixPath(path).name
+        if name == FABRIC:
+            fabric_file, policy = path, read_fabric(path, text)
+        elif name.endswith(".json"):
+            switches.append(config_db.read(path, text))
+        elif name.endswith(".sh") and name != "nvue.sh":
+            hosts.append(host_script.read(path, name.removesuffix(".sh"), text))
+        else:
+            unread.append(path)
+    return Configurations(tuple(switches), tuple(hosts), fabric_file, policy, tuple(unread))
+
+
+class LintFault(NamedTuple):
+    """Something wrong at one place."""
+
+    file: str
+    place: str
+    """Port, table or entry within the file."""
+    found: str
+    expected: str
+
+
+@dataclass(frozen=True, slots=True)
+class LintRule:
+    """A rule: what it is called, why it matters, and the function that checks it."""
+
+    name: str
+    why: str
+    check: Callable[[Configurations], Iterator[LintFault]]
+
+
+@dataclass(frozen=True, slots=True)
+class LintFinding:
+    """What is wrong, at all its places of one file."""
+
+    rule: str
+    file: str
+    places: tuple[str, ...]
+    found: str
+    expected: str
+    why: str
+
+
+def findings(site: Configurations, rules: Iterable[LintRule]) -> list[LintFinding]:
+    """Check a site by rules; places of one file with the same fault are told together."""
+    found: list[LintFinding] = []
+    for rule in rules:
+        places: dict[tuple[str, str, str], list[str]] = {}
+        for fault in rule.check(site):
+            key = (fault.file, fault.found, fault.expected)
+            places.setdefault(key, []).append(fault.place)
+        found += (
+            LintFinding(rule.name, file, tuple(dict.fromkeys(where)), what, expected, rule.why)
+            for (file, what, expected), where in places.items()
+        )
+    return found
+
+
+def read_fabric(file: str, text: str) -> Policy:
+    """Read the policy of a ``fabric.json``.
+
+    Raises
+    ------
+    ConfigError
+        When the file is none that ``control export`` wrote.
+    """
+    try:
+        document = json.loads(text)
+        if isinstance(document, dict):
+            document.pop("system")
+        policy = _decoded(Policy, document, "policy")
+    except (ValueError, KeyError, RecursionError) as error:
+        expected = "the file that etherweave control export wrote"
+        raise ConfigError(f"{file}: {error}; expected {expected}") from None
+    if len(policy.priorities) != 8 or len(policy.classes) != 8:
+        raise ConfigError(f"{file}: expected eight priorities and eight classes")
+    return policy
+
+
+def _decoded(kind: type[Decoded], value: Any, place: str) -> Decoded:
+    """Make a dataclass of a dictionary, field by field, by the fields' types."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{place} is no object")
+    hints = get_type_hints(kind)
+    names = [one.name for one in fields(kind)]  # type: ignore[arg-type]
+    if set(value) != set(names):
+        raise ValueError(f"{place} has the fields {sorted(value)}")
+    return kind(**{name: _value(hints[name], value[name], f"{place}.{name}") for name in names})
+
+
+def _value(kind: Any, value: Any, place: str) -> Any:
+    if get_origin(kind) in (Union, types.UnionType):
+        inner = [one for one in get_args(kind) if one is not type(None)]
+        return None if value is None else _value(inner[0], value, place)
+    if get_origin(kind) is tuple:
+        if not isinstance(value, list):
+            raise ValueError(f"{place} is no list")
+        return tuple(_value(get_args(kind)[0], one, place) for one in value)
+    if is_dataclass(kind):
+        return _decoded(kind, value, place)  # type: ignore[arg-type]
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        return kind(value)
+    if kind is float and type(value) is int:
+        return float(value)
+    if type(value) is not kind:
+        raise ValueError(f"{place} is {value!r}")
+    return value
