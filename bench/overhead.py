@@ -10,7 +10,7 @@ from rows import Row
 
 from etherweave.bench.measure import Launching, executor, measure, seating
 from etherweave.bench.measure.launch import launch
-from etherweave.bench.plans import Command, Start
+from etherweave.bench.plans import BenchmarkCommand, Start
 
 BYTES, WARM_UP, ROUNDS = 8, 2_000, 50_000
 LAUNCHES = 7
@@ -44,7 +44,7 @@ def overhead() -> dict[str, Any]:
 def pingpong() -> float:
     """Time the ping-pong written by hand: the median round trip [ns]."""
     program = executor.build(parts=executor.PINGPONG).path
-    command = Command(Start.MPI, (str(program), str(BYTES), str(WARM_UP), str(ROUNDS)))
+    command = BenchmarkCommand(Start.MPI, (str(program), str(BYTES), str(WARM_UP), str(ROUNDS)))
     seats = seating.found(Launching(), 2)
     with TemporaryDirectory() as directory:
         job = seats.job(command, Path(directory), LIMIT_S)

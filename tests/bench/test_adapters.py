@@ -7,10 +7,10 @@ import pytest
 from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.document import UnrecognisedError, parse
 from etherweave.bench.metrics import UNITS
-from etherweave.bench.plans import Fabric, Pattern, Request, Start
+from etherweave.bench.plans import BenchmarkRequest, FabricEstimate, HostPattern, Start
 from support.captured_texts import DATA
 
-FABRIC = Fabric(rate=1.25e9, latency=20e-6)
+FABRIC = FabricEstimate(rate=1.25e9, latency=20e-6)
 FILLED = {"server": "n1", "port": "5300", "rank": "0", "ranks": "4"}
 FILLED |= {"directory": "here", "interface": "eth0"}
 NODES = {"gpcnet": 10, "npb": 4}
@@ -23,12 +23,12 @@ def test_every_program_can_be_planned_unless_it_is_only_read(name: str) -> None:
         ranks = NODES.get(name, 2)
         if program == "sweep3d":
             continue
-        plan = adapter.plan(Request(program, nodes=ranks), FABRIC)
+        plan = adapter.plan(BenchmarkRequest(program, nodes=ranks), FABRIC)
         assert plan.command.filled(FILLED).arguments, program
         assert "{" not in " ".join(plan.command.filled(FILLED).arguments), program
         assert 0 < plan.forecast.seconds < 1e7, program
         assert plan.forecast.bytes >= 0, program
-        assert plan.placement.nodes == (1 if plan.placement.pattern is Pattern.ALONE else ranks)
+        assert plan.placement.nodes == (1 if plan.placement.pattern is HostPattern.ALONE else ranks)
         assert (plan.command.start == Start.CLIENT_SERVER) == bool(plan.command.server), program
         # Else any socket that is new on the host would be taken for the server's.
         is_told = any("{port}" in word for word in plan.command.server)
@@ -38,9 +38,11 @@ def test_every_program_can_be_planned_unless_it_is_only_read(name: str) -> None:
 @pytest.mark.parametrize("name", ADAPTERS)
 def test_more_bytes_or_a_slower_link_never_take_less_time(name: str) -> None:
     adapter = ADAPTERS[name]
-    request = Request(adapter.programs[0], nodes=NODES.get(name, 2))
+    request = BenchmarkRequest(adapter.programs[0], nodes=NODES.get(name, 2))
     fast = adapter.plan(request, FABRIC).forecast
-    slow = adapter.plan(request, Fabric(rate=FABRIC.rate / 10, latency=FABRIC.latency)).forecast
+    slow = adapter.plan(
+        request, FabricEstimate(rate=FABRIC.rate / 10, latency=FABRIC.latency)
+    ).forecast
     assert slow.seconds >= fast.seconds
 
 

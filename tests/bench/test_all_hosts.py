@@ -10,26 +10,30 @@ from pathlib import Path
 import polars
 import pytest
 
-from etherweave.bench.campaign import Campaign, Network, Wish, experiments
+from etherweave.bench.campaign import Campaign, CampaignOptions, Network, experiments
 from etherweave.bench.environment import capture
 from etherweave.bench.environment.findings import Severity
-from etherweave.bench.environment.looks import View, found, look
+from etherweave.bench.environment.inspections import (
+    HostInspection,
+    inspect_hosts,
+    inspection_findings,
+)
 from etherweave.bench.environment.readers import take
-from etherweave.bench.environment.snapshot import FORMAT, Interface, Snapshot
-from etherweave.bench.launchers import Ending, Job
-from etherweave.bench.launchers.batch import read_task, write_tasks
-from etherweave.bench.launchers.companions import Attendance, Heard, heard
-from etherweave.bench.launchers.known import launcher
-from etherweave.bench.launchers.launcher import Companion, Outcome
-from etherweave.bench.plans import Command, Start
-from etherweave.bench.points import Launched, launched
-from etherweave.bench.runner import Watch, run
+from etherweave.bench.environment.snapshot import FORMAT, NetworkInterface, Snapshot
+from etherweave.bench.launchers import Ending, LaunchJob
+from etherweave.bench.launchers.launcher import LaunchOutcome, Monitor
+from etherweave.bench.launchers.monitors import MonitorOutput, MonitorTimes, monitor_outputs
+from etherweave.bench.launchers.registry import launcher
+from etherweave.bench.launchers.sbatch import read_task, write_tasks
+from etherweave.bench.plans import BenchmarkCommand, Start
+from etherweave.bench.points import JudgedLaunch, judged_launches
+from etherweave.bench.runner import RunObserver, run
 from etherweave.bench.site.reading import site as read_site
-from etherweave.bench.site.values import Host, Option, Site
+from etherweave.bench.site.values import ClusterSite, Option, SiteHost
 from etherweave.bench.statistics.launches import StoppingRule
 from etherweave.bench.store import Store, StoreError
-from etherweave.bench.telemetry.crossing import findings
 from etherweave.bench.telemetry.epochs import Offset, epochs, keep, offset, recorder
+from etherweave.bench.telemetry.link_traffic import findings
 from etherweave.bench.telemetry.recorder import Recording
 from etherweave.bench.telemetry.stream import Stream, stream
 from support import command_line, private_slurm
@@ -51,7 +55,7 @@ exec sh -c "$*"
 
 
 @pytest.fixture
-def by_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Site]:
+def by_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., ClusterSite]:
     """Make sites whose ssh is a script that does what sshd would; nobody is at ``gone``."""
     folder = tmp_path / "bin"
     folder.mkdir()
@@ -59,28 +63,30 @@ def by_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Sit
     (folder / "ssh").chmod(0o700)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
-    def site(*addresses: str, **options: Option) -> Site:
-        hosts = (Host(f"n{at}", one, "lo") for at, one in enumerate(addresses, 1))
-        return Site("remote", "ssh", tuple(hosts), options)
+    def site(*addresses: str, **options: Option) -> ClusterSite:
+        hosts = (SiteHost(f"n{at}", one, "lo") for at, one in enumerate(addresses, 1))
+        return ClusterSite("remote", "ssh", tuple(hosts), options)
 
     return site
 
 
-def alone(*words: str) -> Command:
-    return Command(Start.ALONE, words)
+def alone(*words: str) -> BenchmarkCommand:
+    return BenchmarkCommand(Start.ALONE, words)
 
 
-def launch(directory: Path, site: Site, *companions: Companion, command: Command) -> Outcome:
-    job = Job(
+def launch(
+    directory: Path, site: ClusterSite, *companions: Monitor, command: BenchmarkCommand
+) -> LaunchOutcome:
+    job = LaunchJob(
         command, tuple(one.name for one in site.hosts), 1, directory, 20.0, companions=companions
     )
     directory.mkdir(exist_ok=True)
     return launcher(site).launch(job)
 
 
-def left(directory: Path, site: Site, name: str) -> list[Heard]:
+def left(directory: Path, site: ClusterSite, name: str) -> list[MonitorOutput]:
     names = tuple(one.name for one in site.hosts)
-    return heard(Job(alone("true"), names, 1, directory, 20.0), name)
+    return monitor_outputs(LaunchJob(alone("true"), names, 1, directory, 20.0), name)
 
 
 # Companions
@@ -95,13 +101,13 @@ print("told to end")
 
 
 def test_companions_stand_by_on_each_host_before_the_command_and_after_it(
-    by_ssh: Callable[..., Site], tmp_path: Path
+    by_ssh: Callable[..., ClusterSite], tmp_path: Path
 ) -> None:
     site = by_ssh("127.0.0.1", "127.0.0.2")
     words = (sys.executable, "-c", STAND_BY, "{host} {interface} {server} {odd}")
     directory = tmp_path / "job"
     peek = alone("cat", *(str(directory / f"beside-{host}.out") for host in ("n1", "n2")))
-    done = launch(directory, site, Companion("beside", words), command=peek)
+    done = launch(directory, site, Monitor("beside", words), command=peek)
     assert (done.ending, done.text.splitlines()) == (
         Ending.DONE,
         ["ready n1 lo 127.0.0.1 {odd}", "ready n2 lo 127.0.0.1 {odd}"],
@@ -115,12 +121,12 @@ def test_companions_stand_by_on_each_host_before_the_command_and_after_it(
 
 
 def test_a_companion_that_fails_or_dies_keeps_nobody_from_anything(
-    by_ssh: Callable[..., Site], tmp_path: Path
+    by_ssh: Callable[..., ClusterSite], tmp_path: Path
 ) -> None:
     site = by_ssh("127.0.0.1", "gone")
     directory = tmp_path / "job"
-    dies = Companion("dies", ("sh", "-c", "echo alas >&2; exit 3"))
-    lacks = Companion("lacks", ("/no/such/program",))
+    dies = Monitor("dies", ("sh", "-c", "echo alas >&2; exit 3"))
+    lacks = Monitor("lacks", ("/no/such/program",))
     done = launch(directory, site, dies, lacks, command=alone("echo", "well"))
     assert (done.ending, done.text) == (Ending.DONE, "well\n")
     first, second = left(directory, site, "dies")
@@ -130,27 +136,27 @@ def test_a_companion_that_fails_or_dies_keeps_nobody_from_anything(
 
 
 def test_the_limit_of_a_launch_begins_when_its_companions_are_ready(tmp_path: Path) -> None:
-    site = Site("here", "local", (Host("n1", "n1"),))
-    late = Companion("late", ("sh", "-c", "sleep 1.5; echo ready; cat"))
-    job = Job(alone("sleep", "1"), ("n1",), 1, tmp_path, 2.0, companions=(late,))
+    site = ClusterSite("here", "local", (SiteHost("n1", "n1"),))
+    late = Monitor("late", ("sh", "-c", "sleep 1.5; echo ready; cat"))
+    job = LaunchJob(alone("sleep", "1"), ("n1",), 1, tmp_path, 2.0, companions=(late,))
     assert launcher(site).launch(job).ending is Ending.DONE
 
 
 def test_companions_of_a_launch_that_is_ended_may_still_tell(tmp_path: Path) -> None:
-    site = Site("here", "local", (Host("n1", "n1"),))
+    site = ClusterSite("here", "local", (SiteHost("n1", "n1"),))
     words = (sys.executable, "-c", STAND_BY)
-    job = Job(
-        alone("sleep", "60"), ("n1",), 1, tmp_path, 0.5, companions=(Companion("beside", words),)
+    job = LaunchJob(
+        alone("sleep", "60"), ("n1",), 1, tmp_path, 0.5, companions=(Monitor("beside", words),)
     )
     assert launcher(site).launch(job).ending is Ending.TIMED_OUT
-    (one,) = heard(job, "beside")
+    (one,) = monitor_outputs(job, "beside")
     assert one.text == "ready\ntold to end\n"
 
 
 def test_companions_of_batch_jobs_survive_their_file(tmp_path: Path) -> None:
-    site = Site("batch", "sbatch", (Host("n1", "n1"),))
-    beside = Companion("beside", ("sleep", "{host}"))
-    job = Job(alone("true"), ("n1",), 1, tmp_path, 3.5, companions=(beside,))
+    site = ClusterSite("batch", "sbatch", (SiteHost("n1", "n1"),))
+    beside = Monitor("beside", ("sleep", "{host}"))
+    job = LaunchJob(alone("true"), ("n1",), 1, tmp_path, 3.5, companions=(beside,))
     write_tasks(tmp_path / "tasks.json", site, None, [job])
     assert read_task(tmp_path / "tasks.json", 0)[2] == job
 
@@ -165,7 +171,7 @@ def test_every_launcher_may_be_told_which_python_has_etherweave() -> None:
 
 
 def test_hosts_behind_ssh_are_looked_at_by_the_sites_python(
-    by_ssh: Callable[..., Site], tmp_path: Path
+    by_ssh: Callable[..., ClusterSite], tmp_path: Path
 ) -> None:
     site = by_ssh("127.0.0.1", "127.0.0.2")
     views = looked(tmp_path, site, sys.executable)
@@ -178,14 +184,14 @@ def test_hosts_behind_ssh_are_looked_at_by_the_sites_python(
         assert one.snapshot.host == one.host
 
 
-def looked(directory: Path, site: Site, python: str) -> list[View]:
+def looked(directory: Path, site: ClusterSite, python: str) -> list[HostInspection]:
     home = directory / "look"
     home.mkdir()
-    return look(launcher(site), "lan", [one.name for one in site.hosts], python, home)
+    return inspect_hosts(launcher(site), "lan", [one.name for one in site.hosts], python, home)
 
 
 def test_without_etherweave_files_are_read_and_the_unreachable_are_gaps(
-    by_ssh: Callable[..., Site], tmp_path: Path
+    by_ssh: Callable[..., ClusterSite], tmp_path: Path
 ) -> None:
     site = by_ssh("127.0.0.1", "gone")
     first, second = looked(tmp_path, site, "/no/python")
@@ -196,7 +202,9 @@ def test_without_etherweave_files_are_read_and_the_unreachable_are_gaps(
     assert first.snapshot.interfaces["lo"].mtu == here.interfaces["lo"].mtu
     assert first.snapshot.interfaces["lo"].counters.keys() == here.interfaces["lo"].counters.keys()
     assert (second.snapshot, second.reason) == (None, "ssh: connect to host gone: no route")
-    gaps = {one.where: one.what for one in found([first, second]) if one.check == "host"}
+    gaps = {
+        one.where: one.what for one in inspection_findings([first, second]) if one.check == "host"
+    }
     assert gaps["n1"].startswith("could not be looked at in full: only files were read: ")
     assert "/no/python" in gaps["n1"]
     assert gaps["n2"] == "could not be looked at: ssh: connect to host gone: no route"
@@ -220,15 +228,15 @@ def test_a_capture_stays_below_its_directory() -> None:
         capture.captured("garbage", "lo")
 
 
-def view(host: str, interface: str = "eth0", **values: int | float) -> View:
-    card = Interface(state="up", **values)  # type: ignore[arg-type]
+def view(host: str, interface: str = "eth0", **values: int | float) -> HostInspection:
+    card = NetworkInterface(state="up", **values)  # type: ignore[arg-type]
     seen = Snapshot(FORMAT, host, f"boot of {host}", 1.0, interfaces={interface: card})
-    return View(host, "lan", interface, seen, "")
+    return HostInspection(host, "lan", interface, seen, "")
 
 
 def test_tested_interfaces_are_compared_whatever_their_names() -> None:
     views = [view("n1", mtu=9000), view("n2", mtu=9000), view("n3", "p3p2", mtu=1500)]
-    told = [(one.where, one.what) for one in found(views) if one.check == "mtu"]
+    told = [(one.where, one.what) for one in inspection_findings(views) if one.check == "mtu"]
     assert told == [
         ("n1 eth0", "MTU 9000; n3 has 1500"),
         ("n2 eth0", "MTU 9000; n3 has 1500"),
@@ -237,7 +245,9 @@ def test_tested_interfaces_are_compared_whatever_their_names() -> None:
 
 def test_hosts_on_different_fabrics_are_not_compared() -> None:
     other = replace(view("n2", mtu=1500), fabric="slow")
-    assert [one for one in found([view("n1", mtu=9000), other]) if one.check == "mtu"] == []
+    assert [
+        one for one in inspection_findings([view("n1", mtu=9000), other]) if one.check == "mtu"
+    ] == []
 
 
 # Telemetry
@@ -246,7 +256,7 @@ def test_hosts_on_different_fabrics_are_not_compared() -> None:
 def test_clocks_are_bound_by_what_must_have_come_before_what() -> None:
     """A clock that is 5 s ahead; the recorder took 2 s to start, and 0.1 s to end."""
     ahead, second = 5.0, 1_000_000_000
-    stood = Attendance("n1", "eth0", 0, 2 * second, 10 * second, round(10.1 * second), 0)
+    stood = MonitorTimes("n1", "eth0", 0, 2 * second, 10 * second, round(10.1 * second), 0)
     heard_of = Stream(
         Recording("r", "n1", 1.0, (), 0, 0.0),
         Snapshot(FORMAT, "n1", "b", 1.9 + ahead),
@@ -261,26 +271,26 @@ def test_clocks_are_bound_by_what_must_have_come_before_what() -> None:
     assert offset(set_back, stood) is None
 
 
-def carried(store: Store, site: Site, companion: Companion = QUICK) -> list[Launched]:
+def carried(store: Store, site: ClusterSite, companion: Monitor = QUICK) -> list[JudgedLaunch]:
     """Carry a campaign out; what its benchmark says is judged."""
-    watch = Watch(companions=(companion,), keep=keep)
+    watch = RunObserver(companions=(companion,), keep=keep)
     assert run(store, {"lan": launcher(site)}, 1, watch, 30.0)
-    return launched(store.campaign, store.records())
+    return judged_launches(store.campaign, store.records())
 
 
 def sending(directory: Path, hosts: tuple[str, ...]) -> Store:
     """Make a campaign of a warm-up and one launch in which iperf3 sends 20 MB."""
     network = Network("lan", "TCP", RATE, interface="h0")
-    (plan,) = experiments(["iperf3"], [network], Wish(hosts))
+    (plan,) = experiments(["iperf3"], [network], CampaignOptions(hosts))
     client = ("iperf3", "-c", "{server}", "-p", "{port}", "-n", str(AMOUNT), "-J")
     quick = replace(plan, arguments=client, bytes=float(AMOUNT), seconds=AMOUNT / RATE)
     rule = StoppingRule(launches_min=1, launches_max=1)
     return Store.create(directory, Campaign("test", (network,), (quick,), rule))
 
 
-def spaces(*names: str) -> Site:
-    hosts = tuple(Host(name, name) for name in names)
-    return Site("namespaces", "netns", hosts, {"rate": RATE, "burst": 131_072.0})
+def spaces(*names: str) -> ClusterSite:
+    hosts = tuple(SiteHost(name, name) for name in names)
+    return ClusterSite("namespaces", "netns", hosts, {"rate": RATE, "burst": 131_072.0})
 
 
 @pytest.mark.needs("namespaces", "iperf3")
@@ -304,7 +314,7 @@ def test_both_hosts_of_a_launch_count_what_crossed_their_link(tmp_path: Path) ->
         assert epoch.offset and epoch.offset.low_ns <= 0 <= epoch.offset.high_ns
 
 
-def counted(store: Store, one: Launched, host: str, counter: str) -> int:
+def counted(store: Store, one: JudgedLaunch, host: str, counter: str) -> int:
     """Tell by how much a counter of the only interface rose, from its table."""
     table = store.telemetry(one.record.name) / host / "telemetry_interface.parquet"
     values: list[int] = polars.read_parquet(table)[counter].to_list()
@@ -355,8 +365,8 @@ def test_steps_of_slurm_stand_by_on_every_node(
     with private_slurm.running() as file:
         monkeypatch.setenv("SLURM_CONF", str(file))
         for kind in ("srun", "sbatch"):
-            hosts = tuple(Host(name, "127.0.0.1", "lo") for name in ("n1", "n3"))
-            site = Site("slurm", kind, hosts, {"mpi": "none"})
+            hosts = tuple(SiteHost(name, "127.0.0.1", "lo") for name in ("n1", "n3"))
+            site = ClusterSite("slurm", kind, hosts, {"mpi": "none"})
             directory = tmp_path / kind
             done = launch(directory, site, QUICK, command=alone("sleep", "0.5"))
             assert done.ending is Ending.DONE, done.errors
@@ -371,7 +381,7 @@ SAMPLE: dict[str, list[str]] = {"processor": [], "interface": [], "priority": []
 
 
 def test_a_run_goes_on_where_recorders_are_missing_dead_or_cut(
-    by_ssh: Callable[..., Site], tmp_path: Path
+    by_ssh: Callable[..., ClusterSite], tmp_path: Path
 ) -> None:
     """On the first host a recorder writes a sample and half of another, and dies; nobody is at the
     second.
@@ -392,10 +402,12 @@ def test_a_run_goes_on_where_recorders_are_missing_dead_or_cut(
     assert (kept["n1"].samples, kept["n1"].cost, kept["n2"].samples) == (1, None, 0)
 
 
-def hosted(directory: Path, site: Site, companion: Companion) -> tuple[Store, list[Launched]]:
+def hosted(
+    directory: Path, site: ClusterSite, companion: Monitor
+) -> tuple[Store, list[JudgedLaunch]]:
     """Carry out a command on the first of two hosts that is no benchmark."""
     network = Network("lan")
-    (plan,) = experiments(["iperf3"], [network], Wish(("n1", "n2")))
+    (plan,) = experiments(["iperf3"], [network], CampaignOptions(("n1", "n2")))
     echo = replace(plan, start="alone", arguments=("true",), server=())
     rule = StoppingRule(launches_min=1, launches_max=1)
     store = Store.create(directory / "out", Campaign("t", (network,), (echo,), rule))
@@ -403,7 +415,7 @@ def hosted(directory: Path, site: Site, companion: Companion) -> tuple[Store, li
 
 
 def test_hosts_without_etherweave_are_gaps_of_the_telemetry(
-    by_ssh: Callable[..., Site], tmp_path: Path
+    by_ssh: Callable[..., ClusterSite], tmp_path: Path
 ) -> None:
     site = by_ssh("127.0.0.1", "127.0.0.2")
     store, launches = hosted(tmp_path, site, recorder("/no/python"))
@@ -415,8 +427,8 @@ def test_hosts_without_etherweave_are_gaps_of_the_telemetry(
 def test_a_launch_without_a_word_from_recorders_is_a_gap_of_each_host(tmp_path: Path) -> None:
     store = sending(tmp_path / "out", ("n1", "n2"))
     fake = FakeLauncher(lambda number: Ending.FAILED)
-    run(store, {"lan": fake}, 1, Watch(companions=(QUICK,), keep=keep))
-    told = findings(launched(store.campaign, store.records()), epochs(store))
+    run(store, {"lan": fake}, 1, RunObserver(companions=(QUICK,), keep=keep))
+    told = findings(judged_launches(store.campaign, store.records()), epochs(store))
     said = "not recorded: the launch ended without a word from its recorder"
     assert {(one.where, one.what.startswith(said)) for one in told} == {("n1", True), ("n2", True)}
     assert fake.jobs[0].companions == (QUICK,)
@@ -424,11 +436,11 @@ def test_a_launch_without_a_word_from_recorders_is_a_gap_of_each_host(tmp_path: 
 
 def test_a_look_that_the_user_ends_ends_the_run(tmp_path: Path) -> None:
     class Interrupted(FakeLauncher):
-        def launch(self, job: Job) -> Outcome:
+        def launch(self, job: LaunchJob) -> LaunchOutcome:
             return replace(super().launch(job), ending=Ending.INTERRUPTED)
 
     with pytest.raises(KeyboardInterrupt):
-        look(Interrupted(lambda number: ""), "lan", ["n1"], "python", tmp_path)
+        inspect_hosts(Interrupted(lambda number: ""), "lan", ["n1"], "python", tmp_path)
 
 
 def test_a_damaged_epoch_is_told_with_its_place(tmp_path: Path) -> None:

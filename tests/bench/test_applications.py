@@ -4,10 +4,10 @@ import pytest
 
 from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.document import parse
-from etherweave.bench.plans import Fabric, PlanError, Request
+from etherweave.bench.plans import BenchmarkPlanError, BenchmarkRequest, FabricEstimate
 from support.captured_texts import captured, failure, report, value, values
 
-FABRIC = Fabric(rate=12.5e9, latency=2e-6)
+FABRIC = FabricEstimate(rate=12.5e9, latency=2e-6)
 
 OPENFOAM = captured("handmade/openfoam.log")
 RANKS = captured("handmade/ranks.txt")
@@ -30,11 +30,11 @@ def test_npb_that_did_not_verify_gives_no_number() -> None:
 
 def test_npb_wants_ranks_that_fit_the_kernel() -> None:
     npb = ADAPTERS["npb"]
-    assert npb.plan(Request("cg.C.x", nodes=4), FABRIC).placement.ranks == 4
-    with pytest.raises(PlanError, match="power of two"):
-        npb.plan(Request("cg.C.x", nodes=3), FABRIC)
-    with pytest.raises(PlanError, match="square"):
-        npb.plan(Request("bt.C.x", nodes=8), FABRIC)
+    assert npb.plan(BenchmarkRequest("cg.C.x", nodes=4), FABRIC).placement.ranks == 4
+    with pytest.raises(BenchmarkPlanError, match="power of two"):
+        npb.plan(BenchmarkRequest("cg.C.x", nodes=3), FABRIC)
+    with pytest.raises(BenchmarkPlanError, match="square"):
+        npb.plan(BenchmarkRequest("bt.C.x", nodes=8), FABRIC)
 
 
 def test_ember_time_is_of_all_iterations_and_its_rate_is_not_stored() -> None:
@@ -52,7 +52,7 @@ def test_ember_incast_megabytes_are_powers_of_two() -> None:
 
 
 def test_ember_sends_the_faces_and_edges_of_the_paper() -> None:
-    plan = ADAPTERS["ember"].plan(Request("halo3d-26", nodes=48, iterations=1), FABRIC)
+    plan = ADAPTERS["ember"].plan(BenchmarkRequest("halo3d-26", nodes=48, iterations=1), FABRIC)
     # Six faces of 640,000 B and twelve edges of 6,400 B.
     assert plan.forecast.bytes == 3_916_800
     words = " ".join(plan.command.arguments)
@@ -79,7 +79,7 @@ def test_a_part_of_the_ranks_gives_no_statistics() -> None:
 
 
 def test_chatterbug_plans_the_blocking_exchanges_of_the_paper() -> None:
-    request = Request("subcom3d-a2a", nodes=48, iterations=1, size_max=10_000)
+    request = BenchmarkRequest("subcom3d-a2a", nodes=48, iterations=1, size_max=10_000)
     plan = ADAPTERS["chatterbug"].plan(request, FABRIC)
     assert plan.forecast.bytes == 80_000  # 3 + 3 + 2 messages of 10,000 B
     assert plan.command.arguments[1:4] == ("4", "4", "3")

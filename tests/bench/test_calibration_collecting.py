@@ -16,7 +16,7 @@ from etherweave.bench.calibration.collecting import collect
 from etherweave.bench.calibration.planning import Hosts, Workload, amount, plan
 from etherweave.bench.calibration.probes import Probe
 from etherweave.bench.measure import Limits, MeasureError
-from etherweave.bench.site.values import Host, Site
+from etherweave.bench.site.values import ClusterSite, SiteHost
 from etherweave.bench.statistics.launches import shuffled
 from etherweave.results import Result
 from support import command_line
@@ -33,7 +33,7 @@ def seated(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def hosts(count: int = 4, limits: Limits | None = None, address: str = "10.0.0.1") -> Hosts:
     names = tuple(f"n{number}" for number in range(count))
-    site = Site("pretended", "ssh", tuple(Host(name, address) for name in names))
+    site = ClusterSite("pretended", "ssh", tuple(SiteHost(name, address) for name in names))
     return Hosts(site, None, names, limits or Limits())
 
 

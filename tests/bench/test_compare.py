@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from etherweave.bench.campaign import Campaign
-from etherweave.bench.comparing import Verdict, differences, numbers_of
-from etherweave.bench.history import entries, steps
-from etherweave.bench.points import Point
+from etherweave.bench.comparisons import DifferenceVerdict, differences, entries, numbers_of, steps
+from etherweave.bench.points import DataPoint
 from etherweave.bench.runner import run
 from etherweave.bench.statistics.launches import StoppingRule
 from etherweave.bench.store import Store, StoreError, write_json
@@ -37,12 +36,12 @@ def measured(path: Path, us: float, wanted: Campaign | None = None, start_ns: in
 def test_slower_is_worse_and_faster_is_better(tmp_path: Path) -> None:
     slow, fast = measured(tmp_path / "slow", 12.0), measured(tmp_path / "fast", 10.0)
     worse = differences(numbers_of(fast), numbers_of(slow))
-    assert [one.verdict for one in worse] == [Verdict.WORSE] * 3
+    assert [one.verdict for one in worse] == [DifferenceVerdict.WORSE] * 3
     assert worse[0].comparison.shift == pytest.approx(2e-6)
     better = differences(numbers_of(slow), numbers_of(fast))
-    assert [one.verdict for one in better] == [Verdict.BETTER] * 3
+    assert [one.verdict for one in better] == [DifferenceVerdict.BETTER] * 3
     same = differences(numbers_of(slow), numbers_of(slow))
-    assert [one.verdict for one in same] == [Verdict.UNDECIDED] * 3
+    assert [one.verdict for one in same] == [DifferenceVerdict.UNDECIDED] * 3
 
 
 def test_more_bandwidth_is_better() -> None:
@@ -51,12 +50,12 @@ def test_more_bandwidth_is_better() -> None:
     ]
     low, high = [1.0, 1.1, 1.2, 1.3, 1.4, 1.5], [2.0, 2.1, 2.2, 2.3, 2.4, 2.5]
     (one,) = differences({point: low}, {point: high})
-    assert one.verdict is Verdict.BETTER
+    assert one.verdict is DifferenceVerdict.BETTER
 
 
-def _points() -> list[Point]:
+def _points() -> list[DataPoint]:
     return [
-        Point("osu", "p", "lan", "a,b", 1, "latency", "s", "lower", "mean", size, "")
+        DataPoint("osu", "p", "lan", "a,b", 1, "latency", "s", "lower", "mean", size, "")
         for size in range(1, 41)
     ]
 
@@ -70,8 +69,8 @@ def test_many_points_share_one_confidence() -> None:
     points = _points()
     (single,) = differences({points[0]: low}, {points[0]: high})
     many = differences(dict.fromkeys(points, low), dict.fromkeys(points, high))
-    assert single.verdict is Verdict.WORSE
-    assert {one.verdict for one in many} == {Verdict.UNDECIDED}
+    assert single.verdict is DifferenceVerdict.WORSE
+    assert {one.verdict for one in many} == {DifferenceVerdict.UNDECIDED}
 
 
 def test_compare_ends_with_1_on_a_regression_only_if_strict(tmp_path: Path) -> None:

@@ -5,28 +5,31 @@ from dataclasses import replace
 
 import pytest
 
-from etherweave.bench.campaign import Network, Wish, experiments
-from etherweave.bench.environment.findings import Finding
-from etherweave.bench.environment.snapshot import FORMAT, Interface, Snapshot
-from etherweave.bench.measurements import Completeness, Measurement, Report
+from etherweave.bench.campaign import CampaignOptions, Network, experiments
+from etherweave.bench.environment.findings import EnvironmentFinding
+from etherweave.bench.environment.snapshot import FORMAT, NetworkInterface, Snapshot
+from etherweave.bench.measurements import BenchmarkReport, Completeness, Measurement
 from etherweave.bench.metrics import BANDWIDTH
-from etherweave.bench.points import Launched
-from etherweave.bench.store import Record
-from etherweave.bench.telemetry.crossing import expected, findings
+from etherweave.bench.points import JudgedLaunch, LaunchVerdict
+from etherweave.bench.store import LaunchRecord
 from etherweave.bench.telemetry.epochs import Epoch
-from etherweave.bench.verdict import Verdict
+from etherweave.bench.telemetry.link_traffic import expected, findings
 
 RATE = 1e9 / 8
 """Of each link [bytes/s]."""
 
 
-def planned(program: str) -> Launched:
+def planned(program: str) -> JudgedLaunch:
     """Make a launch of a second; a benchmark with sizes is told to send 1 MB."""
     network = Network("lan", rate=RATE)
-    (plan,) = experiments([program], [network], Wish(("n1", "n2"), sizes=((1024, 1024),)))
+    (plan,) = experiments(
+        [program], [network], CampaignOptions(("n1", "n2"), sizes=((1024, 1024),))
+    )
     experiment = replace(plan, bytes=1e6)
-    record = Record(experiment.name, 1, "done", "", "", (), 0, 10**9, "fake", 1, "1", "campaign")
-    return Launched(record, experiment, Verdict((), ()))
+    record = LaunchRecord(
+        experiment.name, 1, "done", "", "", (), 0, 10**9, "fake", 1, "1", "campaign"
+    )
+    return JudgedLaunch(record, experiment, LaunchVerdict((), ()))
 
 
 def test_all_bytes_of_planned_messages_are_expected() -> None:
@@ -37,7 +40,7 @@ def test_a_run_by_the_clock_that_tells_no_bandwidth_is_not_examined() -> None:
     assert expected(planned("netperf")) is None
 
 
-def crossing(*counts: int, where: str = "lo") -> list[Finding]:
+def crossing(*counts: int, where: str = "lo") -> list[EnvironmentFinding]:
     """Examine a launch that sent 1 MB, with hosts whose link counted so many bytes."""
     one = planned("osu_latency")
     kept = [
@@ -51,7 +54,7 @@ def crossing(*counts: int, where: str = "lo") -> list[Finding]:
 
 
 def counting(count: int, traffic: dict[str, int]) -> Snapshot:
-    card = Interface(counters={"rx_bytes": count, "tx_bytes": 0})
+    card = NetworkInterface(counters={"rx_bytes": count, "tx_bytes": 0})
     return Snapshot(FORMAT, "n", "b", 1.0, interfaces={"eth0": card}, traffic=traffic)
 
 
@@ -75,11 +78,13 @@ def test_a_run_by_the_clock_moved_its_own_bandwidth_for_half_of_its_time() -> No
     """Of 100 MB/s for the second that it was planned to last, but never more than was foretold."""
     one = planned("netperf")
     rate = Measurement(BANDWIDTH, 100e6, "mean", None, (), "100 MB/s", 1)
-    report = Report("netperf", "netperf", None, 1, (rate,), Completeness.OPEN, None, (), (), ())
+    report = BenchmarkReport(
+        "netperf", "netperf", None, 1, (rate,), Completeness.OPEN, None, (), (), ()
+    )
     told = one._replace(
         experiment=replace(one.experiment, seconds=1.0, bytes=125e6),
-        verdict=Verdict((report,), ()),
+        verdict=LaunchVerdict((report,), ()),
     )
     assert expected(told) == 50e6
     assert expected(told._replace(experiment=replace(told.experiment, bytes=1e6))) == 1e6
-    assert expected(told._replace(verdict=Verdict((report,), ("failed",)))) is None
+    assert expected(told._replace(verdict=LaunchVerdict((report,), ("failed",)))) is None

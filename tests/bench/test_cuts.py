@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from etherweave.bench.document import UnrecognisedError, parse
-from etherweave.bench.measurements import Completeness, Measurement, Report
+from etherweave.bench.measurements import BenchmarkReport, Completeness, Measurement
 from support.captured_texts import DATA
 
 CUTS = 40
@@ -30,7 +30,7 @@ def _texts() -> list[Path]:
 
 
 @cache
-def _read(text: str) -> tuple[Report, ...]:
+def _read(text: str) -> tuple[BenchmarkReport, ...]:
     try:
         return parse(text).reports
     except UnrecognisedError:
@@ -43,11 +43,11 @@ def _wrong(found: set[tuple[object, ...]], full: set[tuple[object, ...]]) -> set
     return found - full - sizeless
 
 
-def _numbers(reports: tuple[Report, ...]) -> set[Number]:
+def _numbers(reports: tuple[BenchmarkReport, ...]) -> set[Number]:
     return {_number(report, one) for report in reports for one in report.measurements}
 
 
-def _number(report: Report, one: Measurement) -> Number:
+def _number(report: BenchmarkReport, one: Measurement) -> Number:
     """What a number claims; lines may move."""
     return (report.program, one.metric, one.value, one.statistic, one.size_bytes, one.labels)
 

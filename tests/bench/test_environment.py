@@ -15,23 +15,29 @@ import pytest
 
 from etherweave.bench.environment.checks import CHECKS, examine
 from etherweave.bench.environment.checks.links import slot_rate
-from etherweave.bench.environment.checks.looking import cpus, risen
-from etherweave.bench.environment.findings import Evidence, Finding, Run, Severity
+from etherweave.bench.environment.findings import (
+    EnvironmentFinding,
+    Evidence,
+    Run,
+    Severity,
+    cpus,
+    risen,
+)
 from etherweave.bench.environment.readers import take
-from etherweave.bench.environment.readers.place import Answer, Place, Tools, started
+from etherweave.bench.environment.readers.files import HostFiles, ToolResult, Tools, run_tool
 from etherweave.bench.environment.snapshot import (
-    Interface,
     Load,
-    Memory,
+    NetworkInterface,
+    NetworkPath,
+    NumaMemory,
     Pcie,
-    Placement,
     Processor,
+    ProcessPlacement,
     RdmaDevice,
     RdmaPort,
     Snapshot,
     snapshot,
 )
-from etherweave.bench.environment.snapshot import Path as Way
 from support import command_line
 
 GIDS = "sys/class/infiniband/mlx5_0/ports/1"
@@ -114,10 +120,10 @@ ANSWERS = {
 
 
 def tools(answers: Mapping[str, str]) -> Tools:
-    def start(words: Sequence[str]) -> Answer:
+    def start(words: Sequence[str]) -> ToolResult:
         if " ".join(words) not in answers:
             raise FileNotFoundError(words[0])
-        return Answer(0, answers[" ".join(words)], "")
+        return ToolResult(0, answers[" ".join(words)], "")
 
     return start
 
@@ -139,16 +145,16 @@ def host(**words: object) -> Snapshot:
     return replace(Snapshot(1, "n1", "b1", 0.0), **words)  # type: ignore[arg-type]
 
 
-def link(**words: object) -> dict[str, Interface]:
-    return {"eth2": replace(Interface(), **words)}  # type: ignore[arg-type]
+def link(**words: object) -> dict[str, NetworkInterface]:
+    return {"eth2": replace(NetworkInterface(), **words)}  # type: ignore[arg-type]
 
 
-def found(evidence: Evidence | Snapshot, check: str) -> list[Finding]:
+def found(evidence: Evidence | Snapshot, check: str) -> list[EnvironmentFinding]:
     seen = examine(evidence if isinstance(evidence, Evidence) else Evidence(evidence))
     return [one for one in seen if one.check == check and one.severity is not Severity.GAP]
 
 
-def only(evidence: Evidence | Snapshot, check: str) -> Finding:
+def only(evidence: Evidence | Snapshot, check: str) -> EnvironmentFinding:
     (finding,) = found(evidence, check)
     return finding
 
@@ -158,9 +164,9 @@ def test_a_host_is_read_from_its_files_and_tools(made_up: Snapshot) -> None:
     assert made_up.processor == Processor(
         "Paper CPU", "0-7", {"powersave": 3, "performance": 5}, 1.2e9, 3.5e9, True
     )
-    assert made_up.memory == Memory({"0": "0-3", "1": "4-7"}, True)
+    assert made_up.memory == NumaMemory({"0": "0-3", "1": "4-7"}, True)
     assert made_up.load == Load(0.42, {"hpl (x) y": 1})
-    assert made_up.placement == Placement("0-7", {"UCX_TLS": "rc"})
+    assert made_up.placement == ProcessPlacement("0-7", {"UCX_TLS": "rc"})
     assert made_up.tcp_counters == {"RtoAlgorithm": 1, "OutSegs": 1000, "RetransSegs": 2}
     assert made_up.traffic == {"lo": 80, "eth2": 3000}
     assert made_up.tcp["ipv4.tcp_rmem"] == "4096 131072 6291456"
@@ -169,7 +175,7 @@ def test_a_host_is_read_from_its_files_and_tools(made_up: Snapshot) -> None:
 
 def test_an_interface_is_read_with_all_that_tools_say(made_up: Snapshot) -> None:
     assert made_up.interfaces == {
-        "eth2": Interface(
+        "eth2": NetworkInterface(
             state="up",
             mtu=1500,
             rate=100e9,
@@ -266,24 +272,24 @@ def test_a_missing_tool_narrows_the_checks_that_want_it(tmp_path: Path) -> None:
 
 
 def test_a_tool_that_fails_or_hangs_leaves_a_gap() -> None:
-    def hang(words: Sequence[str]) -> Answer:
+    def hang(words: Sequence[str]) -> ToolResult:
         raise TimeoutError("took longer than 5 s")
 
-    def fail(words: Sequence[str]) -> Answer:
-        return Answer(1, "", "netlink error: Operation not permitted\n")
+    def fail(words: Sequence[str]) -> ToolResult:
+        return ToolResult(1, "", "netlink error: Operation not permitted\n")
 
     for start, reason in ((hang, "longer than 5 s"), (fail, "not permitted")):
-        place = Place(Path("/nowhere"), start)
+        place = HostFiles(Path("/nowhere"), start)
         assert place.tool("fec", "ethtool", "x") is None
         (gap,) = place.gaps
         assert gap.source == "ethtool x" and reason in gap.reason
 
 
 def test_a_tool_of_this_machine_is_given_up_after_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("etherweave.bench.environment.readers.place.LIMIT_S", 0.2)
+    monkeypatch.setattr("etherweave.bench.environment.readers.files.LIMIT_S", 0.2)
     with pytest.raises(TimeoutError, match=r"longer than 0\.2 s"):
-        started(["sleep", "5"])
-    assert started(["printf", "%s", "a b"]) == Answer(0, "a b", "")
+        run_tool(["sleep", "5"])
+    assert run_tool(["printf", "%s", "a b"]) == ToolResult(0, "a b", "")
 
 
 def test_a_missing_right_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,7 +308,7 @@ def test_a_missing_right_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 def test_an_empty_root_is_a_host_of_which_nothing_is_known(tmp_path: Path) -> None:
     nothing = take(tmp_path, interfaces=["eth9", "../x", "-S"], tools=None, variables={})
-    assert all(one == Interface() for one in nothing.interfaces.values())
+    assert all(one == NetworkInterface() for one in nothing.interfaces.values())
     assert all(one.severity is Severity.GAP for one in examine(Evidence(nothing)))
 
 
@@ -327,9 +333,9 @@ def test_the_made_up_host_has_what_it_was_made_up_with(made_up: Snapshot) -> Non
 def test_a_host_in_order_has_no_findings() -> None:
     quiet = host(
         processor=Processor("x", "0-7", {"performance": 8}, 3.4e9, 3.5e9, False),
-        memory=Memory({"0": "0-3", "1": "4-7"}, False),
+        memory=NumaMemory({"0": "0-3", "1": "4-7"}, False),
         load=Load(0.1, {}),
-        placement=Placement("4-7", {"UCX_TLS": "rc,self"}),
+        placement=ProcessPlacement("4-7", {"UCX_TLS": "rc,self"}),
         interfaces=link(
             state="up", mtu=9000, rate=100e9, duplex="full", node=1, pcie=Pcie(16, 16, 16.0, 16.0),
             fec="RS", pfc=(3,), pause_received=False, pause_sent=False, qdiscs=("mq",),
@@ -348,10 +354,10 @@ def test_a_slow_processor_under_the_right_governor_is_noted() -> None:
 
 
 def test_processes_far_from_the_card_are_told_where_to_run() -> None:
-    nodes = Memory({"0": "0-3", "1": "4-7"})
-    far = host(memory=nodes, placement=Placement("2-5"), interfaces=link(node=1))
+    nodes = NumaMemory({"0": "0-3", "1": "4-7"})
+    far = host(memory=nodes, placement=ProcessPlacement("2-5"), interfaces=link(node=1))
     assert only(far, "numa").do == "numactl --cpunodebind=1 --membind=1"
-    near = replace(far, placement=Placement("4,5-6"))
+    near = replace(far, placement=ProcessPlacement("4,5-6"))
     assert found(near, "numa") == []
 
 
@@ -364,10 +370,10 @@ def test_a_load_is_a_warning_and_a_program_that_happens_to_run_a_note() -> None:
 
 
 def test_a_binding_by_the_launcher_counts_as_pinned() -> None:
-    free = host(processor=Processor(online="0-1"), placement=Placement("0-1"))
+    free = host(processor=Processor(online="0-1"), placement=ProcessPlacement("0-1"))
     assert only(free, "pinning").severity is Severity.NOTE
     policy = {"OMPI_MCA_hwloc_base_binding_policy": "core"}
-    assert found(replace(free, placement=Placement("0-1", policy)), "pinning") == []
+    assert found(replace(free, placement=ProcessPlacement("0-1", policy)), "pinning") == []
 
 
 def test_latencies_of_milliseconds_among_microseconds_are_slices() -> None:
@@ -404,7 +410,7 @@ def test_packets_in_other_queues_on_another_host_are_found() -> None:
 
 
 def test_a_path_that_swallows_large_packets_is_found() -> None:
-    path = Way("eth2", 9000, False, "1 packets transmitted, 0 received, 100% packet loss")
+    path = NetworkPath("eth2", 9000, False, "1 packets transmitted, 0 received, 100% packet loss")
     finding = only(host(paths={"n2": path}), "mtu")
     assert finding.where == "n1 eth2 to n2" and "9000 bytes, do not arrive" in finding.what
 
@@ -455,7 +461,7 @@ def test_a_gid_of_the_first_version_or_of_nobody_is_found(made_up: Snapshot) -> 
     assert "GID index 0 is IB/RoCE v1" in old.what and "1 RoCE v2" in old.do
     assert "GID index 2 is not set" in only(Evidence(made_up, run=Run(gid_index=2)), "gid").what
     assert found(Evidence(made_up, run=Run(gid_index=1)), "gid") == []
-    told = replace(made_up, placement=Placement("0", {"UCX_IB_GID_INDEX": "0"}))
+    told = replace(made_up, placement=ProcessPlacement("0", {"UCX_IB_GID_INDEX": "0"}))
     assert "UCX_IB_GID_INDEX 0 is IB/RoCE v1" in only(told, "gid").what
 
 
@@ -518,10 +524,10 @@ def test_bytes_that_rdma_moved_past_the_kernel_count() -> None:
 
 
 def test_hosts_of_one_boot_are_one_machine_to_ucx() -> None:
-    here = host(placement=Placement("", {"UCX_TLS": "all"}))
+    here = host(placement=ProcessPlacement("", {"UCX_TLS": "all"}))
     twin = replace(here, host="n2")
     assert only(Evidence(here, others=(twin,)), "shared memory").severity is Severity.WARNING
-    named = replace(here, placement=Placement("", {"UCX_TLS": "tcp,self"}))
+    named = replace(here, placement=ProcessPlacement("", {"UCX_TLS": "tcp,self"}))
     assert found(Evidence(named, others=(twin,)), "shared memory") == []
     assert found(Evidence(here, others=(replace(twin, boot="b2"),)), "shared memory") == []
 

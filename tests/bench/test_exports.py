@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from etherweave.bench.points import launched
+from etherweave.bench.points import judged_launches
 from etherweave.bench.runner import run
 from etherweave.bench.store import Store
 from etherweave.bench.summary import summary
@@ -42,7 +42,7 @@ def test_a_reference_lets_times_rise_and_never_minds_their_fall(result: Path) ->
 
 def test_names_tell_points_apart(result: Path) -> None:
     store = Store.open(result)
-    found = summary(store.campaign, launched(store.campaign, store.records()))
+    found = summary(store.campaign, judged_launches(store.campaign, store.records()))
     facts = found.facts()["points"]
     assert [one["name"] for one in facts] == [one.point.slug for one in found.points]
     point = found.points[0].point

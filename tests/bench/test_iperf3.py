@@ -6,7 +6,7 @@ import pytest
 
 from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.document import parse
-from etherweave.bench.plans import Fabric, Request
+from etherweave.bench.plans import BenchmarkRequest, FabricEstimate
 from support.captured_texts import captured, failure, report, value, values
 
 
@@ -96,7 +96,9 @@ def test_a_mail_that_quotes_it_reads_the_same() -> None:
 
 
 def test_the_plan_names_both_ends_and_warms_up() -> None:
-    plan = ADAPTERS["iperf3"].plan(Request("iperf3", seconds=5, streams=4), Fabric(rate=1.25e9))
+    plan = ADAPTERS["iperf3"].plan(
+        BenchmarkRequest("iperf3", seconds=5, streams=4), FabricEstimate(rate=1.25e9)
+    )
     words = plan.command.filled({"server": "n1", "port": "5300"})
     assert words.server == ("iperf3", "-s", "-1", "-p", "5300")
     assert words.arguments == (

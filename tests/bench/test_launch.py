@@ -12,11 +12,11 @@ from uuid import uuid4
 
 import pytest
 
-from etherweave.bench.launchers import listening, mpirun, ssh
-from etherweave.bench.launchers.known import launcher
-from etherweave.bench.launchers.launcher import Ending, Job, Outcome
-from etherweave.bench.plans import Command, Start
-from etherweave.bench.site.values import Host, Link, Option, Site, this_machine
+from etherweave.bench.launchers import mpirun, site_launcher, ssh
+from etherweave.bench.launchers.launcher import Ending, LaunchJob, LaunchOutcome
+from etherweave.bench.launchers.registry import launcher
+from etherweave.bench.plans import BenchmarkCommand, Start
+from etherweave.bench.site.values import ClusterSite, Option, SiteFabric, SiteHost, this_machine
 
 HOSTILE = ("$(touch x)", "`id`", "a b", "'", '"', ";", "|", "*", "\\", "-n", "{", "ä\n", "#", "~")
 """Words that shells would change."""
@@ -37,20 +37,20 @@ with socket.create_connection(("127.0.0.1", int(sys.argv[1]))) as one:
 
 def launch(
     directory: Path,
-    command: Command,
+    command: BenchmarkCommand,
     *,
-    site: Site | None = None,
+    site: ClusterSite | None = None,
     hosts: Sequence[str] = ("localhost",),
     limit_s: float = 20.0,
     ranks: int = 1,
-) -> Outcome:
+) -> LaunchOutcome:
     return launcher(site or this_machine()).launch(
-        Job(command, tuple(hosts), ranks, directory, limit_s)
+        LaunchJob(command, tuple(hosts), ranks, directory, limit_s)
     )
 
 
-def alone(*words: str) -> Command:
-    return Command(Start.ALONE, words)
+def alone(*words: str) -> BenchmarkCommand:
+    return BenchmarkCommand(Start.ALONE, words)
 
 
 def python(text: str, *words: str) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ def test_what_a_program_prints_comes_back(tmp_path: Path) -> None:
 
 def test_files_are_written_before_and_read_after(tmp_path: Path) -> None:
     words = ("cp", "in.txt", "{directory}/out.txt")
-    command = Command(Start.ALONE, words, files=(("in.txt", "text"),), output="out.txt")
+    command = BenchmarkCommand(Start.ALONE, words, files=(("in.txt", "text"),), output="out.txt")
     assert launch(tmp_path, command).text == "text"
 
 
@@ -98,11 +98,16 @@ def test_a_directory_may_be_relative(tmp_path: Path, monkeypatch: pytest.MonkeyP
         (alone("no-such-program"), "no-such-program"),
         (alone("echo", "{port}"), "words in braces: 'port' is unknown"),
         (alone("echo", "{"), "words in braces: "),
-        (Command(Start.ALONE, ("true",), output="gone"), "gone: was not written"),
-        (Command(Start.CLIENT_SERVER, ("true",), ("sh", "-c", "echo no >&2; exit 3")), "no"),
+        (BenchmarkCommand(Start.ALONE, ("true",), output="gone"), "gone: was not written"),
+        (
+            BenchmarkCommand(Start.CLIENT_SERVER, ("true",), ("sh", "-c", "echo no >&2; exit 3")),
+            "no",
+        ),
     ],
 )
-def test_what_goes_wrong_is_in_the_outcome(tmp_path: Path, command: Command, told: str) -> None:
+def test_what_goes_wrong_is_in_the_outcome(
+    tmp_path: Path, command: BenchmarkCommand, told: str
+) -> None:
     failed = launch(tmp_path, command)
     assert failed.ending is Ending.FAILED
     assert told in failed.errors
@@ -116,7 +121,7 @@ def test_nothing_is_started_for_a_host_that_the_site_does_not_name(tmp_path: Pat
 
 
 def test_words_and_variables_reach_a_program_as_they_are(tmp_path: Path) -> None:
-    site = Site(
+    site = ClusterSite(
         **vars(this_machine()) | {"environment": tuple((f"V{n}", w) for n, w in enumerate(HOSTILE))}
     )
     done = launch(tmp_path, alone(*python(SHOW, *CLOSED)), site=site)
@@ -126,7 +131,7 @@ def test_words_and_variables_reach_a_program_as_they_are(tmp_path: Path) -> None
 
 
 def test_a_client_starts_when_its_server_listens(tmp_path: Path) -> None:
-    command = Command(Start.CLIENT_SERVER, python(ASK, "{port}"), python(SERVE, "{port}"))
+    command = BenchmarkCommand(Start.CLIENT_SERVER, python(ASK, "{port}"), python(SERVE, "{port}"))
     done = launch(tmp_path, command)
     assert (done.ending, done.text) == (Ending.DONE, "served\n"), done.errors
 
@@ -149,7 +154,7 @@ with socket.create_connection(("127.0.0.1", int(open("port").read()))) as one:
 
 
 def test_a_server_that_chooses_its_port_itself_is_waited_for(tmp_path: Path) -> None:
-    command = Command(Start.CLIENT_SERVER, python(FIND), python(CHOOSE))
+    command = BenchmarkCommand(Start.CLIENT_SERVER, python(FIND), python(CHOOSE))
     done = launch(tmp_path, command)
     assert done.text == "served\n", done.errors
 
@@ -163,7 +168,7 @@ def test_ports_are_those_of_the_kernels_table() -> None:
         "  12: 00000000:0035 00000000:0000 07 00000000:00000000",
         "   2: 00000000000000000000000000000000:0016 0000:0000 0A 00000000:00000000",
     ]
-    assert listening.ports(head + "\n".join(rows)) == {8080, 53, 22}
+    assert site_launcher.listening_ports(head + "\n".join(rows)) == {8080, 53, 22}
 
 
 STUBBORN = "trap '' TERM; while :; do sleep 1; done"
@@ -197,7 +202,7 @@ def test_a_server_has_the_limit_of_its_launch(tmp_path: Path) -> None:
     mark = uuid4().hex
     # Told its port: of others, any new socket of this machine counts, whosever it is.
     server = ("sh", "-c", f"sleep 600; : {mark}", "x", "{port}")
-    ended = launch(tmp_path, Command(Start.CLIENT_SERVER, ("true",), server), limit_s=0.5)
+    ended = launch(tmp_path, BenchmarkCommand(Start.CLIENT_SERVER, ("true",), server), limit_s=0.5)
     assert ended.ending is Ending.TIMED_OUT
     assert not living(mark)
 
@@ -205,12 +210,12 @@ def test_a_server_has_the_limit_of_its_launch(tmp_path: Path) -> None:
 LAUNCHING = """
 import sys
 from pathlib import Path
-from etherweave.bench.launchers.known import launcher
-from etherweave.bench.launchers.launcher import Job
-from etherweave.bench.plans import Command, Start
+from etherweave.bench.launchers.registry import launcher
+from etherweave.bench.launchers.launcher import LaunchJob
+from etherweave.bench.plans import BenchmarkCommand, Start
 from etherweave.bench.site.values import this_machine
-command = Command(Start.ALONE, ("sh", "-c", "touch started; sleep 600; : " + sys.argv[2]))
-job = Job(command, ("localhost",), 1, Path(sys.argv[1]), 60.0)
+command = BenchmarkCommand(Start.ALONE, ("sh", "-c", "touch started; sleep 600; : " + sys.argv[2]))
+job = LaunchJob(command, ("localhost",), 1, Path(sys.argv[1]), 60.0)
 print(launcher(this_machine()).launch(job).ending)
 """
 
@@ -238,7 +243,9 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 def test_each_rank_is_told_its_number(tmp_path: Path) -> None:
-    command = Command(Start.EACH_RANK, ("sh", "-c", 'echo "$1 of $2"', "x", "{rank}", "{ranks}"))
+    command = BenchmarkCommand(
+        Start.EACH_RANK, ("sh", "-c", 'echo "$1 of $2"', "x", "{rank}", "{ranks}")
+    )
     assert launch(tmp_path, command, ranks=3).text == "0 of 3\n"
     assert (tmp_path / "rank2.out").read_text() == "2 of 3\n"
 
@@ -246,8 +253,8 @@ def test_each_rank_is_told_its_number(tmp_path: Path) -> None:
 @pytest.mark.needs("mpirun")
 def test_ranks_of_mpi_start_on_this_machine(tmp_path: Path) -> None:
     show = "echo ${{OMPI_COMM_WORLD_RANK-$PMI_RANK}} $GREETING"
-    site = Site(**vars(this_machine()) | {"environment": (("GREETING", "a b; c"),)})
-    done = launch(tmp_path, Command(Start.MPI, ("sh", "-c", show)), site=site, ranks=3)
+    site = ClusterSite(**vars(this_machine()) | {"environment": (("GREETING", "a b; c"),)})
+    done = launch(tmp_path, BenchmarkCommand(Start.MPI, ("sh", "-c", show)), site=site, ranks=3)
     assert done.ending is Ending.DONE, done.errors
     assert sorted(done.text.splitlines()) == [f"{rank} a b; c" for rank in range(3)]
 
@@ -276,12 +283,12 @@ def test_mpirun_is_told_as_its_version_wants(tmp_path: Path, version: str, expec
         f'#!/bin/sh\n[ "$1" = --version ] && echo \'{VERSIONS[version]}\' || echo "$@"\n'
     )
     program.chmod(0o700)
-    hosts = (Host("n1", "10.0.0.1"), Host("n2", "10.0.0.2"))
+    hosts = (SiteHost("n1", "10.0.0.1"), SiteHost("n2", "10.0.0.2"))
     options: dict[str, Option] = {"program": str(program), "arguments": ("--bind-to", "core")}
-    site = Site("two", "mpirun", hosts, options, (), (("UCX_TLS", "tcp"),))
+    site = ClusterSite("two", "mpirun", hosts, options, (), (("UCX_TLS", "tcp"),))
     directory = tmp_path / "job"
     directory.mkdir()
-    command = Command(Start.MPI, ("osu_bw", "-m", "8"))
+    command = BenchmarkCommand(Start.MPI, ("osu_bw", "-m", "8"))
     done = launch(directory, command, site=site, hosts=("n1", "n2"), ranks=2)
     said = done.text.replace(str(directory / "agent"), "AGENT")
     assert expected in said
@@ -296,8 +303,8 @@ def test_mpirun_is_told_as_its_version_wants(tmp_path: Path, version: str, expec
 
 
 def test_an_unknown_mpirun_is_refused(tmp_path: Path) -> None:
-    site = Site("one", "mpirun", (Host("n1", "10.0.0.1"),), {"program": "echo"})
-    failed = launch(tmp_path, Command(Start.MPI, ("x",)), site=site, hosts=("n1",))
+    site = ClusterSite("one", "mpirun", (SiteHost("n1", "10.0.0.1"),), {"program": "echo"})
+    failed = launch(tmp_path, BenchmarkCommand(Start.MPI, ("x",)), site=site, hosts=("n1",))
     said = re.fullmatch(r'echo --version: ".*"; expected Open MPI, MPICH or .*', failed.errors)
     assert said, failed.errors
 
@@ -313,7 +320,7 @@ exec sh -c "$*"
 
 
 @pytest.fixture
-def by_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
+def by_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClusterSite:
     """Give a site whose ssh is a script that does what sshd would."""
     folder = tmp_path / "bin"
     folder.mkdir()
@@ -321,11 +328,11 @@ def by_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     (folder / "ssh").write_text(script)
     (folder / "ssh").chmod(0o700)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    hosts = (Host("n1", "127.0.0.1"), Host("n2", "127.0.0.2"))
-    return Site("remote", "ssh", hosts, {"shell": ("-p", "2222")}, (), (("V", HOSTILE[0]),))
+    hosts = (SiteHost("n1", "127.0.0.1"), SiteHost("n2", "127.0.0.2"))
+    return ClusterSite("remote", "ssh", hosts, {"shell": ("-p", "2222")}, (), (("V", HOSTILE[0]),))
 
 
-def test_words_survive_the_shell_behind_ssh(by_ssh: Site, tmp_path: Path) -> None:
+def test_words_survive_the_shell_behind_ssh(by_ssh: ClusterSite, tmp_path: Path) -> None:
     directory = tmp_path / "job"
     directory.mkdir()
     text = "import os, sys, json; print(json.dumps([*sys.argv[1:], os.environ['V']]))"
@@ -337,10 +344,12 @@ def test_words_survive_the_shell_behind_ssh(by_ssh: Site, tmp_path: Path) -> Non
     assert options == ["-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-p", "2222", "-T"]
 
 
-def test_server_and_client_stand_on_their_hosts_behind_ssh(by_ssh: Site, tmp_path: Path) -> None:
+def test_server_and_client_stand_on_their_hosts_behind_ssh(
+    by_ssh: ClusterSite, tmp_path: Path
+) -> None:
     directory = tmp_path / "job"
     directory.mkdir()
-    command = Command(Start.CLIENT_SERVER, python(ASK, "{port}"), python(SERVE, "{port}"))
+    command = BenchmarkCommand(Start.CLIENT_SERVER, python(ASK, "{port}"), python(SERVE, "{port}"))
     done = launch(directory, command, site=by_ssh, hosts=("n1", "n2"))
     assert done.text == "served\n", done.errors
     hosts = (tmp_path / "hosts").read_text().split()
@@ -349,7 +358,9 @@ def test_server_and_client_stand_on_their_hosts_behind_ssh(by_ssh: Site, tmp_pat
     assert hosts[-1] == "127.0.0.2"
 
 
-def test_what_hangs_behind_ssh_ends_when_the_connection_does(by_ssh: Site, tmp_path: Path) -> None:
+def test_what_hangs_behind_ssh_ends_when_the_connection_does(
+    by_ssh: ClusterSite, tmp_path: Path
+) -> None:
     directory, mark = tmp_path / "job", uuid4().hex
     directory.mkdir()
     # Without its mark, as on another host, only the closed connection ends it.
@@ -359,17 +370,17 @@ def test_what_hangs_behind_ssh_ends_when_the_connection_does(by_ssh: Site, tmp_p
     until(lambda: not living(mark))
 
 
-def test_ssh_starts_no_ranks_of_mpi(by_ssh: Site, tmp_path: Path) -> None:
-    failed = launch(tmp_path, Command(Start.MPI, ("x",)), site=by_ssh, hosts=("n1",))
+def test_ssh_starts_no_ranks_of_mpi(by_ssh: ClusterSite, tmp_path: Path) -> None:
+    failed = launch(tmp_path, BenchmarkCommand(Start.MPI, ("x",)), site=by_ssh, hosts=("n1",))
     assert "launcher ssh: starts no ranks of MPI; expected mpirun" in failed.errors
 
 
 def test_a_fabric_gives_its_address_and_its_variables(tmp_path: Path) -> None:
-    link = Link(
+    link = SiteFabric(
         "eth", "tcp", "ucx", 1e9, "p3p2", None, (("localhost", "127.0.0.9"),), (("A", "b"),)
     )
     show = ("sh", "-c", 'echo "$1 $2 $A"', "x", "{server}", "{interface}")
-    job = Job(alone(*show), ("localhost",), 1, tmp_path, 9.0)
+    job = LaunchJob(alone(*show), ("localhost",), 1, tmp_path, 9.0)
     assert launcher(this_machine(), link).launch(job).text == "127.0.0.9 p3p2 b\n"
 
 
@@ -379,7 +390,7 @@ def test_modules_are_loaded_first_and_words_pass_their_shell(
     # A login shell reads the profile of its home, where sites define `module`.
     (tmp_path / ".bash_profile").write_text('module() { export LOADED="$LOADED[$2]"; }\n')
     monkeypatch.setenv("HOME", str(tmp_path))
-    site = Site(**vars(this_machine()) | {"modules": ("gnu8", "open mpi; x")})
+    site = ClusterSite(**vars(this_machine()) | {"modules": ("gnu8", "open mpi; x")})
     directory = tmp_path / "job"
     directory.mkdir()
     show = python("import os, sys; print(os.environ['LOADED'], sys.argv[1:])", *CLOSED)

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from etherweave import _core, toml
-from etherweave.bench.launchers.known import launcher
-from etherweave.bench.launchers.launcher import Ending, Job
-from etherweave.bench.launchers.placed import Placed
+from etherweave.bench.launchers.launcher import Ending, LaunchJob
+from etherweave.bench.launchers.registry import launcher
+from etherweave.bench.launchers.site_launcher import SiteLauncher
 from etherweave.bench.measure import (
     Launcher,
     LaunchError,
@@ -30,10 +30,10 @@ from etherweave.bench.measure.forecast import LOCAL_BYTES_PER_S, MESSAGE_S, STAR
 from etherweave.bench.measure.jobs import Jobs, jobs_of
 from etherweave.bench.measure.launch import launch
 from etherweave.bench.measure.records import MESSAGES, RANKS, STREAMS, tables
-from etherweave.bench.plans import Command, Start
-from etherweave.bench.site.values import Host, Site, SiteError, this_machine
+from etherweave.bench.plans import BenchmarkCommand, Start
+from etherweave.bench.site.values import ClusterSite, SiteError, SiteHost, this_machine
 
-FOUR = Site("four", "mpirun", tuple(Host(f"n{n}", f"10.0.0.{n}") for n in (1, 2, 3, 4)))
+FOUR = ClusterSite("four", "mpirun", tuple(SiteHost(f"n{n}", f"10.0.0.{n}") for n in (1, 2, 3, 4)))
 
 
 def scenario(workload: Mapping[str, Any], **more: Any) -> dict[str, Any]:
@@ -97,7 +97,9 @@ def words_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., s
         monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
         directory = Path(mkdtemp(dir=tmp_path))
         seats = seating.found(launching, ranks)
-        outcome = seats.launcher.launch(seats.job(Command(Start.MPI, ("x",)), directory, 20))
+        outcome = seats.launcher.launch(
+            seats.job(BenchmarkCommand(Start.MPI, ("x",)), directory, 20)
+        )
         assert outcome.ending is Ending.DONE, outcome.errors
         return outcome.text.replace("--allow-run-as-root ", "").strip()
 
@@ -128,7 +130,9 @@ def test_files_of_options_are_named_from_where_the_user_is(
     (tmp_path / "srun").write_text("#!/bin/sh\npwd\n")
     (tmp_path / "srun").chmod(0o700)
     seats = seating.found(Launching(Launcher.SRUN), 1)
-    outcome = seats.launcher.launch(seats.job(Command(Start.MPI, ("x",)), tmp_path / "job", 20))
+    outcome = seats.launcher.launch(
+        seats.job(BenchmarkCommand(Start.MPI, ("x",)), tmp_path / "job", 20)
+    )
     assert outcome.text.strip() == str(tmp_path)
 
 
@@ -136,9 +140,9 @@ def test_ranks_that_outnumber_processors_give_way(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(seating, "processors", lambda: 2)
     name = "OMPI_MCA_mpi_yield_when_idle"
 
-    def given(site: Site, ranks: int) -> str | None:
+    def given(site: ClusterSite, ranks: int) -> str | None:
         own = seating.of_site(site, None, None, ranks).launcher
-        assert isinstance(own, Placed)
+        assert isinstance(own, SiteLauncher)
         return dict(own.site.environment).get(name)
 
     assert given(this_machine(), 2) is None
@@ -162,7 +166,7 @@ def test_ranks_sit_on_hosts_in_order_block_after_block(
 ) -> None:
     seats = seating.of_site(FOUR, None, None, ranks)
     assert (seats.hosts, seats.ranks_per_node) == (tuple(hosts.split()), per_node)
-    assert seats.job(Command(Start.MPI, ("x",)), Path(), 1).ranks == ranks
+    assert seats.job(BenchmarkCommand(Start.MPI, ("x",)), Path(), 1).ranks == ranks
     assert seats.processors is None
 
 
@@ -185,7 +189,9 @@ def test_a_link_that_is_slower_than_the_scenario_s_counts() -> None:
 
 def test_a_launch_that_does_not_end_is_ended(tmp_path: Path) -> None:
     told: list[float] = []
-    sleep = Job(Command(Start.ALONE, ("sleep", "30")), ("localhost",), 1, tmp_path, 0.5)
+    sleep = LaunchJob(
+        BenchmarkCommand(Start.ALONE, ("sleep", "30")), ("localhost",), 1, tmp_path, 0.5
+    )
     with pytest.raises(LaunchError, match="no end after"):
         launch(launcher(this_machine()), sleep, told.append)
     assert told

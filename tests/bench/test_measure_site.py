@@ -16,12 +16,12 @@ import pytest
 
 from etherweave import toml
 from etherweave.bench.launchers import namespaces
-from etherweave.bench.launchers.known import launcher
-from etherweave.bench.launchers.launcher import Job
+from etherweave.bench.launchers.launcher import LaunchJob
+from etherweave.bench.launchers.registry import launcher
 from etherweave.bench.measure import measure, workplaces
-from etherweave.bench.plans import Command, Start
+from etherweave.bench.plans import BenchmarkCommand, Start
 from etherweave.bench.site.reading import read
-from etherweave.bench.site.values import Host, Site
+from etherweave.bench.site.values import ClusterSite, SiteHost
 from etherweave.results import Result
 from support import command_line, private_slurm
 
@@ -48,11 +48,11 @@ def site_file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def site(site_file: Path) -> Site:
+def site(site_file: Path) -> ClusterSite:
     return read(site_file)
 
 
-def shaped(site: Site, rate: float, burst: float) -> Site:
+def shaped(site: ClusterSite, rate: float, burst: float) -> ClusterSite:
     """Change the links of a site: rate [bytes/s], burst [bytes]."""
     return replace(site, options={"rate": rate, "burst": burst})
 
@@ -74,7 +74,7 @@ def seats(result: Result) -> list[tuple[str, str]]:
     return result.to_polars("ranks").select("scenario_host", "host").rows()
 
 
-def test_ranks_sit_on_the_hosts_that_are_named_in_their_order(site: Site) -> None:
+def test_ranks_sit_on_the_hosts_that_are_named_in_their_order(site: ClusterSite) -> None:
     latency = {"osu_latency": {"bytes": "8B", "iterations": 20}}
     result = measure(scenario(latency, latency), site=site, hosts=("n3", "n1", "n4", "n2"))
     hosts = ["n3", "n1", "n4", "n2"]
@@ -85,7 +85,7 @@ def test_ranks_sit_on_the_hosts_that_are_named_in_their_order(site: Site) -> Non
     assert nothing_is_left()
 
 
-def test_more_ranks_than_hosts_sit_in_blocks_and_that_is_told(site: Site) -> None:
+def test_more_ranks_than_hosts_sit_in_blocks_and_that_is_told(site: ClusterSite) -> None:
     fft = {"pex": 5, "pey": 1, "pez": 1, "x_bytes": "1kB", "y_bytes": "1kB", "iterations": 2}
     result = measure(scenario({"fft": fft}), site=site)
     assert [host for _, host in seats(result)] == ["n1", "n1", "n2", "n2", "n3"]
@@ -131,11 +131,11 @@ def test_a_mistake_about_a_site_is_told(
     assert told in done.stderr
 
 
-def test_a_queue_holds_what_tcp_hands_over_at_once(site: Site, tmp_path: Path) -> None:
+def test_a_queue_holds_what_tcp_hands_over_at_once(site: ClusterSite, tmp_path: Path) -> None:
     # 5 ms at 100 Mb/s are 62,500 B, less than a segment of TCP before it is cut.
     slow = shaped(site, 12.5e6, 3072.0)
-    command = Command(Start.ALONE, ("tc", "-j", "qdisc", "show", "dev", "h0"))
-    outcome = launcher(slow).launch(Job(command, ("n1",), 1, tmp_path, 20))
+    command = BenchmarkCommand(Start.ALONE, ("tc", "-j", "qdisc", "show", "dev", "h0"))
+    outcome = launcher(slow).launch(LaunchJob(command, ("n1",), 1, tmp_path, 20))
     (bucket,) = json.loads(outcome.text)
     # tc tells the limit as the time that a frame at its end waits when the bucket was full.
     assert bucket["options"]["lat"] / 1e6 * 12.5e6 + 3072 == pytest.approx(
@@ -153,7 +153,7 @@ def round_trips(result: Result, job: str, launch: int = 0) -> list[float]:
     return [duration_ns / 1e9 for duration_ns in rows["duration_ns"]]
 
 
-def test_a_small_bucket_makes_a_line_of_a_link(site: Site) -> None:
+def test_a_small_bucket_makes_a_line_of_a_link(site: ClusterSite) -> None:
     rate, burst, size = 250e6 / 8, 3072.0, 65_536
     latency = {"osu_latency": {"bytes": f"{size}B", "warm_up": 2, "iterations": 30}}
     result = measure(scenario(latency), site=shaped(site, rate, burst))
@@ -175,7 +175,7 @@ def median_least(result: Result, job: str) -> float:
     return min(statistics.median(round_trips(result, job, launch)) for launch in launches)
 
 
-def test_two_pairs_at_once_reach_what_their_links_carry(site: Site) -> None:
+def test_two_pairs_at_once_reach_what_their_links_carry(site: ClusterSite) -> None:
     small = measure(scenario({"osu_latency": {"bytes": "8B", "iterations": 200}}), site=site)
     latency = {"osu_latency": {"bytes": f"{MESSAGE}B", "warm_up": 0, "iterations": 5}}
     window = {"bytes": "1MiB", "window": WINDOW, "warm_up": 0, "iterations": 5}
@@ -242,10 +242,10 @@ def slurm() -> Iterator[None]:
 @pytest.mark.needs("slurm")
 @pytest.mark.usefixtures("slurm")
 def test_slurm_starts_ranks_in_blocks_on_its_nodes() -> None:
-    hosts = tuple(Host(name, "127.0.0.1", "lo") for name in private_slurm.NODES)
+    hosts = tuple(SiteHost(name, "127.0.0.1", "lo") for name in private_slurm.NODES)
     network = (("OMPI_MCA_btl", "tcp,self"), ("OMPI_MCA_btl_tcp_if_include", "lo"))
     patient = ("OMPI_MCA_mpi_yield_when_idle", "1")
-    cluster = Site("slurm", "srun", hosts, {"mpi": "pmix"}, (), (*network, patient))
+    cluster = ClusterSite("slurm", "srun", hosts, {"mpi": "pmix"}, (), (*network, patient))
     fft = {"pex": 5, "pey": 1, "pez": 1, "x_bytes": "1kB", "y_bytes": "1kB", "iterations": 3}
     for kind in ("srun", "sbatch"):
         result = measure(scenario({"fft": fft}), site=replace(cluster, launcher=kind), verify=True)

@@ -5,7 +5,7 @@ import pytest
 from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.document import parse
 from etherweave.bench.measurements import Completeness
-from etherweave.bench.plans import Fabric, PlanError, Request
+from etherweave.bench.plans import BenchmarkPlanError, BenchmarkRequest, FabricEstimate
 from support.captured_texts import captured, failure, report, value, values
 
 IMB = "intel-mpi-benchmarks"
@@ -69,16 +69,21 @@ def test_imb_numbers_that_contradict_are_refused() -> None:
 
 
 def test_imb_repeats_until_40_mib() -> None:
-    plan = ADAPTERS["imb"].plan(Request("IMB-MPI1", size_min=2**20, size_max=2**20), Fabric())
+    plan = ADAPTERS["imb"].plan(
+        BenchmarkRequest("IMB-MPI1", size_min=2**20, size_max=2**20), FabricEstimate()
+    )
     assert plan.forecast.bytes == 40 * 2**20
     assert plan.command.arguments == ("IMB-MPI1", "-npmin", "2", "-msglog", "20:20")
 
 
 def test_imb_p2p_starts_at_one_byte_and_repeats_a_hundred_times_as_often() -> None:
-    plan = ADAPTERS["imb"].plan(Request("IMB-P2P", size_max=64), Fabric())
+    plan = ADAPTERS["imb"].plan(BenchmarkRequest("IMB-P2P", size_max=64), FabricEstimate())
     assert plan.sizes == (1, 2, 4, 8, 16, 32, 64)
     assert plan.forecast.bytes == 127 * 100_000
-    assert ADAPTERS["imb"].plan(Request("IMB-RMA", size_max=64), Fabric()).sizes[0] == 0
+    assert (
+        ADAPTERS["imb"].plan(BenchmarkRequest("IMB-RMA", size_max=64), FabricEstimate()).sizes[0]
+        == 0
+    )
 
 
 def test_gpcnet_bandwidth_is_in_powers_of_two_per_rank() -> None:
@@ -115,8 +120,8 @@ def test_gpcnet_tells_an_impact_that_its_tables_do_not_bear_out() -> None:
 
 
 def test_gpcnet_under_load_needs_ten_nodes() -> None:
-    with pytest.raises(PlanError, match="at least 10"):
-        ADAPTERS["gpcnet"].plan(Request("network_load_test", nodes=9), Fabric())
+    with pytest.raises(BenchmarkPlanError, match="at least 10"):
+        ADAPTERS["gpcnet"].plan(BenchmarkRequest("network_load_test", nodes=9), FabricEstimate())
 
 
 def test_hpcc_summary_is_in_decimal_gigabytes() -> None:
@@ -164,7 +169,7 @@ def test_hpl_rate_must_follow_from_order_and_time() -> None:
 
 
 def test_hpl_input_has_the_lines_that_xhpl_reads() -> None:
-    plan = ADAPTERS["hpl"].plan(Request("xhpl", nodes=4, size_max=4096), Fabric())
+    plan = ADAPTERS["hpl"].plan(BenchmarkRequest("xhpl", nodes=4, size_max=4096), FabricEstimate())
     ((name, text),) = plan.command.files
     lines = text.splitlines()
     assert (name, len(lines)) == ("HPL.dat", 31)

@@ -12,11 +12,11 @@ import pytest
 from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.document import parse
 from etherweave.bench.launchers import namespaces
-from etherweave.bench.launchers.known import launcher
-from etherweave.bench.launchers.launcher import Ending, Job, Outcome
-from etherweave.bench.measurements import Report
-from etherweave.bench.plans import Command, Fabric, Request, Start
-from etherweave.bench.site.values import Host, Option, Site
+from etherweave.bench.launchers.launcher import Ending, LaunchJob, LaunchOutcome
+from etherweave.bench.launchers.registry import launcher
+from etherweave.bench.measurements import BenchmarkReport
+from etherweave.bench.plans import BenchmarkCommand, BenchmarkRequest, FabricEstimate, Start
+from etherweave.bench.site.values import ClusterSite, Option, SiteHost
 
 pytestmark = pytest.mark.needs("namespaces")
 
@@ -31,13 +31,17 @@ IPv4 have 20 B, of TCP 20 B and 12 B of time stamps."""
 LIMIT = RATE * TCP_SHARE
 
 
-def site(**options: Option) -> Site:
-    hosts = tuple(Host(name, name) for name in HOSTS)
-    return Site("namespaces", "netns", hosts, {"rate": RATE, "burst": float(BURST)} | options)
+def site(**options: Option) -> ClusterSite:
+    hosts = tuple(SiteHost(name, name) for name in HOSTS)
+    return ClusterSite(
+        "namespaces", "netns", hosts, {"rate": RATE, "burst": float(BURST)} | options
+    )
 
 
-def launch(directory: Path, command: Command, hosts: tuple[str, ...], **options: Option) -> Outcome:
-    outcome = launcher(site(**options)).launch(Job(command, hosts, 1, directory, 90.0))
+def launch(
+    directory: Path, command: BenchmarkCommand, hosts: tuple[str, ...], **options: Option
+) -> LaunchOutcome:
+    outcome = launcher(site(**options)).launch(LaunchJob(command, hosts, 1, directory, 90.0))
     assert not own_namespaces()
     return outcome
 
@@ -49,10 +53,10 @@ def own_namespaces() -> list[str]:
     return [word for word in listed if word.startswith(mine)]
 
 
-def run(directory: Path, request: Request, hosts: tuple[str, ...]) -> Report:
+def run(directory: Path, request: BenchmarkRequest, hosts: tuple[str, ...]) -> BenchmarkReport:
     """Plan, launch and read a benchmark."""
     plan = next(one for one in ADAPTERS.values() if request.program in one.programs).plan
-    outcome = launch(directory, plan(request, Fabric(RATE)).command, hosts)
+    outcome = launch(directory, plan(request, FabricEstimate(RATE)).command, hosts)
     assert outcome.ending is Ending.DONE, outcome.errors
     document = parse(outcome.text)
     assert not document.failures
@@ -62,7 +66,7 @@ def run(directory: Path, request: Request, hosts: tuple[str, ...]) -> Report:
 
 @pytest.mark.needs("iperf3")
 def test_iperf3_receives_what_a_link_of_1_gigabit_carries(tmp_path: Path) -> None:
-    report = run(tmp_path, Request("iperf3", seconds=1.0), ("n1", "n2"))
+    report = run(tmp_path, BenchmarkRequest("iperf3", seconds=1.0), ("n1", "n2"))
     (rate,) = (
         one.value
         for one in report.measurements
@@ -73,7 +77,7 @@ def test_iperf3_receives_what_a_link_of_1_gigabit_carries(tmp_path: Path) -> Non
 
 @pytest.mark.needs("qperf")
 def test_qperf_sends_what_a_link_of_1_gigabit_carries(tmp_path: Path) -> None:
-    asked = Request("qperf", seconds=1.0, size_min=65536, size_max=65536)
+    asked = BenchmarkRequest("qperf", seconds=1.0, size_min=65536, size_max=65536)
     report = run(tmp_path, asked, ("n3", "n2"))
     values = [one.value for one in report.measurements if one.metric.name == "bandwidth"]
     assert values == [pytest.approx(LIMIT, rel=0.05)]
@@ -87,7 +91,7 @@ def test_qperf_sends_what_a_link_of_1_gigabit_carries(tmp_path: Path) -> None:
     ],
 )
 def test_ranks_have_host_names_of_their_own(tmp_path: Path, program: str) -> None:
-    command = Command(Start.MPI, ("hostname",))
+    command = BenchmarkCommand(Start.MPI, ("hostname",))
     done = launch(tmp_path, command, ("n2", "n4", "n1"), program=program)
     assert done.ending is Ending.DONE, done.errors
     assert sorted(done.text.split()) == ["n1", "n2", "n4"]
@@ -95,7 +99,7 @@ def test_ranks_have_host_names_of_their_own(tmp_path: Path, program: str) -> Non
 
 def test_hosts_see_their_own_interface_and_each_others_names(tmp_path: Path) -> None:
     look = "ls /sys/class/net; grep -c 10.213. /etc/hosts; hostname"
-    done = launch(tmp_path, Command(Start.ALONE, ("sh", "-c", look)), ("n3",))
+    done = launch(tmp_path, BenchmarkCommand(Start.ALONE, ("sh", "-c", look)), ("n3",))
     assert set(done.text.split()) >= {"h0", "lo", "4", "n3"}
     assert "eth0" not in done.text.split()
 
@@ -105,12 +109,12 @@ def test_hosts_speak_the_congestion_control_of_their_site(
     tmp_path: Path, options: dict[str, str]
 ) -> None:
     look = ("cat", "/proc/sys/net/ipv4/tcp_congestion_control")
-    done = launch(tmp_path, Command(Start.ALONE, look), ("n2",), **options)
+    done = launch(tmp_path, BenchmarkCommand(Start.ALONE, look), ("n2",), **options)
     assert done.text.strip() == "reno"
 
 
 def test_a_shape_that_the_kernel_refuses_is_told_and_leaves_nothing(tmp_path: Path) -> None:
-    command = Command(Start.ALONE, ("true",))
+    command = BenchmarkCommand(Start.ALONE, ("true",))
     failed = launch(tmp_path, command, ("n1",), burst=0.0)
     assert failed.ending is Ending.FAILED
     assert failed.errors.startswith("tc ")
@@ -118,7 +122,7 @@ def test_a_shape_that_the_kernel_refuses_is_told_and_leaves_nothing(tmp_path: Pa
 
 def test_at_the_limit_programs_may_tidy_up_before_their_host_goes(tmp_path: Path) -> None:
     script = "trap 'ip -brief address show h0 > tidied; exit' TERM; while :; do sleep 0.05; done"
-    job = Job(Command(Start.ALONE, ("sh", "-c", script)), ("n1",), 1, tmp_path, 1.0)
+    job = LaunchJob(BenchmarkCommand(Start.ALONE, ("sh", "-c", script)), ("n1",), 1, tmp_path, 1.0)
     assert launcher(site()).launch(job).ending is Ending.TIMED_OUT
     assert "10.213.0.1/16" in (tmp_path / "tidied").read_text()
 
@@ -126,13 +130,13 @@ def test_at_the_limit_programs_may_tidy_up_before_their_host_goes(tmp_path: Path
 LAUNCHING = """
 import sys
 from pathlib import Path
-from etherweave.bench.launchers.known import launcher
-from etherweave.bench.launchers.launcher import Job
-from etherweave.bench.plans import Command, Start
-from etherweave.bench.site.values import Host, Site
-site = Site("x", "netns", (Host("n1", "n1"),))
-command = Command(Start.ALONE, ("sh", "-c", "touch started; sleep 600"))
-launcher(site).launch(Job(command, ("n1",), 1, Path(sys.argv[1]), 60.0))
+from etherweave.bench.launchers.registry import launcher
+from etherweave.bench.launchers.launcher import LaunchJob
+from etherweave.bench.plans import BenchmarkCommand, Start
+from etherweave.bench.site.values import ClusterSite, Option, SiteFabric, SiteHost
+site = ClusterSite("x", "netns", (SiteHost("n1", "n1"),))
+command = BenchmarkCommand(Start.ALONE, ("sh", "-c", "touch started; sleep 600"))
+launcher(site).launch(LaunchJob(command, ("n1",), 1, Path(sys.argv[1]), 60.0))
 """
 
 

@@ -6,11 +6,11 @@ from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.campaign import adapter_of
 from etherweave.bench.document import parse
 from etherweave.bench.measurements import Completeness
-from etherweave.bench.plans import Fabric, PlanError, Request, Start
+from etherweave.bench.plans import BenchmarkPlanError, BenchmarkRequest, FabricEstimate, Start
 from support.captured_texts import DATA, captured, failure, report, value
 
 OSU = "osu-micro-benchmarks"
-GIGABIT = Fabric(rate=125e6, latency=20e-6)
+GIGABIT = FabricEstimate(rate=125e6, latency=20e-6)
 
 
 def test_latency_is_in_seconds_and_half_a_round_trip() -> None:
@@ -137,7 +137,7 @@ def test_a_missing_row_is_told() -> None:
 
 
 def test_the_forecast_of_a_bandwidth_sweep_counts_windows() -> None:
-    request = Request("osu_bw", size_min=2**22, size_max=2**22)
+    request = BenchmarkRequest("osu_bw", size_min=2**22, size_max=2**22)
     plan = ADAPTERS["osu"].plan(request, GIGABIT)
     # 20 timed and 2 warm-up windows of 64 messages of 4 MiB: 5.9 GB, 47 s at 125 MB/s.
     assert plan.forecast.bytes == 22 * 64 * 2**22
@@ -161,11 +161,11 @@ def test_the_forecast_of_a_bandwidth_sweep_counts_windows() -> None:
 )
 def test_only_sizes_that_a_program_sweeps_are_awaited(program: str, sizes: tuple[int, ...]) -> None:
     """A launch without an awaited size does not count."""
-    assert ADAPTERS["osu"].plan(Request(program, size_max=8), GIGABIT).sizes == sizes
+    assert ADAPTERS["osu"].plan(BenchmarkRequest(program, size_max=8), GIGABIT).sizes == sizes
 
 
 def test_a_fan_sends_windows_to_every_other_host() -> None:
-    request = Request("osu_bw_fan_out", nodes=4, size_min=2**20, size_max=2**20)
+    request = BenchmarkRequest("osu_bw_fan_out", nodes=4, size_min=2**20, size_max=2**20)
     plan = ADAPTERS["osu"].plan(request, GIGABIT)
     # 20 timed and 2 warm-up windows of 64 messages, to three hosts.
     assert plan.forecast.bytes == 22 * 64 * 2**20 * 3
@@ -173,17 +173,17 @@ def test_a_fan_sends_windows_to_every_other_host() -> None:
 
 
 def test_a_ping_pong_waits_for_both_ways_and_sends_one() -> None:
-    plan = ADAPTERS["osu"].plan(Request("osu_latency", size_min=8, size_max=8), GIGABIT)
+    plan = ADAPTERS["osu"].plan(BenchmarkRequest("osu_latency", size_min=8, size_max=8), GIGABIT)
     assert plan.forecast.bytes == 10_200 * 8
     assert plan.forecast.seconds == pytest.approx(2 * 10_200 * (8 / 125e6 + 20e-6))
     assert plan.sizes == (8,)
 
 
 def test_a_pair_is_two_ranks() -> None:
-    with pytest.raises(PlanError, match="exactly two ranks"):
-        ADAPTERS["osu"].plan(Request("osu_bw", nodes=3), GIGABIT)
-    with pytest.raises(PlanError, match="even number"):
-        ADAPTERS["osu"].plan(Request("osu_mbw_mr", nodes=3), GIGABIT)
+    with pytest.raises(BenchmarkPlanError, match="exactly two ranks"):
+        ADAPTERS["osu"].plan(BenchmarkRequest("osu_bw", nodes=3), GIGABIT)
+    with pytest.raises(BenchmarkPlanError, match="even number"):
+        ADAPTERS["osu"].plan(BenchmarkRequest("osu_mbw_mr", nodes=3), GIGABIT)
 
 
 @pytest.mark.parametrize(
@@ -204,10 +204,10 @@ def test_openshmem_tests_are_told_by_their_titles(
 
 
 def test_openshmem_collectives_take_any_number_of_ranks() -> None:
-    plan = ADAPTERS["osu"].plan(Request("osu_oshm_barrier", nodes=4), GIGABIT)
+    plan = ADAPTERS["osu"].plan(BenchmarkRequest("osu_oshm_barrier", nodes=4), GIGABIT)
     assert (plan.placement.nodes, plan.command.start) == (4, Start.SHMEM)
-    with pytest.raises(PlanError, match="exactly two ranks"):
-        ADAPTERS["osu"].plan(Request("osu_oshm_get", nodes=4), GIGABIT)
+    with pytest.raises(BenchmarkPlanError, match="exactly two ranks"):
+        ADAPTERS["osu"].plan(BenchmarkRequest("osu_oshm_get", nodes=4), GIGABIT)
 
 
 def test_programs_that_were_captured_can_be_asked_for() -> None:
@@ -219,5 +219,5 @@ def test_programs_that_were_captured_can_be_asked_for() -> None:
 
 
 def test_openshmem_programs_are_started_by_its_launcher() -> None:
-    plan = ADAPTERS["osu"].plan(Request("osu_oshm_put"), GIGABIT)
+    plan = ADAPTERS["osu"].plan(BenchmarkRequest("osu_oshm_put"), GIGABIT)
     assert (plan.command.start, plan.command.arguments) == (Start.SHMEM, ("osu_oshm_put", "heap"))

@@ -5,7 +5,7 @@ import pytest
 from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.document import parse
 from etherweave.bench.measurements import Completeness
-from etherweave.bench.plans import Fabric, Request
+from etherweave.bench.plans import BenchmarkRequest, FabricEstimate
 from support.captured_texts import captured, failure, report, value, values
 
 WRITE_BW = captured("handmade/perftest-write_bw.txt")
@@ -194,27 +194,33 @@ def test_perftest_without_a_card_is_an_error() -> None:
 
 def test_what_a_client_writes_into_a_file_is_read_from_there() -> None:
     """NPtcp tells its rows on standard error; redis and wrk bring the service that they ask."""
-    netpipe = ADAPTERS["netpipe"].plan(Request("NPtcp"), Fabric())
+    netpipe = ADAPTERS["netpipe"].plan(BenchmarkRequest("NPtcp"), FabricEstimate())
     assert netpipe.command.arguments[-2:] == ("-o", netpipe.command.output)
     for name, program in (("redis_benchmark", "redis-benchmark"), ("wrk", "wrk")):
-        command = ADAPTERS[name].plan(Request(program), Fabric()).command
+        command = ADAPTERS[name].plan(BenchmarkRequest(program), FabricEstimate()).command
         words = command.filled({"server": "n1", "port": "5300"})
         assert {"n1", "5300"} <= set(words.server)
 
 
 def test_redis_does_nothing_but_what_is_measured() -> None:
-    server = ADAPTERS["redis_benchmark"].plan(Request("redis-benchmark"), Fabric()).command.server
+    server = (
+        ADAPTERS["redis_benchmark"]
+        .plan(BenchmarkRequest("redis-benchmark"), FabricEstimate())
+        .command.server
+    )
     at = server.index("--user")
     assert server[at + 5 :] == ("-@all", "+get", "+set", "+ping")
 
 
 def test_servers_and_clients_use_one_port() -> None:
     for name, program in (("iperf2", "iperf"), ("netperf", "netperf"), ("qperf", "qperf")):
-        plan = ADAPTERS[name].plan(Request(program, seconds=3), Fabric(rate=1e9))
+        plan = ADAPTERS[name].plan(BenchmarkRequest(program, seconds=3), FabricEstimate(rate=1e9))
         words = plan.command.filled({"server": "n1", "port": "5300"})
         assert "5300" in words.server
         assert {"n1", "5300"} <= set(words.arguments)
-    plan = ADAPTERS["perftest"].plan(Request("ib_write_bw", device="mlx5_0"), Fabric(rate=1e9))
+    plan = ADAPTERS["perftest"].plan(
+        BenchmarkRequest("ib_write_bw", device="mlx5_0"), FabricEstimate(rate=1e9)
+    )
     assert plan.command.arguments[-1] == "{server}"
     # 5000 messages of 64 KiB at 1e9 bytes/s.
     assert plan.forecast.seconds == pytest.approx(5000 * 65536 / 1e9)

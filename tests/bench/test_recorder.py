@@ -16,13 +16,11 @@ from pathlib import Path
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
-from etherweave.bench.telemetry.dashboard import dashboard
-from etherweave.bench.telemetry.process import Wish, record
-from etherweave.bench.telemetry.reading import ReadingError, recordings
-from etherweave.bench.telemetry.recorder import Recording
-from etherweave.bench.telemetry.rises import risen
+from etherweave.bench.telemetry.openmetrics import dashboard
+from etherweave.bench.telemetry.process import RecordingOptions, record
+from etherweave.bench.telemetry.recorder import Recording, risen
 from etherweave.bench.telemetry.stream import EARLY, StreamError, stream
-from etherweave.bench.telemetry.tables import save
+from etherweave.bench.telemetry.tables import ReadingError, recordings, save
 from support import command_line
 
 FILES = {
@@ -53,7 +51,9 @@ def recorded(host: Path) -> tuple[Recording, str]:
         (host / "sys/class/net/eth2/statistics/rx_bytes").write_text("1500\n")
         (host / "proc/net/dev").write_text("  eth2: 1500 9 0 0 0 0 0 0 2000 9 0 0 0 0 0 0\n")
 
-    return record(Wish("run 1", "n1", root=host, period_s=60.0), out, ended), out.getvalue()
+    return record(
+        RecordingOptions("run 1", "n1", root=host, period_s=60.0), out, ended
+    ), out.getvalue()
 
 
 def test_what_a_recorder_writes_is_read_as_it_was(host: Path) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from etherweave.bench.adapters import ADAPTERS
-from etherweave.bench.bands import among
 from etherweave.bench.campaign import Network
 from etherweave.bench.metrics import UNITS
 from etherweave.bench.references import (
@@ -17,6 +16,7 @@ from etherweave.bench.references import (
     references,
     search,
 )
+from etherweave.bench.summary import among
 from etherweave.cli.reference import verdict_of
 from support import command_line
 from support.captured_texts import DATA, report

@@ -14,15 +14,13 @@ import pytest
 from matplotlib.figure import Figure
 
 import etherweave
-from etherweave.bench.bands import among
-from etherweave.bench.campaign import Campaign, Wish, experiments
+from etherweave.bench.campaign import Campaign, CampaignOptions, experiments
 from etherweave.bench.launchers import Ending
-from etherweave.bench.points import launched
+from etherweave.bench.points import judged_launches
 from etherweave.bench.runner import run
 from etherweave.bench.statistics.launches import StoppingRule
-from etherweave.bench.store import Store
-from etherweave.bench.summary import summary
-from etherweave.bench.switches import SWITCHES, keep
+from etherweave.bench.store import SWITCHES, Store, keep_switches
+from etherweave.bench.summary import among, summary
 from etherweave.bench.tables import save
 from etherweave.cli.bench import run as verb
 from etherweave.cli.bench.cluster import cluster_of
@@ -43,7 +41,7 @@ FEW = StoppingRule(0.5, launches_min=6, launches_max=6)
 def kept(path: Path, wanted: Campaign, launcher: FakeLauncher) -> Path:
     store = Store.create(path, wanted)
     run(store, {one.name: launcher for one in wanted.networks}, 1)
-    launches = launched(store.campaign, store.records())
+    launches = judged_launches(store.campaign, store.records())
     save(store, summary(store.campaign, launches))
     return path
 
@@ -52,7 +50,7 @@ def kept(path: Path, wanted: Campaign, launcher: FakeLauncher) -> Path:
 def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two fabrics, three hosts, both programs; distances grow with the hosts' numbers."""
     networks = (NETWORK, replace(NETWORK, name="roce", kind="RoCE", rate=12.5e9, latency=2e-6))
-    wish = Wish(("n0", "n1", "n2"), sizes=((1, 4),), is_all_pairs=True)
+    wish = CampaignOptions(("n0", "n1", "n2"), sizes=((1, 4),), is_all_pairs=True)
     planned = experiments(["osu_latency", "osu_bw"], networks, wish)
     chance = random.Random(1)
 
@@ -106,7 +104,7 @@ def test_maps_stand_in_the_order_of_the_site_and_are_symmetric(tmp_path: Path, t
 
 def test_hosts_of_a_switch_stand_together_in_a_map(tmp_path: Path, three: Path) -> None:
     out = copytree(three, tmp_path / "out")
-    keep(out, {"n0": "leaf0", "n1": "leaf1", "n2": "leaf0"})
+    keep_switches(out, {"n0": "leaf0", "n1": "leaf1", "n2": "leaf0"})
     section = pairs.latencies(load_benchmarks(out))
     assert section is not None and section.figure is not None
     axes = section.figure.axes[0]
@@ -157,7 +155,7 @@ def test_rates_are_held_against_the_link_and_full_frames(tmp_path: Path, three: 
 def test_an_mtu_that_was_seen_counts(tmp_path: Path) -> None:
     """Snapshots may stand anywhere in the file of a sitting."""
     network = replace(NETWORK, interface="eth7")
-    planned = experiments(["osu_latency"], (network,), Wish(("a", "b"), sizes=((1, 4),)))
+    planned = experiments(["osu_latency"], (network,), CampaignOptions(("a", "b"), sizes=((1, 4),)))
     launcher = FakeLauncher(lambda number: latencies(10.0))
     out = kept(tmp_path / "out", Campaign("test", (network,), planned, FEW, 1), launcher)
     (out / "environment").mkdir()
@@ -170,7 +168,7 @@ def test_an_mtu_that_was_seen_counts(tmp_path: Path) -> None:
 def test_calls_of_a_collective_are_held_against_its_least_time(tmp_path: Path) -> None:
     """Four ranks on four hosts: each must hear 3 / 4 of a vector twice."""
     planned = experiments(
-        ["osu_allreduce"], (NETWORK,), Wish(("a", "b", "c", "d"), sizes=((4, 16),))
+        ["osu_allreduce"], (NETWORK,), CampaignOptions(("a", "b", "c", "d"), sizes=((4, 16),))
     )
     head = "# OSU MPI Allreduce Latency Test v7.4\n# Size       Avg Latency(us)\n"
     text = head + "".join(f"{size:<10d}{99.0:>15.2f}\n" for size in (4, 8, 16))
@@ -274,7 +272,7 @@ def test_a_simulation_without_such_tests_is_refused(tmp_path: Path) -> None:
 def test_streams_without_a_size_are_held_against_their_link(tmp_path: Path, three: Path) -> None:
     """Captured from iperf3 on loopback; at 1 Gb/s full frames leave 1448 of 1538 octets."""
     text = (DATA / "iperf3/tcp-1stream-omit1.json").read_text()
-    planned = experiments(["iperf3"], (NETWORK,), Wish(("a", "b"), seconds=1.0))
+    planned = experiments(["iperf3"], (NETWORK,), CampaignOptions(("a", "b"), seconds=1.0))
     launcher = FakeLauncher(lambda number: text)
     out = kept(tmp_path / "out", Campaign("test", (NETWORK,), planned, FEW, 1), launcher)
     section = rates.section(load_benchmarks(out))
@@ -291,7 +289,7 @@ def test_streams_without_a_size_are_held_against_their_link(tmp_path: Path, thre
 def test_more_than_a_link_carries_is_told_on_top(tmp_path: Path) -> None:
     """1771 Mb/s of the loopback, said to be a link of 1 Gb/s."""
     text = (DATA / "iperf3/tcp-1stream-omit1.json").read_text()
-    planned = experiments(["iperf3"], (NETWORK,), Wish(("a", "b"), seconds=1.0))
+    planned = experiments(["iperf3"], (NETWORK,), CampaignOptions(("a", "b"), seconds=1.0))
     launcher = FakeLauncher(lambda number: text)
     out = kept(tmp_path / "out", Campaign("test", (NETWORK,), planned, FEW, 1), launcher)
     top = write_report(out, out).read_text().partition("<section")[0]
@@ -351,7 +349,7 @@ def test_a_file_that_is_no_topology_is_refused(tmp_path: Path, three: Path, text
 def test_slow_hosts_are_told_on_top(tmp_path: Path) -> None:
     hosts = tuple(f"n{number}" for number in range(5))
     planned = experiments(
-        ["osu_latency"], (NETWORK,), Wish(hosts, sizes=((1, 4),), is_all_pairs=True)
+        ["osu_latency"], (NETWORK,), CampaignOptions(hosts, sizes=((1, 4),), is_all_pairs=True)
     )
     launcher = FakeLauncher(
         lambda number: latencies(20.0 if "n3" in launcher.jobs[number].hosts else 10.0)

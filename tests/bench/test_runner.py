@@ -13,20 +13,18 @@ from pathlib import Path
 import polars
 import pytest
 
-from etherweave.bench.budget import Budget, cost, exceeded
-from etherweave.bench.campaign import Experiment, Wish, experiments
-from etherweave.bench.environment.looks import View
+from etherweave.bench.campaign import CampaignExperiment, CampaignOptions, experiments
+from etherweave.bench.environment.inspections import HostInspection
 from etherweave.bench.environment.snapshot import FORMAT, Snapshot
 from etherweave.bench.launchers import Ending
-from etherweave.bench.plans import PlanError
-from etherweave.bench.points import launched
-from etherweave.bench.runner import State, Watch, run
-from etherweave.bench.sitting import sitting
+from etherweave.bench.plans import BenchmarkPlanError
+from etherweave.bench.points import judge, judged_launches
+from etherweave.bench.runner import ExperimentState, RunObserver, run
+from etherweave.bench.session import Budget, cost, exceeded, session
 from etherweave.bench.statistics.launches import StoppingRule, shuffled
-from etherweave.bench.store import Record, Store, StoreError
+from etherweave.bench.store import LaunchRecord, Store, StoreError
 from etherweave.bench.summary import CampaignSummary, summary
 from etherweave.bench.tables import save
-from etherweave.bench.verdict import judge
 from support.captured_texts import captured
 from support.launches import NETWORK, RULE, FakeLauncher, ScriptLauncher, campaign, latencies
 from support.often_killed_campaign import WHOLE
@@ -35,7 +33,7 @@ TESTS = Path(__file__).parents[1]
 
 
 def summarised(store: Store) -> CampaignSummary:
-    launches = launched(store.campaign, store.records())
+    launches = judged_launches(store.campaign, store.records())
     return summary(store.campaign, launches, store.environments())
 
 
@@ -46,7 +44,7 @@ def test_a_steady_benchmark_is_launched_until_its_median_has_an_interval(tmp_pat
     assert run(store, {"lan": launcher}, 1)
     found = summarised(store)
     assert (len(launcher.jobs), found.is_finished) == (7, True)
-    assert set(found.states.values()) == {State.PRECISE}
+    assert set(found.states.values()) == {ExperimentState.PRECISE}
     point = found.points[0].facts()
     assert (point["median"], point["low"], point["high"], point["n"]) == (10e-6, 10e-6, 10e-6, 6)
     assert point["p99"] is None, "six values tell nothing of a 99th percentile"
@@ -58,20 +56,20 @@ def test_a_noisy_benchmark_is_launched_up_to_the_cap_and_called_unstable(tmp_pat
     run(store, {"lan": launcher}, 1)
     found = summarised(store)
     assert len(launcher.jobs) == RULE.launches_max + 1
-    assert set(found.states.values()) == {State.CAPPED}
+    assert set(found.states.values()) == {ExperimentState.CAPPED}
     assert any("unstable: 3 of 3 points" in warning for warning in found.warnings)
 
 
 def test_retransmits_do_not_keep_a_steady_bandwidth_from_being_precise(tmp_path: Path) -> None:
     """Each launch is the captured run, with another number of segments that were sent again."""
     text = captured("iperf3/tcp-4streams.json")
-    (plan,) = experiments(["iperf3"], [NETWORK], Wish(("a", "b")))
+    (plan,) = experiments(["iperf3"], [NETWORK], CampaignOptions(("a", "b")))
     store = Store.create(tmp_path / "out", replace(campaign(), experiments=(plan,)))
     sent = re.compile(r'"retransmits":\s*\d+')
     launcher = FakeLauncher(lambda number: sent.sub(f'"retransmits": {number * number}', text))
     run(store, {"lan": launcher}, 1)
     found = summarised(store)
-    assert set(found.states.values()) == {State.PRECISE}
+    assert set(found.states.values()) == {ExperimentState.PRECISE}
     counts = [one for one in found.points if one.point.metric == "retransmits"]
     assert counts and not any(one.statistics.is_stable for one in counts)
 
@@ -238,7 +236,7 @@ def test_a_damaged_launch_is_named(tmp_path: Path, damage: bytes) -> None:
 def test_a_launch_of_another_campaign_is_refused(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "out", campaign())
     name = store.campaign.experiments[0].name
-    record = Record(name, 1, "done", "", "", (), 1, 2, "fake", 1, "0", "0" * 64)
+    record = LaunchRecord(name, 1, "done", "", "", (), 1, 2, "fake", 1, "0", "0" * 64)
     store.add(record)
     with pytest.raises(StoreError, match="another campaign"):
         store.records()
@@ -274,7 +272,9 @@ def _bandwidths() -> str:
 def test_a_number_is_shown_beside_published_ones(tmp_path: Path) -> None:
     """97 Gb/s are 12.125e9 B/s: what Kenny et al. saw above for 4 MiB on RoCE v1 at 100 Gb/s."""
     network = replace(NETWORK, kind="RoCE v1", rate=12.5e9)
-    (one,) = experiments(["osu_bw"], [network], Wish(("a", "b"), sizes=((4_194_304,) * 2,)))
+    (one,) = experiments(
+        ["osu_bw"], [network], CampaignOptions(("a", "b"), sizes=((4_194_304,) * 2,))
+    )
     wanted = replace(campaign(), networks=(network,), experiments=(one,))
     store = Store.create(tmp_path / "out", wanted)
     text = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n4194304        6062.50\n"
@@ -289,7 +289,7 @@ def test_a_number_is_shown_beside_published_ones(tmp_path: Path) -> None:
 def test_the_environment_is_kept_before_and_after(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "out", campaign())
     looks = iter([[seen_at("a", 1.0), seen_at("b", 2.0)], [seen_at("a", 9.0)]])
-    with pytest.raises(RuntimeError), sitting(store, lambda: next(looks)) as (number, _):
+    with pytest.raises(RuntimeError), session(store, lambda: next(looks)) as (number, _):
         (kept,) = store.environments()
         assert (number, [one["after"] for one in kept["hosts"]]) == (1, [None, None])
         raise RuntimeError
@@ -300,14 +300,14 @@ def test_the_environment_is_kept_before_and_after(tmp_path: Path) -> None:
     assert store.sit() == 2
 
 
-def seen_at(host: str, time_s: float) -> View:
-    return View(host, "lan", "", Snapshot(FORMAT, host, "boot", time_s), "")
+def seen_at(host: str, time_s: float) -> HostInspection:
+    return HostInspection(host, "lan", "", Snapshot(FORMAT, host, "boot", time_s), "")
 
 
 def test_progress_is_told_after_every_launch(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "out", campaign())
     told: list[tuple[int, int]] = []
-    watch = Watch(lambda one, done, most: told.append((done, most)))
+    watch = RunObserver(lambda one, done, most: told.append((done, most)))
     run(store, {"lan": FakeLauncher(lambda number: latencies(10.0))}, 1, watch)
     assert told == [(number, RULE.launches_max + 1) for number in range(1, 8)]
     assert all(one < other for one, other in pairwise(told))
@@ -326,7 +326,7 @@ def test_a_budget_counts_every_launch_that_there_may_be() -> None:
 
 def test_pairs_collectives_and_single_hosts_are_placed() -> None:
     def hosts(program: str, names: tuple[str, ...], is_all: bool = False) -> list[tuple[str, ...]]:
-        found = experiments([program], [NETWORK], Wish(names, is_all_pairs=is_all))
+        found = experiments([program], [NETWORK], CampaignOptions(names, is_all_pairs=is_all))
         return [one.hosts for one in found]
 
     abc = ("a", "b", "c")
@@ -335,9 +335,9 @@ def test_pairs_collectives_and_single_hosts_are_placed() -> None:
     assert hosts("osu_alltoall", abc, True) == [abc]
     assert hosts("osu_latency", ("a",)) == [("a",)]
     assert hosts("iperf3", ("a",)) == [("a", "a")]
-    with pytest.raises(PlanError, match="at least 10"):
+    with pytest.raises(BenchmarkPlanError, match="at least 10"):
         hosts("network_load_test", abc)
-    with pytest.raises(PlanError, match="unknown program mystery"):
+    with pytest.raises(BenchmarkPlanError, match="unknown program mystery"):
         hosts("mystery", abc)
 
 
@@ -345,7 +345,7 @@ def test_equal_experiments_have_equal_names_and_others_have_others() -> None:
     (one,), (same,) = campaign().experiments, campaign().experiments
     (other,) = campaign(size_max=8).experiments
     assert one.name == same.name != other.name
-    strange: Experiment = replace(one, fabric="../../etc")
+    strange: CampaignExperiment = replace(one, fabric="../../etc")
     assert "/" not in strange.name
     assert "." not in strange.name
 

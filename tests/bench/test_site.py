@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from etherweave.bench.launchers.known import LAUNCHERS
+from etherweave.bench.launchers.registry import LAUNCHERS
 from etherweave.bench.site import reading
-from etherweave.bench.site.fabrics import profiles
+from etherweave.bench.site.reading import profiles
 from etherweave.bench.site.reframe import converted
-from etherweave.bench.site.values import Site, SiteError
+from etherweave.bench.site.values import ClusterSite, SiteError
 from support import command_line
 
 ALASKA = """\
@@ -46,7 +46,7 @@ environment = { OMPI_MCA_btl = "tcp,self" }
 """
 
 
-def read(text: str) -> Site:
+def read(text: str) -> ClusterSite:
     return reading.site(text, "site.toml")
 
 

@@ -7,15 +7,19 @@ from pathlib import Path
 import pytest
 
 from etherweave.bench.launchers import sbatch
-from etherweave.bench.launchers.batch import read_task, write_outcome, write_tasks
-from etherweave.bench.launchers.known import launcher
-from etherweave.bench.launchers.launcher import Ending, Job, Outcome
-from etherweave.bench.launchers.sbatch import Batch
-from etherweave.bench.plans import Command, Start
-from etherweave.bench.site.values import Host, Link, Site
+from etherweave.bench.launchers.launcher import Ending, LaunchJob, LaunchOutcome
+from etherweave.bench.launchers.registry import launcher
+from etherweave.bench.launchers.sbatch import (
+    SlurmBatchLauncher,
+    read_task,
+    write_outcome,
+    write_tasks,
+)
+from etherweave.bench.plans import BenchmarkCommand, Start
+from etherweave.bench.site.values import ClusterSite, SiteFabric, SiteHost
 from support import private_slurm
 
-HOSTS = tuple(Host(name, "127.0.0.1", "lo") for name in private_slurm.NODES)
+HOSTS = tuple(SiteHost(name, "127.0.0.1", "lo") for name in private_slurm.NODES)
 WHO = ("sh", "-c", "echo $SLURMD_NODENAME $SLURM_PROCID $GREETING")
 """Host names are the same on all nodes, for they are one machine."""
 
@@ -29,13 +33,15 @@ def slurm() -> Iterator[Path]:
         private_slurm.check_no_jobs()
 
 
-def site(kind: str) -> Site:
-    return Site("slurm", kind, HOSTS, {"mpi": "none"}, (), (("GREETING", "a b; c"),))
+def site(kind: str) -> ClusterSite:
+    return ClusterSite("slurm", kind, HOSTS, {"mpi": "none"}, (), (("GREETING", "a b; c"),))
 
 
-def job(directory: Path, command: Command, hosts: tuple[str, ...], limit_s: float = 60.0) -> Job:
+def job(
+    directory: Path, command: BenchmarkCommand, hosts: tuple[str, ...], limit_s: float = 60.0
+) -> LaunchJob:
     directory.mkdir(exist_ok=True)
-    return Job(command, hosts, 2, directory, limit_s)
+    return LaunchJob(command, hosts, 2, directory, limit_s)
 
 
 @pytest.mark.needs("slurm")
@@ -43,7 +49,7 @@ def job(directory: Path, command: Command, hosts: tuple[str, ...], limit_s: floa
 def test_ranks_stand_on_hosts_in_the_order_of_the_job(
     slurm: Path, kind: str, tmp_path: Path
 ) -> None:
-    command = Command(Start.MPI, WHO)
+    command = BenchmarkCommand(Start.MPI, WHO)
     outcome = launcher(site(kind)).launch(job(tmp_path / "job", command, ("n3", "n1")))
     assert outcome.ending is Ending.DONE, outcome.errors
     expected = ["n1 2 a b; c", "n1 3 a b; c", "n3 0 a b; c", "n3 1 a b; c"]
@@ -53,10 +59,10 @@ def test_ranks_stand_on_hosts_in_the_order_of_the_job(
 @pytest.mark.needs("slurm")
 def test_an_array_carries_out_jobs_of_its_own_each(slurm: Path, tmp_path: Path) -> None:
     jobs = [
-        job(tmp_path / str(number), Command(Start.ALONE, ("sh", "-c", word)), ("n2",))
+        job(tmp_path / str(number), BenchmarkCommand(Start.ALONE, ("sh", "-c", word)), ("n2",))
         for number, word in enumerate(["echo one", "echo two >&2; exit 3", "echo three"])
     ]
-    outcomes = Batch(site("sbatch")).launch_all(jobs)
+    outcomes = SlurmBatchLauncher(site("sbatch")).launch_all(jobs)
     assert [one.text for one in outcomes] == ["one\n", "", "three\n"]
     endings = [one.ending for one in outcomes]
     assert endings == [Ending.DONE, Ending.FAILED, Ending.DONE]
@@ -68,7 +74,7 @@ def test_an_array_carries_out_jobs_of_its_own_each(slurm: Path, tmp_path: Path) 
 def test_a_job_is_ended_at_its_limit_and_its_processes_with_it(
     slurm: Path, kind: str, tmp_path: Path
 ) -> None:
-    command = Command(Start.MPI, ("sleep", "97531"))
+    command = BenchmarkCommand(Start.MPI, ("sleep", "97531"))
     outcome = launcher(site(kind)).launch(job(tmp_path / "job", command, ("n1", "n2"), 3.0))
     assert outcome.ending is Ending.TIMED_OUT, outcome.errors
     assert not _living("sleep\0" + "97531")
@@ -96,8 +102,10 @@ def test_a_job_that_lives_is_found_and_one_that_is_completing_is_waited_for(slur
 
 @pytest.mark.needs("slurm")
 def test_a_refused_request_is_told(slurm: Path, tmp_path: Path) -> None:
-    strange = Site("slurm", "sbatch", HOSTS, {"arguments": ("--partition=none",)})
-    outcome = launcher(strange).launch(job(tmp_path, Command(Start.ALONE, ("true",)), ("n1",)))
+    strange = ClusterSite("slurm", "sbatch", HOSTS, {"arguments": ("--partition=none",)})
+    outcome = launcher(strange).launch(
+        job(tmp_path, BenchmarkCommand(Start.ALONE, ("true",)), ("n1",))
+    )
     assert outcome.ending is Ending.FAILED
     assert "invalid partition" in outcome.errors
 
@@ -130,14 +138,16 @@ def test_an_outcome_is_seen_at_once_though_slurm_is_asked_seldom(
 
     def happens(now: float) -> None:
         if now >= 100:
-            write_outcome(tmp_path, Outcome(Ending.DONE, "text", "", (), 0, 1))
+            write_outcome(tmp_path, LaunchOutcome(Ending.DONE, "text", "", (), 0, 1))
 
     clock = Clock(happens)
     monkeypatch.setattr(sbatch, "time", clock)
     monkeypatch.setattr(sbatch, "_said", says)
     monkeypatch.setattr(sbatch, "withdraw", lambda job: None)
     monkeypatch.setattr(sbatch, "cancel", lambda number: None)
-    outcome = Batch(site("sbatch")).launch(job(tmp_path, Command(Start.ALONE, ("true",)), ("n1",)))
+    outcome = SlurmBatchLauncher(site("sbatch")).launch(
+        job(tmp_path, BenchmarkCommand(Start.ALONE, ("true",)), ("n1",))
+    )
     assert outcome.text == "text"
     assert 100 <= clock.now < 100.2
     # Pauses of 0.1 s that grow by half reach 5 s after ten questions and 14 s; then 86 s remain.
@@ -145,11 +155,13 @@ def test_an_outcome_is_seen_at_once_though_slurm_is_asked_seldom(
 
 
 def test_a_task_survives_its_file(tmp_path: Path) -> None:
-    command = Command(
+    command = BenchmarkCommand(
         Start.CLIENT_SERVER, ("a", "{server}"), ("b",), (("X", "1"),), (("in", "text"),), "out"
     )
-    link = Link("eth", "tcp", "open_mpi", 1e9, "h0", None, (("n1", "10.0.0.1"),), (("A", "b"),))
-    whole = Site("s", "sbatch", HOSTS, {"mpi": "pmix"}, ("m",), (("Y", "2"),), (link,))
-    wanted = Job(command, ("n1", "n2"), 2, tmp_path, 3.5)
+    link = SiteFabric(
+        "eth", "tcp", "open_mpi", 1e9, "h0", None, (("n1", "10.0.0.1"),), (("A", "b"),)
+    )
+    whole = ClusterSite("s", "sbatch", HOSTS, {"mpi": "pmix"}, ("m",), (("Y", "2"),), (link,))
+    wanted = LaunchJob(command, ("n1", "n2"), 2, tmp_path, 3.5)
     write_tasks(tmp_path / "tasks.json", whole, link, [wanted])
     assert read_task(tmp_path / "tasks.json", 0) == (whole, link, wanted)

@@ -8,10 +8,10 @@ from uuid import uuid4
 
 import pytest
 
-from etherweave.bench.launchers.known import launcher
-from etherweave.bench.launchers.launcher import Ending, Job, Outcome
-from etherweave.bench.plans import Command, Start
-from etherweave.bench.site.values import Host, Option, Site
+from etherweave.bench.launchers.launcher import Ending, LaunchJob, LaunchOutcome
+from etherweave.bench.launchers.registry import launcher
+from etherweave.bench.plans import BenchmarkCommand, Start
+from etherweave.bench.site.values import ClusterSite, Option, SiteHost
 from support import private_sshd
 
 pytestmark = pytest.mark.needs("sshd")
@@ -30,19 +30,21 @@ def launch(
     directory: Path,
     shell: tuple[str, ...],
     kind: str,
-    command: Command,
+    command: BenchmarkCommand,
     limit_s: float = 20.0,
     **options: Option,
-) -> Outcome:
-    hosts = tuple(Host(name, name, "lo") for name in NAMES)
+) -> LaunchOutcome:
+    hosts = tuple(SiteHost(name, name, "lo") for name in NAMES)
     more = {"shell": shell} | options
-    site = Site("behind ssh", kind, hosts, more, (), (("GREETING", "a b; c"),))
-    return launcher(site).launch(Job(command, NAMES, 1, directory, limit_s))
+    site = ClusterSite("behind ssh", kind, hosts, more, (), (("GREETING", "a b; c"),))
+    return launcher(site).launch(LaunchJob(command, NAMES, 1, directory, limit_s))
 
 
 def test_words_and_variables_arrive_as_they_were(shell: tuple[str, ...], tmp_path: Path) -> None:
     show = 'printf "<%s>" "$GREETING" "$@"'
-    done = launch(tmp_path, shell, "ssh", Command(Start.ALONE, ("sh", "-c", show, "x", *HOSTILE)))
+    done = launch(
+        tmp_path, shell, "ssh", BenchmarkCommand(Start.ALONE, ("sh", "-c", show, "x", *HOSTILE))
+    )
     assert done.ending is Ending.DONE, done.errors
     assert done.text == "".join(f"<{word}>" for word in ("a b; c", *HOSTILE))
 
@@ -50,7 +52,7 @@ def test_words_and_variables_arrive_as_they_were(shell: tuple[str, ...], tmp_pat
 def test_what_hangs_there_is_ended_at_the_limit(shell: tuple[str, ...], tmp_path: Path) -> None:
     mark = uuid4().hex
     hang = ("sh", "-c", f"touch {tmp_path}/started; sleep 600; : {mark}")
-    ended = launch(tmp_path, shell, "ssh", Command(Start.ALONE, hang), 2.0)
+    ended = launch(tmp_path, shell, "ssh", BenchmarkCommand(Start.ALONE, hang), 2.0)
     assert ended.ending is Ending.TIMED_OUT
     assert (tmp_path / "started").exists()
     _await_end(mark)
@@ -74,7 +76,7 @@ def _lines() -> Iterator[str]:
 def test_a_server_and_its_client_meet(shell: tuple[str, ...], tmp_path: Path) -> None:
     client = ("iperf3", "-c", "127.0.0.1", "-p", "{port}", "-n", "1M", "-J")
     server = ("iperf3", "-s", "-1", "-B", "127.0.0.1", "-p", "{port}")
-    done = launch(tmp_path, shell, "ssh", Command(Start.CLIENT_SERVER, client, server))
+    done = launch(tmp_path, shell, "ssh", BenchmarkCommand(Start.CLIENT_SERVER, client, server))
     assert done.ending is Ending.DONE, done.errors
     assert '"sum_received"' in done.text
 
@@ -92,7 +94,9 @@ MPI = pytest.mark.parametrize(
 def test_ranks_of_mpi_start_on_both_hosts(
     shell: tuple[str, ...], tmp_path: Path, program: str
 ) -> None:
-    command = Command(Start.MPI, ("sh", "-c", "echo $OMPI_COMM_WORLD_RANK$PMI_RANK $GREETING"))
+    command = BenchmarkCommand(
+        Start.MPI, ("sh", "-c", "echo $OMPI_COMM_WORLD_RANK$PMI_RANK $GREETING")
+    )
     done = launch(tmp_path, shell, "mpirun", command, program=program)
     assert done.ending is Ending.DONE, done.errors
     assert sorted(done.text.splitlines()) == ["0 a b; c", "1 a b; c"]
@@ -105,7 +109,7 @@ def test_ranks_that_hang_are_ended_on_their_hosts(
     mark = uuid4().hex
     # Without the mark that they inherit, as on another host.
     hang = ("env", "-u", "ETHERWEAVE_LAUNCH", "sh", "-c", f"touch started; sleep 600; : {mark}")
-    command = Command(Start.MPI, hang)
+    command = BenchmarkCommand(Start.MPI, hang)
     ended = launch(tmp_path, shell, "mpirun", command, 3.0, program=program)
     assert ended.ending is Ending.TIMED_OUT
     assert (tmp_path / "started").exists()
@@ -116,6 +120,6 @@ def test_a_host_that_cannot_be_reached_is_told(shell: tuple[str, ...], tmp_path:
     config = tmp_path / "config"
     text = Path(shell[1]).read_text()
     config.write_text(text.replace("/key\n", "/none\n"))
-    failed = launch(tmp_path, ("-F", str(config)), "ssh", Command(Start.ALONE, ("true",)))
+    failed = launch(tmp_path, ("-F", str(config)), "ssh", BenchmarkCommand(Start.ALONE, ("true",)))
     assert failed.ending is Ending.FAILED
     assert "Permission denied" in failed.errors

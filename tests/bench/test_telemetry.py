@@ -19,12 +19,11 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from etherweave.bench.telemetry import openmetrics
-from etherweave.bench.telemetry.counters import Row, interface, priorities, processors, rdma
-from etherweave.bench.telemetry.dashboard import dashboard
-from etherweave.bench.telemetry.driver import driver_counters
+from etherweave.bench.telemetry.counters import CounterRow, interface, priorities, processors, rdma
 from etherweave.bench.telemetry.families import FAMILIES, PRIORITY
+from etherweave.bench.telemetry.openmetrics import dashboard
 from etherweave.bench.telemetry.recorder import SAMPLES_MAX, Recorder, Recording
-from etherweave.bench.telemetry.sampling import Sample, Sampler
+from etherweave.bench.telemetry.sampling import Sample, Sampler, driver_counters
 from etherweave.bench.telemetry.tables import save, tables
 from support import needs
 
@@ -38,8 +37,8 @@ intr 12345 0
 
 def test_processor_time_is_read_by_kind() -> None:
     assert processors(STAT, 100) == [
-        Row(("0",), (10.5, 3.0, 4.0, 0.2, 0.08, 90.0)),
-        Row(("1",), (20.0, 1.0, 1.0, 0.0, 0.0, 80.0)),
+        CounterRow(("0",), (10.5, 3.0, 4.0, 0.2, 0.08, 90.0)),
+        CounterRow(("1",), (20.0, 1.0, 1.0, 0.0, 0.0, 80.0)),
     ]
     assert processors("", 100) == []
 
@@ -60,7 +59,7 @@ def test_pauses_by_priority_are_found_whatever_their_names(
     assert counted(priorities("eth2", driver)) == {"received_pauses": 5, "sent_pauses": 6}
 
 
-def counted(rows: list[Row]) -> dict[str, float]:
+def counted(rows: list[CounterRow]) -> dict[str, float]:
     ((keys, values),) = rows
     assert keys == ("eth2", "3")
     names = [column.name for column in PRIORITY.columns]
@@ -81,7 +80,7 @@ def test_traffic_by_priority_and_paused_time_are_in_base_units() -> None:
 
 def test_what_nobody_counts_is_absent_rather_than_zero() -> None:
     row = interface("eth2", {"rx_bytes": 1, "tx_bytes": 2}, {"rx_pause_ctrl_phy": 3})
-    assert row == Row(("eth2",), (1, 2, None, None, None, None, None, 3, None))
+    assert row == CounterRow(("eth2",), (1, 2, None, None, None, None, None, 3, None))
 
 
 def test_rdma_data_are_counted_in_words_of_four_bytes() -> None:
@@ -127,7 +126,7 @@ def test_a_sample_holds_all_families_of_a_host(host: Path) -> None:
 def test_a_host_without_anything_gives_a_sample_without_counters(tmp_path: Path) -> None:
     rows = Sampler(["eth2"], tmp_path, lambda _: {})().rows
     assert rows["processor"] == rows["priority"] == rows["rdma"] == []
-    assert rows["interface"] == [Row(("eth2",), (None,) * 9)]
+    assert rows["interface"] == [CounterRow(("eth2",), (None,) * 9)]
 
 
 def recording(host: Path, run: str = "run 1", count: int = 3) -> Recording:

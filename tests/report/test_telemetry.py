@@ -13,7 +13,7 @@ import pytest
 from bench.test_report import kept
 from etherweave.bench.environment.snapshot import Snapshot
 from etherweave.bench.statistics.launches import StoppingRule
-from etherweave.bench.store import Record, Store
+from etherweave.bench.store import LaunchRecord, Store
 from etherweave.bench.telemetry.epochs import Epoch
 from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, PROCESSOR, RDMA
 from etherweave.report import write_report
@@ -25,7 +25,7 @@ from support.recorded_campaigns import Speeds, keep_recording, keep_recordings
 
 SIX = StoppingRule(0.5, launches_min=6, launches_max=6)
 LAUNCH = Launch("osu-001", "osu", False, 10**18, 10.0)
-RECORD = Record("osu", 1, "done", "", "", (), 10**18, 10**18 + 10**10, "fake", 1, "0", "x")
+RECORD = LaunchRecord("osu", 1, "done", "", "", (), 10**18, 10**18 + 10**10, "fake", 1, "0", "x")
 SPEEDS = Speeds(interface={"received_bytes": 1e6, "sent_bytes": 2e6, "received_drops": 0.0})
 
 
@@ -135,7 +135,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return kept(tmp_path_factory.mktemp("bare") / "out", chosen, launcher)
 
 
-def records(out: Path) -> list[Record]:
+def records(out: Path) -> list[LaunchRecord]:
     return Store.open(out).records()
 
 

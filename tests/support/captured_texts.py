@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 
 from etherweave.bench.document import parse
-from etherweave.bench.measurements import Failure, Measurement, Report
+from etherweave.bench.measurements import BenchmarkReport, Failure, Measurement
 
 DATA = Path(__file__).parents[1] / "data" / "bench"
 
@@ -14,7 +14,7 @@ def captured(name: str) -> str:
 
 
 @cache
-def report(name: str) -> Report:
+def report(name: str) -> BenchmarkReport:
     document = parse(captured(name))
     assert not document.failures
     (one,) = document.reports
@@ -29,7 +29,7 @@ def failure(text: str) -> Failure:
 
 
 def values(
-    report: Report,
+    report: BenchmarkReport,
     metric: str,
     *,
     size: int | None = None,
@@ -41,7 +41,7 @@ def values(
 
 
 def value(
-    report: Report,
+    report: BenchmarkReport,
     metric: str,
     *,
     size: int | None = None,

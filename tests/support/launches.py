@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from etherweave.bench.campaign import Campaign, Network, Wish, experiments
-from etherweave.bench.launchers import Ending, Job, Outcome
+from etherweave.bench.campaign import Campaign, CampaignOptions, Network, experiments
+from etherweave.bench.launchers import Ending, LaunchJob, LaunchOutcome
 from etherweave.bench.statistics.launches import StoppingRule
 
 NETWORK = Network("lan", "TCP", 1.25e8, 20e-6)
@@ -29,16 +29,16 @@ class FakeLauncher:
 
     answer: Answer
     name: str = "fake"
-    jobs: list[Job] = field(default_factory=list)
+    jobs: list[LaunchJob] = field(default_factory=list)
 
     def missing(self) -> str:
         return ""
 
-    def launch(self, job: Job) -> Outcome:
+    def launch(self, job: LaunchJob) -> LaunchOutcome:
         assert list(job.directory.iterdir()) == []
         if job.command.arguments == ("true",):  # A look at hosts, of which there are none.
             now = time.time_ns()
-            return Outcome(Ending.FAILED, "", "no route to host\n", (), now, now)
+            return LaunchOutcome(Ending.FAILED, "", "no route to host\n", (), now, now)
         self.jobs.append(job)
         (job.directory / "log").write_text("what a program leaves")
         answer = self.answer(len(self.jobs) - 1)
@@ -46,7 +46,7 @@ class FakeLauncher:
         ending = answer if isinstance(answer, Ending) else Ending.DONE
         text = answer if ending is Ending.DONE else ""
         errors = "" if ending is Ending.DONE else "no route to host\n"
-        return Outcome(ending, text, errors, job.command.arguments, start, time.time_ns())
+        return LaunchOutcome(ending, text, errors, job.command.arguments, start, time.time_ns())
 
 
 class ScriptLauncher:
@@ -57,7 +57,7 @@ class ScriptLauncher:
     def missing(self) -> str:
         return ""
 
-    def launch(self, job: Job) -> Outcome:
+    def launch(self, job: LaunchJob) -> LaunchOutcome:
         start, words = time.time_ns(), job.command.arguments
         try:
             done = subprocess.run(
@@ -67,7 +67,7 @@ class ScriptLauncher:
             text, errors = done.stdout, done.stderr
         except subprocess.TimeoutExpired:
             ending, text, errors = Ending.TIMED_OUT, "", "ended at its limit"
-        return Outcome(ending, text, errors, words, start, time.time_ns())
+        return LaunchOutcome(ending, text, errors, words, start, time.time_ns())
 
 
 def campaign(
@@ -78,6 +78,6 @@ def campaign(
     is_all_pairs: bool = False,
     size_max: int = 4,
 ) -> Campaign:
-    wish = Wish(hosts, sizes=((1, size_max),), is_all_pairs=is_all_pairs)
+    wish = CampaignOptions(hosts, sizes=((1, size_max),), is_all_pairs=is_all_pairs)
     planned = experiments(programs or ("osu_latency",), networks, wish)
     return Campaign("test", tuple(networks), planned, rule, seed=7)

@@ -8,9 +8,9 @@ import sys
 import time
 from pathlib import Path
 
-from etherweave.bench.launchers.launcher import Job, Outcome
+from etherweave.bench.launchers.launcher import LaunchJob, LaunchOutcome
 from etherweave.bench.runner import run
-from etherweave.bench.sitting import sitting
+from etherweave.bench.session import session
 from etherweave.bench.statistics.launches import StoppingRule
 from etherweave.bench.store import Store
 from support.launches import FakeLauncher, campaign, latencies
@@ -26,7 +26,7 @@ LIFE_S = 0.03
 class Telling(FakeLauncher):
     """Tells each launch's name before it answers."""
 
-    def launch(self, job: Job) -> Outcome:
+    def launch(self, job: LaunchJob) -> LaunchOutcome:
         with self.calls.open("a") as calls:
             print(job.directory.name, file=calls)
         time.sleep(LAUNCH_S)
@@ -39,7 +39,7 @@ def carry_out(out: Path) -> None:
     launcher = Telling(lambda number: latencies(10.0))
     launcher.calls = out.with_suffix(".calls")
     store = Store.create(out, WHOLE)
-    with store.alone(), sitting(store, list) as (number, _):
+    with store.alone(), session(store, list) as (number, _):
         assert run(store, {"lan": launcher}, number)
 
 

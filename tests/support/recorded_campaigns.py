@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from etherweave.bench.store import Record, write_json
-from etherweave.bench.telemetry.counters import Row, Value
+from etherweave.bench.store import LaunchRecord, write_json
+from etherweave.bench.telemetry.counters import CounterRow, Value
 from etherweave.bench.telemetry.epochs import EPOCH, Epoch, Offset
 from etherweave.bench.telemetry.families import (
     FAMILIES,
@@ -31,7 +31,7 @@ class Speeds:
     priorities: dict[str, dict[str, float]] | None = None
     rdma: dict[str, float] | None = None
 
-    def rows(self, seconds: float) -> dict[str, list[Row]]:
+    def rows(self, seconds: float) -> dict[str, list[CounterRow]]:
         """Give counters that began somewhere, after so long."""
         cpus = [_row(PROCESSOR, (str(at),), one, seconds) for at, one in enumerate(self.cpus)]
         cards = {"eth0": self.interface, "eth1": self.other}
@@ -48,8 +48,12 @@ class Speeds:
         }
 
 
-def _row(family: Family, keys: tuple[str, ...], speeds: dict[str, float], seconds: float) -> Row:
-    return Row(keys, tuple(_value(column.name, speeds, seconds) for column in family.columns))
+def _row(
+    family: Family, keys: tuple[str, ...], speeds: dict[str, float], seconds: float
+) -> CounterRow:
+    return CounterRow(
+        keys, tuple(_value(column.name, speeds, seconds) for column in family.columns)
+    )
 
 
 def _value(name: str, speeds: dict[str, float], seconds: float) -> Value:
@@ -61,7 +65,7 @@ def _value(name: str, speeds: dict[str, float], seconds: float) -> Value:
 
 def keep_recording(
     home: Path,
-    record: Record,
+    record: LaunchRecord,
     host: str,
     speeds: Speeds,
     *,
@@ -85,7 +89,10 @@ def keep_recording(
 
 
 def keep_recordings(
-    directory: Path, records: Sequence[Record], hosts: Sequence[str], of: Callable[[str], Speeds]
+    directory: Path,
+    records: Sequence[LaunchRecord],
+    hosts: Sequence[str],
+    of: Callable[[str], Speeds],
 ) -> None:
     """Keep recordings of all hosts of all launches."""
     for record in records:

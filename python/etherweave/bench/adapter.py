@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from etherweave.bench.draft import Draft
 from etherweave.bench.metrics import Metric
-from etherweave.bench.plans import Fabric, Plan, Request
+from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Adapter:
     """What a result must fulfil to count, besides what all must."""
     begins: str
     """A pattern, without groups that capture, of lines with which its text begins."""
-    plan: Callable[[Request, Fabric], Plan]
+    plan: Callable[[BenchmarkRequest, FabricEstimate], BenchmarkPlan]
     """Decides placement, command and forecast. Raises ``PlanError``."""
     parse: Callable[[Draft], None]
     """Reads a block into a draft. Raises ``GarbledError``."""

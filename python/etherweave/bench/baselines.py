@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from etherweave.bench.comparing import Numbers, numbers_of
+from etherweave.bench.comparisons import Numbers, numbers_of
 from etherweave.bench.environment.decoding import decoded
 from etherweave.bench.metrics import Better, Unit
-from etherweave.bench.points import Point
+from etherweave.bench.points import DataPoint
 from etherweave.bench.store import Store, write_json
 
 FORMAT = 1
@@ -19,10 +19,10 @@ class BaselineError(ValueError):
 
 
 @dataclass(frozen=True)
-class _Row:
+class _BaselineRow:
     """A point and its numbers."""
 
-    point: Point
+    point: DataPoint
     launches: tuple[float, ...]
     """One number of each, in the base unit."""
 
@@ -43,16 +43,16 @@ class Baseline:
     """Of the campaign."""
     start_ns: int
     """Of its first launch, since 1970 [ns]."""
-    rows: tuple[_Row, ...]
+    rows: tuple[_BaselineRow, ...]
 
     @property
-    def numbers(self) -> dict[Point, tuple[float, ...]]:
+    def numbers(self) -> dict[DataPoint, tuple[float, ...]]:
         """What a comparison takes."""
         return {row.point: row.launches for row in self.rows}
 
 
 @dataclass(frozen=True)
-class _Shelf:
+class _BaselineFile:
     format: int = FORMAT
     baselines: dict[str, Baseline] = field(default_factory=dict)
 
@@ -70,8 +70,8 @@ def add(file: Path, name: str, store: Store) -> Baseline:
         raise BaselineError(f"{store.directory}: no launch counts; expected some that do")
     start = min(one.start_ns for one in store.records())
     kept = Baseline(store.campaign.site, store.campaign.identity, start, _rows(numbers))
-    shelf = _read(file) if file.exists() else _Shelf()
-    write_json(file, asdict(_Shelf(FORMAT, {**shelf.baselines, name: kept})))
+    shelf = _read(file) if file.exists() else _BaselineFile()
+    write_json(file, asdict(_BaselineFile(FORMAT, {**shelf.baselines, name: kept})))
     return kept
 
 
@@ -100,14 +100,14 @@ def baselines(file: Path) -> Mapping[str, Baseline]:
     return _read(file).baselines
 
 
-def _rows(numbers: Numbers) -> tuple[_Row, ...]:
-    return tuple(_Row(point, tuple(values)) for point, values in numbers.items())
+def _rows(numbers: Numbers) -> tuple[_BaselineRow, ...]:
+    return tuple(_BaselineRow(point, tuple(values)) for point, values in numbers.items())
 
 
-def _read(file: Path) -> _Shelf:
+def _read(file: Path) -> _BaselineFile:
     expected = "expected what `etherweave bench baseline add` writes"
     try:
-        shelf = decoded(_Shelf, json.loads(file.read_bytes()), "baselines")
+        shelf = decoded(_BaselineFile, json.loads(file.read_bytes()), "baselines")
     except OSError as error:
         raise BaselineError(f"{file}: {error.strerror}; {expected}") from None
     except (ValueError, RecursionError) as error:

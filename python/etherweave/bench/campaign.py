@@ -16,12 +16,12 @@ from typing import Any
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.plans import (
-    Command,
-    Fabric,
-    Pattern,
-    Plan,
-    PlanError,
-    Request,
+    BenchmarkCommand,
+    BenchmarkPlan,
+    BenchmarkPlanError,
+    BenchmarkRequest,
+    FabricEstimate,
+    HostPattern,
     Start,
 )
 from etherweave.bench.statistics.launches import StoppingRule
@@ -36,9 +36,9 @@ class Network:
     name: str
     kind: str = ""
     """Words that find published figures of its like: ``RoCE``, ``TCP``."""
-    rate: float = Fabric.rate
+    rate: float = FabricEstimate.rate
     """Of a host's link [bytes/s]."""
-    latency: float = Fabric.latency
+    latency: float = FabricEstimate.latency
     """One way, between processes [s]."""
     interface: str = ""
     device: str = ""
@@ -46,7 +46,7 @@ class Network:
 
 
 @dataclass(frozen=True)
-class Experiment:
+class CampaignExperiment:
     """One benchmark, on one fabric, on certain hosts: what is launched again and again."""
 
     benchmark: str
@@ -70,9 +70,9 @@ class Experiment:
     """That one launch will take, roughly."""
 
     @property
-    def command(self) -> Command:
+    def command(self) -> BenchmarkCommand:
         """What a launcher starts."""
-        return Command(
+        return BenchmarkCommand(
             Start(self.start),
             self.arguments,
             self.server,
@@ -94,7 +94,7 @@ class Campaign:
 
     site: str
     networks: tuple[Network, ...]
-    experiments: tuple[Experiment, ...]
+    experiments: tuple[CampaignExperiment, ...]
     rule: StoppingRule = field(default_factory=StoppingRule)
     seed: int = 0
     """Names the order of the launches."""
@@ -112,7 +112,7 @@ class Campaign:
 
 
 @dataclass(frozen=True)
-class Wish:
+class CampaignOptions:
     """What a user asks of every benchmark."""
 
     hosts: tuple[str, ...]
@@ -128,8 +128,8 @@ class Wish:
 
 
 def experiments(
-    programs: Sequence[str], networks: Sequence[Network], wish: Wish
-) -> tuple[Experiment, ...]:
+    programs: Sequence[str], networks: Sequence[Network], wish: CampaignOptions
+) -> tuple[CampaignExperiment, ...]:
     """Plan every program on every network and placement.
 
     Raises
@@ -138,7 +138,7 @@ def experiments(
         When nobody knows a program, or it cannot be run so.
     """
     if not wish.hosts:
-        raise PlanError("no hosts; expected at least one")
+        raise BenchmarkPlanError("no hosts; expected at least one")
     made = [
         experiment
         for program in programs
@@ -166,7 +166,7 @@ def adapter_of(program: str) -> tuple[Adapter, str]:
         return ADAPTERS["npb"], program
     every = [name for one in ADAPTERS.values() for name in (one.name, *one.programs, *one.rarer)]
     near = dict.fromkeys(get_close_matches(program, every)) or ["etherweave bench list"]
-    raise PlanError(f"unknown program {program}; known: {', '.join(near)}")
+    raise BenchmarkPlanError(f"unknown program {program}; known: {', '.join(near)}")
 
 
 def digest(facts: Any) -> str:
@@ -176,18 +176,18 @@ def digest(facts: Any) -> str:
 
 
 def _placed(
-    program: str, network: Network, wish: Wish, smallest: int | None, largest: int | None
-) -> list[Experiment]:
+    program: str, network: Network, wish: CampaignOptions, smallest: int | None, largest: int | None
+) -> list[CampaignExperiment]:
     adapter, name = adapter_of(program)
     plan = _planned(adapter, network, _request(name, network, wish, smallest, largest), wish)
     return [_experiment(adapter, plan, network, hosts) for hosts in _placements(plan, wish)]
 
 
 def _request(
-    program: str, network: Network, wish: Wish, smallest: int | None, largest: int | None
-) -> Request:
+    program: str, network: Network, wish: CampaignOptions, smallest: int | None, largest: int | None
+) -> BenchmarkRequest:
     is_alone = len(wish.hosts) == 1
-    return Request(
+    return BenchmarkRequest(
         program,
         nodes=1 if is_alone else 2,
         ranks_per_node=max(wish.ranks_per_node, 2) if is_alone else wish.ranks_per_node,
@@ -201,24 +201,26 @@ def _request(
     )
 
 
-def _planned(adapter: Adapter, network: Network, request: Request, wish: Wish) -> Plan:
+def _planned(
+    adapter: Adapter, network: Network, request: BenchmarkRequest, wish: CampaignOptions
+) -> BenchmarkPlan:
     """Plan for two hosts what runs on a pair, and for all hosts what does not."""
-    belief = Fabric(network.rate, network.latency)
-    everywhere = Request(**{**vars(request), "nodes": len(wish.hosts)})
+    belief = FabricEstimate(network.rate, network.latency)
+    everywhere = BenchmarkRequest(**{**vars(request), "nodes": len(wish.hosts)})
     try:
         plan = adapter.plan(request, belief)
-    except PlanError:
+    except BenchmarkPlanError:
         return adapter.plan(everywhere, belief)
-    if plan.placement.pattern in (Pattern.PAIR, Pattern.ALONE):
+    if plan.placement.pattern in (HostPattern.PAIR, HostPattern.ALONE):
         return plan
     return adapter.plan(everywhere, belief)
 
 
-def _placements(plan: Plan, wish: Wish) -> list[tuple[str, ...]]:
+def _placements(plan: BenchmarkPlan, wish: CampaignOptions) -> list[tuple[str, ...]]:
     pattern, hosts = plan.placement.pattern, wish.hosts
-    if pattern is Pattern.ALONE:
+    if pattern is HostPattern.ALONE:
         return [hosts[:1]]
-    if pattern is not Pattern.PAIR:
+    if pattern is not HostPattern.PAIR:
         return [hosts]
     if len(hosts) == 1:
         return [hosts * plan.placement.nodes]
@@ -226,10 +228,10 @@ def _placements(plan: Plan, wish: Wish) -> list[tuple[str, ...]]:
 
 
 def _experiment(
-    adapter: Adapter, plan: Plan, network: Network, hosts: tuple[str, ...]
-) -> Experiment:
+    adapter: Adapter, plan: BenchmarkPlan, network: Network, hosts: tuple[str, ...]
+) -> CampaignExperiment:
     command = plan.command
-    return Experiment(
+    return CampaignExperiment(
         benchmark=adapter.name,
         program=plan.program,
         fabric=network.name,

@@ -9,7 +9,7 @@ from etherweave.bench.adapters import ADAPTERS
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogueEntry:
     """A benchmark of the field."""
 
     name: str
@@ -46,11 +46,11 @@ class Entry:
 
 
 @cache
-def catalogue() -> dict[str, Entry]:
+def catalogue() -> dict[str, CatalogueEntry]:
     """Read the catalogue that comes with Etherweave, by name."""
     text = files("etherweave.bench").joinpath("catalogue.toml").read_text(encoding="utf-8")
-    return {name: Entry(name, **values) for name, values in tomllib.loads(text).items()}
+    return {name: CatalogueEntry(name, **values) for name, values in tomllib.loads(text).items()}
 
 
-KEYS = frozenset(field.name for field in fields(Entry)) - {"name"}
+KEYS = frozenset(field.name for field in fields(CatalogueEntry)) - {"name"}
 """What an entry of the file may say."""

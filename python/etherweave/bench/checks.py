@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from etherweave.bench.measurements import GarbledError, Labels, Line, Measurement
+from etherweave.bench.measurements import GarbledError, Labels, Measurement, TextLine
 from etherweave.bench.metrics import Metric, Unit
 
 _ALIGNED_FROM = 4
@@ -17,7 +17,7 @@ _SHARE = re.compile(r"p[0-9.]+(?:e[+-]?[0-9]+)?")
 """A percentile's name."""
 
 
-def check_alignment(rows: Sequence[Line]) -> None:
+def check_alignment(rows: Sequence[TextLine]) -> None:
     """Find the row of a right-aligned table from which something was lost, or to which it came.
 
     Raises

@@ -1,16 +1,16 @@
 """Texts that benchmarks wrote: which of them wrote which part, and what each part says."""
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
-from etherweave.bench import objects
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters import ADAPTERS
-from etherweave.bench.draft import Block, Draft
-from etherweave.bench.measurements import Failure, GarbledError, Line, Report
-from etherweave.bench.suspicions import suspected
+from etherweave.bench.draft import Draft, TextBlock
+from etherweave.bench.measurements import BenchmarkReport, Failure, GarbledError, TextLine
+from etherweave.bench.plausibility import with_warnings
 
 TEXT_MOST = 64 * 2**20
 """A longer text is no benchmark's result [characters]."""
@@ -37,7 +37,7 @@ _SIGNATURES = [(re.compile(one.json), one) for one in ADAPTERS.values() if one.j
 class Document:
     """What a text said."""
 
-    reports: tuple[Report, ...]
+    reports: tuple[BenchmarkReport, ...]
     failures: tuple[Failure, ...]
     strangers: tuple[tuple[int, str], ...]
     """Lines that belong to no benchmark, with their numbers; rules and empty ones are not told."""
@@ -49,7 +49,7 @@ class UnrecognisedError(ValueError):
 
 class _Part(NamedTuple):
     adapter: Adapter | None
-    block: Block
+    block: TextBlock
 
 
 def parse(text: str) -> Document:
@@ -67,22 +67,22 @@ def parse(text: str) -> Document:
     """
     if len(text) > TEXT_MOST:
         raise UnrecognisedError(f"more than {TEXT_MOST} characters, which no benchmark writes")
-    reports: list[Report] = []
+    reports: list[BenchmarkReport] = []
     failures: list[Failure] = []
-    strangers: list[Line] = []
+    strangers: list[TextLine] = []
     for adapter, block in _parts(*_lines(text)):
         if adapter is None:
             strangers += block.lines
             continue
         result = read(adapter, block)
-        reports.append(result) if isinstance(result, Report) else failures.append(result)
+        reports.append(result) if isinstance(result, BenchmarkReport) else failures.append(result)
     if not (reports or failures):
         raise UnrecognisedError("no benchmark that is known writes such a text")
     told = tuple((line.number, line.text) for line in strangers if _WORD.search(line.text))
     return Document(tuple(reports), tuple(failures), told)
 
 
-def read(adapter: Adapter, block: Block) -> Report | Failure:
+def read(adapter: Adapter, block: TextBlock) -> BenchmarkReport | Failure:
     """Read what one run of a benchmark wrote."""
     if block.is_object and block.data is None:
         return Failure(adapter.name, block.start, "the JSON object is cut or garbled")
@@ -92,12 +92,12 @@ def read(adapter: Adapter, block: Block) -> Report | Failure:
     draft = Draft(adapter.name, block)
     try:
         adapter.parse(draft)
-        return suspected(draft.report())
+        return with_warnings(draft.report())
     except GarbledError as error:
         return Failure(adapter.name, error.line, error.reason)
 
 
-def _lines(text: str) -> tuple[list[Line], bool]:
+def _lines(text: str) -> tuple[list[TextLine], bool]:
     """Split into lines without what terminals, launchers and mail programs add.
 
     A last line without an end may have been cut: it does not count, unless it closes an object.
@@ -111,7 +111,7 @@ def _lines(text: str) -> tuple[list[Line], bool]:
     if is_quoted:
         parts = [_QUOTE.sub("", part, count=1) for part in parts]
     rank = _rank_before(parts)
-    lines = [Line(number, _plain(part, rank)) for number, part in enumerate(parts, 1)]
+    lines = [TextLine(number, _plain(part, rank)) for number, part in enumerate(parts, 1)]
     return lines, bool(last.strip())
 
 
@@ -139,10 +139,10 @@ def _plain(line: str, rank: re.Pattern[str]) -> str:
     return _FLOOD.sub("#", known)
 
 
-def _parts(lines: Sequence[Line], is_cut: bool) -> Iterator[_Part]:
+def _parts(lines: Sequence[TextLine], is_cut: bool) -> Iterator[_Part]:
     """Part the lines by the benchmarks that wrote them; ``None`` wrote what nobody knows."""
     adapter: Adapter | None = None
-    gathered: list[Line] = []
+    gathered: list[TextLine] = []
     index = 0
     while index < len(lines):
         owner, block = _object(lines, index, is_cut)
@@ -160,12 +160,14 @@ def _parts(lines: Sequence[Line], is_cut: bool) -> Iterator[_Part]:
     yield from _part(adapter, gathered, is_cut)
 
 
-def _part(adapter: Adapter | None, gathered: list[Line], is_cut: bool = False) -> Iterator[_Part]:
+def _part(
+    adapter: Adapter | None, gathered: list[TextLine], is_cut: bool = False
+) -> Iterator[_Part]:
     if gathered:
-        yield _Part(adapter, Block(tuple(gathered), is_cut))
+        yield _Part(adapter, TextBlock(tuple(gathered), is_cut))
 
 
-def _begun(line: Line, adapter: Adapter | None, gathered: list[Line]) -> Adapter | None:
+def _begun(line: TextLine, adapter: Adapter | None, gathered: list[TextLine]) -> Adapter | None:
     """Tell whose text begins with this line; ``None`` if it belongs to what was gathered."""
     match = _BEGINS.match(line.text)
     if not match:
@@ -180,19 +182,78 @@ def _begun(line: Line, adapter: Adapter | None, gathered: list[Line]) -> Adapter
     return None if goes_on else begun
 
 
-def _object(lines: Sequence[Line], index: int, is_cut: bool) -> tuple[Adapter | None, Block]:
+def _object(
+    lines: Sequence[TextLine], index: int, is_cut: bool
+) -> tuple[Adapter | None, TextBlock]:
     """Take the object that begins here, with the adapter that wrote it; else a single line."""
-    if not objects.begins(lines[index]):
-        return None, Block((lines[index],), False)
-    end = objects.end(lines, index)
+    if not _begins_object(lines[index]):
+        return None, TextBlock((lines[index],), False)
+    end = _object_end(lines, index)
     after = end or _next_beginning(lines, index)
     within = tuple(lines[index:after])
     text = "\n".join(line.text for line in within)
     owner = next((adapter for sign, adapter in _SIGNATURES if sign.search(text)), None)
-    data = objects.decoded(text) if end else None
-    return owner, Block(within, is_cut and end is None, is_object=True, data=data)
+    data = _decoded_object(text) if end else None
+    return owner, TextBlock(within, is_cut and end is None, is_object=True, data=data)
 
 
-def _next_beginning(lines: Sequence[Line], index: int) -> int:
+def _next_beginning(lines: Sequence[TextLine], index: int) -> int:
     beginnings = (at for at in range(index + 1, len(lines)) if _BEGINS.match(lines[at].text))
     return next(beginnings, len(lines))
+
+
+DEPTH_MOST = 32
+"""No benchmark's result nests deeper."""
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
+_BARE_KEY = re.compile(r"([{,]\s*)([A-Za-z_][\w.]*)(\s*:)")
+_BARE_WORD = re.compile(r"(:\s*)(-?[A-Za-z_]\w*)(?=\s*[,}])")
+_LAST_COMMA = re.compile(r",(?=\s*})")
+
+
+def _begins_object(line: TextLine) -> bool:
+    """Whether an object begins with this line."""
+    return line.text.lstrip().startswith("{")
+
+
+def _object_end(lines: Sequence[TextLine], index: int) -> int | None:
+    """Find the line after the object that begins at an index; ``None`` if it never ends."""
+    depth = 0
+    for after in range(index, len(lines)):
+        for token in _TOKEN.findall(lines[after].text):
+            depth += (token in ("{", "[")) - (token in ("}", "]"))
+        if depth <= 0:
+            return after + 1
+        if depth > DEPTH_MOST:
+            return None
+    return None
+
+
+def _decoded_object(text: str) -> dict[str, Any] | None:
+    """Decode an object; ``None`` if the text is none."""
+    for attempt in (text, _quoted(text)):
+        try:
+            data = json.loads(attempt, parse_constant=_refuse, object_pairs_hook=_unique)
+        except (ValueError, RecursionError):
+            continue
+        return data if isinstance(data, dict) else None
+    return None
+
+
+def _quoted(text: str) -> str:
+    """Add what perftest 4.5 leaves out: quotes around names and words; and drop last commas."""
+    named = _BARE_KEY.sub(r'\1"\2"\3', text)
+    # Where names are quoted, a bare word is no such program's: it came there on the way.
+    return named if named == text else _LAST_COMMA.sub("", _BARE_WORD.sub(r'\1"\2"', named))
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object in which no name has two values; some programs write a line twice."""
+    known: dict[str, Any] = {}
+    for name, value in pairs:
+        if known.setdefault(name, value) != value:
+            raise ValueError(f"{name} stands twice")
+    return known
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no measurement")

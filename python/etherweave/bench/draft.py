@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from etherweave.bench.checks import check_statistics
 from etherweave.bench.measurements import (
+    BenchmarkReport,
     Completeness,
     GarbledError,
     Labels,
-    Line,
     Measurement,
-    Report,
+    TextLine,
 )
 from etherweave.bench.metrics import JITTER, UNITS, Metric, Unit
 
@@ -37,10 +37,10 @@ _SIZE_MOST = 2**50
 """Of a message [bytes]."""
 
 
-class Block(NamedTuple):
+class TextBlock(NamedTuple):
     """The part of a text that one run of one benchmark wrote."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[TextLine, ...]
     is_cut: bool
     """The text ended within a line, which is left out."""
     is_object: bool = False
@@ -64,14 +64,14 @@ class Draft:
     """Collects what an adapter reads from a block."""
 
     benchmark: str
-    block: Block
+    block: TextBlock
     program: str = ""
     version: str | None = None
     completeness: Completeness = Completeness.OPEN
     valid: bool | None = None
     facts: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
-    leftover: list[Line] = field(default_factory=list)
+    leftover: list[TextLine] = field(default_factory=list)
     measurements: list[Measurement] = field(default_factory=list)
 
     def add(
@@ -131,7 +131,7 @@ class Draft:
         if not is_passed:
             self.warn(failure)
 
-    def report(self, *, may_be_empty: bool = False) -> Report:
+    def report(self, *, may_be_empty: bool = False) -> BenchmarkReport:
         """Finish.
 
         Raises
@@ -144,7 +144,7 @@ class Draft:
         if not (self.measurements or may_be_empty):
             raise GarbledError(self.block.start, "no measurement: cut, or nothing was measured")
         check_statistics(self.measurements)
-        return Report(
+        return BenchmarkReport(
             self.benchmark,
             self.program,
             self.version,
@@ -203,7 +203,7 @@ def begins_with_digit(text: str) -> bool:
     return bool(re.match(r"\s*[-+.]?\d", text))
 
 
-def fields(line: Line, kinds: Sequence[re.Pattern[str]]) -> list[str]:
+def fields(line: TextLine, kinds: Sequence[re.Pattern[str]]) -> list[str]:
     """Split a row, and check each field against its kind.
 
     Raises
@@ -220,7 +220,9 @@ def fields(line: Line, kinds: Sequence[re.Pattern[str]]) -> list[str]:
     return parts
 
 
-def find(pattern: re.Pattern[str], lines: Iterable[Line]) -> Iterator[tuple[Line, re.Match[str]]]:
+def find(
+    pattern: re.Pattern[str], lines: Iterable[TextLine]
+) -> Iterator[tuple[TextLine, re.Match[str]]]:
     """Find the lines that match."""
     for line in lines:
         if match := pattern.search(line.text):

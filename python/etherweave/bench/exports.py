@@ -49,7 +49,7 @@ def reframe_text(reference: dict[str, dict[str, Reference]]) -> str:
 
 
 @dataclass(frozen=True)
-class Batch:
+class BatchScript:
     """What Slurm is asked for."""
 
     name: str
@@ -60,7 +60,7 @@ class Batch:
     account: str = ""
 
 
-def slurm_script(batch: Batch, words: Sequence[str]) -> str:
+def slurm_script(batch: BatchScript, words: Sequence[str]) -> str:
     """Write a batch script that runs a command, which Slurm tells a minute before the limit.
 
     ``exec`` lets that signal reach the command itself: a run of benchmarks ends cleanly, and the

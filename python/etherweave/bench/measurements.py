@@ -8,7 +8,7 @@ from typing import NamedTuple
 from etherweave.bench.metrics import Metric
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     """A line of a text."""
 
     number: int
@@ -51,7 +51,7 @@ class Completeness(StrEnum):
 
 
 @dataclass(frozen=True)
-class Report:
+class BenchmarkReport:
     """What one run of one benchmark said."""
 
     benchmark: str

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 
-class Pattern(StrEnum):
+class HostPattern(StrEnum):
     """Which hosts take part together."""
 
     ALONE = "alone"
@@ -36,10 +36,10 @@ class Start(StrEnum):
 
 
 @dataclass(frozen=True)
-class Placement:
+class RankPlacement:
     """Where processes stand."""
 
-    pattern: Pattern
+    pattern: HostPattern
     nodes: int
     ranks_per_node: int = 1
 
@@ -50,7 +50,7 @@ class Placement:
 
 
 @dataclass(frozen=True)
-class Command:
+class BenchmarkCommand:
     """What is to be started, as lists of arguments; no shell reads them.
 
     A runner fills in ``{server}``, ``{rank}``, ``{ranks}``, ``{directory}`` and ``{interface}``.
@@ -67,7 +67,7 @@ class Command:
     output: str | None = None
     """The file that it writes its results to; standard output if ``None``."""
 
-    def filled(self, values: Mapping[str, str]) -> "Command":
+    def filled(self, values: Mapping[str, str]) -> "BenchmarkCommand":
         """Put values for the words in braces.
 
         Raises
@@ -77,11 +77,11 @@ class Command:
         """
         fill = tuple(part.format_map(values) for part in self.arguments)
         serve = tuple(part.format_map(values) for part in self.server)
-        return Command(self.start, fill, serve, self.environment, self.files, self.output)
+        return BenchmarkCommand(self.start, fill, serve, self.environment, self.files, self.output)
 
 
 @dataclass(frozen=True)
-class Fabric:
+class FabricEstimate:
     """What one believes of the network before measuring it."""
 
     rate: float = 1.25e9
@@ -91,7 +91,7 @@ class Fabric:
 
 
 @dataclass(frozen=True)
-class Forecast:
+class RunForecast:
     """What a run will cost, roughly."""
 
     bytes: float
@@ -102,7 +102,7 @@ class Forecast:
 
 
 @dataclass(frozen=True)
-class Request:
+class BenchmarkRequest:
     """What a user asks of a benchmark; ``None`` leaves the choice to the benchmark."""
 
     program: str
@@ -127,20 +127,20 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Plan:
+class BenchmarkPlan:
     """A run before it is started."""
 
     program: str
-    placement: Placement
-    command: Command
-    forecast: Forecast
+    placement: RankPlacement
+    command: BenchmarkCommand
+    forecast: RunForecast
     sizes: tuple[int, ...] = ()
     """Message sizes that must appear in the result [bytes]."""
     notes: tuple[str, ...] = field(default=())
     """What one should know first."""
 
 
-class PlanError(ValueError):
+class BenchmarkPlanError(ValueError):
     """A request that the benchmark cannot fulfil."""
 
 
@@ -151,7 +151,7 @@ def nodes_least(program: str) -> int:
     return {"network_load_test": 10, "xhpl": 1}.get(program, 2)
 
 
-def need_ranks(request: Request, least: int, name: str) -> int:
+def need_ranks(request: BenchmarkRequest, least: int, name: str) -> int:
     """Return the number of ranks.
 
     Raises
@@ -161,7 +161,7 @@ def need_ranks(request: Request, least: int, name: str) -> int:
     """
     ranks = request.nodes * request.ranks_per_node
     if ranks < least:
-        raise PlanError(f"{name} needs at least {least} ranks; {ranks} asked for")
+        raise BenchmarkPlanError(f"{name} needs at least {least} ranks; {ranks} asked for")
     return ranks
 
 
@@ -179,9 +179,9 @@ def _doubling(smallest: int, largest: int) -> Iterator[int]:
         size *= 2
 
 
-def forecast_sweep(
-    steps: Iterable[tuple[int, int]], fabric: Fabric, basis: str, *, each: float = 1.0
-) -> Forecast:
+def predict_sweep(
+    steps: Iterable[tuple[int, int]], fabric: FabricEstimate, basis: str, *, each: float = 1.0
+) -> RunForecast:
     """Count messages that follow each other: pairs of size and number.
 
     Parameters
@@ -200,18 +200,18 @@ def forecast_sweep(
     for size, count in steps:
         total += size * count
         seconds += count * (size / fabric.rate + each * fabric.latency)
-    return Forecast(total, seconds, basis)
+    return RunForecast(total, seconds, basis)
 
 
-def forecast_timed(request: Request, fabric: Fabric, usual: float) -> Forecast:
+def predict_timed(request: BenchmarkRequest, fabric: FabricEstimate, usual: float) -> RunForecast:
     """Count a run that goes by the clock and fills the link."""
     seconds = request.seconds or usual
-    return Forecast(seconds * fabric.rate, seconds, f"{seconds:g} s at the rate of the link")
+    return RunForecast(seconds * fabric.rate, seconds, f"{seconds:g} s at the rate of the link")
 
 
 def timed_pair(
-    request: Request,
-    fabric: Fabric,
+    request: BenchmarkRequest,
+    fabric: FabricEstimate,
     client: tuple[str, ...],
     server: tuple[str, ...],
     *,
@@ -219,35 +219,45 @@ def timed_pair(
     files: tuple[tuple[str, str], ...] = (),
     output: str | None = None,
     notes: tuple[str, ...] = (),
-) -> Plan:
+) -> BenchmarkPlan:
     """Plan a client and a server that keep a pair busy for some time."""
     words = (*client, *request.options)
-    command = Command(Start.CLIENT_SERVER, words, server, files=files, output=output)
-    forecast = forecast_timed(request, fabric, usual)
-    return Plan(request.program, Placement(Pattern.PAIR, 2), command, forecast, notes=notes)
+    command = BenchmarkCommand(Start.CLIENT_SERVER, words, server, files=files, output=output)
+    forecast = predict_timed(request, fabric, usual)
+    return BenchmarkPlan(
+        request.program, RankPlacement(HostPattern.PAIR, 2), command, forecast, notes=notes
+    )
 
 
 def all_ranks(
-    request: Request,
+    request: BenchmarkRequest,
     arguments: tuple[str, ...],
-    forecast: Forecast,
+    forecast: RunForecast,
     *,
-    pattern: Pattern = Pattern.ALL_NODES,
+    pattern: HostPattern = HostPattern.ALL_NODES,
     files: tuple[tuple[str, str], ...] = (),
     output: str | None = None,
     sizes: tuple[int, ...] = (),
     notes: tuple[str, ...] = (),
-) -> Plan:
+) -> BenchmarkPlan:
     """Plan an MPI program on all nodes."""
-    command = Command(Start.MPI, (*arguments, *request.options), files=files, output=output)
-    placement = Placement(pattern, request.nodes, request.ranks_per_node)
-    return Plan(request.program, placement, command, forecast, sizes, notes)
+    command = BenchmarkCommand(
+        Start.MPI, (*arguments, *request.options), files=files, output=output
+    )
+    placement = RankPlacement(pattern, request.nodes, request.ranks_per_node)
+    return BenchmarkPlan(request.program, placement, command, forecast, sizes, notes)
 
 
 def alone(
-    request: Request, arguments: tuple[str, ...], seconds: float, *, notes: tuple[str, ...] = ()
-) -> Plan:
+    request: BenchmarkRequest,
+    arguments: tuple[str, ...],
+    seconds: float,
+    *,
+    notes: tuple[str, ...] = (),
+) -> BenchmarkPlan:
     """Plan a program that talks to a service, or to no one; the runner starts it once."""
-    command = Command(Start.ALONE, (*arguments, *request.options))
-    forecast = Forecast(0.0, request.seconds or seconds, "as long as asked for; bytes not told")
-    return Plan(request.program, Placement(Pattern.ALONE, 1), command, forecast, notes=notes)
+    command = BenchmarkCommand(Start.ALONE, (*arguments, *request.options))
+    forecast = RunForecast(0.0, request.seconds or seconds, "as long as asked for; bytes not told")
+    return BenchmarkPlan(
+        request.program, RankPlacement(HostPattern.ALONE, 1), command, forecast, notes=notes
+    )

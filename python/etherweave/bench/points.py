@@ -2,23 +2,24 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from etherweave.bench.campaign import Campaign, Experiment
-from etherweave.bench.measurements import Measurement
+from etherweave.bench.campaign import Campaign, CampaignExperiment
+from etherweave.bench.document import Document, UnrecognisedError, parse
+from etherweave.bench.launchers.launcher import Ending
+from etherweave.bench.measurements import BenchmarkReport, Completeness, Measurement
 from etherweave.bench.metrics import Better
 from etherweave.bench.statistics.quantiles import median
-from etherweave.bench.store import Record
-from etherweave.bench.verdict import Verdict, judge
+from etherweave.bench.store import LaunchRecord
 
 CENTRES = ("p50", "mean", "sum")
 """Statistics that stand for a point, the best first: the median feels no outliers."""
 
 
 @dataclass(frozen=True)
-class Point:
+class DataPoint:
     """What was measured: its numbers can be held against each other."""
 
     benchmark: str
@@ -51,12 +52,37 @@ class Point:
         return re.sub(r"[^A-Za-z0-9]+", "_", f"{self.words} {ranks} {size}").strip("_")
 
 
-class Launched(NamedTuple):
+@dataclass(frozen=True)
+class LaunchVerdict:
+    """What one launch came to."""
+
+    reports: tuple[BenchmarkReport, ...]
+    """Those of the benchmark that was launched."""
+    problems: tuple[str, ...]
+    """Why it does not count; empty if it does."""
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether its numbers may be used."""
+        return not self.problems
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        """Of all its reports, in order."""
+        return tuple(one for report in self.reports for one in report.measurements)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is suspicious about numbers that count."""
+        return tuple(dict.fromkeys(text for one in self.reports for text in one.warnings))
+
+
+class JudgedLaunch(NamedTuple):
     """A launch and what became of it."""
 
-    record: Record
-    experiment: Experiment
-    verdict: Verdict
+    record: LaunchRecord
+    experiment: CampaignExperiment
+    verdict: LaunchVerdict
 
     @property
     def counts(self) -> bool:
@@ -64,21 +90,21 @@ class Launched(NamedTuple):
         return self.verdict.is_valid and not self.record.is_warm_up
 
 
-def launched(campaign: Campaign, records: Iterable[Record]) -> list[Launched]:
+def judged_launches(campaign: Campaign, records: Iterable[LaunchRecord]) -> list[JudgedLaunch]:
     """Judge launches."""
     by_name = {one.name: one for one in campaign.experiments}
-    return [judged(by_name[record.experiment], record) for record in records]
+    return [judged_launch(by_name[record.experiment], record) for record in records]
 
 
-def judged(experiment: Experiment, record: Record) -> Launched:
+def judged_launch(experiment: CampaignExperiment, record: LaunchRecord) -> JudgedLaunch:
     """Judge one launch."""
     verdict = judge(experiment, record.ending, record.text, record.errors)
-    return Launched(record, experiment, verdict)
+    return JudgedLaunch(record, experiment, verdict)
 
 
-def series(launches: Iterable[Launched]) -> dict[Point, list[list[float]]]:
+def series(launches: Iterable[JudgedLaunch]) -> dict[DataPoint, list[list[float]]]:
     """Gather what each launch that counts measured at each point, in the launches' order."""
-    found: dict[Point, list[list[float]]] = {}
+    found: dict[DataPoint, list[list[float]]] = {}
     for one in launches:
         if one.counts:
             for point, values in _measured(one).items():
@@ -86,9 +112,9 @@ def series(launches: Iterable[Launched]) -> dict[Point, list[list[float]]]:
     return found
 
 
-def centres(found: Mapping[Point, Sequence[Sequence[float]]]) -> dict[Point, list[float]]:
+def centres(found: Mapping[DataPoint, Sequence[Sequence[float]]]) -> dict[DataPoint, list[float]]:
     """Keep one statistic of each point, as one number of each launch."""
-    best: dict[Point, Point] = {}
+    best: dict[DataPoint, DataPoint] = {}
     for point in found:
         place = replace(point, statistic="")
         if point.better != Better.NEITHER and point.statistic in CENTRES:
@@ -96,9 +122,9 @@ def centres(found: Mapping[Point, Sequence[Sequence[float]]]) -> dict[Point, lis
     return {point: [median(values) for values in found[point]] for point in best.values()}
 
 
-def point_of(experiment: Experiment, one: Measurement) -> Point:
+def point_of(experiment: CampaignExperiment, one: Measurement) -> DataPoint:
     """Tell which point a measurement belongs to."""
-    return Point(
+    return DataPoint(
         benchmark=experiment.benchmark,
         program=experiment.program,
         fabric=experiment.fabric,
@@ -113,12 +139,60 @@ def point_of(experiment: Experiment, one: Measurement) -> Point:
     )
 
 
-def _measured(one: Launched) -> dict[Point, list[float]]:
-    values: dict[Point, list[float]] = defaultdict(list)
+def _measured(one: JudgedLaunch) -> dict[DataPoint, list[float]]:
+    values: dict[DataPoint, list[float]] = defaultdict(list)
     for measurement in one.verdict.measurements:
         values[point_of(one.experiment, measurement)].append(measurement.value)
     return values
 
 
-def _rank(point: Point) -> int:
+def _rank(point: DataPoint) -> int:
     return CENTRES.index(point.statistic)
+
+
+_SHOWN = 200
+"""Of a program's last words [characters]."""
+
+
+def judge(experiment: CampaignExperiment, ending: str, text: str, errors: str) -> LaunchVerdict:
+    """Judge a launch by how it ended and what it wrote."""
+    ended = [] if ending == Ending.DONE else [_ended(ending, errors)]
+    try:
+        document = parse(text)
+    except UnrecognisedError as error:
+        return LaunchVerdict((), tuple(ended or [f"{error}{_last_words(errors)}"]))
+    own = tuple(one for one in document.reports if one.benchmark == experiment.benchmark)
+    return LaunchVerdict(own, (*ended, *_problems(experiment, document, own)))
+
+
+def _ended(ending: str, errors: str) -> str:
+    return f"{ending.replace('_', ' ')}{_last_words(errors)}"
+
+
+def _last_words(errors: str) -> str:
+    # Open MPI frames what it says by rules of dashes.
+    lines = [line.strip() for line in errors.splitlines() if line.strip(" \t-=*")]
+    return f": {lines[-1][:_SHOWN]}" if lines else ""
+
+
+def _problems(
+    experiment: CampaignExperiment, document: Document, own: Sequence[BenchmarkReport]
+) -> Iterator[str]:
+    for failure in document.failures:
+        yield f"line {failure.line}: {failure.reason}"
+    if not own and not document.failures:
+        others = ", ".join(one.benchmark for one in document.reports)
+        yield f"text of {others}; expected one of {experiment.benchmark}"
+    for report in own:
+        if report.completeness is Completeness.PARTIAL:
+            yield "the text is incomplete"
+        if report.valid is False:
+            yield "failed its own verification"
+    yield from _missing(experiment, own)
+
+
+def _missing(experiment: CampaignExperiment, own: Sequence[BenchmarkReport]) -> Iterator[str]:
+    """Tell the sizes that were planned and not printed."""
+    seen = {one.size_bytes for report in own for one in report.measurements}
+    if own and (gone := [size for size in experiment.sizes if size not in seen]):
+        yield f"no result for {', '.join(f'{size:,} B' for size in gone[:5])}"

@@ -10,7 +10,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from etherweave.bench.measurements import Measurement, Report
+from etherweave.bench.measurements import BenchmarkReport, Measurement
 
 SECOND_HAND = "secondary"
 """The provenance of what the source itself did not measure."""
@@ -72,7 +72,7 @@ class Reference:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class PublishedComparison:
     """A measurement beside a published figure of the same kind."""
 
     measurement: Measurement
@@ -124,7 +124,7 @@ def search(
     ]
 
 
-def compare(report: Report, among: Iterable[Reference]) -> list[Comparison]:
+def compare(report: BenchmarkReport, among: Iterable[Reference]) -> list[PublishedComparison]:
     """Hold a result against figures of the same metric, statistic, size and test.
 
     Those of the same program come first, then the most trusted. Figures from within a node are left
@@ -132,7 +132,7 @@ def compare(report: Report, among: Iterable[Reference]) -> list[Comparison]:
     """
     known = [one for one in among if one.crosses_a_network and one.value]
     pairs = [
-        Comparison(measurement, reference)
+        PublishedComparison(measurement, reference)
         for measurement in report.measurements
         for reference in known
         if _is_alike(report, measurement, reference)
@@ -140,7 +140,7 @@ def compare(report: Report, among: Iterable[Reference]) -> list[Comparison]:
     return sorted(pairs, key=lambda pair: _trust(report, pair.reference))
 
 
-def _is_alike(report: Report, measurement: Measurement, reference: Reference) -> bool:
+def _is_alike(report: BenchmarkReport, measurement: Measurement, reference: Reference) -> bool:
     labels = dict(measurement.labels)
     mean_for_threshold = (measurement.statistic, reference.statistic) == ("mean", "threshold")
     return (
@@ -154,5 +154,5 @@ def _is_alike(report: Report, measurement: Measurement, reference: Reference) ->
     )
 
 
-def _trust(report: Report, reference: Reference) -> tuple[bool, int]:
+def _trust(report: BenchmarkReport, reference: Reference) -> tuple[bool, int]:
     return report.program != reference.program, PROVENANCES.index(reference.provenance)

@@ -13,19 +13,19 @@ from itertools import groupby
 from typing import NamedTuple
 
 import etherweave
-from etherweave.bench.campaign import Campaign, Experiment
+from etherweave.bench.campaign import Campaign, CampaignExperiment
 from etherweave.bench.launchers.launcher import (
     ArrayLauncher,
-    Companion,
     Ending,
-    Job,
     Launcher,
-    Outcome,
+    LaunchJob,
+    LaunchOutcome,
+    Monitor,
 )
 from etherweave.bench.metrics import Unit
-from etherweave.bench.points import Launched, centres, judged, launched, series
+from etherweave.bench.points import JudgedLaunch, centres, judged_launch, judged_launches, series
 from etherweave.bench.statistics.launches import StoppingDecision, StoppingRule, decide, shuffled
-from etherweave.bench.store import Record, Store, launch_name
+from etherweave.bench.store import LaunchRecord, Store, launch_name
 
 FAILURES_MOST = 3
 """Launches of an experiment that may fail before one has succeeded; then it is given up."""
@@ -35,7 +35,7 @@ LIMIT_LEAST = 60.0
 """No launch is ended before [s]."""
 
 
-class State(StrEnum):
+class ExperimentState(StrEnum):
     """How an experiment stands."""
 
     OPEN = "open"
@@ -48,21 +48,21 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True)
-class Watch:
+class RunObserver:
     """What a run tells while it goes on, and what records beside it."""
 
-    tell: Callable[[Launched, int, int], None] = lambda launched, done, most: None
+    tell: Callable[[JudgedLaunch, int, int], None] = lambda launch, done, most: None
     """Takes a launch that ended, how many have, and how many there can be."""
-    companions: tuple[Companion, ...] = ()
+    companions: tuple[Monitor, ...] = ()
     """What stands by on every host of each launch."""
-    keep: Callable[[Store, str, Job], None] = lambda store, name, job: None
+    keep: Callable[[Store, str, LaunchJob], None] = lambda store, name, job: None
     """Keeps what they left, by the name of the launch."""
 
 
-class _Turn(NamedTuple):
+class _PlannedLaunch(NamedTuple):
     """A launch that is to be made."""
 
-    experiment: Experiment
+    experiment: CampaignExperiment
     round: int
 
     @property
@@ -71,16 +71,18 @@ class _Turn(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Sitter:
+class _Executor:
     """Carries launches out and keeps them."""
 
     store: Store
     launchers: Mapping[str, Launcher]
     sitting: int
-    watch: Watch
+    watch: RunObserver
     limit: float | None
 
-    def carry_out(self, turns: Sequence[_Turn]) -> Generator[tuple[_Turn, Record], None, None]:
+    def carry_out(
+        self, turns: Sequence[_PlannedLaunch]
+    ) -> Generator[tuple[_PlannedLaunch, LaunchRecord], None, None]:
         """Give each launch once it is kept; those that the user ended leave no trace."""
         launcher = self.launchers[turns[0].experiment.fabric]
         useless = {turn.name for turn in turns}
@@ -100,10 +102,10 @@ class _Sitter:
             for name in useless:
                 self.store.clear(name)
 
-    def _job(self, turn: _Turn) -> Job:
+    def _job(self, turn: _PlannedLaunch) -> LaunchJob:
         one = turn.experiment
         place = self.store.workplace(turn.name)
-        return Job(
+        return LaunchJob(
             one.command,
             one.hosts,
             one.ranks_per_node,
@@ -112,8 +114,8 @@ class _Sitter:
             companions=self.watch.companions,
         )
 
-    def _keep(self, turn: _Turn, launcher: str, outcome: Outcome) -> Record:
-        record = Record(
+    def _keep(self, turn: _PlannedLaunch, launcher: str, outcome: LaunchOutcome) -> LaunchRecord:
+        record = LaunchRecord(
             experiment=turn.experiment.name,
             round=turn.round,
             ending=outcome.ending.value,
@@ -131,14 +133,16 @@ class _Sitter:
         return record
 
 
-def _outcomes(launcher: Launcher, jobs: Sequence[Job]) -> Generator[Outcome, None, None]:
+def _outcomes(
+    launcher: Launcher, jobs: Sequence[LaunchJob]
+) -> Generator[LaunchOutcome, None, None]:
     if isinstance(launcher, ArrayLauncher) and len(jobs) > 1:
         yield from launcher.outcomes(jobs)
     else:
         yield from map(launcher.launch, jobs)
 
 
-def limit_s(experiment: Experiment, wanted: float | None = None) -> float:
+def limit_s(experiment: CampaignExperiment, wanted: float | None = None) -> float:
     """Tell after how long a launch is ended [s]."""
     return wanted or max(LIMIT_LEAST, LIMIT_FACTOR * experiment.seconds)
 
@@ -147,7 +151,7 @@ def run(
     store: Store,
     launchers: Mapping[str, Launcher],
     sitting: int,
-    watch: Watch | None = None,
+    watch: RunObserver | None = None,
     limit: float | None = None,
 ) -> bool:
     """Launch until every experiment is decided.
@@ -170,19 +174,19 @@ def run(
     bool
         Whether it came to its end; otherwise the user ended it.
     """
-    sitter = _Sitter(store, launchers, sitting, watch or Watch(), limit)
+    sitter = _Executor(store, launchers, sitting, watch or RunObserver(), limit)
     campaign = store.campaign
     records = store.records()
     for name in (one.name for one in records if one.ending == Ending.DONE):
         store.clear(name)  # A runner may have been killed after it kept it.
-    done = by_experiment(campaign, launched(campaign, records))
+    done = by_experiment(campaign, judged_launches(campaign, records))
     most = campaign.launches_max * len(campaign.experiments)
     for turns in _order(campaign, done, launchers):
         kept = 0
         with closing(sitter.carry_out(turns)) as carried_out:
             for turn, record in carried_out:
                 kept += 1
-                one = judged(turn.experiment, record)
+                one = judged_launch(turn.experiment, record)
                 done[turn.experiment.name].append(one)
                 sitter.watch.tell(one, sum(map(len, done.values())), most)
         if kept < len(turns):
@@ -190,17 +194,21 @@ def run(
     return True
 
 
-def by_experiment(campaign: Campaign, launches: Iterable[Launched]) -> dict[str, list[Launched]]:
+def by_experiment(
+    campaign: Campaign, launches: Iterable[JudgedLaunch]
+) -> dict[str, list[JudgedLaunch]]:
     """Part launches by the names of their experiments, all of which occur."""
-    found: dict[str, list[Launched]] = {one.name: [] for one in campaign.experiments}
+    found: dict[str, list[JudgedLaunch]] = {one.name: [] for one in campaign.experiments}
     for one in launches:
         found[one.record.experiment].append(one)
     return found
 
 
 def _order(
-    campaign: Campaign, done: Mapping[str, Sequence[Launched]], launchers: Mapping[str, Launcher]
-) -> Iterator[list[_Turn]]:
+    campaign: Campaign,
+    done: Mapping[str, Sequence[JudgedLaunch]],
+    launchers: Mapping[str, Launcher],
+) -> Iterator[list[_PlannedLaunch]]:
     """Give the launches that are still to be made; looks at ``done`` anew before each round.
 
     Those come together that one array can hold: neighbours in the order.
@@ -209,7 +217,7 @@ def _order(
     launches = shuffled(done, campaign.launches_max, campaign.seed)
     for _, launch_round in groupby(launches, key=lambda one: one.round):
         turns = [
-            _Turn(by_name[one.experiment], one.round)
+            _PlannedLaunch(by_name[one.experiment], one.round)
             for one in launch_round
             if _is_open(campaign.rule, done[one.experiment], one.round)
         ]
@@ -218,34 +226,36 @@ def _order(
             yield from [together] if is_array else ([turn] for turn in together)
 
 
-def _is_open(rule: StoppingRule, own: Sequence[Launched], turn: int) -> bool:
+def _is_open(rule: StoppingRule, own: Sequence[JudgedLaunch], turn: int) -> bool:
     is_kept = any(one.record.round == turn for one in own)
-    return not is_kept and state(rule, own) is State.OPEN
+    return not is_kept and state(rule, own) is ExperimentState.OPEN
 
 
-def _array(launchers: Mapping[str, Launcher], turn: _Turn) -> tuple[object, ...]:
+def _array(launchers: Mapping[str, Launcher], turn: _PlannedLaunch) -> tuple[object, ...]:
     """Tell what launches of one array have in common; empty when there are no arrays."""
     one = turn.experiment
     is_able = isinstance(launchers[one.fabric], ArrayLauncher)
     return (one.fabric, one.hosts, one.ranks_per_node) if is_able else ()
 
 
-def state(rule: StoppingRule, launches: Sequence[Launched]) -> State:
+def state(rule: StoppingRule, launches: Sequence[JudgedLaunch]) -> ExperimentState:
     """Decide by the launches of one experiment."""
     counted = [one for one in launches if not one.record.is_warm_up]
     if len(launches) >= FAILURES_MOST and not any(one.verdict.is_valid for one in launches):
-        return State.GIVEN_UP
+        return ExperimentState.GIVEN_UP
     decisions = [decide(values, rule) for values in _decisive(counted)]
     if decisions and all(one is StoppingDecision.PRECISE for one in decisions):
-        return State.PRECISE
+        return ExperimentState.PRECISE
     if not decisions and sum(one.counts for one in counted) >= rule.launches_min:
-        return State.PRECISE  # nothing of it can be better or worse
+        return ExperimentState.PRECISE  # nothing of it can be better or worse
     if len(counted) < rule.launches_max:
-        return State.OPEN
-    return State.CAPPED if any(one.counts for one in counted) else State.GIVEN_UP
+        return ExperimentState.OPEN
+    return (
+        ExperimentState.CAPPED if any(one.counts for one in counted) else ExperimentState.GIVEN_UP
+    )
 
 
-def _decisive(launches: Iterable[Launched]) -> list[list[float]]:
+def _decisive(launches: Iterable[JudgedLaunch]) -> list[list[float]]:
     """Choose the points whose medians have to be known.
 
     Not those of bare counts, such as retransmits, beside amounts: few and far between, they would

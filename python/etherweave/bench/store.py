@@ -35,7 +35,7 @@ class StoreError(ValueError):
 
 
 @dataclass(frozen=True)
-class Record:
+class LaunchRecord:
     """One launch that has ended."""
 
     experiment: str
@@ -123,7 +123,7 @@ class Store:
         path = directory.absolute()
         return cls(path, _decoded(Campaign, path / CAMPAIGN))
 
-    def records(self) -> list[Record]:
+    def records(self) -> list[LaunchRecord]:
         """Read all launches, in the order in which they ended.
 
         Raises
@@ -134,7 +134,7 @@ class Store:
         found = [self._record(path) for path in sorted(self._launches.glob("*.json"))]
         return sorted(found, key=lambda one: (one.end_ns, one.name))
 
-    def add(self, record: Record) -> None:
+    def add(self, record: LaunchRecord) -> None:
         """Keep a launch; it is on the disk when this returns."""
         write_json(self._launches / f"{record.name}.json", asdict(record))
 
@@ -188,8 +188,8 @@ class Store:
     def _sittings(self) -> list[Path]:
         return [path for path in self.directory.glob("environment/*.json") if path.stem.isdecimal()]
 
-    def _record(self, path: Path) -> Record:
-        record = _decoded(Record, path)
+    def _record(self, path: Path) -> LaunchRecord:
+        record = _decoded(LaunchRecord, path)
         known = {one.name for one in self.campaign.experiments}
         if record.campaign != self.campaign.identity or record.experiment not in known:
             raise StoreError(f"{path}: a launch of another campaign")
@@ -252,3 +252,32 @@ def _read(path: Path) -> dict[str, Any]:
 
 def _changed(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     return [name for name in one if one[name] != other[name]]
+
+
+SWITCHES = "switches.json"
+
+
+def keep_switches(directory: Path, switches: Mapping[str, str]) -> None:
+    """Write the switches of hosts into a store; nothing where the site tells none."""
+    if switches:
+        write_json(directory / SWITCHES, dict(switches))
+
+
+def kept_switches(directory: Path) -> dict[str, str]:
+    """Read them; empty where there are none.
+
+    Raises
+    ------
+    ValueError
+        When the file is damaged.
+    """
+    path = directory / SWITCHES
+    if not path.exists():
+        return {}
+    try:
+        facts = json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: {error}") from None
+    if not isinstance(facts, dict) or not all(isinstance(one, str) for one in facts.values()):
+        raise ValueError(f"{path}: expected switches by host")
+    return facts

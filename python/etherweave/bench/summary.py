@@ -1,18 +1,20 @@
 """What a campaign came to: every point with its interval, and on top what spoils it."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import etherweave
 from etherweave.bench import statistics
-from etherweave.bench.bands import Band, among, band
-from etherweave.bench.campaign import Campaign
+from etherweave.bench.campaign import Campaign, Network
 from etherweave.bench.environment.findings import Severity
-from etherweave.bench.measurements import Measurement
-from etherweave.bench.points import CENTRES, Launched, Point, point_of, series
-from etherweave.bench.runner import State, by_experiment, state
+from etherweave.bench.measurements import BenchmarkReport, Completeness, Measurement
+from etherweave.bench.metrics import Unit
+from etherweave.bench.points import CENTRES, DataPoint, JudgedLaunch, point_of, series
+from etherweave.bench.references import Reference, compare, references, search
+from etherweave.bench.runner import ExperimentState, by_experiment, state
+from etherweave.bench.statistics.quantiles import median
 from etherweave.bench.statistics.summary import summarise
 
 FORMAT = 1
@@ -21,10 +23,22 @@ _MOST = 5
 
 
 @dataclass(frozen=True)
+class Band:
+    """Published figures that one number can be held against."""
+
+    low: float
+    high: float
+    count: int
+    ratio: float
+    """Measured over the median of the published."""
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class PointSummary:
     """A point and its statistics."""
 
-    point: Point
+    point: DataPoint
     statistics: "statistics.summary.LaunchSummary"
     band: Band | None
 
@@ -54,21 +68,21 @@ class CampaignSummary:
     """A campaign as it stands."""
 
     campaign: Campaign
-    launches: tuple[Launched, ...]
+    launches: tuple[JudgedLaunch, ...]
     points: tuple[PointSummary, ...]
-    states: Mapping[str, State]
+    states: Mapping[str, ExperimentState]
     """By the names of experiments."""
     warnings: tuple[str, ...]
 
     @property
     def is_finished(self) -> bool:
         """Whether no launch is left to be made."""
-        return State.OPEN not in self.states.values()
+        return ExperimentState.OPEN not in self.states.values()
 
     @property
     def has_failed(self) -> bool:
         """Whether an experiment gave no number."""
-        return State.GIVEN_UP in self.states.values()
+        return ExperimentState.GIVEN_UP in self.states.values()
 
     def facts(self) -> dict[str, Any]:
         """Give it as what JSON can hold."""
@@ -92,7 +106,7 @@ class CampaignSummary:
 
 def summary(
     campaign: Campaign,
-    launches: Sequence[Launched],
+    launches: Sequence[JudgedLaunch],
     environments: Sequence[Mapping[str, Any]] = (),
 ) -> CampaignSummary:
     """Summarise launches.
@@ -119,7 +133,7 @@ def summary(
     return CampaignSummary(campaign, tuple(launches), points, standing, tuple(dict.fromkeys(told)))
 
 
-def _points(campaign: Campaign, launches: Sequence[Launched]) -> Iterator[PointSummary]:
+def _points(campaign: Campaign, launches: Sequence[JudgedLaunch]) -> Iterator[PointSummary]:
     figures = {network.name: among(network) for network in campaign.networks}
     samples = _samples(launches)
     order = {one.name: place for place, one in enumerate(campaign.experiments)}
@@ -132,7 +146,7 @@ def _points(campaign: Campaign, launches: Sequence[Launched]) -> Iterator[PointS
         yield PointSummary(point, found, near)
 
 
-def _samples(launches: Sequence[Launched]) -> dict[Point, Measurement]:
+def _samples(launches: Sequence[JudgedLaunch]) -> dict[DataPoint, Measurement]:
     """Take a measurement of each point, for what else it says of itself."""
     return {
         point_of(launch.experiment, one): one
@@ -165,13 +179,13 @@ def _environment(environments: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 yield f"{one.get('where')}: {one.get('what')}"
 
 
-def _given_up(campaign: Campaign, standing: Mapping[str, State]) -> Iterator[str]:
+def _given_up(campaign: Campaign, standing: Mapping[str, ExperimentState]) -> Iterator[str]:
     for one in campaign.experiments:
-        if standing[one.name] is State.GIVEN_UP:
+        if standing[one.name] is ExperimentState.GIVEN_UP:
             yield f"{one.program} on {one.fabric}, {','.join(one.hosts)}: given up, launches fail"
 
 
-def _failed(launches: Sequence[Launched]) -> Iterator[str]:
+def _failed(launches: Sequence[JudgedLaunch]) -> Iterator[str]:
     told = Counter(
         f"{one.experiment.program} on {one.experiment.fabric}: {problem}"
         for one in launches
@@ -183,7 +197,7 @@ def _failed(launches: Sequence[Launched]) -> Iterator[str]:
         yield f"{len(told) - _MOST} more reasons why launches do not count"
 
 
-def _suspected(launches: Sequence[Launched]) -> Iterator[str]:
+def _suspected(launches: Sequence[JudgedLaunch]) -> Iterator[str]:
     told = Counter(
         f"{one.experiment.program} on {one.experiment.fabric}: {warning}"
         for one in launches
@@ -200,3 +214,35 @@ def _unstable(points: Sequence[PointSummary]) -> Iterator[str]:
         reason = Counter(doubt for one in shaky for doubt in one.statistics.doubts)
         (most, _), *_ = reason.most_common(1)
         yield f"unstable: {len(shaky)} of {len(central)} points, such as: {most}"
+
+
+def among(network: Network) -> list[Reference]:
+    """Choose the figures of a network's kind, and of its rate if there are any.
+
+    Bandwidths of other rates are left out: they tell of the rate.
+    """
+    own = search(fabric=network.kind) if network.kind else list(references())
+    usable = [one for one in own if one.may_accept]
+    alike = [one for one in usable if _has_rate(one, network.rate)]
+    return alike or [one for one in usable if one.unit != Unit.BYTES_PER_SECOND]
+
+
+def band(
+    benchmark: str, program: str, one: Measurement, figures: Iterable[Reference]
+) -> Band | None:
+    """Enclose the figures of the same program, metric, statistic, size and test."""
+    own = [figure for figure in figures if figure.program == program]
+    report = BenchmarkReport(
+        benchmark, program, None, 1, (one,), Completeness.COMPLETE, None, (), (), ()
+    )
+    found = [pair.reference for pair in compare(report, own)]
+    if not found:
+        return None
+    values = [figure.value for figure in found]
+    sources = dict.fromkeys(f"{figure.source}, {figure.place}" for figure in found)
+    ratio = one.value / median(values)
+    return Band(min(values), max(values), len(values), ratio, tuple(sources))
+
+
+def _has_rate(one: Reference, rate: float) -> bool:
+    return one.link_bits_per_s is not None and abs(one.link_bits_per_s / 8 / rate - 1) < 0.01

@@ -11,7 +11,7 @@ from typing import Any
 
 import polars
 
-from etherweave.bench.points import Launched, point_of
+from etherweave.bench.points import JudgedLaunch, point_of
 from etherweave.bench.store import Store, write_atomically, write_json
 from etherweave.bench.summary import CampaignSummary, PointSummary
 
@@ -44,7 +44,7 @@ def tables(found: CampaignSummary) -> dict[str, polars.DataFrame]:
     }
 
 
-def _launch(one: Launched) -> dict[str, Any]:
+def _launch(one: JudgedLaunch) -> dict[str, Any]:
     record = one.record
     return {
         "launch": record.name,
@@ -63,7 +63,7 @@ def _launch(one: Launched) -> dict[str, Any]:
     }
 
 
-def _measurements(one: Launched) -> list[dict[str, Any]]:
+def _measurements(one: JudgedLaunch) -> list[dict[str, Any]]:
     return [
         {
             "launch": one.record.name,

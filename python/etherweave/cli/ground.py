@@ -4,15 +4,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from etherweave.bench.site.reading import read
-from etherweave.bench.site.values import Link, Site, SiteError
+from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric
 from etherweave.cli.exits import refuse, told
 
 
 class Ground(NamedTuple):
     """What a site's file says, as far as it takes part."""
 
-    site: Site
-    link: Link | None
+    site: ClusterSite
+    link: SiteFabric | None
     hosts: tuple[str, ...] | None
     """As ranks go; all of them when nobody says."""
 

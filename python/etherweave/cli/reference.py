@@ -9,7 +9,7 @@ import typer
 
 from etherweave.bench.document import Document, UnrecognisedError, parse
 from etherweave.bench.metrics import Better
-from etherweave.bench.references import Comparison, Reference, compare, references, search
+from etherweave.bench.references import PublishedComparison, Reference, compare, references, search
 from etherweave.cli.bench.amounts import amount
 from etherweave.cli.bench.texts import text_of
 from etherweave.cli.design_page import print_sheet
@@ -114,7 +114,7 @@ def _tell_doubts(result: Path, document: Document) -> None:
             alarm(f"{result}:{report.line}: {report.program}: {warning}")
 
 
-def _pair_facts(pair: Comparison) -> dict[str, Any]:
+def _pair_facts(pair: PublishedComparison) -> dict[str, Any]:
     one = pair.measurement
     own: dict[str, Any] = {
         "metric": one.metric.name,
@@ -125,7 +125,7 @@ def _pair_facts(pair: Comparison) -> dict[str, Any]:
     return own | {"ratio": pair.ratio, "reference": _facts(pair.reference)}
 
 
-def _pair_row(pair: Comparison) -> tuple[str, ...]:
+def _pair_row(pair: PublishedComparison) -> tuple[str, ...]:
     measured, published = pair.measurement, pair.reference
     value = amount(measured.value, measured.metric.unit)
     words = (measured.metric.name, measured.statistic, *(text for _, text in measured.labels))
@@ -136,7 +136,7 @@ def _pair_row(pair: Comparison) -> tuple[str, ...]:
     return name, *figure, published.program, published.fabric, _source(published)
 
 
-def verdict_of(pair: Comparison) -> str:
+def verdict_of(pair: PublishedComparison) -> str:
     """Say which is better, within a hundredth; nothing is judged by what is told second-hand."""
     better, published = pair.measurement.metric.better, pair.reference
     if better == Better.NEITHER or not published.may_accept or abs(pair.ratio - 1) < 0.01:

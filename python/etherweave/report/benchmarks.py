@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 
 from etherweave.bench.points import CENTRES
+from etherweave.bench.store import kept_switches
 from etherweave.bench.summary import FORMAT
-from etherweave.bench.switches import kept
 from etherweave.bench.tables import RESULTS
 from etherweave.report.bounds import Medium, medium
 from etherweave.report.foretold import foretold, plain, read
@@ -96,7 +96,7 @@ def load_benchmarks(
     measured = tables["measurements"]
     if measured.height:
         measured = plain(measured.filter(pl.col("is_valid") & ~pl.col("is_warm_up")), ["value"])
-    known = of_switches(kept(source))
+    known = of_switches(kept_switches(source))
     return Benchmarks(
         source.absolute().name,
         facts,

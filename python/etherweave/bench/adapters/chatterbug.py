@@ -9,9 +9,16 @@ import re
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters.ember import cube
 from etherweave.bench.draft import NUMBER, Draft
-from etherweave.bench.measurements import GarbledError, Line
+from etherweave.bench.measurements import GarbledError, TextLine
 from etherweave.bench.metrics import ITERATION_TIME
-from etherweave.bench.plans import Fabric, Forecast, Plan, Request, all_ranks, need_ranks
+from etherweave.bench.plans import (
+    BenchmarkPlan,
+    BenchmarkRequest,
+    FabricEstimate,
+    RunForecast,
+    all_ranks,
+    need_ranks,
+)
 
 _RESULT = re.compile(
     r"Time elapsed per iteration for grid size \((\d+),(\d+),(\d+)\) "
@@ -48,7 +55,7 @@ def _parse(draft: Draft) -> None:
     draft.end(bool(draft.measurements), "the result")
 
 
-def _take(draft: Draft, line: Line, result: re.Match[str]) -> None:
+def _take(draft: Draft, line: TextLine, result: re.Match[str]) -> None:
     x, y, z, sizes, variables, width, time = result.groups()
     draft.program = "subcom3d-a2a" if sizes else "stencil3d"
     shape = [("grid", f"{x}x{y}x{z}")]
@@ -71,7 +78,7 @@ def _take_ranks(draft: Draft, ranks: dict[tuple[int, int], str], finished: int |
     draft.facts["ranks"] = str(processes)
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     ranks = need_ranks(request, 2, request.program)
     x, y, z = sorted(cube(ranks), reverse=True)
     size, iterations = request.size_max or 10_000, request.iterations or 1000
@@ -79,7 +86,7 @@ def _plan(request: Request, fabric: Fabric) -> Plan:
     total = float(peers * size * iterations * request.ranks_per_node)
     seconds = total / fabric.rate + iterations * peers * fabric.latency
     words = (*map(str, (x, y, z, size, size, size, iterations)),)
-    forecast = Forecast(total, seconds, "blocking exchanges with the peers of three rows")
+    forecast = RunForecast(total, seconds, "blocking exchanges with the peers of three rows")
     return all_ranks(request, ("subcom3d-a2a", *words), forecast)
 
 

@@ -9,15 +9,15 @@ import re
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.checks import check_agreement
 from etherweave.bench.draft import NUMBER, Draft, integer
-from etherweave.bench.measurements import GarbledError, Line
+from etherweave.bench.measurements import GarbledError, TextLine
 from etherweave.bench.metrics import BANDWIDTH_SUM, ELAPSED, ITERATION_TIME, MESSAGE_RATE
 from etherweave.bench.plans import (
-    Fabric,
-    Forecast,
-    Pattern,
-    Plan,
-    PlanError,
-    Request,
+    BenchmarkPlan,
+    BenchmarkPlanError,
+    BenchmarkRequest,
+    FabricEstimate,
+    HostPattern,
+    RunForecast,
     all_ranks,
     need_ranks,
 )
@@ -42,7 +42,7 @@ def _parse(draft: Draft) -> None:
     first, *rest = draft.block.lines
     draft.program = _TITLES[first.text.strip("# \t")]
     is_under_header = False
-    rows: list[tuple[Line, re.Match[str]]] = []
+    rows: list[tuple[TextLine, re.Match[str]]] = []
     for line in rest:
         if item := _ITEM.fullmatch(line.text):
             if item[1] in draft.facts:
@@ -61,13 +61,13 @@ def _parse(draft: Draft) -> None:
     draft.end(bool(rows), "the result")
 
 
-def _iterations(draft: Draft, line: Line) -> int:
+def _iterations(draft: Draft, line: TextLine) -> int:
     if "Iterations" not in draft.facts:
         raise GarbledError(line.number, "the number of iterations is missing")
     return max(integer(draft.facts["Iterations"], line.number), 1)
 
 
-def _take(draft: Draft, line: Line, row: re.Match[str]) -> None:
+def _take(draft: Draft, line: TextLine, row: re.Match[str]) -> None:
     time, exchanged, rate = row.groups()
     own = float(exchanged) / max(float(time), 1e-9)
     check_agreement(line.number, "time, bytes and rate", float(rate), own, 0.001)
@@ -77,7 +77,7 @@ def _take(draft: Draft, line: Line, row: re.Match[str]) -> None:
     draft.warn("the printed rate is of one iteration's faces over the time of all: not stored")
 
 
-def _take_incast(draft: Draft, line: Line, row: re.Match[str]) -> None:
+def _take_incast(draft: Draft, line: TextLine, row: re.Match[str]) -> None:
     time, messages, rate = row.groups()
     if "Message Size" not in draft.facts:
         raise GarbledError(line.number, "the message size is missing")
@@ -100,17 +100,19 @@ def cube(ranks: int) -> tuple[int, int, int]:
     return max(triples, key=lambda triple: triple[0])
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     ranks = need_ranks(request, 2, request.program)
     iterations = request.iterations or 100
     if request.program == "incast":
         size = request.size_max or 2**16
         total = float((ranks - 1) * size * iterations)
-        forecast = Forecast(total, total / fabric.rate, "all that one rank receives")
+        forecast = RunForecast(total, total / fabric.rate, "all that one rank receives")
         arguments = ("-msgsize", str(size), "-iterations", str(iterations))
         return all_ranks(request, ("incast", *arguments), forecast)
     if request.program not in ("halo3d", "halo3d-26"):
-        raise PlanError(f"{request.program} is read, not planned; known: halo3d, halo3d-26, incast")
+        raise BenchmarkPlanError(
+            f"{request.program} is read, not planned; known: halo3d, halo3d-26, incast"
+        )
     x, y, z = sorted(cube(ranks), reverse=True)
     points, variables = 100, 8
     faces = 6 * 8 * points * points * variables
@@ -122,8 +124,8 @@ def _plan(request: Request, fabric: Fabric) -> Plan:
         *("-nx", str(points), "-ny", str(points), "-nz", str(points)),
         *("-vars", str(variables), "-iterations", str(iterations), "-sleep", str(SLEEP_NS)),
     )
-    forecast = Forecast(total, seconds, "faces and edges of an inner rank")
-    return all_ranks(request, (request.program, *words), forecast, pattern=Pattern.ALL_NODES)
+    forecast = RunForecast(total, seconds, "faces and edges of an inner rank")
+    return all_ranks(request, (request.program, *words), forecast, pattern=HostPattern.ALL_NODES)
 
 
 ADAPTER = Adapter(

@@ -6,9 +6,15 @@ from decimal import Decimal
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.checks import check_agreement, check_rising
 from etherweave.bench.draft import NUMBER, Draft
-from etherweave.bench.measurements import GarbledError, Line
+from etherweave.bench.measurements import GarbledError, TextLine
 from etherweave.bench.metrics import BANDWIDTH, LATENCY
-from etherweave.bench.plans import Fabric, Plan, Request, forecast_sweep, timed_pair
+from etherweave.bench.plans import (
+    BenchmarkPlan,
+    BenchmarkRequest,
+    FabricEstimate,
+    predict_sweep,
+    timed_pair,
+)
 
 _ROW = re.compile(
     rf"(?P<size>\d+(?:\.\d+)?[kmg]?) +(?P<sent>\d+) +=(?P<acknowledged>\d+) +\S+ +{NUMBER}s +"
@@ -30,7 +36,7 @@ def _parse(draft: Draft) -> None:
     check_rising(sizes)
 
 
-def _take(draft: Draft, line: Line, row: re.Match[str]) -> int:
+def _take(draft: Draft, line: TextLine, row: re.Match[str]) -> int:
     scale = _SCALES[row["size"].lstrip("0123456789.")]
     size = int(Decimal(row["size"].rstrip("kmg")) * scale)
     draft.check(row["sent"] == row["acknowledged"], f"{size} B: not all was acknowledged")
@@ -45,11 +51,11 @@ def _take(draft: Draft, line: Line, row: re.Match[str]) -> int:
     return size
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     count = request.iterations or 1000
     sizes = (64, 256, 1024, 4096, 65536, 2**20)
-    swept = forecast_sweep([(size, 2 * count) for size in sizes], fabric, "")
-    asked = Request(request.program, seconds=swept.seconds, options=request.options)
+    swept = predict_sweep([(size, 2 * count) for size in sizes], fabric, "")
+    asked = BenchmarkRequest(request.program, seconds=swept.seconds, options=request.options)
     common = ("fi_pingpong", "-p", "tcp", "-e", "msg", "-I", str(count))
     client = (*common, "-P", "{port}", "{server}")
     return timed_pair(asked, fabric, client, (*common, "-B", "{port}"))

@@ -13,7 +13,7 @@ from etherweave.bench.checks import check_agreement
 from etherweave.bench.draft import NUMBER, Draft, find, size_bytes
 from etherweave.bench.measurements import GarbledError, Labels
 from etherweave.bench.metrics import OPERATION_RATE, ROUND_TRIP, STORAGE_BANDWIDTH
-from etherweave.bench.plans import Fabric, Plan, Request, alone
+from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, alone
 
 _WAYS = ("read", "write")
 _SPREAD = {"min": "min", "max": "max", "mean": "mean", "stddev": "stdev"}
@@ -113,7 +113,7 @@ def _parse_text(draft: Draft) -> None:
     draft.end(is_over, "the status of the group")
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     seconds = request.seconds or 30.0
     words = (
         *("fio", "--name=etherweave", "--directory={directory}", "--rw=randread"),

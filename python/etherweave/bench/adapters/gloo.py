@@ -5,16 +5,16 @@ import re
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.checks import check_alignment, check_rising
 from etherweave.bench.draft import INTEGER, Draft, begins_with_digit, fields
-from etherweave.bench.measurements import GarbledError, Line
+from etherweave.bench.measurements import GarbledError, TextLine
 from etherweave.bench.metrics import BANDWIDTH_CALL, CALL_TIME
 from etherweave.bench.plans import (
-    Command,
-    Fabric,
-    Forecast,
-    Pattern,
-    Placement,
-    Plan,
-    Request,
+    BenchmarkCommand,
+    BenchmarkPlan,
+    BenchmarkRequest,
+    FabricEstimate,
+    HostPattern,
+    RankPlacement,
+    RunForecast,
     Start,
     need_ranks,
 )
@@ -39,7 +39,7 @@ def _parse(draft: Draft) -> None:
     draft.program = "gloo benchmark"
     first, *rest = draft.block.lines
     labels = [("algorithm", first.text.strip().lower())]
-    rows: list[Line] = []
+    rows: list[TextLine] = []
     has_header = is_closed = False
     for line in rest:
         text = " ".join(line.text.split())
@@ -63,7 +63,7 @@ def _parse(draft: Draft) -> None:
     draft.end(is_closed, "the rule below the table")
 
 
-def _take(draft: Draft, row: Line, labels: list[tuple[str, str]]) -> int:
+def _take(draft: Draft, row: TextLine, labels: list[tuple[str, str]]) -> int:
     cells = fields(row, _KINDS)
     size, times = int(cells[0]), cells[2:6]
     if sorted(times, key=int) != times:
@@ -74,7 +74,7 @@ def _take(draft: Draft, row: Line, labels: list[tuple[str, str]]) -> int:
     return size
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     ranks = need_ranks(request, 2, request.program)
     seconds = (request.seconds or 2.0) * 14
     words = (
@@ -82,10 +82,10 @@ def _plan(request: Request, fabric: Fabric) -> Plan:
         *("--prefix", "etherweave", "--transport", "tcp", "--tcp-device", "{interface}"),
         *("--iteration-time", f"{(request.seconds or 2.0) * 1000:.0f}ms", "allreduce_ring_chunked"),
     )
-    command = Command(Start.EACH_RANK, (*words, *request.options))
-    forecast = Forecast(seconds * fabric.rate, seconds, f"14 sizes on {ranks} ranks, each timed")
-    placement = Placement(Pattern.ALL_NODES, request.nodes, request.ranks_per_node)
-    return Plan(request.program, placement, command, forecast)
+    command = BenchmarkCommand(Start.EACH_RANK, (*words, *request.options))
+    forecast = RunForecast(seconds * fabric.rate, seconds, f"14 sizes on {ranks} ranks, each timed")
+    placement = RankPlacement(HostPattern.ALL_NODES, request.nodes, request.ranks_per_node)
+    return BenchmarkPlan(request.program, placement, command, forecast)
 
 
 ADAPTER = Adapter(

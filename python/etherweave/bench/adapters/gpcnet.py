@@ -8,15 +8,15 @@ import re
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import Draft
-from etherweave.bench.measurements import GarbledError, Line, Measurement
+from etherweave.bench.measurements import GarbledError, Measurement, TextLine
 from etherweave.bench.metrics import BANDWIDTH_RANK, CALL_TIME, CONGESTION_IMPACT, LATENCY, Metric
 from etherweave.bench.plans import (
-    Fabric,
-    Forecast,
-    Pattern,
-    Plan,
-    PlanError,
-    Request,
+    BenchmarkPlan,
+    BenchmarkPlanError,
+    BenchmarkRequest,
+    FabricEstimate,
+    HostPattern,
+    RunForecast,
     all_ranks,
 )
 
@@ -79,24 +79,24 @@ def _parse(draft: Draft) -> None:
     _close(draft, is_load)
 
 
-def _cells(line: Line) -> list[str] | None:
+def _cells(line: TextLine) -> list[str] | None:
     text = line.text.strip()
     is_row = text.startswith("|") and text.endswith("|") and len(text) > 1
     return [cell.strip() for cell in text[1:-1].split("|")] if is_row else None
 
 
-def _places(line: Line, sign: str) -> list[int]:
+def _places(line: TextLine, sign: str) -> list[int]:
     return [place for place, letter in enumerate(line.text) if letter == sign]
 
 
-def _take_other(draft: Draft, line: Line) -> None:
+def _take_other(draft: Draft, line: TextLine) -> None:
     if fact := _FACTS.match(line.text):
         draft.facts[fact[2].lower()] = fact[1]
     elif re.search(r"\w", line.text) and not _LEGEND.match(line.text):
         draft.leftover.append(line)
 
 
-def _title(text: str, line: Line) -> str:
+def _title(text: str, line: TextLine) -> str:
     """Tell tables apart; the verbose build has one for each victim."""
     plain, _, victim = text.removesuffix(" Network Test)").partition(" (")
     name = _TABLES.get(plain)
@@ -105,7 +105,7 @@ def _title(text: str, line: Line) -> str:
     return f"{name}: {victim.strip()}" if victim else name
 
 
-def _take_row(draft: Draft, table: str, cells: dict[str, str], count: int, line: Line) -> None:
+def _take_row(draft: Draft, table: str, cells: dict[str, str], count: int, line: TextLine) -> None:
     row = _ROW.fullmatch(cells.get("Name", ""))
     metric = _TESTS.get(row["test"]) if row else None
     if row is None or metric is None or count != len(cells):
@@ -153,7 +153,7 @@ def _impact(draft: Draft, test: str, statistic: str) -> float | None:
     return 1 / ratio if isolated.metric is BANDWIDTH_RANK else ratio
 
 
-def _check_impact(draft: Draft, cells: list[str], line: Line) -> None:
+def _check_impact(draft: Draft, cells: list[str], line: TextLine) -> None:
     row = _ROW.fullmatch(cells[0])
     if row is None or len(cells) != 3:
         return
@@ -193,18 +193,18 @@ def _impacts(draft: Draft) -> list[tuple[str, str, float, int]]:
     return impacts
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     is_load = request.program == "network_load_test"
     least = 10 if is_load else 2
     if request.nodes < least:
-        raise PlanError(f"{request.program} needs at least {least} nodes")
+        raise BenchmarkPlanError(f"{request.program} needs at least {least} nodes")
     seconds = 420.0 if is_load else 240.0
-    forecast = Forecast(
+    forecast = RunForecast(
         seconds * fabric.rate, seconds, "each test stops after 10 s, later on slow networks"
     )
     notes = ("no options; official results use all nodes and three numbers of ranks per card",)
     arguments = (request.program,)
-    return all_ranks(request, arguments, forecast, pattern=Pattern.RING, notes=notes)
+    return all_ranks(request, arguments, forecast, pattern=HostPattern.RING, notes=notes)
 
 
 ADAPTER = Adapter(

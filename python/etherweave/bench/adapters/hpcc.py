@@ -20,7 +20,14 @@ from etherweave.bench.metrics import (
     UPDATE_RATE,
     Metric,
 )
-from etherweave.bench.plans import Fabric, Forecast, Plan, Request, all_ranks, need_ranks
+from etherweave.bench.plans import (
+    BenchmarkPlan,
+    BenchmarkRequest,
+    FabricEstimate,
+    RunForecast,
+    all_ranks,
+    need_ranks,
+)
 
 RING_LATENCY = 8
 """Of a message [bytes]."""
@@ -104,7 +111,7 @@ def _take(draft: Draft, name: str, value: str, line: int) -> None:
         draft.facts["ranks"] = value
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     need_ranks(request, 2, "hpcc")
     of_hpl = hpl.ADAPTER.plan(request, fabric)
     ((_, text),) = of_hpl.command.files
@@ -113,7 +120,7 @@ def _plan(request: Request, fabric: Fabric) -> Plan:
     )
     # Rings: 40 orders, some dozen messages each; RandomAccess is bound to 60 s, twice.
     rings = 40 * 2 * 3 * 2 * RING_BANDWIDTH * request.ranks_per_node
-    forecast = Forecast(
+    forecast = RunForecast(
         of_hpl.forecast.bytes + rings,
         of_hpl.forecast.seconds + rings / fabric.rate + 120,
         "HPL, rings, and 60 s for each RandomAccess",

@@ -5,14 +5,14 @@ import re
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.checks import check_agreement
 from etherweave.bench.draft import FIXED_2, INTEGER, Draft, fields
-from etherweave.bench.measurements import Line
+from etherweave.bench.measurements import TextLine
 from etherweave.bench.metrics import ELAPSED, FLOP_RATE
 from etherweave.bench.plans import (
-    Fabric,
-    Forecast,
-    Plan,
-    PlanError,
-    Request,
+    BenchmarkPlan,
+    BenchmarkPlanError,
+    BenchmarkRequest,
+    FabricEstimate,
+    RunForecast,
     all_ranks,
     need_ranks,
 )
@@ -38,7 +38,7 @@ def _parse(draft: Draft) -> None:
     draft.program = "xhpl"
     version = re.match(r"HPLinpack ([\d.]+)", draft.block.lines[0].text)
     draft.version = version and version[1]
-    row: Line | None = None
+    row: TextLine | None = None
     passed = failed = 0
     is_over = False
     for line in draft.block.lines:
@@ -62,7 +62,7 @@ def _parse(draft: Draft) -> None:
     draft.end(is_over, "the line `End of Tests.`")
 
 
-def _take(draft: Draft, row: Line, verdict: str) -> None:
+def _take(draft: Draft, row: TextLine, verdict: str) -> None:
     variant, order, block, rows, columns, seconds, rate = fields(row, _KINDS)
     draft.check(verdict == "PASSED", f"N={order}: the residual is too large")
     if verdict != "PASSED":
@@ -83,18 +83,18 @@ def grid(ranks: int) -> tuple[int, int]:
     return rows, ranks // rows
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     ranks = need_ranks(request, 1, "xhpl")
     block = 256
     largest = (MEMORY_RANK * ranks / 8) ** 0.5
     order = request.size_max or int(largest) // block * block
     if order < block:
-        raise PlanError(f"a matrix of order {order} is smaller than one block of {block}")
+        raise BenchmarkPlanError(f"a matrix of order {order} is smaller than one block of {block}")
     rows, columns = grid(ranks)
     compute = flops(order) / (CORE_FLOPS * ranks)
     # A rank passes its share of panels on along its row, and its share of U along its column.
     moved = 8 * order**2 / 2 * (1 / rows + 1 / columns) * request.ranks_per_node
-    forecast = Forecast(moved, compute + moved / fabric.rate, "panels, U and 20 Gflop/s a core")
+    forecast = RunForecast(moved, compute + moved / fabric.rate, "panels, U and 20 Gflop/s a core")
     return all_ranks(
         request, ("xhpl",), forecast, files=(("HPL.dat", _input(order, block, rows, columns)),)
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.checks import check_agreement, check_alignment, check_rising
 from etherweave.bench.draft import FIXED_2, INTEGER, Draft, fields
-from etherweave.bench.measurements import GarbledError, Line
+from etherweave.bench.measurements import GarbledError, TextLine
 from etherweave.bench.metrics import (
     BANDWIDTH,
     BANDWIDTH_BOTH,
@@ -23,13 +23,13 @@ from etherweave.bench.metrics import (
     Metric,
 )
 from etherweave.bench.plans import (
-    Fabric,
-    Plan,
-    Request,
+    BenchmarkPlan,
+    BenchmarkRequest,
+    FabricEstimate,
     all_ranks,
     doubling,
-    forecast_sweep,
     need_ranks,
+    predict_sweep,
 )
 
 _KNOWN = re.compile(
@@ -79,7 +79,7 @@ class _Section:
     line: int
     labels: list[tuple[str, str]]
     header: list[str] = field(default_factory=list)
-    rows: list[Line] = field(default_factory=list)
+    rows: list[TextLine] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
 
     @property
@@ -141,7 +141,7 @@ def _sections(draft: Draft) -> tuple[list[_Section], bool, list[str]]:
     return sections, is_over, listed
 
 
-def _take(draft: Draft, section: _Section, line: Line) -> None:
+def _take(draft: Draft, section: _Section, line: TextLine) -> None:
     text = line.text.strip()
     if text.startswith(("#bytes", "#repetitions")):
         if section.header:
@@ -163,7 +163,7 @@ def _take(draft: Draft, section: _Section, line: Line) -> None:
         raise GarbledError(line.number, f"{text[:60]!r} cannot stand here")
 
 
-def _take_row(section: _Section, line: Line) -> None:
+def _take_row(section: _Section, line: TextLine) -> None:
     if out := re.match(r"\s*(\d+) time-out\.;", line.text):
         section.missing.append(out[1])
     elif section.missing:
@@ -229,7 +229,7 @@ def _add(
             check_agreement(line, "time and bandwidth", rate, size / time, rounding)
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     ranks = need_ranks(request, 2, request.program)
     largest = request.size_max or 2**22
     is_p2p = request.program == "IMB-P2P"
@@ -245,7 +245,7 @@ def _plan(request: Request, fabric: Fabric) -> Plan:
         *(("-iter", str(request.iterations)) if request.iterations else ()),
     )
     basis = f"{repeats:,} of each size" if is_p2p else "40 MiB a size"
-    forecast = forecast_sweep(counts, fabric, f"of each benchmark in the list: {basis}")
+    forecast = predict_sweep(counts, fabric, f"of each benchmark in the list: {basis}")
     notes = ("a size whose time runs out is left out by IMB: raise -time",)
     return all_ranks(request, arguments, forecast, sizes=sizes, notes=notes)
 

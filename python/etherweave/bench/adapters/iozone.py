@@ -4,9 +4,9 @@ import re
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import Draft, begins_with_digit, integer
-from etherweave.bench.measurements import GarbledError, Line
+from etherweave.bench.measurements import GarbledError, TextLine
 from etherweave.bench.metrics import STORAGE_BANDWIDTH
-from etherweave.bench.plans import Fabric, Plan, Request, alone
+from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, alone
 
 _UNDER = (
     "kB reclen write rewrite read reread read write read rewrite read fwrite frewrite fread freread"
@@ -39,7 +39,7 @@ def _parse(draft: Draft) -> None:
     draft.end(is_over, "the line `iozone test complete.`")
 
 
-def _take(draft: Draft, line: Line, columns: set[int]) -> set[int]:
+def _take(draft: Draft, line: TextLine, columns: set[int]) -> set[int]:
     """Read a row that fills the same columns as those above; return where they end."""
     cells = {match.end(): match[0] for match in re.finditer(r"\S+", line.text)}
     if not set(_ENDS[:2]) <= cells.keys() <= set(_ENDS):
@@ -56,7 +56,7 @@ def _take(draft: Draft, line: Line, columns: set[int]) -> set[int]:
     return set(cells)
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     record = max((request.size_max or 2**20) // 1024, 4)
     words = ("iozone", "-a", "-s", str(record * 64), "-r", str(record), "-i", "0", "-i", "1")
     return alone(request, (*words, "-f", "{directory}/iozone.tmp"), 60.0)

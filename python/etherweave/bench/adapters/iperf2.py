@@ -9,9 +9,9 @@ import re
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.checks import check_agreement
 from etherweave.bench.draft import NUMBER, Draft
-from etherweave.bench.measurements import GarbledError, Labels, Line
+from etherweave.bench.measurements import GarbledError, Labels, TextLine
 from etherweave.bench.metrics import BANDWIDTH, BANDWIDTH_BOTH, BANDWIDTH_SUM, JITTER, LOSS
-from etherweave.bench.plans import Fabric, Plan, Request, timed_pair
+from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, timed_pair
 
 _RATES = {"": "bit/s", "K": "kbit/s", "M": "Mbit/s", "G": "Gbit/s", "T": "Tbit/s"}
 _SIZES = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -54,7 +54,7 @@ def _parse(draft: Draft) -> None:
             draft.leftover.append(line)
 
 
-def _take_row(draft: Draft, row: re.Match[str], line: Line, side: str) -> None:
+def _take_row(draft: Draft, row: re.Match[str], line: TextLine, side: str) -> None:
     seconds = float(row["to"]) - float(row["from"])
     bits = float(row["size"]) * _SIZES[row["bytes"]] * 8
     rate = float(row["rate"]) * _BITS[row["bits"]]
@@ -84,7 +84,7 @@ def _interval(row: re.Match[str]) -> str:
     return f"{begun:g}-{ended:g} s"
 
 
-def _take_loss(draft: Draft, row: re.Match[str], line: Line, labels: Labels) -> None:
+def _take_loss(draft: Draft, row: re.Match[str], line: TextLine, labels: Labels) -> None:
     lost, total = int(row["lost"]), int(row["total"])
     if not lost <= total > 0:
         raise GarbledError(line.number, f"{lost} of {total} packets lost")
@@ -92,7 +92,7 @@ def _take_loss(draft: Draft, row: re.Match[str], line: Line, labels: Labels) -> 
     draft.add(LOSS, repr(lost / total), "1", line.number, labels=labels)
 
 
-def _take_csv(draft: Draft, line: Line) -> None:
+def _take_csv(draft: Draft, line: TextLine) -> None:
     row = _CSV.fullmatch(line.text)
     if row is None:
         raise GarbledError(line.number, f"a row that is not understood: {line.text[:60]!r}")
@@ -108,7 +108,7 @@ def _take_csv(draft: Draft, line: Line) -> None:
     draft.add(BANDWIDTH, row["rate"], "bit/s", line.number, labels=labels)
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     seconds = request.seconds or 10.0
     size = ("-l", str(request.size_max)) if request.size_max else ()
     streams = ("-P", str(request.streams)) if request.streams > 1 else ()

@@ -11,7 +11,7 @@ from typing import Any
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft, find
-from etherweave.bench.measurements import GarbledError, Labels, Line
+from etherweave.bench.measurements import GarbledError, Labels, TextLine
 from etherweave.bench.metrics import (
     BANDWIDTH,
     CPU_LOAD,
@@ -22,14 +22,14 @@ from etherweave.bench.metrics import (
     Metric,
 )
 from etherweave.bench.plans import (
-    Command,
-    Fabric,
-    Pattern,
-    Placement,
-    Plan,
-    Request,
+    BenchmarkCommand,
+    BenchmarkPlan,
+    BenchmarkRequest,
+    FabricEstimate,
+    HostPattern,
+    RankPlacement,
     Start,
-    forecast_timed,
+    predict_timed,
 )
 
 USUAL_SECONDS = 10.0
@@ -154,7 +154,7 @@ def _parse_text(draft: Draft) -> None:
     draft.warn("text is rounded to three or four digits: -J gives all")
 
 
-def _take_line(draft: Draft, line: Line, match: re.Match[str]) -> None:
+def _take_line(draft: Draft, line: TextLine, match: re.Match[str]) -> None:
     way = "reverse" if (match["role"] or "").startswith("RX") else "forward"
     side = match["side"]
     draft.add(
@@ -173,20 +173,22 @@ def _take_line(draft: Draft, line: Line, match: re.Match[str]) -> None:
         draft.add(RETRANSMITS, rest, "1", line.number, statistic="sum", labels=[("way", way)])
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     seconds = request.seconds or USUAL_SECONDS
     size = ("-l", str(request.size_max)) if request.size_max else ()
     client = ("iperf3", "-c", "{server}", "-p", "{port}", "-t", f"{seconds:g}", "-O", str(WARM_UP))
     streams = ("-P", str(request.streams)) if request.streams > 1 else ()
-    command = Command(
+    command = BenchmarkCommand(
         Start.CLIENT_SERVER,
         (*client, *size, *streams, "-J", *request.options),
         server=("iperf3", "-s", "-1", "-p", "{port}"),
     )
     notes = ("before version 3.16 all streams share one core: about 40 Gbit/s at most",)
     whole = replace(request, seconds=seconds + WARM_UP)
-    forecast = forecast_timed(whole, fabric, USUAL_SECONDS)
-    return Plan("iperf3", Placement(Pattern.PAIR, 2), command, forecast, notes=notes)
+    forecast = predict_timed(whole, fabric, USUAL_SECONDS)
+    return BenchmarkPlan(
+        "iperf3", RankPlacement(HostPattern.PAIR, 2), command, forecast, notes=notes
+    )
 
 
 ADAPTER = Adapter(

@@ -9,9 +9,17 @@ from statistics import harmonic_mean
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.checks import check_agreement
 from etherweave.bench.draft import Draft, integer
-from etherweave.bench.measurements import GarbledError, Line
+from etherweave.bench.measurements import GarbledError, TextLine
 from etherweave.bench.metrics import BANDWIDTH
-from etherweave.bench.plans import Fabric, Forecast, Pattern, Plan, Request, all_ranks, need_ranks
+from etherweave.bench.plans import (
+    BenchmarkPlan,
+    BenchmarkRequest,
+    FabricEstimate,
+    HostPattern,
+    RunForecast,
+    all_ranks,
+    need_ranks,
+)
 
 _WAYS = {"Send": "to", "Recv": "from"}
 _FIXED = re.compile(r"[0-9]{1,12}\.[0-9]{3}")
@@ -22,7 +30,7 @@ def _parse(draft: Draft) -> None:
     lines = draft.block.lines
     draft.version = lines[0].text.split()[-1].removeprefix("v")
     size, is_over = None, False
-    totals: dict[str, Line] = {}
+    totals: dict[str, TextLine] = {}
     for place, line in enumerate(lines):
         cells = line.text.rstrip().split("\t")
         if cells[0] == "MsgSize" and len(cells) == 2:
@@ -30,7 +38,7 @@ def _parse(draft: Draft) -> None:
         elif cells[0] in ("Times", "Window", "Procs") and len(cells) == 2:
             draft.facts[cells[0].lower()] = cells[1]
         elif total := re.fullmatch(r"(Send|Recv) (max|avg)\s+(\S+)", line.text.strip()):
-            totals[f"{total[1]} {total[2]}"] = Line(line.number, total[3])
+            totals[f"{total[1]} {total[2]}"] = TextLine(line.number, total[3])
         elif cells[0] in _WAYS and len(cells) > 1:
             if size is None:
                 raise GarbledError(line.number, "the message size is missing")
@@ -40,7 +48,11 @@ def _parse(draft: Draft) -> None:
 
 
 def _take(
-    draft: Draft, header: list[str], rows: tuple[Line, ...], size: int, totals: dict[str, Line]
+    draft: Draft,
+    header: list[str],
+    rows: tuple[TextLine, ...],
+    size: int,
+    totals: dict[str, TextLine],
 ) -> None:
     way, *hosts = header
     if len(rows) < len(hosts):
@@ -63,7 +75,7 @@ def _take(
         draft.add(BANDWIDTH, cell, "MiB/s", line, size=size, labels=labels)
 
 
-def _check(way: str, values: list[float], totals: dict[str, Line], line: int) -> None:
+def _check(way: str, values: list[float], totals: dict[str, TextLine], line: int) -> None:
     own = {f"{way} max": max(values), f"{way} avg": harmonic_mean(values)}
     for name, value in own.items():
         if name not in totals:
@@ -74,15 +86,15 @@ def _check(way: str, values: list[float], totals: dict[str, Line], line: int) ->
         check_agreement(printed.number, name, float(printed.text), value, 1e-5)
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     ranks = need_ranks(request, 2, "mpiGraph")
     size, times, window = request.size_max or 2**20, request.iterations or 10, 10
     messages = (ranks - 1) * times * window * request.ranks_per_node
     total = float(messages * size)
     seconds = total / fabric.rate + (ranks - 1) * times * 2 * fabric.latency
-    forecast = Forecast(total, seconds, "each rank to every other, in windows")
+    forecast = RunForecast(total, seconds, "each rank to every other, in windows")
     words = ("mpiGraph", str(size), str(times), str(window))
-    return all_ranks(request, words, forecast, pattern=Pattern.ALL_PAIRS, sizes=(size,))
+    return all_ranks(request, words, forecast, pattern=HostPattern.ALL_PAIRS, sizes=(size,))
 
 
 ADAPTER = Adapter(

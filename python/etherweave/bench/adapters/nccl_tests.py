@@ -8,16 +8,16 @@ import re
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.checks import check_agreement
 from etherweave.bench.draft import ANY, INTEGER, Draft, begins_with_digit, fields
-from etherweave.bench.measurements import GarbledError, Line
+from etherweave.bench.measurements import GarbledError, TextLine
 from etherweave.bench.metrics import BANDWIDTH_BUS, BANDWIDTH_CALL, CALL_TIME
 from etherweave.bench.plans import (
-    Fabric,
-    Plan,
-    Request,
+    BenchmarkPlan,
+    BenchmarkRequest,
+    FabricEstimate,
     all_ranks,
     doubling,
-    forecast_sweep,
     need_ranks,
+    predict_sweep,
 )
 
 _TYPE = re.compile(r"u?int(?:8|32|64)|float|half|double|bfloat16|f8e4m3|f8e5m2|fp8_e4m3|fp8_e5m2")
@@ -46,7 +46,7 @@ _NOTES = re.compile(r"#|NCCL version|\S+:\d+:\d+ \[\d+\] NCCL|\s*$")
 def _parse(draft: Draft) -> None:
     draft.program = "nccl-tests"
     header: list[str] = []
-    rows: list[Line] = []
+    rows: list[TextLine] = []
     buses: list[float] = []
     is_over = False
     for line in draft.block.lines:
@@ -69,13 +69,13 @@ def _parse(draft: Draft) -> None:
     draft.end(is_over, "the line `# Avg bus bandwidth`")
 
 
-def _header(names: list[str], line: Line, before: list[str]) -> list[str]:
+def _header(names: list[str], line: TextLine, before: list[str]) -> list[str]:
     if before or [name for name in names if name not in _KINDS] or names.count("time") != 2:
         raise GarbledError(line.number, f"a header that is not understood: {line.text.strip()!r}")
     return names
 
 
-def _take(draft: Draft, header: list[str], row: Line, buses: list[float]) -> None:
+def _take(draft: Draft, header: list[str], row: TextLine, buses: list[float]) -> None:
     cells = fields(row, [_KINDS[name] for name in header])
     size = int(cells[0])
     fixed = dict(zip(header, cells, strict=True))
@@ -99,7 +99,7 @@ def _take(draft: Draft, header: list[str], row: Line, buses: list[float]) -> Non
         draft.add(BANDWIDTH_BUS, bus, "GB/s", number, size=size, labels=labels)
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     ranks = need_ranks(request, 2, request.program)
     smallest, largest = request.size_min or 8, request.size_max or 2**30
     count = request.iterations or 20
@@ -109,7 +109,7 @@ def _plan(request: Request, fabric: Fabric) -> Plan:
         *(request.program, "-b", str(smallest), "-e", str(largest), "-f", "2", "-g", "1"),
         *("-n", str(count), "-w", "5"),
     )
-    forecast = forecast_sweep(steps, fabric, "2 (n-1)/n of the size, in place and out of place")
+    forecast = predict_sweep(steps, fabric, "2 (n-1)/n of the size, in place and out of place")
     return all_ranks(request, words, forecast, sizes=doubling(smallest, largest))
 
 

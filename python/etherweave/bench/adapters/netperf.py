@@ -8,9 +8,9 @@ from collections.abc import Mapping
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import ANY, FIXED_2, INTEGER, Draft, begins_with_digit, decimal, fields
-from etherweave.bench.measurements import GarbledError, Labels, Line
+from etherweave.bench.measurements import GarbledError, Labels, TextLine
 from etherweave.bench.metrics import BANDWIDTH, LOSS, RETRANSMITS, ROUND_TRIP, TRANSACTION_RATE
-from etherweave.bench.plans import Fabric, Plan, Request, timed_pair
+from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, timed_pair
 
 _BANNER = re.compile(
     r"(?:MIGRATED )?(?P<protocol>TCP|UDP|SCTP) (?P<test>STREAM|MAERTS|REQUEST/RESPONSE|"
@@ -82,7 +82,7 @@ def _take_named(draft: Draft, pairs: Mapping[str, str], line: int, labels: Label
         draft.add(RETRANSMITS, count, "1", line, statistic="sum", labels=labels)
 
 
-def _take_csv(draft: Draft, lines: list[Line], labels: Labels) -> None:
+def _take_csv(draft: Draft, lines: list[TextLine], labels: Labels) -> None:
     """Read a header and a row; with TEST among the columns, the header lacks its name."""
     if len(lines) != 2:
         raise GarbledError(
@@ -100,11 +100,11 @@ def _take_csv(draft: Draft, lines: list[Line], labels: Labels) -> None:
     draft.end(True, "")
 
 
-def _rows(lines: list[Line]) -> list[Line]:
+def _rows(lines: list[TextLine]) -> list[TextLine]:
     return [line for line in lines if begins_with_digit(line.text)]
 
 
-def _take_stream(draft: Draft, lines: list[Line], labels: Labels, *, is_udp: bool) -> None:
+def _take_stream(draft: Draft, lines: list[TextLine], labels: Labels, *, is_udp: bool) -> None:
     if not any(re.search(r" 10\^6bits/s(?:ec)?\s", line.text + " ") for line in lines):
         raise GarbledError(draft.block.start, "expected throughput in 10^6bits/s")
     rows = _rows(lines)
@@ -121,7 +121,7 @@ def _take_stream(draft: Draft, lines: list[Line], labels: Labels, *, is_udp: boo
     draft.end(True, "")
 
 
-def _take_datagrams(draft: Draft, rows: list[Line], labels: Labels) -> None:
+def _take_datagrams(draft: Draft, rows: list[TextLine], labels: Labels) -> None:
     sent = fields(rows[0], (INTEGER, INTEGER, FIXED_2, INTEGER, INTEGER, FIXED_2))
     size, line = int(sent[1]), rows[0].number
     own = [*labels, ("side", "sender")]
@@ -137,7 +137,7 @@ def _take_datagrams(draft: Draft, rows: list[Line], labels: Labels) -> None:
     draft.end(len(rows) > 1, "the receiver's row")
 
 
-def _take_transactions(draft: Draft, lines: list[Line], labels: Labels) -> None:
+def _take_transactions(draft: Draft, lines: list[TextLine], labels: Labels) -> None:
     if not any(line.text.split()[-2:] == ["per", "sec"] for line in lines):
         raise GarbledError(draft.block.start, "expected a rate per sec")
     rows = _rows(lines)
@@ -156,7 +156,7 @@ def _take_transactions(draft: Draft, lines: list[Line], labels: Labels) -> None:
         draft.miss("the row of the other side is missing: the text is cut")
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     seconds = request.seconds or 10.0
     head = ("netperf", "-H", "{server}", "-p", "{port}", "-l", f"{seconds:g}")
     names = "THROUGHPUT,THROUGHPUT_UNITS,MIN_LATENCY,MEAN_LATENCY,P50_LATENCY,P90_LATENCY,"

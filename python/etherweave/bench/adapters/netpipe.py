@@ -5,9 +5,16 @@ import re
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.checks import check_agreement, check_rising
 from etherweave.bench.draft import NUMBER, Draft
-from etherweave.bench.measurements import GarbledError, Line
+from etherweave.bench.measurements import GarbledError, TextLine
 from etherweave.bench.metrics import BANDWIDTH, LATENCY
-from etherweave.bench.plans import Fabric, Plan, Request, doubling, forecast_sweep, timed_pair
+from etherweave.bench.plans import (
+    BenchmarkPlan,
+    BenchmarkRequest,
+    FabricEstimate,
+    doubling,
+    predict_sweep,
+    timed_pair,
+)
 
 _FILE = re.compile(r" *(?P<size>\d{1,12}) (?P<rate>\d{1,9}\.\d{6}) +(?P<time>\d{1,6}\.\d{8})\s*")
 _OUTPUT = "np.out"
@@ -33,7 +40,7 @@ def _parse(draft: Draft) -> None:
     check_rising(sizes)
 
 
-def _take(draft: Draft, line: Line, row: re.Match[str], unit: str) -> None:
+def _take(draft: Draft, line: TextLine, row: re.Match[str], unit: str) -> None:
     size, rate = int(row["size"]), float(row["rate"])
     time = float(row["time"]) * (1 if unit == "s" else 1e-6)
     if time <= 0 or rate <= 0:
@@ -44,11 +51,11 @@ def _take(draft: Draft, line: Line, row: re.Match[str], unit: str) -> None:
     draft.add(BANDWIDTH, row["rate"], "Mibit/s", line.number, size=size)
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     largest = request.size_max or 2**23
     steps = [(size, 2000) for size in doubling(1, largest)]
-    swept = forecast_sweep(steps, fabric, "")
-    asked = Request("NPtcp", seconds=max(swept.seconds, 60), options=request.options)
+    swept = predict_sweep(steps, fabric, "")
+    asked = BenchmarkRequest("NPtcp", seconds=max(swept.seconds, 60), options=request.options)
     common = ("-P", "{port}", "-u", str(largest))
     client = ("NPtcp", "-h", "{server}", *common, "-o", _OUTPUT)
     return timed_pair(asked, fabric, client, ("NPtcp", *common), output=_OUTPUT)

@@ -5,9 +5,9 @@ import re
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.checks import check_agreement
 from etherweave.bench.draft import NUMBER, Draft
-from etherweave.bench.measurements import Line
+from etherweave.bench.measurements import TextLine
 from etherweave.bench.metrics import BANDWIDTH, RETRANSMITS, ROUND_TRIP
-from etherweave.bench.plans import Fabric, Plan, Request, timed_pair
+from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, timed_pair
 
 _ROW = re.compile(
     rf"\s*(?P<megabytes>{NUMBER}) MB / +(?P<seconds>{NUMBER}) sec = +(?P<rate>{NUMBER}) Mbps"
@@ -30,7 +30,7 @@ def _parse(draft: Draft) -> None:
             draft.leftover.append(line)
 
 
-def _take(draft: Draft, line: Line, row: re.Match[str]) -> None:
+def _take(draft: Draft, line: TextLine, row: re.Match[str]) -> None:
     seconds = max(float(row["seconds"]), 1e-9)
     own = float(row["megabytes"]) * 2**20 * 8 / seconds / 1e6
     rounding = 0.001 + 0.006 / seconds
@@ -42,7 +42,7 @@ def _take(draft: Draft, line: Line, row: re.Match[str]) -> None:
         draft.add(ROUND_TRIP, row["rtt"], "ms", line.number)
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     seconds = request.seconds or 10.0
     client = ("nuttcp", "-fparse", f"-T{seconds:g}", "-P{port}", "{server}")
     server = ("nuttcp", "-S", "--nofork", "-1", "-P{port}")

@@ -12,7 +12,7 @@ from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters.osu_plans import plan
 from etherweave.bench.checks import check_alignment, check_rising, missing_powers
 from etherweave.bench.draft import FIXED_2, INTEGER, Draft, begins_with_digit, columns, fields
-from etherweave.bench.measurements import GarbledError, Line
+from etherweave.bench.measurements import GarbledError, TextLine
 from etherweave.bench.metrics import (
     BANDWIDTH,
     BANDWIDTH_BOTH,
@@ -114,7 +114,7 @@ def _parse(draft: Draft) -> None:
     first, *rest = draft.block.lines
     metric = _recognise(draft, first)
     header: list[str] = []
-    rows: list[Line] = []
+    rows: list[TextLine] = []
     for line in rest:
         if not line.text.strip():
             continue
@@ -142,7 +142,7 @@ def _is_row(text: str, header: list[str]) -> bool:
     return begins_with_digit(text)
 
 
-def _recognise(draft: Draft, line: Line) -> Metric:
+def _recognise(draft: Draft, line: TextLine) -> Metric:
     """Tell program and metric from the title."""
     match = _TITLE.fullmatch(line.text)
     found = match and _program(line.text, match["separator"], match["title"])
@@ -173,7 +173,7 @@ def _facts(text: str) -> dict[str, str]:
     return {(name or other).lower(): value or said for name, value, other, said in found}
 
 
-def _read_rows(draft: Draft, metric: Metric, header: list[str], rows: list[Line]) -> None:
+def _read_rows(draft: Draft, metric: Metric, header: list[str], rows: list[TextLine]) -> None:
     has_sizes = header[:1] == ["size"] or header[:1] == ["size (b)"]
     if metric is BANDWIDTH and header[1:2] == ["avg latency(us)"]:
         draft.program = "osu_bw_fan"

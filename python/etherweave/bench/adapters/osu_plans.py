@@ -4,18 +4,18 @@ from math import ceil, log2
 from typing import NamedTuple
 
 from etherweave.bench.plans import (
-    Command,
-    Fabric,
-    Forecast,
-    Pattern,
-    Placement,
-    Plan,
-    PlanError,
-    Request,
+    BenchmarkCommand,
+    BenchmarkPlan,
+    BenchmarkPlanError,
+    BenchmarkRequest,
+    FabricEstimate,
+    HostPattern,
+    RankPlacement,
+    RunForecast,
     Start,
     doubling,
-    forecast_sweep,
     need_ranks,
+    predict_sweep,
 )
 
 LARGE = 8192
@@ -62,28 +62,30 @@ _WITHOUT_SIZES = ("barrier", "barrier_persistent", "_atomics", "_init", "_hello"
 _MANY_PAIRS = ("osu_mbw_mr", "osu_multi_lat")
 
 
-def plan(request: Request, fabric: Fabric) -> Plan:
+def plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     """Plan a run of any OSU program."""
     program = request.program
     is_shmem = program.startswith("osu_oshm_")
     is_pair = program in _OF_PAIRS or (is_shmem and program not in _OF_ALL)
     if is_pair and program not in _MANY_PAIRS and need_ranks(request, 2, program) != 2:
-        raise PlanError(f"{program} runs on exactly two ranks")
+        raise BenchmarkPlanError(f"{program} runs on exactly two ranks")
     if program in _MANY_PAIRS and need_ranks(request, 2, program) % 2:
-        raise PlanError(f"{program} needs an even number of ranks")
+        raise BenchmarkPlanError(f"{program} needs an even number of ranks")
     sizes = _sizes(request, is_pair)
-    placement = Placement(
-        Pattern.PAIR if is_pair else Pattern.ALL_NODES, request.nodes, request.ranks_per_node
+    placement = RankPlacement(
+        HostPattern.PAIR if is_pair else HostPattern.ALL_NODES,
+        request.nodes,
+        request.ranks_per_node,
     )
     own = () if program in _OF_ALL else _options(request, is_shmem)
     arguments = (program, *own, *request.options)
-    command = Command(Start.SHMEM if is_shmem else Start.MPI, arguments)
+    command = BenchmarkCommand(Start.SHMEM if is_shmem else Start.MPI, arguments)
     forecast = _forecast(request, fabric, sizes, is_pair)
     notes = ("without -m in versions before 7: the sweep cannot be shortened",)
-    return Plan(program, placement, command, forecast, sizes, notes if is_pair else ())
+    return BenchmarkPlan(program, placement, command, forecast, sizes, notes if is_pair else ())
 
 
-def _sizes(request: Request, is_pair: bool) -> tuple[int, ...]:
+def _sizes(request: BenchmarkRequest, is_pair: bool) -> tuple[int, ...]:
     if request.program.endswith(_WITHOUT_SIZES):
         return ()
     if request.program in _OF_WORDS:
@@ -93,7 +95,7 @@ def _sizes(request: Request, is_pair: bool) -> tuple[int, ...]:
     return doubling(smallest, request.size_max or (2**22 if is_pair else 2**20))
 
 
-def _options(request: Request, is_shmem: bool) -> tuple[str, ...]:
+def _options(request: BenchmarkRequest, is_shmem: bool) -> tuple[str, ...]:
     if is_shmem:
         return ("heap",)
     smallest, largest = request.size_min, request.size_max
@@ -103,25 +105,29 @@ def _options(request: Request, is_shmem: bool) -> tuple[str, ...]:
     return (*sizes, *loops)
 
 
-def _forecast(request: Request, fabric: Fabric, sizes: tuple[int, ...], is_pair: bool) -> Forecast:
+def _forecast(
+    request: BenchmarkRequest, fabric: FabricEstimate, sizes: tuple[int, ...], is_pair: bool
+) -> RunForecast:
     asked, program = request.iterations, request.program
     share = request.ranks_per_node
     if program in (*_IN_WINDOWS, *_FANS):
         peers = request.nodes - 1 if program in _FANS else 1
         steps = [(size, _BANDWIDTH.of(size, asked) * WINDOW * share * peers) for size in sizes]
-        return forecast_sweep(steps, fabric, f"{WINDOW} messages a window", each=1 / WINDOW)
+        return predict_sweep(steps, fabric, f"{WINDOW} messages a window", each=1 / WINDOW)
     if is_pair:
         swept = [(size, _LATENCY.of(size, asked) * share) for size in sizes or (0,)]
-        there = forecast_sweep(swept, fabric, "ping-pong: a host sends half of the messages")
-        return Forecast(there.bytes, 2 * there.seconds, there.basis)
+        there = predict_sweep(swept, fabric, "ping-pong: a host sends half of the messages")
+        return RunForecast(there.bytes, 2 * there.seconds, there.basis)
     return _forecast_collective(request, fabric, sizes or (0,))
 
 
-def _forecast_collective(request: Request, fabric: Fabric, sizes: tuple[int, ...]) -> Forecast:
+def _forecast_collective(
+    request: BenchmarkRequest, fabric: FabricEstimate, sizes: tuple[int, ...]
+) -> RunForecast:
     """Count what a node's ranks send in all calls, and rounds of latency by halving."""
     ranks = request.nodes * request.ranks_per_node
     if ranks < 2:
-        raise PlanError(f"{request.program} needs at least two ranks")
+        raise BenchmarkPlanError(f"{request.program} needs at least two ranks")
     volume = {"alltoall": ranks - 1, "allgather": ranks - 1, "allreduce": 2 * (ranks - 1) / ranks}
     name = request.program.removeprefix("osu_").removeprefix("oshm_").removeprefix("i")
     each = volume.get(name, 1)
@@ -131,4 +137,6 @@ def _forecast_collective(request: Request, fabric: Fabric, sizes: tuple[int, ...
         bytes_call = size * each * request.ranks_per_node
         total += calls * bytes_call
         seconds += calls * (bytes_call / fabric.rate + 2 * ceil(log2(ranks)) * fabric.latency)
-    return Forecast(total, seconds, "calls times what a node's ranks send, and rounds of latency")
+    return RunForecast(
+        total, seconds, "calls times what a node's ranks send, and rounds of latency"
+    )

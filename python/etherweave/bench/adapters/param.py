@@ -8,9 +8,16 @@ import re
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.checks import check_agreement, check_rising
 from etherweave.bench.draft import NUMBER, Draft
-from etherweave.bench.measurements import GarbledError, Line
+from etherweave.bench.measurements import GarbledError, TextLine
 from etherweave.bench.metrics import BANDWIDTH_BUS, BANDWIDTH_CALL, CALL_TIME
-from etherweave.bench.plans import Fabric, Plan, Request, all_ranks, forecast_sweep, need_ranks
+from etherweave.bench.plans import (
+    BenchmarkPlan,
+    BenchmarkRequest,
+    FabricEstimate,
+    all_ranks,
+    need_ranks,
+    predict_sweep,
+)
 
 _COLLECTIVES = (
     r"(?:all_reduce|all_to_all|all_to_allv|all_gather|all_gather_base|reduce_scatter|"
@@ -41,7 +48,7 @@ def _parse(draft: Draft) -> None:
         check_rising(swept)
 
 
-def _take(draft: Draft, line: Line, row: re.Match[str]) -> int:
+def _take(draft: Draft, line: TextLine, row: re.Match[str]) -> int:
     size, labels = int(row["size"]), [("call", row["call"]), ("type", row["type"])]
     *times, algorithm, bus = row.groups()[3:]
     median, low, high = float(times[0]), float(times[3]), float(times[4])
@@ -58,7 +65,7 @@ def _take(draft: Draft, line: Line, row: re.Match[str]) -> int:
     return size
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     need_ranks(request, 2, request.program)
     largest, count = request.size_max or 2**28, request.iterations or 100
     steps = [(2 * largest, count), (largest, count)]
@@ -66,7 +73,7 @@ def _plan(request: Request, fabric: Fabric) -> Plan:
         *("python3", "comms.py", "--master-ip", "{server}", "--collective", "all_reduce"),
         *("--b", "8", "--e", str(largest), "--n", str(count), "--f", "2", "--z", "1"),
     )
-    return all_ranks(request, words, forecast_sweep(steps, fabric, "all_reduce, sizes doubled"))
+    return all_ranks(request, words, predict_sweep(steps, fabric, "all_reduce, sizes doubled"))
 
 
 ADAPTER = Adapter(

@@ -12,7 +12,7 @@ from typing import Any
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.checks import check_agreement, check_rising, missing_powers
 from etherweave.bench.draft import INTEGER, Draft, begins_with_digit, decimal, fields
-from etherweave.bench.measurements import GarbledError, Line
+from etherweave.bench.measurements import GarbledError, TextLine
 from etherweave.bench.metrics import (
     BANDWIDTH,
     BANDWIDTH_BOTH,
@@ -22,7 +22,7 @@ from etherweave.bench.metrics import (
     UNITS,
     Metric,
 )
-from etherweave.bench.plans import Fabric, Plan, Request, timed_pair
+from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, timed_pair
 
 _TITLE = (
     r"\s*(?:RDMA_Write|RDMA_Read|Send|Atomic|Raw Ethernet)(?: [A-Z][\w&]*)*?"
@@ -70,7 +70,7 @@ def _parse(draft: Draft) -> None:
         raise GarbledError(first.number, f"perftest says: {first.text.strip()}")
     time, rate = _recognise(draft, first.text)
     header: list[str] = []
-    rows: list[Line] = []
+    rows: list[TextLine] = []
     is_closed = False
     for line in rest:
         if "#bytes" in line.text:
@@ -102,14 +102,16 @@ def _recognise(draft: Draft, title: str) -> tuple[Metric, Metric]:
     return time, BANDWIDTH_BOTH if "Bidirectional" in title else BANDWIDTH
 
 
-def _header(line: Line, before: list[str]) -> list[str]:
+def _header(line: TextLine, before: list[str]) -> list[str]:
     header = _HEADER.findall(line.text)
     if before or _HEADER.sub("", line.text).strip():
         raise GarbledError(line.number, f"a header that is not understood: {line.text.strip()!r}")
     return header
 
 
-def _read(draft: Draft, header: list[str], rows: list[Line], time: Metric, rate: Metric) -> None:
+def _read(
+    draft: Draft, header: list[str], rows: list[TextLine], time: Metric, rate: Metric
+) -> None:
     whole = ("#bytes", "#iterations", "sl")
     special = dict.fromkeys(whole, INTEGER) | {"t_stdev[usec]": _DEVIATION}
     kinds = [special.get(name, _FIXED) for name in header]
@@ -202,7 +204,7 @@ def _bandwidths(results: Mapping[str, str], line: int) -> dict[str, str]:
     raise GarbledError(line, "bandwidth agrees with size and message rate in no unit")
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     device = ("-d", request.device) if request.device else ()
     is_bandwidth = request.program.endswith("_bw")
     size = request.size_max or (65536 if is_bandwidth else 2)
@@ -212,7 +214,9 @@ def _plan(request: Request, fabric: Fabric) -> Plan:
     common = (*common, *long, *qps, *(("--report_gbits",) if is_bandwidth else ()))
     count = 5000 * size
     seconds = count / fabric.rate + (0 if is_bandwidth else 10_000 * fabric.latency)
-    asked = Request(request.program, seconds=request.seconds or seconds, options=request.options)
+    asked = BenchmarkRequest(
+        request.program, seconds=request.seconds or seconds, options=request.options
+    )
     return timed_pair(asked, fabric, (*common, "{server}"), common)
 
 

@@ -9,9 +9,15 @@ from dataclasses import dataclass, field
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft, integer
-from etherweave.bench.measurements import GarbledError, Line
+from etherweave.bench.measurements import GarbledError, TextLine
 from etherweave.bench.metrics import BANDWIDTH, LATENCY, MESSAGE_RATE
-from etherweave.bench.plans import Fabric, Plan, Request, doubling, timed_pair
+from etherweave.bench.plans import (
+    BenchmarkPlan,
+    BenchmarkRequest,
+    FabricEstimate,
+    doubling,
+    timed_pair,
+)
 
 _TEST = (
     r"(?:(?:tcp|udp|sctp|sdp|rds)_(?:bw|lat)|(?:rc|uc|ud|xrc)_(?:bi_bw|bw|lat)|"
@@ -56,7 +62,7 @@ class _Section:
 
     test: str
     line: int
-    items: dict[str, Line] = field(default_factory=dict)
+    items: dict[str, TextLine] = field(default_factory=dict)
     equals: set[int] = field(default_factory=set)
     """Where the equals signs stand."""
     is_over: bool = False
@@ -78,7 +84,7 @@ def _sections(draft: Draft) -> list[_Section]:
         elif item and sections[-1].is_over:
             raise GarbledError(line.number, f"{item['name']} after a line that is not understood")
         elif item and item["name"] not in sections[-1].items:
-            sections[-1].items[item["name"]] = Line(line.number, item["value"])
+            sections[-1].items[item["name"]] = TextLine(line.number, item["value"])
             sections[-1].equals.add(line.text.index("="))
         elif item:
             raise GarbledError(line.number, f"{item['name']} stands twice")
@@ -124,7 +130,7 @@ def _take(draft: Draft, section: _Section) -> int | None:
     return size
 
 
-def _amount(line: Line) -> tuple[str, str]:
+def _amount(line: TextLine) -> tuple[str, str]:
     amount = _AMOUNT.fullmatch(line.text)
     unit = _UNITS.get(amount["unit"].strip()) if amount else None
     if amount is None or unit is None:
@@ -132,7 +138,7 @@ def _amount(line: Line) -> tuple[str, str]:
     return amount["number"], unit
 
 
-def _size(line: Line) -> int:
+def _size(line: TextLine) -> int:
     amount = _AMOUNT.fullmatch(line.text)
     scale = _SIZES.get(amount["unit"].strip()) if amount else None
     if amount is None or scale is None:
@@ -140,12 +146,12 @@ def _size(line: Line) -> int:
     return integer(amount["number"], line.number) * scale
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     seconds = request.seconds or 2.0
     sizes = doubling(request.size_min or 1, request.size_max or 2**16)
     sweep = ("-oo", f"msg_size:{sizes[0]}:{sizes[-1]}:*2")
     head = ("qperf", "{server}", "-lp", "{port}", "-t", f"{seconds:g}", "-vu", "-uu")
-    asked = Request("qperf", seconds=seconds * 2 * len(sizes), options=request.options)
+    asked = BenchmarkRequest("qperf", seconds=seconds * 2 * len(sizes), options=request.options)
     client = (*head, *sweep, "tcp_bw", "tcp_lat")
     return timed_pair(asked, fabric, client, ("qperf", "-lp", "{port}"))
 

@@ -4,9 +4,9 @@ import re
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft
-from etherweave.bench.measurements import GarbledError, Line
+from etherweave.bench.measurements import GarbledError, TextLine
 from etherweave.bench.metrics import ROUND_TRIP, TRANSACTION_RATE
-from etherweave.bench.plans import Fabric, Plan, Request, timed_pair
+from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, timed_pair
 
 _STATISTICS = ("mean", "min", "p50", "p95", "p99", "max")
 _CSV = (
@@ -60,17 +60,17 @@ def _parse(draft: Draft) -> None:
         draft.miss(f"{test}: the summary is missing: the text is cut")
 
 
-def _once(draft: Draft, test: str, line: Line) -> None:
+def _once(draft: Draft, test: str, line: TextLine) -> None:
     if any(dict(one.labels)["test"] == test for one in draft.measurements):
         raise GarbledError(line.number, f"{test} stands twice: two runs are mixed")
 
 
-def _time(draft: Draft, test: str, statistic: str, value: str, line: Line) -> None:
+def _time(draft: Draft, test: str, statistic: str, value: str, line: TextLine) -> None:
     labels = [("test", test)]
     draft.add(ROUND_TRIP, value, "ms", line.number, statistic=statistic, labels=labels)
 
 
-def _take_row(draft: Draft, line: Line, is_table: bool) -> None:
+def _take_row(draft: Draft, line: TextLine, is_table: bool) -> None:
     row = _ROW.fullmatch(line.text.rstrip())
     if row is None or not is_table:
         raise GarbledError(line.number, f"a row that is not understood: {line.text[:60]!r}")
@@ -81,12 +81,12 @@ def _take_row(draft: Draft, line: Line, is_table: bool) -> None:
         _time(draft, test, statistic, value, line)
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     count = request.iterations or 100_000
     words = ("redis-benchmark", "-h", "{server}", "-p", "{port}", "-t", "get,set", "--csv")
     size = ("-d", str(request.size_max)) if request.size_max else ()
     seconds = max(2 * count * 4 * fabric.latency / 50, 1.0)
-    asked = Request(request.program, seconds=seconds, options=request.options)
+    asked = BenchmarkRequest(request.program, seconds=seconds, options=request.options)
     client = (*words, "-n", str(count), "-c", "50", *size)
     return timed_pair(asked, fabric, client, _SERVER)
 

@@ -4,9 +4,9 @@ import re
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft
-from etherweave.bench.measurements import GarbledError, Line
+from etherweave.bench.measurements import GarbledError, TextLine
 from etherweave.bench.metrics import ROUND_TRIP, TRANSACTION_RATE
-from etherweave.bench.plans import Fabric, Plan, Request, alone
+from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, alone
 
 _LOG = r"(?:\d{4}-\d\d-\d\d\S*(?: \d\d:\S+)? INFO +\S+ )?"
 _WINDOW = re.compile(rf"{_LOG}Window: (\d+)\s*")
@@ -41,14 +41,14 @@ def _parse(draft: Draft) -> None:
             draft.check(float(success[1]) == float(success[2]) == 100, "some requests failed")
 
 
-def _labels(window: str | None, seen: set[str], what: str, line: Line) -> list[tuple[str, str]]:
+def _labels(window: str | None, seen: set[str], what: str, line: TextLine) -> list[tuple[str, str]]:
     if window is None or what in seen:
         raise GarbledError(line.number, f"a {what} without its window: lines are lost")
     seen.add(what)
     return [("window", window)]
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     words = ("rpc-perf", "--config", "rpc-perf.toml")
     notes = ("rpc-perf.toml names your cache: start it yourself, and read what it writes",)
     return alone(request, words, request.seconds or 60.0, notes=notes)

@@ -5,9 +5,9 @@ import re
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.checks import check_agreement
 from etherweave.bench.draft import NUMBER, Draft
-from etherweave.bench.measurements import GarbledError, Line
+from etherweave.bench.measurements import GarbledError, TextLine
 from etherweave.bench.metrics import BANDWIDTH, LATENCY, MESSAGE_RATE
-from etherweave.bench.plans import Fabric, Plan, Request, timed_pair
+from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, timed_pair
 
 _LATENCY = re.compile(rf"Summary: Latency is ({NUMBER}) usec\s*")
 _SPREAD = re.compile(rf"====> avg-latency=({NUMBER}) \(std-dev=({NUMBER})\)\s*")
@@ -21,7 +21,9 @@ _SIZE = re.compile(r"msg-size=(\d+)\.")
 
 def _parse(draft: Draft) -> None:
     draft.program = "sockperf"
-    lines = [Line(line.number, line.text.removeprefix("sockperf: ")) for line in draft.block.lines]
+    lines = [
+        TextLine(line.number, line.text.removeprefix("sockperf: ")) for line in draft.block.lines
+    ]
     version = re.search(r"version #(\S+)", lines[0].text)
     draft.version = version and version[1]
     mean = [(line, match) for line in lines if (match := _LATENCY.fullmatch(line.text))]
@@ -37,7 +39,7 @@ def _parse(draft: Draft) -> None:
         draft.miss("the summary is missing: the text is cut")
 
 
-def _take_percentiles(draft: Draft, lines: list[Line], mean: str) -> None:
+def _take_percentiles(draft: Draft, lines: list[TextLine], mean: str) -> None:
     """Read percentiles, which are printed from the highest to the lowest."""
     before, is_over = float("inf"), False
     for line in lines:
@@ -57,7 +59,7 @@ def _take_percentiles(draft: Draft, lines: list[Line], mean: str) -> None:
     draft.end(is_over, "the smallest observation")
 
 
-def _take_rate(draft: Draft, lines: list[Line], line: Line, match: re.Match[str]) -> None:
+def _take_rate(draft: Draft, lines: list[TextLine], line: TextLine, match: re.Match[str]) -> None:
     check_agreement(line.number, "MBps and Mbps", float(match[2]), 8 * float(match[1]), 0.001)
     sizes = [found[1] for one in lines if (found := _SIZE.search(one.text))]
     size = int(sizes[0]) if sizes else None
@@ -71,7 +73,7 @@ def _take_rate(draft: Draft, lines: list[Line], line: Line, match: re.Match[str]
     draft.end(True, "")
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     seconds = request.seconds or 10.0
     size = ("--msg-size", str(request.size_max)) if request.size_max else ()
     common = ("-i", "{server}", "-p", "{port}", "--tcp")

@@ -4,9 +4,9 @@ import re
 
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.draft import NUMBER, Draft
-from etherweave.bench.measurements import GarbledError, Line
+from etherweave.bench.measurements import GarbledError, TextLine
 from etherweave.bench.metrics import OPERATION_RATE, ROUND_TRIP, STORAGE_BANDWIDTH
-from etherweave.bench.plans import Fabric, Plan, Request, alone
+from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, alone
 
 _ROW = re.compile(
     rf"(?P<device>\S.*?)\s*:\s+(?P<rate>{NUMBER})\s+(?P<bytes>{NUMBER})\s+(?P<mean>{NUMBER})\s+"
@@ -32,7 +32,7 @@ def _parse(draft: Draft) -> None:
     draft.end("Total" in seen, "the row of the total")
 
 
-def _take(draft: Draft, line: Line, row: re.Match[str]) -> None:
+def _take(draft: Draft, line: TextLine, row: re.Match[str]) -> None:
     rate, megabytes = float(row["rate"]), float(row["bytes"])
     blocks = round(megabytes * 2**20 / max(rate, 1e-9) / _BLOCK)
     size = blocks * _BLOCK
@@ -48,7 +48,7 @@ def _take(draft: Draft, line: Line, row: re.Match[str]) -> None:
         draft.add(ROUND_TRIP, time, "us", number, size=size, statistic=name, labels=labels)
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     seconds = request.seconds or 10.0
     where = "trtype:tcp adrfam:IPv4 traddr:{server} trsvcid:4420"
     words = ("spdk_nvme_perf", "-q", "32", "-o", str(request.size_max or 4096), "-w", "randread")

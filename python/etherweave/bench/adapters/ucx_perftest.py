@@ -10,9 +10,15 @@ from collections.abc import Sequence
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.checks import check_agreement
 from etherweave.bench.draft import ANY, INTEGER, Draft, fields
-from etherweave.bench.measurements import Line
+from etherweave.bench.measurements import TextLine
 from etherweave.bench.metrics import BANDWIDTH, CALL_TIME, MESSAGE_RATE
-from etherweave.bench.plans import Fabric, Plan, Request, forecast_sweep, timed_pair
+from etherweave.bench.plans import (
+    BenchmarkPlan,
+    BenchmarkRequest,
+    FabricEstimate,
+    predict_sweep,
+    timed_pair,
+)
 
 _CSV = "iterations,50.0_percentile_lat,avg_lat,overall_lat,avg_bw,overall_bw,avg_mr,overall_mr"
 _KINDS = (INTEGER, ANY, ANY, ANY, ANY, ANY, ANY, ANY)
@@ -25,9 +31,9 @@ def _parse(draft: Draft) -> None:
     finals = []
     for line in rest:
         if is_csv and re.match(r"\d", line.text):
-            finals.append(Line(line.number, line.text.replace(",", " ")))
+            finals.append(TextLine(line.number, line.text.replace(",", " ")))
         elif line.text.startswith("Final:"):
-            finals.append(Line(line.number, line.text.removeprefix("Final:")))
+            finals.append(TextLine(line.number, line.text.removeprefix("Final:")))
         elif line.text.strip() and not re.match(r"[+|\[]", line.text):
             draft.leftover.append(line)
     for line in finals:
@@ -46,14 +52,14 @@ def _take(draft: Draft, cells: Sequence[str], line: int) -> None:
     draft.add(MESSAGE_RATE, rate, "1/s", line)
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     size = request.size_max or 8
     is_large = size > 4096
     count = request.iterations or (5000 if is_large else 20_000)
     test = "tag_bw" if is_large else "tag_lat"
     words = ("ucx_perftest", "{server}", "-p", "{port}", "-t", test, "-s", str(size))
-    swept = forecast_sweep([(size, 2 * count)], fabric, "")
-    asked = Request(request.program, seconds=swept.seconds, options=request.options)
+    swept = predict_sweep([(size, 2 * count)], fabric, "")
+    asked = BenchmarkRequest(request.program, seconds=swept.seconds, options=request.options)
     notes = ("set UCX_TLS and UCX_NET_DEVICES: UCX takes shared memory wherever it can",)
     client = (*words, "-n", str(count))
     return timed_pair(asked, fabric, client, ("ucx_perftest", "-p", "{port}"), notes=notes)

@@ -5,9 +5,9 @@ import re
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.checks import check_agreement
 from etherweave.bench.draft import NUMBER, Draft
-from etherweave.bench.measurements import GarbledError, Line
+from etherweave.bench.measurements import GarbledError, TextLine
 from etherweave.bench.metrics import BANDWIDTH, ROUND_TRIP, TRANSACTION_RATE
-from etherweave.bench.plans import Fabric, Plan, Request, timed_pair
+from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, timed_pair
 
 _TIME = rf"({NUMBER})(us|ms|s)"
 _SPREAD = re.compile(rf"    Latency +{_TIME} +{_TIME} +{_TIME} +{NUMBER}%\s*")
@@ -46,13 +46,13 @@ def _parse(draft: Draft) -> None:
     draft.end(is_over, "the line `Transfer/sec`")
 
 
-def _wait(draft: Draft, line: Line, time: str, unit: str, statistic: str) -> None:
+def _wait(draft: Draft, line: TextLine, time: str, unit: str, statistic: str) -> None:
     if any(one.statistic == statistic for one in draft.measurements):
         raise GarbledError(line.number, f"{statistic} stands twice: two runs are mixed")
     draft.add(ROUND_TRIP, time, unit, line.number, statistic=statistic)
 
 
-def _take_rate(draft: Draft, line: Line, rate: str, total: re.Match[str] | None) -> None:
+def _take_rate(draft: Draft, line: TextLine, rate: str, total: re.Match[str] | None) -> None:
     if total is not None:
         seconds = max(float(total[2]), 1e-9)
         own = int(total[1]) / seconds
@@ -61,7 +61,7 @@ def _take_rate(draft: Draft, line: Line, rate: str, total: re.Match[str] | None)
     draft.add(TRANSACTION_RATE, rate, "1/s", line.number)
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     seconds = request.seconds or 10.0
     words = ("wrk", f"-t{request.streams}", "-c16", f"-d{seconds:g}s", "--latency")
     server = ("python3", "-m", "http.server", "{port}", "--bind", "{server}")

@@ -5,9 +5,9 @@ import re
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.checks import check_agreement
 from etherweave.bench.draft import NUMBER, Draft, integer
-from etherweave.bench.measurements import GarbledError, Line
+from etherweave.bench.measurements import GarbledError, TextLine
 from etherweave.bench.metrics import ELAPSED, ROUND_TRIP, TRANSACTION_RATE
-from etherweave.bench.plans import Fabric, Plan, Request, alone
+from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, alone
 
 _LINE = re.compile(rf"\[([A-Z][\w%-]*)\], ([^,]+), ({NUMBER})\s*")
 _OPERATIONS = ("READ", "UPDATE", "INSERT", "SCAN", "DELETE", "READ-MODIFY-WRITE")
@@ -17,7 +17,7 @@ _STATISTICS = {"Average": "mean", "Min": "min", "Max": "max"}
 
 def _parse(draft: Draft) -> None:
     draft.program = "ycsb"
-    seen: dict[tuple[str, str], Line] = {}
+    seen: dict[tuple[str, str], TextLine] = {}
     for line in draft.block.lines:
         found = _LINE.fullmatch(line.text)
         if not found:
@@ -25,7 +25,7 @@ def _parse(draft: Draft) -> None:
         elif (found[1], found[2]) in seen:
             raise GarbledError(line.number, f"{found[1]} {found[2]} stands twice")
         else:
-            seen[found[1], found[2]] = Line(line.number, found[3])
+            seen[found[1], found[2]] = TextLine(line.number, found[3])
             _take(draft, found, line.number)
     _check(draft, seen)
 
@@ -42,7 +42,7 @@ def _take(draft: Draft, found: re.Match[str], line: int) -> None:
         draft.add(ROUND_TRIP, value, "us", line, statistic=statistic, labels=labels)
 
 
-def _check(draft: Draft, seen: dict[tuple[str, str], Line]) -> None:
+def _check(draft: Draft, seen: dict[tuple[str, str], TextLine]) -> None:
     total = 0
     for operation in _OPERATIONS:
         counted = seen.get((operation, "Operations"))
@@ -65,7 +65,7 @@ def _check(draft: Draft, seen: dict[tuple[str, str], Line]) -> None:
             draft.miss("some operations are missing: the text is cut")
 
 
-def _plan(request: Request, fabric: Fabric) -> Plan:
+def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     words = ("ycsb", "run", "redis", "-s", "-P", "workloads/workloada", "-p", "redis.host={server}")
     count = ("-p", f"operationcount={request.iterations or 100_000}", "-threads", "4")
     notes = ("Redis must stand on the host, with what `ycsb load` put into it",)

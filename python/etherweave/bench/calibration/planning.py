@@ -14,7 +14,7 @@ from etherweave.bench.measure import Limits, MeasureError
 from etherweave.bench.measure.forecast import Forecast, forecast, within
 from etherweave.bench.measure.jobs import Jobs, jobs_of
 from etherweave.bench.measure.seating import of_site
-from etherweave.bench.site.values import Link, Site
+from etherweave.bench.site.values import ClusterSite, SiteFabric
 
 REHEARSAL = 1
 """Passes before the start that counts, as ``measure`` has them."""
@@ -23,8 +23,8 @@ REHEARSAL = 1
 class Hosts(NamedTuple):
     """Where it is measured."""
 
-    site: Site
-    link: Link | None
+    site: ClusterSite
+    link: SiteFabric | None
     names: tuple[str, ...]
     """Each stands for a host of the scenario, in the order of either."""
     limits: Limits

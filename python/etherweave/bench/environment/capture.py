@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 
 from etherweave.bench.environment.readers import take
-from etherweave.bench.environment.readers.tcp import SETTINGS
+from etherweave.bench.environment.readers.network import SETTINGS
 from etherweave.bench.environment.snapshot import Gap, Snapshot
 
 _NET = "/sys/class/net/{interface}"

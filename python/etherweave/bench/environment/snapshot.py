@@ -38,7 +38,7 @@ class Processor:
 
 
 @dataclass(frozen=True)
-class Memory:
+class NumaMemory:
     """The memory."""
 
     nodes: dict[str, str] = field(default_factory=dict)
@@ -58,7 +58,7 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Placement:
+class ProcessPlacement:
     """Where this process may run, and what it tells its communication libraries."""
 
     allowed: str = ""
@@ -82,7 +82,7 @@ class Pcie:
 
 
 @dataclass(frozen=True)
-class Interface:
+class NetworkInterface:
     """A network interface."""
 
     state: str = ""
@@ -139,7 +139,7 @@ class RdmaDevice:
 
 
 @dataclass(frozen=True)
-class Path:
+class NetworkPath:
     """The way to another host."""
 
     interface: str
@@ -164,17 +164,17 @@ class Snapshot:
     """Seconds since 1970."""
     kernel: str = ""
     processor: Processor = field(default_factory=Processor)
-    memory: Memory = field(default_factory=Memory)
+    memory: NumaMemory = field(default_factory=NumaMemory)
     load: Load = field(default_factory=Load)
-    placement: Placement = field(default_factory=Placement)
-    interfaces: dict[str, Interface] = field(default_factory=dict)
+    placement: ProcessPlacement = field(default_factory=ProcessPlacement)
+    interfaces: dict[str, NetworkInterface] = field(default_factory=dict)
     traffic: dict[str, int] = field(default_factory=dict)
     """Bytes received and sent by every interface, the loopback included."""
     rdma: dict[str, RdmaDevice] = field(default_factory=dict)
     tcp: dict[str, str] = field(default_factory=dict)
     """Settings below ``net``, with dots."""
     tcp_counters: dict[str, int] = field(default_factory=dict)
-    paths: dict[str, Path] = field(default_factory=dict)
+    paths: dict[str, NetworkPath] = field(default_factory=dict)
     """To other hosts that were asked for."""
     gaps: tuple[Gap, ...] = ()
 

@@ -1,5 +1,5 @@
 """Launchers: what brings a benchmark's processes to life on the hosts of a site."""
 
-from etherweave.bench.launchers.launcher import Ending, Job, Launcher, Outcome
+from etherweave.bench.launchers.launcher import Ending, Launcher, LaunchJob, LaunchOutcome
 
-__all__ = ["Ending", "Job", "Launcher", "Outcome"]
+__all__ = ["Ending", "LaunchJob", "LaunchOutcome", "Launcher"]

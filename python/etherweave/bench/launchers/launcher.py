@@ -1,16 +1,17 @@
 """What a launcher is given, and what it gives back."""
 
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from etherweave.bench.plans import Command
+from etherweave.bench.plans import BenchmarkCommand
+from etherweave.bench.site.values import ClusterSite, SiteFabric
 
 
 @dataclass(frozen=True)
-class Companion:
+class Monitor:
     """A program that stands by on each host of a job; see :mod:`.companions`."""
 
     name: str
@@ -20,10 +21,10 @@ class Companion:
 
 
 @dataclass(frozen=True)
-class Job:
+class LaunchJob:
     """One launch of one benchmark."""
 
-    command: Command
+    command: BenchmarkCommand
     """With its words in braces still in it: the launcher knows servers and ranks."""
     hosts: tuple[str, ...]
     """Names of the site's hosts, in the order of ranks; the first one serves."""
@@ -34,7 +35,7 @@ class Job:
     """After so long, all processes are ended [s]."""
     ranks_most: int | None = None
     """Leaves places on the last host empty."""
-    companions: tuple[Companion, ...] = ()
+    companions: tuple[Monitor, ...] = ()
     """Started before the command, and ended after it."""
 
     @property
@@ -58,7 +59,7 @@ class Ending(StrEnum):
 
 
 @dataclass(frozen=True)
-class Outcome:
+class LaunchOutcome:
     """What a launch left."""
 
     ending: Ending
@@ -83,7 +84,7 @@ class Launcher(Protocol):
     def missing(self) -> str:
         """Tell which program or privilege is; empty when nothing."""
 
-    def launch(self, job: Job) -> Outcome:
+    def launch(self, job: LaunchJob) -> LaunchOutcome:
         """Carry out a job; what goes wrong is in its outcome."""
 
 
@@ -91,5 +92,32 @@ class Launcher(Protocol):
 class ArrayLauncher(Launcher, Protocol):
     """Starts several jobs on the same hosts at once, to be carried out one after the other."""
 
-    def outcomes(self, jobs: Sequence[Job]) -> Generator[Outcome, None, None]:
+    def outcomes(self, jobs: Sequence[LaunchJob]) -> Generator[LaunchOutcome, None, None]:
         """Give the outcome of each job, in order, once it is there."""
+
+
+class OptionKind(StrEnum):
+    """What an option in a site's file must be."""
+
+    TEXT = "a text"
+    TEXTS = "a list of texts"
+    RATE = 'a rate such as "1Gb/s"'
+    SIZE = 'a size such as "128KiB"'
+    TIME = 'a time such as "1h"'
+
+
+COMMON = {"python": OptionKind.TEXT}
+"""Options of every launcher: the Python with Etherweave, on the hosts."""
+
+
+@dataclass(frozen=True)
+class LauncherKind:
+    """A launcher: its name, its options in a site's file, and how it is made."""
+
+    name: str
+    make: Callable[[ClusterSite, SiteFabric | None], Launcher]
+    """For a site, and the fabric that programs shall use."""
+    options: Mapping[str, OptionKind] = field(default_factory=dict)
+    """Besides the common ones."""
+    is_here: bool = False
+    """Whether all hosts are this machine, and share its processors."""

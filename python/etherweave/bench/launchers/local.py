@@ -1,20 +1,19 @@
 """Everything on this machine: what tests of programs need, and no network."""
 
-from etherweave.bench.launchers.kind import Kind, OptionKind
-from etherweave.bench.launchers.launcher import Launcher
+from etherweave.bench.launchers.access import LocalAccess
+from etherweave.bench.launchers.launcher import Launcher, LauncherKind, OptionKind
 from etherweave.bench.launchers.mpirun import Mpirun, lacking
-from etherweave.bench.launchers.placed import Placed, steady
-from etherweave.bench.launchers.places import Here
-from etherweave.bench.site.values import Link, Site
+from etherweave.bench.launchers.site_launcher import SiteLauncher, fixed_context
+from etherweave.bench.site.values import ClusterSite, SiteFabric
 
 
-def _make(site: Site, link: Link | None) -> Launcher:
+def _make(site: ClusterSite, link: SiteFabric | None) -> Launcher:
     starter = Mpirun(site, site.text("program", "mpirun"), site.texts("arguments"))
-    ground = steady(Here(site), site, starter)
-    return Placed("local", site, link, ground, lambda: lacking("sh", "timeout"))
+    ground = fixed_context(LocalAccess(site), site, starter)
+    return SiteLauncher("local", site, link, ground, lambda: lacking("sh", "timeout"))
 
 
-KIND = Kind(
+KIND = LauncherKind(
     "local",
     _make,
     {"program": OptionKind.TEXT, "arguments": OptionKind.TEXTS},

@@ -10,13 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from etherweave.bench.binaries import launcher_mpi
-from etherweave.bench.launchers.kind import Kind, OptionKind
-from etherweave.bench.launchers.launcher import Job, Launcher
-from etherweave.bench.launchers.placed import LaunchError, Placed, Ranks, steady
-from etherweave.bench.launchers.places import BySsh, remote_shell
-from etherweave.bench.launchers.wrapping import with_modules
-from etherweave.bench.plans import Command
-from etherweave.bench.site.values import Link, Site
+from etherweave.bench.launchers.access import SshAccess, remote_shell, with_modules
+from etherweave.bench.launchers.launcher import Launcher, LauncherKind, LaunchJob, OptionKind
+from etherweave.bench.launchers.site_launcher import (
+    LauncherError,
+    RanksCommand,
+    SiteLauncher,
+    fixed_context,
+)
+from etherweave.bench.plans import BenchmarkCommand
+from etherweave.bench.site.values import ClusterSite, SiteFabric
 
 _PATIENCE_S = 10.0
 _VERSION = re.compile(r"(\d+)\.\d+")
@@ -30,7 +33,7 @@ _PARAMETERS = ("OMPI_MCA_", "PMIX_MCA_", "PRTE_MCA_")
 class Mpirun:
     """Starts ranks on hosts by an MPI library's own launcher."""
 
-    site: Site
+    site: ClusterSite
     program: str
     arguments: tuple[str, ...] = ()
     agent: str | None = None
@@ -38,7 +41,9 @@ class Mpirun:
     is_inside: bool = False
     """Whether it is itself started on the first host, and calls hosts by their names."""
 
-    def ranks(self, job: Job, command: Command, variables: Mapping[str, str]) -> Ranks:
+    def ranks(
+        self, job: LaunchJob, command: BenchmarkCommand, variables: Mapping[str, str]
+    ) -> RanksCommand:
         """Return the call of mpirun."""
         family, major = flavour(self.program, self.site.modules)
         agent = self._agent(job)
@@ -49,9 +54,9 @@ class Mpirun:
             words = [*self._hydra(job, agent), *_setting(variables)]
             words += ["-wdir", str(job.directory), "-n"]
         words += [str(job.ranks), *self.arguments, *command.arguments]
-        return Ranks([self.program, *words], job.hosts[0] if self.is_inside else None)
+        return RanksCommand([self.program, *words], job.hosts[0] if self.is_inside else None)
 
-    def _agent(self, job: Job) -> Path | None:
+    def _agent(self, job: LaunchJob) -> Path | None:
         if self.agent is None:
             return None
         script = job.directory / "agent"
@@ -59,7 +64,7 @@ class Mpirun:
         script.chmod(0o700)
         return script
 
-    def _open_mpi(self, job: Job, agent: Path | None, major: int) -> list[str]:
+    def _open_mpi(self, job: LaunchJob, agent: Path | None, major: int) -> list[str]:
         if agent is None:
             return ["--oversubscribe"]
         hosts = ",".join(f"{self._name(host)}:{job.ranks_per_node}" for host in job.hosts)
@@ -67,7 +72,7 @@ class Mpirun:
         told = ["--mca", "plm_rsh_agent"] if major < 5 else ["--prtemca", "plm_ssh_agent"]
         return [*told, str(agent), "--host", hosts, "--map-by", f"ppr:{job.ranks_per_node}:node"]
 
-    def _hydra(self, job: Job, agent: Path | None) -> list[str]:
+    def _hydra(self, job: LaunchJob, agent: Path | None) -> list[str]:
         if agent is None:
             return []
         hosts = ",".join(map(self._name, job.hosts))
@@ -112,11 +117,11 @@ def flavour(program: str, modules: tuple[str, ...] = ()) -> tuple[str, int]:
             timeout=_PATIENCE_S,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise LaunchError(f"{program} --version: {error}; expected an MPI launcher") from None
+        raise LauncherError(f"{program} --version: {error}; expected an MPI launcher") from None
     family = launcher_mpi(done.stdout)
     if family is None:
         said = " ".join(done.stdout.split())[:60]
-        raise LaunchError(f'{program} --version: "{said}"; expected Open MPI, MPICH or Intel MPI')
+        raise LauncherError(f'{program} --version: "{said}"; expected Open MPI, MPICH or Intel MPI')
     version = _VERSION.search(done.stdout)
     return family, int(version[1]) if version else 0
 
@@ -127,17 +132,17 @@ def lacking(*programs: str) -> str:
     return f"not found: {', '.join(gone)}" if gone else ""
 
 
-def _make(site: Site, link: Link | None) -> Launcher:
+def _make(site: ClusterSite, link: SiteFabric | None) -> Launcher:
     program = site.text("program", "mpirun")
     shell = remote_shell(site)
     # No user's line: words of the site's file, each quoted.
     starter = Mpirun(site, program, site.texts("arguments"), _AGENT.format(shlex.join(shell)))
     needed = (shell[0], "timeout") if site.modules else (program, shell[0], "timeout")
-    ground = steady(BySsh(site, shell), site, starter)
-    return Placed("mpirun", site, link, ground, lambda: lacking(*needed))
+    ground = fixed_context(SshAccess(site, shell), site, starter)
+    return SiteLauncher("mpirun", site, link, ground, lambda: lacking(*needed))
 
 
-KIND = Kind(
+KIND = LauncherKind(
     "mpirun",
     _make,
     {"program": OptionKind.TEXT, "arguments": OptionKind.TEXTS, "shell": OptionKind.TEXTS},

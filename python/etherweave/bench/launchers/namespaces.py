@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from etherweave.bench.launchers import owners
-from etherweave.bench.launchers.placed import LaunchError
+from etherweave.bench.launchers import processes
+from etherweave.bench.launchers.site_launcher import LauncherError
 
 INTERFACE = "h0"
 """Of every host."""
@@ -56,7 +56,7 @@ def missing() -> str:
 
 def own_prefix() -> str:
     """Return the beginning of the names of a launch, which tells who made them."""
-    return f"{_PREFIX}.{owners.own()}.{uuid.uuid4().hex[:8]}."
+    return f"{_PREFIX}.{processes.process_identity()}.{uuid.uuid4().hex[:8]}."
 
 
 @contextlib.contextmanager
@@ -133,7 +133,7 @@ def remove(spaces: list[str]) -> None:
     for space in spaces:
         if (_NAMED / space).exists():
             _empty(space)
-            with contextlib.suppress(LaunchError):
+            with contextlib.suppress(LauncherError):
                 _run(["ip", "netns", "delete", space])
 
 
@@ -154,7 +154,7 @@ def sweep() -> None:
 
 def _is_orphan(space: str) -> bool:
     owner = _OWNED.fullmatch(space)
-    return owner is not None and owners.is_gone(owner[1])
+    return owner is not None and processes.has_ended(owner[1])
 
 
 def _batch(options: list[str], lines: Iterable[str]) -> None:
@@ -167,6 +167,6 @@ def _run(words: list[str], text: str = "") -> None:
             words, input=text, capture_output=True, text=True, timeout=_PATIENCE_S
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise LaunchError(f"{words[0]}: {error}") from None
+        raise LauncherError(f"{words[0]}: {error}") from None
     if done.returncode:
-        raise LaunchError(f"{' '.join(words[:3])}: {' '.join(done.stderr.split())}")
+        raise LauncherError(f"{' '.join(words[:3])}: {' '.join(done.stderr.split())}")

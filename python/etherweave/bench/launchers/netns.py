@@ -17,15 +17,13 @@ from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 
 from etherweave.bench.launchers import namespaces
-from etherweave.bench.launchers.family import Family
-from etherweave.bench.launchers.kind import Kind, OptionKind
-from etherweave.bench.launchers.launcher import Job, Launcher
+from etherweave.bench.launchers.access import Task, with_modules
+from etherweave.bench.launchers.launcher import Launcher, LauncherKind, LaunchJob, OptionKind
 from etherweave.bench.launchers.mpirun import Mpirun
 from etherweave.bench.launchers.namespaces import INTERFACE, Shape
-from etherweave.bench.launchers.placed import Ground, Placed
-from etherweave.bench.launchers.places import Task
-from etherweave.bench.launchers.wrapping import with_modules
-from etherweave.bench.site.values import Host, Link, Site
+from etherweave.bench.launchers.processes import ProcessGroup
+from etherweave.bench.launchers.site_launcher import LaunchContext, SiteLauncher
+from etherweave.bench.site.values import ClusterSite, SiteFabric, SiteHost
 
 _RATE = 1.25e8
 """1 Gb/s [bytes/s]."""
@@ -55,10 +53,10 @@ _USUAL = {
 
 
 @dataclass(frozen=True)
-class Namespaced:
+class NamespaceAccess:
     """Brings processes into namespaces."""
 
-    site: Site
+    site: ClusterSite
     prefix: str
     hosts: str
     """File with the names of all hosts, as hosts(5)."""
@@ -71,9 +69,11 @@ class Namespaced:
         return task.bounded([*inside, *enter, *words])
 
 
-def _ground(site: Site, shape: Shape) -> Callable[[Job, Family], AbstractContextManager[Ground]]:
+def _contexts(
+    site: ClusterSite, shape: Shape
+) -> Callable[[LaunchJob, ProcessGroup], AbstractContextManager[LaunchContext]]:
     @contextmanager
-    def stand(job: Job, family: Family) -> Iterator[Ground]:
+    def stand(job: LaunchJob, family: ProcessGroup) -> Iterator[LaunchContext]:
         prefix = namespaces.own_prefix()
         hosts = job.directory / "hosts"
         lines = (f"{host.address} {host.name}\n" for host in site.hosts)
@@ -81,13 +81,13 @@ def _ground(site: Site, shape: Shape) -> Callable[[Job, Family], AbstractContext
         names = {name: site.host(name).address for name in job.hosts}
         control = site.text("congestion_control", "reno")
         with namespaces.standing(prefix, names, shape, control):
-            place = Namespaced(site, prefix, str(hosts))
-            yield Ground(place, site, _starter(site, place))
+            place = NamespaceAccess(site, prefix, str(hosts))
+            yield LaunchContext(place, site, _starter(site, place))
 
     return stand
 
 
-def _starter(site: Site, place: Namespaced) -> Mpirun:
+def _starter(site: ClusterSite, place: NamespaceAccess) -> Mpirun:
     agent = _AGENT.format(
         prefix=place.prefix, enter=shlex.quote(_ENTER), hosts=shlex.quote(place.hosts)
     )
@@ -95,21 +95,21 @@ def _starter(site: Site, place: Namespaced) -> Mpirun:
     return Mpirun(site, program, site.texts("arguments"), agent, is_inside=True)
 
 
-def _make(site: Site, link: Link | None) -> Launcher:
+def _make(site: ClusterSite, link: SiteFabric | None) -> Launcher:
     inner = replace(
         site,
         hosts=tuple(
-            Host(host.name, str(_FIRST + number), INTERFACE)
+            SiteHost(host.name, str(_FIRST + number), INTERFACE)
             for number, host in enumerate(site.hosts)
         ),
         environment=tuple((_USUAL | dict(site.environment)).items()),
     )
     shape = Shape(site.number("rate", link.rate if link else _RATE), site.number("burst", _BURST))
     own = replace(link, addresses=()) if link else None
-    return Placed("netns", inner, own, _ground(inner, shape), namespaces.missing)
+    return SiteLauncher("netns", inner, own, _contexts(inner, shape), namespaces.missing)
 
 
-KIND = Kind(
+KIND = LauncherKind(
     "netns",
     _make,
     {

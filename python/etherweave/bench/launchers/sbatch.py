@@ -4,22 +4,32 @@ Results come as files; whether a job still lives is what ``squeue`` says, and ho
 what ``scontrol`` does. ``sbatch --wait`` looks only every some ten seconds.
 """
 
+import json
+import os
 import re
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from etherweave.bench.launchers.batch import read_outcome, write_tasks
-from etherweave.bench.launchers.kind import Kind, OptionKind
-from etherweave.bench.launchers.launcher import Ending, Job, Launcher, Outcome
+from etherweave.bench.launchers.launcher import (
+    Ending,
+    Launcher,
+    LauncherKind,
+    LaunchJob,
+    LaunchOutcome,
+    Monitor,
+    OptionKind,
+)
 from etherweave.bench.launchers.mpirun import lacking
-from etherweave.bench.launchers.placed import LaunchError
-from etherweave.bench.launchers.srun import WAIT_S, cancel, request, withdraw
-from etherweave.bench.site.values import Link, Site, SiteError
+from etherweave.bench.launchers.site_launcher import LauncherError
+from etherweave.bench.launchers.srun import KIND as SRUN
+from etherweave.bench.launchers.srun import WAIT_S, allocation_options, cancel, cancel_earlier
+from etherweave.bench.plans import BenchmarkCommand, Start
+from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric, SiteHost
 
 _SCRIPT = '#!/bin/sh\nexec "$@"\n'
 """What is to be done comes as arguments."""
@@ -34,26 +44,26 @@ _STATE = re.compile(r"\bJobState=(\S+)")
 
 
 @dataclass(frozen=True)
-class Batch:
+class SlurmBatchLauncher:
     """Submits jobs and waits for what they leave."""
 
-    site: Site
-    link: Link | None = None
+    site: ClusterSite
+    link: SiteFabric | None = None
     name: str = "sbatch"
 
     def missing(self) -> str:
         """Tell which program is; empty when none."""
         return lacking("sbatch", "squeue", "scontrol", "scancel")
 
-    def launch(self, job: Job) -> Outcome:
+    def launch(self, job: LaunchJob) -> LaunchOutcome:
         """Carry out a job; what goes wrong is in its outcome."""
         return self.launch_all([job])[0]
 
-    def launch_all(self, jobs: Sequence[Job]) -> list[Outcome]:
+    def launch_all(self, jobs: Sequence[LaunchJob]) -> list[LaunchOutcome]:
         """Carry out jobs as one array."""
         return list(self.outcomes(jobs))
 
-    def outcomes(self, jobs: Sequence[Job]) -> Generator[Outcome, None, None]:
+    def outcomes(self, jobs: Sequence[LaunchJob]) -> Generator[LaunchOutcome, None, None]:
         """Carry out jobs as one array, one after the other; give each outcome once it is there.
 
         Parameters
@@ -70,30 +80,30 @@ class Batch:
                     array = array or self._submitted(jobs)
                     # Of an array that came to nothing, nothing more can come.
                     said = said or self._wait(array, job.directory)
-                except (LaunchError, SiteError, OSError) as error:
+                except (LauncherError, SiteError, OSError) as error:
                     said = str(error)
                 except KeyboardInterrupt:
                     said, ending = "ended by the user", Ending.INTERRUPTED
                 words = array.words if array else ()
-                lost = Outcome(ending, "", said, words, start, time.time_ns())
+                lost = LaunchOutcome(ending, "", said, words, start, time.time_ns())
                 yield read_outcome(job.directory) or lost
         finally:
             if array:
                 # Costs nothing when all is over, and leaves nothing when it is not.
                 cancel(array.number)
 
-    def _submitted(self, jobs: Sequence[Job]) -> "_Array":
-        withdraw(jobs[-1])
+    def _submitted(self, jobs: Sequence[LaunchJob]) -> "_Array":
+        cancel_earlier(jobs[-1])
         words = tuple(self._submission(jobs))
         wait_s = self.site.number("wait", WAIT_S) + sum(job.limit_s for job in jobs)
         number = _said(words).split(";")[0].strip()
         return _Array(number, words, wait_s, time.monotonic() + wait_s, jobs[0].directory)
 
-    def _submission(self, jobs: Sequence[Job]) -> list[str]:
+    def _submission(self, jobs: Sequence[LaunchJob]) -> list[str]:
         first = jobs[0]
         for job in jobs:
             if (job.hosts, job.ranks_per_node) != (first.hosts, first.ranks_per_node):
-                raise LaunchError("jobs of an array: on different hosts; expected the same")
+                raise LauncherError("jobs of an array: on different hosts; expected the same")
         for host in first.hosts:
             self.site.host(host)
         script, tasks = first.directory / "batch.sh", first.directory / "tasks.json"
@@ -103,10 +113,10 @@ class Batch:
         # Named after the last one: while an array lives, that has not ended.
         whole = replace(jobs[-1], limit_s=max(job.limit_s for job in jobs))
         # One at a time: they would disturb each other.
-        words = ["sbatch", "--parsable", *request(whole), f"--array=0-{len(jobs) - 1}%1"]
+        words = ["sbatch", "--parsable", *allocation_options(whole), f"--array=0-{len(jobs) - 1}%1"]
         words += [f"--output={first.directory}/batch-%a.out", *self.site.texts("arguments")]
         python = self.site.text("python", sys.executable)
-        return [*words, str(script), python, "-m", "etherweave.bench.launchers.batch", str(tasks)]
+        return [*words, str(script), python, "-m", "etherweave.bench.launchers.sbatch", str(tasks)]
 
     def _wait(self, array: "_Array", directory: Path) -> str:
         """Wait until an outcome is there, or cannot come; tell why not."""
@@ -143,14 +153,14 @@ class _Array(NamedTuple):
 def _lives(number: str) -> bool:
     try:
         return bool(_said(("squeue", "--noheader", f"--jobs={number}", "--format=%i")).strip())
-    except LaunchError:
+    except LauncherError:
         return False  # An old number is an error to squeue.
 
 
 def _fate(number: str) -> str:
     try:
         states = set(_STATE.findall(_said(("scontrol", "--oneliner", "show", "job", number))))
-    except LaunchError as error:
+    except LauncherError as error:
         return str(error)
     return f"ended as {', '.join(sorted(states))}"
 
@@ -166,17 +176,17 @@ def _said(words: Sequence[str]) -> str:
             words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_PATIENCE_S
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise LaunchError(f"{words[0]}: {error}") from None
+        raise LauncherError(f"{words[0]}: {error}") from None
     if done.returncode:
-        raise LaunchError(f"{words[0]}: {' '.join(done.stderr.split())}")
+        raise LauncherError(f"{words[0]}: {' '.join(done.stderr.split())}")
     return done.stdout
 
 
-def _make(site: Site, link: Link | None) -> Launcher:
-    return Batch(site, link)
+def _make(site: ClusterSite, link: SiteFabric | None) -> Launcher:
+    return SlurmBatchLauncher(site, link)
 
 
-KIND = Kind(
+KIND = LauncherKind(
     "sbatch",
     _make,
     {
@@ -185,3 +195,79 @@ KIND = Kind(
         "wait": OptionKind.TIME,
     },
 )
+
+
+OUTCOME = "outcome.json"
+"""In the directory of a job."""
+
+
+def write_tasks(
+    file: Path, site: ClusterSite, link: SiteFabric | None, jobs: list[LaunchJob]
+) -> None:
+    """Write what the tasks of an array shall do."""
+    own = asdict(site) | {"options": dict(site.options)}
+    facts = {
+        "site": own,
+        "link": asdict(link) if link else None,
+        "jobs": [asdict(job) | {"directory": str(job.directory)} for job in jobs],
+    }
+    file.write_text(json.dumps(facts), encoding="utf-8")
+
+
+def read_task(file: Path, number: int) -> tuple[ClusterSite, SiteFabric | None, LaunchJob]:
+    """Return what one task shall do."""
+    facts = json.loads(file.read_text(encoding="utf-8"))
+    link = facts["link"] and SiteFabric(**_frozen(facts["link"]))
+    return _site(facts["site"]), link, _job(facts["jobs"][number])
+
+
+def _site(facts: dict[str, Any]) -> ClusterSite:
+    hosts = tuple(SiteHost(**host) for host in facts["hosts"])
+    options = _frozen(facts["options"])
+    links = tuple(SiteFabric(**_frozen(link)) for link in facts["links"])
+    return ClusterSite(**_frozen(facts) | {"hosts": hosts, "options": options, "links": links})
+
+
+def _job(facts: dict[str, Any]) -> LaunchJob:
+    said = _frozen(facts["command"])
+    command = BenchmarkCommand(**said | {"start": Start(said["start"])})
+    own = {
+        "command": command,
+        "directory": Path(facts["directory"]),
+        "companions": tuple(Monitor(**_frozen(one)) for one in facts["companions"]),
+    }
+    return LaunchJob(**_frozen(facts) | own)
+
+
+def _frozen(facts: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: _tuple(value) for name, value in facts.items()}
+
+
+def _tuple(value: Any) -> Any:
+    return tuple(map(_tuple, value)) if isinstance(value, list) else value
+
+
+def write_outcome(directory: Path, outcome: LaunchOutcome) -> None:
+    """Leave an outcome in a job's directory, whole or not at all."""
+    file = directory / f"{OUTCOME}.part"
+    file.write_text(json.dumps(asdict(outcome)), encoding="utf-8")
+    file.replace(directory / OUTCOME)
+
+
+def read_outcome(directory: Path) -> LaunchOutcome | None:
+    """Return the outcome of a job; none: it is not there yet."""
+    try:
+        facts = json.loads((directory / OUTCOME).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    return LaunchOutcome(**_frozen(facts) | {"ending": Ending(facts["ending"])})
+
+
+def main(tasks: Path) -> None:
+    """Carry out the task that Slurm's environment tells."""
+    site, link, job = read_task(tasks, int(os.environ.get("SLURM_ARRAY_TASK_ID", "0")))
+    write_outcome(job.directory, SRUN.make(site, link).launch(job))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

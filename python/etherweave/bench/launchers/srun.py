@@ -13,15 +13,18 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from etherweave.bench.launchers.family import Family, OverdueError
-from etherweave.bench.launchers.kind import Kind, OptionKind
-from etherweave.bench.launchers.launcher import Job, Launcher
+from etherweave.bench.launchers.access import Task, guarded, with_modules
+from etherweave.bench.launchers.launcher import Launcher, LauncherKind, LaunchJob, OptionKind
 from etherweave.bench.launchers.mpirun import lacking
-from etherweave.bench.launchers.placed import Ground, LaunchError, Placed, Ranks
-from etherweave.bench.launchers.places import Task
-from etherweave.bench.launchers.wrapping import guarded, with_modules
-from etherweave.bench.plans import Command
-from etherweave.bench.site.values import Link, Site
+from etherweave.bench.launchers.processes import OverdueError, ProcessGroup
+from etherweave.bench.launchers.site_launcher import (
+    LaunchContext,
+    LauncherError,
+    RanksCommand,
+    SiteLauncher,
+)
+from etherweave.bench.plans import BenchmarkCommand
+from etherweave.bench.site.values import ClusterSite, SiteFabric
 
 WAIT_S = 3600.0
 """For the queue, unless a site says otherwise [s]."""
@@ -33,10 +36,10 @@ _SPARE_S = 60.0
 
 
 @dataclass(frozen=True)
-class Steps:
+class SlurmSteps:
     """Starts processes, and ranks, as steps of an allocation."""
 
-    site: Site
+    site: ClusterSite
     allocation: str
 
     def words(self, host: str, task: Task) -> list[str]:
@@ -46,7 +49,9 @@ class Steps:
         words = with_modules(self.site.modules, task.words)
         return task.bounded([*self._step(), *one, *where, "--", *words])
 
-    def ranks(self, job: Job, command: Command, variables: Mapping[str, str]) -> Ranks:
+    def ranks(
+        self, job: LaunchJob, command: BenchmarkCommand, variables: Mapping[str, str]
+    ) -> RanksCommand:
         """Return the step of all ranks, on hosts in the order of the job."""
         order = job.directory / "ranks"
         lines = [f"{host}\n" for host in job.hosts for _ in range(job.ranks_per_node)][: job.ranks]
@@ -54,13 +59,13 @@ class Steps:
         words = [*self._step(), f"--nodes={len(job.hosts)}", f"--ntasks={len(lines)}"]
         words += ["--distribution=arbitrary", f"--nodelist={order}", f"--chdir={job.directory}"]
         words += [f"--mpi={self.site.text('mpi', MPI)}", "--"]
-        return Ranks([*words, *with_modules(self.site.modules, command.arguments)], None)
+        return RanksCommand([*words, *with_modules(self.site.modules, command.arguments)], None)
 
     def _step(self) -> list[str]:
         return ["srun", f"--jobid={self.allocation}", "--overlap"]
 
 
-def request(job: Job) -> list[str]:
+def allocation_options(job: LaunchJob) -> list[str]:
     """Return the options of Slurm that ask for a job's hosts."""
     minutes = math.ceil((job.limit_s + _SPARE_S) / 60)
     hosts = ",".join(job.hosts)
@@ -75,7 +80,7 @@ def _name(directory: Path) -> str:
     return f"etherweave-{hashlib.sha256(str(directory.absolute()).encode()).hexdigest()[:16]}"
 
 
-def withdraw(job: Job) -> None:
+def cancel_earlier(job: LaunchJob) -> None:
     """Cancel what a runner that was killed had asked for in the directory of a job."""
     _scancel(f"--name={_name(job.directory)}", f"--user={os.geteuid()}")
 
@@ -90,17 +95,19 @@ def _scancel(*words: str) -> None:
         subprocess.run(["scancel", *words], capture_output=True, timeout=_PATIENCE_S)
 
 
-def _ground(site: Site) -> Callable[[Job, Family], AbstractContextManager[Ground]]:
+def _contexts(
+    site: ClusterSite,
+) -> Callable[[LaunchJob, ProcessGroup], AbstractContextManager[LaunchContext]]:
     @contextmanager
-    def stand(job: Job, family: Family) -> Iterator[Ground]:
+    def stand(job: LaunchJob, family: ProcessGroup) -> Iterator[LaunchContext]:
         if allocation := os.environ.get("SLURM_JOB_ID"):
-            steps = Steps(site, allocation)
-            yield Ground(steps, site, steps)
+            steps = SlurmSteps(site, allocation)
+            yield LaunchContext(steps, site, steps)
             return
-        withdraw(job)
+        cancel_earlier(job)
         try:
-            steps = Steps(site, _allocate(site, job, family))
-            yield Ground(steps, site, steps)
+            steps = SlurmSteps(site, _allocate(site, job, family))
+            yield LaunchContext(steps, site, steps)
         finally:
             if granted := _GRANTED.search(family.errors("salloc")):
                 cancel(granted[1])
@@ -108,27 +115,27 @@ def _ground(site: Site) -> Callable[[Job, Family], AbstractContextManager[Ground
     return stand
 
 
-def _allocate(site: Site, job: Job, family: Family) -> str:
+def _allocate(site: ClusterSite, job: LaunchJob, family: ProcessGroup) -> str:
     wait_s = site.number("wait", WAIT_S)
     family.limit(wait_s)
-    words = ["salloc", "--no-shell", *request(job), *site.texts("arguments")]
+    words = ["salloc", "--no-shell", *allocation_options(job), *site.texts("arguments")]
     try:
         family.wait(family.start("salloc", guarded(words, wait_s), {}))
     except OverdueError:
-        raise LaunchError(f"salloc: nothing was granted within {wait_s:g} s") from None
+        raise LauncherError(f"salloc: nothing was granted within {wait_s:g} s") from None
     family.limit(job.limit_s)
     granted = _GRANTED.search(family.errors("salloc"))
     if granted is None:
-        raise LaunchError(family.errors("salloc") or "salloc: granted nothing")
+        raise LauncherError(family.errors("salloc") or "salloc: granted nothing")
     return granted[1]
 
 
-def _make(site: Site, link: Link | None) -> Launcher:
+def _make(site: ClusterSite, link: SiteFabric | None) -> Launcher:
     lacks = lambda: lacking("salloc", "srun", "scancel", "timeout")  # noqa: E731
-    return Placed("srun", site, link, _ground(site), lacks)
+    return SiteLauncher("srun", site, link, _contexts(site), lacks)
 
 
-KIND = Kind(
+KIND = LauncherKind(
     "srun",
     _make,
     {"arguments": OptionKind.TEXTS, "mpi": OptionKind.TEXT, "wait": OptionKind.TIME},

@@ -1,17 +1,16 @@
 """Processes on other hosts by ssh; ranks of MPI are for ``mpirun``."""
 
-from etherweave.bench.launchers.kind import Kind, OptionKind
-from etherweave.bench.launchers.launcher import Launcher
+from etherweave.bench.launchers.access import SshAccess, remote_shell
+from etherweave.bench.launchers.launcher import Launcher, LauncherKind, OptionKind
 from etherweave.bench.launchers.mpirun import lacking
-from etherweave.bench.launchers.placed import Placed, steady
-from etherweave.bench.launchers.places import BySsh, remote_shell
-from etherweave.bench.site.values import Link, Site
+from etherweave.bench.launchers.site_launcher import SiteLauncher, fixed_context
+from etherweave.bench.site.values import ClusterSite, SiteFabric
 
 
-def _make(site: Site, link: Link | None) -> Launcher:
+def _make(site: ClusterSite, link: SiteFabric | None) -> Launcher:
     shell = remote_shell(site)
-    ground = steady(BySsh(site, shell), site, None)
-    return Placed("ssh", site, link, ground, lambda: lacking(shell[0]))
+    ground = fixed_context(SshAccess(site, shell), site, None)
+    return SiteLauncher("ssh", site, link, ground, lambda: lacking(shell[0]))
 
 
-KIND = Kind("ssh", _make, {"shell": OptionKind.TEXTS})
+KIND = LauncherKind("ssh", _make, {"shell": OptionKind.TEXTS})

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from etherweave import _core
-from etherweave.bench.launchers.wrapping import with_modules
+from etherweave.bench.launchers.access import with_modules
 from etherweave.bench.measure.errors import MeasureError
 
 FLAGS = ("-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O2")

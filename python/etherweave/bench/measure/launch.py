@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from etherweave.bench.launchers.launcher import Ending, Job, Launcher, Outcome
+from etherweave.bench.launchers.launcher import Ending, Launcher, LaunchJob, LaunchOutcome
 from etherweave.bench.measure.errors import LaunchError
 
 LATE_S = 30.0
@@ -18,7 +18,7 @@ Tell = Callable[[float], None]
 """Takes how long a launch has taken so far [s]."""
 
 
-def launch(launcher: Launcher, job: Job, tell: Tell) -> Outcome:
+def launch(launcher: Launcher, job: LaunchJob, tell: Tell) -> LaunchOutcome:
     """Carry out a job.
 
     Parameters
@@ -68,7 +68,7 @@ def _telling(tell: Tell) -> Iterator[None]:
         thread.join()
 
 
-def _said(outcome: Outcome) -> str:
+def _said(outcome: LaunchOutcome) -> str:
     lines = f"{outcome.text}\n{outcome.errors}".strip().splitlines()
     ours = [line for line in lines if line.startswith("executor")]
     return "\n".join(ours or lines[-_LINES:]) or "it printed nothing"

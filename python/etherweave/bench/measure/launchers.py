@@ -6,12 +6,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from etherweave.bench.launchers.launcher import Job
+from etherweave.bench.launchers.launcher import LaunchJob
 from etherweave.bench.launchers.mpirun import Mpirun, flavour, user
-from etherweave.bench.launchers.placed import Ranks, Starter
+from etherweave.bench.launchers.site_launcher import RanksCommand, RankStarter
 from etherweave.bench.measure.errors import MeasureError
-from etherweave.bench.plans import Command
-from etherweave.bench.site.values import Site
+from etherweave.bench.plans import BenchmarkCommand
+from etherweave.bench.site.values import ClusterSite
 
 
 class Launcher(StrEnum):
@@ -46,11 +46,13 @@ class Found:
 
     launching: Launching
 
-    def ranks(self, job: Job, command: Command, variables: Mapping[str, str]) -> Ranks:
+    def ranks(
+        self, job: LaunchJob, command: BenchmarkCommand, variables: Mapping[str, str]
+    ) -> RanksCommand:
         """Return the call of the launcher."""
-        return Ranks([*self._words(job), *self.launching.extra, *command.arguments], None)
+        return RanksCommand([*self._words(job), *self.launching.extra, *command.arguments], None)
 
-    def _words(self, job: Job) -> list[str]:
+    def _words(self, job: LaunchJob) -> list[str]:
         if self.launching.launcher is Launcher.SRUN:
             return ["srun", f"--ntasks={job.ranks}"]
         file, count = self.launching.hostfile, ["-np", str(job.ranks)]
@@ -65,15 +67,17 @@ class Found:
 class FromHere:
     """Starts what another does from the user's directory: files of options are named from there."""
 
-    starter: Starter
+    starter: RankStarter
 
-    def ranks(self, job: Job, command: Command, variables: Mapping[str, str]) -> Ranks:
+    def ranks(
+        self, job: LaunchJob, command: BenchmarkCommand, variables: Mapping[str, str]
+    ) -> RanksCommand:
         """Return the other's call."""
         inner = self.starter.ranks(job, command, variables)
         return inner._replace(words=["env", "-C", str(Path.cwd()), *inner.words])
 
 
-def starter(launching: Launching, site: Site) -> Starter:
+def starter(launching: Launching, site: ClusterSite) -> RankStarter:
     """Give what starts the ranks.
 
     Raises

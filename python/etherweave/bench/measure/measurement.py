@@ -8,7 +8,7 @@ from typing import NamedTuple
 import polars as pl
 
 from etherweave import _core
-from etherweave.bench.launchers.launcher import Outcome
+from etherweave.bench.launchers.launcher import LaunchOutcome
 from etherweave.bench.measure import executor, seating
 from etherweave.bench.measure.errors import MeasureError
 from etherweave.bench.measure.executor import Executor
@@ -19,8 +19,8 @@ from etherweave.bench.measure.launchers import Launching
 from etherweave.bench.measure.records import tables
 from etherweave.bench.measure.seating import Seating
 from etherweave.bench.measure.workplaces import workplace
-from etherweave.bench.plans import Command, Start
-from etherweave.bench.site.values import Link, Site
+from etherweave.bench.plans import BenchmarkCommand, Start
+from etherweave.bench.site.values import ClusterSite, SiteFabric
 from etherweave.machine import machine
 from etherweave.results import Measured, Result, Summary
 from etherweave.scenario import Overrides, Scenario
@@ -59,7 +59,7 @@ class _Launched(NamedTuple):
     """A launch that was complete."""
 
     tables: Mapping[str, pl.DataFrame]
-    outcome: Outcome
+    outcome: LaunchOutcome
 
 
 class _Course(NamedTuple):
@@ -79,8 +79,8 @@ def measure(
     scenario: Scenario,
     overrides: Overrides | None = None,
     *,
-    site: Site | None = None,
-    link: Link | None = None,
+    site: ClusterSite | None = None,
+    link: SiteFabric | None = None,
     hosts: Sequence[str] | None = None,
     launching: Launching | None = None,
     limits: Limits | None = None,
@@ -190,14 +190,14 @@ def _written(jobs: Jobs, place: Path) -> list[Path]:
     return files
 
 
-def _command(course: _Course, files: Sequence[Path]) -> Command:
+def _command(course: _Course, files: Sequence[Path]) -> BenchmarkCommand:
     """Give the executor's words; a launcher fills in what stands in braces."""
     program, *names = (
         str(path).replace("{", "{{").replace("}", "}}") for path in (course.executor.path, *files)
     )
     verify = ["--verify"] if course.is_verified else []
     limit = ["--time-limit", str(max(1, round(course.limits.seconds)))]
-    return Command(Start.MPI, (program, *verify, *limit, "{directory}", *names))
+    return BenchmarkCommand(Start.MPI, (program, *verify, *limit, "{directory}", *names))
 
 
 def _result(course: _Course, done: Sequence[_Launched]) -> Result:
@@ -212,7 +212,7 @@ def _result(course: _Course, done: Sequence[_Launched]) -> Result:
 
 
 def _summary(
-    course: _Course, tables: Mapping[str, pl.DataFrame], outcomes: Sequence[Outcome]
+    course: _Course, tables: Mapping[str, pl.DataFrame], outcomes: Sequence[LaunchOutcome]
 ) -> Summary:
     ranks = tables["ranks"]
     facts: Measured = {
@@ -242,7 +242,7 @@ def _summary(
     }
 
 
-def _words(outcome: Outcome, program: Path) -> list[str]:
+def _words(outcome: LaunchOutcome, program: Path) -> list[str]:
     """Give what started the ranks, without the files of a single launch."""
     words = list(outcome.words)
     return words[: words.index(str(program)) + 1] if str(program) in words else words

@@ -7,16 +7,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from etherweave.bench.launchers.known import LAUNCHERS, launcher
-from etherweave.bench.launchers.launcher import Job
+from etherweave.bench.launchers.access import LocalAccess
 from etherweave.bench.launchers.launcher import Launcher as Starting
+from etherweave.bench.launchers.launcher import LaunchJob
 from etherweave.bench.launchers.mpirun import lacking
-from etherweave.bench.launchers.placed import Placed, steady
-from etherweave.bench.launchers.places import Here
+from etherweave.bench.launchers.registry import LAUNCHERS, launcher
+from etherweave.bench.launchers.site_launcher import SiteLauncher, fixed_context
 from etherweave.bench.measure.errors import MeasureError
 from etherweave.bench.measure.launchers import Launcher, Launching, starter
-from etherweave.bench.plans import Command
-from etherweave.bench.site.values import Link, Site, this_machine
+from etherweave.bench.plans import BenchmarkCommand
+from etherweave.bench.site.values import ClusterSite, SiteFabric, this_machine
 
 _PATIENT = ("OMPI_MCA_mpi_yield_when_idle", "1")
 """Ranks that wait busily would take the processor from those that they wait for."""
@@ -38,18 +38,20 @@ class Seating(NamedTuple):
     modules: tuple[str, ...] = ()
     """With which programs are compiled, too."""
 
-    def job(self, command: Command, directory: Path, limit_s: float) -> Job:
+    def job(self, command: BenchmarkCommand, directory: Path, limit_s: float) -> LaunchJob:
         """Return a launch of all ranks."""
-        return Job(command, self.hosts, self.ranks_per_node, directory, limit_s, self.ranks)
+        return LaunchJob(command, self.hosts, self.ranks_per_node, directory, limit_s, self.ranks)
 
 
-def of_site(site: Site, link: Link | None, hosts: Sequence[str] | None, ranks: int) -> Seating:
+def of_site(
+    site: ClusterSite, link: SiteFabric | None, hosts: Sequence[str] | None, ranks: int
+) -> Seating:
     """Seat ranks on hosts in order: one on each, or as many as it takes, block after block.
 
     Parameters
     ----------
     site, link
-        As for :func:`etherweave.bench.launchers.known.launcher`.
+        As for :func:`etherweave.bench.launchers.registry.launcher`.
     hosts
         Names of the site's hosts; all of them if ``None``.
     ranks
@@ -85,9 +87,9 @@ def found(launching: Launching, ranks: int) -> Seating:
     """
     is_here = launching.launcher is Launcher.LOCAL
     here = _patient(this_machine(), ranks) if is_here else this_machine()
-    ground = steady(Here(here), here, starter(launching, here))
+    ground = fixed_context(LocalAccess(here), here, starter(launching, here))
     needed = (launching.launcher.program, "env", "sh", "timeout")
-    placed = Placed(launching.launcher, here, None, ground, lambda: lacking(*needed))
+    placed = SiteLauncher(launching.launcher, here, None, ground, lambda: lacking(*needed))
     count = processors() if is_here else None
     return _complete(Seating(placed, (here.hosts[0].name,), ranks, ranks, count))
 
@@ -98,7 +100,7 @@ def _complete(seating: Seating) -> Seating:
     return seating
 
 
-def _patient(site: Site, ranks: int) -> Site:
+def _patient(site: ClusterSite, ranks: int) -> ClusterSite:
     """Let ranks that take turns on processors give way, unless the site says otherwise."""
     if ranks <= processors():
         return site

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from etherweave.bench.launchers import owners
+from etherweave.bench.launchers import processes
 
 
 @contextmanager
@@ -20,7 +20,9 @@ def workplace(cache: Path) -> Iterator[Path]:
     """Give an empty directory in the cache while the block lasts."""
     cache.mkdir(parents=True, exist_ok=True)
     sweep(cache)
-    with TemporaryDirectory(prefix=f"{_beginning()}{owners.own()}.", dir=cache) as directory:
+    with TemporaryDirectory(
+        prefix=f"{_beginning()}{processes.process_identity()}.", dir=cache
+    ) as directory:
         yield Path(directory)
 
 
@@ -29,7 +31,7 @@ def sweep(cache: Path) -> None:
     owned = re.compile(rf"{re.escape(_beginning())}(\d+\.\d+)\.[^.]+")
     for path in cache.glob("launch-*"):
         owner = owned.fullmatch(path.name)
-        if owner and owners.is_gone(owner[1]):
+        if owner and processes.has_ended(owner[1]):
             shutil.rmtree(path, ignore_errors=True)
 
 

@@ -2,17 +2,18 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
+from string import Formatter
 from typing import NoReturn
 
 from etherweave.bench.amounts import rate_of, size_of, time_of
-from etherweave.bench.launchers.kind import COMMON, OptionKind
-from etherweave.bench.launchers.known import LAUNCHERS
-from etherweave.bench.site.fabrics import environment, profiles
-from etherweave.bench.site.lines import line_of
-from etherweave.bench.site.values import Host, Link, Option, Site, SiteError
+from etherweave.bench.launchers.launcher import COMMON, OptionKind
+from etherweave.bench.launchers.registry import LAUNCHERS
+from etherweave.bench.site.values import ClusterSite, Option, SiteError, SiteFabric, SiteHost
 
 _KEYS = ("name", "launcher", "modules", "environment", "hosts", "fabrics")
 _HOST_KEYS = ("address", "interface", "switch")
@@ -24,7 +25,7 @@ _DEVICE = re.compile(r"[A-Za-z0-9_.-]{1,63}(?::[0-9]{1,3})?")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def read(file: Path) -> Site:
+def read(file: Path) -> ClusterSite:
     """Read a site's file.
 
     Raises
@@ -41,7 +42,7 @@ def read(file: Path) -> Site:
         raise SiteError(f"{file}: {error.reason}; expected UTF-8") from None
 
 
-def site(text: str, name: str) -> Site:
+def site(text: str, name: str) -> ClusterSite:
     """Read the text of a site's file; ``name`` is for messages.
 
     Raises
@@ -132,14 +133,14 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and "\0" not in value
 
 
-def _site(top: _Table, stem: str) -> Site:
+def _site(top: _Table, stem: str) -> ClusterSite:
     top.only(_KEYS)
     kind, options = _launcher(top.table("launcher"))
     hosts = tuple(_host(name, table) for name, table in top.tables("hosts").items())
     if not hosts:
         top.refuse("hosts", 'is missing; expected [hosts.n1] with address = "10.0.0.1"')
     links = tuple(_link(name, table, hosts) for name, table in top.tables("fabrics").items())
-    return Site(
+    return ClusterSite(
         top.word("name", _NAME, "cluster") or stem,
         kind,
         hosts,
@@ -177,16 +178,16 @@ def _option(table: _Table, key: str, kind: OptionKind) -> Option:
     return value
 
 
-def _host(name: str, table: _Table) -> Host:
+def _host(name: str, table: _Table) -> SiteHost:
     if not _NAME.fullmatch(name):
         table.refuse(None, "expected a name of letters, digits, dots and hyphens")
     table.only(_HOST_KEYS)
     address = table.word("address", _ADDRESS, "10.0.0.1")
     interface = table.word("interface", _INTERFACE, "eth0")
-    return Host(name, address or name, interface, table.word("switch", _NAME, "leaf0"))
+    return SiteHost(name, address or name, interface, table.word("switch", _NAME, "leaf0"))
 
 
-def _link(name: str, table: _Table, hosts: tuple[Host, ...]) -> Link:
+def _link(name: str, table: _Table, hosts: tuple[SiteHost, ...]) -> SiteFabric:
     table.only(_FABRIC_KEYS)
     kind = table.one_of("kind", profiles())
     stack = table.one_of("stack", profiles()[kind])
@@ -203,10 +204,89 @@ def _link(name: str, table: _Table, hosts: tuple[Host, ...]) -> Link:
     except SiteError as error:
         table.refuse(None, str(error))
     merged = tuple((known | dict(table.pairs("environment", _VARIABLE))).items())
-    return Link(name, kind, stack, rate, interface, device, addresses, merged)
+    return SiteFabric(name, kind, stack, rate, interface, device, addresses, merged)
 
 
 def _addresses(table: _Table, hosts: list[str]) -> tuple[tuple[str, str], ...]:
     inner = table.table("addresses")
     inner.only(hosts)
     return tuple((host, inner.word(host, _ADDRESS, "10.1.0.1") or host) for host in inner.values)
+
+
+_HEADER = re.compile(r"\s*\[\s*([^\[\]]+?)\s*\]\s*(?:#.*)?")
+_KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+_PART = re.compile(r"""[\w-]+|"[^"]*"|'[^']*'""")
+
+
+def line_of(text: str, path: Sequence[str]) -> int:
+    """Return the line of a key, or of what holds it.
+
+    Parameters
+    ----------
+    text
+        A document that is valid.
+    path
+        Names of the tables, then the key.
+    """
+    wanted = tuple(path)
+    best = (0, 1)
+    table: tuple[str, ...] = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := _HEADER.fullmatch(line):
+            table = here = _parts(header[1])
+        elif key := _KEY.match(line):
+            here = (*table, *_parts(key[1]))
+        else:
+            continue
+        shared = len(here) if here == wanted[: len(here)] else _within(wanted, here)
+        best = max(best, (shared, -number), key=lambda one: one[0])
+    return abs(best[1])
+
+
+def _within(wanted: tuple[str, ...], here: tuple[str, ...]) -> int:
+    """Count the parts of a key that stands only as a beginning: ``[hosts.n1]`` for ``hosts``."""
+    return len(wanted) if here[: len(wanted)] == wanted else 0
+
+
+def _parts(text: str) -> tuple[str, ...]:
+    return tuple(part.strip("\"'") for part in _PART.findall(text))
+
+
+Profiles = dict[str, dict[str, dict[str, str]]]
+"""Variables by name, of stacks, of kinds of fabrics."""
+
+
+@cache
+def profiles() -> Profiles:
+    """Read what Etherweave knows."""
+    text = files("etherweave.bench").joinpath("fabrics.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def environment(
+    kind: str, stack: str, interface: str | None, device: str | None
+) -> tuple[tuple[str, str], ...]:
+    """Return the variables that switch a stack to a fabric.
+
+    Parameters
+    ----------
+    kind, stack
+        Both are known.
+    interface, device
+        As the site calls them: ``p3p2``, ``mlx5_1:1``.
+
+    Raises
+    ------
+    SiteError
+        When one is needed that is not given.
+    """
+    known = {"interface": interface, "device": device, "card": device and device.split(":")[0]}
+    pairs = []
+    for name, text in profiles()[kind][stack].items():
+        for _, field, _, _ in Formatter().parse(text):
+            if field and known[field] is None:
+                wanted = {"interface": 'interface = "eth0"', "device": 'device = "mlx5_0:1"'}
+                example = wanted["interface" if field == "interface" else "device"]
+                raise SiteError(f"{name} of {kind} by {stack} needs it; expected {example}")
+        pairs.append((name, text.format_map(known)))
+    return tuple(pairs)

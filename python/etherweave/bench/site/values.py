@@ -12,7 +12,7 @@ class SiteError(ValueError):
 
 
 @dataclass(frozen=True)
-class Host:
+class SiteHost:
     """A host that may take part, and receive traffic."""
 
     name: str
@@ -24,7 +24,7 @@ class Host:
 
 
 @dataclass(frozen=True)
-class Link:
+class SiteFabric:
     """A fabric between the hosts of a site, and how one stack of libraries is told to use it."""
 
     name: str
@@ -44,20 +44,20 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Site:
+class ClusterSite:
     """A cluster."""
 
     name: str
     launcher: str
-    hosts: tuple[Host, ...]
+    hosts: tuple[SiteHost, ...]
     options: Mapping[str, Option] = field(default_factory=dict)
     """Of the launcher."""
     modules: tuple[str, ...] = ()
     """Loaded before each program, in this order."""
     environment: tuple[tuple[str, str], ...] = ()
-    links: tuple[Link, ...] = ()
+    links: tuple[SiteFabric, ...] = ()
 
-    def host(self, name: str) -> Host:
+    def host(self, name: str) -> SiteHost:
         """Return a host.
 
         Raises
@@ -71,7 +71,7 @@ class Site:
             raise SiteError(f"host {name}: is not of site {self.name}; expected {known}")
         return found
 
-    def link(self, name: str) -> Link:
+    def link(self, name: str) -> SiteFabric:
         """Return a fabric.
 
         Raises
@@ -104,22 +104,22 @@ class Site:
         return value
 
 
-def this_machine() -> Site:
+def this_machine() -> ClusterSite:
     """Return the site that needs no file: programs of this machine talk to each other."""
-    return Site("this machine", "local", (Host("localhost", "127.0.0.1", "lo"),))
+    return ClusterSite("this machine", "local", (SiteHost("localhost", "127.0.0.1", "lo"),))
 
 
-def variables(site: Site, link: Link | None) -> dict[str, str]:
+def variables(site: ClusterSite, link: SiteFabric | None) -> dict[str, str]:
     """Return what programs find in their environment, that of the fabric last."""
     return dict(site.environment) | dict(link.environment if link else ())
 
 
-def address(site: Site, link: Link | None, host: str) -> str:
+def address(site: ClusterSite, link: SiteFabric | None, host: str) -> str:
     """Return the address by which programs reach a host over a fabric."""
     own = dict(link.addresses) if link else {}
     return own.get(host) or site.host(host).address
 
 
-def interface(site: Site, link: Link | None, host: str) -> str | None:
+def interface(site: ClusterSite, link: SiteFabric | None, host: str) -> str | None:
     """Return the interface that a host has on a fabric."""
     return (link.interface if link else None) or site.host(host).interface

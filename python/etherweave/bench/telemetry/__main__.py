@@ -8,7 +8,7 @@ import argparse
 import os
 import sys
 
-from etherweave.bench.telemetry.process import Wish, record, until_told
+from etherweave.bench.telemetry.process import RecordingOptions, record, until_ended
 
 
 def main() -> None:
@@ -17,13 +17,13 @@ def main() -> None:
     options.add_argument("--run", default="")
     options.add_argument("--host", default="")
     options.add_argument("--interface", action="append", default=[])
-    options.add_argument("--period", type=float, default=Wish.period_s)
-    options.add_argument("--limit", type=float, default=Wish.limit_s)
+    options.add_argument("--period", type=float, default=RecordingOptions.period_s)
+    options.add_argument("--limit", type=float, default=RecordingOptions.limit_s)
     said = options.parse_args()
     interfaces = tuple(filter(None, said.interface))
-    wish = Wish(said.run, said.host, interfaces, said.period, said.limit)
+    wish = RecordingOptions(said.run, said.host, interfaces, said.period, said.limit)
     try:
-        with until_told() as ended:
+        with until_ended() as ended:
             record(wish, sys.stdout, ended)
     except BrokenPipeError:
         # Nobody listens any more, nor does Python have to say so on its way out.

@@ -10,7 +10,7 @@ Value: TypeAlias = float | int | None
 """``None`` where nobody counts."""
 
 
-class Row(NamedTuple):
+class CounterRow(NamedTuple):
     """A thing and its counters."""
 
     keys: tuple[str, ...]
@@ -63,7 +63,7 @@ _RDMA = {
 }
 
 
-def processors(stat: str, ticks: int) -> list[Row]:
+def processors(stat: str, ticks: int) -> list[CounterRow]:
     """Read ``/proc/stat`` (proc(5)).
 
     Parameters
@@ -76,7 +76,7 @@ def processors(stat: str, ticks: int) -> list[Row]:
     return list(_processors(stat, ticks))
 
 
-def _processors(stat: str, ticks: int) -> Iterator[Row]:
+def _processors(stat: str, ticks: int) -> Iterator[CounterRow]:
     for line in stat.splitlines():
         name, *words = line.split()
         if name.startswith("cpu") and name != "cpu" and len(words) >= 8:
@@ -84,10 +84,10 @@ def _processors(stat: str, ticks: int) -> Iterator[Row]:
             user, nice, system, idle, _, irq, softirq, stolen = (
                 int(word) / ticks for word in words[:8]
             )
-            yield Row((name[3:],), (user + nice, system, softirq, irq, stolen, idle))
+            yield CounterRow((name[3:],), (user + nice, system, softirq, irq, stolen, idle))
 
 
-def interface(name: str, kernel: Mapping[str, int], driver: Mapping[str, int]) -> Row:
+def interface(name: str, kernel: Mapping[str, int], driver: Mapping[str, int]) -> CounterRow:
     """Put together what kernel and driver count of an interface."""
     found: dict[str, Value] = {column: kernel.get(word) for column, word in _KERNEL.items()}
     for column, words in _PAUSES.items():
@@ -95,7 +95,7 @@ def interface(name: str, kernel: Mapping[str, int], driver: Mapping[str, int]) -
     return _row(INTERFACE, (name,), found)
 
 
-def priorities(name: str, driver: Mapping[str, int]) -> list[Row]:
+def priorities(name: str, driver: Mapping[str, int]) -> list[CounterRow]:
     """Find what a driver counts by priority; nothing for a driver that does not."""
     found: dict[str, dict[str, Value]] = {}
     for word, value in driver.items():
@@ -110,7 +110,7 @@ def _column(way: str, what: str) -> str:
     return "paused_s" if what == "pause_duration" else f"{_WAYS[way]}_{_WHATS.get(what, what)}"
 
 
-def rdma(device: str, port: str, counted: Mapping[str, int]) -> Row:
+def rdma(device: str, port: str, counted: Mapping[str, int]) -> CounterRow:
     """Put together what an RDMA port counts; its data are in words of four bytes."""
     found: dict[str, Value] = {column: counted.get(word) for column, word in _RDMA.items()}
     for column, word in _RDMA_WORDS.items():
@@ -118,5 +118,5 @@ def rdma(device: str, port: str, counted: Mapping[str, int]) -> Row:
     return _row(RDMA, (device, port), found)
 
 
-def _row(family: Family, keys: tuple[str, ...], found: Mapping[str, Value]) -> Row:
-    return Row(keys, tuple(found.get(column.name) for column in family.columns))
+def _row(family: Family, keys: tuple[str, ...], found: Mapping[str, Value]) -> CounterRow:
+    return CounterRow(keys, tuple(found.get(column.name) for column in family.columns))

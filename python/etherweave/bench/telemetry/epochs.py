@@ -14,8 +14,8 @@ from pathlib import Path
 
 from etherweave.bench.environment.decoding import decoded
 from etherweave.bench.environment.snapshot import Snapshot
-from etherweave.bench.launchers.companions import Attendance, Heard, heard
-from etherweave.bench.launchers.launcher import Companion, Job
+from etherweave.bench.launchers.launcher import LaunchJob, Monitor
+from etherweave.bench.launchers.monitors import MonitorOutput, MonitorTimes, monitor_outputs
 from etherweave.bench.store import Store, StoreError, write_json
 from etherweave.bench.telemetry.recorder import PERIOD_S, Recording
 from etherweave.bench.telemetry.stream import Stream, StreamError, stream
@@ -66,7 +66,7 @@ class Epoch:
     after: Snapshot | None = None
 
 
-def recorder(python: str, period_s: float = PERIOD_S) -> Companion:
+def recorder(python: str, period_s: float = PERIOD_S) -> Monitor:
     """Make the companion that records each host of a job.
 
     Parameters
@@ -77,14 +77,14 @@ def recorder(python: str, period_s: float = PERIOD_S) -> Companion:
         Between two samples [s].
     """
     words = (python, "-m", "etherweave.bench.telemetry", "--host={host}")
-    return Companion(NAME, (*words, "--interface={interface}", f"--period={period_s!r}"))
+    return Monitor(NAME, (*words, "--interface={interface}", f"--period={period_s!r}"))
 
 
-def keep(store: Store, name: str, job: Job) -> None:
+def keep(store: Store, name: str, job: LaunchJob) -> None:
     """Keep what the recorders of a launch left, in place of what an earlier one left."""
     home = store.telemetry(name)
     shutil.rmtree(home, ignore_errors=True)
-    left = {one.attendance.host: one for one in heard(job, NAME)}
+    left = {one.attendance.host: one for one in monitor_outputs(job, NAME)}
     for host in dict.fromkeys(job.hosts):
         own = home / host
         own.mkdir(parents=True)
@@ -92,7 +92,7 @@ def keep(store: Store, name: str, job: Job) -> None:
         write_json(own / EPOCH, asdict(epoch))
 
 
-def _kept(home: Path, run: str, one: Heard) -> Epoch:
+def _kept(home: Path, run: str, one: MonitorOutput) -> Epoch:
     attendance = one.attendance
     try:
         found = stream(one.text)
@@ -104,7 +104,7 @@ def _kept(home: Path, run: str, one: Heard) -> Epoch:
     return _epoch(recording, found, attendance)
 
 
-def _epoch(recording: Recording, found: Stream, attendance: Attendance) -> Epoch:
+def _epoch(recording: Recording, found: Stream, attendance: MonitorTimes) -> Epoch:
     late = "" if attendance.ready_ns else "was not ready before the launch began"
     return Epoch(
         run=recording.run,
@@ -123,7 +123,7 @@ def _epoch(recording: Recording, found: Stream, attendance: Attendance) -> Epoch
     )
 
 
-def offset(found: Stream, attendance: Attendance) -> Offset | None:
+def offset(found: Stream, attendance: MonitorTimes) -> Offset | None:
     """Tell how far a host's clock is ahead; ``None`` when the bounds contradict: it was set."""
     first = round(found.before.taken_s * 1e9)
     highs = [first - attendance.started_ns]

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
@@ -133,3 +134,8 @@ def _braces(labels: Labels) -> str:
 
 def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+
+
+def dashboard() -> str:
+    """Give the dashboard as JSON, to be imported in Grafana or put into its provisioning folder."""
+    return (files(__package__) / "dashboard.json").read_text(encoding="utf-8")

@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import IO
 
 from etherweave.bench.environment.readers import take
-from etherweave.bench.environment.readers.interfaces import names
-from etherweave.bench.environment.readers.place import Place
+from etherweave.bench.environment.readers.files import HostFiles
+from etherweave.bench.environment.readers.network import names
 from etherweave.bench.environment.snapshot import Snapshot
-from etherweave.bench.telemetry.driver import driver_counters
 from etherweave.bench.telemetry.recorder import PERIOD_S, Recorder, Recording
-from etherweave.bench.telemetry.sampling import Sample, Sampler
+from etherweave.bench.telemetry.sampling import Sample, Sampler, driver_counters
 from etherweave.bench.telemetry.stream import first_line, last_line, sample_line
 
 ROOT = Path("/")
@@ -26,7 +25,7 @@ _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
-class Wish:
+class RecordingOptions:
     """What shall be recorded."""
 
     run: str = ""
@@ -41,7 +40,7 @@ class Wish:
     root: Path = ROOT
 
 
-def record(wish: Wish, out: IO[str], ended: Callable[[float], None]) -> Recording:
+def record(wish: RecordingOptions, out: IO[str], ended: Callable[[float], None]) -> Recording:
     """Record, and write lines of a stream.
 
     Parameters
@@ -58,7 +57,7 @@ def record(wish: Wish, out: IO[str], ended: Callable[[float], None]) -> Recordin
     ValueError
         When the period is too short.
     """
-    interfaces = wish.interfaces or tuple(names(Place(wish.root, None)))
+    interfaces = wish.interfaces or tuple(names(HostFiles(wish.root, None)))
     host = wish.host or platform.node()
     # With the first sample: who sees it knows that counting has begun.
     waiting = [first_line(wish.run, host, wish.period_s, counted(wish.root, interfaces))]
@@ -91,7 +90,7 @@ def counted(root: Path, interfaces: Sequence[str]) -> Snapshot:
 
 
 @contextmanager
-def until_told(source: int = 0) -> Iterator[Callable[[float], None]]:
+def until_ended(source: int = 0) -> Iterator[Callable[[float], None]]:
     """Give what waits until a descriptor ends, or SIGTERM or SIGINT comes, or a limit."""
     ours, theirs = os.pipe()
     os.set_blocking(theirs, False)

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from etherweave.bench.environment.decoding import decoded
 from etherweave.bench.environment.snapshot import Snapshot
-from etherweave.bench.telemetry.counters import Row, Value
+from etherweave.bench.telemetry.counters import CounterRow, Value
 from etherweave.bench.telemetry.families import FAMILIES, Family
 from etherweave.bench.telemetry.recorder import SAMPLES_MAX, Recording
 from etherweave.bench.telemetry.sampling import Sample
@@ -143,7 +143,7 @@ def _sample(facts: dict[str, Any], number: int) -> Sample:
         raise StreamError(f"line {number}: {error}; expected rows of counters") from None
 
 
-def _row(family: Family, keys: list[object], values: list[object]) -> Row:
+def _row(family: Family, keys: list[object], values: list[object]) -> CounterRow:
     """Take a row apart.
 
     Raises
@@ -155,7 +155,7 @@ def _row(family: Family, keys: list[object], values: list[object]) -> Row:
         raise ValueError(f"a row of {family.name} has other columns")
     units = (column.unit for column in family.columns)
     counted = [_value(value, unit) for value, unit in zip(values, units, strict=True)]
-    return Row(tuple(str(key)[:_NAME_MOST] for key in keys), tuple(counted))
+    return CounterRow(tuple(str(key)[:_NAME_MOST] for key in keys), tuple(counted))
 
 
 def _value(value: object, unit: str) -> Value:

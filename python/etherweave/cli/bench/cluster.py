@@ -7,9 +7,9 @@ from pathlib import Path
 
 from etherweave.bench.campaign import Network
 from etherweave.bench.launchers import Launcher
-from etherweave.bench.launchers.known import launcher
+from etherweave.bench.launchers.registry import launcher
 from etherweave.bench.site.reading import read
-from etherweave.bench.site.values import Link, Site, SiteError, this_machine
+from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric, this_machine
 from etherweave.cli.exits import refuse, told
 
 NATIVE = "native"
@@ -41,12 +41,12 @@ def cluster_of(site: Path | None, fabrics: Sequence[str], hosts: str | None) -> 
         refuse(error)
 
 
-def _cluster(site: Site, fabrics: Sequence[str], hosts: str | None) -> Cluster:
+def _cluster(site: ClusterSite, fabrics: Sequence[str], hosts: str | None) -> Cluster:
     wanted = hosts.split(",") if hosts else [one.name for one in site.hosts]
     if len(set(wanted)) < len(wanted):
         refuse(f"--hosts {hosts}: names a host twice; expected different ones")
     names = tuple(site.host(name).name for name in wanted)
-    links: list[Link | None] = [site.link(name) for name in fabrics]
+    links: list[SiteFabric | None] = [site.link(name) for name in fabrics]
     links = links or [*site.links] or [None]
     launchers = {_name(link): launcher(site, link) for link in links}
     for one in launchers.values():
@@ -58,11 +58,11 @@ def _cluster(site: Site, fabrics: Sequence[str], hosts: str | None) -> Cluster:
     return Cluster(site.name, names, networks, launchers, python, switches)
 
 
-def _name(link: Link | None) -> str:
+def _name(link: SiteFabric | None) -> str:
     return link.name if link else NATIVE
 
 
-def _network(site: Site, link: Link | None) -> Network:
+def _network(site: ClusterSite, link: SiteFabric | None) -> Network:
     interface = site.hosts[0].interface or ""
     if link is None:
         return Network(NATIVE, interface=interface)

@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from etherweave.bench.baselines import BaselineError, baseline
-from etherweave.bench.comparing import (
+from etherweave.bench.comparisons import (
     IGNORABLE,
     Difference,
+    DifferenceVerdict,
     Numbers,
-    Verdict,
     differences,
     numbers_of,
 )
@@ -66,7 +66,7 @@ def compare(
         print(json.dumps([one.facts() for one in found], indent=2))
     else:
         print_differences(found)
-    if strict and any(one.verdict is Verdict.WORSE for one in found):
+    if strict and any(one.verdict is DifferenceVerdict.WORSE for one in found):
         raise typer.Exit(FAILED)
 
 
@@ -88,7 +88,7 @@ def print_differences(found: Sequence[Difference]) -> None:
     titles = ("", ">size", ">baseline", ">shift", "", ">from", ">to", ">launches", "")
     print_sheet(titles, map(_row, found))
     counts = Counter(one.verdict for one in found)
-    print(", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict))
+    print(", ".join(f"{counts[verdict]} {verdict}" for verdict in DifferenceVerdict))
 
 
 def _row(one: Difference) -> tuple[str, ...]:

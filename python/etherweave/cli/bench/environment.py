@@ -11,10 +11,15 @@ from typing import Annotated, Any
 import typer
 
 from etherweave.bench.environment.checks import examine
-from etherweave.bench.environment.findings import Evidence, Finding, Run, Severity
-from etherweave.bench.environment.looks import View, facts, found, look
+from etherweave.bench.environment.findings import EnvironmentFinding, Evidence, Run, Severity
+from etherweave.bench.environment.inspections import (
+    HostInspection,
+    inspect_hosts,
+    inspection_facts,
+    inspection_findings,
+)
 from etherweave.bench.environment.readers import ROOT, take
-from etherweave.bench.environment.readers.place import started
+from etherweave.bench.environment.readers.files import run_tool
 from etherweave.bench.environment.snapshot import Snapshot, snapshot
 from etherweave.bench.launchers import Launcher
 from etherweave.cli.bench.cluster import Cluster, cluster_of
@@ -102,7 +107,7 @@ def environment(
     if bytes_expected is not None and before is None:
         refuse("--bytes: counts since an earlier look; expected --before FILE")
     existing(interface or (), root)
-    tools = started if root == ROOT else None
+    tools = run_tool if root == ROOT else None
     now = take(root, interfaces=interface or (), to=to or (), tools=tools)
     run = Run((interface or [""])[0], bytes_expected, processes)
     others = tuple(_read(path) for path in other or ())
@@ -121,16 +126,18 @@ def _everywhere(site: Path, as_json: bool) -> None:
             for fabric, launcher in cluster.launchers.items()
             for view in _look(launcher, fabric, cluster, Path(directory))
         ]
-    _end({"hosts": facts(views, ())}, found(views), as_json)
+    _end({"hosts": inspection_facts(views, ())}, inspection_findings(views), as_json)
 
 
-def _look(launcher: Launcher, fabric: str, cluster: Cluster, directory: Path) -> list[View]:
+def _look(
+    launcher: Launcher, fabric: str, cluster: Cluster, directory: Path
+) -> list[HostInspection]:
     home = directory / fabric
     home.mkdir()
-    return look(launcher, fabric, cluster.hosts, cluster.python, home)
+    return inspect_hosts(launcher, fabric, cluster.hosts, cluster.python, home)
 
 
-def _end(seen: Mapping[str, Any], findings: list[Finding], as_json: bool) -> None:
+def _end(seen: Mapping[str, Any], findings: list[EnvironmentFinding], as_json: bool) -> None:
     print(_json(seen, findings)) if as_json else _print(findings)
     if any(one.severity is Severity.WARNING for one in findings):
         raise typer.Exit(FAILED)
@@ -146,11 +153,11 @@ def _read(path: Path) -> Snapshot:
         refuse(f"{path}: {error}; expected what `etherweave bench environment --json` writes")
 
 
-def _json(seen: Mapping[str, Any], findings: list[Finding]) -> str:
+def _json(seen: Mapping[str, Any], findings: list[EnvironmentFinding]) -> str:
     return json.dumps({**seen, "findings": [asdict(one) for one in findings]}, indent=2)
 
 
-def _print(findings: list[Finding]) -> None:
+def _print(findings: list[EnvironmentFinding]) -> None:
     for one in findings:
         print(f"{one.severity}: {one.check}: {one.where}: {one.what}")
         if one.severity is not Severity.GAP:

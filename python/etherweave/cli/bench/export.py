@@ -7,13 +7,13 @@ from typing import Annotated
 import typer
 
 from etherweave.bench.exports import (
-    Batch,
+    BatchScript,
     ExportError,
     reframe_reference,
     reframe_text,
     slurm_script,
 )
-from etherweave.bench.points import launched
+from etherweave.bench.points import judged_launches
 from etherweave.bench.store import Store, StoreError
 from etherweave.bench.summary import summary
 from etherweave.cli.bench.amounts import time_of
@@ -45,7 +45,7 @@ def reframe(
     """Write medians as the reference dictionary of a ReFrame test."""
     try:
         store = Store.open(result)
-        found = summary(store.campaign, launched(store.campaign, store.records()))
+        found = summary(store.campaign, judged_launches(store.campaign, store.records()))
     except OSError as error:
         refuse(told(error))
     except StoreError as error:
@@ -75,7 +75,7 @@ def slurm(
 ) -> None:
     """Write a batch script that runs benchmarks; submitted again, it goes on."""
     try:
-        batch = Batch(name, nodes, time_of(time), partition, account)
+        batch = BatchScript(name, nodes, time_of(time), partition, account)
         print(slurm_script(batch, ["etherweave", "bench", "run", *words]), end="")
     except (ExportError, ValueError) as error:
         refuse(error)

@@ -7,8 +7,14 @@ from typing import Annotated, Any
 
 import typer
 
-from etherweave.bench.comparing import Difference, Verdict
-from etherweave.bench.history import Entry, Step, entries, steps
+from etherweave.bench.comparisons import (
+    Difference,
+    DifferenceVerdict,
+    HistoryEntry,
+    HistoryStep,
+    entries,
+    steps,
+)
 from etherweave.bench.store import StoreError
 from etherweave.cli.bench.amounts import amount
 from etherweave.cli.bench.compare import numbers, signed
@@ -55,7 +61,7 @@ def history(
         raise typer.Exit(FAILED)
 
 
-def _found(results: Path, site: str | None) -> list[Entry]:
+def _found(results: Path, site: str | None) -> list[HistoryEntry]:
     if found := entries(results, site):
         return found
     known = ", ".join(sorted({entry.site for entry in entries(results)}))
@@ -64,7 +70,7 @@ def _found(results: Path, site: str | None) -> list[Entry]:
     refuse(f"{results}: no results below; expected what `bench run -o` wrote")
 
 
-def _facts(step: Step) -> dict[str, Any]:
+def _facts(step: HistoryStep) -> dict[str, Any]:
     entry = step.entry
     return {
         "directory": str(entry.directory),
@@ -75,7 +81,7 @@ def _facts(step: Step) -> dict[str, Any]:
     }
 
 
-def _print(found: list[Entry], made: list[Step]) -> None:
+def _print(found: list[HistoryEntry], made: list[HistoryStep]) -> None:
     changes = {str(one.entry.directory): one for one in made}
     rows = [_row(entry, changes.get(str(entry.directory))) for entry in found]
     print_sheet(("measured", "cluster", "result", ">better", ">worse", ">undecided"), rows)
@@ -85,9 +91,9 @@ def _print(found: list[Entry], made: list[Step]) -> None:
             print_sheet(("", ">size", ">before", ">shift", ""), map(_regression, step.regressions))
 
 
-def _row(entry: Entry, step: Step | None) -> tuple[str, ...]:
+def _row(entry: HistoryEntry, step: HistoryStep | None) -> tuple[str, ...]:
     counts = Counter(one.verdict for one in step.differences) if step else None
-    words = [str(counts[verdict]) if counts else "" for verdict in Verdict]
+    words = [str(counts[verdict]) if counts else "" for verdict in DifferenceVerdict]
     return moment(entry.start_ns), entry.site, str(entry.directory), *words
 
 

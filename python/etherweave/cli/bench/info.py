@@ -11,8 +11,14 @@ from etherweave.bench.adapter import Adapter
 from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.binaries import Binary, find
 from etherweave.bench.campaign import adapter_of
-from etherweave.bench.catalogue import Entry, catalogue
-from etherweave.bench.plans import Fabric, Plan, PlanError, Request, nodes_least
+from etherweave.bench.catalogue import CatalogueEntry, catalogue
+from etherweave.bench.plans import (
+    BenchmarkPlan,
+    BenchmarkPlanError,
+    BenchmarkRequest,
+    FabricEstimate,
+    nodes_least,
+)
 from etherweave.cli.bench.plan_sheet import plan_rows
 from etherweave.cli.design_page import print_sheet
 from etherweave.cli.exits import refuse
@@ -46,11 +52,11 @@ def _known(name: str) -> tuple[Adapter | None, str]:
         return None, name
     try:
         return adapter_of(name)
-    except PlanError:
+    except BenchmarkPlanError:
         return None, name
 
 
-def entry_of(name: str) -> Entry:
+def entry_of(name: str) -> CatalogueEntry:
     """Find a benchmark, or end with what it might have been."""
     entries = catalogue()
     if name not in entries:
@@ -59,7 +65,9 @@ def entry_of(name: str) -> Entry:
     return entries[name]
 
 
-def _json(entry: Entry, adapter: Adapter | None, program: str, found: dict[str, Binary]) -> None:
+def _json(
+    entry: CatalogueEntry, adapter: Adapter | None, program: str, found: dict[str, Binary]
+) -> None:
     facts = asdict(entry) | {"is_read": entry.is_read, "programs": {}, "metrics": []}
     facts |= {"checks": [], "plan": None}
     if adapter:
@@ -73,7 +81,9 @@ def _json(entry: Entry, adapter: Adapter | None, program: str, found: dict[str, 
     print(json.dumps(facts, indent=2))
 
 
-def _print(entry: Entry, adapter: Adapter | None, program: str, found: dict[str, Binary]) -> None:
+def _print(
+    entry: CatalogueEntry, adapter: Adapter | None, program: str, found: dict[str, Binary]
+) -> None:
     print(f"{entry.title} ({entry.name})")
     rows = [
         ("measures", entry.measures),
@@ -95,10 +105,10 @@ def _print(entry: Entry, adapter: Adapter | None, program: str, found: dict[str,
     print_sheet(("program", "version", "MPI", "found"), programs)
 
 
-def _plan(adapter: Adapter, program: str) -> Plan:
+def _plan(adapter: Adapter, program: str) -> BenchmarkPlan:
     try:
-        return adapter.plan(Request(program, nodes=nodes_least(program)), Fabric())
-    except PlanError as error:
+        return adapter.plan(BenchmarkRequest(program, nodes=nodes_least(program)), FabricEstimate())
+    except BenchmarkPlanError as error:
         refuse(error)
 
 

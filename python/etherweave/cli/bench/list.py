@@ -3,7 +3,7 @@
 import json
 from dataclasses import asdict
 
-from etherweave.bench.catalogue import Entry, catalogue
+from etherweave.bench.catalogue import CatalogueEntry, catalogue
 from etherweave.cli.design_page import print_sheet
 from etherweave.cli.parameters import AsJson
 
@@ -24,5 +24,5 @@ def list_all(as_json: AsJson = False) -> None:
     print_sheet(("name", "layer", "read", "measures"), map(_row, entries))
 
 
-def _row(entry: Entry) -> tuple[str, str, str, str]:
+def _row(entry: CatalogueEntry) -> tuple[str, str, str, str]:
     return entry.name, entry.layer, "yes" if entry.is_read else "", entry.measures

@@ -9,7 +9,7 @@ import typer
 
 from etherweave.bench.document import Document, UnrecognisedError
 from etherweave.bench.document import parse as parse_text
-from etherweave.bench.measurements import Measurement, Report
+from etherweave.bench.measurements import BenchmarkReport, Measurement
 from etherweave.cli.bench.amounts import amount
 from etherweave.cli.bench.texts import text_of
 from etherweave.cli.design_page import print_sheet
@@ -57,7 +57,7 @@ def _json(document: Document) -> str:
     return json.dumps(facts, indent=2)
 
 
-def _report(report: Report) -> dict[str, Any]:
+def _report(report: BenchmarkReport) -> dict[str, Any]:
     own = asdict(report)
     own["measurements"] = [_measurement(one) for one in report.measurements]
     return own | {"facts": dict(report.facts)}
@@ -80,7 +80,7 @@ def _print(document: Document) -> None:
             print(f"  {number}: {text.strip()[:100]}")
 
 
-def _print_report(report: Report) -> None:
+def _print_report(report: BenchmarkReport) -> None:
     version = f" {report.version}" if report.version else ""
     verified = {None: "", True: ", verified", False: ", FAILED its verification"}[report.valid]
     state = {
@@ -100,7 +100,7 @@ def _print_report(report: Report) -> None:
     print()
 
 
-def _rows(report: Report, statistics: list[str], has_sizes: bool) -> list[list[str]]:
+def _rows(report: BenchmarkReport, statistics: list[str], has_sizes: bool) -> list[list[str]]:
     points: dict[tuple[str, int | None], dict[str, str]] = {}
     for one in report.measurements:
         words = " ".join([one.metric.name, *(text for _, text in one.labels)])

@@ -9,7 +9,13 @@ import typer
 from etherweave.bench.adapter import Adapter
 from etherweave.bench.binaries import find
 from etherweave.bench.campaign import adapter_of
-from etherweave.bench.plans import Fabric, Plan, PlanError, Request, nodes_least
+from etherweave.bench.plans import (
+    BenchmarkPlan,
+    BenchmarkPlanError,
+    BenchmarkRequest,
+    FabricEstimate,
+    nodes_least,
+)
 from etherweave.cli.bench.amounts import rate_of, size_of, time_of
 from etherweave.cli.bench.info import entry_of
 from etherweave.cli.bench.plan_sheet import plan_rows
@@ -52,14 +58,16 @@ def plan(
     adapter, name = _adapter(program)
     smallest, largest = sizes_of(size)
     try:
-        fabric = Fabric(rate_of(rate), time_of(latency))
+        fabric = FabricEstimate(rate_of(rate), time_of(latency))
     except ValueError as error:
         refuse(error)
     hosts = nodes or nodes_least(name)
-    request = Request(name, hosts, ranks, smallest, largest, iterations, seconds, streams, device)
+    request = BenchmarkRequest(
+        name, hosts, ranks, smallest, largest, iterations, seconds, streams, device
+    )
     try:
         planned = adapter.plan(request, fabric)
-    except PlanError as error:
+    except BenchmarkPlanError as error:
         refuse(error)
     print(json.dumps(asdict(planned), indent=2)) if as_json else _print(adapter, planned)
 
@@ -68,7 +76,7 @@ def _adapter(program: str) -> tuple[Adapter, str]:
     """Find who knows a program, or end with why nobody does."""
     try:
         return adapter_of(program)
-    except PlanError:
+    except BenchmarkPlanError:
         entry = entry_of(program)
         refuse(f"{entry.title} is not planned: {entry.why_not}")
 
@@ -87,7 +95,7 @@ def sizes_of(text: str | None) -> tuple[int | None, int | None]:
     return smallest, largest
 
 
-def _print(adapter: Adapter, planned: Plan) -> None:
+def _print(adapter: Adapter, planned: BenchmarkPlan) -> None:
     rows = plan_rows(planned)
     command = planned.command
     binary = find(adapter, command.arguments[0])

@@ -2,11 +2,11 @@
 
 import shlex
 
-from etherweave.bench.plans import Plan
+from etherweave.bench.plans import BenchmarkPlan
 from etherweave.cli.bench.amounts import amount
 
 
-def plan_rows(planned: Plan) -> list[tuple[str, str]]:
+def plan_rows(planned: BenchmarkPlan) -> list[tuple[str, str]]:
     """Tell placement, command, bytes and seconds of a run."""
     command, placement, forecast = planned.command, planned.placement, planned.forecast
     rows = [("placement", f"{placement.pattern}: {placement.nodes} x {placement.ranks_per_node}")]

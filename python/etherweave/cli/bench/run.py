@@ -8,21 +8,19 @@ from typing import Annotated
 
 import typer
 
-from etherweave.bench import switches
-from etherweave.bench.budget import Budget, Cost, cost, exceeded
-from etherweave.bench.campaign import Campaign, Wish, experiments
-from etherweave.bench.environment.findings import Finding, Severity
-from etherweave.bench.environment.looks import View, look
-from etherweave.bench.plans import PlanError
-from etherweave.bench.points import Launched, launched
-from etherweave.bench.runner import Watch, run
-from etherweave.bench.sitting import sitting
+from etherweave.bench.campaign import Campaign, CampaignOptions, experiments
+from etherweave.bench.environment.findings import EnvironmentFinding, Severity
+from etherweave.bench.environment.inspections import HostInspection, inspect_hosts
+from etherweave.bench.plans import BenchmarkPlanError
+from etherweave.bench.points import JudgedLaunch, judged_launches
+from etherweave.bench.runner import RunObserver, run
+from etherweave.bench.session import Budget, Cost, cost, exceeded, session
 from etherweave.bench.statistics.launches import StoppingRule
-from etherweave.bench.store import Store, StoreError
+from etherweave.bench.store import Store, StoreError, keep_switches
 from etherweave.bench.summary import CampaignSummary, summary
 from etherweave.bench.tables import save
-from etherweave.bench.telemetry.crossing import GAP, findings
 from etherweave.bench.telemetry.epochs import Epoch, epochs, keep, recorder
+from etherweave.bench.telemetry.link_traffic import GAP, findings
 from etherweave.cli.bench.amounts import amount, size_of, time_of
 from etherweave.cli.bench.cluster import Cluster, cluster_of
 from etherweave.cli.bench.plan import sizes_of
@@ -119,7 +117,7 @@ def bench_run(
     """
     cluster = cluster_of(site, fabric or [], hosts)
     try:
-        wish = Wish(
+        wish = CampaignOptions(
             cluster.hosts,
             tuple(map(sizes_of, size or [])) or ((None, None),),
             ranks,
@@ -134,7 +132,7 @@ def bench_run(
         limit_s = time_of(limit) if limit else None
         if limit_s == 0:
             raise ValueError(f"--limit {limit}: expected more than no time")
-    except (PlanError, ValueError) as error:
+    except (BenchmarkPlanError, ValueError) as error:
         refuse(error)
     campaign = Campaign(cluster.name, cluster.networks, planned, rule, seed)
     _afford(campaign, budget)
@@ -170,10 +168,10 @@ def _carried_out(
     """Run, and write the tables however it ends; tell whether it came to its end."""
     try:
         store = Store.create(output, campaign)
-        switches.keep(store.directory, cluster.switches)
+        keep_switches(store.directory, cluster.switches)
         with store.alone():
             is_whole = _launched(store, cluster, limit, telemetry)
-            launches = launched(store.campaign, store.records())
+            launches = judged_launches(store.campaign, store.records())
             kept = list(epochs(store))
             crossings = findings(launches, kept)
             _warn([one for one in crossings if one.severity is Severity.GAP])
@@ -189,14 +187,16 @@ def _carried_out(
 
 
 def _launched(store: Store, cluster: Cluster, limit: float | None, telemetry: bool) -> bool:
-    def watch(tell: CountCallback) -> Watch:
-        def told(one: Launched, done: int, most: int) -> None:
+    def watch(tell: CountCallback) -> RunObserver:
+        def told(one: JudgedLaunch, done: int, most: int) -> None:
             tell(done, most, one.record.name)
 
-        return Watch(told, (recorder(cluster.python),), keep) if telemetry else Watch(told)
+        return (
+            RunObserver(told, (recorder(cluster.python),), keep) if telemetry else RunObserver(told)
+        )
 
     try:
-        with terminable(), sitting(store, lambda: _looks(store, cluster)) as (number, findings):
+        with terminable(), session(store, lambda: _looks(store, cluster)) as (number, findings):
             _warn(findings)
             with study_progress(store.directory.name, "launches") as tell:
                 return run(store, cluster.launchers, number, watch(tell), limit)
@@ -204,13 +204,13 @@ def _launched(store: Store, cluster: Cluster, limit: float | None, telemetry: bo
         return False
 
 
-def _looks(store: Store, cluster: Cluster) -> list[View]:
+def _looks(store: Store, cluster: Cluster) -> list[HostInspection]:
     """Look at all hosts that take part, on each fabric."""
     try:
         return [
             view
             for fabric, hosts in _hosts(store.campaign).items()
-            for view in look(
+            for view in inspect_hosts(
                 cluster.launchers[fabric], fabric, hosts, cluster.python, store.workplace(LOOK)
             )
         ]
@@ -226,7 +226,7 @@ def _hosts(campaign: Campaign) -> dict[str, list[str]]:
     return {fabric: list(hosts) for fabric, hosts in found.items()}
 
 
-def _warn(findings: Sequence[Finding]) -> None:
+def _warn(findings: Sequence[EnvironmentFinding]) -> None:
     """Tell warnings, and hosts of which less is known."""
     told = [one for one in findings if one.severity is Severity.WARNING or one.check in _GAPS]
     for one in told[:_MOST]:

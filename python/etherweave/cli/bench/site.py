@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from etherweave.bench.amounts import amount
-from etherweave.bench.launchers.known import launcher
+from etherweave.bench.launchers.registry import launcher
 from etherweave.bench.metrics import Unit
 from etherweave.bench.site.reading import read
 from etherweave.bench.site.reframe import converted
-from etherweave.bench.site.values import Link, Site, SiteError
+from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric
 from etherweave.cli.design_page import print_sheet
 from etherweave.cli.exits import FAILED, alarm, refuse, told
 from etherweave.cli.parameters import AsJson
@@ -66,7 +66,7 @@ def site(
         raise typer.Exit(FAILED)
 
 
-def _json(found: Site, lacks: str) -> str:
+def _json(found: ClusterSite, lacks: str) -> str:
     facts = asdict(found) | {
         "options": dict(found.options),
         "environment": dict(found.environment),
@@ -75,7 +75,7 @@ def _json(found: Site, lacks: str) -> str:
     return json.dumps(facts, indent=2)
 
 
-def _print(found: Site) -> None:
+def _print(found: ClusterSite) -> None:
     print(f"{found.name}, started by {found.launcher}")
     rows = [(name, _shown(name, value)) for name, value in found.options.items()]
     rows += [("modules", " ".join(found.modules))] * bool(found.modules)
@@ -107,7 +107,7 @@ def _bits(rate: float) -> str:
     return amount(8 * rate, Unit.BYTES_PER_SECOND).replace("B/s", "b/s")
 
 
-def _print_link(link: Link) -> None:
+def _print_link(link: SiteFabric) -> None:
     print(f"fabric {link.name}: {link.kind} by {link.stack}, {_bits(link.rate)}")
     rows = [(name, value) for name, value in link.environment]
     rows += [(f"address of {host}", address) for host, address in link.addresses]

@@ -10,14 +10,12 @@ from typing import Annotated
 import typer
 
 from etherweave.bench.telemetry import openmetrics as exposition
-from etherweave.bench.telemetry.dashboard import dashboard as dashboard_text
 from etherweave.bench.telemetry.families import PROCESSOR
-from etherweave.bench.telemetry.process import Wish, until_told
+from etherweave.bench.telemetry.openmetrics import dashboard as dashboard_text
+from etherweave.bench.telemetry.process import RecordingOptions, until_ended
 from etherweave.bench.telemetry.process import record as recorded
-from etherweave.bench.telemetry.reading import ReadingError, recordings
-from etherweave.bench.telemetry.recorder import Recording
-from etherweave.bench.telemetry.rises import Rise, rises
-from etherweave.bench.telemetry.tables import save
+from etherweave.bench.telemetry.recorder import Recording, Rise, rises
+from etherweave.bench.telemetry.tables import ReadingError, recordings, save
 from etherweave.cli.bench.amounts import amount, time_of
 from etherweave.cli.bench.interfaces import existing
 from etherweave.cli.design_page import print_sheet
@@ -68,8 +66,8 @@ def record(
     """
     existing(interface or ())
     try:
-        limit_s = time_of(limit) if limit else Wish.limit_s
-        wish = Wish(run, "", tuple(interface or ()), time_of(period), limit_s)
+        limit_s = time_of(limit) if limit else RecordingOptions.limit_s
+        wish = RecordingOptions(run, "", tuple(interface or ()), time_of(period), limit_s)
         found = _recorded(wish, directory(output) if output else None)
     except ValueError as error:
         refuse(error)
@@ -78,8 +76,8 @@ def record(
     notice(_words(found))
 
 
-def _recorded(wish: Wish, output: Path | None) -> Recording:
-    with until_told() as ended:
+def _recorded(wish: RecordingOptions, output: Path | None) -> Recording:
+    with until_ended() as ended:
         if output is None:
             return recorded(wish, sys.stdout, ended)
         with Path(os.devnull).open("w") as nowhere:

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from dataclasses import fields
 from statistics import median
 
-from etherweave.bench.environment.checks.looking import cpus, interfaces
-from etherweave.bench.environment.findings import Evidence, Problem, Severity
-from etherweave.bench.environment.snapshot import Interface, Snapshot
-from etherweave.bench.slices import is_slice, is_wait
+from etherweave.bench.environment.findings import Evidence, Problem, Severity, cpus, interfaces
+from etherweave.bench.environment.snapshot import NetworkInterface, Snapshot
+from etherweave.bench.plausibility import is_slice, is_wait
 
 _SLOW = 0.9
 """Of the highest frequency; below, a processor is slowed."""
@@ -167,7 +166,7 @@ def _settings(before: Snapshot, after: Snapshot) -> Iterator[tuple[str, bool]]:
     yield "processors online", before.processor.online == after.processor.online
     yield "tcp", before.tcp == after.tcp
     counters = ("counters", "driver_counters")
-    names = [one.name for one in fields(Interface) if one.name not in counters]
+    names = [one.name for one in fields(NetworkInterface) if one.name not in counters]
     for interface in sorted(before.interfaces.keys() & after.interfaces.keys()):
         first, last = before.interfaces[interface], after.interfaces[interface]
         for name in names:

@@ -3,8 +3,15 @@
 from collections.abc import Iterator
 from operator import attrgetter
 
-from etherweave.bench.environment.checks.looking import counted, interfaces, told, when
-from etherweave.bench.environment.findings import Evidence, Problem, Severity
+from etherweave.bench.environment.findings import (
+    Evidence,
+    Problem,
+    Severity,
+    counted,
+    interfaces,
+    largest_counters,
+    period_of_rise,
+)
 
 _FAST = 24e9
 """Links from 25 Gbit/s on, less a margin [bit/s]: they want jumbo frames and error correction."""
@@ -166,4 +173,9 @@ def _counters(evidence: Evidence, parts: tuple[str, ...], words: str, do: str) -
         }
         if found:
             severity = Severity.WARNING if is_during else Severity.NOTE
-            yield Problem(name, f"{words} {when(is_during)}: {told(found)}", do, severity)
+            yield Problem(
+                name,
+                f"{words} {period_of_rise(is_during)}: {largest_counters(found)}",
+                do,
+                severity,
+            )

@@ -7,12 +7,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from etherweave.bench.environment.readers.files import HostFiles, Tools, run_tool
 from etherweave.bench.environment.readers.hosts import load, memory, placement, processor
-from etherweave.bench.environment.readers.interfaces import interface, names, traffic
-from etherweave.bench.environment.readers.paths import path_to
-from etherweave.bench.environment.readers.place import Place, Tools, started
-from etherweave.bench.environment.readers.rdma import devices
-from etherweave.bench.environment.readers.tcp import counters, settings
+from etherweave.bench.environment.readers.network import (
+    counters,
+    devices,
+    interface,
+    names,
+    path_to,
+    settings,
+    traffic,
+)
 from etherweave.bench.environment.snapshot import FORMAT, Snapshot
 
 ROOT = Path("/")
@@ -23,7 +28,7 @@ def take(
     *,
     interfaces: Iterable[str] = (),
     to: Iterable[str] = (),
-    tools: Tools | None = started,
+    tools: Tools | None = run_tool,
     variables: Mapping[str, str] | None = None,
 ) -> Snapshot:
     """Take a snapshot of this host.
@@ -41,7 +46,7 @@ def take(
     variables
         Environment variables, of this process if ``None``.
     """
-    place = Place(root, tools)
+    place = HostFiles(root, tools)
     found = Snapshot(
         format=FORMAT,
         host=place.text("", "proc/sys/kernel/hostname") or platform.node(),

@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Mapping
 
-from etherweave.bench.environment.readers.place import Place, pairs, whole
-from etherweave.bench.environment.snapshot import Load, Memory, Placement, Processor
+from etherweave.bench.environment.readers.files import HostFiles, pairs, whole
+from etherweave.bench.environment.snapshot import Load, NumaMemory, Processor, ProcessPlacement
 
 _CPU = "sys/devices/system/cpu"
 _PREFIXES = ("UCX_", "OMPI_MCA_", "PRTE_MCA_", "MPICH_", "MPIR_CVAR_", "I_MPI_", "FI_", "NCCL_")
@@ -13,7 +13,7 @@ _KERNEL_THREAD = 0x200000
 _ALSO = ("OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES")
 
 
-def processor(place: Place) -> Processor:
+def processor(place: HostFiles) -> Processor:
     """Read the processors."""
     each = [name for name in place.names(_CPU) if name.removeprefix("cpu").isdigit()]
     scaling = [f"{_CPU}/{name}/cpufreq" for name in each]
@@ -33,23 +33,23 @@ def processor(place: Place) -> Processor:
     )
 
 
-def _cpuinfo(place: Place) -> list[tuple[str, str]]:
+def _cpuinfo(place: HostFiles) -> list[tuple[str, str]]:
     return list(pairs(place.text("", "proc/cpuinfo")))
 
 
-def memory(place: Place) -> Memory:
+def memory(place: HostFiles) -> NumaMemory:
     """Read the NUMA nodes."""
     path = "sys/devices/system/node"
     each = [name for name in place.names(path) if name.removeprefix("node").isdigit()]
     lists = {name[4:]: place.text("numa", f"{path}/{name}/cpulist") for name in each}
     balancing = place.text("numa", "proc/sys/kernel/numa_balancing")
-    return Memory(
+    return NumaMemory(
         nodes={name: cpus for name, cpus in lists.items() if cpus is not None},
         balancing=None if balancing is None else balancing != "0",
     )
 
 
-def load(place: Place, own: int) -> Load:
+def load(place: HostFiles, own: int) -> Load:
     """Read what else runs.
 
     Parameters
@@ -84,7 +84,7 @@ def _decimal(text: str) -> float | None:
     return float(text) if text.replace(".", "", 1).isdecimal() and len(text) < 20 else None
 
 
-def placement(place: Place, variables: Mapping[str, str]) -> Placement:
+def placement(place: HostFiles, variables: Mapping[str, str]) -> ProcessPlacement:
     """Read where this process may run, and what it tells its communication libraries."""
     status = dict(pairs(place.text("placement", "proc/self/status")))
     told = {
@@ -92,4 +92,4 @@ def placement(place: Place, variables: Mapping[str, str]) -> Placement:
         for name, value in sorted(variables.items())
         if name.startswith(_PREFIXES) or name in _ALSO
     }
-    return Placement(allowed=status.get("Cpus_allowed_list", ""), variables=told)
+    return ProcessPlacement(allowed=status.get("Cpus_allowed_list", ""), variables=told)

@@ -10,10 +10,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from etherweave.bench.environment.checks.traffic import crossed, wrong_interface
-from etherweave.bench.environment.findings import Evidence, Finding, Problem, Run, Severity
+from etherweave.bench.environment.findings import (
+    EnvironmentFinding,
+    Evidence,
+    Problem,
+    Run,
+    Severity,
+)
 from etherweave.bench.measurements import Measurement
 from etherweave.bench.metrics import Unit
-from etherweave.bench.points import Launched
+from etherweave.bench.points import JudgedLaunch
 from etherweave.bench.telemetry.epochs import Epoch
 
 CHECK = "wrong interface"
@@ -24,7 +30,7 @@ _SHARE = 0.5
 """Of its time that a run by the clock measures bandwidth: qperf takes as long for latencies."""
 
 
-def findings(launches: Iterable[Launched], epochs: Iterable[Epoch]) -> list[Finding]:
+def findings(launches: Iterable[JudgedLaunch], epochs: Iterable[Epoch]) -> list[EnvironmentFinding]:
     """Tell hosts whose bytes went elsewhere, and hosts of which that is not known.
 
     Parameters
@@ -45,17 +51,19 @@ def findings(launches: Iterable[Launched], epochs: Iterable[Epoch]) -> list[Find
     return list(_gathered(found))
 
 
-def _launch(one: Launched, epochs: Sequence[Epoch]) -> Iterator[Finding]:
+def _launch(one: JudgedLaunch, epochs: Sequence[Epoch]) -> Iterator[EnvironmentFinding]:
     for epoch in epochs:
         if epoch.failure:
             do = "see Etherweave's Python on that host, `python` of the site's launcher"
-            yield Finding(GAP, Severity.GAP, epoch.host, f"not recorded: {epoch.failure}", do)
+            yield EnvironmentFinding(
+                GAP, Severity.GAP, epoch.host, f"not recorded: {epoch.failure}", do
+            )
     amount = expected(one)
     if amount is None:
         return
     for epoch, problem in _problems(epochs, amount):
         where = f"{epoch.host} {problem.where}, {one.experiment.program}"
-        yield Finding(CHECK, problem.severity, where, problem.what, problem.do)
+        yield EnvironmentFinding(CHECK, problem.severity, where, problem.what, problem.do)
 
 
 def _problems(epochs: Sequence[Epoch], amount: float) -> Iterator[tuple[Epoch, Problem]]:
@@ -77,7 +85,7 @@ def _problems(epochs: Sequence[Epoch], amount: float) -> Iterator[tuple[Epoch, P
             yield epoch, problem
 
 
-def expected(one: Launched) -> float | None:
+def expected(one: JudgedLaunch) -> float | None:
     """Tell how many bytes the busiest host moved at least; ``None`` when nobody knows [bytes]."""
     planned, record = one.experiment, one.record
     if not one.verdict.is_valid or not planned.bytes:
@@ -100,9 +108,9 @@ def _rates(measurements: Iterable[Measurement]) -> list[float]:
     return list(found.values())
 
 
-def _gathered(found: Iterable[tuple[str, Finding]]) -> Iterator[Finding]:
+def _gathered(found: Iterable[tuple[str, EnvironmentFinding]]) -> Iterator[EnvironmentFinding]:
     """Tell the same of several launches once: figures of the first, and how many there are."""
-    alike: dict[tuple[str, str, str], list[Finding]] = {}
+    alike: dict[tuple[str, str, str], list[EnvironmentFinding]] = {}
     for experiment, one in found:
         what = one.what if one.check == GAP else experiment
         alike.setdefault((one.check, one.where, what), []).append(one)

@@ -1,18 +1,18 @@
 """How one process is brought to a host."""
 
+import math
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from etherweave.bench.launchers.wrapping import guarded, limited, with_modules, with_variables
-from etherweave.bench.site.values import Site
+from etherweave.bench.site.values import ClusterSite
 
 _SHELL = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10")
 
 
-def remote_shell(site: Site) -> tuple[str, ...]:
+def remote_shell(site: ClusterSite) -> tuple[str, ...]:
     """Return how a site reaches its hosts: ssh, with the site's own options."""
     return (*_SHELL, *site.texts("shell"))
 
@@ -35,7 +35,7 @@ class Task:
         return (limited if self.hears else guarded)(words, self.limit_s)
 
 
-class Place(Protocol):
+class HostAccess(Protocol):
     """Brings processes to hosts."""
 
     def words(self, host: str, task: Task) -> list[str]:
@@ -43,10 +43,10 @@ class Place(Protocol):
 
 
 @dataclass(frozen=True)
-class Here:
+class LocalAccess:
     """All hosts are this machine."""
 
-    site: Site
+    site: ClusterSite
 
     def words(self, host: str, task: Task) -> list[str]:
         """Return the guarded task itself; variables are those of the start."""
@@ -54,10 +54,10 @@ class Here:
 
 
 @dataclass(frozen=True)
-class BySsh:
+class SshAccess:
     """Hosts are reached by ssh, without passwords."""
 
-    site: Site
+    site: ClusterSite
     shell: tuple[str, ...]
 
     def words(self, host: str, task: Task) -> list[str]:
@@ -71,3 +71,56 @@ class BySsh:
             own = ["env", "-C", str(task.directory), *own]
         address = self.site.host(host).address
         return [*self.shell, "-T", "--", address, shlex.join(task.bounded(own))]
+
+
+GRACE_S = 2
+"""Between SIGTERM and SIGKILL [s]."""
+_GUARD = """
+exec 3<&0 </dev/null
+"$@" 3<&- &
+child=$!
+{ while read -r line; do :; done <&3; kill "$child"; } >/dev/null 2>&1 &
+guard=$!
+exec 3<&-
+wait "$child"
+status=$?
+kill "$guard" 2>/dev/null
+exit "$status"
+"""
+_MODULES = """
+count=$1
+shift
+while [ "$count" -gt 0 ]; do
+    module load "$1" || exit 127
+    shift
+    count=$((count - 1))
+done
+exec "$@"
+"""
+
+
+def guarded(words: Iterable[str], limit_s: float) -> list[str]:
+    """End a program after some time, and when standard input ends.
+
+    That is a pipe from whoever started it, through ssh too: if they die, so does the program.
+    """
+    return ["sh", "-c", _GUARD, "etherweave", *limited(words, limit_s)]
+
+
+def limited(words: Iterable[str], limit_s: float) -> list[str]:
+    """End a program after some time; standard input is its own."""
+    limit = str(max(math.ceil(limit_s), 1))
+    return ["timeout", "-k", str(GRACE_S), limit, *words]
+
+
+def with_modules(modules: tuple[str, ...], words: Iterable[str]) -> list[str]:
+    """Load environment modules first; a login shell knows ``module``."""
+    if not modules:
+        return list(words)
+    shell = ["bash", "-l", "-c", _MODULES, "etherweave"]
+    return [*shell, str(len(modules)), *modules, *words]
+
+
+def with_variables(variables: Mapping[str, str], words: Iterable[str]) -> list[str]:
+    """Set environment variables where nothing else carries them."""
+    return ["env", *(f"{name}={value}" for name, value in variables.items()), *words]

@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from subprocess import Popen, TimeoutExpired
 
-from etherweave.bench.launchers.family import Family, read
-from etherweave.bench.launchers.launcher import Companion, Job
-from etherweave.bench.site.values import Link, Site, address, interface
+from etherweave.bench.launchers.launcher import LaunchJob, Monitor
+from etherweave.bench.launchers.processes import ProcessGroup, read
+from etherweave.bench.site.values import ClusterSite, SiteFabric, address, interface
 
 READY_S = 15.0
 """For all companions together to be ready: an ssh that finds no host gives up after ten [s]."""
@@ -24,12 +24,12 @@ SLACK_S = READY_S + END_S
 """By which a companion may outlive its job [s]."""
 _PAUSE_S = 0.01
 
-Bring = Callable[[str, str, Sequence[str]], Popen[bytes]]
+StartOnHost = Callable[[str, str, Sequence[str]], Popen[bytes]]
 """Starts a program: takes the name of its files, a host, and words."""
 
 
 @dataclass(frozen=True)
-class Attendance:
+class MonitorTimes:
     """How a companion stood by, on the clock of the machine that started it."""
 
     host: str
@@ -48,10 +48,10 @@ class Attendance:
 
 
 @dataclass(frozen=True)
-class Heard:
+class MonitorOutput:
     """What a companion left."""
 
-    attendance: Attendance
+    attendance: MonitorTimes
     text: str
     errors: str
     """The end of its standard error."""
@@ -66,29 +66,33 @@ class Heard:
         return "was not done in time" if status is None else f"ended with {status}"
 
 
-def heard(job: Job, name: str) -> list[Heard]:
+def monitor_outputs(job: LaunchJob, name: str) -> list[MonitorOutput]:
     """Read what companions of one name left on the hosts of a job, in the hosts' order."""
-    found = [_heard(job.directory, f"{name}-{host}") for host in dict.fromkeys(job.hosts)]
+    found = [_monitor_output(job.directory, f"{name}-{host}") for host in dict.fromkeys(job.hosts)]
     return [one for one in found if one is not None]
 
 
-def _heard(directory: Path, stem: str) -> Heard | None:
+def _monitor_output(directory: Path, stem: str) -> MonitorOutput | None:
     try:
         facts = json.loads((directory / f"{stem}.json").read_text(encoding="utf-8"))
         text = read(directory / f"{stem}.out")
     except FileNotFoundError:
         return None
-    return Heard(Attendance(**facts), text, Family(directory, 0).errors(stem))
+    return MonitorOutput(MonitorTimes(**facts), text, ProcessGroup(directory, 0).errors(stem))
 
 
 @contextlib.contextmanager
-def accompanied(
-    job: Job, family: Family, bring: Bring, site: Site, link: Link | None
+def monitored(
+    job: LaunchJob,
+    family: ProcessGroup,
+    bring: StartOnHost,
+    site: ClusterSite,
+    link: SiteFabric | None,
 ) -> Iterator[None]:
     """Let the companions of a job stand by while the block lasts; its limit begins with it."""
     left = family.left_s
     standing = [
-        _Standing(one, host, job, bring, site, link)
+        _RunningMonitor(one, host, job, bring, site, link)
         for one in job.companions
         for host in dict.fromkeys(job.hosts)
     ]
@@ -105,13 +109,13 @@ def accompanied(
             _end(standing)
 
 
-def _await(standing: Sequence["_Standing"]) -> None:
+def _await(standing: Sequence["_RunningMonitor"]) -> None:
     end = time.monotonic() + READY_S
     while time.monotonic() < end and [one for one in standing if one.is_awaited()]:
         time.sleep(_PAUSE_S)
 
 
-def _end(standing: Sequence["_Standing"]) -> None:
+def _end(standing: Sequence["_RunningMonitor"]) -> None:
     for one in standing:
         one.close()
     end = time.monotonic() + END_S
@@ -119,11 +123,17 @@ def _end(standing: Sequence["_Standing"]) -> None:
         one.write(one.attended(end))
 
 
-class _Standing:
+class _RunningMonitor:
     """One companion on one host."""
 
     def __init__(
-        self, wanted: Companion, host: str, job: Job, bring: Bring, site: Site, link: Link | None
+        self,
+        wanted: Monitor,
+        host: str,
+        job: LaunchJob,
+        bring: StartOnHost,
+        site: ClusterSite,
+        link: SiteFabric | None,
     ) -> None:
         self._stem = f"{wanted.name}-{host}"
         self._directory = job.directory
@@ -153,13 +163,13 @@ class _Standing:
             with contextlib.suppress(OSError):
                 self._process.stdin.close()
 
-    def attended(self, end: float) -> Attendance:
+    def attended(self, end: float) -> MonitorTimes:
         """Wait until it has ended, or a moment of the monotonic clock has come."""
         try:
             status: int | None = self._process.wait(max(end - time.monotonic(), 0.0))
         except TimeoutExpired:
             status = None
-        return Attendance(
+        return MonitorTimes(
             host=self._values["host"],
             interface=self._values["interface"],
             started_ns=self._started_ns,
@@ -169,7 +179,7 @@ class _Standing:
             status=status,
         )
 
-    def write(self, attended: Attendance) -> None:
+    def write(self, attended: MonitorTimes) -> None:
         """Leave how it stood by, beside its output."""
         file = self._directory / f"{self._stem}.json"
         file.write_text(json.dumps(asdict(attended)), encoding="utf-8")

@@ -1,5 +1,7 @@
 """Carries out a job: processes at places, or ranks by an MPI launcher."""
 
+import random
+import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -7,23 +9,29 @@ from dataclasses import dataclass, replace
 from subprocess import Popen
 from typing import NamedTuple, Protocol
 
-from etherweave.bench.launchers import listening
-from etherweave.bench.launchers.companions import SLACK_S, accompanied
-from etherweave.bench.launchers.family import Family, OverdueError, read
-from etherweave.bench.launchers.launcher import Ending, Job, Outcome
-from etherweave.bench.launchers.places import Here, Place, Task
-from etherweave.bench.plans import Command, Start
-from etherweave.bench.site.values import Link, Site, SiteError, address, interface, variables
+from etherweave.bench.launchers.access import HostAccess, LocalAccess, Task
+from etherweave.bench.launchers.launcher import Ending, LaunchJob, LaunchOutcome
+from etherweave.bench.launchers.monitors import SLACK_S, monitored
+from etherweave.bench.launchers.processes import OverdueError, ProcessGroup, read
+from etherweave.bench.plans import BenchmarkCommand, Start
+from etherweave.bench.site.values import (
+    ClusterSite,
+    SiteError,
+    SiteFabric,
+    address,
+    interface,
+    variables,
+)
 
 _SLACK_S = 2.0
 """By which a process outlives the limit of its launch when nobody ends it [s]."""
 
 
-class LaunchError(Exception):
+class LauncherError(Exception):
     """A launch cannot be carried out; the words say why, and what would help."""
 
 
-class Ranks(NamedTuple):
+class RanksCommand(NamedTuple):
     """What starts all ranks."""
 
     words: list[str]
@@ -32,10 +40,12 @@ class Ranks(NamedTuple):
     """On which that is started; none is this machine."""
 
 
-class Starter(Protocol):
+class RankStarter(Protocol):
     """Starts the ranks of a job by one command."""
 
-    def ranks(self, job: Job, command: Command, variables: Mapping[str, str]) -> Ranks:
+    def ranks(
+        self, job: LaunchJob, command: BenchmarkCommand, variables: Mapping[str, str]
+    ) -> RanksCommand:
         """Return the command.
 
         Raises
@@ -45,37 +55,37 @@ class Starter(Protocol):
         """
 
 
-class Ground(NamedTuple):
+class LaunchContext(NamedTuple):
     """What stands while a launch lasts."""
 
-    place: Place
-    site: Site
-    starter: Starter | None
+    place: HostAccess
+    site: ClusterSite
+    starter: RankStarter | None
 
 
 @dataclass(frozen=True)
-class Placed:
+class SiteLauncher:
     """A launcher: a site, and the ground that is prepared for each launch."""
 
     name: str
-    site: Site
-    link: Link | None
-    ground: Callable[[Job, Family], AbstractContextManager[Ground]]
+    site: ClusterSite
+    link: SiteFabric | None
+    ground: Callable[[LaunchJob, ProcessGroup], AbstractContextManager[LaunchContext]]
     lacks: Callable[[], str] = str
 
     def missing(self) -> str:
         """Tell which program or privilege is; empty when nothing."""
         return self.lacks()
 
-    def launch(self, job: Job) -> Outcome:
+    def launch(self, job: LaunchJob) -> LaunchOutcome:
         """Carry out a job."""
         start_ns = time.time_ns()
         # Programs are told it, and start in it themselves.
         end = _carry_out(self, replace(job, directory=job.directory.absolute()))
-        return Outcome(end.ending, end.text, end.errors, end.words, start_ns, time.time_ns())
+        return LaunchOutcome(end.ending, end.text, end.errors, end.words, start_ns, time.time_ns())
 
 
-class End(NamedTuple):
+class LaunchEnd(NamedTuple):
     """How a launch ended, but for the times."""
 
     ending: Ending
@@ -84,58 +94,60 @@ class End(NamedTuple):
     words: tuple[str, ...] = ()
 
 
-def steady(
-    place: Place, site: Site, starter: Starter | None
-) -> Callable[[Job, Family], AbstractContextManager[Ground]]:
+def fixed_context(
+    place: HostAccess, site: ClusterSite, starter: RankStarter | None
+) -> Callable[[LaunchJob, ProcessGroup], AbstractContextManager[LaunchContext]]:
     """Return a ground that is always there."""
-    return lambda job, family: nullcontext(Ground(place, site, starter))
+    return lambda job, family: nullcontext(LaunchContext(place, site, starter))
 
 
-def _carry_out(launcher: Placed, job: Job) -> End:
-    act = _Act(launcher, job)
+def _carry_out(launcher: SiteLauncher, job: LaunchJob) -> LaunchEnd:
+    act = _Launch(launcher, job)
     try:
         try:
-            with Family(job.directory, job.limit_s) as family:
+            with ProcessGroup(job.directory, job.limit_s) as family:
                 return act.play(family)
         except OverdueError:
             return act.end(Ending.TIMED_OUT, f"ended at its limit of {job.limit_s:g} s")
         except KeyboardInterrupt:
             return act.end(Ending.INTERRUPTED, "ended by the user")
-    except (LaunchError, SiteError) as error:
-        return End(Ending.FAILED, "", str(error), act.words)
+    except (LauncherError, SiteError) as error:
+        return LaunchEnd(Ending.FAILED, "", str(error), act.words)
     except OSError as error:
-        return End(Ending.FAILED, "", f"{error.filename or job.directory}: {error}", act.words)
+        return LaunchEnd(
+            Ending.FAILED, "", f"{error.filename or job.directory}: {error}", act.words
+        )
     except (KeyError, ValueError, IndexError, AttributeError) as error:
-        return End(Ending.FAILED, "", f"words in braces: {error} is unknown", act.words)
+        return LaunchEnd(Ending.FAILED, "", f"words in braces: {error} is unknown", act.words)
 
 
-class _Act:
+class _Launch:
     """One launch while it lasts."""
 
-    def __init__(self, launcher: Placed, job: Job) -> None:
+    def __init__(self, launcher: SiteLauncher, job: LaunchJob) -> None:
         self.launcher, self.job = launcher, job
         self.words: tuple[str, ...] = job.command.arguments
         self.main = "client"
         """Name of the files of the program whose output counts."""
         self.others: tuple[str, ...] = ()
 
-    def play(self, family: Family) -> End:
+    def play(self, family: ProcessGroup) -> LaunchEnd:
         for host in self.job.hosts:
             self.launcher.site.host(host)
         for name, text in self.job.command.files:
             (self.job.directory / name).write_text(text, encoding="utf-8")
         with self.launcher.ground(self.job, family) as ground:
-            scene = _Scene(self, family, ground)
+            scene = _RunningLaunch(self, family, ground)
             try:
-                with accompanied(self.job, family, scene.bring, ground.site, self.launcher.link):
+                with monitored(self.job, family, scene.bring, ground.site, self.launcher.link):
                     is_well = scene.play()
             finally:
                 family.end()  # While they stand on their ground, and may tidy up.
         return self.end(Ending.DONE if is_well else Ending.FAILED, "")
 
-    def end(self, ending: Ending, said: str) -> End:
+    def end(self, ending: Ending, said: str) -> LaunchEnd:
         """Collect what was written."""
-        family = Family(self.job.directory, 0)
+        family = ProcessGroup(self.job.directory, 0)
         errors = [said, family.errors(self.main, *self.others)]
         text = ""
         try:
@@ -143,15 +155,17 @@ class _Act:
             text = read(self.job.directory / output) if output else family.text(self.main)
         except FileNotFoundError as error:
             if ending is Ending.DONE:
-                return End(Ending.FAILED, "", f"{error.filename}: was not written", self.words)
+                return LaunchEnd(
+                    Ending.FAILED, "", f"{error.filename}: was not written", self.words
+                )
         told = "\n".join(part for part in errors if part)
-        return End(ending, text, told, self.words)
+        return LaunchEnd(ending, text, told, self.words)
 
 
-class _Scene:
+class _RunningLaunch:
     """One launch on its ground."""
 
-    def __init__(self, act: _Act, family: Family, ground: Ground) -> None:
+    def __init__(self, act: _Launch, family: ProcessGroup, ground: LaunchContext) -> None:
         self.act, self.family, self.ground = act, family, ground
         self.job = act.job
         self.link = act.launcher.link
@@ -171,7 +185,7 @@ class _Scene:
                 client = self._start("client", self.job.hosts[0], command.arguments)
                 return self.family.wait(client) == 0
 
-    def _filled(self, port: int | None = None, rank: int | None = None) -> Command:
+    def _filled(self, port: int | None = None, rank: int | None = None) -> BenchmarkCommand:
         job, site = self.job, self.ground.site
         values = {
             "server": address(site, self.link, job.hosts[0]),
@@ -189,7 +203,7 @@ class _Scene:
     def _by_starter(self) -> bool:
         starter = self.ground.starter
         if starter is None:
-            raise LaunchError(
+            raise LauncherError(
                 f"launcher {self.act.launcher.name}: starts no ranks of MPI; "
                 "expected mpirun, srun, sbatch, netns or local"
             )
@@ -211,24 +225,24 @@ class _Scene:
         shared = self.job.directory if command.files or command.output else None
         task = Task(words, self.variables, self.family.left_s + _SLACK_S, shared)
         if host is None:
-            return Here(self.ground.site).words("", task)
+            return LocalAccess(self.ground.site).words("", task)
         return self.ground.place.words(host, task)
 
     def _serve(self) -> bool:
         host = self.job.hosts[0]
         before = self._ports(host)
-        port = listening.free(before)
+        port = free_port(before)
         command = self._filled(port)
         is_told = any("{port}" in word for word in self.job.command.server)
         self.act.others = ("server",)
         server = self._start("server", host, command.server)
-        if not listening.wait(
+        if not await_listener(
             self.family,
             server,
             lambda: self._ports(host),
             lambda now: port in now if is_told else bool(now - before),
         ):
-            raise LaunchError(
+            raise LauncherError(
                 f"server {command.server[0]}: ended with {server.returncode} before it listened; "
                 f"{self.family.errors('server')}"
             )
@@ -236,12 +250,12 @@ class _Scene:
         return self.family.wait(client) == 0
 
     def _ports(self, host: str) -> frozenset[int]:
-        return listening.ports(self.family.ask(self._words(host, listening.TABLES)))
+        return listening_ports(self.family.ask(self._words(host, SOCKET_TABLES)))
 
     def _each(self) -> bool:
         job = self.job
         ranks = range(job.ranks)
-        port = listening.free(frozenset())
+        port = free_port(frozenset())
         self.act.main = "rank0"
         self.act.others = tuple(f"rank{rank}" for rank in ranks[1:])
         started = [
@@ -253,3 +267,48 @@ class _Scene:
             for rank in ranks
         ]
         return all(self.family.wait(process) == 0 for process in started)
+
+
+SOCKET_TABLES = ("cat", *(f"/proc/net/{name}" for name in ("tcp", "tcp6", "udp", "udp6")))
+"""Prints the sockets of a host; a host without IPv6 has fewer tables."""
+_LISTENS, _UNCONNECTED = "0A", "07"
+"""States of sockets of TCP that listen, and of UDP that receive from anyone."""
+_PORTS = range(20_000, 30_000)
+"""Below those that Linux gives to clients."""
+_PAUSE_S = 0.02
+
+
+def listening_ports(tables: str) -> frozenset[int]:
+    """Return the ports at which a host listens, from its tables (proc(5), ``/proc/net/tcp``)."""
+    rows = (line.split() for line in tables.splitlines())
+    sockets = [row for row in rows if len(row) > 3 and row[0].endswith(":")]
+    open_to_all = (row[1] for row in sockets if row[3] in (_LISTENS, _UNCONNECTED))
+    return frozenset(int(local.rpartition(":")[2], 16) for local in open_to_all)
+
+
+def free_port(taken: frozenset[int]) -> int:
+    """Choose a port that nobody listens at."""
+    # Any is as good: no result depends on it.
+    return random.choice([port for port in _PORTS if port not in taken])
+
+
+def await_listener(
+    family: ProcessGroup,
+    server: subprocess.Popen[bytes],
+    look: Callable[[], frozenset[int]],
+    is_there: Callable[[frozenset[int]], bool],
+) -> bool:
+    """Wait until a server listens; return whether it does, rather than having ended.
+
+    Raises
+    ------
+    OverdueError
+        When the limit of the launch comes first.
+    """
+    while server.poll() is None:
+        if is_there(look()):
+            return True
+        if family.left_s < _PAUSE_S:
+            raise OverdueError
+        time.sleep(_PAUSE_S)
+    return False

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import signal
 import subprocess
 import time
 import uuid
@@ -10,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from etherweave.bench.launchers import marked
+from etherweave.bench.launchers.access import GRACE_S
 
 _TEXT_MOST = 1 << 26
 """Of an output: more is no result [bytes]."""
@@ -22,7 +23,7 @@ class OverdueError(Exception):
     """The limit of a launch has passed."""
 
 
-class Family:
+class ProcessGroup:
     """What is started within a ``with`` ends with it, whatever happens.
 
     Parameters
@@ -39,7 +40,7 @@ class Family:
         self._mark = uuid.uuid4().hex
         self._started: list[subprocess.Popen[bytes]] = []
 
-    def __enter__(self) -> "Family":
+    def __enter__(self) -> "ProcessGroup":
         return self
 
     def __exit__(
@@ -55,7 +56,7 @@ class Family:
         for process in self._started:
             # Tells guards behind ssh to end what they guard.
             _close(process.stdin)
-        marked.end(self._mark)
+        end_marked(self._mark)
         for process in self._started:
             process.kill()
             process.wait()
@@ -130,7 +131,7 @@ class Family:
         return self.directory / f"{name}.{ending}"
 
     def _environment(self, variables: Mapping[str, str]) -> dict[str, str]:
-        return os.environ | dict(variables) | {marked.VARIABLE: self._mark}
+        return os.environ | dict(variables) | {VARIABLE: self._mark}
 
 
 def read(file: Path) -> str:
@@ -151,3 +152,71 @@ def _close(stream: IO[bytes] | None) -> None:
     if stream:
         with contextlib.suppress(OSError):
             stream.close()
+
+
+VARIABLE = "ETHERWEAVE_LAUNCH"
+_PAUSE_S = 0.01
+_PATIENCE_S = 5.0
+"""For what was killed to be gone: the kernel may hold a process for a while [s]."""
+
+
+def marked_processes(mark: str) -> list[int]:
+    """Return the numbers of living processes with a mark."""
+    wanted = f"{VARIABLE}={mark}".encode()
+    numbers = (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit())
+    return [number for number in numbers if _bears(number, wanted)]
+
+
+def _bears(number: int, wanted: bytes) -> bool:
+    with contextlib.suppress(OSError):
+        return wanted in Path(f"/proc/{number}/environ").read_bytes().split(b"\0")
+    return False
+
+
+def end_marked(mark: str) -> None:
+    """End all with a mark: ask them, then kill what is left."""
+    _signal_all(mark, signal.SIGTERM)
+    asked = time.monotonic()
+    while marked_processes(mark) and time.monotonic() < asked + GRACE_S:
+        time.sleep(_PAUSE_S)
+    killed = time.monotonic()
+    while _signal_all(mark, signal.SIGKILL) and time.monotonic() < killed + _PATIENCE_S:
+        time.sleep(_PAUSE_S)
+
+
+def _signal_all(mark: str, number: signal.Signals) -> int:
+    """Signal all; return how many. A descriptor holds each: the kernel gives numbers again."""
+    wanted = f"{VARIABLE}={mark}".encode()
+    found = marked_processes(mark)
+    for process in found:
+        with contextlib.suppress(OSError):
+            held = os.pidfd_open(process)
+            try:
+                if _bears(process, wanted):
+                    signal.pidfd_send_signal(held, number)
+            finally:
+                os.close(held)
+    return len(found)
+
+
+_START_FIELD = 19
+"""Of ``/proc/PID/stat`` behind the name in parentheses: field 22, ``starttime``, proc(5)."""
+
+
+def process_identity() -> str:
+    """Return what tells this process on this machine: two numbers with a dot between."""
+    return f"{os.getpid()}.{_born(os.getpid())}"
+
+
+def has_ended(owner: str) -> bool:
+    """Whether a process of this machine has ended, by what :func:`own` returned there."""
+    number, _, born = owner.partition(".")
+    return _born(int(number)) != int(born)
+
+
+def _born(process: int) -> int | None:
+    try:
+        text = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return None
+    return int(text.rpartition(")")[2].split()[_START_FIELD])

@@ -11,11 +11,11 @@ from typing import Any
 
 from etherweave.bench.environment import capture
 from etherweave.bench.environment.checks import examine
-from etherweave.bench.environment.findings import Evidence, Finding, Run, Severity
+from etherweave.bench.environment.findings import EnvironmentFinding, Evidence, Run, Severity
 from etherweave.bench.environment.snapshot import Snapshot, snapshot
-from etherweave.bench.launchers.companions import Heard, heard
-from etherweave.bench.launchers.launcher import Companion, Ending, Job, Launcher
-from etherweave.bench.plans import Command, Start
+from etherweave.bench.launchers.launcher import Ending, Launcher, LaunchJob, Monitor
+from etherweave.bench.launchers.monitors import MonitorOutput, monitor_outputs
+from etherweave.bench.plans import BenchmarkCommand, Start
 
 NAME = "environment"
 _CAPTURE = "capture"
@@ -25,7 +25,7 @@ _DO = "install Etherweave there, and name its Python in the site's file: python,
 
 
 @dataclass(frozen=True)
-class View:
+class HostInspection:
     """What was seen of one host on one fabric."""
 
     host: str
@@ -38,9 +38,9 @@ class View:
     """Why less than all was seen; empty if all was."""
 
 
-def look(
+def inspect_hosts(
     launcher: Launcher, fabric: str, hosts: Sequence[str], python: str, directory: Path
-) -> list[View]:
+) -> list[HostInspection]:
     """Look at hosts.
 
     Parameters
@@ -62,52 +62,58 @@ def look(
         When the user ended it.
     """
     words = (python, "-m", "etherweave.bench.environment", "--interface={interface}")
-    companions = (Companion(NAME, (*words, "--to={server}")), Companion(_CAPTURE, capture.WORDS))
-    nothing = Command(Start.ALONE, ("true",))
-    job = Job(nothing, tuple(hosts), 1, directory, LIMIT_S, companions=companions)
+    companions = (Monitor(NAME, (*words, "--to={server}")), Monitor(_CAPTURE, capture.WORDS))
+    nothing = BenchmarkCommand(Start.ALONE, ("true",))
+    job = LaunchJob(nothing, tuple(hosts), 1, directory, LIMIT_S, companions=companions)
     outcome = launcher.launch(job)
     if outcome.ending is Ending.INTERRUPTED:
         raise KeyboardInterrupt
-    seen = {one.attendance.host: one for one in heard(job, NAME)}
-    files = {one.attendance.host: one for one in heard(job, _CAPTURE)}
+    seen = {one.attendance.host: one for one in monitor_outputs(job, NAME)}
+    files = {one.attendance.host: one for one in monitor_outputs(job, _CAPTURE)}
     said = " ".join(outcome.errors.split())[:200] or "nothing was started there"
-    return [_view(host, fabric, seen.get(host), files.get(host), said) for host in hosts]
+    return [_inspection(host, fabric, seen.get(host), files.get(host), said) for host in hosts]
 
 
-def _view(host: str, fabric: str, seen: Heard | None, files: Heard | None, said: str) -> View:
+def _inspection(
+    host: str, fabric: str, seen: MonitorOutput | None, files: MonitorOutput | None, said: str
+) -> HostInspection:
     if seen is None:
-        return View(host, fabric, "", None, said)
+        return HostInspection(host, fabric, "", None, said)
     interface = seen.attendance.interface
     try:
         # Findings name hosts as the site does.
-        found = replace(snapshot(seen.text), host=host)
-        return View(host, fabric, interface, found, "")
+        taken = replace(snapshot(seen.text), host=host)
+        return HostInspection(host, fabric, interface, taken, "")
     except ValueError:
         reason = seen.reason
     try:
-        found = replace(capture.captured(files.text if files else "", interface), host=host)
-        return View(host, fabric, interface, found, f"only files were read: {reason}")
+        taken = replace(capture.captured(files.text if files else "", interface), host=host)
+        return HostInspection(host, fabric, interface, taken, f"only files were read: {reason}")
     except ValueError:
-        return View(host, fabric, interface, None, reason)
+        return HostInspection(host, fabric, interface, None, reason)
 
 
-def found(before: Sequence[View], after: Sequence[View] = ()) -> list[Finding]:
+def inspection_findings(
+    before: Sequence[HostInspection], after: Sequence[HostInspection] = ()
+) -> list[EnvironmentFinding]:
     """Examine all hosts, and each against those that follow it on the same fabric."""
     later = {(one.host, one.fabric): one for one in after}
     findings = [
         finding
         for number, one in enumerate(before)
-        for finding in _found(one, later.get((one.host, one.fabric)), before[number + 1 :])
+        for finding in _findings(one, later.get((one.host, one.fabric)), before[number + 1 :])
     ]
     order = list(Severity)
     return sorted(dict.fromkeys(findings), key=lambda one: order.index(one.severity))
 
 
-def _found(before: View, after: View | None, following: Sequence[View]) -> Iterator[Finding]:
+def _findings(
+    before: HostInspection, after: HostInspection | None, following: Sequence[HostInspection]
+) -> Iterator[EnvironmentFinding]:
     for one in (before, after):
         if one and one.reason:
             what = f"could not be looked at{' in full' if one.snapshot else ''}: {one.reason}"
-            yield Finding("host", Severity.GAP, before.host, what, _DO)
+            yield EnvironmentFinding("host", Severity.GAP, before.host, what, _DO)
     if before.snapshot:
         others = [one for one in following if one.fabric == before.fabric]
         yield from examine(
@@ -120,7 +126,7 @@ def _found(before: View, after: View | None, following: Sequence[View]) -> Itera
         )
 
 
-def _aligned(other: View, interface: str) -> Snapshot:
+def _aligned(other: HostInspection, interface: str) -> Snapshot:
     """Call another host's tested interface as this host's, so that the two are compared."""
     assert other.snapshot, "hosts without a snapshot are left out"
     own = other.snapshot.interfaces
@@ -129,7 +135,9 @@ def _aligned(other: View, interface: str) -> Snapshot:
     return replace(other.snapshot, interfaces={interface: own[other.interface]})
 
 
-def facts(before: Sequence[View], after: Sequence[View]) -> list[Mapping[str, Any]]:
+def inspection_facts(
+    before: Sequence[HostInspection], after: Sequence[HostInspection]
+) -> list[Mapping[str, Any]]:
     """Give what was seen as what JSON can hold: a host after the other, before and after."""
     later = {(one.host, one.fabric): one for one in after}
     return [
@@ -144,5 +152,5 @@ def facts(before: Sequence[View], after: Sequence[View]) -> list[Mapping[str, An
     ]
 
 
-def _facts(one: View | None) -> Mapping[str, Any] | None:
+def _facts(one: HostInspection | None) -> Mapping[str, Any] | None:
     return one.snapshot.facts() if one and one.snapshot else None

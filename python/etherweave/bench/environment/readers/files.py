@@ -13,7 +13,7 @@ _MOST = 1 << 20
 """No file of interest is larger [bytes]."""
 
 
-class Answer(NamedTuple):
+class ToolResult(NamedTuple):
     """How a tool ended."""
 
     code: int
@@ -21,11 +21,11 @@ class Answer(NamedTuple):
     errors: str
 
 
-Tools = Callable[[Sequence[str]], Answer]
+Tools = Callable[[Sequence[str]], ToolResult]
 """Starts a tool. Raises ``OSError`` if there is none, ``TimeoutError`` if it takes too long."""
 
 
-def started(words: Sequence[str]) -> Answer:
+def run_tool(words: Sequence[str]) -> ToolResult:
     """Start a tool of this machine.
 
     Raises
@@ -44,12 +44,12 @@ def started(words: Sequence[str]) -> Answer:
         )
     except subprocess.TimeoutExpired:
         raise TimeoutError(f"took longer than {LIMIT_S:g} s") from None
-    return Answer(
+    return ToolResult(
         done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
     )
 
 
-class Place:
+class HostFiles:
     """A host to be read.
 
     Parameters

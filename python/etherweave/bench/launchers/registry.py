@@ -1,17 +1,16 @@
 """The launchers: one file and one line each."""
 
 from etherweave.bench.launchers import local, mpirun, netns, sbatch, srun, ssh
-from etherweave.bench.launchers.kind import Kind
-from etherweave.bench.launchers.launcher import Launcher
-from etherweave.bench.site.values import Link, Site
+from etherweave.bench.launchers.launcher import Launcher, LauncherKind
+from etherweave.bench.site.values import ClusterSite, SiteFabric
 
-LAUNCHERS: dict[str, Kind] = {
+LAUNCHERS: dict[str, LauncherKind] = {
     module.KIND.name: module.KIND for module in (local, mpirun, netns, sbatch, srun, ssh)
 }
 """By the name that a site's file says."""
 
 
-def launcher(site: Site, link: Link | None = None) -> Launcher:
+def launcher(site: ClusterSite, link: SiteFabric | None = None) -> Launcher:
     """Return the launcher of a site.
 
     Parameters

@@ -4,9 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from etherweave.bench.measurements import Measurement, Report
+from etherweave.bench.measurements import BenchmarkReport, Measurement
 from etherweave.bench.metrics import CALL_TIME, LATENCY, ROUND_TRIP, Metric
-from etherweave.bench.slices import is_slice
 
 SMALL = 8192
 """Messages up to here wait for latency, not for the link [bytes]."""
@@ -17,7 +16,7 @@ _TAIL_FACTOR = 50
 """A 99th percentile so much above the median is told."""
 
 
-def suspected(report: Report) -> Report:
+def with_warnings(report: BenchmarkReport) -> BenchmarkReport:
     """Add what is suspicious to the report's warnings."""
     found = (*report.warnings, *_suspicions(report.measurements))
     return replace(report, warnings=tuple(dict.fromkeys(found)))
@@ -69,3 +68,19 @@ def _outliers(waits: list[Measurement]) -> Iterator[str]:
 
 def _is_above(point: dict[str, Measurement], high: str, low: str, factor: float) -> bool:
     return high in point and low in point and point[high].value > factor * point[low].value
+
+
+SLICE = (3.5e-3, 7e-3)
+"""Between these stand means and medians of such waits: 5 ms to 6 ms were seen [s]."""
+WAIT = (2e-3, 12e-3)
+"""Between these stands a single one: a slice of 3 ms to 6 ms, or two of them [s]."""
+
+
+def is_slice(centre: float) -> bool:
+    """Whether a mean or a median [s] looks like a slice rather than like a network."""
+    return SLICE[0] < centre < SLICE[1]
+
+
+def is_wait(time: float) -> bool:
+    """Whether a single time [s] does."""
+    return WAIT[0] < time < WAIT[1]

@@ -1,24 +1,26 @@
 """Two campaigns side by side: better, worse, or not decided by so many launches."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from etherweave.bench.metrics import Better
-from etherweave.bench.points import Point, centres, launched, series
+from etherweave.bench.points import DataPoint, centres, judged_launches, series
 from etherweave.bench.statistics.comparison import Direction, LaunchComparison, compare
 from etherweave.bench.statistics.quantiles import CONFIDENCE
-from etherweave.bench.store import Store
+from etherweave.bench.store import Store, is_store
 
-Numbers = Mapping[Point, Sequence[float]]
+Numbers = Mapping[DataPoint, Sequence[float]]
 """One number of each launch that counts, by points."""
 
 IGNORABLE = ("fabric", "hosts", "ranks_per_node")
 """Fields of a point that may differ between two that are held against each other."""
 
 
-class Verdict(StrEnum):
+class DifferenceVerdict(StrEnum):
     """What a difference means to the metric."""
 
     BETTER = "better"
@@ -31,20 +33,20 @@ class Verdict(StrEnum):
 class Difference:
     """One point in both."""
 
-    point: Point
+    point: DataPoint
     """As in the candidate."""
     comparison: LaunchComparison
     launches: tuple[int, int]
     """Of the baseline and of the candidate."""
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> DifferenceVerdict:
         """Whether the candidate is better."""
         direction = self.comparison.direction
         if direction not in (Direction.MORE, Direction.LESS):
-            return Verdict.UNDECIDED
+            return DifferenceVerdict.UNDECIDED
         is_better = (direction is Direction.MORE) == (self.point.better == Better.HIGHER)
-        return Verdict.BETTER if is_better else Verdict.WORSE
+        return DifferenceVerdict.BETTER if is_better else DifferenceVerdict.WORSE
 
     def facts(self) -> dict[str, Any]:
         """Give it as what JSON can hold, in the point's base unit."""
@@ -61,9 +63,9 @@ class Difference:
         }
 
 
-def numbers_of(store: Store) -> dict[Point, list[float]]:
+def numbers_of(store: Store) -> dict[DataPoint, list[float]]:
     """Take the numbers of a store: of each point one statistic, the median if there is one."""
-    return centres(series(launched(store.campaign, store.records())))
+    return centres(series(judged_launches(store.campaign, store.records())))
 
 
 def differences(
@@ -106,8 +108,8 @@ def differences(
     ]
 
 
-def _blurred(numbers: Numbers, ignore: Sequence[str]) -> dict[Point, Point]:
-    found: dict[Point, Point] = {}
+def _blurred(numbers: Numbers, ignore: Sequence[str]) -> dict[DataPoint, DataPoint]:
+    found: dict[DataPoint, DataPoint] = {}
     for point in numbers:
         blank = replace(point, **{name: _BLANK[name] for name in ignore})
         if blank in found:
@@ -120,3 +122,86 @@ def _blurred(numbers: Numbers, ignore: Sequence[str]) -> dict[Point, Point]:
 
 
 _BLANK: dict[str, Any] = {"fabric": "", "hosts": "", "ranks_per_node": 0}
+
+
+DEPTH = 4
+"""Folders below the one named in which results are looked for."""
+
+
+@dataclass(frozen=True)
+class HistoryEntry:
+    """A campaign in a history."""
+
+    directory: Path
+    site: str
+    start_ns: int
+    """Of its first launch, since 1970 [ns]."""
+    numbers: Numbers
+
+
+@dataclass(frozen=True)
+class HistoryStep:
+    """From one campaign to the next, or from a baseline to one."""
+
+    before: str
+    """What the entry is held against."""
+    entry: HistoryEntry
+    differences: tuple[Difference, ...]
+
+    @property
+    def regressions(self) -> tuple[Difference, ...]:
+        """What became worse."""
+        return tuple(one for one in self.differences if one.verdict is DifferenceVerdict.WORSE)
+
+
+def entries(directory: Path, site: str | None = None) -> list[HistoryEntry]:
+    """Find the campaigns below a directory that have launches that count, the oldest first.
+
+    Raises
+    ------
+    StoreError
+        When one is damaged.
+    """
+    found = [entry for path in _stores(directory, DEPTH) if (entry := _entry(path))]
+    wanted = [entry for entry in found if site in (None, entry.site)]
+    return sorted(wanted, key=lambda entry: (entry.start_ns, str(entry.directory)))
+
+
+def steps(
+    found: Iterable[HistoryEntry], baseline: tuple[str, Numbers] | None = None
+) -> list[HistoryStep]:
+    """Compare each campaign with the one before it on its cluster, or all with a baseline."""
+    if baseline:
+        name, numbers = baseline
+        return [_step(name, numbers, entry) for entry in found]
+    sites: dict[str, list[HistoryEntry]] = {}
+    for entry in found:
+        sites.setdefault(entry.site, []).append(entry)
+    made = [
+        _step(str(before.directory), before.numbers, entry)
+        for own in sites.values()
+        for before, entry in pairwise(own)
+    ]
+    return sorted(made, key=lambda step: step.entry.start_ns)
+
+
+def _step(name: str, before: Numbers, entry: HistoryEntry) -> HistoryStep:
+    return HistoryStep(name, entry, tuple(differences(before, entry.numbers)))
+
+
+def _stores(directory: Path, depth: int) -> Iterator[Path]:
+    if is_store(directory):
+        yield directory
+    elif depth:
+        for path in sorted(directory.iterdir()):
+            if path.is_dir() and not path.is_symlink():
+                yield from _stores(path, depth - 1)
+
+
+def _entry(path: Path) -> HistoryEntry | None:
+    store = Store.open(path)
+    numbers = numbers_of(store)
+    if not numbers:
+        return None
+    start = min(one.start_ns for one in store.records())
+    return HistoryEntry(path, store.campaign.site, start, numbers)

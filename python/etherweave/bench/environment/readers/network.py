@@ -3,8 +3,14 @@
 import json
 import re
 
-from etherweave.bench.environment.readers.place import Place, pairs, whole
-from etherweave.bench.environment.snapshot import Interface, Pcie
+from etherweave.bench.environment.readers.files import HostFiles, pairs, whole
+from etherweave.bench.environment.snapshot import (
+    NetworkInterface,
+    NetworkPath,
+    Pcie,
+    RdmaDevice,
+    RdmaPort,
+)
 
 _NET = "sys/class/net"
 _PRIORITY = re.compile(r"([0-7]):on\b")
@@ -12,13 +18,13 @@ _MAPPING = re.compile(r"(\d{1,2}):([0-7])\b")
 _SPEED = re.compile(r"(\d{1,3}(?:\.\d{1,2})?) GT/s")
 
 
-def names(place: Place) -> list[str]:
+def names(place: HostFiles) -> list[str]:
     """Name all interfaces but the loopback, those that are up."""
     each = [name for name in place.names(_NET) if name != "lo"]
     return [name for name in each if _state(place, f"{_NET}/{name}") != "down"]
 
 
-def traffic(place: Place) -> dict[str, int]:
+def traffic(place: HostFiles) -> dict[str, int]:
     """Read the bytes of every interface, both directions together (proc(5))."""
     columns = {name: line.split() for name, line in pairs(place.text("counters", "proc/net/dev"))}
     ends = {
@@ -33,17 +39,17 @@ def traffic(place: Place) -> dict[str, int]:
     }
 
 
-def interface(place: Place, name: str) -> Interface:
+def interface(place: HostFiles, name: str) -> NetworkInterface:
     """Read an interface; empty if there is none of this name."""
     path = f"{_NET}/{name}"
     if "/" in name or name.startswith((".", "-")) or not place.names(path):
         place.miss("link", f"/{path}", "there is no such interface")
-        return Interface()
+        return NetworkInterface()
     rate = place.number("link", f"{path}/speed")
     driver = dict(pairs(place.tool("firmware", "ethtool", "-i", name)))
     pause = dict(pairs(place.tool("lossless", "ethtool", "-a", name)))
     node = place.number("numa", f"{path}/device/numa_node")
-    return Interface(
+    return NetworkInterface(
         state=_state(place, path),
         mtu=place.number("link", f"{path}/mtu"),
         rate=rate * 1e6 if rate and rate > 0 else None,
@@ -66,14 +72,14 @@ def interface(place: Place, name: str) -> Interface:
     )
 
 
-def _state(place: Place, path: str) -> str:
+def _state(place: HostFiles, path: str) -> str:
     """Read the state; the kernel notes up to a second late that a link which was down has come."""
     state = place.text("link", f"{path}/operstate") or ""
     has_carrier = state == "down" and place.number("link", f"{path}/carrier") == 1
     return "up" if has_carrier else state
 
 
-def _pcie(place: Place, device: str) -> Pcie | None:
+def _pcie(place: HostFiles, device: str) -> Pcie | None:
     width, most = (place.number("pcie", f"{device}/{end}_link_width") for end in ("current", "max"))
     speeds = [place.text("pcie", f"{device}/{end}_link_speed") for end in ("current", "max")]
     found = [match for text in speeds if (match := _SPEED.match(text or ""))]
@@ -108,7 +114,7 @@ def _pfc(text: str | None) -> tuple[int, ...] | None:
     return None
 
 
-def _ecn(place: Place, directory: str) -> tuple[int, ...] | None:
+def _ecn(place: HostFiles, directory: str) -> tuple[int, ...] | None:
     """Read what mlx5's driver of the vendor shows; the kernel's own shows nothing."""
     heeds, tells = (
         place.numbers("dcb", f"{directory}/{side}/enable") for side in ("roce_rp", "roce_np")
@@ -129,3 +135,117 @@ def _qdiscs(text: str | None) -> tuple[str, ...]:
     kinds = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
     kinds.sort(key=lambda one: "root" not in one)
     return tuple(str(one.get("kind", "")) for one in kinds)
+
+
+_HOST = re.compile(r"[0-9A-Za-z]([0-9A-Za-z.:_-]{0,252}[0-9A-Za-z])?")
+_HEADERS = 28
+"""IPv4 and ICMP echo without options [bytes]."""
+
+
+def path_to(place: HostFiles, host: str) -> NetworkPath | None:
+    """Send an echo request of the interface's MTU; ``None`` where that is not possible."""
+    if not _HOST.fullmatch(host):
+        place.miss("path", host[:80], "is neither a host's name nor an address")
+        return None
+    routes = place.tool("path", "getent", "ahostsv4", host)
+    address = (routes or "").split()[:1]
+    if not address:
+        return None
+    interface = _interface(place.tool("path", "ip", "-j", "route", "get", address[0]))
+    mtu = place.number("path", f"sys/class/net/{interface}/mtu") if interface else None
+    if not interface or not mtu or mtu <= _HEADERS:
+        return None
+    return _probed(place, address[0], interface, mtu)
+
+
+def _probed(place: HostFiles, address: str, interface: str, mtu: int) -> NetworkPath | None:
+    # A loopback carries 64 KiB, but no IPv4 packet is larger than 65,535 bytes.
+    sent = min(mtu, 65_535)
+    small = ("ping", "-n", "-c", "1", "-W", "1", address)
+    large = (*small[:-1], "-M", "do", "-s", str(sent - _HEADERS), address)
+    if place.tool("path", *small) is None:
+        return None
+    gaps = len(place.gaps)
+    if place.tool("path", *large) is not None:
+        return NetworkPath(interface, sent, True, "")
+    return NetworkPath(interface, sent, False, place.gaps.pop(gaps).reason)
+
+
+def _interface(text: str | None) -> str:
+    try:
+        found = json.loads(text or "[]")
+        name = found[0]["dev"]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return ""
+    return name if isinstance(name, str) and "/" not in name and name not in (".", "..") else ""
+
+
+_CLASS = "sys/class/infiniband"
+_UNSET = "0000:0000:0000:0000:0000:0000:0000:0000"
+
+
+def devices(place: HostFiles) -> dict[str, RdmaDevice]:
+    """Read all RDMA devices."""
+    return {name: _device(place, f"{_CLASS}/{name}") for name in place.names(_CLASS)}
+
+
+def _device(place: HostFiles, path: str) -> RdmaDevice:
+    ports = {name: _port(place, f"{path}/ports/{name}") for name in place.names(f"{path}/ports")}
+    return RdmaDevice(place.text("rdma", f"{path}/fw_ver") or "", ports)
+
+
+def _port(place: HostFiles, path: str) -> RdmaPort:
+    gids = _gids(place, path)
+    interfaces = [place.text("rdma", f"{path}/gid_attrs/ndevs/{index}") for index in gids]
+    return RdmaPort(
+        state=place.text("rdma", f"{path}/state") or "",
+        link_layer=place.text("rdma", f"{path}/link_layer") or "",
+        interface=next((name for name in interfaces if name), ""),
+        gids=gids,
+        counters=place.numbers("rdma", f"{path}/counters"),
+        hardware_counters=place.numbers("rdma", f"{path}/hw_counters"),
+    )
+
+
+def _gids(place: HostFiles, path: str) -> dict[str, str]:
+    indices = sorted((name for name in place.names(f"{path}/gids") if name.isdigit()), key=int)
+    return {
+        index: place.text("rdma", f"{path}/gid_attrs/types/{index}") or ""
+        for index in indices
+        if place.text("rdma", f"{path}/gids/{index}") not in (None, _UNSET)
+    }
+
+
+SETTINGS = (
+    "core.rmem_max",
+    "core.wmem_max",
+    "core.netdev_max_backlog",
+    "core.default_qdisc",
+    "core.busy_poll",
+    "ipv4.tcp_rmem",
+    "ipv4.tcp_wmem",
+    "ipv4.tcp_congestion_control",
+    "ipv4.tcp_ecn",
+    "ipv4.tcp_window_scaling",
+    "ipv4.tcp_timestamps",
+    "ipv4.tcp_sack",
+    "ipv4.tcp_mtu_probing",
+    "ipv4.tcp_slow_start_after_idle",
+)
+
+
+def settings(place: HostFiles) -> dict[str, str]:
+    """Read the settings that matter, by their names below ``net``."""
+    paths = {name: f"proc/sys/net/{name.replace('.', '/')}" for name in SETTINGS}
+    found = {name: place.text("tcp", path) for name, path in paths.items()}
+    return {name: " ".join(text.split()) for name, text in found.items() if text is not None}
+
+
+def counters(place: HostFiles) -> dict[str, int]:
+    """Read TCP's counters of this network namespace."""
+    lines = (place.text("tcp", "proc/net/snmp") or "").splitlines()
+    rows = [line.split()[1:] for line in lines if line.startswith("Tcp:")]
+    if len(rows) != 2:
+        return {}
+    values = zip(rows[0], map(whole, rows[1]), strict=False)
+    return {name: value for name, value in values if value is not None}
