@@ -36,3 +36,4 @@ pub use packet::{Packet, PacketKind, flags};
 pub use report::{FlowRow, LosslessDrop, PortRow, Report, StreamRow, Totals};
 pub use rules::{headroom, largest_packet};
 pub use switch::pause::PauseFrame;
+pub use switch::port::PauseCounters;

@@ -87,8 +87,8 @@ impl Simulation {
             tx_bytes: own.tx_bytes,
             rx_packets: far.tx_packets,
             rx_bytes: far.tx_bytes,
-            tx_pause_packets: port.paused.tx_packets[bit],
-            rx_pause_packets: port.paused.rx_packets[bit],
+            tx_pauses: port.paused.tx_packets[bit],
+            rx_pauses: port.paused.rx_packets[bit],
             tx_pause_duration: port.paused.tx_duration[bit],
             rx_pause_duration: port.paused.duration[bit],
             drops_packets: own.drops,
@@ -231,9 +231,8 @@ impl Simulation {
 
 impl PortRow {
     fn is_active(&self) -> bool {
-        let counts =
-            [self.tx_packets, self.rx_packets, self.tx_pause_packets, self.rx_pause_packets, self.drops_packets];
-        counts.iter().any(|&count| count > 0)
+        let pauses = self.tx_pauses.total() + self.rx_pauses.total();
+        [self.tx_packets, self.rx_packets, pauses, self.drops_packets].iter().any(|&count| count > 0)
     }
 }
 

@@ -9,6 +9,7 @@ use etherweave_topology::{LinkClass, Topology};
 use crate::capture::Capture;
 use crate::fingerprint::Fingerprint;
 use crate::host::IterationRow;
+use crate::switch::port::PauseCounters;
 
 /// What rows are named by.
 pub(crate) struct Names {
@@ -39,10 +40,11 @@ pub struct PortRow {
     pub rx_packets: u64,
     /// Bytes that the peer has sent here, with preamble and gap.
     pub rx_bytes: u64,
-    /// Pause frames sent that name the priority, to stop or to go on.
-    pub tx_pause_packets: u64,
+    /// Pause frames sent that name the priority. A switch sends them because an ingress buffer fills, a NIC because its
+    /// receive buffer does.
+    pub tx_pauses: PauseCounters,
     /// Pause frames received that name the priority.
-    pub rx_pause_packets: u64,
+    pub rx_pauses: PauseCounters,
     /// How long this port held its peer paused.
     pub tx_pause_duration: Duration,
     /// How long this port was paused.

@@ -44,8 +44,10 @@ impl Shard {
         let quanta = self.rules.pause_quanta;
         self.send_pause_frame(port, PauseFrame { enable: mask, stop: mask, quanta });
         let now = self.now;
+        let paused = &mut self.ports[port as usize].paused;
         for priority in priorities(mask) {
-            self.ports[port as usize].paused.holding_since[priority] = now;
+            paused.tx_packets[priority].xoff += 1;
+            paused.holding_since[priority] = now;
         }
         self.schedule_refresh(port, mask);
     }
@@ -56,6 +58,7 @@ impl Shard {
         let now = self.now;
         let paused = &mut self.ports[port as usize].paused;
         for priority in priorities(mask) {
+            paused.tx_packets[priority].xon += 1;
             paused.tx_duration[priority] += now.since(paused.holding_since[priority]);
         }
     }
@@ -75,13 +78,13 @@ impl Shard {
         if held != 0 && is_this_one {
             let quanta = self.rules.pause_quanta;
             self.send_pause_frame(port, PauseFrame { enable: held, stop: held, quanta });
+            let paused = &mut self.ports[port as usize].paused;
+            priorities(held).for_each(|priority| paused.tx_packets[priority].refresh += 1);
             self.schedule_refresh(port, held);
         }
     }
 
     fn send_pause_frame(&mut self, port_index: u32, frame: PauseFrame) {
-        let port = &mut self.ports[port_index as usize];
-        priorities(frame.enable).for_each(|priority| port.paused.tx_packets[priority] += 1);
         let start = self.start_of_pause(port_index, pause_wire_bytes());
         let port = &self.ports[port_index as usize];
         let end = start + port.serialization_time(pause_wire_bytes());
@@ -96,10 +99,10 @@ impl Shard {
     pub(crate) fn pause_arrive(&mut self, port_index: u32, frame: PauseFrame) {
         self.capture_pause(port_index, self.now, frame, false);
         for priority in priorities(frame.enable) {
-            self.ports[port_index as usize].paused.rx_packets[priority] += 1;
             if frame.stop & 1 << priority != 0 {
                 self.stop_priority(port_index, priority, frame.quanta);
             } else {
+                self.ports[port_index as usize].paused.rx_packets[priority].xon += 1;
                 self.resume_priority(port_index, priority);
             }
         }
@@ -120,6 +123,9 @@ impl Shard {
         if port.paused.priorities & bit == 0 {
             port.paused.priorities |= bit;
             port.paused.since[priority] = now;
+            port.paused.rx_packets[priority].xoff += 1;
+        } else {
+            port.paused.rx_packets[priority].refresh += 1;
         }
         port.paused_classes = self.rules.classes(port.paused.priorities);
         if port.paused.expiring & bit == 0 {

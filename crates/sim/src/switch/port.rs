@@ -121,6 +121,24 @@ pub struct Lane {
     pub counters: Counters,
 }
 
+/// Pause frames that name one priority, by what they do to it.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct PauseCounters {
+    /// Start a pause.
+    pub xoff: u32,
+    /// Renew a pause before it runs out.
+    pub refresh: u32,
+    /// End a pause.
+    pub xon: u32,
+}
+
+impl PauseCounters {
+    /// All pause frames that name the priority.
+    pub fn total(self) -> u64 {
+        u64::from(self.xoff) + u64::from(self.refresh) + u64::from(self.xon)
+    }
+}
+
 /// What the peer has paused: per priority.
 #[derive(Clone, Copy, Debug)]
 pub struct Paused {
@@ -134,12 +152,13 @@ pub struct Paused {
     pub since: [Time; Priority::COUNT],
     /// Time paused so far.
     pub duration: [Duration; Priority::COUNT],
-    /// Pause frames received that name the priority.
-    pub rx_packets: [u64; Priority::COUNT],
+    /// Pause frames received that name the priority. One that stops a priority is a refresh if the priority is paused
+    /// when it arrives.
+    pub rx_packets: [PauseCounters; Priority::COUNT],
     /// Pause frames discarded that named the priority: their frame check sequence did not fit.
     pub fcs_errors: [u64; Priority::COUNT],
     /// Pause frames sent that name the priority.
-    pub tx_packets: [u64; Priority::COUNT],
+    pub tx_packets: [PauseCounters; Priority::COUNT],
     /// When each pause that we hold over the peer began, if we do.
     pub holding_since: [Time; Priority::COUNT],
     /// Time for which we paused the peer.
@@ -153,9 +172,9 @@ impl Paused {
         until: [Time::ZERO; Priority::COUNT],
         since: [Time::ZERO; Priority::COUNT],
         duration: [Duration::ZERO; Priority::COUNT],
-        rx_packets: [0; Priority::COUNT],
+        rx_packets: [PauseCounters { xoff: 0, refresh: 0, xon: 0 }; Priority::COUNT],
         fcs_errors: [0; Priority::COUNT],
-        tx_packets: [0; Priority::COUNT],
+        tx_packets: [PauseCounters { xoff: 0, refresh: 0, xon: 0 }; Priority::COUNT],
         holding_since: [Time::ZERO; Priority::COUNT],
         tx_duration: [Duration::ZERO; Priority::COUNT],
     };

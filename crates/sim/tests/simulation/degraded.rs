@@ -215,7 +215,7 @@ fn a_damaged_pause_frame_has_no_effect_and_the_run_goes_on() {
     let mut damaged = 0;
     for host in ["host1", "host2", "host3"] {
         let (sender, receiver) = (row(&report, "switch0", host), row(&report, host, "switch0"));
-        let under_way = sender.tx_pause_packets - receiver.rx_pause_packets - receiver.fcs_errors_pause;
+        let under_way = sender.tx_pauses.total() - receiver.rx_pauses.total() - receiver.fcs_errors_pause;
         assert!(under_way <= 1, "{under_way} pause frames under way to {host} at the end");
         damaged += receiver.fcs_errors_pause;
     }

@@ -1,8 +1,8 @@
 //! Headroom to the exact byte.
 
 use etherweave_primitives::{BitRate, Bytes, Duration, Length, Priority};
-use etherweave_sim::params::{Forwarding, SimParams};
-use etherweave_sim::{Experiment, Report, headroom};
+use etherweave_sim::params::{FlowControl, Forwarding, Pfc, SimParams};
+use etherweave_sim::{Experiment, PauseCounters, Report, headroom};
 
 use crate::common::{experiment, job_of, one_switch, roce, run};
 
@@ -54,6 +54,26 @@ fn a_loss_is_reported_by_port_and_priority() {
     assert_eq!((drop.node.as_str(), drop.priorities), ("switch0", 1));
     assert!(drop.peer.starts_with("host") && drop.packets > 0);
     assert_eq!(report.lossless_drops.iter().map(|drop| drop.packets).sum::<u64>(), report.totals.dropped);
+}
+
+#[test]
+fn xoff_refresh_and_xon_frames_are_counted_apart() {
+    // At 100 Gb/s a quantum is 5.12 ns: a pause of 200 quanta is renewed every 512 ns.
+    let mut experiment = overload(None);
+    experiment.params.flow_control = FlowControl::Pfc(Pfc { quanta: 200, ..Pfc::default() });
+    let report = run(&experiment, 1);
+    let row = |node: &str, peer: &str| {
+        report.ports.iter().find(|row| row.node == node && row.peer == peer && row.priority.get() == 0).unwrap()
+    };
+    for host in ["host1", "host2", "host3"] {
+        let (switch, host) = (row("switch0", host), row(host, "switch0"));
+        assert_eq!(switch.tx_pauses, host.rx_pauses, "no pause frame is lost, none runs out before it is renewed");
+        let PauseCounters { xoff, refresh, xon } = switch.tx_pauses;
+        assert!(xoff > 0 && refresh > 0, "{:?}", switch.tx_pauses);
+        assert_eq!(xoff, xon, "every pause has ended");
+        assert!(u64::from(refresh) <= switch.tx_pause_duration.as_ps() / 512_000);
+        assert_eq!(switch.rx_pauses.total(), 0, "a host with nothing to receive pauses nobody");
+    }
 }
 
 #[test]
