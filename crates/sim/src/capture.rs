@@ -1,4 +1,4 @@
-//! Capture: what passes the ports of chosen hosts, remembered for pcapng files.
+//! Capture: frames at the ports of chosen hosts, stored for pcapng files.
 
 use etherweave_primitives::{HostId, Time};
 
@@ -8,7 +8,7 @@ use crate::packet::{Handle, Packet};
 use crate::switch::pause::PauseFrame;
 use crate::transport::SackBlocks;
 
-/// What passed.
+/// A captured frame's content.
 #[derive(Clone, Copy, Debug)]
 pub enum Captured {
     /// A packet, with its SACK blocks.
@@ -24,20 +24,20 @@ pub struct CapturedFrame {
     pub time: Time,
     /// Whether the host sent it.
     pub is_outgoing: bool,
-    /// Who sent it; for a pause frame, the captured host.
+    /// Sender; for a pause frame, the captured host.
     pub source: HostId,
-    /// Whom it is for; for a pause frame, the captured host.
+    /// Receiver; for a pause frame, the captured host.
     pub destination: HostId,
     /// Number of the sending end of its connection; the other end's differs in the last bit.
     pub queue: u32,
-    /// What it was.
+    /// Its content.
     pub content: Captured,
 }
 
 /// The frames at the port of one host.
 #[derive(Clone, Debug)]
 pub struct Capture {
-    /// Whose port.
+    /// Host of the port.
     pub host: HostId,
     port: u32,
     /// In order of time.
@@ -50,8 +50,8 @@ impl Capture {
         Capture { host, port, frames: Vec::new() }
     }
 
-    /// Keeps a frame in its place: a pause frame is told of before it leaves.
-    fn keep(&mut self, frame: CapturedFrame) {
+    /// Stores a frame in order of time: a pause frame is recorded before it leaves.
+    fn store(&mut self, frame: CapturedFrame) {
         let place = self.frames.partition_point(|other| other.time <= frame.time);
         self.frames.insert(place, frame);
     }
@@ -64,7 +64,7 @@ impl Shard {
         let Some(capture) = self.capture_at(port) else { return };
         let packet = self.packets[handle];
         let side = self.packets.side(packet.side);
-        // On its way out a packet names the other end only, which may lie in another shard; its path names the
+        // An outgoing packet names the other end only, which may lie in another shard; its path names the
         // connection.
         let end = if is_outgoing {
             let is_sender = |end: &&Endpoint| end.route == packet.route && end.remote == packet.endpoint;
@@ -78,14 +78,14 @@ impl Shard {
         let queue = if is_outgoing { end.number } else { end.number ^ 1 };
         let content = Captured::Packet(packet, side);
         let frame = CapturedFrame { time: self.now, is_outgoing, source, destination, queue, content };
-        self.captures[capture].keep(frame);
+        self.captures[capture].store(frame);
     }
 
     pub(crate) fn capture_pause(&mut self, port: u32, time: Time, frame: PauseFrame, is_outgoing: bool) {
         let Some(capture) = self.capture_at(port) else { return };
         let capture = &mut self.captures[capture];
         let (host, content) = (capture.host, Captured::Pause(frame));
-        capture.keep(CapturedFrame { time, is_outgoing, source: host, destination: host, queue: 0, content });
+        capture.store(CapturedFrame { time, is_outgoing, source: host, destination: host, queue: 0, content });
     }
 
     fn capture_at(&self, port: u32) -> Option<usize> {

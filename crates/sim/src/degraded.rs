@@ -1,12 +1,12 @@
-//! Degraded links: bits go wrong by chance, and whoever checks the frame discards it.
+//! Degraded links: random bit errors, and frames that are discarded for a wrong check sequence.
 //!
-//! Every bit of a frame, from its address to its check sequence, is wrong with the same chance, whatever happened to
-//! the others: a frame of n bits survives with probability (1 − p)^n. What is drawn is how many bits pass until the
-//! next wrong one: one draw for each damaged frame, and frames count down. Each direction has its own stream.
+//! Every bit of a frame, from its address to its check sequence, is wrong with the same probability, independent of
+//! the others: a frame of n bits survives with probability (1 − p)^n. The number of bits until the
+//! next wrong one is drawn: one draw for each damaged frame, and frames count down. Each direction has its own stream.
 //!
-//! A damaged frame counts where it comes off the link. A switch that stores discards it there. One that cuts through
-//! has sent its first bit on by then: the frame goes on with a check sequence that does not fit, and the host that
-//! discards it counts it again. Left out: errors in preamble and gap, and a switch on the way that has had to store the
+//! A damaged frame counts at the receiving end of the link. A switch that stores discards it there. One that cuts through
+//! has sent its first bit on by then: the frame goes on with a wrong check sequence, and the host that
+//! discards it counts it again. Left out: errors in preamble and gap, and a switch on the path that has stored the
 //! frame and could check it (unless its output is faster: then it does).
 
 use etherweave_primitives::{ChannelId, Duration, Geometric, Purpose, Stream, Time};
@@ -19,12 +19,12 @@ use crate::switch::forward::WIRE_ONLY;
 /// What a bit error rate is counted in: 10^-18.
 const RATE_STEPS: u64 = 1_000_000_000_000_000_000;
 
-/// A link whose frames are damaged at times, in both directions.
+/// A link with bit errors in both directions.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DegradedLink {
     /// Either of its channels.
     pub channel: ChannelId,
-    /// Chance of each bit to be wrong, 0..=0.001, in steps of 10^-18.
+    /// Probability of each bit to be wrong, 0..=0.001, in steps of 10^-18.
     pub bit_error_rate: f64,
     /// Frames are damaged from here on.
     pub from: Duration,
@@ -32,17 +32,17 @@ pub struct DegradedLink {
     pub until: Option<Duration>,
 }
 
-/// One direction of a link, as its sender sees it: the damage of a special way.
+/// One direction of a degraded link, at its sender.
 #[derive(Debug)]
 pub(crate) struct DegradedChannel {
     random: Stream,
     /// Those without any errors left out, in order of time.
-    spells: Vec<Spell>,
+    periods: Vec<ErrorPeriod>,
 }
 
-/// A time of errors.
+/// A time with bit errors.
 #[derive(Debug)]
-struct Spell {
+struct ErrorPeriod {
     begin: Time,
     end: Time,
     correct_bits: Geometric,
@@ -51,33 +51,33 @@ struct Spell {
 }
 
 impl DegradedChannel {
-    /// The direction `channel` of links that are all the same one, in order of time; `None` when they never err.
+    /// The direction `channel` of links that are all the same one, in order of time; `None` when they have no errors.
     pub fn new(channel: ChannelId, seed: u64, links: &[DegradedLink]) -> Option<DegradedChannel> {
         let mut random = Stream::new(seed, Purpose::BitErrors, channel.get().into());
-        let spells: Vec<Spell> = links.iter().filter_map(|link| Spell::new(link, &mut random)).collect();
-        (!spells.is_empty()).then_some(DegradedChannel { random, spells })
+        let periods: Vec<ErrorPeriod> = links.iter().filter_map(|link| ErrorPeriod::new(link, &mut random)).collect();
+        (!periods.is_empty()).then_some(DegradedChannel { random, periods })
     }
 
     /// Whether a frame of `wire` bytes, with preamble and gap, that begins at `time` is damaged.
     pub fn is_hit(&mut self, time: Time, wire: u32) -> bool {
-        let spell = self.spells.iter_mut().find(|spell| spell.begin <= time && time < spell.end);
+        let period = self.periods.iter_mut().find(|period| period.begin <= time && time < period.end);
         let bits = u64::from(wire - WIRE_ONLY) * 8;
-        spell.is_some_and(|spell| spell.is_hit(bits, &mut self.random))
+        period.is_some_and(|period| period.is_hit(bits, &mut self.random))
     }
 }
 
-impl Spell {
-    fn new(link: &DegradedLink, random: &mut Stream) -> Option<Spell> {
+impl ErrorPeriod {
+    fn new(link: &DegradedLink, random: &mut Stream) -> Option<ErrorPeriod> {
         let steps = (link.bit_error_rate * RATE_STEPS as f64).round() as u64;
         (steps > 0).then(|| {
             let correct_bits = Geometric::new(steps, RATE_STEPS);
             let until_error = correct_bits.draw(random);
             let end = link.until.map_or(Time::MAX, |until| Time::ZERO + until);
-            Spell { begin: Time::ZERO + link.from, end, correct_bits, until_error }
+            ErrorPeriod { begin: Time::ZERO + link.from, end, correct_bits, until_error }
         })
     }
 
-    /// Further errors in the same frame do no further harm, and what comes after it does not depend on them.
+    /// Further errors in the same frame have no effect, and later frames do not depend on them.
     fn is_hit(&mut self, bits: u64, random: &mut Stream) -> bool {
         if self.until_error >= bits {
             self.until_error -= bits;
@@ -89,12 +89,12 @@ impl Spell {
 }
 
 impl Shard {
-    /// A packet has come over a degraded channel with a check sequence that does not fit.
+    /// A packet has arrived over a degraded channel with a wrong check sequence.
     pub(crate) fn arrive_damaged(&mut self, port: u32, handle: Handle) {
         let priority = usize::from(self.packets[handle].priority);
         self.ports[port as usize].fcs_errors[priority] += 1;
-        if self.rules.is_cut_through && self.host_of_port(port).is_none() {
-            // By an event of its own, served next: only the main loop holds the code that forwards.
+        if self.constants.is_cut_through && self.host_of_port(port).is_none() {
+            // By an event of its own, served next: only the main loop contains the code that forwards.
             self.expect_packet(self.now, self.key(port, Kind::Arrive, 0), handle);
         } else {
             self.discard_damaged(handle);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     fn channel(links: &[DegradedLink]) -> DegradedChannel {
-        DegradedChannel::new(ChannelId::new(6), 1, links).expect("links that err")
+        DegradedChannel::new(ChannelId::new(6), 1, links).expect("links with errors")
     }
 
     /// How many of `frames` frames of `bytes` are damaged.
@@ -153,12 +153,12 @@ mod tests {
     }
 
     #[test]
-    fn outside_its_spells_a_link_does_no_harm() {
-        let spell = |from: u64, until: u64| {
+    fn outside_its_periods_a_link_damages_nothing() {
+        let period = |from: u64, until: u64| {
             let (from, until) = (Duration::from_us(from), Some(Duration::from_us(until)));
             DegradedLink { from, until, ..link(1e-3) }
         };
-        let mut channel = channel(&[spell(10, 20), spell(30, 40)]);
+        let mut channel = channel(&[period(10, 20), period(30, 40)]);
         // 12,500 B survive a rate of 10^-3 with probability e^-100.
         let times = [0u64, 9, 10, 19, 20, 29, 30, 39, 40, 1_000];
         let hits = times.map(|us| channel.is_hit(Time::ZERO + Duration::from_us(us), 12_520));
@@ -171,9 +171,9 @@ mod tests {
     }
 
     #[test]
-    fn the_two_directions_err_at_different_bytes() {
+    fn the_two_directions_have_errors_at_different_bytes() {
         let first_error = |channel| {
-            let mut wire = DegradedChannel::new(ChannelId::new(channel), 1, &[link(1e-6)]).expect("it errs");
+            let mut wire = DegradedChannel::new(ChannelId::new(channel), 1, &[link(1e-6)]).expect("it has errors");
             (0u32..).find(|_| wire.is_hit(Time::ZERO, 1 + WIRE_ONLY))
         };
         assert_ne!(first_error(6), first_error(7));

@@ -1,7 +1,7 @@
-//! Fingerprints: what a run did, in four words.
+//! Fingerprints: the events of a run in four numbers.
 //!
 //! Every arrival is an ingredient of four sums: time, place, kind and length. A sum does not depend on the order of
-//! shards, and a difference tells what changed: `t` alone is a matter of timing, `p` of routes, `k` of protocol.
+//! shards, and a difference shows what changed: `t` alone is a matter of timing, `p` of routes, `k` of protocol.
 
 use etherweave_primitives::{ChannelId, Time, mix};
 

@@ -1,17 +1,18 @@
 //! Packet-level simulation of Ethernet fabrics, hosts and transports.
 //!
-//! - An [`Experiment`] says what is simulated: a topology with its routes, parameters, jobs.
-//! - [`Simulation::build`] makes shards of it, [`Simulation::run`] serves events until the jobs are done, and
-//!   [`Simulation::report`] gives what was measured.
+//! - An [`Experiment`] defines what is simulated: a topology with its routes, parameters, jobs.
+//! - [`Simulation::build`] divides it into shards, [`Simulation::run`] serves events until the jobs are done, and
+//!   [`Simulation::report`] returns what was measured.
 //!
-//! The main loop is `Shard::serve` in `engine/shard.rs`; a packet's way starts in `host/nic.rs`, crosses
-//! `switch/forward.rs` and ends in `host/roce.rs` or `host/softirq.rs`.
+//! The main loop is `Shard::serve` in `engine/serve.rs`; a packet's path starts in `host/nic.rs`, crosses
+//! `switch/forward.rs` and ends in `host/roce/mod.rs` or `host/softirq.rs`.
 //!
 //! Guarantees: the same experiment gives the same report on any number of threads; packets made are packets
-//! delivered, dropped, discarded as damaged or still under way. Left out: links that fail, adaptive routing.
+//! delivered, dropped, discarded as damaged or in flight. Left out: links that fail, adaptive routing.
 
 mod build;
 mod capture;
+mod constants;
 mod degraded;
 pub mod engine;
 mod fingerprint;
@@ -20,7 +21,6 @@ mod host;
 mod packet;
 pub mod params;
 mod report;
-mod rules;
 mod switch;
 #[cfg(test)]
 mod tests;
@@ -28,12 +28,12 @@ pub mod transport;
 
 pub use build::{BuildError, Experiment, Job, PortBuffer, port_buffers};
 pub use capture::{Capture, Captured, CapturedFrame};
+pub use constants::{headroom, largest_packet};
 pub use degraded::DegradedLink;
 pub use engine::{Finish, Progress, Simulation};
 pub use fingerprint::Fingerprint;
 pub use host::IterationRow;
 pub use packet::{Packet, PacketKind, flags};
 pub use report::{FlowRow, LosslessDrop, PortRow, Report, StreamRow, Totals};
-pub use rules::{headroom, largest_packet};
 pub use switch::pause::PauseFrame;
 pub use switch::port::PauseCounters;

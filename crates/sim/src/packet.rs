@@ -7,7 +7,7 @@ use etherweave_primitives::Time;
 
 use crate::transport::SackBlocks;
 
-/// Names a packet within its shard.
+/// ReportNames a packet within its shard.
 pub type Handle = u32;
 /// No packet.
 pub const NO_PACKET: Handle = u32::MAX;
@@ -24,7 +24,7 @@ pub enum PacketKind {
     Nak,
     /// DCQCN congestion notification.
     Cnp,
-    /// Not on the wire: tells the receiver where a message will end (see [`crate::host`]).
+    /// Not on the wire: informs the receiver where a message will end (see [`crate::host`]).
     Announcement,
 }
 
@@ -84,7 +84,7 @@ pub struct Packet {
     pub priority: u8,
     /// See [`flags`].
     pub flags: u8,
-    /// Whether bits went wrong on the way: its frame check sequence no longer fits.
+    /// Whether it has bit errors: its frame check sequence is wrong.
     pub is_damaged: bool,
 }
 

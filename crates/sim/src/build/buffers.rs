@@ -1,15 +1,15 @@
-//! The packet memory of switches on paper: what a real switch is to be told.
+//! The packet memory of switches, for the configuration of real ones.
 
 use etherweave_primitives::{Bytes, Duration, Port, SwitchId};
 use etherweave_topology::{Node, Topology};
 
 use super::fabric::{buffer_sizes, headroom_of};
 use super::{BuildError, params};
+use crate::constants::RunConstants;
 use crate::frame::size;
 use crate::params::SimParams;
-use crate::rules::Rules;
 
-/// What a port of a switch has for each lossless priority.
+/// The buffer of a switch port for each lossless priority.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PortBuffer {
     /// The switch.
@@ -33,16 +33,16 @@ pub fn port_buffers(
     largest_packet: Bytes,
 ) -> Result<Vec<PortBuffer>, BuildError> {
     params::check(params).map_err(BuildError::Misfit)?;
-    let mut rules = Rules::new(params, Duration::ZERO);
-    rules.largest_frame = largest_packet.get() as u32 + size::wire_overhead(true);
-    let is_lossless = rules.lossless_groups() > 0;
+    let mut constants = RunConstants::new(params, Duration::ZERO);
+    constants.largest_frame = largest_packet.get() as u32 + size::wire_overhead(true);
+    let is_lossless = constants.lossless_groups() > 0;
     let mut ports = Vec::with_capacity(topology.channels().len());
     for switch in (0..topology.switches()).map(SwitchId::from_index) {
-        let pool = Bytes::new(buffer_sizes(topology, &rules, switch)?.pool.into());
+        let pool = Bytes::new(buffer_sizes(topology, &constants, switch)?.pool.into());
         ports.extend(topology.out_channels(Node::Switch(switch)).iter().map(|&id| PortBuffer {
             switch,
             port: topology.channel(id).from.port,
-            headroom: Bytes::new(if is_lossless { headroom_of(topology, id, &rules) } else { 0 }),
+            headroom: Bytes::new(if is_lossless { headroom_of(topology, id, &constants) } else { 0 }),
             pool,
         }));
     }

@@ -1,4 +1,4 @@
-//! Connections: who talks to whom, and by which way.
+//! Connections between hosts, and their paths.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use etherweave_workload::{Op, Program, Traffic};
 use super::layout::Layout;
 use super::{BuildError, Experiment, Job};
 
-/// A pair of ranks that talk, or a stream.
+/// A pair of ranks that exchange messages, or a stream.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Connection {
     /// Job, by its place in the experiment.

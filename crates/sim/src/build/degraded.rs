@@ -1,4 +1,4 @@
-//! Degraded links: whether they can be, and on which ports they lie.
+//! Degraded links: checks, and the ports that they belong to.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::degraded::{DegradedChannel, DegradedLink};
 use crate::engine::Shard;
 use crate::params::Misfit;
 
-/// Highest bit error rate: a frame of 1,000 bits is lost two times of three.
+/// Highest bit error rate: two of three frames of 1,000 bits are lost.
 const RATE_MAX: f64 = 1e-3;
 
-/// Refuses rates that are none, times that are empty, and two rates at a time.
+/// Rejects rates out of range, empty times, and links with two rates at a time.
 pub(super) fn check(experiment: &Experiment) -> Result<(), BuildError> {
     let links = &experiment.degraded;
     for (number, link) in links.iter().enumerate() {
@@ -42,18 +42,18 @@ fn overlap(one: &DegradedLink, other: &DegradedLink) -> bool {
     one.channel.get() / 2 == other.channel.get() / 2 && one.from < end(other) && other.from < end(one)
 }
 
-/// Puts both directions of each degraded link where their senders are.
+/// Adds both directions of each degraded link to the shards of their senders.
 pub(super) fn add(experiment: &Experiment, layout: &Layout, shards: &mut [Shard]) {
     for (channel, links) in by_channel(&experiment.degraded) {
         let (shard, port) = layout.port(&experiment.topology, channel);
         let shard = &mut shards[shard];
         if let Some(degraded) = DegradedChannel::new(channel, experiment.params.seed, &links) {
-            shard.special_way(port).damage = Some(degraded);
+            shard.impaired_link(port).damage = Some(degraded);
         }
     }
 }
 
-/// What is said of each channel, in order of time.
+/// The degraded links of each channel, in order of time.
 fn by_channel(links: &[DegradedLink]) -> BTreeMap<ChannelId, Vec<DegradedLink>> {
     let mut channels: BTreeMap<ChannelId, Vec<DegradedLink>> = BTreeMap::new();
     for link in links {

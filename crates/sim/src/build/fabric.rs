@@ -7,12 +7,12 @@ use etherweave_topology::{Channel, Node, Topology, reverse};
 
 use super::BuildError;
 use super::layout::{Layout, nodes};
+use crate::constants::{RunConstants, headroom};
 use crate::engine::{Shard, Switch};
 use crate::host::Host;
 use crate::params::{FlowControl, Misfit, SimParams, Threshold};
-use crate::rules::{Rules, headroom};
 use crate::switch::buffer::{BufferSizes, Group, SharedBuffer};
-use crate::switch::port::{Owner, Peer, Port, Way};
+use crate::switch::port::{Owner, Peer, PeerLink, Port};
 use crate::switch::shaper::Shaper;
 
 /// Events in the microsecond ahead, per port, about: sizes the queue's buckets.
@@ -41,7 +41,7 @@ fn pause_delay(channel: &Channel, params: &SimParams) -> Duration {
     channel.length.propagation_time() + reaction
 }
 
-/// The shortest time in which one shard can touch another: over links between switches, or from host to host.
+/// The shortest time in which one shard can affect another: over links between switches, or from host to host.
 pub(super) fn lookahead(topology: &Topology, params: &SimParams) -> Result<Duration, BuildError> {
     let is_host = |channel: &&Channel| matches!(channel.from.node, Node::Host(_));
     let to_host = |channel: &&Channel| matches!(channel.to.node, Node::Host(_));
@@ -65,9 +65,13 @@ pub(super) fn lookahead(topology: &Topology, params: &SimParams) -> Result<Durat
     Ok(shortest)
 }
 
-/// Shards with all their ports, hosts and switches, and nobody who talks.
-pub(super) fn shards(topology: &Topology, layout: &Layout, rules: &Arc<Rules>) -> Result<Vec<Shard>, BuildError> {
-    let mut shards: Vec<Shard> = (0..layout.shards).map(|id| Shard::new(id as u32, layout.shards, rules)).collect();
+/// Shards with all their ports, hosts and switches, without connections.
+pub(super) fn shards(
+    topology: &Topology,
+    layout: &Layout,
+    constants: &Arc<RunConstants>,
+) -> Result<Vec<Shard>, BuildError> {
+    let mut shards: Vec<Shard> = (0..layout.shards).map(|id| Shard::new(id as u32, layout.shards, constants)).collect();
     for node in nodes(topology) {
         let shard = &mut shards[layout.shard(node)];
         match node {
@@ -91,54 +95,58 @@ fn add_ports(shard: &mut Shard, topology: &Topology, layout: &Layout, node: Node
         let (peer_shard, port) = layout.port(topology, reverse(id));
         let is_host = matches!(channel.to.node, Node::Host(_));
         let is_from_host = matches!(channel.from.node, Node::Host(_));
-        let peer = Peer { way: Way::to_shard(peer_shard as u32), port, is_host };
-        let params = &shard.rules.params;
+        let peer = Peer { link: PeerLink::to_shard(peer_shard as u32), port, is_host };
+        let params = &shard.constants.params;
         let mut port = Port::new(channel.rate, owner, peer, delay(channel, params), pause_delay(channel, params));
-        if shard.rules.is_cut_through && matches!(channel.to.node, Node::Switch(_)) {
-            port.header_time = port.serialization_time(shard.rules.header_bytes);
+        if shard.constants.is_cut_through && matches!(channel.to.node, Node::Switch(_)) {
+            port.header_time = port.serialization_time(shard.constants.header_bytes);
         }
         let bucket = if is_from_host { params.nic.shaper } else { params.switch.shaper };
         shard.ports.push(port);
         if let Some(bucket) = bucket {
-            let shaper = Shaper::new(&bucket, shard.rules.largest_frame);
-            shard.special_way(shard.ports.len() as u32 - 1).shaper = Some(shaper);
+            let shaper = Shaper::new(&bucket, shard.constants.largest_frame);
+            shard.impaired_link(shard.ports.len() as u32 - 1).shaper = Some(shaper);
         }
         shard.channels.push(id);
-        // More than 32 bits hold is more than any buffer: `add_switch` refuses it.
-        let headroom_limit = u32::try_from(headroom_of(topology, id, &shard.rules)).unwrap_or(u32::MAX);
+        // More than 32 bits hold is more than any buffer: `add_switch` rejects it.
+        let headroom_limit = u32::try_from(headroom_of(topology, id, &shard.constants)).unwrap_or(u32::MAX);
         let group =
-            |group| Group { headroom_limit: shard.rules.headroom_limit(group, headroom_limit), ..Group::default() };
-        shard.groups.extend((0..shard.rules.group_count).map(group));
+            |group| Group { headroom_limit: shard.constants.headroom_limit(group, headroom_limit), ..Group::default() };
+        shard.groups.extend((0..shard.constants.group_count).map(group));
     }
 }
 
 fn add_switch(shard: &mut Shard, topology: &Topology, layout: &Layout, switch: SwitchId) -> Result<(), BuildError> {
     let owner = Owner::Switch(shard.switches.len() as u32);
     add_ports(shard, topology, layout, switch.into(), owner);
-    let sizes = buffer_sizes(topology, &shard.rules, switch)?;
+    let sizes = buffer_sizes(topology, &shard.constants, switch)?;
     shard.switches.push(Switch { buffer: SharedBuffer::new(sizes) });
     Ok(())
 }
 
 /// How the memory of a switch is divided.
-pub(super) fn buffer_sizes(topology: &Topology, rules: &Rules, switch: SwitchId) -> Result<BufferSizes, BuildError> {
+pub(super) fn buffer_sizes(
+    topology: &Topology,
+    constants: &RunConstants,
+    switch: SwitchId,
+) -> Result<BufferSizes, BuildError> {
     let out = topology.out_channels(Node::Switch(switch));
-    let headroom: u64 = out.iter().map(|&id| headroom_of(topology, id, rules)).sum();
-    let headroom = headroom * rules.lossless_groups() as u64;
+    let headroom: u64 = out.iter().map(|&id| headroom_of(topology, id, constants)).sum();
+    let headroom = headroom * constants.lossless_groups() as u64;
     let ports = out.len() as u64;
-    let Some(sizes) = rules.buffer_sizes(ports, headroom) else {
+    let Some(sizes) = constants.buffer_sizes(ports, headroom) else {
         let name = topology.switch_name(switch).to_owned();
-        let needed = rules.reserved(ports, headroom);
-        return Err(BuildError::Buffer { switch: name, needed, buffer: rules.params.switch.buffer.get() });
+        let needed = constants.reserved(ports, headroom);
+        return Err(BuildError::Buffer { switch: name, needed, buffer: constants.params.switch.buffer.get() });
     };
-    check_thresholds(&sizes, topology.switch_name(switch), rules)?;
+    check_thresholds(&sizes, topology.switch_name(switch), constants)?;
     Ok(sizes)
 }
 
-/// Refuses a threshold that the pool of a switch can never reach, or that no frame can pass.
-fn check_thresholds(sizes: &BufferSizes, switch: &str, rules: &Rules) -> Result<(), BuildError> {
-    let params = &rules.params.switch;
-    let frame = u64::from(rules.largest_frame);
+/// Rejects a threshold that the pool of a switch can never reach, or below the size of a frame.
+fn check_thresholds(sizes: &BufferSizes, switch: &str, constants: &RunConstants) -> Result<(), BuildError> {
+    let params = &constants.params.switch;
+    let frame = u64::from(constants.largest_frame);
     let thresholds = [
         ("ingress_threshold", params.ingress_threshold, sizes.ingress),
         ("egress_threshold", params.egress_threshold, sizes.egress),
@@ -161,12 +169,12 @@ fn check_thresholds(sizes: &BufferSizes, switch: &str, rules: &Rules) -> Result<
 }
 
 /// Headroom of the port that sends into `channel`, for what comes in by it.
-pub(super) fn headroom_of(topology: &Topology, channel: ChannelId, rules: &Rules) -> u64 {
+pub(super) fn headroom_of(topology: &Topology, channel: ChannelId, constants: &RunConstants) -> u64 {
     let incoming = topology.channel(reverse(channel));
     let outgoing = topology.channel(channel);
-    let params = &rules.params;
+    let params = &constants.params;
     let computed = || {
-        let frame = Bytes::new(u64::from(rules.largest_frame));
+        let frame = Bytes::new(u64::from(constants.largest_frame));
         headroom(incoming.rate, delay(incoming, params), pause_delay(outgoing, params), frame)
     };
     params.switch.headroom.unwrap_or_else(computed).get()

@@ -1,4 +1,4 @@
-//! Who talks: endpoints, and the threads that own them.
+//! Endpoints, and the threads that own them.
 
 use std::collections::VecDeque;
 
@@ -13,9 +13,9 @@ use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::host::{Endpoint, Intake, Protocol, RankState, RoceState, Role, SinkState, SourceState, TcpState, Thread};
 use crate::params::{SimParams, Transport};
-use crate::switch::port::{Owner, Peer, Way};
+use crate::switch::port::{Owner, Peer, PeerLink};
 
-/// Refuses jobs that do not fit their hosts.
+/// Rejects jobs that do not fit their hosts.
 pub(super) fn check(experiment: &Experiment) -> Result<(), BuildError> {
     for job in &experiment.jobs {
         let error = |found: String, expected: &str| {
@@ -65,7 +65,7 @@ pub(super) fn populate(
 }
 
 /// One end of a connection: its shard and number there.
-type End = (usize, u32);
+type EndpointId = (usize, u32);
 
 fn add_endpoints(
     experiment: &Experiment,
@@ -73,7 +73,7 @@ fn add_endpoints(
     connections: &[Connection],
     starts: &[[u32; 2]],
     shards: &mut [Shard],
-) -> Vec<[End; 2]> {
+) -> Vec<[EndpointId; 2]> {
     let mut ends = Vec::with_capacity(connections.len());
     for (number, (connection, start)) in connections.iter().zip(starts).enumerate() {
         let hosts = connection.hosts(experiment);
@@ -95,7 +95,7 @@ fn add_endpoints(
                 intake: Intake::default(),
                 protocol: protocol(&experiment.topology, &experiment.params, hosts[side]),
                 incoming: VecDeque::new(),
-                remote_port: Peer { way: Way::to_shard(remote_shard as u32), port: remote_port, is_host: true },
+                remote_port: Peer { link: PeerLink::to_shard(remote_shard as u32), port: remote_port, is_host: true },
                 number: 2 * number as u32 + side as u32,
                 hosts: (hosts[side].get(), hosts[1 - side].get()),
             };
@@ -127,7 +127,7 @@ fn add_ranks(
     experiment: &Experiment,
     number: usize,
     connections: &[Connection],
-    ends: &[[End; 2]],
+    ends: &[[EndpointId; 2]],
     layout: &Layout,
     shards: &mut [Shard],
 ) {
@@ -153,7 +153,7 @@ fn add_ranks(
     }
 }
 
-fn add_stream(number: usize, job: &Job, connection: &Connection, end: &[End; 2], shards: &mut [Shard]) {
+fn add_stream(number: usize, job: &Job, connection: &Connection, end: &[EndpointId; 2], shards: &mut [Shard]) {
     let Traffic::Streams(streams) = &job.traffic else { unreachable!("only streams have a number") };
     let spec = &streams[connection.stream];
     let source = SourceState {

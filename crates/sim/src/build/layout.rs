@@ -1,8 +1,8 @@
 //! Which shard an entity belongs to, and the number of its ports there.
 //!
-//! A host lives with its switch: only links between switches cross shards. Switches are dealt out in blocks of their
-//! order, those at each distance from the hosts by themselves: every shard gets its part of each level, and what stands
-//! together stays together. Nodes and ports keep their order within a shard, so simultaneous events of an entity are
+//! A host lives with its switch: only links between switches cross shards. Switches are divided in blocks of their
+//! order, separately for each distance from the hosts: every shard gets its part of each level, and neighbours stay
+//! together. Nodes and ports keep their order within a shard, so simultaneous events of an entity are
 //! served alike in every layout.
 
 use etherweave_primitives::{ChannelId, HostId, SwitchId};
@@ -18,7 +18,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// Deals `topology` out to at most `threads` shards.
+    /// Divides `topology` into at most `threads` shards.
     pub fn new(topology: &Topology, threads: usize) -> Layout {
         let levels = levels(topology);
         let shards = threads.clamp(1, levels.first().map_or(1, Vec::len));

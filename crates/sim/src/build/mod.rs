@@ -22,12 +22,12 @@ pub use buffers::{PortBuffer, port_buffers};
 pub use error::BuildError;
 
 use crate::capture::Capture;
+use crate::constants::RunConstants;
 use crate::degraded::DegradedLink;
 use crate::engine::Simulation;
 use crate::fingerprint::Fingerprint;
 use crate::params::{self, SimParams};
-use crate::report::Names;
-use crate::rules::Rules;
+use crate::report::ReportNames;
 use layout::Layout;
 
 /// Programs or streams on hosts.
@@ -52,21 +52,21 @@ pub struct Job {
 pub struct Experiment {
     /// What is connected to what.
     pub topology: Topology,
-    /// Which channels lead where.
+    /// Which channels lead to which host.
     pub routing: Table,
-    /// Which of them a flow takes.
+    /// Which of them a flow uses.
     pub selection: HashSelection,
     /// Switches, hosts, protocols.
     pub params: SimParams,
-    /// Who talks.
+    /// The jobs.
     pub jobs: Vec<Job>,
     /// Links that damage frames.
     pub degraded: Vec<DegradedLink>,
     /// Streams are measured from here on.
     pub warm_up: Duration,
-    /// Without progress for so long (simulated), a run is stuck.
+    /// A run without progress for this long (simulated) is stuck.
     pub stall_limit: Duration,
-    /// The hosts whose ports are captured.
+    /// Hosts with captured ports.
     pub capture: Vec<HostId>,
     /// Whether to compute fingerprints.
     pub fingerprint: bool,
@@ -84,13 +84,13 @@ impl Simulation {
         let topology = &experiment.topology;
         let layout = Layout::new(topology, threads);
         let lookahead = fabric::lookahead(topology, &experiment.params)?;
-        let mut rules = Rules::new(&experiment.params, lookahead);
-        rules.warm_up = Time::ZERO + experiment.warm_up;
-        rules.is_background = experiment.jobs.iter().map(|job| job.is_background).collect();
+        let mut constants = RunConstants::new(&experiment.params, lookahead);
+        constants.warm_up = Time::ZERO + experiment.warm_up;
+        constants.is_background = experiment.jobs.iter().map(|job| job.is_background).collect();
         let connections = connections::plan(experiment)?;
-        let starts = connections::routes(experiment, &layout, &connections, &mut rules.routes)?;
-        let rules = Arc::new(rules);
-        let mut shards = fabric::shards(topology, &layout, &rules)?;
+        let starts = connections::routes(experiment, &layout, &connections, &mut constants.routes)?;
+        let constants = Arc::new(constants);
+        let mut shards = fabric::shards(topology, &layout, &constants)?;
         degraded::add(experiment, &layout, &mut shards);
         jobs::populate(experiment, &layout, &connections, &starts, &mut shards)?;
         for &host in &experiment.capture {
@@ -101,7 +101,7 @@ impl Simulation {
             shards.iter_mut().for_each(|shard| shard.fingerprint = Some(Fingerprint::default()));
         }
         let jobs = experiment.jobs.iter().map(|job| job.name.clone()).collect();
-        let names = Names { topology: topology.clone(), jobs };
+        let names = ReportNames { topology: topology.clone(), jobs };
         Ok(Simulation { shards, lookahead, stall_limit: experiment.stall_limit, names, end: Time::ZERO })
     }
 

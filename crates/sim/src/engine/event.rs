@@ -8,17 +8,17 @@ use etherweave_primitives::Time;
 pub enum Kind {
     /// A packet is in a switch (or, cut-through, its header is). Handle: the packet.
     Arrive,
-    /// A packet is in the network card of its host. Handle: the packet.
+    /// A packet is in the NIC of its host. Handle: the packet.
     Deliver,
-    /// The far side's receiver ran short or recovered. Handle: pause frame as [`crate::switch::pause`] packs it.
+    /// A pause frame takes effect at the sender that it stops or resumes. Handle: the frame as [`crate::switch::pause`] packs it.
     PauseArrive,
     /// A pause of one priority may have run out. Index: priority.
     PauseExpire,
-    /// A pause that still holds must be said again.
+    /// A pause frame must be renewed if the pause still holds.
     PauseRefresh,
     /// The transmitter is free.
     TransmitterFree,
-    /// The network card's receive buffer has fallen to XON.
+    /// The NIC's receive buffer has drained to XON.
     NicResume,
     /// Where a message of a stream ends, ahead of its bytes. Handle: the packet that carries it.
     Announce,
@@ -28,13 +28,13 @@ pub enum Kind {
     Softirq,
     /// The thread of a rank has finished what it was doing.
     ThreadDone,
-    /// A rate-limited connection may send again.
+    /// A rate-limited connection may send its next packet.
     Pacing,
     /// A job or stream starts. Index: which.
     Start,
     /// A damaged packet is in a switch (or, cut-through, its header is) or in a host. Handle: the packet.
     ArriveDamaged,
-    /// A damaged pause frame is there. Handle: as it was sent.
+    /// A damaged pause frame arrives. Handle: as it was sent.
     PauseArriveDamaged,
 }
 
@@ -113,26 +113,26 @@ pub struct Event {
     pub key: Key,
     /// Kind-specific: a packet handle, or packed bits.
     pub handle: u32,
-    /// What it will touch, as far as it is known beforehand; see [`Aim`]. Not part of the order.
-    pub aim: Aim,
+    /// What it will touch, as far as it is known beforehand; see [`PrefetchHint`]. Not part of the order.
+    pub hint: PrefetchHint,
 }
 
 /// What an arriving packet will touch: memory that can be fetched before the packet itself is read.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Aim(u32);
+pub struct PrefetchHint(u32);
 
-impl Aim {
+impl PrefetchHint {
     /// A packet of `priority` that will leave a switch by `egress`.
     #[inline]
-    pub fn egress(egress: u32, priority: u8) -> Aim {
+    pub fn egress(egress: u32, priority: u8) -> PrefetchHint {
         debug_assert!(egress < 1 << 29, "a shard has fewer ports");
-        Aim(egress << 3 | u32::from(priority))
+        PrefetchHint(egress << 3 | u32::from(priority))
     }
 
     /// A packet for `endpoint`.
     #[inline]
-    pub fn endpoint(endpoint: u32) -> Aim {
-        Aim(endpoint)
+    pub fn endpoint(endpoint: u32) -> PrefetchHint {
+        PrefetchHint(endpoint)
     }
 
     /// The egress port and the priority, of a packet that arrives at a switch.
@@ -149,10 +149,10 @@ impl Aim {
 }
 
 impl Event {
-    /// An event that aims at nothing.
+    /// An event without a hint.
     #[inline]
     pub fn new(time: Time, key: Key, handle: u32) -> Event {
-        Event { time, key, handle, aim: Aim::default() }
+        Event { time, key, handle, hint: PrefetchHint::default() }
     }
 
     /// The order of service: time, then key.

@@ -1,17 +1,17 @@
-//! How threads meet: a barrier that spins briefly and then yields, and mailboxes between shards.
+//! How threads synchronise: a barrier that spins briefly and then yields, and outboxes between shards.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-use super::shard::Mail;
+use super::shard::Outbox;
 
-/// Turns of spinning before the processor is given away.
+/// Iterations of spinning before the thread yields the processor.
 const SPINS: u32 = 200;
 
 /// A reusable barrier for `threads` threads.
 pub(super) struct Barrier {
     threads: usize,
-    /// A thread will never come: it panicked.
+    /// A thread will never reach the barrier: it panicked.
     is_broken: AtomicBool,
     waiting: AtomicUsize,
     generation: AtomicUsize,
@@ -27,7 +27,7 @@ impl Barrier {
         }
     }
 
-    /// Returns when all threads have come.
+    /// Returns when all threads have reached the barrier.
     ///
     /// # Panics
     /// When one of them has panicked.
@@ -51,7 +51,7 @@ impl Barrier {
     }
 }
 
-/// Breaks a barrier when its thread unwinds, so that no other waits for ever.
+/// Breaks a barrier when its thread unwinds, so that no other thread waits for ever.
 pub(super) struct Breaker<'a>(pub &'a Barrier);
 
 impl Drop for Breaker<'_> {
@@ -66,14 +66,14 @@ impl Drop for Breaker<'_> {
 pub(super) struct Exchange {
     /// See [`Barrier`].
     pub barrier: Barrier,
-    /// Mail from shard `a` to shard `b` at `a · shards + b`.
-    boxes: Vec<Mutex<Mail>>,
+    /// Outbox from shard `a` to shard `b` at `a · shards + b`.
+    outboxes: Vec<Mutex<Outbox>>,
     shards: usize,
     /// Earliest pending event of each shard [ps].
     pub next: Vec<AtomicU64>,
     /// Jobs and streams that each shard has still to finish.
     pub unfinished: Vec<AtomicU64>,
-    /// When each shard last got on [ps].
+    /// When each shard last made progress [ps].
     pub last_progress: Vec<AtomicU64>,
     /// Set when the caller wants to stop.
     pub stop: AtomicBool,
@@ -84,7 +84,7 @@ impl Exchange {
         let zeros = || (0..shards).map(|_| AtomicU64::new(0)).collect();
         Exchange {
             barrier: Barrier::new(shards),
-            boxes: (0..shards * shards).map(|_| Mutex::default()).collect(),
+            outboxes: (0..shards * shards).map(|_| Mutex::default()).collect(),
             shards,
             next: zeros(),
             unfinished: zeros(),
@@ -94,20 +94,20 @@ impl Exchange {
     }
 
     /// Puts an outbox where its receiver finds it; takes an emptied one in return.
-    pub fn put(&self, from: usize, to: usize, outbox: &mut Mail) {
+    pub fn put(&self, from: usize, to: usize, outbox: &mut Outbox) {
         if !outbox.is_empty() {
-            let mut mailbox =
-                self.boxes[from * self.shards + to].lock().expect("no thread panics while it holds a box");
-            std::mem::swap(&mut *mailbox, outbox);
+            let mut posted =
+                self.outboxes[from * self.shards + to].lock().expect("no thread panics while it holds an outbox");
+            std::mem::swap(&mut *posted, outbox);
         }
     }
 
     /// Everything that others have put for shard `to`.
-    pub fn take(&self, to: usize, mut receive: impl FnMut(&mut Mail)) {
+    pub fn take(&self, to: usize, mut receive: impl FnMut(&mut Outbox)) {
         for from in 0..self.shards {
-            let mut mailbox =
-                self.boxes[from * self.shards + to].lock().expect("no thread panics while it holds a box");
-            receive(&mut mailbox);
+            let mut posted =
+                self.outboxes[from * self.shards + to].lock().expect("no thread panics while it holds an outbox");
+            receive(&mut posted);
         }
     }
 
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_waits_for_a_thread_that_panicked() {
+    fn no_thread_waits_for_one_that_panicked() {
         let barrier = Barrier::new(2);
         let waiting = std::thread::scope(|scope| {
             let waiting = scope.spawn(|| barrier.wait());

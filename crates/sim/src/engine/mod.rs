@@ -12,16 +12,16 @@
 //!
 //! # Events per packet-hop
 //! One when the output is idle: the arrival, scheduled by the sender's transmission start. A second, the
-//! freeing of the transmitter, only while packets wait. Cache lines: the event, the packet (one line), the route
+//! freeing of the transmitter, only while packets wait. Cache lines touched: the event, the packet (one line), the route
 //! entry, the egress port; when it must wait, also the ingress counter of the switch.
 
 pub mod event;
 mod exchange;
+pub(crate) mod impaired;
 pub mod queue;
 mod run;
 mod serve;
 mod shard;
-pub(crate) mod special;
 
 pub use run::{Finish, Progress, Simulation};
 pub(crate) use shard::{Shard, Switch};

@@ -10,7 +10,7 @@ use super::shard::{Shard, Totals};
 /// Events between two reports of progress by a single shard, about.
 const REPORT_WINDOW: Duration = Duration::from_us(20);
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// Simulated time.
@@ -32,7 +32,7 @@ pub enum Finish {
     TimeLimit,
     /// The caller asked to stop.
     Interrupted,
-    /// Nothing can go on: who waits for whom.
+    /// No event can make progress: which ports and ranks wait for what.
     Stuck(String),
 }
 
@@ -50,13 +50,13 @@ pub struct Simulation {
     pub(crate) shards: Vec<Shard>,
     pub(crate) lookahead: Duration,
     pub(crate) stall_limit: Duration,
-    pub(crate) names: crate::report::Names,
+    pub(crate) names: crate::report::ReportNames,
     pub(crate) end: Time,
 }
 
 impl Simulation {
-    /// Runs until all foreground work is done, or `end`. `on_progress` is called now and then, and says whether to go
-    /// on.
+    /// Runs until all foreground work is done, or `end`. `on_progress` is called from time to time and returns whether to
+    /// continue.
     pub fn run(&mut self, end: Time, on_progress: &mut dyn FnMut(Progress) -> bool) -> Finish {
         let verdict =
             if self.shards.len() == 1 { self.run_alone(end, on_progress) } else { self.run_together(end, on_progress) };
@@ -91,7 +91,7 @@ impl Simulation {
         sum
     }
 
-    /// One shard needs no windows for its order; it stops now and then to look around. The instant at which the last
+    /// One shard needs no windows for its order; it stops between windows to report progress. The instant at which the last
     /// job ends is the end of its window on any number of threads, so windows are the same as with many shards.
     fn run_alone(&mut self, end: Time, on_progress: &mut dyn FnMut(Progress) -> bool) -> End {
         let (lookahead, stall_limit) = (self.lookahead, self.stall_limit);
@@ -134,7 +134,7 @@ impl Simulation {
     }
 }
 
-/// How far `shards` shards are, seen from one.
+/// The progress of `shards` shards, extrapolated from one.
 fn progress(shard: &Shard, shards: u64) -> Progress {
     let Totals { hops, events, .. } = shard.totals;
     let (done, all) = shard.iterations();
@@ -142,19 +142,19 @@ fn progress(shard: &Shard, shards: u64) -> Progress {
     Progress { now: shard.now, hops: hops * shards, events: events * shards, fraction }
 }
 
-/// One thread's share: window after window, until all agree that it is over.
+/// One thread's share: window after window, until the run is over.
 fn windows(
     shard: &mut Shard,
     exchange: &Exchange,
     end: Time,
     lookahead: Duration,
     stall_limit: Duration,
-    go_on: &mut dyn FnMut(&Shard) -> bool,
+    may_continue: &mut dyn FnMut(&Shard) -> bool,
 ) -> End {
     let id = shard.id as usize;
     let _breaker = Breaker(&exchange.barrier);
     loop {
-        exchange.take(id, |mail| shard.receive(mail));
+        exchange.take(id, |outbox| shard.receive(outbox));
         exchange.next[id].store(shard.queue.next_time().unwrap_or(Time::MAX).as_ps(), Ordering::Release);
         exchange.unfinished[id].store(shard.totals.unfinished, Ordering::Release);
         exchange.last_progress[id].store(shard.totals.last_progress.as_ps(), Ordering::Release);
@@ -169,12 +169,12 @@ fn windows(
             return End::Interrupted;
         }
         shard.serve((next + lookahead).min(end));
-        for to in 0..shard.outbox.len() {
-            exchange.put(id, to, &mut shard.outbox[to]);
+        for to in 0..shard.outboxes.len() {
+            exchange.put(id, to, &mut shard.outboxes[to]);
         }
         exchange.barrier.wait();
         // Only now: all threads have read the flag for this window, none has for the next.
-        if !go_on(shard) {
+        if !may_continue(shard) {
             exchange.stop.store(true, Ordering::Release);
         }
     }

@@ -1,4 +1,4 @@
-//! The main loop: event after event, each to whom it concerns.
+//! The main loop: dispatches one event after the other.
 
 use etherweave_primitives::Time;
 
@@ -35,14 +35,14 @@ impl Shard {
             let place = event.key.place();
             match event.key.kind() {
                 Kind::Arrive => {
-                    let (egress, priority) = event.aim.as_egress();
-                    let class = self.rules.scheduler.class(priority);
+                    let (egress, priority) = event.hint.as_egress();
+                    let class = self.constants.scheduler.class(priority);
                     touched ^= self.packets[event.handle].wire ^ self.ports[egress as usize].touch(class);
-                    touched ^= self.groups[self.rules.group(place, priority)].stored;
+                    touched ^= self.groups[self.constants.group(place, priority)].stored;
                 }
                 Kind::Deliver => {
                     touched ^= self.packets[event.handle].wire ^ self.ports[place as usize].touch(0);
-                    touched ^= self.endpoints[event.aim.as_endpoint() as usize].touch();
+                    touched ^= self.endpoints[event.hint.as_endpoint() as usize].touch();
                 }
                 Kind::TransmitterFree => {
                     let first = self.ports[place as usize].first_waiting();
@@ -88,7 +88,7 @@ impl Shard {
     #[inline(always)]
     fn arrive(&mut self, port: u32, event: Event) {
         self.note_arrival(port, event.handle);
-        let (egress, priority) = event.aim.as_egress();
+        let (egress, priority) = event.hint.as_egress();
         self.arrive_at_switch(port, egress, priority, event.handle);
     }
 

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use etherweave_primitives::{ChannelId, Duration, Time};
 
-use super::event::{Aim, Event, Key, Kind};
+use super::event::{Event, Key, Kind, PrefetchHint};
 use super::queue::EventQueue;
 use crate::capture::Capture;
-use crate::engine::special::SpecialWay;
+use crate::constants::RunConstants;
+use crate::engine::impaired::ImpairedLink;
 use crate::fingerprint::Fingerprint;
 use crate::host::{Endpoint, Host, Thread};
 use crate::packet::{Handle, NO_PACKET, Packet, Packets};
-use crate::rules::Rules;
 use crate::switch::buffer::{Group, SharedBuffer};
-use crate::switch::port::{Owner, Peer, Port, Way};
+use crate::switch::port::{Owner, Peer, PeerLink, Port};
 use crate::transport::SackBlocks;
 
 /// A switch: its buffer. Ports and counters lie in the shard's flat vectors.
@@ -29,31 +29,31 @@ pub(crate) struct Totals {
     pub created: u64,
     /// Packets that reached their host.
     pub delivered: u64,
-    /// Packets dropped in switches or full network cards.
+    /// Packets dropped in switches or full NICs.
     pub dropped: u64,
-    /// Packets discarded because bits went wrong on a link.
+    /// Packets discarded because of bit errors on a link.
     pub damaged: u64,
     /// Transmissions: one packet over one link.
     pub hops: u64,
     /// Events served.
     pub events: u64,
-    /// Jobs and finite streams that have still to finish.
+    /// Jobs and finite streams that are not finished.
     pub unfinished: u64,
-    /// When a packet, thread or job last moved on.
+    /// When a packet, thread or job last made progress.
     pub last_progress: Time,
 }
 
 /// What one shard does to entities of another: events, and the packets and SACK blocks that they name by their place
 /// here.
 #[derive(Default)]
-pub(crate) struct Mail {
+pub(crate) struct Outbox {
     events: Vec<Event>,
     packets: Vec<Packet>,
     sides: Vec<SackBlocks>,
 }
 
-impl Mail {
-    /// Whether there is none.
+impl Outbox {
+    /// Whether it holds nothing.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
@@ -71,20 +71,20 @@ pub(crate) struct Shard {
     pub hosts: Vec<Host>,
     pub endpoints: Vec<Endpoint>,
     pub threads: Vec<Thread>,
-    pub rules: Arc<Rules>,
-    pub outbox: Vec<Mail>,
+    pub constants: Arc<RunConstants>,
+    pub outboxes: Vec<Outbox>,
     pub totals: Totals,
     pub fingerprint: Option<Fingerprint>,
     pub captures: Vec<Capture>,
     /// The channel that each port sends into.
     pub channels: Vec<ChannelId>,
-    /// Ways out of here that damage frames or hold them back.
-    pub specials: Vec<SpecialWay>,
+    /// Links out of this shard that damage frames or have a shaper.
+    pub impaired_links: Vec<ImpairedLink>,
 }
 
 impl Shard {
     /// A shard without entities, one of `shards`.
-    pub fn new(id: u32, shards: usize, rules: &Arc<Rules>) -> Shard {
+    pub fn new(id: u32, shards: usize, constants: &Arc<RunConstants>) -> Shard {
         Shard {
             id,
             now: Time::ZERO,
@@ -96,13 +96,13 @@ impl Shard {
             hosts: Vec::new(),
             endpoints: Vec::new(),
             threads: Vec::new(),
-            rules: Arc::clone(rules),
-            outbox: (0..shards).map(|_| Mail::default()).collect(),
+            constants: Arc::clone(constants),
+            outboxes: (0..shards).map(|_| Outbox::default()).collect(),
             totals: Totals::default(),
             fingerprint: None,
             captures: Vec::new(),
             channels: Vec::new(),
-            specials: Vec::new(),
+            impaired_links: Vec::new(),
         }
     }
 
@@ -144,7 +144,7 @@ impl Shard {
         debug_assert!(port.busy_until <= self.now, "one packet at a time on a wire");
         let duration = port.serialization_time(wire);
         port.busy_until = self.now + duration;
-        let counters = &mut port.lanes[usize::from(priority)].counters;
+        let counters = &mut port.class_states[usize::from(priority)].counters;
         counters.tx_packets += 1;
         counters.tx_bytes += u64::from(wire);
         let (peer, arrival) = (port.peer, self.now + duration.min(port.header_time) + port.delay);
@@ -176,54 +176,54 @@ impl Shard {
     #[inline(always)]
     pub fn post(&mut self, peer: Peer, kind: Kind, index: u32, time: Time, handle: Handle) {
         let key = self.key(peer.port, kind, index);
-        if peer.way == Way::to_shard(self.id) {
+        if peer.link == PeerLink::to_shard(self.id) {
             self.expect_packet(time, key, handle);
         } else {
-            self.post_by(peer.way, time, key, handle);
+            self.post_over(peer.link, time, key, handle);
         }
     }
 
     #[inline(never)]
-    fn post_by(&mut self, way: Way, time: Time, key: Key, handle: Handle) {
-        let key = way.resolve().map_or_else(|number| self.go_specially(number, key, handle), |_| key);
-        match self.shard_at(way) {
+    fn post_over(&mut self, link: PeerLink, time: Time, key: Key, handle: Handle) {
+        let key = link.resolve().map_or_else(|number| self.cross_impaired_link(number, key, handle), |_| key);
+        match self.shard_at(link) {
             shard if shard == self.id => self.expect_packet(time, key, handle),
-            shard => self.mail(shard, time, key, handle),
+            shard => self.post_remote(shard, time, key, handle),
         }
     }
 
-    /// The shard that a way leads to.
-    pub fn shard_at(&self, way: Way) -> u32 {
-        way.resolve().unwrap_or_else(|number| self.specials[number].shard)
+    /// The shard at the far end of a link.
+    pub fn shard_at(&self, link: PeerLink) -> u32 {
+        link.resolve().unwrap_or_else(|number| self.impaired_links[number].shard)
     }
 
-    fn mail(&mut self, shard: u32, time: Time, key: Key, handle: Handle) {
+    fn post_remote(&mut self, shard: u32, time: Time, key: Key, handle: Handle) {
         let mut packet = self.packets.remove(handle);
-        let mail = &mut self.outbox[shard as usize];
+        let outbox = &mut self.outboxes[shard as usize];
         if let Some(blocks) = self.packets.remove_side(packet.side) {
-            packet.side = mail.sides.len() as u32;
-            mail.sides.push(blocks);
+            packet.side = outbox.sides.len() as u32;
+            outbox.sides.push(blocks);
         }
-        mail.events.push(Event::new(time, key, mail.packets.len() as u32));
-        mail.packets.push(packet);
+        outbox.events.push(Event::new(time, key, outbox.packets.len() as u32));
+        outbox.packets.push(packet);
     }
 
     /// Sends an event without a packet.
     pub fn post_bits(&mut self, peer: Peer, kind: Kind, time: Time, bits: u32) {
         let key = self.key(peer.port, kind, 0);
-        match self.shard_at(peer.way) {
+        match self.shard_at(peer.link) {
             shard if shard == self.id => self.queue.push(Event::new(time, key, bits)),
-            shard => self.outbox[shard as usize].events.push(Event::new(time, key, bits)),
+            shard => self.outboxes[shard as usize].events.push(Event::new(time, key, bits)),
         }
     }
 
-    /// Takes in what another shard has sent, and leaves the mail empty.
-    pub fn receive(&mut self, mail: &mut Mail) {
-        for event in mail.events.drain(..) {
+    /// Takes in what another shard has sent, and leaves the outbox empty.
+    pub fn receive(&mut self, outbox: &mut Outbox) {
+        for event in outbox.events.drain(..) {
             if event.key.kind().has_packet() {
-                let mut packet = mail.packets[event.handle as usize];
+                let mut packet = outbox.packets[event.handle as usize];
                 if packet.side != NO_PACKET {
-                    packet.side = self.packets.insert_side(mail.sides[packet.side as usize]);
+                    packet.side = self.packets.insert_side(outbox.sides[packet.side as usize]);
                 }
                 let handle = self.packets.insert(packet);
                 self.expect_packet(event.time, event.key, handle);
@@ -231,20 +231,20 @@ impl Shard {
                 self.queue.push(event);
             }
         }
-        mail.packets.clear();
-        mail.sides.clear();
+        outbox.packets.clear();
+        outbox.sides.clear();
     }
 
-    /// Schedules an event with a packet, aimed at what the packet will touch.
+    /// Schedules an event with a packet, with a hint at what the packet will touch.
     #[inline(always)]
     pub fn expect_packet(&mut self, time: Time, key: Key, handle: Handle) {
         let packet = &self.packets[handle];
-        let aim = match key.kind() {
-            Kind::Arrive => Aim::egress(self.rules.routes[packet.route as usize], packet.priority),
-            Kind::Deliver => Aim::endpoint(packet.endpoint),
-            _ => Aim::default(),
+        let hint = match key.kind() {
+            Kind::Arrive => PrefetchHint::egress(self.constants.routes[packet.route as usize], packet.priority),
+            Kind::Deliver => PrefetchHint::endpoint(packet.endpoint),
+            _ => PrefetchHint::default(),
         };
-        self.queue.push(Event { time, key, handle, aim });
+        self.queue.push(Event { time, key, handle, hint });
     }
 
     #[inline]

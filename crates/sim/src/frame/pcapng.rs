@@ -1,6 +1,6 @@
 //! Capture files in pcapng, as Wireshark reads them (draft-ietf-opsawg-pcapng, sections 4.1-4.3).
 //!
-//! One interface, times in picoseconds, the direction of every frame. Frame check sequences are left out, as cards do.
+//! One interface, times in picoseconds, the direction of every frame. Frame check sequences are left out, as NICs do.
 
 use std::io::{Result, Write};
 

@@ -22,17 +22,17 @@ pub(crate) struct Endpoint {
     pub remote: u32,
     /// First entry of its path in the route table.
     pub route: u32,
-    /// Who comes after it in the card's ring of senders.
+    /// The next endpoint in the NIC's ring of senders.
     pub behind: u32,
     /// 802.1Q priority of all its packets.
     pub priority: u8,
-    /// Whether it waits in the card's ring of senders.
+    /// Whether it waits in the NIC's ring of senders.
     pub is_in_ring: bool,
-    /// The owner hears of acknowledgements from this offset on.
+    /// The owner is notified of acknowledgements from this offset on.
     pub owner_waits_for: u64,
     /// Where the first of `incoming` ends; the largest number when nothing is announced.
     pub message_end: u64,
-    /// What has reached the owner.
+    /// Bytes that have reached the owner.
     pub intake: Intake,
     /// Transport.
     pub protocol: Protocol,
@@ -53,7 +53,7 @@ pub(crate) struct Intake {
     pub bytes: u64,
     /// Before the end of the warm-up [B].
     pub before: u64,
-    /// When the last came.
+    /// When the last arrived.
     pub last: Time,
 }
 
@@ -116,11 +116,11 @@ impl Shard {
         let end = &self.endpoints[endpoint as usize];
         let (remote, remote_port) = (end.remote, end.remote_port);
         let handle = self.packets.insert(message.announcement(remote));
-        let time = self.now + self.rules.lookahead;
+        let time = self.now + self.constants.lookahead;
         self.post(remote_port, Kind::Announce, remote, time, handle);
     }
 
-    /// An announcement has come. Simultaneous ones may come in any order: the end offset puts them right.
+    /// An announcement has arrived. Simultaneous ones may arrive in any order: they are sorted by their end offset.
     pub(crate) fn announce(&mut self, handle: Handle) {
         let packet = self.packets.remove(handle);
         let message = Message::announced(&packet);
@@ -136,16 +136,16 @@ impl Shard {
         let intake = &mut self.endpoints[endpoint as usize].intake;
         intake.bytes += bytes;
         intake.last = self.now;
-        if self.now < self.rules.warm_up {
+        if self.now < self.constants.warm_up {
             intake.before = intake.bytes;
         }
     }
 
-    /// Puts a finished control packet in the card's queue.
+    /// Puts a finished control packet in the NIC's queue.
     pub(crate) fn send_control(&mut self, endpoint: u32, packet: Packet) {
         let host = self.endpoints[endpoint as usize].host as usize;
         let port = self.hosts[host].port;
-        let class = self.rules.scheduler.class(packet.priority);
+        let class = self.constants.scheduler.class(packet.priority);
         let handle = self.packets.insert(packet);
         self.totals.created += 1;
         self.ports[port as usize].enqueue(class, &mut self.packets, handle);

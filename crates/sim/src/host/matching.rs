@@ -9,14 +9,14 @@ pub(crate) struct Envelope {
     pub tag: u32,
 }
 
-/// A message that came before its receive.
+/// A message that arrived before its receive was posted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unexpected {
-    /// Who and what.
+    /// Source and tag.
     pub envelope: Envelope,
     /// Payload [B].
     pub bytes: u64,
-    /// Whether only the request to send has come.
+    /// Whether only the request to send has arrived.
     pub is_rendezvous: bool,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Matching {
 }
 
 impl Matching {
-    /// Posts a receive: gives the earliest message that matches, or remembers the receive.
+    /// Posts a receive: returns the earliest message that matches, or stores the receive.
     pub fn post(&mut self, envelope: Envelope) -> Option<Unexpected> {
         match self.unexpected.iter().position(|message| message.envelope == envelope) {
             Some(place) => Some(self.unexpected.remove(place)),
@@ -39,7 +39,7 @@ impl Matching {
         }
     }
 
-    /// A message has come: true when a posted receive takes it; otherwise it is remembered.
+    /// A message has arrived: true when a posted receive matches; otherwise it is stored.
     pub fn arrive(&mut self, message: Unexpected) -> bool {
         match self.posted.iter().position(|&envelope| envelope == message.envelope) {
             Some(place) => {

@@ -12,7 +12,7 @@ pub enum MessageKind {
     Eager,
     /// Rendezvous: request to send.
     RequestToSend,
-    /// Rendezvous over RoCE: the receiver's card asks the sender's card for the payload.
+    /// Rendezvous over RoCE: the receiver's NIC asks the sender's NIC for the payload.
     ReadRequest,
     /// Rendezvous over RoCE: the payload.
     ReadResponse,
@@ -43,7 +43,7 @@ pub struct Message {
     pub kind: MessageKind,
     /// MPI tag.
     pub tag: u32,
-    /// MPI payload that it carries or speaks of [B].
+    /// MPI payload that it carries or announces [B].
     pub bytes: u64,
     /// Where it ends in the stream [B].
     pub end: u64,

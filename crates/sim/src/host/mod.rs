@@ -1,7 +1,7 @@
-//! Hosts: network card, connections, and the threads that use them.
+//! Hosts: NIC, connections, and the threads that use them.
 //!
 //! ```text
-//!   thread (rank or stream) ── posts / writes ──► endpoint ── packets ──► card ──► wire
+//!   thread (rank or stream) ── posts / writes ──► endpoint ── packets ──► NIC ──► wire
 //!          ▲                                         ▲                      │
 //!          └── completions, messages, bytes ─────────┴──── softirq (TCP) ◄──┘
 //! ```

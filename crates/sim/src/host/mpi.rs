@@ -3,8 +3,8 @@
 //! ```text
 //!   eager        sender ── header+payload ─────────────────────────► receiver
 //!   rendezvous   sender ── request to send ────────────────────────► receiver (matches)
-//!     RoCE       sender's card ◄── read request ── receiver's card
-//!                sender's card ── payload ─────────────────────────► receiver's card (complete)
+//!     RoCE       sender's NIC ◄── read request ── receiver's NIC
+//!                sender's NIC ── payload ─────────────────────────► receiver's NIC (complete)
 //!                sender ◄── finished ── receiver
 //!     TCP        sender ◄── clear to send ── receiver;   sender ── payload ──► receiver
 //! ```
@@ -148,7 +148,7 @@ impl Shard {
 
     fn rank_done(&mut self, thread: u32) {
         self.rank(thread).is_done = true;
-        if !self.rules.is_background[self.threads[thread as usize].job as usize] {
+        if !self.constants.is_background[self.threads[thread as usize].job as usize] {
             self.totals.unfinished -= 1;
         }
     }
@@ -182,9 +182,9 @@ impl Shard {
 
     /// Processor (or sleeping) time of an operation. A TCP send writes what it can at once.
     fn op_cost(&self, op: Op) -> Duration {
-        let (host, mpi) = (&self.rules.params.host, self.rules.mpi());
+        let (host, mpi) = (&self.constants.params.host, self.constants.mpi());
         match op {
-            Op::Isend { bytes, .. } if self.rules.is_tcp() => {
+            Op::Isend { bytes, .. } if self.constants.is_tcp() => {
                 let inline = mpi.header.get() + if bytes <= mpi.eager_max.get() { bytes } else { 0 };
                 mpi.send_overhead + host.cpu.send_call + per_kib(host.cpu.send_per_kib, inline)
             }
@@ -209,7 +209,7 @@ impl Shard {
     }
 
     fn isend(&mut self, thread: u32, peer: u32, tag: u32, bytes: u64) {
-        let mpi = self.rules.mpi();
+        let mpi = self.constants.mpi();
         let (eager_max, header) = (mpi.eager_max.get(), mpi.header.get());
         let endpoint = self.rank(thread).endpoint_of(peer);
         if bytes <= eager_max {
@@ -236,7 +236,7 @@ impl Shard {
         if !message.is_rendezvous {
             return self.request_complete(thread);
         }
-        let header = self.rules.mpi().header.get();
+        let header = self.constants.mpi().header.get();
         match self.endpoints[endpoint as usize].protocol {
             Protocol::Roce(_) => {
                 self.post_message(endpoint, MessageKind::ReadRequest, tag, message.bytes, READ_REQUEST)
@@ -261,7 +261,7 @@ impl Shard {
         self.announce_to_peer(endpoint, Message { kind, tag, bytes, end });
     }
 
-    /// All bytes of a message have come. What the card does by itself happens at once; the rest waits for the thread.
+    /// All bytes of a message have come. What the NIC does by itself happens at once; the rest waits for the thread.
     pub(super) fn deliver(&mut self, endpoint: u32, message: Message) {
         let thread = self.endpoints[endpoint as usize].thread;
         match message.kind {
@@ -279,7 +279,7 @@ impl Shard {
 
     /// The thread handles a message.
     pub(super) fn handle_message(&mut self, thread: u32, endpoint: u32, message: Message) {
-        let header = self.rules.mpi().header.get();
+        let header = self.constants.mpi().header.get();
         let Message { kind, tag, bytes, .. } = message;
         match kind {
             MessageKind::Eager | MessageKind::RequestToSend => {
@@ -297,7 +297,7 @@ impl Shard {
             MessageKind::ClearToSend => {
                 self.post_message(endpoint, MessageKind::Payload, tag, bytes, header + bytes);
             }
-            MessageKind::ReadRequest => unreachable!("the card answers read requests"),
+            MessageKind::ReadRequest => unreachable!("the NIC answers read requests"),
         }
     }
 }
@@ -313,7 +313,7 @@ impl Shard {
     }
 }
 
-impl crate::rules::Rules {
+impl crate::constants::RunConstants {
     /// MPI over the transport in use.
     pub fn mpi(&self) -> &MpiParams {
         if self.is_tcp() { &self.params.host.mpi_tcp } else { &self.params.host.mpi_roce }

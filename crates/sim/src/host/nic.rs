@@ -1,4 +1,4 @@
-//! The network card: who sends next, and what happens to what arrives.
+//! The NIC: the choice of the next sender, and the receive buffer.
 
 use etherweave_primitives::{Duration, Time};
 
@@ -7,7 +7,7 @@ use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::packet::{Handle, Packet, PacketKind};
 
-/// A host: its port and card.
+/// A host with its port and NIC.
 pub(crate) struct Host {
     /// Number in the topology.
     pub id: u32,
@@ -21,7 +21,7 @@ pub(crate) struct Host {
     pub nic: Nic,
 }
 
-/// Receive side of a card.
+/// Receive side of a NIC.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Nic {
     /// Kernel path: bytes that no softirq has taken yet.
@@ -30,7 +30,7 @@ pub(crate) struct Nic {
     pub drained_at: Time,
     /// Endpoint of the packet before.
     pub last_endpoint: u32,
-    /// Whether the switch has been told to stop.
+    /// Whether the switch is paused.
     pub is_pausing: bool,
     /// Kernel path: most that was ever in the buffer [B].
     pub occupancy_max: u64,
@@ -55,7 +55,7 @@ impl Shard {
             return;
         }
         end.is_in_ring = true;
-        let (host, class) = (end.host as usize, self.rules.scheduler.class(end.priority));
+        let (host, class) = (end.host as usize, self.constants.scheduler.class(end.priority));
         self.join_ring(host, class, endpoint);
         self.kick(self.hosts[host].port);
     }
@@ -72,12 +72,12 @@ impl Shard {
         self.endpoints[before as usize].behind = endpoint;
     }
 
-    /// Whose turn it is in a class with a ring.
+    /// The endpoint to serve next in a class with a ring.
     fn first_in_ring(&self, host: usize, class: usize) -> u32 {
         self.endpoints[self.hosts[host].last_in_ring[class] as usize].behind
     }
 
-    /// The first of a ring goes to its end, or leaves it when it has nothing more to send.
+    /// Moves the first of a ring to its end, or removes it when it has nothing more to send.
     fn pass_turn(&mut self, host: usize, class: usize, first: u32) {
         let Endpoint { behind, is_in_ring, .. } = self.endpoints[first as usize];
         let host = &mut self.hosts[host];
@@ -91,7 +91,7 @@ impl Shard {
         }
     }
 
-    /// Sends the host's next packet, if one may go: control packets first, then endpoints in turn.
+    /// Sends the host's next packet, if one is eligible: control packets first, then endpoints in turn.
     #[inline(never)]
     pub(crate) fn transmit_from_host(&mut self, host_index: usize) {
         let port_index = self.hosts[host_index].port;
@@ -102,7 +102,7 @@ impl Shard {
             if eligible == 0 {
                 return;
             }
-            let class = self.rules.scheduler.pick(port, eligible);
+            let class = self.constants.scheduler.pick(port, eligible);
             if let Some(handle) = self.next_of_class(host_index, class) {
                 return self.send_from_host(host_index, class, handle);
             }
@@ -114,7 +114,7 @@ impl Shard {
         let ready = self.hosts[host_index].ready;
         let port = &mut self.ports[port_index as usize];
         let waiting = port.waiting | ready;
-        self.rules.scheduler.charge(port, class, self.packets[handle].wire, waiting & 1 << class != 0);
+        self.constants.scheduler.charge(port, class, self.packets[handle].wire, waiting & 1 << class != 0);
         self.start(port_index, handle, waiting != 0);
     }
 
@@ -134,8 +134,8 @@ impl Shard {
         let now = self.now;
         let end = &mut self.endpoints[endpoint as usize];
         let (packet, has_more) = match &mut end.protocol {
-            Protocol::Roce(_) => end.next_roce_packet(now, &self.rules),
-            Protocol::Tcp(_) => end.next_tcp_packet(now, &self.rules),
+            Protocol::Roce(_) => end.next_roce_packet(now, &self.constants),
+            Protocol::Tcp(_) => end.next_tcp_packet(now, &self.constants),
         };
         end.is_in_ring = has_more;
         self.after_sending(endpoint);
@@ -144,7 +144,7 @@ impl Shard {
         Some(self.packets.insert(packet))
     }
 
-    /// A packet is in the card's receive buffer.
+    /// A packet is in the NIC's receive buffer.
     #[inline]
     pub(crate) fn arrive_at_host(&mut self, host: usize, handle: Handle) {
         if self.packets[handle].is_damaged {
@@ -165,11 +165,11 @@ impl Shard {
         }
     }
 
-    /// Kernel bypass: the card writes the packet to memory by itself. False when the buffer is full.
+    /// Kernel bypass: the NIC writes the packet to memory by itself. False when the buffer is full.
     #[inline]
     fn drain(&mut self, host_index: usize, handle: Handle) -> bool {
         let Packet { kind, endpoint, wire, .. } = self.packets[handle];
-        let times = &self.rules.nic;
+        let times = &self.constants.nic;
         let nic = &mut self.hosts[host_index].nic;
         let is_switch = kind == PacketKind::Data && endpoint != nic.last_endpoint;
         let service = times.byte.of(wire) + if is_switch { times.context_switch } else { Duration::ZERO };
@@ -193,15 +193,15 @@ impl Shard {
         let packet = self.packets.remove(handle);
         self.packets.remove_side(packet.side);
         let port = self.hosts[host].port;
-        let counters = &mut self.ports[port as usize].lanes[usize::from(packet.priority)].counters;
+        let counters = &mut self.ports[port as usize].class_states[usize::from(packet.priority)].counters;
         counters.drops += 1;
         counters.drop_bytes += u64::from(packet.wire);
         self.totals.dropped += 1;
     }
 
-    /// The card runs short: it pauses its switch, if flow control lets it.
+    /// The receive buffer is above XOFF: pauses the switch, if flow control is on.
     pub(crate) fn nic_pause(&mut self, host_index: usize) {
-        let mask = self.rules.nic_pause_mask;
+        let mask = self.constants.nic_pause_mask;
         let host = &mut self.hosts[host_index];
         if mask == 0 || host.nic.is_pausing {
             return;
@@ -223,23 +223,23 @@ impl Shard {
 
     /// How long kernel bypass still needs until XON; `None` when it is there.
     fn time_to_xon(&self, host_index: usize) -> Option<Duration> {
-        let left = self.rules.nic.xon;
+        let left = self.constants.nic.xon;
         let wait = self.hosts[host_index].nic.drained_at.since(self.now);
         (wait > left).then(|| wait - left)
     }
 
     /// The buffer may have fallen to XON.
     pub(crate) fn nic_resume(&mut self, port: u32) {
-        let host_index = self.host_of_port(port).expect("only hosts have cards");
+        let host_index = self.host_of_port(port).expect("only hosts have NICs");
         let nic = &self.hosts[host_index].nic;
-        if !nic.is_pausing || nic.occupancy > self.rules.params.nic.xon.get() {
+        if !nic.is_pausing || nic.occupancy > self.constants.params.nic.xon.get() {
             return;
         }
         if self.time_to_xon(host_index).is_some() {
             return self.expect_nic_resume(host_index);
         }
         self.hosts[host_index].nic.is_pausing = false;
-        let mask = self.rules.nic_pause_mask;
+        let mask = self.constants.nic_pause_mask;
         self.resume_peer(port, mask);
     }
 }

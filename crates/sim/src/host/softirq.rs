@@ -1,6 +1,6 @@
 //! The interrupt side of the kernel's TCP: one core per connection, frames in batches.
 //!
-//! A frame stays in the card's receive buffer until the softirq has worked on it. The first frame after a quiet spell
+//! A frame stays in the NIC's receive buffer until the softirq has worked on it. The first frame after a quiet spell
 //! waits for the interrupt (moderation, wake-up); while the softirq runs it polls, and merges what it finds (GRO), so
 //! there is at most one acknowledgement per batch.
 
@@ -20,9 +20,9 @@ struct Batch {
 }
 
 impl Shard {
-    /// A frame has arrived for the kernel: it takes room in the card until a softirq has seen it.
+    /// A frame has arrived for the kernel: it takes room in the NIC until a softirq has seen it.
     pub(super) fn buffer_for_softirq(&mut self, host: usize, handle: Handle) {
-        let params = &self.rules.params.nic;
+        let params = &self.constants.params.nic;
         let (size, xoff) = (params.receive_buffer.get(), params.xoff.get());
         let wire = u64::from(self.packets[handle].wire);
         let nic = &mut self.hosts[host].nic;
@@ -52,7 +52,7 @@ impl Shard {
         state.frames.1 = handle;
         if state.softirq == Softirq::Idle {
             state.softirq = Softirq::Scheduled;
-            let delay = self.rules.params.host.cpu.interrupt;
+            let delay = self.constants.params.host.cpu.interrupt;
             self.schedule(delay, place, Kind::Softirq, endpoint);
         }
     }
@@ -70,7 +70,7 @@ impl Shard {
     }
 
     fn begin_batch(&mut self, endpoint: u32) {
-        let costs = self.rules.params.host.cpu.clone();
+        let costs = self.constants.params.host.cpu.clone();
         let batch = self.measure_batch(endpoint, costs.offload.get());
         let end = &mut self.endpoints[endpoint as usize];
         let place = self.hosts[end.host as usize].port;
@@ -121,7 +121,7 @@ impl Shard {
         self.nic_may_resume(endpoint);
     }
 
-    /// Works on one frame, and frees its place in the card.
+    /// Works on one frame, and frees its place in the NIC.
     fn take_frame(&mut self, endpoint: u32) -> Frame {
         let now = self.now;
         let end = &mut self.endpoints[endpoint as usize];

@@ -61,7 +61,7 @@ impl Shard {
         }
         match self.endpoints[endpoint as usize].protocol {
             Protocol::Roce(_) => {
-                let cost = self.rules.mpi().send_overhead;
+                let cost = self.constants.mpi().send_overhead;
                 self.begin(thread, Task::Post, cost);
             }
             Protocol::Tcp(_) => {
@@ -78,7 +78,7 @@ impl Shard {
         source.bytes
     }
 
-    /// A message has been posted to the card.
+    /// A message has been posted to the NIC.
     pub(super) fn post_done(&mut self, thread: u32) {
         let bytes = self.count_post(thread);
         let endpoint = self.source(thread).endpoint;
@@ -109,7 +109,7 @@ impl Shard {
         if source.left == Some(0) && source.completed == source.posted && source.done_at.is_none() {
             source.done_at = Some(now);
             let job = self.threads[thread as usize].job as usize;
-            self.totals.unfinished -= u64::from(!self.rules.is_background[job]);
+            self.totals.unfinished -= u64::from(!self.constants.is_background[job]);
         } else if self.threads[thread as usize].current.is_none() {
             self.source_next(thread);
         }

@@ -1,6 +1,6 @@
-//! The kernel's TCP socket at a host: buffers, writes, reads, and what the card gets to cut.
+//! The kernel's TCP socket at a host: buffers, writes, reads, and segments for the NIC to cut.
 //!
-//! The thread copies into the socket (processor time per call and per byte); TCP decides what may go; the card cuts
+//! The thread copies into the socket (processor time per call and per byte); TCP decides what may be sent; the NIC cuts
 //! large segments into frames (TSO). The receive side is in [`super::softirq`].
 
 use std::collections::VecDeque;
@@ -10,10 +10,10 @@ use etherweave_primitives::Time;
 use super::message::MessageKind;
 use super::thread::{Role, Task};
 use super::{Endpoint, Protocol};
+use crate::constants::RunConstants;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::packet::{Handle, NO_PACKET, Packet, PacketKind, flags};
-use crate::rules::Rules;
 use crate::transport::tcp::{Receiver, Segment, Sender, TcpParams};
 
 /// Bytes that wait to be copied into the socket.
@@ -31,7 +31,7 @@ struct PendingWrite {
 pub(super) enum Softirq {
     /// Nothing to do.
     Idle,
-    /// The interrupt is on its way.
+    /// The interrupt is scheduled.
     Scheduled,
     /// A batch of so many frames is being worked on.
     Running(u32),
@@ -43,7 +43,7 @@ pub(crate) struct TcpState {
     pub receiver: Receiver,
     mss: u32,
     is_ecn: bool,
-    /// Segments that the card has still to cut and send.
+    /// Segments that the NIC has still to cut and send.
     backlog: VecDeque<Segment>,
     /// Bytes of the first of them already sent.
     cut: u32,
@@ -93,7 +93,7 @@ impl Endpoint {
     }
 
     /// The next frame, cut from the first segment, and whether more can follow.
-    pub(super) fn next_tcp_packet(&mut self, now: Time, rules: &Rules) -> (Option<Packet>, bool) {
+    pub(super) fn next_tcp_packet(&mut self, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
         let state = self.tcp();
         let Some(&segment) = state.backlog.front() else { return (None, false) };
         let payload = state.mss.min(segment.len - state.cut);
@@ -105,7 +105,7 @@ impl Endpoint {
         }
         state.packets += 1;
         let (has_more, is_ecn) = (!state.backlog.is_empty(), state.is_ecn);
-        let mut packet = self.packet(PacketKind::Data, rules.overheads.tcp + payload, payload);
+        let mut packet = self.packet(PacketKind::Data, constants.overheads.tcp + payload, payload);
         packet.offset = offset;
         packet.sent = now;
         packet.flags = if segment.retransmission { flags::RETRANSMISSION } else { 0 };
@@ -163,7 +163,7 @@ impl Shard {
 
     /// Has the thread write, if there is something to write and room for it.
     fn expect_write(&mut self, endpoint: u32) {
-        let offload = self.rules.params.host.cpu.offload.get();
+        let offload = self.constants.params.host.cpu.offload.get();
         let end = &mut self.endpoints[endpoint as usize];
         let thread = end.thread;
         let state = end.tcp();
@@ -176,7 +176,7 @@ impl Shard {
 
     /// How much the next write moves, and how many calls that is.
     pub(super) fn write_size(&mut self, endpoint: u32) -> (u64, u64) {
-        let offload = self.rules.params.host.cpu.offload.get();
+        let offload = self.constants.params.host.cpu.offload.get();
         let end = &mut self.endpoints[endpoint as usize];
         let is_stream = matches!(self.threads[end.thread as usize].role, Role::Source(_));
         let state = end.tcp();
@@ -192,7 +192,7 @@ impl Shard {
         let state = end.tcp();
         state.is_write_assigned = false;
         state.sender.write(bytes);
-        let first = state.writes.front_mut().expect("a write was under way");
+        let first = state.writes.front_mut().expect("a write is in progress");
         first.left -= bytes;
         first.is_new = false;
         let is_complete = first.left == 0;
@@ -217,7 +217,7 @@ impl Shard {
 
     /// How much the next read moves, and how many calls that is.
     pub(super) fn read_size(&mut self, thread: u32, endpoint: u32) -> (u64, u64) {
-        let largest = 2 * self.rules.params.host.cpu.offload.get();
+        let largest = 2 * self.constants.params.host.cpu.offload.get();
         let bytes = self.endpoints[endpoint as usize].tcp().receiver.readable().min(largest);
         let calls = match &self.threads[thread as usize].role {
             Role::Sink(sink) => bytes.div_ceil(sink.bytes),
@@ -252,9 +252,9 @@ impl Shard {
         }
     }
 
-    /// Hands the card all that TCP lets go now.
+    /// Hands the NIC all that TCP may send now.
     pub(super) fn pump(&mut self, endpoint: u32) {
-        let (now, offload) = (self.now, self.rules.params.host.cpu.offload.get() as u32);
+        let (now, offload) = (self.now, self.constants.params.host.cpu.offload.get() as u32);
         let state = self.endpoints[endpoint as usize].tcp();
         while let Some(segment) = state.sender.next_segment(now, offload) {
             state.backlog.push_back(segment);
@@ -283,7 +283,7 @@ impl Shard {
         self.send_control(endpoint, packet);
     }
 
-    /// Schedules the earliest timer of both directions, unless an event before it is under way already.
+    /// Schedules the earliest timer of both directions, unless an earlier event is scheduled already.
     pub(super) fn set_timer(&mut self, endpoint: u32) {
         let end = &mut self.endpoints[endpoint as usize];
         let place = self.hosts[end.host as usize].port;

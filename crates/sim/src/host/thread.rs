@@ -1,6 +1,6 @@
-//! Threads: one core that does one thing at a time.
+//! Threads: one core that runs one task at a time.
 //!
-//! A thread has an inbox of tasks and a role that says what to do between them. Every task costs processor time; its
+//! A thread has an inbox of tasks and a role that defines what it does between them. Every task costs processor time; its
 //! effect happens when it is done. A rank handles its inbox only while it waits inside MPI, as an MPI library without a
 //! progress thread does.
 
@@ -89,7 +89,7 @@ impl Shard {
     /// The present task is done.
     pub(crate) fn thread_done(&mut self, thread: u32) {
         self.totals.last_progress = self.now;
-        let task = self.threads[thread as usize].current.take().expect("a task was under way");
+        let task = self.threads[thread as usize].current.take().expect("a task is in progress");
         match task {
             Task::Step => self.step_done(thread),
             Task::Handle(endpoint, message) => self.handle_message(thread, endpoint, message),
@@ -120,19 +120,19 @@ impl Shard {
 
     /// What a task costs now; reads and writes learn how many bytes they move.
     fn priced(&mut self, thread: u32, task: Task) -> (Task, Duration) {
-        let costs = &self.rules.params.host.cpu;
+        let costs = &self.constants.params.host.cpu;
         match task {
             Task::Write(endpoint, _) => {
                 let (bytes, calls) = self.write_size(endpoint);
-                let costs = &self.rules.params.host.cpu;
+                let costs = &self.constants.params.host.cpu;
                 (Task::Write(endpoint, bytes), costs.send_call * calls + per_kib(costs.send_per_kib, bytes))
             }
             Task::Read(endpoint, _) => {
                 let (bytes, calls) = self.read_size(thread, endpoint);
-                let costs = &self.rules.params.host.cpu;
+                let costs = &self.constants.params.host.cpu;
                 (Task::Read(endpoint, bytes), costs.receive_call * calls + per_kib(costs.receive_per_kib, bytes))
             }
-            Task::Handle(..) => (task, self.rules.mpi().handling_overhead),
+            Task::Handle(..) => (task, self.constants.mpi().handling_overhead),
             Task::Step | Task::Post => (task, costs.send_call),
         }
     }

@@ -1,4 +1,4 @@
-//! Host parameters: network card, processor, operating system, MPI library.
+//! Host parameters: NIC, processor, operating system, MPI library.
 //!
 //! Times of the two paths come from `etherweave calibrate`, which fits them to point-to-point figures only.
 
@@ -6,13 +6,13 @@ use etherweave_primitives::{BitRate, Bytes, Duration};
 
 use super::TokenBucket;
 
-/// A network card.
+/// A NIC.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct NicParams {
     /// Receive buffer between wire and host memory.
     pub receive_buffer: Bytes,
-    /// Occupancy at which the card pauses its switch, if flow control is on.
+    /// Occupancy at which the NIC pauses its switch, if flow control is on.
     pub xoff: Bytes,
     /// Occupancy at which it lets the switch go on.
     pub xon: Bytes,
@@ -64,7 +64,7 @@ pub struct CpuCosts {
     pub acknowledgement: Duration,
     /// From the last bit of a frame to the interrupt handler: moderation, wake from idle.
     pub interrupt: Duration,
-    /// Largest segment that is handed to the card to cut (TSO), and largest batch that is merged (GRO).
+    /// Largest segment that is handed to the NIC to cut (TSO), and largest batch that is merged (GRO).
     pub offload: Bytes,
 }
 
@@ -130,7 +130,7 @@ impl Default for MpiParams {
     }
 }
 
-/// What a scenario says of an MPI library; the rest is that of its transport.
+/// Keys of an MPI library in a scenario; absent ones have the values of its transport.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MpiChanges {

@@ -1,7 +1,7 @@
-//! Parameters: what a scenario may say about switches, hosts, protocols.
+//! Parameters of switches, hosts and protocols in a scenario.
 //!
 //! Every struct reads from TOML with units, rejects unknown keys, and defaults to the hardware of the
-//! 96-node testbed. What a value *means* stands here; whether values fit together is checked in [`check`].
+//! 96-node testbed. The meaning of a value stands here; whether values are consistent is checked in [`check`].
 
 mod check;
 mod flow_control;
@@ -19,7 +19,7 @@ pub use switch::{EcnMarking, Forwarding, SwitchParams, Threshold};
 
 use crate::transport::tcp::TcpParams;
 
-/// How hosts talk.
+/// Transport protocol of hosts.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Transport {
@@ -35,7 +35,7 @@ impl Default for Transport {
     }
 }
 
-/// All that the simulator is told besides topology, routes and workload.
+/// All parameters of the simulator besides topology, routes and workload.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct SimParams {
     /// Every switch.
@@ -44,11 +44,11 @@ pub struct SimParams {
     pub flow_control: FlowControl,
     /// How traffic classes share a port.
     pub ets: Ets,
-    /// Network card.
+    /// NIC.
     pub nic: NicParams,
     /// Processor and operating system.
     pub host: HostParams,
-    /// How hosts talk.
+    /// Transport protocol of hosts.
     pub transport: Transport,
     /// Seed of all random streams.
     pub seed: u64,

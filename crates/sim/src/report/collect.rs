@@ -74,8 +74,8 @@ impl Simulation {
         let channel = self.names.topology.channel(shard.channels[index]);
         let port = &shard.ports[index];
         let bit = priority.index();
-        let own = &port.lanes[bit].counters;
-        let far = &self.peer(shard, port).lanes[bit].counters;
+        let own = &port.class_states[bit].counters;
+        let far = &self.peer(shard, port).class_states[bit].counters;
         PortRow {
             node,
             port: number,
@@ -101,10 +101,10 @@ impl Simulation {
     }
 
     fn peer(&self, shard: &Shard, port: &Port) -> &Port {
-        &self.shards[shard.shard_at(port.peer.way) as usize].ports[port.peer.port as usize]
+        &self.shards[shard.shard_at(port.peer.link) as usize].ports[port.peer.port as usize]
     }
 
-    /// How many of the pause frames that a port sent had no effect.
+    /// How many of the pause frames that a port sent were damaged.
     fn pauses_damaged(&self, shard: &Shard, port: usize) -> u64 {
         self.peer(shard, &shard.ports[port]).paused.fcs_errors.iter().sum()
     }
@@ -142,7 +142,7 @@ impl Simulation {
             stream: sink.stream,
             messages: intake.bytes / sink.bytes,
             bytes: intake.bytes - intake.before,
-            start: sink.start.max(shard.rules.warm_up),
+            start: sink.start.max(shard.constants.warm_up),
             end: if is_whole { intake.last } else { self.end },
         }
     }
@@ -185,10 +185,11 @@ impl Simulation {
     fn lossless_drops(&self) -> Vec<LosslessDrop> {
         let drops = |(shard, port): (&Shard, usize)| {
             let (node, number, peer) = self.port_names(shard.channels[port]);
-            let count = shard.rules.group_count;
+            let count = shard.constants.group_count;
             let pauses_damaged = self.pauses_damaged(shard, port);
             let groups = shard.groups[port * count..(port + 1) * count].iter();
-            let lost = groups.zip(shard.rules.pause_mask_of_group).filter(|(group, mask)| *mask != 0 && group.lost > 0);
+            let lost =
+                groups.zip(shard.constants.pause_mask_of_group).filter(|(group, mask)| *mask != 0 && group.lost > 0);
             lost.map(move |(group, priorities)| LosslessDrop {
                 node: node.clone(),
                 port: number,
@@ -200,16 +201,17 @@ impl Simulation {
             })
             .collect::<Vec<_>>()
         };
-        self.all_ports().into_iter().flat_map(drops).chain(self.card_drops()).collect()
+        self.all_ports().into_iter().flat_map(drops).chain(self.nic_drops()).collect()
     }
 
-    /// Losses of network cards in priorities that they should have paused in time.
-    fn card_drops(&self) -> Vec<LosslessDrop> {
+    /// Losses of NICs in lossless priorities.
+    fn nic_drops(&self) -> Vec<LosslessDrop> {
         let mut drops = Vec::new();
         for (shard, port) in self.all_ports() {
             let is_host = matches!(self.names.topology.channel(shard.channels[port]).from.node, Node::Host(_));
-            for priority in Priority::all().filter(|priority| shard.rules.nic_pause_mask & 1 << priority.get() != 0) {
-                let counters = &shard.ports[port].lanes[priority.index()].counters;
+            for priority in Priority::all().filter(|priority| shard.constants.nic_pause_mask & 1 << priority.get() != 0)
+            {
+                let counters = &shard.ports[port].class_states[priority.index()].counters;
                 if is_host && counters.drops > 0 {
                     let (node, number, peer) = self.port_names(shard.channels[port]);
                     let (packets, bytes) = (counters.drops, counters.drop_bytes);
@@ -240,8 +242,10 @@ fn occupancy(shard: &Shard, index: usize, priority: Priority) -> u64 {
     match shard.host_of_port(index as u32) {
         Some(host) => {
             let nic = &shard.hosts[host].nic;
-            shard.rules.params.nic.drain_rate.bytes_in(nic.backlog_max).get().max(nic.occupancy_max)
+            shard.constants.params.nic.drain_rate.bytes_in(nic.backlog_max).get().max(nic.occupancy_max)
         }
-        None => u64::from(shard.ports[index].lanes[shard.rules.scheduler.class(priority.get())].queue.bytes_max),
+        None => {
+            u64::from(shard.ports[index].class_states[shard.constants.scheduler.class(priority.get())].queue.bytes_max)
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! What a run leaves: rows for tables, totals, and who waited for whom.
+//! Results of a run: rows for tables, totals, and which ports and ranks wait in a stuck run.
 
 mod collect;
 mod waits;
@@ -11,8 +11,8 @@ use crate::fingerprint::Fingerprint;
 use crate::host::IterationRow;
 use crate::switch::port::PauseCounters;
 
-/// What rows are named by.
-pub(crate) struct Names {
+/// Names for rows.
+pub(crate) struct ReportNames {
     pub topology: Topology,
     pub jobs: Vec<String>,
 }
@@ -20,7 +20,7 @@ pub(crate) struct Names {
 /// Counters of one port and priority.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PortRow {
-    /// Whose port.
+    /// The switch or host of the port.
     pub node: String,
     /// Number of the port on its node.
     pub port: u16,
@@ -49,23 +49,23 @@ pub struct PortRow {
     pub tx_pause_duration: Duration,
     /// How long this port was paused.
     pub rx_pause_duration: Duration,
-    /// Packets lost: by a switch on their way to this port, by a network card on their way in.
+    /// Packets lost: by a switch on their path to this port, by a NIC when they arrive.
     pub drops_packets: u64,
     /// Bytes lost.
     pub drops_bytes: u64,
-    /// Packets whose frame check sequence did not fit, off a degraded link; at a host also those that were damaged
-    /// before and cut through.
+    /// Packets received with a wrong frame check sequence, from a degraded link; at a host also those that were damaged
+    /// before a cut-through switch.
     pub fcs_errors: u64,
-    /// Pause frames received whose frame check sequence did not fit, that named the priority.
+    /// Pause frames received with a wrong frame check sequence that named the priority.
     pub fcs_errors_pause: u64,
-    /// Packets marked by ECN on their way out.
+    /// Packets marked by ECN when they were queued for this port.
     pub ecn_marked_packets: u64,
-    /// Most that ever waited in the queue of the priority's traffic class; of a network card: in its receive buffer
+    /// Most that ever waited in the queue of the priority's traffic class; of a NIC: in its receive buffer
     /// [B].
     pub occupancy_bytes_max: u64,
 }
 
-/// A stream, as its sink saw it.
+/// A stream, measured at its receiver.
 #[derive(Clone, PartialEq, Debug)]
 pub struct StreamRow {
     /// Job.
@@ -82,7 +82,7 @@ pub struct StreamRow {
     pub bytes: u64,
     /// End of the warm-up, or start of the job if that is later.
     pub start: Time,
-    /// Last byte of a whole stream; end of the run for one that would go on.
+    /// Last byte of a whole stream; end of the run for an endless one.
     pub end: Time,
 }
 
@@ -113,7 +113,7 @@ pub struct FlowRow {
     pub timeouts: u64,
 }
 
-/// Packets that a priority has lost although flow control protects it.
+/// Packets lost in a priority that flow control protects.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LosslessDrop {
     /// The node that lost them.
@@ -143,11 +143,11 @@ pub struct Totals {
     pub created: u64,
     /// Packets that reached their host.
     pub delivered: u64,
-    /// Packets that found no room.
+    /// Packets dropped because a buffer was full.
     pub dropped: u64,
-    /// Packets discarded because their frame check sequence did not fit.
+    /// Packets discarded because of a wrong frame check sequence.
     pub damaged: u64,
-    /// Packets in queues, on wires or in cards at the end.
+    /// Packets in queues, on wires or in NICs at the end.
     pub in_flight: u64,
     /// When the run ended.
     pub end: Time,
@@ -158,7 +158,7 @@ pub struct Totals {
 /// Everything that was measured.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// Names of the jobs, by number.
+    /// ReportNames of the jobs, by number.
     pub jobs: Vec<String>,
     /// Measured iterations, by job, rank and iteration.
     pub iterations: Vec<IterationRow>,
@@ -168,11 +168,11 @@ pub struct Report {
     pub streams: Vec<StreamRow>,
     /// Directions of connections that carried data.
     pub flows: Vec<FlowRow>,
-    /// Losses that should not be.
+    /// Losses in lossless priorities.
     pub lossless_drops: Vec<LosslessDrop>,
     /// Sums.
     pub totals: Totals,
-    /// What happened, in four words.
+    /// Fingerprint of all events.
     pub fingerprint: Option<Fingerprint>,
     /// Frames at the captured ports, in no order of the ports.
     pub captured: Vec<Capture>,

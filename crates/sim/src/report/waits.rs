@@ -1,17 +1,17 @@
-//! Who waits for whom, when a run is stuck.
+//! Which ports and ranks wait for what, when a run is stuck.
 
 use crate::engine::{Shard, Simulation};
 use crate::host::{Envelope, Role, Thread};
 use crate::switch::pause::priorities;
 
 impl Simulation {
-    /// Why nothing goes on: ports that are paused, and ranks that wait.
+    /// Why no event makes progress: ports that are paused, and ranks that wait.
     pub(crate) fn who_waits(&self) -> String {
         let mut lines = Vec::new();
         for (shard, index) in self.all_ports() {
             let port = &shard.ports[index];
             for priority in priorities(port.paused.priorities) {
-                let queue = &port.lanes[shard.rules.scheduler.class(priority as u8)].queue;
+                let queue = &port.class_states[shard.constants.scheduler.class(priority as u8)].queue;
                 let (node, number, peer) = self.port_names(shard.channels[index]);
                 let bytes = queue.bytes;
                 lines.push(format!("{node} port {number}: priority {priority} is paused by {peer}, {bytes} B wait"));

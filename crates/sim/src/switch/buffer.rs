@@ -24,20 +24,20 @@ pub struct Group {
     pub lost: u32,
     /// Bytes lost here.
     pub lost_bytes: u64,
-    /// Room for what still comes after the peer has been told to stop [B]; 0 for a lossy group.
+    /// Headroom: for what still arrives after XOFF [B]; 0 for a lossy group.
     pub headroom_limit: u32,
-    /// Whether the peer has been told to stop.
+    /// Whether the peer is paused.
     pub is_paused: bool,
 }
 
-/// What became of a packet that wanted in.
+/// Whether a packet was admitted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Admission {
-    /// It is in.
+    /// It is stored.
     Stored,
-    /// It is in, and the peer must stop.
+    /// It is stored, and the peer must be paused.
     StoredPause,
-    /// There was no room.
+    /// The buffer is full.
     Dropped,
 }
 
@@ -52,7 +52,7 @@ pub struct BufferSizes {
     pub ingress: Limit,
     /// Limit of a lossy egress queue.
     pub egress: Limit,
-    /// How far below the limit a paused group must fall before it may go on [B].
+    /// How far below the limit a paused group must fall before XON [B].
     pub xon_offset: u32,
 }
 
@@ -105,7 +105,7 @@ impl SharedBuffer {
         u64::from(queued) + u64::from(bytes) <= self.sizes.egress.bytes(self.free()) + u64::from(self.sizes.reserve)
     }
 
-    /// Lets `bytes` in, if there is room.
+    /// Admits `bytes`, if there is room.
     #[inline]
     pub fn admit(&mut self, group: &mut Group, bytes: u32) -> Admission {
         let pooled = self.pooled(group);
@@ -128,7 +128,7 @@ impl SharedBuffer {
         Admission::Dropped
     }
 
-    /// Frees `bytes` of a group: headroom first. True when a paused group may go on.
+    /// Frees `bytes` of a group: headroom first. True when a paused group may resume.
     #[inline]
     pub fn release(&mut self, group: &mut Group, bytes: u32) -> bool {
         let from_headroom = bytes.min(group.headroom);
@@ -139,7 +139,7 @@ impl SharedBuffer {
         group.is_paused && self.may_resume(group)
     }
 
-    /// Whether a paused group has fallen far enough.
+    /// Whether the occupancy of a paused group has fallen below XON.
     #[inline]
     pub fn may_resume(&self, group: &Group) -> bool {
         let limit = self.sizes.ingress.bytes(self.free()) + u64::from(self.sizes.reserve);

@@ -1,4 +1,4 @@
-//! The way of a packet through a switch: arrive, be admitted, wait, leave.
+//! The path of a packet through a switch: arrival, admission, queue, transmission.
 
 use etherweave_primitives::mix;
 
@@ -15,7 +15,7 @@ impl Shard {
     /// A packet of `priority` has come in by `ingress` and will leave by `egress`.
     #[inline(always)]
     pub(crate) fn arrive_at_switch(&mut self, ingress: u32, egress: u32, priority: u8, handle: Handle) {
-        let class = self.rules.scheduler.class(priority);
+        let class = self.constants.scheduler.class(priority);
         if self.must_wait_for_tail(ingress, egress, handle) {
             return self.wait_for_tail(ingress, handle);
         }
@@ -32,9 +32,9 @@ impl Shard {
         }
     }
 
-    /// A cut-through packet bound for a faster output would run dry half-way: it must be in first.
+    /// A cut-through packet bound for a faster output would underrun: it must be stored first.
     fn must_wait_for_tail(&self, ingress: u32, egress: u32, handle: Handle) -> bool {
-        self.rules.is_cut_through
+        self.constants.is_cut_through
             && self.ports[egress as usize].is_faster_than(&self.ports[ingress as usize])
             && !self.packets[handle].has(flags::STORED)
     }
@@ -48,7 +48,7 @@ impl Shard {
         }
         packet.flags |= flags::STORED;
         let port = &self.ports[ingress as usize];
-        let rest = packet.wire.saturating_sub(self.rules.header_bytes);
+        let rest = packet.wire.saturating_sub(self.constants.header_bytes);
         let time = self.now + port.serialization_time(rest);
         self.expect_packet(time, self.key(ingress, Kind::Arrive, 0), handle);
     }
@@ -57,15 +57,15 @@ impl Shard {
     fn admit(&mut self, ingress: u32, egress: u32, class: usize, handle: Handle) -> bool {
         let Packet { priority, wire, .. } = self.packets[handle];
         let bytes = wire - WIRE_ONLY;
-        let group_index = self.rules.group_of_priority[usize::from(priority)];
-        let is_lossless = self.rules.pause_mask_of_group[group_index] != 0;
+        let group_index = self.constants.group_of_priority[usize::from(priority)];
+        let is_lossless = self.constants.pause_mask_of_group[group_index] != 0;
         let switch = self.switch_of_port(egress);
-        let queued = self.ports[egress as usize].lanes[class].queue.bytes;
+        let queued = self.ports[egress as usize].class_states[class].queue.bytes;
         let buffer = &mut self.switches[switch].buffer;
         if !is_lossless && !buffer.queue_has_room(queued, bytes) {
             return self.drop_packet(egress, handle);
         }
-        match buffer.admit(&mut self.groups[self.rules.group(ingress, priority)], bytes) {
+        match buffer.admit(&mut self.groups[self.constants.group(ingress, priority)], bytes) {
             Admission::Stored => {}
             Admission::StoredPause => self.pause_group(ingress, group_index),
             Admission::Dropped => return self.drop_packet(egress, handle),
@@ -79,7 +79,7 @@ impl Shard {
     fn drop_packet(&mut self, egress: u32, handle: Handle) -> bool {
         let packet = self.packets.remove(handle);
         self.packets.remove_side(packet.side);
-        let counters = &mut self.ports[egress as usize].lanes[usize::from(packet.priority)].counters;
+        let counters = &mut self.ports[egress as usize].class_states[usize::from(packet.priority)].counters;
         counters.drops += 1;
         counters.drop_bytes += u64::from(packet.wire);
         self.totals.dropped += 1;
@@ -89,14 +89,14 @@ impl Shard {
     #[cold]
     #[inline(never)]
     fn pause_group(&mut self, ingress: u32, group_index: usize) {
-        let first = ingress as usize * self.rules.group_count;
-        let partners = self.rules.coupled_groups(group_index);
+        let first = ingress as usize * self.constants.group_count;
+        let partners = self.constants.coupled_groups(group_index);
         let mut mask = 0;
         for partner in partners {
             let group = &mut self.groups[first + partner];
             if !group.is_paused {
                 group.is_paused = true;
-                mask |= self.rules.pause_mask_of_group[partner];
+                mask |= self.constants.pause_mask_of_group[partner];
             }
         }
         self.pause_peer(ingress, mask);
@@ -105,30 +105,30 @@ impl Shard {
     /// Priorities that this port holds paused at its peer.
     pub(crate) fn held_pauses(&self, port: u32) -> u8 {
         if let Some(host) = self.host_of_port(port) {
-            return if self.hosts[host].nic.is_pausing { self.rules.nic_pause_mask } else { 0 };
+            return if self.hosts[host].nic.is_pausing { self.constants.nic_pause_mask } else { 0 };
         }
-        let first = port as usize * self.rules.group_count;
-        (0..self.rules.group_count)
+        let first = port as usize * self.constants.group_count;
+        (0..self.constants.group_count)
             .filter(|&group| self.groups[first + group].is_paused)
-            .fold(0, |mask, group| mask | self.rules.pause_mask_of_group[group])
+            .fold(0, |mask, group| mask | self.constants.pause_mask_of_group[group])
     }
 
-    /// Frees what a packet that leaves by `egress` held, and lets the sender go on when it may.
+    /// Frees the buffer of a packet that leaves by `egress`, and resumes the sender when the group allows it.
     #[inline]
     fn release(&mut self, egress: u32, handle: Handle) {
         let Packet { ingress, priority, wire, .. } = self.packets[handle];
         let switch = self.switch_of_port(egress);
-        let group = &mut self.groups[self.rules.group(ingress, priority)];
+        let group = &mut self.groups[self.constants.group(ingress, priority)];
         if self.switches[switch].buffer.release(group, wire - WIRE_ONLY) {
-            self.resume_group(switch, ingress, self.rules.group_of_priority[usize::from(priority)]);
+            self.resume_group(switch, ingress, self.constants.group_of_priority[usize::from(priority)]);
         }
     }
 
     #[cold]
     #[inline(never)]
     fn resume_group(&mut self, switch: usize, ingress: u32, group_index: usize) {
-        let first = ingress as usize * self.rules.group_count;
-        let partners = self.rules.coupled_groups(group_index);
+        let first = ingress as usize * self.constants.group_count;
+        let partners = self.constants.coupled_groups(group_index);
         let all_may =
             partners.clone().all(|partner| self.switches[switch].buffer.may_resume(&self.groups[first + partner]));
         if !all_may {
@@ -137,7 +137,7 @@ impl Shard {
         let mut mask = 0;
         for partner in partners {
             self.groups[first + partner].is_paused = false;
-            mask |= self.rules.pause_mask_of_group[partner];
+            mask |= self.constants.pause_mask_of_group[partner];
         }
         self.resume_peer(ingress, mask);
     }
@@ -145,17 +145,17 @@ impl Shard {
     /// ECN: marks by the queue that the packet joins.
     #[inline]
     fn mark(&mut self, egress: u32, class: usize, handle: Handle) {
-        let Some(ecn) = self.rules.ecn else { return };
-        let queued = self.ports[egress as usize].lanes[class].queue.bytes;
+        let Some(ecn) = self.constants.ecn else { return };
+        let queued = self.ports[egress as usize].class_states[class].queue.bytes;
         let packet = &mut self.packets[handle];
         if packet.has(flags::ECN_CAPABLE) && is_marked(&ecn, queued, packet.offset ^ self.now.as_ps()) {
             packet.flags |= flags::CONGESTION;
             let priority = usize::from(packet.priority);
-            self.ports[egress as usize].lanes[priority].counters.marks += 1;
+            self.ports[egress as usize].class_states[priority].counters.marks += 1;
         }
     }
 
-    /// Sends the next packet of a switch port, if one may go.
+    /// Sends the next packet of a switch port, if one is eligible.
     #[inline(always)]
     pub(crate) fn transmit_from_switch(&mut self, egress: u32) {
         let port = &mut self.ports[egress as usize];
@@ -163,10 +163,10 @@ impl Shard {
         if eligible == 0 {
             return;
         }
-        let class = self.rules.scheduler.pick(port, eligible);
+        let class = self.constants.scheduler.pick(port, eligible);
         let handle = port.dequeue(class, &self.packets);
         let still_waits = port.waiting & 1 << class != 0;
-        self.rules.scheduler.charge(port, class, self.packets[handle].wire, still_waits);
+        self.constants.scheduler.charge(port, class, self.packets[handle].wire, still_waits);
         let others_wait = port.waiting != 0;
         self.release(egress, handle);
         self.start(egress, handle, others_wait);

@@ -1,8 +1,8 @@
 //! Pause frames: how they are sent, what they stop, and for how long.
 //!
 //! One mechanism serves 802.3x and PFC: a frame names priorities and, for each, whether to stop (with a number of
-//! quanta) or to go on (quanta 0). An 802.3x frame names all eight. A pause frame does not wait behind data: it leaves
-//! when the packet now on the wire has left.
+//! quanta) or to resume (quanta 0). An 802.3x frame names all eight. A pause frame does not wait behind data: it leaves
+//! when the packet that is being sent has left.
 
 use etherweave_primitives::{Priority, Time};
 
@@ -10,10 +10,10 @@ use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::frame::size::pause_wire_bytes;
 
-/// What a pause frame says.
+/// The content of a pause frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PauseFrame {
-    /// Priorities that it speaks about, a bit each.
+    /// Priorities that it names, a bit each.
     pub enable: u8,
     /// Of those, the ones to stop.
     pub stop: u8,
@@ -39,9 +39,9 @@ pub fn priorities(mask: u8) -> impl Iterator<Item = usize> {
 }
 
 impl Shard {
-    /// Tells the peer of `port` to stop `priorities_mask`, and keeps telling it.
+    /// Pauses the priorities of `mask` at the peer of `port`, and schedules the refresh.
     pub(crate) fn pause_peer(&mut self, port: u32, mask: u8) {
-        let quanta = self.rules.pause_quanta;
+        let quanta = self.constants.pause_quanta;
         self.send_pause_frame(port, PauseFrame { enable: mask, stop: mask, quanta });
         let now = self.now;
         let paused = &mut self.ports[port as usize].paused;
@@ -52,7 +52,7 @@ impl Shard {
         self.schedule_refresh(port, mask);
     }
 
-    /// Tells the peer of `port` that it may go on.
+    /// Resumes the priorities of `mask` at the peer of `port`.
     pub(crate) fn resume_peer(&mut self, port: u32, mask: u8) {
         self.send_pause_frame(port, PauseFrame { enable: mask, stop: 0, quanta: 0 });
         let now = self.now;
@@ -63,20 +63,20 @@ impl Shard {
         }
     }
 
-    /// Says a pause again before it runs out: after half its time.
+    /// Schedules the refresh of a pause: after half its time.
     fn schedule_refresh(&mut self, port: u32, mask: u8) {
-        let half = self.ports[port as usize].quantum * u64::from(self.rules.pause_quanta) / 2;
+        let half = self.ports[port as usize].quantum * u64::from(self.constants.pause_quanta) / 2;
         self.schedule(half, port, Kind::PauseRefresh, u32::from(mask));
     }
 
-    /// A refresh is due: does the pause still hold?
+    /// A refresh is due: sends it if the pause still holds.
     pub(crate) fn pause_refresh(&mut self, port: u32, mask: u8) {
-        let half = self.ports[port as usize].quantum * u64::from(self.rules.pause_quanta) / 2;
+        let half = self.ports[port as usize].quantum * u64::from(self.constants.pause_quanta) / 2;
         let held = self.held_pauses(port) & mask;
         let is_this_one = priorities(held)
             .all(|priority| self.now.since(self.ports[port as usize].paused.holding_since[priority]) >= half);
         if held != 0 && is_this_one {
-            let quanta = self.rules.pause_quanta;
+            let quanta = self.constants.pause_quanta;
             self.send_pause_frame(port, PauseFrame { enable: held, stop: held, quanta });
             let paused = &mut self.ports[port as usize].paused;
             priorities(held).for_each(|priority| paused.tx_packets[priority].refresh += 1);
@@ -89,7 +89,7 @@ impl Shard {
         let port = &self.ports[port_index as usize];
         let end = start + port.serialization_time(pause_wire_bytes());
         let (peer, arrival) = (port.peer, end + port.pause_delay);
-        let is_damaged = self.is_hit(peer.way, start, pause_wire_bytes());
+        let is_damaged = self.is_hit(peer.link, start, pause_wire_bytes());
         let kind = if is_damaged { Kind::PauseArriveDamaged } else { Kind::PauseArrive };
         self.post_bits(peer, kind, arrival, frame.pack());
         self.capture_pause(port_index, start, frame, true);
@@ -109,7 +109,7 @@ impl Shard {
         self.kick(port_index);
     }
 
-    /// A pause frame has arrived that says nothing.
+    /// A damaged pause frame has arrived: it has no effect.
     pub(crate) fn pause_arrive_damaged(&mut self, port_index: u32, frame: PauseFrame) {
         let paused = &mut self.ports[port_index as usize].paused;
         priorities(frame.enable).for_each(|priority| paused.fcs_errors[priority] += 1);
@@ -127,7 +127,7 @@ impl Shard {
         } else {
             port.paused.rx_packets[priority].refresh += 1;
         }
-        port.paused_classes = self.rules.classes(port.paused.priorities);
+        port.paused_classes = self.constants.classes(port.paused.priorities);
         if port.paused.expiring & bit == 0 {
             port.paused.expiring |= bit;
             self.schedule_at(until, port_index, Kind::PauseExpire, priority as u32);
@@ -141,10 +141,10 @@ impl Shard {
             port.paused.priorities &= !bit;
             port.paused.duration[priority] += now.since(port.paused.since[priority]);
         }
-        port.paused_classes = self.rules.classes(port.paused.priorities);
+        port.paused_classes = self.constants.classes(port.paused.priorities);
     }
 
-    /// A pause may have run out by itself.
+    /// A pause may have expired.
     pub(crate) fn pause_expire(&mut self, port_index: u32, priority: usize) {
         let bit = 1u8 << priority;
         let port = &mut self.ports[port_index as usize];
@@ -162,7 +162,7 @@ impl Shard {
         }
     }
 
-    /// Closes the books on pauses that still hold at the end of a run.
+    /// Adds the pauses that still hold at the end of a run to the counters.
     pub(crate) fn settle_pauses(&mut self, end: Time) {
         for port_index in 0..self.ports.len() {
             let held = self.held_pauses(port_index as u32);

@@ -7,38 +7,38 @@ use crate::packet::{Handle, NO_PACKET, Packets};
 /// Where a port leads, and which entity it belongs to.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer {
-    /// How to get there.
-    pub way: Way,
+    /// The link to it.
+    pub link: PeerLink,
     /// The port at the other end, numbered in its shard.
     pub port: u32,
     /// Whether it is a host's.
     pub is_host: bool,
 }
 
-/// How what is sent gets to the other end: to a shard, maybe the sender's own, or by a special way: over a link that
-/// damages frames, from behind a shaper. One number, so that the question that every packet asks, whether the other end
-/// is in its own shard, stays as cheap.
+/// A link as its sending port knows it: the shard of the other end, maybe the sender's own, or an impaired link (bit
+/// errors, a shaper). One number, so that the check that every packet needs, whether the other end is in the same shard,
+/// stays cheap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Way(u32);
+pub struct PeerLink(u32);
 
-impl Way {
-    const SPECIAL: u32 = 1 << 31;
+impl PeerLink {
+    const IMPAIRED: u32 = 1 << 31;
 
     /// To a shard.
     #[inline]
-    pub fn to_shard(shard: u32) -> Way {
-        debug_assert!(shard < Way::SPECIAL, "there are fewer shards");
-        Way(shard)
+    pub fn to_shard(shard: u32) -> PeerLink {
+        debug_assert!(shard < PeerLink::IMPAIRED, "there are fewer shards");
+        PeerLink(shard)
     }
 
-    /// By a special way, numbered in the sender's shard.
-    pub fn by_special(number: usize) -> Way {
-        Way(Way::SPECIAL | number as u32)
+    /// An impaired link, numbered in the sender's shard.
+    pub fn impaired(number: usize) -> PeerLink {
+        PeerLink(PeerLink::IMPAIRED | number as u32)
     }
 
-    /// The shard, or the special way.
+    /// The shard, or the number of the impaired link.
     pub fn resolve(self) -> Result<u32, usize> {
-        if self.0 & Way::SPECIAL == 0 { Ok(self.0) } else { Err((self.0 & !Way::SPECIAL) as usize) }
+        if self.0 & PeerLink::IMPAIRED == 0 { Ok(self.0) } else { Err((self.0 & !PeerLink::IMPAIRED) as usize) }
     }
 }
 
@@ -64,14 +64,14 @@ pub struct ClassQueue {
     pub bytes_max: u32,
 }
 
-/// What a port counts of a priority, as a switch does.
+/// Counters of a port and priority, as switches have them.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct Counters {
+pub struct PriorityCounters {
     /// Sent.
     pub tx_packets: u64,
     /// Sent [B on the wire].
     pub tx_bytes: u64,
-    /// Lost: by a switch on the way to this port, by a network card on the way in.
+    /// Lost: by a switch on their path to this port, by a NIC when they arrive.
     pub drops: u64,
     /// Lost [B on the wire].
     pub drop_bytes: u64,
@@ -114,11 +114,11 @@ impl ClassQueue {
 /// then they share a cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-pub struct Lane {
+pub struct ClassState {
     /// Of the class.
     pub queue: ClassQueue,
     /// Of the priority.
-    pub counters: Counters,
+    pub counters: PriorityCounters,
 }
 
 /// Pause frames that name one priority, by what they do to it.
@@ -144,7 +144,7 @@ impl PauseCounters {
 pub struct Paused {
     /// Priorities that must not be sent now.
     pub priorities: u8,
-    /// Priorities with an expiry event under way.
+    /// Priorities with a scheduled expiry event.
     pub expiring: u8,
     /// When each pause runs out by itself.
     pub until: [Time; Priority::COUNT],
@@ -155,13 +155,13 @@ pub struct Paused {
     /// Pause frames received that name the priority. One that stops a priority is a refresh if the priority is paused
     /// when it arrives.
     pub rx_packets: [PauseCounters; Priority::COUNT],
-    /// Pause frames discarded that named the priority: their frame check sequence did not fit.
+    /// Pause frames discarded that named the priority: wrong frame check sequence.
     pub fcs_errors: [u64; Priority::COUNT],
     /// Pause frames sent that name the priority.
     pub tx_packets: [PauseCounters; Priority::COUNT],
-    /// When each pause that we hold over the peer began, if we do.
+    /// When each pause of the peer by this port began, if there is one.
     pub holding_since: [Time; Priority::COUNT],
-    /// Time for which we paused the peer.
+    /// Time for which this port paused the peer.
     pub tx_duration: [Duration; Priority::COUNT],
 }
 
@@ -193,25 +193,25 @@ pub struct Port {
     pub header_time: Duration,
     /// The other end.
     pub peer: Peer,
-    /// Whose port it is.
+    /// The switch or host of the port.
     pub owner: Owner,
-    /// Whether the event that frees the transmitter is under way.
+    /// Whether the event that frees the transmitter is scheduled.
     pub free_scheduled: bool,
     /// Classes with waiting packets, a bit each.
     pub waiting: u8,
     /// Classes that hold a paused priority, a bit each.
     pub paused_classes: u8,
-    /// Class whose turn it is in the weighted round robin.
+    /// Class that is served now in the weighted round robin.
     pub turn: u8,
     /// The queue of each traffic class, and the counters of each priority.
-    pub lanes: [Lane; Priority::COUNT],
+    pub class_states: [ClassState; Priority::COUNT],
     /// From the last bit of a pause frame to its effect at the peer: propagation and reaction time.
     pub pause_delay: Duration,
     /// Length of a pause quantum at this rate: 512 bit times.
     pub quantum: Duration,
     /// What the peer has paused.
     pub paused: Box<Paused>,
-    /// Packets received whose frame check sequence did not fit, by priority.
+    /// Packets received with a wrong frame check sequence, by priority.
     pub fcs_errors: [u32; Priority::COUNT],
 }
 
@@ -230,7 +230,8 @@ impl Port {
             waiting: 0,
             paused_classes: 0,
             turn: 0,
-            lanes: [Lane { queue: ClassQueue::EMPTY, counters: Counters::default() }; Priority::COUNT],
+            class_states: [ClassState { queue: ClassQueue::EMPTY, counters: PriorityCounters::default() };
+                Priority::COUNT],
             pause_delay,
             quantum: byte_time.of(64),
             paused: Box::new(Paused::NOTHING),
@@ -252,27 +253,27 @@ impl Port {
     /// Reads something of each cache line that a packet of `class` will need.
     #[inline]
     pub fn touch(&self, class: usize) -> u32 {
-        u32::from(self.waiting) ^ self.lanes[class].queue.bytes
+        u32::from(self.waiting) ^ self.class_states[class].queue.bytes
     }
 
     /// The packet that leads the queue of the lowest waiting class.
     #[inline]
     pub fn first_waiting(&self) -> Option<Handle> {
-        (self.waiting != 0).then(|| self.lanes[self.waiting.trailing_zeros() as usize].queue.head)
+        (self.waiting != 0).then(|| self.class_states[self.waiting.trailing_zeros() as usize].queue.head)
     }
 
     /// Adds a packet to the queue of a class.
     #[inline]
     pub fn enqueue(&mut self, class: usize, packets: &mut Packets, handle: Handle) {
-        self.lanes[class].queue.enqueue(packets, handle);
+        self.class_states[class].queue.enqueue(packets, handle);
         self.waiting |= 1 << class;
     }
 
     /// Takes the first packet of a class.
     #[inline]
     pub fn dequeue(&mut self, class: usize, packets: &Packets) -> Handle {
-        let handle = self.lanes[class].queue.dequeue(packets);
-        if self.lanes[class].queue.is_empty() {
+        let handle = self.class_states[class].queue.dequeue(packets);
+        if self.class_states[class].queue.is_empty() {
             self.waiting &= !(1 << class);
         }
         handle

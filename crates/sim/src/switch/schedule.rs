@@ -40,7 +40,7 @@ impl Scheduler {
     /// The class to serve among `eligible` (a bit each, not empty).
     #[inline]
     pub fn pick(&self, port: &mut Port, eligible: u8) -> usize {
-        debug_assert!(eligible != 0, "somebody must be eligible");
+        debug_assert!(eligible != 0, "at least one class is eligible");
         let strict = eligible & self.strict;
         if strict != 0 {
             return 7 - strict.leading_zeros() as usize;
@@ -55,14 +55,14 @@ impl Scheduler {
     #[inline]
     pub fn charge(&self, port: &mut Port, class: usize, bytes: u32, still_waits: bool) {
         let has_share = self.quantum[class] > 0;
-        let deficit = &mut port.lanes[class].queue.deficit;
+        let deficit = &mut port.class_states[class].queue.deficit;
         *deficit = if still_waits && has_share { *deficit - bytes as i32 } else { 0 };
     }
 
     /// A class that is alone takes turn after turn: what others leave it is not held against it when they come.
     #[inline]
     fn turn_alone(&self, port: &mut Port, class: usize) -> usize {
-        let deficit = &mut port.lanes[class].queue.deficit;
+        let deficit = &mut port.class_states[class].queue.deficit;
         if *deficit <= 0 {
             *deficit += self.quantum[class];
         }
@@ -73,13 +73,13 @@ impl Scheduler {
     fn next_turn(&self, port: &mut Port, eligible: u8) -> usize {
         loop {
             let class = usize::from(port.turn);
-            if eligible & 1 << class != 0 && port.lanes[class].queue.deficit > 0 {
+            if eligible & 1 << class != 0 && port.class_states[class].queue.deficit > 0 {
                 return class;
             }
             port.turn = (port.turn + 1) % 8;
             let next = usize::from(port.turn);
             if eligible & 1 << next != 0 {
-                port.lanes[next].queue.deficit += self.quantum[next];
+                port.class_states[next].queue.deficit += self.quantum[next];
             }
         }
     }
@@ -90,12 +90,12 @@ mod tests {
     use etherweave_primitives::{BitRate, Duration};
 
     use super::*;
-    use crate::switch::port::{Owner, Peer, Way};
+    use crate::switch::port::{Owner, Peer, PeerLink};
 
     const FRAME: u32 = 4_192;
 
     fn port() -> Port {
-        let peer = Peer { way: Way::to_shard(0), port: 1, is_host: false };
+        let peer = Peer { link: PeerLink::to_shard(0), port: 1, is_host: false };
         Port::new(BitRate::from_gbps(100), Owner::Switch(0), peer, Duration::ZERO, Duration::ZERO)
     }
 
@@ -117,7 +117,7 @@ mod tests {
         // 600,000 frames of 4,192 B are more than an i32 counts.
         sent(&scheduler, &mut port, 0b01, 600_000);
         let shared = sent(&scheduler, &mut port, 0b11, 1_000);
-        // Equal, but for the turn that was under way: one quantum and a frame.
+        // Equal, but for the turn that had begun: one quantum and a frame.
         assert!(shared[0].abs_diff(shared[1]) <= 2 * u64::from(FRAME), "{shared:?}");
     }
 
@@ -127,6 +127,6 @@ mod tests {
         let mut port = port();
         let shared = sent(&scheduler, &mut port, 0b1000_0001, 600_000);
         assert_eq!((shared[0], shared[7]), (0, 600_000 * u64::from(FRAME)));
-        assert_eq!(port.lanes[7].queue.deficit, 0);
+        assert_eq!(port.class_states[7].queue.deficit, 0);
     }
 }

@@ -1,8 +1,8 @@
 //! A token bucket before the transmitter of a port.
 //!
 //! Its state is the time at which it will be full, so that nothing happens while nothing is sent. A frame of s bytes
-//! puts that time off by s byte times. The next may begin once the bucket holds a frame of the largest size, whatever
-//! its own: a packet is picked when it may begin, and not before. Pause frames are no concern of it.
+//! delays that time by s byte times. The next may begin once the bucket holds a frame of the largest size, whatever
+//! its own: a packet is picked when it may begin, and not before. Pause frames bypass it.
 
 use etherweave_primitives::{ByteTime, Duration, Time};
 
@@ -30,12 +30,12 @@ impl Shaper {
     /// When it does not hold the largest frame.
     pub fn new(bucket: &TokenBucket, largest_frame: u32) -> Shaper {
         let byte_time = ByteTime::new(bucket.rate);
-        let burst = u32::try_from(bucket.burst.get()).expect("a burst that was checked");
-        let room = burst.checked_sub(counted(largest_frame)).expect("a burst that was checked");
+        let burst = u32::try_from(bucket.burst.get()).expect("params::check has checked the burst");
+        let room = burst.checked_sub(counted(largest_frame)).expect("params::check has checked the burst");
         Shaper { byte_time, slack: byte_time.of(room), full_at: Time::ZERO, wire_until: Time::ZERO }
     }
 
-    /// A packet of `wire` bytes begins `now`, and leaves the wire at `end`: when may the next one begin?
+    /// A packet of `wire` bytes begins `now`, and leaves the wire at `end`. Returns when the next one may begin.
     pub fn charge(&mut self, now: Time, end: Time, wire: u32) -> Time {
         self.wire_until = end;
         self.full_at = self.full_at.max(now) + self.byte_time.of(counted(wire));
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bucket_of_one_frame_lets_frames_go_at_its_rate() {
+    fn a_bucket_of_one_frame_sends_frames_at_its_rate() {
         let mut shaper = shaper(1_514);
         let second = shaper.charge(at(0), at(123), FRAME);
         assert_eq!(second, at(1_514 * BYTE));
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_bucket_lets_its_burst_go_at_the_rate_of_the_wire() {
+    fn a_full_bucket_sends_its_burst_at_the_rate_of_the_wire() {
         let mut shaper = shaper(3 * 1_514);
         assert_eq!(shaper.charge(at(0), at(10), FRAME), at(10));
         assert_eq!(shaper.charge(at(10), at(20), FRAME), at(20));
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silence_fills_the_bucket_but_not_beyond_its_burst() {
+    fn an_idle_time_fills_the_bucket_but_not_beyond_its_burst() {
         let mut shaper = shaper(2 * 1_514);
         shaper.charge(at(0), at(1), FRAME);
         let later = 1_000_000_000;

@@ -76,7 +76,7 @@ fn mean_wait(load: f64) -> f64 {
         Captured::Pause(_) => unreachable!("nobody pauses"),
     };
     let total: f64 = report.captured[0].frames.iter().filter(|frame| !frame.is_outgoing).map(way).sum();
-    // Service, cable and card come on top of the wait.
+    // Service, cable and NIC come on top of the wait.
     let fixed = SERVICE + 50_000.0 + SimParams::default().nic.receive_latency.as_ps() as f64;
     total / PACKETS as f64 - fixed
 }

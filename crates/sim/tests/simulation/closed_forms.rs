@@ -22,8 +22,8 @@ fn stream(src: u32, dst: u32, bytes: u64, messages: Option<u64>) -> StreamSpec {
     StreamSpec { src_rank, dst_rank, stream: 0, bytes_per_message: bytes, outstanding: 64, messages }
 }
 
-/// Cards that are never the bottleneck.
-fn ideal_cards() -> SimParams {
+/// NICs that are never the bottleneck.
+fn ideal_nics() -> SimParams {
     let mut params = roce();
     params.nic.drain_rate = BitRate::from_gbps(1_000);
     params.nic.context_switch = Duration::ZERO;
@@ -39,14 +39,14 @@ fn middle_overhead() -> u64 {
 }
 
 fn one_packet(forwarding: Forwarding) -> (SimParams, Time) {
-    let mut params = ideal_cards();
+    let mut params = ideal_nics();
     params.switch.forwarding = forwarding;
     let traffic = Traffic::Streams(vec![stream(0, 1, 1_000, Some(1))]);
     let report = run(&experiment(one_switch(2), params.clone(), vec![job_of(traffic, Priority::new(0))]), 1);
     (params, report.streams[0].end)
 }
 
-/// What every packet pays besides its way over the links.
+/// Delay of every packet besides serialisation.
 fn fixed(params: &SimParams) -> Duration {
     params.host.mpi_roce.send_overhead
         + params.nic.transmit_latency
@@ -72,7 +72,7 @@ fn cut_through_serialises_once_and_reads_the_header_at_the_switch() {
 fn a_long_message_runs_at_line_rate_less_headers() {
     let (packets, payload) = (1_000, 4_096);
     let traffic = Traffic::Streams(vec![stream(0, 1, packets * payload, Some(1))]);
-    let params = ideal_cards();
+    let params = ideal_nics();
     let report = run(&experiment(one_switch(2), params.clone(), vec![job_of(traffic, Priority::new(0))]), 1);
     let bytes = packets * (payload + middle_overhead()) + first_overhead() - middle_overhead();
     let header = wire(params.switch.header.get());
@@ -83,7 +83,7 @@ fn a_long_message_runs_at_line_rate_less_headers() {
 fn n_to_one_finishes_when_n_messages_have_crossed_the_last_link() {
     for sources in [2, 3, 7] {
         let streams = (1..=sources).map(|source| stream(source, 0, 40 * 4_096, Some(1))).collect();
-        let params = ideal_cards();
+        let params = ideal_nics();
         let job = job_of(Traffic::Streams(streams), Priority::new(0));
         let report = run(&experiment(one_switch(sources + 1), params.clone(), vec![job]), 1);
         let last = report.streams.iter().map(|row| row.end).max().unwrap();
@@ -113,7 +113,7 @@ fn sent(report: &Report, priority: u8) -> f64 {
 }
 
 fn with_weights(weights: [u8; 8]) -> SimParams {
-    let mut params = ideal_cards();
+    let mut params = ideal_nics();
     params.ets.weights = weights;
     params.flow_control = etherweave_sim::params::FlowControl::Pfc(etherweave_sim::params::Pfc {
         priorities: vec![Priority::new(0), Priority::new(1)],
@@ -139,7 +139,7 @@ fn an_unused_share_goes_to_the_others() {
 }
 
 #[test]
-fn strict_priority_leaves_nothing_to_the_others() {
+fn strict_priority_takes_the_whole_link() {
     let report = two_classes(with_weights([100, 0, 0, 0, 0, 0, 0, 0]), true);
     assert!(sent(&report, 1) > 99.0 * sent(&report, 0));
 }

@@ -43,7 +43,7 @@ fn one_way(params: SimParams, packets: u64, bit_error_rate: f64) -> Experiment {
     experiment
 }
 
-/// Cards that are never the bottleneck, and a timer that is soon back.
+/// NICs that are never the bottleneck, and a timer that is soon back.
 fn patient(retransmission_timeout: Duration) -> SimParams {
     let transport = Transport::Roce(RoceParams { ack_every: 1, retransmission_timeout, ..RoceParams::default() });
     let mut params = SimParams { transport, ..roce() };
@@ -95,16 +95,17 @@ fn damage_is_no_loss_of_a_buffer() {
     let report = run(&one_way(roce(), 2_000, 1e-6), 1);
     assert!(report.totals.damaged > 0);
     assert_eq!((report.totals.dropped, report.lossless_drops.len()), (0, 0));
-    // Complete, so all that may be under way are answers of the last window.
+    // Complete, so all that may be in flight are answers of the last window.
     assert!(report.totals.in_flight <= RoceParams::default().window.get() / MTU, "{:?}", report.totals);
 }
 
 /// From the end of a packet to the end of its answer, in an idle network of a switch that cuts through.
 fn round_trip(params: &SimParams) -> Duration {
     let wire = |bytes: u64| BitRate::from_gbps(100).serialization_time(Bytes::new(bytes));
-    let way = params.nic.transmit_latency + Duration::from_ns(100) + params.switch.latency + params.nic.receive_latency;
+    let one_way =
+        params.nic.transmit_latency + Duration::from_ns(100) + params.switch.latency + params.nic.receive_latency;
     let (header, answer) = (params.switch.header.get(), u64::from(sizes().acknowledgement()));
-    way * 2 + wire(header) + wire(header.min(answer)) + wire(answer)
+    one_way * 2 + wire(header) + wire(header.min(answer)) + wire(answer)
 }
 
 /// Go-back-N with a share q of the packets lost, t the time of a packet, D the round trip of [`round_trip`], T the
@@ -176,7 +177,7 @@ fn a_rate_of_zero_changes_nothing() {
 }
 
 #[test]
-fn errors_end_when_they_are_said_to() {
+fn errors_end_at_the_given_time() {
     let errors = |from: u64, until: u64| {
         let mut experiment = one_way(patient(Duration::from_us(20)), 10_000, 1e-6);
         experiment.degraded[0].from = Duration::from_us(from);
@@ -215,18 +216,21 @@ fn a_damaged_pause_frame_has_no_effect_and_the_run_goes_on() {
     let mut damaged = 0;
     for host in ["host1", "host2", "host3"] {
         let (sender, receiver) = (row(&report, "switch0", host), row(&report, host, "switch0"));
-        let under_way = sender.tx_pauses.total() - receiver.rx_pauses.total() - receiver.fcs_errors_pause;
-        assert!(under_way <= 1, "{under_way} pause frames under way to {host} at the end");
+        let in_flight = sender.tx_pauses.total() - receiver.rx_pauses.total() - receiver.fcs_errors_pause;
+        assert!(in_flight <= 1, "{in_flight} pause frames in flight to {host} at the end");
         damaged += receiver.fcs_errors_pause;
     }
     assert!(damaged > 0, "no pause frame was damaged");
-    let told = |drop: &etherweave_sim::LosslessDrop| drop.pauses_damaged > 0;
-    assert!(report.lossless_drops.iter().all(told), "with its headroom, a switch loses only what it could not stop");
+    let has_damaged_pauses = |drop: &etherweave_sim::LosslessDrop| drop.pauses_damaged > 0;
+    assert!(
+        report.lossless_drops.iter().all(has_damaged_pauses),
+        "with its headroom, a switch loses only what it could not stop"
+    );
     assert!(run(&paused(0.0), 1).lossless_drops.is_empty());
 }
 
 #[test]
-fn impossible_links_are_refused() {
+fn impossible_degraded_links_are_rejected() {
     let misfit = |change: &dyn Fn(&mut Vec<DegradedLink>)| {
         let mut experiment = one_way(roce(), 1, 1e-9);
         change(&mut experiment.degraded);
@@ -236,11 +240,11 @@ fn impossible_links_are_refused() {
         }
     };
     for rate in [-1e-9, 1.1e-3, f64::NAN, f64::INFINITY] {
-        let said = misfit(&|links| links[0].bit_error_rate = rate);
-        assert_eq!(said, format!("faults.degraded.0.bit_error_rate: {rate}; 0 to 0.001, per bit"));
+        let message = misfit(&|links| links[0].bit_error_rate = rate);
+        assert_eq!(message, format!("faults.degraded.0.bit_error_rate: {rate}; 0 to 0.001, per bit"));
     }
-    let said = misfit(&|links| links[0].until = Some(Duration::ZERO));
-    assert_eq!(said, "faults.degraded.0.until: 0ps; more than 0ps, when it begins");
-    let said = misfit(&|links| links.push(degraded(etherweave_topology::reverse(links[0].channel), 1e-6)));
-    assert_eq!(said, "faults.degraded.1.from: 0ps; a time apart from faults.degraded.0, which is the same link");
+    let message = misfit(&|links| links[0].until = Some(Duration::ZERO));
+    assert_eq!(message, "faults.degraded.0.until: 0ps; more than 0ps, when it begins");
+    let message = misfit(&|links| links.push(degraded(etherweave_topology::reverse(links[0].channel), 1e-6)));
+    assert_eq!(message, "faults.degraded.1.from: 0ps; a time apart from faults.degraded.0, which is the same link");
 }

@@ -30,7 +30,7 @@ fn loses(headroom: u64) -> bool {
 }
 
 #[test]
-fn one_byte_less_than_needed_loses_and_the_rule_gives_no_less() {
+fn one_byte_less_headroom_than_needed_loses_packets_and_the_computed_one_is_enough() {
     let (mut too_small, mut enough) = (0, 60_000);
     assert!(loses(too_small) && !loses(enough));
     while enough - too_small > 1 {
@@ -41,10 +41,10 @@ fn one_byte_less_than_needed_loses_and_the_rule_gives_no_less() {
     let params = roce();
     let into_switch = params.nic.transmit_latency + Duration::from_ns(50) + params.switch.latency;
     let pause = Duration::from_ns(50) + Duration::from_ns(500);
-    let rule = headroom(BitRate::from_gbps(100), into_switch, pause, Bytes::new(4_096 + 86 + 16));
-    assert!(rule.get() >= enough, "the rule gives {rule}, needed are {enough} B");
+    let computed = headroom(BitRate::from_gbps(100), into_switch, pause, Bytes::new(4_096 + 86 + 16));
+    assert!(computed.get() >= enough, "computed are {computed}, needed are {enough} B");
     // To spare: the frame that nothing here sends against the pause frames, and less than one for whole packets.
-    assert!(rule.get() - enough < 2 * 4_198, "the rule gives {rule}, needed are {enough} B");
+    assert!(computed.get() - enough < 2 * 4_198, "computed are {computed}, needed are {enough} B");
 }
 
 #[test]
@@ -72,15 +72,15 @@ fn xoff_refresh_and_xon_frames_are_counted_apart() {
         assert!(xoff > 0 && refresh > 0, "{:?}", switch.tx_pauses);
         assert_eq!(xoff, xon, "every pause has ended");
         assert!(u64::from(refresh) <= switch.tx_pause_duration.as_ps() / 512_000);
-        assert_eq!(switch.rx_pauses.total(), 0, "a host with nothing to receive pauses nobody");
+        assert_eq!(switch.rx_pauses.total(), 0, "a host with nothing to receive sends no pause frames");
     }
 }
 
 #[test]
 fn a_longer_cable_needs_a_larger_headroom() {
     let of = |metres: u64| {
-        let way = Length::from_m(metres).propagation_time();
-        headroom(BitRate::from_gbps(100), way, way, Bytes::new(4_198)).get()
+        let delay = Length::from_m(metres).propagation_time();
+        headroom(BitRate::from_gbps(100), delay, delay, Bytes::new(4_198)).get()
     };
     // Twice 5 ns per metre at 12.5 B/ns.
     assert_eq!(of(110) - of(10), 100 * 2 * 5 * 25 / 2);

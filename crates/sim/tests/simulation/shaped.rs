@@ -54,7 +54,7 @@ fn a_long_message_takes_what_the_bucket_lacks_at_its_rate() {
 }
 
 #[test]
-fn within_its_burst_a_message_does_not_notice_the_shaper() {
+fn within_its_burst_a_message_is_not_delayed_by_the_shaper() {
     assert_eq!(end(20, 200_000), end(20, 100_000_000));
 }
 
@@ -98,7 +98,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn pfc_keeps_its_promise_when_ports_are_shaped(
+    fn pfc_loses_nothing_when_ports_are_shaped(
         bytes in 1u64..400_000, burst in 5_000u64..200_000, gbps in 1u64..90, at_host: bool,
     ) {
         let mut params = roce();

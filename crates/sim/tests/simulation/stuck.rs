@@ -1,4 +1,4 @@
-//! A run that cannot go on says who waits for whom.
+//! A run without progress reports which ports and ranks wait for what.
 
 use etherweave_primitives::{Bytes, HostId, Priority, Rank, Time};
 use etherweave_sim::params::Threshold;
@@ -9,13 +9,13 @@ use etherweave_workload::{Block, Op, Program, StreamSpec, Traffic};
 use crate::common::{experiment, job_of, one_switch, roce};
 
 #[test]
-fn a_rank_that_waits_for_ever_is_named() {
+fn a_rank_that_waits_for_ever_is_reported() {
     let receive = Op::Irecv { peer: Rank::new(1), tag: 7, bytes: 8 };
     let waiting = Program::new([Block::unmeasured(vec![receive, Op::WaitAll])]);
     let traffic = Traffic::Ranks(vec![waiting, Program::default()]);
     let experiment = experiment(one_switch(2), roce(), vec![job_of(traffic, Priority::new(0))]);
     let Finish::Stuck(report) = Simulation::build(&experiment, 1).unwrap().run(Time::MAX, &mut |_| true) else {
-        panic!("nobody sends")
+        panic!("no rank sends")
     };
     assert_eq!(report, "job job: rank 0 on host0 waits for 1 requests: a message of rank 1 with tag 7");
 }
@@ -27,7 +27,7 @@ fn ring() -> Custom {
 }
 
 #[test]
-fn a_ring_of_pauses_is_found_and_its_ports_are_named() {
+fn a_cycle_of_pauses_is_detected_and_its_ports_are_named() {
     let mut params = roce();
     params.switch.buffer = Bytes::new(150_000);
     params.switch.reserve = Bytes::new(0);
@@ -44,7 +44,7 @@ fn a_ring_of_pauses_is_found_and_its_ports_are_named() {
     job.hosts = (0..5).map(HostId::new).collect();
     let experiment = experiment(ring().generate().unwrap(), params, vec![job]);
     let Finish::Stuck(report) = Simulation::build(&experiment, 1).unwrap().run(Time::MAX, &mut |_| true) else {
-        panic!("a ring without escape fills up")
+        panic!("a cycle of full buffers stops")
     };
     for i in 0..5 {
         let (at, next) = (format!("s{i} port"), format!("priority 0 is paused by s{}", (i + 1) % 5));

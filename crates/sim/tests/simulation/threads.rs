@@ -40,7 +40,7 @@ fn tcp_with_losses_is_the_same_on_any_threads() {
     params.nic.xoff = Bytes::new(30_000);
     params.nic.xon = Bytes::new(20_000);
     let report = assert_same_on_any_threads(&permutation(params));
-    assert!(report.totals.dropped > 0, "a card with so little buffer loses packets");
+    assert!(report.totals.dropped > 0, "a NIC with so little buffer loses packets");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! RoCE reliable connection: segmentation, window, acknowledgement, go-back-N.
 //!
 //! Requester and responder of one direction each, in bytes of the stream; packet sequence numbers run beside them for
-//! captures. The network keeps order, so a gap means loss: the responder says so once (NAK), and the requester goes
+//! captures. The network keeps order, so a gap means loss: the responder reports it once (NAK), and the requester goes
 //! back (InfiniBand Architecture vol. 1, 9.7.5).
 
 mod state;
@@ -9,17 +9,17 @@ mod state;
 use etherweave_primitives::Time;
 
 use super::{Endpoint, Protocol};
+use crate::constants::RunConstants;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::packet::{Packet, PacketKind, flags};
 use crate::params::{RoceParams, Transport};
-use crate::rules::Rules;
 
 pub(crate) use state::{Operation, RoceState};
 
 /// The parameters of RoCE.
-fn params(rules: &Rules) -> &RoceParams {
-    match &rules.params.transport {
+fn params(constants: &RunConstants) -> &RoceParams {
+    match &constants.params.transport {
         Transport::Roce(roce) => roce,
         Transport::Tcp(_) => unreachable!("a RoCE endpoint exists only under the RoCE transport"),
     }
@@ -34,8 +34,8 @@ impl Endpoint {
     }
 
     /// The next packet, and whether more can follow at once.
-    pub(super) fn next_roce_packet(&mut self, now: Time, rules: &Rules) -> (Option<Packet>, bool) {
-        let roce_params = params(rules);
+    pub(super) fn next_roce_packet(&mut self, now: Time, constants: &RunConstants) -> (Option<Packet>, bool) {
+        let roce_params = params(constants);
         let (window, mtu) = (roce_params.window.get(), roce_params.path_mtu.get());
         let state = self.roce();
         if !state.may_send(window) || state.is_pacing {
@@ -50,7 +50,7 @@ impl Endpoint {
         if state.next + payload == message.end {
             bits |= flags::LAST;
         }
-        let (mut bits, overhead) = message.operation.dress(bits, &rules.overheads);
+        let (mut bits, overhead) = message.operation.dress(bits, &constants.overheads);
         if state.next < state.sent_max {
             bits |= flags::RETRANSMISSION;
             state.retransmitted_packets += 1;
@@ -89,7 +89,7 @@ impl Shard {
 
     /// Puts the endpoint in the ring if it can send.
     fn roce_wake(&mut self, endpoint: u32) {
-        let window = params(&self.rules).window.get();
+        let window = params(&self.constants).window.get();
         let state = self.endpoints[endpoint as usize].roce();
         if state.may_send(window) && !state.is_pacing {
             self.activate(endpoint);
@@ -98,7 +98,7 @@ impl Shard {
 
     /// Timers that a sent packet needs.
     pub(crate) fn after_sending_roce(&mut self, endpoint: u32) {
-        let timeout = params(&self.rules).retransmission_timeout;
+        let timeout = params(&self.constants).retransmission_timeout;
         let place = self.hosts[self.endpoints[endpoint as usize].host as usize].port;
         let now = self.now;
         let state = self.endpoints[endpoint as usize].roce();
@@ -121,7 +121,7 @@ impl Shard {
 
     /// Nothing acknowledged for too long: start again.
     pub(crate) fn roce_timer(&mut self, endpoint: u32) {
-        let timeout = params(&self.rules).retransmission_timeout;
+        let timeout = params(&self.constants).retransmission_timeout;
         let place = self.hosts[self.endpoints[endpoint as usize].host as usize].port;
         let now = self.now;
         let state = self.endpoints[endpoint as usize].roce();
@@ -155,7 +155,7 @@ impl Shard {
     }
 
     fn roce_data(&mut self, endpoint: u32, packet: &Packet) {
-        let every = params(&self.rules).ack_every;
+        let every = params(&self.constants).ack_every;
         if packet.has(flags::CONGESTION) {
             self.notify_congestion(endpoint);
         }
@@ -185,7 +185,7 @@ impl Shard {
 
     fn roce_answer(&mut self, endpoint: u32, kind: PacketKind) {
         let end = &mut self.endpoints[endpoint as usize];
-        let mut packet = end.packet(kind, self.rules.overheads.ack, 0);
+        let mut packet = end.packet(kind, self.constants.overheads.ack, 0);
         let state = end.roce();
         state.unacknowledged_packets = 0;
         packet.acknowledged = state.expected;
@@ -205,16 +205,16 @@ impl Shard {
         self.acknowledged(endpoint, acknowledged);
     }
 
-    /// The responder saw a mark: tell the requester, at most once an interval.
+    /// The responder saw a mark: notifies the requester, at most once an interval.
     fn notify_congestion(&mut self, endpoint: u32) {
-        let Some(interval) = params(&self.rules).dcqcn.as_ref().map(|dcqcn| dcqcn.cnp_interval) else { return };
+        let Some(interval) = params(&self.constants).dcqcn.as_ref().map(|dcqcn| dcqcn.cnp_interval) else { return };
         let now = self.now;
         let end = &mut self.endpoints[endpoint as usize];
         if end.roce().last_cnp.is_some_and(|last| now.since(last) < interval) {
             return;
         }
         end.roce().last_cnp = Some(now);
-        let packet = end.packet(PacketKind::Cnp, self.rules.overheads.cnp, 0);
+        let packet = end.packet(PacketKind::Cnp, self.constants.overheads.cnp, 0);
         self.send_control(endpoint, packet);
     }
 

@@ -1,12 +1,12 @@
-//! What a reliable connection remembers: messages on their way out, what is acknowledged, what is expected.
+//! State of a reliable connection: outgoing messages, what is acknowledged, what is expected.
 
 use std::collections::VecDeque;
 
 use etherweave_primitives::Time;
 
+use crate::constants::Overheads;
 use crate::packet::flags;
 use crate::params::RoceParams;
-use crate::rules::Overheads;
 use crate::transport::dcqcn::RateLimiter;
 
 /// How a message goes over the wire.
@@ -21,7 +21,7 @@ pub(crate) enum Operation {
     ReadResponse,
 }
 
-/// A message on its way out.
+/// An outgoing message.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Outgoing {
     pub(super) start: u64,
@@ -60,7 +60,7 @@ pub(crate) struct RoceState {
     pub(super) sent_max: u64,
     /// Where the first of `outgoing` ends.
     pub(super) oldest_end: u64,
-    /// When the requester last got on.
+    /// When the requester last made progress.
     pub(super) last_progress: Time,
     /// Data packets sent.
     pub packets: u64,
@@ -85,7 +85,7 @@ pub(crate) struct RoceState {
 }
 
 impl RoceState {
-    /// A connection of a card of `rate` bits per second.
+    /// A connection of a NIC of `rate` bits per second.
     pub fn new(params: &RoceParams, rate: etherweave_primitives::BitRate) -> RoceState {
         let limiter = params.dcqcn.as_ref().map(|dcqcn| Box::new(RateLimiter::new(dcqcn, rate)));
         RoceState { limiter, ..RoceState::default() }

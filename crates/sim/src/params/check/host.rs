@@ -1,19 +1,19 @@
-//! Network cards, processors, MPI libraries.
+//! NICs, processors, MPI libraries.
 
 use etherweave_primitives::Bytes;
 
 use super::{BUFFER_MAX, Checked, DELAY_MAX, RATES, check_delay, check_shaper, demand, demand_within, has_pauses};
+use crate::constants;
 use crate::params::{CpuCosts, MpiParams, NicParams, SimParams, Transport};
-use crate::rules;
 
-/// Largest segment that Linux hands to a card (BIG TCP: eight times 64 KiB).
+/// Largest segment that Linux hands to a NIC (BIG TCP: eight times 64 KiB).
 const OFFLOAD_MAX: Bytes = Bytes::new(512 << 10);
 /// Largest envelope of an MPI message; none is near.
 const ENVELOPE_MAX: Bytes = Bytes::new(64 << 10);
 
 pub(super) fn check(params: &SimParams) -> Checked {
     check_nic(&params.nic)?;
-    let frame = Bytes::new(rules::largest_frame(&params.transport).into());
+    let frame = Bytes::new(constants::largest_frame(&params.transport).into());
     check_shaper("nic.shaper", params.nic.shaper.as_ref(), frame)?;
     if has_pauses(params) {
         check_pauses(&params.nic)?;
@@ -44,10 +44,10 @@ fn check_pauses(nic: &NicParams) -> Checked {
     demand(xoff < receive_buffer, "nic.xoff", xoff, format!("less than nic.receive_buffer, {receive_buffer}"))
 }
 
-/// A frame must fit the card. Under RoCE, what drains while the card switches contexts counts as occupied too.
+/// A frame must fit the NIC. Under RoCE, what drains while the NIC switches contexts counts as occupied too.
 fn check_room(params: &SimParams) -> Checked {
     let nic = &params.nic;
-    let frame = Bytes::new(rules::largest_frame(&params.transport).into());
+    let frame = Bytes::new(constants::largest_frame(&params.transport).into());
     let switching = match &params.transport {
         Transport::Roce(_) => nic.drain_rate.bytes_in(nic.context_switch),
         Transport::Tcp(_) => Bytes::ZERO,

@@ -1,6 +1,6 @@
-//! Whether values fit together: what would silently change the physics is refused, and so is an option that
-//! cannot take effect. What a fabric has whether it is used or not (the constants of a processor under RoCE, say)
-//! may stand beside a protocol that does not ask for it, so that scenarios can differ in one line.
+//! Consistency of values: rejected are values that would silently change the physics, and options that cannot take
+//! effect. Properties of the hardware (such as processor costs under RoCE) may be given although the chosen protocol
+//! does not use them, so that scenarios can differ in one line.
 
 mod host;
 mod network;
@@ -26,7 +26,7 @@ pub struct Misfit {
 
 type Checked = Result<(), Misfit>;
 
-/// Longest delay of a link, a switch, a card or a processor: a slip of the unit, beyond it. Sums of a run's
+/// Longest delay of a link, a switch, a NIC or a processor: a slip of the unit, beyond it. Sums of a run's
 /// times stay far below the 213 days that a clock of picoseconds counts.
 const DELAY_MAX: Duration = Duration::from_ms(1_000);
 /// Longest timer.

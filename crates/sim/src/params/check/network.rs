@@ -3,12 +3,12 @@
 use etherweave_primitives::{Bytes, Priority};
 
 use super::{BUFFER_MAX, Checked, check_delay, check_shaper, demand, demand_effect, demand_within, has_pauses};
+use crate::constants;
 use crate::frame::size;
 use crate::params::{EcnMarking, Ets, FlowControl, Forwarding, Pfc, SimParams, SwitchParams, Threshold};
-use crate::rules;
 
 pub(super) fn check(params: &SimParams) -> Checked {
-    let frame = Bytes::new(rules::largest_frame(&params.transport).into());
+    let frame = Bytes::new(constants::largest_frame(&params.transport).into());
     check_switch(&params.switch, frame)?;
     check_shaper("switch.shaper", params.switch.shaper.as_ref(), frame)?;
     check_use(params)?;

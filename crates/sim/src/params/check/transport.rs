@@ -6,7 +6,7 @@ use super::{Checked, RATES, check_timer, demand, demand_effect, demand_within};
 use crate::params::{Dcqcn, EcnMarking, RoceParams};
 use crate::transport::tcp::{CongestionControl, TcpParams};
 
-/// Packets that may be under way: half of the 24-bit sequence numbers, so that old and new can be told apart.
+/// Packets that may be in flight: half of the 24-bit sequence numbers, so that old and new can be distinguished.
 const PACKETS_MAX: u64 = 1 << 23;
 /// Largest TCP payload in an IPv4 packet of 65,535 B with timestamps.
 const MSS_MAX: Bytes = Bytes::new(65_535 - 20 - 20 - 12);

@@ -15,7 +15,7 @@ pub struct Arrival {
     pub len: u32,
     /// A switch marked it (CE, RFC 3168).
     pub congestion_experienced: bool,
-    /// The sender says that it reduced its window (CWR, RFC 3168).
+    /// The sender reports that it reduced its window (CWR, RFC 3168).
     pub window_reduced: bool,
     /// When it was sent (TSval, RFC 7323).
     pub timestamp: Time,
@@ -52,7 +52,7 @@ pub struct Receiver {
     acked_to: u64,
     quick_left: u32,
     deadline: Option<Time>,
-    /// Echoed until the sender says it reduced (RFC 3168, section 6.1.3).
+    /// Echoed until the sender reports that it reduced (RFC 3168, section 6.1.3).
     echo_congestion: bool,
     /// TS.Recent (RFC 7323, section 4.3).
     timestamp: Time,
@@ -105,7 +105,7 @@ impl Receiver {
         }
     }
 
-    /// Takes a segment and says whether an ACK is due.
+    /// Takes a segment and returns whether an ACK is due.
     pub fn on_segment(&mut self, now: Time, arrival: &Arrival) -> AckAction {
         let range = ByteRange::new(arrival.seq, arrival.seq + u64::from(arrival.len));
         let newly_marked = self.note_congestion(arrival);

@@ -31,7 +31,7 @@ pub(super) struct Scoreboard {
     lost: Ranges,
     /// Below, every hole has been judged lost once.
     marked: u64,
-    /// Retransmissions under way, oldest first.
+    /// Retransmissions in flight, oldest first.
     retransmitted: VecDeque<Retransmitted>,
     /// Without SACK: bytes that left the network according to duplicate ACKs.
     duplicated: u64,
@@ -100,14 +100,14 @@ impl Scoreboard {
         self.sacked.insert(block)
     }
 
-    /// Without SACK: a duplicate ACK says that one more segment left the network.
+    /// Without SACK: a duplicate ACK reports that one more segment left the network.
     pub(super) fn duplicate(&mut self, mss: u64) -> u64 {
         let added = mss.min(self.in_flight());
         self.duplicated += added;
         added
     }
 
-    /// Without SACK: a cumulative ACK of `acked` bytes covers the repaired segment and what duplicates told of.
+    /// Without SACK: a cumulative ACK of `acked` bytes covers the repaired segment and what duplicate ACKs reported.
     pub(super) fn forget_duplicates(&mut self, acked: u64, mss: u64) {
         let held = self.outstanding() - self.lost.total();
         self.duplicated = self.duplicated.saturating_sub(acked.saturating_sub(mss)).min(held);

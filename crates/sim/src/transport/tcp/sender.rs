@@ -16,11 +16,11 @@ use super::window::{SendBuffer, Usage};
 pub struct Segment {
     /// First byte [offset in the stream].
     pub seq: u64,
-    /// Payload [B]. More than a segment size is for the network card to cut (TSO).
+    /// Payload [B]. More than a segment size is for the NIC to cut (TSO).
     pub len: u32,
     /// Whether these bytes were sent before.
     pub retransmission: bool,
-    /// The congestion window was reduced (CWR, RFC 3168); the card repeats it on no more than the first piece.
+    /// The congestion window was reduced (CWR, RFC 3168); the NIC repeats it on no more than the first piece.
     pub window_reduced: bool,
 }
 
@@ -48,7 +48,7 @@ pub(super) enum Phase {
     Open,
     /// Reducing the window because of a mark, until `until` is acknowledged.
     Reducing { until: u64 },
-    /// Repairing a loss that duplicates told of, until `until` is acknowledged.
+    /// Repairing a loss that duplicate ACKs reported, until `until` is acknowledged.
     Recovery { until: u64 },
     /// Repairing after a timeout, until `until` is acknowledged.
     Loss { until: u64 },

@@ -73,8 +73,8 @@ impl Cubic {
         if epoch.curve(elapsed) < epoch.reno {
             return epoch.reno;
         }
-        let aim = epoch.curve(elapsed + progress.smoothed).clamp(window, 1.5 * window);
-        window + (aim - window) / window * acked
+        let hint = epoch.curve(elapsed + progress.smoothed).clamp(window, 1.5 * window);
+        window + (hint - window) / window * acked
     }
 
     /// Threshold after a loss [B], with fast convergence (sections 4.6 and 4.7).

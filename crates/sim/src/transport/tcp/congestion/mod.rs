@@ -20,7 +20,7 @@ enum Algorithm {
     Cubic(Cubic),
 }
 
-/// What an ACK tells the window.
+/// What congestion control needs of an ACK.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Progress {
     pub(super) now: Time,

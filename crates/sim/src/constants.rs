@@ -1,4 +1,4 @@
-//! What every shard reads and nobody changes: constants derived once from the parameters, and the routes.
+//! Constants of a run, shared by all shards: derived once from the parameters, and the routes.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::switch::buffer::{BufferSizes, Limit};
 use crate::switch::schedule::Scheduler;
 
 /// See the module.
-pub(crate) struct Rules {
+pub(crate) struct RunConstants {
     /// The parameters in full.
     pub params: SimParams,
     /// Egress ports along all paths, one path after another; each numbered in its switch's shard.
@@ -25,11 +25,11 @@ pub(crate) struct Rules {
     pub pause_mask_of_group: [u8; Priority::COUNT + 1],
     /// Whether all lossless groups of a port pause together.
     pub is_coupled: bool,
-    /// Priorities that a network card pauses when it runs short.
+    /// Priorities that a NIC pauses when its receive buffer fills.
     pub nic_pause_mask: u8,
     /// Pause time in each frame [512 bit times].
     pub pause_quanta: u16,
-    /// Receive side of network cards.
+    /// Receive side of NICs.
     pub nic: NicTimes,
     /// Shared by all switches.
     pub ecn: Option<EcnMarking>,
@@ -37,7 +37,7 @@ pub(crate) struct Rules {
     pub is_cut_through: bool,
     /// Bytes that a cut-through switch needs.
     pub header_bytes: u32,
-    /// Shortest delay between two entities: announcements travel so far ahead.
+    /// Shortest delay between two entities: announcements arrive that much earlier.
     pub lookahead: Duration,
     /// Wire overhead of transport packets.
     pub overheads: Overheads,
@@ -66,7 +66,7 @@ pub(crate) struct Overheads {
     pub tcp: u32,
 }
 
-/// Receive buffer of a network card with kernel bypass, in the time that it takes to drain.
+/// Receive buffer of a NIC with kernel bypass, in the time that it takes to drain.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NicTimes {
     /// One byte.
@@ -94,7 +94,7 @@ impl NicTimes {
     }
 }
 
-impl Rules {
+impl RunConstants {
     /// The priorities' classes, as a mask.
     pub fn classes(&self, priorities: u8) -> u8 {
         crate::switch::pause::priorities(priorities)
@@ -106,7 +106,7 @@ impl Rules {
         if self.is_coupled { 1..self.group_count } else { group..group + 1 }
     }
 
-    /// Whether hosts talk TCP.
+    /// Whether hosts use TCP.
     pub fn is_tcp(&self) -> bool {
         matches!(self.params.transport, Transport::Tcp(_))
     }
@@ -145,12 +145,12 @@ impl Rules {
         })
     }
 
-    /// Rules without routes.
-    pub fn new(params: &SimParams, lookahead: Duration) -> Rules {
-        let groups = Groups::new(&params.flow_control);
+    /// Constants without routes.
+    pub fn new(params: &SimParams, lookahead: Duration) -> RunConstants {
+        let groups = PriorityGroups::new(&params.flow_control);
         let overheads = Overheads::new(&params.transport);
         let largest_frame = overheads.largest_frame(&params.transport);
-        Rules {
+        RunConstants {
             params: params.clone(),
             routes: Vec::new(),
             scheduler: Scheduler::new(&params.ets, largest_frame),
@@ -209,7 +209,7 @@ impl Overheads {
 }
 
 /// Priority groups of a flow control.
-struct Groups {
+struct PriorityGroups {
     of_priority: [usize; Priority::COUNT],
     count: usize,
     pause_mask: [u8; Priority::COUNT + 1],
@@ -217,9 +217,10 @@ struct Groups {
     quanta: u16,
 }
 
-impl Groups {
-    fn new(flow_control: &FlowControl) -> Groups {
-        let mut groups = Groups { of_priority: [0; 8], count: 1, pause_mask: [0; 9], is_coupled: false, quanta: 0 };
+impl PriorityGroups {
+    fn new(flow_control: &FlowControl) -> PriorityGroups {
+        let mut groups =
+            PriorityGroups { of_priority: [0; 8], count: 1, pause_mask: [0; 9], is_coupled: false, quanta: 0 };
         match flow_control {
             FlowControl::None {} => {}
             FlowControl::GlobalPause(pause) => {

@@ -1,0 +1,71 @@
+//! Impaired links: they damage frames, or their sending port is behind a shaper.
+//!
+//! Only few packets cross one. The check is where packets that leave their shard are handled, so that the others do not
+//! pay for it.
+
+use etherweave_primitives::Time;
+
+use super::Shard;
+use super::event::{Key, Kind};
+use crate::degraded::DegradedChannel;
+use crate::packet::{Handle, Packet};
+use crate::switch::port::PeerLink;
+use crate::switch::shaper::Shaper;
+
+/// A link with bit errors or a shaper, seen from its sending port.
+#[derive(Debug)]
+pub(crate) struct ImpairedLink {
+    /// The shard of the port at its end.
+    pub shard: u32,
+    /// The port that sends, numbered in its shard.
+    pub port: u32,
+    /// Bit errors.
+    pub damage: Option<DegradedChannel>,
+    /// Token bucket.
+    pub shaper: Option<Shaper>,
+}
+
+impl Shard {
+    /// The impaired link of a port, made at the first call.
+    pub fn impaired_link(&mut self, port: u32) -> &mut ImpairedLink {
+        let link = self.ports[port as usize].peer.link;
+        let number = link.resolve().map_or_else(|number| number, |_| self.impaired_links.len());
+        if number == self.impaired_links.len() {
+            self.impaired_links.push(ImpairedLink { shard: self.shard_at(link), port, damage: None, shaper: None });
+            self.ports[port as usize].peer.link = PeerLink::impaired(number);
+        }
+        &mut self.impaired_links[number]
+    }
+
+    /// The event at the far end for a packet that starts to be sent now; `key` is the event for an intact packet.
+    pub(super) fn cross_impaired_link(&mut self, number: usize, key: Key, handle: Handle) -> Key {
+        let Packet { wire, .. } = self.packets[handle];
+        let link = &mut self.impaired_links[number];
+        if let Some(shaper) = &mut link.shaper {
+            let port = &mut self.ports[link.port as usize];
+            port.busy_until = shaper.charge(self.now, port.busy_until, wire);
+        }
+        let packet = &mut self.packets[handle];
+        packet.is_damaged |= link.damage.as_mut().is_some_and(|damage| damage.is_hit(self.now, wire));
+        if packet.is_damaged { self.key(key.place(), Kind::ArriveDamaged, 0) } else { key }
+    }
+
+    /// Whether a frame of `wire` bytes whose transmission starts at `time` is damaged on the link.
+    pub(crate) fn is_hit(&mut self, link: PeerLink, time: Time, wire: u32) -> bool {
+        let damage = link.resolve().map_or_else(|number| self.impaired_links[number].damage.as_mut(), |_| None);
+        damage.is_some_and(|damage| damage.is_hit(time, wire))
+    }
+
+    /// A pause frame of `wire` bytes leaves a port as soon as its wire is free; no shaper delays it. Returns when.
+    pub(crate) fn start_of_pause(&mut self, port: u32, wire: u32) -> Time {
+        let port = &mut self.ports[port as usize];
+        let shaper =
+            port.peer.link.resolve().map_or_else(|number| self.impaired_links[number].shaper.as_mut(), |_| None);
+        let duration = port.serialization_time(wire);
+        let wire_until = shaper.map_or(&mut port.busy_until, |shaper| &mut shaper.wire_until);
+        let start = self.now.max(*wire_until);
+        *wire_until = start + duration;
+        port.busy_until = port.busy_until.max(start + duration);
+        start
+    }
+}
