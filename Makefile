@@ -29,12 +29,18 @@ study: setup ## Reproduce published evaluations: ours against their figures
 bench: setup ## Time simulations and designs (ROWS="*_300k*" for some); appends to bench/history.jsonl
 	$(BIN)/python bench/run.py --only "$(ROWS)"
 
-lint: setup ## Check formatting, lints and types
+# To mypy a study is a package, whose name may not have a hyphen.
+$(VENV)/studies: $(wildcard studies/*)
+	@rm -rf $@ && mkdir $@
+	@for study in $^; do ln -s $(CURDIR)/$$study $@/$$(basename $$study | tr - _); done
+
+lint: setup $(VENV)/studies ## Check formatting, lints and types
 	cargo fmt --all --check
 	cargo clippy --quiet --workspace --all-targets -- --deny warnings
 	$(BIN)/ruff format --check --quiet
 	$(BIN)/ruff check --quiet
 	$(BIN)/mypy
+	$(BIN)/mypy $(VENV)/studies
 
 format: setup ## Format Rust and Python
 	cargo fmt --all

@@ -1,4 +1,4 @@
-"""The study of exascale fabrics: its bookkeeping, its measures on small figures, its page."""
+"""The study of exascale fabrics: its bookkeeping, its metrics on small figures, its page."""
 
 import math
 from dataclasses import replace
@@ -9,85 +9,97 @@ import pytest
 
 from etherweave import _core
 from etherweave.report import write_report, write_study
-from etherweave.study import StudyResult, run_study
-from etherweave.study import runner as study_runner
-from etherweave.study.curved import Curved
-from etherweave.study.designed import Designed, Largest, OnPaper, by_formula
-from etherweave.study.exascale import PLAN, load
-from etherweave.study.exascale.experiments import FABRICS, RADICES, TABLE_1, experiments
-from etherweave.study.exascale.figures_of_merit import exceptions, measures
-from etherweave.study.runner import check
+from etherweave.study import StudyResult, load_study, run_study
+from etherweave.study.experiments import (
+    BalancedFabricExperiment,
+    CurveExperiment,
+    DesignExperiment,
+    DesignResult,
+    by_formula,
+)
+from etherweave.study.results import load_result
+from etherweave.study.running import carry_out, check
+
+STUDY = load_study("exascale-2017")
+METRICS, CODE = STUDY.metrics, STUDY.module("study")
+FABRICS, RADICES, TABLE_1 = CODE.FABRICS, CODE.RADICES, CODE.TABLE_1
 
 
-def test_every_published_figure_has_a_measure_and_none_is_left_over() -> None:
-    assert [row["id"] for row in PLAN.expected()] == list(dict.fromkeys(measures()))
+def test_every_published_figure_has_a_metric_and_none_is_left_over() -> None:
+    assert [row["id"] for row in STUDY.expected()] == list(METRICS)
 
 
 def test_every_open_point_of_the_publication_has_a_reading() -> None:
-    rows = PLAN.assumptions()
+    rows = STUDY.assumptions()
     assert len(rows) >= 10
     assert all(row["subject"] and row["open"] and row["reading"] for row in rows)
 
 
 def test_the_fitted_figure_is_marked_as_fitted_and_no_other() -> None:
-    marked = [row["id"] for row in PLAN.expected() if "FITTED" in row["source"]]
+    marked = [row["id"] for row in STUDY.expected() if "FITTED" in row["source"]]
     assert marked == ["figure_11.saving.compaction"]
 
 
 def test_experiments_have_one_name_each_and_only_the_largest_are_not_built() -> None:
-    found = experiments(False)
-    on_paper = [one for one in found if isinstance(one, Designed | Largest)]
+    found = STUDY.experiments(False)
+    on_paper = [
+        one for one in found if isinstance(one, DesignExperiment | BalancedFabricExperiment)
+    ]
     assert len({one.name for one in found}) == len(found)
     assert len(on_paper) == len(FABRICS) + 6 * len(RADICES)
-    by_formula_only = {one.name for one in found if isinstance(one, Largest) and not one.is_built}
+    by_formula_only = {
+        one.name for one in found if isinstance(one, BalancedFabricExperiment) and not one.is_built
+    }
     # 20⁵ and 16⁶ hosts.
     assert by_formula_only == {"largest.butterfly_4d.96", "largest.butterfly_5d.96"}
 
 
-def test_a_radix_without_such_fabrics_is_told_the_range() -> None:
+def test_a_radix_without_such_fabrics_is_rejected_with_the_range() -> None:
     with pytest.raises(ValueError, match=r"radix.*8 to 128"):
         _core.largest(7)
 
 
 def test_formulas_know_fabrics_that_are_too_large_to_be_built(tmp_path: Path) -> None:
-    Largest("x", "butterfly_5d", 96, is_built=False).carry_out(PLAN.home, tmp_path)
-    found = OnPaper.load(tmp_path)
+    BalancedFabricExperiment("x", "butterfly_5d", 96, is_built=False).carry_out(
+        STUDY.home, tmp_path
+    )
+    found = DesignResult.load(tmp_path)
     # T = (96 + 5) / 6 = 16 hosts; 16⁶ in all; 16 + 5 · 15 ports.
     assert (found.formula["hosts"], found.formula["rules_most"]) == (16**6, 91)
     assert not found.design
 
 
 def test_a_built_fabric_keeps_its_figures_beside_its_formulas(tmp_path: Path) -> None:
-    Largest("x", "butterfly_2d", 8, is_built=True).carry_out(PLAN.home, tmp_path)
-    found = OnPaper.load(tmp_path)
+    BalancedFabricExperiment("x", "butterfly_2d", 8, is_built=True).carry_out(STUDY.home, tmp_path)
+    found = DesignResult.load(tmp_path)
     assert found.design["fabric"]["hosts"] == found.formula["hosts"] == 27
     assert "flattened_butterfly" in found.resolved
 
 
-def results(**changed: Any) -> dict[str, OnPaper]:
+def results(**changed: Any) -> dict[str, DesignResult]:
     """Fabrics by formula; with the formulas of ``family_radix`` changed."""
     found = {}
     for family in TABLE_1:
         for radix in RADICES:
             formula = by_formula(radix)[family] | changed.get(f"{family}_{radix}", {})
-            found[f"largest.{family}.{radix}"] = OnPaper({}, formula, "", {})
+            found[f"largest.{family}.{radix}"] = DesignResult({}, formula, "", {})
     return found
 
 
 def test_table_1_s_rounding_is_at_most_a_host() -> None:
     found = results()
     # (48 + 2) / 3 is 16; (16 + 4) / 5 is 4, for 16 / 5 = 3.2.
-    assert measures()["table_1.butterfly_4d.access"](found) == pytest.approx(0.8)
-    assert all(measures()[f"table_1.{family}.scalability"](found) == 5 for family in TABLE_1)
+    assert METRICS["table_1.butterfly_4d.access"](found) == pytest.approx(0.8)
+    assert all(METRICS[f"table_1.{family}.scalability"](found) == 5 for family in TABLE_1)
 
 
 def test_a_host_too_many_in_a_clos_is_not_table_1_s() -> None:
     found = results(clos_3_24={"hosts": 24**3 // 4 + 1})
-    assert measures()["table_1.clos_3.scalability"](found) == 4
+    assert METRICS["table_1.clos_3.scalability"](found) == 4
 
 
 def test_only_fewer_than_4096_entries_count() -> None:
-    hosts = measures()["figure_4.dragonfly.per_group"]
+    hosts = METRICS["figure_4.dragonfly.per_group"]
     assert hosts(results()) > 1_300_000
     # From 48 ports: 12 hosts, 24 switches, 24 · 12 + 1 groups.
     assert hosts(results(dragonfly_96={"entries_per_group": 4_096})) == 12 * 24 * 289
@@ -95,52 +107,49 @@ def test_only_fewer_than_4096_entries_count() -> None:
 
 
 def test_nothing_built_proves_nothing() -> None:
-    assert exceptions([True, False, False]) == 2
-    assert math.isnan(exceptions([]))
+    assert CODE.exceptions([True, False, False]) == 2
+    assert math.isnan(CODE.exceptions([]))
 
 
-def drawn(name: str, cam: float, compact: float) -> OnPaper:
+def drawn(name: str, cam: float, compact: float) -> DesignResult:
     def one(table: str, plan: str, is_compacted: bool, watts: float) -> dict[str, Any]:
         kind = {"table": table, "plan": plan, "is_compacted": is_compacted}
         return {**kind, "fabric": {"total_w": watts}}
 
     organisations = [one("cam", "flat", False, cam), one("tcam", "coordinates", True, compact)]
-    return OnPaper({"name": name, "power": {"organisations": organisations}}, {}, "", {})
+    return DesignResult({"name": name, "power": {"organisations": organisations}}, {}, "", {})
 
 
 def test_savings_are_shares_of_the_clos_with_flat_cam_tables() -> None:
     watts = {"clos": (200.0, 150.0), "butterfly": (190.0, 120.0), "dragonfly": (180.0, 90.0)}
     found = {f"figure_11.{name}": drawn(name, *pair) for name, pair in watts.items()}
     savings = [
-        measures()[f"figure_11.saving.{what}"](found) for what in ("compaction", "topology", "both")
+        METRICS[f"figure_11.saving.{what}"](found) for what in ("compaction", "topology", "both")
     ]
     assert savings == pytest.approx([25, 30, 55])
-    assert measures()["figure_11.best"](found) == pytest.approx(90 / 120)
+    assert METRICS["figure_11.best"](found) == pytest.approx(90 / 120)
 
 
 def test_the_study_runs_a_part_and_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    part = run_study(PLAN.name, tmp_path, only="largest.*.8", processes=1)
+    part = run_study(STUDY.name, tmp_path, only="largest.*.8", processes=1)
     assert not part.checks
-    assert part.not_run == tuple(row["id"] for row in PLAN.expected(full=False))
+    assert part.not_run == tuple(row["id"] for row in STUDY.expected(full=False))
     written = (tmp_path / "largest.dragonfly.8" / "design.json").stat().st_mtime_ns
-    run_study(PLAN.name, tmp_path, only="largest.*.8", processes=1)
+    run_study(STUDY.name, tmp_path, only="largest.*.8", processes=1)
     assert (tmp_path / "largest.dragonfly.8" / "design.json").stat().st_mtime_ns == written
     assert not (tmp_path / "checks.json").exists()
 
 
-class Absent(Designed):
+class Absent(DesignExperiment):
     """An experiment that this machine cannot carry out."""
 
     def missing(self) -> str:
         return "no such hardware"
 
 
-def test_what_this_machine_cannot_do_is_told_and_the_rest_stands(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lacking = replace(PLAN, experiments=lambda full: [Absent("figure_11.clos", "clos")])
-    monkeypatch.setattr(study_runner, "plan_of", lambda name: lacking)
-    done = run_study("exascale-2017", tmp_path)
+def test_what_this_machine_cannot_do_is_reported_and_the_rest_stands(tmp_path: Path) -> None:
+    lacking = replace(STUDY, experiments=lambda full: [Absent("figure_11.clos", "clos")])
+    done = carry_out(lacking, tmp_path)
     assert done.unavailable["counts.clos.hosts"] == "no such hardware"
     assert "counts.dragonfly.hosts" in done.not_run
     assert not set(done.not_run) & set(done.unavailable)
@@ -187,26 +196,26 @@ SMALL_TRAFFIC: dict[str, dict[str, object]] = {
 def small(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
     """The study of small fabrics."""
     output = tmp_path_factory.mktemp("exascale")
-    for one in experiments(full=True):
-        if isinstance(one, Largest):
+    for one in STUDY.experiments(True):
+        if isinstance(one, BalancedFabricExperiment):
             one = replace(one, is_built=one.radix == 8)
-        elif isinstance(one, Designed):
+        elif isinstance(one, DesignExperiment):
             one = replace(one, overrides=SMALL[one.scenario])
-        elif isinstance(one, Curved):
+        elif isinstance(one, CurveExperiment):
             one = replace(one, overrides=one.overrides | SMALL_TRAFFIC[one.name.split(".")[0]])
-        one.carry_out(PLAN.home, output / one.name)
-    found = {one.name: load(output / one.name) for one in experiments(full=True)}
-    return StudyResult(PLAN.name, True, check(PLAN, found, full=True)[0], output)
+        one.carry_out(STUDY.home, output / one.name)
+    found = {one.name: load_result(output / one.name) for one in STUDY.experiments(True)}
+    return StudyResult(STUDY, check(STUDY, found, full=True)[0], output, full=True)
 
 
 def test_small_fabrics_pass_what_does_not_depend_on_size(small: StudyResult) -> None:
-    held = {check.id for check in small.checks if check.holds}
-    assert held >= {row["id"] for row in PLAN.expected() if row["id"].startswith("table_1")}
+    held = {check.id for check in small.checks if check.is_passed}
+    assert held >= {row["id"] for row in STUDY.expected() if row["id"].startswith("table_1")}
     assert held >= {"figure_4.formula", "figure_6.clos_3", "figure_6.butterfly_5d"}
-    assert not held & {row["id"] for row in PLAN.expected() if row["id"].startswith("counts")}
+    assert not held & {row["id"] for row in STUDY.expected() if row["id"].startswith("counts")}
 
 
-def test_the_page_has_every_exhibit_and_is_drawn_again_from_the_directory(
+def test_the_page_has_every_section_and_is_drawn_again_from_the_directory(
     small: StudyResult, tmp_path: Path
 ) -> None:
     page = write_study(small)
@@ -216,7 +225,7 @@ def test_the_page_has_every_exhibit_and_is_drawn_again_from_the_directory(
     for title in ("Figure 12:", "A flattened butterfly", "A folded Clos", "simulator on 1,056"):
         assert title in text
     assert "Not shown" not in text
-    assert "Ours against published" in text
+    assert "Computed against published" in text
     (small.directory / "checks.json").write_text(small.to_json(), encoding="utf-8")
     assert write_report(small.directory, tmp_path).read_bytes() == page.read_bytes()
     for name in ("table_1", "figure_04", "figure_11", "figure_12", "traffic_clos", "fogsim"):

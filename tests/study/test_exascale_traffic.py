@@ -7,32 +7,25 @@ import polars as pl
 import pytest
 
 import etherweave
-from etherweave.report.figures.exascale.traffic import draw
-from etherweave.study import run_study
-from etherweave.study.curved import Curve, Curved
-from etherweave.study.exascale import PLAN, load
-from etherweave.study.exascale.traffic import (
-    FOGSIM,
-    FOGSIM_ACCEPTED,
-    FOGSIM_LATENCIES,
-    LONGEST,
-    PATTERNS,
-    ROUTINGS,
-    curves,
-)
-from etherweave.study.exascale.traffic_merits import measures
+from etherweave.study import load_study, run_study
+from etherweave.study.experiments import CurveExperiment, CurveResult
+from etherweave.study.results import load_result
+
+STUDY = load_study("exascale-2017")
+METRICS, CODE = STUDY.metrics, STUDY.module("experiments")
+PATTERNS, ROUTINGS = CODE.PATTERNS, CODE.ROUTINGS
 
 Row = tuple[float, float, float]
 """Offered load, accepted load, latency [ns]."""
 
 
-def curve(*rows: Row, bound: float = 1.0) -> Curve:
+def curve(*rows: Row, bound: float = 1.0) -> CurveResult:
     columns = ("load", "load_accepted", "latency_ns_mean")
     points = pl.DataFrame(rows, columns, orient="row").with_columns(load_bound=pl.lit(bound))
-    return Curve(points, "", {})
+    return CurveResult(points, "", {})
 
 
-def test_latencies_are_held_against_minimal_ways_below_the_saturation_of_those() -> None:
+def test_latencies_are_compared_with_minimal_paths_below_the_saturation_of_those() -> None:
     found = {
         "figure_12.uniform.conditional": curve((0.5, 0.5, 1040), (0.8, 0.8, 2160), (1, 0.7, 9000)),
         # Carries 0.9; what is measured at 1 says nothing.
@@ -40,9 +33,9 @@ def test_latencies_are_held_against_minimal_ways_below_the_saturation_of_those()
         "figure_12.uniform.piggyback": curve((0.5, 0.5, 990), (0.8, 0.8, 3000), (1, 0.85, 1000)),
     }
     # The most of 40 in 1000 and 160 in 2000.
-    assert measures()["figure_12.uniform.conditional"](found) == pytest.approx(8)
+    assert METRICS["figure_12.uniform.conditional"](found) == pytest.approx(8)
     # The least of 990 / 1000 and 3000 / 2000.
-    assert measures()["figure_12.uniform.piggyback"](found) == pytest.approx(0.99)
+    assert METRICS["figure_12.uniform.piggyback"](found) == pytest.approx(0.99)
 
 
 def test_latencies_that_are_lower_are_off_as_well() -> None:
@@ -50,15 +43,15 @@ def test_latencies_that_are_lower_are_off_as_well() -> None:
         "exascale.uniform.conditional": curve((0.5, 0.5, 800), (0.9, 0.8, 1000)),
         "exascale.uniform.minimal": curve((0.5, 0.5, 1000), (0.9, 0.8, 1000)),
     }
-    assert measures()["exascale.uniform.conditional"](found) == pytest.approx(20)
+    assert METRICS["exascale.uniform.conditional"](found) == pytest.approx(20)
 
 
-def test_without_a_load_below_saturation_nothing_is_told() -> None:
+def test_without_a_load_below_saturation_there_is_no_figure() -> None:
     found = dict.fromkeys(
         (f"exascale.uniform.{routing}" for routing in ROUTINGS), curve((0.9, 0.7, 5000))
     )
-    assert math.isnan(measures()["exascale.uniform.conditional"](found))
-    assert math.isnan(measures()["exascale.uniform.piggyback"](found))
+    assert math.isnan(METRICS["exascale.uniform.conditional"](found))
+    assert math.isnan(METRICS["exascale.uniform.piggyback"](found))
 
 
 REACTED = {
@@ -68,7 +61,7 @@ REACTED = {
 }
 
 
-def test_small_loads_are_those_below_half_of_what_valiant_ways_accept() -> None:
+def test_small_loads_are_those_below_half_of_what_valiant_paths_accept() -> None:
     found = {
         "figure_12.adversarial.valiant_group": curve(
             (0.1, 0.1, 2000), (0.3, 0.3, 3000), (1, 0.48, 9)
@@ -76,26 +69,26 @@ def test_small_loads_are_those_below_half_of_what_valiant_ways_accept() -> None:
         "figure_12.adversarial.conditional": curve((0.1, 0.1, 5000), (0.3, 0.3, 1000), (1, 0.4, 9)),
         "figure_12.adversarial.piggyback": curve((1, 0.5, 9)),
     }
-    assert measures()["figure_12.adversarial.small"](found) == pytest.approx(2.5)
-    assert measures()["figure_12.adversarial.conditional"](found) == pytest.approx(0.8)
-    assert measures()["figure_12.adversarial.valiant"](found) == pytest.approx(0.48)
+    assert METRICS["figure_12.adversarial.small"](found) == pytest.approx(2.5)
+    assert METRICS["figure_12.adversarial.conditional"](found) == pytest.approx(0.8)
+    assert METRICS["figure_12.adversarial.valiant"](found) == pytest.approx(0.48)
 
 
 def test_the_published_share_of_one_global_link_is_that_of_the_hosts_of_a_group() -> None:
-    rows = {row["id"]: row for row in PLAN.expected()}
+    rows = {row["id"]: row for row in STUDY.expected()}
     # 8 hosts on each of 16 switches.
     assert float(rows["figure_12.adversarial.minimal.bound"]["published"]) == 1 / (8 * 16)
     found = {"figure_12.adversarial.minimal": curve((1, 0.0079, 9), bound=1 / 128)}
-    assert measures()["figure_12.adversarial.minimal.bound"](found) == 1 / 128
+    assert METRICS["figure_12.adversarial.minimal.bound"](found) == 1 / 128
 
 
 def test_every_figure_of_the_paper_s_simulator_has_the_bounds_of_the_cross_check() -> None:
-    rows = [row for row in PLAN.expected() if row["id"].startswith("fogsim.")]
+    rows = [row for row in STUDY.expected() if row["id"].startswith("fogsim.")]
     for row in rows[:-2]:
         published, low, high = (float(row[key]) for key in ("published", "low", "high"))
         off = 0.1 * published if row["id"].endswith("latency") else 0.03
         assert (low, high) == pytest.approx((published - off, published + off), abs=0.05)
-    counts = [sum(map(len, of.values())) for of in (FOGSIM_LATENCIES, FOGSIM_ACCEPTED)]
+    counts = [sum(map(len, of.values())) for of in (CODE.FOGSIM_LATENCIES, CODE.FOGSIM_ACCEPTED)]
     assert counts == [10, 9]
     assert len(rows) == sum(counts) + 2
 
@@ -105,42 +98,43 @@ def test_one_differing_point_of_tables_is_one_too_many() -> None:
     for pattern in PATTERNS:
         one = curve((0.3, 0.3, 7000), (1.0, 0.5, 9000))
         same = one.points.with_columns(fingerprint=pl.Series([7, 8]))
-        found[f"fogsim.{pattern}.conditional"] = Curve(same, "", {})
-        found[f"fogsim.{pattern}.conditional_tables"] = Curve(same, "", {})
-    assert measures()["fogsim.tables"](found) == 0
+        found[f"fogsim.{pattern}.conditional"] = CurveResult(same, "", {})
+        found[f"fogsim.{pattern}.conditional_tables"] = CurveResult(same, "", {})
+    assert METRICS["fogsim.tables"](found) == 0
     other = found["fogsim.uniform.conditional"].points.with_columns(fingerprint=pl.Series([7, 9]))
-    found["fogsim.uniform.conditional_tables"] = Curve(other, "", {})
-    assert measures()["fogsim.tables"](found) == 1
+    found["fogsim.uniform.conditional_tables"] = CurveResult(other, "", {})
+    assert METRICS["fogsim.tables"](found) == 1
 
 
-def test_reactions_are_told_in_microseconds_beside_an_iteration() -> None:
-    found = {"table_2.reaction": Curve(pl.DataFrame(REACTED), "", {})}
-    assert measures()["table_2.reaction.conditional"](found) == pytest.approx(9.6)
-    rows = {row["id"]: row for row in PLAN.expected()}
+def test_reactions_are_measured_in_microseconds_beside_an_iteration() -> None:
+    found = {"table_2.reaction": CurveResult(pl.DataFrame(REACTED), "", {})}
+    assert METRICS["table_2.reaction.conditional"](found) == pytest.approx(9.6)
+    rows = {row["id"]: row for row in STUDY.expected()}
     # Four iterations of CG take 6.48 ms.
     assert float(rows["table_2.reaction.conditional"]["high"]) == 6480 / 4
 
 
 def test_one_rule_decides_how_long_every_point_runs() -> None:
     # Those of Table II last as long as their traffic takes to change.
-    every = [*curves(full=False), *curves(full=True)]
-    for one in (one for one in every if not one.name.startswith("table_2.")):
-        assert one.overrides["open_loop.longest"] == LONGEST
+    every = [*STUDY.experiments(False), *STUDY.experiments(True)]
+    curves = [one for one in every if isinstance(one, CurveExperiment)]
+    for one in (one for one in curves if not one.name.startswith("table_2.")):
+        assert one.overrides["open_loop.longest"] == CODE.LONGEST
         keys = {"open_loop.routings", "open_loop.patterns", "open_loop.longest", "open_loop.loads"}
         assert set(one.overrides) <= keys
-        text = one.file(PLAN.home).read_text(encoding="utf-8")
+        text = one.file(STUDY.home).read_text(encoding="utf-8")
         assert not any(f"{key} =" in text for key in ("warm_up", "measured", "precision", "batch"))
 
 
 def test_rows_of_what_runs_only_when_all_does_are_marked_and_no_others() -> None:
     needed = {"exascale", "butterfly", "clos"}
-    for row in PLAN.expected():
+    for row in STUDY.expected():
         assert (row["only"] == "full") == (row["id"].split(".")[0] in needed)
-    assert len(PLAN.expected(full=False)) == len(PLAN.expected()) - 14
+    assert len(STUDY.expected(full=False)) == len(STUDY.expected()) - 14
 
 
 def test_the_network_of_the_paper_s_simulator_is_a_scenario() -> None:
-    file = PLAN.home / f"{FOGSIM}.toml"
+    file = STUDY.home / f"{CODE.FOGSIM}.toml"
     (row,) = etherweave.curve(
         file,
         {
@@ -163,11 +157,11 @@ SMALL: dict[str, object] = {
 
 
 def test_a_curve_is_kept_with_its_scenario_and_its_time(tmp_path: Path) -> None:
-    Curved("x", "figure_12", {**SMALL, "open_loop.patterns": ["uniform"]}).carry_out(
-        PLAN.home, tmp_path
+    CurveExperiment("x", "figure_12", {**SMALL, "open_loop.patterns": ["uniform"]}).carry_out(
+        STUDY.home, tmp_path
     )
-    found = load(tmp_path)
-    assert isinstance(found, Curve)
+    found = load_result(tmp_path)
+    assert isinstance(found, CurveResult)
     assert found.points["routing"].unique().sort().to_list() == sorted(ROUTINGS)
     assert found.points.height == 2 * len(ROUTINGS)
     assert "[topology.dragonfly]" in found.resolved
@@ -175,17 +169,19 @@ def test_a_curve_is_kept_with_its_scenario_and_its_time(tmp_path: Path) -> None:
 
 
 def test_a_part_of_the_study_checks_the_paper_s_simulator_alone(tmp_path: Path) -> None:
-    part = run_study(PLAN.name, tmp_path, only="fogsim.adversarial.minimal", processes=1)
+    part = run_study(STUDY.name, tmp_path, only="fogsim.adversarial.minimal", processes=1)
     (check,) = part.checks
     assert check.id == "fogsim.adversarial.minimal.1.accepted"
-    assert check.holds
+    assert check.is_passed
 
 
 def test_points_that_are_not_kept_up_with_are_drawn_open() -> None:
     line = curve((0.2, 0.2, 1000), (1.0, 0.5, 9000)).points
-    figure = draw({(pattern, "minimal"): line for pattern in PATTERNS})
+    figure = STUDY.module("report_traffic").draw(
+        {(pattern, "minimal"): line for pattern in PATTERNS}
+    )
     late = [
-        drawn.get_xdata().tolist()  # type: ignore[union-attr]
+        drawn.get_xdata().tolist()
         for drawn in figure.axes[0].lines
         if drawn.get_markerfacecolor() == "white"
     ]

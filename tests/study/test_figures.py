@@ -4,8 +4,10 @@ import pyarrow as pa
 import pytest
 
 from etherweave.results import Result, parse_summary
-from etherweave.study.sandia.experiments import PLACEMENT_SEEDS
-from etherweave.study.sandia.figures_of_merit import iteration_ms, measures, ratio, total_s
+from etherweave.study import load_study
+
+STUDY = load_study("sandia-2020")
+CODE = STUDY.module("study")
 
 
 def result(**tables: list[dict[str, object]]) -> Result:
@@ -25,23 +27,23 @@ def port(node: str, kind: str, microseconds: float, packets: int = 1) -> dict[st
 
 def test_other_jobs_do_not_count_into_an_iteration() -> None:
     rows = [iteration("fft", 0, 0, 2), iteration("fft", 1, 2, 4), iteration("halo3d", 0, 0, 90)]
-    assert iteration_ms(result(iterations=rows), "fft") == (2 + 4) / 2
+    assert CODE.iteration_ms(result(iterations=rows), "fft") == (2 + 4) / 2
 
 
 def test_total_time_scales_from_first_start_to_last_end() -> None:
     # Two iterations from 10 ms to 16 ms: 3 ms each, however the ranks share them.
     rows = [iteration("fft", 0, 10, 2), iteration("fft", 1, 12, 4), iteration("fft", 1, 12, 1)]
-    assert total_s(result(iterations=rows), "fft") == pytest.approx(16_000 * 3e-3)
+    assert CODE.total_s(result(iterations=rows), "fft") == pytest.approx(16_000 * 3e-3)
 
 
-def test_pauses_of_halo3d_are_durations_at_leaf_ports_towards_cards() -> None:
-    def run(card: float) -> Result:
-        ports = [port("leaf0", "host", card), port("leaf0", "local", 70), port("host0", "host", 9)]
+def test_pauses_of_halo3d_are_durations_at_leaf_ports_towards_nics() -> None:
+    def run(nic: float) -> Result:
+        ports = [port("leaf0", "host", nic), port("leaf0", "local", 70), port("host0", "host", 9)]
         return result(ports=ports, iterations=[iteration("halo3d", i, i, 1) for i in range(4)])
 
     results = {"halo3d.roce_v2": run(8), "halo3d.tcp_pfc": run(440)}
-    assert measures()["pauses.halo3d.roce"](results) == pytest.approx(8 / 4)
-    assert measures()["pauses.halo3d.ratio"](results) == pytest.approx(440 / 8)
+    assert STUDY.metrics["pauses.halo3d.roce"](results) == pytest.approx(8 / 4)
+    assert STUDY.metrics["pauses.halo3d.ratio"](results) == pytest.approx(440 / 8)
 
 
 def test_quality_of_service_over_tcp_is_measured_without_flow_control() -> None:
@@ -52,12 +54,12 @@ def test_quality_of_service_over_tcp_is_measured_without_flow_control() -> None:
     results = {
         f"qos.{case}.{seed}": run(total / 16)
         for case, total in seconds.items()
-        for seed in PLACEMENT_SEEDS
+        for seed in CODE.PLACEMENT_SEEDS
     }
-    assert measures()["qos.tcp.alone"](results) == pytest.approx(1.0)
-    assert measures()["qos.tcp.slowdown"](results) == pytest.approx(1.5)
+    assert STUDY.metrics["qos.tcp.alone"](results) == pytest.approx(1.0)
+    assert STUDY.metrics["qos.tcp.slowdown"](results) == pytest.approx(1.5)
 
 
 def test_nothing_compares_with_nothing() -> None:
-    assert ratio(6, 3) == 2
-    assert not ratio(6, 0) >= 10
+    assert CODE.ratio(6, 3) == 2
+    assert not CODE.ratio(6, 0) >= 10

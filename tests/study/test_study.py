@@ -6,45 +6,45 @@ from pathlib import Path
 import pytest
 
 from etherweave.report import write_report, write_study
-from etherweave.study import Check, StudyResult, run_study
-from etherweave.study import runner as study_runner
-from etherweave.study.plan import HOME
-from etherweave.study.sandia import PLAN
-from etherweave.study.sandia.experiments import experiments
-from etherweave.study.sandia.figures_of_merit import measures
-from etherweave.study.simulated import Simulated
+from etherweave.study import StudyCheck, StudyResult, load_study, run_study
+from etherweave.study.experiments import RunExperiment
+from etherweave.study.results import load_result
+from etherweave.study.running import check as check_study
+from etherweave.study.running import run_experiment
+
+STUDY = load_study("sandia-2020")
 
 
-def check(value: float, low: float | None, high: float | None) -> Check:
-    return Check("x", "nowhere", 1.0, (low, high), "s", value)
+def check(value: float, low: float | None, high: float | None) -> StudyCheck:
+    return StudyCheck("x", "nowhere", 1.0, (low, high), "s", value)
 
 
-def test_a_figure_holds_within_its_bounds_and_only_there() -> None:
-    assert check(1.0, 0.9, 1.1).holds
-    assert check(0.9, 0.9, None).holds
-    assert not check(0.8, 0.9, None).holds
-    assert not check(1.2, None, 1.1).holds
-    assert not check(float("nan"), 0.0, 1.0).holds
+def test_a_figure_passes_within_its_bounds_and_only_there() -> None:
+    assert check(1.0, 0.9, 1.1).is_passed
+    assert check(0.9, 0.9, None).is_passed
+    assert not check(0.8, 0.9, None).is_passed
+    assert not check(1.2, None, 1.1).is_passed
+    assert not check(float("nan"), 0.0, 1.0).is_passed
 
 
 def test_counts_are_written_in_full_and_other_figures_with_four_digits() -> None:
     assert check(303264.0, None, None).text == check(303264, None, None).text == "303264"
     assert check(53.8249, None, None).text == "53.82"
-    assert check(float("nan"), None, None).text == "nan"
+    assert check(float("nan"), None, None).text == "–"
 
 
-def test_every_published_figure_has_a_measure_and_none_is_left_over() -> None:
-    lines = (HOME / "sandia-2020" / "expected.csv").read_text().splitlines()[1:]
-    assert {line.split(",")[0] for line in lines} == set(measures())
+def test_every_published_figure_has_a_metric_and_none_is_left_over() -> None:
+    assert {row["id"] for row in STUDY.expected()} == set(STUDY.metrics)
 
 
 def test_experiments_have_one_name_each_and_full_ones_all_iterations() -> None:
     for full in (False, True):
-        named = [experiment.name for experiment in experiments(full)]
+        named = [experiment.name for experiment in STUDY.experiments(full)]
         assert len(named) == len(set(named))
     assert not any(
         "iterations" in key
-        for item in experiments(True)
+        for item in STUDY.experiments(True)
+        if isinstance(item, RunExperiment)
         for key in item.overrides
         if item.name.startswith(("halo3d", "fft"))
     )
@@ -53,13 +53,12 @@ def test_experiments_have_one_name_each_and_full_ones_all_iterations() -> None:
 def test_an_interrupted_study_goes_on_where_it_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home = HOME / "sandia-2020"
-    experiment = Simulated("p2p", "p2p", {"job.0.workload.osu_latency.iterations": 10})
-    study_runner._run(home, experiment, tmp_path, fresh=False)
+    experiment = RunExperiment("p2p", "p2p", {"job.0.workload.osu_latency.iterations": 10})
+    run_experiment(STUDY.home, experiment, tmp_path, fresh=False)
     written = (tmp_path / "summary.json").stat().st_mtime_ns
-    study_runner._run(home, experiment, tmp_path, fresh=False)
+    run_experiment(STUDY.home, experiment, tmp_path, fresh=False)
     assert (tmp_path / "summary.json").stat().st_mtime_ns == written
-    study_runner._run(home, experiment, tmp_path, fresh=True)
+    run_experiment(STUDY.home, experiment, tmp_path, fresh=True)
     assert (tmp_path / "summary.json").stat().st_mtime_ns > written
 
 
@@ -73,7 +72,7 @@ def test_a_part_of_a_study_checks_what_it_feeds_and_lists_the_rest(tmp_path: Pat
     assert {check.id for check in part.checks} == {
         f"p2p.{transport}.latency" for transport in ("roce_v1", "roce_v2", "tcp", "tcp_pfc")
     }
-    assert {check.id for check in part.checks} | set(part.not_run) == set(measures())
+    assert {check.id for check in part.checks} | set(part.not_run) == set(STUDY.metrics)
     assert not (tmp_path / "checks.json").exists()
     with pytest.raises(KeyError, match=r"no experiment 'x'; known: p2p\.\*, incast\.\*, halo3d"):
         run_study("sandia-2020", tmp_path, only="x")
@@ -85,7 +84,8 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
     output = tmp_path_factory.mktemp("study")
     short = {"halo3d": 2, "fft": 3}
     shortened = []
-    for item in experiments(full=False):
+    for item in STUDY.experiments(False):
+        assert isinstance(item, RunExperiment)
         overrides = dict(item.overrides)
         for proxy, few in short.items():
             key = f"job.0.workload.{proxy}.iterations"
@@ -97,13 +97,11 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
             overrides |= {
                 "job.0.workload": {"osu_bw": {"bytes": "64KiB", "iterations": 1, "warm_up": 0}}
             }
-        shortened.append(Simulated(item.name, item.scenario, overrides))
+        shortened.append(RunExperiment(item.name, item.scenario, overrides))
     for item in shortened:
-        study_runner._run(HOME / "sandia-2020", item, output / item.name, False)
-    from etherweave.results import Result
-
-    results = {item.name: Result.load(output / item.name) for item in shortened}
-    return StudyResult("sandia-2020", False, study_runner.check(PLAN, results)[0], output)
+        run_experiment(STUDY.home, item, output / item.name, False)
+    results = {item.name: load_result(output / item.name) for item in shortened}
+    return StudyResult(STUDY, check_study(STUDY, results)[0], output)
 
 
 @pytest.fixture(scope="module")

@@ -42,6 +42,8 @@ etherweave calibrate cluster.toml --measured latency --measured bandwidth --meas
 
 etherweave calibrate"""
 
+TESTBED = "sandia-2020"
+"""Study whose constants are fitted unless a site and a scenario are given."""
 CONSTANTS = "constants.toml"
 
 
@@ -221,9 +223,10 @@ def _us(seconds: float) -> str:
 
 def _testbed() -> None:
     """Fit the hosts' constants to the point-to-point figures; ns, Gb/s and us."""
-    from etherweave.study.sandia.calibration import calibrate as fit
+    from etherweave.study.calibration import calibrate as fit
+    from etherweave.study.folder import load_study
 
     table = Table("constant", "figure", "target", "shipped", "fitted", "figure with fitted")
-    for row in fit():
+    for row in fit(load_study(TESTBED)):
         table.add_row(*row)
     Console().print(table)

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from etherweave.cli.exits import FAILED, notice, refuse, told
+from etherweave.cli.exits import FAILED, notice, os_error, reject
 from etherweave.cli.parameters import AsJson, directory
 from etherweave.cli.progress import study_progress
 
 if TYPE_CHECKING:
-    from etherweave.study import Check, StudyResult
+    from etherweave.study import StudyCheck, StudyResult
 
 EXAMPLES = """Examples:
+
+etherweave study
 
 etherweave study sandia-2020
 
@@ -22,50 +24,73 @@ etherweave study sandia-2020 --only 'p2p.*'
 
 etherweave study sandia-2020 --full -o results/full
 
-etherweave study sandia-2020 --json > checks.json
+etherweave study ./my-study --json > checks.json
 
-etherweave study exascale-2017 --strict"""
+etherweave study exascale-2017 --strict --all"""
 
 
 def study(
-    name: Annotated[str, typer.Argument(help="Of the study: exascale-2017, sandia-2020.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="Name of a study that comes with Etherweave, or path of a folder with a "
+            "study.toml, such as ./my-study, whose Python files are executed; without it, "
+            "studies are listed.",
+            show_default=False,
+        ),
+    ] = "",
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
             "-o",
-            help="Directory; unless given results/NAME, with --full results/NAME-full.",
+            help="Directory of the results; default: results/NAME, with --full results/NAME-full.",
         ),
     ] = None,
     full: Annotated[
-        bool, typer.Option("--full", help="All that was published; may take hours.")
+        bool, typer.Option("--full", help="Carry out all that was published; may take hours.")
     ] = False,
     only: Annotated[
         str,
         typer.Option(
             metavar="GLOB",
-            help="Run the experiments of these names, such as 'p2p.*', and check what they feed.",
+            help="Run only the experiments of these names, such as 'p2p.*', and check what they "
+            "suffice for.",
         ),
     ] = "*",
-    fresh: Annotated[bool, typer.Option("--fresh", help="Run again what has a result.")] = False,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Run experiments again that have a result.")
+    ] = False,
     processes: Annotated[
-        int | None, typer.Option(min=1, help="Experiments side by side; default: one per CPU.")
+        int | None,
+        typer.Option(
+            "--threads",
+            "--processes",
+            min=1,
+            help="Number of experiments side by side; default: one per processor.",
+        ),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Fail when a figure does not hold.")
+        bool, typer.Option("--strict", help="Exit with 1 if a figure is outside its bounds.")
+    ] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="Print every check, not only those that fail.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Reproduce a published evaluation: ours against published, and a report.
+    """Repeat a published evaluation, and check computed figures against published ones.
 
-    Experiments that have a result are not run again. Ends with 2 after a mistake.
+    Experiments that have a result are not run again. Exits with 2 after a mistake.
     """
     from etherweave.report import write_study
     from etherweave.study import run_study
 
-    home = directory(output or Path("results") / (f"{name}-full" if full else name))
+    if not name:
+        return _print_studies()
+    stem = Path(name).resolve().name
+    home = directory(output or Path("results") / (f"{stem}-full" if full else stem))
     try:
-        with study_progress(name) as tell:
+        with study_progress(stem) as on_progress:
             done = run_study(
                 name,
                 home,
@@ -73,48 +98,77 @@ def study(
                 only=only,
                 fresh=fresh,
                 processes=processes,
-                on_progress=tell,
+                on_progress=on_progress,
             )
+        page = None if done.not_run else write_study(done)
     except KeyError as error:
-        refuse(error.args[0])
+        reject(error.args[0])
+    except ValueError as error:
+        reject(error)
     except OSError as error:
-        refuse(told(error))
-    page = None if done.not_run else write_study(done)
+        reject(os_error(error))
     if as_json:
         print(done.to_json())
     else:
-        _print(done)
+        _print(done, every)
         about = f"Report: {page}" if page else f"No report of a part. Results: {home}"
         notice(about)
-    if strict and not all(check.holds for check in done.checks):
+    if strict and done.failed:
         raise typer.Exit(FAILED)
 
 
-def _print(done: "StudyResult") -> None:
+def _print_studies() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from etherweave.study import plan_of
+    from etherweave.study.declared import FILE, read_declaration
+    from etherweave.study.folder import shipped
 
-    plan = plan_of(done.name)
-    if plan.shortened and not done.full:
-        print(f"Shortened: {plan.shortened}.")
-    table = Table("check", "published", "holds within", plan.found, "")
-    for check in done.checks:
-        table.add_row(*_cells(check))
-    Console(width=None if sys.stdout.isatty() else 120).print(table)
-    held = sum(check.holds for check in done.checks)
-    print(f"{held} of {len(done.checks)} figures hold.")
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for name, folder in sorted(shipped().items()):
+        table.add_row(name, read_declaration(folder / FILE).title)
+    Console(width=None if sys.stdout.isatty() else 120).print(table, markup=False)
+
+
+def _print(done: "StudyResult", every: bool) -> None:
+    declared = done.study.declared
+    if declared.shortened and not done.full:
+        print(f"Shortened: {declared.shortened}.")
+    shown = [*done.failed, *(done.passed if every else ())]
+    if shown:
+        _print_checks(shown, declared.value_name)
+    _print_tried(done.failed)
+    print(f"{len(done.passed)} of {len(done.checks)} figures pass.")
     if done.not_run:
         print(f"Not run: {', '.join(done.not_run)}.")
     for about, reason in done.unavailable.items():
         print(f"Not possible here: {about}: {reason}.")
-    _print_tried(done.checks)
-    _print_assumptions(plan.assumptions())
+    _print_assumptions(done.study.assumptions())
+
+
+def _print_checks(checks: "list[StudyCheck]", value_name: str) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("check", "published", "bounds", value_name, "")
+    for check in checks:
+        table.add_row(*_cells(check))
+    Console(width=None if sys.stdout.isatty() else 120).print(table)
+
+
+def _print_tried(failed: "list[StudyCheck]") -> None:
+    """Print what was tried of figures that fail; a text once, for all its figures."""
+    names: dict[str, list[str]] = {}
+    for check in failed:
+        if check.tried:
+            names.setdefault(check.tried, []).append(check.id)
+    for tried, ids in names.items():
+        text = textwrap.fill(tried, 100, initial_indent="  ", subsequent_indent="  ")
+        print(f"{', '.join(ids)}:\n{text}\n")
 
 
 def _print_assumptions(rows: "list[dict[str, str]]") -> None:
-    """Say how the publication is read where it leaves something open."""
+    """Print how the publication is read where it leaves something open."""
     if rows:
         print("\nAssumed where the publication leaves it open:")
     for row in rows:
@@ -122,19 +176,8 @@ def _print_assumptions(rows: "list[dict[str, str]]") -> None:
         print(textwrap.fill(text, 100, initial_indent="  ", subsequent_indent="    "))
 
 
-def _print_tried(checks: "list[Check]") -> None:
-    """Say of each figure that does not hold what was tried; a text once, for all its figures."""
-    missed: dict[str, list[str]] = {}
-    for check in checks:
-        if not check.holds and check.tried:
-            missed.setdefault(check.tried, []).append(check.id)
-    for tried, names in missed.items():
-        text = textwrap.fill(tried, 100, initial_indent="  ", subsequent_indent="  ")
-        print(f"\n{', '.join(names)}:\n{text}")
-
-
-def _cells(check: "Check") -> tuple[str, ...]:
+def _cells(check: "StudyCheck") -> tuple[str, ...]:
     low, high = ("" if bound is None else f"{bound:g}" for bound in check.tolerance)
     published = "" if check.expected is None else f"{check.expected:g} {check.unit}"
-    verdict = "[green]pass[/]" if check.holds else "[bold red]FAIL[/]"
+    verdict = "[green]pass[/]" if check.is_passed else "[bold red]FAIL[/]"
     return check.id, published, f"{low} … {high}", check.text, verdict

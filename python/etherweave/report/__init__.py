@@ -19,8 +19,9 @@ from etherweave.report.film import write_film
 from etherweave.report.heat import draw_heat
 from etherweave.report.merits import draw_merits
 from etherweave.report.run import write_run
-from etherweave.report.study import CHECKS, load_study, write_study
+from etherweave.report.study import write_study
 from etherweave.results import Result
+from etherweave.study import CHECKS, load_study_result
 
 __all__ = [
     "draw_curves",
@@ -95,7 +96,7 @@ def _is_study(source: Path) -> bool:
 
 
 _ALONE: list[tuple[Callable[[Path], bool], str, Callable[[Path, Path], Path]]] = [
-    (_is_study, "a study", lambda source, out: write_study(load_study(source), out)),
+    (_is_study, "a study", lambda source, out: write_study(load_study_result(source), out)),
     (
         is_calibration,
         "a calibration",

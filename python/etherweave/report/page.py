@@ -3,17 +3,16 @@
 import base64
 import io
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import jinja2
 from matplotlib.figure import Figure
 
-from etherweave.report import checks
-from etherweave.report.section import Builder, MissingError, Section, Source, Table
+from etherweave.report.section import Builder, Section, Source, Table
 from etherweave.report.style import house
-from etherweave.study import Check
+from etherweave.study import MissingResultError
 
 PAGE = "report.html"
 DOTS_PER_INCH = 144
@@ -39,8 +38,8 @@ class Front:
 
 
 @dataclass(frozen=True)
-class Scene:
-    """A drawn section."""
+class DrawnSection:
+    """A section whose figure is drawn."""
 
     section: Section
     """As made."""
@@ -48,20 +47,6 @@ class Scene:
     """Its figure as a data URL; None without one."""
     width: int
     """Of the figure in the page [px]."""
-    checks: Sequence[Check] = ()
-    """Those that it illustrates."""
-    found: str = ""
-    """What our figures in them are called."""
-
-    @property
-    def verdicts(self) -> Table | None:
-        """Its checks as a table; None without any."""
-        return checks.table(self.checks, self.found) if self.checks else None
-
-    @property
-    def holds(self) -> bool:
-        """Whether all its checks hold."""
-        return all(check.holds for check in self.checks)
 
 
 @dataclass
@@ -70,11 +55,7 @@ class Page:
 
     directory: Path
     """For the page and the files of its figures."""
-    matching: Callable[[Sequence[str]], Sequence[Check]] = lambda patterns: ()
-    """Finds the checks that a section names."""
-    found: str = ""
-    """What our figures in them are called: simulated, designed."""
-    scenes: list[Scene] = field(default_factory=list)
+    sections: list[DrawnSection] = field(default_factory=list)
     """In their order."""
     missing: list[str] = field(default_factory=list)
     """What could not be shown, and why."""
@@ -82,13 +63,13 @@ class Page:
     def __post_init__(self) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
 
-    def show(self, builders: Iterable[Builder[Source]], source: Source) -> list[Scene]:
-        """Make sections and draw them; says which have no results. Returns the new scenes."""
-        before = len(self.scenes)
+    def show(self, builders: Iterable[Builder[Source]], source: Source) -> list[DrawnSection]:
+        """Make sections and draw them, noting which have no results; returns the new ones."""
+        before = len(self.sections)
         with house():
             for builder in builders:
                 self._show(builder, source)
-        return self.scenes[before:]
+        return self.sections[before:]
 
     def write(self, front: Front, appendix: Sequence[tuple[str, str]]) -> Path:
         """Write the page.
@@ -104,7 +85,7 @@ class Page:
         environment.filters["numeric_columns"] = numeric_columns
         template = environment.get_template("page.html.jinja")
         text = template.render(
-            front=front, scenes=self.scenes, missing=self.missing, appendix=appendix
+            front=front, sections=self.sections, missing=self.missing, appendix=appendix
         )
         path = self.directory / PAGE
         path.write_text(text, encoding="utf-8")
@@ -113,20 +94,18 @@ class Page:
     def _show(self, builder: Builder[Source], source: Source) -> None:
         try:
             section = builder(source)
-        except MissingError as error:
-            self.missing.append(f"{builder.__module__.rpartition('.')[2]}: no {error}")
+        except MissingResultError as error:
+            self.missing.append(str(error))
             return
         if section is not None:
-            self.scenes.append(self._draw(section))
+            self.sections.append(self._draw(section))
 
-    def _draw(self, section: Section) -> Scene:
-        found = self.matching(section.checks)
+    def _draw(self, section: Section) -> DrawnSection:
         if section.figure is None:
-            return Scene(section, None, 0, found, self.found)
+            return DrawnSection(section, None, 0)
         svg = self._save(section.name, section.figure)
         url = f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}"
-        width = round(section.figure.get_figwidth() * 100)
-        return Scene(section, url, width, found, self.found)
+        return DrawnSection(section, url, round(section.figure.get_figwidth() * 100))
 
     def _save(self, name: str, figure: Figure) -> bytes:
         """Write the figure's files; returns its SVG. Neither holds a date or a version."""

@@ -1,4 +1,4 @@
-"""What a page is made of: sections, each a figure, a table or both, with words."""
+"""What a page is made of: sections, each a figure, tables or both, with words."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Section:
     """Something to show, and its words."""
 
     name: str
-    """Of its files, and of its place in the page."""
+    """Name of its files, and of its place in the page."""
     title: str
     """What it shows."""
     caption: str = ""
@@ -42,11 +42,7 @@ class Section:
     tables: Sequence[Table] = ()
     """Tables below the figure."""
     checks: Sequence[str] = ()
-    """Ids of the checks that it illustrates; a ``*`` stands for anything."""
-
-
-class MissingError(LookupError):
-    """What a section needs is not among the results; its text names it."""
+    """Ids of the checks of a study that it illustrates; a ``*`` stands for anything."""
 
 
 Builder: TypeAlias = Callable[[Source], Section | None]

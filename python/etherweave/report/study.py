@@ -1,39 +1,18 @@
-"""The report of a study: its front, above the sections of its publication."""
+"""The report of a study: failed checks first, then the sections of the study, passes folded."""
 
-import json
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from etherweave.report.figures import STUDIES
+from etherweave.report.charts import chart_builder
+from etherweave.report.figures.checks import check_tables, failures, overview
+from etherweave.report.figures.experiments import assumptions, fabrics, runs
 from etherweave.report.page import Front, Page
-from etherweave.report.source import Study
-from etherweave.study import Check, StudyResult, plan_of
-
-CHECKS = "checks.json"
-"""What makes a directory a study's."""
+from etherweave.report.section import Builder, Section
+from etherweave.study import MissingResultError, StudyResult
 
 
-def load_study(directory: Path) -> Study:
-    """Read a study from the directory that it was written to.
-
-    Raises
-    ------
-    FileNotFoundError
-        When the directory holds no checks.
-    ValueError
-        When its checks are of no study that this version knows.
-    """
-    card = json.loads((directory / CHECKS).read_text(encoding="utf-8"))
-    try:
-        plan = plan_of(card.get("study", ""))
-    except KeyError as error:
-        raise ValueError(f"{directory / CHECKS}: {error.args[0]}") from None
-    return Study(plan, [_check(row) for row in card["checks"]], directory)
-
-
-def write_study(study: Study | StudyResult, out: Path | None = None) -> Path:
+def write_study(study: StudyResult, out: Path | None = None) -> Path:
     """Write a study's page; returns the page's path.
 
     Parameters
@@ -42,44 +21,72 @@ def write_study(study: Study | StudyResult, out: Path | None = None) -> Path:
         As it ran, or as read from its directory.
     out
         Directory for the page and its figures; by default that of the study.
+
+    Raises
+    ------
+    ValueError
+        When ``study.toml`` names a section that is neither a chart nor a function of
+        ``report.py``.
     """
-    source = study if isinstance(study, Study) else _source(study)
-    page = Page(out or source.directory, source.matching, source.plan.found)
-    page.show(STUDIES[source.plan.name], source)
-    return page.write(_front(source), _appendix(source))
+    page = Page(out or study.directory)
+    page.show([failures, overview], study)
+    page.show([_checked(name, build) for name, build in _builders(study)], study)
+    page.show([assumptions, runs, fabrics], study)
+    return page.write(_front(study), _appendix(study))
 
 
-def _source(study: StudyResult) -> Study:
-    return Study(plan_of(study.name), study.checks, study.directory)
+def _builders(study: StudyResult) -> list[tuple[str, Builder[StudyResult]]]:
+    """List the builders of a study's sections by name: as it orders them, otherwise its charts."""
+    charts = study.study.charts
+    module = study.study.module("report") if study.study.has_module("report") else None
+    found: list[tuple[str, Builder[StudyResult]]] = []
+    for name in study.study.declared.sections or charts:
+        build: Builder[StudyResult] | None = getattr(module, name, None)
+        if name not in charts and build is None:
+            raise ValueError(
+                f"{study.study.home}: no section {name!r}; expected a chart of study.toml or a "
+                "function of report.py"
+            )
+        found.append((name, chart_builder(charts[name]) if name in charts else build))  # type: ignore[arg-type]
+    return found
 
 
-def _check(row: dict[str, Any]) -> Check:
-    low, high = row["tolerance"]
-    value = math.nan if row["value"] is None else row["value"]
-    bounds, tried = (low, high), row.get("tried", "")
-    return Check(row["id"], row["source"], row["expected"], bounds, row["unit"], value, tried)
+def _checked(name: str, build: Builder[StudyResult]) -> Callable[[StudyResult], Section | None]:
+    """Add the checks that a section illustrates to its tables; name it if results are missing."""
+
+    def checked(study: StudyResult) -> Section | None:
+        try:
+            section = build(study)
+        except MissingResultError as error:
+            raise MissingResultError(f"{name}: no {error}") from None
+        if section is None:
+            return None
+        tables = check_tables(study, study.matching(section.checks))
+        return replace(section, tables=[*section.tables, *tables])
+
+    return checked
 
 
-def _front(study: Study) -> Front:
-    held = sum(check.holds for check in study.checks)
-    lead = f"{held} of {len(study.checks)} published figures hold."
-    return Front(study.plan.title, lead, _facts(study), _warnings(study))
+def _front(study: StudyResult) -> Front:
+    lead = f"{len(study.passed)} of {len(study.checks)} published figures are within their bounds."
+    return Front(study.study.declared.title, lead, _facts(study), _warnings(study))
 
 
-def _facts(study: Study) -> list[tuple[str, str]]:
+def _facts(study: StudyResult) -> list[tuple[str, str]]:
+    declared = study.study.declared
+    named = [("published by", declared.authors), ("at", declared.venue)]
     return [
-        ("published by", study.plan.authors),
-        ("at", study.plan.venue),
+        *((name, text) for name, text in named if text),
         *(_facts_of_runs(study) if study.summaries else ()),
         *(_facts_of_designs(study) if study.designs else ()),
         *(_facts_of_curves(study) if study.curves else ()),
     ]
 
 
-def _facts_of_runs(study: Study) -> list[tuple[str, str]]:
+def _facts_of_runs(study: StudyResult) -> list[tuple[str, str]]:
     summaries = study.summaries.values()
     wall = sum(summary["wall_s"] for summary in summaries)
-    machines = [_words(result.machine.items()) for result in study.overview.values()]
+    machines = [_words(result.machine.items()) for result in study.runs.values()]
     return [
         ("experiments", f"{len(summaries):,}"),
         ("seeds", _each(str(summary["seed"]) for summary in summaries)),
@@ -90,9 +97,9 @@ def _facts_of_runs(study: Study) -> list[tuple[str, str]]:
     ]
 
 
-def _facts_of_designs(study: Study) -> list[tuple[str, str]]:
-    facts = [found.facts for found in study.designs.values()]
-    built = [found.design for found in study.designs.values() if found.design]
+def _facts_of_designs(study: StudyResult) -> list[tuple[str, str]]:
+    facts = [result.facts for result in study.designs.values()]
+    built = [result.design for result in study.designs.values() if result.design]
     pairs = sum(design["tables"]["compacted"]["pairs_proved"] for design in built)
     return [
         ("fabrics", f"{len(facts):,}, {len(built):,} of them built"),
@@ -103,7 +110,7 @@ def _facts_of_designs(study: Study) -> list[tuple[str, str]]:
     ]
 
 
-def _facts_of_curves(study: Study) -> list[tuple[str, str]]:
+def _facts_of_curves(study: StudyResult) -> list[tuple[str, str]]:
     curves = study.curves.values()
     hops = sum(curve.points["packet_hops"].sum() for curve in curves)
     return [
@@ -125,8 +132,8 @@ def _each(values: Iterable[str]) -> str:
     return "; ".join(sorted(set(values)))
 
 
-def _warnings(study: Study) -> Sequence[str]:
-    """Tell what nobody should overlook in any experiment."""
+def _warnings(study: StudyResult) -> Sequence[str]:
+    """List the warnings of all experiments."""
     return [
         f"{name}: {warning}"
         for name, summary in study.summaries.items()
@@ -138,9 +145,9 @@ def _partial(finished: str) -> Sequence[str]:
     return ["its results are partial"] if finished in ("interrupted", "stuck") else []
 
 
-def _appendix(study: Study) -> list[tuple[str, str]]:
-    resolved = {name: run.resolved for name, run in study.overview.items()}
+def _appendix(study: StudyResult) -> list[tuple[str, str]]:
+    resolved = {name: run.resolved for name, run in study.runs.items()}
     for kind in (study.designs, study.curves):
-        resolved |= {name: found.resolved for name, found in kind.items()}
-    shown = [name for name in study.plan.shown if name in resolved]
+        resolved |= {name: result.resolved for name, result in kind.items()}
+    shown = [name for name in study.study.declared.scenarios_shown if name in resolved]
     return [(f"Resolved scenario of {name}", resolved[name]) for name in shown]

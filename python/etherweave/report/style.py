@@ -1,9 +1,10 @@
 """How figures look: one palette, and one way to mark what was published."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import matplotlib
 import matplotlib.patheffects as effects
@@ -14,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from etherweave.report.published import Published
+from etherweave.study import PublishedValue
 
 RC: dict[str, Any] = {
     "figure.constrained_layout.use": True,
@@ -87,7 +88,7 @@ def write_svg(make: Callable[[], Figure], path: Path) -> Path:
     return path
 
 
-def mark(axes: Axes, place: float, value: Published, width: float = 0.8) -> None:
+def mark(axes: Axes, place: float, value: PublishedValue, width: float = 0.8) -> None:
     """Mark a published value at a bar: a line across it, and which way it is open."""
     span = (place - width / 2, place + width / 2)
     bounds = [bound for bound in (value.low, value.high) if bound is not None]
@@ -97,7 +98,7 @@ def mark(axes: Axes, place: float, value: Published, width: float = 0.8) -> None
     axes.plot(place, middle, _symbol(value), color=INK, markersize=6.5, mec="white", zorder=5)
 
 
-def line(axes: Axes, value: Published, label: str, **words: Any) -> None:
+def line(axes: Axes, value: PublishedValue, label: str, **words: Any) -> None:
     """Draw a published value as a line across the axes, with a label at its right end."""
     bound = value.low if value.low is not None else value.high
     assert bound is not None, "a published value has a bound"
@@ -112,13 +113,13 @@ def line(axes: Axes, value: Published, label: str, **words: Any) -> None:
     )
 
 
-def _symbol(value: Published) -> str:
+def _symbol(value: PublishedValue) -> str:
     if value.high is None:
         return "^"
     return "v" if value.low is None else "D"
 
 
-def key(values: Sequence[Published]) -> list[Line2D]:
+def key(values: Sequence[PublishedValue]) -> list[Line2D]:
     """Explain the marks that are drawn, for a legend."""
     names = {"D": "published", "^": "published: above", "v": "published: below"}
     symbols = sorted({_symbol(value) for value in values})
@@ -140,13 +141,15 @@ def literal(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def tell(axes: Axes, bars: BarContainer, form: str = "{:.3g}", size: float = 8) -> None:
-    """Write each bar's value at its foot, where no mark is."""
+def write_values(axes: Axes, bars: BarContainer, size: float = 8) -> None:
+    """Write each bar's value at its foot, where no mark is; nothing where there is no value."""
     for bar in bars:
+        if not math.isfinite(bar.get_height()):
+            continue
         middle = bar.get_x() + bar.get_width() / 2
         place = {"xy": (middle, 0), "xycoords": ("data", "axes fraction")}
         axes.annotate(
-            form.format(bar.get_height()),
+            f"{bar.get_height():.3g}",
             **place,  # type: ignore[arg-type]
             xytext=(0, 3),
             textcoords="offset points",
@@ -156,6 +159,3 @@ def tell(axes: Axes, bars: BarContainer, form: str = "{:.3g}", size: float = 8) 
             path_effects=_HALO,
             zorder=6,
         )
-
-
-Scale: TypeAlias = Literal["linear", "log", "symlog"]

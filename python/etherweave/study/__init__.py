@@ -1,13 +1,29 @@
 """Published evaluations, repeated: experiments, checks against published figures, calibration.
 
-A study is a :class:`Plan`, a line in ``plans.py``, and the directory ``studies/NAME``: its
-scenarios, and ``expected.csv`` with every published figure, its source and the bounds within which
-it counts as reproduced. Results of experiments are kept and found again by what went into them, so
-an interrupted study goes on where it stopped.
+A study is one folder, found by its name or its path; :mod:`etherweave.study.folder` says what it
+holds. Results of experiments are kept with a hash of what went into them, so that an interrupted
+study goes on where it stopped. No study is known here by name.
 """
 
-from etherweave.study.plan import Experiment, Plan
-from etherweave.study.plans import PLANS, plan_of
-from etherweave.study.runner import Check, StudyResult, run_study
+from etherweave.study.folder import PublishedValue, Study, load_study, shipped
+from etherweave.study.results import (
+    CHECKS,
+    MissingResultError,
+    StudyCheck,
+    StudyResult,
+    load_study_result,
+)
+from etherweave.study.running import run_study
 
-__all__ = ["PLANS", "Check", "Experiment", "Plan", "StudyResult", "plan_of", "run_study"]
+__all__ = [
+    "CHECKS",
+    "MissingResultError",
+    "PublishedValue",
+    "Study",
+    "StudyCheck",
+    "StudyResult",
+    "load_study",
+    "load_study_result",
+    "run_study",
+    "shipped",
+]

@@ -1,0 +1,138 @@
+"""Bar and line charts of studies: drawn from values, or as a ``study.toml`` declares them."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from etherweave.report.section import Builder, Section, Table
+from etherweave.report.style import COLOURS, SERIES, key, literal, mark, write_values
+from etherweave.study import MissingResultError, PublishedValue, StudyResult
+from etherweave.study.declared import Bar, BarChart, LineChart, table_of
+
+BARS_HEAD = ("", "simulated", "published", "difference", "source")
+MARKERS = "osD^vP"
+
+
+@dataclass(frozen=True)
+class DrawnBar:
+    """A computed value, and what was published."""
+
+    label: str
+    """Below the bar."""
+    colour: str
+    """Of the bar."""
+    value: float
+    """Height of the bar; not a number when there is none."""
+    published: PublishedValue | None = None
+    """To be marked."""
+
+
+def draw_bars(axes: Axes, bars: Sequence[DrawnBar], label: str) -> None:
+    """Draw bars side by side, from zero up to room for the legend.
+
+    Parameters
+    ----------
+    axes
+        To draw into.
+    bars
+        From left to right.
+    label
+        Label of their axis, with the unit.
+    """
+    places = range(len(bars))
+    drawn = axes.bar(places, [bar.value for bar in bars], color=[bar.colour for bar in bars])
+    for place, bar in enumerate(bars):
+        if bar.published is not None:
+            mark(axes, place, bar.published)
+    write_values(axes, drawn)
+    axes.set_xticks(places, [bar.label for bar in bars])
+    axes.tick_params(axis="x", length=0)
+    axes.set_xlim(-0.6, len(bars) - 0.4)
+    axes.set_ylim(0, axes.dataLim.y1 * 1.08)
+    axes.set_ylabel(label)
+    axes.grid(visible=False, axis="x")
+    marked = [bar.published for bar in bars if bar.published is not None]
+    axes.legend(handles=key(marked), loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0)
+
+
+def bars_table(bars: Sequence[DrawnBar], unit: str) -> Table:
+    """List computed beside published values, with the words of the publication."""
+    head = (BARS_HEAD[0], *(f"{name} [{unit}]" for name in BARS_HEAD[1:3]), *BARS_HEAD[3:])
+    return Table(head, [_row(bar) for bar in bars])
+
+
+def chart_builder(chart: BarChart | LineChart) -> Builder[StudyResult]:
+    """Give the function that makes a section of a declared chart."""
+    if isinstance(chart, BarChart):
+        return partial(_bars_section, chart)
+    return partial(_lines_section, chart)
+
+
+def _row(bar: DrawnBar) -> list[str]:
+    value = f"{bar.value:.4g}" if math.isfinite(bar.value) else "–"
+    if bar.published is None:
+        return [bar.label, value, "–", "–", ""]
+    return [bar.label, value, bar.published.text, _difference(bar), bar.published.words]
+
+
+def _difference(bar: DrawnBar) -> str:
+    """Compare with a published value; with bounds, say only on which side of them it is."""
+    assert bar.published is not None, "there is something to compare with"
+    low, high = bar.published.low, bar.published.high
+    if not math.isfinite(bar.value):
+        return "–"
+    if low is not None and low == high:
+        return f"{100 * (bar.value / low - 1):+.1f} %".replace("-", "−")
+    if low is not None and bar.value < low:
+        return "below"
+    return "above" if high is not None and bar.value > high else "within"
+
+
+def _bars_section(chart: BarChart, study: StudyResult) -> Section:
+    bars = [
+        DrawnBar(
+            literal(bar.label),
+            COLOURS.get(bar.colour, SERIES[number % len(SERIES)]),
+            study.value(bar.check) if bar.check else math.nan,
+            _published(study, chart, bar),
+        )
+        for number, bar in enumerate(chart.bars)
+    ]
+    figure = Figure(figsize=(max(6.4, 1.2 + 0.9 * len(bars)), 3.2))
+    draw_bars(figure.subplots(), bars, literal(chart.axis))
+    tables = [bars_table(bars, chart.unit)]
+    return Section(chart.name, chart.title, chart.caption, figure, tables, chart.checks)
+
+
+def _published(study: StudyResult, chart: BarChart, bar: Bar) -> PublishedValue | None:
+    """Find what was published of a bar: its case in a figure, otherwise the figure of its check."""
+    if bar.published:
+        return study.study.published(chart.published).get(bar.published)
+    checks = [check for check in study.checks if check.id == bar.check]
+    if not checks or checks[0].expected is None:
+        return None
+    (check,) = checks
+    return PublishedValue(check.expected, check.expected, check.unit, check.source)
+
+
+def _lines_section(chart: LineChart, study: StudyResult) -> Section:
+    figure = Figure(figsize=(9.6, 3.8))
+    axes = figure.subplots()
+    for number, line in enumerate(chart.lines):
+        try:
+            rows = table_of(study.results[line.experiment], chart.table).sort(chart.x)
+            across, up = rows[chart.x] * chart.x_scale, rows[chart.y] * chart.y_scale
+        except (ValueError, LookupError) as error:
+            raise MissingResultError(f"{line.experiment}: {error}") from None
+        colour, marker = SERIES[number % len(SERIES)], MARKERS[number % len(MARKERS)]
+        axes.plot(across, up, marker, ls="-", ms=5, color=colour, label=literal(line.label))
+    axes.set_xlabel(literal(chart.x_axis or chart.x))
+    axes.set_ylabel(literal(chart.y_axis or chart.y))
+    if chart.is_logarithmic:
+        axes.set_yscale("log")
+    axes.legend()
+    return Section(chart.name, chart.title, chart.caption, figure, checks=chart.checks)

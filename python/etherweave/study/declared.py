@@ -1,0 +1,273 @@
+"""What a study's ``study.toml`` declares: texts, experiments, metrics and charts without code."""
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from etherweave.bench.environment.decoding import decoded
+from etherweave.results import Result
+from etherweave.study.deployments import DeploymentResult
+from etherweave.study.experiments import (
+    CurveExperiment,
+    CurveResult,
+    DesignExperiment,
+    DesignResult,
+    RunExperiment,
+    StudyExperiment,
+)
+
+FILE = "study.toml"
+"""A folder with this file is a study."""
+Results: TypeAlias = Mapping[str, Any]
+"""Results by the name of their experiment."""
+Metric: TypeAlias = Callable[[Results], float]
+"""Computes the figure of a check."""
+
+
+@dataclass(frozen=True)
+class DeclaredExperiment:
+    """A table ``[[experiment]]``."""
+
+    name: str
+    scenario: str
+    """Path of the scenario from the study's folder, without ``.toml``."""
+    kind: str = "run"
+    """One of ``run``, ``curve``, ``design``."""
+    is_full_only: bool = False
+    """Whether it is carried out with ``--full`` only."""
+
+
+@dataclass(frozen=True)
+class DeclaredMetric:
+    """A table ``[[metric]]``: a statistic of a column, or a figure by its key."""
+
+    check: str
+    """Id of a row of ``expected.csv``."""
+    experiment: str
+    key: str = ""
+    """Dotted key of a figure of the design, the deployment or the run's summary."""
+    table: str = ""
+    """Table of a run, such as ``iterations``; a curve has its points only."""
+    column: str = ""
+    statistic: str = "mean"
+    """One of ``max``, ``mean``, ``median``, ``min``, ``sum``."""
+    scale: float = 1.0
+    """Factor from the column's unit to that of the check."""
+    where: dict[str, str] = field(default_factory=dict)
+    """Columns and the values of the rows that count."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar of a chart."""
+
+    label: str
+    check: str = ""
+    """Check whose value is drawn; none where only the published value is known."""
+    published: str = ""
+    """Case in ``published.csv``; without one the check's published figure is marked."""
+    colour: str = ""
+    """Network option whose colour the bar has, such as ``tcp``; otherwise one of a series."""
+
+
+@dataclass(frozen=True)
+class BarChart:
+    """A table ``[[bars]]``: values of checks with their published values marked."""
+
+    name: str
+    """Name of the figure's files."""
+    title: str
+    axis: str
+    """Label of the axis, with the unit."""
+    unit: str
+    bars: tuple[Bar, ...]
+    caption: str = ""
+    published: str = ""
+    """Figure in ``published.csv`` that has the cases."""
+    checks: tuple[str, ...] = ()
+    """Checks that the chart illustrates; a ``*`` stands for anything."""
+
+
+@dataclass(frozen=True)
+class ChartLine:
+    """One line of a chart."""
+
+    label: str
+    experiment: str
+
+
+@dataclass(frozen=True)
+class LineChart:
+    """A table ``[[lines]]``: a column of a table of results against another."""
+
+    name: str
+    """Name of the figure's files."""
+    title: str
+    x: str
+    """Column across."""
+    y: str
+    """Column up."""
+    lines: tuple[ChartLine, ...]
+    table: str = "points"
+    x_axis: str = ""
+    """Label, with the unit; the column's name by default."""
+    y_axis: str = ""
+    x_scale: float = 1.0
+    """Factor from the column's unit to that of the axis."""
+    y_scale: float = 1.0
+    is_logarithmic: bool = False
+    """Whether the upright axis is."""
+    caption: str = ""
+    checks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class FittedConstant:
+    """A table ``[[constant]]``: a constant of hosts, and the only figure that it is fitted to."""
+
+    key: str
+    """Dotted key in a scenario."""
+    check: str
+    """Check whose figure is met, measured in the experiment of the same name."""
+    target: float
+    """Middle of what was published."""
+    low_ns: int
+    """Start of the search [ns]."""
+    high_ns: int
+    """End of the search [ns]."""
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """A whole ``study.toml``."""
+
+    title: str
+    """Title of the report."""
+    authors: str = ""
+    """Authors of the publication."""
+    venue: str = ""
+    """Where and when it was published, and by whom."""
+    value_name: str = "simulated"
+    """Name of the column of computed figures: simulated, computed."""
+    shortened: str = ""
+    """What is less than was published, without ``--full``; empty when nothing is."""
+    scenarios_shown: tuple[str, ...] = ()
+    """Experiments whose resolved scenario stands in the report."""
+    sections: tuple[str, ...] = ()
+    """Names of charts, and functions of ``report.py``, in the order of the report."""
+    experiment: tuple[DeclaredExperiment, ...] = ()
+    metric: tuple[DeclaredMetric, ...] = ()
+    bars: tuple[BarChart, ...] = ()
+    lines: tuple[LineChart, ...] = ()
+    constant: tuple[FittedConstant, ...] = ()
+    overrides: Mapping[str, dict[str, object]] = field(default_factory=dict)
+    """Dotted keys and values, by experiment; in the file they stand in its table."""
+
+    def experiments(self, full: bool) -> list[StudyExperiment]:
+        """List the declared experiments, with those that need ``--full`` or without."""
+        return [
+            _EXPERIMENTS[one.kind](one.name, one.scenario, self.overrides[one.name])
+            for one in self.experiment
+            if full or not one.is_full_only
+        ]
+
+    def metrics(self) -> dict[str, Metric]:
+        """Give the declared metric of each check, by its id."""
+        return {one.check: partial(_measure, one) for one in self.metric}
+
+
+_EXPERIMENTS: dict[str, Callable[[str, str, dict[str, object]], StudyExperiment]] = {
+    "run": RunExperiment,
+    "curve": CurveExperiment,
+    "design": DesignExperiment,
+}
+_STATISTICS = ("max", "mean", "median", "min", "sum")
+
+
+def read_declaration(file: Path) -> Declaration:
+    """Read a ``study.toml``.
+
+    Raises
+    ------
+    ValueError
+        When something in it is wrong; names the file and the key.
+    OSError
+        When it cannot be read.
+    """
+    try:
+        facts = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"{file}: {error}; expected TOML") from None
+    overrides = dict(_overrides(facts, file))
+    if "overrides" in facts:
+        raise ValueError(f"{file}: unknown key 'overrides'")
+    found = decoded(Declaration, facts, str(file))
+    for name in [one.name for one in found.experiment if one.kind not in _EXPERIMENTS]:
+        raise ValueError(f"{file}: experiment {name}: expected a kind of {', '.join(_EXPERIMENTS)}")
+    for one in found.metric:
+        if bool(one.key) == bool(one.column):
+            raise ValueError(f"{file}: metric of {one.check}: expected either a key or a column")
+        if one.statistic not in _STATISTICS:
+            raise ValueError(
+                f"{file}: metric of {one.check}: expected a statistic of {', '.join(_STATISTICS)}"
+            )
+    return Declaration(**{**vars(found), "overrides": overrides})
+
+
+def _overrides(facts: dict[str, Any], file: Path) -> Iterator[tuple[str, dict[str, object]]]:
+    """Take overrides out of the experiments: their values may be of any type."""
+    experiments = facts.get("experiment")
+    for one in experiments if isinstance(experiments, list) else []:
+        if isinstance(one, dict):
+            own = one.pop("overrides", {})
+            if not isinstance(own, dict):
+                raise ValueError(
+                    f"{file}: experiment {one.get('name')}: expected overrides = {{…}}"
+                )
+            yield str(one.get("name")), own
+
+
+def table_of(result: Any, name: str) -> pl.DataFrame:
+    """Take a table out of a result; a curve has its points only.
+
+    Raises
+    ------
+    ValueError
+        When the result has no such table.
+    """
+    if isinstance(result, CurveResult):
+        return result.points
+    if isinstance(result, Result) and name in result.tables:
+        return result.to_polars(name)
+    raise ValueError(f"no table {name!r} in a result of type {type(result).__name__}")
+
+
+def _measure(metric: DeclaredMetric, results: Results) -> float:
+    result = results[metric.experiment]
+    try:
+        return metric.scale * (_figure if metric.key else _statistic)(metric, result)
+    except (KeyError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
+        raise ValueError(f"metric of {metric.check}: {error}") from None
+
+
+def _statistic(metric: DeclaredMetric, result: Any) -> float:
+    rows = table_of(result, metric.table)
+    for column, value in metric.where.items():
+        rows = rows.filter(pl.col(column).cast(pl.String) == value)
+    statistic = getattr(rows[metric.column].cast(pl.Float64), metric.statistic)()
+    return float("nan") if statistic is None else float(statistic)
+
+
+def _figure(metric: DeclaredMetric, result: Any) -> float:
+    if isinstance(result, DesignResult):
+        figure: Any = {**result.formula, **result.design}
+    else:
+        figure = result.figures if isinstance(result, DeploymentResult) else result.summary
+    for part in metric.key.split("."):
+        figure = figure[part]
+    return float(figure)

@@ -1,0 +1,164 @@
+"""Experiments on real switches of this machine: deployed rules, labs, reaction times."""
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from etherweave import control
+from etherweave.study.experiments import (
+    FACTS,
+    ScenarioExperiment,
+    facts_of,
+    read_json,
+    write_json,
+)
+
+FIGURES = "figures.json"
+"""A directory with this file is the result of an experiment on switches."""
+TRIALS = 15
+"""Pauses of each data plane; the median counts."""
+
+
+@dataclass(frozen=True)
+class DeploymentResult:
+    """Figures measured on programmed switches."""
+
+    figures: Mapping[str, Any]
+    """By name, units as suffixes."""
+    facts: Mapping[str, Any]
+    """The core's version, the machine, the time it took ``wall_s`` [s]."""
+
+    def save(self, directory: Path) -> None:
+        """Write it into a directory, replacing one that is there."""
+        directory.mkdir(parents=True, exist_ok=True)
+        write_json(directory / FIGURES, self.figures)
+        write_json(directory / FACTS, self.facts)
+
+    @classmethod
+    def load(cls, directory: Path) -> "DeploymentResult":
+        """Read what :meth:`save` wrote.
+
+        Raises
+        ------
+        FileNotFoundError
+            When there is none.
+        """
+        return cls(read_json(directory / FIGURES), read_json(directory / FACTS))
+
+
+def _control_sources() -> str:
+    """Hash the code that programs switches: another version may measure other figures."""
+    digest = hashlib.sha256()
+    for file in sorted(Path(control.__file__).parent.rglob("*")):
+        if file.suffix in (".py", ".c"):
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class _SwitchExperiment(ScenarioExperiment):
+    """What experiments on switches have in common."""
+
+    def inputs(self, home: Path) -> str:
+        """Write down the scenario, its overrides, and the code that programs switches."""
+        return f"{super().inputs(home)}\n{self!r}\n{_control_sources()}"
+
+
+@dataclass(frozen=True)
+class RulesExperiment(_SwitchExperiment):
+    """Frames of all pairs of hosts traced through Open vSwitch: a :class:`DeploymentResult`."""
+
+    def missing(self) -> str:
+        """Name the programs of Open vSwitch that are not installed."""
+        from etherweave.control.ovs.daemons import missing
+
+        absent = missing()
+        return f"{', '.join(absent)} not installed" if absent else ""
+
+    def carry_out(self, home: Path, directory: Path) -> None:
+        """Program the switches, read the rules back, and trace the frames."""
+        from etherweave.control.ovs.verify import VerifyOptions, verify
+        from etherweave.control.plan import CARRIED, counts, plan
+
+        def figures() -> dict[str, Any]:
+            planned = plan(self.file(home), self.overrides)
+            report = verify(planned, VerifyOptions(pairs=None))
+            rules = [counts(switch) for switch in planned.plan.switches]
+            carried = [sum(by.get(purpose, 0) for purpose in CARRIED) for by in rules]
+            return {
+                "frames": sum(report.followed.values()),
+                "frames_wrong": len(report.findings),
+                "switches_differing": len(report.differences),
+                "rules_min": min(carried),
+                "rules_mean": mean(carried),
+                "rules_max": max(carried),
+            }
+
+        _timed(figures).save(directory)
+
+
+@dataclass(frozen=True)
+class LabExperiment(_SwitchExperiment):
+    """The demonstration in a lab of namespaces; its result is a :class:`DeploymentResult`."""
+
+    plane: str = "ovs"
+    """Data plane: "ovs" for Open vSwitch, "ebpf" for the switch in the kernel."""
+
+    def missing(self) -> str:
+        """Name the privilege or the program that this machine lacks."""
+        from etherweave.control.lab.lifecycle import missing
+
+        return missing(self.plane)
+
+    def carry_out(self, home: Path, directory: Path) -> None:
+        """Bring the lab up, run its demonstration, and remove it."""
+        from etherweave.control.lab.demonstration import demonstrate_in_lab
+
+        file = self.file(home)
+        _timed(lambda: demonstrate_in_lab(file, self.overrides, self.plane)).save(directory)
+
+
+@dataclass(frozen=True)
+class ReactionExperiment:
+    """How fast pauses divert packets to other ports; its result is a :class:`DeploymentResult`."""
+
+    name: str
+    plane: str
+    """Data plane: "ebpf" or "ovs"."""
+
+    def inputs(self, home: Path) -> str:
+        """Write down the data plane, the number of trials, and the code that programs switches."""
+        return f"{self!r} {TRIALS}\n{_control_sources()}"
+
+    def missing(self) -> str:
+        """Name the privilege or the program that this machine lacks."""
+        from etherweave.control.reaction import DataPlane, missing
+
+        return missing(DataPlane(self.plane)) or ""
+
+    def carry_out(self, home: Path, directory: Path) -> None:
+        """Pause, wait, resume, several times."""
+        from etherweave.control.reaction import DataPlane, measure
+
+        def figures() -> dict[str, Any]:
+            reaction = measure(DataPlane(self.plane), TRIALS)
+            return {
+                "pause_us": reaction.pause.median,
+                "resume_us": reaction.resume.median,
+                "expiry_us": reaction.expiry.median,
+                "frames": reaction.sent,
+                "frames_lost": reaction.lost,
+                "missed": reaction.missed,
+            }
+
+        _timed(figures).save(directory)
+
+
+def _timed(measure: Callable[[], dict[str, Any]]) -> DeploymentResult:
+    start = time.perf_counter()
+    figures = measure()
+    return DeploymentResult(figures, facts_of(time.perf_counter() - start))

@@ -1,0 +1,224 @@
+"""A study is one folder; this finds and loads it.
+
+``study.toml``
+    title, experiments, metrics and charts that need no code;
+``expected.csv``
+    every published figure, its source and the bounds within which it counts as reproduced;
+``*.toml``
+    scenarios;
+``study.py``
+    what is not declared: ``experiments(full)`` and ``metrics()``;
+``report.py``
+    sections of the report that are not declared, a function each;
+``published.csv``, ``assumptions.csv``
+    published values that charts mark, and readings of what the publication leaves open.
+
+All but the first two may be absent. The Python files import each other relatively. Left out:
+carrying out, and drawing.
+"""
+
+import csv
+import hashlib
+import importlib
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from types import ModuleType
+
+from etherweave.study.declared import (
+    FILE,
+    BarChart,
+    Declaration,
+    LineChart,
+    Metric,
+    read_declaration,
+)
+from etherweave.study.experiments import StudyExperiment
+
+_HERE = Path(__file__).parents
+_ROOTS = (_HERE[3] / "studies", _HERE[2] / "studies")
+"""Where studies lie that come with Etherweave: in a checkout, beside an installed package."""
+_COLUMNS = ("id", "source", "published", "low", "high", "unit", "tried", "only")
+
+
+@dataclass(frozen=True)
+class PublishedValue:
+    """A published value."""
+
+    low: float | None
+    """Lower bound; equal to the upper one for a plain value."""
+    high: float | None
+    """Upper bound."""
+    unit: str
+    words: str
+    """Where it stands, and how it is put; for text, the text."""
+
+    @property
+    def text(self) -> str:
+        """As a reader writes it."""
+        if self.low == self.high and self.low is not None:
+            return f"{self.low:,.10g}"
+        if self.high is None:
+            return f"> {self.low:,.10g}"
+        return f"< {self.high:,.10g}" if self.low is None else f"{self.low:g}–{self.high:g}"
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study, before anything of it is carried out."""
+
+    home: Path
+    """Its folder."""
+    declared: Declaration
+    """Its ``study.toml``."""
+    experiments: Callable[[bool], Sequence[StudyExperiment]]
+    """Lists the experiments, given whether all that was published is wanted."""
+    metrics: Mapping[str, Metric] = field(default_factory=dict)
+    """Metrics by the id of their check."""
+
+    @property
+    def name(self) -> str:
+        """Name of the folder."""
+        return self.home.name
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether it comes with Etherweave."""
+        return self.home.parent in _ROOTS
+
+    @property
+    def charts(self) -> dict[str, BarChart | LineChart]:
+        """Charts that need no code, by name."""
+        charts: list[BarChart | LineChart] = [*self.declared.bars, *self.declared.lines]
+        return {chart.name: chart for chart in charts}
+
+    def module(self, name: str) -> ModuleType:
+        """Import a Python file of the folder.
+
+        Raises
+        ------
+        ModuleNotFoundError
+            When there is none of that name.
+        """
+        return importlib.import_module(f"{_package(self.home)}.{name}")
+
+    def has_module(self, name: str) -> bool:
+        """Whether the folder has such a Python file."""
+        return (self.home / f"{name}.py").is_file()
+
+    def expected(self, full: bool = True) -> list[dict[str, str]]:
+        """Read what was published, a row for each check.
+
+        Parameters
+        ----------
+        full
+            Whether rows are wanted whose ``only`` is "full": they need experiments that are
+            carried out only when all is.
+        """
+        rows = [dict.fromkeys(_COLUMNS, "") | row for row in self._rows("expected.csv")]
+        return [row for row in rows if full or row["only"] != "full"]
+
+    def assumptions(self) -> list[dict[str, str]]:
+        """Read what the publication leaves open: ``subject``, ``open``, ``reading``."""
+        return self._rows("assumptions.csv") if (self.home / "assumptions.csv").exists() else []
+
+    def published(self, figure: str) -> Mapping[str, PublishedValue]:
+        """Look up what a figure or table of the publication shows, by case."""
+        return self._published.get(figure, {})
+
+    @cached_property
+    def _published(self) -> dict[str, dict[str, PublishedValue]]:
+        figures: dict[str, dict[str, PublishedValue]] = {}
+        for row in self._rows("published.csv") if (self.home / "published.csv").exists() else ():
+            low, high = (float(row[bound]) if row[bound] else None for bound in ("low", "high"))
+            value = PublishedValue(low, high, row["unit"], row["words"])
+            figures.setdefault(row["figure"], {})[row["case"]] = value
+        return figures
+
+    def _rows(self, file: str) -> list[dict[str, str]]:
+        with (self.home / file).open(encoding="utf-8", newline="") as lines:
+            return [dict(row) for row in csv.DictReader(lines, restkey="", restval="")]
+
+
+def shipped() -> dict[str, Path]:
+    """Find the studies that come with Etherweave, by name."""
+    folders = [file.parent for root in _ROOTS for file in sorted(root.glob(f"*/{FILE}"))]
+    return {folder.name: folder for folder in reversed(folders)}
+
+
+def load_study(name: str | Path) -> Study:
+    """Load a study.
+
+    Parameters
+    ----------
+    name
+        Name of a study that comes with Etherweave, or the path of a folder: a
+        :class:`pathlib.Path`, or a text with a separator, such as ``./my-study``. Python files of
+        the folder are executed.
+
+    Raises
+    ------
+    KeyError
+        When there is no study of that name; names those that exist.
+    ValueError
+        When a file of the folder is wrong.
+    OSError
+        When one cannot be read.
+    """
+    if isinstance(name, Path) or re.search(r"[/\\]|^\.", name):
+        return _loaded(Path(name).resolve())
+    known = shipped()
+    if name not in known:
+        folder = f"; a folder is given by its path, ./{name}" if Path(name).is_dir() else ""
+        raise KeyError(f"no study {name!r}; known: {', '.join(sorted(known))}{folder}")
+    return _loaded(known[name])
+
+
+def _loaded(home: Path) -> Study:
+    if not (home / FILE).is_file():
+        raise ValueError(f"{home}: no {FILE}; expected the folder of a study")
+    declared = read_declaration(home / FILE)
+    study = Study(home, declared, declared.experiments, declared.metrics())
+    if study.has_module("study"):
+        code = study.module("study")
+        study = Study(
+            home,
+            declared,
+            lambda full: [*declared.experiments(full), *code.experiments(full)],
+            {**study.metrics, **code.metrics()},
+        )
+    _check(study)
+    return study
+
+
+def _check(study: Study) -> None:
+    """Reject rows whose figures are no numbers, and rows without a metric."""
+    file = study.home / "expected.csv"
+    for line, row in enumerate(study.expected(), start=2):
+        for name in ("published", "low", "high"):
+            if row[name] and not _is_number(row[name]):
+                raise ValueError(f"{file}: line {line}: {name} {row[name]!r}: expected a number")
+        if row["id"] not in study.metrics:
+            raise ValueError(f"{file}: line {line}: no metric of {row['id']!r}")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _package(home: Path) -> str:
+    """Name the package that the Python files of a folder are modules of; makes it once."""
+    digest = hashlib.sha256(str(home).encode()).hexdigest()[:8]
+    name = "_".join(("etherweave_study", re.sub(r"\W", "_", home.name), digest))
+    if name not in sys.modules:
+        package = ModuleType(name, f"The study of {home}.")
+        package.__path__ = [str(home)]
+        sys.modules[name] = package
+    return name

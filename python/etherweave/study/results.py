@@ -1,0 +1,244 @@
+"""The result of a study: checks, and the results of its experiments by name."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from etherweave.results import Result, Summary
+from etherweave.study.deployments import FIGURES, DeploymentResult
+from etherweave.study.experiments import DESIGN, POINTS, CurveResult, DesignResult, read_json
+from etherweave.study.folder import PublishedValue, Study, load_study, shipped
+
+CHECKS = "checks.json"
+"""A directory with this file holds the results of a study."""
+
+
+class MissingResultError(LookupError):
+    """A result or a check that is needed is not there; the text names it."""
+
+
+@dataclass(frozen=True)
+class StudyCheck:
+    """A published figure beside the computed one."""
+
+    id: str
+    """What is compared."""
+    source: str
+    """Where it was published, and in which words."""
+    expected: float | None
+    """The published figure, if it is a number."""
+    tolerance: tuple[float | None, float | None]
+    """Bounds within which it counts as reproduced; None where there is none."""
+    unit: str
+    """Of all of them."""
+    value: float
+    """The computed figure; not a number where there is none."""
+    tried: str = ""
+    """Of a figure that is known to fail: what was tried."""
+
+    @property
+    def text(self) -> str:
+        """The computed figure as readers see it: counts in full, others with four digits."""
+        if not math.isfinite(self.value):
+            return "–"
+        return f"{self.value:.0f}" if float(self.value).is_integer() else f"{self.value:.4g}"
+
+    @property
+    def is_passed(self) -> bool:
+        """Whether the computed figure lies within the bounds."""
+        low, high = self.tolerance
+        above = low is None or self.value >= low
+        return above and (high is None or self.value <= high)
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """All checks of a study, and where the results of its experiments are."""
+
+    study: Study
+    """What was carried out."""
+    checks: Sequence[StudyCheck]
+    """In the order of publication."""
+    directory: Path
+    """Holds a directory for each experiment."""
+    full: bool = False
+    """Whether all that was published was carried out."""
+    not_run: tuple[str, ...] = ()
+    """Checks of which an experiment was left out."""
+    unavailable: Mapping[str, str] = field(default_factory=dict)
+    """Checks that this machine cannot make, and what it lacks."""
+
+    @property
+    def failed(self) -> list[StudyCheck]:
+        """Checks whose figure lies outside its bounds."""
+        return [check for check in self.checks if not check.is_passed]
+
+    @property
+    def passed(self) -> list[StudyCheck]:
+        """Checks whose figure lies within its bounds."""
+        return [check for check in self.checks if check.is_passed]
+
+    def to_json(self) -> str:
+        """Write the checks as JSON."""
+        rows = [
+            {
+                "id": check.id,
+                "source": check.source,
+                "expected": check.expected,
+                "tolerance": list(check.tolerance),
+                "unit": check.unit,
+                "tried": check.tried,
+                "value": check.value if math.isfinite(check.value) else None,
+                "pass": check.is_passed,
+            }
+            for check in self.checks
+        ]
+        left_out = {"not_run": list(self.not_run), "unavailable": dict(self.unavailable)}
+        folder = {} if self.study.is_shipped else {"folder": str(self.study.home)}
+        whole = {"study": self.study.name, **folder, "checks": rows, **left_out}
+        return json.dumps(whole, indent=2)
+
+    def result(self, experiment: str) -> Result:
+        """Read the result of an experiment that is a run.
+
+        Raises
+        ------
+        MissingResultError
+            When there is none.
+        """
+        try:
+            return Result.load(self.directory / experiment)
+        except FileNotFoundError:
+            raise MissingResultError(f"experiment {experiment}") from None
+
+    @cached_property
+    def results(self) -> Mapping[str, Any]:
+        """Results of the experiments of any kind, each read when it is first needed.
+
+        Raises
+        ------
+        MissingResultError
+            When an experiment that is needed has none.
+        """
+        return _LazyResults(self.directory)
+
+    def value(self, check: str) -> float:
+        """Look up the computed figure of a check; not a number when it has none.
+
+        Raises
+        ------
+        MissingResultError
+            When there is no such check.
+        """
+        for candidate in self.checks:
+            if candidate.id == check:
+                return candidate.value if math.isfinite(candidate.value) else math.nan
+        raise MissingResultError(f"check {check}")
+
+    def published(self, figure: str) -> Mapping[str, PublishedValue]:
+        """Look up what a figure or table of the publication shows, by case."""
+        return self.study.published(figure)
+
+    def matching(self, patterns: Sequence[str]) -> list[StudyCheck]:
+        """List the checks with these ids; a ``*`` stands for anything."""
+        return [
+            check
+            for check in self.checks
+            if any(fnmatchcase(check.id, pattern) for pattern in patterns)
+        ]
+
+    @cached_property
+    def runs(self) -> Mapping[str, Result]:
+        """The runs among the experiments, by name, without their tables."""
+        names = sorted(path.parent.name for path in self.directory.glob("*/summary.json"))
+        return {name: replace(self.result(name), tables={}) for name in names}
+
+    @cached_property
+    def designs(self) -> Mapping[str, DesignResult]:
+        """The fabrics among the experiments that were designed, by name."""
+        names = sorted(path.parent.name for path in self.directory.glob(f"*/{DESIGN}"))
+        return {name: DesignResult.load(self.directory / name) for name in names}
+
+    @cached_property
+    def curves(self) -> Mapping[str, CurveResult]:
+        """The curves among the experiments, by name."""
+        names = sorted(path.parent.name for path in self.directory.glob(f"*/{POINTS}"))
+        return {name: CurveResult.load(self.directory / name) for name in names}
+
+    @property
+    def summaries(self) -> dict[str, Summary]:
+        """Summaries of the runs, by name."""
+        return {name: result.summary for name, result in self.runs.items()}
+
+
+class _LazyResults(dict[str, Any]):
+    def __init__(self, directory: Path) -> None:
+        super().__init__()
+        self._directory = directory
+
+    def __missing__(self, experiment: str) -> Any:
+        try:
+            self[experiment] = load_result(self._directory / experiment)
+        except FileNotFoundError:
+            raise MissingResultError(f"experiment {experiment}") from None
+        return self[experiment]
+
+
+def load_result(directory: Path) -> DesignResult | CurveResult | DeploymentResult | Result:
+    """Read the result of an experiment of any kind.
+
+    Raises
+    ------
+    FileNotFoundError
+        When there is none.
+    """
+    if (directory / FIGURES).exists():
+        return DeploymentResult.load(directory)
+    if (directory / POINTS).exists():
+        return CurveResult.load(directory)
+    if (directory / DESIGN).exists():
+        return DesignResult.load(directory)
+    return Result.load(directory)
+
+
+def load_study_result(directory: Path) -> StudyResult:
+    """Read the result of a study from the directory that it was written to.
+
+    Raises
+    ------
+    OSError
+        When the directory holds no checks, or they cannot be read.
+    ValueError
+        When the checks are damaged, or of a study that does not come with Etherweave: no code of
+        a folder that a file names is executed.
+    """
+    file = directory / CHECKS
+    facts = read_json(file)
+    try:
+        name, rows, folder = facts["study"], facts["checks"], facts.get("folder")
+        checks = [_check(row) for row in rows]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ValueError(f"{file}: {error!r}; expected what `etherweave study` wrote") from None
+    if folder is not None:
+        raise ValueError(
+            f"{file}: results of a folder; `etherweave study {folder} -o {directory}` draws them"
+        )
+    if name not in shipped():
+        raise ValueError(f"{file}: no study {name!r}; known: {', '.join(sorted(shipped()))}")
+    return StudyResult(load_study(name), checks, directory)
+
+
+def _check(row: dict[str, Any]) -> StudyCheck:
+    low, high = row["tolerance"]
+    value = math.nan if row["value"] is None else float(row["value"])
+    expected = None if row["expected"] is None else float(row["expected"])
+    bounds = tuple(None if bound is None else float(bound) for bound in (low, high))
+    texts = [str(row[key]) for key in ("id", "source", "unit")]
+    return StudyCheck(
+        texts[0], texts[1], expected, (bounds[0], bounds[1]), texts[2], value, row.get("tried", "")
+    )

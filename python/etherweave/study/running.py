@@ -1,0 +1,167 @@
+"""Carries out the experiments of a study side by side, keeps their results, and checks them."""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from fnmatch import fnmatchcase
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import etherweave
+from etherweave.study.experiments import StudyExperiment, write_json
+from etherweave.study.folder import Study, load_study
+from etherweave.study.results import CHECKS, StudyCheck, StudyResult, load_result
+
+_MARK = "experiment.json"
+"""Written last: with it, a result is whole."""
+
+
+def run_study(
+    name: str | Path,
+    output: Path,
+    *,
+    full: bool = False,
+    only: str = "*",
+    fresh: bool = False,
+    processes: int | None = None,
+    on_progress: Callable[[int, int, str], None] = lambda done, count, name: None,
+) -> StudyResult:
+    """Carry out the experiments of a study and check them.
+
+    Parameters
+    ----------
+    name
+        Of a study that comes with Etherweave, or the path of a folder; see :func:`load_study`.
+    output
+        Directory for the results; those of equal experiments that it holds are used again.
+    full
+        Whether to carry out all that was published, where that takes long.
+    only
+        Pattern of the experiments to run, such as ``"p2p.*"``; checks that need others are listed
+        as not run.
+    fresh
+        Whether to run experiments again that have a result.
+    processes
+        Experiments side by side; one per processor by default.
+    on_progress
+        Called with how many experiments are done, of how many, and the name of the last.
+
+    Raises
+    ------
+    KeyError
+        When there is no such study, or none of its experiments has such a name.
+    ValueError
+        When a file of the study's folder is wrong.
+    """
+    return carry_out(load_study(name), output, full, only, fresh, processes, on_progress)
+
+
+def carry_out(
+    study: Study,
+    output: Path,
+    full: bool = False,
+    only: str = "*",
+    fresh: bool = False,
+    processes: int | None = None,
+    on_progress: Callable[[int, int, str], None] = lambda done, count, name: None,
+) -> StudyResult:
+    """Carry out a loaded study; the parameters are those of :func:`run_study`."""
+    matching = _matching(study.experiments(full), only)
+    missing = {item.name: reason for item in matching if (reason := item.missing())}
+    wanted = [item.name for item in matching if item.name not in missing]
+    output.mkdir(parents=True, exist_ok=True)
+    with ProcessPoolExecutor(processes or os.cpu_count(), get_context("spawn")) as pool:
+        running = {
+            pool.submit(_run_named, study.home, name, full, output, fresh): name for name in wanted
+        }
+        try:
+            for done, future in enumerate(as_completed(running), start=1):
+                future.result()
+                on_progress(done, len(wanted), running[future])
+        except BaseException:
+            # Ctrl-C, or an experiment that failed: those that have not begun are cancelled.
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    results = _PartialResults({name: load_result(output / name) for name in wanted})
+    checks, not_run = check(study, results, full)
+    lacking = {row: missing[name] for row, name in not_run.items() if name in missing}
+    left_out = tuple(row for row in not_run if row not in lacking)
+    result = StudyResult(study, checks, output, full, left_out, lacking)
+    if not left_out:
+        # Of the whole study only: a part does not take its place.
+        (output / CHECKS).write_text(result.to_json() + "\n", encoding="utf-8")
+    return result
+
+
+def _matching(known: Sequence[StudyExperiment], only: str) -> list[StudyExperiment]:
+    wanted = [experiment for experiment in known if fnmatchcase(experiment.name, only)]
+    if not wanted:
+        groups = dict.fromkeys(f"{experiment.name.split('.')[0]}.*" for experiment in known)
+        raise KeyError(f"no experiment {only!r}; known: {', '.join(groups)}")
+    return wanted
+
+
+class _NotRunError(KeyError):
+    """A check needs an experiment that was left out."""
+
+
+class _PartialResults(dict[str, Any]):
+    """Results of the experiments that ran."""
+
+    def __missing__(self, name: str) -> Any:
+        raise _NotRunError(name)
+
+
+def check(
+    study: Study, results: Mapping[str, Any], full: bool = False
+) -> tuple[list[StudyCheck], dict[str, str]]:
+    """Compare results with what was published; name checks that did not run, and what they need."""
+    checks, not_run = [], {}
+    for row in study.expected(full):
+        try:
+            checks.append(_checked(row, study.metrics[row["id"]](results)))
+        except _NotRunError as error:
+            not_run[row["id"]] = str(error.args[0])
+    return checks, not_run
+
+
+def _checked(row: dict[str, str], value: float) -> StudyCheck:
+    published, low, high = (
+        float(row[key]) if row[key] else None for key in ("published", "low", "high")
+    )
+    bounds = (low, high)
+    return StudyCheck(row["id"], row["source"], published, bounds, row["unit"], value, row["tried"])
+
+
+def _run_named(home: Path, name: str, full: bool, output: Path, fresh: bool) -> None:
+    """Carry out an experiment of a study in a process of its own, which loads the study again."""
+    experiments = load_study(home).experiments(full)
+    (experiment,) = [one for one in experiments if one.name == name]
+    run_experiment(home, experiment, output / name, fresh)
+
+
+def run_experiment(home: Path, experiment: StudyExperiment, directory: Path, fresh: bool) -> None:
+    """Carry out one experiment, unless its result is there."""
+    identity = _identity(experiment.inputs(home))
+    mark = directory / _MARK
+    if not fresh and mark.exists() and _identity_in(mark) == identity:
+        return
+    mark.unlink(missing_ok=True)
+    experiment.carry_out(home, directory)
+    write_json(mark, {"identity": identity, "name": experiment.name})
+
+
+def _identity_in(mark: Path) -> str | None:
+    """Read the identity of a kept result; a damaged file has none."""
+    try:
+        return str(json.loads(mark.read_text(encoding="utf-8"))["identity"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _identity(inputs: str) -> str:
+    core = hashlib.sha256(Path(etherweave._core.__file__).read_bytes()).hexdigest()
+    return hashlib.sha256(f"{core}\n{inputs}".encode()).hexdigest()

@@ -1,0 +1,181 @@
+"""The comparison of topologies for exascale: on paper, on switches, under synthetic traffic.
+
+M. Benito, E. Vallejo, R. Beivide: *On the Use of Commodity Ethernet Technology in Exascale HPC
+Systems*, HiPC 2015. Section VI-B asks which fabrics carry which traffic, by which routings, at
+which loads.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from etherweave.study.deployments import LabExperiment, ReactionExperiment, RulesExperiment
+from etherweave.study.experiments import (
+    BalancedFabricExperiment,
+    CurveExperiment,
+    DesignExperiment,
+    StudyExperiment,
+    by_formula,
+)
+
+FABRICS = ("clos", "butterfly", "dragonfly")
+"""Of figure 11."""
+
+TABLE_1 = ("clos_3", "butterfly_2d", "butterfly_3d", "dragonfly", "butterfly_4d")
+"""Families of table I and figure 4, in the order of the table."""
+
+FAMILIES = (*TABLE_1, "butterfly_5d")
+"""Those, and the other dimension that the text speaks of: "a FB of any dimension"."""
+
+RADICES = (8, 16, 24, 48, 96)
+"""Ports of the switches in figures 4 and 6."""
+
+HOSTS_BUILT = 1_400_000
+"""Larger fabrics are known by formula only."""
+
+PLANES = ("ebpf", "ovs")
+"""Data planes whose reaction to pauses is measured."""
+
+PATTERNS = ("uniform", "adversarial")
+"""UN and ADV: any host, any host of the next group; without groups, of the next switch."""
+
+ROUTINGS = ("valiant_group", "piggyback", "conditional", "minimal")
+"""Of figure 12, those that take longest first."""
+
+LONGEST = "200us"
+"""The end of a run at the latest, the same for every point: warm-up and length are detected."""
+
+FEW_LOADS = {"uniform": (0.2, 0.5, 0.8, 1.0), "adversarial": (0.05, 0.2, 0.4, 1.0)}
+"""Of figure 12, unless all is wanted."""
+
+
+@dataclass(frozen=True)
+class TrafficFabric:
+    """A fabric under traffic."""
+
+    scenario: str
+    """Stem of its file."""
+    routings: tuple[str, ...]
+    """What is run on it."""
+    loads: tuple[float, ...] = ()
+    """At which loads; without any, at those of the file."""
+
+
+OTHERS = {
+    # As in figure 11: the fabric of some 300,000 hosts.
+    "exascale": TrafficFabric("dragonfly", ROUTINGS, (0.5, 0.9)),
+    "butterfly": TrafficFabric(
+        "traffic_butterfly",
+        ("valiant", "dimension_adaptive", "ugal_local", "conditional_tables", "dimension_order"),
+    ),
+    "clos": TrafficFabric("traffic_clos", ("conditional_tables", "adaptive_up", "spray", "ecmp")),
+}
+"""What the paper does not show: under traffic only when all is wanted."""
+
+REACTIONS = {
+    "cg": "cg_controller",
+    "steady": "steady_controller",
+    "reaction": "reaction",
+}
+"""Traffic that changes: as often as CG does, seldom, and once."""
+
+FOGSIM = "../../scenarios/open_loop/fogsim_1056"
+"""The network that the paper's simulator was measured on."""
+
+FOGSIM_LATENCIES = {
+    ("minimal", "uniform"): (0.2, 0.5, 0.8),
+    ("valiant_group", "uniform"): (0.2, 0.4),
+    ("valiant_group", "adversarial"): (0.3,),
+    ("conditional", "uniform"): (0.5,),
+    ("conditional", "adversarial"): (0.3,),
+    ("piggyback", "uniform"): (0.5,),
+    ("piggyback", "adversarial"): (0.3,),
+}
+"""Loads below saturation at which its latency is known, by routing and pattern."""
+
+FOGSIM_ACCEPTED = {
+    ("minimal", "uniform"): (1.0,),
+    ("minimal", "adversarial"): (1.0,),
+    ("valiant_group", "uniform"): (1.0,),
+    ("valiant_group", "adversarial"): (1.0,),
+    ("conditional", "uniform"): (1.0,),
+    ("conditional", "adversarial"): (0.45, 1.0),
+    ("piggyback", "uniform"): (1.0,),
+    ("piggyback", "adversarial"): (1.0,),
+}
+"""Loads near saturation and above at which what it accepts is known."""
+
+
+def experiments(full: bool) -> list[StudyExperiment]:
+    """List curves, deployments, fabrics; curves are fewer unless all is wanted."""
+    of_figure_11 = [DesignExperiment(f"figure_11.{name}", name) for name in FABRICS]
+    return [*curves(full), *deployments(), *of_figure_11, *_largest()]
+
+
+def _largest() -> Iterator[BalancedFabricExperiment]:
+    for radix in reversed(RADICES):
+        for family, formula in by_formula(radix).items():
+            overrides: dict[str, object] = {"design.routings": []}
+            if family == "dragonfly":
+                # As in section III-B: only rules of one output port are merged.
+                overrides["design.tables.compaction"] = "prefixes"
+            is_built = formula["hosts"] <= HOSTS_BUILT
+            yield BalancedFabricExperiment(
+                f"largest.{family}.{radix}", family, radix, is_built, overrides
+            )
+
+
+def deployments() -> list[StudyExperiment]:
+    """List the experiments on switches, what takes long first."""
+    reactions = [ReactionExperiment(f"deployed.reaction_{plane}", plane) for plane in PLANES]
+    lab, rules = LabExperiment("deployed.lab", "lab"), RulesExperiment("deployed.rules", "deployed")
+    return [lab, rules, *reactions]
+
+
+def curves(full: bool) -> list[CurveExperiment]:
+    """List a curve for each fabric, pattern and routing, the longest first."""
+    return [
+        *(_other_curves() if full else ()),
+        *_table_2_curves(),
+        *_figure_12_curves(full),
+        *_fogsim_curves(),
+    ]
+
+
+def _table_2_curves() -> Iterator[CurveExperiment]:
+    for name, scenario in REACTIONS.items():
+        yield CurveExperiment(f"table_2.{name}", f"../../scenarios/open_loop/{scenario}")
+
+
+def _figure_12_curves(full: bool) -> Iterator[CurveExperiment]:
+    for pattern in PATTERNS:
+        for routing in ROUTINGS:
+            loads = () if full else FEW_LOADS[pattern]
+            yield _curve("figure_12", "figure_12", pattern, routing, loads)
+
+
+def _other_curves() -> Iterator[CurveExperiment]:
+    for name, fabric in OTHERS.items():
+        for pattern in PATTERNS:
+            for routing in fabric.routings:
+                yield _curve(name, fabric.scenario, pattern, routing, fabric.loads)
+
+
+def _fogsim_curves() -> Iterator[CurveExperiment]:
+    for (routing, pattern), loads in FOGSIM_ACCEPTED.items():
+        low = FOGSIM_LATENCIES.get((routing, pattern), ())
+        yield _curve("fogsim", FOGSIM, pattern, routing, (*low, *loads))
+        if routing == "conditional":
+            yield _curve("fogsim", FOGSIM, pattern, "conditional_tables", (*low, *loads))
+
+
+def _curve(
+    name: str, scenario: str, pattern: str, routing: str, loads: tuple[float, ...]
+) -> CurveExperiment:
+    overrides: dict[str, object] = {
+        "open_loop.routings": [routing],
+        "open_loop.patterns": [pattern],
+        "open_loop.longest": LONGEST,
+    }
+    if loads:
+        overrides["open_loop.loads"] = list(loads)
+    return CurveExperiment(f"{name}.{pattern}.{routing}", scenario, overrides)

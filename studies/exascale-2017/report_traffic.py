@@ -1,0 +1,230 @@
+"""Sections of the report: fabrics under traffic, and the publication's simulator."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from etherweave.report.section import Section, Table
+from etherweave.report.style import INK, SERIES
+from etherweave.study import MissingResultError, StudyCheck, StudyResult
+
+from .experiments import OTHERS, PATTERNS, ROUTINGS
+
+TrafficCurves: TypeAlias = Mapping[tuple[str, str], pl.DataFrame]
+"""Points by pattern and routing."""
+
+LABELS = {
+    "minimal": "MIN",
+    "dimension_order": "MIN (dimension order)",
+    "valiant_group": "VAL",
+    "valiant": "VAL",
+    "piggyback": "PB",
+    "conditional": "conditional rules",
+    "conditional_tables": "conditional rules, by tables",
+    "ugal_local": "UGAL-L",
+    "dimension_adaptive": "DAL",
+    "ecmp": "ECMP",
+    "spray": "random per packet",
+    "adaptive_up": "up by the shortest queue",
+}
+"""Of routings, as published where they are."""
+
+PANELS = {"uniform": "(a) UN", "adversarial": "(b) ADV"}
+"""As in the publication."""
+
+KEPT_UP = 0.95
+"""Share of what is offered that is accepted where latencies count; beyond, marks are open."""
+
+MARKERS = "osD^vP"
+CURVES_HEAD = (
+    "",
+    "routing",
+    "offered",
+    "accepted",
+    "at most",
+    "mean [ns]",
+    "±",
+    "p99 [ns]",
+    "misrouted",
+)
+CURVES_COLUMNS = (
+    ("load", ".3g"),
+    ("load_accepted", ".4f"),
+    ("load_bound", ".4f"),
+    ("latency_ns_mean", ",.0f"),
+    ("latency_ns_half_width", ",.0f"),
+    ("latency_ns_p99", ",.0f"),
+    ("detoured_share", ".3f"),
+)
+"""Columns of the table after pattern and routing; a dash stands where there is no figure."""
+CURVES_CAPTION = (
+    "±: half of the 95 % confidence interval. At most: from expected loads of all channels."
+)
+
+
+def of_fabric(study: StudyResult, fabric: str, routings: Sequence[str]) -> TrafficCurves:
+    """Look up a fabric's curves."""
+    return {
+        (pattern, routing): study.results[f"{fabric}.{pattern}.{routing}"].points.sort("load")
+        for pattern in PATTERNS
+        for routing in routings
+    }
+
+
+def draw(curves: TrafficCurves) -> Figure:
+    """Draw latencies and accepted loads; a line for each routing."""
+    figure = Figure(figsize=(9.6, 6.4))
+    panels = figure.subplots(2, len(PATTERNS), sharex=True, squeeze=False)
+    for pattern, (latency, accepted) in zip(PATTERNS, panels.T, strict=True):
+        latency.set_title(PANELS[pattern])
+        _scale(latency)
+        accepted.plot((0, 1), (0, 1), color=INK, linewidth=0.8, linestyle=":")
+        accepted.set_xlabel("offered load")
+        for routing, look in _looks(curves).items():
+            points = curves[pattern, routing]
+            _line(latency, points, points["latency_ns_mean"] / 1e3, look)
+            _line(accepted, points, points["load_accepted"], look)
+    panels[0, 0].set_ylabel("mean latency [us]")
+    panels[1, 0].set_ylabel("accepted load")
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), ncols=4, loc="outside lower center")
+    return figure
+
+
+def curves_table(curves: TrafficCurves) -> Table:
+    """List all points."""
+    rows = [
+        [
+            PANELS[pattern][4:],
+            LABELS[routing],
+            *(_figure_text(row[key], form) for key, form in CURVES_COLUMNS),
+        ]
+        for (pattern, routing), points in curves.items()
+        for row in points.iter_rows(named=True)
+    ]
+    return Table(CURVES_HEAD, rows, CURVES_CAPTION, is_folded=True)
+
+
+def _scale(axes: Axes) -> None:
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _looks(curves: TrafficCurves) -> dict[str, dict[str, Any]]:
+    routings = sorted({routing for _, routing in curves}, key=list(LABELS).index)
+    return {
+        routing: {"marker": marker, "color": colour, "label": LABELS[routing]}
+        for routing, marker, colour in zip(routings, MARKERS, SERIES, strict=False)
+    }
+
+
+def _line(axes: Axes, points: pl.DataFrame, values: pl.Series, look: dict[str, Any]) -> None:
+    axes.plot(points["load"], values, linewidth=1.2, markersize=5, **look)
+    late = points["load_accepted"] < KEPT_UP * points["load"]
+    face = {**look, "label": "_", "markerfacecolor": "white", "linestyle": ""}
+    axes.plot(points["load"].filter(late), values.filter(late), markersize=5, **face)
+
+
+def _figure_text(value: float, form: str) -> str:
+    return format(value, form) if value == value else "–"
+
+
+FIGURE_12_CAPTION = (
+    "The dragonfly of Table III: 129 groups of 16 switches with 8 hosts. Above, as published; "
+    "below, what is accepted, which the publication does not show. Open marks: less than 95 % of "
+    "what is offered is accepted; latencies there show how long queues have become, not how long "
+    "they will stay. Warm-up and length of every point are detected by one rule, 200 us at most."
+)
+
+
+def figure_12(study: StudyResult) -> Section:
+    """Show latency and accepted load against what is offered."""
+    curves = of_fabric(study, "figure_12", ROUTINGS)
+    title = "Figure 12: average latency under uniform (a) and adversarial (b) traffic"
+    checks = ["figure_12.*"]
+    return Section(
+        "figure_12", title, FIGURE_12_CAPTION, draw(curves), [curves_table(curves)], checks
+    )
+
+
+TRAFFIC_TITLES = {
+    "exascale": "The dragonfly of 300,024 hosts under traffic",
+    "butterfly": "A flattened butterfly of 15,972 hosts under traffic",
+    "clos": "A folded Clos of 16,000 hosts under traffic",
+}
+"""Fabrics that the publication does not show under traffic."""
+TRAFFIC_CAPTIONS = {
+    "exascale": "The dragonfly of figure 11, with its spare ports, at two loads.",
+    "butterfly": "11 · 11 · 12 switches with 11 hosts. ADV: from each switch to the next one.",
+    "clos": "Three levels of switches of 40 ports. ADV: from each leaf to the next one.",
+}
+
+
+def traffic_butterfly(study: StudyResult) -> Section | None:
+    """Show the flattened butterfly under traffic, where it ran."""
+    return _traffic("butterfly", study)
+
+
+def traffic_clos(study: StudyResult) -> Section | None:
+    """Show the folded Clos under traffic, where it ran."""
+    return _traffic("clos", study)
+
+
+def traffic_exascale(study: StudyResult) -> Section | None:
+    """Show the dragonfly of figure 11 under traffic, where it ran."""
+    return _traffic("exascale", study)
+
+
+def _traffic(fabric: str, study: StudyResult) -> Section | None:
+    """Show a fabric as figure 12 is shown; nothing when it did not run."""
+    try:
+        curves = of_fabric(study, fabric, OTHERS[fabric].routings)
+    except MissingResultError:
+        return None
+    words = (TRAFFIC_TITLES[fabric], TRAFFIC_CAPTIONS[fabric])
+    tables, checks = [curves_table(curves)], [f"{fabric}.*"]
+    return Section(f"traffic_{fabric}", *words, draw(curves), tables, checks)
+
+
+FOGSIM_CAPTION = (
+    "A dragonfly of 33 groups of 8 switches with 4 hosts, whose figures of FOGSim, public version "
+    "5, are measured. Left: latencies below saturation, within 10 %. Right: accepted loads, within "
+    "0.03. Bands reach over these bounds, marks are simulated; filled ones pass."
+)
+
+
+def fogsim(study: StudyResult) -> Section:
+    """Show how far simulated figures deviate, check by check."""
+    figure = Figure(figsize=(9.6, 3.6))
+    latency, accepted = figure.subplots(1, 2)
+    _draw_bounds(latency, study.matching(["fogsim.*.latency"]))
+    _draw_bounds(accepted, study.matching(["fogsim.*.accepted"]))
+    latency.set_xlabel("latency [ns]")
+    accepted.set_xlabel("accepted load")
+    title = "The publication's simulator on 1,056 hosts"
+    return Section("fogsim", title, FOGSIM_CAPTION, figure, checks=["fogsim.*"])
+
+
+def _draw_bounds(axes: Axes, checks: list[StudyCheck]) -> None:
+    for place, check in enumerate(checks):
+        low, high = check.tolerance
+        assert low is not None, "what was measured is bounded on both sides"
+        assert high is not None, "what was measured is bounded on both sides"
+        assert check.expected is not None, "it was measured"
+        axes.plot((low, high), (place, place), color="#bbbbbb", linewidth=6, solid_capstyle="butt")
+        axes.plot(check.expected, place, "|", color=INK, markersize=9)
+        face = SERIES[2] if check.is_passed else "white"
+        axes.plot(check.value, place, "o", color=SERIES[2], markerfacecolor=face, markersize=5)
+    axes.set_yticks(range(len(checks)), [_check_label(check.id) for check in checks], fontsize=7.5)
+    axes.set_ylim(len(checks) - 0.4, -0.6)
+
+
+def _check_label(name: str) -> str:
+    """Read pattern, routing and load from the id of a check: "MIN, UN, 0.5"."""
+    _, pattern, routing, *load, _ = name.split(".")
+    return f"{LABELS[routing]}, {PANELS[pattern][4:]}, {'.'.join(load)}"

@@ -1,0 +1,251 @@
+"""The comparison of topologies for exascale: what each check measures.
+
+Fabrics on paper and deployments stand here, traffic in ``traffic.py``, and what is carried out in
+``experiments.py``.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from functools import partial
+from statistics import mean
+from typing import Any
+
+from etherweave.study.declared import Metric, Results
+from etherweave.study.experiments import DesignResult
+
+from . import traffic
+from .experiments import FABRICS, FAMILIES, PLANES, RADICES, TABLE_1, experiments
+
+__all__ = ["experiments", "metrics"]
+
+CONTROLLER_US = 70_000
+"""What a controller needs at least (section V-A) [us]."""
+ENTRIES_MAX = 4_096
+"""Of the smallest commodity switches: "from 4K to 32K entries", section III-A."""
+
+ORGANISATIONS = {
+    "cam_flat": ("cam", "flat", False),
+    "flat": ("tcam", "flat", False),
+    "per_switch": ("tcam", "per_switch", False),
+    "per_group": ("tcam", "per_group", False),
+    "compact": ("tcam", None, True),
+}
+"""Of figure 11: kind of table, address plan, whether it is compacted."""
+
+
+def metrics() -> dict[str, Metric]:
+    """Give the metric of every check by its id."""
+    on_paper = {**_counts(), **_table_1(), **_figure_4(), **_figure_6(), **_figure_11()}
+    return {**on_paper, **_deployments(), **traffic.metrics()}
+
+
+def largest(results: Results, family: str) -> list[DesignResult]:
+    """Pick a family's fabrics of figures 4 and 6, in the order of radices."""
+    return [results[f"largest.{family}.{radix}"] for radix in RADICES]
+
+
+def built(results: Results, family: str) -> list[DesignResult]:
+    """Pick those that were built."""
+    return [found for found in largest(results, family) if found.design]
+
+
+def organisation(found: DesignResult, name: str) -> Any:
+    """Look up what a fabric draws with one organisation of its tables."""
+    table, plan, is_compacted = ORGANISATIONS[name]
+    for one in found.design["power"]["organisations"]:
+        same = one["table"] == table and one["is_compacted"] == is_compacted
+        if same and plan in (None, one["plan"]):
+            return one
+    raise KeyError(f"no organisation {name} of {found.design['name']}")
+
+
+def percent_of(results: Results, fabric: str, name: str) -> float:
+    """Share of the reference that a fabric draws: flat CAM tables in the folded Clos [%]."""
+    reference = organisation(results["figure_11.clos"], "cam_flat")["fabric"]["total_w"]
+    drawn = organisation(results[f"figure_11.{fabric}"], name)["fabric"]["total_w"]
+    return float(100 * drawn / reference)
+
+
+def entries(found: DesignResult) -> dict[str, int]:
+    """Entries of the largest table of a fabric as built, by address plan."""
+    return {one["plan"]: one["largest"]["entries"] for one in found.design["tables"]["plans"]}
+
+
+def exceptions(verdicts: Iterable[bool]) -> float:
+    """Count the exceptions; without any verdict there is no count, and a check of it fails."""
+    listed = list(verdicts)
+    return float(listed.count(False)) if listed else math.nan
+
+
+def _counts() -> dict[str, Metric]:
+    def count(fabric: str, what: str, results: Results) -> float:
+        return float(results[f"figure_11.{fabric}"].design["fabric"][what])
+
+    return {
+        f"counts.{fabric}.{what}": partial(count, fabric, what)
+        for fabric in FABRICS
+        for what in ("switches", "hosts")
+    }
+
+
+def _table_1() -> dict[str, Metric]:
+    def deviation(family: str, column: str, results: Results) -> float:
+        """Return the largest deviation of a column from what was published, over all radices."""
+        rows = [found.formula for found in largest(results, family)]
+        return max(float(abs(row[column] - row["published"][column])) for row in rows)
+
+    def within(family: str, results: Results) -> float:
+        """Count the radices at which hosts are those published, but for rounding."""
+        rows = [found.formula for found in largest(results, family)]
+        bounds = [(row["published"]["hosts_low"], row["published"]["hosts_high"]) for row in rows]
+        pairs = zip(rows, bounds, strict=True)
+        return float(sum(low <= row["hosts"] <= high for row, (low, high) in pairs))
+
+    checks: dict[str, Metric] = {}
+    for family in TABLE_1:
+        checks[f"table_1.{family}.access"] = partial(deviation, family, "hosts_per_access_switch")
+        checks[f"table_1.{family}.network"] = partial(deviation, family, "hosts_per_switch")
+        checks[f"table_1.{family}.scalability"] = partial(within, family)
+    return checks
+
+
+def _figure_4() -> dict[str, Metric]:
+    def differing(results: Results) -> float:
+        """Count the fabrics whose tables, made and counted, are not those of the formulas."""
+        found = [one for family in FAMILIES for one in built(results, family)]
+        plans = ("flat", "per_switch", "per_group")
+        return exceptions(
+            entries(one) == {plan: one.formula[f"entries_{plan}"] for plan in plans}
+            for one in found
+        )
+
+    def most(families: Iterable[str], plan: str, results: Results) -> float:
+        """Return the most hosts with fewer entries than the smallest switches have."""
+        rows = [found.formula for family in families for found in largest(results, family)]
+        few = [row["hosts"] for row in rows if row[f"entries_{plan}"] < ENTRIES_MAX]
+        return float(max(few, default=0))
+
+    checks: dict[str, Metric] = {
+        f"figure_4.{family}.per_group": partial(most, [family], "per_group")
+        for family in ("butterfly_3d", "dragonfly", "butterfly_2d", "clos_3")
+    }
+    for plan in ("per_switch", "flat"):
+        checks[f"figure_4.{plan}"] = partial(most, TABLE_1, plan)
+    return {"figure_4.formula": differing, **checks}
+
+
+def _figure_6() -> dict[str, Metric]:
+    def beside_ports(family: str, results: Results) -> float:
+        """Count the fabrics with a table of more or fewer rules than ports."""
+        return exceptions(
+            (rules["rules_min"], rules["largest"]["entries"]) == (found.formula["ports"],) * 2
+            for found in built(results, family)
+            for rules in [found.design["tables"]["compacted"]]
+        )
+
+    def outside(results: Results) -> float:
+        """Count the dragonflies with a table outside of the bounds."""
+        return exceptions(
+            rules["rules_min"] >= found.formula["rules_least"]
+            and rules["largest"]["entries"] <= found.formula["rules_most"]
+            for found in built(results, "dragonfly")
+            for rules in [found.design["tables"]["compacted"]]
+        )
+
+    def rules(of: Callable[[Any], float], results: Results) -> float:
+        return float(of(results["figure_11.dragonfly"].design["tables"]["compacted"]))
+
+    return {
+        **{
+            f"figure_6.{family}": partial(beside_ports, family)
+            for family in FAMILIES
+            if family != "dragonfly"
+        },
+        "figure_6.dragonfly": outside,
+        "figure_6.dragonfly.least": partial(rules, lambda found: found["rules_min"]),
+        "figure_6.dragonfly.mean": partial(rules, lambda found: found["rules_mean"]),
+        "figure_6.dragonfly.most": partial(rules, lambda found: found["largest"]["entries"]),
+        "figure_6.dragonfly.million": lambda results: float(
+            results["largest.dragonfly.96"].formula["rules_most"]
+        ),
+    }
+
+
+def _figure_11() -> dict[str, Metric]:
+    def tables(fabric: str, name: str, whole: str, results: Results) -> float:
+        return float(organisation(results[f"figure_11.{fabric}"], name)[whole]["tables_w"])
+
+    def megawatts(fabric: str, name: str, results: Results) -> float:
+        return tables(fabric, name, "fabric", results) / 1e6
+
+    def per_switch(results: Results) -> float:
+        return mean(megawatts(fabric, "per_switch", results) for fabric in FABRICS)
+
+    def above_compact(fabric: str, results: Results) -> float:
+        per_group, compact = (
+            percent_of(results, fabric, name) for name in ("per_group", "compact")
+        )
+        return 100 * (per_group / compact - 1)
+
+    checks: dict[str, Metric] = {}
+    for fabric in FABRICS:
+        checks[f"figure_11.{fabric}.flat_each"] = partial(tables, fabric, "flat", "switch")
+        checks[f"figure_11.{fabric}.flat"] = partial(megawatts, fabric, "flat")
+        checks[f"figure_11.{fabric}.per_switch"] = partial(megawatts, fabric, "per_switch")
+        checks[f"figure_11.{fabric}.per_group"] = partial(above_compact, fabric)
+    return {**checks, "figure_11.per_switch": per_switch, **_savings()}
+
+
+def _savings() -> dict[str, Metric]:
+    def clos(results: Results) -> float:
+        return percent_of(results, "clos", "compact")
+
+    def dragonfly(results: Results) -> float:
+        return percent_of(results, "dragonfly", "compact")
+
+    def best(results: Results) -> float:
+        others = min(percent_of(results, fabric, "compact") for fabric in FABRICS[:2])
+        return dragonfly(results) / others
+
+    return {
+        "figure_11.saving.compaction": lambda results: 100 - clos(results),
+        "figure_11.saving.topology": lambda results: clos(results) - dragonfly(results),
+        "figure_11.saving.both": lambda results: 100 - dragonfly(results),
+        "figure_11.best": best,
+    }
+
+
+def _deployments() -> dict[str, Metric]:
+    def of(experiment: str, keys: tuple[str, ...], results: Results) -> float:
+        value: Any = results[f"deployed.{experiment}"].figures
+        for key in keys:
+            value = value[key]
+        return float(value)
+
+    def without_address(results: Results) -> float:
+        """Count the hosts of the lab without the address of the plan."""
+        hosts = of("lab", ("addresses", "hosts"), results)
+        return hosts - of("lab", ("addresses", "addressed"), results)
+
+    def faster(results: Results) -> float:
+        """Divide the time of a controller by that of a pause."""
+        return CONTROLLER_US / of("reaction_ovs", ("pause_us",), results)
+
+    reactions: dict[str, Metric] = {}
+    for plane in PLANES:
+        name = f"reaction_{plane}"
+        reactions[f"deployed.{name}"] = partial(of, name, ("pause_us",))
+        reactions[f"deployed.{name}.lost"] = partial(of, name, ("frames_lost",))
+    return {
+        "deployed.rules.least": partial(of, "rules", ("rules_min",)),
+        "deployed.rules.most": partial(of, "rules", ("rules_max",)),
+        "deployed.rules.differing": partial(of, "rules", ("switches_differing",)),
+        "deployed.rules.wrong": partial(of, "rules", ("frames_wrong",)),
+        "deployed.dmp.hosts": partial(of, "lab", ("addresses", "addressed")),
+        "deployed.dmp.without": without_address,
+        "deployed.dmp.flooded": partial(of, "lab", ("addresses", "elsewhere")),
+        "deployed.unknown.flooded": partial(of, "lab", ("unknown", "elsewhere")),
+        "deployed.pause.lost": partial(of, "lab", ("pausing", "lost")),
+        **reactions,
+        "deployed.reaction.controllers": faster,
+    }

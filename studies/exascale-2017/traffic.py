@@ -1,0 +1,206 @@
+"""What the checks of section VI-B measure, from the curves that they need."""
+
+import math
+from functools import partial
+
+import polars as pl
+
+from etherweave.study.declared import Metric, Results
+from etherweave.study.experiments import CurveResult
+
+from .experiments import FOGSIM_ACCEPTED, FOGSIM_LATENCIES, PATTERNS
+
+LATENCY = "latency_ns_mean"
+ACCEPTED = "load_accepted"
+
+
+def metrics() -> dict[str, Metric]:
+    """Give the metric of every check of traffic by its id, in the order of the publication."""
+    tables = {**_table_2(), **_figure_12(), **_exascale()}
+    return {**tables, **_butterfly(), **_clos(), **_fogsim()}
+
+
+def points(results: Results, name: str) -> pl.DataFrame:
+    """Look up a curve's points, by rising load."""
+    curve: CurveResult = results[name]
+    return curve.points.sort("load")
+
+
+def saturated(results: Results, name: str) -> float:
+    """Return the load that is accepted where most is offered."""
+    return float(points(results, name)[ACCEPTED][-1])
+
+
+def saturation(results: Results, name: str) -> float:
+    """Return the most that is accepted at any load."""
+    return max(map(float, points(results, name)[ACCEPTED]))
+
+
+def ratios(results: Results, name: str, reference: str, below: float) -> list[float]:
+    """Divide a curve's latencies by another's, at all common loads below a load."""
+    both = points(results, name).join(points(results, reference), on="load")
+    low = both.filter(pl.col("load") < below)
+    return [float(ratio) for ratio in low[LATENCY] / low[f"{LATENCY}_right"]]
+
+
+def above_minimal(results: Results, fabric: str, routing: str, minimal: str) -> list[float]:
+    """Divide latencies under UN by those of minimal routing, at loads that this one can carry."""
+    name, reference = f"{fabric}.uniform.{routing}", f"{fabric}.uniform.{minimal}"
+    return ratios(results, name, reference, saturation(results, reference))
+
+
+def _deviation(latency_ratios: list[float]) -> float:
+    """Return the largest deviation of a ratio from 1 [%]; not a number without any ratio."""
+    return 100 * max((abs(ratio - 1) for ratio in latency_ratios), default=math.nan)
+
+
+def _table_2() -> dict[str, Metric]:
+    def of(name: str, column: str, routing: str, results: Results) -> float:
+        return float(points(results, f"table_2.{name}").filter(routing=routing)[column].item())
+
+    def reaction(routing: str, results: Results) -> float:
+        """Return how long until it accepts what is offered again [us]."""
+        return of("reaction", "reaction_ns", routing, results) / 1e3
+
+    cg = ("minimal", "controller", "conditional", "piggyback")
+    return {
+        **{f"table_2.reaction.{name}": partial(reaction, name) for name in cg[2:]},
+        **{f"table_2.cg.{name}": partial(of, "cg", ACCEPTED, name) for name in cg},
+        "table_2.steady.controller": partial(of, "steady", ACCEPTED, "controller"),
+    }
+
+
+def _figure_12() -> dict[str, Metric]:
+    return {
+        "figure_12.uniform.conditional": partial(_resembling, "figure_12"),
+        "figure_12.uniform.piggyback": partial(_above, "figure_12"),
+        "figure_12.adversarial.minimal.bound": _bound("figure_12.adversarial.minimal"),
+        "figure_12.adversarial.minimal": _saturated("figure_12.adversarial.minimal"),
+        "figure_12.adversarial.valiant": _saturated("figure_12.adversarial.valiant_group"),
+        "figure_12.adversarial.small": _slower_when_small,
+        "figure_12.adversarial.conditional": partial(_competitive, "figure_12"),
+    }
+
+
+def _exascale() -> dict[str, Metric]:
+    return {
+        "exascale.uniform.conditional": partial(_resembling, "exascale"),
+        "exascale.uniform.piggyback": partial(_above, "exascale"),
+        "exascale.adversarial.minimal": _saturated("exascale.adversarial.minimal"),
+        "exascale.adversarial.valiant": _saturated("exascale.adversarial.valiant_group"),
+        "exascale.adversarial.conditional": partial(_competitive, "exascale"),
+    }
+
+
+def _butterfly() -> dict[str, Metric]:
+    def resembling(results: Results) -> float:
+        return _deviation(
+            above_minimal(results, "butterfly", "conditional_tables", "dimension_order")
+        )
+
+    return {
+        "butterfly.uniform.conditional": resembling,
+        "butterfly.adversarial.minimal.bound": _bound("butterfly.adversarial.dimension_order"),
+        "butterfly.adversarial.minimal": _saturated("butterfly.adversarial.dimension_order"),
+        "butterfly.adversarial.valiant.bound": _bound("butterfly.adversarial.valiant"),
+        "butterfly.adversarial.valiant": _saturated("butterfly.adversarial.valiant"),
+    }
+
+
+def _clos() -> dict[str, Metric]:
+    def under(pattern: str, routing: str, results: Results) -> float:
+        return saturated(results, f"clos.{pattern}.{routing}")
+
+    def alike(results: Results) -> float:
+        """Divide what is accepted under ADV by what is accepted under UN."""
+        adversarial, uniform = (
+            under(pattern, "adaptive_up", results) for pattern in ("adversarial", "uniform")
+        )
+        return adversarial / uniform
+
+    def diverting(results: Results) -> float:
+        """Divide what conditional rules accept under UN by what ECMP does."""
+        return under("uniform", "conditional_tables", results) / under("uniform", "ecmp", results)
+
+    return {
+        "clos.uniform.bound": _bound("clos.uniform.spray"),
+        "clos.adversarial.bound": _bound("clos.adversarial.spray"),
+        "clos.adversarial.adaptive": alike,
+        "clos.uniform.conditional": diverting,
+    }
+
+
+def _resembling(fabric: str, results: Results) -> float:
+    return _deviation(above_minimal(results, fabric, "conditional", "minimal"))
+
+
+def _above(fabric: str, results: Results) -> float:
+    return min(above_minimal(results, fabric, "piggyback", "minimal"), default=math.nan)
+
+
+def _slower_when_small(results: Results) -> float:
+    """Return the least ratio of latencies, conditional by VAL, below half of VAL's saturation."""
+    valiant = "figure_12.adversarial.valiant_group"
+    below = saturation(results, valiant) / 2
+    small = ratios(results, "figure_12.adversarial.conditional", valiant, below)
+    return min(small, default=math.nan)
+
+
+def _competitive(fabric: str, results: Results) -> float:
+    conditional, piggyback = (
+        saturated(results, f"{fabric}.adversarial.{routing}")
+        for routing in ("conditional", "piggyback")
+    )
+    return conditional / piggyback
+
+
+def _saturated(name: str) -> Metric:
+    return lambda results: saturated(results, name)
+
+
+def _bound(name: str) -> Metric:
+    """Return what the core computes from the loads of all channels."""
+    return lambda results: float(points(results, name)["load_bound"][0])
+
+
+def _fogsim() -> dict[str, Metric]:
+    """Latencies below saturation, what is accepted at it, and that nothing is lost below."""
+    rows: dict[str, Metric] = {}
+    for (routing, pattern), loads in FOGSIM_ACCEPTED.items():
+        name = f"fogsim.{pattern}.{routing}"
+        for load in FOGSIM_LATENCIES.get((routing, pattern), ()):
+            rows[f"{name}.{load:g}.latency"] = partial(_at, name, load, LATENCY)
+        for load in loads:
+            rows[f"{name}.{load:g}.accepted"] = partial(_at, name, load, ACCEPTED)
+    return {**rows, "fogsim.delivered": _undelivered, "fogsim.tables": _differing}
+
+
+def _at(name: str, load: float, column: str, results: Results) -> float:
+    return float(points(results, name).filter(load=load)[column].item())
+
+
+def _undelivered(results: Results) -> float:
+    """Return the largest difference of accepted from offered load where latencies count."""
+    return max(
+        abs(_at(f"fogsim.{pattern}.{routing}", load, ACCEPTED, results) - load)
+        for (routing, pattern), loads in FOGSIM_LATENCIES.items()
+        for load in loads
+    )
+
+
+def _differing(results: Results) -> float:
+    """Count the points at which conditional rules by tables are not those by the algorithm."""
+
+    def compared(pattern: str, routing: str) -> pl.DataFrame:
+        columns = ("load", ACCEPTED, LATENCY, "fingerprint")
+        return points(results, f"fogsim.{pattern}.{routing}").select(columns)
+
+    pairs = [
+        zip(
+            compared(pattern, "conditional").rows(),
+            compared(pattern, "conditional_tables").rows(),
+            strict=True,
+        )
+        for pattern in PATTERNS
+    ]
+    return float(sum(one != other for rows in pairs for one, other in rows))

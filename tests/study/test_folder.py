@@ -1,0 +1,163 @@
+"""A study is one folder: found by its path, declared without code, with mistakes named."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from etherweave.report import write_study
+from etherweave.study import load_study, load_study_result, run_study
+from support.command_line import invoke
+
+SCENARIO = """
+[topology.single_switch]
+hosts = 2
+
+[[job]]
+name = "ping"
+workload.osu_latency = { bytes = "8B", iterations = 10 }
+placement.hosts = [0, 1]
+"""
+STUDY = """
+title = "A ping, repeated"
+
+[[experiment]]
+name = "ping.usual"
+scenario = "ping"
+
+[[experiment]]
+name = "ping.slow"
+scenario = "ping"
+overrides = { "switch.latency" = "5us" }
+
+[[metric]]
+check = "usual"
+experiment = "ping.usual"
+table = "iterations"
+column = "duration_ns"
+where = { job = "ping" }
+scale = 0.5e-3
+
+[[metric]]
+check = "slow"
+experiment = "ping.slow"
+table = "iterations"
+column = "duration_ns"
+scale = 0.5e-3
+
+[[bars]]
+name = "latency"
+title = "Latency"
+axis = "latency [us]"
+unit = "us"
+checks = ["*"]
+bars = [{ label = "usual", check = "usual" }, { label = "slow $1", check = "slow" }]
+
+[[lines]]
+name = "iterations"
+title = "Iterations"
+table = "iterations"
+x = "iteration"
+y = "duration_ns"
+y_axis = "round trip [us]"
+y_scale = 1e-3
+lines = [{ label = "usual", experiment = "ping.usual" }]
+"""
+# Through one switch a message takes 1 to 3 us; 5 us more with a slower switch.
+EXPECTED = """id,source,published,low,high,unit
+usual,Table 1,1.5,1,3,us
+slow,Table 1,1.5,1,3,us
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    home = tmp_path / "my-study"
+    home.mkdir()
+    (home / "ping.toml").write_text(SCENARIO)
+    (home / "study.toml").write_text(STUDY)
+    (home / "expected.csv").write_text(EXPECTED)
+    return home
+
+
+def test_a_folder_with_a_declared_chart_and_no_code_runs_by_its_path(folder: Path) -> None:
+    out = folder.parent / "out"
+    done = invoke("study", str(folder), "-o", str(out), "--json")
+    assert done.exit_code == 0, done.output
+    checks = {row["id"]: row for row in json.loads(done.stdout)["checks"]}
+    assert checks["usual"]["pass"]
+    assert not checks["slow"]["pass"]
+    assert checks["slow"]["value"] == pytest.approx(checks["usual"]["value"] + 5, abs=0.8)
+    page = (out / "report.html").read_text(encoding="utf-8")
+    places = [
+        page.index(text)
+        for text in ("1 of 2 checks fail</h2>", ">Latency</h2>", ">Iterations</h2>")
+    ]
+    assert places == sorted(places)
+    assert (out / "latency.svg").exists()
+    assert (out / "iterations.svg").exists()
+    with pytest.raises(ValueError, match=r"checks\.json: results of a folder; `etherweave study"):
+        load_study_result(out)
+
+
+def test_failures_are_printed_first_and_passes_on_demand(folder: Path) -> None:
+    words = ("study", str(folder), "-o", str(folder.parent / "out"))
+    short = invoke(*words).stdout
+    assert "FAIL" in short
+    assert "usual" not in short
+    assert "1 of 2 figures pass." in short
+    long = invoke(*words, "--all").stdout
+    assert long.index("slow") < long.index("usual")
+
+
+def test_code_beside_the_declaration_adds_experiments_metrics_and_sections(folder: Path) -> None:
+    (folder / "values.py").write_text("VALUE = 2.0\n")
+    (folder / "study.py").write_text(
+        "from .values import VALUE\n\n\ndef experiments(full):\n    return []\n\n\n"
+        "def metrics():\n    return {'constant': lambda results: VALUE}\n"
+    )
+    (folder / "report.py").write_text(
+        "from etherweave.report.section import Section\n\n\n"
+        "def words(study):\n    value = study.value('constant')\n"
+        "    return Section('words', f'Value {value:g}')\n"
+    )
+    with (folder / "expected.csv").open("a") as rows:
+        rows.write("constant,Table 2,2,2,2,us\n")
+    text = (folder / "study.toml").read_text()
+    (folder / "study.toml").write_text('sections = ["words", "latency"]\n' + text)
+    study = run_study(folder, folder.parent / "out", processes=1)
+    assert [check.id for check in study.passed] == ["usual", "constant"]
+    page = write_study(study).read_text(encoding="utf-8")
+    assert page.index("<h2>Value 2</h2>") < page.index("<h2>Latency</h2>")
+    assert "Iterations" not in page, "only the sections that are named"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "message"),
+    [
+        ("study.toml", "title =", "titel =", "unknown key 'titel'"),
+        ("study.toml", 'column = "duration_ns"', "", "either a key or a column"),
+        ("study.toml", 'scenario = "ping"', 'scenario = "ping"\nkind = "walk"', "expected a kind"),
+        ("study.toml", "scale = 0.5e-3", 'statistic = "mode"', "expected a statistic"),
+        ("study.toml", "[[bars]]", "[[bars", "expected TOML"),
+        ("expected.csv", "usual,Table 1,1.5", "usual,Table 1,about", "published 'about'"),
+        ("expected.csv", "usual,", "unusual,", "no metric of 'unusual'"),
+    ],
+)
+def test_a_mistake_in_a_folder_names_the_file_and_the_key(
+    folder: Path, file: str, old: str, new: str, message: str
+) -> None:
+    path = folder / file
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(ValueError, match=message) as error:
+        load_study(folder)
+    assert str(error.value).startswith(str(path.resolve()))
+
+
+def test_a_name_is_known_or_a_path() -> None:
+    with pytest.raises(KeyError, match="no study 'x'; known: exascale-2017, sandia-2020"):
+        load_study("x")
+    with pytest.raises(ValueError, match=r"no study\.toml; expected the folder of a study"):
+        load_study("./studies")
+    listed = invoke("study").stdout
+    assert "sandia-2020    An Evaluation of Ethernet Performance" in listed
