@@ -85,7 +85,7 @@ class Fabric:
     def observe(
         self, threads: int, routing: str | None, pattern: str | None, load: float | None
     ) -> dict[str, Table]:
-        """Simulate and watch one point: points, patterns, channels, frames, series."""
+        """Simulate and watch one point: points, patterns, channels, steps, series."""
     def deployment(self, down: Sequence[str]) -> Deployment:
         """Make the flow tables and addresses to deploy, around cables that are down."""
     def design(self, progress: Callable[[str], bool] | None) -> Design | None:

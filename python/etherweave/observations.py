@@ -40,7 +40,7 @@ class Observation:
     """Every pattern with its ``start_ns``."""
     channels: "pyarrow.Table"
     """Every channel between switches, with its ``utilisation`` in the measured time."""
-    frames: "pyarrow.Table"
+    steps: "pyarrow.Table"
     """For each batch from ``time_ns`` on, ``utilisation`` of the channels between two groups."""
     series: "pyarrow.Table"
     """For each batch its loads and its mean latency."""
@@ -49,12 +49,12 @@ class Observation:
         """Part the batches by patterns; those during which the pattern turns belong to none."""
         import polars as pl
 
-        frames = cast(pl.DataFrame, pl.from_arrow(self.frames))
+        steps = cast(pl.DataFrame, pl.from_arrow(self.steps))
         duration = int(self.series["duration_ns"][0].as_py())
         starts = [*self.patterns["start_ns"].to_pylist(), float("inf")]
         for place, pattern in enumerate(self.patterns["pattern"].to_pylist()):
             time = pl.col("time_ns")
-            own = frames.filter(time >= starts[place], time + duration <= starts[place + 1])
+            own = steps.filter(time >= starts[place], time + duration <= starts[place + 1])
             if not own.is_empty():
                 times = own["time_ns"]
                 pairs = own.group_by("group_from", "group_to", maintain_order=True)

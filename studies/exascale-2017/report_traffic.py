@@ -58,7 +58,7 @@ CURVES_COLUMNS = (
     ("latency_ns_mean", ",.0f"),
     ("latency_ns_half_width", ",.0f"),
     ("latency_ns_p99", ",.0f"),
-    ("detoured_share", ".3f"),
+    ("misrouted_share", ".3f"),
 )
 """Columns of the table after pattern and routing; a dash stands where there is no figure."""
 CURVES_CAPTION = (

@@ -102,7 +102,7 @@ def test_links_are_used_alike_before_the_turn_and_only_those_to_the_next_group_a
 
 
 def test_frames_and_series_tell_every_batch(turn: etherweave.Observation) -> None:
-    frames, series = frame(turn.frames), frame(turn.series)
+    frames, series = frame(turn.steps), frame(turn.series)
     assert frames["time_ns"].unique(maintain_order=True).equals(series["time_ns"])
     assert (series["time_ns"].diff().drop_nulls() == series["duration_ns"][0]).all()
     assert len(frames) == len(series) * GROUPS * (GROUPS - 1)
@@ -130,7 +130,7 @@ def test_a_fabric_without_groups_is_told_by_switches() -> None:
 
 def test_threads_change_nothing(turn: etherweave.Observation) -> None:
     two = etherweave.observe(SMALL, threads=2)
-    assert two.frames.equals(turn.frames)
+    assert two.steps.equals(turn.steps)
     assert two.channels.equals(turn.channels)
 
 
@@ -163,7 +163,7 @@ def test_the_page_holds_every_frame_and_fetches_nothing(
     film = content(page)
     pairs = np.frombuffer(base64.b64decode(film["pairs"]), "<u4")
     cells = np.frombuffer(base64.b64decode(film["frames"]), np.uint8).reshape(-1, len(pairs))
-    frames = frame(turn.frames)
+    frames = frame(turn.steps)
     assert cells.size == len(frames)
     assert (frames["group_from"] * GROUPS + frames["group_to"])[: len(pairs)].to_list() == list(
         pairs
@@ -180,7 +180,7 @@ def test_a_page_that_would_be_too_large_averages_neighbours(turn: etherweave.Obs
     assert (len(turn.series), film["merged"]) == (20, 3)
     cells = np.frombuffer(base64.b64decode(film["frames"]), np.uint8).reshape(-1, links)
     assert len(cells) == 7
-    batches = turn.frames["utilisation"].to_numpy().reshape(20, links)
+    batches = turn.steps["utilisation"].to_numpy().reshape(20, links)
     expected = batches[:3].mean(axis=0)
     assert np.abs(cells[0] / 255 - expected).max() <= 0.5 / 255 + 1e-9
     assert film["edges_us"][-1] == 2 * TURN_NS / 1e3
@@ -220,7 +220,7 @@ def test_the_verb_prints_writes_and_draws(small: Path, tmp_path: Path) -> None:
     assert ElementTree.parse(drawing).getroot().tag.endswith("svg")
     assert content(page)["title"] == "small: minimal, load 0.2"
     names = {path.stem for path in tables.iterdir()}
-    assert names == {"points", "patterns", "channels", "frames", "series"}
+    assert names == {"points", "patterns", "channels", "steps", "series"}
     told = json.loads(run(small, *words[:4], "--json").stdout)
     assert told["point"]["pattern"] == "adversarial+1"
     assert len(told["series"]) == 5

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use dragonfly::{Act, Point, Setting, Words};
 use etherweave_openloop::routing::Routing;
-use etherweave_openloop::routing::tables::{ConditionalTables, MinimalTables, TableRouting};
+use etherweave_openloop::routing::tables::{CompiledTables, ConditionalTables, MinimalTables};
 use etherweave_openloop::{Experiment, OpenLoopError, Packet, Report, port_bytes};
 use etherweave_topology::TopologyKind;
 
@@ -103,7 +103,7 @@ fn print_json(members: &[Member]) {
 }
 
 /// Tables, with how long they took and how large they are.
-fn timed(make: impl Fn() -> Result<TableRouting, OpenLoopError>) -> TableRouting {
+fn timed(make: impl Fn() -> Result<CompiledTables, OpenLoopError>) -> CompiledTables {
     let started = Instant::now();
     let tables = make().expect("a complete dragonfly has tables");
     println!("tables of {} KiB in {:.1} s", tables.bytes() / 1024, started.elapsed().as_secs_f64());
@@ -111,7 +111,7 @@ fn timed(make: impl Fn() -> Result<TableRouting, OpenLoopError>) -> TableRouting
 }
 
 const HEAD: &str =
-    "routing      pattern load  mean_ns   p50   p99 p99.9 accepted hops detour  Mhops/s   s  packets fingerprint";
+    "routing      pattern load  mean_ns   p50   p99 p99.9 accepted hops misrte  Mhops/s   s  packets fingerprint";
 
 fn print(report: &Report, name: &str, took: f64) {
     let percentile = |share| report.latency_ns.percentile(share).unwrap_or(0);
@@ -123,7 +123,7 @@ fn print(report: &Report, name: &str, took: f64) {
         percentile(0.999),
         report.load_accepted,
         report.hops_mean.unwrap_or(f64::NAN),
-        report.detoured_share.unwrap_or(f64::NAN),
+        report.misrouted_share.unwrap_or(f64::NAN),
         report.packet_hops as f64 / took / 1e6,
         report.packets_most,
         report.fingerprint,

@@ -6,9 +6,10 @@ use etherweave_workload::HostArrivals;
 use etherweave_workload::pattern::host_destinations;
 
 use crate::OpenLoopError;
+use crate::constants::RunConstants;
 use crate::exchange::{Division, Worker};
 use crate::host::Host;
-use crate::little::Meter;
+use crate::little::QueueMeter;
 use crate::packet::Slab;
 use crate::params::Arbiter;
 use crate::pause::Pauses;
@@ -16,7 +17,6 @@ use crate::port::{END, Input, Output, Port};
 use crate::shard::{ENTRIES_MAX, Shard};
 use crate::tally::Tally;
 use crate::wheel::Wheel;
-use crate::world::World;
 
 /// Neighbourhoods are put together until a shard has this many switches: enough work for a window, few enough for a
 /// core's own cache and for an even share of 1,000 hosts to each thread.
@@ -27,7 +27,7 @@ const WINDOW_ALONE: u32 = 1_024;
 /// The shards of a fabric that one worker carries, and how long they run without hearing of each other.
 pub(crate) struct Parts {
     pub shards: Vec<Shard>,
-    /// How shards are dealt to all workers.
+    /// How shards are assigned to all workers.
     pub division: Division,
     /// Ports of every switch.
     pub radix: usize,
@@ -39,14 +39,14 @@ pub(crate) struct Parts {
 /// When hosts are not alike, or there are more ports, switches or shards than this engine counts.
 pub(crate) fn parts<R>(
     topology: &Topology,
-    world: &World<'_, R>,
+    constants: &RunConstants<'_, R>,
     channels: u8,
     worker: Worker,
 ) -> Result<Parts, OpenLoopError> {
     check(topology)?;
     let cuts = cuts(topology);
     let radix = switches(topology).map(|at| topology.out_channels(at).len()).max().unwrap_or(0);
-    let plan = Plan { topology, cuts: &cuts, radix, channels: usize::from(channels) };
+    let plan = ShardPlan { topology, cuts: &cuts, radix, channels: usize::from(channels) };
     // An event tells both states of a channel apart, and there is no more than one host to a port.
     let entries = radix * plan.channels.next_power_of_two() * 2;
     let most = cuts.windows(2).map(|cut| (cut[1] - cut[0]) * entries).max().unwrap_or(0);
@@ -57,11 +57,11 @@ pub(crate) fn parts<R>(
         (Node::Switch(from), Node::Switch(to)) => plan.shard_of(from) != plan.shard_of(to),
         _ => false,
     });
-    let nearest = across.map(|channel| world.ticks.delay(channel.class)).min();
+    let nearest = across.map(|channel| constants.ticks.delay(channel.class)).min();
     // With credits a packet's departure is known before it has crossed.
-    let known = if world.levels.is_some() { 0 } else { world.ticks.crossbar };
+    let known = if constants.pause_thresholds.is_some() { 0 } else { constants.ticks.crossbar };
     let division = Division { shards: cuts.len() - 1, workers: worker.of };
-    let shards = division.shards_of(worker.number).map(|number| plan.shard(world, number)).collect();
+    let shards = division.shards_of(worker.number).map(|number| plan.shard(constants, number)).collect();
     Ok(Parts { shards, division, radix, window: nearest.map_or(WINDOW_ALONE, |delay| delay + known) })
 }
 
@@ -116,14 +116,14 @@ fn first_global(ports: &[Port], radix: usize) -> usize {
     global.map(|(index, _)| index % radix).min().unwrap_or(radix)
 }
 
-struct Plan<'a> {
+struct ShardPlan<'a> {
     topology: &'a Topology,
     cuts: &'a [usize],
     radix: usize,
     channels: usize,
 }
 
-impl Plan<'_> {
+impl ShardPlan<'_> {
     fn shard_of(&self, switch: SwitchId) -> usize {
         self.cuts.partition_point(|&first| first <= switch.index()) - 1
     }
@@ -133,7 +133,7 @@ impl Plan<'_> {
         ((switch.index() - self.cuts[self.shard_of(switch)]) * self.radix + port) as u32
     }
 
-    fn shard<R>(&self, world: &World<'_, R>, number: usize) -> Shard {
+    fn shard<R>(&self, constants: &RunConstants<'_, R>, number: usize) -> Shard {
         let own = self.cuts[number]..self.cuts[number + 1];
         let shift = self.channels.next_power_of_two().trailing_zeros();
         let mut ports = vec![Port::unused(); own.len() * self.radix];
@@ -141,13 +141,13 @@ impl Plan<'_> {
             let at = SwitchId::from_index(at);
             for port in 0..self.radix {
                 let state = &mut ports[home * self.radix + port];
-                *state = Port { home: home as u16, ..self.wire(world, at, port) };
+                *state = Port { home: home as u16, ..self.wire(constants, at, port) };
             }
         }
-        let credits = |index: usize| world.room(ports[index >> shift].class);
+        let credits = |index: usize| constants.room(ports[index >> shift].class);
         let outputs = (0..ports.len() << shift).map(|index| Output { credits: credits(index), first: END, last: END });
-        let hosts = self.hosts(world, number);
-        let by_service = world.params.arbiter == Arbiter::LeastRecentlyServed;
+        let hosts = self.hosts(constants, number);
+        let by_service = constants.params.arbiter == Arbiter::LeastRecentlyServed;
         Shard {
             number: number as u16,
             first_switch: own.start as u32,
@@ -162,40 +162,40 @@ impl Plan<'_> {
             flowlets: Vec::new(),
             hosts: hosts.into_iter().map(|(_, state)| state).collect(),
             ports,
-            pauses: if world.levels.is_some() {
+            pauses: if constants.pause_thresholds.is_some() {
                 Pauses::new(own.len() * self.radix, (own.len() * self.radix) << shift)
             } else {
                 Pauses::default()
             },
-            wheel: Wheel::new(world.horizon().max(WINDOW_ALONE)),
+            wheel: Wheel::new(constants.horizon().max(WINDOW_ALONE)),
             slab: Slab::new(),
             now: 0,
-            letters: Vec::new(),
+            outbox: Vec::new(),
             span: 0..0,
-            film: None,
-            meters: Meter::several(own.len() * self.radix),
-            came: Vec::new(),
+            steps: None,
+            meters: QueueMeter::several(own.len() * self.radix),
+            arrivals_watched: Vec::new(),
             tally: Tally::default(),
         }
     }
 
-    fn wire<R>(&self, world: &World<'_, R>, at: SwitchId, port: usize) -> Port {
+    fn wire<R>(&self, constants: &RunConstants<'_, R>, at: SwitchId, port: usize) -> Port {
         let Some(&channel) = self.topology.out_channels(at).get(port) else { return Port::unused() };
         let there = self.topology.channel(reverse(channel)).from;
         let class = self.topology.channel(channel).class;
-        let fails = world.outages.concern(at.get(), port);
+        let fails = constants.outages.concern(at.get(), port);
         let Node::Switch(switch) = there.node else { return Port { class: LinkClass::Host, fails, ..Port::unused() } };
         Port {
             peer: self.port(switch, there.port.index()),
             peer_shard: self.shard_of(switch) as u16,
-            delay: world.ticks.delay(class) as u16,
+            delay: constants.ticks.delay(class) as u16,
             class,
             fails,
             ..Port::unused()
         }
     }
 
-    fn hosts<R>(&self, world: &World<'_, R>, number: usize) -> Vec<(u32, Host)> {
+    fn hosts<R>(&self, constants: &RunConstants<'_, R>, number: usize) -> Vec<(u32, Host)> {
         let first_at = |switch: usize| {
             partition_point(self.topology.hosts(), |host| {
                 self.topology.switch_of(HostId::from_index(host)).index() < switch
@@ -205,8 +205,8 @@ impl Plan<'_> {
         near.map(|host| {
             let end = self.topology.channel(self.topology.host_channel(host)).to;
             let port = self.port(self.topology.switch_of(host), end.port.index());
-            let arrivals = HostArrivals::new(world.seed, host);
-            let destinations = host_destinations(world.seed, host);
+            let arrivals = HostArrivals::new(constants.seed, host);
+            let destinations = host_destinations(constants.seed, host);
             (host.get(), Host { next: 0, arrivals, destinations, port, wanted: 0, made: 0 })
         })
         .collect()

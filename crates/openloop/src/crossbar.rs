@@ -1,12 +1,12 @@
-//! A packet's way through a switch: the lists of those that wait, and what a grant does.
+//! A packet's path through a switch: the lists of waiting inputs, and grants.
 
+use crate::constants::RunConstants;
 use crate::packet::NONE;
-use crate::port::{END, Head};
-use crate::reordering::Came;
+use crate::port::{END, HeadState};
+use crate::reordering::WatchedArrival;
 use crate::routing::Routing;
 use crate::shard::Shard;
-use crate::tally::Delivery;
-use crate::world::World;
+use crate::tally::DeliveredPacket;
 
 impl Shard {
     /// Puts an input channel behind those that wait for the same output channel.
@@ -20,7 +20,7 @@ impl Shard {
             before => self.inputs[first_input + usize::from(before)].behind = own,
         }
         let head = &mut self.inputs[input];
-        (head.before, head.behind, head.state, head.since) = (before, END, Head::Waiting, self.now);
+        (head.before, head.behind, head.state, head.since) = (before, END, HeadState::Waiting, self.now);
         self.ports[out].waiting += 1;
     }
 
@@ -76,10 +76,10 @@ impl Shard {
     }
 
     /// Sends the first packet of an input channel through the crossbar to the output it wants, which takes it.
-    pub fn grant<R: Routing>(&mut self, world: &World<'_, R>, input: usize, base: usize) {
+    pub fn grant<R: Routing>(&mut self, constants: &RunConstants<'_, R>, input: usize, base: usize) {
         let (out, output) = self.wanted(input, base);
         let id = self.dequeue(input);
-        let length = self.crossing(world, id);
+        let length = self.crossing(constants, id);
         let port = input >> self.shift;
         self.ports[port].input_free = self.now + length;
         if self.ports[port].held > 0 {
@@ -92,21 +92,21 @@ impl Shard {
         }
         self.tally.hops += 1;
         self.tally.last_hop = self.now;
-        if world.levels.is_some() {
-            self.enqueue(world, out, output, id);
+        if constants.pause_thresholds.is_some() {
+            self.enqueue(constants, out, output, id);
         } else {
-            self.settle(world, input, output, id);
+            self.settle(constants, input, output, id);
         }
         if self.ports[out].waiting > 0 {
-            self.wake_output(world, out);
+            self.wake_output(constants, out);
         }
-        self.sense(world, output);
+        self.sense(constants, output);
     }
 
-    /// Nothing can come between a packet with a credit and its link: its whole way to the next switch is known.
-    fn settle<R: Routing>(&mut self, world: &World<'_, R>, input: usize, output: usize, id: u32) {
+    /// Nothing can come between a packet with a credit and its link: its whole path to the next switch is known.
+    fn settle<R: Routing>(&mut self, constants: &RunConstants<'_, R>, input: usize, output: usize, id: u32) {
         let (port, out) = (input >> self.shift, output >> self.shift);
-        let leaves = self.leave(world, out);
+        let leaves = self.leave(constants, out);
         if !self.is_to_host(port) {
             let from = &self.ports[port];
             let channel = input - (port << self.shift);
@@ -114,7 +114,7 @@ impl Shard {
             self.return_credit(leaves + u32::from(from.delay), from.peer_shard, upstream);
         }
         if self.is_to_host(out) {
-            self.deliver(world, id, out, leaves);
+            self.deliver(constants, id, out, leaves);
         } else {
             self.outputs[output].credits -= 1;
             self.depart(output, leaves, id);
@@ -124,7 +124,7 @@ impl Shard {
     fn dequeue(&mut self, input: usize) -> u32 {
         let queue = &mut self.inputs[input];
         let id = queue.first;
-        queue.state = Head::Undecided;
+        queue.state = HeadState::Undecided;
         queue.first = self.slab.get(id).next;
         if queue.first == NONE {
             queue.last = NONE;
@@ -139,17 +139,17 @@ impl Shard {
         id
     }
 
-    /// How long a packet takes through the crossbar: no shorter than its tail needs to come in.
-    fn crossing<R>(&mut self, world: &World<'_, R>, id: u32) -> u32 {
+    /// How long a packet takes through the crossbar: no shorter than its tail needs to arrive.
+    fn crossing<R>(&mut self, constants: &RunConstants<'_, R>, id: u32) -> u32 {
         let age = self.now - self.slab.get(id).entered;
-        world.ticks.crossing.max(world.ticks.packet.saturating_sub(age))
+        constants.ticks.crossing.max(constants.ticks.packet.saturating_sub(age))
     }
 
-    /// Takes the link of an output for a packet; says when the packet's head leaves by it.
-    fn leave<R>(&mut self, world: &World<'_, R>, out: usize) -> u32 {
+    /// Reserves the link of an output for a packet; returns when the packet's head leaves by it.
+    fn leave<R>(&mut self, constants: &RunConstants<'_, R>, out: usize) -> u32 {
         let port = &mut self.ports[out];
-        let leaves = port.link_free.max(self.now + world.ticks.crossbar);
-        port.link_free = leaves + world.ticks.packet;
+        let leaves = port.link_free.max(self.now + constants.ticks.crossbar);
+        port.link_free = leaves + constants.ticks.packet;
         port.sent += u32::from(self.span.contains(&self.now));
         leaves
     }
@@ -164,30 +164,30 @@ impl Shard {
         self.send(leaves + u32::from(port.delay), port.peer_shard, id);
     }
 
-    pub fn deliver<R>(&mut self, world: &World<'_, R>, id: u32, out: usize, leaves: u32) {
-        if self.ports[out].fails && self.is_down(world, out, leaves) {
+    pub fn deliver<R>(&mut self, constants: &RunConstants<'_, R>, id: u32, out: usize, leaves: u32) {
+        if self.ports[out].fails && self.is_down(constants, out, leaves) {
             self.slab.remove(id);
             self.tally.lose(self.now);
             return;
         }
         let packet = self.slab.remove(id);
-        let at = leaves + world.ticks.packet + world.ticks.ejection;
-        let delivery = Delivery {
+        let at = leaves + constants.ticks.packet + constants.ticks.ejection;
+        let delivery = DeliveredPacket {
             at,
             host: packet.dst,
             latency: at - packet.born,
             hops: packet.hops + 1,
-            is_detoured: packet.is_detoured,
+            is_misrouted: packet.is_misrouted,
         };
-        if packet.dst & world.watch_mask == 0 && self.span.contains(&at) {
-            self.came.push(Came { dst: packet.dst, src: packet.src, born: packet.born });
+        if packet.dst & constants.watch_mask == 0 && self.span.contains(&at) {
+            self.arrivals_watched.push(WatchedArrival { dst: packet.dst, src: packet.src, born: packet.born });
         }
         self.tally.deliver(&delivery, &self.span);
     }
 
     /// Whether the link of a port is down at an instant.
-    fn is_down<R>(&self, world: &World<'_, R>, port: usize, at: u32) -> bool {
+    fn is_down<R>(&self, constants: &RunConstants<'_, R>, port: usize, at: u32) -> bool {
         let switch = self.first_switch + u32::from(self.ports[port].home);
-        world.outages.touch(switch, port % self.radix, at..=at)
+        constants.outages.touch(switch, port % self.radix, at..=at)
     }
 }

@@ -1,13 +1,14 @@
 //! Rings of full buffers, each of which waits for the next: looked for at the end of a run.
 
+use crate::constants::RunConstants;
 use crate::packet::NONE;
-use crate::port::Head;
+use crate::port::HeadState;
 use crate::shard::Shard;
-use crate::world::World;
 
-/// An output channel of a ring: its packets wait for room at its far end, which waits for the next of the ring.
+/// An output channel of a deadlock cycle: its packets wait for room at its far end, which waits for the next of the
+/// cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct RingStep {
+pub struct WaitingChannel {
     /// The switch.
     pub switch: u32,
     /// Its port.
@@ -25,15 +26,15 @@ pub(crate) struct Wait {
     pub next: (u16, u32),
     /// Whether it has no room itself.
     pub is_full: bool,
-    /// The output channel on the way.
-    pub step: RingStep,
+    /// The output channel between them.
+    pub step: WaitingChannel,
 }
 
-/// A ring of input channels, with credits: all are full, and the first packet of each wants the next.
+/// A cycle of input channels, with credits: all are full, and the first packet of each wants the next.
 ///
-/// Nothing that can happen later opens such a ring, as no credit is on its way: a full buffer holds every one of its
+/// Nothing that can happen later resolves such a cycle, as no credit is in flight: a full buffer holds every one of its
 /// packets. Empty where there is none. The waits are those of all shards in their order.
-pub(crate) fn ring(waits: &[Wait]) -> Vec<RingStep> {
+pub(crate) fn cycle(waits: &[Wait]) -> Vec<WaitingChannel> {
     // When a wait was first visited: by which walk.
     let mut walks = vec![0; waits.len()];
     for start in 0..waits.len() {
@@ -43,7 +44,7 @@ pub(crate) fn ring(waits: &[Wait]) -> Vec<RingStep> {
             at = next(waits, index);
         }
         if let Some(index) = at.filter(|&index| walks[index] == start + 1) {
-            return ring_from(waits, index);
+            return cycle_from(waits, index);
         }
     }
     Vec::new()
@@ -55,21 +56,21 @@ fn next(waits: &[Wait], index: usize) -> Option<usize> {
     waits[next].is_full.then_some(next)
 }
 
-/// The ring that a wait is in.
-fn ring_from(waits: &[Wait], start: usize) -> Vec<RingStep> {
+/// The cycle that a wait is in.
+fn cycle_from(waits: &[Wait], start: usize) -> Vec<WaitingChannel> {
     let ahead = std::iter::successors(next(waits, start), |&index| next(waits, index));
     let others = ahead.take_while(|&index| index != start);
     std::iter::once(start).chain(others).map(|index| waits[index].step).collect()
 }
 
 /// Those of a shard in the order of its input channels; none where pauses are used.
-pub(crate) fn waits<R>(shard: &Shard, world: &World<'_, R>) -> impl Iterator<Item = Wait> {
-    let inputs = if world.levels.is_some() { 0 } else { shard.inputs.len() };
-    (0..inputs).filter_map(move |input| wait(shard, input, world))
+pub(crate) fn waits<R>(shard: &Shard, constants: &RunConstants<'_, R>) -> impl Iterator<Item = Wait> {
+    let inputs = if constants.pause_thresholds.is_some() { 0 } else { shard.inputs.len() };
+    (0..inputs).filter_map(move |input| wait(shard, input, constants))
 }
 
-fn wait<R>(shard: &Shard, input: usize, world: &World<'_, R>) -> Option<Wait> {
-    if shard.inputs[input].state != Head::Waiting {
+fn wait<R>(shard: &Shard, input: usize, constants: &RunConstants<'_, R>) -> Option<Wait> {
+    if shard.inputs[input].state != HeadState::Waiting {
         return None;
     }
     let port = &shard.ports[input >> shard.shift];
@@ -83,8 +84,8 @@ fn wait<R>(shard: &Shard, input: usize, world: &World<'_, R>) -> Option<Wait> {
     Some(Wait {
         at: (shard.number, input as u32),
         next: (shard.ports[out].peer_shard, (shard.ports[out].peer << shard.shift) + channel as u32),
-        is_full: packets(shard, input) == usize::from(world.room(port.class)),
-        step: RingStep { switch, port: (out - base) as u8, channel: channel as u8 },
+        is_full: packets(shard, input) == usize::from(constants.room(port.class)),
+        step: WaitingChannel { switch, port: (out - base) as u8, channel: channel as u8 },
     })
 }
 
@@ -100,19 +101,19 @@ mod tests {
 
     /// Input channels 0, 1, … wait for these.
     fn check(nexts: &[u32], full: impl Fn(u32) -> bool, expected: &[u32]) {
-        let step = |switch| RingStep { switch, port: 0, channel: 0 };
+        let step = |switch| WaitingChannel { switch, port: 0, channel: 0 };
         let wait = |(at, &next)| Wait { at: (0, at), next: (0, next), is_full: full(at), step: step(at) };
         let waits: Vec<Wait> = (0..).zip(nexts).map(wait).collect();
-        assert_eq!(ring(&waits), expected.iter().map(|&at| step(at)).collect::<Vec<_>>());
+        assert_eq!(cycle(&waits), expected.iter().map(|&at| step(at)).collect::<Vec<_>>());
     }
 
     #[test]
-    fn a_ring_is_found_from_outside_and_only_when_all_of_it_is_full() {
-        // 0 and 1 lead into the ring of 2, 3 and 4.
+    fn a_cycle_is_found_from_outside_and_only_when_all_of_it_is_full() {
+        // 0 and 1 lead into the cycle of 2, 3 and 4.
         check(&[1, 2, 3, 4, 2], |_| true, &[2, 3, 4]);
         check(&[1, 2, 3, 4, 2], |at| at != 3, &[]);
         check(&[1, 2, 3, 4, 2], |at| at > 1, &[2, 3, 4]);
-        // 4 waits for someone who waits for nothing.
+        // 4 waits for a channel that waits for nothing.
         check(&[1, 2, 3, 4, 9], |_| true, &[]);
     }
 }

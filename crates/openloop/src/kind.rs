@@ -1,17 +1,18 @@
 //! The routings by name, each with the fabrics it works on.
 
 use crate::bounds::{Bound, bound};
-use crate::routing::tables::{Conditionally, Minimally};
+use crate::routing::tables::{ConditionalTableRouting, MinimalTableRouting};
 use crate::routing::{
-    AdaptiveMinimal, AdaptiveUp, Basis, ButterflyPlan, ButterflyUgalLocal, ClosPlan, Conditional, Controller,
-    ControllerParams, DimensionAdaptive, DimensionOrder, DragonflyPlan, FabricOf, Lots, Minimal, Piggyback,
-    ProgressiveAdaptive, Routing, ShortestPath, UgalGlobal, UgalLocal, UpByLot, Valiant, ValiantGroup, ValiantSwitch,
+    AdaptiveMinimal, AdaptiveUp, ButterflyDimensionAdaptive, ButterflyDimensionOrder, ButterflyPlan,
+    ButterflyUgalLocal, ClosPlan, Conditional, Controller, ControllerParams, DragonflyMinimal, DragonflyPlan, FabricOf,
+    HashScope, Piggyback, ProgressiveAdaptive, Routing, RoutingBasis, ShortestPath, UgalGlobal, UgalLocal, UpByHash,
+    Valiant, ValiantGroup, ValiantSwitch,
 };
 use crate::{Arrival, Experiment, OpenLoopError, Pattern, Report, RunParams, SwitchParams};
 
-/// What is done with a routing that is known by its name only.
+/// An operation on a routing that is known by its name only.
 pub trait Visit {
-    /// What comes of it.
+    /// Its result.
     type Output;
 
     /// Does it.
@@ -41,7 +42,7 @@ macro_rules! routings {
             /// What fabrics it works on, in words.
             pub const fn fabrics(self) -> &'static [&'static str] {
                 match self {
-                    $(PacketRouting::$routing => &[$(<$plan as Basis>::FABRIC),+],)*
+                    $(PacketRouting::$routing => &[$(<$plan as RoutingBasis>::FABRIC),+],)*
                 }
             }
 
@@ -49,16 +50,16 @@ macro_rules! routings {
             pub fn works_on<'a>(self, fabric: impl Into<FabricOf<'a>>) -> bool {
                 let fabric = fabric.into();
                 match self {
-                    $(PacketRouting::$routing => [$(<$plan as Basis>::suits(fabric)),+].contains(&true),)*
+                    $(PacketRouting::$routing => [$(<$plan as RoutingBasis>::suits(fabric)),+].contains(&true),)*
                 }
             }
 
-            /// Makes the routing for a fabric and does something with it, or says what is wrong with the fabric.
+            /// Makes the routing for a fabric and calls `visit` with it, or returns what is wrong with the fabric.
             fn make<V: Visit>(self, fabric: FabricOf<'_>, visit: V) -> Result<V::Output, OpenLoopError> {
                 match self {
                     $(PacketRouting::$routing => {
                         let mut unsuited = None;
-                        $(match <$plan as Basis>::of(fabric) {
+                        $(match <$plan as RoutingBasis>::of(fabric) {
                             Ok(plan) => {
                                 let make: fn($plan) -> _ = $make;
                                 return Ok(visit.visit(make(plan)));
@@ -78,7 +79,7 @@ const FLOWLET_GAP_TICKS: u32 = 1_000;
 
 routings! {
     /// MIN: at most a local, a global and a local hop.
-    Minimal = "minimal": [DragonflyPlan => |plan| Minimal { plan }],
+    Minimal = "minimal": [DragonflyPlan => |plan| DragonflyMinimal { plan }],
     /// VAL: by a random group.
     ValiantGroup = "valiant_group": [DragonflyPlan => |plan| ValiantGroup { plan }],
     /// VAL: by a random switch of another group.
@@ -99,29 +100,29 @@ routings! {
     /// By a random group where a central controller found links between groups overloaded a while ago, else minimal.
     Controller = "controller": [DragonflyPlan => Controller::new],
     /// DOR: one dimension after the other.
-    DimensionOrder = "dimension_order": [ButterflyPlan => |plan| DimensionOrder { plan }],
+    DimensionOrder = "dimension_order": [ButterflyPlan => |plan| ButterflyDimensionOrder { plan }],
     /// MIN AD: the dimensions in any order, whichever has the shortest queue.
     AdaptiveMinimal = "adaptive_minimal": [ButterflyPlan => |plan| AdaptiveMinimal { plan }],
     /// VAL: by a random switch.
     Valiant = "valiant": [ButterflyPlan => |plan| Valiant { plan }],
     /// DAL: in each dimension minimal, or once by another switch of the row, by the queues.
-    DimensionAdaptive = "dimension_adaptive": [ButterflyPlan => |plan| DimensionAdaptive { plan }],
+    DimensionAdaptive = "dimension_adaptive": [ButterflyPlan => |plan| ButterflyDimensionAdaptive { plan }],
     /// ECMP: up by a random port that is the same for all packets of a host to another.
-    Ecmp = "ecmp": [ClosPlan => |plan| UpByLot { plan, lots: Lots::PerFlow }],
+    Ecmp = "ecmp": [ClosPlan => |plan| UpByHash { plan, hash_scope: HashScope::PerFlow }],
     /// Up by a random port for each packet.
-    Spray = "spray": [ClosPlan => |plan| UpByLot { plan, lots: Lots::PerPacket }],
+    Spray = "spray": [ClosPlan => |plan| UpByHash { plan, hash_scope: HashScope::PerPacket }],
     /// Up by a random port that is the same for packets of a host to another in close succession.
     Flowlet = "flowlet": [
-        ClosPlan => |plan| UpByLot { plan, lots: Lots::PerFlowlet { gap_ticks: FLOWLET_GAP_TICKS } },
+        ClosPlan => |plan| UpByHash { plan, hash_scope: HashScope::PerFlowlet { gap_ticks: FLOWLET_GAP_TICKS } },
     ],
     /// Up by the port with the shortest queue.
     AdaptiveUp = "adaptive_up": [ClosPlan => |plan| AdaptiveUp { plan }],
-    /// Any shortest way, by tables that are computed anew after links have failed or returned.
+    /// Any shortest path, by tables that are computed anew after links have failed or returned.
     ShortestPath = "shortest_path": [ShortestPath => |routing| routing],
-    /// Minimal ways by the flow tables that would be deployed.
-    MinimalTables = "minimal_tables": [Minimally => |tables| tables.0],
-    /// Flow tables with rules that a paused port puts out of force, and alternatives.
-    ConditionalTables = "conditional_tables": [Conditionally => |tables| tables.0],
+    /// Minimal paths by the flow tables that would be deployed.
+    MinimalTables = "minimal_tables": [MinimalTableRouting => |tables| tables.0],
+    /// Flow tables with rules that a paused port deactivates, and alternatives.
+    ConditionalTables = "conditional_tables": [ConditionalTableRouting => |tables| tables.0],
 }
 
 impl PacketRouting {
@@ -138,15 +139,15 @@ impl PacketRouting {
     ///
     /// # Errors
     /// When the routing does not work on the fabric, or a parameter is out of range.
-    pub fn run(self, traffic: &Traffic<'_>, threads: usize) -> Result<Report, OpenLoopError> {
-        self.with(traffic.fabric, Run { traffic, threads })?
+    pub fn run(self, traffic: &OfferedTraffic<'_>, threads: usize) -> Result<Report, OpenLoopError> {
+        self.with(traffic.fabric, RunWith { traffic, threads })?
     }
 
-    /// What a fabric accepts at most of the traffic; absent where [`bound`] cannot tell.
+    /// What a fabric accepts at most of the traffic; absent where [`bound`] has none.
     ///
     /// # Errors
     /// When the routing does not work on the fabric, or the pattern does not fit it.
-    pub fn bound(self, traffic: &Traffic<'_>) -> Result<Option<Bound>, OpenLoopError> {
+    pub fn bound(self, traffic: &OfferedTraffic<'_>) -> Result<Option<Bound>, OpenLoopError> {
         self.with(traffic.fabric, BoundOf(traffic))?
     }
 
@@ -167,7 +168,7 @@ impl PacketRouting {
 }
 
 /// What is sent, over which switches.
-pub struct Traffic<'a> {
+pub struct OfferedTraffic<'a> {
     /// The fabric.
     pub fabric: FabricOf<'a>,
     /// Its switches.
@@ -183,17 +184,17 @@ pub struct Traffic<'a> {
 }
 
 /// A run with whatever routing.
-struct Run<'a> {
-    traffic: &'a Traffic<'a>,
+struct RunWith<'a> {
+    traffic: &'a OfferedTraffic<'a>,
     threads: usize,
 }
 
-impl Visit for Run<'_> {
+impl Visit for RunWith<'_> {
     type Output = Result<Report, OpenLoopError>;
 
     fn visit<R: Routing>(self, mut routing: R) -> Self::Output {
         routing.learn(self.traffic)?;
-        let Traffic { fabric, switch, pattern, arrival, run, .. } = self.traffic;
+        let OfferedTraffic { fabric, switch, pattern, arrival, run, .. } = self.traffic;
         let (topology, outages) = (fabric.topology, fabric.outages);
         let (switch, pattern, arrival) = (switch.clone(), pattern.clone(), arrival.clone());
         Experiment { topology, switch, routing, pattern, arrival, outages: outages.to_vec(), run: run.clone() }
@@ -202,7 +203,7 @@ impl Visit for Run<'_> {
 }
 
 /// The bound of whatever routing.
-struct BoundOf<'a>(&'a Traffic<'a>);
+struct BoundOf<'a>(&'a OfferedTraffic<'a>);
 
 impl Visit for BoundOf<'_> {
     type Output = Result<Option<Bound>, OpenLoopError>;

@@ -7,7 +7,7 @@ use crate::shard::Shard;
 
 /// Of the queues of an input port.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Meter {
+pub(crate) struct QueueMeter {
     /// Packets held, summed over time [ticks].
     area: u64,
     /// Until when that is counted [ticks].
@@ -16,10 +16,10 @@ pub(crate) struct Meter {
     waited: u64,
 }
 
-impl Meter {
+impl QueueMeter {
     /// For so many ports; none where nothing is asserted.
-    pub fn several(ports: usize) -> Vec<Meter> {
-        vec![Meter::default(); if cfg!(debug_assertions) { ports } else { 0 }]
+    pub fn several(ports: usize) -> Vec<QueueMeter> {
+        vec![QueueMeter::default(); if cfg!(debug_assertions) { ports } else { 0 }]
     }
 
     fn count(&mut self, now: u32, held: u16) {

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
+use crate::constants::RunConstants;
 use crate::deadlock::{Wait, waits};
 use crate::fairness::Fairness;
 use crate::pause::Queue;
 use crate::reordering::Reordering;
-use crate::shard::{Film, Shard};
+use crate::shard::{Shard, StepRecorder};
 use crate::tally::Tally;
-use crate::world::World;
 
 /// Counts of consecutive shards.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -29,15 +29,15 @@ pub(crate) struct Measures {
     pub sent: Vec<u32>,
     /// For how long the far end kept the channels of a port from sending, put together [ticks], by port.
     pub paused: Vec<u32>,
-    /// Who waited for room at the end, in the order of shards and input channels; empty where pauses are used.
+    /// Input channels that waited for room at the end, in the order of shards and input channels; empty where pauses are used.
     pub waits: Vec<Wait>,
     /// Packets sent in each batch, by batch and port, when that was wanted.
-    pub film: Vec<Vec<u16>>,
+    pub steps: Vec<Vec<u16>>,
 }
 
 impl Measures {
     /// Of a run that measured for a span.
-    pub fn of<R>(shards: &[Shard], world: &World<'_, R>, span: &Range<u32>) -> Measures {
+    pub fn of<R>(shards: &[Shard], constants: &RunConstants<'_, R>, span: &Range<u32>) -> Measures {
         shards.iter().for_each(Shard::assert_little);
         let mut tally = Tally::default();
         shards.iter().for_each(|shard| tally.merge(&shard.tally));
@@ -49,12 +49,12 @@ impl Measures {
             fairness: fairness(shards),
             reordering: shards
                 .iter()
-                .map(|shard| Reordering::of(&shard.came))
+                .map(|shard| Reordering::of(&shard.arrivals_watched))
                 .fold(Reordering::default(), Reordering::plus),
             sent: shards.iter().flat_map(|shard| &shard.ports).map(|port| port.sent).collect(),
             paused: shards.iter().flat_map(|shard| paused(shard, span)).collect(),
-            waits: shards.iter().flat_map(|shard| waits(shard, world)).collect(),
-            film: film(shards),
+            waits: shards.iter().flat_map(|shard| waits(shard, constants)).collect(),
+            steps: steps(shards),
         }
     }
 
@@ -70,8 +70,8 @@ impl Measures {
         self.sent.extend(next.sent);
         self.paused.extend(next.paused);
         self.waits.extend(next.waits);
-        self.film.resize(self.film.len().max(next.film.len()), Vec::new());
-        self.film.iter_mut().zip(next.film).for_each(|(frame, next)| frame.extend(next));
+        self.steps.resize(self.steps.len().max(next.steps.len()), Vec::new());
+        self.steps.iter_mut().zip(next.steps).for_each(|(step, next)| step.extend(next));
     }
 }
 
@@ -91,11 +91,11 @@ fn paused(shard: &Shard, span: &Range<u32>) -> Vec<u32> {
     queues.chunks(1 << shard.shift).map(of_port).collect()
 }
 
-/// Frames of all shards, put together.
-fn film(shards: &[Shard]) -> Vec<Vec<u16>> {
-    let films: Vec<&Film> = shards.iter().filter_map(|shard| shard.film.as_ref()).collect();
-    let count = films.iter().map(|film| film.frames.len()).min().unwrap_or(0);
-    (0..count).map(|frame| films.iter().flat_map(|film| &film.frames[frame]).copied().collect()).collect()
+/// Steps of all shards, put together.
+fn steps(shards: &[Shard]) -> Vec<Vec<u16>> {
+    let recorders: Vec<&StepRecorder> = shards.iter().filter_map(|shard| shard.steps.as_ref()).collect();
+    let count = recorders.iter().map(|recorder| recorder.steps.len()).min().unwrap_or(0);
+    (0..count).map(|step| recorders.iter().flat_map(|recorder| &recorder.steps[step]).copied().collect()).collect()
 }
 
 #[cfg(test)]
@@ -104,24 +104,25 @@ mod tests {
     use etherweave_topology::{Dragonfly, Family};
 
     use super::*;
-    use crate::routing::{DragonflyPlan, FabricPlan, Minimal};
+    use crate::routing::{DragonflyMinimal, DragonflyPlan, FabricPlan};
     use crate::{Arrival, Experiment, Pattern, RunParams, SwitchParams, workers};
 
     #[test]
     fn measures_of_parts_put_together_are_those_of_the_whole() {
         let topology = Dragonfly { p: 2, a: 4, h: 2, ..Dragonfly::default() }.generate().unwrap();
-        let routing = Minimal { plan: DragonflyPlan::of(&topology).unwrap() };
-        let run = RunParams { has_film: true, ..RunParams::fixed(1.0, Duration::ZERO, Duration::from_us(20), 1) };
+        let routing = DragonflyMinimal { plan: DragonflyPlan::of(&topology).unwrap() };
+        let run = RunParams { records_steps: true, ..RunParams::fixed(1.0, Duration::ZERO, Duration::from_us(20), 1) };
         let (switch, pattern, arrival) = (SwitchParams::default(), Pattern::default(), Arrival::default());
         let experiment = Experiment { topology: &topology, switch, routing, pattern, arrival, outages: vec![], run };
         let mut prepared = experiment.prepare().unwrap();
         prepared.start();
         let parts = &mut prepared.parts;
-        let pace = workers::run(&mut parts.shards, &prepared.world, &prepared.pace, parts.window, parts.division);
-        let of = |shards: &[Shard]| Measures::of(shards, &prepared.world, &pace.span);
+        let control =
+            workers::run(&mut parts.shards, &prepared.constants, &prepared.control, parts.window, parts.division);
+        let of = |shards: &[Shard]| Measures::of(shards, &prepared.constants, &control.span);
         let all = of(&parts.shards);
         // Nine groups of four switches: shards of 16, 16 and 4.
-        assert_eq!((all.fingerprints.len(), all.sent.len(), all.film.len()), (3, 36 * 7, 8));
+        assert_eq!((all.fingerprints.len(), all.sent.len(), all.steps.len()), (3, 36 * 7, 8));
         for cut in 0..=3 {
             let (first, rest) = parts.shards.split_at(cut);
             let mut joined = of(first);

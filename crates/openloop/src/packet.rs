@@ -5,7 +5,7 @@ use crate::shard::every_line;
 /// No packet.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// A packet on its way: 32 bytes, two to a cache line.
+/// A packet in flight: 32 bytes, two to a cache line.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     /// When it was made [ticks].
@@ -20,14 +20,14 @@ pub struct Packet {
     pub dst: u32,
     /// The host it comes from.
     pub src: u32,
-    /// What the routing wrote down.
-    pub aim: [u16; 2],
-    /// Random bits of its own, for choices among equals.
-    pub lot: u16,
+    /// State of the routing.
+    pub route_state: [u16; 2],
+    /// Random bits for choices among equal ports.
+    pub hash: u16,
     /// Switches passed.
     pub hops: u8,
-    /// Whether it left the minimal way.
-    pub is_detoured: bool,
+    /// Whether it was routed non-minimally.
+    pub is_misrouted: bool,
 }
 
 /// All packets of a shard; freed places are used again, the last one first, while it is still in the cache.

@@ -4,10 +4,10 @@ use etherweave_primitives::{BitRate, Bytes, Duration};
 use etherweave_topology::LinkClass;
 use etherweave_workload::Share;
 
-use crate::pause::Level;
+use crate::pause::PauseThresholds;
 use crate::{OpenLoopError, RunLength};
 
-/// Who goes first among the inputs that wait for an output.
+/// Which of the inputs that wait for an output is served first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Arbiter {
@@ -27,7 +27,7 @@ pub enum FlowControl {
     /// The sender counts the room there is, the default.
     #[default]
     Credits,
-    /// The receiver tells it to stop and to go on, channel by channel: PFC with a priority for each.
+    /// The receiver pauses and resumes it, channel by channel: PFC with a priority for each.
     Pauses,
 }
 
@@ -39,15 +39,15 @@ pub struct SwitchParams {
     pub rate: BitRate,
     /// Length of every packet [bytes]. It takes whole nanoseconds on a link. Default "1000B".
     pub packet: Bytes,
-    /// Way of a packet's head from input to output queue [whole ns]. Default "200ns".
+    /// Delay of a packet's head from input to output queue [whole ns]. Default "200ns".
     pub crossbar_latency: Duration,
     /// How much faster than a link a packet crosses from input to output, 1..=16. Default 2.
     pub speed_up: u32,
-    /// Who goes first at an output. Default "age".
+    /// Which input is served first at an output. Default "age".
     pub arbiter: Arbiter,
     /// How input buffers are kept from overflowing. Default "credits".
     pub flow_control: FlowControl,
-    /// How far below the level of a pause a buffer must be for the sender to go on [packets], 0..=4096. Default 2.
+    /// How far below XOFF a buffer must be before XON [packets], 0..=4096. Default 2.
     pub resume_below: u32,
     /// The most channels of a port, each a priority, 1..=8; a routing that wants more has its last ones in one, and may
     /// deadlock. By default as many as the routing wants.
@@ -154,19 +154,19 @@ impl SwitchParams {
         })
     }
 
-    /// Levels of pauses of local and global links; absent where credits are used.
-    pub(crate) fn levels(&self, ticks: &Ticks) -> Result<Option<[Level; 2]>, OpenLoopError> {
+    /// Pause thresholds of local and global links; absent where credits are used.
+    pub(crate) fn pause_thresholds(&self, ticks: &Ticks) -> Result<Option<[PauseThresholds; 2]>, OpenLoopError> {
         if self.flow_control == FlowControl::Credits {
             return Ok(None);
         }
-        let level = |key, class| {
+        let thresholds = |key, class| {
             let buffer = self.buffer(class);
             let expected =
                 || format!("more, for what comes after a pause: {} ns there and back", 2 * ticks.delay(class));
             let found = || OpenLoopError { key, found: buffer.to_string(), expected: expected() };
-            Level::of(buffer, self.resume_below, class, ticks).ok_or_else(found)
+            PauseThresholds::of(buffer, self.resume_below, class, ticks).ok_or_else(found)
         };
-        Ok(Some([level("local_buffer", LinkClass::Local)?, level("global_buffer", LinkClass::Global)?]))
+        Ok(Some([thresholds("local_buffer", LinkClass::Local)?, thresholds("global_buffer", LinkClass::Global)?]))
     }
 
     pub(crate) fn buffer(&self, class: LinkClass) -> u32 {
@@ -207,7 +207,7 @@ pub struct RunParams {
     /// How long to warm up and to measure.
     pub length: RunLength,
     /// Whether to keep what every port sent in every batch of the measured time: 2 bytes each.
-    pub has_film: bool,
+    pub records_steps: bool,
     /// Seed of everything random.
     pub seed: u64,
 }
@@ -222,9 +222,9 @@ impl RunParams {
         Err(OpenLoopError { key: "load", found: self.load.to_string(), expected })
     }
 
-    /// A run of given times, without a film.
+    /// A run of given times that records no steps.
     pub fn fixed(load: f64, warm_up: Duration, measured: Duration, seed: u64) -> RunParams {
-        RunParams { load, length: RunLength::fixed(warm_up, measured), has_film: false, seed }
+        RunParams { load, length: RunLength::fixed(warm_up, measured), records_steps: false, seed }
     }
 }
 
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn values_out_of_range_are_told_with_their_range() {
+    fn errors_of_values_out_of_range_give_the_range() {
         let check = |params: SwitchParams, expected: &str| {
             assert_eq!(params.ticks().unwrap_err().to_string(), expected);
         };

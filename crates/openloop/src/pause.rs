@@ -1,4 +1,4 @@
-//! Flow control by pauses, as PFC does it: input buffers that tell the far end to stop, output queues that obey.
+//! Flow control by pauses, as in PFC: input buffers pause the far end, output queues obey.
 //!
 //! ```text
 //!   crossbar ──► queue of a channel ──► link ──► buffer of the channel
@@ -6,31 +6,31 @@
 //!                     └───────── after its delay ────┘
 //! ```
 //!
-//! With credits a grant settles the way to the next switch. A pause may come between, so that here a packet waits in
+//! With credits a grant fixes the path to the next switch. A pause may arrive before, so that here a packet waits in
 //! the queue of its output channel until its link is free and not paused.
 
 use etherweave_topology::LinkClass;
 
+use crate::constants::RunConstants;
 use crate::packet::NONE;
 use crate::params::Ticks;
 use crate::routing::Routing;
 use crate::shard::{KIND_SHIFT, SEND, Shard};
-use crate::world::World;
 
-/// When input buffers of a class of links tell the far end to stop and to go on [packets per channel].
+/// XOFF and XON thresholds of the input buffers of a class of links [packets per channel].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Level {
+pub(crate) struct PauseThresholds {
     pub xoff: u16,
     pub xon: u16,
 }
 
-impl Level {
+impl PauseThresholds {
     /// Room is left for what is on the link, what is sent until the pause arrives, and a packet that has just begun.
     /// Absent when the buffer has no room for that.
-    pub fn of(buffer: u32, below: u32, class: LinkClass, ticks: &Ticks) -> Option<Level> {
+    pub fn of(buffer: u32, below: u32, class: LinkClass, ticks: &Ticks) -> Option<PauseThresholds> {
         let headroom = 2 * ticks.delay(class) / ticks.packet + 1;
         let xoff = buffer.checked_sub(headroom).filter(|&xoff| xoff > 0)?;
-        Some(Level { xoff: xoff as u16, xon: xoff.saturating_sub(below) as u16 })
+        Some(PauseThresholds { xoff: xoff as u16, xon: xoff.saturating_sub(below) as u16 })
     }
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Pauses {
     /// By input channel.
     buffers: Vec<Buffer>,
     /// By port.
-    senders: Vec<Sender>,
+    senders: Vec<PortSender>,
 }
 
 /// Packets that wait for the link of an output channel, and whether it may send.
@@ -57,16 +57,16 @@ pub(crate) struct Queue {
     paused: u32,
 }
 
-/// Packets that came and have not left the switch.
+/// Packets that arrived and have not left the switch.
 #[derive(Clone, Copy, Default)]
 struct Buffer {
     held: u16,
-    /// Whether the far end was told to stop.
+    /// Whether the far end is paused.
     is_off: bool,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Sender {
+struct PortSender {
     /// The next event of this port [ticks]; in the past, there is none.
     wakes: u32,
     /// The channel whose turn it is.
@@ -80,7 +80,7 @@ impl Pauses {
         Pauses {
             queues: vec![queue; channels],
             buffers: vec![Buffer::default(); channels],
-            senders: vec![Sender::default(); ports],
+            senders: vec![PortSender::default(); ports],
         }
     }
 
@@ -99,10 +99,10 @@ impl Queue {
 
 impl Shard {
     /// Puts a packet that was granted into the queue of its output channel, where its head will be after the crossbar.
-    pub fn enqueue<R: Routing>(&mut self, world: &World<'_, R>, out: usize, output: usize, id: u32) {
+    pub fn enqueue<R: Routing>(&mut self, constants: &RunConstants<'_, R>, out: usize, output: usize, id: u32) {
         self.outputs[output].credits -= 1;
         let packet = self.slab.get(id);
-        (packet.entered, packet.next) = (self.now + world.ticks.crossbar, NONE);
+        (packet.entered, packet.next) = (self.now + constants.ticks.crossbar, NONE);
         let queue = &mut self.pauses.queues[output];
         let behind = std::mem::replace(&mut queue.last, id);
         if queue.first == NONE {
@@ -110,11 +110,11 @@ impl Shard {
         } else {
             self.slab.get(behind).next = id;
         }
-        self.send_next(world, out);
+        self.send_next(constants, out);
     }
 
     /// Sends a packet of a port whose link is free: channels take turns.
-    pub fn send_next<R: Routing>(&mut self, world: &World<'_, R>, out: usize) {
+    pub fn send_next<R: Routing>(&mut self, constants: &RunConstants<'_, R>, out: usize) {
         if self.ports[out].link_free > self.now {
             self.wake_sender(out, self.ports[out].link_free);
             return;
@@ -129,7 +129,7 @@ impl Shard {
             }
             let ready = self.slab.get(queue.first).entered;
             if ready <= self.now {
-                self.transmit(world, out, output);
+                self.transmit(constants, out, output);
                 return;
             }
             soonest = soonest.min(ready);
@@ -147,7 +147,7 @@ impl Shard {
         }
     }
 
-    fn transmit<R: Routing>(&mut self, world: &World<'_, R>, out: usize, output: usize) {
+    fn transmit<R: Routing>(&mut self, constants: &RunConstants<'_, R>, out: usize, output: usize) {
         let queue = &mut self.pauses.queues[output];
         let id = queue.first;
         let packet = self.slab.get(id);
@@ -156,56 +156,56 @@ impl Shard {
         let channel = output - (out << self.shift);
         self.pauses.senders[out].turn = if channel + 1 == self.channels { 0 } else { channel as u8 + 1 };
         let port = &mut self.ports[out];
-        port.link_free = self.now + world.ticks.packet;
+        port.link_free = self.now + constants.ticks.packet;
         port.sent += u32::from(self.span.contains(&self.now));
-        self.release(world, input);
+        self.release(constants, input);
         if self.is_to_host(out) {
-            self.deliver(world, id, out, self.now);
+            self.deliver(constants, id, out, self.now);
         } else {
             self.depart(output, self.now, id);
         }
         self.wake_sender(out, self.ports[out].link_free);
-        self.credit(world, output);
+        self.credit(constants, output);
     }
 
-    /// A packet has come to an input buffer.
-    pub fn store<R>(&mut self, world: &World<'_, R>, input: usize) {
+    /// A packet has arrived in an input buffer.
+    pub fn store<R>(&mut self, constants: &RunConstants<'_, R>, input: usize) {
         let port = input >> self.shift;
         let class = self.ports[port].class;
-        let Some(level) = world.level(class).filter(|_| self.pauses.are_used()) else { return };
+        let Some(thresholds) = constants.pause_threshold(class).filter(|_| self.pauses.are_used()) else { return };
         let buffer = &mut self.pauses.buffers[input];
         buffer.held += 1;
         assert!(
-            u32::from(buffer.held) <= world.params.buffer(class),
+            u32::from(buffer.held) <= constants.params.buffer(class),
             "a buffer that pauses its sender never overflows"
         );
-        if !buffer.is_off && buffer.held >= level.xoff {
+        if !buffer.is_off && buffer.held >= thresholds.xoff {
             buffer.is_off = true;
-            self.tell(input, true);
+            self.send_pause(input, true);
         }
     }
 
     /// A packet has left the switch that it entered by an input buffer.
-    fn release<R>(&mut self, world: &World<'_, R>, input: usize) {
-        let Some(level) = world.level(self.ports[input >> self.shift].class) else { return };
+    fn release<R>(&mut self, constants: &RunConstants<'_, R>, input: usize) {
+        let Some(thresholds) = constants.pause_threshold(self.ports[input >> self.shift].class) else { return };
         let buffer = &mut self.pauses.buffers[input];
         buffer.held -= 1;
-        if buffer.is_off && buffer.held <= level.xon {
+        if buffer.is_off && buffer.held <= thresholds.xon {
             buffer.is_off = false;
-            self.tell(input, false);
+            self.send_pause(input, false);
         }
     }
 
-    /// Tells the far end of an input channel to stop or to go on.
-    fn tell(&mut self, input: usize, is_paused: bool) {
+    /// Sends a pause or resume to the far end of an input channel.
+    fn send_pause(&mut self, input: usize, is_paused: bool) {
         let from = &self.ports[input >> self.shift];
         let channel = input - (input >> self.shift << self.shift);
         let output = (from.peer << self.shift) + channel as u32;
-        self.tell_pause(self.now + u32::from(from.delay), from.peer_shard, 2 * output + u32::from(is_paused));
+        self.post_pause(self.now + u32::from(from.delay), from.peer_shard, 2 * output + u32::from(is_paused));
     }
 
-    /// An output channel is told to stop or to go on.
-    pub fn obey<R: Routing>(&mut self, world: &World<'_, R>, output: usize, is_paused: bool) {
+    /// An output channel receives a pause or resume.
+    pub fn obey<R: Routing>(&mut self, constants: &RunConstants<'_, R>, output: usize, is_paused: bool) {
         let (now, span) = (self.now, self.span.clone());
         let queue = &mut self.pauses.queues[output];
         if is_paused {
@@ -214,7 +214,7 @@ impl Shard {
             queue.paused += now.clamp(span.start, span.end) - queue.since.clamp(span.start, span.end);
         }
         queue.is_paused = is_paused;
-        self.send_next(world, output >> self.shift);
+        self.send_next(constants, output >> self.shift);
     }
 }
 
@@ -227,9 +227,12 @@ mod tests {
     fn headroom_is_what_two_delays_bring_and_one_packet_more() {
         // 200 ns a packet: 2 x 40 ns bring none more, 2 x 400 ns four.
         let ticks = SwitchParams::default().ticks().unwrap();
-        let level = |buffer, class| Level::of(buffer, 2, class, &ticks);
-        assert_eq!(level(32, LinkClass::Local), Some(Level { xoff: 31, xon: 29 }));
-        assert_eq!(level(64, LinkClass::Global), Some(Level { xoff: 59, xon: 57 }));
-        assert_eq!((level(6, LinkClass::Global), level(5, LinkClass::Global)), (Some(Level { xoff: 1, xon: 0 }), None));
+        let thresholds = |buffer, class| PauseThresholds::of(buffer, 2, class, &ticks);
+        assert_eq!(thresholds(32, LinkClass::Local), Some(PauseThresholds { xoff: 31, xon: 29 }));
+        assert_eq!(thresholds(64, LinkClass::Global), Some(PauseThresholds { xoff: 59, xon: 57 }));
+        assert_eq!(
+            (thresholds(6, LinkClass::Global), thresholds(5, LinkClass::Global)),
+            (Some(PauseThresholds { xoff: 1, xon: 0 }), None)
+        );
     }
 }

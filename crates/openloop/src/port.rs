@@ -82,12 +82,12 @@ pub(crate) struct Input {
     /// Where the first packet goes.
     pub port: u8,
     pub channel: u8,
-    pub state: Head,
+    pub state: HeadState,
 }
 
 /// How far the first packet of a queue is.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Head {
+pub(crate) enum HeadState {
     /// It has not been asked where it goes.
     Undecided,
     /// It waits in the list of an output and channel.
@@ -103,11 +103,11 @@ impl Input {
         behind: END,
         port: 0,
         channel: 0,
-        state: Head::Undecided,
+        state: HeadState::Undecided,
     };
 }
 
-/// A virtual channel of an output: what the far end has room for, and who waits for it.
+/// A virtual channel of an output: the room at the far end, and the inputs that wait for it.
 #[derive(Clone, Copy)]
 pub(crate) struct Output {
     /// Packets that the far end has room for.

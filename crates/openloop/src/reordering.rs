@@ -1,4 +1,4 @@
-//! How far packets of a flow come out of their order: at some hosts, so that a run of any size remembers few of them.
+//! How far packets of a flow arrive out of order: at some hosts, so that a run of any size stores few of them.
 
 /// Hosts at which packets are watched, at the most.
 const WATCHED_MOST: u32 = 256;
@@ -8,7 +8,7 @@ const WATCHED_MOST: u32 = 256;
 pub struct Reordering {
     /// Packets watched.
     pub(crate) packets: u64,
-    /// Packets that came behind a younger one of their flow.
+    /// Packets that arrived after a younger one of their flow.
     pub(crate) late: u64,
     /// The most packets of the flow between a late packet and the first younger one before it.
     pub(crate) extent: u32,
@@ -16,7 +16,7 @@ pub struct Reordering {
 
 /// A packet at a watched host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Came {
+pub(crate) struct WatchedArrival {
     pub dst: u32,
     pub src: u32,
     /// When it was made [ticks].
@@ -29,9 +29,9 @@ pub(crate) fn mask(hosts: u32) -> u32 {
 }
 
 impl Reordering {
-    /// Of packets in the order in which they came.
-    pub(crate) fn of(came: &[Came]) -> Reordering {
-        let mut flows = came.to_vec();
+    /// Of packets in the order of arrival.
+    pub(crate) fn of(arrivals_watched: &[WatchedArrival]) -> Reordering {
+        let mut flows = arrivals_watched.to_vec();
         // A stable sort keeps the order within a flow.
         flows.sort_by_key(|packet| (packet.dst, packet.src));
         let by_flow = flows.chunk_by(|a, b| (a.dst, a.src) == (b.dst, b.src));
@@ -46,7 +46,7 @@ impl Reordering {
         }
     }
 
-    /// Share of packets that came behind a younger one of their flow; absent when none were watched.
+    /// Share of packets that arrived after a younger one of their flow; absent when none were watched.
     pub fn share(&self) -> Option<f64> {
         (self.packets > 0).then(|| self.late as f64 / self.packets as f64)
     }
@@ -58,7 +58,7 @@ impl Reordering {
     }
 }
 
-fn of_flow(flow: &[Came]) -> Reordering {
+fn of_flow(flow: &[WatchedArrival]) -> Reordering {
     let mut found = Reordering { packets: flow.len() as u64, ..Reordering::default() };
     // The youngest so far at each place: it only grows, so that the first younger one is found by bisection.
     let mut youngest: Vec<u32> = Vec::with_capacity(flow.len());
@@ -79,10 +79,11 @@ mod tests {
 
     #[test]
     fn a_packet_behind_two_younger_ones_is_late_by_two() {
-        let packet = |src, born| Came { dst: 9, src, born };
+        let packet = |src, born| WatchedArrival { dst: 9, src, born };
         // Of flow 1: 10, 30, 40, 20, 50; of flow 2, in between, all in order.
-        let came = [(1, 10), (2, 5), (1, 30), (1, 40), (2, 45), (1, 20), (1, 50)].map(|(src, born)| packet(src, born));
-        assert_eq!(Reordering::of(&came), Reordering { packets: 7, late: 1, extent: 2 });
+        let arrivals_watched =
+            [(1, 10), (2, 5), (1, 30), (1, 40), (2, 45), (1, 20), (1, 50)].map(|(src, born)| packet(src, born));
+        assert_eq!(Reordering::of(&arrivals_watched), Reordering { packets: 7, late: 1, extent: 2 });
         assert_eq!((Reordering::default().share(), Reordering::default().extent()), (None, 0));
     }
 

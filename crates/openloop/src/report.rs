@@ -4,24 +4,24 @@ use std::ops::Range;
 
 use etherweave_primitives::mix;
 
-use crate::deadlock::{RingStep, ring};
+use crate::constants::RunConstants;
+use crate::deadlock::{WaitingChannel, cycle};
 use crate::fairness::Fairness;
 use crate::histogram::Histogram;
 use crate::measures::Measures;
-use crate::pace::{Pace, latencies};
 use crate::reordering::Reordering;
+use crate::run_length::{RunControl, latencies};
 use crate::steady::half_width;
 use crate::tally::Batch;
-use crate::world::World;
 
 /// Measures of the measured time, and counts of the whole run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Report {
     /// What hosts wanted to send, as a share of their links.
     pub load_offered: f64,
-    /// What came to hosts, as a share of their links.
+    /// What arrived at hosts, as a share of their links.
     pub load_accepted: f64,
-    /// From a packet's making to its last bit at the host [ns]; absent when none came.
+    /// From a packet's making to its last bit at the host [ns]; absent when none arrived.
     pub latency_ns_mean: Option<f64>,
     /// Half of its 95 % confidence interval [ns], by batch means; absent for less than 20 batches with packets.
     pub latency_ns_half_width: Option<f64>,
@@ -31,20 +31,20 @@ pub struct Report {
     pub measured_ns: Range<u32>,
     /// Whether the warm-up was given, or ended because latency and accepted load had settled.
     pub is_steady: bool,
-    /// Latencies of all packets that came [ns].
+    /// Latencies of all packets that arrived [ns].
     pub latency_ns: Histogram,
-    /// Switches passed by a packet; absent when none came.
+    /// Switches passed by a packet; absent when none arrived.
     pub hops_mean: Option<f64>,
-    /// Share of packets that left the minimal way; absent when none came.
-    pub detoured_share: Option<f64>,
+    /// Share of packets that were routed non-minimally; absent when none arrived.
+    pub misrouted_share: Option<f64>,
     /// How evenly hosts could send.
     pub fairness: Fairness,
-    /// How far packets of a flow came out of order, at up to 256 hosts.
+    /// How far packets of a flow arrived out of order, at up to 256 hosts.
     pub reordering: Reordering,
     /// Packets made in the whole run.
     pub made: u64,
     /// Packets not made, because the queue of their host was full.
-    pub refused: u64,
+    pub source_blocked: u64,
     /// Packets delivered in the whole run.
     pub delivered: u64,
     /// Packets lost in the whole run on links that were down.
@@ -55,9 +55,9 @@ pub struct Report {
     pub packet_hops: u64,
     /// How long before the end a packet last crossed a switch [ns]: long, with packets in flight, in a deadlock.
     pub idle_ns: u32,
-    /// A ring of full buffers at the end, each of which waits for the next: a deadlock; empty when there is none.
+    /// A cycle of full buffers at the end, each of which waits for the next: a deadlock; empty when there is none.
     /// Looked for where credits are used.
-    pub deadlock: Vec<RingStep>,
+    pub deadlock: Vec<WaitingChannel>,
     /// The most packets for which there was memory.
     pub packets_most: u64,
     /// Of all deliveries: host, time and latency.
@@ -74,24 +74,29 @@ pub struct Report {
     /// Ports of every switch.
     pub radix: usize,
     /// What each port sent in each batch of the measured time, when that was wanted; ports as in `busy`.
-    pub film: Vec<Vec<u16>>,
+    pub steps: Vec<Vec<u16>>,
 }
 
 impl Report {
     /// From the measures of all shards.
-    pub(crate) fn new<R>(measures: Measures, world: &World<'_, R>, pace: &Pace, radix: usize) -> Report {
+    pub(crate) fn new<R>(
+        measures: Measures,
+        constants: &RunConstants<'_, R>,
+        control: &RunControl,
+        radix: usize,
+    ) -> Report {
         let tally = measures.tally;
         let in_flight = measures.held + tally.leaving;
         let known = tally.delivered + tally.lost + in_flight;
         assert_eq!(tally.made, known, "every packet is delivered, lost on a link that failed, or in flight");
         let measured = tally.measured;
-        let packets_per_ns = f64::from(world.hosts) / f64::from(world.ticks.packet);
+        let packets_per_ns = f64::from(constants.hosts) / f64::from(constants.ticks.packet);
         // Packets that the links of all hosts could have carried.
-        let capacity = f64::from(pace.span.end - pace.span.start) * packets_per_ns;
+        let capacity = f64::from(control.span.end - control.span.start) * packets_per_ns;
         let mean = |sum: u64| (measured.delivered > 0).then(|| sum as f64 / measured.delivered as f64);
-        let batches = whole_batches(&tally.batches, pace);
+        let batches = whole_batches(&tally.batches, control);
         let accepted: Vec<f64> =
-            batches.iter().map(|batch| batch.delivered as f64 / (f64::from(pace.batch) * packets_per_ns)).collect();
+            batches.iter().map(|batch| batch.delivered as f64 / (f64::from(control.batch) * packets_per_ns)).collect();
         Report {
             load_offered: measured.offered as f64 / capacity,
             load_accepted: measured.delivered as f64 / capacity,
@@ -100,44 +105,45 @@ impl Report {
             latency_ns_half_width: half_width(&latencies(batches)),
             latency_ns: tally.histogram,
             hops_mean: mean(measured.hops),
-            detoured_share: mean(measured.detoured),
-            measured_ns: pace.span.clone(),
-            is_steady: pace.is_steady,
+            misrouted_share: mean(measured.misrouted),
+            measured_ns: control.span.clone(),
+            is_steady: control.is_steady,
             fairness: measures.fairness,
             reordering: measures.reordering,
             made: tally.made,
-            refused: tally.refused,
+            source_blocked: tally.source_blocked,
             delivered: tally.delivered,
             lost: tally.lost,
             in_flight,
             packet_hops: tally.hops,
-            idle_ns: pace.span.end - tally.last_hop,
-            deadlock: ring(&measures.waits),
+            idle_ns: control.span.end - tally.last_hop,
+            deadlock: cycle(&measures.waits),
             packets_most: measures.most,
             fingerprint: measures.fingerprints.iter().fold(0, |all, own| mix(all ^ own)),
-            batch_ns: pace.batch,
+            batch_ns: control.batch,
             batches: tally.batches,
-            busy: busy(&measures.sent, world, pace),
-            paused: paused(&measures.paused, world, pace),
+            busy: busy(&measures.sent, constants, control),
+            paused: paused(&measures.paused, constants, control),
             radix,
-            film: measures.film,
+            steps: measures.steps,
         }
     }
 }
 
 /// Batches that lie in the measured time as a whole.
-fn whole_batches<'a>(batches: &'a [Batch], pace: &Pace) -> &'a [Batch] {
-    let [first, end] = [pace.span.start.div_ceil(pace.batch), pace.span.end / pace.batch].map(|at| at as usize);
+fn whole_batches<'a>(batches: &'a [Batch], control: &RunControl) -> &'a [Batch] {
+    let [first, end] =
+        [control.span.start.div_ceil(control.batch), control.span.end / control.batch].map(|at| at as usize);
     batches.get(first..end.min(batches.len())).unwrap_or_default()
 }
 
-fn busy<R>(sent: &[u32], world: &World<'_, R>, pace: &Pace) -> Vec<f32> {
-    let span = (pace.span.end - pace.span.start) as f32;
-    sent.iter().map(|&sent| sent as f32 * world.ticks.packet as f32 / span).collect()
+fn busy<R>(sent: &[u32], constants: &RunConstants<'_, R>, control: &RunControl) -> Vec<f32> {
+    let span = (control.span.end - control.span.start) as f32;
+    sent.iter().map(|&sent| sent as f32 * constants.ticks.packet as f32 / span).collect()
 }
 
 /// As the mean of a port's channels.
-fn paused<R>(paused: &[u32], world: &World<'_, R>, pace: &Pace) -> Vec<f32> {
-    let whole = (f32::from(world.channel_last) + 1.0) * (pace.span.end - pace.span.start) as f32;
+fn paused<R>(paused: &[u32], constants: &RunConstants<'_, R>, control: &RunControl) -> Vec<f32> {
+    let whole = (f32::from(constants.channel_last) + 1.0) * (control.span.end - control.span.start) as f32;
     paused.iter().map(|&paused| paused as f32 / whole).collect()
 }

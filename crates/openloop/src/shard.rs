@@ -4,21 +4,21 @@ use std::ops::Range;
 
 use etherweave_topology::LinkClass;
 
+use crate::constants::RunConstants;
 use crate::host::{Flowlet, Host};
-use crate::little::Meter;
-use crate::load::Load;
-use crate::pace::Pace;
+use crate::little::QueueMeter;
+use crate::load_view::LoadView;
 use crate::packet::{NONE, Packet, Slab};
 use crate::params::Arbiter;
 use crate::pause::Pauses;
-use crate::port::{Head, Input, Output, Port};
-use crate::reordering::Came;
-use crate::routing::{Place, Routing};
+use crate::port::{HeadState, Input, Output, Port};
+use crate::reordering::WatchedArrival;
+use crate::routing::{InputChannel, Routing};
+use crate::run_length::RunControl;
 use crate::tally::Tally;
 use crate::wheel::Wheel;
-use crate::world::World;
 
-/// What an event is about; the rest of its 32 bits say which.
+/// The kind of an event; the rest of its 32 bits is an index.
 pub(crate) const KIND_SHIFT: u32 = 29;
 const ARRIVAL: u32 = 0;
 const CREDIT: u32 = 1;
@@ -29,7 +29,7 @@ const MARK: u32 = 5;
 pub(crate) const SEND: u32 = 6;
 const PAUSE: u32 = 7;
 
-/// The most entries that an event can tell apart.
+/// The most entries that an event can address.
 pub(crate) const ENTRIES_MAX: usize = 1 << KIND_SHIFT;
 
 /// Switches `first_switch..` and their hosts.
@@ -55,38 +55,38 @@ pub(crate) struct Shard {
     /// By host; empty where the routing does not ask.
     pub flowlets: Vec<Flowlet>,
     /// By port; empty where nothing is asserted.
-    pub meters: Vec<Meter>,
+    pub meters: Vec<QueueMeter>,
     pub pauses: Pauses,
     pub wheel: Wheel,
     pub slab: Slab,
     pub now: u32,
-    pub letters: Vec<Letter>,
+    pub outbox: Vec<RemoteEvent>,
     /// The measured time [ticks].
     pub span: Range<u32>,
     /// What each port sent in each batch, when that is wanted.
-    pub film: Option<Film>,
+    pub steps: Option<StepRecorder>,
     /// Packets at watched hosts in the measured time.
-    pub came: Vec<Came>,
+    pub arrivals_watched: Vec<WatchedArrival>,
     pub tally: Tally,
 }
 
 /// What ports sent, batch by batch.
-pub(crate) struct Film {
+pub(crate) struct StepRecorder {
     /// By port, until the last batch.
     sent: Vec<u32>,
     /// By batch and port.
-    pub frames: Vec<Vec<u16>>,
+    pub steps: Vec<Vec<u16>>,
 }
 
-/// What happens in another shard.
-pub(crate) struct Letter {
+/// An event in another shard.
+pub(crate) struct RemoteEvent {
     pub at: u32,
     pub shard: u16,
-    pub content: Content,
+    pub content: RemoteAction,
 }
 
-pub(crate) enum Content {
-    /// A packet comes to an input channel.
+pub(crate) enum RemoteAction {
+    /// A packet arrives at an input channel.
     Packet(Packet),
     /// The far end of an output channel has room for one more.
     Credit(u32),
@@ -101,12 +101,12 @@ pub(crate) fn every_line<T>(entries: &[T]) -> impl Iterator<Item = &T> {
 
 impl Shard {
     /// Serves all events before `until`.
-    pub fn run<R: Routing>(&mut self, world: &World<'_, R>, until: u32) {
+    pub fn run<R: Routing>(&mut self, constants: &RunConstants<'_, R>, until: u32) {
         self.touch();
         while let Some(at) = self.wheel.next(self.now, until) {
             self.now = at;
             while let Some(event) = self.wheel.take(at) {
-                self.serve(world, event);
+                self.serve(constants, event);
             }
         }
         self.now = until;
@@ -122,62 +122,62 @@ impl Shard {
         std::hint::black_box(ports ^ inputs ^ outputs ^ hosts ^ self.wheel.touch() ^ self.slab.touch());
     }
 
-    fn serve<R: Routing>(&mut self, world: &World<'_, R>, event: u32) {
+    fn serve<R: Routing>(&mut self, constants: &RunConstants<'_, R>, event: u32) {
         let index = event & (ENTRIES_MAX as u32 - 1);
         match event >> KIND_SHIFT {
-            ARRIVAL => self.arrive(world, index),
-            CREDIT => self.credit(world, index as usize),
-            INPUT_FREE => self.input_free(world, index as usize),
+            ARRIVAL => self.arrive(constants, index),
+            CREDIT => self.credit(constants, index as usize),
+            INPUT_FREE => self.input_free(constants, index as usize),
             OUTPUT_FREE => {
                 self.ports[index as usize].output_wakes = false;
-                self.serve_output(world, index as usize);
+                self.serve_output(constants, index as usize);
             }
-            HOST => self.host(world, index),
+            HOST => self.host(constants, index),
             MARK => self.ports[index as usize / 2].seems_saturated = index % 2 == 1,
-            SEND => self.send_next(world, index as usize),
-            _ => self.obey(world, index as usize / 2, index % 2 == 1),
+            SEND => self.send_next(constants, index as usize),
+            _ => self.obey(constants, index as usize / 2, index % 2 == 1),
         }
     }
 
-    /// Takes what other shards sent.
-    pub fn receive(&mut self, letter: Letter) {
-        let event = match letter.content {
-            Content::Packet(packet) => ARRIVAL << KIND_SHIFT | self.slab.insert(packet),
-            Content::Credit(output) => CREDIT << KIND_SHIFT | output,
-            Content::Pause(word) => PAUSE << KIND_SHIFT | word,
+    /// Schedules an event from another shard.
+    pub fn receive(&mut self, remote: RemoteEvent) {
+        let event = match remote.content {
+            RemoteAction::Packet(packet) => ARRIVAL << KIND_SHIFT | self.slab.insert(packet),
+            RemoteAction::Credit(output) => CREDIT << KIND_SHIFT | output,
+            RemoteAction::Pause(word) => PAUSE << KIND_SHIFT | word,
         };
-        debug_assert!(letter.at >= self.now, "a window ends before what it does elsewhere");
-        self.wheel.put(letter.at, event);
+        debug_assert!(remote.at >= self.now, "a window ends before what it does elsewhere");
+        self.wheel.put(remote.at, event);
     }
 
-    pub fn start<R: Routing>(&mut self, world: &World<'_, R>, pace: &Pace, has_film: bool) {
-        self.span = pace.span.clone();
-        self.tally.batch = pace.batch;
-        self.film = has_film.then(|| Film { sent: vec![0; self.ports.len()], frames: Vec::new() });
-        self.flowlets = Flowlet::tables(self.hosts.len(), world.routing.lots());
-        self.start_hosts(world);
+    pub fn start<R: Routing>(&mut self, constants: &RunConstants<'_, R>, control: &RunControl, records_steps: bool) {
+        self.span = control.span.clone();
+        self.tally.batch = control.batch;
+        self.steps = records_steps.then(|| StepRecorder { sent: vec![0; self.ports.len()], steps: Vec::new() });
+        self.flowlets = Flowlet::tables(self.hosts.len(), constants.routing.hash_scope());
+        self.start_hosts(constants);
     }
 
     pub fn end_batch(&mut self) {
-        if let Some(film) = &mut self.film {
+        if let Some(steps) = &mut self.steps {
             let now = self.ports.iter().map(|port| port.sent);
-            let frame = now.clone().zip(&film.sent).map(|(now, before)| (now - before) as u16).collect();
-            film.frames.push(frame);
-            film.sent = now.collect();
+            let step = now.clone().zip(&steps.sent).map(|(now, before)| (now - before) as u16).collect();
+            steps.steps.push(step);
+            steps.sent = now.collect();
         }
     }
 
     /// A packet's head is at the input it goes to.
-    pub fn arrive<R: Routing>(&mut self, world: &World<'_, R>, id: u32) {
+    pub fn arrive<R: Routing>(&mut self, constants: &RunConstants<'_, R>, id: u32) {
         let input = self.slab.get(id).place as usize;
-        if self.ports[input >> self.shift].fails && self.is_cut(world, input >> self.shift) {
-            self.lose(world, id);
+        if self.ports[input >> self.shift].fails && self.is_cut(constants, input >> self.shift) {
+            self.lose(constants, id);
             return;
         }
         let packet = self.slab.get(id);
         packet.entered = self.now;
         packet.next = NONE;
-        self.store(world, input);
+        self.store(constants, input);
         let port = input >> self.shift;
         self.meter(port, 0);
         self.ports[port].held += 1;
@@ -191,32 +191,32 @@ impl Shard {
         if self.ports[port].input_free > self.now {
             self.wake_input(port);
         } else {
-            self.advance(world, input);
+            self.advance(constants, input);
         }
     }
 
-    /// Whether the link of a port was down while what comes now was on its way.
-    fn is_cut<R>(&self, world: &World<'_, R>, port: usize) -> bool {
+    /// Whether the link of a port was down while the packet that arrives now was on it.
+    fn is_cut<R>(&self, constants: &RunConstants<'_, R>, port: usize) -> bool {
         let from = &self.ports[port];
         let switch = self.first_switch + u32::from(from.home);
-        world.outages.touch(switch, port - self.base(port), self.now - u32::from(from.delay)..=self.now)
+        constants.outages.touch(switch, port - self.base(port), self.now - u32::from(from.delay)..=self.now)
     }
 
-    /// A packet comes to nothing; with credits there is room for another, told as if this one had crossed the switch.
-    fn lose<R>(&mut self, world: &World<'_, R>, id: u32) {
+    /// Drops a packet; with credits, its credit is returned as if it had crossed the switch.
+    fn lose<R>(&mut self, constants: &RunConstants<'_, R>, id: u32) {
         let input = self.slab.remove(id).place as usize;
         self.tally.lose(self.now);
         let port = input >> self.shift;
-        if world.levels.is_none() && !self.is_to_host(port) {
+        if constants.pause_thresholds.is_none() && !self.is_to_host(port) {
             let from = &self.ports[port];
             let upstream = (from.peer << self.shift) + (input - (port << self.shift)) as u32;
-            let at = self.now + world.ticks.crossbar + u32::from(from.delay);
+            let at = self.now + constants.ticks.crossbar + u32::from(from.delay);
             self.return_credit(at, from.peer_shard, upstream);
         }
     }
 
     /// The crossbar is free for an input: its channels take turns.
-    fn input_free<R: Routing>(&mut self, world: &World<'_, R>, port: usize) {
+    fn input_free<R: Routing>(&mut self, constants: &RunConstants<'_, R>, port: usize) {
         self.ports[port].input_wakes = false;
         if self.ports[port].input_free > self.now {
             self.wake_input(port);
@@ -225,64 +225,64 @@ impl Shard {
         let turn = usize::from(self.ports[port].turn);
         for channel in (turn..self.channels).chain(0..turn) {
             let input = (port << self.shift) + channel;
-            if self.inputs[input].first != NONE && self.advance(world, input) {
+            if self.inputs[input].first != NONE && self.advance(constants, input) {
                 return;
             }
         }
     }
 
-    /// Lets the first packet of an idle input's queue go if it can and is before others who can; puts it on the list if
-    /// not. Says whether the input is busy then.
-    fn advance<R: Routing>(&mut self, world: &World<'_, R>, input: usize) -> bool {
+    /// Grants the first packet of an idle input's queue if it is eligible and no other waits; enlists it if
+    /// not. Returns whether the input is busy then.
+    fn advance<R: Routing>(&mut self, constants: &RunConstants<'_, R>, input: usize) -> bool {
         let port = input >> self.shift;
         let base = self.base(port);
-        let is_new = self.inputs[input].state == Head::Undecided;
+        let is_new = self.inputs[input].state == HeadState::Undecided;
         if is_new {
-            self.decide(world, input, base);
+            self.decide(constants, input, base);
         }
         let (out, channel) = self.wanted(input, base);
-        let is_open = self.is_open(world, out);
+        let is_open = self.is_open(constants, out);
         if is_new && is_open && self.outputs[channel].credits > 0 && self.ports[out].waiting == 0 {
-            self.grant(world, input, base);
+            self.grant(constants, input, base);
             return true;
         }
         if is_new {
             self.enlist(input, base);
         }
         if is_open {
-            self.serve_output(world, out);
+            self.serve_output(constants, out);
         } else {
-            self.wake_output(world, out);
+            self.wake_output(constants, out);
         }
         self.ports[port].input_free > self.now
     }
 
-    fn decide<R: Routing>(&mut self, world: &World<'_, R>, input: usize, base: usize) {
+    fn decide<R: Routing>(&mut self, constants: &RunConstants<'_, R>, input: usize, base: usize) {
         let port = input >> self.shift;
-        let at = Place {
+        let at = InputChannel {
             switch: self.first_switch + u32::from(self.ports[port].home),
             port: (port - base) as u8,
             channel: (input - (port << self.shift)) as u8,
             class: self.ports[port].class,
         };
-        let load = Load {
+        let load = LoadView {
             ports: &self.ports,
             outputs: &self.outputs,
             base,
             radix: self.radix,
             first_switch: self.first_switch,
-            room: world.rooms(),
+            room: constants.rooms(),
             shift: self.shift,
-            channel_last: world.channel_last,
+            channel_last: constants.channel_last,
             queues: &self.pauses.queues,
             now: self.now,
-            full: world.full(),
-            outages: &world.outages,
+            full: constants.full(),
+            outages: &constants.outages,
         };
         let head = &mut self.inputs[input];
-        let hop = world.routing.decide(at, self.slab.get(head.first), load);
-        debug_assert!(hop.channel < world.routing.channels(), "a routing keeps to its channels");
-        (head.port, head.channel) = (hop.port, hop.channel.min(world.channel_last));
+        let hop = constants.routing.decide(at, self.slab.get(head.first), load);
+        debug_assert!(hop.channel < constants.routing.channels(), "a routing keeps to its channels");
+        (head.port, head.channel) = (hop.port, hop.channel.min(constants.channel_last));
     }
 
     /// The first port of the switch of a port.
@@ -298,55 +298,55 @@ impl Shard {
     }
 
     /// Whether an output takes a packet from the crossbar.
-    fn is_open<R>(&self, world: &World<'_, R>, out: usize) -> bool {
+    fn is_open<R>(&self, constants: &RunConstants<'_, R>, out: usize) -> bool {
         let out = &self.ports[out];
-        out.crossbar_free <= self.now && out.link_free <= self.now + world.full()
+        out.crossbar_free <= self.now && out.link_free <= self.now + constants.full()
     }
 
     /// The far end of an output channel has room for one more.
-    pub fn credit<R: Routing>(&mut self, world: &World<'_, R>, output: usize) {
+    pub fn credit<R: Routing>(&mut self, constants: &RunConstants<'_, R>, output: usize) {
         let out = output >> self.shift;
         let channel = &mut self.outputs[output];
         channel.credits += 1;
-        assert!(channel.credits <= world.room(self.ports[out].class), "no buffer gives more room than it has");
-        self.sense(world, output);
+        assert!(channel.credits <= constants.room(self.ports[out].class), "no buffer gives more room than it has");
+        self.sense(constants, output);
         let channel = &self.outputs[output];
-        // Before this credit there was none, or those who wait do so for something else.
+        // Before this credit there was none, or the waiting inputs wait for something else.
         if channel.credits == 1 && self.ports[out].waiting > 0 {
-            self.serve_output(world, out);
+            self.serve_output(constants, out);
         }
     }
 
-    /// Lets one go that waits for a free output and can.
-    fn serve_output<R: Routing>(&mut self, world: &World<'_, R>, out: usize) {
+    /// Grants one of the inputs that wait for a free output, if one is eligible.
+    fn serve_output<R: Routing>(&mut self, constants: &RunConstants<'_, R>, out: usize) {
         if self.ports[out].waiting == 0 {
             return;
         }
-        if !self.is_open(world, out) {
-            self.wake_output(world, out);
+        if !self.is_open(constants, out) {
+            self.wake_output(constants, out);
             return;
         }
         let base = self.base(out);
-        let next = match world.params.arbiter {
+        let next = match constants.params.arbiter {
             Arbiter::Age => self.oldest(out, base),
             Arbiter::RoundRobin => self.next_in_turn(out, base),
             Arbiter::LeastRecentlyServed => self.least_recently_served(out, base),
         };
         if let Some(input) = next {
             self.unlist(input, base);
-            self.grant(world, input, base);
+            self.grant(constants, input, base);
         }
     }
 
     /// Marks the global ports of a switch after the credits of one have changed.
-    pub fn sense<R: Routing>(&mut self, world: &World<'_, R>, output: usize) {
+    pub fn sense<R: Routing>(&mut self, constants: &RunConstants<'_, R>, output: usize) {
         let out = output >> self.shift;
-        let Some(saturation) = world.routing.saturation() else { return };
+        let Some(saturation) = constants.routing.saturation() else { return };
         if self.ports[out].class != LinkClass::Global || output != out << self.shift {
             return;
         }
         let base = self.base(out);
-        let room = u32::from(world.room(LinkClass::Global));
+        let room = u32::from(constants.room(LinkClass::Global));
         let held = |shard: &Shard, port: usize| room - u32::from(shard.outputs[port << shard.shift].credits);
         let is_global = |shard: &Shard, port: usize| shard.ports[port].class == LinkClass::Global;
         let own = base + self.first_global..base + self.radix;
@@ -357,7 +357,7 @@ impl Shard {
             let is_saturated = is_global(self, port) && 100 * count * excess > saturation.mean_percent * sum;
             if std::mem::replace(&mut self.ports[port].is_saturated, is_saturated) != is_saturated {
                 let mark = 2 * port as u32 + u32::from(is_saturated);
-                self.wheel.put(self.now + world.ticks.local, MARK << KIND_SHIFT | mark);
+                self.wheel.put(self.now + constants.ticks.local, MARK << KIND_SHIFT | mark);
             }
         }
     }
@@ -368,10 +368,10 @@ impl Shard {
         }
     }
 
-    pub fn wake_output<R>(&mut self, world: &World<'_, R>, out: usize) {
+    pub fn wake_output<R>(&mut self, constants: &RunConstants<'_, R>, out: usize) {
         let port = &mut self.ports[out];
         if !std::mem::replace(&mut port.output_wakes, true) {
-            let at = port.crossbar_free.max(port.link_free.saturating_sub(world.full()));
+            let at = port.crossbar_free.max(port.link_free.saturating_sub(constants.full()));
             self.wheel.put(at, OUTPUT_FREE << KIND_SHIFT | out as u32);
         }
     }
@@ -381,26 +381,26 @@ impl Shard {
         if shard == self.number {
             self.wheel.put(at, ARRIVAL << KIND_SHIFT | id);
         } else {
-            let content = Content::Packet(self.slab.remove(id));
-            self.letters.push(Letter { at, shard, content });
+            let content = RemoteAction::Packet(self.slab.remove(id));
+            self.outbox.push(RemoteEvent { at, shard, content });
         }
     }
 
-    /// Tells an output channel that there is room for one more.
+    /// Returns a credit to an output channel.
     pub fn return_credit(&mut self, at: u32, shard: u16, output: u32) {
         if shard == self.number {
             self.wheel.put(at, CREDIT << KIND_SHIFT | output);
         } else {
-            self.letters.push(Letter { at, shard, content: Content::Credit(output) });
+            self.outbox.push(RemoteEvent { at, shard, content: RemoteAction::Credit(output) });
         }
     }
 
-    /// Tells an output channel to stop or to go on.
-    pub fn tell_pause(&mut self, at: u32, shard: u16, word: u32) {
+    /// Sends a pause or resume to an output channel.
+    pub fn post_pause(&mut self, at: u32, shard: u16, word: u32) {
         if shard == self.number {
             self.wheel.put(at, PAUSE << KIND_SHIFT | word);
         } else {
-            self.letters.push(Letter { at, shard, content: Content::Pause(word) });
+            self.outbox.push(RemoteEvent { at, shard, content: RemoteAction::Pause(word) });
         }
     }
 

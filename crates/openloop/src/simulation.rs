@@ -6,17 +6,17 @@ use etherweave_workload::{Arrival, Pattern};
 
 use crate::OpenLoopError;
 use crate::build::{self, Parts};
+use crate::constants::RunConstants;
 use crate::exchange::Worker;
 use crate::groups::groups;
 use crate::measures::Measures;
 use crate::outage::{Outage, Outages};
-use crate::pace::Pace;
 use crate::params::{RunParams, SwitchParams};
 use crate::reordering;
 use crate::report::Report;
 use crate::routing::Routing;
+use crate::run_length::RunControl;
 use crate::workers;
-use crate::world::World;
 
 /// What is run.
 pub struct Experiment<'a, R> {
@@ -51,11 +51,11 @@ impl<R: Routing> Experiment<'_, R> {
         let hosts = self.topology.hosts() as u32;
         let groups = groups(self.topology)?;
         let channels = self.routing.channels().min(self.switch.priorities.unwrap_or(u8::MAX));
-        let world = World {
+        let constants = RunConstants {
             routing: &self.routing,
             ticks,
             params: &self.switch,
-            levels: self.switch.levels(&ticks)?,
+            pause_thresholds: self.switch.pause_thresholds(&ticks)?,
             outages: Outages::of(&self.outages, self.topology)?,
             channel_last: channels - 1,
             arrivals: self.arrival.plan(Duration::from_ns(u64::from(ticks.packet)), self.run.share()?)?,
@@ -64,9 +64,9 @@ impl<R: Routing> Experiment<'_, R> {
             watch_mask: reordering::mask(hosts),
             seed: self.run.seed,
         };
-        let parts = build::parts(self.topology, &world, channels, worker)?;
-        let pace = self.run.length.pace(parts.window, world.lead())?;
-        Ok(Prepared { world, parts, pace, has_film: self.run.has_film })
+        let parts = build::parts(self.topology, &constants, channels, worker)?;
+        let control = self.run.length.control(parts.window, constants.lead())?;
+        Ok(Prepared { constants, parts, control, records_steps: self.run.records_steps })
     }
 
     /// Prepares and runs it.
@@ -80,24 +80,24 @@ impl<R: Routing> Experiment<'_, R> {
 
 /// An experiment ready to run.
 pub struct Prepared<'a, R> {
-    pub(crate) world: World<'a, R>,
+    pub(crate) constants: RunConstants<'a, R>,
     pub(crate) parts: Parts,
-    pub(crate) pace: Pace,
-    has_film: bool,
+    pub(crate) control: RunControl,
+    records_steps: bool,
 }
 
 impl<R: Routing> Prepared<'_, R> {
     /// Runs on up to `threads` threads; their number changes nothing but how long it takes.
     pub fn run(mut self, threads: usize) -> Report {
         self.start();
-        let Prepared { world, parts: Parts { mut shards, division, radix, window }, pace, .. } = self;
+        let Prepared { constants, parts: Parts { mut shards, division, radix, window }, control, .. } = self;
         let division = division.among(threads);
-        let pace = workers::run(&mut shards, &world, &pace, window, division);
-        Report::new(Measures::of(&shards, &world, &pace.span), &world, &pace, radix)
+        let control = workers::run(&mut shards, &constants, &control, window, division);
+        Report::new(Measures::of(&shards, &constants, &control.span), &constants, &control, radix)
     }
 
     /// The first packets of all hosts.
     pub(crate) fn start(&mut self) {
-        self.parts.shards.iter_mut().for_each(|shard| shard.start(&self.world, &self.pace, self.has_film));
+        self.parts.shards.iter_mut().for_each(|shard| shard.start(&self.constants, &self.control, self.records_steps));
     }
 }

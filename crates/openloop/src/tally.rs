@@ -10,8 +10,8 @@ use crate::histogram::Histogram;
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Tally {
     pub made: u64,
-    /// Packets that found the queue of their host full and were not made.
-    pub refused: u64,
+    /// Packets that were not made because the queue of their host was full.
+    pub source_blocked: u64,
     /// Packets at their host by the end of the run.
     pub delivered: u64,
     /// Packets on their last link at the end of the run.
@@ -37,25 +37,25 @@ pub(crate) struct Tally {
 pub struct Batch {
     /// Packets that hosts had, made or refused.
     pub offered: u64,
-    /// Packets that came to their hosts.
+    /// Packets that arrived to their hosts.
     pub delivered: u64,
     /// Sum of their latencies [ns].
     pub latency: u64,
     /// Sum of the switches they passed.
     pub hops: u64,
-    /// How many of them left the minimal way.
-    pub detoured: u64,
+    /// How many of them were routed non-minimally.
+    pub misrouted: u64,
     /// Packets that were on a link while it was down.
     pub lost: u64,
 }
 
 /// A packet at its host.
-pub(crate) struct Delivery {
+pub(crate) struct DeliveredPacket {
     pub at: u32,
     pub host: u32,
     pub latency: u32,
     pub hops: u8,
-    pub is_detoured: bool,
+    pub is_misrouted: bool,
 }
 
 impl Tally {
@@ -65,7 +65,7 @@ impl Tally {
         self.batch_at(now).offered += 1;
     }
 
-    pub fn deliver(&mut self, delivery: &Delivery, span: &Range<u32>) {
+    pub fn deliver(&mut self, delivery: &DeliveredPacket, span: &Range<u32>) {
         if delivery.at >= span.end {
             self.leaving += 1;
             return;
@@ -101,7 +101,7 @@ impl Tally {
     /// Adds counts of other shards, without their fingerprint.
     pub fn merge(&mut self, other: &Tally) {
         self.made += other.made;
-        self.refused += other.refused;
+        self.source_blocked += other.source_blocked;
         self.delivered += other.delivered;
         self.leaving += other.leaving;
         self.lost += other.lost;
@@ -116,11 +116,11 @@ impl Tally {
 }
 
 impl Batch {
-    fn add(&mut self, delivery: &Delivery) {
+    fn add(&mut self, delivery: &DeliveredPacket) {
         self.delivered += 1;
         self.latency += u64::from(delivery.latency);
         self.hops += u64::from(delivery.hops);
-        self.detoured += u64::from(delivery.is_detoured);
+        self.misrouted += u64::from(delivery.is_misrouted);
     }
 
     pub(crate) fn plus(self, other: Batch) -> Batch {
@@ -129,7 +129,7 @@ impl Batch {
             delivered: self.delivered + other.delivered,
             latency: self.latency + other.latency,
             hops: self.hops + other.hops,
-            detoured: self.detoured + other.detoured,
+            misrouted: self.misrouted + other.misrouted,
             lost: self.lost + other.lost,
         }
     }

@@ -11,7 +11,7 @@ pub(crate) struct Wheel {
     slots: Vec<Slot>,
     /// A bit per slot that holds something.
     filled: Vec<u64>,
-    nodes: Vec<Node>,
+    nodes: Vec<WheelNode>,
     free: u32,
     mask: u32,
 }
@@ -23,7 +23,7 @@ struct Slot {
 }
 
 #[derive(Clone, Copy)]
-struct Node {
+struct WheelNode {
     event: u32,
     next: u32,
 }
@@ -61,7 +61,7 @@ impl Wheel {
     }
 
     fn node(&mut self, event: u32) -> u32 {
-        let fresh = Node { event, next: NONE };
+        let fresh = WheelNode { event, next: NONE };
         let node = self.free;
         if node == NONE {
             self.nodes.push(fresh);
@@ -80,7 +80,7 @@ impl Wheel {
             self.filled[index / 64] &= !(1 << (index % 64));
             return None;
         }
-        let Node { event, next } = self.nodes[first as usize];
+        let WheelNode { event, next } = self.nodes[first as usize];
         self.slots[index].first = next;
         self.nodes[first as usize].next = self.free;
         self.free = first;

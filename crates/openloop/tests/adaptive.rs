@@ -3,22 +3,22 @@
 mod fabric;
 
 use etherweave_openloop::Pattern;
-use etherweave_openloop::routing::{Conditional, Minimal, Piggyback, UgalLocal, ValiantGroup};
+use etherweave_openloop::routing::{Conditional, DragonflyMinimal, Piggyback, UgalLocal, ValiantGroup};
 use fabric::Fabric;
 
 #[test]
 fn without_load_adaptive_routings_are_minimal() {
-    // Queues are empty when one packet at a time is on its way: 72 hosts, a packet per host in 2 ms.
+    // Queues are empty when one packet at a time is in flight: 72 hosts, a packet per host in 2 ms.
     let fabric = Fabric::balanced(2);
     let plan = || fabric.plan.clone();
-    let minimal = fabric.run(Minimal { plan: plan() }, Pattern::default(), 0.0001, 20_000);
+    let minimal = fabric.run(DragonflyMinimal { plan: plan() }, Pattern::default(), 0.0001, 20_000);
     let ugal = fabric.run(UgalLocal { plan: plan(), threshold: 0 }, Pattern::default(), 0.0001, 20_000);
     let piggyback = fabric.run(Piggyback::new(plan()), Pattern::default(), 0.0001, 20_000);
     let conditional = fabric.run(Conditional { plan: plan(), h: 2 }, Pattern::default(), 0.0001, 20_000);
     assert_eq!(conditional, minimal);
     for report in [ugal, piggyback] {
         // One packet in 140 finds another of the last 200 ns in its group, which may take the same link.
-        assert!(report.detoured_share.unwrap() < 0.007, "{:?}", report.detoured_share);
+        assert!(report.misrouted_share.unwrap() < 0.007, "{:?}", report.misrouted_share);
     }
 }
 
@@ -46,7 +46,7 @@ fn under_un_piggyback_is_slower_than_minimal_and_conditional_is_not() {
     let plan = || fabric.plan.clone();
     let latency = |report: etherweave_openloop::Report| report.latency_ns_mean.unwrap();
     for load in [0.2, 0.5, 0.7] {
-        let minimal = latency(fabric.run(Minimal { plan: plan() }, Pattern::default(), load, 50));
+        let minimal = latency(fabric.run(DragonflyMinimal { plan: plan() }, Pattern::default(), load, 50));
         let piggyback = latency(fabric.run(Piggyback::new(plan()), Pattern::default(), load, 50));
         let conditional = latency(fabric.run(Conditional { plan: plan(), h: 3 }, Pattern::default(), load, 50));
         assert!(piggyback > minimal, "load {load}: {piggyback} {minimal}");

@@ -3,7 +3,7 @@
 mod fabric;
 
 use etherweave_openloop::bounds::{Bound, ChannelLoads, bound};
-use etherweave_openloop::routing::{DragonflyPlan, FabricPlan, Minimal, Routing, UgalLocal, ValiantGroup};
+use etherweave_openloop::routing::{DragonflyMinimal, DragonflyPlan, FabricPlan, Routing, UgalLocal, ValiantGroup};
 use etherweave_openloop::{Pattern, groups};
 use etherweave_primitives::{SwitchId, Time};
 use etherweave_topology::{Dragonfly, Family, LinkClass, Topology};
@@ -19,8 +19,8 @@ fn loads<'a>(topology: &'a Topology, routing: &impl Routing, pattern: &Pattern) 
     ChannelLoads::new(topology, routing.oblivious().unwrap(), &destinations, Time::ZERO).unwrap()
 }
 
-fn minimal(fabric: &Fabric) -> Minimal {
-    Minimal { plan: fabric.plan.clone() }
+fn minimal(fabric: &Fabric) -> DragonflyMinimal {
+    DragonflyMinimal { plan: fabric.plan.clone() }
 }
 
 fn valiant(fabric: &Fabric) -> ValiantGroup {
@@ -45,7 +45,8 @@ fn check_bound(loads: &ChannelLoads<'_>, load: f64, load_accepted: f64, channel:
 fn uniform_traffic_on_minimal_ways_loads_all_channels_of_a_class_alike() {
     let check = |p: u32, a: u32, h: u32, channel: &str| {
         let topology = Dragonfly { p, a, h, ..Dragonfly::default() }.generate().unwrap();
-        let loads = loads(&topology, &Minimal { plan: DragonflyPlan::of(&topology).unwrap() }, &Pattern::default());
+        let loads =
+            loads(&topology, &DragonflyMinimal { plan: DragonflyPlan::of(&topology).unwrap() }, &Pattern::default());
         let [p, a, h] = [p, a, h].map(f64::from);
         let others = p * a * (a * h + 1.0) - 1.0;
         // One link between every two groups takes what all p a hosts of one send to those of the other.
@@ -100,7 +101,7 @@ fn adversarial_traffic_by_random_groups_takes_global_links_twice_but_one_of_each
         let loads = loads(&fabric.topology, &valiant(&fabric), &fabric.adversarial());
         // Groups but the source's.
         let others = f64::from(2 * p * p);
-        // On average 2 links per packet and 1 when the group on the way, one of g - 1, is the destination's. The link
+        // On average 2 links per packet and 1 when the intermediate group, one of g - 1, is the destination's. The link
         // to the next group has those alone; every other has p/h from its own group and p/h from the one before its
         // end.
         check_class(&loads, LinkClass::Global, 2.0 - 1.0 / others, 2.0);
@@ -194,7 +195,7 @@ fn no_run_accepts_more_than_the_bound() {
 
 fn check_run(fabric: &Fabric, routing: impl Routing, pattern: &Pattern) {
     let bound = loads(&fabric.topology, &routing, pattern).bound().unwrap().load_accepted;
-    // A full channel passes 5,000 packets: what was behind it before, and comes to hosts beyond that, is less than a
+    // A full channel passes 5,000 packets: what was behind it before, and arrives at hosts beyond that, is less than a
     // thousandth.
     let accepted = fabric.run(routing, pattern.clone(), 1.0, 1_000).load_accepted;
     assert!(accepted <= bound * 1.001, "{pattern:?}: {accepted} above {bound}");
@@ -209,7 +210,7 @@ fn nothing_is_claimed_where_nobody_can_tell() {
         assert_eq!(bound(&fabric.topology, &minimal(&fabric), &changing, 1).unwrap(), None);
     }
     let many = Dragonfly { p: 1, a: 64, h: 2, groups: Some(65), ..Dragonfly::default() }.generate().unwrap();
-    let routing = Minimal { plan: DragonflyPlan::of(&many).unwrap() };
+    let routing = DragonflyMinimal { plan: DragonflyPlan::of(&many).unwrap() };
     assert_eq!(bound(&many, &routing, &Pattern::default(), 1).unwrap(), None);
     let destinations = Pattern::default().plan(&groups(&many).unwrap(), 1).unwrap();
     let error = ChannelLoads::new(&many, &routing, &destinations, Time::ZERO).unwrap_err().to_string();

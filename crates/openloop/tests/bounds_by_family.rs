@@ -2,7 +2,7 @@
 
 use etherweave_openloop::bounds::{Bound, ChannelLoads};
 use etherweave_openloop::routing::{
-    ButterflyPlan, ClosPlan, DimensionOrder, FabricPlan, Lots, Routing, UpByLot, Valiant,
+    ButterflyDimensionOrder, ButterflyPlan, ClosPlan, FabricPlan, HashScope, Routing, UpByHash, Valiant,
 };
 use etherweave_openloop::{Pattern, groups};
 use etherweave_primitives::Time;
@@ -32,7 +32,7 @@ fn a_tornado_on_a_row_has_one_link_on_the_minimal_way_and_two_sixths_of_all_by_r
     let (topology, plan) = butterfly(vec![Dimension::of(6)]);
     let tornado = Pattern::Tornado(Tornado { extents: vec![] });
     // All four hosts of a switch go to the switch two further.
-    let bound = check(&loads(&topology, &DimensionOrder { plan: plan.clone() }, &tornado), 1.0 / 4.0);
+    let bound = check(&loads(&topology, &ButterflyDimensionOrder { plan: plan.clone() }, &tornado), 1.0 / 4.0);
     let ends = topology.channel(bound.channel);
     assert_eq!((topology.name(ends.from.node), topology.name(ends.to.node)), ("switch0", "switch2"));
     // A sixth of what four hosts send goes to each switch first, and a sixth of what four hosts get comes from each.
@@ -44,7 +44,7 @@ fn uniform_traffic_by_dimension_order_shares_parallel_links() {
     // Of 24 hosts 23 others: on a row of 3 the link to a switch takes what 4 hosts send to its column of 8, as x goes
     // first; the three links of a column what all 12 hosts of a row send to 4 hosts in the other.
     let (topology, plan) = butterfly(vec![Dimension::of(3), Dimension { lag: 3, ..Dimension::of(2) }]);
-    let loads = loads(&topology, &DimensionOrder { plan }, &Pattern::default());
+    let loads = loads(&topology, &ButterflyDimensionOrder { plan }, &Pattern::default());
     let (row, column) = (4.0 * 8.0 / 23.0, 12.0 * 4.0 / 23.0 / 3.0);
     let found: Vec<f64> = (0..topology.channels().len())
         .map(etherweave_primitives::ChannelId::from_index)
@@ -59,19 +59,19 @@ fn uniform_traffic_by_dimension_order_shares_parallel_links() {
 
 #[test]
 fn a_full_tree_accepts_all_and_a_tapered_one_what_its_uplinks_take() {
-    let of = |topology: &Topology, pattern: &Pattern, lots| {
+    let of = |topology: &Topology, pattern: &Pattern, hash_scope| {
         let plan = ClosPlan::of(topology).unwrap();
-        loads(topology, &UpByLot { plan, lots }, pattern).bound().unwrap()
+        loads(topology, &UpByHash { plan, hash_scope }, pattern).bound().unwrap()
     };
     let full = KAryFatTree { k: 4, ..KAryFatTree::default() }.generate().unwrap();
     // Half of all hosts further, every packet climbs to the cores.
     for pattern in [Pattern::default(), Pattern::Shift(Shift { offset: 8 })] {
-        for lots in [Lots::PerPacket, Lots::PerFlow] {
-            assert!((of(&full, &pattern, lots).load - 1.0).abs() < 1e-9, "{pattern:?}");
+        for hash_scope in [HashScope::PerPacket, HashScope::PerFlow] {
+            assert!((of(&full, &pattern, hash_scope).load - 1.0).abs() < 1e-9, "{pattern:?}");
         }
     }
     // 8 leaves of 12 hosts and 4 uplinks: 84 of 95 others are below other leaves.
     let tapered = FatTree::default().generate().unwrap();
-    let bound = of(&tapered, &Pattern::default(), Lots::PerPacket);
+    let bound = of(&tapered, &Pattern::default(), HashScope::PerPacket);
     assert!((bound.load / (4.0 * 95.0 / (12.0 * 84.0)) - 1.0).abs() < 1e-9, "{bound:?}");
 }

@@ -2,7 +2,7 @@
 
 mod fabric;
 
-use etherweave_openloop::routing::{Minimal, ValiantGroup};
+use etherweave_openloop::routing::{DragonflyMinimal, ValiantGroup};
 use etherweave_openloop::{Arbiter, Arrival, Experiment, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_workload::arrival::Poisson;
@@ -20,7 +20,7 @@ fn without_load_a_packet_takes_its_links_its_crossbars_and_its_own_length() {
     // end at switch 3 - s. 40 ns in; 200 ns per switch; 40 and 400 ns per link; 200 ns for 1,000 bytes at 40 Gb/s.
     let fabric = Fabric::balanced(2);
     let check = |dst: u32, switches: u32, local: u32, global: u32| {
-        let report = fabric.run(Minimal { plan: fabric.plan.clone() }, pair(0, dst), 0.001, 20_000);
+        let report = fabric.run(DragonflyMinimal { plan: fabric.plan.clone() }, pair(0, dst), 0.001, 20_000);
         let expected = 40 + switches * 200 + local * 40 + global * 400 + 200;
         assert_eq!(report.hops_mean, Some(f64::from(switches)));
         // A thousandth of the packets follow another so closely that they wait, at most for its 200 ns.
@@ -41,7 +41,7 @@ fn a_single_flow_waits_as_the_theory_of_queues_says() {
     // p T) on average, once, for the first link of their way; later ones they reach 200 ns apart.
     let fabric = Fabric::balanced(2);
     for load in [0.3, 0.6] {
-        let report = fabric.run(Minimal { plan: fabric.plan.clone() }, pair(0, 2), load, 20_000);
+        let report = fabric.run(DragonflyMinimal { plan: fabric.plan.clone() }, pair(0, 2), load, 20_000);
         let waits = load * 199.0 / (2.0 * (1.0 - load));
         let expected = 40.0 + 2.0 * 200.0 + 40.0 + 200.0 + waits;
         let mean = report.latency_ns_mean.unwrap();
@@ -59,7 +59,7 @@ fn poisson_arrivals_wait_as_at_a_server_of_equal_times() {
         let experiment = Experiment {
             topology: &fabric.topology,
             switch: SwitchParams { ejection_delay: Duration::ZERO, ..SwitchParams::default() },
-            routing: Minimal { plan: fabric.plan.clone() },
+            routing: DragonflyMinimal { plan: fabric.plan.clone() },
             pattern: pair(0, 2),
             arrival: Arrival::Poisson(Poisson::default()),
             outages: Vec::new(),
@@ -83,7 +83,7 @@ fn every_arbiter_gives_each_input_an_equal_share() {
         let experiment = Experiment {
             topology: &fabric.topology,
             switch: SwitchParams { arbiter, ..SwitchParams::default() },
-            routing: Minimal { plan: fabric.plan.clone() },
+            routing: DragonflyMinimal { plan: fabric.plan.clone() },
             pattern: Pattern::Listed(Listed { pairs: vec![[1, 0], [2, 0], [3, 0]] }),
             arrival: every_tick(),
             outages: Vec::new(),
@@ -101,7 +101,7 @@ fn every_arbiter_gives_each_input_an_equal_share() {
 fn minimal_routing_under_adv_gives_all_hosts_of_a_group_one_link() {
     // 1/(a p) of a host's rate; what waits in the source group hides nothing.
     let fabric = Fabric::balanced(3);
-    let report = fabric.run(Minimal { plan: fabric.plan.clone() }, fabric.adversarial(), 1.0, 100);
+    let report = fabric.run(DragonflyMinimal { plan: fabric.plan.clone() }, fabric.adversarial(), 1.0, 100);
     let bound = 1.0 / f64::from(fabric.plan.hosts_per_group());
     assert!(report.load_accepted <= bound * 1.001, "{} above {bound}", report.load_accepted);
     assert!(report.load_accepted >= bound * 0.99, "{} below {bound}", report.load_accepted);
@@ -109,7 +109,7 @@ fn minimal_routing_under_adv_gives_all_hosts_of_a_group_one_link() {
 
 #[test]
 fn valiant_routing_takes_every_global_link_twice_and_so_accepts_a_half() {
-    // A packet takes two global links, but one when the group on the way, one of 18 others, is the destination's:
+    // A packet takes two global links, but one when the intermediate group, one of 18 others, is the destination's:
     // p = h hosts per switch and h links give h / (p (2 - 1/18)).
     let fabric = Fabric::balanced(3);
     let report = fabric.run(ValiantGroup { plan: fabric.plan.clone() }, fabric.adversarial(), 1.0, 100);

@@ -3,18 +3,18 @@
 
 use etherweave_openloop::routing::tables::ConditionalTables;
 use etherweave_openloop::routing::{
-    Conditional, Controller, DragonflyPlan, FabricPlan, Minimal, Piggyback, Routing, ValiantGroup,
+    Conditional, Controller, DragonflyMinimal, DragonflyPlan, FabricPlan, Piggyback, Routing, ValiantGroup,
 };
 use etherweave_openloop::{
-    Arrival, ControllerParams, Experiment, Pattern, Report, RunLength, RunParams, SwitchParams, Traffic,
+    Arrival, ControllerParams, Experiment, OfferedTraffic, Pattern, Report, RunLength, RunParams, SwitchParams,
 };
 use etherweave_primitives::Duration;
 use etherweave_topology::{Dragonfly, Topology, TopologyKind};
 use etherweave_workload::pattern::{Adversarial, Alternating, Switching};
 
-/// Eight hosts of a group share one link to the next by minimal ways.
+/// Eight hosts of a group share one link to the next by minimal paths.
 const MINIMAL_MOST: f64 = 1.0 / 8.0;
-/// What hosts want of their links: twice what minimal ways carry, and what others do.
+/// What hosts want of their links: twice what minimal paths carry, and what others do.
 const LOAD: f64 = 0.25;
 
 /// Traffic over 72 hosts in nine groups.
@@ -41,12 +41,12 @@ impl Bench {
     fn run<R: Routing>(&self, mut routing: R) -> Report {
         // What waits at hosts when the traffic changes is little, so that it need not be told apart.
         let switch = SwitchParams { injection_queue: 10, ..SwitchParams::default() };
-        let run = RunParams { load: LOAD, length: self.length.clone(), has_film: false, seed: 1 };
+        let run = RunParams { load: LOAD, length: self.length.clone(), records_steps: false, seed: 1 };
         let (pattern, arrival, topology) = (self.pattern.clone(), Arrival::default(), &self.topology);
         let controller = ControllerParams { reaction: self.reaction };
-        let traffic = Traffic { fabric: topology.into(), switch, pattern, arrival, controller, run };
+        let traffic = OfferedTraffic { fabric: topology.into(), switch, pattern, arrival, controller, run };
         routing.learn(&traffic).unwrap();
-        let Traffic { switch, pattern, arrival, run, .. } = traffic;
+        let OfferedTraffic { switch, pattern, arrival, run, .. } = traffic;
         Experiment { topology, switch, routing, pattern, arrival, outages: Vec::new(), run }.run(1).unwrap()
     }
 
@@ -76,7 +76,7 @@ fn one_that_reacts_at_once_is_valiant_for_overloaded_pairs_and_minimal_for_other
     let valiant = known.run(ValiantGroup { plan: known.plan() });
     assert_eq!(known.controlled(), valiant);
     for unknown in [bench(Pattern::default(), Duration::ZERO), bench(adversarial(1), us(90))] {
-        let minimal = unknown.run(Minimal { plan: unknown.plan() });
+        let minimal = unknown.run(DragonflyMinimal { plan: unknown.plan() });
         assert_eq!(unknown.controlled().fingerprint, minimal.fingerprint);
     }
 }
@@ -86,9 +86,9 @@ fn rules_come_into_force_a_reaction_after_the_traffic_changed() {
     let us = Duration::from_us;
     let bench = Bench::new(adversarial(1), us(60), Duration::ZERO, us(120));
     let report = bench.controlled();
-    let detoured: Vec<u64> = report.batches.iter().map(|batch| batch.detoured).collect();
-    // Batches of 6 us, and the longest way takes less than one.
-    assert!(detoured[..10].iter().all(|&count| count == 0) && detoured[11..20].iter().all(|&count| count > 0));
+    let misrouted: Vec<u64> = report.batches.iter().map(|batch| batch.misrouted).collect();
+    // Batches of 6 us, and the longest path takes less than one.
+    assert!(misrouted[..10].iter().all(|&count| count == 0) && misrouted[11..20].iter().all(|&count| count > 0));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_controller_that_takes_43_iterations_is_always_late_and_one_of_44_is_right_b
     let period = Duration::from_us(324);
     let of = |reaction| {
         let bench = Bench::new(by_turns(period), reaction, times(44, period), times(6, period));
-        let [late, minimal] = [bench.controlled(), bench.run(Minimal { plan: bench.plan() })];
+        let [late, minimal] = [bench.controlled(), bench.run(DragonflyMinimal { plan: bench.plan() })];
         (late.load_accepted, minimal.load_accepted)
     };
     // At a change no more waits of the pattern before than hosts (10 packets each) and the way to the gateway hold
@@ -120,7 +120,7 @@ fn where_every_phase_is_43_times_as_long_as_its_reaction_a_controller_helps() {
     let period = times(43, reaction);
     let bench = Bench::new(by_turns(period), reaction, period, times(2, period));
     let late_share = 1.0 / 43.0;
-    // While it is late, minimal ways carry what they can. A percent for the spread of 200,000 arrivals and more.
+    // While it is late, minimal paths carry what they can. A percent for the spread of 200,000 arrivals and more.
     let least = 0.99 * (LOAD - (LOAD - MINIMAL_MOST) * late_share);
     let found = bench.controlled().load_accepted;
     assert!(found > least, "{found}, at least {least}");
@@ -135,7 +135,7 @@ fn what_a_switch_sees_itself_makes_it_react_before_a_controller_and_minimal_rout
     // A tenth of the 2,700 packets of a batch is five standard deviations.
     bench.length.batch = us(30);
     let reacts = |report: Report| report.reaction_ns(change_ns).map(|ns| u64::from(ns) / 1_000);
-    assert_eq!(reacts(bench.run(Minimal { plan: bench.plan() })), None);
+    assert_eq!(reacts(bench.run(DragonflyMinimal { plan: bench.plan() })), None);
     let late = reacts(bench.controlled()).unwrap();
     // What is left over, 27 packets of a host, takes 200 ns each of the tenth that is free by random groups; then the
     // batch ends.

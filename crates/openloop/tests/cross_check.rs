@@ -6,7 +6,7 @@
 
 mod fabric;
 
-use etherweave_openloop::routing::{Conditional, Minimal, Piggyback, Routing, ValiantGroup};
+use etherweave_openloop::routing::{Conditional, DragonflyMinimal, Piggyback, Routing, ValiantGroup};
 use etherweave_openloop::{Arbiter, Pattern};
 use fabric::Fabric;
 
@@ -42,7 +42,7 @@ fn check<R: Routing>(fabric: &Fabric, routing: impl Fn() -> R, pattern: &Pattern
 #[test]
 fn minimal_routing_agrees() {
     let fabric = dragonfly();
-    let routing = || Minimal { plan: fabric.plan.clone() };
+    let routing = || DragonflyMinimal { plan: fabric.plan.clone() };
     // Saturated at 0.884: 0.8 is above 80 % of that, and agrees none the less.
     let rows = [at(0.2, 1531.0), at(0.5, 1846.0), at(0.8, 3095.0), saturated(0.884)];
     check(&fabric, routing, &Pattern::default(), &rows);
@@ -78,7 +78,7 @@ fn piggyback_agrees_below_saturation_and_under_adv() {
 }
 
 /// Under UN at full load FOGSim accepts 0.904, after a time that its figures do not name, and we 0.87 after the time of
-/// the other rows: no agreement is claimed. Once the queues of hosts are full, packets that leave the minimal way cost
+/// the other rows: no agreement is claimed. Once the queues of hosts are full, packets that leave the minimal path cost
 /// others theirs, so that the figure falls with time.
 #[test]
 fn conditional_rules_lose_throughput_at_full_load_under_un_while_queues_fill() {

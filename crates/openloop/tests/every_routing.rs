@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use etherweave_openloop::routing::FabricOf;
 use etherweave_openloop::routing::tables::TableParams;
 use etherweave_openloop::{
-    Arrival, ControllerParams, OpenLoopError, PacketRouting, Pattern, Report, RunParams, SwitchParams, Traffic,
+    Arrival, ControllerParams, OfferedTraffic, OpenLoopError, PacketRouting, Pattern, Report, RunParams, SwitchParams,
 };
 use etherweave_primitives::{Duration, HostId, SwitchId};
 use etherweave_topology::{Family, FlattenedButterfly, Node, Topology, Torus};
@@ -44,7 +44,7 @@ impl Run {
         let (pattern, arrival) = (self.pattern.clone(), Arrival::default());
         // A controller that takes its time would be minimal.
         let controller = ControllerParams { reaction: Duration::ZERO };
-        let traffic = Traffic { fabric, switch, pattern, arrival, controller, run };
+        let traffic = OfferedTraffic { fabric, switch, pattern, arrival, controller, run };
         routing.run(&traffic, threads)
     }
 }
@@ -83,14 +83,14 @@ fn without_load_a_packet_takes_its_links_and_crossbars_and_where_it_may_a_shorte
         // A thousandth of the packets at each of up to seven links follow another, and wait 100 ns on average.
         let mean = report.latency_ns_mean.unwrap();
         assert!((0.0..1.0).contains(&(mean - expected)), "{name}: {mean}, expected {expected}");
-        assert_eq!((report.refused, report.made), (0, report.delivered + report.in_flight), "{name}");
-        // Hosts make a packet in 200 us each, and the longest way is below 6 us.
+        assert_eq!((report.source_blocked, report.made), (0, report.delivered + report.in_flight), "{name}");
+        // Hosts make a packet in 200 us each, and the longest path is below 6 us.
         assert!(report.in_flight <= small.topology.hosts() as u64 / 4, "{name}: {} in flight", report.in_flight);
         if small.topology.axes() != ["group", "switch"] && routing != PacketRouting::Valiant {
             let shortest = switches_mean(&small.topology);
             // 100 packets of each of 30 hosts or more, whose ways deviate by at most 1.5 switches: 4 standard errors.
             assert!((hops - shortest).abs() < 0.11, "{name}: {hops}, expected {shortest}");
-            assert!(report.detoured_share.unwrap() < 0.007, "{name}: {:?}", report.detoured_share);
+            assert!(report.misrouted_share.unwrap() < 0.007, "{name}: {:?}", report.misrouted_share);
         }
     });
 }
@@ -114,13 +114,13 @@ fn at_full_load_all_hosts_go_on_sending() {
             let run = Run { pattern, load: 1.0, warm_up_us: 300, measured_us: 60 };
             let report = run.of(routing, with_tables(small), 2);
             let (accepted, least) = (report.load_accepted, report.fairness.least_to_most().unwrap());
-            // The worst of these: 8 hosts of a group share one global link by minimal ways.
+            // The worst of these: 8 hosts of a group share one global link by minimal paths.
             assert!(accepted > 0.99 / 8.0 && least > 0.0, "{name}, {:?}: {accepted}, {least}", run.pattern);
         }
     });
 }
 
-/// Mean number of switches on minimal ways between any two hosts of a fabric, found by search.
+/// Mean number of switches on minimal paths between any two hosts of a fabric, found by search.
 fn switches_mean(topology: &Topology) -> f64 {
     let homes: Vec<_> = (0..topology.hosts()).map(|host| topology.switch_of(HostId::from_index(host))).collect();
     let mut sum = 0;

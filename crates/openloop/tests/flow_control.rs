@@ -2,8 +2,8 @@
 
 mod fabric;
 
-use etherweave_openloop::routing::{Conditional, Minimal, Routing, ValiantGroup};
-use etherweave_openloop::{FlowControl, Pattern, Report, RingStep, SwitchParams};
+use etherweave_openloop::routing::{Conditional, DragonflyMinimal, Routing, ValiantGroup};
+use etherweave_openloop::{FlowControl, Pattern, Report, SwitchParams, WaitingChannel};
 use etherweave_primitives::Duration;
 use fabric::Fabric;
 
@@ -19,7 +19,7 @@ fn pauses() -> SwitchParams {
 #[test]
 fn below_saturation_nobody_sees_whether_credits_or_pauses_guard_the_buffers() {
     let fabric = Fabric::balanced(3);
-    let routing = || Minimal { plan: fabric.plan.clone() };
+    let routing = || DragonflyMinimal { plan: fabric.plan.clone() };
     let credits = fabric.run(routing(), Pattern::default(), 0.3, 50);
     let pauses = run(&fabric, routing(), pauses(), Pattern::default(), 0.3);
     assert!(pauses.paused.iter().all(|&share| share == 0.0));
@@ -31,7 +31,7 @@ fn below_saturation_nobody_sees_whether_credits_or_pauses_guard_the_buffers() {
 fn pauses_lose_nothing_however_full_the_fabric_is_and_their_time_is_told() {
     // That no buffer overflows and no packet is lost is asserted in every run.
     let fabric = Fabric::balanced(2);
-    let report = run(&fabric, Minimal { plan: fabric.plan.clone() }, pauses(), fabric.adversarial(), 1.0);
+    let report = run(&fabric, DragonflyMinimal { plan: fabric.plan.clone() }, pauses(), fabric.adversarial(), 1.0);
     // The one global link of each group is always busy and its switch's buffers are full; hosts elsewhere wait.
     let busiest = report.busy.iter().copied().fold(0.0, f32::max);
     assert!((busiest - 1.0).abs() < 0.005, "{busiest}");
@@ -55,13 +55,13 @@ fn pauses_give_the_same_report_on_any_number_of_threads() {
 fn a_buffer_without_room_for_what_follows_a_pause_is_refused() {
     let fabric = Fabric::balanced(2);
     let switch = SwitchParams { global_buffer: 5, ..pauses() };
-    let routing = Minimal { plan: fabric.plan.clone() };
+    let routing = DragonflyMinimal { plan: fabric.plan.clone() };
     let told = fabric.run_with(switch, routing, Pattern::default(), 0.1, 1).unwrap_err().to_string();
     assert_eq!(told, "global_buffer is 5; expected more, for what comes after a pause: 800 ns there and back");
 }
 
 /// The ring in which a routing with so many priorities and small buffers stops at full load; empty when it goes on.
-fn ring<R: Routing>(fabric: &Fabric, routing: R, priorities: u8) -> Vec<RingStep> {
+fn cycle<R: Routing>(fabric: &Fabric, routing: R, priorities: u8) -> Vec<WaitingChannel> {
     let small = SwitchParams { local_buffer: 2, global_buffer: 2, output_queue: 1, ..SwitchParams::default() };
     let switch = SwitchParams { priorities: Some(priorities), ..small };
     let report = run(fabric, routing, switch, Pattern::default(), 1.0);
@@ -74,9 +74,9 @@ fn ring<R: Routing>(fabric: &Fabric, routing: R, priorities: u8) -> Vec<RingStep
 #[test]
 fn one_priority_less_than_the_proof_asks_for_stops_in_a_ring_that_is_told() {
     let fabric = Fabric::balanced(2);
-    let minimal = |priorities| ring(&fabric, Minimal { plan: fabric.plan.clone() }, priorities);
-    let valiant = |priorities| ring(&fabric, ValiantGroup { plan: fabric.plan.clone() }, priorities);
-    let conditional = |priorities| ring(&fabric, Conditional { plan: fabric.plan.clone(), h: 2 }, priorities);
+    let minimal = |priorities| cycle(&fabric, DragonflyMinimal { plan: fabric.plan.clone() }, priorities);
+    let valiant = |priorities| cycle(&fabric, ValiantGroup { plan: fabric.plan.clone() }, priorities);
+    let conditional = |priorities| cycle(&fabric, Conditional { plan: fabric.plan.clone(), h: 2 }, priorities);
     assert_eq!((minimal(2), conditional(2), valiant(3)), (Vec::new(), Vec::new(), Vec::new()));
     for (found, priorities) in [(minimal(1), 1), (conditional(1), 1), (valiant(2), 2)] {
         // A ring leads through several switches, once through each of its channels, all of which exist.

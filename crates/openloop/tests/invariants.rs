@@ -2,7 +2,7 @@
 
 mod fabric;
 
-use etherweave_openloop::routing::{Conditional, Minimal, ValiantGroup};
+use etherweave_openloop::routing::{Conditional, DragonflyMinimal, ValiantGroup};
 use etherweave_openloop::{Experiment, OpenLoopError, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use fabric::{Fabric, every_tick};
@@ -15,7 +15,7 @@ fn the_same_seed_gives_the_same_report_on_any_number_of_threads() {
         fabric.run(Conditional { plan: fabric.plan.clone(), h: 3 }, fabric.adversarial(), 0.4, 20)
     };
     let alone = run(1);
-    assert!(alone.detoured_share.unwrap() > 0.0);
+    assert!(alone.misrouted_share.unwrap() > 0.0);
     for threads in [1, 2, 3, 64] {
         assert_eq!(run(threads), alone, "on {threads} threads");
     }
@@ -27,7 +27,7 @@ fn another_seed_gives_another_run() {
     let run = |seed| {
         let span = Duration::from_us(10);
         let run = RunParams::fixed(0.5, span, span, seed);
-        let routing = Minimal { plan: fabric.plan.clone() };
+        let routing = DragonflyMinimal { plan: fabric.plan.clone() };
         let switch = SwitchParams::default();
         let experiment = Experiment {
             topology: &fabric.topology,
@@ -49,7 +49,7 @@ fn what_is_made_is_delivered_or_in_flight_and_queues_stay_within_their_depth() {
     let fabric = Fabric::balanced(2);
     let report = fabric.run(ValiantGroup { plan: fabric.plan.clone() }, fabric.adversarial(), 1.0, 50);
     assert_eq!(report.made, report.delivered + report.in_flight);
-    assert!(report.refused > 0, "a saturated fabric refuses");
+    assert!(report.source_blocked > 0, "a saturated fabric refuses");
     // Per switch 2 queues of hosts; 3 local and 2 global ports of 3 channels; what crosses to a host is not held back
     // by a buffer but by its queue of 10 and its link.
     let most = 36 * (2 * 100 + 3 * 3 * 32 + 2 * 3 * 64 + 2 * 11);
@@ -59,8 +59,8 @@ fn what_is_made_is_delivered_or_in_flight_and_queues_stay_within_their_depth() {
 #[test]
 fn offered_and_accepted_load_agree_below_saturation() {
     let fabric = Fabric::balanced(3);
-    let report = fabric.run(Minimal { plan: fabric.plan.clone() }, Pattern::default(), 0.5, 100);
-    assert_eq!((report.refused, report.detoured_share), (0, Some(0.0)));
+    let report = fabric.run(DragonflyMinimal { plan: fabric.plan.clone() }, Pattern::default(), 0.5, 100);
+    assert_eq!((report.source_blocked, report.misrouted_share), (0, Some(0.0)));
     // 85,500 packets of a Bernoulli process: a deviation is 0.3 %.
     assert!((report.load_offered - 0.5).abs() < 0.008, "{}", report.load_offered);
     assert!((report.load_accepted - report.load_offered).abs() < 0.008, "{}", report.load_accepted);

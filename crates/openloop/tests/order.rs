@@ -2,8 +2,8 @@
 
 mod fabric;
 
-use etherweave_openloop::routing::{Minimal, ValiantGroup};
-use etherweave_openloop::{ControllerParams, PacketRouting, Pattern, RunParams, SwitchParams, Traffic};
+use etherweave_openloop::routing::{DragonflyMinimal, ValiantGroup};
+use etherweave_openloop::{ControllerParams, OfferedTraffic, PacketRouting, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_topology::{Family, KAryFatTree};
 use etherweave_workload::pattern::{RandomPermutation, Shift};
@@ -14,7 +14,7 @@ fn one_way_per_flow_keeps_its_order_and_valiant_ways_do_not() {
     let fabric = Fabric::balanced(2);
     let pattern = || Pattern::RandomPermutation(RandomPermutation::default());
     for pattern in [pattern(), fabric.adversarial()] {
-        let minimal = fabric.run(Minimal { plan: fabric.plan.clone() }, pattern, 0.6, 100).reordering;
+        let minimal = fabric.run(DragonflyMinimal { plan: fabric.plan.clone() }, pattern, 0.6, 100).reordering;
         assert_eq!((minimal.share(), minimal.extent()), (Some(0.0), 0));
     }
     let valiant = fabric.run(ValiantGroup { plan: fabric.plan.clone() }, pattern(), 0.3, 100).reordering;
@@ -25,7 +25,7 @@ fn one_way_per_flow_keeps_its_order_and_valiant_ways_do_not() {
 fn hashed_flows_keep_their_order_on_trees_and_sprayed_packets_do_not() {
     let topology = KAryFatTree { k: 4, ..KAryFatTree::default() }.generate().unwrap();
     let share = |routing: PacketRouting| {
-        let traffic = Traffic {
+        let traffic = OfferedTraffic {
             fabric: (&topology).into(),
             switch: SwitchParams::default(),
             pattern: Pattern::Shift(Shift { offset: 8 }),

@@ -2,9 +2,9 @@
 
 mod fabric;
 
-use etherweave_openloop::routing::{Conditional, FabricOf, Minimal};
+use etherweave_openloop::routing::{Conditional, DragonflyMinimal, FabricOf};
 use etherweave_openloop::{
-    ControllerParams, FlowControl, Outage, PacketRouting, Pattern, RunParams, SwitchParams, Traffic,
+    ControllerParams, FlowControl, OfferedTraffic, Outage, PacketRouting, Pattern, RunParams, SwitchParams,
 };
 use etherweave_primitives::{ChannelId, Duration, SwitchId};
 use etherweave_topology::{Family, FlattenedButterfly, LinkClass, Node};
@@ -40,7 +40,7 @@ fn what_is_on_a_link_while_it_is_down_is_lost_and_nothing_else() {
         let mut run = |outages| {
             fabric.outages = outages;
             let switch = SwitchParams { flow_control, ..SwitchParams::default() };
-            let routing = Minimal { plan: fabric.plan.clone() };
+            let routing = DragonflyMinimal { plan: fabric.plan.clone() };
             fabric.run_with(switch, routing, pattern(), 1.0, 50).unwrap()
         };
         let whole = run(Vec::new());
@@ -57,7 +57,7 @@ fn conditional_rules_go_round_a_link_that_is_down_and_minimal_ways_do_not() {
     fabric.outages = vec![outage(to_next_group(&fabric, 0), 20, 80)];
     let run = |fabric: &Fabric, pattern: Pattern| {
         let conditional = Conditional { plan: fabric.plan.clone(), h: 3 };
-        let minimal = fabric.run(Minimal { plan: fabric.plan.clone() }, pattern.clone(), 0.02, 50);
+        let minimal = fabric.run(DragonflyMinimal { plan: fabric.plan.clone() }, pattern.clone(), 0.02, 50);
         (minimal.lost, fabric.run(conditional, pattern, 0.02, 50).lost)
     };
     // 18 hosts send 0.02 packets in 200 ns for 60 us: 108 on average. Rules are at the switches of hosts, one of which
@@ -72,7 +72,7 @@ fn losses_are_the_same_on_any_number_of_threads() {
     fabric.outages = (0..18).map(|group| outage(to_next_group(&fabric, group), 10, 11 + u64::from(group))).collect();
     let mut on = |threads| {
         fabric.threads = threads;
-        fabric.run(Minimal { plan: fabric.plan.clone() }, Pattern::default(), 0.4, 20)
+        fabric.run(DragonflyMinimal { plan: fabric.plan.clone() }, Pattern::default(), 0.4, 20)
     };
     let alone = on(1);
     assert!(alone.lost > 0);
@@ -94,7 +94,7 @@ fn tables_that_are_computed_anew_stop_the_losses_after_their_delay() {
     let outages = [outage(direct.unwrap(), 20, 80)];
     let run = |reroute_after: Option<u64>| {
         let reroute_after = reroute_after.map(Duration::from_us);
-        let traffic = Traffic {
+        let traffic = OfferedTraffic {
             fabric: FabricOf { outages: &outages, reroute_after, ..(&topology).into() },
             switch: SwitchParams::default(),
             pattern: Pattern::Listed(Listed { pairs: (0..4).map(|host| [host, host + 4]).collect() }),
@@ -108,7 +108,7 @@ fn tables_that_are_computed_anew_stop_the_losses_after_their_delay() {
     let [never, soon] = [None, Some(10)].map(run);
     assert!((240 - 48..=240 + 48).contains(&never.lost), "{}", never.lost);
     assert!((40 - 21..=40 + 21).contains(&soon.lost), "{}", soon.lost);
-    // The detour passes a third switch, and nothing waits in a ring.
+    // The non-minimal path passes a third switch, and nothing waits in a ring.
     assert_eq!(never.hops_mean, Some(2.0));
     assert!(soon.hops_mean > Some(2.0));
     assert_eq!((never.deadlock, soon.deadlock), (Vec::new(), Vec::new()));

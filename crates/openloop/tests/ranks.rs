@@ -17,8 +17,8 @@ use etherweave_openloop::routing::Routing;
 /// Seven shards, with packets that ask queues; three shards of pauses, full; three until steady. With four processes
 /// one has nothing to carry of the latter.
 const RUNS: [&str; 3] = [
-    "p=3 a=6 h=3 us=20 load=0.4 routing=MIN,PB,conditional film=true",
-    "p=2 a=4 h=2 us=20 load=1 routing=VAL pattern=ADV+1 flow_control=pauses film=true",
+    "p=3 a=6 h=3 us=20 load=0.4 routing=MIN,PB,conditional steps=true",
+    "p=2 a=4 h=2 us=20 load=1 routing=VAL pattern=ADV+1 flow_control=pauses steps=true",
     "p=2 a=4 h=2 us=steady load=0.6 routing=UGAL-L pattern=UN",
 ];
 

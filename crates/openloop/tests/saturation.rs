@@ -1,6 +1,6 @@
 //! What flattened butterflies and trees accept at most, by hand.
 
-use etherweave_openloop::{Arrival, ControllerParams, PacketRouting, Pattern, RunParams, SwitchParams, Traffic};
+use etherweave_openloop::{Arrival, ControllerParams, OfferedTraffic, PacketRouting, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_topology::{Dragonfly, Family, FatTree, FlattenedButterfly, KAryFatTree, Topology};
 use etherweave_workload::pattern::{Adversarial, Listed, Shift};
@@ -13,7 +13,7 @@ fn accepted_of(load: f64, routing: PacketRouting, topology: &Topology, pattern: 
     let switch = SwitchParams { speed_up: 4, output_queue: 64, ..SwitchParams::default() };
     let (pattern, arrival) = (pattern.clone(), Arrival::default());
     let (controller, fabric) = (ControllerParams::default(), topology.into());
-    let traffic = Traffic { fabric, switch, pattern, arrival, controller, run };
+    let traffic = OfferedTraffic { fabric, switch, pattern, arrival, controller, run };
     routing.run(&traffic, 2).unwrap().load_accepted
 }
 
@@ -115,7 +115,7 @@ fn a_permutation_by_ecmp_leaves_uplinks_idle() {
 #[test]
 fn by_a_group_adv_h_meets_on_one_local_link_and_by_a_switch_it_does_not() {
     // García et al., "On-the-fly adaptive routing in high-radix hierarchical networks", ICPP 2012: what comes to a
-    // switch of the group on the way by its h global links leaves that group by one and the same other switch.
+    // switch of the intermediate group by its h global links leaves that group by one and the same other switch.
     let (p, h) = (4, 4);
     let topology = Dragonfly { p, a: 2 * p, h, ..Dragonfly::default() }.generate().unwrap();
     let pattern = Pattern::Adversarial(Adversarial { offset: h, ..Adversarial::default() });

@@ -1,8 +1,10 @@
 //! Routing by flow tables: what holds of whole runs, and against the algorithms.
 
 use etherweave_forwarding::{CompactionKind, PlanKind};
-use etherweave_openloop::routing::tables::{ConditionalTables, Legal, MinimalTables, Ranks, TableRouting, Trigger};
-use etherweave_openloop::routing::{Conditional, DragonflyPlan, FabricPlan, Minimal, Routing};
+use etherweave_openloop::routing::tables::{
+    ChannelScheme, CompiledTables, ConditionalTables, LegalHops, MinimalTables, Trigger,
+};
+use etherweave_openloop::routing::{Conditional, DragonflyMinimal, DragonflyPlan, FabricPlan, Routing};
 use etherweave_openloop::{Arrival, Experiment, Pattern, Report, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_routing::dependency_cycle;
@@ -37,11 +39,11 @@ impl Bench {
         Bench::of(TopologyKind::FoldedClos(FoldedClos::default()))
     }
 
-    fn minimal(&self, params: &MinimalTables) -> TableRouting {
+    fn minimal(&self, params: &MinimalTables) -> CompiledTables {
         params.build(&self.kind, &self.topology).unwrap()
     }
 
-    fn conditional(&self, params: &ConditionalTables) -> TableRouting {
+    fn conditional(&self, params: &ConditionalTables) -> CompiledTables {
         params.build(&self.kind, &self.topology).unwrap()
     }
 
@@ -90,7 +92,7 @@ fn tables_of_a_dragonfly_give_the_reports_of_the_algorithms() {
         for pattern in [uniform(), adversarial()] {
             for load in [0.2, 0.5, 1.0] {
                 let run = |routing| bench.run(routing, pattern.clone(), load, 20);
-                let algorithm = bench.run(Minimal { plan: bench.plan() }, pattern.clone(), load, 20);
+                let algorithm = bench.run(DragonflyMinimal { plan: bench.plan() }, pattern.clone(), load, 20);
                 assert_eq!(run(bench.minimal(&MinimalTables::default())), algorithm, "p {p} {pattern:?} {load}");
                 let conditional = Conditional { plan: bench.plan(), h: p as u8 };
                 let params = ConditionalTables { priorities: Some(conditional.channels()), ..Default::default() };
@@ -123,7 +125,7 @@ fn every_plan_and_compaction_gives_the_same_report() {
 
 #[test]
 fn without_pauses_conditional_tables_are_minimal() {
-    // Queues are empty when one packet at a time is on its way.
+    // Queues are empty when one packet at a time is in flight.
     for bench in [Bench::butterfly(), Bench::clos()] {
         let minimal = bench.run(bench.minimal(&MinimalTables::default()), uniform(), 0.0001, 20_000);
         let conditional = bench.run(bench.conditional(&ConditionalTables::default()), uniform(), 0.0001, 20_000);
@@ -139,12 +141,12 @@ fn under_pressure_alternatives_are_taken_and_carry_more() {
     let pattern = flows(&[[0, 12], [1, 13], [2, 14]]);
     let minimal = bench.run(bench.minimal(&MinimalTables::default()), pattern.clone(), 1.0, 200);
     let conditional = bench.run(bench.conditional(&ConditionalTables::default()), pattern, 1.0, 200);
-    assert_eq!(minimal.detoured_share, Some(0.0));
+    assert_eq!(minimal.misrouted_share, Some(0.0));
     let [one, two] = [&minimal, &conditional].map(|report| report.load_accepted * 27.0);
     assert!((one - 1.0).abs() < 0.005 && (two - 2.0).abs() < 0.01, "links: {one}, {two}");
     // Either way is two links long.
     assert_eq!([minimal.hops_mean, conditional.hops_mean], [Some(3.0); 2]);
-    assert!((conditional.detoured_share.unwrap() - 0.5).abs() < 0.01, "{:?}", conditional.detoured_share);
+    assert!((conditional.misrouted_share.unwrap() - 0.5).abs() < 0.01, "{:?}", conditional.misrouted_share);
 }
 
 #[test]
@@ -181,8 +183,8 @@ fn the_lower_the_threshold_of_congestion_the_shorter_the_queues_that_packets_wai
 
 #[test]
 fn a_host_whose_detour_is_its_default_gets_the_whole_of_the_next_one() {
-    // Global port 0 of switch 0 leads to group 18: default and first detour of host 0, and default of the hosts of
-    // switch 1, who have three detours of their own. They and host 0 have the link in turn, a half each. Only with a
+    // Global port 0 of switch 0 leads to group 18: default and first non-minimal path of host 0, and default of the hosts of
+    // switch 1, who have three non-minimal paths of their own. They and host 0 have the link in turn, a half each. Only with a
     // second alternative, global port 1, has host 0 all that it wants.
     let bench = Bench::dragonfly(3);
     let [first, group] = [18 * 18, 3];
@@ -204,12 +206,12 @@ fn conditional_tables_of_a_dragonfly_are_free_of_deadlock_on_two_priorities_and_
         for priorities in [2, 3] {
             let tables = bench.conditional(&params(Some(priorities)));
             assert_eq!(tables.channels(), priorities);
-            let cycle = dependency_cycle(&bench.topology, &Legal { topology: &bench.topology, tables: &tables });
+            let cycle = dependency_cycle(&bench.topology, &LegalHops { topology: &bench.topology, tables: &tables });
             assert_eq!(cycle, None, "{priorities} priorities, {alternatives} alternatives");
         }
         let flow_tables = params(None).tables(&bench.kind, &bench.topology).unwrap().0;
-        let tables = flow_tables.compile(Ranks::One, Trigger::Pause).unwrap();
-        let legal = Legal { topology: &bench.topology, tables: &tables };
+        let tables = flow_tables.compile(ChannelScheme::One, Trigger::Pause).unwrap();
+        let legal = LegalHops { topology: &bench.topology, tables: &tables };
         assert!(dependency_cycle(&bench.topology, &legal).is_some(), "one priority");
     }
 }
@@ -218,15 +220,15 @@ fn conditional_tables_of_a_dragonfly_are_free_of_deadlock_on_two_priorities_and_
 fn tables_of_butterflies_and_trees_are_free_of_deadlock_on_the_channels_they_ask_for() {
     for bench in [Bench::butterfly(), Bench::clos(), Bench::dragonfly(2)] {
         for tables in [bench.minimal(&MinimalTables::default()), bench.conditional(&ConditionalTables::default())] {
-            let legal = Legal { topology: &bench.topology, tables: &tables };
+            let legal = LegalHops { topology: &bench.topology, tables: &tables };
             assert_eq!(dependency_cycle(&bench.topology, &legal), None, "{}", bench.kind.name());
         }
     }
     // Dimensions in any order close rings on one channel.
     let bench = Bench::butterfly();
     let flow_tables = ConditionalTables::default().tables(&bench.kind, &bench.topology).unwrap().0;
-    let tables = flow_tables.compile(Ranks::One, Trigger::Pause).unwrap();
-    assert!(dependency_cycle(&bench.topology, &Legal { topology: &bench.topology, tables: &tables }).is_some());
+    let tables = flow_tables.compile(ChannelScheme::One, Trigger::Pause).unwrap();
+    assert!(dependency_cycle(&bench.topology, &LegalHops { topology: &bench.topology, tables: &tables }).is_some());
 }
 
 #[test]

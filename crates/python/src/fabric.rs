@@ -103,7 +103,7 @@ impl Fabric {
         }
     }
 
-    /// One point of the traffic, watched: its row, its patterns, channels, frames and series by name.
+    /// One point of the traffic, watched: its row, its patterns, channels, steps and series by name.
     fn observe<'py>(
         &self,
         py: Python<'py>,

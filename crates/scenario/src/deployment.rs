@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use etherweave_forwarding::{AddressPlan, FlowTable, Mac, Minimal, Packet, PlanKind, Rule, Strategy, Ternary};
 use etherweave_openloop::OpenLoopError;
-use etherweave_openloop::routing::tables::{ConditionalTables, Conditions, FlowTables, MinimalTables, Ranks};
+use etherweave_openloop::routing::tables::{ChannelScheme, ConditionalTables, Conditions, FlowTables, MinimalTables};
 use etherweave_primitives::{ChannelId, HostId, Port, SwitchId};
 use etherweave_topology::{LinkClass, Node, Topology, TopologyKind, reverse};
 
@@ -26,7 +26,7 @@ pub struct Deployment {
     /// Both directions of links that are down.
     down: BTreeSet<ChannelId>,
     /// How the routing uses virtual channels, where that is known.
-    ranks: Option<Ranks>,
+    ranks: Option<ChannelScheme>,
 }
 
 /// A question to a table: where a packet goes.
@@ -84,7 +84,7 @@ impl Deployment {
 
     /// How many priorities keep lossless traffic from deadlock while nothing is down; none where that is not known.
     pub fn priorities(&self) -> Option<u8> {
-        self.ranks.map(Ranks::channels)
+        self.ranks.map(ChannelScheme::channels)
     }
 
     /// `rules`, `hosts`, `ports`, and `known`: patterns of the addresses that hosts have.
@@ -155,9 +155,9 @@ impl Deployment {
     /// Whether a frame that arrives by a link of a class goes on in the next priority.
     fn raises(&self, class: LinkClass) -> bool {
         match (self.ranks, class) {
-            (None | Some(Ranks::One | Ranks::ByRule), _) | (_, LinkClass::Host) => false,
-            (Some(Ranks::ByLink(_)), class) => class == LinkClass::Global,
-            (Some(Ranks::ByHop(_)), _) => true,
+            (None | Some(ChannelScheme::One | ChannelScheme::ByRule), _) | (_, LinkClass::Host) => false,
+            (Some(ChannelScheme::ByLink(_)), class) => class == LinkClass::Global,
+            (Some(ChannelScheme::ByHop(_)), _) => true,
         }
     }
 
@@ -257,10 +257,10 @@ fn conditional(
 
 /// How the routing uses virtual channels; in a dragonfly by the links that a frame has come by, so that no rule needs
 /// to know.
-fn ranks(spec: &ControlSpec, kind: &TopologyKind, topology: &Topology) -> Option<Ranks> {
+fn ranks(spec: &ControlSpec, kind: &TopologyKind, topology: &Topology) -> Option<ChannelScheme> {
     let is_dragonfly = matches!(kind, TopologyKind::Dragonfly(_));
     let tables = match spec.rules {
-        _ if matches!(kind, TopologyKind::SingleSwitch(_)) => return Some(Ranks::One),
+        _ if matches!(kind, TopologyKind::SingleSwitch(_)) => return Some(ChannelScheme::One),
         RuleKind::Minimal => MinimalTables::default().tables(kind, topology),
         RuleKind::Conditional => {
             let priorities = is_dragonfly.then_some(3);

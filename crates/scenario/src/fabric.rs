@@ -179,7 +179,7 @@ impl Fabric {
     }
 
     /// One point of `[open_loop]`, watched: `points` with its row as of [`Fabric::curve`], `patterns` with when each
-    /// begins, `channels` between switches with their utilisation in the measured time, `frames` with that between any
+    /// begins, `channels` between switches with their utilisation in the measured time, `steps` with that between any
     /// two groups (switches, where the fabric has no groups) in every batch, and `series` with loads and latency.
     ///
     /// # Errors

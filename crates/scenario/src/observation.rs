@@ -43,7 +43,7 @@ impl From<OpenLoopError> for ObservationError {
     }
 }
 
-/// Simulates one point, with a film: `points` with its row, `patterns`, `channels`, `frames` and `series`.
+/// Simulates one point, with the load of every channel in every batch: `points` with its row, `patterns`, `channels`, `steps` and `series`.
 ///
 /// # Errors
 /// When there is no such point, or it cannot be simulated.
@@ -58,7 +58,7 @@ pub(crate) fn observe(
     let routing = first_or("routing", choice.routing.as_deref(), &spec.routings, |_, _| false)?;
     let pattern = first_or("pattern", choice.pattern.as_deref(), &spec.patterns, PatternSpec::is_called)?;
     let load = choice.load.or(spec.loads.first().copied()).ok_or_else(|| none_given("load"))?;
-    let run = RunParams { load, length: length(spec, &pattern.0), has_film: true, seed };
+    let run = RunParams { load, length: length(spec, &pattern.0), records_steps: true, seed };
     let traffic = spec.traffic(ground, &pattern, run);
     let started = Instant::now();
     let report = routing.run(&traffic, threads)?;
@@ -68,13 +68,13 @@ pub(crate) fn observe(
     let change_ns = open_loop::change_ns(&traffic.pattern);
     let pattern_name = pattern.label();
     let point = [Point { routing, pattern: pattern_name, load, change_ns, bound, saturation: None, report, wall_s }];
-    let film = Film::new(ground.topology, &point[0].report, packet_ns)?;
+    let animation = Animation::new(ground.topology, &point[0].report, packet_ns)?;
     Ok(vec![
         open_loop::table(&point, ground.topology),
         patterns(&pattern.0),
-        film.channels(),
-        film.frames(),
-        film.series(),
+        animation.channels(),
+        animation.steps(),
+        animation.series(),
     ])
 }
 
@@ -144,7 +144,7 @@ struct Link<'a> {
 }
 
 /// What a report says of channels and batches.
-struct Film<'a> {
+struct Animation<'a> {
     topology: &'a Topology,
     report: &'a Report,
     links: Vec<Link<'a>>,
@@ -154,8 +154,8 @@ struct Film<'a> {
     packet_ns: f64,
 }
 
-impl<'a> Film<'a> {
-    fn new(topology: &'a Topology, report: &'a Report, packet_ns: f64) -> Result<Film<'a>, OpenLoopError> {
+impl<'a> Animation<'a> {
+    fn new(topology: &'a Topology, report: &'a Report, packet_ns: f64) -> Result<Animation<'a>, OpenLoopError> {
         let (span, batch) = (&report.measured_ns, report.batch_ns);
         let batches = span.start.div_ceil(batch) as usize..(span.end / batch) as usize;
         if batches.is_empty() {
@@ -170,7 +170,7 @@ impl<'a> Film<'a> {
             Some(Link { channel, from, to, port, areas: (area(from), area(to)) })
         };
         let links = topology.channels().iter().filter_map(link).collect();
-        Ok(Film { topology, report, links, batches, packet_ns })
+        Ok(Animation { topology, report, links, batches, packet_ns })
     }
 
     /// Every channel between switches, over the measured time.
@@ -201,13 +201,13 @@ impl<'a> Film<'a> {
     }
 
     /// Every pair of areas with channels, in every batch.
-    fn frames(&self) -> Table {
+    fn steps(&self) -> Table {
         let pairs = self.pairs();
         let utilisation = self.utilisation(&pairs);
         let rows: Vec<_> =
             self.batches.clone().flat_map(|batch| pairs.keys().map(move |&pair| (batch, pair))).collect();
         Table {
-            name: "frames",
+            name: "steps",
             columns: vec![
                 ("time_ns", integers(&rows, |&(batch, _)| self.start_ns(batch))),
                 ("group_from", integers(&rows, |&(_, areas)| areas.0.into())),
@@ -217,13 +217,13 @@ impl<'a> Film<'a> {
         }
     }
 
-    /// Means over the channels of each pair, batch by batch. The film counts a packet when it is granted its link; what
+    /// Means over the channels of each pair, batch by batch. A step counts a packet when it is granted its link; what
     /// is more than the link can carry in a batch is still queued at its end, and carried in the next ones.
     fn utilisation(&self, pairs: &BTreeMap<(u32, u32), Vec<usize>>) -> Vec<f64> {
         let batch_ns = f64::from(self.report.batch_ns);
         let mut queued_ns = vec![0.0; self.report.busy.len()];
         let mut values = Vec::with_capacity(self.batches.len() * pairs.len());
-        for frame in &self.report.film[self.batches.clone()] {
+        for frame in &self.report.steps[self.batches.clone()] {
             for ports in pairs.values() {
                 let mut sent_ns = 0.0;
                 for &port in ports {

@@ -6,8 +6,8 @@ use etherweave_openloop::bounds::Bound;
 use etherweave_openloop::routing::FabricOf;
 use etherweave_openloop::routing::tables::TableParams;
 use etherweave_openloop::{
-    Arrival, ControllerParams, OpenLoopError, Outage, PacketRouting, Pattern, Report, RingStep, RunLength, RunParams,
-    SwitchParams, Traffic,
+    Arrival, ControllerParams, OfferedTraffic, OpenLoopError, Outage, PacketRouting, Pattern, Report, RunLength,
+    RunParams, SwitchParams, WaitingChannel,
 };
 use etherweave_primitives::{Duration, SwitchId};
 use etherweave_topology::{Topology, TopologyKind};
@@ -90,7 +90,12 @@ impl OpenLoopSpec {
     }
 
     /// What a point sends, over which switches.
-    pub(crate) fn traffic<'a>(&'a self, ground: &Ground<'a>, pattern: &PatternSpec, run: RunParams) -> Traffic<'a> {
+    pub(crate) fn traffic<'a>(
+        &'a self,
+        ground: &Ground<'a>,
+        pattern: &PatternSpec,
+        run: RunParams,
+    ) -> OfferedTraffic<'a> {
         let fabric = FabricOf {
             topology: ground.topology,
             tables: Some((ground.kind, &self.tables)),
@@ -99,7 +104,7 @@ impl OpenLoopSpec {
         };
         let (switch, arrival) = (self.switch.clone(), self.arrival.clone());
         let (pattern, controller) = (pattern.0.clone(), self.controller.clone());
-        Traffic { fabric, switch, pattern, arrival, controller, run }
+        OfferedTraffic { fabric, switch, pattern, arrival, controller, run }
     }
 
     /// What cannot take effect is a mistake.
@@ -180,7 +185,7 @@ pub(crate) fn curve(
                 break 'lines;
             }
             let bound = points[first..].first().map(|point| point.bound.clone());
-            let run = RunParams { load, length: spec.length(), has_film: false, seed };
+            let run = RunParams { load, length: spec.length(), records_steps: false, seed };
             points.push(point(routing, pattern, spec.traffic(ground, pattern, run), bound, threads)?);
         }
         let saturation = spec.saturation.then(|| Loads::bracket(&points[first..]));
@@ -192,7 +197,7 @@ pub(crate) fn curve(
 fn point(
     routing: PacketRouting,
     pattern: &PatternSpec,
-    traffic: Traffic<'_>,
+    traffic: OfferedTraffic<'_>,
     bound: Option<Option<Bound>>,
     threads: usize,
 ) -> Result<Point, OpenLoopError> {
@@ -242,9 +247,9 @@ impl<'a> Loads<'a> {
     }
 }
 
-/// Switches, ports and channels of a ring of full buffers: `g0s1:4/0 g2s0:3/0`; empty where there is none.
-fn ring(steps: &[RingStep], topology: &Topology) -> String {
-    let name = |step: &RingStep| {
+/// Switches, ports and channels of a deadlock cycle of full buffers: `g0s1:4/0 g2s0:3/0`; empty where there is none.
+fn cycle(steps: &[WaitingChannel], topology: &Topology) -> String {
+    let name = |step: &WaitingChannel| {
         format!("{}:{}/{}", topology.switch_name(SwitchId::new(step.switch)), step.port, step.channel)
     };
     steps.iter().map(name).collect::<Vec<_>>().join(" ")
@@ -296,7 +301,7 @@ pub(crate) fn table(points: &[Point], topology: &Topology) -> Table {
             ("latency_ns_p99", percentile(0.99)),
             ("latency_ns_p999", percentile(0.999)),
             ("hops_mean", mean(|report| report.hops_mean)),
-            ("detoured_share", mean(|report| report.detoured_share)),
+            ("misrouted_share", mean(|report| report.misrouted_share)),
             ("fairness_jain", mean(|report| report.fairness.jain())),
             ("fairness_least_to_most", mean(|report| report.fairness.least_to_most())),
             ("reordered_share", mean(|report| report.reordering.share())),
@@ -308,9 +313,9 @@ pub(crate) fn table(points: &[Point], topology: &Topology) -> Table {
             ("latency_settled_ns", since_change(Report::latency_settled_ns)),
             ("busy_max", largest(|report| &report.busy)),
             ("paused_max", largest(|report| &report.paused)),
-            ("deadlock", texts(points, |point| ring(&point.report.deadlock, topology))),
+            ("deadlock", texts(points, |point| cycle(&point.report.deadlock, topology))),
             ("packets_made", integers(points, |point| point.report.made)),
-            ("packets_refused", integers(points, |point| point.report.refused)),
+            ("packets_source_blocked", integers(points, |point| point.report.source_blocked)),
             ("packets_lost", integers(points, |point| point.report.lost)),
             ("packets_delivered", integers(points, |point| point.report.delivered)),
             ("packets_in_flight", integers(points, |point| point.report.in_flight)),

@@ -34,7 +34,7 @@ SHOWN = (
     (">p99", "latency_ns_p99", ",.0f"),
     (">p99.9", "latency_ns_p999", ",.0f"),
     (">hops", "hops_mean", ".2f"),
-    (">detoured", "detoured_share", ".3f"),
+    (">misrouted", "misrouted_share", ".3f"),
     (">M hops/s", "speed", ".2f"),
 )
 """Columns of the page: title, column of the table, form."""

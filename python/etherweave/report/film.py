@@ -63,12 +63,12 @@ def film_content(observation: Observation, bytes_max: int = BYTES_MAX) -> dict[s
         frame, ``colours`` three bytes for each level, all in base64; the rest as it is.
     """
     count = areas(observation)
-    times = np.unique(observation.frames["time_ns"].to_numpy())
-    cells = observation.frames["utilisation"].to_numpy().reshape(len(times), -1)
+    times = np.unique(observation.steps["time_ns"].to_numpy())
+    cells = observation.steps["utilisation"].to_numpy().reshape(len(times), -1)
     merged = max(1, -(-cells.size // bytes_max))
     starts = np.arange(0, len(times), merged)
     frames = np.stack([cells[start : start + merged].mean(axis=0) for start in starts])
-    first = observation.frames.slice(0, cells.shape[1])
+    first = observation.steps.slice(0, cells.shape[1])
     ends = [first[side].to_numpy() for side in ("group_from", "group_to")]
     batch_ns = int(observation.series["duration_ns"][0].as_py())
     edges = [*times[starts], times[-1] + batch_ns]

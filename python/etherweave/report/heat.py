@@ -53,7 +53,7 @@ def draw_heat(observation: Observation, path: Path) -> Path:
 
 def areas(observation: Observation) -> int:
     """Count the groups, or the switches of a fabric without; refuse too many."""
-    ends = [observation.frames[side].to_numpy() for side in ("group_from", "group_to")]
+    ends = [observation.steps[side].to_numpy() for side in ("group_from", "group_to")]
     highest = max(int(end.max(initial=0)) for end in ends)
     if highest >= AREAS_MAX:
         kinds = "switches" if observation.area == "switch" else "groups"

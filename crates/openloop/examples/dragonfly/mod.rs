@@ -1,7 +1,7 @@
-//! What the examples share: a dragonfly, its switches, patterns and routings, told in words such as `p=4`.
+//! What the examples share: a dragonfly, its switches, patterns and routings, given as words such as `p=4`.
 
 use etherweave_openloop::routing::{
-    Conditional, DragonflyPlan, FabricPlan, Minimal, Piggyback, Routing, UgalLocal, ValiantGroup,
+    Conditional, DragonflyMinimal, DragonflyPlan, FabricPlan, Piggyback, Routing, UgalLocal, ValiantGroup,
 };
 use etherweave_openloop::{Arbiter, Arrival, Experiment, FlowControl, Pattern, RunLength, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
@@ -64,7 +64,7 @@ pub struct Setting {
     length: RunLength,
     pub seed: u64,
     /// Whether to keep what every port sent in every batch.
-    has_film: bool,
+    records_steps: bool,
 }
 
 /// What is done with a point, whichever routing it has.
@@ -82,7 +82,7 @@ impl Setting {
             switch: switch(words),
             length: length(words),
             seed: words.number("seed", 1),
-            has_film: words.value("film") == Some("true"),
+            records_steps: words.value("steps") == Some("true"),
         }
     }
 
@@ -90,7 +90,7 @@ impl Setting {
     pub fn with(&self, point: &Point<'_>, act: &mut impl Act) {
         let plan = self.plan.clone();
         match point.routing {
-            "MIN" => act.act(point, &self.experiment(point, Minimal { plan })),
+            "MIN" => act.act(point, &self.experiment(point, DragonflyMinimal { plan })),
             "VAL" => act.act(point, &self.experiment(point, ValiantGroup { plan })),
             "conditional" => act.act(point, &self.experiment(point, Conditional { plan, h: self.h })),
             "UGAL-L" => act.act(point, &self.experiment(point, UgalLocal { plan, threshold: 0 })),
@@ -111,7 +111,12 @@ impl Setting {
             },
             arrival: Arrival::Bernoulli(Bernoulli { slots_per_packet: 200 }),
             outages: Vec::new(),
-            run: RunParams { load: point.load, length: self.length.clone(), has_film: self.has_film, seed: self.seed },
+            run: RunParams {
+                load: point.load,
+                length: self.length.clone(),
+                records_steps: self.records_steps,
+                seed: self.seed,
+            },
         }
     }
 }

@@ -1,11 +1,11 @@
 //! Shares of hops on a flattened butterfly: by dimension order, of several ports to the same place all alike.
 
-use super::{Goal, Oblivious};
-use crate::routing::{ButterflyPlan, DimensionOrder, Valiant};
+use super::{Oblivious, WalkTarget};
+use crate::routing::{ButterflyDimensionOrder, ButterflyPlan, Valiant};
 
-impl Oblivious for DimensionOrder {
-    fn hops(&self, at: u32, goal: Goal, each: &mut dyn FnMut(u8, f64)) {
-        hops(&self.plan, at, goal, each);
+impl Oblivious for ButterflyDimensionOrder {
+    fn hops(&self, at: u32, target: WalkTarget, each: &mut dyn FnMut(u8, f64)) {
+        hops(&self.plan, at, target, each);
     }
 }
 
@@ -16,13 +16,13 @@ impl Oblivious for Valiant {
         (0..switches).for_each(|switch| each(switch, 1.0 / f64::from(switches)));
     }
 
-    fn hops(&self, at: u32, goal: Goal, each: &mut dyn FnMut(u8, f64)) {
-        hops(&self.plan, at, goal, each);
+    fn hops(&self, at: u32, target: WalkTarget, each: &mut dyn FnMut(u8, f64)) {
+        hops(&self.plan, at, target, each);
     }
 }
 
-fn hops(plan: &ButterflyPlan, at: u32, goal: Goal, each: &mut dyn FnMut(u8, f64)) {
-    let (Goal::Via(to) | Goal::Switch(to)) = goal;
+fn hops(plan: &ButterflyPlan, at: u32, target: WalkTarget, each: &mut dyn FnMut(u8, f64)) {
+    let (WalkTarget::Via(to) | WalkTarget::Switch(to)) = target;
     if let Some(ports) = plan.in_order(at, to) {
         ports.clone().for_each(|port| each(port, 1.0 / ports.len() as f64));
     }

@@ -6,8 +6,8 @@ use etherweave_workload::Destinations;
 
 use super::demand::Demand;
 use super::first_legs::FirstLegs;
-use super::walk::Walk;
-use super::{Goal, HOMES_MOST, Oblivious};
+use super::walk::FlowWalk;
+use super::{HOMES_MOST, Oblivious, WalkTarget};
 use crate::OpenLoopError;
 
 /// Flows from home to home for which there is memory at a time: 64 MiB.
@@ -29,7 +29,7 @@ pub struct ChannelLoads<'a> {
 pub struct Bound {
     /// What each host that sends can send, as a share of its link, until a channel is full, 0..=1.
     pub load: f64,
-    /// What then comes to hosts, as a share of the links of all hosts, those included that send nothing.
+    /// What then arrives at hosts, as a share of the links of all hosts, those included that send nothing.
     pub load_accepted: f64,
     /// The channel that is full first; of several alike the first.
     pub channel: ChannelId,
@@ -67,11 +67,11 @@ impl<'a> ChannelLoads<'a> {
             return Err(OpenLoopError { key: "topology", found, expected });
         }
         let mut loads = vec![0.0; topology.channels().len()];
-        let mut walk = Walk::new(topology, routing);
+        let mut walk = FlowWalk::new(topology, routing);
         let first = FirstLegs::new(&demand, routing, &mut walk, &mut loads);
         let received = demand.for_each_home(FLOWS_MOST, &mut |home, flows| {
             first.start(flows, &mut walk);
-            walk.run(Goal::Switch(home.switch), 1.0, &mut loads, &mut |_, _| {});
+            walk.run(WalkTarget::Switch(home.switch), 1.0, &mut loads, &mut |_, _| {});
         });
         for (host, (&sent, received)) in demand.sent.iter().zip(received).enumerate() {
             let channel = topology.host_channel(HostId::from_index(host));

@@ -8,13 +8,13 @@ use etherweave_workload::{Destinations, HostRange};
 
 /// Consecutive hosts of one switch.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Home {
+pub(super) struct HostBlock {
     pub first: u32,
     pub hosts: u32,
     pub switch: u32,
 }
 
-impl Home {
+impl HostBlock {
     fn end(&self) -> u32 {
         self.first + self.hosts
     }
@@ -24,21 +24,21 @@ impl Home {
 pub(super) struct Demand<'a> {
     destinations: &'a Destinations,
     now: Time,
-    pub homes: Vec<Home>,
+    pub homes: Vec<HostBlock>,
     /// The home of each host.
     home_of: Vec<u32>,
     /// What each host sends: 1, or 0 when it is silent.
     pub sent: Vec<f64>,
 }
 
-/// What comes to hosts, in two parts: what their whole home gets, for each host, and what they get beyond.
+/// What arrives at hosts, in two parts: what their whole home gets, for each host, and what they get beyond.
 struct Received {
     by_home: Vec<f64>,
     by_host: Vec<f64>,
 }
 
 /// What the hosts of one home send.
-struct Row {
+struct HostFlows {
     /// To each host of a home, where all get alike.
     alike: Vec<f64>,
     /// To a home beyond that.
@@ -49,12 +49,12 @@ impl<'a> Demand<'a> {
     pub fn new(topology: &Topology, destinations: &'a Destinations, now: Time) -> Demand<'a> {
         let switches: Vec<u32> =
             (0..topology.hosts()).map(|host| topology.switch_of(HostId::from_index(host)).get()).collect();
-        let mut homes: Vec<Home> = Vec::new();
+        let mut homes: Vec<HostBlock> = Vec::new();
         let mut home_of = Vec::with_capacity(switches.len());
         for hosts in switches.chunk_by(|a, b| a == b) {
             let (first, hosts) = (home_of.len() as u32, hosts.len());
             home_of.extend(std::iter::repeat_n(homes.len() as u32, hosts));
-            homes.push(Home { first, hosts: hosts as u32, switch: switches[first as usize] });
+            homes.push(HostBlock { first, hosts: hosts as u32, switch: switches[first as usize] });
         }
         let sent = |host| {
             let mut sum = 0.0;
@@ -67,14 +67,14 @@ impl<'a> Demand<'a> {
     }
 
     /// What the hosts of a home send together.
-    pub fn sent_by(&self, home: Home) -> f64 {
+    pub fn sent_by(&self, home: HostBlock) -> f64 {
         self.sent[home.first as usize..home.end() as usize].iter().sum()
     }
 
     /// Tells what every home gets, from each home, and returns what each host gets.
     ///
     /// Takes memory for `entries` flows at a time, or for one home.
-    pub fn for_each_home(&self, entries: usize, each: &mut dyn FnMut(Home, &[f64])) -> Vec<f64> {
+    pub fn for_each_home(&self, entries: usize, each: &mut dyn FnMut(HostBlock, &[f64])) -> Vec<f64> {
         let count = self.homes.len();
         let block = (entries / count).clamp(1, count);
         let mut received = Received { by_home: vec![0.0; count], by_host: vec![0.0; self.home_of.len()] };
@@ -91,7 +91,7 @@ impl<'a> Demand<'a> {
     /// Writes the flows to some homes, home by home, from each home.
     fn fill(&self, block: Range<usize>, flows: &mut [f64], received: &mut Received) {
         let count = self.homes.len();
-        let mut row = Row { alike: vec![0.0; count], beyond: vec![0.0; count] };
+        let mut row = HostFlows { alike: vec![0.0; count], beyond: vec![0.0; count] };
         for (from, home) in self.homes.iter().enumerate() {
             for src in home.first..home.end() {
                 self.destinations.shares(HostId::new(src), self.now, &mut |range, share| {
@@ -108,7 +108,7 @@ impl<'a> Demand<'a> {
     }
 
     /// Adds a share for each host of a range to the homes of a block.
-    fn share_out(&self, range: HostRange, each: f64, block: Range<usize>, row: &mut Row, by_host: &mut [f64]) {
+    fn share_out(&self, range: HostRange, each: f64, block: Range<usize>, row: &mut HostFlows, by_host: &mut [f64]) {
         let (start, end) = (self.homes[block.start].first, self.homes[block.end - 1].end());
         let (start, end) = (range.first.max(start), (range.first + range.hosts).min(end));
         if start >= end {

@@ -1,11 +1,11 @@
-//! Shares of hops on a dragonfly, as [`DragonflyPlan`] takes them by lot.
+//! Shares of hops on a dragonfly, as [`DragonflyPlan`] takes them by hash.
 
-use super::{Goal, Oblivious};
-use crate::routing::{DragonflyPlan, Minimal, ValiantGroup, ValiantSwitch};
+use super::{Oblivious, WalkTarget};
+use crate::routing::{DragonflyMinimal, DragonflyPlan, ValiantGroup, ValiantSwitch};
 
-impl Oblivious for Minimal {
-    fn hops(&self, at: u32, goal: Goal, each: &mut dyn FnMut(u8, f64)) {
-        hops(&self.plan, at, goal, each);
+impl Oblivious for DragonflyMinimal {
+    fn hops(&self, at: u32, target: WalkTarget, each: &mut dyn FnMut(u8, f64)) {
+        hops(&self.plan, at, target, each);
     }
 }
 
@@ -17,8 +17,8 @@ impl Oblivious for ValiantGroup {
         others.for_each(|group| each(group, 1.0 / f64::from(groups - 1)));
     }
 
-    fn hops(&self, at: u32, goal: Goal, each: &mut dyn FnMut(u8, f64)) {
-        hops(&self.plan, at, goal, each);
+    fn hops(&self, at: u32, target: WalkTarget, each: &mut dyn FnMut(u8, f64)) {
+        hops(&self.plan, at, target, each);
     }
 }
 
@@ -32,18 +32,18 @@ impl Oblivious for ValiantSwitch {
         elsewhere.for_each(|switch| each(switch, 1.0 / f64::from(others)));
     }
 
-    fn hops(&self, at: u32, goal: Goal, each: &mut dyn FnMut(u8, f64)) {
-        let (Goal::Via(to) | Goal::Switch(to)) = goal;
-        hops(&self.plan, at, Goal::Switch(to), each);
+    fn hops(&self, at: u32, target: WalkTarget, each: &mut dyn FnMut(u8, f64)) {
+        let (WalkTarget::Via(to) | WalkTarget::Switch(to)) = target;
+        hops(&self.plan, at, WalkTarget::Switch(to), each);
     }
 }
 
-fn hops(plan: &DragonflyPlan, at: u32, goal: Goal, each: &mut dyn FnMut(u8, f64)) {
+fn hops(plan: &DragonflyPlan, at: u32, target: WalkTarget, each: &mut dyn FnMut(u8, f64)) {
     let [group, place] = plan.place(at);
-    match goal {
-        Goal::Via(target) if target != u32::from(group) => out(plan, at, target as u16, each),
-        Goal::Via(_) => {}
-        Goal::Switch(to) => match plan.place(to) {
+    match target {
+        WalkTarget::Via(target) if target != u32::from(group) => out(plan, at, target as u16, each),
+        WalkTarget::Via(_) => {}
+        WalkTarget::Switch(to) => match plan.place(to) {
             [target, _] if target != group => out(plan, at, target, each),
             [_, to] if to != place => each(plan.local(place, to), 1.0),
             _ => {}
@@ -74,25 +74,25 @@ mod tests {
 
     use super::super::ChannelLoads;
     use super::*;
-    use crate::load::Load;
+    use crate::load_view::LoadView;
     use crate::outage::Outages;
     use crate::packet::Packet;
-    use crate::routing::{FabricPlan, Place, Routing};
+    use crate::routing::{FabricPlan, InputChannel, Routing};
     use crate::{Pattern, groups};
 
     /// Follows the packets of a pair with every lot, and counts the share of them on every channel.
     fn followed(topology: &Topology, routing: &impl Routing, [src, dst]: [u32; 2]) -> Vec<f64> {
         let mut shares = vec![0.0; topology.channels().len()];
-        for lot in 0..=u16::MAX {
+        for hash in 0..=u16::MAX {
             let (born, entered, next, place) = (0, 0, 0, 0);
-            let (aim, hops, is_detoured) = ([0; 2], 0, false);
-            let mut packet = Packet { born, entered, next, place, dst, src, aim, lot, hops, is_detoured };
+            let (route_state, hops, is_misrouted) = ([0; 2], 0, false);
+            let mut packet = Packet { born, entered, next, place, dst, src, route_state, hash, hops, is_misrouted };
             routing.start(&mut packet);
             let mut channel = topology.host_channel(HostId::new(src));
             while let Node::Switch(switch) = topology.channel(channel).to.node {
                 shares[channel.index()] += 1.0 / 65_536.0;
                 let class = topology.channel(channel).class;
-                let at = Place { switch: switch.get(), port: 0, channel: packet.hops.min(2), class };
+                let at = InputChannel { switch: switch.get(), port: 0, channel: packet.hops.min(2), class };
                 let hop = routing.decide(at, &mut packet, empty());
                 channel = topology.out_channel(SwitchId::new(at.switch), Port::new(u16::from(hop.port)));
                 packet.hops += 1;
@@ -103,12 +103,12 @@ mod tests {
         shares
     }
 
-    fn empty() -> Load<'static> {
+    fn empty() -> LoadView<'static> {
         static NONE: Outages = Outages::NONE;
         let (base, radix, first_switch, room, shift, now, full) = (0, 0, 0, [0; 3], 0, 0, 0);
         let (channel_last, outages) = (u8::MAX, &NONE);
         let (ports, outputs, queues) = (&[], &[], &[]);
-        Load { ports, outputs, queues, channel_last, outages, base, radix, first_switch, room, shift, now, full }
+        LoadView { ports, outputs, queues, channel_last, outages, base, radix, first_switch, room, shift, now, full }
     }
 
     fn check(topology: &Topology, routing: &impl Routing, groups: &Groups, room: f64) {
@@ -137,8 +137,8 @@ mod tests {
             let groups = groups(&topology).unwrap();
             let others = f64::from(plan.groups() - 1);
             // A gateway and a port by eight bits each: neither share is wrong by more than one of 256 values.
-            check(&topology, &Minimal { plan: plan.clone() }, &groups, 2.0 / 256.0);
-            // Lots of one group on the way have 65,536 / others values, so many fewer in the upper eight bits; a
+            check(&topology, &DragonflyMinimal { plan: plan.clone() }, &groups, 2.0 / 256.0);
+            // Hashes of one intermediate group have 65,536 / others values, so many fewer in the upper eight bits; a
             // channel is used at most once on each of the two parts.
             let room = 2.0 * (2.0 / (256.0 / others).floor());
             check(&topology, &ValiantGroup { plan: plan.clone() }, &groups, room);

@@ -1,8 +1,8 @@
 //! Where packets start towards their destination: at their own switch, or where they came to what they visit first.
 
 use super::demand::Demand;
-use super::walk::Walk;
-use super::{Goal, Oblivious};
+use super::walk::FlowWalk;
+use super::{Oblivious, WalkTarget};
 
 /// The switches where packets start, and the share of each, in the order of switches.
 type Starts = Vec<(u32, f64)>;
@@ -19,7 +19,7 @@ pub(super) struct FirstLegs {
 
 impl FirstLegs {
     /// Follows packets to what they visit first, and adds them to the loads of channels.
-    pub fn new(demand: &Demand<'_>, routing: &dyn Oblivious, walk: &mut Walk<'_>, loads: &mut [f64]) -> FirstLegs {
+    pub fn new(demand: &Demand<'_>, routing: &dyn Oblivious, walk: &mut FlowWalk<'_>, loads: &mut [f64]) -> FirstLegs {
         let mut legs = FirstLegs { starts: Vec::new(), starts_of: Vec::new(), all: vec![0.0; walk.switches()] };
         for &home in &demand.homes {
             let starts = starts(home.switch, demand.sent_by(home), routing, walk, loads);
@@ -35,7 +35,7 @@ impl FirstLegs {
     /// Tells what starts at each switch when homes send `flows`.
     ///
     /// Most flows to a destination are alike, or none at all: only those that differ cost more than a look.
-    pub fn start(&self, flows: &[f64], walk: &mut Walk<'_>) {
+    pub fn start(&self, flows: &[f64], walk: &mut FlowWalk<'_>) {
         let usual = majority(flows);
         let mut amounts: Vec<f64> = self.all.iter().map(|&all| usual * all).collect();
         for (&flow, &starts) in flows.iter().zip(&self.starts_of).filter(|&(&flow, _)| flow != usual) {
@@ -61,11 +61,11 @@ fn majority(flows: &[f64]) -> f64 {
 }
 
 /// Where the packets of a switch start, which sends so much.
-fn starts(from: u32, sent: f64, routing: &dyn Oblivious, walk: &mut Walk<'_>, loads: &mut [f64]) -> Starts {
+fn starts(from: u32, sent: f64, routing: &dyn Oblivious, walk: &mut FlowWalk<'_>, loads: &mut [f64]) -> Starts {
     let mut arrivals = Vec::new();
     routing.vias(from, &mut |via, share| {
         walk.start(from, share);
-        walk.run(Goal::Via(via), sent, loads, &mut |at, share| arrivals.push((at, share)));
+        walk.run(WalkTarget::Via(via), sent, loads, &mut |at, share| arrivals.push((at, share)));
     });
     if arrivals.is_empty() {
         return vec![(from, 1.0)];

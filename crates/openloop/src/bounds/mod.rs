@@ -11,7 +11,7 @@
 //! 3.3.1. At an offered load of 1/γ of the most loaded channel that one is full (equation 3.3): above it the fabric
 //! cannot deliver what the pattern demands, whatever its buffers and arbiters.
 //!
-//! Guarantees: loads are sums of exact shares in an order that depends on the fabric only; lots count as fair.
+//! Guarantees: loads are sums of exact shares in an order that depends on the fabric only; hashes count as fair.
 //!
 //! Left out: routings that look at queues. They have no expected loads, and no bound is claimed for them.
 
@@ -55,14 +55,14 @@ pub fn bound(
 
 /// Where packets go next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Goal {
+pub enum WalkTarget {
     /// What they visit first: a switch, a group, or what else the routing numbers so.
     Via(u32),
     /// The switch of their destination.
     Switch(u32),
 }
 
-/// A routing whose ways depend on lots, but on no queue.
+/// A routing whose ways depend on hashes, but on no queue.
 pub trait Oblivious {
     /// Tells what packets that are made at a switch visit first, whatever their destination, and the share of each;
     /// shares add up to 1. Tells nothing where they go straight. By default nothing.
@@ -70,5 +70,5 @@ pub trait Oblivious {
 
     /// Tells the ports by which packets leave a switch for their goal, and the share of each; shares add up to 1.
     /// Tells nothing where they are there.
-    fn hops(&self, at: u32, goal: Goal, each: &mut dyn FnMut(u8, f64));
+    fn hops(&self, at: u32, target: WalkTarget, each: &mut dyn FnMut(u8, f64));
 }

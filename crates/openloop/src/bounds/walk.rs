@@ -3,7 +3,7 @@
 use etherweave_primitives::{Port, SwitchId};
 use etherweave_topology::{Node, Topology};
 
-use super::{Goal, Oblivious};
+use super::{Oblivious, WalkTarget};
 
 /// Flows at switches.
 struct Flows {
@@ -24,17 +24,17 @@ impl Flows {
 }
 
 /// Flows that go to one goal.
-pub(super) struct Walk<'a> {
+pub(super) struct FlowWalk<'a> {
     topology: &'a Topology,
     routing: &'a dyn Oblivious,
     now: Flows,
     next: Flows,
 }
 
-impl<'a> Walk<'a> {
-    pub fn new(topology: &'a Topology, routing: &'a dyn Oblivious) -> Walk<'a> {
+impl<'a> FlowWalk<'a> {
+    pub fn new(topology: &'a Topology, routing: &'a dyn Oblivious) -> FlowWalk<'a> {
         let none = || Flows { amounts: vec![0.0; topology.switches()], places: Vec::new() };
-        Walk { topology, routing, now: none(), next: none() }
+        FlowWalk { topology, routing, now: none(), next: none() }
     }
 
     /// How many switches there are.
@@ -49,15 +49,15 @@ impl<'a> Walk<'a> {
 
     /// Takes all flows to their goal: adds `scale` times what passes to the loads of channels, and tells what arrives
     /// where.
-    pub fn run(&mut self, goal: Goal, scale: f64, loads: &mut [f64], arrive: &mut dyn FnMut(u32, f64)) {
+    pub fn run(&mut self, target: WalkTarget, scale: f64, loads: &mut [f64], arrive: &mut dyn FnMut(u32, f64)) {
         let mut hops = 0;
         while !self.now.places.is_empty() {
-            assert!(hops < self.topology.switches(), "a way to {goal:?} passes no switch twice");
+            assert!(hops < self.topology.switches(), "a path to {target:?} passes no switch twice");
             hops += 1;
             for number in 0..self.now.places.len() {
                 let at = self.now.places[number];
                 let amount = std::mem::take(&mut self.now.amounts[at as usize]);
-                if !self.leave(at, goal, amount, scale, loads) {
+                if !self.leave(at, target, amount, scale, loads) {
                     arrive(at, amount);
                 }
             }
@@ -67,13 +67,13 @@ impl<'a> Walk<'a> {
     }
 
     /// Sends a flow on by the routing's hops; false when it is there.
-    fn leave(&mut self, at: u32, goal: Goal, amount: f64, scale: f64, loads: &mut [f64]) -> bool {
-        let Walk { topology, routing, next, .. } = self;
+    fn leave(&mut self, at: u32, target: WalkTarget, amount: f64, scale: f64, loads: &mut [f64]) -> bool {
+        let FlowWalk { topology, routing, next, .. } = self;
         let mut is_left = false;
-        routing.hops(at, goal, &mut |port, share| {
+        routing.hops(at, target, &mut |port, share| {
             let channel = topology.out_channel(SwitchId::new(at), Port::new(u16::from(port)));
             let Node::Switch(there) = topology.channel(channel).to.node else {
-                unreachable!("hops to a goal lead from switch to switch");
+                unreachable!("hops to a target lead from switch to switch");
             };
             loads[channel.index()] += scale * amount * share;
             next.add(there.get(), amount * share);

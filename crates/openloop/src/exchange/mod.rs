@@ -1,6 +1,6 @@
-//! How shards reach those that other workers carry: what they did to each other, and what all have counted.
+//! How shards of different workers exchange events, and sum up their counters.
 //!
-//! Shards are dealt in their order to *workers*, which are threads of a process or processes of a cluster. All workers
+//! Shards are assigned in their order to *workers*, which are threads of a process or processes of a cluster. All workers
 //! serve their shards for a window, then meet:
 //!
 //! ```text
@@ -8,8 +8,8 @@
 //!   worker 1   run shard 2, post, run shard 3, post ─┴─┴─ collect ─► next window
 //! ```
 //!
-//! Guarantee: a shard receives its letters in the order of the shards that wrote them, however shards are dealt; so
-//! its future does not depend on that.
+//! Guarantee: a shard receives its remote events in the order of the shards that wrote them, however shards are assigned; so
+//! the results do not depend on that.
 
 #[cfg(feature = "mpi")]
 pub(crate) mod mpi;
@@ -19,16 +19,16 @@ pub(crate) mod wire;
 
 use std::ops::Range;
 
-use crate::shard::Letter;
+use crate::shard::RemoteEvent;
 use crate::tally::Batch;
 
-/// A worker's way to all others.
+/// A worker's link to all others.
 pub(crate) trait Exchange {
-    /// Takes the letters of a shard that has been served for a window; shards come in their order.
-    fn post(&mut self, letters: &mut Vec<Letter>);
+    /// Takes the remote events of a shard that has been served for a window; shards come in their order.
+    fn post(&mut self, outbox: &mut Vec<RemoteEvent>);
 
-    /// Ends a window: hands over every letter to a shard of this worker, in the order of the shards that wrote them.
-    fn collect(&mut self, receive: impl FnMut(Letter));
+    /// Ends a window: hands over every remote event to a shard of this worker, in the order of the shards that wrote them.
+    fn collect(&mut self, receive: impl FnMut(RemoteEvent));
 
     /// What all workers have counted together.
     fn sum(&mut self, own: Batch) -> Batch;
@@ -45,7 +45,7 @@ impl Worker {
     pub const ALONE: Worker = Worker { number: 0, of: 1 };
 }
 
-/// Shards dealt to workers in their order, as evenly as can be.
+/// Shards assigned to workers in their order, as evenly as can be.
 #[derive(Clone, Copy)]
 pub(crate) struct Division {
     pub shards: usize,
@@ -53,7 +53,7 @@ pub(crate) struct Division {
 }
 
 impl Division {
-    /// The same shards dealt to so many workers, but for those that would have none.
+    /// The same shards assigned to so many workers, but for those that would have none.
     pub fn among(self, workers: usize) -> Division {
         Division { workers: workers.clamp(1, self.shards), ..self }
     }

@@ -1,4 +1,4 @@
-//! Workers that are processes of an MPI communicator: letters of a window go to all others at once.
+//! Workers that are processes of an MPI communicator: remote events of a window go to all others at once.
 
 use ::mpi::Count;
 use ::mpi::collective::SystemOperation;
@@ -9,7 +9,7 @@ use crate::exchange::wire::Wire;
 use crate::exchange::{Division, Exchange, Worker};
 use crate::measures::Measures;
 use crate::routing::Routing;
-use crate::shard::Letter;
+use crate::shard::RemoteEvent;
 use crate::tally::Batch;
 use crate::{Experiment, OpenLoopError, Report, workers};
 
@@ -26,10 +26,10 @@ impl<R: Routing> Experiment<'_, R> {
         prepared.start();
         let parts = &mut prepared.parts;
         let end = End::new(communicator, parts.division);
-        let pace = workers::serve(&mut parts.shards, &prepared.world, prepared.pace, parts.window, end);
-        let own = Measures::of(&parts.shards, &prepared.world, &pace.span);
+        let control = workers::serve(&mut parts.shards, &prepared.constants, prepared.control, parts.window, end);
+        let own = Measures::of(&parts.shards, &prepared.constants, &control.span);
         let measures = gather(communicator, own);
-        Ok(measures.map(|measures| Report::new(measures, &prepared.world, &pace, parts.radix)))
+        Ok(measures.map(|measures| Report::new(measures, &prepared.constants, &control, parts.radix)))
     }
 }
 
@@ -53,9 +53,9 @@ struct End<'a, C> {
     communicator: &'a C,
     division: Division,
     own: usize,
-    /// Letters to shards of this process.
-    kept: Vec<Letter>,
-    /// Letters to every process, as words.
+    /// Remote events to shards of this process.
+    kept: Vec<RemoteEvent>,
+    /// Remote events to every process, as words.
     out: Vec<Vec<u32>>,
     /// The same, put together.
     sent: Vec<u32>,
@@ -76,7 +76,7 @@ impl<C: Communicator> End<'_, C> {
         }
     }
 
-    /// Sends and receives the words of a window; says where those of each process end in `received`.
+    /// Sends and receives the words of a window; returns where those of each process end in `received`.
     fn swap(&mut self) -> Vec<usize> {
         self.sent.clear();
         self.out.iter().for_each(|words| self.sent.extend(words));
@@ -94,17 +94,17 @@ impl<C: Communicator> End<'_, C> {
 }
 
 impl<C: Communicator> Exchange for End<'_, C> {
-    fn post(&mut self, letters: &mut Vec<Letter>) {
-        for letter in letters.drain(..) {
-            match self.division.worker_of(usize::from(letter.shard)) {
-                own if own == self.own => self.kept.push(letter),
-                other => letter.write(&mut self.out[other]),
+    fn post(&mut self, outbox: &mut Vec<RemoteEvent>) {
+        for remote in outbox.drain(..) {
+            match self.division.worker_of(usize::from(remote.shard)) {
+                own if own == self.own => self.kept.push(remote),
+                other => remote.write(&mut self.out[other]),
             }
         }
     }
 
-    /// Processes carry shards in their order, so letters read process by process are in the order of shards.
-    fn collect(&mut self, mut receive: impl FnMut(Letter)) {
+    /// Processes carry shards in their order, so remote events read process by process are in the order of shards.
+    fn collect(&mut self, mut receive: impl FnMut(RemoteEvent)) {
         let ends = self.swap();
         let mut start = 0;
         for (from, end) in ends.into_iter().enumerate() {
@@ -113,32 +113,32 @@ impl<C: Communicator> Exchange for End<'_, C> {
             }
             let mut words = &self.received[start..end];
             while !words.is_empty() {
-                receive(Letter::read(&mut words));
+                receive(RemoteEvent::read(&mut words));
             }
             start = end;
         }
     }
 
     fn sum(&mut self, own: Batch) -> Batch {
-        let Batch { offered, delivered, latency, hops, detoured, lost } = own;
-        let own = [offered, delivered, latency, hops, detoured, lost];
+        let Batch { offered, delivered, latency, hops, misrouted, lost } = own;
+        let own = [offered, delivered, latency, hops, misrouted, lost];
         let mut all = [0; 6];
         self.communicator.all_reduce_into(&own[..], &mut all[..], SystemOperation::sum());
-        let [offered, delivered, latency, hops, detoured, lost] = all;
-        Batch { offered, delivered, latency, hops, detoured, lost }
+        let [offered, delivered, latency, hops, misrouted, lost] = all;
+        Batch { offered, delivered, latency, hops, misrouted, lost }
     }
 }
 
 /// # Panics
 /// When a process sends more than 8 GiB in a window.
 fn count(words: usize) -> Count {
-    Count::try_from(words).expect("a window has less than 2^31 words of letters")
+    Count::try_from(words).expect("a window has less than 2^31 words of remote events")
 }
 
 /// Where each of several pieces ends.
 fn ends(counts: &[Count]) -> Vec<Count> {
     let total = |sum: &mut Count, &count: &Count| {
-        *sum = sum.checked_add(count).expect("a window has less than 2^31 words of letters");
+        *sum = sum.checked_add(count).expect("a window has less than 2^31 words of remote events");
         Some(*sum)
     };
     counts.iter().scan(0, total).collect()

@@ -1,16 +1,16 @@
-//! Workers that are threads of one process: letters lie in boxes that they share.
+//! Workers that are threads of one process: remote events lie in shared outboxes.
 
 use std::sync::{Barrier, Mutex};
 
 use crate::exchange::{Division, Exchange};
-use crate::shard::Letter;
+use crate::shard::RemoteEvent;
 use crate::tally::Batch;
 
 /// What the threads of a run share.
 pub(crate) struct Threads {
     division: Division,
-    /// Letters from each thread to each thread, for windows of even and of odd number.
-    boxes: [Vec<Mutex<Vec<Letter>>>; 2],
+    /// Remote events from each thread to each thread, for windows of even and of odd number.
+    outboxes: [Vec<Mutex<Vec<RemoteEvent>>>; 2],
     /// What each thread counted in a batch.
     sums: Vec<Mutex<Batch>>,
     barrier: Barrier,
@@ -21,7 +21,7 @@ impl Threads {
         let count = division.workers;
         Threads {
             division,
-            boxes: [0, 1].map(|_| (0..count * count).map(|_| Mutex::default()).collect()),
+            outboxes: [0, 1].map(|_| (0..count * count).map(|_| Mutex::default()).collect()),
             sums: (0..count).map(|_| Mutex::default()).collect(),
             barrier: Barrier::new(count),
         }
@@ -42,27 +42,28 @@ pub(crate) struct End<'a> {
 }
 
 impl End<'_> {
-    fn boxes(&self) -> &[Mutex<Vec<Letter>>] {
-        &self.threads.boxes[self.windows % 2]
+    fn outboxes(&self) -> &[Mutex<Vec<RemoteEvent>>] {
+        &self.threads.outboxes[self.windows % 2]
     }
 }
 
 impl Exchange for End<'_> {
-    fn post(&mut self, letters: &mut Vec<Letter>) {
+    fn post(&mut self, outbox: &mut Vec<RemoteEvent>) {
         let division = self.threads.division;
-        let own = &self.boxes()[self.number * division.workers..][..division.workers];
-        let mut own: Vec<_> = own.iter().map(|letters| letters.lock().expect("no thread panics with a box")).collect();
-        for letter in letters.drain(..) {
-            own[division.worker_of(usize::from(letter.shard))].push(letter);
+        let own = &self.outboxes()[self.number * division.workers..][..division.workers];
+        let mut own: Vec<_> =
+            own.iter().map(|outbox| outbox.lock().expect("no thread panics while it holds an outbox")).collect();
+        for remote in outbox.drain(..) {
+            own[division.worker_of(usize::from(remote.shard))].push(remote);
         }
     }
 
-    fn collect(&mut self, mut receive: impl FnMut(Letter)) {
+    fn collect(&mut self, mut receive: impl FnMut(RemoteEvent)) {
         self.threads.barrier.wait();
         let count = self.threads.division.workers;
         for from in 0..count {
-            let letters = &self.boxes()[from * count + self.number];
-            letters.lock().expect("no thread panics with a box").drain(..).for_each(&mut receive);
+            let outbox = &self.outboxes()[from * count + self.number];
+            outbox.lock().expect("no thread panics while it holds an outbox").drain(..).for_each(&mut receive);
         }
         self.windows += 1;
     }

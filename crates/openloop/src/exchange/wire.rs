@@ -1,18 +1,18 @@
-//! Letters and measures as words of 32 bits, for workers that share no memory.
+//! Remote events and measures as words of 32 bits, for workers that share no memory.
 //!
 //! The form is fixed: fields in the order in which they are written here, longer numbers with their low word first.
 //! The library that carries the words turns their bytes where machines differ.
 
-use crate::deadlock::{RingStep, Wait};
+use crate::deadlock::{Wait, WaitingChannel};
 use crate::fairness::Fairness;
 use crate::histogram::Histogram;
 use crate::measures::Measures;
 use crate::packet::{NONE, Packet};
 use crate::reordering::Reordering;
-use crate::shard::{Content, Letter};
+use crate::shard::{RemoteAction, RemoteEvent};
 use crate::tally::{Batch, Tally};
 
-/// What goes over the wire, and comes out as it went in.
+/// A value that is sent as words and read back unchanged.
 pub(crate) trait Wire: Sized {
     fn write(&self, words: &mut Vec<u32>);
 
@@ -132,58 +132,58 @@ macro_rules! wire {
 }
 
 wire! {
-    Batch { offered, delivered, latency, hops, detoured, lost }
+    Batch { offered, delivered, latency, hops, misrouted, lost }
     Histogram { counts }
     Fairness { senders, sum, squares, extremes }
     Reordering { packets, late, extent }
-    Tally { made, refused, delivered, leaving, lost, hops, last_hop, measured, histogram, batch, batches, fingerprint }
-    RingStep { switch, port, channel }
+    Tally { made, source_blocked, delivered, leaving, lost, hops, last_hop, measured, histogram, batch, batches, fingerprint }
+    WaitingChannel { switch, port, channel }
     Wait { at, next, is_full, step }
-    Measures { tally, fingerprints, held, most, fairness, reordering, sent, paused, waits, film }
+    Measures { tally, fingerprints, held, most, fairness, reordering, sent, paused, waits, steps }
 }
 
-/// What a letter holds, in the high half of its second word; the low half is the shard.
+/// What a remote event holds, in the high half of its second word; the low half is the shard.
 const PACKET: u32 = 0;
 const CREDIT: u32 = 1;
 const PAUSE: u32 = 2;
 
 /// 8 words with a packet, 3 without.
-impl Wire for Letter {
+impl Wire for RemoteEvent {
     fn write(&self, words: &mut Vec<u32>) {
         let shard = u32::from(self.shard);
         match &self.content {
-            Content::Packet(packet) => {
+            RemoteAction::Packet(packet) => {
                 words.extend([self.at, PACKET << 16 | shard]);
                 packet.write(words);
             }
-            Content::Credit(output) => words.extend([self.at, CREDIT << 16 | shard, *output]),
-            Content::Pause(word) => words.extend([self.at, PAUSE << 16 | shard, *word]),
+            RemoteAction::Credit(output) => words.extend([self.at, CREDIT << 16 | shard, *output]),
+            RemoteAction::Pause(word) => words.extend([self.at, PAUSE << 16 | shard, *word]),
         }
     }
 
-    fn read(words: &mut &[u32]) -> Letter {
+    fn read(words: &mut &[u32]) -> RemoteEvent {
         let [at, head] = [(); 2].map(|()| u32::read(words));
         let content = match head >> 16 {
-            PACKET => Content::Packet(Packet::read(words)),
-            CREDIT => Content::Credit(u32::read(words)),
-            PAUSE => Content::Pause(u32::read(words)),
-            kind => unreachable!("there are three kinds of letters, not {kind}"),
+            PACKET => RemoteAction::Packet(Packet::read(words)),
+            CREDIT => RemoteAction::Credit(u32::read(words)),
+            PAUSE => RemoteAction::Pause(u32::read(words)),
+            kind => unreachable!("there are three kinds of remote events, not {kind}"),
         };
-        Letter { at, shard: head as u16, content }
+        RemoteEvent { at, shard: head as u16, content }
     }
 }
 
 /// Without what a packet is given where it comes in.
 impl Wire for Packet {
     fn write(&self, words: &mut Vec<u32>) {
-        let Packet { born, entered: _, next: _, place, dst, src, aim, lot, hops, is_detoured } = *self;
-        let [first, second] = aim.map(u32::from);
-        let rest = u32::from(is_detoured) << 24 | u32::from(hops) << 16 | u32::from(lot);
+        let Packet { born, entered: _, next: _, place, dst, src, route_state, hash, hops, is_misrouted } = *self;
+        let [first, second] = route_state.map(u32::from);
+        let rest = u32::from(is_misrouted) << 24 | u32::from(hops) << 16 | u32::from(hash);
         words.extend([born, place, dst, src, second << 16 | first, rest]);
     }
 
     fn read(words: &mut &[u32]) -> Packet {
-        let [born, place, dst, src, aim, rest] = [(); 6].map(|()| u32::read(words));
+        let [born, place, dst, src, route_state, rest] = [(); 6].map(|()| u32::read(words));
         Packet {
             born,
             entered: 0,
@@ -191,10 +191,10 @@ impl Wire for Packet {
             place,
             dst,
             src,
-            aim: [aim as u16, (aim >> 16) as u16],
-            lot: rest as u16,
+            route_state: [route_state as u16, (route_state >> 16) as u16],
+            hash: rest as u16,
             hops: (rest >> 16) as u8,
-            is_detoured: rest >> 24 == 1,
+            is_misrouted: rest >> 24 == 1,
         }
     }
 }
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_letter_with_a_packet_takes_32_bytes_and_others_12() {
+    fn a_remote_event_with_a_packet_takes_32_bytes_and_others_12() {
         let packet = Packet {
             born: 1,
             entered: 2,
@@ -230,19 +230,20 @@ mod tests {
             place: 4,
             dst: 5,
             src: 6,
-            aim: [7, 0xffff],
-            lot: 0xfffe,
+            route_state: [7, 0xffff],
+            hash: 0xfffe,
             hops: 9,
-            is_detoured: true,
+            is_misrouted: true,
         };
-        let sent = [Content::Packet(packet), Content::Credit(u32::MAX), Content::Pause(11)];
+        let sent = [RemoteAction::Packet(packet), RemoteAction::Credit(u32::MAX), RemoteAction::Pause(11)];
         let mut words = Vec::new();
-        sent.into_iter().for_each(|content| Letter { at: 10, shard: 0xffff, content }.write(&mut words));
+        sent.into_iter().for_each(|content| RemoteEvent { at: 10, shard: 0xffff, content }.write(&mut words));
         assert_eq!(words.len() * size_of::<u32>(), 32 + 12 + 12);
         let mut left = &words[..];
-        let letters = [(); 3].map(|()| Letter::read(&mut left));
-        assert!(left.is_empty() && letters.iter().all(|letter| (letter.at, letter.shard) == (10, 0xffff)));
-        let [Content::Packet(found), Content::Credit(u32::MAX), Content::Pause(11)] = letters.map(|it| it.content)
+        let outbox = [(); 3].map(|()| RemoteEvent::read(&mut left));
+        assert!(left.is_empty() && outbox.iter().all(|remote| (remote.at, remote.shard) == (10, 0xffff)));
+        let [RemoteAction::Packet(found), RemoteAction::Credit(u32::MAX), RemoteAction::Pause(11)] =
+            outbox.map(|it| it.content)
         else {
             panic!("a packet, a credit and a pause were sent")
         };
@@ -251,17 +252,17 @@ mod tests {
     }
 
     #[test]
-    fn measures_come_out_as_they_went_in() {
+    fn measures_are_read_as_they_were_written() {
         let mut fairness = Fairness::default();
         fairness.add(u32::MAX);
-        let batch = Batch { offered: 1, delivered: 2, latency: u64::MAX, hops: 4, detoured: 5, lost: 6 };
+        let batch = Batch { offered: 1, delivered: 2, latency: u64::MAX, hops: 4, misrouted: 5, lost: 6 };
         let tally = Tally { made: 6, measured: batch, batch: 7, batches: vec![batch; 2], ..Tally::default() };
-        let film = vec![vec![1, 2], vec![3, 4]];
-        let step = RingStep { switch: 12, port: 13, channel: 14 };
+        let steps = vec![vec![1, 2], vec![3, 4]];
+        let step = WaitingChannel { switch: 12, port: 13, channel: 14 };
         let waits = vec![Wait { at: (15, 16), next: (17, 18), is_full: true, step }];
         let reordering = Reordering { packets: 27, late: 28, extent: 29 };
         let counts = Measures { fingerprints: vec![19, 20], held: 21, most: 22, fairness, ..Measures::default() };
         let counts = Measures { reordering, ..counts };
-        words(&Measures { tally, sent: vec![23, 24], paused: vec![25, 26], waits, film, ..counts });
+        words(&Measures { tally, sent: vec![23, 24], paused: vec![25, 26], waits, steps, ..counts });
     }
 }

@@ -1,9 +1,9 @@
 //! Minimal adaptive routing: the dimensions in any order, whichever has the shortest queue.
 
 use super::butterfly::ButterflyPlan;
-use super::choice::{Weighed, least};
-use super::{Hop, Place, Routing};
-use crate::load::Load;
+use super::choice::{WeightedPort, least};
+use super::{InputChannel, NextHop, Routing};
+use crate::load_view::LoadView;
 use crate::packet::Packet;
 
 /// Minimal adaptive routing on a flattened butterfly: Kim, Dally and Abts, "Flattened butterfly", ISCA 2007, section
@@ -18,10 +18,10 @@ impl Routing for AdaptiveMinimal {
         self.plan.dimensions_above(1).max(1)
     }
 
-    fn decide(&self, at: Place, packet: &mut Packet, load: Load<'_>) -> Hop {
+    fn decide(&self, at: InputChannel, packet: &mut Packet, load: LoadView<'_>) -> NextHop {
         let home = self.plan.home(packet.dst);
         let ports = self.plan.minimal_ports(at.switch, home.switch);
-        let weighed = ports.map(|port| Weighed { port, weight: load.queued(port) });
-        least(weighed, packet).map_or(home.hop, |way| Hop { port: way.port, channel: packet.hops })
+        let weighed = ports.map(|port| WeightedPort { port, weight: load.queued(port) });
+        least(weighed, packet).map_or(home.hop, |choice| NextHop { port: choice.port, channel: packet.hops })
     }
 }

@@ -1,13 +1,13 @@
-//! Adaptive routing on a tree: up by the shortest queue, and down the only way.
+//! Adaptive routing on a tree: up by the shortest queue, and down by the only path.
 
-use super::choice::{Weighed, least};
+use super::choice::{WeightedPort, least};
 use super::clos::ClosPlan;
-use super::{Hop, Place, Routing};
-use crate::load::Load;
+use super::{InputChannel, NextHop, Routing};
+use crate::load_view::LoadView;
 use crate::packet::Packet;
 
-/// Of the ports that lead up the one with the shortest queue, of several one by lot: Kim, Dally and Abts, "Adaptive
-/// routing in high-radix Clos network", SC 2006. Where several ports lead down the same way, one of them likewise.
+/// Of the ports that lead up the one with the shortest queue, of several one by hash: Kim, Dally and Abts, "Adaptive
+/// routing in high-radix Clos network", SC 2006. Where several ports lead to the same switch below, one of them likewise.
 pub struct AdaptiveUp {
     /// Where everything is.
     pub plan: ClosPlan,
@@ -18,13 +18,13 @@ impl Routing for AdaptiveUp {
         1
     }
 
-    fn decide(&self, at: Place, packet: &mut Packet, load: Load<'_>) -> Hop {
-        let ways = self.plan.ways(at.switch, packet.dst);
-        if ways.len() == 1 {
-            return Hop { port: ways.start, channel: 0 };
+    fn decide(&self, at: InputChannel, packet: &mut Packet, load: LoadView<'_>) -> NextHop {
+        let ports_towards = self.plan.ports_towards(at.switch, packet.dst);
+        if ports_towards.len() == 1 {
+            return NextHop { port: ports_towards.start, channel: 0 };
         }
-        let weighed = ways.map(|port| Weighed { port, weight: load.queued(port) });
-        let least = least(weighed, packet).expect("a way leads to every host");
-        Hop { port: least.port, channel: 0 }
+        let weighed = ports_towards.map(|port| WeightedPort { port, weight: load.queued(port) });
+        let least = least(weighed, packet).expect("a port leads to every host");
+        NextHop { port: least.port, channel: 0 }
     }
 }

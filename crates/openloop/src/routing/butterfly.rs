@@ -10,7 +10,7 @@ use std::ops::Range;
 use etherweave_primitives::{HostId, Port, SwitchId};
 use etherweave_topology::{Node, Topology};
 
-use super::{Divisor, FabricPlan, Hop, unsuited};
+use super::{Divisor, FabricPlan, NextHop, unsuited};
 use crate::OpenLoopError;
 
 /// Most dimensions: places fit a word.
@@ -20,7 +20,7 @@ const AXES: [&str; 6] = ["x", "y", "z", "w", "v", "u"];
 
 /// The switches that differ in one coordinate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Row {
+struct GridDimension {
     size: u8,
     /// Ports to each other place.
     lag: u8,
@@ -29,23 +29,23 @@ struct Row {
 }
 
 /// A coordinate per dimension, first dimension first, a byte each.
-type Place = u64;
+type Coordinates = u64;
 
 /// Where a host is.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Home {
+pub(super) struct ButterflyHost {
     pub switch: u32,
     /// Towards the host.
-    pub hop: Hop,
+    pub hop: NextHop,
 }
 
 /// Where everything is on a flattened butterfly.
 #[derive(Clone, Debug)]
 pub struct ButterflyPlan {
     hosts_per_switch: Divisor,
-    rows: Vec<Row>,
+    rows: Vec<GridDimension>,
     /// By switch.
-    places: Vec<Place>,
+    places: Vec<Coordinates>,
 }
 
 impl FabricPlan for ButterflyPlan {
@@ -82,13 +82,13 @@ fn switch_ids(topology: &Topology) -> impl Iterator<Item = SwitchId> {
     (0..topology.switches()).map(SwitchId::from_index)
 }
 
-fn place(topology: &Topology, at: SwitchId) -> Place {
+fn place(topology: &Topology, at: SwitchId) -> Coordinates {
     topology.coordinates(at).iter().fold(0, |packed, &digit| packed << 8 | u64::from(digit))
 }
 
 /// The rows that a grid of this size has: all switches have as many ports to each neighbour as the first one. None
 /// where it has too many ports.
-fn rows(topology: &Topology, hosts_per_switch: u8) -> Option<Vec<Row>> {
+fn rows(topology: &Topology, hosts_per_switch: u8) -> Option<Vec<GridDimension>> {
     let sizes = (0..topology.axes().len())
         .rev()
         .map(|axis| switch_ids(topology).map(|at| topology.coordinates(at)[axis]).max().map_or(0, |last| last + 1));
@@ -101,7 +101,7 @@ fn rows(topology: &Topology, hosts_per_switch: u8) -> Option<Vec<Row>> {
         let ends = topology.out_channels(origin).iter().map(|&id| topology.channel(id).to.node);
         let lag = if size > 1 { ends.filter(|&end| end == neighbour).count() } else { 0 };
         let size = u8::try_from(size).ok()?;
-        rows.push(Row { size, lag: u8::try_from(lag).ok()?, first });
+        rows.push(GridDimension { size, lag: u8::try_from(lag).ok()?, first });
         let ports = u32::from(size - 1) * lag as u32;
         first = u8::try_from(u32::from(first) + ports).ok()?;
         stride *= u32::from(size);
@@ -110,7 +110,7 @@ fn rows(topology: &Topology, hosts_per_switch: u8) -> Option<Vec<Row>> {
 }
 
 impl ButterflyPlan {
-    /// Whether a switch has exactly the ports that its place tells.
+    /// Whether a switch has exactly the ports that follow from its coordinates.
     fn is_regular(&self, topology: &Topology, at: SwitchId) -> bool {
         let ends = |ports: Range<u8>, node: Node| {
             { ports }.all(|port| {
@@ -163,10 +163,10 @@ impl ButterflyPlan {
 
     /// Where a host is.
     #[inline]
-    pub(super) fn home(&self, host: u32) -> Home {
+    pub(super) fn home(&self, host: u32) -> ButterflyHost {
         let switch = self.hosts_per_switch.quotient(host);
         let port = (host - switch * self.hosts_per_switch.get()) as u8;
-        Home { switch, hop: Hop { port, channel: 0 } }
+        ButterflyHost { switch, hop: NextHop { port, channel: 0 } }
     }
 
     /// The place of a switch in a dimension.
@@ -186,8 +186,8 @@ impl ButterflyPlan {
 
     /// The dimensions in which two switches differ, ascending.
     #[inline]
-    pub(super) fn apart(&self, from: u32, to: u32) -> Apart {
-        Apart(self.places[from as usize] ^ self.places[to as usize])
+    pub(super) fn apart(&self, from: u32, to: u32) -> DifferingDimensions {
+        DifferingDimensions(self.places[from as usize] ^ self.places[to as usize])
     }
 
     /// The ports that lead nearer to another switch; none when it is the same.
@@ -205,9 +205,9 @@ impl ButterflyPlan {
 
 /// Dimensions in which two places differ: their difference, bit by bit.
 #[derive(Clone, Copy)]
-pub(super) struct Apart(Place);
+pub(super) struct DifferingDimensions(Coordinates);
 
-impl Iterator for Apart {
+impl Iterator for DifferingDimensions {
     type Item = usize;
 
     #[inline]
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn other_grids_are_refused() {
+    fn other_grids_are_rejected() {
         let expected = "expected a flattened butterfly or HyperX";
         check(Torus::default().generate(), &format!("topology is one whose switch0.0.0 has other ports; {expected}"));
         check(Mesh::default().generate(), &format!("topology is one whose switch0.0 has other ports; {expected}"));

@@ -17,7 +17,7 @@ use crate::OpenLoopError;
 
 /// A switch, and the leaves below it.
 #[derive(Clone, Copy, Debug, Default)]
-struct Station {
+struct TreeSwitch {
     first_leaf: u32,
     /// How many leaves are below, itself included.
     leaves: u32,
@@ -35,17 +35,17 @@ pub struct ClosPlan {
     hosts_per_leaf: Divisor,
     /// Leaves below a full switch, by level.
     spans: Vec<Divisor>,
-    stations: Vec<Station>,
+    stations: Vec<TreeSwitch>,
     /// Of every switch but leaves: the first port to each subtree below, and the one after the last.
     down: Vec<u8>,
 }
 
 impl FabricPlan for ClosPlan {
-    const FABRIC: &'static str = "a fat tree or folded Clos network where every way up leads everywhere";
+    const FABRIC: &'static str = "a fat tree or folded Clos network whose switches reach all hosts by every uplink";
 
     /// # Errors
     /// When links join other than neighbouring levels, hosts are not on the leaves in their order, or from somewhere
-    /// not every way up leads to all hosts.
+    /// not every uplink leads to all hosts.
     fn of(topology: &Topology) -> Result<ClosPlan, OpenLoopError> {
         let unsuited = |found: String| unsuited(found, ClosPlan::FABRIC);
         let mut order: Vec<SwitchId> = (0..topology.switches()).map(SwitchId::from_index).collect();
@@ -59,7 +59,7 @@ impl FabricPlan for ClosPlan {
         let mut plan = ClosPlan {
             hosts_per_leaf: Divisor::new(hosts_per_leaf),
             spans: vec![Divisor::new(1)],
-            stations: vec![Station::default(); topology.switches()],
+            stations: vec![TreeSwitch::default(); topology.switches()],
             down: Vec::new(),
         };
         for &at in &order {
@@ -86,8 +86,8 @@ fn fullest(topology: &Topology) -> u32 {
 }
 
 impl ClosPlan {
-    /// A switch whose lower levels are known already; none where it is not as it should be.
-    fn station(&mut self, topology: &Topology, at: SwitchId) -> Option<Station> {
+    /// A switch whose lower levels are known already; none where it does not belong to a tree.
+    fn station(&mut self, topology: &Topology, at: SwitchId) -> Option<TreeSwitch> {
         let ends: Vec<Node> = topology.out_channels(at).iter().map(|&id| topology.channel(id).to.node).collect();
         let level = topology.level(at);
         let is_up = |end: &Node| matches!(end, Node::Switch(there) if topology.level(*there) == level + 1);
@@ -96,23 +96,23 @@ impl ClosPlan {
             return None;
         }
         let below = &ends[..up];
-        let bare = Station { level, up: up as u8, ports: ends.len() as u8, ..Station::default() };
+        let bare = TreeSwitch { level, up: up as u8, ports: ends.len() as u8, ..TreeSwitch::default() };
         if level == 0 {
-            return self.has_hosts(at, below).then_some(Station { first_leaf: at.get(), leaves: 1, ..bare });
+            return self.has_hosts(at, below).then_some(TreeSwitch { first_leaf: at.get(), leaves: 1, ..bare });
         }
         self.join(topology, bare, below)
     }
 
-    /// Whether the hosts of a leaf are those that its number tells.
+    /// Whether the hosts of a leaf are those that follow from its number.
     fn has_hosts(&self, at: SwitchId, below: &[Node]) -> bool {
         let first = at.get() * self.hosts_per_leaf.get();
         below.iter().zip(first..).all(|(&end, host)| end == Node::Host(HostId::new(host)))
     }
 
     /// A switch above others: its subtrees follow one another without a gap, all full but the last.
-    fn join(&mut self, topology: &Topology, bare: Station, below: &[Node]) -> Option<Station> {
+    fn join(&mut self, topology: &Topology, bare: TreeSwitch, below: &[Node]) -> Option<TreeSwitch> {
         let span = self.spans[usize::from(bare.level) - 1].get();
-        let mut joined = Station { down: self.down.len() as u32, ..bare };
+        let mut joined = TreeSwitch { down: self.down.len() as u32, ..bare };
         let mut last = None;
         for (port, &end) in below.iter().enumerate() {
             let Node::Switch(child) = end else { return None };
@@ -139,7 +139,7 @@ impl ClosPlan {
     }
 
     /// Takes the first switch of a level for a full one.
-    fn widen(&mut self, station: Station) -> Option<()> {
+    fn widen(&mut self, station: TreeSwitch) -> Option<()> {
         let level = usize::from(station.level);
         if level == self.spans.len() {
             self.spans.push(Divisor::new(station.leaves));
@@ -154,7 +154,7 @@ impl ClosPlan {
 
     /// The ports by which a packet may go on, all as near to its host.
     #[inline]
-    pub(crate) fn ways(&self, at: u32, host: u32) -> Range<u8> {
+    pub(crate) fn ports_towards(&self, at: u32, host: u32) -> Range<u8> {
         let station = &self.stations[at as usize];
         let leaf = self.hosts_per_leaf.quotient(host);
         let within = leaf.wrapping_sub(station.first_leaf);
@@ -195,20 +195,23 @@ mod tests {
     fn a_switch_knows_its_ports_up_down_and_to_hosts() {
         // k 4: 2 hosts and 2 ports up per leaf; leaves 0 and 1 below spines 8 and 9, cores from 16 on.
         let plan = ClosPlan::of(&KAryFatTree { k: 4, ..KAryFatTree::default() }.generate().unwrap()).unwrap();
-        assert_eq!((plan.ways(0, 1), plan.ways(0, 2), plan.ways(0, 15)), (1..2, 2..4, 2..4));
-        assert_eq!((plan.ways(8, 1), plan.ways(8, 2), plan.ways(8, 4)), (0..1, 1..2, 2..4));
-        assert_eq!((plan.ways(16, 0), plan.ways(16, 15)), (0..1, 3..4));
+        assert_eq!((plan.ports_towards(0, 1), plan.ports_towards(0, 2), plan.ports_towards(0, 15)), (1..2, 2..4, 2..4));
+        assert_eq!((plan.ports_towards(8, 1), plan.ports_towards(8, 2), plan.ports_towards(8, 4)), (0..1, 1..2, 2..4));
+        assert_eq!((plan.ports_towards(16, 0), plan.ports_towards(16, 15)), (0..1, 3..4));
     }
 
     #[test]
-    fn parallel_links_down_are_ways_side_by_side() {
+    fn parallel_links_down_are_equal_ports() {
         // 8 leaves of 12 hosts below one core, 4 links each.
         let plan = ClosPlan::of(&FatTree::default().generate().unwrap()).unwrap();
-        assert_eq!((plan.ways(8, 0), plan.ways(8, 95), plan.ways(0, 95)), (0..4, 28..32, 12..16));
+        assert_eq!(
+            (plan.ports_towards(8, 0), plan.ports_towards(8, 95), plan.ports_towards(0, 95)),
+            (0..4, 28..32, 12..16)
+        );
     }
 
     #[test]
-    fn a_tree_whose_last_pod_hangs_on_some_of_the_tops_is_refused() {
+    fn a_tree_whose_last_pod_is_linked_to_some_of_the_top_switches_is_rejected() {
         // Two full pods of 16 hosts and 4 spines, and one of 1 host and 1 spine: its 4 uplinks end at 4 of 5 cores.
         let uplinks = vec![Uplinks::default(); 2];
         let topology = FoldedClos { radix: 8, hosts: 33, uplinks, ..FoldedClos::default() }.generate().unwrap();
@@ -217,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn fabrics_that_are_no_trees_are_refused() {
+    fn fabrics_that_are_no_trees_are_rejected() {
         for topology in [Dragonfly::default().generate(), FlattenedButterfly::default().generate()] {
             let error = ClosPlan::of(&topology.unwrap()).unwrap_err().to_string();
             assert!(error.contains("has other links"), "{error}");

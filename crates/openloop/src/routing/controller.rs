@@ -5,21 +5,21 @@ use etherweave_topology::LinkClass;
 use etherweave_workload::Destinations;
 
 use super::dragonfly::{ANYWHERE, VIA};
-use super::{DragonflyPlan, Hop, Place, Routing};
-use crate::load::Load;
+use super::{DragonflyPlan, InputChannel, NextHop, Routing};
+use crate::load_view::LoadView;
 use crate::packet::Packet;
-use crate::{OpenLoopError, Traffic, groups};
+use crate::{OfferedTraffic, OpenLoopError, groups};
 
 /// Length of a tick [ps].
 const TICK_PS: u64 = 1_000;
 /// Sums of as many rounded shares as a group has hosts differ by less from what they stand for.
 const ROUNDING: f64 = 1e-9;
 
-/// A controller's ways.
+/// Parameters of a controller.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ControllerParams {
-    /// From a change of the traffic until the rules for it are in force at all switches. Default "70ms".
+    /// From a change of the traffic until the rules for it are active at all switches. Default "70ms".
     pub reaction: Duration,
 }
 
@@ -33,9 +33,9 @@ impl Default for ControllerParams {
 /// Packets between two groups go by a random group, as with [`ValiantGroup`](super::ValiantGroup), while the controller
 /// holds the links between the two for overloaded; all others go minimally.
 ///
-/// What it holds for overloaded is what was, `reaction` ago, by the pattern then in force: pairs of groups whose hosts
+/// What it holds for overloaded is what was, `reaction` ago, by the pattern then active: pairs of groups whose hosts
 /// wanted more than the links between them take. That favours the controller over any that could be built: it measures
-/// without error or interval, and its rules come into force everywhere at one instant. Before `reaction` it knows
+/// without error or interval, and its rules become active everywhere at one instant. Before `reaction` it knows
 /// nothing.
 pub struct Controller {
     plan: DragonflyPlan,
@@ -45,19 +45,19 @@ pub struct Controller {
 
 /// What there is to know of the traffic.
 struct Known {
-    /// When which phase is in force.
+    /// When which phase is active.
     destinations: Destinations,
     /// By phase, then by group of the source, then by group of the destination.
     is_overloaded: Vec<bool>,
 }
 
 impl Controller {
-    /// A controller that knows of no traffic until it is told by [`Routing::learn`].
+    /// A controller without knowledge of the traffic until [`Routing::learn`].
     pub fn new(plan: DragonflyPlan) -> Controller {
         Controller { plan, params: ControllerParams::default(), known: None }
     }
 
-    /// Whether the rules in force at `now` send packets between two groups by another one.
+    /// Whether the rules active at `now` send packets between two groups by another one.
     #[inline]
     fn leads_by_another(&self, from: u16, to: u16, now: u32) -> bool {
         let Some(known) = &self.known else { return false };
@@ -73,7 +73,7 @@ impl Routing for Controller {
         3
     }
 
-    fn learn(&mut self, traffic: &Traffic<'_>) -> Result<(), OpenLoopError> {
+    fn learn(&mut self, traffic: &OfferedTraffic<'_>) -> Result<(), OpenLoopError> {
         let destinations = traffic.pattern.plan(&groups(traffic.fabric.topology)?, traffic.run.seed)?;
         let phases = destinations.phases();
         let is_overloaded = phases.iter().flat_map(|phase| overloaded(&self.plan, phase, traffic.run.load)).collect();
@@ -82,13 +82,13 @@ impl Routing for Controller {
         Ok(())
     }
 
-    fn decide(&self, at: Place, packet: &mut Packet, load: Load<'_>) -> Hop {
+    fn decide(&self, at: InputChannel, packet: &mut Packet, load: LoadView<'_>) -> NextHop {
         if at.class == LinkClass::Host {
             let [from, to] = [packet.src, packet.dst].map(|host| self.plan.group_of_host(host));
-            packet.aim[VIA] = ANYWHERE;
+            packet.route_state[VIA] = ANYWHERE;
             if self.leads_by_another(from, to, load.now) {
                 self.plan.draw_via(packet);
-                packet.is_detoured = true;
+                packet.is_misrouted = true;
             }
         }
         self.plan.minimal(at, packet)

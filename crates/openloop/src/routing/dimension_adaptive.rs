@@ -1,12 +1,12 @@
 //! DAL: minimal or by any other switch of the row, at most once in each dimension.
 
 use super::butterfly::ButterflyPlan;
-use super::choice::{Weighed, least};
-use super::{Hop, Place, Routing};
-use crate::load::Load;
+use super::choice::{WeightedPort, least};
+use super::{InputChannel, NextHop, Routing};
+use crate::load_view::LoadView;
 use crate::packet::Packet;
 
-/// The place in [`Packet::aim`] of the dimensions in which a packet left its way, a bit each.
+/// The place in [`Packet::route_state`] of the dimensions in which a packet was misrouted, a bit each.
 const LEFT: usize = 0;
 
 /// Dimensionally-adaptive, load-balanced routing: Ahn et al., "HyperX: topology, routing, and packaging of efficient
@@ -18,37 +18,37 @@ const LEFT: usize = 0;
 /// time. Here a decision is taken once, so that channels rise with every hop instead: two for each dimension, one for
 /// those of two places (as distance classes of McDonald et al., "Practical and efficient incremental adaptive routing
 /// for HyperX networks", SC 2019).
-pub struct DimensionAdaptive {
+pub struct ButterflyDimensionAdaptive {
     /// Where everything is.
     pub plan: ButterflyPlan,
 }
 
-impl Routing for DimensionAdaptive {
+impl Routing for ButterflyDimensionAdaptive {
     fn channels(&self) -> u8 {
         (self.plan.dimensions_above(1) + self.plan.dimensions_above(2)).max(1)
     }
 
     fn start(&self, packet: &mut Packet) {
-        packet.aim[LEFT] = 0;
+        packet.route_state[LEFT] = 0;
     }
 
-    fn decide(&self, at: Place, packet: &mut Packet, load: Load<'_>) -> Hop {
+    fn decide(&self, at: InputChannel, packet: &mut Packet, load: LoadView<'_>) -> NextHop {
         let home = self.plan.home(packet.dst);
         let links = self.plan.apart(at.switch, home.switch).count() as u32;
-        let weigh = |port: u8, links: u32| Weighed { port, weight: load.queued(port) * links };
+        let weigh = |port: u8, links: u32| WeightedPort { port, weight: load.queued(port) * links };
         let nearer = self.plan.minimal_ports(at.switch, home.switch).map(|port| weigh(port, links));
         let Some(nearer) = least(nearer, packet) else { return home.hop };
-        let hop = |way: Weighed| Hop { port: way.port, channel: packet.hops };
+        let hop = |choice: WeightedPort| NextHop { port: choice.port, channel: packet.hops };
         if nearer.weight == 0 {
             return hop(nearer);
         }
-        let aside = self.ports_aside(at.switch, home.switch, packet.aim[LEFT]);
+        let aside = self.ports_aside(at.switch, home.switch, packet.route_state[LEFT]);
         let aside = aside.map(|port| weigh(port, links + 1));
         match least(aside, packet).filter(|aside| aside.weight < nearer.weight) {
             Some(aside) => {
                 let hop = hop(aside);
-                packet.aim[LEFT] |= 1 << self.plan.dimension_of(aside.port);
-                packet.is_detoured = true;
+                packet.route_state[LEFT] |= 1 << self.plan.dimension_of(aside.port);
+                packet.is_misrouted = true;
                 hop
             }
             None => hop(nearer),
@@ -56,8 +56,8 @@ impl Routing for DimensionAdaptive {
     }
 }
 
-impl DimensionAdaptive {
-    /// The ports to all other switches of the rows in which a packet is not at its place and has not left its way.
+impl ButterflyDimensionAdaptive {
+    /// The ports to all other switches of the rows in which a packet is not at its place and was not misrouted.
     fn ports_aside(&self, at: u32, home: u32, left: u16) -> impl Iterator<Item = u8> {
         let plan = &self.plan;
         let rows = plan.apart(at, home).filter(move |dimension| left & 1 << dimension == 0);

@@ -2,19 +2,19 @@
 
 use super::butterfly::ButterflyPlan;
 use super::choice::any;
-use super::{Hop, Place, Routing};
+use super::{InputChannel, NextHop, Routing};
 use crate::bounds::Oblivious;
-use crate::load::Load;
+use crate::load_view::LoadView;
 use crate::packet::Packet;
 
 /// Dimension order on a flattened butterfly: a packet takes one hop in each dimension where it is not at its place,
 /// first dimension first. A channel depends on those of later dimensions only, so that one is enough.
-pub struct DimensionOrder {
+pub struct ButterflyDimensionOrder {
     /// Where everything is.
     pub plan: ButterflyPlan,
 }
 
-impl Routing for DimensionOrder {
+impl Routing for ButterflyDimensionOrder {
     fn channels(&self) -> u8 {
         1
     }
@@ -23,9 +23,9 @@ impl Routing for DimensionOrder {
         Some(self)
     }
 
-    fn decide(&self, at: Place, packet: &mut Packet, _load: Load<'_>) -> Hop {
+    fn decide(&self, at: InputChannel, packet: &mut Packet, _load: LoadView<'_>) -> NextHop {
         let home = self.plan.home(packet.dst);
         let ports = self.plan.in_order(at.switch, home.switch);
-        ports.map_or(home.hop, |ports| Hop { port: any(ports, packet), channel: 0 })
+        ports.map_or(home.hop, |ports| NextHop { port: any(ports, packet), channel: 0 })
     }
 }

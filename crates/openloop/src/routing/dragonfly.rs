@@ -1,4 +1,4 @@
-//! Coordinates of a dragonfly, and the minimal way by them.
+//! Coordinates of a dragonfly, and the minimal path by them.
 //!
 //! Packets rise through the virtual channels in the order local 0, global 0, local 1, global 1, local 2 (Kim et al.,
 //! ISCA 2008, section 4.1, after Günther): a channel depends on later ones only, so there is no deadlock.
@@ -6,17 +6,17 @@
 use etherweave_primitives::{HostId, Port, SwitchId};
 use etherweave_topology::{LinkClass, Node, Topology};
 
-use super::{Divisor, FabricPlan, Hop, Place, unsuited};
+use super::{Divisor, FabricPlan, InputChannel, NextHop, unsuited};
 use crate::OpenLoopError;
 use crate::packet::Packet;
 
-/// The place in [`Packet::aim`] of the group to visit first, [`ANYWHERE`] when there is none.
+/// The place in [`Packet::route_state`] of the group to visit first, [`ANYWHERE`] when there is none.
 pub(super) const VIA: usize = 0;
 pub(super) const ANYWHERE: u16 = u16::MAX;
 
 /// Where a host is.
 #[derive(Clone, Copy, Debug)]
-struct Home {
+struct HostLocation {
     group: u16,
     /// Of its switch within the group.
     place: u16,
@@ -40,9 +40,9 @@ impl Gateway {
         self.port..self.port + self.ports
     }
 
-    /// One of its ports, by lot.
-    fn port(&self, lot: u16) -> u8 {
-        self.port + (lot >> 8) as u8 % self.ports
+    /// One of its ports, by hash.
+    fn port(&self, hash: u16) -> u8 {
+        self.port + (hash >> 8) as u8 % self.ports
     }
 }
 
@@ -206,98 +206,98 @@ impl DragonflyPlan {
     }
 
     /// The group of a host, the place of its switch there, and its port.
-    fn home(&self, host: u32) -> Home {
+    fn home(&self, host: u32) -> HostLocation {
         let group = self.hosts_per_group.quotient(host);
         let within = host - group * self.hosts_per_group.get();
         let place = self.p.quotient(within);
-        Home { group: group as u16, place: place as u16, port: (within - place * self.p.get()) as u8 }
+        HostLocation { group: group as u16, place: place as u16, port: (within - place * self.p.get()) as u8 }
     }
 
-    /// The next hop of the minimal way to the group on the way, when there is one, and then to the host.
-    pub(super) fn minimal(&self, at: Place, packet: &mut Packet) -> Hop {
+    /// The next hop of the minimal path to the intermediate group, when there is one, and then to the host.
+    pub(super) fn minimal(&self, at: InputChannel, packet: &mut Packet) -> NextHop {
         let [group, place] = self.places[at.switch as usize];
-        if packet.aim[VIA] == group {
-            packet.aim[VIA] = ANYWHERE;
+        if packet.route_state[VIA] == group {
+            packet.route_state[VIA] = ANYWHERE;
         }
         let home = self.home(packet.dst);
-        let target = if packet.aim[VIA] == ANYWHERE { home.group } else { packet.aim[VIA] };
+        let target = if packet.route_state[VIA] == ANYWHERE { home.group } else { packet.route_state[VIA] };
         if target == group {
             return if home.place == place {
-                Hop { port: home.port, channel: 0 }
+                NextHop { port: home.port, channel: 0 }
             } else {
-                Hop { port: self.local(place, home.place), channel: above(at) }
+                NextHop { port: self.local(place, home.place), channel: above(at) }
             };
         }
-        let gateway = self.gateway(group, place, target, packet.lot);
+        let gateway = self.gateway(group, place, target, packet.hash);
         if gateway.switch == place {
-            Hop { port: gateway.port(packet.lot), channel: same_or_above(at) }
+            NextHop { port: gateway.port(packet.hash), channel: same_or_above(at) }
         } else {
-            Hop { port: self.local(place, gateway.switch), channel: above(at) }
+            NextHop { port: self.local(place, gateway.switch), channel: above(at) }
         }
     }
 
     /// Draws a group other than the source's to go by.
     pub(super) fn draw_via(&self, packet: &mut Packet) {
-        packet.aim[VIA] = ANYWHERE;
+        packet.route_state[VIA] = ANYWHERE;
         let others = u32::from(self.groups) - 1;
         if others > 0 {
-            // A lot has 16 bits, and there are fewer groups.
-            let drawn = ((u32::from(packet.lot) * others) >> 16) as u16;
-            packet.aim[VIA] = drawn + u16::from(drawn >= self.group_of_host(packet.src));
+            // A hash has 16 bits, and there are fewer groups.
+            let drawn = ((u32::from(packet.hash) * others) >> 16) as u16;
+            packet.route_state[VIA] = drawn + u16::from(drawn >= self.group_of_host(packet.src));
         }
     }
 
-    /// [`DragonflyPlan::ways_from`] a packet's first switch; absent at others.
-    pub(super) fn ways(&self, at: Place, packet: &mut Packet) -> Option<Ways> {
-        if at.class == LinkClass::Host { self.ways_from(at, packet) } else { None }
+    /// [`DragonflyPlan::paths_from`] a packet's first switch; absent at others.
+    pub(super) fn paths(&self, at: InputChannel, packet: &mut Packet) -> Option<PathChoice> {
+        if at.class == LinkClass::Host { self.paths_from(at, packet) } else { None }
     }
 
-    /// The minimal way, and the one by the group in the packet's aim; absent where there is no choice.
-    pub(super) fn ways_from(&self, at: Place, packet: &mut Packet) -> Option<Ways> {
+    /// The minimal path, and the one by the group in the packet's aim; absent where there is no choice.
+    pub(super) fn paths_from(&self, at: InputChannel, packet: &mut Packet) -> Option<PathChoice> {
         let [group, place] = self.places[at.switch as usize];
-        let via = packet.aim[VIA];
+        let via = packet.route_state[VIA];
         let home = self.home(packet.dst);
         if via == ANYWHERE || [home.group, home.place] == [group, place] {
             return None;
         }
-        let detour = self.minimal(at, packet);
-        let out = self.gateway(group, place, via, packet.lot);
-        let detour_links = u32::from(out.switch != place) + 1 + self.links([via, out.far], home, packet.lot);
-        packet.aim[VIA] = ANYWHERE;
+        let nonminimal = self.minimal(at, packet);
+        let out = self.gateway(group, place, via, packet.hash);
+        let nonminimal_links = u32::from(out.switch != place) + 1 + self.links([via, out.far], home, packet.hash);
+        packet.route_state[VIA] = ANYWHERE;
         let minimal = self.minimal(at, packet);
-        packet.aim[VIA] = via;
+        packet.route_state[VIA] = via;
         let end = |gateway: Gateway| {
-            (u32::from(group) * u32::from(self.a) + u32::from(gateway.switch), gateway.port(packet.lot))
+            (u32::from(group) * u32::from(self.a) + u32::from(gateway.switch), gateway.port(packet.hash))
         };
-        let global = (home.group != group).then(|| end(self.gateway(group, place, home.group, packet.lot)));
-        Some(Ways {
+        let global = (home.group != group).then(|| end(self.gateway(group, place, home.group, packet.hash)));
+        Some(PathChoice {
             minimal,
-            minimal_links: self.links([group, place], home, packet.lot),
+            minimal_links: self.links([group, place], home, packet.hash),
             global,
-            detour_global: end(out),
-            detour,
-            detour_links,
+            nonminimal_global: end(out),
+            nonminimal,
+            nonminimal_links,
         })
     }
 
-    /// Links of the minimal way from a switch to the home of a host.
-    fn links(&self, [group, place]: [u16; 2], home: Home, lot: u16) -> u32 {
+    /// Links of the minimal path from a switch to the home of a host.
+    fn links(&self, [group, place]: [u16; 2], home: HostLocation, hash: u16) -> u32 {
         if group == home.group {
             return u32::from(place != home.place);
         }
-        let gateway = self.gateway(group, place, home.group, lot);
+        let gateway = self.gateway(group, place, home.group, hash);
         u32::from(gateway.switch != place) + 1 + u32::from(gateway.far != home.place)
     }
 
-    /// One of [`DragonflyPlan::gateways`] by lot.
-    fn gateway(&self, group: u16, place: u16, target: u16, lot: u16) -> Gateway {
+    /// One of [`DragonflyPlan::gateways`] by hash.
+    fn gateway(&self, group: u16, place: u16, target: u16, hash: u16) -> Gateway {
         match self.gateways(group, place, target) {
             [only] => *only,
-            several => several[usize::from(lot & 0xff) % several.len()],
+            several => several[usize::from(hash & 0xff) % several.len()],
         }
     }
 
-    /// The own switch where it is a gateway to another group, otherwise all gateways, of which one goes by lot.
+    /// The own switch where it is a gateway to another group, otherwise all gateways, of which one goes by hash.
     pub(crate) fn gateways(&self, group: u16, place: u16, target: u16) -> &[Gateway] {
         let pair = usize::from(group) * usize::from(self.groups) + usize::from(target);
         let gateways = &self.gateways[self.starts[pair] as usize..self.starts[pair + 1] as usize];
@@ -326,7 +326,7 @@ impl DragonflyPlan {
     }
 }
 
-/// Global ports of the switch with the fewest; one with more than 255 ports is refused elsewhere.
+/// Global ports of the switch with the fewest; one with more than 255 ports is rejected elsewhere.
 fn global_ports(topology: &Topology) -> u8 {
     let global = |at: usize| {
         let channels = topology.out_channels(SwitchId::from_index(at)).iter().map(|&id| topology.channel(id));
@@ -350,21 +350,21 @@ fn add_port(list: &mut Vec<Gateway>, new: Gateway) {
 }
 
 /// The two ways of a packet at its first switch.
-pub(super) struct Ways {
-    pub minimal: Hop,
-    /// Links between switches on the minimal way.
+pub(super) struct PathChoice {
+    pub minimal: NextHop,
+    /// Links between switches on the minimal path.
     pub minimal_links: u32,
-    /// The switch and port of the global link of the minimal way, when it leaves the group.
+    /// The switch and port of the global link of the minimal path, when it leaves the group.
     pub global: Option<(u32, u8)>,
-    pub detour: Hop,
+    pub nonminimal: NextHop,
     /// The switch and port of the first global link of the way by another group.
-    pub detour_global: (u32, u8),
+    pub nonminimal_global: (u32, u8),
     /// Links between switches on the way by another group.
-    pub detour_links: u32,
+    pub nonminimal_links: u32,
 }
 
-/// The channel of a local hop: one above the channel it came by.
-pub(super) fn above(at: Place) -> u8 {
+/// The channel of a local hop: one above the channel by which it arrived.
+pub(super) fn above(at: InputChannel) -> u8 {
     match at.class {
         LinkClass::Host => 0,
         LinkClass::Local | LinkClass::Global => at.channel + 1,
@@ -372,7 +372,7 @@ pub(super) fn above(at: Place) -> u8 {
 }
 
 /// The channel of a global hop: that of the local hop before it, or one above the global hop before it.
-pub(super) fn same_or_above(at: Place) -> u8 {
+pub(super) fn same_or_above(at: InputChannel) -> u8 {
     match at.class {
         LinkClass::Host => 0,
         LinkClass::Local => at.channel,

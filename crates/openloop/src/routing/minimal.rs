@@ -1,19 +1,19 @@
 //! MIN: at most a local, a global and a local hop.
 
 use super::dragonfly::{ANYWHERE, VIA};
-use super::{DragonflyPlan, Hop, Place, Routing};
+use super::{DragonflyPlan, InputChannel, NextHop, Routing};
 use crate::bounds::Oblivious;
-use crate::load::Load;
+use crate::load_view::LoadView;
 use crate::packet::Packet;
 
 /// Minimal routing on a dragonfly.
 #[derive(Clone)]
-pub struct Minimal {
+pub struct DragonflyMinimal {
     /// Where everything is.
     pub plan: DragonflyPlan,
 }
 
-impl Routing for Minimal {
+impl Routing for DragonflyMinimal {
     fn channels(&self) -> u8 {
         2
     }
@@ -23,10 +23,10 @@ impl Routing for Minimal {
     }
 
     fn start(&self, packet: &mut Packet) {
-        packet.aim[VIA] = ANYWHERE;
+        packet.route_state[VIA] = ANYWHERE;
     }
 
-    fn decide(&self, at: Place, packet: &mut Packet, _load: Load<'_>) -> Hop {
+    fn decide(&self, at: InputChannel, packet: &mut Packet, _load: LoadView<'_>) -> NextHop {
         self.plan.minimal(at, packet)
     }
 }

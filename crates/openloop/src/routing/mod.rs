@@ -18,7 +18,7 @@ mod shortest_path;
 pub mod tables;
 mod ugal_global;
 mod ugal_local;
-mod up_by_lot;
+mod up_by_hash;
 mod valiant;
 mod valiant_group;
 mod valiant_switch;
@@ -31,17 +31,17 @@ pub use butterfly::ButterflyPlan;
 pub use clos::ClosPlan;
 pub use conditional::Conditional;
 pub use controller::{Controller, ControllerParams};
-pub use dimension_adaptive::DimensionAdaptive;
-pub use dimension_order::DimensionOrder;
+pub use dimension_adaptive::ButterflyDimensionAdaptive;
+pub use dimension_order::ButterflyDimensionOrder;
 pub(crate) use divisor::Divisor;
 pub use dragonfly::DragonflyPlan;
-pub use minimal::Minimal;
+pub use minimal::DragonflyMinimal;
 pub use piggyback::Piggyback;
 pub use progressive_adaptive::ProgressiveAdaptive;
 pub use shortest_path::ShortestPath;
 pub use ugal_global::UgalGlobal;
 pub use ugal_local::UgalLocal;
-pub use up_by_lot::UpByLot;
+pub use up_by_hash::UpByHash;
 pub use valiant::{ButterflyUgalLocal, Valiant};
 pub use valiant_group::ValiantGroup;
 pub use valiant_switch::ValiantSwitch;
@@ -50,10 +50,10 @@ use etherweave_primitives::Duration;
 use etherweave_topology::{LinkClass, Topology, TopologyKind};
 
 use crate::bounds::Oblivious;
-use crate::load::Load;
+use crate::load_view::LoadView;
 use crate::outage::Outage;
 use crate::packet::Packet;
-use crate::{OpenLoopError, Traffic};
+use crate::{OfferedTraffic, OpenLoopError};
 use tables::TableParams;
 
 /// Where everything is on one kind of fabric: what routings for it have in common.
@@ -66,7 +66,7 @@ pub trait FabricPlan: Sized {
     fn of(topology: &Topology) -> Result<Self, OpenLoopError>;
 }
 
-/// A fabric, and what a scenario says of flow tables on it.
+/// A fabric, its failing links, and the parameters of its flow tables.
 #[derive(Clone, Copy)]
 pub struct FabricOf<'a> {
     /// What is connected to what.
@@ -86,7 +86,7 @@ impl<'a> From<&'a Topology> for FabricOf<'a> {
 }
 
 /// What a routing is made of on a fabric: a plan, or tables.
-pub(crate) trait Basis: Sized {
+pub(crate) trait RoutingBasis: Sized {
     /// The kind of fabric in words.
     const FABRIC: &'static str;
 
@@ -100,7 +100,7 @@ pub(crate) trait Basis: Sized {
     }
 }
 
-impl<P: FabricPlan> Basis for P {
+impl<P: FabricPlan> RoutingBasis for P {
     const FABRIC: &'static str = P::FABRIC;
 
     fn of(fabric: FabricOf<'_>) -> Result<P, OpenLoopError> {
@@ -108,27 +108,27 @@ impl<P: FabricPlan> Basis for P {
     }
 }
 
-/// What the plan of a fabric says of one that is not of its kind.
+/// The error of a plan for a fabric that is not of its kind.
 fn unsuited(found: String, expected: &str) -> OpenLoopError {
     OpenLoopError { key: "topology", found, expected: expected.to_owned() }
 }
 
 /// Where a packet stands when it asks.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct InputChannel {
     /// The switch.
     pub switch: u32,
-    /// The port it came by.
+    /// The port by which it arrived.
     pub port: u8,
-    /// The virtual channel it came by; 0 from a host.
+    /// The virtual channel by which it arrived; 0 from a host.
     pub channel: u8,
-    /// The class of the link it came by.
+    /// The class of the link by which it arrived.
     pub class: LinkClass,
 }
 
 /// What the packet does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hop {
+pub struct NextHop {
     /// The port it leaves by.
     pub port: u8,
     /// The virtual channel of that port; 0 to a host.
@@ -145,9 +145,9 @@ pub struct Saturation {
     pub packets: u32,
 }
 
-/// How long packets keep their [lot](Packet::lot).
+/// How long packets keep their [hash](Packet::hash).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lots {
+pub enum HashScope {
     /// Every packet draws its own.
     PerPacket,
     /// All packets of a host to another have the same.
@@ -161,12 +161,12 @@ pub enum Lots {
 
 /// A routing: asked once for every packet at every switch, when the packet is the first of its queue.
 pub trait Routing: Sync {
-    /// Virtual channels of every port that its ways need, at least 1.
+    /// Virtual channels of every port that its paths need, at least 1.
     fn channels(&self) -> u8;
 
-    /// How long packets keep their lot. By default every packet draws its own.
-    fn lots(&self) -> Lots {
-        Lots::PerPacket
+    /// How long packets keep their hash. By default every packet draws its own.
+    fn hash_scope(&self) -> HashScope {
+        HashScope::PerPacket
     }
 
     /// What marks a global port as saturated, when the routing asks for it.
@@ -174,16 +174,16 @@ pub trait Routing: Sync {
         None
     }
 
-    /// The routing as one that looks at no queue, when it is: then loads can be told without a run. By default none.
+    /// The routing as one that looks at no queue, when it is: then expected loads can be computed without a run. By default none.
     fn oblivious(&self) -> Option<&dyn Oblivious> {
         None
     }
 
-    /// Takes note of what hosts will send, before the run: for routings that are told from outside. By default nothing.
+    /// Takes note of what hosts will send, before the run: for routings with an external controller. By default nothing.
     ///
     /// # Errors
     /// When the pattern does not fit the fabric.
-    fn learn(&mut self, _traffic: &Traffic<'_>) -> Result<(), OpenLoopError> {
+    fn learn(&mut self, _traffic: &OfferedTraffic<'_>) -> Result<(), OpenLoopError> {
         Ok(())
     }
 
@@ -191,5 +191,5 @@ pub trait Routing: Sync {
     fn start(&self, _packet: &mut Packet) {}
 
     /// Says where a packet goes, from its place and a view of the switch's load.
-    fn decide(&self, at: Place, packet: &mut Packet, load: Load<'_>) -> Hop;
+    fn decide(&self, at: InputChannel, packet: &mut Packet, load: LoadView<'_>) -> NextHop;
 }

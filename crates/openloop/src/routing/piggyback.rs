@@ -1,16 +1,16 @@
-//! PB: UGAL-L, and a detour whenever the group knows the minimal way's global link to be saturated.
+//! PB: UGAL-L, and a non-minimal path whenever the group knows the minimal path's global link to be saturated.
 
 use super::ugal_local::{choose, is_longer};
-use super::{DragonflyPlan, Hop, Place, Routing, Saturation};
-use crate::load::Load;
+use super::{DragonflyPlan, InputChannel, NextHop, Routing, Saturation};
+use crate::load_view::LoadView;
 use crate::packet::Packet;
 
 /// Jiang, Kim and Dally, "Indirect adaptive routing on large scale interconnection networks", ISCA 2009, section 3.3:
-/// switches tell each other in every packet which of their global links are saturated.
+/// switches report to each other in every packet which of their global links are saturated.
 pub struct Piggyback {
     /// Where everything is.
     pub plan: DragonflyPlan,
-    /// What the minimal way is ahead in UGAL-L [packets]. FOGSim: 0.
+    /// What the minimal path is ahead in UGAL-L [packets]. FOGSim: 0.
     pub threshold: u32,
     /// What marks a global port as saturated. FOGSim: 200 % of the mean and 5 packets.
     pub saturation: Saturation,
@@ -36,11 +36,11 @@ impl Routing for Piggyback {
         self.plan.draw_via(packet);
     }
 
-    fn decide(&self, at: Place, packet: &mut Packet, load: Load<'_>) -> Hop {
-        let ways = self.plan.ways(at, packet);
-        choose(&self.plan, at, packet, ways, |ways| {
-            let is_saturated = ways.global.is_some_and(|(switch, port)| load.is_saturated(switch, port));
-            is_saturated || is_longer(ways, load, self.threshold)
+    fn decide(&self, at: InputChannel, packet: &mut Packet, load: LoadView<'_>) -> NextHop {
+        let paths = self.plan.paths(at, packet);
+        choose(&self.plan, at, packet, paths, |paths| {
+            let is_saturated = paths.global.is_some_and(|(switch, port)| load.is_saturated(switch, port));
+            is_saturated || is_longer(paths, load, self.threshold)
         })
     }
 }

@@ -1,13 +1,13 @@
-//! Shortest ways on any fabric, by tables that are computed anew after links have failed or returned.
+//! Shortest paths on any fabric, by tables that are computed anew after links have failed or returned.
 
 use std::collections::VecDeque;
 
 use etherweave_primitives::{ChannelId, HostId, SwitchId, mix};
 use etherweave_topology::{Node, Topology, reverse};
 
-use super::{Basis, FabricOf, Hop, Place, Routing, unsuited};
+use super::{FabricOf, InputChannel, NextHop, Routing, RoutingBasis, unsuited};
 use crate::OpenLoopError;
-use crate::load::Load;
+use crate::load_view::LoadView;
 use crate::outage::Outage;
 use crate::packet::Packet;
 use crate::params::whole;
@@ -17,13 +17,13 @@ const SWITCHES_MOST: usize = 4_096;
 /// Priorities of Ethernet.
 const CHANNELS_MOST: u32 = 8;
 
-/// Any next hop on a shortest way, by lot; the channel rises with every hop, so that no channel waits for itself.
+/// Any next hop on a shortest path, by hash; the channel rises with every hop, so that no channel waits for itself.
 ///
-/// A packet that is under way while tables change has taken part of an old way and takes a whole new one at most: there
+/// A packet that is in flight while tables change has taken part of an old path and takes a whole new one at most: there
 /// are channels for both.
 pub struct ShortestPath {
     /// In order of time.
-    epochs: Vec<Epoch>,
+    epochs: Vec<TableEpoch>,
     /// Switch and port of each host.
     homes: Vec<(u32, u8)>,
     switches: usize,
@@ -31,7 +31,7 @@ pub struct ShortestPath {
 }
 
 /// Tables from an instant on.
-struct Epoch {
+struct TableEpoch {
     /// [ticks]
     from: u32,
     /// Ports to switch `d` at switch `s` are `starts[s * switches + d]` and on, up to the next start.
@@ -41,7 +41,7 @@ struct Epoch {
     diameter: u32,
 }
 
-impl Basis for ShortestPath {
+impl RoutingBasis for ShortestPath {
     const FABRIC: &'static str = "any fabric of at most 4,096 switches";
 
     fn of(fabric: FabricOf<'_>) -> Result<ShortestPath, OpenLoopError> {
@@ -49,17 +49,17 @@ impl Basis for ShortestPath {
         if topology.switches() > SWITCHES_MOST {
             return Err(unsuited(format!("one of {} switches", topology.switches()), Self::FABRIC));
         }
-        let mut epochs = vec![Epoch::of(topology, 0, |_| false, None)];
+        let mut epochs = vec![TableEpoch::of(topology, 0, |_| false, None)];
         for (at, learnt) in changes(&fabric)? {
             let is_down = |id: ChannelId| fabric.outages.iter().any(|outage| is_cut(outage, id, learnt));
-            epochs.push(Epoch::of(topology, at, is_down, epochs.last()));
+            epochs.push(TableEpoch::of(topology, at, is_down, epochs.last()));
         }
         let longest = epochs.iter().map(|epoch| epoch.diameter).max().unwrap_or(0);
         let changing = epochs.windows(2).map(|pair| pair[0].diameter + pair[1].diameter.max(1) - 1).max().unwrap_or(0);
         let channels = longest.max(changing).max(1);
         if channels > CHANNELS_MOST {
-            let found = format!("one with ways of {longest} links, of {channels} while tables change");
-            return Err(unsuited(found, "one with ways of at most 8 links, one priority each"));
+            let found = format!("one with paths of {longest} links, of {channels} while tables change");
+            return Err(unsuited(found, "one with paths of at most 8 links, one priority each"));
         }
         let home = |host: usize| {
             let end = topology.channel(topology.host_channel(HostId::from_index(host))).to;
@@ -93,20 +93,25 @@ fn is_cut(outage: &Outage, id: ChannelId, at: u64) -> bool {
     is_on && (id == outage.channel || id == reverse(outage.channel))
 }
 
-impl Epoch {
-    /// Tables without the channels that are down; where there is no way, those of `before`.
-    fn of(topology: &Topology, from: u32, is_down: impl Fn(ChannelId) -> bool, before: Option<&Epoch>) -> Epoch {
+impl TableEpoch {
+    /// Tables without the channels that are down; where there is no path, those of `before`.
+    fn of(
+        topology: &Topology,
+        from: u32,
+        is_down: impl Fn(ChannelId) -> bool,
+        before: Option<&TableEpoch>,
+    ) -> TableEpoch {
         let switches = topology.switches();
         let up: Vec<Vec<(u8, usize)>> = (0..switches).map(|at| neighbours(topology, at, &is_down)).collect();
         // Links are down in both directions, so that distances to a switch are those from it.
         let distances: Vec<Vec<u32>> = (0..switches).map(|dst| distances(&up, dst)).collect();
-        let mut epoch = Epoch { from, starts: vec![0], ports: Vec::new(), diameter: 0 };
+        let mut epoch = TableEpoch { from, starts: vec![0], ports: Vec::new(), diameter: 0 };
         for at in 0..switches {
             for (dst, far) in distances.iter().enumerate() {
                 let nearer = |&&(_, next): &&(u8, usize)| far[at] != u32::MAX && far[next] + 1 == far[at];
                 epoch.ports.extend(up[at].iter().filter(nearer).map(|&(port, _)| port));
                 if far[at] == u32::MAX {
-                    epoch.ports.extend(before.map_or(&[][..], |before| before.ways(switches, at, dst)));
+                    epoch.ports.extend(before.map_or(&[][..], |before| before.next_hops(switches, at, dst)));
                 } else {
                     epoch.diameter = epoch.diameter.max(far[at]);
                 }
@@ -116,7 +121,7 @@ impl Epoch {
         epoch
     }
 
-    fn ways(&self, switches: usize, at: usize, dst: usize) -> &[u8] {
+    fn next_hops(&self, switches: usize, at: usize, dst: usize) -> &[u8] {
         let pair = at * switches + dst;
         &self.ports[self.starts[pair] as usize..self.starts[pair + 1] as usize]
     }
@@ -133,7 +138,7 @@ fn neighbours(topology: &Topology, at: usize, is_down: impl Fn(ChannelId) -> boo
     .collect()
 }
 
-/// Links from each switch to one; `u32::MAX` where there is no way.
+/// Links from each switch to one; `u32::MAX` where there is no path.
 fn distances(up: &[Vec<(u8, usize)>], dst: usize) -> Vec<u32> {
     let mut distances = vec![u32::MAX; up.len()];
     distances[dst] = 0;
@@ -154,17 +159,17 @@ impl Routing for ShortestPath {
         self.channels
     }
 
-    fn decide(&self, at: Place, packet: &mut Packet, load: Load<'_>) -> Hop {
+    fn decide(&self, at: InputChannel, packet: &mut Packet, load: LoadView<'_>) -> NextHop {
         let (home, port) = self.homes[packet.dst as usize];
         if home == at.switch {
-            return Hop { port, channel: 0 };
+            return NextHop { port, channel: 0 };
         }
         let now = load.now();
         let epoch = self.epochs.iter().rev().find(|epoch| epoch.from <= now).expect("the first begins at 0");
-        let ways = epoch.ways(self.switches, at.switch as usize, home as usize);
-        assert!(!ways.is_empty(), "a fabric in one piece has a way between any two switches");
-        let hash = mix(u64::from(at.switch) << 16 | u64::from(packet.lot)) >> 32;
-        let port = ways[((hash * ways.len() as u64) >> 32) as usize];
-        Hop { port, channel: packet.hops.min(self.channels - 1) }
+        let next_hops = epoch.next_hops(self.switches, at.switch as usize, home as usize);
+        assert!(!next_hops.is_empty(), "a connected fabric has a path between any two switches");
+        let hash = mix(u64::from(at.switch) << 16 | u64::from(packet.hash)) >> 32;
+        let port = next_hops[((hash * next_hops.len() as u64) >> 32) as usize];
+        NextHop { port, channel: packet.hops.min(self.channels - 1) }
     }
 }

@@ -1,9 +1,9 @@
 //! UGAL-G: minimal or by another group, whichever global channel of the source's group has the shorter queue.
 
-use super::dragonfly::Ways;
+use super::dragonfly::PathChoice;
 use super::ugal_local::choose;
-use super::{DragonflyPlan, Hop, Place, Routing};
-use crate::load::Load;
+use super::{DragonflyPlan, InputChannel, NextHop, Routing};
+use crate::load_view::LoadView;
 use crate::packet::Packet;
 
 /// Kim et al., "Technology-driven, highly-scalable dragonfly topology", ISCA 2008, section 4.2: UGAL that knows, at
@@ -12,7 +12,7 @@ use crate::packet::Packet;
 pub struct UgalGlobal {
     /// Where everything is.
     pub plan: DragonflyPlan,
-    /// What the minimal way is ahead [packets].
+    /// What the minimal path is ahead [packets].
     pub threshold: u32,
 }
 
@@ -25,17 +25,17 @@ impl Routing for UgalGlobal {
         self.plan.draw_via(packet);
     }
 
-    fn decide(&self, at: Place, packet: &mut Packet, load: Load<'_>) -> Hop {
-        let ways = self.plan.ways(at, packet);
-        choose(&self.plan, at, packet, ways, |ways| self.is_longer(ways, load))
+    fn decide(&self, at: InputChannel, packet: &mut Packet, load: LoadView<'_>) -> NextHop {
+        let paths = self.plan.paths(at, packet);
+        choose(&self.plan, at, packet, paths, |paths| self.is_longer(paths, load))
     }
 }
 
 impl UgalGlobal {
-    fn is_longer(&self, ways: &Ways, load: Load<'_>) -> bool {
+    fn is_longer(&self, paths: &PathChoice, load: LoadView<'_>) -> bool {
         let queue = |(switch, port)| load.occupancy_at(switch, port, 0);
-        let local = || load.occupancy(ways.minimal.port, ways.minimal.channel);
-        let minimal = ways.global.map_or_else(local, queue);
-        minimal * ways.minimal_links > queue(ways.detour_global) * ways.detour_links + self.threshold
+        let local = || load.occupancy(paths.minimal.port, paths.minimal.channel);
+        let minimal = paths.global.map_or_else(local, queue);
+        minimal * paths.minimal_links > queue(paths.nonminimal_global) * paths.nonminimal_links + self.threshold
     }
 }

@@ -1,9 +1,9 @@
 //! VAL: minimal to another group drawn at random, then minimal.
 
 use super::dragonfly::{ANYWHERE, VIA};
-use super::{DragonflyPlan, Hop, Place, Routing};
+use super::{DragonflyPlan, InputChannel, NextHop, Routing};
 use crate::bounds::Oblivious;
-use crate::load::Load;
+use crate::load_view::LoadView;
 use crate::packet::Packet;
 
 /// Valiant routing on a dragonfly by a group that is not the source's: Kim et al., ISCA 2008, section 4.1.
@@ -24,10 +24,10 @@ impl Routing for ValiantGroup {
 
     fn start(&self, packet: &mut Packet) {
         self.plan.draw_via(packet);
-        packet.is_detoured = packet.aim[VIA] != ANYWHERE;
+        packet.is_misrouted = packet.route_state[VIA] != ANYWHERE;
     }
 
-    fn decide(&self, at: Place, packet: &mut Packet, _load: Load<'_>) -> Hop {
+    fn decide(&self, at: InputChannel, packet: &mut Packet, _load: LoadView<'_>) -> NextHop {
         self.plan.minimal(at, packet)
     }
 }

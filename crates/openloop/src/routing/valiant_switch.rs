@@ -2,16 +2,16 @@
 
 use super::choice::drawn;
 use super::dragonfly::{ANYWHERE, VIA};
-use super::{DragonflyPlan, Hop, Place, Routing};
+use super::{DragonflyPlan, InputChannel, NextHop, Routing};
 use crate::bounds::Oblivious;
-use crate::load::Load;
+use crate::load_view::LoadView;
 use crate::packet::Packet;
 
-/// The place in [`Packet::aim`] of the switch to visit in the group on the way.
+/// The place in [`Packet::route_state`] of the switch to visit in the intermediate group.
 const TURN: usize = 1;
 
 /// Valiant, "A scheme for fast parallel communication", SIAM J. Comput. 1982, section 2, applied to switches of a
-/// dragonfly: unlike by [group](super::ValiantGroup), the local channels of the group on the way are shared out too.
+/// dragonfly: unlike by [group](super::ValiantGroup), the local channels of the intermediate group are shared out too.
 ///
 /// Channels rise in the order local 0, global 0, local 1 to the switch drawn, local 2, global 1, local 3.
 pub struct ValiantSwitch {
@@ -30,18 +30,18 @@ impl Routing for ValiantSwitch {
 
     fn start(&self, packet: &mut Packet) {
         self.plan.draw_via(packet);
-        packet.is_detoured = packet.aim[VIA] != ANYWHERE;
-        packet.aim[TURN] = drawn(packet, self.plan.switches_per_group()) as u16;
+        packet.is_misrouted = packet.route_state[VIA] != ANYWHERE;
+        packet.route_state[TURN] = drawn(packet, self.plan.switches_per_group()) as u16;
     }
 
-    fn decide(&self, at: Place, packet: &mut Packet, _load: Load<'_>) -> Hop {
-        if self.plan.is_in(at.switch, packet.aim[VIA]) {
-            match self.plan.to_neighbour(at.switch, packet.aim[TURN]) {
-                Some(port) => return Hop { port, channel: 1 },
-                None => packet.aim[VIA] = ANYWHERE,
+    fn decide(&self, at: InputChannel, packet: &mut Packet, _load: LoadView<'_>) -> NextHop {
+        if self.plan.is_in(at.switch, packet.route_state[VIA]) {
+            match self.plan.to_neighbour(at.switch, packet.route_state[TURN]) {
+                Some(port) => return NextHop { port, channel: 1 },
+                None => packet.route_state[VIA] = ANYWHERE,
             }
         }
-        let is_away = packet.aim[VIA] != ANYWHERE;
+        let is_away = packet.route_state[VIA] != ANYWHERE;
         let hop = self.plan.minimal(at, packet);
         let is_home = self.plan.is_in(at.switch, self.plan.group_of_host(packet.dst));
         let channel = match (is_away, self.plan.is_global(hop.port), self.plan.is_host(hop.port)) {
@@ -50,6 +50,6 @@ impl Routing for ValiantSwitch {
             (false, false, _) if is_home => 3,
             (false, false, _) => 2,
         };
-        Hop { channel, ..hop }
+        NextHop { channel, ..hop }
     }
 }

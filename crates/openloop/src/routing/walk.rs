@@ -1,4 +1,4 @@
-//! What packets of every routing do on small fabrics, whatever is queued: the shared suite of routings. Runs are in
+//! Paths of packets of every routing on small fabrics, under any queues: the shared test suite of routings. Runs are in
 //! `tests/every_routing.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,12 +8,12 @@ use etherweave_topology::{LinkClass, Node, Topology};
 use etherweave_workload::pattern::Adversarial;
 
 use super::tables::TableParams;
-use super::{FabricOf, Place, Routing};
-use crate::load::Load;
+use super::{FabricOf, InputChannel, Routing};
+use crate::load_view::LoadView;
 use crate::outage::Outages;
 use crate::packet::{NONE, Packet};
 use crate::port::{END, Output, Port};
-use crate::{Arrival, ControllerParams, PacketRouting, Pattern, RunParams, SwitchParams, Traffic, Visit};
+use crate::{Arrival, ControllerParams, OfferedTraffic, PacketRouting, Pattern, RunParams, SwitchParams, Visit};
 
 #[path = "../../tests/fabric/small.rs"]
 mod small;
@@ -22,11 +22,11 @@ use small::Small;
 /// Far ends with room for so many packets.
 const ROOM: u16 = 32;
 const NOW: u32 = 1_000;
-/// Lots of the packets between two hosts.
-const LOTS: u64 = 6;
+/// Hashes of the packets between two hosts.
+const HASHES: u64 = 6;
 
 /// A channel of a switch's port: switch, port, channel.
-type Lane = (u32, u8, u8);
+type OutputChannelId = (u32, u8, u8);
 
 /// The queues of a whole fabric.
 struct Queues {
@@ -58,8 +58,8 @@ impl Queues {
         Queues { ports, outputs, radix, shift, outages: Outages::default() }
     }
 
-    fn load(&self, switch: u32) -> Load<'_> {
-        Load {
+    fn load(&self, switch: u32) -> LoadView<'_> {
+        LoadView {
             ports: &self.ports,
             outputs: &self.outputs,
             base: switch as usize * self.radix,
@@ -86,36 +86,36 @@ fn several(topology: &Topology, channels: u8) -> Vec<Queues> {
 }
 
 /// What was seen of a routing.
-struct Seen {
+struct ObservedPaths {
     channels: u8,
     /// Channels of ports between switches, and those that their packets wanted next.
-    next: BTreeMap<Lane, BTreeSet<Lane>>,
+    next: BTreeMap<OutputChannelId, BTreeSet<OutputChannelId>>,
     /// Most links between switches that a packet took.
     links: u32,
 }
 
 /// Walks from everywhere to everywhere, at every switch with other queues.
-struct Walk<'a>(&'a Topology);
+struct PathWalk<'a>(&'a Topology);
 
-impl Visit for Walk<'_> {
-    type Output = Seen;
+impl Visit for PathWalk<'_> {
+    type Output = ObservedPaths;
 
-    fn visit<R: Routing>(self, mut routing: R) -> Seen {
+    fn visit<R: Routing>(self, mut routing: R) -> ObservedPaths {
         let topology = self.0;
         routing.learn(&worst(topology)).unwrap();
         let queues = several(topology, routing.channels());
         let mut stream = Stream::new(2, Purpose::Traffic, 0);
-        let mut seen = Seen { channels: routing.channels(), next: BTreeMap::new(), links: 0 };
+        let mut seen = ObservedPaths { channels: routing.channels(), next: BTreeMap::new(), links: 0 };
         let hosts = topology.hosts() as u32;
         for (src, dst) in (0..hosts).flat_map(|src| (0..hosts).map(move |dst| (src, dst))).filter(|(a, b)| a != b) {
-            for turn in 0..LOTS {
-                let lot = stream.bits() as u16;
+            for turn in 0..HASHES {
+                let hash = stream.bits() as u16;
                 // Some packets meet the same queues everywhere.
                 let pick = |stream: &mut Stream| match turn {
                     0 | 1 => turn as usize,
                     _ => stream.below(queues.len() as u64) as usize,
                 };
-                seen.walk(&routing, topology, packet(src, dst, lot), || &queues[pick(&mut stream)]);
+                seen.walk(&routing, topology, packet(src, dst, hash), || &queues[pick(&mut stream)]);
             }
         }
         seen
@@ -123,20 +123,20 @@ impl Visit for Walk<'_> {
 }
 
 /// All of a group to the next, of which a controller knows at once.
-fn worst(topology: &Topology) -> Traffic<'_> {
+fn worst(topology: &Topology) -> OfferedTraffic<'_> {
     let run = RunParams::fixed(1.0, Duration::ZERO, Duration::from_us(1), 1);
     let (pattern, arrival) = (Pattern::Adversarial(Adversarial::default()), Arrival::default());
     let (switch, controller) = (SwitchParams::default(), ControllerParams { reaction: Duration::ZERO });
     let fabric = topology.into();
-    Traffic { fabric, switch, pattern, arrival, controller, run }
+    OfferedTraffic { fabric, switch, pattern, arrival, controller, run }
 }
 
-fn packet(src: u32, dst: u32, lot: u16) -> Packet {
+fn packet(src: u32, dst: u32, hash: u16) -> Packet {
     let (born, entered, next, place) = (0, 0, NONE, 0);
-    Packet { born, entered, next, place, dst, src, aim: [0; 2], lot, hops: 0, is_detoured: false }
+    Packet { born, entered, next, place, dst, src, route_state: [0; 2], hash, hops: 0, is_misrouted: false }
 }
 
-impl Seen {
+impl ObservedPaths {
     fn walk<'a, R: Routing>(
         &mut self,
         routing: &R,
@@ -146,18 +146,18 @@ impl Seen {
     ) {
         routing.start(&mut packet);
         let start = topology.channel(topology.host_channel(HostId::new(packet.src)));
-        let (mut end, mut channel, mut class, mut lane) = (start.to, 0, LinkClass::Host, None);
+        let (mut end, mut channel, mut class, mut output_channel) = (start.to, 0, LinkClass::Host, None);
         while let Node::Switch(at) = end.node {
-            let place = Place { switch: at.get(), port: end.port.get() as u8, channel, class };
+            let place = InputChannel { switch: at.get(), port: end.port.get() as u8, channel, class };
             let hop = routing.decide(place, &mut packet, queues().load(at.get()));
             let out = topology.channel(topology.out_channel(at, PortNumber::new(u16::from(hop.port))));
             if out.class != LinkClass::Host {
                 assert!(hop.channel < self.channels, "channel {} of {}", hop.channel, self.channels);
                 let then = (at.get(), hop.port, hop.channel);
                 self.next.entry(then).or_default();
-                lane.map(|lane| self.next.entry(lane).or_default().insert(then));
+                output_channel.map(|output_channel| self.next.entry(output_channel).or_default().insert(then));
                 packet.hops += 1;
-                lane = Some(then);
+                output_channel = Some(then);
             }
             (end, channel, class) = (out.to, hop.channel, out.class);
             assert!(packet.hops < 32, "a packet from {} to {} goes nowhere", packet.src, packet.dst);
@@ -168,16 +168,18 @@ impl Seen {
 
     /// Takes away channels that wait for none, again and again; what is left are rings.
     fn has_ring(&self) -> bool {
-        let mut waits: BTreeMap<Lane, usize> = self.next.iter().map(|(&lane, next)| (lane, next.len())).collect();
-        let mut before: BTreeMap<Lane, Vec<Lane>> = BTreeMap::new();
-        for (&lane, next) in &self.next {
-            next.iter().for_each(|&then| before.entry(then).or_default().push(lane));
+        let mut waits: BTreeMap<OutputChannelId, usize> =
+            self.next.iter().map(|(&output_channel, next)| (output_channel, next.len())).collect();
+        let mut before: BTreeMap<OutputChannelId, Vec<OutputChannelId>> = BTreeMap::new();
+        for (&output_channel, next) in &self.next {
+            next.iter().for_each(|&then| before.entry(then).or_default().push(output_channel));
         }
-        let mut free: Vec<Lane> = waits.iter().filter(|&(_, &count)| count == 0).map(|(&lane, _)| lane).collect();
+        let mut free: Vec<OutputChannelId> =
+            waits.iter().filter(|&(_, &count)| count == 0).map(|(&output_channel, _)| output_channel).collect();
         let mut freed = 0;
-        while let Some(lane) = free.pop() {
+        while let Some(output_channel) = free.pop() {
             freed += 1;
-            for &earlier in before.get(&lane).into_iter().flatten() {
+            for &earlier in before.get(&output_channel).into_iter().flatten() {
                 let count = waits.get_mut(&earlier).expect("every channel is counted");
                 *count -= 1;
                 if *count == 0 {
@@ -189,7 +191,7 @@ impl Seen {
     }
 }
 
-/// Links between switches on the longest way of a routing.
+/// Links between switches on the longest path of a routing.
 fn links_most(routing: PacketRouting, topology: &Topology, diameter: u32) -> u32 {
     match routing {
         // Local, global, local.
@@ -236,7 +238,7 @@ fn every_packet_arrives_within_the_longest_way_and_no_channel_waits_for_itself()
         let suited: Vec<_> = PacketRouting::ALL.iter().filter(|routing| routing.works_on(fabric)).collect();
         assert!(suited.len() >= 4, "{suited:?}");
         for &&routing in &suited {
-            let seen = routing.with(fabric, Walk(&topology)).unwrap();
+            let seen = routing.with(fabric, PathWalk(&topology)).unwrap();
             let most = links_most(routing, &topology, diameter);
             assert_eq!(seen.links, most, "{} on {} switches: links", routing.name(), topology.switches());
             assert!(!seen.has_ring(), "{} on {} switches", routing.name(), topology.switches());
@@ -248,17 +250,17 @@ fn every_packet_arrives_within_the_longest_way_and_no_channel_waits_for_itself()
 
 #[test]
 fn a_ring_of_channels_is_found() {
-    let ring = |next: &[(Lane, Lane)]| {
-        let mut seen = Seen { channels: 1, next: BTreeMap::new(), links: 0 };
-        for &(lane, then) in next {
-            seen.next.entry(lane).or_default().insert(then);
+    let cycle = |next: &[(OutputChannelId, OutputChannelId)]| {
+        let mut seen = ObservedPaths { channels: 1, next: BTreeMap::new(), links: 0 };
+        for &(output_channel, then) in next {
+            seen.next.entry(output_channel).or_default().insert(then);
             seen.next.entry(then).or_default();
         }
         seen.has_ring()
     };
     let lanes = [0, 1, 2].map(|switch| (switch, 0, 0));
-    assert!(!ring(&[(lanes[0], lanes[1]), (lanes[1], lanes[2]), (lanes[0], lanes[2])]));
-    assert!(ring(&[(lanes[0], lanes[1]), (lanes[1], lanes[2]), (lanes[2], lanes[1])]));
+    assert!(!cycle(&[(lanes[0], lanes[1]), (lanes[1], lanes[2]), (lanes[0], lanes[2])]));
+    assert!(cycle(&[(lanes[0], lanes[1]), (lanes[1], lanes[2]), (lanes[2], lanes[1])]));
 }
 
 #[test]
@@ -269,7 +271,7 @@ fn with_fewer_priorities_the_load_of_a_later_channel_is_that_of_the_last() {
         held = (held + 1) % ROOM;
         held
     });
-    let load = Load { channel_last: 1, ..queues.load(3) };
+    let load = LoadView { channel_last: 1, ..queues.load(3) };
     let [first, last, later] = [0, 1, 3].map(|channel| load.occupancy(5, channel));
     assert!(first != last && last == later, "{first} {last} {later}");
     assert_eq!(load.queued(5), (0..4).map(|channel| queues.load(3).occupancy(5, channel)).sum::<u32>());

@@ -8,7 +8,7 @@ use etherweave_topology::{
 pub struct Small {
     pub kind: TopologyKind,
     pub topology: Topology,
-    /// Links between the farthest two switches by a minimal way: levels twice, or dimensions, or local, global, local.
+    /// Links between the farthest two switches by a minimal path: levels twice, or dimensions, or local, global, local.
     #[allow(dead_code, reason = "not every test counts links")]
     pub diameter: u32,
 }

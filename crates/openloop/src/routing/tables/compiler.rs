@@ -6,9 +6,9 @@ use etherweave_forwarding::{AddressPlan, FlowTable, Region, Rule, Ternary};
 use etherweave_primitives::{Port, SwitchId};
 use etherweave_topology::{LinkClass, Topology};
 
-use super::choices::{Chains, Choices, Rest, Target};
+use super::choices::{Chains, CompiledRules, RemainingRule, Target};
 use super::index::{Index, NOWHERE, Nodes, Side};
-use super::ranks::{Purpose, Ranks};
+use super::ranks::{ChannelScheme, HopPurpose};
 use crate::OpenLoopError;
 
 /// Addresses travel in 32 bits of a packet; bits above the highest field are shifted in.
@@ -22,7 +22,7 @@ const SOURCE_BITS_MAX: u32 = 8;
 pub(super) struct Compiler<'a> {
     topology: &'a Topology,
     plan: &'a AddressPlan,
-    ranks: Ranks,
+    ranks: ChannelScheme,
     chains: Chains,
     nodes: Nodes,
     /// Entries of the switch at hand, by the rules of a region and whether each takes all of it.
@@ -30,7 +30,7 @@ pub(super) struct Compiler<'a> {
 }
 
 /// The table of one switch.
-struct Sheet<'a> {
+struct SwitchTable<'a> {
     table: &'a FlowTable,
     /// Of its ports.
     classes: Vec<LinkClass>,
@@ -41,7 +41,11 @@ struct Sheet<'a> {
 impl<'a> Compiler<'a> {
     /// # Errors
     /// When addresses are too long.
-    pub fn new(topology: &'a Topology, plan: &'a AddressPlan, ranks: Ranks) -> Result<Compiler<'a>, OpenLoopError> {
+    pub fn new(
+        topology: &'a Topology,
+        plan: &'a AddressPlan,
+        ranks: ChannelScheme,
+    ) -> Result<Compiler<'a>, OpenLoopError> {
         if plan.bits() > ADDRESS_BITS_MAX {
             let expected = format!("at most {ADDRESS_BITS_MAX} bits of addresses");
             return Err(OpenLoopError { key: "address_plan", found: plan.to_string(), expected });
@@ -57,10 +61,10 @@ impl<'a> Compiler<'a> {
     pub fn add(&mut self, at: SwitchId, table: &FlowTable) -> Result<(), OpenLoopError> {
         let leaving = self.topology.out_channels(at).iter();
         let classes = leaving.map(|&channel| self.topology.channel(channel).class).collect();
-        let sheet = Sheet { table, classes, own: own_group(self.topology, self.plan, at) };
+        let switch_table = SwitchTable { table, classes, own: own_group(self.topology, self.plan, at) };
         let rules: Vec<usize> = (0..table.rules().len()).collect();
         self.known.clear();
-        let root = self.region(&sheet, self.plan.root(), &rules);
+        let root = self.region(&switch_table, self.plan.root(), &rules);
         self.nodes.add_root(root);
         if self.nodes.index.len() > ENTRIES_MAX {
             let expected = format!("one with at most {ENTRIES_MAX} entries in the index of its tables");
@@ -69,15 +73,15 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    pub fn finish(self) -> (Index, Choices) {
+    pub fn finish(self) -> (Index, CompiledRules) {
         (self.nodes.index, self.chains.choices)
     }
 
     /// An entry for a region; `above` are the rules that meet the region around it.
-    fn region(&mut self, sheet: &Sheet<'_>, region: Region<'_>, above: &[usize]) -> u32 {
+    fn region(&mut self, switch_table: &SwitchTable<'_>, region: Region<'_>, above: &[usize]) -> u32 {
         let word = (1 << self.plan.bits()) - 1;
         let cube = region.host().map_or(region.cube(), |host| Ternary::new(self.plan.address(host), word));
-        let all = sheet.table.rules();
+        let all = switch_table.table.rules();
         let rules: Vec<usize> = above.iter().copied().filter(|&place| all[place].dst.meets(cube)).collect();
         if is_decided(rules.iter().map(|&place| &all[place]), cube) {
             let key: Vec<(usize, bool)> = rules.iter().map(|&place| (place, all[place].dst.covers(cube))).collect();
@@ -85,7 +89,7 @@ impl<'a> Compiler<'a> {
                 return entry;
             }
             let rules: Vec<&Rule> = rules.iter().map(|&place| &all[place]).collect();
-            let entry = self.sources(sheet, &rules, cube, Ternary::ANY);
+            let entry = self.sources(switch_table, &rules, cube, Ternary::ANY);
             self.known.insert(key, entry);
             return entry;
         }
@@ -93,18 +97,18 @@ impl<'a> Compiler<'a> {
         let mut entries = vec![NOWHERE; 1 << field.bits];
         for child in region.children() {
             let value = child.cube().value() >> field.shift & ((1 << field.bits) - 1);
-            entries[value as usize] = self.region(sheet, child, &rules);
+            entries[value as usize] = self.region(switch_table, child, &rules);
         }
         self.nodes.add(Side::Destination, field.shift, entries)
     }
 
     /// An entry for a region and the sources of a pattern, taken apart until no rule matches only a part of it.
-    fn sources(&mut self, sheet: &Sheet<'_>, rules: &[&Rule], cube: Ternary, src: Ternary) -> u32 {
+    fn sources(&mut self, switch_table: &SwitchTable<'_>, rules: &[&Rule], cube: Ternary, src: Ternary) -> u32 {
         let rules: Vec<&Rule> = rules.iter().copied().filter(|rule| rule.src.meets(src)).collect();
         let open = rules.iter().fold(0, |open, rule| open | rule.src.mask() & !src.mask());
         if open == 0 {
-            let rests: Vec<Rest> = rules.iter().map(|rule| self.rest(sheet, rule, cube)).collect();
-            let last = rests.iter().position(Rest::always_decides).map_or(rests.len(), |last| last + 1);
+            let rests: Vec<RemainingRule> = rules.iter().map(|rule| self.rest(switch_table, rule, cube)).collect();
+            let last = rests.iter().position(RemainingRule::always_decides).map_or(rests.len(), |last| last + 1);
             let first = self.chains.add(&rests[..last]);
             return self.nodes.chain(first);
         }
@@ -114,35 +118,35 @@ impl<'a> Compiler<'a> {
         let mask = ((1u64 << bits) - 1) << shift;
         let entries = (0..1 << bits).map(|value: u64| {
             let part = Ternary::new(value << shift, mask).and(src);
-            part.map_or(NOWHERE, |part| self.sources(sheet, &rules, cube, part))
+            part.map_or(NOWHERE, |part| self.sources(switch_table, &rules, cube, part))
         });
         let entries = entries.collect();
         self.nodes.add(Side::Source, shift, entries)
     }
 
     /// What of a rule the region has not decided.
-    fn rest(&self, sheet: &Sheet<'_>, rule: &Rule, cube: Ternary) -> Rest {
+    fn rest(&self, switch_table: &SwitchTable<'_>, rule: &Rule, cube: Ternary) -> RemainingRule {
         let dst = if rule.dst.covers(cube) { Ternary::ANY } else { rule.dst };
         let target = |port: Port| {
-            let rank = self.ranks.rank(sheet.classes[port.index()], sheet.purpose(rule));
+            let rank = self.ranks.rank(switch_table.classes[port.index()], switch_table.purpose(rule));
             Target { port: port.get() as u8, rank }
         };
-        Rest {
+        RemainingRule {
             dst_value: dst.value() as u32,
             dst_mask: dst.mask() as u32,
             in_port: rule.in_port.map(|port| port.get() as u8),
             watched: rule.unless_paused.map(target),
-            targets: sheet.table.ports(rule).iter().map(|&port| target(port)).collect(),
+            targets: switch_table.table.ports(rule).iter().map(|&port| target(port)).collect(),
         }
     }
 }
 
-impl Sheet<'_> {
-    fn purpose(&self, rule: &Rule) -> Purpose {
+impl SwitchTable<'_> {
+    fn purpose(&self, rule: &Rule) -> HopPurpose {
         match rule.in_port {
-            Some(_) => Purpose::Detour,
-            None if self.own.covers(rule.dst) => Purpose::Home,
-            None => Purpose::Away,
+            Some(_) => HopPurpose::NonMinimal,
+            None if self.own.covers(rule.dst) => HopPurpose::Home,
+            None => HopPurpose::Away,
         }
     }
 }

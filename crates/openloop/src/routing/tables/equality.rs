@@ -6,9 +6,9 @@ use etherweave_topology::{Dragonfly, FlattenedButterfly, FoldedClos, TopologyKin
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-use super::choices::Seen;
+use super::choices::MatchFields;
 use super::flow_tables::{Conditions, FlowTables};
-use super::{ConditionalTables, MinimalTables, Ranks, TableRouting, Target, Trigger};
+use super::{ChannelScheme, CompiledTables, ConditionalTables, MinimalTables, Target, Trigger};
 use crate::OpenLoopError;
 
 /// Small fabrics with all kinds of rules: parallel links, several dimensions, several levels.
@@ -46,14 +46,14 @@ fn every_set(kind: &TopologyKind, check: impl Fn(&str, &FlowTables<'_>)) {
 }
 
 /// The ports that a table and its compiled form give a packet while the ports of a bit set are paused.
-fn both(compiled: &TableRouting, at: u32, table: &FlowTable, packet: &Packet, paused: u64) -> [Option<Vec<u16>>; 2] {
+fn both(compiled: &CompiledTables, at: u32, table: &FlowTable, packet: &Packet, paused: u64) -> [Option<Vec<u16>>; 2] {
     let is_paused = |port: u16| paused >> port & 1 == 1;
     let rule = table.lookup(packet, |port| is_paused(port.get()));
     let expected = rule.map(|rule| table.ports(rule).iter().map(|port| port.get()).collect());
     let chain = compiled.index.chain(at, packet.dst as u32, || packet.src as u32);
     let in_port = packet.in_port.map_or(254, |port| port.get() as u8);
     let is_out = |watched: Target| is_paused(u16::from(watched.port));
-    let choice = compiled.choose(chain, Seen { dst: packet.dst as u32, in_port }, is_out);
+    let choice = compiled.choose(chain, MatchFields { dst: packet.dst as u32, in_port }, is_out);
     let targets = choice.map(|(choice, _)| compiled.choices.targets(choice));
     [targets.map(|targets| targets.iter().map(|target| u16::from(target.port)).collect()), expected]
 }
@@ -62,7 +62,7 @@ fn both(compiled: &TableRouting, at: u32, table: &FlowTable, packet: &Packet, pa
 fn every_rule_of_every_table_decides_as_in_the_table() {
     for kind in fabrics() {
         every_set(&kind, |name, tables| {
-            let compiled = tables.compile(Ranks::One, Trigger::Pause).unwrap();
+            let compiled = tables.compile(ChannelScheme::One, Trigger::Pause).unwrap();
             tables.each(|at, table| every_packet(name, tables, &compiled, at, table)).unwrap();
         });
     }
@@ -72,7 +72,7 @@ fn every_rule_of_every_table_decides_as_in_the_table() {
 fn every_packet(
     name: &str,
     tables: &FlowTables<'_>,
-    compiled: &TableRouting,
+    compiled: &CompiledTables,
     at: SwitchId,
     table: &FlowTable,
 ) -> Result<(), OpenLoopError> {
@@ -93,7 +93,7 @@ fn every_packet(
 
 /// Asks a table and its compiled form about packets given by destination, source, port of arrival and pauses.
 fn check(tables: &FlowTables<'_>, hosts: usize, questions: &[(Index, Index, u16, u64)]) {
-    let compiled = tables.compile(Ranks::One, Trigger::Pause).unwrap();
+    let compiled = tables.compile(ChannelScheme::One, Trigger::Pause).unwrap();
     let address = |host: &Index| tables.plan().address(HostId::from_index(host.index(hosts)));
     let ask = |at: SwitchId, table: &FlowTable| {
         for (dst, src, in_port, paused) in questions {

@@ -8,7 +8,7 @@ use etherweave_primitives::{ChannelId, HostId, Port, SwitchId};
 use etherweave_topology::{LinkClass, Node, Topology, TopologyKind, reverse};
 
 use super::compiler::{Compiler, own_group};
-use super::{Ranks, TableRouting, Trigger};
+use super::{ChannelScheme, CompiledTables, Trigger};
 use crate::OpenLoopError;
 
 /// Which rules stand behind the default ones.
@@ -21,7 +21,7 @@ pub enum Conditions {
     /// Flattened butterfly: the rules for smaller regions, which are there already.
     Dimensions,
     /// Dragonfly: so many global ports of the own switch for every host.
-    Detours(u32),
+    NonMinimal(u32),
 }
 
 /// What makes the table of each switch.
@@ -31,7 +31,7 @@ pub struct FlowTables<'a> {
     plan: AddressPlan,
     strategy: Strategy,
     conditions: Conditions,
-    /// Channels that no detour may begin with.
+    /// Channels that no non-minimal path may begin with.
     avoided: Vec<ChannelId>,
 }
 
@@ -66,7 +66,7 @@ impl<'a> FlowTables<'a> {
         if !down.is_empty() {
             self.minimal = Minimal::around(kind, self.topology, down);
             self.avoided = down.iter().flat_map(|&channel| [channel, reverse(channel)]).collect();
-            if matches!(self.conditions, Conditions::Detours(_)) {
+            if matches!(self.conditions, Conditions::NonMinimal(_)) {
                 let returning = self.returning();
                 self.avoided.extend(returning);
             }
@@ -75,7 +75,7 @@ impl<'a> FlowTables<'a> {
     }
 
     /// Global channels whose far switch sends back what is for a third group, because its own way there is down: no
-    /// detour may begin with them.
+    /// non-minimal path may begin with them.
     fn returning(&self) -> Vec<ChannelId> {
         let switches = (0..self.topology.switches()).map(SwitchId::from_index);
         let back = |at| {
@@ -117,13 +117,13 @@ impl<'a> FlowTables<'a> {
     ///
     /// # Errors
     /// When a table is not equal to minimal routing, or all together are too large.
-    pub fn compile(&self, ranks: Ranks, trigger: Trigger) -> Result<TableRouting, OpenLoopError> {
+    pub fn compile(&self, ranks: ChannelScheme, trigger: Trigger) -> Result<CompiledTables, OpenLoopError> {
         let mut compiler = Compiler::new(self.topology, &self.plan, ranks)?;
         self.each(|at, table| compiler.add(at, table))?;
         let (index, choices) = compiler.finish();
         let address = |host| self.plan.address(HostId::from_index(host)) as u32;
         let addresses = (0..self.topology.hosts()).map(address).collect();
-        Ok(TableRouting { index, choices, addresses, ranks, trigger })
+        Ok(CompiledTables { index, choices, addresses, ranks, trigger })
     }
 
     /// The address plan.
@@ -136,25 +136,25 @@ impl<'a> FlowTables<'a> {
             Conditions::None => table,
             Conditions::Uplinks(alternatives) => with_alternatives(&table, alternatives as usize),
             Conditions::Dimensions => while_unpaused(&table, |port| self.class(at, port) != LinkClass::Host),
-            Conditions::Detours(alternatives) => {
+            Conditions::NonMinimal(alternatives) => {
                 let own = own_group(self.topology, &self.plan, at);
-                with_detours(&table, own, &self.detours(at, alternatives as usize))
+                with_detours(&table, own, &self.alternatives(at, alternatives as usize))
             }
         }
     }
 
     /// The host of port `i` leaves by global port `i`, then by the following ones.
-    fn detours(&self, at: SwitchId, alternatives: usize) -> Vec<Detour> {
+    fn alternatives(&self, at: SwitchId, alternatives: usize) -> Vec<Detour> {
         let ports = |class| -> Vec<Port> {
             let all = (0..self.topology.out_channels(at).len()).map(Port::from_index);
             all.filter(|&port| self.class(at, port) == class).collect()
         };
         let [hosts, mut global] = [LinkClass::Host, LinkClass::Global].map(ports);
         global.retain(|&port| !self.avoided.contains(&self.topology.out_channel(at, port)));
-        let detour =
+        let alternative =
             |place: usize, level| Detour { in_port: hosts[place], out_port: global[(place + level) % global.len()] };
         let levels = alternatives.min(global.len());
-        (0..hosts.len()).flat_map(|place| (0..levels).map(move |level| detour(place, level))).collect()
+        (0..hosts.len()).flat_map(|place| (0..levels).map(move |level| alternative(place, level))).collect()
     }
 
     fn class(&self, at: SwitchId, port: Port) -> LinkClass {

@@ -29,7 +29,7 @@ pub(super) enum Side {
 
 /// A few bits of an address, and an entry for each of their values.
 #[derive(Clone, Copy, Debug)]
-struct Node {
+struct IndexNode {
     first_entry: u32,
     mask: u32,
     shift: u8,
@@ -41,7 +41,7 @@ struct Node {
 pub(super) struct Index {
     /// By switch.
     roots: Vec<u32>,
-    nodes: Vec<Node>,
+    nodes: Vec<IndexNode>,
     entries: Vec<u32>,
 }
 
@@ -81,7 +81,7 @@ impl Index {
 
     /// What it takes [bytes].
     pub fn bytes(&self) -> usize {
-        4 * (self.roots.len() + self.entries.len()) + self.nodes.len() * size_of::<Node>()
+        4 * (self.roots.len() + self.entries.len()) + self.nodes.len() * size_of::<IndexNode>()
     }
 
     /// How many entries there are.
@@ -114,7 +114,7 @@ impl Nodes {
         *self.numbers.entry((side, shift, entries)).or_insert_with_key(|(_, _, entries)| {
             let (first_entry, mask) = (index.entries.len() as u32, entries.len() as u32 - 1);
             index.entries.extend_from_slice(entries);
-            index.nodes.push(Node { first_entry, mask, shift, side });
+            index.nodes.push(IndexNode { first_entry, mask, shift, side });
             index.nodes.len() as u32 - 1
         })
     }

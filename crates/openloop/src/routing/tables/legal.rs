@@ -4,22 +4,22 @@ use etherweave_primitives::{ChannelId, HostId, Priority, SwitchId};
 use etherweave_routing::Hop;
 use etherweave_topology::{LinkClass, Node, Topology, reverse};
 
-use super::choices::Seen;
-use super::{Place, TableRouting};
+use super::choices::MatchFields;
+use super::{CompiledTables, InputChannel};
 
-/// The hops that packets may take by tables, whatever is out of force; the priority of a hop is its virtual channel.
-pub struct Legal<'a> {
+/// The hops that packets may take by tables, whatever is inactive; the priority of a hop is its virtual channel.
+pub struct LegalHops<'a> {
     /// The fabric.
     pub topology: &'a Topology,
     /// Its tables.
-    pub tables: &'a TableRouting,
+    pub tables: &'a CompiledTables,
 }
 
-impl Legal<'_> {
-    /// By any rule that matches, up to the first that is always in force.
-    fn by_rules(&self, at: Place, dst: u32, out: &mut Vec<Hop>) {
+impl LegalHops<'_> {
+    /// By any rule that matches, up to the first that is always active.
+    fn by_rules(&self, at: InputChannel, dst: u32, out: &mut Vec<Hop>) {
         let choices = &self.tables.choices;
-        let seen = Seen { dst, in_port: at.port };
+        let seen = MatchFields { dst, in_port: at.port };
         for chain in self.tables.index.chains(at.switch, dst) {
             for choice in choices.chain(chain).filter(|choice| choice.matches(seen)) {
                 out.extend(choices.targets(choice).iter().map(|target| {
@@ -34,14 +34,14 @@ impl Legal<'_> {
         }
     }
 
-    /// Where a packet stands that came by a channel.
-    fn place(&self, channel: ChannelId, priority: u8) -> Place {
+    /// Where a packet stands that arrived by a channel.
+    fn place(&self, channel: ChannelId, priority: u8) -> InputChannel {
         let channel = self.topology.channel(channel);
         let at = match channel.to.node {
             Node::Switch(at) => at.get(),
             Node::Host(_) => unreachable!("a packet at its host goes nowhere"),
         };
-        Place { switch: at, port: channel.to.port.get() as u8, channel: priority, class: channel.class }
+        InputChannel { switch: at, port: channel.to.port.get() as u8, channel: priority, class: channel.class }
     }
 
     /// Channels from the hosts of a switch.
@@ -52,7 +52,7 @@ impl Legal<'_> {
     }
 }
 
-impl etherweave_routing::Routing for Legal<'_> {
+impl etherweave_routing::Routing for LegalHops<'_> {
     fn candidates(&self, at: SwitchId, dst: HostId, out: &mut Vec<ChannelId>) {
         let mut hops = Vec::new();
         self.hops(at, None, dst, &mut hops);

@@ -2,15 +2,15 @@
 //! 2015, sections III and V).
 //!
 //! ```text
-//!   FlowTables ──compile──► TableRouting ◄── Trigger: what puts rules out of force
+//!   FlowTables ──compile──► CompiledTables ◄── Trigger: what deactivates rules
 //!   of forwarding,          Index: region of dst, share of src ─► chain of choices
-//!   switch by switch        Ranks: the channel of each rule's hop
+//!   switch by switch        ChannelScheme: the channel of each rule's hop
 //! ```
 //!
 //! - [`MinimalTables`] and [`ConditionalTables`] are what a scenario chooses; [`FlowTables`] makes a fabric's tables.
-//! - [`TableRouting`] decides exactly as [`FlowTable::lookup`](etherweave_forwarding::FlowTable::lookup): the highest
-//!   rule in force; when all that match are out of force, the first, for which the packet waits.
-//! - [`Legal`] tells all that the rules may do, whatever is paused, to the deadlock proofs of `etherweave-routing`.
+//! - [`CompiledTables`] decides exactly as [`FlowTable::lookup`](etherweave_forwarding::FlowTable::lookup): the highest
+//!   rule active; when all that match are inactive, the first, for which the packet waits.
+//! - [`LegalHops`] gives all hops that the rules may take, whatever is paused, to the deadlock proofs of `etherweave-routing`.
 //!
 //! Left out: time and energy of a lookup, and rules that change during a run.
 
@@ -28,36 +28,36 @@ mod equality;
 
 pub use choices::Target;
 pub use flow_tables::{Conditions, FlowTables};
-pub use legal::Legal;
+pub use legal::LegalHops;
+pub(crate) use params::{ConditionalTableRouting, MinimalTableRouting};
 pub use params::{ConditionalTables, MinimalTables, TableParams};
-pub(crate) use params::{Conditionally, Minimally};
-pub use ranks::{Purpose, Rank, Ranks};
+pub use ranks::{ChannelRule, ChannelScheme, HopPurpose};
 pub use trigger::Trigger;
 
 use etherweave_primitives::mix;
 
-use super::{Hop, Lots, Place, Routing};
-use crate::load::Load;
+use super::{HashScope, InputChannel, NextHop, Routing};
+use crate::load_view::LoadView;
 use crate::packet::Packet;
-use choices::{Choice, Choices, Seen};
+use choices::{CompiledRule, CompiledRules, MatchFields};
 use index::Index;
 
 /// A routing by the flow tables of all switches.
-pub struct TableRouting {
+pub struct CompiledTables {
     index: Index,
-    choices: Choices,
+    choices: CompiledRules,
     /// By host.
     addresses: Vec<u32>,
-    ranks: Ranks,
+    ranks: ChannelScheme,
     trigger: Trigger,
 }
 
-impl TableRouting {
+impl CompiledTables {
     /// The choice that decides, and whether it is the first that matches.
     #[inline]
-    fn choose(&self, chain: u32, seen: Seen, is_out: impl Fn(Target) -> bool) -> Option<(&Choice, bool)> {
+    fn choose(&self, chain: u32, seen: MatchFields, is_out: impl Fn(Target) -> bool) -> Option<(&CompiledRule, bool)> {
         let mut matching = self.choices.chain(chain).filter(|choice| choice.matches(seen));
-        let in_force = |choice: &&Choice| !choice.watched.is_some_and(&is_out);
+        let in_force = |choice: &&CompiledRule| !choice.watched.is_some_and(&is_out);
         let default = matching.next()?;
         if in_force(&default) {
             return Some((default, true));
@@ -71,41 +71,41 @@ impl TableRouting {
     }
 }
 
-impl Routing for TableRouting {
+impl Routing for CompiledTables {
     fn channels(&self) -> u8 {
         self.ranks.channels()
     }
 
-    /// A switch tells packets apart by what it matches: ports that a rule leaves open are hashed by flow.
-    fn lots(&self) -> Lots {
-        Lots::PerFlow
+    /// A switch distinguishes packets by what it matches: among the ports of a rule it hashes by flow.
+    fn hash_scope(&self) -> HashScope {
+        HashScope::PerFlow
     }
 
     /// Writes the destination's address into the packet, as a host does.
     fn start(&self, packet: &mut Packet) {
         let address = self.addresses[packet.dst as usize];
-        packet.aim = [address as u16, (address >> 16) as u16];
+        packet.route_state = [address as u16, (address >> 16) as u16];
     }
 
-    fn decide(&self, at: Place, packet: &mut Packet, load: Load<'_>) -> Hop {
-        let dst = u32::from(packet.aim[0]) | u32::from(packet.aim[1]) << 16;
+    fn decide(&self, at: InputChannel, packet: &mut Packet, load: LoadView<'_>) -> NextHop {
+        let dst = u32::from(packet.route_state[0]) | u32::from(packet.route_state[1]) << 16;
         let chain = self.index.chain(at.switch, dst, || self.addresses[packet.src as usize]);
-        let is_out = |watched: Target| self.trigger.is_pulled(load, watched.port, watched.rank.channel(at));
-        let decided = self.choose(chain, Seen { dst, in_port: at.port }, is_out);
+        let is_out = |watched: Target| self.trigger.is_inactive(load, watched.port, watched.rank.channel(at));
+        let decided = self.choose(chain, MatchFields { dst, in_port: at.port }, is_out);
         let (choice, is_default) = decided.expect("tables that are proved have a rule for every host");
-        packet.is_detoured |= !is_default;
-        let target = pick(self.choices.targets(choice), packet.lot, at.switch);
-        Hop { port: target.port, channel: target.rank.channel(at) }
+        packet.is_misrouted |= !is_default;
+        let target = pick(self.choices.targets(choice), packet.hash, at.switch);
+        NextHop { port: target.port, channel: target.rank.channel(at) }
     }
 }
 
 /// One of the ports of a rule, by a hash of its own at every switch.
 #[inline]
-fn pick(targets: &[Target], lot: u16, switch: u32) -> Target {
+fn pick(targets: &[Target], hash: u16, switch: u32) -> Target {
     match targets {
         [only] => *only,
         several => {
-            let hash = mix(u64::from(switch) << 16 | u64::from(lot)) >> 32;
+            let hash = mix(u64::from(switch) << 16 | u64::from(hash)) >> 32;
             several[((hash * several.len() as u64) >> 32) as usize]
         }
     }

@@ -1,14 +1,14 @@
-//! What a scenario says of tables, and which it gets on each family of fabrics.
+//! Table parameters of a scenario, and the tables of each family of fabrics.
 
 use etherweave_forwarding::{CompactionKind, PlanKind, Strategy};
 use etherweave_topology::{Topology, TopologyKind};
 
 use super::flow_tables::{Conditions, FlowTables};
-use super::{Ranks, TableRouting, Trigger};
+use super::{ChannelScheme, CompiledTables, Trigger};
 use crate::OpenLoopError;
-use crate::routing::{Basis, FabricOf, unsuited};
+use crate::routing::{FabricOf, RoutingBasis, unsuited};
 
-/// What a scenario says of routing by tables.
+/// Parameters of routing by flow tables.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct TableParams {
@@ -19,19 +19,19 @@ pub struct TableParams {
 }
 
 /// Minimal tables of a fabric.
-pub(crate) struct Minimally(pub TableRouting);
+pub(crate) struct MinimalTableRouting(pub CompiledTables);
 
 /// Tables of a fabric with conditional rules.
-pub(crate) struct Conditionally(pub TableRouting);
+pub(crate) struct ConditionalTableRouting(pub CompiledTables);
 
 const FABRICS: &str = "a dragonfly, a flattened butterfly, a HyperX or a tree";
 
-impl Basis for Minimally {
+impl RoutingBasis for MinimalTableRouting {
     const FABRIC: &'static str = FABRICS;
 
-    fn of(fabric: FabricOf<'_>) -> Result<Minimally, OpenLoopError> {
+    fn of(fabric: FabricOf<'_>) -> Result<MinimalTableRouting, OpenLoopError> {
         let (kind, params) = chosen(fabric)?;
-        params.minimal.build(kind, fabric.topology).map(Minimally)
+        params.minimal.build(kind, fabric.topology).map(MinimalTableRouting)
     }
 
     fn suits(fabric: FabricOf<'_>) -> bool {
@@ -39,12 +39,12 @@ impl Basis for Minimally {
     }
 }
 
-impl Basis for Conditionally {
+impl RoutingBasis for ConditionalTableRouting {
     const FABRIC: &'static str = FABRICS;
 
-    fn of(fabric: FabricOf<'_>) -> Result<Conditionally, OpenLoopError> {
+    fn of(fabric: FabricOf<'_>) -> Result<ConditionalTableRouting, OpenLoopError> {
         let (kind, params) = chosen(fabric)?;
-        params.conditional.build(kind, fabric.topology).map(Conditionally)
+        params.conditional.build(kind, fabric.topology).map(ConditionalTableRouting)
     }
 
     fn suits(fabric: FabricOf<'_>) -> bool {
@@ -77,10 +77,10 @@ impl MinimalTables {
         &self,
         kind: &TopologyKind,
         topology: &'a Topology,
-    ) -> Result<(FlowTables<'a>, Ranks), OpenLoopError> {
-        let ranks = match Family::of(kind)? {
-            Family::Dragonfly => Ranks::ByLink(2),
-            Family::Butterfly | Family::Tree => Ranks::One,
+    ) -> Result<(FlowTables<'a>, ChannelScheme), OpenLoopError> {
+        let ranks = match TableFamily::of(kind)? {
+            TableFamily::Dragonfly => ChannelScheme::ByLink(2),
+            TableFamily::Butterfly | TableFamily::Tree => ChannelScheme::One,
         };
         let fitting = Strategy::fitting(kind);
         let plan = self.address_plan.unwrap_or(fitting.plan);
@@ -93,7 +93,7 @@ impl MinimalTables {
     ///
     /// # Errors
     /// As [`MinimalTables::tables`], and when the tables are too large.
-    pub fn build(&self, kind: &TopologyKind, topology: &Topology) -> Result<TableRouting, OpenLoopError> {
+    pub fn build(&self, kind: &TopologyKind, topology: &Topology) -> Result<CompiledTables, OpenLoopError> {
         let (tables, ranks) = self.tables(kind, topology)?;
         tables.compile(ranks, Trigger::default())
     }
@@ -112,7 +112,7 @@ pub struct ConditionalTables {
     /// dimensions give.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alternatives: Option<u32>,
-    /// What puts a default rule out of force. Default "pause".
+    /// What deactivates a default rule. Default "pause".
     pub trigger: Trigger,
     /// Virtual channels of a dragonfly: 2, written by each rule, as its authors count, or 3, which rise with links.
     /// Absent: 2.
@@ -129,8 +129,8 @@ impl ConditionalTables {
         &self,
         kind: &TopologyKind,
         topology: &'a Topology,
-    ) -> Result<(FlowTables<'a>, Ranks), OpenLoopError> {
-        let family = Family::of(kind)?;
+    ) -> Result<(FlowTables<'a>, ChannelScheme), OpenLoopError> {
+        let family = TableFamily::of(kind)?;
         let tables = FlowTables::new(kind, topology, self.strategy(family, kind)?, self.conditions(family)?)?;
         Ok((tables, self.ranks(family, topology)?))
     }
@@ -139,17 +139,17 @@ impl ConditionalTables {
     ///
     /// # Errors
     /// As [`ConditionalTables::tables`], and when the tables are too large.
-    pub fn build(&self, kind: &TopologyKind, topology: &Topology) -> Result<TableRouting, OpenLoopError> {
+    pub fn build(&self, kind: &TopologyKind, topology: &Topology) -> Result<CompiledTables, OpenLoopError> {
         let (tables, ranks) = self.tables(kind, topology)?;
         tables.compile(ranks, self.trigger)
     }
 
-    fn strategy(&self, family: Family, kind: &TopologyKind) -> Result<Strategy, OpenLoopError> {
+    fn strategy(&self, family: TableFamily, kind: &TopologyKind) -> Result<Strategy, OpenLoopError> {
         use CompactionKind::{Plain, Prefixes, PrefixesNested, Ternary, Wildcards};
         let possible: &[CompactionKind] = match family {
-            Family::Dragonfly => &[Prefixes, Plain],
-            Family::Butterfly => &[Wildcards],
-            Family::Tree => &[PrefixesNested, Plain, Prefixes, Ternary],
+            TableFamily::Dragonfly => &[Prefixes, Plain],
+            TableFamily::Butterfly => &[Wildcards],
+            TableFamily::Tree => &[PrefixesNested, Plain, Prefixes, Ternary],
         };
         let compaction = self.compaction.unwrap_or(possible[0]);
         if !possible.contains(&compaction) {
@@ -160,30 +160,30 @@ impl ConditionalTables {
         Ok(Strategy { plan: PlanKind::Coordinates, compaction, ..Strategy::fitting(kind) })
     }
 
-    fn conditions(&self, family: Family) -> Result<Conditions, OpenLoopError> {
+    fn conditions(&self, family: TableFamily) -> Result<Conditions, OpenLoopError> {
         let unsuited = |found: u32, expected: &str| {
             let (found, expected) = (found.to_string(), expected.to_owned());
             Err(OpenLoopError { key: "alternatives", found, expected })
         };
         match (family, self.alternatives) {
             (_, Some(0)) => unsuited(0, "1 or more; minimal_tables have none"),
-            (Family::Tree, alternatives) => Ok(Conditions::Uplinks(alternatives.unwrap_or(u32::MAX))),
-            (Family::Dragonfly, alternatives) => Ok(Conditions::Detours(alternatives.unwrap_or(1))),
-            (Family::Butterfly, None) => Ok(Conditions::Dimensions),
-            (Family::Butterfly, Some(found)) => unsuited(found, "nothing where dimensions give the alternatives"),
+            (TableFamily::Tree, alternatives) => Ok(Conditions::Uplinks(alternatives.unwrap_or(u32::MAX))),
+            (TableFamily::Dragonfly, alternatives) => Ok(Conditions::NonMinimal(alternatives.unwrap_or(1))),
+            (TableFamily::Butterfly, None) => Ok(Conditions::Dimensions),
+            (TableFamily::Butterfly, Some(found)) => unsuited(found, "nothing where dimensions give the alternatives"),
         }
     }
 
-    fn ranks(&self, family: Family, topology: &Topology) -> Result<Ranks, OpenLoopError> {
+    fn ranks(&self, family: TableFamily, topology: &Topology) -> Result<ChannelScheme, OpenLoopError> {
         match (family, self.priorities) {
-            (Family::Dragonfly, None | Some(2)) => Ok(Ranks::ByRule),
-            (Family::Dragonfly, Some(3)) => Ok(Ranks::ByLink(3)),
-            (Family::Butterfly, None) => Ok(Ranks::ByHop(topology.axes().len() as u8)),
-            (Family::Tree, None) => Ok(Ranks::One),
+            (TableFamily::Dragonfly, None | Some(2)) => Ok(ChannelScheme::ByRule),
+            (TableFamily::Dragonfly, Some(3)) => Ok(ChannelScheme::ByLink(3)),
+            (TableFamily::Butterfly, None) => Ok(ChannelScheme::ByHop(topology.axes().len() as u8)),
+            (TableFamily::Tree, None) => Ok(ChannelScheme::One),
             (family, Some(found)) => {
                 let expected = match family {
-                    Family::Dragonfly => "2 or 3",
-                    Family::Butterfly | Family::Tree => "nothing: the fabric says how many are needed",
+                    TableFamily::Dragonfly => "2 or 3",
+                    TableFamily::Butterfly | TableFamily::Tree => "nothing: the fabric determines how many are needed",
                 };
                 Err(OpenLoopError { key: "priorities", found: found.to_string(), expected: expected.to_owned() })
             }
@@ -193,21 +193,21 @@ impl ConditionalTables {
 
 /// Families with conditional rules of the same kind.
 #[derive(Clone, Copy)]
-enum Family {
+enum TableFamily {
     Dragonfly,
     Butterfly,
     Tree,
 }
 
-impl Family {
-    fn of(kind: &TopologyKind) -> Result<Family, OpenLoopError> {
+impl TableFamily {
+    fn of(kind: &TopologyKind) -> Result<TableFamily, OpenLoopError> {
         match kind {
-            TopologyKind::Dragonfly(_) => Ok(Family::Dragonfly),
-            TopologyKind::FlattenedButterfly(_) | TopologyKind::HyperX(_) => Ok(Family::Butterfly),
+            TopologyKind::Dragonfly(_) => Ok(TableFamily::Dragonfly),
+            TopologyKind::FlattenedButterfly(_) | TopologyKind::HyperX(_) => Ok(TableFamily::Butterfly),
             TopologyKind::FatTree(_)
             | TopologyKind::KAryFatTree(_)
             | TopologyKind::StagedFatTree(_)
-            | TopologyKind::FoldedClos(_) => Ok(Family::Tree),
+            | TopologyKind::FoldedClos(_) => Ok(TableFamily::Tree),
             TopologyKind::SingleSwitch(_)
             | TopologyKind::RailOptimised(_)
             | TopologyKind::DragonflyPlus(_)

@@ -3,11 +3,11 @@
 
 use etherweave_topology::LinkClass;
 
-use super::Place;
+use super::InputChannel;
 
-/// What a rule does to the channel that a packet came by.
+/// What a rule does to the channel that by which a packet arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Rank {
+pub enum ChannelRule {
     /// This one, whatever it was.
     Fixed(u8),
     /// One more; the first from a host.
@@ -16,66 +16,67 @@ pub enum Rank {
     SameOrAbove,
 }
 
-impl Rank {
+impl ChannelRule {
     /// The channel of the next hop.
     #[inline]
-    pub fn channel(self, at: Place) -> u8 {
+    pub fn channel(self, at: InputChannel) -> u8 {
         match (self, at.class) {
-            (Rank::Fixed(channel), _) => channel,
-            (Rank::Above | Rank::SameOrAbove, LinkClass::Host) => 0,
-            (Rank::SameOrAbove, LinkClass::Local) => at.channel,
-            (Rank::Above, LinkClass::Local | LinkClass::Global) | (Rank::SameOrAbove, LinkClass::Global) => {
-                at.channel + 1
-            }
+            (ChannelRule::Fixed(channel), _) => channel,
+            (ChannelRule::Above | ChannelRule::SameOrAbove, LinkClass::Host) => 0,
+            (ChannelRule::SameOrAbove, LinkClass::Local) => at.channel,
+            (ChannelRule::Above, LinkClass::Local | LinkClass::Global)
+            | (ChannelRule::SameOrAbove, LinkClass::Global) => at.channel + 1,
         }
     }
 }
 
 /// What a rule of a dragonfly is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Purpose {
+pub enum HopPurpose {
     /// Destinations in the own group.
     Home,
     /// Destinations elsewhere, minimally.
     Away,
     /// Destinations elsewhere, by some other group.
-    Detour,
+    NonMinimal,
 }
 
 /// How all rules of a fabric choose channels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Ranks {
+pub enum ChannelScheme {
     /// One channel: trees, up and down; dimensions in their order.
     One,
     /// One more with every hop, so many: dimensions in any order (Günther 1981).
     ByHop(u8),
-    /// Dragonfly: local 0, global 0, local 1, global 1, local 2; so many. Minimal ways need 2, detours 3.
+    /// Dragonfly: local 0, global 0, local 1, global 1, local 2; so many. Minimal paths need 2, non-minimal paths 3.
     ByLink(u8),
-    /// Dragonfly: global 0 by a detour, local 0, global 1, local 1 in the destination's group. Two channels do, and
+    /// Dragonfly: global 0 by a non-minimal path, local 0, global 1, local 1 in the destination's group. Two channels do, and
     /// each rule writes a constant.
     ByRule,
 }
 
-impl Ranks {
+impl ChannelScheme {
     /// Virtual channels in use.
     pub fn channels(self) -> u8 {
         match self {
-            Ranks::One => 1,
-            Ranks::ByRule => 2,
-            Ranks::ByHop(channels) | Ranks::ByLink(channels) => channels,
+            ChannelScheme::One => 1,
+            ChannelScheme::ByRule => 2,
+            ChannelScheme::ByHop(channels) | ChannelScheme::ByLink(channels) => channels,
         }
     }
 
     /// What a rule writes for a port to a link of some class.
-    pub fn rank(self, class: LinkClass, purpose: Purpose) -> Rank {
+    pub fn rank(self, class: LinkClass, purpose: HopPurpose) -> ChannelRule {
         match (self, class, purpose) {
-            (_, LinkClass::Host, _) | (Ranks::One, ..) => Rank::Fixed(0),
-            (Ranks::ByHop(_), ..) | (Ranks::ByLink(_), LinkClass::Local, _) => Rank::Above,
-            (Ranks::ByLink(_), LinkClass::Global, _) => Rank::SameOrAbove,
-            (Ranks::ByRule, LinkClass::Local, Purpose::Home) => Rank::Fixed(1),
-            (Ranks::ByRule, LinkClass::Local, Purpose::Away | Purpose::Detour) => Rank::Fixed(0),
-            (Ranks::ByRule, LinkClass::Global, Purpose::Detour) => Rank::Fixed(0),
-            (Ranks::ByRule, LinkClass::Global, Purpose::Home | Purpose::Away) => Rank::Fixed(1),
+            (_, LinkClass::Host, _) | (ChannelScheme::One, ..) => ChannelRule::Fixed(0),
+            (ChannelScheme::ByHop(_), ..) | (ChannelScheme::ByLink(_), LinkClass::Local, _) => ChannelRule::Above,
+            (ChannelScheme::ByLink(_), LinkClass::Global, _) => ChannelRule::SameOrAbove,
+            (ChannelScheme::ByRule, LinkClass::Local, HopPurpose::Home) => ChannelRule::Fixed(1),
+            (ChannelScheme::ByRule, LinkClass::Local, HopPurpose::Away | HopPurpose::NonMinimal) => {
+                ChannelRule::Fixed(0)
+            }
+            (ChannelScheme::ByRule, LinkClass::Global, HopPurpose::NonMinimal) => ChannelRule::Fixed(0),
+            (ChannelScheme::ByRule, LinkClass::Global, HopPurpose::Home | HopPurpose::Away) => ChannelRule::Fixed(1),
         }
     }
 }

@@ -1,8 +1,8 @@
-//! What puts a conditional rule out of force.
+//! What deactivates a conditional rule.
 
-use crate::load::Load;
+use crate::load_view::LoadView;
 
-/// What puts a conditional rule out of force, as long as it lasts.
+/// What deactivates a conditional rule, as long as it lasts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Trigger {
@@ -20,7 +20,7 @@ pub enum Trigger {
 impl Trigger {
     /// Whether it holds for a channel.
     #[inline]
-    pub fn is_pulled(self, load: Load<'_>, port: u8, channel: u8) -> bool {
+    pub fn is_inactive(self, load: LoadView<'_>, port: u8, channel: u8) -> bool {
         match self {
             Trigger::Pause => load.is_paused(port, channel),
             Trigger::Congestion { packets } => load.occupancy(port, channel) > packets,

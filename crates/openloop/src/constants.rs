@@ -6,15 +6,15 @@ use etherweave_workload::pattern::Destinations;
 
 use crate::outage::Outages;
 use crate::params::{SwitchParams, Ticks};
-use crate::pause::Level;
+use crate::pause::PauseThresholds;
 
 /// Parameters of a run and its routing.
-pub(crate) struct World<'a, R> {
+pub(crate) struct RunConstants<'a, R> {
     pub routing: &'a R,
     pub ticks: Ticks,
     pub params: &'a SwitchParams,
     /// When local and global links are paused; absent where credits are used.
-    pub levels: Option<[Level; 2]>,
+    pub pause_thresholds: Option<[PauseThresholds; 2]>,
     /// Links that fail.
     pub outages: Outages,
     /// The highest channel there is.
@@ -29,7 +29,7 @@ pub(crate) struct World<'a, R> {
     pub seed: u64,
 }
 
-impl<R> World<'_, R> {
+impl<R> RunConstants<'_, R> {
     /// How long a full output queue takes to send [ticks]. As packets are equally long and none overtakes, a queue
     /// holds `output_queue` packets exactly while its link is taken for longer than this.
     pub fn full(&self) -> u32 {
@@ -37,17 +37,17 @@ impl<R> World<'_, R> {
     }
 
     /// When links of a class are paused; absent where credits are used, and for hosts, which take all that comes.
-    pub fn level(&self, class: LinkClass) -> Option<Level> {
+    pub fn pause_threshold(&self, class: LinkClass) -> Option<PauseThresholds> {
         match class {
             LinkClass::Host => None,
-            LinkClass::Local => self.levels.map(|[local, _]| local),
-            LinkClass::Global => self.levels.map(|[_, global]| global),
+            LinkClass::Local => self.pause_thresholds.map(|[local, _]| local),
+            LinkClass::Global => self.pause_thresholds.map(|[_, global]| global),
         }
     }
 
     /// What an output channel counts as its room [packets]: with credits that of the far end, with pauses its queue.
     pub fn room(&self, class: LinkClass) -> u16 {
-        if self.levels.is_some() {
+        if self.pause_thresholds.is_some() {
             return self.params.output_queue as u16;
         }
         match class {
@@ -57,7 +57,7 @@ impl<R> World<'_, R> {
         }
     }
 
-    /// [`World::room`] of every class.
+    /// [`RunConstants::room`] of every class.
     pub fn rooms(&self) -> [u16; 3] {
         LinkClass::ALL.map(|class| self.room(class))
     }

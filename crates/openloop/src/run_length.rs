@@ -50,7 +50,7 @@ impl RunLength {
 
     /// # Errors
     /// When a value is out of range or not a whole number of nanoseconds.
-    pub(crate) fn pace(&self, window: u32, lead: u32) -> Result<Pace, OpenLoopError> {
+    pub(crate) fn control(&self, window: u32, lead: u32) -> Result<RunControl, OpenLoopError> {
         let ticks = |key, value: Duration, least, most| {
             let ticks = whole(key, value)?;
             in_range(key, ticks, least, most).map(|()| ticks as u32)
@@ -68,7 +68,7 @@ impl RunLength {
         let most = start.unwrap_or(0) + measured.unwrap_or(0);
         let batch = batch.max(most / 1_024).next_multiple_of(window);
         let end = start.zip(measured).map(|(start, measured)| start + measured);
-        Ok(Pace {
+        Ok(RunControl {
             span: start.unwrap_or(u32::MAX)..end.unwrap_or(u32::MAX),
             measured,
             batch,
@@ -82,9 +82,9 @@ impl RunLength {
     }
 }
 
-/// Judges the batches of a run as they come.
+/// Decides from the batches of a run when to measure and when to end.
 #[derive(Clone, Debug)]
-pub(crate) struct Pace {
+pub(crate) struct RunControl {
     /// The measured time [ticks]; an end that is not yet known is `u32::MAX`.
     pub span: Range<u32>,
     measured: Option<u32>,
@@ -102,8 +102,8 @@ pub(crate) struct Pace {
     pub is_steady: bool,
 }
 
-impl Pace {
-    /// Whether batches are to be told.
+impl RunControl {
+    /// Whether the end of the run is open, so that batches must be judged.
     pub fn is_open(&self) -> bool {
         self.span.end == u32::MAX
     }
@@ -156,10 +156,10 @@ fn series_of_interest(batches: &[Batch]) -> Vec<Vec<f64>> {
     if is_saturated { vec![accepted] } else { vec![accepted, latencies(batches)] }
 }
 
-/// Mean latencies of the batches in which packets came.
+/// Mean latencies of the batches in which packets arrived.
 pub(crate) fn latencies(batches: &[Batch]) -> Vec<f64> {
-    let came = batches.iter().filter(|batch| batch.delivered > 0);
-    came.map(|batch| batch.latency as f64 / batch.delivered as f64).collect()
+    let arrivals_watched = batches.iter().filter(|batch| batch.delivered > 0);
+    arrivals_watched.map(|batch| batch.latency as f64 / batch.delivered as f64).collect()
 }
 
 #[cfg(test)]
@@ -169,18 +169,18 @@ mod tests {
     const WINDOW: u32 = 600;
 
     fn batch(latency: u64) -> Batch {
-        Batch { offered: 100, delivered: 100, latency: 100 * latency, hops: 0, detoured: 0, lost: 0 }
+        Batch { offered: 100, delivered: 100, latency: 100 * latency, hops: 0, misrouted: 0, lost: 0 }
     }
 
     /// Where a run measures whose batches have these latencies.
     fn span(length: &RunLength, latency: impl Fn(u32) -> u64) -> (Range<u32>, u32, bool) {
-        let mut pace = length.pace(WINDOW, 1_000).unwrap();
+        let mut control = length.control(WINDOW, 1_000).unwrap();
         let mut now = 0;
-        while pace.is_open() {
-            now += pace.batch;
-            pace.judge(now, batch(latency(now / pace.batch)));
+        while control.is_open() {
+            now += control.batch;
+            control.judge(now, batch(latency(now / control.batch)));
         }
-        (pace.span, pace.batch, pace.is_steady)
+        (control.span, control.batch, control.is_steady)
     }
 
     #[test]
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_settles_is_measured_all_the_same_and_said_so() {
+    fn what_never_settles_is_measured_all_the_same_and_reported_as_unsteady() {
         let longest = Duration::from_us(200);
         let (span, batch, is_steady) = span(&RunLength { longest, ..RunLength::default() }, u64::from);
         assert!(!is_steady);
@@ -208,16 +208,16 @@ mod tests {
     #[test]
     fn given_times_are_kept_and_ask_for_nothing() {
         let length = RunLength::fixed(Duration::from_us(20), Duration::from_us(30));
-        let pace = length.pace(WINDOW, 1_000).unwrap();
-        assert!(!pace.is_open() && pace.is_steady);
-        assert_eq!(pace.span, 20_000..50_000);
-        assert_eq!([0, 600, 49_800].map(|now| pace.next_stop(now, WINDOW)), [600, 1_200, 50_000]);
+        let control = length.control(WINDOW, 1_000).unwrap();
+        assert!(!control.is_open() && control.is_steady);
+        assert_eq!(control.span, 20_000..50_000);
+        assert_eq!([0, 600, 49_800].map(|now| control.next_stop(now, WINDOW)), [600, 1_200, 50_000]);
     }
 
     #[test]
-    fn values_out_of_range_are_told_with_their_range() {
+    fn errors_of_values_out_of_range_give_the_range() {
         let check = |length: RunLength, expected: &str| {
-            assert_eq!(length.pace(WINDOW, 1_000).unwrap_err().to_string(), expected);
+            assert_eq!(length.control(WINDOW, 1_000).unwrap_err().to_string(), expected);
         };
         check(RunLength { precision: 0.0, ..RunLength::default() }, "precision is 0; expected 0.000001 to 1");
         check(RunLength { batch: Duration::ZERO, ..RunLength::default() }, "batch is 0; expected 1 to 15625000");

@@ -1,4 +1,4 @@
-//! What a routing may know of queues.
+//! The load that a routing may see.
 
 use crate::outage::Outages;
 use crate::pause::Queue;
@@ -6,7 +6,7 @@ use crate::port::{Output, Port};
 
 /// The load of one switch, as it sees it itself.
 #[derive(Clone, Copy)]
-pub struct Load<'a> {
+pub struct LoadView<'a> {
     /// Ports of the shard.
     pub(crate) ports: &'a [Port],
     /// Output channels of the shard.
@@ -31,7 +31,7 @@ pub struct Load<'a> {
     pub(crate) outages: &'a Outages,
 }
 
-impl Load<'_> {
+impl LoadView<'_> {
     /// The time since the start of the run [ticks].
     pub fn now(&self) -> u32 {
         self.now
@@ -60,10 +60,10 @@ impl Load<'_> {
         channels.iter().map(|channel| room - u32::from(channel.credits)).sum()
     }
 
-    /// [`Load::occupancy`] of a port of another switch of the neighbourhood, at once.
+    /// [`LoadView::occupancy`] of a port of another switch of the neighbourhood, at once.
     pub fn occupancy_at(&self, switch: u32, port: u8, channel: u8) -> u32 {
         let base = (switch - self.first_switch) as usize * self.radix;
-        Load { base, ..*self }.occupancy(port, channel)
+        LoadView { base, ..*self }.occupancy(port, channel)
     }
 
     /// Whether a global port of a switch of the same neighbourhood is marked as saturated: its own marks a switch knows
@@ -81,7 +81,7 @@ impl Load<'_> {
         state.fails && self.outages.touch(switch, usize::from(port), self.now..=self.now)
     }
 
-    /// Whether a channel takes no packet now: its link is down; with pauses, as its far end has told it to stop; with
+    /// Whether a channel takes no packet now: its link is down; with pauses, its far end has paused it; with
     /// credits, as the far end has no room or the output queue is full.
     pub fn is_paused(&self, port: u8, channel: u8) -> bool {
         if self.is_down(port) {

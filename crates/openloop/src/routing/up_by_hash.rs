@@ -1,0 +1,36 @@
+//! ECMP, spraying and flowlets on a tree: up by hash, and down by the only path.
+
+use super::choice::any;
+use super::clos::ClosPlan;
+use super::{HashScope, InputChannel, NextHop, Routing};
+use crate::bounds::Oblivious;
+use crate::load_view::LoadView;
+use crate::packet::Packet;
+
+/// Any port up, each as likely, by the packet's hash: per flow as in ECMP (Hopps, RFC 2992), per packet (Dixit et al.,
+/// "On the impact of packet spraying in data center networks", INFOCOM 2013), or per flowlet (Vanini et al., "Let it
+/// flow", NSDI 2017). Where several ports lead to the same switch below, one of them by hash too.
+pub struct UpByHash {
+    /// Where everything is.
+    pub plan: ClosPlan,
+    /// How long packets keep their hash.
+    pub hash_scope: HashScope,
+}
+
+impl Routing for UpByHash {
+    fn channels(&self) -> u8 {
+        1
+    }
+
+    fn oblivious(&self) -> Option<&dyn Oblivious> {
+        Some(self)
+    }
+
+    fn hash_scope(&self) -> HashScope {
+        self.hash_scope
+    }
+
+    fn decide(&self, at: InputChannel, packet: &mut Packet, _load: LoadView<'_>) -> NextHop {
+        NextHop { port: any(self.plan.ports_towards(at.switch, packet.dst), packet), channel: 0 }
+    }
+}
