@@ -1,8 +1,8 @@
 """Files that users name, read with care.
 
 Every reader of a file that a user names calls :func:`read_text` or :func:`read_bytes`. Neither
-waits for a FIFO without a writer, nor fills the memory from ``/dev/zero`` or from a file that is far
-too large. Pipes of a shell's process substitution (``/dev/fd/63``) and ``/dev/stdin`` are read.
+waits for a FIFO without a writer, nor fills the memory from ``/dev/zero`` or from a file that is
+far too large. Pipes of a shell's process substitution (``/dev/fd/63``) and ``/dev/stdin`` are read.
 """
 
 import errno
@@ -52,7 +52,7 @@ def read_bytes(path: str | Path, size_max: int = SIZE_MAX) -> bytes:
     with Path(path).open("rb") as file:
         content = file.read(size_max + 1)
     if len(content) > size_max:
-        raise InputError(path, f"larger than {size_max:,} bytes; expected a smaller file")
+        raise InputError(path, f"Larger than {size_max:,} bytes; expected a smaller file")
     return content
 
 
@@ -84,7 +84,7 @@ def _check_type(path: str | Path) -> None:
     if stat.S_ISREG(mode) or (stat.S_ISFIFO(mode) and _is_open_already(path)):
         return
     names = {stat.S_IFDIR: "a directory", stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket"}
-    raise InputError(path, f"is {names.get(stat.S_IFMT(mode), 'a device')}; expected a file")
+    raise InputError(path, f"Is {names.get(stat.S_IFMT(mode), 'a device')}; expected a file")
 
 
 def _is_open_already(path: str | Path) -> bool:

@@ -1,4 +1,4 @@
-"""What a result was computed on."""
+"""The machine that a result is computed on."""
 
 import os
 import platform
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def machine() -> dict[str, str]:
-    """Tell the processor, its threads, the memory and the system this process runs on.
+    """Describe the processor, its threads, the memory and the system of this process.
 
     Returns
     -------
@@ -21,6 +21,13 @@ def machine() -> dict[str, str]:
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),
     }
+
+
+def usable_processors() -> int:
+    """Count the processors that this process may use: its affinity, where the system has one."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _processor() -> str:

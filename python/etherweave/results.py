@@ -151,6 +151,10 @@ class CoreTables(Mapping[str, "pyarrow.Table"]):
     def __reduce__(self) -> tuple[type[dict[str, Any]], tuple[dict[str, "pyarrow.Table"]]]:
         return dict, (dict(self),)
 
+    def columns_of(self, name: str) -> list[str]:
+        """Name the columns of a table."""
+        return self._tables[name].columns
+
     def values_of(self, name: str, column: str) -> list[Any]:
         """Read a column as a list."""
         table = self._tables[name]
@@ -194,6 +198,14 @@ class Result:
             return self.tables.values_of(name, column)
         values: list[Any] = self._table(name)[column].to_pylist()
         return values
+
+    def columns(self, name: str) -> list[str]:
+        """Name the columns of a table; none when there is no such table."""
+        if name not in self.tables:
+            return []
+        if isinstance(self.tables, CoreTables):
+            return self.tables.columns_of(name)
+        return list(self.tables[name].column_names)
 
     def to_polars(self, name: str) -> "polars.DataFrame":
         """Read a table with polars, without copying.

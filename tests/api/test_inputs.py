@@ -27,20 +27,20 @@ def test_a_file_of_the_largest_size_is_read_and_a_larger_one_is_not(tmp_path: Pa
     file = tmp_path / "a.txt"
     file.write_bytes(b"x" * 100)
     assert read_bytes(file, 100) == b"x" * 100
-    assert reason(file, 99) == "larger than 99 bytes; expected a smaller file"
+    assert reason(file, 99) == "Larger than 99 bytes; expected a smaller file"
 
 
 def test_a_device_without_end_is_rejected() -> None:
-    assert reason("/dev/zero") == "is a device; expected a file"
+    assert reason("/dev/zero") == "Is a device; expected a file"
 
 
 def test_a_fifo_without_a_writer_is_rejected_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
-    assert reason(tmp_path / "fifo") == "is a FIFO; expected a file"
+    assert reason(tmp_path / "fifo") == "Is a FIFO; expected a file"
 
 
 def test_a_directory_is_rejected(tmp_path: Path) -> None:
-    assert reason(tmp_path) == "is a directory; expected a file"
+    assert reason(tmp_path) == "Is a directory; expected a file"
 
 
 def test_bytes_that_are_no_utf_8_are_rejected_with_their_place(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ app = group(
     "Would Ethernet do for my codes, and what must I switch on?",
     {
         "run": Verb(
-            "run.run", "Simulate a scenario; print iteration times in us and goodput in Gb/s."
+            "run.run",
+            "Simulate a scenario packet by packet, and print times, goodput, drops and pauses.",
         ),
         "measure": Verb(
             "measure.measure_verb",

@@ -11,7 +11,14 @@ import typer
 import etherweave
 from etherweave.cli.design_page import print_sheet
 from etherweave.cli.exits import refuse, told
-from etherweave.cli.parameters import AsJson, File, Settings, overrides
+from etherweave.cli.parameters import (
+    ALL_PROCESSORS,
+    AsJson,
+    File,
+    Settings,
+    Threads,
+    overrides,
+)
 from etherweave.cli.progress import point_progress
 
 if TYPE_CHECKING:
@@ -54,7 +61,7 @@ def curve(
         Path | None, typer.Option(metavar="FILE.svg", help="Draw latency and throughput as SVG.")
     ] = None,
     settings: Settings = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads; results do not depend on it.")] = 1,
+    threads: Threads = ALL_PROCESSORS,
     as_json: AsJson = False,
 ) -> None:
     """Simulate synthetic traffic at several loads: latency and throughput of a dragonfly.

@@ -21,7 +21,8 @@ from etherweave.cli.exits import FAILED, INTERRUPTED, alarm, refuse, terminable,
 from etherweave.cli.ground import Ground, read_ground
 from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
 from etherweave.cli.progress import measure_progress
-from etherweave.cli.run import lines, more
+from etherweave.cli.run import job_lines
+from etherweave.overview import overview
 from etherweave.results import Result
 
 EXAMPLES = """Examples:
@@ -154,7 +155,7 @@ def _tell(result: Result, output: Path | None, as_json: bool) -> None:
 
 
 def _json(result: Result) -> str:
-    return json.dumps({**result.summary, **more(result)}, indent=2)
+    return json.dumps({**result.summary, **overview(result)}, indent=2)
 
 
 def _text(result: Result) -> str:
@@ -165,4 +166,4 @@ def _text(result: Result) -> str:
         f"messages: {facts['messages']:,} with {facts['payload_bytes']:,} B; "
         f"clocks within {facts['clock_error_ns_max'] / 1e3:.1f} us"
     )
-    return "\n".join([head, *lines(result)])
+    return "\n".join([head, *job_lines(overview(result))])

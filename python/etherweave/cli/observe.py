@@ -10,7 +10,15 @@ import typer
 import etherweave
 from etherweave.cli.design_page import print_sheet
 from etherweave.cli.exits import refuse, told
-from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
+from etherweave.cli.parameters import (
+    ALL_PROCESSORS,
+    AsJson,
+    File,
+    Settings,
+    Threads,
+    directory,
+    overrides,
+)
 
 if TYPE_CHECKING:
     import pyarrow
@@ -53,7 +61,7 @@ def observe(
         typer.Option("--output", "-o", metavar="DIR", help="Directory for all tables: .parquet."),
     ] = None,
     settings: Settings = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads; results do not depend on it.")] = 1,
+    threads: Threads = ALL_PROCESSORS,
     as_json: AsJson = False,
 ) -> None:
     """Watch one point of a scenario's synthetic traffic: which links are busy, and when.

@@ -8,11 +8,21 @@ from typing import Annotated, Any
 
 import typer
 
-from etherweave.cli.exits import refuse, told
+from etherweave.cli.exits import os_error, reject
+from etherweave.inputs import read_text
+from etherweave.machine import usable_processors
 from etherweave.scenario import Literal, literals
 
+VALUE_MOST = 4096
+"""Longest value of ``--set`` [characters]; a file has room for more."""
+THREADS_MOST = 1024
+"""Largest number of threads that ``--threads`` accepts."""
+
 File = Annotated[
-    Path, typer.Argument(help="A scenario, TOML; `etherweave schema` says what it may hold.")
+    Path,
+    typer.Argument(
+        metavar="SCENARIO", help="Scenario file, TOML; `etherweave schema` describes its keys."
+    ),
 ]
 Settings = Annotated[
     list[str] | None,
@@ -20,22 +30,64 @@ Settings = Annotated[
         "--set",
         "-s",
         metavar="KEY=VALUE",
-        help="Override a key, as often as needed, with its unit: switch.latency=1us. "
-        "Lists count from 0: job.0.priority=3. @FILE: all that stand in a file, "
-        "such as `calibrate` writes.",
+        help="Override a key of the scenario, as in switch.latency=1us or job.0.priority=3 (lists "
+        "count from 0), or with @FILE all keys of a TOML file; repeatable.",
+    ),
+]
+Seed = Annotated[
+    int | None,
+    typer.Option(min=0, max=2**63 - 1, metavar="N", help="Seed of all random streams."),
+]
+Threads = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        max=THREADS_MOST,
+        metavar="N",
+        help="Number of threads, by default the processors that this process may use; results do "
+        "not depend on it.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 
+ALL_PROCESSORS = usable_processors()
+"""Default of :data:`Threads`."""
+
 
 def directory(output: Path) -> Path:
-    """Refuse an output that cannot be a directory, before anything is simulated for it."""
-    above = next(path for path in (output, *output.absolute().parents) if path.exists())
+    """Reject an output that cannot be a directory, before anything is simulated for it."""
+    above = next(path for path in (output, *output.absolute().parents) if os.path.lexists(path))
+    if not above.exists():
+        reject(f"{output}: expected a directory, but {above} is a link to a missing file")
     if not above.is_dir():
-        refuse(f"{output}: expected a directory, but {above} is a file")
+        reject(f"{output}: expected a directory, but {above} is a file")
     if not os.access(above, os.W_OK):
-        refuse(f"{output}: no permission to write into {above}")
+        reject(f"{output}: no permission to write into {above}")
     return output
+
+
+def output_file(option: str, path: Path | None, *suffixes: str) -> Path | None:
+    """Reject a file that cannot be written, before anything is simulated for it.
+
+    Parameters
+    ----------
+    option
+        The option that names the file.
+    path
+        The file, if any.
+    suffixes
+        Endings that are accepted; all of them unless given.
+    """
+    if path is None:
+        return None
+    if suffixes and path.suffix.lower() not in suffixes:
+        expected = " or ".join(suffixes)
+        reject(f"{option} {path}: expected a file name that ends in {expected}")
+    if not path.parent.is_dir():
+        reject(f"{option} {path}: {path.parent} is no directory")
+    if path.is_dir():
+        reject(f"{option} {path}: expected a file, but it is a directory")
+    return path
 
 
 def overrides(settings: list[str] | None) -> dict[str, object]:
@@ -43,30 +95,41 @@ def overrides(settings: list[str] | None) -> dict[str, object]:
 
     A value that is no TOML is a text: ``switch.latency=1us`` needs no quotes.
     """
-    found: dict[str, object] = {}
+    values: dict[str, object] = {}
     for setting in settings or []:
         if setting.startswith("@"):
-            found |= _of_file(Path(setting[1:]))
+            values |= _of_file(setting[1:])
             continue
         key, equals, value = setting.partition("=")
         if not (key and equals):
-            refuse(f"--set {setting}: expected KEY=VALUE, or @FILE")
-        found[key] = Literal(value) if _is_toml(value) else value
-    return found
+            reject(f"--set {setting}: expected KEY=VALUE, or @FILE")
+        values[key] = _value(key, value)
+    return values
 
 
-def _of_file(file: Path) -> dict[str, object]:
+def _value(key: str, text: str) -> object:
+    if len(text) > VALUE_MOST:
+        reject(f"--set {key}: expected a value of at most {VALUE_MOST:,} characters")
+    try:
+        return Literal(text) if list(tomllib.loads(f"value = {text}")) == ["value"] else text
+    except tomllib.TOMLDecodeError:
+        return text
+    except (ValueError, RecursionError) as error:
+        reject(f"--set {key}: {error}; expected a number, a text, true, false or a list of them")
+
+
+def _of_file(file: str) -> dict[str, object]:
     """Read a TOML file whose tables, or dotted keys in quotes, are keys of a scenario."""
     try:
-        found = dict(_flat("", tomllib.loads(file.read_text(encoding="utf-8"))))
-        literals(found)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        refuse(f"--set @{file}: {error}; expected TOML")
+        values = dict(_flat("", tomllib.loads(read_text(file))))
+        literals(values)
     except TypeError as error:
-        refuse(f"--set @{file}: {error}; expected numbers, texts, truths and lists of them")
+        reject(f"--set @{file}: {error}; expected numbers, texts, true, false and lists of them")
     except OSError as error:
-        refuse(f"--set @{told(error)}")
-    return found
+        reject(f"--set @{os_error(error)}")
+    except (ValueError, RecursionError) as error:
+        reject(f"--set @{file}: {error}; expected TOML")
+    return values
 
 
 def _flat(before: str, table: dict[str, Any]) -> Iterator[tuple[str, object]]:
@@ -75,10 +138,3 @@ def _flat(before: str, table: dict[str, Any]) -> Iterator[tuple[str, object]]:
             yield from _flat(f"{before}{key}.", value)
         else:
             yield f"{before}{key}", value
-
-
-def _is_toml(value: str) -> bool:
-    try:
-        return list(tomllib.loads(f"value = {value}")) == ["value"]
-    except tomllib.TOMLDecodeError:
-        return False

@@ -1,23 +1,32 @@
 """The verb ``run``."""
 
 import json
-import math
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 import etherweave
-from etherweave.cli.exits import INTERRUPTED, STUCK, alarm, refuse, told
-from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
+from etherweave.cli.exits import INTERRUPTED, STUCK, os_error, print_error, reject
+from etherweave.cli.parameters import (
+    ALL_PROCESSORS,
+    AsJson,
+    File,
+    Seed,
+    Settings,
+    Threads,
+    directory,
+    overrides,
+)
 from etherweave.cli.progress import run_progress
+from etherweave.overview import PAUSE_CAUSES, overview, rate_text
 from etherweave.results import Result
 
 EXAMPLES = """Examples:
 
 etherweave run halo3d.toml
 
-etherweave run halo3d.toml -o result --set job.0.workload.halo3d.iterations=100 --threads 2
+etherweave run halo3d.toml -o result --set job.0.workload.halo3d.iterations=100
 
 etherweave run halo3d.toml --seed 7 --json > summary.json
 
@@ -28,24 +37,29 @@ def run(
     file: File,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="Directory for the result; written after Ctrl-C too."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIRECTORY",
+            help="Directory for the result, which is written after Ctrl-C too.",
+        ),
     ] = None,
     settings: Settings = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random streams.")] = None,
-    threads: Annotated[int, typer.Option(min=1, help="Threads; results do not depend on it.")] = 1,
+    seed: Seed = None,
+    threads: Threads = ALL_PROCESSORS,
     pcap: Annotated[
         list[str] | None,
         typer.Option(
             metavar="HOST[=FILE]",
-            help="Write the frames at a host's port as pcapng, as often as needed; "
-            "FILE is HOST.pcapng unless given.",
+            help="Write the frames at a host's port as pcapng to FILE, by default HOST.pcapng; "
+            "repeatable.",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate a scenario; print iteration times in us and goodput in Gb/s.
+    """Simulate a scenario packet by packet, and print times, goodput, drops and pauses.
 
-    Ends with 2 after a mistake, 3 when nothing can go on, 130 after Ctrl-C.
+    The exit code is 2 after a mistake, 3 after a deadlock, 130 after Ctrl-C.
     """
     changes = overrides(settings)
     if seed is not None:
@@ -54,7 +68,7 @@ def run(
         directory(output)
     result = _simulate(file, changes, threads, _captures(pcap))
     if output:
-        result.save(output)
+        _save(result, output)
     print(_json(result) if as_json else _text(result))
     _exit(result, output)
 
@@ -63,14 +77,21 @@ def _simulate(
     file: Path, changes: dict[str, object], threads: int, pcap: dict[str, str | Path]
 ) -> Result:
     try:
-        with run_progress(file.stem) as tell:
-            return etherweave.run(file, changes, threads=threads, pcap=pcap, progress=tell)
+        with run_progress(file.stem) as report:
+            return etherweave.run(file, changes, threads=threads, pcap=pcap, progress=report)
     except etherweave.Interrupted as interruption:
         return interruption.result
     except etherweave.ScenarioError as error:
-        refuse(error)
+        reject(error)
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))
+
+
+def _save(result: Result, output: Path) -> None:
+    try:
+        result.save(output)
+    except OSError as error:
+        reject(os_error(error))
 
 
 def _captures(pcap: list[str] | None) -> dict[str, str | Path]:
@@ -78,59 +99,29 @@ def _captures(pcap: list[str] | None) -> dict[str, str | Path]:
     pairs = [capture.partition("=") for capture in pcap or []]
     files: dict[str, str | Path] = {host: Path(file or f"{host}.pcapng") for host, _, file in pairs}
     if len(files) < len(pairs) or len(set(files.values())) < len(pairs):
-        refuse("--pcap: expected each host once, and a file of its own for each")
+        reject("--pcap: expected each host once, and a file of its own for each")
     return files
 
 
 def _exit(result: Result, output: Path | None) -> None:
     for warning in result.summary["warnings"]:
-        alarm(f"WARNING: {warning}")
+        print_error(f"WARNING: {warning}")
     if result.is_partial:
         where = f"the result in {output}" if output else "what is printed"
-        alarm(f"{result.summary['finished'].capitalize()}: {where} is partial.")
+        print_error(f"{result.summary['finished'].capitalize()}: {where} is partial.")
     if result.summary["finished"] == "stuck":
-        alarm(f"Nothing can go on.\n{result.summary.get('stuck_report')}")
+        print_error(f"No event can make progress:\n{result.summary.get('stuck_report')}")
         raise typer.Exit(STUCK)
     if result.summary["finished"] == "interrupted":
         raise typer.Exit(INTERRUPTED)
 
 
-def statistics(result: Result) -> dict[str, dict[str, float]]:
-    """Compute the iteration times of each job [us]."""
-    jobs, durations = (result.values("iterations", key) for key in ("job", "duration_ns"))
-    times: dict[str, list[float]] = {}
-    for job, duration in zip(jobs, durations, strict=True):
-        times.setdefault(job, []).append(duration / 1e3)
-    return {job: _distribution(sorted(ordered)) for job, ordered in times.items()}
-
-
-def _distribution(times: list[float]) -> dict[str, float]:
-    """Describe ascending times [us]; a quantile is the time nearest to it."""
-    count, middle = len(times), len(times) // 2
-    return {
-        "iterations": count,
-        "mean_us": math.fsum(times) / count,
-        "median_us": (times[middle] + times[(count - 1) // 2]) / 2,
-        "p99_us": times[math.floor((count - 1) * 0.99 + 0.5)],
-        "max_us": times[-1],
-    }
-
-
-def _goodput_gbps(result: Result) -> float:
-    return math.fsum(result.values("streams", "goodput_gbps"))
-
-
-def more(result: Result) -> dict[str, object]:
-    """Tell what JSON has beyond the summary."""
-    return {"jobs": statistics(result), "goodput_gbps": _goodput_gbps(result)}
-
-
 def _json(result: Result) -> str:
-    return json.dumps({**result.summary, **more(result)}, indent=2)
+    return json.dumps({**result.summary, **overview(result)}, indent=2)
 
 
 def _text(result: Result) -> str:
-    summary = result.summary
+    summary, figures = result.summary, overview(result)
     speed = summary["packet_hops"] / max(summary["wall_s"], 1e-9) / 1e6
     head = (
         f"{summary['name']}: {summary['finished']} after {summary['end_ns'] / 1e6:.3f} ms; "
@@ -139,16 +130,55 @@ def _text(result: Result) -> str:
     )
     if damaged := summary.get("packets_damaged"):
         head += f", {damaged:,} damaged"
-    return "\n".join([head, *lines(result)])
+    return "\n".join([head, *job_lines(figures), *_drop_lines(figures), *_pause_lines(figures)])
 
 
-def lines(result: Result) -> list[str]:
-    """Tell iteration times and goodput, a line for each job."""
-    told = [
-        f"  {job}: {times['iterations']} iterations, mean {times['mean_us']:.2f} us, "
-        f"median {times['median_us']:.2f}, p99 {times['p99_us']:.2f}, max {times['max_us']:.2f}"
-        for job, times in statistics(result).items()
+def job_lines(figures: dict[str, Any]) -> list[str]:
+    """Write the iteration times and the streams of an overview, a line for each job."""
+    lines = [
+        f"  {job}: {times['iterations']} iterations, {_times(times)}"
+        for job, times in figures["jobs"].items()
     ]
-    if (goodput := _goodput_gbps(result)) > 0:
-        told.append(f"  streams: {goodput:.2f} Gb/s")
-    return told
+    return lines + [_stream_line(job, one) for job, one in figures["streams"].items()]
+
+
+def _times(times: dict[str, float]) -> str:
+    return (
+        f"mean {times['mean_us']:.2f} us, median {times['median_us']:.2f}, "
+        f"p99 {times['p99_us']:.2f}, max {times['max_us']:.2f}"
+    )
+
+
+def _stream_line(job: str, one: dict[str, float]) -> str:
+    count, complete = one["streams"], one["complete"]
+    times = f"completion {_times(one)}" if complete else "none complete"
+    if 0 < complete < count:
+        times = f"{complete} complete: {times}"
+    plural = "" if count == 1 else "s"
+    return f"  {job}: {count} stream{plural}, {rate_text(one['goodput_gbps'])}, {times}"
+
+
+def _drop_lines(figures: dict[str, Any]) -> list[str]:
+    drops = figures["drops"]
+    if not drops["packets"]:
+        return []
+    worst = ", ".join(f"{_port(port)} {port['packets']:,}" for port in drops["ports"])
+    return [f"  drops: {drops['packets']:,} packets, {drops['bytes']:,} B; most at {worst}"]
+
+
+def _pause_lines(figures: dict[str, Any]) -> list[str]:
+    pauses = figures["pauses"]
+    if not pauses["frames"]:
+        return []
+    causes = [
+        f"{pauses[cause]:,} {cause if cause == 'refresh' else cause.upper()}"
+        for cause in PAUSE_CAUSES
+        if cause in pauses
+    ]
+    apart = f" ({', '.join(causes)})" if causes else ""
+    worst = ", ".join(f"{_port(port)} {port['duration_us']:,.2f} us" for port in pauses["ports"])
+    return [f"  pauses: {pauses['frames']:,} frames{apart}; longest by {worst}"]
+
+
+def _port(port: dict[str, Any]) -> str:
+    return f"{port['node']} port {port['port']} to {port['peer']}"

@@ -1,0 +1,164 @@
+"""The figures of a result that a reader wants first: what ``etherweave run`` prints.
+
+Times of iterations and streams by job, the rate of streams, packets that were lost, and pause
+frames with the ports that sent most. A quantile is the value nearest to it. Nothing is imported
+for tables, so that a short run stays short.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from etherweave.results import Result
+
+WORST_MOST = 3
+"""Largest number of ports that are named [ports]."""
+PRIORITIES = 8
+"""Rows that a port may have: IEEE 802.1Q priorities."""
+PAUSE_CAUSES = ("xoff", "refresh", "xon")
+"""Why a pause frame is sent: to pause, to prolong a pause, to resume."""
+
+
+def overview(result: Result) -> dict[str, Any]:
+    """Compute the first figures of a result.
+
+    Parameters
+    ----------
+    result
+        Simulated or measured; tables that it has not have no figures.
+
+    Returns
+    -------
+    dict
+        ``jobs``: by name, the number of ``iterations`` and their ``mean_us``, ``median_us``,
+        ``p99_us`` and ``max_us``. ``streams``: by job, the number of ``streams``, of those that are
+        ``complete``, their completion times as of iterations, and their ``goodput_gbps``.
+        ``goodput_gbps``: of all streams. ``drops``: ``packets``, ``bytes``, and the worst
+        ``ports``. ``pauses``: ``frames`` sent, by cause where the result has them apart, and the
+        worst ``ports``, each with ``duration_us``, for which it held its peer paused.
+    """
+    streams = _streams(result)
+    return {
+        "jobs": _jobs(result),
+        "goodput_gbps": math.fsum(one["goodput_gbps"] for one in streams.values()),
+        "streams": streams,
+        "drops": _drops(result),
+        "pauses": _pauses(result),
+    }
+
+
+def _rows(result: Result, table: str, *columns: str) -> Iterator[tuple[Any, ...]]:
+    if table in result.tables:
+        values = (result.values(table, column) for column in columns)
+        yield from zip(*values, strict=True)
+
+
+def _jobs(result: Result) -> dict[str, dict[str, float]]:
+    times: dict[str, list[float]] = {}
+    for job, duration_ns in _rows(result, "iterations", "job", "duration_ns"):
+        times.setdefault(job, []).append(duration_ns / 1e3)
+    return {job: {"iterations": len(all_), **distribution(all_)} for job, all_ in times.items()}
+
+
+def distribution(times_us: Sequence[float]) -> dict[str, float]:
+    """Describe at least one time [us]."""
+    ordered, count = sorted(times_us), len(times_us)
+    return {
+        "mean_us": math.fsum(ordered) / count,
+        "median_us": (ordered[count // 2] + ordered[(count - 1) // 2]) / 2,
+        "p99_us": ordered[math.floor((count - 1) * 0.99 + 0.5)],
+        "max_us": ordered[-1],
+    }
+
+
+def _streams(result: Result) -> dict[str, dict[str, float]]:
+    """Describe streams by job; a stream that would go on ends with the run."""
+    run_end_ns = math.inf
+    if result.summary["finished"] != "complete":
+        run_end_ns = result.summary["end_ns"]
+    times: dict[str, list[float]] = {}
+    rates: dict[str, list[float]] = {}
+    columns = ("job", "start_ns", "end_ns", "goodput_gbps")
+    for job, start_ns, end_ns, goodput_gbps in _rows(result, "streams", *columns):
+        rates.setdefault(job, []).append(goodput_gbps)
+        if end_ns < run_end_ns:
+            times.setdefault(job, []).append((end_ns - start_ns) / 1e3)
+    return {
+        job: {
+            "streams": len(all_),
+            "complete": len(times.get(job, ())),
+            **(distribution(times[job]) if job in times else {}),
+            "goodput_gbps": math.fsum(all_),
+        }
+        for job, all_ in rates.items()
+    }
+
+
+def _drops(result: Result) -> dict[str, Any]:
+    ports: dict[tuple[str, int, str], list[int]] = {}
+    columns = ("node", "port", "peer", "drops_packets", "drops_bytes")
+    for node, port, peer, packets, size in _rows(result, "ports", *columns):
+        if packets:
+            total = ports.setdefault((node, port, peer), [0, 0])
+            total[0] += packets
+            total[1] += size
+    worst = sorted(ports.items(), key=lambda one: -one[1][0])[:WORST_MOST]
+    return {
+        "packets": sum(packets for packets, _ in ports.values()),
+        "bytes": sum(size for _, size in ports.values()),
+        "ports": [
+            _port(place) | {"packets": packets, "bytes": size} for place, (packets, size) in worst
+        ],
+    }
+
+
+def _port(place: tuple[str, int, str]) -> dict[str, Any]:
+    return dict(zip(("node", "port", "peer"), place, strict=True))
+
+
+def _pauses(result: Result) -> dict[str, Any]:
+    known = result.columns("ports")
+    causes = [cause for cause in PAUSE_CAUSES if f"tx_pause_{cause}_packets" in known]
+    counts = {"frames": "tx_pause_packets"} | {one: f"tx_pause_{one}_packets" for one in causes}
+    ports: dict[tuple[str, int, str], list[tuple[Any, ...]]] = {}
+    columns = ("node", "port", "peer", "tx_pause_duration_ns", *counts.values())
+    for node, port, peer, duration_ns, *frames in _rows(result, "ports", *columns):
+        if frames[0]:
+            ports.setdefault((node, port, peer), []).append((duration_ns / 1e3, *frames))
+    sums = {place: _paused(rows) for place, rows in ports.items()}
+    worst = sorted(sums.items(), key=lambda one: (-one[1][0], -one[1][1]))[:WORST_MOST]
+    return {
+        **{name: sum(one[at] for one in sums.values()) for at, name in enumerate(counts, 1)},
+        "ports": [
+            _port(place) | dict(zip(("duration_us", *counts), one, strict=True))
+            for place, one in worst
+        ],
+    }
+
+
+def _paused(rows: list[tuple[Any, ...]]) -> list[Any]:
+    """Sum the pauses of a port: the longest of its priorities, and all their frames.
+
+    A frame of global pause names every priority and is in each of the eight rows.
+    """
+    is_global = len(rows) == PRIORITIES and len(set(rows)) == 1
+    durations, *counts = zip(*(rows[:1] if is_global else rows), strict=True)
+    return [max(durations), *map(sum, counts)]
+
+
+def rate_text(gbps: float) -> str:
+    """Write a rate with three significant digits and the unit that fits.
+
+    Examples
+    --------
+    >>> rate_text(0.096), rate_text(99.98), rate_text(1234.5)
+    ('96.0 Mb/s', '100 Gb/s', '1.23 Tb/s')
+    """
+    value = gbps * 1e9
+    for unit in ("b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"):
+        value = float(f"{value:.3g}")
+        if abs(value) < 1000 or unit == "Tb/s":
+            break
+        value /= 1e3
+    exponent = int(f"{value:e}".partition("e")[2])
+    return f"{value:.{min(max(2 - exponent, 0), 2)}f} {unit}"

@@ -1,0 +1,98 @@
+"""The first figures of a result."""
+
+from typing import Any
+
+import pyarrow
+import pytest
+
+from etherweave.overview import overview, rate_text
+from etherweave.results import Result
+
+PORT = {"node": "s0", "port": 0, "peer": "h0", "drops_packets": 0, "drops_bytes": 0}
+PAUSES = {"tx_pause_packets": 0, "tx_pause_duration_ns": 0.0}
+APART = {"tx_pause_xoff_packets": 0, "tx_pause_refresh_packets": 0, "tx_pause_xon_packets": 0}
+
+
+def figures(finished: str = "complete", **rows: list[dict[str, Any]]) -> dict[str, Any]:
+    tables = {name: pyarrow.Table.from_pylist(rows) for name, rows in rows.items()}
+    summary: Any = {"finished": finished, "end_ns": 4e6}
+    return overview(Result(tables, summary, "", {}))
+
+
+def iterations(job: str, *durations_us: float) -> list[dict[str, Any]]:
+    return [{"job": job, "duration_ns": duration * 1e3} for duration in durations_us]
+
+
+def test_times_of_iterations_are_described_by_job() -> None:
+    # Of 1 to 100 the 99th percentile is at 98.01 from 0, nearest to the 99th of them.
+    found = figures(iterations=iterations("a", *range(1, 101)) + iterations("b", 7, 9))["jobs"]
+    many = {"iterations": 100, "mean_us": 50.5, "median_us": 50.5, "p99_us": 99.0, "max_us": 100.0}
+    assert found["a"] == pytest.approx(many)
+    assert found["b"]["median_us"] == 8
+
+
+def test_streams_that_would_go_on_when_the_run_ends_are_not_complete() -> None:
+    rows = [
+        {"job": "a", "start_ns": 1e6, "end_ns": 3e6, "goodput_gbps": 10.0},
+        {"job": "a", "start_ns": 1e6, "end_ns": 4e6, "goodput_gbps": 20.0},
+    ]
+    cut = figures("time_limit", streams=rows)
+    assert cut["goodput_gbps"] == 30
+    assert (cut["streams"]["a"]["complete"], cut["streams"]["a"]["max_us"]) == (1, 2000)
+    assert figures(streams=rows)["streams"]["a"]["complete"] == 2
+
+
+def test_drops_name_the_three_ports_that_lost_most() -> None:
+    lost = [(0, 5), (1, 0), (2, 7), (3, 1), (4, 2)]
+    rows = [
+        {**PORT, **PAUSES, "port": port, "drops_packets": packets, "drops_bytes": packets * 100}
+        for port, packets in lost
+    ]
+    drops = figures(ports=rows)["drops"]
+    assert (drops["packets"], drops["bytes"]) == (15, 1500)
+    assert [port["port"] for port in drops["ports"]] == [2, 0, 4]
+
+
+def test_pauses_are_counted_by_cause_over_the_priorities_of_a_port() -> None:
+    by_cause = {
+        "tx_pause_xoff_packets": 1,
+        "tx_pause_refresh_packets": 2,
+        "tx_pause_xon_packets": 1,
+    }
+    paused = {"tx_pause_packets": 4, "tx_pause_duration_ns": 5e3, **by_cause}
+    rows = [{**PORT, **PAUSES, **APART, "priority": 0}]
+    rows += [{**PORT, **paused, "priority": priority} for priority in (3, 4)]
+    pauses = figures(ports=rows)["pauses"]
+    assert {key: pauses[key] for key in ("frames", "xoff", "refresh", "xon")} == {
+        "frames": 8,
+        "xoff": 2,
+        "refresh": 4,
+        "xon": 2,
+    }
+    assert pauses["ports"][0]["duration_us"] == 5
+
+
+def test_a_frame_of_global_pause_is_counted_once_though_every_priority_has_it() -> None:
+    paused = {"tx_pause_packets": 4, "tx_pause_duration_ns": 5e3}
+    rows = [{**PORT, **paused, "priority": priority} for priority in range(8)]
+    assert figures(ports=rows)["pauses"]["frames"] == 4
+
+
+def test_a_result_without_tables_has_no_figures() -> None:
+    found = figures()
+    assert found["jobs"] == {} and found["drops"]["packets"] == 0 and found["pauses"]["ports"] == []
+
+
+@pytest.mark.parametrize(
+    ("gbps", "text"),
+    [
+        (0.096, "96.0 Mb/s"),
+        (9.994, "9.99 Gb/s"),
+        (9.996, "10.0 Gb/s"),
+        (99.96, "100 Gb/s"),
+        (999.6, "1.00 Tb/s"),
+        (0, "0.00 b/s"),
+    ],
+)
+def test_a_rate_has_three_significant_digits_and_the_unit_that_fits(gbps: float, text: str) -> None:
+    assert rate_text(gbps) == text
