@@ -1,6 +1,7 @@
 """A help or a version imports what it prints, and neither libraries nor other packages."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -91,3 +92,17 @@ def test_a_line_of_a_group_is_the_first_sentence_of_its_verb() -> None:
             if verb.help != first:
                 told[f"{words} {name}".strip()] = (verb.help, first)
     assert not told
+
+
+@pytest.mark.parametrize("verb", ["run", "curve", "observe"])
+def test_threads_are_by_default_the_processors_that_the_process_may_use(verb: str) -> None:
+    words = [
+        sys.executable,
+        "-c",
+        f"from etherweave.cli import {verb} as v; print(v.ALL_PROCESSORS)",
+    ]
+    one = min(os.sched_getaffinity(0))
+    bound = subprocess.check_output(["taskset", "-c", str(one), *words], text=True)
+    assert bound == "1\n"
+    threads = next(it for it in dict(commands())[verb].params if it.name == "threads")
+    assert threads.default == len(os.sched_getaffinity(0))
