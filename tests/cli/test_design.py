@@ -38,7 +38,7 @@ def test_a_design_tells_counts_proofs_tables_power_and_cost() -> None:
         "dragonfly_minimal": 2,
         "dragonfly_valiant_group": 3,
         "dragonfly_valiant_switch": 4,
-        "dragonfly_detour": 2,
+        "dragonfly_non_minimal": 2,
     }
     assert all(proof["is_free"] for proof in figures["routings"])
     # One entry per host; 36 switches and the own 2 hosts; equation 1: 8 + 3 + 2.

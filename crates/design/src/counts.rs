@@ -1,6 +1,6 @@
 //! What a fabric amounts to.
 
-use etherweave_topology::{Basis, Cables, Metrics, Taper, Topology, TopologyKind};
+use etherweave_topology::{BisectionBasis, Cables, Metrics, Taper, Topology, TopologyKind};
 
 /// Counts, distances and rates of a fabric.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
@@ -73,8 +73,8 @@ impl Fabric {
     pub(crate) fn of(kind: &TopologyKind, topology: &Topology) -> Fabric {
         let metrics = Metrics::of(kind, topology);
         let (exact, basis) = match metrics.bisection.basis {
-            Basis::Exact { formula } => (true, formula),
-            Basis::UpperBound { cut } => (false, cut),
+            BisectionBasis::Exact { formula } => (true, formula),
+            BisectionBasis::UpperBound { cut } => (false, cut),
         };
         let bisection_gbps = gbps(metrics.bisection.rate.as_bps());
         let switches = (0..topology.switches()).map(etherweave_primitives::SwitchId::from_index);
@@ -92,10 +92,10 @@ impl Fabric {
             bisection_share: bisection_gbps / (hosts_gbps(topology) / 2.0),
             bisection_is_exact: exact,
             bisection_basis: basis,
-            ways_min: metrics.ways.least,
-            ways_mean: metrics.ways.mean,
-            ways_max: metrics.ways.most,
-            ways_are_exact: metrics.ways.is_exact,
+            ways_min: metrics.paths.least,
+            ways_mean: metrics.paths.mean,
+            ways_max: metrics.paths.most,
+            ways_are_exact: metrics.paths.is_exact,
             tapers: metrics.tapers.iter().map(TaperRatio::of).collect(),
         }
     }

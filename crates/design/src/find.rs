@@ -1,8 +1,8 @@
 //! Which fabrics have enough hosts.
 
-use etherweave_topology::{TopologyKind, Wish};
+use etherweave_topology::{SizeRequest, TopologyKind};
 
-/// A member of a family that fulfils a wish.
+/// A member of a family that fulfils a request.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Proposal {
     /// "dragonfly", or "dragonfly largest" for the one with the most hosts.
@@ -11,10 +11,10 @@ pub struct Proposal {
     pub kind: TopologyKind,
 }
 
-/// The smallest member of every family for a wish, then the largest where it is another; and why a family has none.
-pub fn proposals(wish: &Wish) -> (Vec<Proposal>, Vec<String>) {
+/// The smallest member of every family for a request, then the largest where it is another; and why a family has none.
+pub fn proposals(request: &SizeRequest) -> (Vec<Proposal>, Vec<String>) {
     let (mut found, mut refused) = (Vec::new(), Vec::new());
-    for (family, fit) in TopologyKind::fits(wish) {
+    for (family, fit) in TopologyKind::fits(request) {
         match fit {
             Ok(fit) => {
                 let largest = fit.largest.filter(|largest| *largest != fit.smallest);

@@ -6,7 +6,9 @@
 use std::ops::RangeInclusive;
 
 use etherweave_forwarding::Hierarchy;
-use etherweave_topology::{Dragonfly, Family, FlattenedButterfly, KAryFatTree, TopologyError, TopologyKind, Wish};
+use etherweave_topology::{
+    Dragonfly, Family, FlattenedButterfly, KAryFatTree, SizeRequest, TopologyError, TopologyKind,
+};
 
 /// From rows of two in five dimensions to the largest k-ary fat tree.
 const RADICES: RangeInclusive<u32> = 8..=128;
@@ -96,7 +98,8 @@ impl Largest {
 
     /// Three levels: `k` pods of `k/2` leaves and `k/2` spines under `(k/2)²` cores.
     fn clos(radix: u32) -> Result<Largest, TopologyError> {
-        let tree = KAryFatTree::fit(&Wish { hosts: 1, radix })?.largest.expect("trees of three levels have an end");
+        let tree =
+            KAryFatTree::fit(&SizeRequest { hosts: 1, radix })?.largest.expect("trees of three levels have an end");
         let (k, p) = (u64::from(tree.k), f64::from(radix));
         let pods = Hierarchy { groups: k, switches: k / 2, hosts: k / 2 };
         let hosts = p.powi(3) / 4.0;
@@ -126,7 +129,7 @@ impl Largest {
 
     /// `a = 2p = 2h`, and every two groups joined once.
     fn dragonfly(radix: u32) -> Result<Largest, TopologyError> {
-        let dragonfly = Dragonfly::fit(&Wish { hosts: 1, radix })?.largest.expect("a dragonfly has an end");
+        let dragonfly = Dragonfly::fit(&SizeRequest { hosts: 1, radix })?.largest.expect("a dragonfly has an end");
         let [p, a, h] = [dragonfly.p, dragonfly.a, dragonfly.h].map(u64::from);
         let groups = Hierarchy { groups: a * h + 1, switches: a, hosts: p };
         let ports = p + a - 1 + h;

@@ -68,7 +68,7 @@ pub(crate) fn known_for(kind: &TopologyKind) -> &'static [RoutingKind] {
         }
         TopologyKind::Torus(_) | TopologyKind::Mesh(_) => &[DimensionOrder, DimensionAdaptive],
         TopologyKind::Dragonfly(_) => {
-            &[DragonflyMinimal, DragonflyValiantGroup, DragonflyValiantSwitch, DragonflyDetour]
+            &[DragonflyMinimal, DragonflyValiantGroup, DragonflyValiantSwitch, DragonflyNonMinimal]
         }
         TopologyKind::DragonflyPlus(_) | TopologyKind::SlimFly(_) | TopologyKind::Custom(_) => {
             &[UpStarDownStar, ShortestPath]

@@ -1,6 +1,6 @@
 //! How many entries the tables of switches need, and whether they fit.
 
-use etherweave_forwarding::{Compacted, Count, Fit, ForwardingError, PlanKind, PlanTables, Strategy, Survey};
+use etherweave_forwarding::{Compacted, Count, ForwardingError, PlanKind, PlanTables, Strategy, Survey, TableUse};
 use etherweave_topology::{Topology, TopologyKind};
 
 use crate::{DesignError, TablesSpec};
@@ -70,7 +70,7 @@ pub struct TableFit {
 }
 
 impl TableFit {
-    fn of(fit: Fit) -> TableFit {
+    fn of(fit: TableUse) -> TableFit {
         TableFit { entries: fit.entries, capacity: fit.capacity, excess: fit.excess() }
     }
 }

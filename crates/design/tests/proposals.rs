@@ -2,7 +2,7 @@
 
 use etherweave_design::proposals;
 use etherweave_primitives::SwitchId;
-use etherweave_topology::{TopologyKind, Wish};
+use etherweave_topology::{SizeRequest, TopologyKind};
 
 /// Wishes whose members are quickly built, and some that few families can fulfil.
 const HOSTS: [u32; 5] = [1, 7, 48, 300, 2_000];
@@ -14,19 +14,20 @@ const HOSTS_BUILT: u64 = 30_000;
 #[test]
 fn every_proposal_has_the_hosts_and_no_switch_has_more_ports_than_there_are() {
     let mut built = 0;
-    for wish in HOSTS.into_iter().flat_map(|hosts| RADICES.map(|radix| Wish { hosts, radix })) {
-        let (found, refused) = proposals(&wish);
+    for request in HOSTS.into_iter().flat_map(|hosts| RADICES.map(|radix| SizeRequest { hosts, radix })) {
+        let (found, refused) = proposals(&request);
         let families: Vec<&str> = found.iter().map(|proposal| proposal.kind.name()).collect();
         for family in TopologyKind::NAMES {
             let is_refused = refused.iter().any(|reason| reason.starts_with(&format!("{family}: ")));
-            assert!(families.contains(family) != is_refused, "{family} is proposed or refused: {wish:?}");
+            assert!(families.contains(family) != is_refused, "{family} is proposed or refused: {request:?}");
         }
         for proposal in found.iter().filter(|proposal| !proposal.name.ends_with("largest")) {
-            let topology = proposal.kind.generate().unwrap_or_else(|error| panic!("{wish:?}: {proposal:?}: {error}"));
-            assert!(topology.hosts() >= wish.hosts as usize, "{wish:?}: {proposal:?}");
+            let topology =
+                proposal.kind.generate().unwrap_or_else(|error| panic!("{request:?}: {proposal:?}: {error}"));
+            assert!(topology.hosts() >= request.hosts as usize, "{request:?}: {proposal:?}");
             let switches = (0..topology.switches()).map(SwitchId::from_index);
             let ports = switches.map(|switch| topology.ports_used(switch)).max().unwrap();
-            assert!(ports <= wish.radix, "{ports} ports: {wish:?}: {proposal:?}");
+            assert!(ports <= request.radix, "{ports} ports: {request:?}: {proposal:?}");
             built += 1;
         }
     }
@@ -36,8 +37,10 @@ fn every_proposal_has_the_hosts_and_no_switch_has_more_ports_than_there_are() {
 #[test]
 fn the_largest_of_a_family_is_larger_than_its_smallest_and_fits_too() {
     let mut built = 0;
-    for wish in [Wish { hosts: 4, radix: 4 }, Wish { hosts: 10, radix: 7 }, Wish { hosts: 60, radix: 8 }] {
-        let (found, _) = proposals(&wish);
+    for request in
+        [SizeRequest { hosts: 4, radix: 4 }, SizeRequest { hosts: 10, radix: 7 }, SizeRequest { hosts: 60, radix: 8 }]
+    {
+        let (found, _) = proposals(&request);
         for pair in found.windows(2).filter(|pair| pair[1].name == format!("{} largest", pair[0].name)) {
             let [smallest, largest] = [&pair[0].kind, &pair[1].kind].map(|kind| kind.generate());
             let smallest = smallest.unwrap();
@@ -46,13 +49,16 @@ fn the_largest_of_a_family_is_larger_than_its_smallest_and_fits_too() {
                 Ok(largest) if largest.hosts() as u64 <= HOSTS_BUILT => largest,
                 Ok(_) => continue,
                 Err(error) => {
-                    assert!(error.to_string().starts_with("too many"), "{wish:?}: {:?}: {error}", pair[1]);
+                    assert!(error.to_string().starts_with("too many"), "{request:?}: {:?}: {error}", pair[1]);
                     continue;
                 }
             };
-            assert!(largest.hosts() >= smallest.hosts(), "{wish:?}: {pair:?}");
+            assert!(largest.hosts() >= smallest.hosts(), "{request:?}: {pair:?}");
             let switches = (0..largest.switches()).map(SwitchId::from_index);
-            assert!(switches.into_iter().all(|switch| largest.ports_used(switch) <= wish.radix), "{wish:?}: {pair:?}");
+            assert!(
+                switches.into_iter().all(|switch| largest.ports_used(switch) <= request.radix),
+                "{request:?}: {pair:?}"
+            );
             built += 1;
         }
     }
@@ -61,8 +67,12 @@ fn the_largest_of_a_family_is_larger_than_its_smallest_and_fits_too() {
 
 #[test]
 fn a_wish_that_no_fabric_fulfils_is_refused_by_every_family_with_its_range() {
-    for wish in [Wish { hosts: 0, radix: 64 }, Wish { hosts: 300, radix: 0 }, Wish { hosts: u32::MAX, radix: 2 }] {
-        let (found, refused) = proposals(&wish);
+    for request in [
+        SizeRequest { hosts: 0, radix: 64 },
+        SizeRequest { hosts: 300, radix: 0 },
+        SizeRequest { hosts: u32::MAX, radix: 2 },
+    ] {
+        let (found, refused) = proposals(&request);
         let smallest = found.iter().filter(|one| !one.name.ends_with("largest"));
         assert_eq!(refused.len() + smallest.count(), TopologyKind::NAMES.len());
         assert!(refused.iter().all(|reason| reason.contains("expected")), "{refused:?}");

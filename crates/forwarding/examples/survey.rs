@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use etherweave_forwarding::Survey;
-use etherweave_topology::{TopologyKind, Wish};
+use etherweave_topology::{SizeRequest, TopologyKind};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -14,7 +14,7 @@ fn main() {
         return;
     };
     println!("{:<20} {:>8} {:>8} {:>6} {:>8} {:>6} {:>7}", "family", "hosts", "switches", "min", "mean", "max", "time");
-    for (name, fit) in TopologyKind::fits(&Wish { hosts, radix }) {
+    for (name, fit) in TopologyKind::fits(&SizeRequest { hosts, radix }) {
         let is_asked = arguments.len() < 3 || arguments[2..].iter().any(|family| family == name);
         if let (true, Ok(fit)) = (is_asked, fit) {
             survey(name, &fit.smallest);

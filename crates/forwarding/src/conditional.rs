@@ -5,7 +5,7 @@
 //! |---|---|---|---|
 //! | [`with_alternatives`], folded Clos | uplinks by sources | the other uplinks, in turn | up to `k - 1` per uplink |
 //! | [`while_unpaused`], flattened butterfly | larger regions | smaller regions | none |
-//! | [`with_detours`], Valiant | remote regions | by port of injection, in turn | one per host and detour |
+//! | [`with_non_minimal_ports`], Valiant | remote regions | by port of injection, in turn | one per host and detour |
 
 use std::collections::BTreeMap;
 
@@ -71,7 +71,7 @@ pub fn while_unpaused(table: &FlowTable, is_onward: impl Fn(Port) -> bool) -> Fl
 
 /// A way round for what one host sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Detour {
+pub struct NonMinimalPort {
     /// The port of the host.
     pub in_port: Port,
     /// The port to the intermediate region.
@@ -83,7 +83,7 @@ pub struct Detour {
 /// follows (section V-E: "varying levels of low priority"). Rules must be disjoint
 /// ([`Prefixes`](crate::CompactionKind::Prefixes)) or meant to stand in for each other
 /// ([`Wildcards`](crate::CompactionKind::Wildcards)): nested prefixes would uncover wrong ones.
-pub fn with_detours(table: &FlowTable, own: Ternary, detours: &[Detour]) -> FlowTable {
+pub fn with_non_minimal_ports(table: &FlowTable, own: Ternary, detours: &[NonMinimalPort]) -> FlowTable {
     let left = |place: usize| detours[place + 1..].iter().filter(|next| next.in_port == detours[place].in_port).count();
     let levels = (0..detours.len()).map(left).max().unwrap_or(0) as u16;
     let conditional = |rule: &Rule| {

@@ -53,14 +53,14 @@ impl Default for TableProfile {
 
 /// How a fabric's largest table fits a switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Fit {
+pub struct TableUse {
     /// Entries wanted.
     pub entries: u64,
     /// Entries that there are.
     pub capacity: u64,
 }
 
-impl Fit {
+impl TableUse {
     /// Entries beyond the capacity; zero when the table fits.
     pub const fn excess(&self) -> u64 {
         self.entries.saturating_sub(self.capacity)
@@ -69,13 +69,13 @@ impl Fit {
 
 impl TableProfile {
     /// How the largest of some exact-match tables fits.
-    pub fn exact(&self, count: &Count) -> Fit {
-        Fit { entries: count.max, capacity: self.exact_entries.into() }
+    pub fn exact(&self, count: &Count) -> TableUse {
+        TableUse { entries: count.max, capacity: self.exact_entries.into() }
     }
 
     /// How the largest of some ternary tables fits.
-    pub fn ternary(&self, count: &Count) -> Fit {
-        Fit { entries: count.max, capacity: self.ternary_entries.into() }
+    pub fn ternary(&self, count: &Count) -> TableUse {
+        TableUse { entries: count.max, capacity: self.ternary_entries.into() }
     }
 }
 

@@ -2,19 +2,19 @@
 //!
 //! ```text
 //!   topology ─► address plan ─► regions ─► row of a switch ─► compaction ─► flow table
-//!               PlanKind        Region     Row: what the      Compaction-     │
+//!               PlanKind        Region     RegionRoutes: what the      Compaction-     │
 //!                                          routing asks for   Kind            ▼
 //!                                               └────────── prove: equal ─────┴─► counts, simulation, deployment
 //! ```
 //!
 //! - [`PlanKind`] lists the address plans; an [`AddressPlan`] gives every host the 46 free bits of its [`Mac`] address.
-//! - [`Minimal`] is the routing, asked for whole [`Region`]s of addresses; a [`Row`] is what it asks of one switch.
+//! - [`MinimalRouting`] is the routing, asked for whole [`Region`]s of addresses; a [`RegionRoutes`] is what it asks of one switch.
 //! - [`CompactionKind`] lists the ways to a small [`FlowTable`]; [`Sources`] gives each of several ports a share of the
 //!   sources; [`minimise`] makes any table smaller.
 //! - [`prove`] checks that a table equals its row for every host, without looking at every host.
 //! - [`Survey`] does all that for a fabric, one switch at a time, and counts. [`TableProfile`] says what fits.
-//! - [`with_alternatives`], [`while_unpaused`], [`with_detours`] add rules that a paused port puts out of force.
-//! - [`TableRouting`] is a routing and a selection by tables, for simulations of what would be deployed.
+//! - [`with_alternatives`], [`while_unpaused`], [`with_non_minimal_ports`] add rules that a paused port puts out of force.
+//! - [`FlowTableRouting`] is a routing and a selection by tables, for simulations of what would be deployed.
 //!
 //! Guarantees: a plan that exists fits 46 bits and gives no address twice; tables that a survey counts are proved; the
 //! same fabric gives the same tables. Left out: how tables reach switches, several tables in a row, what entries cost
@@ -38,27 +38,27 @@ mod conditional;
 mod count;
 mod equation;
 mod error;
+mod flow_table_routing;
 mod mac;
 mod minimal;
 mod plan;
 mod proof;
-mod row;
+mod region_routes;
 mod survey;
 mod table;
-mod table_routing;
 mod ternary;
 
 pub use compaction::{CompactionKind, Sources, minimise};
-pub use conditional::{Detour, while_unpaused, with_alternatives, with_detours};
-pub use count::{Count, Fit, TableProfile};
+pub use conditional::{NonMinimalPort, while_unpaused, with_alternatives, with_non_minimal_ports};
+pub use count::{Count, TableProfile, TableUse};
 pub use equation::Hierarchy;
 pub use error::ForwardingError;
+pub use flow_table_routing::FlowTableRouting;
 pub use mac::{ADDRESS_BITS, Mac};
-pub use minimal::{Minimal, View};
-pub use plan::{AddressPlan, Field, PlanKind, Region};
+pub use minimal::{MinimalRouting, SwitchView};
+pub use plan::{AddressField, AddressPlan, PlanKind, Region};
 pub use proof::prove;
-pub use row::{Entry, Row};
+pub use region_routes::{RegionRoute, RegionRoutes};
 pub use survey::{Compacted, PlanTables, Proved, Strategy, Survey, compact, plain};
-pub use table::{FlowTable, Packet, PortSets, Rule, SetId};
-pub use table_routing::TableRouting;
+pub use table::{FlowTable, PacketHeader, PortSets, Rule, SetId};
 pub use ternary::Ternary;

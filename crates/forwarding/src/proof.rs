@@ -9,27 +9,27 @@
 use etherweave_primitives::{HostId, Port};
 use etherweave_topology::Topology;
 
-use crate::{FlowTable, ForwardingError, Region, Row, Rule, SetId, Ternary};
+use crate::{FlowTable, ForwardingError, Region, RegionRoutes, Rule, SetId, Ternary};
 
 /// Checks a table against the row that it was made of; returns how many regions were looked at.
 ///
 /// # Errors
 /// The first destination whose packets go elsewhere, or nowhere.
-pub fn prove(row: &Row<'_>, table: &FlowTable, topology: &Topology) -> Result<u64, ForwardingError> {
-    let mut proof = Proof {
+pub fn prove(routes: &RegionRoutes<'_>, table: &FlowTable, topology: &Topology) -> Result<u64, ForwardingError> {
+    let mut proof = TableCheck {
         table,
-        word: (1 << row.plan.bits()) - 1,
+        word: (1 << routes.plan.bits()) - 1,
         regions: 0,
         rules: Vec::new(),
         next: Vec::new(),
         ports: Vec::new(),
     };
-    for entry in &row.entries {
-        let expected = row.sets.get(entry.action);
+    for entry in &routes.entries {
+        let expected = routes.sets.get(entry.action);
         proof.region(entry.region, entry.cube, expected).map_err(|dst| {
-            let name = |ports: &[Port]| describe(topology, row, ports);
+            let name = |ports: &[Port]| describe(topology, routes, ports);
             ForwardingError::Mismatch {
-                at: topology.switch_name(row.at).to_owned(),
+                at: topology.switch_name(routes.at).to_owned(),
                 dst: topology.host_name(dst).to_owned(),
                 found: name(&proof.ports),
                 expected: name(expected),
@@ -40,13 +40,13 @@ pub fn prove(row: &Row<'_>, table: &FlowTable, topology: &Topology) -> Result<u6
 }
 
 /// "spine0, spine1", or "no port".
-fn describe(topology: &Topology, row: &Row<'_>, ports: &[Port]) -> String {
-    let far = |&port: &Port| topology.name(topology.channel(topology.out_channel(row.at, port)).to.node);
+fn describe(topology: &Topology, routes: &RegionRoutes<'_>, ports: &[Port]) -> String {
+    let far = |&port: &Port| topology.name(topology.channel(topology.out_channel(routes.at, port)).to.node);
     let names: Vec<&str> = ports.iter().map(far).collect();
     if names.is_empty() { "no port".to_owned() } else { names.join(", ") }
 }
 
-struct Proof<'a> {
+struct TableCheck<'a> {
     table: &'a FlowTable,
     /// All address bits.
     word: u64,
@@ -59,7 +59,7 @@ struct Proof<'a> {
     ports: Vec<Port>,
 }
 
-impl Proof<'_> {
+impl TableCheck<'_> {
     /// All hosts of a region go to `expected`, or the first that does not is the error.
     fn region(&mut self, region: Region<'_>, cube: Ternary, expected: &[Port]) -> Result<(), HostId> {
         self.regions += 1;

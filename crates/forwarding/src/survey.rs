@@ -6,7 +6,9 @@ use etherweave_primitives::SwitchId;
 use etherweave_topology::{Topology, TopologyKind};
 
 use crate::compaction::{CompactionKind, Sources};
-use crate::{AddressPlan, Count, FlowTable, ForwardingError, Minimal, PlanKind, Row, View, prove};
+use crate::{
+    AddressPlan, Count, FlowTable, ForwardingError, MinimalRouting, PlanKind, RegionRoutes, SwitchView, prove,
+};
 
 /// Entries without compaction under one address plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,9 +58,9 @@ impl Strategy {
     }
 
     /// The table of one switch.
-    pub fn table(&self, row: &Row<'_>, sources: &mut Sources<'_>, topology: &Topology) -> FlowTable {
-        let table = self.compaction.table(row);
-        if self.is_shared_by_source { sources.share(&table, topology.level(row.at)) } else { table }
+    pub fn table(&self, routes: &RegionRoutes<'_>, sources: &mut Sources<'_>, topology: &Topology) -> FlowTable {
+        let table = self.compaction.table(routes);
+        if self.is_shared_by_source { sources.share(&table, topology.level(routes.at)) } else { table }
     }
 }
 
@@ -87,7 +89,7 @@ pub struct Proved {
 }
 
 /// Entries without compaction, by switch; time grows with switches × fields where the routing is not listed.
-pub fn plain(minimal: &Minimal<'_>, plan: &AddressPlan) -> PlanTables {
+pub fn plain(minimal: &MinimalRouting<'_>, plan: &AddressPlan) -> PlanTables {
     let entries = switches(minimal.topology()).map(|at| minimal.view(at).entries(&plan.root()));
     PlanTables::new(plan, entries)
 }
@@ -103,7 +105,7 @@ impl PlanTables {
 ///
 /// # Errors
 /// When the plan does not suit the fabric, or a table is not equal to the routing.
-pub fn compact(minimal: &Minimal<'_>, strategy: Strategy) -> Result<Compacted, ForwardingError> {
+pub fn compact(minimal: &MinimalRouting<'_>, strategy: Strategy) -> Result<Compacted, ForwardingError> {
     let plan = strategy.plan.plan(minimal.topology())?;
     let mut compactor = Compactor::new(minimal.topology(), &plan, strategy);
     switches(minimal.topology()).try_for_each(|at| compactor.add(at, &minimal.view(at)))?;
@@ -126,10 +128,10 @@ impl<'a> Compactor<'a> {
         Compactor { topology, plan, strategy, sources, rules, proof: Proved::default() }
     }
 
-    fn add(&mut self, at: SwitchId, view: &View<'_>) -> Result<(), ForwardingError> {
-        let row = Row::seen(view, self.topology, self.plan, at);
-        let table = self.strategy.table(&row, &mut self.sources, self.topology);
-        self.proof.regions += prove(&row, &table, self.topology)?;
+    fn add(&mut self, at: SwitchId, view: &SwitchView<'_>) -> Result<(), ForwardingError> {
+        let routes = RegionRoutes::seen(view, self.topology, self.plan, at);
+        let table = self.strategy.table(&routes, &mut self.sources, self.topology);
+        self.proof.regions += prove(&routes, &table, self.topology)?;
         self.proof.pairs += self.plan.hosts() as u64;
         self.rules.push(table.rules().len() as u64);
         Ok(())
@@ -174,7 +176,7 @@ impl Survey {
         strategy: Strategy,
         widths: &[u32],
     ) -> Result<Survey, ForwardingError> {
-        let minimal = Minimal::of(kind, topology)?;
+        let minimal = MinimalRouting::of(kind, topology)?;
         let compact_plan = strategy.plan.plan_with(topology, widths)?;
         let mut compactor = Compactor::new(topology, &compact_plan, strategy);
         let kinds = [PlanKind::Flat, PlanKind::PerSwitch, PlanKind::PerGroup];

@@ -98,7 +98,7 @@ impl Rule {
     }
 
     /// Whether the rule matches a packet, in force or not.
-    pub fn matches(&self, packet: &Packet) -> bool {
+    pub fn matches(&self, packet: &PacketHeader) -> bool {
         let in_port = self.in_port.is_none() || self.in_port == packet.in_port;
         self.dst.matches(packet.dst) && self.src.matches(packet.src) && in_port
     }
@@ -106,7 +106,7 @@ impl Rule {
 
 /// What a switch can see of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Packet {
+pub struct PacketHeader {
     /// Destination address.
     pub dst: u64,
     /// Source address.
@@ -149,7 +149,7 @@ impl FlowTable {
     ///
     /// When all rules that match are out of force, the first of them decides: the packet waits for its default port
     /// instead of being lost.
-    pub fn lookup(&self, packet: &Packet, is_paused: impl Fn(Port) -> bool) -> Option<&Rule> {
+    pub fn lookup(&self, packet: &PacketHeader, is_paused: impl Fn(Port) -> bool) -> Option<&Rule> {
         let matching = || self.rules.iter().filter(|rule| rule.matches(packet));
         let in_force = |rule: &&Rule| !rule.unless_paused.is_some_and(&is_paused);
         matching().find(in_force).or_else(|| matching().next())
@@ -160,7 +160,7 @@ impl FlowTable {
 mod tests {
     use super::*;
 
-    const PACKET: Packet = Packet { dst: 0b101, src: 0, in_port: None };
+    const PACKET: PacketHeader = PacketHeader { dst: 0b101, src: 0, in_port: None };
 
     /// Where a packet goes by two conditional rules and a fallback, while some ports are paused.
     fn check(paused: &[u16], expected: u16) {

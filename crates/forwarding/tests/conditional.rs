@@ -1,8 +1,8 @@
 //! Conditional rules: Benito et al. 2015, sections V-B to V-D, figures 9 and 10.
 
 use etherweave_forwarding::{
-    AddressPlan, CompactionKind, Detour, FlowTable, Minimal, Packet, PlanKind, Row, Sources, Ternary, while_unpaused,
-    with_alternatives, with_detours,
+    AddressPlan, CompactionKind, FlowTable, MinimalRouting, NonMinimalPort, PacketHeader, PlanKind, RegionRoutes,
+    Sources, Ternary, while_unpaused, with_alternatives, with_non_minimal_ports,
 };
 use etherweave_primitives::{HostId, Port, SwitchId};
 use etherweave_topology::{
@@ -23,12 +23,12 @@ impl Fabric {
     }
 
     fn table(&self, at: SwitchId, compaction: CompactionKind) -> FlowTable {
-        let minimal = Minimal::of(&self.kind, &self.topology).unwrap();
-        compaction.table(&Row::of(&minimal, &self.plan, at))
+        let minimal = MinimalRouting::of(&self.kind, &self.topology).unwrap();
+        compaction.table(&RegionRoutes::of(&minimal, &self.plan, at))
     }
 
-    fn packet(&self, src: HostId, dst: HostId, in_port: Option<Port>) -> Packet {
-        Packet { dst: self.plan.address(dst), src: self.plan.address(src), in_port }
+    fn packet(&self, src: HostId, dst: HostId, in_port: Option<Port>) -> PacketHeader {
+        PacketHeader { dst: self.plan.address(dst), src: self.plan.address(src), in_port }
     }
 
     fn far(&self, at: SwitchId, port: Port) -> Node {
@@ -143,11 +143,12 @@ fn closer(fabric: &Fabric, at: SwitchId, dst: HostId, table: &FlowTable, paused:
 fn with_valiant(fabric: &Fabric, at: SwitchId, alternatives: usize) -> FlowTable {
     let out = fabric.ports(at, LinkClass::Global);
     let hosts = fabric.ports(at, LinkClass::Host);
-    let detour = |place: usize, level| Detour { in_port: hosts[place], out_port: out[(place + level) % out.len()] };
+    let detour =
+        |place: usize, level| NonMinimalPort { in_port: hosts[place], out_port: out[(place + level) % out.len()] };
     let places = (0..hosts.len()).flat_map(|place| (0..alternatives).map(move |level| (place, level)));
-    let detours: Vec<Detour> = places.map(|(place, level)| detour(place, level)).collect();
+    let detours: Vec<NonMinimalPort> = places.map(|(place, level)| detour(place, level)).collect();
     let own = fabric.plan.fields()[0].matching(fabric.topology.coordinates(at)[0]);
-    with_detours(&fabric.table(at, CompactionKind::Prefixes), own, &detours)
+    with_non_minimal_ports(&fabric.table(at, CompactionKind::Prefixes), own, &detours)
 }
 
 #[test]

@@ -6,7 +6,8 @@ mod fabrics;
 use std::collections::BTreeSet;
 
 use etherweave_forwarding::{
-    AddressPlan, CompactionKind, FlowTable, Minimal, Packet, PlanKind, Row, Rule, Sources, Ternary, minimise, prove,
+    AddressPlan, CompactionKind, FlowTable, MinimalRouting, PacketHeader, PlanKind, RegionRoutes, Rule, Sources,
+    Ternary, minimise, prove,
 };
 use etherweave_primitives::{HostId, Port, SwitchId};
 use etherweave_routing::RoutingKind;
@@ -18,16 +19,16 @@ use proptest::prelude::*;
 const ANY_FABRIC: [RoutingKind; 2] = [RoutingKind::UpDown, RoutingKind::ShortestPath];
 
 /// Ports towards a host: the routing asked for this host alone.
-fn wanted(minimal: &Minimal<'_>, flat: &AddressPlan, at: SwitchId) -> Vec<BTreeSet<Port>> {
-    let row = Row::of(minimal, flat, at);
-    row.entries.iter().map(|entry| row.sets.get(entry.action).iter().copied().collect()).collect()
+fn wanted(minimal: &MinimalRouting<'_>, flat: &AddressPlan, at: SwitchId) -> Vec<BTreeSet<Port>> {
+    let routes = RegionRoutes::of(minimal, flat, at);
+    routes.entries.iter().map(|entry| routes.sets.get(entry.action).iter().copied().collect()).collect()
 }
 
 /// Ports that packets of any source take.
 fn taken(table: &FlowTable, plan: &AddressPlan, dst: HostId) -> BTreeSet<Port> {
     let packet = |src: usize| {
         let [dst, src] = [dst, HostId::from_index(src)].map(|host| plan.address(host));
-        Packet { dst, src, in_port: None }
+        PacketHeader { dst, src, in_port: None }
     };
     // Where no rule asks for the source, one stands for all.
     let is_shared = table.rules().iter().any(|rule| rule.src != Ternary::ANY);
@@ -37,26 +38,26 @@ fn taken(table: &FlowTable, plan: &AddressPlan, dst: HostId) -> BTreeSet<Port> {
 }
 
 /// Checks all plans and compactions of one routing, by proof and packet by packet.
-fn check(topology: &Topology, minimal: &Minimal<'_>) {
+fn check(topology: &Topology, minimal: &MinimalRouting<'_>) {
     let flat = PlanKind::Flat.plan(topology).unwrap();
     for plan in PlanKind::ALL.iter().filter_map(|kind| kind.plan(topology).ok()) {
         let mut sources = Sources::of(&plan);
         // A few switches of a large fabric, all of a small one.
         for at in switches(topology).step_by(1 + topology.switches() * topology.hosts() / 4_000) {
             let wanted = wanted(minimal, &flat, at);
-            let row = Row::of(minimal, &plan, at);
-            assert_eq!(minimal.view(at).entries(&plan.root()), row.entries.len() as u64, "entries by own path");
+            let routes = RegionRoutes::of(minimal, &plan, at);
+            assert_eq!(minimal.view(at).entries(&plan.root()), routes.entries.len() as u64, "entries by own path");
             for compaction in CompactionKind::ALL {
-                let table = compaction.table(&row);
+                let table = compaction.table(&routes);
                 let name = format!("{} {} {}", topology.switch_name(at), plan.kind().name(), compaction.name());
-                assert!(table.rules().len() <= row.entries.len(), "{name} is larger than what it was made of");
+                assert!(table.rules().len() <= routes.entries.len(), "{name} is larger than what it was made of");
                 let shared = sources.share(&table, topology.level(at));
                 let small = [&table, &shared].map(minimise);
                 assert!(
                     small[0].rules().len() <= table.rules().len() && small[1].rules().len() <= shared.rules().len()
                 );
                 for table in [&table, &shared, &small[0], &small[1]] {
-                    prove(&row, table, topology).unwrap_or_else(|error| panic!("{name}: {error}"));
+                    prove(&routes, table, topology).unwrap_or_else(|error| panic!("{name}: {error}"));
                     for host in hosts(topology) {
                         assert_eq!(taken(table, &plan, host), wanted[host.index()], "{name}, {host}");
                     }
@@ -70,7 +71,7 @@ fn check(topology: &Topology, minimal: &Minimal<'_>) {
 fn every_compaction_of_every_plan_of_every_family_is_the_routing() {
     for kind in TopologyKind::examples() {
         let topology = kind.generate().unwrap();
-        check(&topology, &Minimal::of(&kind, &topology).unwrap());
+        check(&topology, &MinimalRouting::of(&kind, &topology).unwrap());
     }
 }
 
@@ -86,16 +87,16 @@ fn spoil(rules: &mut Vec<Rule>, place: usize) {
 #[test]
 fn a_spoiled_rule_is_found_by_its_destination() {
     let topology = Dragonfly::default().generate().unwrap();
-    let minimal = Minimal::of(&TopologyKind::Dragonfly(Dragonfly::default()), &topology).unwrap();
+    let minimal = MinimalRouting::of(&TopologyKind::Dragonfly(Dragonfly::default()), &topology).unwrap();
     let plan = PlanKind::PerGroup.plan(&topology).unwrap();
     for at in switches(&topology) {
-        let row = Row::of(&minimal, &plan, at);
-        let table = CompactionKind::Prefixes.table(&row);
+        let routes = RegionRoutes::of(&minimal, &plan, at);
+        let table = CompactionKind::Prefixes.table(&routes);
         for place in 0..table.rules().len() {
             let mut rules = table.rules().to_vec();
             spoil(&mut rules, place);
             let spoiled = FlowTable::new(rules, table.sets().clone());
-            let error = prove(&row, &spoiled, &topology).unwrap_err().to_string();
+            let error = prove(&routes, &spoiled, &topology).unwrap_err().to_string();
             assert!(error.starts_with(&format!("the table of {}", topology.switch_name(at))), "{error}");
         }
     }
@@ -105,13 +106,13 @@ fn a_spoiled_rule_is_found_by_its_destination() {
 fn a_missing_share_of_the_sources_is_found() {
     let kind = TopologyKind::FoldedClos(FoldedClos::default());
     let topology = kind.generate().unwrap();
-    let minimal = Minimal::of(&kind, &topology).unwrap();
+    let minimal = MinimalRouting::of(&kind, &topology).unwrap();
     let plan = PlanKind::Coordinates.plan(&topology).unwrap();
-    let row = Row::of(&minimal, &plan, SwitchId::new(0));
-    let table = Sources::of(&plan).share(&CompactionKind::PrefixesNested.table(&row), 0);
+    let routes = RegionRoutes::of(&minimal, &plan, SwitchId::new(0));
+    let table = Sources::of(&plan).share(&CompactionKind::PrefixesNested.table(&routes), 0);
     assert_eq!(table.rules().len(), 8, "4 hosts and 4 uplinks");
     let without_last = table.rules()[..7].to_vec();
-    let error = prove(&row, &FlowTable::new(without_last, table.sets().clone()), &topology).unwrap_err();
+    let error = prove(&routes, &FlowTable::new(without_last, table.sets().clone()), &topology).unwrap_err();
     let expected = "the table of leaf0 sends packets for host4 to no port; expected core0, core1, core2, core3";
     assert_eq!(error.to_string(), expected);
 }
@@ -124,7 +125,7 @@ proptest! {
         let kind = TopologyKind::Custom(custom);
         let topology = kind.generate().unwrap();
         for routing in ANY_FABRIC {
-            check(&topology, &Minimal::listed(&topology, routing).unwrap());
+            check(&topology, &MinimalRouting::listed(&topology, routing).unwrap());
         }
     }
 }

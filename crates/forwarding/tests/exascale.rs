@@ -1,10 +1,10 @@
 //! The three fabrics of Benito, Vallejo and Beivide, "On the use of commodity Ethernet technology in exascale HPC
 //! systems", HiPC 2015, section VI-A, and the identities of section III: every table made, counted and proved.
 
-use etherweave_forwarding::{CompactionKind, Count, Hierarchy, Minimal, PlanKind, Strategy, Survey, compact};
+use etherweave_forwarding::{CompactionKind, Count, Hierarchy, MinimalRouting, PlanKind, Strategy, Survey, compact};
 use etherweave_topology::{
-    AsBuilt, Dimension, Dragonfly, DragonflyPlus, Family, FlattenedButterfly, FoldedClos, TopologyKind, Torus, Uplinks,
-    Wish,
+    AsBuilt, Dimension, Dragonfly, DragonflyPlus, Family, FlattenedButterfly, FoldedClos, SizeRequest, TopologyKind,
+    Torus, Uplinks,
 };
 
 fn survey(kind: &TopologyKind) -> Survey {
@@ -79,7 +79,7 @@ fn disjoint_prefixes_for_the_dragonfly_of_300024_hosts_lie_between_the_bounds_to
     let dragonfly = Dragonfly { p: 18, a: 36, h: 18, groups: Some(463), ..Dragonfly::default() };
     let kind = TopologyKind::Dragonfly(dragonfly);
     let topology = kind.generate().unwrap();
-    let minimal = Minimal::of(&kind, &topology).unwrap();
+    let minimal = MinimalRouting::of(&kind, &topology).unwrap();
     let strategy = Strategy { compaction: CompactionKind::Prefixes, ..Strategy::fitting(&kind) };
     let rules = compact(&minimal, strategy).unwrap().rules;
     println!("disjoint prefixes: {} to {}, mean {:.1}", rules.min, rules.max, rules.mean());
@@ -88,7 +88,8 @@ fn disjoint_prefixes_for_the_dragonfly_of_300024_hosts_lie_between_the_bounds_to
 
 #[test]
 fn a_dragonfly_plus_for_300000_hosts_sends_to_the_spines_with_links_to_a_group() {
-    let kind = TopologyKind::DragonflyPlus(DragonflyPlus::fit(&Wish { hosts: 300_000, radix: 72 }).unwrap().smallest);
+    let kind =
+        TopologyKind::DragonflyPlus(DragonflyPlus::fit(&SizeRequest { hosts: 300_000, radix: 72 }).unwrap().smallest);
     let survey = survey(&kind);
     // 232 groups of 36 leaves of 36 hosts. A leaf: 231 groups, 35 leaves, 36 hosts; a spine has no hosts of its own.
     let groups = Hierarchy { groups: 232, switches: 36, hosts: 36 };

@@ -1,14 +1,14 @@
 //! Numbers of the paper by formula and by table: Benito et al. 2015, section III, figures 4 and 6.
 
 use etherweave_forwarding::{
-    CompactionKind, Hierarchy, Minimal, PlanKind, Strategy, Survey, TableProfile, compact, plain,
+    CompactionKind, Hierarchy, MinimalRouting, PlanKind, Strategy, Survey, TableProfile, compact, plain,
 };
 use etherweave_topology::{Arrangement, Dragonfly, Family, FlattenedButterfly, KAryFatTree, TopologyKind, Wish};
 
 /// Entries of the largest table under a plan.
 fn most(kind: &TopologyKind, plan: PlanKind) -> u64 {
     let topology = kind.generate().unwrap();
-    let minimal = Minimal::of(kind, &topology).unwrap();
+    let minimal = MinimalRouting::of(kind, &topology).unwrap();
     assert!(minimal.is_implicit(), "{} is listed", kind.name());
     plain(&minimal, &plan.plan(&topology).unwrap()).ternary.max
 }
@@ -98,7 +98,7 @@ fn dragonflies_lie_between_the_bounds_and_nesting_saves_more() {
         let dragonfly = Dragonfly { p: t, a: 2 * t, h: t, arrangement, ..Dragonfly::default() };
         let kind = TopologyKind::Dragonfly(dragonfly);
         let topology = kind.generate().unwrap();
-        let minimal = Minimal::of(&kind, &topology).unwrap();
+        let minimal = MinimalRouting::of(&kind, &topology).unwrap();
         let size = u64::from(t);
         let groups = Hierarchy { groups: 2 * size * size + 1, switches: 2 * size, hosts: size };
         let rules = |compaction| compact(&minimal, Strategy { compaction, ..Strategy::fitting(&kind) }).unwrap().rules;

@@ -5,7 +5,7 @@ mod fabrics;
 
 use std::collections::BTreeSet;
 
-use etherweave_forwarding::{AddressPlan, Minimal, PlanKind, Row};
+use etherweave_forwarding::{AddressPlan, MinimalRouting, PlanKind, RegionRoutes};
 use etherweave_primitives::{HostId, Port, SwitchId};
 use etherweave_routing::{Routing, RoutingKind};
 use etherweave_topology::{
@@ -15,9 +15,9 @@ use fabrics::{graph, hosts, switches};
 use proptest::prelude::*;
 
 /// Ports of a switch towards every host, each asked for alone.
-fn by_table(minimal: &Minimal<'_>, flat: &AddressPlan, at: SwitchId) -> Vec<BTreeSet<Port>> {
-    let row = Row::of(minimal, flat, at);
-    row.entries.iter().map(|entry| row.sets.get(entry.action).iter().copied().collect()).collect()
+fn by_table(minimal: &MinimalRouting<'_>, flat: &AddressPlan, at: SwitchId) -> Vec<BTreeSet<Port>> {
+    let routes = RegionRoutes::of(minimal, flat, at);
+    routes.entries.iter().map(|entry| routes.sets.get(entry.action).iter().copied().collect()).collect()
 }
 
 /// The same by a routing, for packets that come from a host.
@@ -33,7 +33,7 @@ fn by_legality(topology: &Topology, routing: &dyn Routing, at: SwitchId) -> Vec<
 /// Compares all switches with a routing.
 fn check(kind: &TopologyKind, routing: RoutingKind) {
     let topology = kind.generate().unwrap();
-    let (minimal, legality) = (Minimal::of(kind, &topology).unwrap(), routing.legality(&topology).unwrap());
+    let (minimal, legality) = (MinimalRouting::of(kind, &topology).unwrap(), routing.legality(&topology).unwrap());
     let flat = PlanKind::Flat.plan(&topology).unwrap();
     for at in switches(&topology) {
         let (found, expected) = (by_table(&minimal, &flat, at), by_legality(&topology, &legality, at));
@@ -75,7 +75,7 @@ fn every_first_hop_of_every_family_is_that_of_its_routing() {
 fn complete_trees_take_shortest_paths_and_so_do_meshes() {
     for kind in TopologyKind::examples() {
         let topology = kind.generate().unwrap();
-        let is_complete = || Minimal::of(&kind, &topology).unwrap().is_implicit();
+        let is_complete = || MinimalRouting::of(&kind, &topology).unwrap().is_implicit();
         if matches!(same(&kind), Some(RoutingKind::UpDown | RoutingKind::DimensionAdaptive)) && is_complete() {
             check(&kind, RoutingKind::ShortestPath);
         }
@@ -86,7 +86,7 @@ fn complete_trees_take_shortest_paths_and_so_do_meshes() {
 fn butterflies_take_the_most_significant_dimension_of_the_adaptive_superset() {
     for kind in TopologyKind::examples().iter().filter(|&kind| same(kind).is_none()) {
         let topology = kind.generate().unwrap();
-        let (minimal, flat) = (Minimal::of(kind, &topology).unwrap(), PlanKind::Flat.plan(&topology).unwrap());
+        let (minimal, flat) = (MinimalRouting::of(kind, &topology).unwrap(), PlanKind::Flat.plan(&topology).unwrap());
         // Five dimensions need no more than five priorities.
         let adaptive = RoutingKind::DimensionAdaptive.legality(&topology).unwrap();
         for at in switches(&topology) {
@@ -112,7 +112,7 @@ fn most_significant(topology: &Topology, at: SwitchId, dst: HostId, ports: BTree
 fn no_family_is_listed_but_rails_single_switches_and_trees_cut_within_a_pod() {
     let is_listed = |kind: &TopologyKind| {
         let topology = kind.generate().unwrap();
-        !Minimal::of(kind, &topology).unwrap().is_implicit()
+        !MinimalRouting::of(kind, &topology).unwrap().is_implicit()
     };
     let names: BTreeSet<&str> =
         TopologyKind::examples().iter().filter(|kind| is_listed(kind)).map(TopologyKind::name).collect();
@@ -124,7 +124,7 @@ fn dragonflies_take_at_most_one_global_and_two_local_links() {
     for groups in [2, 4, 9] {
         let dragonfly = Dragonfly { groups: Some(groups), ..Dragonfly::default() };
         let topology = dragonfly.generate().unwrap();
-        let minimal = Minimal::of(&TopologyKind::Dragonfly(dragonfly), &topology).unwrap();
+        let minimal = MinimalRouting::of(&TopologyKind::Dragonfly(dragonfly), &topology).unwrap();
         let flat = PlanKind::Flat.plan(&topology).unwrap();
         let wanted: Vec<_> = switches(&topology).map(|at| by_table(&minimal, &flat, at)).collect();
         for (src, dst) in hosts(&topology).flat_map(|src| hosts(&topology).map(move |dst| (src, dst))) {
@@ -165,7 +165,7 @@ proptest! {
     fn dragonflies_plus_of_any_shape_take_shortest_paths(plus in dragonfly_plus()) {
         let topology = plus.generate().unwrap();
         let kind = TopologyKind::DragonflyPlus(plus);
-        prop_assert!(Minimal::of(&kind, &topology).unwrap().is_implicit());
+        prop_assert!(MinimalRouting::of(&kind, &topology).unwrap().is_implicit());
         check(&kind, RoutingKind::ShortestPath);
     }
 
@@ -190,9 +190,9 @@ fn ways_round_a_local_link_cross_one_global_link_between_any_two_groups() {
     let topology = kind.generate().unwrap();
     let flat = PlanKind::Flat.plan(&topology).unwrap();
     let local = topology.cables("group0.switch0 - group0.switch1")[0];
-    let regular = Minimal::of(&kind, &topology).unwrap();
+    let regular = MinimalRouting::of(&kind, &topology).unwrap();
     for down in [vec![], vec![local]] {
-        let around = Minimal::around(&kind, &topology, &down);
+        let around = MinimalRouting::around(&kind, &topology, &down);
         let tables: Vec<_> = switches(&topology).map(|at| by_table(&around, &flat, at)).collect();
         for (at, dst) in switches(&topology).flat_map(|at| hosts(&topology).map(move |dst| (at, dst))) {
             let is_regular = by_table(&regular, &flat, at)[dst.index()].is_subset(&tables[at.index()][dst.index()]);

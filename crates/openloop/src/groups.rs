@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{HostId, SwitchId};
 use etherweave_topology::Topology;
-use etherweave_workload::Groups;
+use etherweave_workload::HostGroups;
 
 use crate::OpenLoopError;
 
@@ -10,11 +10,11 @@ use crate::OpenLoopError;
 ///
 /// # Errors
 /// When there are fewer than two hosts.
-pub fn groups(topology: &Topology) -> Result<Groups, OpenLoopError> {
+pub fn groups(topology: &Topology) -> Result<HostGroups, OpenLoopError> {
     let group_axis = topology.axes().iter().position(|axis| axis == "group");
     let group = |at: SwitchId| group_axis.map_or(at.get(), |axis| topology.coordinates(at)[axis]);
     let homes: Vec<u32> =
         (0..topology.hosts()).map(|host| group(topology.switch_of(HostId::from_index(host)))).collect();
     let sizes: Vec<u32> = homes.chunk_by(|a, b| a == b).map(|hosts| hosts.len() as u32).collect();
-    Ok(Groups::new(&sizes)?)
+    Ok(HostGroups::new(&sizes)?)
 }

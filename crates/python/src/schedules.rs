@@ -89,16 +89,16 @@ impl Schedule {
     }
 }
 
-/// The jobs of a scenario as schedules; programs are rehearsed so often before they count.
+/// The jobs of a scenario as schedules; each program runs once before it counts, every block at most `warm_up` times.
 #[pyfunction]
 pub fn schedules(
     py: Python<'_>,
     text: &str,
     origin: &str,
     overrides: Vec<(String, String)>,
-    rehearsal: u32,
+    warm_up: u32,
 ) -> PyResult<Schedules> {
-    let made = py.detach(|| etherweave_scenario::Schedules::of(text, origin, &overrides, rehearsal));
+    let made = py.detach(|| etherweave_scenario::Schedules::of(text, origin, &overrides, warm_up));
     made.map(|schedules| Schedules { schedules }).map_err(|error| scenario_error(&error))
 }
 

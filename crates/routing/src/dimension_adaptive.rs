@@ -1,5 +1,5 @@
 //! The adaptive superset of dimension order: every hop that brings the packet nearer, in any order of the dimensions.
-//! Freedom from deadlock comes from priorities alone, so no hop is refused:
+//! Freedom from deadlock comes from priorities alone, so no hop is forbidden:
 //!
 //! - In *full rows* (flattened butterfly, HyperX) the priority rises with every hop: as many priorities as dimensions,
 //!   as Benito et al., "On the use of commodity Ethernet technology in exascale HPC systems", HiPC 2015, section V-E
@@ -12,87 +12,88 @@
 //!   the same, section 4: `(n + 1)·2ⁿ⁻¹`.
 //!
 //! A dimension that is done counts as upward, so combinations change in one direction only. All of it follows from the
-//! places of switch and destination. Half way round a ring packets go up.
+//! places of switch and destination. To the opposite switch of a ring packets go up.
 
 use etherweave_primitives::SwitchId;
 use etherweave_topology::Topology;
 
 use crate::RoutingError;
-use crate::grid::{Grid, Row, Run};
-use crate::joints::Joints;
-use crate::plan::{Aim, Plan, Step};
+use crate::adjacencies::Adjacencies;
+use crate::grid::{GridRow, RowGrid, RowPath};
+use crate::plan::{DestinationSet, RoutingPlan, RoutingStep};
 
 /// Most dimensions of a grid.
 const DIMENSIONS_MAX: usize = 6;
-/// All destinations; every other set tells its runs in three bits for each dimension.
-const EVERYTHING: Aim = Aim::Set(1 << (3 * DIMENSIONS_MAX));
+/// All destinations; every other set encodes its row paths in three bits for each dimension.
+const EVERYTHING: DestinationSet = DestinationSet::Set(1 << (3 * DIMENSIONS_MAX));
 
 /// What is ahead in every dimension; none where the packet is at its place.
-type Runs = [Option<Run>; DIMENSIONS_MAX];
+type RowPaths = [Option<RowPath>; DIMENSIONS_MAX];
 
-pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn Plan>, RoutingError> {
-    let grid = Grid::of(topology)?;
+pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, RoutingError> {
+    let grid = RowGrid::of(topology)?;
     if grid.rows.len() > DIMENSIONS_MAX {
         let found = format!("{} dimensions", grid.rows.len());
         return Err(RoutingError::Unsuited { found, expected: "a grid of at most 6 dimensions" });
     }
-    Ok(Box::new(DimensionAdaptive { grid }))
+    Ok(Box::new(DimensionAdaptivePlan { grid }))
 }
 
 /// The routing on one grid.
-struct DimensionAdaptive {
-    grid: Grid,
+struct DimensionAdaptivePlan {
+    grid: RowGrid,
 }
 
-fn set(runs: &Runs) -> Aim {
-    let digit =
-        |run: &Option<Run>| run.map_or(0, |run| 1 + Run::ALL.iter().position(|&other| other == run).unwrap_or(0));
-    Aim::Set(runs.iter().rev().fold(0, |packed, run| packed << 3 | digit(run) as u32))
+fn set(runs: &RowPaths) -> DestinationSet {
+    let digit = |run: &Option<RowPath>| {
+        run.map_or(0, |run| 1 + RowPath::ALL.iter().position(|&other| other == run).unwrap_or(0))
+    };
+    DestinationSet::Set(runs.iter().rev().fold(0, |packed, run| packed << 3 | digit(run) as u32))
 }
 
-fn runs(set: u32) -> Runs {
+fn runs(set: u32) -> RowPaths {
     std::array::from_fn(|dimension| {
         let digit = set >> (3 * dimension) & 7;
-        (digit > 0).then(|| Run::ALL[digit as usize - 1])
+        (digit > 0).then(|| RowPath::ALL[digit as usize - 1])
     })
 }
 
-impl DimensionAdaptive {
+impl DimensionAdaptivePlan {
     fn dimensions(&self) -> std::ops::Range<usize> {
         0..self.grid.rows.len()
     }
 
     fn full(&self) -> u32 {
-        self.grid.rows.iter().filter(|row| matches!(row, Row::Full { size } if *size > 1)).count() as u32
+        self.grid.rows.iter().filter(|row| matches!(row, GridRow::Full { size } if *size > 1)).count() as u32
     }
 
     /// Dimensions that are walked step by step.
     fn walked(&self) -> impl Iterator<Item = usize> {
-        self.dimensions().filter(|&dimension| !matches!(self.grid.rows[dimension], Row::Full { .. }))
+        self.dimensions().filter(|&dimension| !matches!(self.grid.rows[dimension], GridRow::Full { .. }))
     }
 
     /// Hops in full rows, and dateline crossings, that a packet can have behind it before its last hop.
     fn levels(&self) -> u32 {
-        let rings = self.grid.rows.iter().filter(|row| matches!(row, Row::Ring { .. })).count() as u32;
+        let rings = self.grid.rows.iter().filter(|row| matches!(row, GridRow::Ring { .. })).count() as u32;
         (self.full() + rings + u32::from(self.walked().next().is_some())).max(1)
     }
 
-    fn stage(&self, runs: &Runs) -> u8 {
+    fn stage(&self, runs: &RowPaths) -> u8 {
         let is_behind = |&dimension: &usize| match (self.grid.rows[dimension], runs[dimension]) {
-            (Row::Full { size }, run) => size > 1 && run.is_none(),
-            (Row::Ring { .. }, run) => !run.is_some_and(Run::wraps),
-            (Row::Line { .. }, _) => false,
+            (GridRow::Full { size }, run) => size > 1 && run.is_none(),
+            (GridRow::Ring { .. }, run) => !run.is_some_and(RowPath::wraps),
+            (GridRow::Line { .. }, _) => false,
         };
         let level = self.dimensions().filter(is_behind).count() as u32;
-        let upward = self.walked().skip(1).map(|dimension| runs[dimension].is_none_or(Run::is_upward));
+        let upward = self.walked().skip(1).map(|dimension| runs[dimension].is_none_or(RowPath::is_upward));
         let directions = upward.fold(0, |packed, is_upward| packed << 1 | u32::from(is_upward));
-        // Within eight, or the routing would have been refused.
+        // Within eight, or the routing would have been rejected.
         (directions * self.levels() + level) as u8
     }
 
-    fn to_switch(&self, at: SwitchId, dst: SwitchId, out: &mut Vec<Step>) {
+    fn to_switch(&self, at: SwitchId, dst: SwitchId, out: &mut Vec<RoutingStep>) {
         let ends = |dimension| (self.grid.place(at, dimension), self.grid.place(dst, dimension));
-        let mut runs: Runs = Runs::default();
+        let mut runs: RowPaths = RowPaths::default();
         for dimension in self.dimensions().filter(|&dimension| ends(dimension).0 != ends(dimension).1) {
             let (place, end) = ends(dimension);
             runs[dimension] = self.grid.rows[dimension].runs(place, end).next();
@@ -102,21 +103,25 @@ impl DimensionAdaptive {
             let Some(run) = runs[dimension] else { continue };
             let (place, end) = ends(dimension);
             let to = self.grid.rows[dimension].next(place, run, end);
-            out.push(Step { joint: self.grid.joint(at, dimension, to), stage, aim: Aim::Switch(dst) });
+            out.push(RoutingStep {
+                adjacency: self.grid.adjacency(at, dimension, to),
+                stage,
+                destinations: DestinationSet::Switch(dst),
+            });
         }
     }
 
-    /// Every next hop of the packets with these runs ahead.
-    fn along(&self, at: SwitchId, runs: &Runs, out: &mut Vec<Step>) {
+    /// Every next hop of the packets with these paths ahead.
+    fn along(&self, at: SwitchId, runs: &RowPaths, out: &mut Vec<RoutingStep>) {
         let stage = self.stage(runs);
         for dimension in self.dimensions() {
             let Some(run) = runs[dimension] else { continue };
             for next in self.grid.rows[dimension].moves(self.grid.place(at, dimension), run, false) {
-                let joint = self.grid.joint(at, dimension, next.to);
+                let adjacency = self.grid.adjacency(at, dimension, next.to);
                 let mut push = |then| {
                     let mut after = *runs;
                     after[dimension] = then;
-                    out.push(Step { joint, stage, aim: set(&after) });
+                    out.push(RoutingStep { adjacency, stage, destinations: set(&after) });
                 };
                 if next.may_end {
                     push(None);
@@ -128,11 +133,12 @@ impl DimensionAdaptive {
         }
     }
 
-    /// Every combination of runs that a packet may start with.
-    fn starts(&self, at: SwitchId) -> Vec<Runs> {
-        let mut all = vec![Runs::default()];
+    /// Every combination of paths that a packet may start with.
+    fn starts(&self, at: SwitchId) -> Vec<RowPaths> {
+        let mut all = vec![RowPaths::default()];
         for dimension in self.dimensions() {
-            let starts: Vec<Run> = self.grid.rows[dimension].starts(self.grid.place(at, dimension), false).collect();
+            let starts: Vec<RowPath> =
+                self.grid.rows[dimension].starts(self.grid.place(at, dimension), false).collect();
             for index in 0..all.len() {
                 for &run in &starts {
                     let mut longer = all[index];
@@ -145,9 +151,9 @@ impl DimensionAdaptive {
     }
 }
 
-impl Plan for DimensionAdaptive {
-    fn joints(&self) -> &Joints {
-        &self.grid.joints
+impl RoutingPlan for DimensionAdaptivePlan {
+    fn adjacencies(&self) -> &Adjacencies {
+        &self.grid.adjacencies
     }
 
     fn stages(&self) -> u32 {
@@ -158,15 +164,15 @@ impl Plan for DimensionAdaptive {
         self.grid.diameter()
     }
 
-    fn everything(&self) -> Option<Aim> {
+    fn everything(&self) -> Option<DestinationSet> {
         Some(EVERYTHING)
     }
 
-    fn steps(&self, at: SwitchId, _: u32, aim: Aim, out: &mut Vec<Step>) {
-        match aim {
-            Aim::Switch(dst) => self.to_switch(at, dst, out),
+    fn steps(&self, at: SwitchId, _: u32, destinations: DestinationSet, out: &mut Vec<RoutingStep>) {
+        match destinations {
+            DestinationSet::Switch(dst) => self.to_switch(at, dst, out),
             EVERYTHING => self.starts(at).iter().for_each(|runs| self.along(at, runs, out)),
-            Aim::Set(packed) => self.along(at, &runs(packed), out),
+            DestinationSet::Set(packed) => self.along(at, &runs(packed), out),
         }
     }
 }

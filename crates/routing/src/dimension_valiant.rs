@@ -2,43 +2,47 @@
 //! 1982, section 2, on the flattened butterfly as in Kim, Dally and Abts, "Flattened butterfly", ISCA 2007, section
 //! 3.1: by dimension order to any switch, and from there by dimension order to the destination.
 //!
-//! Each of the two parts has a priority. A switch tells where a packet is by its priority and its ingress port: on the
-//! way to the intermediate switch only later dimensions are left.
+//! Each of the two parts has a priority. A switch derives where a packet is from its priority and its ingress port:
+//! before the intermediate switch only later dimensions are left.
 
 use etherweave_primitives::SwitchId;
 use etherweave_topology::Topology;
 
 use crate::RoutingError;
-use crate::dimension_order::DimensionOrder;
-use crate::grid::Grid;
-use crate::joints::Joints;
-use crate::plan::{Aim, Plan, Step};
+use crate::adjacencies::Adjacencies;
+use crate::dimension_order::DimensionOrderPlan;
+use crate::grid::RowGrid;
+use crate::plan::{DestinationSet, RoutingPlan, RoutingStep};
 
-/// On the way to the destination. Before that, the phase is the first dimension that may still change; and from the
-/// number of dimensions on, where in the last one the packet came from.
+/// Beyond the intermediate switch. Before that, the phase is the first dimension that may still change; and from the
+/// number of dimensions on, the place in the last one that the packet arrived from.
 const HOMING: u32 = u32::MAX;
 
-pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn Plan>, RoutingError> {
-    let grid = Grid::of(topology)?;
+pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, RoutingError> {
+    let grid = RowGrid::of(topology)?;
     if !grid.is_full() {
         let (found, expected) = ("rows are lines or rings".to_owned(), "a flattened butterfly or HyperX");
         return Err(RoutingError::Unsuited { found, expected });
     }
-    Ok(Box::new(DimensionValiant { order: DimensionOrder { grid } }))
+    Ok(Box::new(DimensionValiantPlan { order: DimensionOrderPlan { grid } }))
 }
 
 /// The routing on one grid.
-struct DimensionValiant {
-    order: DimensionOrder,
+struct DimensionValiantPlan {
+    order: DimensionOrderPlan,
 }
 
-impl DimensionValiant {
+impl DimensionValiantPlan {
     /// The hops towards all intermediate switches.
-    fn away(&self, at: SwitchId, first: usize, aim: Aim, out: &mut Vec<Step>) {
+    fn away(&self, at: SwitchId, first: usize, destinations: DestinationSet, out: &mut Vec<RoutingStep>) {
         let grid = &self.order.grid;
         for dimension in first..grid.rows.len() {
             let others = grid.rows[dimension].neighbours(grid.place(at, dimension)).into_iter();
-            out.extend(others.map(|to| Step { joint: grid.joint(at, dimension, to), stage: 0, aim }));
+            out.extend(others.map(|to| RoutingStep {
+                adjacency: grid.adjacency(at, dimension, to),
+                stage: 0,
+                destinations,
+            }));
         }
     }
 
@@ -51,17 +55,17 @@ impl DimensionValiant {
         (phase as usize).min(self.order.grid.rows.len())
     }
 
-    /// The switch that packets in this phase have just left, in the last dimension. None of them aims there.
+    /// The switch that packets in this phase have just left, in the last dimension. None of them is for a host there.
     fn left(&self, at: SwitchId, phase: u32) -> Option<u32> {
         let dimensions = self.order.grid.rows.len() as u32;
         let place = phase.checked_sub(dimensions).filter(|_| phase != HOMING)?;
-        Some(self.order.grid.joint(at, self.last(), place))
+        Some(self.order.grid.adjacency(at, self.last(), place))
     }
 }
 
-impl Plan for DimensionValiant {
-    fn joints(&self) -> &Joints {
-        self.order.joints()
+impl RoutingPlan for DimensionValiantPlan {
+    fn adjacencies(&self) -> &Adjacencies {
+        self.order.adjacencies()
     }
 
     fn stages(&self) -> u32 {
@@ -72,11 +76,11 @@ impl Plan for DimensionValiant {
         2 * self.order.hops_max()
     }
 
-    fn phase(&self, joint: u32, stage: u8) -> u32 {
+    fn phase(&self, adjacency: u32, stage: u8) -> u32 {
         let grid = &self.order.grid;
-        let (from, to) = (grid.joints.from(joint), grid.joints.to(joint));
+        let (from, to) = (grid.adjacencies.from(adjacency), grid.adjacencies.to(adjacency));
         let is_crossed = |&dimension: &usize| grid.place(from, dimension) != grid.place(to, dimension);
-        let crossed = (0..grid.rows.len()).find(is_crossed).expect("a joint along a row");
+        let crossed = (0..grid.rows.len()).find(is_crossed).expect("an adjacency along a row");
         match stage {
             0 if crossed == self.last() => grid.rows.len() as u32 + grid.place(from, crossed),
             0 => crossed as u32 + 1,
@@ -88,18 +92,18 @@ impl Plan for DimensionValiant {
         true
     }
 
-    fn everything(&self) -> Option<Aim> {
+    fn everything(&self) -> Option<DestinationSet> {
         self.order.everything()
     }
 
-    fn steps(&self, at: SwitchId, phase: u32, aim: Aim, out: &mut Vec<Step>) {
+    fn steps(&self, at: SwitchId, phase: u32, destinations: DestinationSet, out: &mut Vec<RoutingStep>) {
         if phase != HOMING {
-            self.away(at, self.first_left(phase), aim, out);
+            self.away(at, self.first_left(phase), destinations, out);
         }
         let mut home = Vec::new();
-        self.order.steps(at, phase, aim, &mut home);
+        self.order.steps(at, phase, destinations, &mut home);
         let left = self.left(at, phase);
-        let home = home.into_iter().filter(|step| Some(step.joint) != left);
-        out.extend(home.map(|step| Step { stage: 1, ..step }));
+        let home = home.into_iter().filter(|step| Some(step.adjacency) != left);
+        out.extend(home.map(|step| RoutingStep { stage: 1, ..step }));
     }
 }

@@ -7,24 +7,24 @@ use etherweave_primitives::SwitchId;
 use etherweave_topology::Topology;
 
 use crate::RoutingError;
-use crate::groups::{EVERYTHING, Groups, Stages};
-use crate::joints::Joints;
-use crate::plan::{Aim, Plan, Step};
+use crate::adjacencies::Adjacencies;
+use crate::groups::{DragonflyGroups, EVERYTHING, Stages};
+use crate::plan::{DestinationSet, RoutingPlan, RoutingStep};
 
 const STAGES: Stages = Stages { out: 0, across: 0, home: 1 };
 
-pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn Plan>, RoutingError> {
-    Ok(Box::new(DragonflyMinimal { groups: Groups::of(topology)? }))
+pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, RoutingError> {
+    Ok(Box::new(DragonflyMinimalPlan { groups: DragonflyGroups::of(topology)? }))
 }
 
 /// The routing on one dragonfly.
-struct DragonflyMinimal {
-    groups: Groups,
+struct DragonflyMinimalPlan {
+    groups: DragonflyGroups,
 }
 
-impl Plan for DragonflyMinimal {
-    fn joints(&self) -> &Joints {
-        &self.groups.joints
+impl RoutingPlan for DragonflyMinimalPlan {
+    fn adjacencies(&self) -> &Adjacencies {
+        &self.groups.adjacencies
     }
 
     fn stages(&self) -> u32 {
@@ -35,11 +35,11 @@ impl Plan for DragonflyMinimal {
         3
     }
 
-    fn everything(&self) -> Option<Aim> {
+    fn everything(&self) -> Option<DestinationSet> {
         Some(EVERYTHING)
     }
 
-    fn steps(&self, at: SwitchId, _: u32, aim: Aim, out: &mut Vec<Step>) {
-        self.groups.minimal(at, STAGES, aim, out);
+    fn steps(&self, at: SwitchId, _: u32, destinations: DestinationSet, out: &mut Vec<RoutingStep>) {
+        self.groups.minimal(at, STAGES, destinations, out);
     }
 }

@@ -1,61 +1,62 @@
 //! Valiant to a switch on a dragonfly: Valiant, "A scheme for fast parallel communication", SIAM J. Comput. 1982,
 //! section 2, applied to switches: to any switch of any other group, and from there minimally to the destination.
 //!
-//! With `l` for local and `g` for global, `l0 g0 l1 l2 g2 l3` is the longest way with its priorities: four of them.
-//! Unlike by [group](crate::RoutingKind::DragonflyValiantGroup), the local channels of the group on the way are shared
-//! out as well. Packets for their own group may go there at once, in the last stage.
+//! With `l` for local and `g` for global, `l0 g0 l1 l2 g2 l3` is the longest path with its priorities: four of them.
+//! Unlike by [group](crate::RoutingKind::DragonflyValiantGroup), the local channels of the intermediate group share the
+//! load as well. Packets for their own group may go there at once, in the last stage.
 
 use etherweave_primitives::SwitchId;
 use etherweave_topology::Topology;
 
 use crate::RoutingError;
-use crate::groups::{EVERYTHING, Groups, OUTSIDE, Stages, but_switch, in_group};
-use crate::joints::Joints;
-use crate::plan::{Aim, FRESH, Plan, Step};
+use crate::adjacencies::Adjacencies;
+use crate::groups::{DragonflyGroups, EVERYTHING, OUTSIDE, Stages, but_switch, in_group};
+use crate::plan::{DestinationSet, FRESH, RoutingPlan, RoutingStep};
 
 const AWAY: Stages = Stages { out: 0, across: 0, home: 3 };
 const BACK: Stages = Stages { out: 2, across: 2, home: 3 };
-/// From where a packet enters the group on the way to the switch there.
+/// From where a packet enters the intermediate group to the intermediate switch.
 const TURNING: u8 = 1;
 
-/// Went to a switch of its own group, to leave it by one of its channels.
+/// At another switch of its own group, to leave the group by one of that switch's channels.
 const LEAVING: u32 = FRESH + 1;
-/// Came to the group on the way.
+/// Arrived in the intermediate group.
 const VISITING: u32 = FRESH + 2;
-/// From the switch on the way to the destination.
+/// From the intermediate switch to the destination.
 const HOMING: u32 = FRESH + 3;
 
-pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn Plan>, RoutingError> {
-    Ok(Box::new(DragonflyValiantSwitch { groups: Groups::of(topology)? }))
+pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, RoutingError> {
+    Ok(Box::new(DragonflyValiantSwitchPlan { groups: DragonflyGroups::of(topology)? }))
 }
 
 /// The routing on one dragonfly.
-struct DragonflyValiantSwitch {
-    groups: Groups,
+struct DragonflyValiantSwitchPlan {
+    groups: DragonflyGroups,
 }
 
-impl DragonflyValiantSwitch {
-    /// To every switch of the group on the way; those that come from `at` do not aim there.
-    fn turn(&self, at: SwitchId, aim: Aim, out: &mut Vec<Step>) {
-        let aims: &[Aim] = if aim == EVERYTHING { &[OUTSIDE, but_switch(at)] } else { &[aim] };
-        for joint in self.groups.local(at) {
-            out.extend(aims.iter().map(|&aim| Step { joint, stage: TURNING, aim }));
+impl DragonflyValiantSwitchPlan {
+    /// To every switch of the intermediate group; packets from hosts at `at` are not for `at`.
+    fn turn(&self, at: SwitchId, destinations: DestinationSet, out: &mut Vec<RoutingStep>) {
+        let sets: &[DestinationSet] =
+            if destinations == EVERYTHING { &[OUTSIDE, but_switch(at)] } else { &[destinations] };
+        for adjacency in self.groups.local(at) {
+            out.extend(sets.iter().map(|&destinations| RoutingStep { adjacency, stage: TURNING, destinations }));
         }
     }
 
     /// Own group: at once, in the last stage.
-    fn neighbours(&self, at: SwitchId, aim: Aim, out: &mut Vec<Step>) {
-        match aim {
-            Aim::Switch(dst) if self.groups.group(dst) != self.groups.group(at) => {}
+    fn neighbours(&self, at: SwitchId, destinations: DestinationSet, out: &mut Vec<RoutingStep>) {
+        match destinations {
+            DestinationSet::Switch(dst) if self.groups.group(dst) != self.groups.group(at) => {}
             EVERYTHING => self.groups.minimal(at, AWAY, in_group(self.groups.group(at)), out),
-            aim => self.groups.minimal(at, AWAY, aim, out),
+            destinations => self.groups.minimal(at, AWAY, destinations, out),
         }
     }
 }
 
-impl Plan for DragonflyValiantSwitch {
-    fn joints(&self) -> &Joints {
-        &self.groups.joints
+impl RoutingPlan for DragonflyValiantSwitchPlan {
+    fn adjacencies(&self) -> &Adjacencies {
+        &self.groups.adjacencies
     }
 
     fn stages(&self) -> u32 {
@@ -66,8 +67,8 @@ impl Plan for DragonflyValiantSwitch {
         6
     }
 
-    fn phase(&self, joint: u32, stage: u8) -> u32 {
-        match (stage, self.groups.is_global(joint)) {
+    fn phase(&self, adjacency: u32, stage: u8) -> u32 {
+        match (stage, self.groups.is_global(adjacency)) {
             (0, false) => LEAVING,
             (0, true) => VISITING,
             _ => HOMING,
@@ -78,22 +79,26 @@ impl Plan for DragonflyValiantSwitch {
         true
     }
 
-    fn everything(&self) -> Option<Aim> {
+    fn everything(&self) -> Option<DestinationSet> {
         Some(EVERYTHING)
     }
 
-    fn steps(&self, at: SwitchId, phase: u32, aim: Aim, out: &mut Vec<Step>) {
+    fn steps(&self, at: SwitchId, phase: u32, destinations: DestinationSet, out: &mut Vec<RoutingStep>) {
         match phase {
             FRESH => {
-                self.groups.away(at, AWAY, self.groups.elsewhere(at, aim), out);
-                self.neighbours(at, aim, out);
+                self.groups.away(at, AWAY, self.groups.elsewhere(at, destinations), out);
+                self.neighbours(at, destinations, out);
             }
-            LEAVING => out.extend(self.groups.global(at).map(|joint| Step { joint, stage: AWAY.across, aim })),
+            LEAVING => out.extend(self.groups.global(at).map(|adjacency| RoutingStep {
+                adjacency,
+                stage: AWAY.across,
+                destinations,
+            })),
             VISITING => {
-                self.turn(at, aim, out);
-                self.groups.minimal(at, BACK, aim, out);
+                self.turn(at, destinations, out);
+                self.groups.minimal(at, BACK, destinations, out);
             }
-            _ => self.groups.minimal(at, BACK, aim, out),
+            _ => self.groups.minimal(at, BACK, destinations, out),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A static hash per flow, in two steps, as switches do it.
+//! A static hash per flow in two steps, as in switches.
 
 use etherweave_primitives::{ChannelId, SwitchId, mix};
 use etherweave_topology::Topology;
@@ -35,7 +35,7 @@ impl EcmpHash {
     }
 }
 
-/// [`EcmpHash`] at work.
+/// An [`EcmpHash`] prepared for a topology.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HashSelection {
     /// By switch.

@@ -1,20 +1,20 @@
-//! Why a packet does not get there, or a routing does not suit a fabric.
+//! Why a packet does not arrive, or a routing does not suit a fabric.
 
 use std::fmt;
 
 use etherweave_primitives::Priority;
 
-/// What went wrong on which way.
+/// What is wrong, and on which path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RoutingError {
     /// No legal channel leads on.
     DeadEnd {
-        /// The switch where the way ends.
+        /// The switch where the path ends.
         at: String,
         /// The destination.
         dst: String,
     },
-    /// The way comes back to where it was.
+    /// The path returns to a switch that it visited.
     Loop {
         /// The destination.
         dst: String,
@@ -33,7 +33,8 @@ pub enum RoutingError {
         /// How many it needs.
         needed: u32,
     },
-    /// The routing changes priorities or remembers arrivals, which a table of channels by destination cannot.
+    /// The routing changes priorities or depends on the ingress port, which a table of channels by destination cannot
+    /// express.
     NotATable {
         /// How many priorities it needs.
         priorities: u8,
@@ -52,7 +53,7 @@ impl fmt::Display for RoutingError {
         match self {
             Self::DeadEnd { at, dst } => write!(f, "no legal channel leads from {at} to {dst}; expected at least one"),
             Self::Loop { dst, switches } => {
-                write!(f, "packets for {dst} go round {}; expected a way without repetition", switches.join(" - "))
+                write!(f, "packets for {dst} loop through {}; expected a path without repetition", switches.join(" - "))
             }
             Self::Unsuited { found, expected } => write!(f, "{found}; expected {expected}"),
             Self::Priorities { needed } => {

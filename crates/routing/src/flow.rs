@@ -1,4 +1,4 @@
-//! What a switch can tell flows apart by.
+//! The header fields by which a switch distinguishes flows.
 
 use etherweave_primitives::{HostId, mix};
 

@@ -1,15 +1,17 @@
-//! The two decisions and their members.
+//! The two decisions, legality and preference, and the members of each.
 
 use etherweave_primitives::{ChannelId, HostId, SwitchId};
 use etherweave_topology::Topology;
 
-use crate::plan::Plan;
-use crate::{EcmpHash, FlowKey, HashSelection, Hop, Legality, RoutingError, Table, shortest_path, up_down};
+use crate::plan::RoutingPlan;
+use crate::{
+    ChannelHop, EcmpHash, FlowKey, HashSelection, Legality, RoutingError, RoutingTable, shortest_path, up_down,
+};
 
 /// What is legal.
 pub trait Routing: Send + Sync {
     /// Appends the channels that a packet for `dst` may take out of switch `at`, the channels to one next hop side by
-    /// side. None when there is no way. Where arrivals matter, those for packets that come from a host.
+    /// side. None when there is no path. Where arrivals matter, those for packets that come from a host.
     fn candidates(&self, at: SwitchId, dst: HostId, out: &mut Vec<ChannelId>);
 
     /// How many priorities, from 0 on, packets travel with.
@@ -19,10 +21,10 @@ pub trait Routing: Send + Sync {
 
     /// Appends the hops that a packet for `dst` may take out of switch `at`, where it arrived by a hop or, absent, from
     /// a host; hops to one next switch side by side. By default all candidates, on priority 0.
-    fn hops(&self, at: SwitchId, _arrival: Option<Hop>, dst: HostId, out: &mut Vec<Hop>) {
+    fn hops(&self, at: SwitchId, _arrival: Option<ChannelHop>, dst: HostId, out: &mut Vec<ChannelHop>) {
         let mut candidates = Vec::new();
         self.candidates(at, dst, &mut candidates);
-        out.extend(candidates.into_iter().map(Hop::first));
+        out.extend(candidates.into_iter().map(ChannelHop::first));
     }
 }
 
@@ -58,7 +60,7 @@ macro_rules! routings {
                 }
             }
 
-            fn plan(&self, topology: &Topology) -> Result<Box<dyn Plan>, RoutingError> {
+            fn plan(&self, topology: &Topology) -> Result<Box<dyn RoutingPlan>, RoutingError> {
                 match self {
                     $(RoutingKind::$routing => crate::$module::plan(topology),)*
                 }
@@ -73,11 +75,11 @@ routings! {
     UpDown => up_down,
     /// Any next hop on a shortest path; on topologies with rings it may deadlock.
     ShortestPath => shortest_path,
-    /// Every shortest way that never climbs after it descended, up being towards a root; on every topology.
+    /// Every shortest path that never climbs after it descended, up being towards a root; on every topology.
     UpStarDownStar => up_star_down_star,
     /// One dimension after the other: flattened butterfly, HyperX, mesh, torus (with dateline).
     DimensionOrder => dimension_order,
-    /// The dimensions in any order, as the switch likes: flattened butterfly, HyperX, mesh, torus.
+    /// The dimensions in any order that the switch prefers: flattened butterfly, HyperX, mesh, torus.
     DimensionAdaptive => dimension_adaptive,
     /// By dimension order to any switch, and from there to the destination: flattened butterfly, HyperX.
     DimensionValiant => dimension_valiant,
@@ -88,14 +90,15 @@ routings! {
     /// To any switch of any group, and from there minimally: dragonfly.
     DragonflyValiantSwitch => dragonfly_valiant_switch,
     /// Minimally, or first by a global channel of the source's own switch: dragonfly.
-    DragonflyDetour => dragonfly_detour,
+    #[serde(alias = "dragonfly_detour")]
+    DragonflyNonMinimal => dragonfly_non_minimal,
 }
 
 impl RoutingKind {
     /// The hops that the routing allows on a topology, with their priorities.
     ///
     /// # Errors
-    /// When the routing is not for such a topology, needs more than eight priorities, or some host has no legal way to
+    /// When the routing is not for such a topology, needs more than eight priorities, or some host has no legal path to
     /// some other.
     pub fn legality(&self, topology: &Topology) -> Result<Legality, RoutingError> {
         Legality::new(topology, self.plan(topology)?)
@@ -106,11 +109,11 @@ impl RoutingKind {
     /// # Errors
     /// As [`legality`](RoutingKind::legality), and when a packet's next channels do not follow from its destination
     /// alone, or it changes priorities.
-    pub fn build(&self, topology: &Topology) -> Result<Table, RoutingError> {
+    pub fn build(&self, topology: &Topology) -> Result<RoutingTable, RoutingError> {
         match self {
             RoutingKind::UpDown => up_down::table(topology),
             RoutingKind::ShortestPath => shortest_path::table(topology),
-            other => Table::of(topology, &other.legality(topology)?),
+            other => RoutingTable::of(topology, &other.legality(topology)?),
         }
     }
 }

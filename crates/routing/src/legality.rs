@@ -1,10 +1,10 @@
-//! A routing in full: hosts at its ends, priorities on its hops.
+//! A complete routing: with hosts at both ends and priorities on its hops.
 
 use etherweave_primitives::{ChannelId, HostId, Priority, SwitchId};
 use etherweave_topology::{Topology, reverse};
 
-use crate::plan::{FRESH, Plan};
-use crate::{Hop, Routing, RoutingError};
+use crate::plan::{FRESH, RoutingPlan};
+use crate::{ChannelHop, Routing, RoutingError};
 
 /// Which hops are legal, where each packet has which priority. Made by
 /// [`RoutingKind::legality`](crate::RoutingKind::legality).
@@ -12,14 +12,14 @@ use crate::{Hop, Routing, RoutingError};
 /// Regular families compute hops from coordinates, with memory linear in channels; other fabrics look them up in
 /// tables that grow with switches × switches with hosts.
 pub struct Legality {
-    pub(crate) plan: Box<dyn Plan>,
+    pub(crate) plan: Box<dyn RoutingPlan>,
     /// By stage.
     pub(crate) priorities: Vec<Priority>,
-    hosts: Vec<Place>,
+    hosts: Vec<HostPlace>,
 }
 
 /// Where a host is.
-struct Place {
+struct HostPlace {
     switch: SwitchId,
     /// The channel from the switch to the host.
     last: ChannelId,
@@ -28,18 +28,18 @@ struct Place {
 impl Legality {
     /// # Errors
     /// When the plan needs more priorities than IEEE 802.1Q has.
-    pub(crate) fn new(topology: &Topology, plan: Box<dyn Plan>) -> Result<Legality, RoutingError> {
+    pub(crate) fn new(topology: &Topology, plan: Box<dyn RoutingPlan>) -> Result<Legality, RoutingError> {
         let stages = plan.stages();
         if stages as usize > Priority::COUNT {
             return Err(RoutingError::Priorities { needed: stages });
         }
-        let place = |host| Place { switch: topology.switch_of(host), last: reverse(topology.host_channel(host)) };
+        let place = |host| HostPlace { switch: topology.switch_of(host), last: reverse(topology.host_channel(host)) };
         let hosts = (0..topology.hosts()).map(HostId::from_index).map(place).collect();
         Ok(Legality { plan, priorities: (0..stages as u8).map(Priority::new).collect(), hosts })
     }
 
-    /// The same hops with at most `count` priorities, at least 1: stages beyond share the last. For asking what
-    /// priorities are good for; how a switch would then tell stages apart (by a header field of its own) is left open.
+    /// The same hops with at most `count` priorities, at least 1: stages beyond share the last. For studies of
+    /// priorities; how a switch would then distinguish stages (by a header field of its own) is left open.
     #[must_use]
     pub fn with_priorities(mut self, count: u8) -> Legality {
         let last = count.clamp(1, Priority::COUNT as u8) - 1;
@@ -65,10 +65,10 @@ impl Legality {
         access
     }
 
-    /// What a packet's arrival says to the plan.
-    fn phase(&self, arrival: Option<Hop>) -> u32 {
-        let joint = |hop: Hop| Some((self.plan.joints().joint_of(hop.channel)?, hop.stage));
-        arrival.and_then(joint).map_or(FRESH, |(joint, stage)| self.plan.phase(joint, stage))
+    /// What a packet's arrival means to the plan.
+    fn phase(&self, arrival: Option<ChannelHop>) -> u32 {
+        let adjacency = |hop: ChannelHop| Some((self.plan.adjacencies().adjacency_of(hop.channel)?, hop.stage));
+        arrival.and_then(adjacency).map_or(FRESH, |(adjacency, stage)| self.plan.phase(adjacency, stage))
     }
 }
 
@@ -84,21 +84,21 @@ impl Routing for Legality {
         self.priorities.iter().max().map_or(1, |most| most.get() + 1)
     }
 
-    fn hops(&self, at: SwitchId, arrival: Option<Hop>, dst: HostId, out: &mut Vec<Hop>) {
+    fn hops(&self, at: SwitchId, arrival: Option<ChannelHop>, dst: HostId, out: &mut Vec<ChannelHop>) {
         let place = &self.hosts[dst.index()];
         if place.switch == at {
             // The host takes its packets from every priority: they keep theirs.
-            out.push(Hop { channel: place.last, ..arrival.unwrap_or(Hop::first(place.last)) });
+            out.push(ChannelHop { channel: place.last, ..arrival.unwrap_or(ChannelHop::first(place.last)) });
             return;
         }
         let mut steps = Vec::new();
-        self.plan.steps(at, self.phase(arrival), crate::plan::Aim::Switch(place.switch), &mut steps);
+        self.plan.steps(at, self.phase(arrival), crate::plan::DestinationSet::Switch(place.switch), &mut steps);
         // Channels to one next hop side by side, as one of them may be offered in several stages.
-        steps.sort_by_key(|step| (step.joint, step.stage));
+        steps.sort_by_key(|step| (step.adjacency, step.stage));
         for step in steps {
             let (priority, stage) = (self.priorities[step.stage as usize], step.stage);
-            let channels = self.plan.joints().channels(step.joint).iter();
-            out.extend(channels.map(|&channel| Hop { channel, priority, stage }));
+            let channels = self.plan.adjacencies().channels(step.adjacency).iter();
+            out.extend(channels.map(|&channel| ChannelHop { channel, priority, stage }));
         }
     }
 }

@@ -5,10 +5,10 @@
 //!   any size, by [`dependency_cycle`] packet by packet.
 //! - A [`Selection`] says what is *preferred* among the legal: a hash of the flow.
 //! - [`RoutingKind`] and [`SelectionKind`] list the members and build them for a topology: as [`Legality`], with
-//!   priorities and computed from coordinates where the fabric is regular, or as [`Table`], for routings that know the
-//!   destination alone.
+//!   priorities and computed from coordinates where the fabric is regular, or as [`RoutingTable`],
+//!   for routings that depend on the destination alone.
 //!
-//! Both are pure: the same question has the same answer at any time. Left out: failures during a run, and the view of
+//! Both are pure functions of their arguments. Left out: failures during a run, and the view of
 //! loads that adaptive selections will need.
 //!
 //! ```
@@ -35,12 +35,13 @@
 //! assert_eq!(path(&topology, &routing, &selection, &key).unwrap().len(), 4);
 //! ```
 
+mod adjacencies;
 mod deadlock;
 mod dimension_adaptive;
 mod dimension_order;
 mod dimension_valiant;
-mod dragonfly_detour;
 mod dragonfly_minimal;
+mod dragonfly_non_minimal;
 mod dragonfly_valiant_group;
 mod dragonfly_valiant_switch;
 mod ecmp_hash;
@@ -49,7 +50,6 @@ mod flow;
 mod grid;
 mod groups;
 mod hop;
-mod joints;
 mod kind;
 mod legality;
 mod order;
@@ -67,9 +67,9 @@ pub use deadlock::dependency_cycle;
 pub use ecmp_hash::{EcmpHash, HashSelection};
 pub use error::RoutingError;
 pub use flow::FlowKey;
-pub use hop::Hop;
+pub use hop::ChannelHop;
 pub use kind::{Routing, RoutingKind, Selection, SelectionKind};
 pub use legality::Legality;
 pub use path::path;
-pub use proof::{Proof, Verdict, prove};
-pub use table::Table;
+pub use proof::{DeadlockProof, Verdict, prove};
+pub use table::RoutingTable;

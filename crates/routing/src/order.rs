@@ -1,4 +1,4 @@
-//! Which switch is above which.
+//! The order of the switches by height.
 
 use std::cmp::Reverse;
 

@@ -1,14 +1,14 @@
-//! The way of one flow.
+//! The path of one flow.
 
 use etherweave_primitives::{ChannelId, Priority, SwitchId};
 use etherweave_topology::{Node, Topology};
 
-use crate::{FlowKey, Hop, Routing, RoutingError, Selection};
+use crate::{ChannelHop, FlowKey, Routing, RoutingError, Selection};
 
 /// The channels of a flow from its host to its destination, both host links included.
 ///
 /// # Errors
-/// When the way ends before the destination or comes back to a switch.
+/// When the path ends before the destination or returns to a switch.
 pub fn path<R: Routing + ?Sized, S: Selection + ?Sized>(
     topology: &Topology,
     routing: &R,
@@ -16,9 +16,9 @@ pub fn path<R: Routing + ?Sized, S: Selection + ?Sized>(
     key: &FlowKey,
 ) -> Result<Vec<ChannelId>, RoutingError> {
     let mut channels = vec![topology.host_channel(key.src)];
-    // A packet that changed its priority may meet a switch again: it has come further.
+    // A packet that changed its priority may visit a switch again, in a later stage.
     let mut visited: Vec<(SwitchId, Option<Priority>)> = Vec::new();
-    let mut arrival: Option<Hop> = None;
+    let mut arrival: Option<ChannelHop> = None;
     let (mut hops, mut candidates) = (Vec::new(), Vec::new());
     while let Node::Switch(at) = topology.channel(channels[channels.len() - 1]).to.node {
         let here = (at, arrival.map(|hop| hop.priority).filter(|priority| priority.get() > 0));

@@ -2,43 +2,43 @@
 
 use etherweave_primitives::SwitchId;
 
-use crate::joints::Joints;
+use crate::adjacencies::Adjacencies;
 
-/// What a switch knows of where packets go.
+/// Where packets go, as far as a switch needs it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) enum Aim {
+pub(crate) enum DestinationSet {
     /// To the hosts of one switch.
     Switch(SwitchId),
-    /// To any of a set of switches; which one that is, is the plan's to number, and may depend on where it is asked.
+    /// To any of a set of switches. The plan numbers its sets; what a number means may depend on the switch.
     Set(u32),
 }
 
-/// A legal step of some of the packets that were asked about.
+/// A legal step of some of the packets in a set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Step {
-    /// Any channel of this joint.
-    pub joint: u32,
-    /// How far the packet has come then; becomes its priority.
+pub(crate) struct RoutingStep {
+    /// Any channel of this adjacency.
+    pub adjacency: u32,
+    /// How far the packet is then; becomes its priority.
     pub stage: u8,
-    /// Where those packets that take it go; a switch's aim stays, a set becomes smaller.
-    pub aim: Aim,
+    /// Where the packets that take it go: one switch stays the same, a set becomes smaller.
+    pub destinations: DestinationSet,
 }
 
 /// The phase of packets that come from a host.
 pub(crate) const FRESH: u32 = 0;
 
-/// Where packets may go next, computed from where they are, how they came and where they aim: nothing else, so that
-/// it fits the flow table of a switch (destination, ingress port and priority are what that can match).
-pub(crate) trait Plan: Send + Sync {
-    fn joints(&self) -> &Joints;
+/// Where packets may go next, computed from where they are, how they arrived and where they go: nothing else, so that
+/// the flow table of a switch can express it (destination, ingress port and priority are what it can match).
+pub(crate) trait RoutingPlan: Send + Sync {
+    fn adjacencies(&self) -> &Adjacencies;
 
     /// How many stages there are: the priorities that it needs.
     fn stages(&self) -> u32;
 
-    /// The most channels between switches on any way.
+    /// The most channels between switches on any path.
     fn hops_max(&self) -> u32;
 
-    /// What the arrival by a joint in a stage means for the next step.
+    /// What the arrival by an adjacency in a stage means for the next step.
     fn phase(&self, _joint: u32, _stage: u8) -> u32 {
         FRESH
     }
@@ -49,7 +49,7 @@ pub(crate) trait Plan: Send + Sync {
     }
 
     /// All destinations as one set; none where the plan can only follow one destination after the other.
-    fn everything(&self) -> Option<Aim> {
+    fn everything(&self) -> Option<DestinationSet> {
         None
     }
 
@@ -59,5 +59,5 @@ pub(crate) trait Plan: Send + Sync {
     }
 
     /// Appends every legal step of packets at `at`. For a set: of every destination in it but `at` itself.
-    fn steps(&self, at: SwitchId, phase: u32, aim: Aim, out: &mut Vec<Step>);
+    fn steps(&self, at: SwitchId, phase: u32, destinations: DestinationSet, out: &mut Vec<RoutingStep>);
 }

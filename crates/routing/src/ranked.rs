@@ -1,29 +1,29 @@
-//! Ways that go up, then down, in a total order of the switches: distances from one destination at a time.
+//! Paths that go up, then down, in a total order of the switches: distances from one destination at a time.
 //!
-//! Small fabrics have the distances of all destinations listed. In large ones they are found again for each question,
-//! in time linear in the links, and a proof looks at whole turns instead of packets: after a hop down only hops down
-//! are possible, otherwise any. That is a superset of what packets do, so free of rings means free.
+//! Small fabrics have the distances of all destinations listed. In large ones they are measured again for each
+//! query, in time linear in the links, and a proof follows whole turns instead of packets: after a hop down only hops
+//! down are possible, otherwise any. That is a superset of what packets do, so a proof of freedom holds for packets.
 
 use etherweave_primitives::SwitchId;
 use etherweave_topology::Topology;
 
-use crate::joints::Joints;
+use crate::adjacencies::Adjacencies;
 use crate::order::Order;
-use crate::plan::{Aim, FRESH, Plan, Step};
+use crate::plan::{DestinationSet, FRESH, RoutingPlan, RoutingStep};
 
-/// Came down: may not climb any more.
+/// The last hop led down: the packet may not climb any more.
 const DESCENDING: u32 = FRESH + 1;
 /// Farther than any switch.
 const UNREACHED: u32 = u32::MAX;
 /// Any destination.
-const ANYWHERE: Aim = Aim::Set(0);
+const ANYWHERE: DestinationSet = DestinationSet::Set(0);
 
 /// When packets climb.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Climb {
-    /// Where no way leads down.
+    /// Where no path leads down.
     AsNeeded,
-    /// Where no way down is shorter.
+    /// Where no path down is shorter.
     AsShorter,
 }
 
@@ -35,29 +35,31 @@ struct Distances {
     legal: Vec<u32>,
 }
 
-/// Legal ways by their lengths.
+/// Legal paths by their lengths.
 pub(crate) struct Ranked {
-    joints: Joints,
-    /// By joint.
+    adjacencies: Adjacencies,
+    /// By adjacency.
     is_up: Vec<bool>,
     highest_first: Vec<SwitchId>,
     climb: Climb,
     hops_max: u32,
-    /// By destination, none where nothing is asked about; empty where the fabric is too large for that.
+    /// By destination, none for switches without hosts; empty where the fabric is too large for a list.
     listed: Vec<Option<Distances>>,
 }
 
 impl Ranked {
-    /// Without a list; at most so many hops.
+    /// Without a list of distances; no path takes more than `hops_max` hops.
     pub fn new(topology: &Topology, order: Order, climb: Climb, hops_max: u32) -> Ranked {
-        let joints = Joints::of(topology);
-        let is_up = (0..joints.len() as u32).map(|joint| order.is_up(topology, joints.channels(joint)[0])).collect();
-        Ranked { joints, is_up, highest_first: order.highest_first, climb, hops_max, listed: Vec::new() }
+        let adjacencies = Adjacencies::of(topology);
+        let is_up = (0..adjacencies.len() as u32)
+            .map(|adjacency| order.is_up(topology, adjacencies.channels(adjacency)[0]))
+            .collect();
+        Ranked { adjacencies, is_up, highest_first: order.highest_first, climb, hops_max, listed: Vec::new() }
     }
 
     /// With a list of distances to some switches.
     pub fn listed(mut self, destinations: &[SwitchId]) -> Ranked {
-        let mut listed: Vec<Option<Distances>> = (0..self.joints.switches()).map(|_| None).collect();
+        let mut listed: Vec<Option<Distances>> = (0..self.adjacencies.switches()).map(|_| None).collect();
         destinations.iter().for_each(|&dst| listed[dst.index()] = Some(self.measure(dst)));
         let hops = listed.iter().flatten().flat_map(|distances| &distances.legal).copied();
         self.hops_max = hops.filter(|&hops| hops != UNREACHED).max().unwrap_or_default();
@@ -65,11 +67,11 @@ impl Ranked {
         self
     }
 
-    /// Whether there are ways between any two of some switches: by sets of what is below, a bit per switch and
+    /// Whether there are paths between any two of some switches: by sets of what is below, a bit per switch and
     /// destination.
     pub fn joins(&self, destinations: &[SwitchId]) -> bool {
         let words = destinations.len().div_ceil(64);
-        let mut reached = vec![0u64; self.joints.switches() * words];
+        let mut reached = vec![0u64; self.adjacencies.switches() * words];
         for (column, dst) in destinations.iter().enumerate() {
             reached[dst.index() * words + column / 64] |= 1 << (column % 64);
         }
@@ -84,15 +86,15 @@ impl Ranked {
 
     /// Adds to a switch's set those of its neighbours above or below.
     fn gather(&self, reached: &mut [u64], words: usize, at: SwitchId, up: bool) {
-        for joint in self.joints.leaving(at).filter(|&joint| self.is_up[joint as usize] == up) {
-            let (from, to) = (self.joints.to(joint).index() * words, at.index() * words);
+        for adjacency in self.adjacencies.leaving(at).filter(|&adjacency| self.is_up[adjacency as usize] == up) {
+            let (from, to) = (self.adjacencies.to(adjacency).index() * words, at.index() * words);
             (0..words).for_each(|word| reached[to + word] |= reached[from + word]);
         }
     }
 
-    /// All distances to one switch: highest switches last on the way from it, first on the way back.
+    /// All distances to one switch: highest switches last downwards, first upwards.
     fn measure(&self, dst: SwitchId) -> Distances {
-        let mut down = vec![UNREACHED; self.joints.switches()];
+        let mut down = vec![UNREACHED; self.adjacencies.switches()];
         down[dst.index()] = 0;
         self.highest_first.iter().rev().for_each(|&at| self.relax(&mut down, at, false));
         let mut legal = down.clone();
@@ -102,15 +104,16 @@ impl Ranked {
     }
 
     fn relax(&self, distances: &mut [u32], at: SwitchId, up: bool) {
-        let joints = self.joints.leaving(at).filter(|&joint| self.is_up[joint as usize] == up);
-        let least = joints.map(|joint| distances[self.joints.to(joint).index()]).min().unwrap_or(UNREACHED);
+        let adjacencies = self.adjacencies.leaving(at).filter(|&adjacency| self.is_up[adjacency as usize] == up);
+        let least =
+            adjacencies.map(|adjacency| distances[self.adjacencies.to(adjacency).index()]).min().unwrap_or(UNREACHED);
         distances[at.index()] = distances[at.index()].min(least.saturating_add(1));
     }
 
-    /// Whether packets that came in some phase may take a joint towards the switch of some distances.
-    fn is_next(&self, distances: &Distances, at: SwitchId, phase: u32, joint: u32) -> bool {
-        let (down, to) = (distances.down[at.index()], self.joints.to(joint).index());
-        let climbs = self.is_up[joint as usize];
+    /// Whether packets that arrived in some phase may take an adjacency towards the switch of some distances.
+    fn is_next(&self, distances: &Distances, at: SwitchId, phase: u32, adjacency: u32) -> bool {
+        let (down, to) = (distances.down[at.index()], self.adjacencies.to(adjacency).index());
+        let climbs = self.is_up[adjacency as usize];
         let may_climb = phase != DESCENDING && (self.climb == Climb::AsShorter || down == UNREACHED);
         let left = if phase == DESCENDING { down } else { distances.legal[at.index()] };
         let after = if climbs { distances.legal[to] } else { distances.down[to] };
@@ -118,9 +121,9 @@ impl Ranked {
     }
 }
 
-impl Plan for Ranked {
-    fn joints(&self) -> &Joints {
-        &self.joints
+impl RoutingPlan for Ranked {
+    fn adjacencies(&self) -> &Adjacencies {
+        &self.adjacencies
     }
 
     fn stages(&self) -> u32 {
@@ -131,15 +134,15 @@ impl Plan for Ranked {
         self.hops_max
     }
 
-    fn phase(&self, joint: u32, _: u8) -> u32 {
-        if self.is_up[joint as usize] { FRESH } else { DESCENDING }
+    fn phase(&self, adjacency: u32, _: u8) -> u32 {
+        if self.is_up[adjacency as usize] { FRESH } else { DESCENDING }
     }
 
     fn has_memory(&self) -> bool {
         self.climb == Climb::AsShorter
     }
 
-    fn everything(&self) -> Option<Aim> {
+    fn everything(&self) -> Option<DestinationSet> {
         self.listed.is_empty().then_some(ANYWHERE)
     }
 
@@ -147,22 +150,22 @@ impl Plan for Ranked {
         !self.listed.is_empty()
     }
 
-    fn steps(&self, at: SwitchId, phase: u32, aim: Aim, out: &mut Vec<Step>) {
-        let step = |joint| Step { joint, stage: 0, aim };
-        let leaving = self.joints.leaving(at);
-        let Aim::Switch(dst) = aim else {
-            let may_take = |joint: &u32| phase != DESCENDING || !self.is_up[*joint as usize];
+    fn steps(&self, at: SwitchId, phase: u32, destinations: DestinationSet, out: &mut Vec<RoutingStep>) {
+        let step = |adjacency| RoutingStep { adjacency, stage: 0, destinations };
+        let leaving = self.adjacencies.leaving(at);
+        let DestinationSet::Switch(dst) = destinations else {
+            let may_take = |adjacency: &u32| phase != DESCENDING || !self.is_up[*adjacency as usize];
             return out.extend(leaving.filter(may_take).map(step));
         };
         let found;
         let distances = match self.listed.get(dst.index()) {
-            Some(listed) => listed.as_ref().expect("packets aim at switches with hosts"),
+            Some(listed) => listed.as_ref().expect("packets destinations at switches with hosts"),
             None => {
                 found = self.measure(dst);
                 &found
             }
         };
-        out.extend(leaving.filter(|&joint| self.is_next(distances, at, phase, joint)).map(step));
+        out.extend(leaving.filter(|&adjacency| self.is_next(distances, at, phase, adjacency)).map(step));
     }
 }
 
@@ -187,7 +190,7 @@ mod tests {
         access
     }
 
-    /// Compares what is found on demand with what is listed, on every small fabric.
+    /// Compares distances measured on demand with those listed, on every small fabric.
     fn check(climb: Climb) {
         for topology in TopologyKind::examples().iter().map(|kind| kind.generate().unwrap()) {
             let access = access(&topology);
@@ -197,7 +200,7 @@ mod tests {
                 for phase in [FRESH, DESCENDING] {
                     let steps = |plan: &Ranked| {
                         let mut out = Vec::new();
-                        plan.steps(SwitchId::from_index(at), phase, Aim::Switch(dst), &mut out);
+                        plan.steps(SwitchId::from_index(at), phase, DestinationSet::Switch(dst), &mut out);
                         out
                     };
                     assert_eq!(steps(&found), steps(&listed));
@@ -213,14 +216,14 @@ mod tests {
     }
 
     #[test]
-    fn distances_found_on_demand_are_those_that_are_listed_and_turns_hold_all_that_packets_do() {
+    fn distances_measured_on_demand_equal_those_that_are_listed_and_turns_cover_all_packets() {
         check(Climb::AsShorter);
         check(Climb::AsNeeded);
     }
 
     #[test]
-    fn a_wrong_rank_is_found_by_the_turns() {
-        // A ring of three, each of whose joints leads "down": what comes down may go down again, all the way round.
+    fn a_wrong_rank_shows_as_a_cycle_of_turns() {
+        // A ring of three, each of whose adjacencies leads "down": a packet that descended may descend again, round the ring.
         let dimensions = vec![etherweave_topology::Dimension::of(3)];
         let kind = TopologyKind::Torus(etherweave_topology::Torus { dimensions, ..Default::default() });
         let topology = kind.generate().unwrap();

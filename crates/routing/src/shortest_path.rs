@@ -5,20 +5,24 @@ use std::collections::VecDeque;
 use etherweave_primitives::{ChannelId, SwitchId};
 use etherweave_topology::{Node, Topology, reverse};
 
-use crate::plan::Plan;
-use crate::table::{TablePlan, onward};
-use crate::{RoutingError, Table};
+use crate::plan::RoutingPlan;
+use crate::table::{TabulatedPlan, onward};
+use crate::{RoutingError, RoutingTable};
 
 /// Farther than any switch.
 const UNREACHED: u32 = u32::MAX;
 
-pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn Plan>, RoutingError> {
-    Ok(Box::new(TablePlan::new(topology, table(topology)?)))
+pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, RoutingError> {
+    Ok(Box::new(TabulatedPlan::new(topology, table(topology)?)))
 }
 
 /// The table of shortest paths: one breadth-first search per switch with hosts.
-pub(crate) fn table(topology: &Topology) -> Result<Table, RoutingError> {
-    Table::fill(topology, |dst| distances(topology, dst), |distances, channel| is_closer(topology, distances, channel))
+pub(crate) fn table(topology: &Topology) -> Result<RoutingTable, RoutingError> {
+    RoutingTable::fill(
+        topology,
+        |dst| distances(topology, dst),
+        |distances, channel| is_closer(topology, distances, channel),
+    )
 }
 
 /// Hops from every switch to `dst`.

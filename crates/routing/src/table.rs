@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, HashMap};
 use etherweave_primitives::{ChannelId, HostId, SwitchId};
 use etherweave_topology::{Node, Topology, reverse};
 
-use crate::joints::Joints;
-use crate::plan::{Aim, FRESH, Plan, Step};
+use crate::adjacencies::Adjacencies;
+use crate::plan::{DestinationSet, FRESH, RoutingPlan, RoutingStep};
 use crate::{Legality, Routing, RoutingError};
 
 /// Entries of the largest table: 1 GiB.
@@ -20,19 +20,19 @@ pub(crate) const LISTED_MAX: u64 = 1 << 24;
 
 /// Legal channels by switch and destination.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Table {
+pub struct RoutingTable {
     /// The set of each entry, by switch, then by destination column.
     entries: Vec<u32>,
     columns: usize,
     /// Set `i` is `channels[starts[i]..starts[i + 1]]`; set 0 is empty.
     starts: Vec<u32>,
     channels: Vec<ChannelId>,
-    hosts: Vec<Place>,
+    hosts: Vec<HostColumn>,
 }
 
 /// Where a host is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Place {
+struct HostColumn {
     switch: SwitchId,
     /// The column of its switch.
     column: u32,
@@ -40,7 +40,7 @@ struct Place {
     last: ChannelId,
 }
 
-impl Table {
+impl RoutingTable {
     /// The channels that a packet for `dst` may take out of switch `at`; channels to one next hop side by side.
     pub fn legal(&self, at: SwitchId, dst: HostId) -> &[ChannelId] {
         let place = &self.hosts[dst.index()];
@@ -56,13 +56,13 @@ impl Table {
         &self.channels[self.starts[set] as usize..self.starts[set + 1] as usize]
     }
 
-    /// Fills a table destination by destination: `distances` looks from a destination at all switches, `is_legal`
-    /// tells by that whether a packet at the start of a channel may take it.
+    /// Fills a table destination by destination: `distances` measures from a destination to all switches, `is_legal`
+    /// decides by that whether a packet at the start of a channel may take it.
     pub(crate) fn fill<Distances>(
         topology: &Topology,
         distances: impl Fn(SwitchId) -> Distances,
         is_legal: impl Fn(&Distances, ChannelId) -> bool,
-    ) -> Result<Table, RoutingError> {
+    ) -> Result<RoutingTable, RoutingError> {
         let (hosts, destinations) = places(topology);
         let mut sets = Sets::new();
         let mut entries = vec![0; entries(topology, destinations.len())?];
@@ -85,7 +85,7 @@ impl Table {
         topology: &Topology,
         key: impl Fn(SwitchId, SwitchId) -> Key,
         channels: impl Fn(SwitchId, SwitchId, &mut Vec<ChannelId>),
-    ) -> Result<Table, RoutingError> {
+    ) -> Result<RoutingTable, RoutingError> {
         let (hosts, destinations) = places(topology);
         let mut sets = Sets::new();
         let mut entries = vec![0; entries(topology, destinations.len())?];
@@ -106,8 +106,8 @@ impl Table {
         Ok(table)
     }
 
-    /// Tabulates a routing whose packets stay on priority 0 wherever they go, whichever way they came.
-    pub(crate) fn of(topology: &Topology, legality: &Legality) -> Result<Table, RoutingError> {
+    /// Tabulates a routing whose packets stay on priority 0 wherever they go, whatever their arrival.
+    pub(crate) fn of(topology: &Topology, legality: &Legality) -> Result<RoutingTable, RoutingError> {
         let priorities = legality.priorities();
         if priorities > 1 || legality.plan.has_memory() {
             return Err(RoutingError::NotATable { priorities });
@@ -120,8 +120,8 @@ impl Table {
             for at in (0..topology.switches()).map(SwitchId::from_index).filter(|&at| at != dst) {
                 steps.clear();
                 set.clear();
-                legality.plan.steps(at, FRESH, Aim::Switch(dst), &mut steps);
-                set.extend(steps.iter().flat_map(|step| legality.plan.joints().channels(step.joint)));
+                legality.plan.steps(at, FRESH, DestinationSet::Switch(dst), &mut steps);
+                set.extend(steps.iter().flat_map(|step| legality.plan.adjacencies().channels(step.adjacency)));
                 entries[at.index() * destinations.len() + column] = sets.number(topology, &mut set);
             }
         }
@@ -130,7 +130,7 @@ impl Table {
         Ok(table)
     }
 
-    /// From every switch with hosts there is a way to every other.
+    /// From every switch with hosts there is a path to every other.
     fn check(&self, topology: &Topology, destinations: &[SwitchId]) -> Result<(), RoutingError> {
         for &at in destinations {
             let row = &self.entries[at.index() * self.columns..][..self.columns];
@@ -144,13 +144,13 @@ impl Table {
     }
 }
 
-impl Routing for Table {
+impl Routing for RoutingTable {
     fn candidates(&self, at: SwitchId, dst: HostId, out: &mut Vec<ChannelId>) {
         out.extend_from_slice(self.legal(at, dst));
     }
 }
 
-/// How many entries a table has, when that fits.
+/// How many entries a table has, when they are not too many.
 pub(crate) fn entries(topology: &Topology, destinations: usize) -> Result<usize, RoutingError> {
     let entries = topology.switches() as u64 * destinations as u64;
     if entries > ENTRIES_MAX {
@@ -160,24 +160,24 @@ pub(crate) fn entries(topology: &Topology, destinations: usize) -> Result<usize,
 }
 
 /// A table as a plan, destination by destination.
-pub(crate) struct TablePlan {
-    joints: Joints,
-    table: Table,
+pub(crate) struct TabulatedPlan {
+    adjacencies: Adjacencies,
+    table: RoutingTable,
     /// The column of every switch with hosts.
     columns: Vec<u32>,
 }
 
-impl TablePlan {
-    pub fn new(topology: &Topology, table: Table) -> TablePlan {
+impl TabulatedPlan {
+    pub fn new(topology: &Topology, table: RoutingTable) -> TabulatedPlan {
         let mut columns = vec![u32::MAX; topology.switches()];
         table.hosts.iter().for_each(|place| columns[place.switch.index()] = place.column);
-        TablePlan { joints: Joints::of(topology), table, columns }
+        TabulatedPlan { adjacencies: Adjacencies::of(topology), table, columns }
     }
 }
 
-impl Plan for TablePlan {
-    fn joints(&self) -> &Joints {
-        &self.joints
+impl RoutingPlan for TabulatedPlan {
+    fn adjacencies(&self) -> &Adjacencies {
+        &self.adjacencies
     }
 
     fn stages(&self) -> u32 {
@@ -186,14 +186,14 @@ impl Plan for TablePlan {
 
     /// Every hop of a table that was filled by distances is one closer: no switch twice.
     fn hops_max(&self) -> u32 {
-        self.joints.switches() as u32 - 1
+        self.adjacencies.switches() as u32 - 1
     }
 
-    fn steps(&self, at: SwitchId, _: u32, aim: Aim, out: &mut Vec<Step>) {
-        let Aim::Switch(dst) = aim else { unreachable!("tables are asked for single destinations") };
+    fn steps(&self, at: SwitchId, _: u32, destinations: DestinationSet, out: &mut Vec<RoutingStep>) {
+        let DestinationSet::Switch(dst) = destinations else { unreachable!("tables have single destinations only") };
         let set = self.table.set(at, self.columns[dst.index()]);
-        let joints = set.iter().filter_map(|&channel| self.joints.joint_of(channel));
-        out.extend(joints.map(|joint| Step { joint, stage: 0, aim }));
+        let adjacencies = set.iter().filter_map(|&channel| self.adjacencies.adjacency_of(channel));
+        out.extend(adjacencies.map(|adjacency| RoutingStep { adjacency, stage: 0, destinations }));
         out.dedup();
     }
 }
@@ -214,13 +214,13 @@ pub(crate) fn destinations(topology: &Topology) -> Vec<SwitchId> {
 }
 
 /// Every host's place, and the switches with hosts in ascending order.
-fn places(topology: &Topology) -> (Vec<Place>, Vec<SwitchId>) {
+fn places(topology: &Topology) -> (Vec<HostColumn>, Vec<SwitchId>) {
     let all = || (0..topology.hosts()).map(HostId::from_index);
     let destinations = destinations(topology);
     let place = |host| {
         let switch = topology.switch_of(host);
         let column = destinations.binary_search(&switch).expect("a switch with hosts is a destination") as u32;
-        Place { switch, column, last: reverse(topology.host_channel(host)) }
+        HostColumn { switch, column, last: reverse(topology.host_channel(host)) }
     };
     (all().map(place).collect(), destinations)
 }
@@ -237,8 +237,8 @@ impl Sets {
         Sets { starts: vec![0, 0], channels: Vec::new(), numbers: HashMap::from([(Vec::new(), 0)]) }
     }
 
-    fn table(self, entries: Vec<u32>, columns: usize, hosts: Vec<Place>) -> Table {
-        Table { entries, columns, starts: self.starts, channels: self.channels, hosts }
+    fn table(self, entries: Vec<u32>, columns: usize, hosts: Vec<HostColumn>) -> RoutingTable {
+        RoutingTable { entries, columns, starts: self.starts, channels: self.channels, hosts }
     }
 
     /// The number of a set, which is put in order: by port channel, then by port.

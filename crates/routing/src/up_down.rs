@@ -3,35 +3,35 @@
 //!
 //! A channel goes *up* when it leads to a higher level, or to a higher id on the same level. That is a total order of
 //! the switches, so neither the up channels nor the down channels close a ring, and since no packet turns from down to
-//! up, no dependency does. Of the legal ways the shortest are offered; where a switch can descend to the destination,
-//! it does, so that the rule needs no memory of where a packet came from.
+//! up, neither do dependencies. Of the legal paths the shortest are offered; where a switch can descend to the destination,
+//! it does, so that the rule does not depend on the ingress port.
 //!
-//! Where that order has several summits between which there is no way, as in most fabrics that are no trees, the order
-//! is Autonet's: the nearer to one root, the higher. From every switch the way to the root goes up.
+//! Where that order has several summits between which there is no path, as in most fabrics that are no trees, the order
+//! is Autonet's: the nearer to one root, the higher. From every switch the path to the root goes up.
 
 use etherweave_primitives::{ChannelId, SwitchId};
 use etherweave_topology::{Topology, reverse};
 
 use crate::order::Order;
-use crate::plan::Plan;
+use crate::plan::RoutingPlan;
 use crate::ranked::{Climb, Ranked};
 use crate::shortest_path::switch_after;
-use crate::table::{LISTED_MAX, TablePlan, destinations, onward};
-use crate::tree::Tree;
-use crate::{RoutingError, Table};
+use crate::table::{LISTED_MAX, TabulatedPlan, destinations, onward};
+use crate::tree::SubtreePlan;
+use crate::{RoutingError, RoutingTable};
 
 /// Farther than any switch.
 const UNREACHED: u32 = u32::MAX;
 
 /// Computed from coordinates where the fabric is a tree of subtrees; otherwise looked up in the table or, in a fabric
-/// too large to follow every packet, found for one destination at a time.
-pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn Plan>, RoutingError> {
-    if let Some(tree) = Tree::of(topology) {
+/// too large to follow every packet, computed for one destination at a time.
+pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn RoutingPlan>, RoutingError> {
+    if let Some(tree) = SubtreePlan::of(topology) {
         return Ok(Box::new(tree));
     }
     let destinations = destinations(topology);
     if topology.switches() as u64 * destinations.len() as u64 <= LISTED_MAX {
-        return Ok(Box::new(TablePlan::new(topology, searched(topology)?)));
+        return Ok(Box::new(TabulatedPlan::new(topology, searched(topology)?)));
     }
     // No switch twice.
     let ranked = |order| Ranked::new(topology, order, Climb::AsNeeded, topology.switches() as u32 - 1);
@@ -42,27 +42,27 @@ pub(crate) fn plan(topology: &Topology) -> Result<Box<dyn Plan>, RoutingError> {
 
 /// The table of shortest up/down paths: computed from coordinates in a tree of subtrees, otherwise by one sweep down
 /// and one up per switch with hosts.
-pub(crate) fn table(topology: &Topology) -> Result<Table, RoutingError> {
-    match Tree::of(topology) {
+pub(crate) fn table(topology: &Topology) -> Result<RoutingTable, RoutingError> {
+    match SubtreePlan::of(topology) {
         Some(tree) => tree.table(topology),
         None => searched(topology),
     }
 }
 
-fn searched(topology: &Topology) -> Result<Table, RoutingError> {
+fn searched(topology: &Topology) -> Result<RoutingTable, RoutingError> {
     by(topology, &Order::by_level(topology)).or_else(|_| by(topology, &Order::by_root(topology)))
 }
 
-fn by(topology: &Topology, order: &Order) -> Result<Table, RoutingError> {
+fn by(topology: &Topology, order: &Order) -> Result<RoutingTable, RoutingError> {
     let distances = |dst| Distances::new(topology, order, dst);
-    Table::fill(topology, distances, |distances, channel| distances.is_legal(topology, order, channel))
+    RoutingTable::fill(topology, distances, |distances, channel| distances.is_legal(topology, order, channel))
 }
 
 /// Hops from every switch to one destination.
 struct Distances {
     /// By down channels only.
     down: Vec<u32>,
-    /// By the legal way: down when that is possible, otherwise up and on.
+    /// By the legal path: down when that is possible, otherwise up and on.
     legal: Vec<u32>,
 }
 
@@ -110,7 +110,7 @@ mod tests {
     fn the_table_of_a_tree_from_coordinates_is_the_searched_one() {
         let mut trees = 0;
         for topology in TopologyKind::examples().iter().map(|kind| kind.generate().unwrap()) {
-            let Some(tree) = Tree::of(&topology) else { continue };
+            let Some(tree) = SubtreePlan::of(&topology) else { continue };
             let (computed, searched) = (tree.table(&topology).unwrap(), searched(&topology).unwrap());
             let hosts = || (0..topology.hosts()).map(HostId::from_index);
             for (at, dst) in (0..topology.switches()).flat_map(|at| hosts().map(move |dst| (at, dst))) {

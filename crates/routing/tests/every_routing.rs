@@ -1,11 +1,11 @@
-//! What every routing that makes a table promises, on every example of every topology family.
+//! Properties of every routing that makes a table, on every example of every topology family.
 
 use etherweave_primitives::{ChannelId, HostId, SwitchId};
-use etherweave_routing::{FlowKey, Routing, RoutingKind, SelectionKind, Table, dependency_cycle, path};
+use etherweave_routing::{FlowKey, Routing, RoutingKind, RoutingTable, SelectionKind, dependency_cycle, path};
 use etherweave_topology::{Node, Topology, TopologyKind};
 
 /// Runs one check on every pair of a topology and a routing.
-fn check(promise: impl Fn(&Topology, RoutingKind, &Table)) {
+fn check(promise: impl Fn(&Topology, RoutingKind, &RoutingTable)) {
     for topology in TopologyKind::examples().iter().map(|kind| kind.generate().unwrap()) {
         for (kind, table) in RoutingKind::ALL.iter().filter_map(|kind| Some((*kind, kind.build(&topology).ok()?))) {
             promise(&topology, kind, &table);
@@ -24,15 +24,16 @@ fn pairs(topology: &Topology) -> impl Iterator<Item = FlowKey> {
 }
 
 #[test]
-fn every_host_reaches_every_other_and_a_flow_always_takes_the_same_way() {
+fn every_host_reaches_every_other_and_a_flow_always_takes_the_same_path() {
     check(|topology, kind, routing| {
         let selection = SelectionKind::default().build(topology);
         for key in pairs(topology) {
-            let way = path(topology, routing, &selection, &key).unwrap_or_else(|error| panic!("{kind:?}: {error}"));
-            assert_eq!(topology.channel(way[0]).from.node, Node::Host(key.src));
-            assert_eq!(topology.channel(way[way.len() - 1]).to.node, Node::Host(key.dst));
-            assert!(way.windows(2).all(|w| topology.channel(w[0]).to.node == topology.channel(w[1]).from.node));
-            assert_eq!(path(topology, routing, &selection, &key).unwrap(), way);
+            let channels =
+                path(topology, routing, &selection, &key).unwrap_or_else(|error| panic!("{kind:?}: {error}"));
+            assert_eq!(topology.channel(channels[0]).from.node, Node::Host(key.src));
+            assert_eq!(topology.channel(channels[channels.len() - 1]).to.node, Node::Host(key.dst));
+            assert!(channels.windows(2).all(|w| topology.channel(w[0]).to.node == topology.channel(w[1]).from.node));
+            assert_eq!(path(topology, routing, &selection, &key).unwrap(), channels);
         }
     });
 }
@@ -95,7 +96,7 @@ fn up_down_never_climbs_after_it_descended() {
 }
 
 /// Wherever a channel descends, no channel that is legal next climbs.
-fn check_no_climb(topology: &Topology, routing: &Table, dst: HostId) {
+fn check_no_climb(topology: &Topology, routing: &RoutingTable, dst: HostId) {
     for at in switches(topology) {
         for &channel in routing.legal(at, dst) {
             let Node::Switch(next) = topology.channel(channel).to.node else { continue };

@@ -2,7 +2,7 @@
 //! systems", HiPC 2015, section VI-A: about 300,000 hosts on switches of 72 ports. Verdicts in seconds.
 
 use etherweave_primitives::{HostId, SwitchId};
-use etherweave_routing::{FlowKey, Legality, Proof, Routing, RoutingKind, SelectionKind, Verdict, path, prove};
+use etherweave_routing::{DeadlockProof, FlowKey, Legality, Routing, RoutingKind, SelectionKind, Verdict, path, prove};
 use etherweave_topology::{AsBuilt, Dragonfly, Family, FlattenedButterfly, FoldedClos, Topology, Uplinks};
 
 fn clos() -> Topology {
@@ -20,7 +20,7 @@ fn dragonfly() -> Topology {
 }
 
 /// The proof of an implicit routing, after so many flows arrived within the claimed hops.
-fn proven(topology: &Topology, kind: RoutingKind, legality: Legality, flows: u32) -> Proof {
+fn proven(topology: &Topology, kind: RoutingKind, legality: Legality, flows: u32) -> DeadlockProof {
     assert!(legality.is_implicit(), "{kind:?}");
     let selection = SelectionKind::default().build(topology);
     let hosts = topology.hosts() as u32;
@@ -58,9 +58,9 @@ fn the_dragonfly_is_free_with_two_priorities_and_by_groups_with_three_but_not_wi
     let topology = dragonfly();
     check_free(&topology, &[(RoutingKind::DragonflyMinimal, 2), (RoutingKind::DragonflyValiantGroup, 3)]);
     let two = RoutingKind::DragonflyValiantGroup.legality(&topology).unwrap().with_priorities(2);
-    let Verdict::Cycle(ring) = prove(&topology, &two).verdict else { panic!("a ring of l1 g1 l1 g1") };
-    // Two groups share one cable, so a way back by another switch takes a third: three local hops and three global.
-    assert!(ring.iter().all(|hop| hop.priority.get() == 1) && ring.len() == 6, "{ring:?}");
+    let Verdict::Cycle(cycle) = prove(&topology, &two).verdict else { panic!("a cycle of l1 g1 l1 g1") };
+    // Two groups share one cable, so a path back by another switch takes a third: three local hops and three global.
+    assert!(cycle.iter().all(|hop| hop.priority.get() == 1) && cycle.len() == 6, "{cycle:?}");
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn dimension_order_in_the_butterfly_uses_every_channel_and_turns_to_later_dimens
 
 #[test]
 fn up_star_down_star_is_free_on_all_three_and_up_down_where_there_are_no_levels() {
-    // Too large to follow every packet, so whole turns are looked at: after a hop down none leads up.
+    // Too large to follow every packet, so the proof follows whole turns: after a hop down none leads up.
     let check = |topology: &Topology, kind: RoutingKind| {
         let proof = proven(topology, kind, kind.legality(topology).unwrap(), 3);
         assert!(proof.is_free() && !proof.is_exact && proof.priorities == 1, "{kind:?}");

@@ -1,15 +1,15 @@
-//! Random fabrics and hostile parameters: what is promised holds, and nothing panics.
+//! Random fabrics and parameters: the properties of routings hold, and nothing panics.
 
 mod common;
 
 use common::{Graph, hosts, suited};
-use etherweave_routing::{Hop, Routing, RoutingKind, prove};
+use etherweave_routing::{ChannelHop, Routing, RoutingKind, prove};
 use etherweave_topology::{
     Custom, Dimension, Dragonfly, Family, FoldedClos, HyperX, Mesh, Node, Topology, Torus, Uplinks,
 };
 use proptest::prelude::*;
 
-/// A connected fabric: a random tree of switches, more links at will, a host on some.
+/// A connected fabric: a random tree of switches, random further links, hosts on some.
 fn fabric() -> impl Strategy<Value = Topology> {
     let switches = 2..9usize;
     switches.prop_flat_map(|switches| {
@@ -33,7 +33,8 @@ fn listed(parents: &[prop::sample::Index], more: &[(usize, usize)], has_host: &[
 /// Packets from everywhere to everywhere: none is stuck, none takes more hops than claimed.
 fn check_arrival(topology: &Topology, routing: &etherweave_routing::Legality) {
     for dst in hosts(topology) {
-        let mut held: Vec<Hop> = hosts(topology).map(|src| Hop::first(topology.host_channel(src))).collect();
+        let mut held: Vec<ChannelHop> =
+            hosts(topology).map(|src| ChannelHop::first(topology.host_channel(src))).collect();
         for _ in 0..=routing.hops_max() + 1 {
             held = held.iter().flat_map(|&hop| onward(topology, routing, hop, dst)).collect();
             held.sort_unstable();
@@ -46,9 +47,9 @@ fn check_arrival(topology: &Topology, routing: &etherweave_routing::Legality) {
 fn onward(
     topology: &Topology,
     routing: &etherweave_routing::Legality,
-    held: Hop,
+    held: ChannelHop,
     dst: etherweave_primitives::HostId,
-) -> Vec<Hop> {
+) -> Vec<ChannelHop> {
     let Node::Switch(at) = topology.channel(held.channel).to.node else { return Vec::new() };
     let arrival = Some(held).filter(|held| matches!(topology.channel(held.channel).from.node, Node::Switch(_)));
     let mut hops = Vec::new();

@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
-use etherweave_forwarding::{AddressPlan, FlowTable, Mac, Minimal, Packet, PlanKind, Rule, Strategy, Ternary};
+use etherweave_forwarding::{
+    AddressPlan, FlowTable, Mac, MinimalRouting, PacketHeader, PlanKind, Rule, Strategy, Ternary,
+};
 use etherweave_openloop::OpenLoopError;
 use etherweave_openloop::routing::tables::{ChannelScheme, ConditionalTables, Conditions, FlowTables, MinimalTables};
 use etherweave_primitives::{ChannelId, HostId, Port, SwitchId};
@@ -199,18 +201,18 @@ impl Deployment {
         }
     }
 
-    fn packet(&self, question: &Question) -> Packet {
+    fn packet(&self, question: &Question) -> PacketHeader {
         let [dst, src] = [question.dst, question.src].map(|host| self.plan.address(HostId::new(host)));
         let in_port = question.in_port.checked_sub(1).map(|port| Port::from_index(port as usize));
-        Packet { dst, src, in_port }
+        PacketHeader { dst, src, in_port }
     }
 
     /// One switch after the other, because a view of it may take a search.
     fn by_routing(&self, questions: &[Question]) -> Vec<String> {
         let down: Vec<ChannelId> = self.down.iter().copied().collect();
         let minimal = match down.as_slice() {
-            [] => Minimal::of(&self.kind, &self.topology).expect("the tables were made of it"),
-            down => Minimal::around(&self.kind, &self.topology, down),
+            [] => MinimalRouting::of(&self.kind, &self.topology).expect("the tables were made of it"),
+            down => MinimalRouting::around(&self.kind, &self.topology, down),
         };
         let mut by_switch: HashMap<u32, Vec<usize>> = HashMap::new();
         for (row, question) in questions.iter().enumerate() {

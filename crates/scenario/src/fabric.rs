@@ -5,7 +5,7 @@ use etherweave_openloop::{OpenLoopError, Outage};
 use etherweave_primitives::{BitRate, Bytes};
 use etherweave_routing::{Routing, RoutingKind};
 use etherweave_sim::{largest_packet, port_buffers};
-use etherweave_topology::{Export, ExportNames, Topology, TopologyError, TopologyKind, Wish};
+use etherweave_topology::{Export, ExportNames, SizeRequest, Topology, TopologyError, TopologyKind};
 
 use crate::document::Document;
 use crate::faults;
@@ -291,7 +291,7 @@ pub struct Proposal {
 /// When `rate` is no rate, such as "100Gb/s".
 pub fn proposals(hosts: u32, radix: u32, rate: &str) -> Result<(Vec<Proposal>, Vec<String>), String> {
     let rate = rate.parse::<BitRate>().map_err(|error| format!("rate: {error}"))?;
-    let (found, refused) = etherweave_design::proposals(&Wish { hosts, radix });
+    let (found, refused) = etherweave_design::proposals(&SizeRequest { hosts, radix });
     let told = |proposal: etherweave_design::Proposal| Proposal {
         scenario: topology_alone(&proposal.name, &proposal.kind, Some(rate)),
         name: proposal.name,

@@ -59,15 +59,15 @@ impl JobSchedule {
 }
 
 impl Schedules {
-    /// Reads and checks a scenario as a run does. Programs are rehearsed `rehearsal` times before they count.
+    /// Reads and checks a scenario as a run does. Programs run once before they count, each block at most `warm_up` times.
     ///
     /// # Errors
-    /// The first mistake in the scenario, or a rehearsal that a schedule cannot have.
+    /// The first mistake in the scenario, or a warm-up that a schedule cannot have.
     pub fn of(
         text: &str,
         origin: &str,
         overrides: &[(String, String)],
-        rehearsal: u32,
+        warm_up: u32,
     ) -> Result<Schedules, ScenarioError> {
         let (document, scenario) = read(text, origin, overrides)?;
         let experiment = experiment(&document, &scenario, &[])?;
@@ -75,7 +75,7 @@ impl Schedules {
         let rates = experiment.jobs.iter().flat_map(|job| &job.hosts).map(|&host| rate_bps(topology, host));
         let rate_bps = rates.min().unwrap_or(0);
         let numbered = experiment.jobs.into_iter().enumerate();
-        let jobs = numbered.map(|(number, job)| schedule(&document, &scenario, topology, (number, job), rehearsal));
+        let jobs = numbered.map(|(number, job)| schedule(&document, &scenario, topology, (number, job), warm_up));
         Ok(Schedules {
             name: scenario.name.clone(),
             seed: scenario.seed,
@@ -96,7 +96,7 @@ fn schedule(
     scenario: &Scenario,
     topology: &Topology,
     (number, job): (usize, Job),
-    rehearsal: u32,
+    warm_up: u32,
 ) -> Result<JobSchedule, ScenarioError> {
     let amounts = Amounts::of(&job.traffic);
     let hosts = job.hosts.iter().map(|&host| topology.host_name(host).to_owned()).collect();
@@ -107,7 +107,7 @@ fn schedule(
         warm_up: scenario.run.warm_up,
         ..Schedule::new(&job.name, job.traffic)
     };
-    let bytes = schedule.rehearsed(rehearsal).and_then(|schedule| schedule.to_bytes());
+    let bytes = schedule.with_warm_up(warm_up).and_then(|schedule| schedule.to_bytes());
     let bytes = bytes.map_err(|error| document.error(&format!("job.{number}.workload"), error.to_string()))?;
     Ok(JobSchedule { name: job.name, hosts, amounts, bytes })
 }
@@ -142,7 +142,7 @@ mod tests {
         let fft = Fft { pex: 2, pey: 1, pez: 1, iterations: 5, ..Fft::default() };
         assert_eq!(read.traffic, Traffic::Ranks(fft.programs().unwrap()));
         assert_eq!((read.start.as_ps(), read.end.map(|end| end.as_ps())), (2_000_000, Some(1_000_000_000)));
-        assert_eq!(read.rehearsal[0].blocks[1].repeat, 2);
+        assert_eq!(read.warm_up_programs[0].blocks[1].repeat, 2);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use etherweave_primitives::{BitRate, HostId, SwitchId};
 
-use crate::builder::{Builder, Link};
+use crate::builder::{Builder, PlannedLink};
 use crate::check::{at_least_one, in_range};
 use crate::topology::node_index;
 use crate::{Cable, LinkClass, Node, TopologyError, cable_name};
@@ -96,7 +96,7 @@ impl AsBuilt {
     }
 
     fn rewire(&self, builder: &mut Builder) -> Result<(), TopologyError> {
-        let names = Names::of(builder);
+        let names = NodeNames::of(builder);
         let mut extra = Vec::new();
         for (number, link) in self.extra.iter().enumerate() {
             extra.extend(link.links(number, builder, &names)?);
@@ -114,7 +114,7 @@ impl AsBuilt {
 }
 
 impl ExtraLink {
-    fn links(&self, number: usize, builder: &Builder, names: &Names) -> Result<Vec<Link>, TopologyError> {
+    fn links(&self, number: usize, builder: &Builder, names: &NodeNames) -> Result<Vec<PlannedLink>, TopologyError> {
         let key = |part: &str| format!("as_built.extra.{number}.{part}");
         at_least_one(key("links"), self.links)?;
         // More than a switch can have ports is refused before it fills the memory.
@@ -127,7 +127,7 @@ impl ExtraLink {
         let group = |node: Node| builder.group(node);
         let class = if group(ends[0]) == group(ends[1]) { LinkClass::Local } else { LinkClass::Global };
         let medium = self.cable.medium(self.rate);
-        let link = Link { ends, rate: self.rate, length: self.cable.length(), medium, class };
+        let link = PlannedLink { ends, rate: self.rate, length: self.cable.length(), medium, class };
         Ok(vec![link; self.links as usize])
     }
 }
@@ -142,13 +142,13 @@ fn keep_hosts(builder: &mut Builder, hosts: u32) -> Result<(), TopologyError> {
 }
 
 /// Nodes by name.
-struct Names(HashMap<String, Node>);
+struct NodeNames(HashMap<String, Node>);
 
-impl Names {
-    fn of(builder: &Builder) -> Names {
+impl NodeNames {
+    fn of(builder: &Builder) -> NodeNames {
         let hosts = builder.host_names.iter().zip((0..).map(|id| Node::Host(HostId::new(id))));
         let switches = builder.switch_names.iter().zip((0..).map(|id| Node::Switch(SwitchId::new(id))));
-        Names(hosts.chain(switches).map(|(name, node)| (name.clone(), node)).collect())
+        NodeNames(hosts.chain(switches).map(|(name, node)| (name.clone(), node)).collect())
     }
 
     fn node(&self, name: &str) -> Option<Node> {
@@ -183,7 +183,7 @@ impl Failures {
         Failures { nodes: vec![false; nodes], links: vec![false; builder.links.len()], by_ends }
     }
 
-    fn add(&mut self, builder: &Builder, names: &Names, number: usize, failed: &str) -> Result<(), TopologyError> {
+    fn add(&mut self, builder: &Builder, names: &NodeNames, number: usize, failed: &str) -> Result<(), TopologyError> {
         if let Some(node) = names.node(failed) {
             self.nodes[node_index(node, builder.host_names.len())] = true;
             return Ok(());

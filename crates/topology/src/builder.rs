@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{BitRate, ChannelId, HostId, Length, Port, SwitchId};
 
-use crate::topology::{Channel, End, LinkClass, Lists, Node, Topology, node_index};
+use crate::topology::{Channel, ChannelEnd, LinkClass, Lists, Node, Topology, node_index};
 use crate::{AsBuilt, Cable, Medium, TopologyError};
 
 /// More links than any simulated fabric has; keeps a slip of the pen from filling the memory.
@@ -22,13 +22,13 @@ pub struct Builder {
     pub(crate) levels: Vec<u8>,
     pub(crate) axes: Vec<String>,
     pub(crate) coordinates: Vec<u32>,
-    pub(crate) links: Vec<Link>,
+    pub(crate) links: Vec<PlannedLink>,
     pub(crate) radix: Option<u32>,
     pub(crate) breakout: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Link {
+pub(crate) struct PlannedLink {
     pub(crate) ends: [Node; 2],
     pub(crate) rate: BitRate,
     pub(crate) length: Length,
@@ -101,7 +101,7 @@ impl Builder {
     /// Joins the next free port of `a` and of `b`.
     pub fn link(&mut self, a: impl Into<Node>, b: impl Into<Node>, rate: BitRate, cable: Cable, class: LinkClass) {
         let (length, medium) = (cable.length(), cable.medium(rate));
-        self.links.push(Link { ends: [a.into(), b.into()], rate, length, medium, class });
+        self.links.push(PlannedLink { ends: [a.into(), b.into()], rate, length, medium, class });
     }
 
     /// Departs from the plan as was built, checks the whole and freezes it.
@@ -194,7 +194,7 @@ impl Builder {
         }
     }
 
-    fn check_link(&self, link: &Link) -> Result<(), TopologyError> {
+    fn check_link(&self, link: &PlannedLink) -> Result<(), TopologyError> {
         let [a, b] = link.ends;
         let name = |node| self.name(self.index(node)).to_owned();
         if a == b {
@@ -227,7 +227,7 @@ impl Builder {
         for link in &self.links {
             let ends = link.ends.map(|node| {
                 let port = Port::from_index(by_node[self.index(node)].len());
-                End { node, port }
+                ChannelEnd { node, port }
             });
             for (from, to) in [(ends[0], ends[1]), (ends[1], ends[0])] {
                 by_node[self.index(from.node)].push(ChannelId::from_index(channels.len()));

@@ -12,7 +12,7 @@ use etherweave_primitives::{BitRate, SwitchId};
 
 use crate::check::{at_least_one, links, product};
 use crate::group_links::GroupLinks;
-use crate::{Arrangement, AsBuilt, Builder, Cable, Family, Fit, LinkClass, Topology, TopologyError, Wish};
+use crate::{Arrangement, AsBuilt, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology, TopologyError};
 
 /// Fully connected groups, fully connected with each other. All `a·h` global ports of a group are used: a system of few
 /// groups has several links between every two.
@@ -100,14 +100,14 @@ impl Family for Dragonfly {
 
     /// Kim et al., section 3.1: balanced at `a = 2p = 2h`, which takes `4p - 1` ports. The smallest has fewer groups
     /// and so more links between every two.
-    fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
-        wish.check(3)?;
-        let p = (wish.radix + 1) / 4;
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
+        request.check(3)?;
+        let p = (request.radix + 1) / 4;
         let (a, h) = (2 * p, p);
         let groups = u64::from(a) * u64::from(h) + 1;
-        wish.check_room(groups * u64::from(a * p))?;
+        request.check_room(groups * u64::from(a * p))?;
         let dragonfly = |groups| Dragonfly { p, a, h, groups: Some(groups), ..Dragonfly::default() };
-        Ok(Fit { smallest: dragonfly(wish.hosts.div_ceil(a * p)), largest: Some(dragonfly(groups as u32)) })
+        Ok(FamilyFit { smallest: dragonfly(request.hosts.div_ceil(a * p)), largest: Some(dragonfly(groups as u32)) })
     }
 }
 
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn the_exascale_dragonfly_has_16668_switches_and_300024_hosts() {
         // Benito et al. 2015, section VI-A: 463 groups of 36 switches and 648 hosts, from 72 ports.
-        let smallest = Dragonfly::fit(&Wish { hosts: 300_000, radix: 72 }).unwrap().smallest;
+        let smallest = Dragonfly::fit(&SizeRequest { hosts: 300_000, radix: 72 }).unwrap().smallest;
         assert_eq!((smallest.groups, smallest.a, smallest.p), (Some(463), 36, 18));
         let topology = smallest.generate().unwrap();
         assert_eq!((topology.switches(), topology.hosts()), (16_668, 300_024));

@@ -14,7 +14,7 @@ use etherweave_primitives::{BitRate, SwitchId};
 use crate::check::{at_least_one, links, product};
 use crate::dragonfly::groups_max;
 use crate::group_links::GroupLinks;
-use crate::{Arrangement, AsBuilt, Builder, Cable, Family, Fit, LinkClass, Topology, TopologyError, Wish};
+use crate::{Arrangement, AsBuilt, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology, TopologyError};
 
 /// A dragonfly whose groups are two-level trees; spines have the global links and no hosts.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -105,16 +105,16 @@ impl Family for DragonflyPlus {
 
     /// Half of every switch's ports upward: `P/2` leaves of `P/2` hosts under `P/2` spines of `P/2` global links. The
     /// smallest has fewer groups and so more links between every two.
-    fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
-        wish.check(2)?;
-        let half = wish.radix / 2;
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
+        request.check(2)?;
+        let half = request.radix / 2;
         let groups = u64::from(half) * u64::from(half) + 1;
-        wish.check_room(groups * u64::from(half * half))?;
+        request.check_room(groups * u64::from(half * half))?;
         let plus = |groups: u32| {
             let [p, leaves, spines, h] = [half; 4];
             DragonflyPlus { p, leaves, spines, h, groups: Some(groups), ..DragonflyPlus::default() }
         };
-        Ok(Fit { smallest: plus(wish.hosts.div_ceil(half * half)), largest: Some(plus(groups as u32)) })
+        Ok(FamilyFit { smallest: plus(request.hosts.div_ceil(half * half)), largest: Some(plus(groups as u32)) })
     }
 }
 
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn counts_are_those_of_the_paper() {
         // Shpiner et al., section III: k/2 leaves and spines per group, (k/2)² + 1 groups of (k/2)² hosts.
-        let fit = DragonflyPlus::fit(&Wish { hosts: 1, radix: 8 }).unwrap();
+        let fit = DragonflyPlus::fit(&SizeRequest { hosts: 1, radix: 8 }).unwrap();
         let topology = fit.largest.unwrap().generate().unwrap();
         assert_eq!((topology.hosts(), topology.switches()), (16 * 17, 8 * 17));
         assert!((0..topology.switches()).all(|switch| topology.ports_used(SwitchId::from_index(switch)) == 8));

@@ -4,7 +4,7 @@ use etherweave_primitives::BitRate;
 
 use crate::check::at_least_one;
 use crate::rail_optimised::parallel_links;
-use crate::{AsBuilt, Bisection, Cable, Family, Fit, Stage, StagedFatTree, Topology, TopologyError, Wish};
+use crate::{AsBuilt, Bisection, Cable, Family, FamilyFit, SizeRequest, Stage, StagedFatTree, Topology, TopologyError};
 
 /// Leaves and cores; every leaf joins every core by the same number of parallel links. The default is the 96-node
 /// testbed of Sandia's Ethernet evaluation: tapered 3:1, the four uplinks of a leaf form one port channel.
@@ -70,16 +70,16 @@ impl Family for FatTree {
     }
 
     /// Half of a leaf's ports upward; parallel links as far as the cores' ports allow.
-    fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
-        wish.check(2)?;
-        let half = wish.radix / 2;
-        wish.check_room(u64::from(wish.radix) * u64::from(half))?;
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
+        request.check(2)?;
+        let half = request.radix / 2;
+        request.check_room(u64::from(request.radix) * u64::from(half))?;
         let member = |leaves: u32| {
-            let links_per_core = parallel_links(half, leaves, wish.radix);
+            let links_per_core = parallel_links(half, leaves, request.radix);
             let cores = half / links_per_core;
             FatTree { leaves, hosts_per_leaf: half, cores, links_per_core, ..FatTree::default() }
         };
-        Ok(Fit { smallest: member(wish.hosts.div_ceil(half)), largest: Some(member(wish.radix)) })
+        Ok(FamilyFit { smallest: member(request.hosts.div_ceil(half)), largest: Some(member(request.radix)) })
     }
 
     fn bisection(&self) -> Option<Bisection> {

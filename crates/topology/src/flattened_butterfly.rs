@@ -5,7 +5,7 @@ use etherweave_primitives::BitRate;
 
 use crate::check::{at_least_one, list_len};
 use crate::hyperx::Balanced;
-use crate::{AsBuilt, Bisection, Cable, Dimension, Family, Fit, HyperX, Topology, TopologyError, Wish};
+use crate::{AsBuilt, Bisection, Cable, Dimension, Family, FamilyFit, HyperX, SizeRequest, Topology, TopologyError};
 
 /// A grid whose rows are fully connected by single links; the balanced one has as many hosts per switch as switches in
 /// a row (`k` of Kim et al.). [`HyperX`] gives every dimension its own rate, cable and parallel links.
@@ -89,14 +89,14 @@ impl Family for FlattenedButterfly {
     }
 
     /// The balanced one of the fewest dimensions; the smallest has fewer layers in the last.
-    fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
-        let balanced = Balanced::of(wish)?;
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
+        let balanced = Balanced::of(request)?;
         let butterfly = |last: u32| {
             let mut sizes = vec![balanced.side; balanced.dimensions];
             sizes[balanced.dimensions - 1] = last;
             FlattenedButterfly { hosts_per_switch: balanced.side, sizes, ..FlattenedButterfly::default() }
         };
-        Ok(Fit { smallest: butterfly(balanced.last(wish.hosts)), largest: Some(butterfly(balanced.side)) })
+        Ok(FamilyFit { smallest: butterfly(balanced.last(request.hosts)), largest: Some(butterfly(balanced.side)) })
     }
 
     fn bisection(&self) -> Option<Bisection> {
@@ -113,8 +113,8 @@ mod tests {
     #[test]
     fn the_exascale_butterfly_has_20250_switches_and_303750_hosts() {
         // Benito et al. 2015, section VI-A: 15 × 15 × 15 × 6 switches of 72 ports.
-        let wish = Wish { hosts: 300_000, radix: 72 };
-        let smallest = FlattenedButterfly::fit(&wish).unwrap().smallest;
+        let request = SizeRequest { hosts: 300_000, radix: 72 };
+        let smallest = FlattenedButterfly::fit(&request).unwrap().smallest;
         assert_eq!((smallest.hosts_per_switch, smallest.sizes.as_slice()), (15, [15, 15, 15, 6].as_slice()));
         let topology = smallest.generate().unwrap();
         assert_eq!((topology.switches(), topology.hosts()), (15 * 15 * 15 * 6, 303_750));
@@ -133,7 +133,7 @@ mod tests {
     #[test]
     fn spare_ports_of_the_exascale_butterfly_make_three_links_in_the_short_dimension() {
         // 15 hosts, 3 · 14 in the long dimensions: 72 - 57 = 15 ports for 5 neighbours.
-        let fit = HyperX::fit(&Wish { hosts: 300_000, radix: 72 }).unwrap();
+        let fit = HyperX::fit(&SizeRequest { hosts: 300_000, radix: 72 }).unwrap();
         let last = &fit.smallest.dimensions[3];
         assert_eq!((last.size, last.lag), (6, 3));
     }

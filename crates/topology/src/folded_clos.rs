@@ -9,9 +9,9 @@
 
 use etherweave_primitives::{BitRate, SwitchId};
 
+use crate::branching::Branching;
 use crate::check::{at_least_one, in_range, links, list_len};
-use crate::tree_place::Branching;
-use crate::{AsBuilt, Bisection, Builder, Cable, Family, Fit, LinkClass, Topology, TopologyError, Wish};
+use crate::{AsBuilt, Bisection, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology, TopologyError};
 
 /// A folded Clos network. Unlike in [`StagedFatTree`](crate::StagedFatTree), numbers need not divide: hosts fill
 /// leaves, leaves fill pods, and so on. Links between leaves and their pod are local, those above global.
@@ -105,19 +105,19 @@ impl Family for FoldedClos {
     }
 
     /// Half of every switch's ports upward, of an odd number the smaller half, in the fewest levels.
-    fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
-        wish.check(2)?;
-        let down = u64::from(wish.radix.div_ceil(2));
-        let room = |stages: u32| down.saturating_pow(stages).saturating_mul(u64::from(wish.radix));
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
+        request.check(2)?;
+        let down = u64::from(request.radix.div_ceil(2));
+        let room = |stages: u32| down.saturating_pow(stages).saturating_mul(u64::from(request.radix));
         let stages_max = if down == 1 { 0 } else { 7 };
-        wish.check_room(room(stages_max))?;
-        let stages = (0..=stages_max).find(|&stages| room(stages) >= u64::from(wish.hosts)).unwrap_or(stages_max);
+        request.check_room(room(stages_max))?;
+        let stages = (0..=stages_max).find(|&stages| room(stages) >= u64::from(request.hosts)).unwrap_or(stages_max);
         let member = |hosts: u32| {
             let uplinks = vec![Uplinks::default(); stages as usize];
-            FoldedClos { radix: wish.radix, hosts, uplinks, ..FoldedClos::default() }
+            FoldedClos { radix: request.radix, hosts, uplinks, ..FoldedClos::default() }
         };
         let largest = u32::try_from(room(stages)).ok().map(member);
-        Ok(Fit { smallest: member(wish.hosts), largest })
+        Ok(FamilyFit { smallest: member(request.hosts), largest })
     }
 
     /// What half of the leaves can send up, the last of which may have fewer hosts than uplinks: no halves have less
@@ -136,7 +136,7 @@ impl Family for FoldedClos {
 }
 
 /// The links from one level to the next, as counts.
-struct Stage {
+struct ClosStage {
     /// Bundles of parallel links that lead up from a switch of the level below.
     bundles: u32,
     /// Links in a bundle.
@@ -161,7 +161,7 @@ impl FoldedClos {
     }
 
     /// The stages, when all is in range.
-    fn stages(&self) -> Result<Vec<Stage>, TopologyError> {
+    fn stages(&self) -> Result<Vec<ClosStage>, TopologyError> {
         in_range("radix", self.radix, 2..=1 << 16)?;
         at_least_one("hosts", self.hosts)?;
         list_len("uplinks", self.uplinks.len(), 0..=7)?;
@@ -177,7 +177,7 @@ impl FoldedClos {
         Ok(stages)
     }
 
-    fn stage(&self, index: usize) -> Result<Stage, TopologyError> {
+    fn stage(&self, index: usize) -> Result<ClosStage, TopologyError> {
         let key = |part: &str| format!("uplinks.{index}.{part}");
         let uplinks = &self.uplinks[index];
         let ports = uplinks.ports.unwrap_or(self.radix / 2);
@@ -193,11 +193,11 @@ impl FoldedClos {
             return Err(TopologyError::parameter(key("lag"), uplinks.lag, expected));
         }
         let Uplinks { lag, rate, cable, .. } = *uplinks;
-        Ok(Stage { bundles: ports / lag, lag, children, rate, cable })
+        Ok(ClosStage { bundles: ports / lag, lag, children, rate, cable })
     }
 
     /// How many links there will be at most.
-    fn links(&self, stages: &[Stage]) -> u64 {
+    fn links(&self, stages: &[ClosStage]) -> u64 {
         let mut switches = u64::from(self.hosts.div_ceil(self.hosts_per_leaf()));
         let mut subtrees = switches;
         let mut total = u64::from(self.hosts);
@@ -231,7 +231,7 @@ impl FoldedClos {
         branching: &Branching,
         below: &[Subtree],
         index: usize,
-        stage: &Stage,
+        stage: &ClosStage,
     ) -> Vec<Subtree> {
         let mut next = below.last().map_or(0, |last| last.first + last.count);
         let mut number = 0;
@@ -262,7 +262,7 @@ impl FoldedClos {
 
     /// With as much up as down, and where every subtree has equally many links to each of its parents, the tree is
     /// rearrangeable (Beneš, "Mathematical theory of connecting networks and telephone traffic", 1965).
-    fn is_rearrangeable(&self, stages: &[Stage]) -> bool {
+    fn is_rearrangeable(&self, stages: &[ClosStage]) -> bool {
         let mut down = self.hosts_per_leaf();
         let mut subtrees = vec![1; self.hosts.div_ceil(down) as usize];
         let mut is_even = true;
@@ -282,7 +282,7 @@ impl FoldedClos {
 }
 
 /// Leads the bundles of all children to the parents in turn.
-fn join(builder: &mut Builder, children: &[Subtree], parents: Subtree, index: usize, stage: &Stage) {
+fn join(builder: &mut Builder, children: &[Subtree], parents: Subtree, index: usize, stage: &ClosStage) {
     let class = if index == 0 { LinkClass::Local } else { LinkClass::Global };
     let mut turn = 0;
     for child in children.iter().flat_map(|child| child.first..child.first + child.count) {
@@ -325,7 +325,7 @@ mod tests {
         let topology = clos(8, 8 * 8 * 8 / 4, 3);
         let tree = crate::KAryFatTree { k: 8, ..crate::KAryFatTree::default() };
         assert_eq!(topology.switches(), tree.generate().unwrap().switches());
-        let fit = FoldedClos::fit(&Wish { hosts: 129, radix: 8 }).unwrap();
+        let fit = FoldedClos::fit(&SizeRequest { hosts: 129, radix: 8 }).unwrap();
         assert_eq!((fit.smallest.uplinks.len(), fit.largest.unwrap().hosts), (3, 8 * 4 * 4 * 4));
     }
 

@@ -5,7 +5,7 @@
 //! polynomial is found is at the same time the proof that it is a field.
 
 /// A field of `q = p^m` elements, `0..q`.
-pub(crate) struct Field {
+pub(crate) struct GaloisField {
     /// `p`.
     characteristic: u32,
     /// Powers of the generator: `powers[i] = ξ^i`, `i` in `0..q - 1`.
@@ -14,15 +14,15 @@ pub(crate) struct Field {
     logarithms: Vec<u32>,
 }
 
-impl Field {
+impl GaloisField {
     /// The field of `order` elements; none when the order is no power of a prime.
-    pub fn new(order: u32) -> Option<Field> {
+    pub fn new(order: u32) -> Option<GaloisField> {
         let (characteristic, degree) = prime_power(order)?;
         // The lower coefficients of x^m = … run through all elements.
         let powers = (1..order).find_map(|reduction| powers(characteristic, degree, order, reduction))?;
         let mut logarithms = vec![0; order as usize];
         (0..).zip(&powers).for_each(|(exponent, &power)| logarithms[power as usize] = exponent);
-        Some(Field { characteristic, powers, logarithms })
+        Some(GaloisField { characteristic, powers, logarithms })
     }
 
     /// How many elements there are: `q`.
@@ -95,13 +95,13 @@ mod tests {
     fn prime_powers_are_recognised() {
         let found: Vec<u32> = (0..30).filter(|&order| prime_power(order).is_some()).collect();
         assert_eq!(found, [2, 3, 4, 5, 7, 8, 9, 11, 13, 16, 17, 19, 23, 25, 27, 29]);
-        assert!(Field::new(6).is_none() && Field::new(0).is_none() && Field::new(1).is_none());
+        assert!(GaloisField::new(6).is_none() && GaloisField::new(0).is_none() && GaloisField::new(1).is_none());
     }
 
     #[test]
     fn fields_obey_the_laws_of_fields() {
         for order in [2, 3, 4, 5, 7, 8, 9, 16, 25, 27, 49] {
-            let field = Field::new(order).unwrap();
+            let field = GaloisField::new(order).unwrap();
             for a in 0..order {
                 let inverses = (0..order).filter(|&b| field.multiply(a, b) == 1).count();
                 assert_eq!(inverses, usize::from(a != 0), "{a} in GF({order})");
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_generator_runs_through_all_elements() {
-        let field = Field::new(81).unwrap();
+        let field = GaloisField::new(81).unwrap();
         let mut seen: Vec<u32> = (0..80).map(|exponent| field.power(exponent)).collect();
         seen.sort_unstable();
         assert_eq!(seen, (1..81).collect::<Vec<_>>());

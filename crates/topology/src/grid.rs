@@ -38,14 +38,14 @@ impl Dimension {
 }
 
 /// Switches in rows; the number of a switch counts the first dimension fastest.
-pub(crate) struct Grid<'a> {
+pub(crate) struct RowFabric<'a> {
     pub dimensions: &'a [Dimension],
     pub hosts_per_switch: u32,
     pub host_rate: BitRate,
     pub host_cable: Cable,
 }
 
-impl Grid<'_> {
+impl RowFabric<'_> {
     /// Sizes and lags are positive, and a row of `degree(size)` neighbours per switch fits the memory.
     pub fn check(&self, degree: impl Fn(u32) -> u32) -> Result<(), TopologyError> {
         at_least_one("hosts_per_switch", self.hosts_per_switch)?;

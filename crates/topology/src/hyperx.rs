@@ -12,8 +12,8 @@
 use etherweave_primitives::BitRate;
 
 use crate::check::list_len;
-use crate::grid::{DIMENSIONS_MAX, Grid};
-use crate::{AsBuilt, Bisection, Cable, Dimension, Family, Fit, LinkClass, Topology, TopologyError, Wish};
+use crate::grid::{DIMENSIONS_MAX, RowFabric};
+use crate::{AsBuilt, Bisection, Cable, Dimension, Family, FamilyFit, LinkClass, SizeRequest, Topology, TopologyError};
 
 /// A grid whose rows are fully connected. Links of the first dimension are local, the others global.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -45,9 +45,9 @@ impl Default for HyperX {
 }
 
 impl HyperX {
-    fn grid(&self) -> Grid<'_> {
+    fn grid(&self) -> RowFabric<'_> {
         let HyperX { dimensions, hosts_per_switch, host_rate, host_cable, as_built: _ } = self;
-        Grid { dimensions, hosts_per_switch: *hosts_per_switch, host_rate: *host_rate, host_cable: *host_cable }
+        RowFabric { dimensions, hosts_per_switch: *hosts_per_switch, host_rate: *host_rate, host_cable: *host_cable }
     }
 }
 
@@ -76,16 +76,16 @@ impl Family for HyperX {
 
     /// As many hosts per switch as switches in a row (the balance of Kim et al., ISCA 2007, section 2) in the fewest
     /// dimensions, the last one cut to what is needed and its spare ports given to parallel links.
-    fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
-        let balanced = Balanced::of(wish)?;
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
+        let balanced = Balanced::of(request)?;
         let hyperx = |last: Dimension| {
             let mut dimensions = vec![Dimension::of(balanced.side); balanced.dimensions];
             dimensions[balanced.dimensions - 1] = last;
             HyperX { hosts_per_switch: balanced.side, dimensions, ..HyperX::default() }
         };
-        let size = balanced.last(wish.hosts);
-        let smallest = hyperx(Dimension { lag: balanced.lag(wish.radix, size), ..Dimension::of(size) });
-        Ok(Fit { smallest, largest: Some(hyperx(Dimension::of(balanced.side))) })
+        let size = balanced.last(request.hosts);
+        let smallest = hyperx(Dimension { lag: balanced.lag(request.radix, size), ..Dimension::of(size) });
+        Ok(FamilyFit { smallest, largest: Some(hyperx(Dimension::of(balanced.side))) })
     }
 
     /// Ahn et al., section 3.2: halving dimension `k` cuts `K_k · S_k/4` links per switch. The Laplacian of such a
@@ -116,13 +116,13 @@ pub(crate) struct Balanced {
 
 impl Balanced {
     /// The fewest dimensions that hold the hosts, at most 5.
-    pub fn of(wish: &Wish) -> Result<Balanced, TopologyError> {
-        wish.check(2)?;
-        let sizes = (1..=5u32).map(|n| Balanced { side: Balanced::side(wish.radix, n), dimensions: n as usize });
+    pub fn of(request: &SizeRequest) -> Result<Balanced, TopologyError> {
+        request.check(2)?;
+        let sizes = (1..=5u32).map(|n| Balanced { side: Balanced::side(request.radix, n), dimensions: n as usize });
         let most = sizes.map(|size| (size.hosts_max(), size)).collect::<Vec<_>>();
         let room = most.iter().map(|(hosts, _)| *hosts).max().unwrap_or_default();
-        wish.check_room(room)?;
-        let enough = most.into_iter().find(|(hosts, _)| *hosts >= u64::from(wish.hosts));
+        request.check_room(room)?;
+        let enough = most.into_iter().find(|(hosts, _)| *hosts >= u64::from(request.hosts));
         Ok(enough.expect("one of them holds the most").1)
     }
 

@@ -3,7 +3,7 @@
 
 use etherweave_primitives::BitRate;
 
-use crate::{AsBuilt, Bisection, Cable, Family, Fit, Stage, StagedFatTree, Topology, TopologyError, Wish};
+use crate::{AsBuilt, Bisection, Cable, Family, FamilyFit, SizeRequest, Stage, StagedFatTree, Topology, TopologyError};
 
 /// `k` pods of `k/2` leaves and `k/2` spines under `(k/2)²` cores, `k³/4` hosts at full bisection.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -50,14 +50,14 @@ impl Family for KAryFatTree {
         &self.as_built
     }
 
-    fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
-        wish.check(2)?;
-        let largest = (wish.radix & !1).min(128);
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
+        request.check(2)?;
+        let largest = (request.radix & !1).min(128);
         let hosts = |k: u32| u64::from(k).pow(3) / 4;
-        wish.check_room(hosts(largest))?;
-        let enough = (2..=largest).step_by(2).find(|&k| hosts(k) >= u64::from(wish.hosts));
+        request.check_room(hosts(largest))?;
+        let enough = (2..=largest).step_by(2).find(|&k| hosts(k) >= u64::from(request.hosts));
         let member = |k| KAryFatTree { k, ..KAryFatTree::default() };
-        Ok(Fit { smallest: member(enough.unwrap_or(largest)), largest: Some(member(largest)) })
+        Ok(FamilyFit { smallest: member(enough.unwrap_or(largest)), largest: Some(member(largest)) })
     }
 
     fn bisection(&self) -> Option<Bisection> {

@@ -1,8 +1,9 @@
 //! The families, listed once.
 
 use crate::{
-    AsBuilt, Bisection, Custom, Dragonfly, DragonflyPlus, FatTree, Fit, FlattenedButterfly, FoldedClos, HyperX,
-    KAryFatTree, Mesh, RailOptimised, SingleSwitch, SlimFly, StagedFatTree, Topology, TopologyError, Torus, Wish,
+    AsBuilt, Bisection, Custom, Dragonfly, DragonflyPlus, FamilyFit, FatTree, FlattenedButterfly, FoldedClos, HyperX,
+    KAryFatTree, Mesh, RailOptimised, SingleSwitch, SizeRequest, SlimFly, StagedFatTree, Topology, TopologyError,
+    Torus,
 };
 
 /// Parameters that generate a fabric.
@@ -20,7 +21,7 @@ pub trait Family: Sized {
     ///
     /// # Errors
     /// When the radix is too small for the family, or the family ends before so many hosts.
-    fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError>;
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError>;
 
     /// Where what was built differs from the plan.
     fn as_built(&self) -> &AsBuilt;
@@ -67,9 +68,9 @@ macro_rules! families {
                 families.into_iter().flatten().collect()
             }
 
-            /// The members of every family that fulfil a wish, or why none does, by the family's name.
-            pub fn fits(wish: &Wish) -> Vec<(&'static str, Result<Fit<TopologyKind>, TopologyError>)> {
-                vec![$(($name, $family::fit(wish).map(|fit| fit.map(Self::$family)))),*]
+            /// The members of every family that fulfil a request, or why none does, by the family's name.
+            pub fn fits(request: &SizeRequest) -> Vec<(&'static str, Result<FamilyFit<TopologyKind>, TopologyError>)> {
+                vec![$(($name, $family::fit(request).map(|fit| fit.map(Self::$family)))),*]
             }
 
             /// The bisection by formula; none where no formula is known, or where it does not hold because the fabric

@@ -22,6 +22,7 @@
 //! ```
 
 mod as_built;
+mod branching;
 mod builder;
 mod cable;
 mod cable_name;
@@ -44,12 +45,11 @@ mod mesh;
 mod metrics;
 mod rail_optimised;
 mod single_switch;
+mod size_request;
 mod slim_fly;
 mod staged_fat_tree;
 mod topology;
 mod torus;
-mod tree_place;
-mod wish;
 
 pub use as_built::{AsBuilt, ExtraLink};
 pub use builder::Builder;
@@ -68,11 +68,11 @@ pub use hyperx::HyperX;
 pub use k_ary_fat_tree::KAryFatTree;
 pub use kind::{Family, TopologyKind};
 pub use mesh::Mesh;
-pub use metrics::{Basis, Bisection, Cables, Distances, Metrics, Taper, Ways};
+pub use metrics::{Bisection, BisectionBasis, Cables, Distances, Metrics, PathDiversity, Taper};
 pub use rail_optimised::RailOptimised;
 pub use single_switch::SingleSwitch;
+pub use size_request::{FamilyFit, SizeRequest};
 pub use slim_fly::SlimFly;
 pub use staged_fat_tree::{Stage, StagedFatTree};
-pub use topology::{Channel, End, LinkClass, Node, Topology, reverse};
+pub use topology::{Channel, ChannelEnd, LinkClass, Node, Topology, reverse};
 pub use torus::Torus;
-pub use wish::{Fit, Wish};

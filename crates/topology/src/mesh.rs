@@ -4,9 +4,9 @@
 use etherweave_primitives::BitRate;
 
 use crate::check::list_len;
-use crate::grid::{DIMENSIONS_MAX, Grid};
+use crate::grid::{DIMENSIONS_MAX, RowFabric};
 use crate::torus::{cube, halved_rows};
-use crate::{AsBuilt, Bisection, Cable, Dimension, Family, Fit, LinkClass, Topology, TopologyError, Wish};
+use crate::{AsBuilt, Bisection, Cable, Dimension, Family, FamilyFit, LinkClass, SizeRequest, Topology, TopologyError};
 
 /// A grid whose rows are lines. All links between switches are local.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -42,7 +42,7 @@ impl Family for Mesh {
         list_len("dimensions", self.dimensions.len(), 1..=DIMENSIONS_MAX)?;
         let Mesh { dimensions, hosts_per_switch, host_rate, host_cable, as_built } = self;
         let (hosts_per_switch, host_rate, host_cable) = (*hosts_per_switch, *host_rate, *host_cable);
-        let grid = Grid { dimensions, hosts_per_switch, host_rate, host_cable };
+        let grid = RowFabric { dimensions, hosts_per_switch, host_rate, host_cable };
         grid.check(|size| (size - 1).min(2))?;
         let mut builder = grid.plant();
         grid.join(&mut builder, |_| LinkClass::Local, |place, size| (place + 1 < size).then_some(place + 1));
@@ -62,11 +62,11 @@ impl Family for Mesh {
     }
 
     /// Three dimensions of nearly the same size, the other ports for hosts; there is no largest one.
-    fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
-        wish.check(7)?;
-        let (hosts_per_switch, sizes) = cube(wish);
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
+        request.check(7)?;
+        let (hosts_per_switch, sizes) = cube(request);
         let dimensions = sizes.map(Dimension::of).to_vec();
-        Ok(Fit { smallest: Mesh { hosts_per_switch, dimensions, ..Mesh::default() }, largest: None })
+        Ok(FamilyFit { smallest: Mesh { hosts_per_switch, dimensions, ..Mesh::default() }, largest: None })
     }
 
     /// Halving the longest row cuts it once; exact as for the torus.

@@ -13,7 +13,7 @@
 use etherweave_primitives::{BitRate, SwitchId};
 
 use crate::check::{at_least_one, links, product};
-use crate::{AsBuilt, Builder, Cable, Family, Fit, LinkClass, Topology, TopologyError, Wish};
+use crate::{AsBuilt, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology, TopologyError};
 
 /// Leaves by the card's number in its server: ranks of the same number talk through one leaf. A host here is one card
 /// with its accelerator; host `i` is card `i mod rails` of server `i / rails`.
@@ -92,18 +92,18 @@ impl Family for RailOptimised {
     }
 
     /// Eight rails, half of a leaf's ports upward; parallel links as far as the spines' ports allow.
-    fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
-        wish.check(16)?;
-        let (rails, half) = (8, wish.radix / 2);
-        let pods_max = wish.radix / rails;
-        wish.check_room(product([pods_max, rails, half]))?;
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
+        request.check(16)?;
+        let (rails, half) = (8, request.radix / 2);
+        let pods_max = request.radix / rails;
+        request.check_room(product([pods_max, rails, half]))?;
         let member = |servers: u32| {
             let leaves = servers.div_ceil(half) * rails;
-            let links_per_spine = parallel_links(half, leaves, wish.radix);
+            let links_per_spine = parallel_links(half, leaves, request.radix);
             let spines = half / links_per_spine;
             RailOptimised { rails, servers, servers_per_pod: half, spines, links_per_spine, ..RailOptimised::default() }
         };
-        Ok(Fit { smallest: member(wish.hosts.div_ceil(rails)), largest: Some(member(pods_max * half)) })
+        Ok(FamilyFit { smallest: member(request.hosts.div_ceil(rails)), largest: Some(member(pods_max * half)) })
     }
 }
 

@@ -3,7 +3,7 @@
 use etherweave_primitives::BitRate;
 
 use crate::check::in_range;
-use crate::{AsBuilt, Bisection, Builder, Cable, Family, Fit, LinkClass, Topology, TopologyError, Wish};
+use crate::{AsBuilt, Bisection, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology, TopologyError};
 
 /// A star: every host on the one switch, host `i` on port `i`. With breakout cables (`as_built.breakout = 4`) a
 /// switch of 32 ports of 400 Gb/s takes 128 hosts of 100 Gb/s.
@@ -47,11 +47,11 @@ impl Family for SingleSwitch {
         &self.as_built
     }
 
-    fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
-        wish.check(1)?;
-        wish.check_room(wish.radix.into())?;
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
+        request.check(1)?;
+        request.check_room(request.radix.into())?;
         let member = |hosts| SingleSwitch { hosts, ..SingleSwitch::default() };
-        Ok(Fit { smallest: member(wish.hosts), largest: Some(member(wish.radix)) })
+        Ok(FamilyFit { smallest: member(request.hosts), largest: Some(member(request.radix)) })
     }
 
     /// A switch is not divided: half of the hosts send.

@@ -12,8 +12,8 @@
 use etherweave_primitives::{BitRate, SwitchId};
 
 use crate::check::{at_least_one, links, product};
-use crate::galois::{Field, prime_power};
-use crate::{AsBuilt, Builder, Cable, Family, Fit, LinkClass, Topology, TopologyError, Wish};
+use crate::galois::{GaloisField, prime_power};
+use crate::{AsBuilt, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology, TopologyError};
 
 /// Larger ones exceed the links of a topology.
 const Q_MAX: u32 = 128;
@@ -59,7 +59,7 @@ impl Default for SlimFly {
 impl Family for SlimFly {
     fn generate(&self) -> Result<Topology, TopologyError> {
         let (q, hosts_per_switch) = self.check()?;
-        let field = Field::new(q).expect("the order is checked");
+        let field = GaloisField::new(q).expect("the order is checked");
         let mut builder = Builder::with_axes(["half", "row", "place"]);
         for (half, row) in (0..2).flat_map(|half| (0..q).map(move |row| (half, row))) {
             for place in 0..q {
@@ -83,17 +83,17 @@ impl Family for SlimFly {
         &self.as_built
     }
 
-    fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
         // q = 3 has 5 links between switches and 3 hosts.
-        wish.check(8)?;
-        let orders = (3..=Q_MAX).filter(|&q| is_order(q) && degree(q) + hosts_for(q) <= wish.radix);
+        request.check(8)?;
+        let orders = (3..=Q_MAX).filter(|&q| is_order(q) && degree(q) + hosts_for(q) <= request.radix);
         let orders: Vec<u32> = orders.collect();
         let hosts = |q: u32| u64::from(2 * q * q * hosts_for(q));
         let largest = orders[orders.len() - 1];
-        wish.check_room(hosts(largest))?;
-        let smallest = orders.into_iter().find(|&q| hosts(q) >= u64::from(wish.hosts)).unwrap_or(largest);
+        request.check_room(hosts(largest))?;
+        let smallest = orders.into_iter().find(|&q| hosts(q) >= u64::from(request.hosts)).unwrap_or(largest);
         let slim_fly = |q| SlimFly { q, ..SlimFly::default() };
-        Ok(Fit { smallest: slim_fly(smallest), largest: Some(slim_fly(largest)) })
+        Ok(FamilyFit { smallest: slim_fly(smallest), largest: Some(slim_fly(largest)) })
     }
 }
 
@@ -112,7 +112,7 @@ impl SlimFly {
         Ok((self.q, hosts_per_switch))
     }
 
-    fn join_rows(&self, builder: &mut Builder, field: &Field) {
+    fn join_rows(&self, builder: &mut Builder, field: &GaloisField) {
         let q = field.order();
         for (half, generators) in (0..).zip(generators(field)) {
             for (row, place) in (0..q).flat_map(|row| (0..q).map(move |place| (row, place))) {
@@ -126,7 +126,7 @@ impl SlimFly {
         }
     }
 
-    fn join_halves(&self, builder: &mut Builder, field: &Field) {
+    fn join_halves(&self, builder: &mut Builder, field: &GaloisField) {
         let q = field.order();
         for (x, m) in (0..q).flat_map(|x| (0..q).map(move |m| (x, m))) {
             for c in 0..q {
@@ -157,7 +157,7 @@ fn hosts_for(q: u32) -> u32 {
 }
 
 /// `X` and `X'` as powers of the generator (Hafner, section 2).
-fn generators(field: &Field) -> [Vec<u32>; 2] {
+fn generators(field: &GaloisField) -> [Vec<u32>; 2] {
     let q = field.order();
     let powers = |exponents: &mut dyn Iterator<Item = u32>| exponents.map(|exponent| field.power(exponent)).collect();
     let w = q.div_ceil(4);
@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn the_paper_s_example_has_10830_hosts() {
         // Besta and Hoefler, section V: q = 19, 722 switches of radix 44 with 15 hosts.
-        let fit = SlimFly::fit(&Wish { hosts: 10_000, radix: 44 }).unwrap();
+        let fit = SlimFly::fit(&SizeRequest { hosts: 10_000, radix: 44 }).unwrap();
         let topology = fit.smallest.generate().unwrap();
         assert_eq!((topology.switches(), topology.hosts()), (722, 722 * 15));
         assert!((0..722).all(|switch| topology.ports_used(SwitchId::new(switch)) == 29 + 15));

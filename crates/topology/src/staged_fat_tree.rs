@@ -17,10 +17,10 @@
 
 use etherweave_primitives::{BitRate, SwitchId};
 
+use crate::branching::Branching;
 use crate::check::{at_least_one, links, list_len};
 use crate::rail_optimised::parallel_links;
-use crate::tree_place::Branching;
-use crate::{AsBuilt, Bisection, Builder, Cable, Family, Fit, LinkClass, Topology, TopologyError, Wish};
+use crate::{AsBuilt, Bisection, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology, TopologyError};
 
 /// A fat tree of any number of stages, each with its own width and taper. Links of the first stage are local, those
 /// above join what the first stage has made and are global; with one stage all is one neighbourhood.
@@ -100,18 +100,18 @@ impl Family for StagedFatTree {
 
     /// The full-bisection tree of the fewest stages; the smallest has fewer subtrees under its top switches, and as
     /// many parallel links to them as fit.
-    fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
-        wish.check(2)?;
-        let half = wish.radix / 2;
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
+        request.check(2)?;
+        let half = request.radix / 2;
         let subtree = |stages: u32| u64::from(half).saturating_pow(stages);
-        let room = |stages: u32| subtree(stages).saturating_mul(u64::from(wish.radix));
+        let room = |stages: u32| subtree(stages).saturating_mul(u64::from(request.radix));
         // One switch, when the radix cannot grow by stages.
         let stages_max = if half == 1 { 0 } else { 8 };
-        wish.check_room(room(stages_max))?;
-        let stages = (0..=stages_max).find(|&stages| room(stages) >= u64::from(wish.hosts)).unwrap_or(stages_max);
-        let member = |top: u32| full_tree(wish.radix, stages, top);
-        let top = u64::from(wish.hosts).div_ceil(subtree(stages)) as u32;
-        Ok(Fit { smallest: member(top), largest: Some(member(wish.radix)) })
+        request.check_room(room(stages_max))?;
+        let stages = (0..=stages_max).find(|&stages| room(stages) >= u64::from(request.hosts)).unwrap_or(stages_max);
+        let member = |top: u32| full_tree(request.radix, stages, top);
+        let top = u64::from(request.hosts).div_ceil(subtree(stages)) as u32;
+        Ok(FamilyFit { smallest: member(top), largest: Some(member(request.radix)) })
     }
 
     /// Half of the weakest stage above the leaves. When the top switches join an even number of subtrees, half of
@@ -131,7 +131,7 @@ impl Family for StagedFatTree {
 }
 
 /// The switches of one stage: `subtrees` times `width` of them, numbered subtree by subtree.
-struct Level {
+struct TreeLevel {
     first: u32,
     subtrees: u32,
     width: u32,
@@ -139,7 +139,7 @@ struct Level {
 
 impl StagedFatTree {
     /// Hosts and leaves: `m_1` consecutive hosts per leaf.
-    fn plant(&self, builder: &mut Builder, branching: &Branching) -> Level {
+    fn plant(&self, builder: &mut Builder, branching: &Branching) -> TreeLevel {
         let leaves: u32 = self.stages.iter().map(|stage| stage.down).product();
         for leaf in 0..leaves {
             builder.add_switch_at(format!("leaf{leaf}"), 0, &branching.place(0, leaf, 0));
@@ -148,13 +148,20 @@ impl StagedFatTree {
             let leaf = SwitchId::new(host.get() / self.hosts_per_leaf);
             builder.link(host, leaf, self.host_rate, self.host_cable, LinkClass::Host);
         }
-        Level { first: 0, subtrees: leaves, width: 1 }
+        TreeLevel { first: 0, subtrees: leaves, width: 1 }
     }
 
     /// A stage on top of the one below; a switch's uplinks lead to consecutive parents, as in Al-Fares et al.
-    fn raise(&self, builder: &mut Builder, branching: &Branching, below: &Level, index: usize, stage: &Stage) -> Level {
+    fn raise(
+        &self,
+        builder: &mut Builder,
+        branching: &Branching,
+        below: &TreeLevel,
+        index: usize,
+        stage: &Stage,
+    ) -> TreeLevel {
         let first = below.first + below.subtrees * below.width;
-        let level = Level { first, subtrees: below.subtrees / stage.down, width: below.width * stage.up };
+        let level = TreeLevel { first, subtrees: below.subtrees / stage.down, width: below.width * stage.up };
         for number in 0..level.subtrees * level.width {
             let place = branching.place(index + 1, number / level.width, number % level.width);
             builder.add_switch_at(self.name(index, number), index as u8 + 1, &place);

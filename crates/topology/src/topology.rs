@@ -27,7 +27,7 @@ impl From<SwitchId> for Node {
 
 /// Where a channel starts or ends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct End {
+pub struct ChannelEnd {
     /// The node.
     pub node: Node,
     /// The port of that node.
@@ -63,9 +63,9 @@ impl LinkClass {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Channel {
     /// The sender.
-    pub from: End,
+    pub from: ChannelEnd,
     /// The receiver.
-    pub to: End,
+    pub to: ChannelEnd,
     /// How fast it sends [bit/s], never zero.
     pub rate: BitRate,
     /// How long the cable is [mm].

@@ -4,8 +4,8 @@
 use etherweave_primitives::BitRate;
 
 use crate::check::list_len;
-use crate::grid::{DIMENSIONS_MAX, Grid};
-use crate::{AsBuilt, Bisection, Cable, Dimension, Family, Fit, LinkClass, Topology, TopologyError, Wish};
+use crate::grid::{DIMENSIONS_MAX, RowFabric};
+use crate::{AsBuilt, Bisection, Cable, Dimension, Family, FamilyFit, LinkClass, SizeRequest, Topology, TopologyError};
 
 /// A grid whose rows are rings; a row of two is joined once. All links between switches are local.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -41,7 +41,7 @@ impl Family for Torus {
         list_len("dimensions", self.dimensions.len(), 1..=DIMENSIONS_MAX)?;
         let Torus { dimensions, hosts_per_switch, host_rate, host_cable, as_built } = self;
         let (hosts_per_switch, host_rate, host_cable) = (*hosts_per_switch, *host_rate, *host_cable);
-        let grid = Grid { dimensions, hosts_per_switch, host_rate, host_cable };
+        let grid = RowFabric { dimensions, hosts_per_switch, host_rate, host_cable };
         grid.check(|size| (size - 1).min(2))?;
         let mut builder = grid.plant();
         grid.join(&mut builder, |_| LinkClass::Local, ring);
@@ -68,11 +68,11 @@ impl Family for Torus {
 
     /// Three dimensions of nearly the same size, the other ports for hosts. A torus may be as long as one likes, so
     /// there is no largest one.
-    fn fit(wish: &Wish) -> Result<Fit<Self>, TopologyError> {
-        wish.check(7)?;
-        let (hosts_per_switch, sizes) = cube(wish);
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
+        request.check(7)?;
+        let (hosts_per_switch, sizes) = cube(request);
         let dimensions = sizes.map(Dimension::of).to_vec();
-        Ok(Fit { smallest: Torus { hosts_per_switch, dimensions, ..Torus::default() }, largest: None })
+        Ok(FamilyFit { smallest: Torus { hosts_per_switch, dimensions, ..Torus::default() }, largest: None })
     }
 
     /// Halving a row of `k` switches cuts it twice, `2·N/k` links altogether; the longest row is halved most cheaply.
@@ -106,9 +106,9 @@ pub(crate) fn halved_rows(dimensions: &[Dimension], cuts: u32, formula: &'static
 }
 
 /// Hosts per switch and three nearly equal sizes with room for all hosts.
-pub(crate) fn cube(wish: &Wish) -> (u32, [u32; 3]) {
-    let hosts_per_switch = wish.radix - 6;
-    let switches = wish.hosts.div_ceil(hosts_per_switch);
+pub(crate) fn cube(request: &SizeRequest) -> (u32, [u32; 3]) {
+    let hosts_per_switch = request.radix - 6;
+    let switches = request.hosts.div_ceil(hosts_per_switch);
     let side = (1..).find(|side: &u32| u64::from(*side).pow(3) >= u64::from(switches)).expect("a cube is large enough");
     let middle = (1..=side).find(|middle| u64::from(side * middle) * u64::from(side) >= u64::from(switches));
     let middle = middle.unwrap_or(side);
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn the_smallest_cube_has_room() {
         for hosts in [1, 7, 8, 100, 1_000, 300_000] {
-            let (per_switch, sizes) = cube(&Wish { hosts, radix: 10 });
+            let (per_switch, sizes) = cube(&SizeRequest { hosts, radix: 10 });
             assert_eq!(per_switch, 4);
             assert!(4 * sizes.iter().product::<u32>() >= hosts, "{sizes:?}");
         }

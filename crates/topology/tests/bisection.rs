@@ -2,8 +2,8 @@
 
 use etherweave_primitives::{HostId, SwitchId};
 use etherweave_topology::{
-    Basis, Dimension, FatTree, FoldedClos, HyperX, KAryFatTree, Mesh, Metrics, Node, Stage, StagedFatTree, Topology,
-    TopologyKind, Torus, Uplinks,
+    BisectionBasis, Dimension, FatTree, FoldedClos, HyperX, KAryFatTree, Mesh, Metrics, Node, Stage, StagedFatTree,
+    Topology, TopologyKind, Torus, Uplinks,
 };
 
 /// Switches with hosts of the largest fabric whose halves are all tried.
@@ -97,11 +97,11 @@ fn check(kinds: impl IntoIterator<Item = TopologyKind>) -> usize {
         }
         let (bisection, least) = (Metrics::of(&kind, &topology).bisection, cuts.least());
         match bisection.basis {
-            Basis::Exact { formula } => {
+            BisectionBasis::Exact { formula } => {
                 assert_eq!(bisection.rate.as_bps(), least, "{formula} of {kind:?}");
                 exact += 1;
             }
-            Basis::UpperBound { cut } => assert!(bisection.rate.as_bps() >= least, "{cut} of {kind:?}"),
+            BisectionBasis::UpperBound { cut } => assert!(bisection.rate.as_bps() >= least, "{cut} of {kind:?}"),
         }
     }
     exact

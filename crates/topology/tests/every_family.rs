@@ -1,7 +1,7 @@
 //! What every family promises, asked of every example of every family.
 
 use etherweave_primitives::{ChannelId, HostId, Port, SwitchId};
-use etherweave_topology::{LinkClass, Metrics, Node, Topology, TopologyKind, Wish, reverse};
+use etherweave_topology::{LinkClass, Metrics, Node, SizeRequest, Topology, TopologyKind, reverse};
 
 /// Runs one check on every example.
 fn check(promise: impl Fn(&Topology)) {
@@ -181,7 +181,7 @@ fn metrics_count_every_host_switch_link_and_pair_once() {
 #[test]
 fn members_that_fit_a_wish_have_the_hosts_and_keep_to_the_radix() {
     for (hosts, radix) in [(1, 16), (30, 16), (100, 20), (700, 24), (2_000, 18)] {
-        let fits = TopologyKind::fits(&Wish { hosts, radix });
+        let fits = TopologyKind::fits(&SizeRequest { hosts, radix });
         assert_eq!(fits.len(), TopologyKind::NAMES.len());
         for (name, fit) in fits {
             let Ok(fit) = fit else { continue };
@@ -202,7 +202,7 @@ fn members_that_fit_a_wish_have_the_hosts_and_keep_to_the_radix() {
 #[test]
 fn the_family_that_cannot_fulfil_a_wish_says_what_it_can() {
     let errors = |hosts, radix| -> Vec<String> {
-        let fits = TopologyKind::fits(&Wish { hosts, radix });
+        let fits = TopologyKind::fits(&SizeRequest { hosts, radix });
         fits.into_iter().filter_map(|(name, fit)| Some(format!("{name}: {}", fit.err()?))).collect()
     };
     let at_1 = errors(2, 1);

@@ -3,7 +3,8 @@
 
 use etherweave_primitives::{HostId, SwitchId};
 use etherweave_topology::{
-    Basis, Dragonfly, Family, FlattenedButterfly, FoldedClos, HyperX, KAryFatTree, Metrics, TopologyKind, Uplinks, Wish,
+    BisectionBasis, Dragonfly, Family, FlattenedButterfly, FoldedClos, HyperX, KAryFatTree, Metrics, SizeRequest,
+    TopologyKind, Uplinks,
 };
 
 const RADIX: u32 = 72;
@@ -24,7 +25,7 @@ fn the_folded_clos_has_29484_switches_and_303264_hosts() {
     // 46,656 uplinks of a stage-3 group do not divide by 4,212 cores, so no formula holds; the best cut is full
     // bisection.
     assert_eq!(measured.bisection.rate.as_bps(), 303_264 / 2 * 100_000_000_000);
-    assert!(matches!(measured.bisection.basis, Basis::UpperBound { .. }));
+    assert!(matches!(measured.bisection.basis, BisectionBasis::UpperBound { .. }));
 }
 
 #[test]
@@ -41,7 +42,7 @@ fn the_butterfly_of_15_15_15_6_has_20250_switches_and_303750_hosts() {
 
 #[test]
 fn spare_ports_give_every_dimension_of_the_butterfly_as_many_links_as_hosts() {
-    let smallest = HyperX::fit(&Wish { hosts: 300_000, radix: RADIX }).unwrap().smallest;
+    let smallest = HyperX::fit(&SizeRequest { hosts: 300_000, radix: RADIX }).unwrap().smallest;
     // Ahn et al. 2009, section 3.2: full bisection takes K·S of at least T = 15 in every dimension.
     let strengths: Vec<u32> = smallest.dimensions.iter().map(|dimension| dimension.size * dimension.lag).collect();
     assert_eq!(strengths, [15, 15, 15, 18]);
@@ -61,7 +62,7 @@ fn the_dragonfly_of_463_groups_has_16668_switches_and_300024_hosts() {
 
 /// Hosts per access switch, switches and hosts of the largest member for a radix.
 fn largest<F: Family>(radix: u32, hosts: u32) -> (u32, u32, u32) {
-    let largest = F::fit(&Wish { hosts, radix }).unwrap().largest.unwrap();
+    let largest = F::fit(&SizeRequest { hosts, radix }).unwrap().largest.unwrap();
     let topology = largest.generate().unwrap();
     let on_first = topology.ports_used(SwitchId::new(0));
     let hosts_on_first = (0..on_first)

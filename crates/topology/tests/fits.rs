@@ -1,14 +1,14 @@
-//! Members for a wish against all members of the same balance, one by one.
+//! Members for a request against all members of the same balance, one by one.
 
 use etherweave_primitives::SwitchId;
 use etherweave_topology::{
-    Dimension, Dragonfly, DragonflyPlus, Family, FlattenedButterfly, FoldedClos, KAryFatTree, SlimFly, StagedFatTree,
-    Topology, TopologyKind, Torus, Uplinks, Wish,
+    Dimension, Dragonfly, DragonflyPlus, Family, FlattenedButterfly, FoldedClos, KAryFatTree, SizeRequest, SlimFly,
+    StagedFatTree, Topology, TopologyKind, Torus, Uplinks,
 };
 
 /// Host counts that meet every rounding of small fabrics, and some beyond.
-fn wishes(radix: u32, hosts_max: u32) -> impl Iterator<Item = Wish> {
-    (1..=40).chain((41..=hosts_max).step_by(7)).map(move |hosts| Wish { hosts, radix })
+fn requests(radix: u32, hosts_max: u32) -> impl Iterator<Item = SizeRequest> {
+    (1..=40).chain((41..=hosts_max).step_by(7)).map(move |hosts| SizeRequest { hosts, radix })
 }
 
 fn ports_max(topology: &Topology) -> u32 {
@@ -18,20 +18,20 @@ fn ports_max(topology: &Topology) -> u32 {
 
 #[test]
 fn every_member_of_every_family_has_the_hosts_and_no_more_ports_than_wished_for() {
-    for wish in [2, 3, 4, 7, 8, 9, 12, 16].into_iter().flat_map(|radix| wishes(radix, 150)) {
-        for (name, fit) in TopologyKind::fits(&wish) {
+    for request in [2, 3, 4, 7, 8, 9, 12, 16].into_iter().flat_map(|radix| requests(radix, 150)) {
+        for (name, fit) in TopologyKind::fits(&request) {
             let Ok(fit) = fit else { continue };
             let check = |kind: &TopologyKind| {
-                let topology = kind.generate().unwrap_or_else(|error| panic!("{wish:?}: {kind:?}: {error}"));
-                assert!(topology.hosts() >= wish.hosts as usize, "{wish:?}: {kind:?}");
-                assert!(ports_max(&topology) <= wish.radix, "{wish:?}: {kind:?} uses {}", ports_max(&topology));
+                let topology = kind.generate().unwrap_or_else(|error| panic!("{request:?}: {kind:?}: {error}"));
+                assert!(topology.hosts() >= request.hosts as usize, "{request:?}: {kind:?}");
+                assert!(ports_max(&topology) <= request.radix, "{request:?}: {kind:?} uses {}", ports_max(&topology));
                 (topology.hosts(), topology.switches())
             };
             let smallest = check(&fit.smallest);
-            // Large members are built once, for the first wish of a radix.
-            if let Some(largest) = fit.largest.as_ref().filter(|_| wish.hosts == 1) {
+            // Large members are built once, for the first request of a radix.
+            if let Some(largest) = fit.largest.as_ref().filter(|_| request.hosts == 1) {
                 let largest = check(largest);
-                assert!(largest.0 >= smallest.0 && largest.1 >= smallest.1, "{name} {wish:?}");
+                assert!(largest.0 >= smallest.0 && largest.1 >= smallest.1, "{name} {request:?}");
             }
         }
     }
@@ -49,22 +49,22 @@ fn size(kind: &impl Family) -> Size {
 /// members of as many stages or dimensions, the most hosts of these.
 fn check<F: Family>(radix: u32, hosts_max: u32, members: &[F], stages: impl Fn(&F) -> usize) {
     let sizes: Vec<(usize, Size)> = members.iter().map(|member| (stages(member), size(member))).collect();
-    for wish in wishes(radix, hosts_max) {
+    for request in requests(radix, hosts_max) {
         let fewest =
-            sizes.iter().filter(|(_, (hosts, _))| *hosts >= wish.hosts).map(|(_, (_, switches))| *switches).min();
-        match (F::fit(&wish), fewest) {
+            sizes.iter().filter(|(_, (hosts, _))| *hosts >= request.hosts).map(|(_, (_, switches))| *switches).min();
+        match (F::fit(&request), fewest) {
             (Ok(fit), Some(fewest)) => {
                 let (hosts, switches) = size(&fit.smallest);
-                assert!(hosts >= wish.hosts, "{wish:?}");
-                assert_eq!(switches, fewest, "{wish:?}");
+                assert!(hosts >= request.hosts, "{request:?}");
+                assert_eq!(switches, fewest, "{request:?}");
                 if let Some(largest) = fit.largest {
                     let alike = sizes.iter().filter(|(number, _)| *number == stages(&largest));
                     let most = alike.map(|(_, (hosts, _))| *hosts).max();
-                    assert_eq!(Some(size(&largest).0), most, "{wish:?}");
+                    assert_eq!(Some(size(&largest).0), most, "{request:?}");
                 }
             }
             (Err(_), None) => {}
-            (fit, fewest) => panic!("{wish:?}: {:?}, but {fewest:?}", fit.map(|fit| size(&fit.smallest)).ok()),
+            (fit, fewest) => panic!("{request:?}: {:?}, but {fewest:?}", fit.map(|fit| size(&fit.smallest)).ok()),
         }
     }
 }
@@ -85,10 +85,10 @@ fn folded_clos_networks_of_exactly_the_hosts_have_the_fewest_switches() {
         let members: Vec<FoldedClos> = members.filter(|clos| clos.generate().is_ok()).collect();
         // No more than the levels tried hold.
         let room = members.iter().map(|clos| clos.hosts).max().unwrap();
-        for wish in (1..=room).map(|hosts| Wish { hosts, radix }) {
-            let smallest = FoldedClos::fit(&wish).unwrap().smallest;
-            let fewest = members.iter().filter(|clos| clos.hosts >= wish.hosts).map(|clos| size(clos).1).min();
-            assert_eq!((smallest.hosts, Some(size(&smallest).1)), (wish.hosts, fewest), "{wish:?}");
+        for request in (1..=room).map(|hosts| SizeRequest { hosts, radix }) {
+            let smallest = FoldedClos::fit(&request).unwrap().smallest;
+            let fewest = members.iter().filter(|clos| clos.hosts >= request.hosts).map(|clos| size(clos).1).min();
+            assert_eq!((smallest.hosts, Some(size(&smallest).1)), (request.hosts, fewest), "{request:?}");
         }
     }
 }
@@ -96,7 +96,7 @@ fn folded_clos_networks_of_exactly_the_hosts_have_the_fewest_switches() {
 #[test]
 fn staged_trees_are_the_fewest_subtrees_under_the_fewest_stages() {
     // Full bisection by identical switches of 8 ports, 4 up: one switch, leaves and cores, one stage between.
-    let tree = |hosts| StagedFatTree::fit(&Wish { hosts, radix: 8 }).unwrap().smallest;
+    let tree = |hosts| StagedFatTree::fit(&SizeRequest { hosts, radix: 8 }).unwrap().smallest;
     // 17 hosts on 5 leaves of 4, each with one link to each of 4 cores; 16 on 4 leaves with two to each of two.
     assert_eq!([8, 9, 16, 17, 32].map(|hosts| size(&tree(hosts))), [(8, 1), (12, 5), (16, 6), (20, 9), (32, 12)]);
     // 3 pods of 4 leaves, 4 spines and 16 hosts; 4 groups of 2 cores, two links from each spine.
@@ -134,13 +134,13 @@ fn slim_flies_are_the_least_order() {
 
 #[test]
 fn tori_have_the_fewest_switches_of_sides_no_longer_than_the_cube_s() {
-    for wish in wishes(8, 400) {
-        let smallest = Torus::fit(&wish).unwrap().smallest;
+    for request in requests(8, 400) {
+        let smallest = Torus::fit(&request).unwrap().smallest;
         let sizes: Vec<u32> = smallest.dimensions.iter().map(|dimension: &Dimension| dimension.size).collect();
-        let needed = wish.hosts.div_ceil(smallest.hosts_per_switch);
+        let needed = request.hosts.div_ceil(smallest.hosts_per_switch);
         let side = (1..).find(|side: &u32| side.pow(3) >= needed).unwrap();
         let boxes = (1..=side).flat_map(|x| (1..=side).flat_map(move |y| (1..=side).map(move |z| x * y * z)));
         let fewest = boxes.filter(|&switches| switches >= needed).min();
-        assert_eq!((smallest.hosts_per_switch, Some(sizes.iter().product())), (2, fewest), "{wish:?}: {sizes:?}");
+        assert_eq!((smallest.hosts_per_switch, Some(sizes.iter().product())), (2, fewest), "{request:?}: {sizes:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! Whatever numbers and texts a scenario has, the answer is a fabric or an error, and comes soon.
 
-use etherweave_topology::{Custom, Family, Metrics, TopologyKind, Wish};
+use etherweave_topology::{Custom, Family, Metrics, SizeRequest, TopologyKind};
 use proptest::prelude::*;
 use toml::Value;
 
@@ -92,7 +92,7 @@ proptest! {
     #[test]
     fn any_wish_is_answered(hosts in number(), radix in number()) {
         let clamp = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
-        for (name, fit) in TopologyKind::fits(&Wish { hosts: clamp(hosts), radix: clamp(radix) }) {
+        for (name, fit) in TopologyKind::fits(&SizeRequest { hosts: clamp(hosts), radix: clamp(radix) }) {
             if let Err(error) = fit {
                 prop_assert!(error.to_string().contains("expected"), "{}", name);
             }

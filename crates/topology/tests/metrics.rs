@@ -2,8 +2,8 @@
 
 use etherweave_primitives::{BitRate, Length};
 use etherweave_topology::{
-    AsBuilt, Basis, Dimension, Dragonfly, FatTree, FlattenedButterfly, HyperX, KAryFatTree, LinkClass, Medium, Metrics,
-    SingleSwitch, SlimFly, TopologyKind, Torus,
+    AsBuilt, BisectionBasis, Dimension, Dragonfly, FatTree, FlattenedButterfly, HyperX, KAryFatTree, LinkClass, Medium,
+    Metrics, SingleSwitch, SlimFly, TopologyKind, Torus,
 };
 
 fn metrics(kind: &TopologyKind) -> Metrics {
@@ -47,7 +47,7 @@ fn pairs_of_unequally_filled_switches_are_weighed_by_their_hosts() {
 /// A bisection by formula, in links of 100 Gb/s.
 fn check_exact(kind: TopologyKind, links: u64) {
     let bisection = metrics(&kind).bisection;
-    assert!(matches!(bisection.basis, Basis::Exact { .. }), "{kind:?}: {bisection:?}");
+    assert!(matches!(bisection.basis, BisectionBasis::Exact { .. }), "{kind:?}: {bisection:?}");
     assert_eq!(bisection.rate, BitRate::from_gbps(100 * links), "{kind:?}");
 }
 
@@ -74,7 +74,7 @@ fn every_formula_is_at_most_the_best_cut_found() {
         let custom = etherweave_topology::Custom { links: edge_list(&topology), ..Default::default() };
         let bound = metrics(&TopologyKind::Custom(custom)).bisection;
         assert!(exact.rate <= bound.rate, "{kind:?}: {exact:?} but {bound:?}");
-        assert!(matches!(bound.basis, Basis::UpperBound { .. }));
+        assert!(matches!(bound.basis, BisectionBasis::UpperBound { .. }));
     }
 }
 
@@ -93,7 +93,7 @@ fn edge_list(topology: &etherweave_topology::Topology) -> String {
 fn a_failed_link_leaves_a_bound_and_not_a_formula() {
     let as_built = AsBuilt { failed: vec!["leaf0 - core0".to_owned()], ..AsBuilt::default() };
     let bisection = metrics(&TopologyKind::FatTree(FatTree { as_built, ..FatTree::default() })).bisection;
-    assert!(matches!(bisection.basis, Basis::UpperBound { .. }));
+    assert!(matches!(bisection.basis, BisectionBasis::UpperBound { .. }));
     // The halves by number cut the uplinks of the leaf that has lost one.
     assert_eq!(bisection.rate, BitRate::from_gbps(100 * (4 * 4 - 1)));
 }
@@ -101,11 +101,11 @@ fn a_failed_link_leaves_a_bound_and_not_a_formula() {
 #[test]
 fn ways_and_tapers_of_trees_are_their_widths() {
     let measured = metrics(&TopologyKind::KAryFatTree(KAryFatTree { k: 8, ..KAryFatTree::default() }));
-    assert_eq!((measured.ways.least, measured.ways.most, measured.ways.is_exact), (4, 16, true));
+    assert_eq!((measured.paths.least, measured.paths.most, measured.paths.is_exact), (4, 16, true));
     assert!(measured.tapers.iter().all(|taper| taper.ratio() == 1.0));
     let tapered = metrics(&TopologyKind::FatTree(FatTree::default()));
     assert_eq!(tapered.tapers.iter().map(|taper| taper.ratio()).collect::<Vec<_>>(), [3.0]);
-    assert_eq!((tapered.ways.least, tapered.ways.most), (1, 1), "parallel links are one way");
+    assert_eq!((tapered.paths.least, tapered.paths.most), (1, 1), "parallel links are one path");
 }
 
 #[test]

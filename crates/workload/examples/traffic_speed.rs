@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use etherweave_primitives::{Duration, HostId, Purpose, Stream, Time};
 use etherweave_workload::pattern::host_destinations;
-use etherweave_workload::{Arrival, Groups, HostArrivals, Pattern, Share, WorkloadError};
+use etherweave_workload::{Arrival, HostArrivals, HostGroups, Pattern, Share, WorkloadError};
 
 const DRAWS: u32 = 20_000_000;
 const SEED: u64 = 1;
@@ -17,7 +17,7 @@ fn main() -> Result<(), WorkloadError> {
     let number = |text: String| text.parse().expect("arguments are numbers");
     let arguments: Vec<u32> = std::env::args().skip(1).map(number).collect();
     let (count, size) = (arguments.first().copied().unwrap_or(8), arguments.get(1).copied().unwrap_or(8));
-    let groups = Groups::new(&vec![size; count as usize])?;
+    let groups = HostGroups::new(&vec![size; count as usize])?;
     println!("{} hosts, {DRAWS} draws each", groups.hosts());
     for arrival in Arrival::defaults() {
         let plan = arrival.plan(Duration::from_ns(200), Share::percent(50))?;
@@ -40,12 +40,12 @@ fn main() -> Result<(), WorkloadError> {
     Ok(())
 }
 
-fn host_ids(groups: &Groups) -> impl Iterator<Item = HostId> + use<> {
+fn host_ids(groups: &HostGroups) -> impl Iterator<Item = HostId> + use<> {
     (0..groups.hosts()).map(HostId::new)
 }
 
 /// Times draws of shuffled hosts in turn; the sum keeps the compiler from leaving them out.
-fn report(family: &str, member: &str, groups: &Groups, mut draw: impl FnMut(HostId) -> u64) {
+fn report(family: &str, member: &str, groups: &HostGroups, mut draw: impl FnMut(HostId) -> u64) {
     let mut hosts: Vec<_> = host_ids(groups).collect();
     Stream::new(SEED, Purpose::Placement, 0).shuffle(&mut hosts);
     let rounds = DRAWS.div_ceil(groups.hosts());

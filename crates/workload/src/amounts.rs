@@ -27,7 +27,7 @@ pub struct Amounts {
 
 /// What one rank has to do.
 #[derive(Clone, Copy, Default)]
-struct Load {
+struct RankLoad {
     sent: [u64; 2],
     received: [u64; 2],
     rest_ps: u64,
@@ -43,8 +43,8 @@ impl Amounts {
             }
             Traffic::Streams(streams) => (loads(traffic, streams), 0, streams.iter().any(|one| one.messages.is_none())),
         };
-        let sum = |part: usize| loads.iter().fold(0, |sum: u64, load: &Load| sum.saturating_add(load.sent[part]));
-        let most = |value: fn(&Load) -> u64| loads.iter().map(value).max().unwrap_or(0);
+        let sum = |part: usize| loads.iter().fold(0, |sum: u64, load: &RankLoad| sum.saturating_add(load.sent[part]));
+        let most = |value: fn(&RankLoad) -> u64| loads.iter().map(value).max().unwrap_or(0);
         Amounts {
             ranks: traffic.ranks(),
             messages: sum(0),
@@ -58,8 +58,8 @@ impl Amounts {
     }
 }
 
-fn load(program: &Program) -> Load {
-    let mut load = Load::default();
+fn load(program: &Program) -> RankLoad {
+    let mut load = RankLoad::default();
     for block in &program.blocks {
         let repeat = u64::from(block.repeat);
         for op in &block.ops {
@@ -79,12 +79,12 @@ fn add(sum: &mut [u64; 2], messages: u64, bytes: u64) {
     sum[1] = sum[1].saturating_add(messages.saturating_mul(bytes));
 }
 
-fn rest(load: &mut Load, repeat: u64, duration: Duration) {
+fn rest(load: &mut RankLoad, repeat: u64, duration: Duration) {
     load.rest_ps = load.rest_ps.saturating_add(repeat.saturating_mul(duration.as_ps()));
 }
 
-fn loads(traffic: &Traffic, streams: &[StreamSpec]) -> Vec<Load> {
-    let mut loads = vec![Load::default(); traffic.ranks() as usize];
+fn loads(traffic: &Traffic, streams: &[StreamSpec]) -> Vec<RankLoad> {
+    let mut loads = vec![RankLoad::default(); traffic.ranks() as usize];
     for stream in streams {
         let messages = stream.messages.unwrap_or(stream.outstanding.into());
         add(&mut loads[stream.src_rank.index()].sent, messages, stream.bytes_per_message);

@@ -7,8 +7,8 @@ use etherweave_primitives::Bytes;
 
 use crate::collective::{Collective, Communicator};
 use crate::error::{ALL_PAIRS_MAX, COLLECTIVE_MAX};
-use crate::grid::Grid;
 use crate::program::iteration;
+use crate::rank_grid::RankGrid;
 use crate::{Block, Op, Program, WorkloadError};
 
 /// The FFT proxy (`fft`). Defaults are the 48-rank run of the Sandia evaluation.
@@ -49,7 +49,7 @@ impl Fft {
     /// # Errors
     /// When the grid or the iterations are empty, or all three directions are skipped.
     pub fn programs(&self) -> Result<Vec<Program>, WorkloadError> {
-        let grid = Grid::new(self.pex, self.pey, self.pez)?;
+        let grid = RankGrid::new(self.pex, self.pey, self.pez)?;
         for (key, extent) in [("pex", self.pex), ("pey", self.pey), ("pez", self.pez)] {
             WorkloadError::unless_within(key, extent, 1..=ALL_PAIRS_MAX)?;
         }
@@ -69,14 +69,14 @@ impl Fft {
     }
 
     /// A barrier, the iterations, a barrier.
-    fn program(&self, grid: &Grid, world: &Communicator, rank: u32) -> Program {
+    fn program(&self, grid: &RankGrid, world: &Communicator, rank: u32) -> Program {
         let barrier = Block::unmeasured(Collective::Barrier.lower(world, rank));
         let transposes = (0..3).flat_map(|axis| self.transpose(grid, rank, axis));
         Program::new([barrier.clone(), Block::measured(iteration(transposes), self.iterations), barrier])
     }
 
     /// The all-to-all along `axis`.
-    fn transpose(&self, grid: &Grid, rank: u32, axis: usize) -> Vec<Op> {
+    fn transpose(&self, grid: &RankGrid, rank: u32, axis: usize) -> Vec<Op> {
         let bytes = self.blocks()[axis];
         if bytes == Bytes::ZERO {
             return Vec::new();

@@ -17,7 +17,7 @@ pub struct HostRange {
 
 /// Hosts in groups, in order: of a dragonfly its groups, of a tree its pods or leaves, else one group of all.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Groups {
+pub struct HostGroups {
     ranges: Vec<HostRange>,
 }
 
@@ -52,12 +52,12 @@ impl HostRange {
     }
 }
 
-impl Groups {
-    /// Groups of these sizes, from host 0 on.
+impl HostGroups {
+    /// HostGroups of these sizes, from host 0 on.
     ///
     /// # Errors
     /// When a group is empty, or there are fewer than 2 hosts or more than ids.
-    pub fn new(sizes: &[u32]) -> Result<Groups, WorkloadError> {
+    pub fn new(sizes: &[u32]) -> Result<HostGroups, WorkloadError> {
         let mut ranges = Vec::with_capacity(sizes.len());
         let mut first = 0;
         for (group, &hosts) in sizes.iter().enumerate() {
@@ -74,16 +74,16 @@ impl Groups {
             })?;
         }
         WorkloadError::unless_at_least("hosts", first, 2)?;
-        Ok(Groups { ranges })
+        Ok(HostGroups { ranges })
     }
 
     /// All hosts in one group.
     ///
     /// # Errors
     /// When there are fewer than 2.
-    pub fn one(hosts: u32) -> Result<Groups, WorkloadError> {
+    pub fn one(hosts: u32) -> Result<HostGroups, WorkloadError> {
         WorkloadError::unless_at_least("hosts", hosts, 2)?;
-        Groups::new(&[hosts])
+        HostGroups::new(&[hosts])
     }
 
     /// How many hosts.
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_host_is_in_the_group_whose_range_holds_it() {
-        let groups = Groups::new(&[3, 1, 4]).unwrap();
+        let groups = HostGroups::new(&[3, 1, 4]).unwrap();
         assert_eq!((groups.hosts(), groups.count()), (8, 3));
         let expected = [0, 0, 0, 1, 2, 2, 2, 2];
         assert_eq!(*groups.of_each_host(), expected);
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn groups_without_hosts_and_fabrics_without_partners_are_refused() {
-        let refused = |sizes: &[u32], expected| assert_eq!(Groups::new(sizes).unwrap_err().to_string(), expected);
+        let refused = |sizes: &[u32], expected| assert_eq!(HostGroups::new(sizes).unwrap_err().to_string(), expected);
         refused(&[2, 0], "groups: group 1 is empty; expected a host in each group");
         refused(&[], "hosts: 0; expected at least 2");
         refused(&[1], "hosts: 1; expected at least 2");

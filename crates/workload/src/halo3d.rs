@@ -8,8 +8,8 @@ use etherweave_primitives::{Bytes, Duration, Rank};
 
 use crate::collective::{Collective, Communicator};
 use crate::error::MESSAGE_MAX;
-use crate::grid::Grid;
 use crate::program::iteration;
+use crate::rank_grid::RankGrid;
 use crate::{Block, Op, Program, WorkloadError};
 
 /// What lies beyond the grid's edge.
@@ -106,7 +106,7 @@ impl Halo3d {
     /// # Errors
     /// When the grid, the cells or the iterations are empty.
     pub fn programs(&self) -> Result<Vec<Program>, WorkloadError> {
-        let grid = Grid::new(self.pex, self.pey, self.pez)?;
+        let grid = RankGrid::new(self.pex, self.pey, self.pez)?;
         WorkloadError::unless_at_least("nx", self.nx, 1)?;
         WorkloadError::unless_at_least("ny", self.ny, 1)?;
         WorkloadError::unless_at_least("nz", self.nz, 1)?;
@@ -124,7 +124,7 @@ impl Halo3d {
     }
 
     /// Two barriers, the iterations, one barrier.
-    fn program(&self, grid: &Grid, world: &Communicator, rank: u32) -> Program {
+    fn program(&self, grid: &RankGrid, world: &Communicator, rank: u32) -> Program {
         let barrier = Collective::Barrier.lower(world, rank);
         let mut exchange = vec![Op::Sleep { duration: self.sleep }];
         exchange.extend(self.exchange(grid, rank));
@@ -137,7 +137,7 @@ impl Halo3d {
     }
 
     /// For each neighbour the receive, then the send.
-    fn exchange(&self, grid: &Grid, rank: u32) -> Vec<Op> {
+    fn exchange(&self, grid: &RankGrid, rank: u32) -> Vec<Op> {
         let from = grid.position(rank);
         let vertices: &[_] = if self.corners { &VERTICES } else { &[] };
         let mut ops = Vec::with_capacity(52);
@@ -151,7 +151,7 @@ impl Halo3d {
     }
 
     /// Who sits one step away. A periodic axis of one rank leads back to oneself: MPI copies that in memory.
-    fn neighbour(&self, grid: &Grid, from: [u32; 3], step: [i32; 3]) -> Option<Rank> {
+    fn neighbour(&self, grid: &RankGrid, from: [u32; 3], step: [i32; 3]) -> Option<Rank> {
         let position = match self.boundary {
             Boundary::Periodic => Some(grid.wrapped(from, step)),
             Boundary::Open => grid.inside(from, step),

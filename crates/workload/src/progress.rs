@@ -13,13 +13,13 @@ struct Posted {
     receives: VecDeque<u64>,
 }
 
-struct State<'a> {
+struct RankState<'a> {
     ops: std::iter::Peekable<Box<dyn Iterator<Item = &'a Op> + 'a>>,
     open: u64,
 }
 
 struct Rendezvous<'a> {
-    ranks: Vec<State<'a>>,
+    ranks: Vec<RankState<'a>>,
     posted: BTreeMap<(usize, usize, u32), Posted>,
 }
 
@@ -29,7 +29,7 @@ struct Rendezvous<'a> {
 /// # Errors
 /// Names ranks that wait for ever, or that disagree.
 pub fn check_progress(programs: &[Program]) -> Result<(), WorkloadError> {
-    let state = |program| State { ops: twice(program).peekable(), open: 0 };
+    let state = |program| RankState { ops: twice(program).peekable(), open: 0 };
     let mut network = Rendezvous { ranks: programs.iter().map(state).collect(), posted: BTreeMap::new() };
     let mut moved = true;
     while moved {

@@ -7,7 +7,7 @@
 //! ```
 //! use etherweave_workload::{Fft, Schedule, Traffic};
 //! let programs = Fft { iterations: 5, ..Fft::default() }.programs().unwrap();
-//! let schedule = Schedule::new("fft", Traffic::Ranks(programs)).rehearsed(1).unwrap();
+//! let schedule = Schedule::new("fft", Traffic::Ranks(programs)).with_warm_up(1).unwrap();
 //! assert_eq!(Schedule::from_bytes(&schedule.to_bytes().unwrap()).unwrap(), schedule);
 //! ```
 
@@ -25,7 +25,7 @@ const STREAM_BYTES: usize = 32;
 const OP_BYTES: usize = 16;
 const BACKGROUND: u32 = 1;
 const MEASURED: u32 = 1;
-const REHEARSAL: u32 = 2;
+const WARM_UP: u32 = 2;
 /// Of streams that send until the run ends.
 const ENDLESS: u64 = u64::MAX;
 /// Tags are written by their place in a list, beside the kind of the operation.
@@ -47,7 +47,7 @@ pub struct Schedule {
     /// What it sends.
     pub traffic: Traffic,
     /// What its ranks do before the run, uncounted: connections open, memory is touched. A program per rank, or none.
-    pub rehearsal: Vec<Program>,
+    pub warm_up_programs: Vec<Program>,
 }
 
 /// Why a file is none.
@@ -77,25 +77,25 @@ impl Schedule {
             end: None,
             warm_up: Duration::ZERO,
             traffic,
-            rehearsal: Vec::new(),
+            warm_up_programs: Vec::new(),
         }
     }
 
-    /// The same with a rehearsal: every program once, each of its blocks at most `passes` times. Streams have none.
+    /// The same with a warm-up: every program once, each of its blocks at most `passes` times. Streams have none.
     ///
     /// # Errors
     /// When what is left of the programs does not fit together.
-    pub fn rehearsed(mut self, passes: u32) -> Result<Schedule, WorkloadError> {
+    pub fn with_warm_up(mut self, passes: u32) -> Result<Schedule, WorkloadError> {
         let Traffic::Ranks(programs) = &self.traffic else { return Ok(self) };
         if passes == 0 {
             return Ok(self);
         }
         let shortened = |block: &Block| Block { repeat: block.repeat.min(passes), measured: false, ..block.clone() };
-        let rehearsed = |program: &Program| Program::new(program.blocks.iter().map(shortened));
-        self.rehearsal = programs.iter().map(rehearsed).collect();
-        check(&self.rehearsal).map_err(|error| {
+        let shortened_program = |program: &Program| Program::new(program.blocks.iter().map(shortened));
+        self.warm_up_programs = programs.iter().map(shortened_program).collect();
+        check(&self.warm_up_programs).map_err(|error| {
             let expected = "none, for a schedule whose ranks differ in their repetitions";
-            WorkloadError::new("rehearsal", format!("{passes} passes leave {}", error.found), expected)
+            WorkloadError::new("warm_up", format!("{passes} passes leave {}", error.found), expected)
         })?;
         Ok(self)
     }

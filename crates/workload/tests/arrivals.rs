@@ -1,7 +1,7 @@
 //! The suite that every arrival process passes, and what each promises beyond it.
 
 use etherweave_primitives::{Duration, HostId};
-use etherweave_workload::arrival::{Bernoulli, BurstLength, GAP_MAX, OnOff, Periodic, Phase, Poisson};
+use etherweave_workload::arrival::{Bernoulli, BurstLength, FirstArrival, GAP_MAX, OnOff, Periodic, Poisson};
 use etherweave_workload::{Arrival, ArrivalPlan, HostArrivals, Share};
 
 /// 1,000 bytes at 40 Gb/s.
@@ -52,7 +52,7 @@ fn burst_spread(bursts: &OnOff, load: f64) -> f64 {
 fn members() -> Vec<Arrival> {
     let mut members = Arrival::defaults();
     members.push(Arrival::Bernoulli(Bernoulli { slots_per_packet: 200 }));
-    members.push(Arrival::Periodic(Periodic { phase: Phase::Aligned }));
+    members.push(Arrival::Periodic(Periodic { phase: FirstArrival::Aligned }));
     let bursts = [
         OnOff { burst: 1, ..OnOff::default() },
         OnOff { burst: 100, ..OnOff::default() },
@@ -97,7 +97,7 @@ fn a_host_repeats_itself_under_its_seed_and_nobody_else() {
             (0..50).map(|_| plan.next(&mut host)).collect::<Vec<_>>()
         };
         assert_eq!(of(1, 5), of(1, 5), "{member:?}");
-        if member != Arrival::Periodic(Periodic { phase: Phase::Aligned }) {
+        if member != Arrival::Periodic(Periodic { phase: FirstArrival::Aligned }) {
             assert!(of(1, 5) != of(2, 5) && of(1, 5) != of(1, 6), "{member:?}");
         }
     }
@@ -192,7 +192,7 @@ fn long_bursts_are_as_frequent_as_their_law_says() {
 #[test]
 fn a_period_that_is_no_whole_number_of_picoseconds_drifts_nowhere() {
     // 200 ns / 0.3 are 666,666.67 ps: after three million packets 2 · 10^12 ps, less 2^-16 ps for each.
-    let periodic = Arrival::Periodic(Periodic { phase: Phase::Aligned });
+    let periodic = Arrival::Periodic(Periodic { phase: FirstArrival::Aligned });
     let time: u64 = gaps(&plan(&periodic, 0.3), 3_000_001).iter().sum();
     assert!((2_000_000_000_000 - 46..=2_000_000_000_000).contains(&time), "{time}");
 }
@@ -202,9 +202,9 @@ fn hosts_in_step_start_at_once_and_others_spread_over_the_first_period() {
     let first = |phase, host| {
         plan(&Arrival::Periodic(Periodic { phase }), 0.5).next(&mut HostArrivals::new(1, HostId::new(host))).as_ps()
     };
-    assert!((0..100).all(|host| first(Phase::Aligned, host) == 0));
+    assert!((0..100).all(|host| first(FirstArrival::Aligned, host) == 0));
     let mut quarters = [0; 4];
-    (0..4_000).for_each(|host| quarters[(first(Phase::Random, host) / 100_000) as usize] += 1);
+    (0..4_000).for_each(|host| quarters[(first(FirstArrival::Random, host) / 100_000) as usize] += 1);
     // Binomial with mean 1,000 and deviation 27: four deviations.
     assert!(quarters.iter().all(|n| (890..1_110).contains(n)), "{quarters:?}");
 }

@@ -5,21 +5,21 @@ use etherweave_workload::pattern::{
     Adversarial, Alternating, BitComplement, BitReverse, GroupLocal, HotSpot, Listed, Neighbour, RandomPermutation,
     Shift, Switching, Tornado, Transpose, Uniform, host_destinations,
 };
-use etherweave_workload::{Destinations, Groups, Pattern, Share};
+use etherweave_workload::{Destinations, HostGroups, Pattern, Share};
 
 /// Draws per host in tests of shares.
 const DRAWS: u32 = 40_000;
 
 /// Eight groups of eight: every default member fits.
-fn eight_by_eight() -> Groups {
-    Groups::new(&[8; 8]).unwrap()
+fn eight_by_eight() -> HostGroups {
+    HostGroups::new(&[8; 8]).unwrap()
 }
 
 fn share(number: f64) -> Share {
     Share::try_from(number).unwrap()
 }
 
-fn plan(pattern: &Pattern, groups: &Groups) -> Destinations {
+fn plan(pattern: &Pattern, groups: &HostGroups) -> Destinations {
     pattern.plan(groups, 1).unwrap()
 }
 
@@ -31,13 +31,13 @@ fn draws(plan: &Destinations, src: u32, count: u32) -> Vec<Option<u32>> {
 }
 
 /// The partner of each host; its own number when it sends nothing.
-fn partners(pattern: &Pattern, groups: &Groups) -> Vec<u32> {
+fn partners(pattern: &Pattern, groups: &HostGroups) -> Vec<u32> {
     let plan = plan(pattern, groups);
     (0..groups.hosts()).map(|src| draws(&plan, src, 1)[0].unwrap_or(src)).collect()
 }
 
 /// Packets of `src` by destination.
-fn histogram(pattern: &Pattern, groups: &Groups, src: u32) -> Vec<u32> {
+fn histogram(pattern: &Pattern, groups: &HostGroups, src: u32) -> Vec<u32> {
     let mut counts = vec![0; groups.hosts() as usize];
     draws(&plan(pattern, groups), src, DRAWS).into_iter().flatten().for_each(|dst| counts[dst as usize] += 1);
     counts
@@ -61,13 +61,13 @@ fn check_chances(counts: &[u32], chances: impl Fn(u32) -> f64, what: &str) {
 }
 
 /// Members that share out packets, and groups of unequal sizes where they may.
-fn sharing() -> Vec<(Pattern, Groups)> {
+fn sharing() -> Vec<(Pattern, HostGroups)> {
     let local = |number| Pattern::GroupLocal(GroupLocal { share: share(number) });
     let hot = |number| Pattern::HotSpot(HotSpot { hosts: vec![3, 5, 11], share: share(number) });
     let by_switch = Pattern::Adversarial(Adversarial { offset: 3, hosts_per_switch: Some(4) });
     let switching = |us| Pattern::Switching(Switching { at: Duration::from_us(us), ..Switching::default() });
     let listed = Pattern::Listed(Listed { pairs: vec![[0, 9], [5, 2], [3, 3]] });
-    let uneven = || Groups::new(&[30, 20, 14]).unwrap();
+    let uneven = || HostGroups::new(&[30, 20, 14]).unwrap();
     let members = [hot(0.0), hot(0.3), hot(1.0), local(0.0), local(0.8), local(1.0), listed, Pattern::default()];
     let even = [by_switch, switching(0), switching(1)].into_iter().chain(permutations()).chain(Pattern::defaults());
     let uneven = members.into_iter().map(|member| (member, uneven()));
@@ -177,7 +177,7 @@ fn a_permutation_reaches_every_host_once() {
 #[test]
 fn permutations_lead_where_their_definitions_say() {
     let check = |pattern: Pattern, groups: &[u32], expected: &[u32]| {
-        assert_eq!(partners(&pattern, &Groups::new(groups).unwrap()), expected, "{pattern:?}");
+        assert_eq!(partners(&pattern, &HostGroups::new(groups).unwrap()), expected, "{pattern:?}");
     };
     check(Pattern::BitReverse(BitReverse {}), &[8], &[0, 4, 2, 6, 1, 5, 3, 7]);
     check(Pattern::BitComplement(BitComplement {}), &[4], &[3, 2, 1, 0]);
@@ -203,7 +203,7 @@ fn the_transpose_of_a_square_exchanges_the_halves_of_the_number() {
 
 #[test]
 fn a_random_permutation_has_fixed_points_only_on_request_and_then_one_on_average() {
-    let groups = Groups::one(50).unwrap();
+    let groups = HostGroups::one(50).unwrap();
     let fixed_points = |fixed_points, seed| {
         let plan = Pattern::RandomPermutation(RandomPermutation { fixed_points }).plan(&groups, seed).unwrap();
         (0..50).filter(|&src| draws(&plan, src, 1)[0].is_none()).count()
@@ -216,7 +216,7 @@ fn a_random_permutation_has_fixed_points_only_on_request_and_then_one_on_average
 
 #[test]
 fn uniform_traffic_goes_to_all_others_alike() {
-    let groups = Groups::new(&[30, 20]).unwrap();
+    let groups = HostGroups::new(&[30, 20]).unwrap();
     for src in [0, 17, 49] {
         let counts = histogram(&Pattern::Uniform(Uniform {}), &groups, src);
         check_chances(&counts, |dst| if dst == src { 0.0 } else { 1.0 / 49.0 }, "uniform");
@@ -225,7 +225,7 @@ fn uniform_traffic_goes_to_all_others_alike() {
 
 #[test]
 fn adversarial_traffic_of_group_g_goes_to_all_of_group_g_plus_k_alike() {
-    let groups = Groups::new(&[4, 7, 5, 1, 6]).unwrap();
+    let groups = HostGroups::new(&[4, 7, 5, 1, 6]).unwrap();
     for offset in [1, 2, 4, 6, u32::MAX - 1] {
         for src in 0..groups.hosts() {
             let to = (u64::from(groups.group_of(HostId::new(src))) + u64::from(offset)) % 5;
@@ -245,13 +245,13 @@ fn adversarial_traffic_of_group_g_goes_to_all_of_group_g_plus_k_alike() {
 fn adversarial_traffic_of_a_switch_may_go_to_the_switch_in_its_place() {
     // Three groups of two switches with three hosts. Switch 1 of group 2 is hosts 15-17, that of group 1 hosts 9-11.
     let pattern = Pattern::Adversarial(Adversarial { offset: 2, hosts_per_switch: Some(3) });
-    let counts = histogram(&pattern, &Groups::new(&[6; 3]).unwrap(), 16);
+    let counts = histogram(&pattern, &HostGroups::new(&[6; 3]).unwrap(), 16);
     check_chances(&counts, |dst| if (9..12).contains(&dst) { 1.0 / 3.0 } else { 0.0 }, "switch by switch");
 }
 
 #[test]
 fn hot_spots_get_their_share_and_what_they_get_of_the_rest() {
-    let groups = Groups::one(20).unwrap();
+    let groups = HostGroups::one(20).unwrap();
     let pattern = |share| Pattern::HotSpot(HotSpot { hosts: vec![3, 11], share });
     let cold = 0.7 / 19.0;
     let chance = |dst| if dst == 5 { 0.0 } else { cold + if [3, 11].contains(&dst) { 0.15 } else { 0.0 } };
@@ -269,7 +269,7 @@ fn hot_spots_get_their_share_and_what_they_get_of_the_rest() {
 
 #[test]
 fn a_local_share_stays_in_the_group_and_the_rest_leaves_it() {
-    let groups = Groups::new(&[4, 6, 10]).unwrap();
+    let groups = HostGroups::new(&[4, 6, 10]).unwrap();
     for number in [0.0, 0.8, 1.0] {
         for (src, own, size) in [(0, 0, 4), (7, 1, 6), (19, 2, 10)] {
             let counts = histogram(&Pattern::GroupLocal(GroupLocal { share: share(number) }), &groups, src);
@@ -327,7 +327,7 @@ fn patterns_take_turns_of_a_period_and_begin_again() {
 #[test]
 fn parameters_that_do_not_fit_the_fabric_are_refused() {
     let check = |pattern: Pattern, sizes: &[u32], expected: &str| {
-        let found = pattern.plan(&Groups::new(sizes).unwrap(), 1).unwrap_err().to_string();
+        let found = pattern.plan(&HostGroups::new(sizes).unwrap(), 1).unwrap_err().to_string();
         assert_eq!(found, expected, "{pattern:?}");
     };
     let leads_back = "offset: 6 among 3 groups; expected no multiple of 3, which leads back";

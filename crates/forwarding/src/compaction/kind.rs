@@ -1,6 +1,6 @@
 //! The compactions, listed once.
 
-use super::{Row, plain, prefixes, prefixes_nested, ternary, wildcards};
+use super::{RegionRoutes, plain, prefixes, prefixes_nested, ternary, wildcards};
 use crate::{FlowTable, Rule};
 
 /// Everything that follows from the list of compactions, each with the module that writes its rules.
@@ -25,11 +25,11 @@ macro_rules! compactions {
             }
 
             /// The table that does what `row` asks for.
-            pub fn table(self, row: &Row<'_>) -> FlowTable {
+            pub fn table(self, routes: &RegionRoutes<'_>) -> FlowTable {
                 let rules: Vec<Rule> = match self {
-                    $(CompactionKind::$compaction => $module::rules(row),)*
+                    $(CompactionKind::$compaction => $module::rules(routes),)*
                 };
-                FlowTable::new(rules, row.sets.clone())
+                FlowTable::new(rules, routes.sets.clone())
             }
         }
     };

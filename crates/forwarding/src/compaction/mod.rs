@@ -16,4 +16,4 @@ pub use kind::CompactionKind;
 pub use minimise::minimise;
 pub use sources::Sources;
 
-pub(crate) use crate::row::Row;
+pub(crate) use crate::region_routes::RegionRoutes;

@@ -2,13 +2,13 @@
 //!
 //! No rule lies within another, so that a conditional rule that is out of force uncovers none that was not meant.
 
-use super::Row;
-use super::trie::{Node, nodes};
+use super::RegionRoutes;
+use super::trie::{TrieNode, nodes};
 use crate::table::SetId;
 use crate::{Rule, Ternary};
 
-pub(super) fn rules(row: &Row<'_>) -> Vec<Rule> {
-    let nodes = nodes(&row.entries, row.plan.bits());
+pub(super) fn rules(routes: &RegionRoutes<'_>) -> Vec<Rule> {
+    let nodes = nodes(&routes.entries, routes.plan.bits());
     let mut alike: Vec<Option<u32>> = Vec::with_capacity(nodes.len());
     let mut rules = Vec::new();
     let emit = |rules: &mut Vec<Rule>, prefix: Ternary, action: Option<u32>| {
@@ -16,8 +16,8 @@ pub(super) fn rules(row: &Row<'_>) -> Vec<Rule> {
     };
     for node in &nodes {
         alike.push(match *node {
-            Node::Leaf { action, .. } => Some(action),
-            Node::Fork { below, .. } => {
+            TrieNode::Leaf { action, .. } => Some(action),
+            TrieNode::Fork { below, .. } => {
                 let actions = below.map(|node| alike[node]);
                 let same = actions[0].filter(|_| actions[0] == actions[1]);
                 if same.is_none() {
@@ -33,8 +33,8 @@ pub(super) fn rules(row: &Row<'_>) -> Vec<Rule> {
     rules
 }
 
-fn prefix(node: &Node) -> Ternary {
+fn prefix(node: &TrieNode) -> Ternary {
     match *node {
-        Node::Leaf { prefix, .. } | Node::Fork { prefix, .. } => prefix,
+        TrieNode::Leaf { prefix, .. } | TrieNode::Fork { prefix, .. } => prefix,
     }
 }

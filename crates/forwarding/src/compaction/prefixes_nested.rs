@@ -4,18 +4,18 @@
 //! From the leaves up, a prefix may have any action that suits both halves, or else either's; from the root down, a
 //! prefix gets a rule when the one around it does not suit. Addresses without hosts suit all.
 
-use super::Row;
-use super::trie::{Node, nodes};
+use super::RegionRoutes;
+use super::trie::{TrieNode, nodes};
 use crate::Rule;
 use crate::table::SetId;
 
-pub(super) fn rules(row: &Row<'_>) -> Vec<Rule> {
-    let nodes = nodes(&row.entries, row.plan.bits());
+pub(super) fn rules(routes: &RegionRoutes<'_>) -> Vec<Rule> {
+    let nodes = nodes(&routes.entries, routes.plan.bits());
     let mut suiting: Vec<Vec<u32>> = Vec::with_capacity(nodes.len());
     for node in &nodes {
         suiting.push(match *node {
-            Node::Leaf { action, .. } => vec![action],
-            Node::Fork { below: [low, high], .. } => both_or_either(&suiting[low], &suiting[high]),
+            TrieNode::Leaf { action, .. } => vec![action],
+            TrieNode::Fork { below: [low, high], .. } => both_or_either(&suiting[low], &suiting[high]),
         });
     }
     let mut rules = Vec::new();
@@ -26,8 +26,8 @@ pub(super) fn rules(row: &Row<'_>) -> Vec<Rule> {
         let inner = outer.filter(|action| suiting[number].binary_search(action).is_ok());
         let action = inner.unwrap_or(suiting[number][0]);
         let (prefix, below) = match nodes[number] {
-            Node::Leaf { prefix, .. } => (prefix, None),
-            Node::Fork { prefix, below } => (prefix, Some(below)),
+            TrieNode::Leaf { prefix, .. } => (prefix, None),
+            TrieNode::Fork { prefix, below } => (prefix, Some(below)),
         };
         if inner.is_none() {
             rules.push(Rule::to(prefix.bits() as u16 + 1, prefix, SetId(action)));

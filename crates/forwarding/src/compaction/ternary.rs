@@ -3,17 +3,17 @@
 //! region with other ports, and takes with it the regions that it now contains. The ports with most rules become the
 //! rule of last resort.
 
-use super::Row;
-use crate::{Entry, Rule, Ternary};
+use super::RegionRoutes;
+use crate::{RegionRoute, Rule, Ternary};
 
-pub(super) fn rules(row: &Row<'_>) -> Vec<Rule> {
-    let mut is_covered = vec![false; row.entries.len()];
+pub(super) fn rules(routes: &RegionRoutes<'_>) -> Vec<Rule> {
+    let mut is_covered = vec![false; routes.entries.len()];
     let mut rules = Vec::new();
-    for place in 0..row.entries.len() {
+    for place in 0..routes.entries.len() {
         if !is_covered[place] {
-            let entry = &row.entries[place];
-            let dst = expand(entry, &row.entries, row.plan.bits());
-            row.entries.iter().zip(&mut is_covered).for_each(|(other, done)| *done |= dst.covers(other.cube));
+            let entry = &routes.entries[place];
+            let dst = expand(entry, &routes.entries, routes.plan.bits());
+            routes.entries.iter().zip(&mut is_covered).for_each(|(other, done)| *done |= dst.covers(other.cube));
             rules.push(Rule::to(2, dst, entry.action));
         }
     }
@@ -21,7 +21,7 @@ pub(super) fn rules(row: &Row<'_>) -> Vec<Rule> {
 }
 
 /// Frees the bits of a region's pattern, the most significant first: those of the fields that wildcards leave out.
-fn expand(entry: &Entry<'_>, all: &[Entry<'_>], bits: u32) -> Ternary {
+fn expand(entry: &RegionRoute<'_>, all: &[RegionRoute<'_>], bits: u32) -> Ternary {
     let others: Vec<Ternary> =
         all.iter().filter(|other| other.action != entry.action).map(|other| other.cube).collect();
     (0..bits).rev().fold(entry.cube, |cube, place| {

@@ -3,10 +3,10 @@
 //! A node stands for the longest run of regions under one prefix, so that a prefix grows over addresses without hosts
 //! until it meets another region.
 
-use crate::{Entry, Ternary};
+use crate::{RegionRoute, Ternary};
 
 /// A node: a prefix and what it holds.
-pub(super) enum Node {
+pub(super) enum TrieNode {
     /// One region, with its action.
     Leaf { prefix: Ternary, action: u32 },
     /// Two nodes by number.
@@ -14,7 +14,7 @@ pub(super) enum Node {
 }
 
 /// Nodes, each after those below it; the last is the root.
-pub(super) fn nodes(entries: &[Entry<'_>], bits: u32) -> Vec<Node> {
+pub(super) fn nodes(entries: &[RegionRoute<'_>], bits: u32) -> Vec<TrieNode> {
     let mut nodes = Vec::with_capacity(2 * entries.len());
     if !entries.is_empty() {
         grow(&mut nodes, entries, Ternary::ANY, bits);
@@ -23,10 +23,10 @@ pub(super) fn nodes(entries: &[Entry<'_>], bits: u32) -> Vec<Node> {
 }
 
 /// Adds what lies under a prefix whose `bits` lowest bits are free.
-fn grow(nodes: &mut Vec<Node>, entries: &[Entry<'_>], prefix: Ternary, bits: u32) -> usize {
+fn grow(nodes: &mut Vec<TrieNode>, entries: &[RegionRoute<'_>], prefix: Ternary, bits: u32) -> usize {
     let first = &entries[0];
     if let [_] = entries {
-        nodes.push(Node::Leaf { prefix, action: first.action.0 });
+        nodes.push(TrieNode::Leaf { prefix, action: first.action.0 });
         return nodes.len() - 1;
     }
     let last = &entries[entries.len() - 1];
@@ -35,9 +35,9 @@ fn grow(nodes: &mut Vec<Node>, entries: &[Entry<'_>], prefix: Ternary, bits: u32
     let bit = 1 << apart.ilog2();
     let middle = entries.partition_point(|entry| entry.cube.value() & bit == 0);
     let mask = ((1 << bits) - 1) & !(bit - 1);
-    let half = |entry: &Entry<'_>| Ternary::new(entry.cube.value(), mask);
+    let half = |entry: &RegionRoute<'_>| Ternary::new(entry.cube.value(), mask);
     let low = grow(nodes, &entries[..middle], half(first), bits);
     let high = grow(nodes, &entries[middle..], half(last), bits);
-    nodes.push(Node::Fork { prefix, below: [low, high] });
+    nodes.push(TrieNode::Fork { prefix, below: [low, high] });
     nodes.len() - 1
 }

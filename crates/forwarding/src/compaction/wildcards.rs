@@ -12,16 +12,16 @@
 //! Own hosts are matched in full: a packet that only passes must never end here, whatever rules are out of force.
 //! The same rules with conditions are the paper's minimal adaptive routing (section V-C), and no more of them.
 
-use super::Row;
-use crate::{Entry, Rule};
+use super::RegionRoutes;
+use crate::{RegionRoute, Rule};
 
-pub(super) fn rules(row: &Row<'_>) -> Vec<Rule> {
-    let fields = row.plan.fields().len();
-    let rule = |entry: &Entry<'_>| {
+pub(super) fn rules(routes: &RegionRoutes<'_>) -> Vec<Rule> {
+    let fields = routes.plan.fields().len();
+    let rule = |entry: &RegionRoute<'_>| {
         let depth = entry.region.depth();
-        let is_narrow = entry.is_own || !row.is_single_path;
+        let is_narrow = entry.is_own || !routes.is_single_path;
         let dst = if is_narrow { entry.cube } else { entry.region.field_cube() };
         Rule::to((fields - depth + 1) as u16, dst, entry.action)
     };
-    row.entries.iter().map(rule).collect()
+    routes.entries.iter().map(rule).collect()
 }

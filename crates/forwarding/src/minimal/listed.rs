@@ -1,7 +1,7 @@
 //! Any routing of the routing crate, host by host: for what is small.
 
 use etherweave_primitives::{HostId, Port, SwitchId};
-use etherweave_routing::{RoutingKind, Table};
+use etherweave_routing::{RoutingKind, RoutingTable};
 use etherweave_topology::Topology;
 
 use crate::{ForwardingError, Region};
@@ -11,12 +11,12 @@ const PAIRS_MAX: u64 = 1 << 24;
 
 /// A routing as a table over all switches.
 #[derive(Clone, Debug)]
-pub struct Listed {
-    table: Table,
+pub struct ListedRouting {
+    table: RoutingTable,
 }
 
-impl Listed {
-    pub(super) fn of(topology: &Topology, routing: RoutingKind) -> Result<Listed, ForwardingError> {
+impl ListedRouting {
+    pub(super) fn of(topology: &Topology, routing: RoutingKind) -> Result<ListedRouting, ForwardingError> {
         let mut destinations: Vec<SwitchId> =
             (0..topology.hosts()).map(|host| topology.switch_of(HostId::from_index(host))).collect();
         destinations.sort_unstable();
@@ -25,7 +25,7 @@ impl Listed {
         if pairs > PAIRS_MAX {
             return Err(ForwardingError::TooLarge { pairs, limit: PAIRS_MAX });
         }
-        Ok(Listed { table: routing.build(topology)? })
+        Ok(ListedRouting { table: routing.build(topology)? })
     }
 
     pub(super) fn ports(&self, topology: &Topology, at: SwitchId, region: &Region<'_>, ports: &mut Vec<Port>) -> bool {

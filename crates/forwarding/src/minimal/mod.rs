@@ -12,9 +12,9 @@
 //! that 20,000 switches with 300,000 destinations take no memory. Where what was built departs from the plan, so that
 //! this would not do, shortest paths are searched, as for all other families; trees have up/down routing listed then.
 
-mod fans;
-mod grid;
-mod groups;
+mod butterfly;
+mod dragonfly;
+mod dragonfly_plus;
 mod listed;
 mod searched;
 mod tree;
@@ -24,45 +24,45 @@ use etherweave_primitives::{ChannelId, SwitchId};
 use etherweave_routing::RoutingKind;
 use etherweave_topology::{Topology, TopologyKind};
 
-pub use view::View;
+pub use view::SwitchView;
 
 use crate::ForwardingError;
-use listed::Listed;
+use listed::ListedRouting;
 use searched::Lengths;
 
 /// The minimal routing of a fabric, by region.
 #[derive(Clone, Debug)]
-pub struct Minimal<'a> {
+pub struct MinimalRouting<'a> {
     topology: &'a Topology,
-    rule: Rule,
+    method: MinimalMethod,
 }
 
 #[derive(Clone, Debug)]
-enum Rule {
+enum MinimalMethod {
     Grid,
     Tree,
-    Groups(groups::Gateways),
-    Fans(fans::Fans),
-    Searched(searched::Graph),
-    Listed(Listed),
+    Groups(dragonfly::Gateways),
+    SpineLinks(dragonfly_plus::SpineLinks),
+    SearchedView(searched::SearchGraph),
+    ListedRouting(ListedRouting),
 }
 
-impl<'a> Minimal<'a> {
+impl<'a> MinimalRouting<'a> {
     /// The routing of `topology`, which `kind` has generated.
     ///
     /// # Errors
     /// When the routing has to be listed and the fabric is too large for that, or some host has no way to some other.
-    pub fn of(kind: &TopologyKind, topology: &'a Topology) -> Result<Minimal<'a>, ForwardingError> {
-        let rule = match kind {
+    pub fn of(kind: &TopologyKind, topology: &'a Topology) -> Result<MinimalRouting<'a>, ForwardingError> {
+        let method = match kind {
             TopologyKind::FlattenedButterfly(_) | TopologyKind::HyperX(_) => {
-                grid::is_regular(topology).then_some(Rule::Grid)
+                butterfly::is_regular(topology).then_some(MinimalMethod::Grid)
             }
             TopologyKind::FatTree(_)
             | TopologyKind::KAryFatTree(_)
             | TopologyKind::StagedFatTree(_)
-            | TopologyKind::FoldedClos(_) => tree::is_regular(topology).then_some(Rule::Tree),
-            TopologyKind::Dragonfly(_) => groups::Gateways::of(topology).map(Rule::Groups),
-            TopologyKind::DragonflyPlus(_) => fans::Fans::of(topology).map(Rule::Fans),
+            | TopologyKind::FoldedClos(_) => tree::is_regular(topology).then_some(MinimalMethod::Tree),
+            TopologyKind::Dragonfly(_) => dragonfly::Gateways::of(topology).map(MinimalMethod::Groups),
+            TopologyKind::DragonflyPlus(_) => dragonfly_plus::SpineLinks::of(topology).map(MinimalMethod::SpineLinks),
             TopologyKind::SingleSwitch(_)
             | TopologyKind::RailOptimised(_)
             | TopologyKind::SlimFly(_)
@@ -70,33 +70,39 @@ impl<'a> Minimal<'a> {
             | TopologyKind::Mesh(_)
             | TopologyKind::Custom(_) => None,
         };
-        match rule {
-            Some(rule) => Ok(Minimal { topology, rule }),
-            None if is_tree(kind) => Minimal::listed(topology, RoutingKind::UpDown),
-            None => Ok(Minimal { topology, rule: Rule::Searched(searched::Graph::of(topology)) }),
+        match method {
+            Some(method) => Ok(MinimalRouting { topology, method }),
+            None if is_tree(kind) => MinimalRouting::listed(topology, RoutingKind::UpDown),
+            None => Ok(MinimalRouting {
+                topology,
+                method: MinimalMethod::SearchedView(searched::SearchGraph::of(topology)),
+            }),
         }
     }
 
     /// Shortest paths on links that are up, by group in a dragonfly; ports keep their numbers. Hosts that cannot be
     /// reached have no ports, and packets for them go nowhere. In a tree these paths may turn up again below: their
     /// priorities must be proved.
-    pub fn around(kind: &TopologyKind, topology: &'a Topology, down: &[ChannelId]) -> Minimal<'a> {
+    pub fn around(kind: &TopologyKind, topology: &'a Topology, down: &[ChannelId]) -> MinimalRouting<'a> {
         let is_hierarchical = matches!(kind, TopologyKind::Dragonfly(_) | TopologyKind::DragonflyPlus(_));
         let lengths = if is_hierarchical { Lengths::Hierarchical } else { Lengths::Equal };
-        Minimal { topology, rule: Rule::Searched(searched::Graph::around(topology, lengths, down)) }
+        MinimalRouting {
+            topology,
+            method: MinimalMethod::SearchedView(searched::SearchGraph::around(topology, lengths, down)),
+        }
     }
 
     /// A routing by name, listed.
     ///
     /// # Errors
     /// When the fabric is too large for that, or some host has no way to some other.
-    pub fn listed(topology: &'a Topology, routing: RoutingKind) -> Result<Minimal<'a>, ForwardingError> {
-        Ok(Minimal { topology, rule: Rule::Listed(Listed::of(topology, routing)?) })
+    pub fn listed(topology: &'a Topology, routing: RoutingKind) -> Result<MinimalRouting<'a>, ForwardingError> {
+        Ok(MinimalRouting { topology, method: MinimalMethod::ListedRouting(ListedRouting::of(topology, routing)?) })
     }
 
     /// Whether nothing is listed.
     pub fn is_implicit(&self) -> bool {
-        !matches!(self.rule, Rule::Listed(_))
+        !matches!(self.method, MinimalMethod::ListedRouting(_))
     }
 
     /// The fabric.
@@ -105,14 +111,14 @@ impl<'a> Minimal<'a> {
     }
 
     /// What one switch does.
-    pub fn view(&self, at: SwitchId) -> View<'_> {
-        match &self.rule {
-            Rule::Grid => View::Near(grid::view(self.topology, at)),
-            Rule::Tree => View::Near(tree::view(self.topology, at)),
-            Rule::Groups(gateways) => View::Near(gateways.view(self.topology, at)),
-            Rule::Fans(fans) => View::Near(fans.view(self.topology, at)),
-            Rule::Searched(graph) => View::Searched(graph.view(self.topology, at)),
-            Rule::Listed(listed) => View::Listed { listed, topology: self.topology, at },
+    pub fn view(&self, at: SwitchId) -> SwitchView<'_> {
+        match &self.method {
+            MinimalMethod::Grid => SwitchView::CoordinateView(butterfly::view(self.topology, at)),
+            MinimalMethod::Tree => SwitchView::CoordinateView(tree::view(self.topology, at)),
+            MinimalMethod::Groups(gateways) => SwitchView::CoordinateView(gateways.view(self.topology, at)),
+            MinimalMethod::SpineLinks(fans) => SwitchView::CoordinateView(fans.view(self.topology, at)),
+            MinimalMethod::SearchedView(graph) => SwitchView::SearchedView(graph.view(self.topology, at)),
+            MinimalMethod::ListedRouting(listed) => SwitchView::ListedRouting { listed, topology: self.topology, at },
         }
     }
 }

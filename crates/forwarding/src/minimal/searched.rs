@@ -41,7 +41,7 @@ impl Lengths {
 
 /// Which switches are joined, however many links that takes.
 #[derive(Clone, Debug)]
-pub(super) struct Graph {
+pub(super) struct SearchGraph {
     /// Those of switch `s` are `neighbours[starts[s]..starts[s + 1]]`, ascending, with the shortest link's length.
     neighbours: Vec<(u32, u32)>,
     starts: Vec<usize>,
@@ -50,15 +50,15 @@ pub(super) struct Graph {
     down: BTreeSet<ChannelId>,
 }
 
-impl Graph {
-    pub fn of(topology: &Topology) -> Graph {
-        Graph::around(topology, Lengths::Equal, &[])
+impl SearchGraph {
+    pub fn of(topology: &Topology) -> SearchGraph {
+        SearchGraph::around(topology, Lengths::Equal, &[])
     }
 
     /// As if neither direction of some links were there.
-    pub fn around(topology: &Topology, lengths: Lengths, down: &[ChannelId]) -> Graph {
+    pub fn around(topology: &Topology, lengths: Lengths, down: &[ChannelId]) -> SearchGraph {
         let down = down.iter().flat_map(|&channel| [channel, reverse(channel)]).collect();
-        let mut graph = Graph { neighbours: Vec::new(), starts: vec![0], lengths, down };
+        let mut graph = SearchGraph { neighbours: Vec::new(), starts: vec![0], lengths, down };
         for at in (0..topology.switches()).map(SwitchId::from_index) {
             let mut joined: Vec<(u32, u32)> =
                 graph.links(topology, at).map(|(far, _, length)| (far.get(), length)).collect();
@@ -83,14 +83,14 @@ impl Graph {
         &self.neighbours[self.starts[switch as usize]..self.starts[switch as usize + 1]]
     }
 
-    pub fn view<'a>(&self, topology: &'a Topology, at: SwitchId) -> Searched<'a> {
+    pub fn view<'a>(&self, topology: &'a Topology, at: SwitchId) -> SearchedView<'a> {
         let near = self.neighbours(at.get());
         let place = |far: SwitchId| near.binary_search_by_key(&far.get(), |near| near.0).expect("it was listed");
         let links = self.links(topology, at);
         let mut onward: Vec<(usize, Port)> = links.map(|(far, port, _)| (place(far), port)).collect();
         onward.sort_unstable();
         let words = near.len().div_ceil(64).max(1);
-        Searched { topology, at, onward, words, towards: self.search(at, words) }
+        SearchedView { topology, at, onward, words, towards: self.search(at, words) }
     }
 
     /// Of every switch, which neighbours of `start` are on shortest paths to it: a bit each. Dijkstra, with a queue for
@@ -137,7 +137,7 @@ fn hand_on(sets: &mut [u64], from: usize, to: usize, words: usize) {
 }
 
 /// A switch and where it sends packets for every other one.
-pub struct Searched<'a> {
+pub struct SearchedView<'a> {
     topology: &'a Topology,
     at: SwitchId,
     /// Place of a neighbour, port to it.
@@ -148,7 +148,7 @@ pub struct Searched<'a> {
     towards: Vec<u64>,
 }
 
-impl Searched<'_> {
+impl SearchedView<'_> {
     fn towards(&self, switch: SwitchId) -> &[u64] {
         &self.towards[switch.index() * self.words..][..self.words]
     }

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use etherweave_primitives::SwitchId;
 use etherweave_topology::Topology;
 
-use super::view::{Near, neighbours};
+use super::view::{CoordinateView, neighbours};
 
-pub(super) fn view(topology: &Topology, at: SwitchId) -> Near {
+pub(super) fn view(topology: &Topology, at: SwitchId) -> CoordinateView {
     let cover = cover(topology, at);
     let (mut apart, mut up) = (Vec::new(), Vec::new());
     for (far, port) in neighbours(topology, at) {
@@ -20,7 +20,7 @@ pub(super) fn view(topology: &Topology, at: SwitchId) -> Near {
             apart.push((cover.len(), topology.coordinates(far)[cover.len()], port));
         }
     }
-    Near::new(topology, at, cover, apart, up)
+    CoordinateView::new(topology, at, cover, apart, up)
 }
 
 /// Coordinates of all leaves below a switch: level 0, then its digits above its own level.

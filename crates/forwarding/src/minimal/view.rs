@@ -5,20 +5,20 @@ use std::cmp::Ordering;
 use etherweave_primitives::{HostId, Port, SwitchId};
 use etherweave_topology::{Node, Topology};
 
-use super::listed::Listed;
-use super::searched::Searched;
+use super::listed::ListedRouting;
+use super::searched::SearchedView;
 use crate::Region;
 
 /// What one switch does with packets.
-pub enum View<'a> {
+pub enum SwitchView<'a> {
     /// By coordinates.
-    Near(Near),
+    CoordinateView(CoordinateView),
     /// By a search from it.
-    Searched(Searched<'a>),
+    SearchedView(SearchedView<'a>),
     /// By a listed routing.
-    Listed {
+    ListedRouting {
         /// The list.
-        listed: &'a Listed,
+        listed: &'a ListedRouting,
         /// The fabric.
         topology: &'a Topology,
         /// The switch.
@@ -26,15 +26,15 @@ pub enum View<'a> {
     },
 }
 
-impl View<'_> {
+impl SwitchView<'_> {
     /// Sets `ports`, ascending, to those that packets for any host of a region may take; says false when it is not the
     /// same for all its hosts.
     pub fn ports(&self, region: &Region<'_>, ports: &mut Vec<Port>) -> bool {
         ports.clear();
         match self {
-            View::Near(near) => near.ports(region, ports),
-            View::Searched(searched) => searched.ports(region, ports),
-            View::Listed { listed, topology, at } => listed.ports(topology, *at, region, ports),
+            SwitchView::CoordinateView(near) => near.ports(region, ports),
+            SwitchView::SearchedView(searched) => searched.ports(region, ports),
+            SwitchView::ListedRouting { listed, topology, at } => listed.ports(topology, *at, region, ports),
         }
     }
 
@@ -45,9 +45,11 @@ impl View<'_> {
             return region.len() as u64;
         }
         let inside = match self {
-            View::Near(near) => near.differing(region).into_iter().collect(),
-            View::Searched(searched) => region.children().filter(|child| !searched.is_uniform(child)).collect(),
-            View::Listed { .. } => {
+            SwitchView::CoordinateView(near) => near.differing(region).into_iter().collect(),
+            SwitchView::SearchedView(searched) => {
+                region.children().filter(|child| !searched.is_uniform(child)).collect()
+            }
+            SwitchView::ListedRouting { .. } => {
                 let mut ports = Vec::new();
                 region.children().filter(|child| !self.ports(child, &mut ports)).collect::<Vec<_>>()
             }
@@ -58,7 +60,7 @@ impl View<'_> {
 }
 
 /// A switch in a regular fabric: hosts that agree with `cover` in all of its coordinates are below or on it.
-pub struct Near {
+pub struct CoordinateView {
     /// Coordinates of all hosts below; all coordinates, when it has hosts of its own.
     cover: Vec<u32>,
     /// Ports to a place that agrees with `cover` up to an axis and has this value there, by axis and value.
@@ -69,7 +71,7 @@ pub struct Near {
     hosts: Vec<(HostId, Port)>,
 }
 
-impl Near {
+impl CoordinateView {
     /// A switch and its own hosts.
     pub fn new(
         topology: &Topology,
@@ -77,7 +79,7 @@ impl Near {
         cover: Vec<u32>,
         mut apart: Vec<(usize, u32, Port)>,
         otherwise: Vec<Port>,
-    ) -> Near {
+    ) -> CoordinateView {
         // Stable, because what comes is a few ascending runs.
         apart.sort();
         apart.dedup();
@@ -88,7 +90,7 @@ impl Near {
         });
         let mut hosts: Vec<(HostId, Port)> = hosts.collect();
         hosts.sort_unstable();
-        Near { cover, apart, otherwise, hosts }
+        CoordinateView { cover, apart, otherwise, hosts }
     }
 
     fn ports(&self, region: &Region<'_>, ports: &mut Vec<Port>) -> bool {

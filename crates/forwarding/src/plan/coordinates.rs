@@ -1,10 +1,10 @@
 //! A sub-field per coordinate (Benito et al. 2015, section III-B and figure 5): what wildcards need to forward a
 //! dimension, or a level, at a time. Coordinates that all switches with hosts share have no field.
 
-use super::{Column, Sites};
+use super::{FieldColumn, HostSites};
 use crate::ForwardingError;
 
-pub(super) fn columns(sites: &Sites<'_>) -> Result<Vec<Column>, ForwardingError> {
+pub(super) fn columns(sites: &HostSites<'_>) -> Result<Vec<FieldColumn>, ForwardingError> {
     if let Some(switches) = sites.twins() {
         return Err(ForwardingError::NoCoordinates { plan: "coordinates", switches });
     }
@@ -13,9 +13,9 @@ pub(super) fn columns(sites: &Sites<'_>) -> Result<Vec<Column>, ForwardingError>
     let known = varying.iter().skip(1).copied().chain([sites.topology.axes().len()]);
     let column = |(&axis, known): (&usize, usize)| {
         let values = sites.switches.iter().map(|&switch| sites.topology.coordinates(switch)[axis]);
-        Column { name: sites.topology.axes()[axis].clone(), values: sites.by_host(values), known }
+        FieldColumn { name: sites.topology.axes()[axis].clone(), values: sites.by_host(values), known }
     };
-    let mut columns: Vec<Column> = varying.iter().zip(known).map(column).collect();
-    columns.push(Column::place(sites));
+    let mut columns: Vec<FieldColumn> = varying.iter().zip(known).map(column).collect();
+    columns.push(FieldColumn::place(sites));
     Ok(columns)
 }

@@ -2,7 +2,7 @@
 
 use etherweave_topology::Topology;
 
-use super::{AddressPlan, Sites, coordinates, flat, per_group, per_switch};
+use super::{AddressPlan, HostSites, coordinates, flat, per_group, per_switch};
 use crate::ForwardingError;
 
 /// Everything that follows from the list of plans, each with the module that fills its fields.
@@ -39,7 +39,7 @@ macro_rules! plans {
             /// # Errors
             /// Also when there is not one width per field, or one is too narrow.
             pub fn plan_with(self, topology: &Topology, widths: &[u32]) -> Result<AddressPlan, ForwardingError> {
-                let sites = Sites::of(topology);
+                let sites = HostSites::of(topology);
                 let columns = match self {
                     $(PlanKind::$plan => $module::columns(&sites)?,)*
                 };

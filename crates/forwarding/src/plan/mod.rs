@@ -6,26 +6,26 @@
 mod coordinates;
 mod cover;
 mod flat;
+mod host_sites;
 mod kind;
 mod per_group;
 mod per_switch;
 mod region;
-mod sites;
 
 use std::fmt;
 
 use etherweave_primitives::HostId;
 
+use host_sites::HostSites;
 pub use kind::PlanKind;
 pub use region::Region;
-use region::Tree;
-use sites::Sites;
+use region::RegionTree;
 
 use crate::{ADDRESS_BITS, ForwardingError, Mac, Ternary};
 
 /// A part of the address.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Field {
+pub struct AddressField {
     /// What it tells: "group", "x1", "host".
     pub name: String,
     /// How wide it is [bits].
@@ -34,7 +34,7 @@ pub struct Field {
     pub shift: u32,
 }
 
-impl Field {
+impl AddressField {
     /// The addresses with this value in the field.
     pub const fn matching(&self, value: u32) -> Ternary {
         let mask = ((1 << self.bits) - 1) << self.shift;
@@ -43,7 +43,7 @@ impl Field {
 }
 
 /// The values of a field to be.
-struct Column {
+struct FieldColumn {
     name: String,
     /// By host.
     values: Vec<u32>,
@@ -51,10 +51,10 @@ struct Column {
     known: usize,
 }
 
-impl Column {
+impl FieldColumn {
     /// The host's place on its switch.
-    fn place(sites: &Sites<'_>) -> Column {
-        Column { name: "host".into(), values: sites.place.clone(), known: sites.topology.axes().len() }
+    fn place(sites: &HostSites<'_>) -> FieldColumn {
+        FieldColumn { name: "host".into(), values: sites.place.clone(), known: sites.topology.axes().len() }
     }
 
     /// The fewest bits that tell the values apart [bits].
@@ -67,17 +67,17 @@ impl Column {
 #[derive(Clone, Debug)]
 pub struct AddressPlan {
     kind: PlanKind,
-    fields: Vec<Field>,
+    fields: Vec<AddressField>,
     /// By host.
     addresses: Vec<u64>,
-    tree: Tree,
+    tree: RegionTree,
 }
 
 impl AddressPlan {
     fn new(
         kind: PlanKind,
-        sites: &Sites<'_>,
-        columns: Vec<Column>,
+        sites: &HostSites<'_>,
+        columns: Vec<FieldColumn>,
         widths: &[u32],
     ) -> Result<AddressPlan, ForwardingError> {
         let fields = lay_out(&columns, widths)?;
@@ -86,7 +86,7 @@ impl AddressPlan {
             addresses.iter_mut().zip(&column.values).for_each(|(word, &value)| *word |= field.matching(value).value());
         }
         let tree =
-            Tree::new(&fields, &addresses, sites, &columns.iter().map(|column| column.known).collect::<Vec<_>>());
+            RegionTree::new(&fields, &addresses, sites, &columns.iter().map(|column| column.known).collect::<Vec<_>>());
         Ok(AddressPlan { kind, fields, addresses, tree })
     }
 
@@ -96,7 +96,7 @@ impl AddressPlan {
     }
 
     /// The fields, most significant first.
-    pub fn fields(&self) -> &[Field] {
+    pub fn fields(&self) -> &[AddressField] {
         &self.fields
     }
 
@@ -148,7 +148,7 @@ impl fmt::Display for AddressPlan {
 }
 
 /// Fields of the widths that were asked for, or as narrow as possible.
-fn lay_out(columns: &[Column], widths: &[u32]) -> Result<Vec<Field>, ForwardingError> {
+fn lay_out(columns: &[FieldColumn], widths: &[u32]) -> Result<Vec<AddressField>, ForwardingError> {
     if !widths.is_empty() && widths.len() != columns.len() {
         let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
         return Err(ForwardingError::Widths { found: widths.len(), fields: names.join(", ") });
@@ -160,7 +160,7 @@ fn lay_out(columns: &[Column], widths: &[u32]) -> Result<Vec<Field>, ForwardingE
         if !(needed..=ADDRESS_BITS).contains(&bits) {
             return Err(ForwardingError::Width { field: column.name.clone(), bits, needed });
         }
-        fields.push(Field { name: column.name.clone(), bits, shift: 0 });
+        fields.push(AddressField { name: column.name.clone(), bits, shift: 0 });
     }
     let total: u32 = fields.iter().map(|field| field.bits).sum();
     if total > ADDRESS_BITS {
@@ -175,7 +175,7 @@ fn lay_out(columns: &[Column], widths: &[u32]) -> Result<Vec<Field>, ForwardingE
 }
 
 /// "group 9 | switch 6 | host 5"
-fn describe(fields: &[Field]) -> String {
+fn describe(fields: &[AddressField]) -> String {
     let parts: Vec<String> = fields.iter().map(|field| format!("{} {}", field.name, field.bits)).collect();
     parts.join(" | ")
 }

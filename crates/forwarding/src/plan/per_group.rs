@@ -1,10 +1,10 @@
 //! Three levels: group, switch, host (Benito et al. 2015, figures 2 and 5). A group is what shares all coordinates but
 //! the last: a group of a dragonfly, a row of the first dimension of a flattened butterfly, a pod of a folded Clos.
 
-use super::{Column, Sites};
+use super::{FieldColumn, HostSites};
 use crate::ForwardingError;
 
-pub(super) fn columns(sites: &Sites<'_>) -> Result<Vec<Column>, ForwardingError> {
+pub(super) fn columns(sites: &HostSites<'_>) -> Result<Vec<FieldColumn>, ForwardingError> {
     let axes = sites.topology.axes().len();
     if axes == 0
         && let Some(switches) = sites.twins()
@@ -18,7 +18,7 @@ pub(super) fn columns(sites: &Sites<'_>) -> Result<Vec<Column>, ForwardingError>
         groups.extend(switches.iter().map(|_| number));
         places.extend(0..switches.len() as u32);
     }
-    let group = Column { name: "group".into(), values: sites.by_host(groups), known: group_axes };
-    let switch = Column { name: "switch".into(), values: sites.by_host(places), known: axes };
-    Ok(vec![group, switch, Column::place(sites)])
+    let group = FieldColumn { name: "group".into(), values: sites.by_host(groups), known: group_axes };
+    let switch = FieldColumn { name: "switch".into(), values: sites.by_host(places), known: axes };
+    Ok(vec![group, switch, FieldColumn::place(sites)])
 }

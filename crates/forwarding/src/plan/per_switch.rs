@@ -1,10 +1,10 @@
 //! Two levels: the number of a switch with hosts, and the host's place there (Benito et al. 2015, figure 2).
 
-use super::{Column, Sites};
+use super::{FieldColumn, HostSites};
 use crate::ForwardingError;
 
-pub(super) fn columns(sites: &Sites<'_>) -> Result<Vec<Column>, ForwardingError> {
+pub(super) fn columns(sites: &HostSites<'_>) -> Result<Vec<FieldColumn>, ForwardingError> {
     let axes = sites.topology.axes().len();
-    let switch = Column { name: "switch".into(), values: sites.by_host(0..), known: axes };
-    Ok(vec![switch, Column::place(sites)])
+    let switch = FieldColumn { name: "switch".into(), values: sites.by_host(0..), known: axes };
+    Ok(vec![switch, FieldColumn::place(sites)])
 }

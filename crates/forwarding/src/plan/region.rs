@@ -2,12 +2,12 @@
 
 use etherweave_primitives::{HostId, SwitchId};
 
-use super::{AddressPlan, Field, Sites};
+use super::{AddressField, AddressPlan, HostSites};
 use crate::Ternary;
 
 /// All regions with hosts, by how many fields they fix.
 #[derive(Clone, Debug)]
-pub(super) struct Tree {
+pub(super) struct RegionTree {
     /// Hosts by address.
     hosts: Vec<HostId>,
     /// Of each depth, the place in `hosts` where each region starts, and the end.
@@ -25,9 +25,9 @@ pub(super) struct Tree {
     known: Vec<usize>,
 }
 
-impl Tree {
+impl RegionTree {
     /// `known` are the leading coordinates that each field and those before it tell.
-    pub fn new(fields: &[Field], addresses: &[u64], sites: &Sites<'_>, known: &[usize]) -> Tree {
+    pub fn new(fields: &[AddressField], addresses: &[u64], sites: &HostSites<'_>, known: &[usize]) -> RegionTree {
         let mut hosts: Vec<HostId> = (0..addresses.len()).map(HostId::from_index).collect();
         hosts.sort_by_key(|host| addresses[host.index()]);
         let shifts = fields.iter().map(|field| field.shift);
@@ -41,7 +41,7 @@ impl Tree {
         let known = std::iter::once(0).chain(known.iter().copied()).collect();
         let runs = runs(&hosts, &sites.switch_of);
         let axes = sites.topology.axes().len();
-        Tree { hosts, starts, addresses: firsts, children, runs, coordinates, axes, known }
+        RegionTree { hosts, starts, addresses: firsts, children, runs, coordinates, axes, known }
     }
 }
 

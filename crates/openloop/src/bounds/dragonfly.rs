@@ -69,7 +69,7 @@ fn out(plan: &DragonflyPlan, at: u32, target: u16, each: &mut dyn FnMut(u8, f64)
 mod tests {
     use etherweave_primitives::{HostId, Port, SwitchId, Time};
     use etherweave_topology::{Arrangement, Dragonfly, Family, LinkClass, Node, Topology};
-    use etherweave_workload::Groups;
+    use etherweave_workload::HostGroups;
     use etherweave_workload::pattern::Listed;
 
     use super::super::ChannelLoads;
@@ -111,7 +111,7 @@ mod tests {
         LoadView { ports, outputs, queues, channel_last, outages, base, radix, first_switch, room, shift, now, full }
     }
 
-    fn check(topology: &Topology, routing: &impl Routing, groups: &Groups, room: f64) {
+    fn check(topology: &Topology, routing: &impl Routing, groups: &HostGroups, room: f64) {
         for pair in [[0, 1], [0, 7], [1, 9], [5, 20], [22, 3]] {
             let destinations = Pattern::Listed(Listed { pairs: vec![pair] }).plan(groups, 1).unwrap();
             let loads = ChannelLoads::new(topology, routing.oblivious().unwrap(), &destinations, Time::ZERO).unwrap();

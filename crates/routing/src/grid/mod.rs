@@ -6,29 +6,29 @@ use etherweave_primitives::SwitchId;
 use etherweave_topology::Topology;
 
 use crate::RoutingError;
-use crate::joints::Joints;
-pub(crate) use row::{Row, Run};
+use crate::adjacencies::Adjacencies;
+pub(crate) use row::{GridRow, RowPath};
 
 /// What the routings for grids are for.
 const EXPECTED: &str = "a complete flattened butterfly, HyperX, mesh or torus";
 
-/// A grid in which every switch joins those of its rows as the row's kind has it.
-pub(crate) struct Grid {
-    pub joints: Joints,
+/// A grid in which every switch is adjacent to the others of its rows as the kind of the row requires.
+pub(crate) struct RowGrid {
+    pub adjacencies: Adjacencies,
     /// By dimension, first dimension (`x`) first.
-    pub rows: Vec<Row>,
+    pub rows: Vec<GridRow>,
     /// Places in rows, those of switch `s` from `s · rows.len()` on.
     places: Vec<u32>,
-    /// Switches by their number as places tell it.
+    /// Switches by their number, which follows from their places.
     switches: Vec<SwitchId>,
     /// What a step in each dimension adds to that number.
     strides: Vec<u32>,
 }
 
-impl Grid {
+impl RowGrid {
     /// # Errors
     /// When the coordinates of the switches are no grid, or links of its rows are missing.
-    pub fn of(topology: &Topology) -> Result<Grid, RoutingError> {
+    pub fn of(topology: &Topology) -> Result<RowGrid, RoutingError> {
         let axes = topology.axes().len();
         let unsuited = |found: String| RoutingError::Unsuited { found, expected: EXPECTED };
         // Digits of trees and numbers within groups are no places in rows.
@@ -42,8 +42,8 @@ impl Grid {
             (0..axes).map(|axis| places.iter().skip(axis).step_by(axes).max().map_or(1, |&most| most + 1)).collect();
         let (switches, strides) = number(&places, &sizes)
             .ok_or_else(|| unsuited(format!("{} switches do not fill a grid of {sizes:?}", topology.switches())))?;
-        let joints = Joints::of(topology);
-        let mut grid = Grid { joints, rows: Vec::new(), places, switches, strides };
+        let adjacencies = Adjacencies::of(topology);
+        let mut grid = RowGrid { adjacencies, rows: Vec::new(), places, switches, strides };
         for (dimension, &size) in sizes.iter().enumerate() {
             let row = grid.row(dimension, size);
             let row = row
@@ -53,10 +53,10 @@ impl Grid {
         Ok(grid)
     }
 
-    /// How the switches of all rows of a dimension are joined: as much as possible, by the least that all have.
-    fn row(&self, dimension: usize, size: u32) -> Option<Row> {
-        let kinds = [Row::Full { size }, Row::Ring { size }, Row::Line { size }];
-        let are_joined = |row: &Row| {
+    /// How the switches of all rows of a dimension are joined: the densest kind that every row has.
+    fn row(&self, dimension: usize, size: u32) -> Option<GridRow> {
+        let kinds = [GridRow::Full { size }, GridRow::Ring { size }, GridRow::Line { size }];
+        let are_joined = |row: &GridRow| {
             (0..self.switches.len()).map(SwitchId::from_index).all(|at| {
                 let place = self.place(at, dimension);
                 row.neighbours(place).into_iter().all(|to| self.neighbour(at, dimension, place, to).is_some())
@@ -74,35 +74,35 @@ impl Grid {
         self.places[at.index() * self.dimensions() + dimension]
     }
 
-    /// The joint from a switch at `place` in its row to the one at `to`.
+    /// The adjacency from a switch at `place` in its row to the one at `to`.
     fn neighbour(&self, at: SwitchId, dimension: usize, place: u32, to: u32) -> Option<u32> {
         let stride = self.strides[dimension];
         let number = self.number(at) - place * stride + to * stride;
-        self.joints.find(at, self.switches[number as usize])
+        self.adjacencies.find(at, self.switches[number as usize])
     }
 
     fn number(&self, at: SwitchId) -> u32 {
         (0..self.dimensions()).map(|dimension| self.place(at, dimension) * self.strides[dimension]).sum()
     }
 
-    /// The joint to a place in the row along a dimension.
-    pub fn joint(&self, at: SwitchId, dimension: usize, to: u32) -> u32 {
-        let joint = self.neighbour(at, dimension, self.place(at, dimension), to);
-        joint.expect("the links of rows were checked")
+    /// The adjacency to a place in the row along a dimension.
+    pub fn adjacency(&self, at: SwitchId, dimension: usize, to: u32) -> u32 {
+        let adjacency = self.neighbour(at, dimension, self.place(at, dimension), to);
+        adjacency.expect("the links of rows were checked")
     }
 
     /// Whether all rows are fully connected.
     pub fn is_full(&self) -> bool {
-        self.rows.iter().all(|row| matches!(row, Row::Full { .. }))
+        self.rows.iter().all(|row| matches!(row, GridRow::Full { .. }))
     }
 
     pub fn has_rings(&self) -> bool {
-        self.rows.iter().any(|row| matches!(row, Row::Ring { .. }))
+        self.rows.iter().any(|row| matches!(row, GridRow::Ring { .. }))
     }
 
-    /// The most hops of a minimal way.
+    /// The most hops of a minimal path.
     pub fn diameter(&self) -> u32 {
-        self.rows.iter().map(Row::diameter).sum()
+        self.rows.iter().map(GridRow::diameter).sum()
     }
 }
 

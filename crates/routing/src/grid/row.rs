@@ -3,7 +3,7 @@
 /// How the switches of a row are joined. A row of up to three neighbours that is a ring as well counts as full, so a
 /// ring has at least four.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Row {
+pub(crate) enum GridRow {
     /// Every two.
     Full { size: u32 },
     /// Every two neighbours, and the last with the first.
@@ -12,77 +12,79 @@ pub(crate) enum Row {
     Line { size: u32 },
 }
 
-/// A way along a row that is not at its end yet.
+/// A path along a row that is not at its end yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Run {
+pub(crate) enum RowPath {
     /// To any other place at once.
     Jump,
     /// Step by step upwards (or down), with or without the link between the last and the first still ahead.
     Walk { is_upward: bool, wraps: bool },
 }
 
-impl Run {
-    /// Every form that a run can have.
-    pub const ALL: [Run; 5] = [
-        Run::Jump,
-        Run::Walk { is_upward: true, wraps: false },
-        Run::Walk { is_upward: false, wraps: false },
-        Run::Walk { is_upward: true, wraps: true },
-        Run::Walk { is_upward: false, wraps: true },
+impl RowPath {
+    /// Every form that a path can have.
+    pub const ALL: [RowPath; 5] = [
+        RowPath::Jump,
+        RowPath::Walk { is_upward: true, wraps: false },
+        RowPath::Walk { is_upward: false, wraps: false },
+        RowPath::Walk { is_upward: true, wraps: true },
+        RowPath::Walk { is_upward: false, wraps: true },
     ];
 
     pub fn wraps(self) -> bool {
-        matches!(self, Run::Walk { wraps: true, .. })
+        matches!(self, RowPath::Walk { wraps: true, .. })
     }
 
     pub fn is_upward(self) -> bool {
-        matches!(self, Run::Walk { is_upward: true, .. })
+        matches!(self, RowPath::Walk { is_upward: true, .. })
     }
 }
 
 /// One hop along a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Move {
+pub(crate) struct RowHop {
     /// The next place.
     pub to: u32,
     /// Whether some packets are at the right place then.
     pub may_end: bool,
-    /// How the others go on; none when all are there.
-    pub then: Option<Run>,
+    /// How the others continue; none when all are there.
+    pub then: Option<RowPath>,
 }
 
-impl Row {
+impl GridRow {
     fn size(&self) -> u32 {
-        let (Row::Full { size } | Row::Ring { size } | Row::Line { size }) = *self;
+        let (GridRow::Full { size } | GridRow::Ring { size } | GridRow::Line { size }) = *self;
         size
     }
 
     /// The places that a place is joined with.
     pub fn neighbours(&self, place: u32) -> Vec<u32> {
         match *self {
-            Row::Full { size } => (0..size).filter(|&to| to != place).collect(),
-            Row::Ring { size } => vec![(place + 1) % size, (place + size - 1) % size],
-            Row::Line { size } => (place.saturating_sub(1)..size.min(place + 2)).filter(|&to| to != place).collect(),
+            GridRow::Full { size } => (0..size).filter(|&to| to != place).collect(),
+            GridRow::Ring { size } => vec![(place + 1) % size, (place + size - 1) % size],
+            GridRow::Line { size } => {
+                (place.saturating_sub(1)..size.min(place + 2)).filter(|&to| to != place).collect()
+            }
         }
     }
 
     /// The most hops from one place to another.
     pub fn diameter(&self) -> u32 {
         match *self {
-            Row::Full { size } => u32::from(size > 1),
-            Row::Ring { size } => size / 2,
-            Row::Line { size } => size - 1,
+            GridRow::Full { size } => u32::from(size > 1),
+            GridRow::Ring { size } => size / 2,
+            GridRow::Line { size } => size - 1,
         }
     }
 
-    /// How a packet at `place` gets to `to`, another place, in the fewest hops; to the opposite of a ring both ways.
-    pub fn runs(&self, place: u32, to: u32) -> impl Iterator<Item = Run> {
+    /// How a packet at `place` gets to `to`, another place, in the fewest hops; to the opposite of a ring in both directions.
+    pub fn runs(&self, place: u32, to: u32) -> impl Iterator<Item = RowPath> {
         let is_ahead = to > place;
-        let walk = |is_upward: bool| Run::Walk { is_upward, wraps: is_upward != is_ahead };
+        let walk = |is_upward: bool| RowPath::Walk { is_upward, wraps: is_upward != is_ahead };
         let [one, other] = match *self {
-            Row::Full { .. } => [Some(Run::Jump), None],
-            Row::Line { .. } => [Some(walk(is_ahead)), None],
-            Row::Ring { size } => {
+            GridRow::Full { .. } => [Some(RowPath::Jump), None],
+            GridRow::Line { .. } => [Some(walk(is_ahead)), None],
+            GridRow::Ring { size } => {
                 let upward = if is_ahead { to - place } else { size + to - place };
                 [(2 * upward <= size).then(|| walk(true)), (2 * upward >= size).then(|| walk(false))]
             }
@@ -90,23 +92,26 @@ impl Row {
         one.into_iter().chain(other)
     }
 
-    /// The runs that packets at `place` may start, whatever their destination. With `ties` to the opposite of a ring
-    /// both ways, otherwise upwards only.
-    pub fn starts(&self, place: u32, ties: bool) -> impl Iterator<Item = Run> {
+    /// The paths that packets at `place` may start, whatever their destination. With `ties` to the opposite of a ring
+    /// in both directions, otherwise upwards only.
+    pub fn starts(&self, place: u32, ties: bool) -> impl Iterator<Item = RowPath> {
         let row = *self;
-        Run::ALL.into_iter().filter(move |run| row.has_start(*run, place, ties))
+        RowPath::ALL.into_iter().filter(move |run| row.has_start(*run, place, ties))
     }
 
-    fn has_start(&self, run: Run, place: u32, ties: bool) -> bool {
+    fn has_start(&self, run: RowPath, place: u32, ties: bool) -> bool {
         match (*self, run) {
-            (Row::Full { size }, run) => run == Run::Jump && size > 1,
-            (Row::Line { .. } | Row::Ring { .. }, Run::Jump) | (Row::Line { .. }, Run::Walk { wraps: true, .. }) => {
-                false
+            (GridRow::Full { size }, run) => run == RowPath::Jump && size > 1,
+            (GridRow::Line { .. } | GridRow::Ring { .. }, RowPath::Jump)
+            | (GridRow::Line { .. }, RowPath::Walk { wraps: true, .. }) => false,
+            (GridRow::Line { size } | GridRow::Ring { size }, RowPath::Walk { is_upward: true, wraps: false }) => {
+                place + 1 < size
             }
-            (Row::Line { size } | Row::Ring { size }, Run::Walk { is_upward: true, wraps: false }) => place + 1 < size,
-            (Row::Line { .. } | Row::Ring { .. }, Run::Walk { is_upward: false, wraps: false }) => place > 0,
+            (GridRow::Line { .. } | GridRow::Ring { .. }, RowPath::Walk { is_upward: false, wraps: false }) => {
+                place > 0
+            }
             // Beyond the wrap is at least one hop more than up to the end.
-            (Row::Ring { size }, Run::Walk { is_upward, wraps: true }) => {
+            (GridRow::Ring { size }, RowPath::Walk { is_upward, wraps: true }) => {
                 let to_end = if is_upward { size - 1 - place } else { place };
                 to_end < self.reach(is_upward, ties)
             }
@@ -116,42 +121,42 @@ impl Row {
     /// The most hops in one direction of a ring.
     fn reach(&self, is_upward: bool, ties: bool) -> u32 {
         match *self {
-            Row::Ring { size } if is_upward || ties => size / 2,
-            Row::Ring { size } => (size - 1) / 2,
-            Row::Full { .. } | Row::Line { .. } => self.size(),
+            GridRow::Ring { size } if is_upward || ties => size / 2,
+            GridRow::Ring { size } => (size - 1) / 2,
+            GridRow::Full { .. } | GridRow::Line { .. } => self.size(),
         }
     }
 
-    /// The next hops of all packets at `place` on a run: to one place, except for jumps.
-    pub fn moves(&self, place: u32, run: Run, ties: bool) -> impl Iterator<Item = Move> {
+    /// The next hops of all packets at `place` on a path: to one place, except for jumps.
+    pub fn moves(&self, place: u32, run: RowPath, ties: bool) -> impl Iterator<Item = RowHop> {
         let size = self.size();
-        let jumps = (run == Run::Jump).then_some(0..size).into_iter().flatten().filter(move |&to| to != place);
-        let jumps = jumps.map(|to| Move { to, may_end: true, then: None });
+        let jumps = (run == RowPath::Jump).then_some(0..size).into_iter().flatten().filter(move |&to| to != place);
+        let jumps = jumps.map(|to| RowHop { to, may_end: true, then: None });
         let walk = match run {
-            Run::Jump => None,
-            Run::Walk { is_upward, wraps } => Some(self.walk(place, is_upward, wraps, ties)),
+            RowPath::Jump => None,
+            RowPath::Walk { is_upward, wraps } => Some(self.walk(place, is_upward, wraps, ties)),
         };
         jumps.chain(walk)
     }
 
-    /// The next place of a packet at `place` on a run to `end`.
-    pub fn next(&self, place: u32, run: Run, end: u32) -> u32 {
+    /// The next place of a packet at `place` on a path to `end`.
+    pub fn next(&self, place: u32, run: RowPath, end: u32) -> u32 {
         match run {
-            Run::Jump => end,
-            Run::Walk { is_upward, wraps } => self.walk(place, is_upward, wraps, true).to,
+            RowPath::Jump => end,
+            RowPath::Walk { is_upward, wraps } => self.walk(place, is_upward, wraps, true).to,
         }
     }
 
-    fn walk(&self, place: u32, is_upward: bool, wraps: bool, ties: bool) -> Move {
+    fn walk(&self, place: u32, is_upward: bool, wraps: bool, ties: bool) -> RowHop {
         let size = self.size();
         let is_wrap = place == if is_upward { size - 1 } else { 0 };
         let to = if is_upward { (place + 1) % size } else { (place + size - 1) % size };
         let has_room = if is_upward { to + 1 < size } else { to > 0 };
-        // Past the wrap a packet goes on as one that never had it ahead.
+        // Past the wrap a packet continues as one that never had it ahead.
         let ends_here = !wraps || is_wrap;
         let goes_on = if ends_here { has_room && self.reach(is_upward, ties) > 1 } else { true };
-        let then = goes_on.then_some(Run::Walk { is_upward, wraps: wraps && !is_wrap });
-        Move { to, may_end: ends_here, then }
+        let then = goes_on.then_some(RowPath::Walk { is_upward, wraps: wraps && !is_wrap });
+        RowHop { to, may_end: ends_here, then }
     }
 }
 
@@ -159,15 +164,15 @@ impl Row {
 mod tests {
     use super::*;
 
-    /// What follows from single destinations: every run that is started, and every hop of it with what comes then.
-    fn followed(row: Row) -> Vec<(u32, Run, u32, Option<Run>)> {
+    /// What follows from single destinations: every path that is started, and every hop of it with what follows.
+    fn followed(row: GridRow) -> Vec<(u32, RowPath, u32, Option<RowPath>)> {
         let size = row.size();
         let mut seen = Vec::new();
         for (start, to) in (0..size).flat_map(|start| (0..size).map(move |to| (start, to))).filter(|(a, b)| a != b) {
             for run in row.runs(start, to) {
                 let (mut place, mut run) = (start, run);
                 while place != to {
-                    let next = row.moves(place, run, true).find(|next| next.to == to || run != Run::Jump).unwrap();
+                    let next = row.moves(place, run, true).find(|next| next.to == to || run != RowPath::Jump).unwrap();
                     let then = (next.to != to).then(|| row.runs(next.to, to).next().unwrap());
                     seen.push((place, run, next.to, then));
                     (place, run) = (next.to, then.unwrap_or(run));
@@ -179,8 +184,8 @@ mod tests {
         seen
     }
 
-    /// What is said of all destinations at once.
-    fn foretold(row: Row) -> Vec<(u32, Run, u32, Option<Run>)> {
+    /// What the row answers for all destinations at once.
+    fn enumerated(row: GridRow) -> Vec<(u32, RowPath, u32, Option<RowPath>)> {
         let mut seen = Vec::new();
         for place in 0..row.size() {
             for run in row.starts(place, true) {
@@ -196,13 +201,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_all_destinations_is_what_single_ones_do() {
+    fn paths_for_all_destinations_equal_those_of_single_ones() {
         for size in 1..12 {
-            assert_eq!(followed(Row::Full { size }), foretold(Row::Full { size }), "full {size}");
-            assert_eq!(followed(Row::Line { size }), foretold(Row::Line { size }), "line {size}");
+            assert_eq!(followed(GridRow::Full { size }), enumerated(GridRow::Full { size }), "full {size}");
+            assert_eq!(followed(GridRow::Line { size }), enumerated(GridRow::Line { size }), "line {size}");
         }
         for size in 4..12 {
-            assert_eq!(followed(Row::Ring { size }), foretold(Row::Ring { size }), "ring {size}");
+            assert_eq!(followed(GridRow::Ring { size }), enumerated(GridRow::Ring { size }), "ring {size}");
         }
     }
 }

@@ -2,17 +2,17 @@
 
 use etherweave_primitives::{Priority, SwitchId};
 
-use crate::joints::Joints;
-use crate::{Hop, Legality};
+use crate::adjacencies::Adjacencies;
+use crate::{ChannelHop, Legality};
 
-/// Dependencies between hops: row `joint · priorities + priority`, with one bit for each joint out of the switch that
+/// Dependencies between hops: row `adjacency · priorities + priority`, with one bit for each adjacency out of the switch that
 /// it leads to and each priority, in the same order as rows.
 pub(super) struct Matrix<'a> {
-    joints: &'a Joints,
+    adjacencies: &'a Adjacencies,
     by_stage: &'a [Priority],
     priorities: u32,
     bits: Vec<u64>,
-    /// First word by joint; its rows follow one another.
+    /// First word by adjacency; its rows follow one another.
     first: Vec<usize>,
     is_used: Vec<bool>,
 }
@@ -20,30 +20,30 @@ pub(super) struct Matrix<'a> {
 impl<'a> Matrix<'a> {
     pub fn new(legality: &'a Legality) -> Matrix<'a> {
         let priorities = u32::from(crate::Routing::priorities(legality));
-        let joints = legality.plan.joints();
-        let mut first = Vec::with_capacity(joints.len() + 1);
+        let adjacencies = legality.plan.adjacencies();
+        let mut first = Vec::with_capacity(adjacencies.len() + 1);
         let mut words = 0;
-        for joint in 0..joints.len() as u32 {
+        for adjacency in 0..adjacencies.len() as u32 {
             first.push(words);
-            words += words_at(joints, priorities, joints.to(joint)) * priorities as usize;
+            words += words_at(adjacencies, priorities, adjacencies.to(adjacency)) * priorities as usize;
         }
-        let is_used = vec![false; joints.len() * priorities as usize];
-        Matrix { joints, by_stage: &legality.priorities, priorities, bits: vec![0; words], first, is_used }
+        let is_used = vec![false; adjacencies.len() * priorities as usize];
+        Matrix { adjacencies, by_stage: &legality.priorities, priorities, bits: vec![0; words], first, is_used }
     }
 
     /// Words of a row that leads to `at`, and of a set of hops out of it.
     pub fn words_at(&self, at: SwitchId) -> usize {
-        words_at(self.joints, self.priorities, at)
+        words_at(self.adjacencies, self.priorities, at)
     }
 
     /// The row of a hop.
-    pub fn row(&self, joint: u32, stage: u8) -> u32 {
-        joint * self.priorities + u32::from(self.by_stage[stage as usize].get())
+    pub fn row(&self, adjacency: u32, stage: u8) -> u32 {
+        adjacency * self.priorities + u32::from(self.by_stage[stage as usize].get())
     }
 
     /// The bit of a row in rows that lead to its start.
     pub fn bit(&self, row: u32) -> u32 {
-        row - self.joints.leaving(self.joints.from(row / self.priorities)).start * self.priorities
+        row - self.adjacencies.leaving(self.adjacencies.from(row / self.priorities)).start * self.priorities
     }
 
     /// Notes that packets take a hop and may wait for any of a set of hops next.
@@ -54,8 +54,8 @@ impl<'a> Matrix<'a> {
     }
 
     fn start(&self, row: u32) -> usize {
-        let (joint, priority) = (row / self.priorities, row % self.priorities);
-        self.first[joint as usize] + priority as usize * self.words_at(self.joints.to(joint))
+        let (adjacency, priority) = (row / self.priorities, row % self.priorities);
+        self.first[adjacency as usize] + priority as usize * self.words_at(self.adjacencies.to(adjacency))
     }
 
     pub fn rows(&self) -> usize {
@@ -64,8 +64,8 @@ impl<'a> Matrix<'a> {
 
     /// The rows that a row may wait for, ascending.
     pub fn successors(&self, row: u32) -> impl Iterator<Item = u32> {
-        let to = self.joints.to(row / self.priorities);
-        let base = self.joints.leaving(to).start * self.priorities;
+        let to = self.adjacencies.to(row / self.priorities);
+        let base = self.adjacencies.leaving(to).start * self.priorities;
         let start = self.start(row);
         let words = (0..).map(|word| word * 64).zip(&self.bits[start..start + self.words_at(to)]);
         words.flat_map(move |(offset, &word)| Ones(word).map(move |bit| base + offset + bit))
@@ -80,15 +80,15 @@ impl<'a> Matrix<'a> {
     }
 
     /// The hop of a row, on the first of parallel channels.
-    pub fn hop(&self, row: u32) -> Hop {
+    pub fn hop(&self, row: u32) -> ChannelHop {
         let priority = Priority::new((row % self.priorities) as u8);
         let stage = self.by_stage.iter().position(|&other| other == priority).unwrap_or_default() as u8;
-        Hop { channel: self.joints.channels(row / self.priorities)[0], priority, stage }
+        ChannelHop { channel: self.adjacencies.channels(row / self.priorities)[0], priority, stage }
     }
 }
 
-fn words_at(joints: &Joints, priorities: u32, at: SwitchId) -> usize {
-    (joints.leaving(at).len() * priorities as usize).div_ceil(64)
+fn words_at(adjacencies: &Adjacencies, priorities: u32, at: SwitchId) -> usize {
+    (adjacencies.leaving(at).len() * priorities as usize).div_ceil(64)
 }
 
 /// The places of the ones in a word, lowest first.

@@ -1,20 +1,20 @@
 //! Deadlock freedom at any size: the channel dependency graph of Dally and Seitz (1987, theorem 1), over pairs of a
 //! channel and a priority, found by *implicit enumeration*.
 //!
-//! - Packets that are at the same switch, came in the same way and aim at the same set of destinations are one state.
-//!   A plan splits sets where a switch treats their members apart, so a regular fabric has a few states per channel
-//!   where it has hundreds of thousands of destinations. Plans that know no sets are followed destination by
+//! - Packets that are at the same switch, arrived alike and are for the same set of destinations are one state.
+//!   A plan splits sets where a switch treats their members differently, so a regular fabric has a few states per channel
+//!   where it has hundreds of thousands of destinations. Plans without sets are followed destination by
 //!   destination.
 //! - Every dependency that any state shows becomes a bit: for each channel and priority a row, as wide as the next
-//!   switch has channels × priorities. Nothing is presumed of the graph, and no symmetry of the fabric is used.
-//! - Rows are peeled in topological order (Kahn, 1962). What cannot be peeled holds a ring, and the shortest one
+//!   switch has channels × priorities. The proof assumes nothing about the graph and uses no symmetry of the fabric.
+//! - Rows are peeled in topological order (Kahn, 1962). What cannot be peeled holds a cycle, and the shortest one
 //!   through one of its members is the counterexample.
 //!
 //! Parallel channels between two switches are offered side by side and so count as one. Channels from and to hosts are
-//! no part of any ring: nothing waits for the former, and a host takes in what arrives.
+//! no part of any cycle: nothing waits for the former, and a host takes in what arrives.
 
+mod cycle;
 mod matrix;
-mod ring;
 mod states;
 
 use std::fmt;
@@ -22,25 +22,25 @@ use std::fmt;
 use etherweave_primitives::Priority;
 use etherweave_topology::Topology;
 
-use crate::{Hop, Legality};
+use crate::{ChannelHop, Legality};
 use matrix::Matrix;
-use states::States;
+use states::PacketStates;
 
-/// What was found, and how much was looked at.
+/// The verdict, and how much was examined.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Proof {
+pub struct DeadlockProof {
     /// Can it deadlock?
     pub verdict: Verdict,
     /// Pairs of channels between switches and priorities that packets use; parallel channels count as one.
     pub channels: u64,
     /// Pairs of those of which a packet may hold the first and ask for the second.
     pub dependencies: u64,
-    /// States that packets were seen in: switch, arrival, destinations.
+    /// States that packets can be in: switch, arrival, destinations.
     pub states: u64,
     /// Priorities that the routing uses.
     pub priorities: u8,
-    /// Whether packets have all of these dependencies. Otherwise turns were followed that include all that packets
-    /// make: what is free is free, and a ring may be one that no packets make.
+    /// Whether packets have all of these dependencies. Otherwise the proof followed turns that include all that
+    /// packets make: free is free, but a cycle may be one that no packets make.
     pub is_exact: bool,
 }
 
@@ -50,20 +50,21 @@ pub enum Verdict {
     /// Free, because the dependencies are acyclic.
     Free,
     /// Each of these hops may wait for the next, and the last for the first.
-    Cycle(Vec<Hop>),
+    Cycle(Vec<ChannelHop>),
 }
 
-/// Follows every packet that the routing allows and looks for a ring of dependencies.
+/// Follows every packet that the routing allows and looks for a cycle of dependencies.
 ///
 /// Implicit routings take time linear in channels × radix; others, in channels × radix × switches with hosts.
 /// Memory: a bit per dependency that the wiring would allow, channels × radix × priorities².
-pub fn prove(topology: &Topology, legality: &Legality) -> Proof {
-    debug_assert_eq!(legality.plan.joints().switches(), topology.switches(), "the routing is of this fabric");
+pub fn prove(topology: &Topology, legality: &Legality) -> DeadlockProof {
+    debug_assert_eq!(legality.plan.adjacencies().switches(), topology.switches(), "the routing is of this fabric");
     let mut matrix = Matrix::new(legality);
-    let states = States::new(legality, &matrix).fill(&mut matrix);
-    let ring = ring::find(&matrix);
-    Proof {
-        verdict: ring.map_or(Verdict::Free, |ring| Verdict::Cycle(ring.iter().map(|&row| matrix.hop(row)).collect())),
+    let states = PacketStates::new(legality, &matrix).fill(&mut matrix);
+    let cycle = cycle::find(&matrix);
+    DeadlockProof {
+        verdict: cycle
+            .map_or(Verdict::Free, |cycle| Verdict::Cycle(cycle.iter().map(|&row| matrix.hop(row)).collect())),
         channels: matrix.used(),
         dependencies: matrix.dependencies(),
         states,
@@ -72,7 +73,7 @@ pub fn prove(topology: &Topology, legality: &Legality) -> Proof {
     }
 }
 
-impl Proof {
+impl DeadlockProof {
     /// Whether the fabric cannot deadlock.
     pub fn is_free(&self) -> bool {
         self.verdict == Verdict::Free
@@ -80,27 +81,27 @@ impl Proof {
 }
 
 impl Verdict {
-    /// The verdict in words: a ring line by line, by the names of its switches and ports.
+    /// The verdict in words: a cycle line by line, by the names of its switches and ports.
     pub fn describe(&self, topology: &Topology) -> String {
         match self {
             Verdict::Free => "free, because acyclic".to_owned(),
             Verdict::Cycle(hops) => {
-                let lines: Vec<String> = hops.iter().map(|hop| Line { topology, hop }.to_string()).collect();
+                let lines: Vec<String> = hops.iter().map(|hop| HopText { topology, hop }.to_string()).collect();
                 format!("may deadlock, each waits for the next:\n{}", lines.join("\n"))
             }
         }
     }
 }
 
-/// One hop of a ring.
-struct Line<'a> {
+/// One hop of a cycle.
+struct HopText<'a> {
     topology: &'a Topology,
-    hop: &'a Hop,
+    hop: &'a ChannelHop,
 }
 
-impl fmt::Display for Line<'_> {
+impl fmt::Display for HopText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Hop { channel, priority, stage: _ } = *self.hop;
+        let ChannelHop { channel, priority, stage: _ } = *self.hop;
         let channel = self.topology.channel(channel);
         let name = |node| self.topology.name(node);
         let (from, to) = (channel.from, channel.to);

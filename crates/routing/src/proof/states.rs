@@ -4,42 +4,42 @@ use etherweave_primitives::SwitchId;
 
 use super::matrix::Matrix;
 use crate::Legality;
-use crate::plan::{Aim, FRESH, Plan, Step};
+use crate::plan::{DestinationSet, FRESH, RoutingPlan, RoutingStep};
 
-/// Packets that are alike: where they are, how they came, where they go.
+/// Packets that are alike: where they are, how they arrived, where they go.
 #[derive(Clone, Copy)]
-struct State {
+struct PacketState {
     at: SwitchId,
     phase: u32,
-    aim: Aim,
+    destinations: DestinationSet,
 }
 
 /// States in the order of their discovery, each with the hops out of it.
-pub(super) struct States<'a> {
+pub(super) struct PacketStates<'a> {
     legality: &'a Legality,
     access: Vec<SwitchId>,
-    list: Vec<State>,
-    /// Places in the list by switch, ascending by phase and aim. Neighbours' states are asked for again and again: they
-    /// stay in the cache, where one table of all states would not.
-    numbers: Vec<Vec<(u32, Aim, u32)>>,
+    list: Vec<PacketState>,
+    /// Places in the list by switch, ascending by phase and destinations. Neighbours' states are looked up repeatedly: they stay in the
+    /// cache, where one table of all states would not.
+    numbers: Vec<Vec<(u32, DestinationSet, u32)>>,
     /// Hops out of state `i` as a set in the form of the matrix, from `starts[i]` on.
     out: Vec<u64>,
     starts: Vec<usize>,
     /// What led into the hop of each row last, when states were listed and when they were connected. Most states of a
-    /// switch lead to the same few beyond it; what has just been done is not looked up again.
-    numbered: Vec<Option<Entry>>,
-    connected: Vec<Option<Entry>>,
+    /// switch lead to the same few beyond it; what was added last is not looked up again.
+    numbered: Vec<Option<HopUse>>,
+    connected: Vec<Option<HopUse>>,
 }
 
-/// With which stage and aim packets took a hop; with the hop, it tells the state that they are in then.
-type Entry = (u8, Aim);
+/// With which stage and destinations packets took a hop; with the hop, this determines the state that they are in then.
+type HopUse = (u8, DestinationSet);
 
-impl<'a> States<'a> {
-    pub fn new(legality: &'a Legality, matrix: &Matrix) -> States<'a> {
+impl<'a> PacketStates<'a> {
+    pub fn new(legality: &'a Legality, matrix: &Matrix) -> PacketStates<'a> {
         let (list, out, starts) = Default::default();
-        let numbers = vec![Vec::new(); legality.plan.joints().switches()];
+        let numbers = vec![Vec::new(); legality.plan.adjacencies().switches()];
         let [numbered, connected] = [(); 2].map(|()| vec![None; matrix.rows()]);
-        States { legality, access: legality.access(), list, numbers, out, starts, numbered, connected }
+        PacketStates { legality, access: legality.access(), list, numbers, out, starts, numbered, connected }
     }
 
     /// Follows all packets and notes their dependencies; gives the number of states.
@@ -48,19 +48,19 @@ impl<'a> States<'a> {
             return self.follow(everything, matrix);
         }
         let destinations = self.access.clone();
-        destinations.into_iter().map(|dst| self.follow(Aim::Switch(dst), matrix)).sum()
+        destinations.into_iter().map(|dst| self.follow(DestinationSet::Switch(dst), matrix)).sum()
     }
 
-    /// Packets with one aim, from all hosts.
-    fn follow(&mut self, aim: Aim, matrix: &mut Matrix) -> u64 {
+    /// Packets for one set of destinations, from all hosts.
+    fn follow(&mut self, destinations: DestinationSet, matrix: &mut Matrix) -> u64 {
         self.list.clear();
         self.numbers.iter_mut().for_each(Vec::clear);
         self.out.clear();
         self.starts.clear();
         for index in 0..self.access.len() {
             let at = self.access[index];
-            if aim != Aim::Switch(at) {
-                self.number(State { at, phase: FRESH, aim });
+            if destinations != DestinationSet::Switch(at) {
+                self.number(PacketState { at, phase: FRESH, destinations });
             }
         }
         self.discover(matrix);
@@ -79,7 +79,7 @@ impl<'a> States<'a> {
             self.starts.push(start);
             self.out.resize(start + matrix.words_at(state.at), 0);
             for step in &steps {
-                let row = matrix.row(step.joint, step.stage);
+                let row = matrix.row(step.adjacency, step.stage);
                 let bit = matrix.bit(row) as usize;
                 self.out[start + bit / 64] |= 1 << (bit % 64);
                 if is_new(&mut self.numbered, row, step)
@@ -92,14 +92,14 @@ impl<'a> States<'a> {
         }
     }
 
-    /// Whoever takes a hop into a state may wait for every hop out of it. A second pass, since the hops out of a state
+    /// A packet that takes a hop into a state may wait for every hop out of it. A second pass, since the hops out of a state
     /// are known only after some of those into it.
     fn connect(&mut self, matrix: &mut Matrix) {
         let mut steps = Vec::new();
         for index in 0..self.list.len() {
             self.steps(self.list[index], &mut steps);
             for step in &steps {
-                let row = matrix.row(step.joint, step.stage);
+                let row = matrix.row(step.adjacency, step.stage);
                 if is_new(&mut self.connected, row, step) {
                     matrix.add(row, self.after(step).map_or(&[], |after| self.out_of(after)));
                 }
@@ -108,7 +108,7 @@ impl<'a> States<'a> {
     }
 
     /// The hops out of a known state.
-    fn out_of(&self, state: State) -> &[u64] {
+    fn out_of(&self, state: PacketState) -> &[u64] {
         let known = &self.numbers[state.at.index()];
         let place = self.place(state).expect("all states are known");
         let number = known[place].2 as usize;
@@ -117,35 +117,37 @@ impl<'a> States<'a> {
     }
 
     /// Where a state is among those of its switch, or would be.
-    fn place(&self, state: State) -> Result<usize, usize> {
-        self.numbers[state.at.index()].binary_search_by_key(&(state.phase, state.aim), |&(phase, aim, _)| (phase, aim))
+    fn place(&self, state: PacketState) -> Result<usize, usize> {
+        self.numbers[state.at.index()]
+            .binary_search_by_key(&(state.phase, state.destinations), |&(phase, destinations, _)| (phase, destinations))
     }
 
-    fn steps(&self, state: State, steps: &mut Vec<Step>) {
+    fn steps(&self, state: PacketState, steps: &mut Vec<RoutingStep>) {
         steps.clear();
-        self.legality.plan.steps(state.at, state.phase, state.aim, steps);
+        self.legality.plan.steps(state.at, state.phase, state.destinations, steps);
     }
 
     /// The state that a step leads to; none at the destination, where packets leave the fabric.
-    fn after(&self, step: &Step) -> Option<State> {
-        let plan: &dyn Plan = &*self.legality.plan;
-        let at = plan.joints().to(step.joint);
-        let state = || State { at, phase: plan.phase(step.joint, step.stage), aim: step.aim };
-        (step.aim != Aim::Switch(at)).then(state)
+    fn after(&self, step: &RoutingStep) -> Option<PacketState> {
+        let plan: &dyn RoutingPlan = &*self.legality.plan;
+        let at = plan.adjacencies().to(step.adjacency);
+        let state =
+            || PacketState { at, phase: plan.phase(step.adjacency, step.stage), destinations: step.destinations };
+        (step.destinations != DestinationSet::Switch(at)).then(state)
     }
 
-    fn number(&mut self, state: State) {
+    fn number(&mut self, state: PacketState) {
         if let Err(place) = self.place(state) {
             let next = self.list.len() as u32;
-            self.numbers[state.at.index()].insert(place, (state.phase, state.aim, next));
+            self.numbers[state.at.index()].insert(place, (state.phase, state.destinations, next));
             self.list.push(state);
         }
     }
 }
 
-/// Whether a hop is taken otherwise than last time; notes how it is taken now. Aims at switches are never taken up
-/// again, so that what is left of another destination is never mistaken for this one.
-fn is_new(last: &mut [Option<Entry>], row: u32, step: &Step) -> bool {
-    let entry = Some((step.stage, step.aim));
+/// Whether a hop is taken with another stage or set of destinations than last time; notes the new one. Sets of one
+/// switch never recur, so that what is left of another destination is never mistaken for this one.
+fn is_new(last: &mut [Option<HopUse>], row: u32, step: &RoutingStep) -> bool {
+    let entry = Some((step.stage, step.destinations));
     std::mem::replace(&mut last[row as usize], entry) != entry
 }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use etherweave_primitives::HostId;
-use etherweave_routing::{Hop, Legality, Routing, RoutingKind};
+use etherweave_routing::{ChannelHop, Legality, Routing, RoutingKind};
 use etherweave_topology::{Custom, Family, Node, Topology};
 
 pub fn hosts(topology: &Topology) -> impl Iterator<Item = HostId> + Clone {
@@ -43,13 +43,13 @@ impl Graph {
         graph
     }
 
-    fn vertex(&self, hop: Hop) -> Vertex {
+    fn vertex(&self, hop: ChannelHop) -> Vertex {
         (self.port_channels[hop.channel.index()], hop.priority.get())
     }
 
     fn follow(&mut self, topology: &Topology, legality: &Legality, dst: HostId) {
         let sources = hosts(topology).filter(|&src| src != dst).map(|src| topology.host_channel(src));
-        let mut holding: Vec<Hop> = sources.map(Hop::first).collect();
+        let mut holding: Vec<ChannelHop> = sources.map(ChannelHop::first).collect();
         let mut seen = BTreeSet::new();
         while let Some(held) = holding.pop() {
             let Node::Switch(at) = topology.channel(held.channel).to.node else { continue };
@@ -89,7 +89,7 @@ impl Graph {
     }
 
     /// Every hop may wait for the next, and the last for the first.
-    pub fn assert_ring(&self, hops: &[Hop]) {
+    pub fn assert_cycle(&self, hops: &[ChannelHop]) {
         assert!(!hops.is_empty());
         for (index, &hop) in hops.iter().enumerate() {
             let next = self.vertex(hops[(index + 1) % hops.len()]);

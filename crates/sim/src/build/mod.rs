@@ -14,7 +14,7 @@ mod layout;
 use std::sync::Arc;
 
 use etherweave_primitives::{Duration, HostId, Priority, Time};
-use etherweave_routing::{HashSelection, Table};
+use etherweave_routing::{HashSelection, RoutingTable};
 use etherweave_topology::Topology;
 use etherweave_workload::Traffic;
 
@@ -53,7 +53,7 @@ pub struct Experiment {
     /// What is connected to what.
     pub topology: Topology,
     /// Which channels lead to which host.
-    pub routing: Table,
+    pub routing: RoutingTable,
     /// Which of them a flow uses.
     pub selection: HashSelection,
     /// Switches, hosts, protocols.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 
-use super::graph::{Edge, Graph, Said, Wrong, wrong};
+use super::graph::{Edge, LinkAttributes, ListedGraph, Wrong, wrong};
 use crate::{Custom, TextPlace, TopologyError};
 
 pub(super) const HEADER: &str = "from,to,rate,length";
@@ -20,7 +20,7 @@ enum Numbered {
 }
 
 /// Reads an edge list.
-pub(super) fn read(text: &str, custom: &Custom) -> Result<Graph, TopologyError> {
+pub(super) fn read(text: &str, custom: &Custom) -> Result<ListedGraph, TopologyError> {
     let mut reader =
         ReaderBuilder::new().has_headers(false).flexible(true).trim(Trim::All).from_reader(text.as_bytes());
     let mut columns: Option<Vec<usize>> = None;
@@ -95,8 +95,8 @@ fn edge(fields: &[&str], columns: Option<&Vec<usize>>, custom: &Custom) -> Resul
     let end = |ours: usize| numbered(field(ours).unwrap_or_default(), custom.hosts);
     let ends = [end(0)?, end(1)?];
     let [rate, length, medium, class, to_rate] = [field(2), field(3), field(4), field(5), field(6)];
-    let said = Said { rate, to_rate, length, medium, class, links: None };
-    Ok((ends, said.edge([0, 0], custom)?))
+    let attributes = LinkAttributes { rate, to_rate, length, medium, class, links: None };
+    Ok((ends, attributes.edge([0, 0], custom)?))
 }
 
 fn numbered(field: &str, hosts: u32) -> Result<Numbered, Wrong> {
@@ -119,7 +119,7 @@ fn numbered(field: &str, hosts: u32) -> Result<Numbered, Wrong> {
 }
 
 /// Numbers become nodes, hosts first, once it is known that they have no gaps.
-fn graph(edges: Vec<([Numbered; 2], Edge)>) -> Result<Graph, TopologyError> {
+fn graph(edges: Vec<([Numbered; 2], Edge)>) -> Result<ListedGraph, TopologyError> {
     let occurring: BTreeSet<Numbered> = edges.iter().flat_map(|(ends, _)| *ends).collect();
     let (mut host_count, mut switch_count) = (0, 0);
     for &node in &occurring {
@@ -142,7 +142,7 @@ fn graph(edges: Vec<([Numbered; 2], Edge)>) -> Result<Graph, TopologyError> {
         Numbered::Switch(number) => (host_count + number) as usize,
     };
     let edges = edges.into_iter().map(|(ends, edge)| Edge { ends: ends.map(place), ..edge }).collect();
-    Ok(Graph::new(occurring.iter().map(name).collect(), edges))
+    Ok(ListedGraph::new(occurring.iter().map(name).collect(), edges))
 }
 
 #[cfg(test)]

@@ -4,19 +4,19 @@ use std::collections::{HashSet, VecDeque};
 
 use etherweave_primitives::{BitRate, Length};
 
-use super::places::Places;
+use super::switch_places::SwitchPlaces;
 use crate::builder::Builder;
 use crate::{Cable, Custom, LinkClass, Medium, Node, TextPlace, TopologyError, check};
 
 /// Nodes and links of a text.
-pub(super) struct Graph {
+pub(super) struct ListedGraph {
     /// Names and whether they are hosts, in order.
     nodes: Vec<(String, bool)>,
     edges: Vec<Edge>,
     /// How many of the nodes are hosts.
     pub hosts: u32,
     /// Where the switches are, as far as that is said.
-    places: Places,
+    places: SwitchPlaces,
 }
 
 /// A link, or several parallel ones.
@@ -31,15 +31,15 @@ pub(super) struct Edge {
     pub links: u32,
 }
 
-impl Graph {
-    pub fn new(nodes: Vec<(String, bool)>, edges: Vec<Edge>) -> Graph {
+impl ListedGraph {
+    pub fn new(nodes: Vec<(String, bool)>, edges: Vec<Edge>) -> ListedGraph {
         let hosts = nodes.iter().filter(|(_, is_host)| *is_host).count() as u32;
-        Graph { nodes, edges, hosts, places: Places::default() }
+        ListedGraph { nodes, edges, hosts, places: SwitchPlaces::default() }
     }
 
     /// The graph whose switches have places, one per node.
-    pub fn with_places(self, places: Places) -> Graph {
-        Graph { places, ..self }
+    pub fn with_places(self, places: SwitchPlaces) -> ListedGraph {
+        ListedGraph { places, ..self }
     }
 
     /// The plan of the topology.
@@ -107,7 +107,7 @@ impl Graph {
 
 /// What a text says of one link, before it is understood; absent fields have the defaults of [`Custom`].
 #[derive(Default)]
-pub(super) struct Said<'a> {
+pub(super) struct LinkAttributes<'a> {
     pub rate: Option<&'a str>,
     pub to_rate: Option<&'a str>,
     pub length: Option<&'a str>,
@@ -119,7 +119,7 @@ pub(super) struct Said<'a> {
 /// What is wrong, and what would do.
 pub(super) type Wrong = (String, String);
 
-impl Said<'_> {
+impl LinkAttributes<'_> {
     /// The link between two nodes.
     pub fn edge(&self, ends: [usize; 2], defaults: &Custom) -> Result<Edge, Wrong> {
         let rate = self.rate.map_or(Ok(defaults.rate), read_rate)?;
@@ -166,14 +166,14 @@ fn read_class(text: &str) -> Result<LinkClass, Wrong> {
 
 /// Cables and ports that have been listed, to find those listed twice.
 #[derive(Default)]
-pub(super) struct Listed {
+pub(super) struct ListedCables {
     /// Pairs of nodes, without and with ports.
     bare: HashSet<[usize; 2]>,
     joined: HashSet<[usize; 2]>,
     ports: HashSet<(usize, String)>,
 }
 
-impl Listed {
+impl ListedCables {
     /// Lists one more cable by its nodes and, where they are named, its ports.
     pub fn add(&mut self, ends: [usize; 2], ports: [Option<&str>; 2], names: [&str; 2]) -> Result<(), Wrong> {
         for ((end, port), name) in ends.into_iter().zip(ports).zip(names) {

@@ -1,4 +1,4 @@
-//! GraphML: Brandes et al., "GraphML progress report", Graph Drawing 2001; attributes as in the GraphML primer.
+//! GraphML: Brandes et al., "GraphML progress report", ListedGraph Drawing 2001; attributes as in the GraphML primer.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,8 +7,8 @@ use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
-use super::graph::{Edge, Graph, Listed, Said, Wrong, read_kind, wrong};
-use super::places::Placed;
+use super::graph::{Edge, LinkAttributes, ListedCables, ListedGraph, Wrong, read_kind, wrong};
+use super::switch_places::PlaceReader;
 use crate::{Custom, TextPlace, TopologyError};
 
 pub(super) const EXAMPLE: &str = r#"<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
@@ -26,9 +26,9 @@ pub(super) const EXAMPLE: &str = r#"<graphml xmlns="http://graphml.graphdrawing.
 "#;
 
 /// Reads a GraphML text.
-pub(super) fn read(text: &str, custom: &Custom) -> Result<Graph, TopologyError> {
+pub(super) fn read(text: &str, custom: &Custom) -> Result<ListedGraph, TopologyError> {
     let mut reader = Reader::from_str(text);
-    let mut document = Document::default();
+    let mut document = GraphmlDocument::default();
     let mut lines = Lines { text, read: 0, line: 1 };
     loop {
         let line = lines.at(reader.buffer_position());
@@ -74,19 +74,19 @@ impl Lines<'_> {
 
 /// What has been read so far.
 #[derive(Default)]
-struct Document {
+struct GraphmlDocument {
     /// Attributes of nodes and edges by their key's id, and the values of those that have a default, by name.
     keys: HashMap<String, String>,
     defaults: BTreeMap<(String, String), String>,
     nodes: Vec<(String, bool)>,
     numbers: HashMap<String, usize>,
     /// Where nodes are, and what the graph says of all switches.
-    places: Placed,
+    places: PlaceReader,
     /// Edges with the line they stand on; nodes may be listed after them.
     edges: Vec<EdgeEntry>,
     /// The element whose data are being read, and the key whose value is.
     element: Option<Element>,
-    key: Option<Key>,
+    key: Option<GraphmlKey>,
     text: String,
     is_graph: bool,
 }
@@ -111,12 +111,12 @@ struct EdgeEntry {
 }
 
 /// An open key: whom it is for and what it is called.
-struct Key {
+struct GraphmlKey {
     domain: String,
     name: String,
 }
 
-impl Document {
+impl GraphmlDocument {
     fn open(&mut self, element: &BytesStart, line: usize) -> Result<(), Wrong> {
         self.text.clear();
         match local_name(element) {
@@ -132,7 +132,7 @@ impl Document {
                 let domain = attribute(element, "for")?.unwrap_or_else(|| "all".to_owned());
                 self.places.declare(&name)?;
                 self.keys.insert(required(element, "id")?, name.clone());
-                self.key = Some(Key { domain, name });
+                self.key = Some(GraphmlKey { domain, name });
                 Ok(())
             }
             "node" => self.begin(line, ElementKind::Node { id: required(element, "id")? }),
@@ -160,7 +160,7 @@ impl Document {
         let Some(name) = self.keys.get(&key) else {
             return Err((format!("there is no key \"{key}\""), "the id of a key element before the graph".to_owned()));
         };
-        self.key = Some(Key { domain: String::new(), name: name.clone() });
+        self.key = Some(GraphmlKey { domain: String::new(), name: name.clone() });
         Ok(())
     }
 
@@ -169,7 +169,7 @@ impl Document {
         match name {
             "key" => self.key = None,
             "default" => {
-                if let Some(Key { domain, name }) = &self.key {
+                if let Some(GraphmlKey { domain, name }) = &self.key {
                     self.defaults.insert((domain.clone(), name.clone()), text);
                 }
             }
@@ -212,36 +212,41 @@ impl Document {
     }
 
     /// All of it, once the text has ended.
-    fn graph(self, last: usize, custom: &Custom) -> Result<Graph, TopologyError> {
+    fn graph(self, last: usize, custom: &Custom) -> Result<ListedGraph, TopologyError> {
         if !self.is_graph || self.element.is_some() {
             let error = ("no complete graph".to_owned(), "a graph element with nodes and edges".to_owned());
             return Err(wrong("graphml", TextPlace::Line(last), error));
         }
-        let mut listed = Listed::default();
+        let mut cables = ListedCables::default();
         let mut edges = Vec::with_capacity(self.edges.len());
         for entry in &self.edges {
             let told = |error: Wrong| wrong("graphml", TextPlace::Line(entry.line), error);
-            edges.push(entry.edge(&self.numbers, &mut listed, custom).map_err(told)?);
+            edges.push(entry.edge(&self.numbers, &mut cables, custom).map_err(told)?);
         }
         let places = self.places.checked(&self.nodes, &edges)?;
-        Ok(Graph::new(self.nodes, edges).with_places(places))
+        Ok(ListedGraph::new(self.nodes, edges).with_places(places))
     }
 }
 
 impl EdgeEntry {
-    fn edge(&self, numbers: &HashMap<String, usize>, listed: &mut Listed, custom: &Custom) -> Result<Edge, Wrong> {
+    fn edge(
+        &self,
+        numbers: &HashMap<String, usize>,
+        cables: &mut ListedCables,
+        custom: &Custom,
+    ) -> Result<Edge, Wrong> {
         let end = |name: &String| {
             let number = numbers.get(name).copied();
             number.ok_or_else(|| (format!("there is no node \"{name}\""), "the id of a listed node".to_owned()))
         };
         let ends = [end(&self.ends[0])?, end(&self.ends[1])?];
         let [source_port, target_port] = &self.ports;
-        listed.add(ends, [source_port.as_deref(), target_port.as_deref()], [&self.ends[0], &self.ends[1]])?;
+        cables.add(ends, [source_port.as_deref(), target_port.as_deref()], [&self.ends[0], &self.ends[1]])?;
         let value = |name: &str| self.values.get(name).map(String::as_str);
         let links = value("links")
             .map(|text| text.parse().map_err(|_| (format!("links is \"{text}\""), "a number, 1 to 1024".to_owned())));
         let [rate, to_rate, length, medium, class] = ["rate", "to_rate", "length", "medium", "class"].map(value);
-        Said { rate, to_rate, length, medium, class, links: links.transpose()? }.edge(ends, custom)
+        LinkAttributes { rate, to_rate, length, medium, class, links: links.transpose()? }.edge(ends, custom)
     }
 }
 

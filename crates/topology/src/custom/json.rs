@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::graph::{Graph, Listed, Said, Wrong, read_kind, wrong};
+use super::graph::{LinkAttributes, ListedCables, ListedGraph, Wrong, read_kind, wrong};
 use crate::{Custom, TextPlace, TopologyError};
 
 pub(super) const EXAMPLE: &str = r#"{
@@ -19,7 +19,7 @@ pub(super) const EXAMPLE: &str = r#"{
 /// `nodes` and `links`; what NetworkX adds is read and, but for `directed`, ignored.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document {
+struct JsonDocument {
     nodes: Vec<NodeEntry>,
     #[serde(alias = "edges")]
     links: Vec<LinkEntry>,
@@ -74,8 +74,8 @@ impl Name {
 }
 
 /// Reads a JSON text.
-pub(super) fn read(text: &str, custom: &Custom) -> Result<Graph, TopologyError> {
-    let document: Document = serde_json::from_str(text).map_err(|error| {
+pub(super) fn read(text: &str, custom: &Custom) -> Result<ListedGraph, TopologyError> {
+    let document: JsonDocument = serde_json::from_str(text).map_err(|error| {
         let place = TextPlace::Line(error.line());
         let message = error.to_string();
         let found = message.rsplit_once(" at line").map_or(message.as_str(), |(found, _)| found).to_owned();
@@ -95,15 +95,15 @@ pub(super) fn read(text: &str, custom: &Custom) -> Result<Graph, TopologyError> 
         }
         nodes.push((name, read_kind(node.kind.as_deref()).map_err(told)?));
     }
-    let mut listed = Listed::default();
+    let mut cables = ListedCables::default();
     let mut edges = Vec::with_capacity(document.links.len());
     for (number, link) in document.links.iter().enumerate() {
         let told = |error: Wrong| wrong("json", TextPlace::Element(format!("links.{number}")), error);
         let ends = link.ends(&numbers).map_err(told)?;
-        link.list(&mut listed, ends).map_err(told)?;
-        edges.push(link.said().edge(ends, custom).map_err(told)?);
+        link.list(&mut cables, ends).map_err(told)?;
+        edges.push(link.attributes().edge(ends, custom).map_err(told)?);
     }
-    Ok(Graph::new(nodes, edges))
+    Ok(ListedGraph::new(nodes, edges))
 }
 
 impl LinkEntry {
@@ -116,14 +116,14 @@ impl LinkEntry {
         Ok([end(&self.source)?, end(&self.target)?])
     }
 
-    fn list(&self, listed: &mut Listed, ends: [usize; 2]) -> Result<(), Wrong> {
+    fn list(&self, cables: &mut ListedCables, ends: [usize; 2]) -> Result<(), Wrong> {
         let [source_port, target_port] = [&self.sourceport, &self.targetport].map(|port| port.as_ref().map(Name::text));
         let names = [self.source.text(), self.target.text()];
-        listed.add(ends, [source_port.as_deref(), target_port.as_deref()], [&names[0], &names[1]])
+        cables.add(ends, [source_port.as_deref(), target_port.as_deref()], [&names[0], &names[1]])
     }
 
-    fn said(&self) -> Said<'_> {
-        Said {
+    fn attributes(&self) -> LinkAttributes<'_> {
+        LinkAttributes {
             rate: self.rate.as_deref(),
             to_rate: self.to_rate.as_deref(),
             length: self.length.as_deref(),

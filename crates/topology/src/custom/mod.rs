@@ -1,17 +1,17 @@
 //! A fabric listed link by link: as an edge list, as GraphML, or as JSON.
 //!
-//! All three are texts within the scenario. Each is read into a [`Graph`], which becomes the topology.
+//! All three are texts within the scenario. Each is read into a [`ListedGraph`], which becomes the topology.
 
 mod edge_list;
 mod graph;
 mod graphml;
 mod json;
-mod places;
+mod switch_places;
 
 use etherweave_primitives::BitRate;
 
-use crate::{AsBuilt, Cable, Family, Fit, Topology, TopologyError, Wish};
-use graph::Graph;
+use crate::{AsBuilt, Cable, Family, FamilyFit, SizeRequest, Topology, TopologyError};
+use graph::ListedGraph;
 
 /// Any fabric, as one of three texts.
 ///
@@ -74,7 +74,7 @@ impl Default for Custom {
 }
 
 impl Custom {
-    fn graph(&self) -> Result<Graph, TopologyError> {
+    fn graph(&self) -> Result<ListedGraph, TopologyError> {
         let given = [("links", &self.links), ("graphml", &self.graphml), ("json", &self.json)];
         let mut given = given.into_iter().filter(|(_, text)| !text.trim().is_empty());
         let (first, second) = (given.next(), given.next());
@@ -121,7 +121,7 @@ impl Family for Custom {
     }
 
     /// A listed fabric is what it is.
-    fn fit(_: &Wish) -> Result<Fit<Self>, TopologyError> {
+    fn fit(_: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
         Err(TopologyError::parameter("custom", "a list", "a family with parameters"))
     }
 }

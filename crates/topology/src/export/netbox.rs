@@ -12,7 +12,7 @@ use etherweave_primitives::{BitRate, HostId, SwitchId};
 use super::order::{Metres, Pulled, label, pulled};
 use super::text::{self, Csv, check_names};
 use super::{ExportFile, ExportNames};
-use crate::{End, Medium, Node, Topology, TopologyError};
+use crate::{ChannelEnd, Medium, Node, Topology, TopologyError};
 
 /// Longer than most lines of each file.
 const DEVICE: usize = 64;
@@ -99,7 +99,7 @@ fn length(cable: &Pulled<'_>) -> (impl Display, &'static str) {
 }
 
 /// What NetBox calls the interface at an end.
-fn interface(names: &ExportNames, end: End) -> String {
+fn interface(names: &ExportNames, end: ChannelEnd) -> String {
     match end.node {
         Node::Host(_) => names.host_interface.clone(),
         Node::Switch(_) => format!("{}{}", names.switch_interface, end.port.get()),

@@ -1,7 +1,7 @@
 //! The cables of a fabric in the order in which they are pulled: numbered, and those of a bundle together.
 
 use super::ExportNames;
-use crate::{Channel, End, LinkClass, Node, Topology};
+use crate::{Channel, ChannelEnd, LinkClass, Node, Topology};
 
 /// A cable, or one leg of a breakout cable.
 pub(super) struct Pulled<'a> {
@@ -12,14 +12,15 @@ pub(super) struct Pulled<'a> {
     /// The breakout cable that it is a leg of, from 1, and its place there.
     pub breakout: Option<(usize, usize)>,
     /// Its end nearer to the hosts, and the other.
-    pub ends: [End; 2],
+    pub ends: [ChannelEnd; 2],
     /// Its channel in one of the directions.
     pub link: &'a Channel,
 }
 
 /// Every cable: those of hosts by switch and port, then local and global ones by their ends.
 pub(super) fn pulled(topology: &Topology) -> impl Iterator<Item = Pulled<'_>> {
-    let mut links: Vec<([End; 2], &Channel)> = topology.links().map(|link| (outwards(topology, link), link)).collect();
+    let mut links: Vec<([ChannelEnd; 2], &Channel)> =
+        topology.links().map(|link| (outwards(topology, link), link)).collect();
     // Stable, so that cables of a bundle stay in the order of their ports.
     links.sort_by_key(|([near, far], link)| match near.node {
         Node::Host(_) => (link.class, far.node, near.node, far.port),
@@ -51,7 +52,7 @@ impl Counts {
     }
 
     /// Hosts of a switch share its ports in their order, as `Topology::ports_used` counts them.
-    fn breakout(&mut self, [_, far]: [End; 2], link: &Channel) -> Option<(usize, usize)> {
+    fn breakout(&mut self, [_, far]: [ChannelEnd; 2], link: &Channel) -> Option<(usize, usize)> {
         if self.legs == 1 || link.class != LinkClass::Host {
             return None;
         }
@@ -64,8 +65,8 @@ impl Counts {
 }
 
 /// The ends of a link, the one nearer to the hosts first.
-fn outwards(topology: &Topology, link: &Channel) -> [End; 2] {
-    let height = |end: End| match end.node {
+fn outwards(topology: &Topology, link: &Channel) -> [ChannelEnd; 2] {
+    let height = |end: ChannelEnd| match end.node {
         Node::Host(_) => (None, end.node),
         Node::Switch(switch) => (Some(topology.level(switch)), end.node),
     };

@@ -19,7 +19,7 @@ use std::collections::HashMap;
 
 use etherweave_primitives::{BitRate, HostId, SwitchId};
 
-use super::slurm_names::{Names, hostlist, is_no_host};
+use super::slurm_names::{SlurmNames, hostlist, is_no_host};
 use super::text::{check_names, names};
 use super::{ExportFile, ExportNames};
 use crate::{Node, Topology, TopologyError};
@@ -36,11 +36,13 @@ pub(super) fn files(topology: &Topology, _: &ExportNames) -> Result<Vec<ExportFi
     let expected = "letters, digits, dots, underscores and hyphens in names of hosts";
     check_names(topology.host_names.iter(), "Slurm", expected, is_no_host)?;
     let mut text = String::with_capacity(LINE * (8 + topology.switches()) + NODE * topology.hosts());
-    text.push_str("# For TopologyPlugin=topology/tree. Names with -N above the leaves stand for several switches.\n");
+    text.push_str(
+        "# For TopologyPlugin=topology/tree. SlurmNames with -N above the leaves stand for several switches.\n",
+    );
     if topology.axes.iter().any(|axis| axis == "group") {
         text.push_str("# In slurm.conf: TopologyParam=dragonfly\n");
     }
-    let mut tree = Tree::of_leaves(topology, &mut text);
+    let mut tree = SwitchTree::of_leaves(topology, &mut text);
     if topology.levels.iter().any(|&level| level > 0) {
         tree.join_stages(topology, &mut text);
     } else if topology.axes.len() > 1 {
@@ -52,8 +54,8 @@ pub(super) fn files(topology: &Topology, _: &ExportNames) -> Result<Vec<ExportFi
 }
 
 /// The lines that have no parent yet.
-struct Tree {
-    names: Names,
+struct SwitchTree {
+    names: SlurmNames,
     roots: Vec<Root>,
 }
 
@@ -63,10 +65,10 @@ struct Root {
     leaf: SwitchId,
 }
 
-impl Tree {
+impl SwitchTree {
     /// Every switch with hosts.
-    fn of_leaves(topology: &Topology, text: &mut String) -> Tree {
-        let mut tree = Tree { names: Names::default(), roots: Vec::new() };
+    fn of_leaves(topology: &Topology, text: &mut String) -> SwitchTree {
+        let mut tree = SwitchTree { names: SlurmNames::default(), roots: Vec::new() };
         for (leaf, hosts) in leaves(topology) {
             let name = tree.names.unique(topology.switch_name(leaf));
             let speed = hosts.iter().map(|&host| topology.channel(topology.host_channel(host)).rate).min();

@@ -1,4 +1,4 @@
-//! Names in Slurm: unique ones for switches, and lists of them with ranges, `host[0-11,16]`.
+//! SlurmNames in Slurm: unique ones for switches, and lists of them with ranges, `host[0-11,16]`.
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -8,11 +8,11 @@ pub(super) fn is_no_host(name: &str) -> bool {
     name.is_empty() || !name.chars().all(|sign| sign.is_ascii_alphanumeric() || ['.', '_', '-'].contains(&sign))
 }
 
-/// Names of switches that have been given.
+/// SlurmNames of switches that have been given.
 #[derive(Default)]
-pub(super) struct Names(HashSet<String>);
+pub(super) struct SlurmNames(HashSet<String>);
 
-impl Names {
+impl SlurmNames {
     /// A name like the wanted one that no other switch has. Dots separate switches in SLURM_TOPOLOGY_ADDR, and other
     /// signs the entries of lists, so hyphens take their place.
     pub fn unique(&mut self, wanted: &str) -> String {
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn names_of_switches_stay_apart_when_signs_are_replaced() {
-        let mut names = Names::default();
+        let mut names = SlurmNames::default();
         let given = ["a.b", "a-b", "a b"].map(|wanted| names.unique(wanted));
         assert_eq!(given, ["a-b", "a-b_", "a-b__"]);
     }

@@ -16,12 +16,12 @@ pub struct Bisection {
     /// In one direction [bit/s].
     pub rate: BitRate,
     /// How it is known.
-    pub basis: Basis,
+    pub basis: BisectionBasis,
 }
 
 /// How a bisection is known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Basis {
+pub enum BisectionBasis {
     /// A formula that holds for this member.
     Exact {
         /// The formula.
@@ -37,7 +37,7 @@ pub enum Basis {
 impl Bisection {
     /// By formula, for so many bits per second.
     pub fn exact(bps: u128, formula: &'static str) -> Bisection {
-        Bisection { rate: saturated(bps), basis: Basis::Exact { formula } }
+        Bisection { rate: saturated(bps), basis: BisectionBasis::Exact { formula } }
     }
 }
 
@@ -48,7 +48,7 @@ fn saturated(bps: u128) -> BitRate {
 /// The least of some cuts.
 pub(crate) fn bound(topology: &Topology) -> Bisection {
     let graph = SwitchGraph::of(topology);
-    let told = |bps, cut| Bisection { rate: saturated(bps), basis: Basis::UpperBound { cut } };
+    let told = |bps, cut| Bisection { rate: saturated(bps), basis: BisectionBasis::UpperBound { cut } };
     if graph.access.len() < 2 {
         return told(half_of_hosts(topology), "half of the hosts");
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use etherweave_primitives::{BitRate, Length};
 
-use crate::{End, LinkClass, Medium, Node, Topology};
+use crate::{ChannelEnd, LinkClass, Medium, Node, Topology};
 
 /// Equal cables.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,12 +30,12 @@ impl Cables {
     }
 }
 
-type Key = (LinkClass, Medium, Length, BitRate);
+type CableKind = (LinkClass, Medium, Length, BitRate);
 
 fn count(topology: &Topology) -> Vec<Cables> {
-    let mut counts: BTreeMap<Key, u64> = BTreeMap::new();
+    let mut counts: BTreeMap<CableKind, u64> = BTreeMap::new();
     // Links of hosts by their switch: cables are shared there and not beyond.
-    let mut shared: BTreeMap<Key, BTreeMap<Node, u64>> = BTreeMap::new();
+    let mut shared: BTreeMap<CableKind, BTreeMap<Node, u64>> = BTreeMap::new();
     for link in topology.channels().iter().step_by(2) {
         let key = (link.class, link.medium, link.length, link.rate);
         *counts.entry(key).or_default() += 1;
@@ -44,18 +44,18 @@ fn count(topology: &Topology) -> Vec<Cables> {
         }
     }
     let breakout = u64::from(topology.breakout());
-    let cables = |key: &Key, links: u64| match shared.get(key) {
+    let cables = |key: &CableKind, links: u64| match shared.get(key) {
         Some(switches) => switches.values().map(|hosts| hosts.div_ceil(breakout)).sum(),
         None => links,
     };
-    let entry = |(key, links): (&Key, &u64)| {
+    let entry = |(key, links): (&CableKind, &u64)| {
         let &(class, medium, length, rate) = key;
         Cables { class, medium, length, rate, links: *links, cables: cables(key, *links) }
     };
     counts.iter().map(entry).collect()
 }
 
-fn switch_end(from: End, to: End) -> Node {
+fn switch_end(from: ChannelEnd, to: ChannelEnd) -> Node {
     match from.node {
         Node::Switch(_) => from.node,
         Node::Host(_) => to.node,

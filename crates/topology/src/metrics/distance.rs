@@ -23,7 +23,7 @@ pub struct Distances {
 pub(crate) fn measure(graph: &SwitchGraph) -> Distances {
     let own = graph.hosts.iter().map(|&hosts| u64::from(hosts) * (u64::from(hosts).saturating_sub(1))).sum();
     let mut pairs: Vec<u64> = vec![own];
-    let mut search = Search::new(graph.switches());
+    let mut search = DistanceSearch::new(graph.switches());
     for sources in graph.access.chunks(SOURCES) {
         search.run(graph, sources, &mut pairs);
     }
@@ -34,16 +34,16 @@ pub(crate) fn measure(graph: &SwitchGraph) -> Distances {
 }
 
 /// Searches from up to 256 sources; the vectors serve one batch after the other.
-struct Search {
+struct DistanceSearch {
     seen: Vec<Bits>,
     front: Vec<Bits>,
     next: Vec<Bits>,
 }
 
-impl Search {
-    fn new(switches: usize) -> Search {
+impl DistanceSearch {
+    fn new(switches: usize) -> DistanceSearch {
         let none = vec![[0; WORDS]; switches];
-        Search { seen: none.clone(), front: none.clone(), next: none }
+        DistanceSearch { seen: none.clone(), front: none.clone(), next: none }
     }
 
     /// Adds the pairs of hosts from the sources to everywhere.

@@ -46,7 +46,7 @@ impl SwitchGraph {
     }
 
     /// Neighbourhoods, each pair of switches counted from both ends.
-    pub fn joints(&self) -> usize {
+    pub fn adjacencies(&self) -> usize {
         self.neighbours.len()
     }
 

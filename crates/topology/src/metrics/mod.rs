@@ -1,4 +1,4 @@
-//! What a fabric amounts to: counts, distances, bisection, ways, tapers, free ports.
+//! What a fabric amounts to: counts, distances, bisection, path diversity, tapers, free ports.
 //!
 //! Distances count links between switches, so that two hosts on one switch are 0 apart; all that is said of pairs of
 //! hosts is exact for the fabric as built, also at 300,000 hosts. Where a figure is a bound or comes from a sample, the
@@ -8,16 +8,16 @@ mod bisection;
 mod cables;
 mod distance;
 mod graph;
+mod path_diversity;
 mod taper;
-mod ways;
 
 use etherweave_primitives::SwitchId;
 
-pub use bisection::{Basis, Bisection};
+pub use bisection::{Bisection, BisectionBasis};
 pub use cables::Cables;
 pub use distance::Distances;
+pub use path_diversity::PathDiversity;
 pub use taper::Taper;
-pub use ways::Ways;
 
 use crate::{Topology, TopologyKind};
 use graph::SwitchGraph;
@@ -39,8 +39,8 @@ pub struct Metrics {
     pub distances: Distances,
     /// The rate between two halves.
     pub bisection: Bisection,
-    /// How many shortest ways there are.
-    pub ways: Ways,
+    /// How many shortest paths there are.
+    pub paths: PathDiversity,
     /// Rates down and up, for every level with links up.
     pub tapers: Vec<Taper>,
 }
@@ -60,7 +60,7 @@ impl Metrics {
             ports_free: ports.map(|ports| ports - ports_used),
             distances: distance::measure(&graph),
             bisection: kind.bisection().unwrap_or_else(|| bisection::bound(topology)),
-            ways: ways::count(&graph),
+            paths: path_diversity::count(&graph),
             tapers: taper::measure(topology),
         }
     }

@@ -23,14 +23,14 @@ impl Default for Bernoulli {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(super) struct GapPlan {
     /// [2^-16 ps].
     slot: u64,
     empty_slots: Geometric,
 }
 
 impl Bernoulli {
-    pub(super) fn plan(&self, offered: Offered) -> Result<Plan, WorkloadError> {
+    pub(super) fn plan(&self, offered: Offered) -> Result<GapPlan, WorkloadError> {
         WorkloadError::unless_within("slots_per_packet", self.slots_per_packet, 1..=1_000)?;
         let slots = u64::from(self.slots_per_packet);
         if offered.packet < slots {
@@ -38,11 +38,11 @@ impl Bernoulli {
             return Err(WorkloadError::new("slots_per_packet", found, "slots of at least 1ps"));
         }
         let empty_slots = Geometric::new(offered.load.parts(), Share::PARTS * slots);
-        Ok(Plan { slot: (offered.packet << FRACTION) / slots, empty_slots })
+        Ok(GapPlan { slot: (offered.packet << FRACTION) / slots, empty_slots })
     }
 }
 
-impl Plan {
+impl GapPlan {
     #[inline]
     pub(super) fn gap(&self, host: &mut HostArrivals) -> u128 {
         u128::from(self.slot) * u128::from(self.empty_slots.draw(&mut host.random) + 1)

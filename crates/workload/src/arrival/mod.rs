@@ -18,7 +18,7 @@ use etherweave_primitives::{Duration, HostId, Purpose, Stream};
 
 pub use bernoulli::Bernoulli;
 pub use on_off::{BurstLength, OnOff};
-pub use periodic::{Periodic, Phase};
+pub use periodic::{FirstArrival, Periodic};
 pub use poisson::Poisson;
 
 use crate::{Share, WorkloadError};
@@ -110,13 +110,13 @@ macro_rules! arrivals {
 
         /// An arrival process prepared for packets of one size at one load.
         #[derive(Clone, Debug)]
-        pub struct ArrivalPlan(Plan);
+        pub struct ArrivalPlan(GapPlan);
 
         #[derive(Clone, Debug)]
-        enum Plan {
+        enum GapPlan {
             /// Load 0.
             Never,
-            $($member($module::Plan),)*
+            $($member($module::GapPlan),)*
         }
 
         impl Arrival {
@@ -144,9 +144,9 @@ macro_rules! arrivals {
                 // At load 0 the parameters are checked all the same, at one that suits all.
                 let offered = Offered::new(packet, if load == Share::NONE { Share::percent(1) } else { load })?;
                 let plan = match self {
-                    $(Arrival::$member(parameters) => Plan::$member(parameters.plan(offered)?),)*
+                    $(Arrival::$member(parameters) => GapPlan::$member(parameters.plan(offered)?),)*
                 };
-                Ok(ArrivalPlan(if load == Share::NONE { Plan::Never } else { plan }))
+                Ok(ArrivalPlan(if load == Share::NONE { GapPlan::Never } else { plan }))
             }
         }
 
@@ -155,8 +155,8 @@ macro_rules! arrivals {
             #[inline]
             pub fn next(&self, host: &mut HostArrivals) -> Duration {
                 let gap = match &self.0 {
-                    Plan::Never => return GAP_MAX,
-                    $(Plan::$member(plan) => plan.gap(host),)*
+                    GapPlan::Never => return GAP_MAX,
+                    $(GapPlan::$member(plan) => plan.gap(host),)*
                 };
                 let sum = gap + u128::from(host.fraction);
                 // The low FRACTION bits.

@@ -41,7 +41,7 @@ impl Default for OnOff {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(super) struct GapPlan {
     /// Within a burst [2^-16 ps].
     period: u64,
     /// Mean silence, beyond the last period of a burst [2^-16 ps].
@@ -57,7 +57,7 @@ enum Length {
 }
 
 impl OnOff {
-    pub(super) fn plan(&self, offered: Offered) -> Result<Plan, WorkloadError> {
+    pub(super) fn plan(&self, offered: Offered) -> Result<GapPlan, WorkloadError> {
         WorkloadError::unless_within("burst", self.burst, 1..=1_000_000)?;
         let least = offered.load.max(Share::percent(1));
         if self.peak < least {
@@ -70,7 +70,7 @@ impl OnOff {
             let found = format!("{} packets at load {}", self.burst, offered.load);
             WorkloadError::new("burst", found, "silences of at most 281s on average")
         })?;
-        Ok(Plan { period, silence, length: self.length()? })
+        Ok(GapPlan { period, silence, length: self.length()? })
     }
 
     fn length(&self) -> Result<Length, WorkloadError> {
@@ -95,7 +95,7 @@ impl OnOff {
     }
 }
 
-impl Plan {
+impl GapPlan {
     #[inline]
     pub(super) fn gap(&self, host: &mut HostArrivals) -> u128 {
         if host.burst > 0 {

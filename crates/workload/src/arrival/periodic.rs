@@ -8,13 +8,13 @@ use crate::WorkloadError;
 #[serde(deny_unknown_fields, default)]
 pub struct Periodic {
     /// When each host has its first packet.
-    pub phase: Phase,
+    pub phase: FirstArrival,
 }
 
 /// When a host of equal gaps has its first packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum FirstArrival {
     /// Each at a random time within the first period.
     #[default]
     Random,
@@ -23,27 +23,27 @@ pub enum Phase {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(super) struct GapPlan {
     /// [2^-16 ps].
     period: u64,
-    phase: Phase,
+    phase: FirstArrival,
 }
 
 impl Periodic {
-    pub(super) fn plan(&self, offered: Offered) -> Result<Plan, WorkloadError> {
-        Ok(Plan { period: offered.period(), phase: self.phase })
+    pub(super) fn plan(&self, offered: Offered) -> Result<GapPlan, WorkloadError> {
+        Ok(GapPlan { period: offered.period(), phase: self.phase })
     }
 }
 
-impl Plan {
+impl GapPlan {
     #[inline]
     pub(super) fn gap(&self, host: &mut HostArrivals) -> u128 {
         if std::mem::replace(&mut host.started, true) {
             return u128::from(self.period);
         }
         match self.phase {
-            Phase::Random => u128::from(host.random.below(self.period)),
-            Phase::Aligned => 0,
+            FirstArrival::Random => u128::from(host.random.below(self.period)),
+            FirstArrival::Aligned => 0,
         }
     }
 }

@@ -9,18 +9,18 @@ use crate::WorkloadError;
 pub struct Poisson {}
 
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(super) struct GapPlan {
     /// [2^-16 ps].
     mean: u64,
 }
 
 impl Poisson {
-    pub(super) fn plan(&self, offered: Offered) -> Result<Plan, WorkloadError> {
-        Ok(Plan { mean: offered.period() })
+    pub(super) fn plan(&self, offered: Offered) -> Result<GapPlan, WorkloadError> {
+        Ok(GapPlan { mean: offered.period() })
     }
 }
 
-impl Plan {
+impl GapPlan {
     #[inline]
     pub(super) fn gap(&self, host: &mut HostArrivals) -> u128 {
         exponential(self.mean, &mut host.random)

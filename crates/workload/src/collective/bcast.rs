@@ -10,7 +10,7 @@ const INTERMEDIATE: u64 = 370_728;
 
 pub(super) fn lower(member: &mut Member<'_>, root: u32, bytes: u64) {
     assert!(root < member.size(), "root {root} of a communicator of {}", member.size());
-    let place = Place { root, number: member.down(root) };
+    let place = TreePlace { root, number: member.down(root) };
     match bytes {
         _ if member.size() == 1 => {}
         ..SMALL => binomial(member, place, bytes),
@@ -24,12 +24,12 @@ pub(super) fn lower(member: &mut Member<'_>, root: u32, bytes: u64) {
 
 /// Where a member stands, counted from the root.
 #[derive(Clone, Copy)]
-struct Place {
+struct TreePlace {
     root: u32,
     number: u32,
 }
 
-impl Place {
+impl TreePlace {
     /// The member whose number from the root is `number`.
     fn member(self, number: u32, size: u32) -> u32 {
         (self.root + number) % size
@@ -57,7 +57,7 @@ fn long_segment(size: u32, bytes: u64) -> Long {
 }
 
 /// Number n receives from n without its lowest set bit, then sends to n plus each lower bit, highest first.
-fn binomial(member: &mut Member<'_>, place: Place, bytes: u64) {
+fn binomial(member: &mut Member<'_>, place: TreePlace, bytes: u64) {
     let size = member.size();
     let lowest = if place.number == 0 { size.next_power_of_two() } else { 1 << place.number.trailing_zeros() };
     if place.number != 0 {
@@ -72,7 +72,7 @@ fn binomial(member: &mut Member<'_>, place: Place, bytes: u64) {
 }
 
 /// Along the chain root, root + 1, ..., one segment behind the other.
-fn pipeline(member: &mut Member<'_>, place: Place, bytes: u64, segment: u64) {
+fn pipeline(member: &mut Member<'_>, place: TreePlace, bytes: u64, segment: u64) {
     let parent = (place.number > 0).then(|| member.down(1));
     let last = place.number + 1 == member.size();
     let children: &[u32] = if last { &[] } else { &[member.up(1)] };
@@ -81,7 +81,7 @@ fn pipeline(member: &mut Member<'_>, place: Place, bytes: u64, segment: u64) {
 
 /// One half of the message flows down the odd numbers, the other down the even ones;
 /// at last each number of one kind swaps halves with a neighbour of the other.
-fn split_tree(member: &mut Member<'_>, place: Place, bytes: u64, segment: u64) {
+fn split_tree(member: &mut Member<'_>, place: TreePlace, bytes: u64, segment: u64) {
     let size = member.size();
     let halves = [bytes.div_ceil(2), bytes / 2];
     if size < 3 || segment > halves[1] {
@@ -107,7 +107,7 @@ fn split_tree(member: &mut Member<'_>, place: Place, bytes: u64, segment: u64) {
 
 /// Odd numbers pair with the next, even ones with the previous. The last odd number of an even
 /// size pairs with the root, which needs nothing back.
-fn swap_halves(member: &mut Member<'_>, place: Place, [left, right]: [u64; 2]) {
+fn swap_halves(member: &mut Member<'_>, place: TreePlace, [left, right]: [u64; 2]) {
     let size = member.size();
     let pair = |number: u32| place.member(number, size);
     match place.number {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use etherweave_primitives::{Duration, Rank};
 
-use super::lines::{Line, lines};
+use super::lines::{GoalLine, lines};
 use super::wrong;
 use crate::error::MESSAGE_MAX;
 use crate::{Op, WorkloadError};
@@ -17,7 +17,7 @@ const TAG_MAX: u64 = u32::MAX as u64 - 1;
 const CALC_MAX: u64 = 5_000_000 * 1_000_000_000;
 
 /// An operation and what it waits for.
-pub(super) struct Node {
+pub(super) struct GoalNode {
     /// Where it stands.
     pub line: usize,
     /// `Isend`, `Irecv` or `Compute`.
@@ -30,14 +30,14 @@ pub(super) struct Node {
 
 /// The operations of a rank in the order of the text.
 #[derive(Default)]
-pub(super) struct Graph {
-    pub nodes: Vec<Node>,
+pub(super) struct GoalGraph {
+    pub nodes: Vec<GoalNode>,
 }
 
 /// What is being read.
 struct Reader<'a> {
     ranks: u64,
-    graphs: Vec<Option<Graph>>,
+    graphs: Vec<Option<GoalGraph>>,
     open: Option<u64>,
     labels: BTreeMap<&'a str, usize>,
 }
@@ -50,7 +50,7 @@ pub(super) fn announced_ranks(text: &str) -> Option<u64> {
 }
 
 /// Reads a text.
-pub(super) fn read(text: &str) -> Result<Vec<Graph>, WorkloadError> {
+pub(super) fn read(text: &str) -> Result<Vec<GoalGraph>, WorkloadError> {
     let ranks = announced_ranks(text).filter(|ranks| (1..=RANKS_MAX).contains(ranks));
     let Some(ranks) = ranks else {
         let first = lines(text).next();
@@ -71,7 +71,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Graph>, WorkloadError> {
 }
 
 impl<'a> Reader<'a> {
-    fn line(&mut self, line: &Line<'a>) -> Result<(), WorkloadError> {
+    fn line(&mut self, line: &GoalLine<'a>) -> Result<(), WorkloadError> {
         let said = || line.words.join(" ");
         match (self.open, line.words.as_slice()) {
             (None, ["rank", rank, "{"]) => self.begin(line, rank),
@@ -87,23 +87,23 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn begin(&mut self, line: &Line<'_>, rank: &str) -> Result<(), WorkloadError> {
+    fn begin(&mut self, line: &GoalLine<'_>, rank: &str) -> Result<(), WorkloadError> {
         let rank = number(line, rank, "rank", self.ranks - 1)?;
         let graph = &mut self.graphs[rank as usize];
         if graph.is_some() {
             return Err(wrong(line.number, format!("rank {rank} twice"), "each rank once"));
         }
-        *graph = Some(Graph::default());
+        *graph = Some(GoalGraph::default());
         self.open = Some(rank);
         Ok(())
     }
 
-    fn graph(&mut self) -> &mut Graph {
+    fn graph(&mut self) -> &mut GoalGraph {
         let rank = self.open.expect("only called inside of a rank");
         self.graphs[rank as usize].as_mut().expect("an open rank has a graph")
     }
 
-    fn depend(&mut self, line: &Line<'a>, label: &str, verb: &str, other: &str) -> Result<(), WorkloadError> {
+    fn depend(&mut self, line: &GoalLine<'a>, label: &str, verb: &str, other: &str) -> Result<(), WorkloadError> {
         let node = |label: &str| {
             let known = self.labels.get(label).copied();
             known.ok_or_else(|| wrong(line.number, format!("no operation {label} so far"), "a label of this rank"))
@@ -118,7 +118,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn operation(&mut self, line: &Line<'a>, label: Option<&'a str>, words: &[&str]) -> Result<(), WorkloadError> {
+    fn operation(&mut self, line: &GoalLine<'a>, label: Option<&'a str>, words: &[&str]) -> Result<(), WorkloadError> {
         let op = match words {
             ["send", bytes, "b", "to", peer, rest @ ..] => self.message(line, true, [bytes, peer], rest)?,
             ["recv", bytes, "b", "from", peer, rest @ ..] => self.message(line, false, [bytes, peer], rest)?,
@@ -130,7 +130,7 @@ impl<'a> Reader<'a> {
         };
         let nodes = &mut self.graph().nodes;
         let place = nodes.len();
-        nodes.push(Node { line: line.number, op, requires: Vec::new(), start_requires: Vec::new() });
+        nodes.push(GoalNode { line: line.number, op, requires: Vec::new(), start_requires: Vec::new() });
         if let Some(label) = label
             && self.labels.insert(label, place).is_some()
         {
@@ -141,7 +141,7 @@ impl<'a> Reader<'a> {
 
     fn message(
         &self,
-        line: &Line<'_>,
+        line: &GoalLine<'_>,
         is_send: bool,
         [bytes, peer]: [&str; 2],
         rest: &[&str],
@@ -174,7 +174,7 @@ fn is_label(word: &str) -> bool {
 }
 
 /// A rank has one thread: `cpu 0` and `nic 0` say what is so anyway.
-fn places(line: &Line<'_>, words: &[&str]) -> Result<(), WorkloadError> {
+fn places(line: &GoalLine<'_>, words: &[&str]) -> Result<(), WorkloadError> {
     match words {
         [] => Ok(()),
         ["cpu" | "nic", "0", rest @ ..] => places(line, rest),
@@ -185,7 +185,7 @@ fn places(line: &Line<'_>, words: &[&str]) -> Result<(), WorkloadError> {
     }
 }
 
-fn number(line: &Line<'_>, word: &str, what: &str, most: u64) -> Result<u64, WorkloadError> {
+fn number(line: &GoalLine<'_>, word: &str, what: &str, most: u64) -> Result<u64, WorkloadError> {
     let read = word.parse().ok().filter(|number| *number <= most);
     read.ok_or_else(|| wrong(line.number, format!("{what} {word}"), format!("a number up to {most}")))
 }

@@ -1,13 +1,13 @@
 //! Lines of a GOAL text as words, without comments.
 
 /// A line's number, from 1, and its words.
-pub(super) struct Line<'a> {
+pub(super) struct GoalLine<'a> {
     pub number: usize,
     pub words: Vec<&'a str>,
 }
 
 /// Lines with words. A comment is `//` to the end of its line, or `/*` to `*/`, over several lines if need be.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
+pub(super) fn lines(text: &str) -> impl Iterator<Item = GoalLine<'_>> {
     let mut in_comment = false;
     text.lines().enumerate().filter_map(move |(index, line)| {
         let mut words = Vec::new();
@@ -19,7 +19,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = Line<'_>> {
                 split(rest, &mut words, &mut in_comment)
             };
         }
-        (!words.is_empty()).then_some(Line { number: index + 1, words })
+        (!words.is_empty()).then_some(GoalLine { number: index + 1, words })
     })
 }
 

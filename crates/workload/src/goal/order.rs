@@ -7,13 +7,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
-use super::graph::{Graph, Node};
+use super::graph::{GoalGraph, GoalNode};
 use super::wrong;
 use crate::{Op, WorkloadError};
 
 /// Nodes between two waits.
 #[derive(Default)]
-struct Phase {
+struct GoalPhase {
     /// Messages posted.
     messages: BTreeSet<usize>,
     /// The last calculation.
@@ -22,7 +22,7 @@ struct Phase {
 
 /// What is known to be complete when a node starts.
 #[derive(Clone, Copy, Default)]
-struct Known {
+struct KnownOrder {
     phase: usize,
     /// Whether everything of earlier phases is.
     earlier: bool,
@@ -31,27 +31,27 @@ struct Known {
 }
 
 struct Sequence<'a> {
-    nodes: &'a [Node],
+    nodes: &'a [GoalNode],
     ops: Vec<Op>,
     number: usize,
-    last: Phase,
-    phase: Phase,
-    known: Vec<Known>,
+    last: GoalPhase,
+    phase: GoalPhase,
+    known: Vec<KnownOrder>,
 }
 
 /// The operations of a rank, one after another.
 ///
 /// # Errors
 /// When operations require each other, or when the sequence would wait for more and may not.
-pub(super) fn sequence(graph: &Graph, added_waits: bool) -> Result<Vec<Op>, WorkloadError> {
+pub(super) fn sequence(graph: &GoalGraph, added_waits: bool) -> Result<Vec<Op>, WorkloadError> {
     let nodes = &graph.nodes;
     let mut sequence = Sequence {
         nodes,
         ops: Vec::new(),
         number: 0,
-        last: Phase::default(),
-        phase: Phase::default(),
-        known: vec![Known::default(); nodes.len()],
+        last: GoalPhase::default(),
+        phase: GoalPhase::default(),
+        known: vec![KnownOrder::default(); nodes.len()],
     };
     for node in topological(nodes)? {
         sequence.put(node, added_waits)?;
@@ -63,7 +63,7 @@ pub(super) fn sequence(graph: &Graph, added_waits: bool) -> Result<Vec<Op>, Work
 }
 
 /// Nodes in an order in which each comes after what it waits for, and else in that of the text.
-fn topological(nodes: &[Node]) -> Result<Vec<usize>, WorkloadError> {
+fn topological(nodes: &[GoalNode]) -> Result<Vec<usize>, WorkloadError> {
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     let mut open: Vec<usize> = vec![0; nodes.len()];
     for (index, node) in nodes.iter().enumerate() {
@@ -123,8 +123,8 @@ impl Sequence<'_> {
     }
 
     /// What is complete when this node starts, by what it waits for.
-    fn knows(&self, node: &Node) -> Known {
-        let mut known = Known { phase: self.number, earlier: self.number == 0, calculation: None };
+    fn knows(&self, node: &GoalNode) -> KnownOrder {
+        let mut known = KnownOrder { phase: self.number, earlier: self.number == 0, calculation: None };
         let dependencies = node.requires.iter().map(|&on| (on, true));
         for (on, is_complete) in dependencies.chain(node.start_requires.iter().map(|&on| (on, false))) {
             let theirs = self.known[on];
@@ -143,7 +143,7 @@ impl Sequence<'_> {
     }
 
     /// Whether a node requires all messages of the phase before, and its last calculation.
-    fn requires_all_of_last(&self, node: &Node) -> bool {
+    fn requires_all_of_last(&self, node: &GoalNode) -> bool {
         let required: BTreeSet<usize> = node.requires.iter().copied().collect();
         let calculated = |on: &usize| self.known[*on].calculation.max(Some(*on));
         let of_last = required.iter().filter(|on| self.known[**on].phase + 1 == self.number);

@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{HostId, Stream, Time};
 
-use crate::{Groups, HostRange, WorkloadError};
+use crate::{HostGroups, HostRange, WorkloadError};
 
 /// Every packet of group g to any host of group g + `offset`, all alike (`adversarial`; ADV+k).
 ///
@@ -27,7 +27,7 @@ impl Default for Adversarial {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(super) struct PatternPlan {
     /// The group of each host, or its switch.
     part_of: Box<[u32]>,
     /// Of each group or switch, the hosts to which it sends.
@@ -35,7 +35,7 @@ pub(super) struct Plan {
 }
 
 impl Adversarial {
-    pub(super) fn plan(&self, groups: &Groups, _seed: u64) -> Result<Plan, WorkloadError> {
+    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, WorkloadError> {
         let count = groups.count();
         if self.offset.is_multiple_of(count) {
             let found = format!("{} among {count} groups", self.offset);
@@ -44,15 +44,15 @@ impl Adversarial {
         let parts = self.parts(groups)?;
         let mut targets: Box<[HostRange]> = parts.ranges().into();
         targets.rotate_left((self.offset % count * (parts.count() / count)) as usize);
-        Ok(Plan { part_of: parts.of_each_host(), targets })
+        Ok(PatternPlan { part_of: parts.of_each_host(), targets })
     }
 
     /// The hosts that share their destinations: those of a group, or of a switch.
-    fn parts(&self, groups: &Groups) -> Result<Groups, WorkloadError> {
+    fn parts(&self, groups: &HostGroups) -> Result<HostGroups, WorkloadError> {
         let Some(size) = self.hosts_per_switch else { return Ok(groups.clone()) };
         match groups.equal_size() {
             Some(group) if size > 0 && group.is_multiple_of(size) => {
-                Groups::new(&vec![size; (groups.hosts() / size) as usize])
+                HostGroups::new(&vec![size; (groups.hosts() / size) as usize])
             }
             Some(group) => {
                 let expected = format!("a divisor of the {group} hosts of a group");
@@ -63,7 +63,7 @@ impl Adversarial {
     }
 }
 
-impl Plan {
+impl PatternPlan {
     #[inline]
     pub(super) fn destination(&self, src: HostId, _: Time, random: &mut Stream) -> Option<HostId> {
         Some(self.targets[self.part_of[src.index()] as usize].any(random))

@@ -3,7 +3,7 @@
 use etherweave_primitives::{Duration, HostId, Stream, Time};
 
 use super::{Adversarial, Destinations, Pattern, Uniform};
-use crate::{Groups, HostRange, WorkloadError};
+use crate::{HostGroups, HostRange, WorkloadError};
 
 /// Every pattern of a list for a time, then the next, after the last the first again (`alternating`).
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -23,14 +23,14 @@ impl Default for Alternating {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(super) struct PatternPlan {
     /// [ps]
     period: u64,
     turns: Box<[Destinations]>,
 }
 
 impl Alternating {
-    pub(super) fn plan(&self, groups: &Groups, seed: u64) -> Result<Plan, WorkloadError> {
+    pub(super) fn plan(&self, groups: &HostGroups, seed: u64) -> Result<PatternPlan, WorkloadError> {
         if self.period.is_zero() {
             return Err(WorkloadError::new("period", "0", "a time above 0"));
         }
@@ -41,11 +41,11 @@ impl Alternating {
             return Err(WorkloadError::new("patterns", pattern.name(), "patterns that do not change with time"));
         }
         let turns = self.patterns.iter().map(|pattern| pattern.plan(groups, seed)).collect::<Result<_, _>>()?;
-        Ok(Plan { period: self.period.as_ps(), turns })
+        Ok(PatternPlan { period: self.period.as_ps(), turns })
     }
 }
 
-impl Plan {
+impl PatternPlan {
     #[inline]
     pub(super) fn destination(&self, src: HostId, now: Time, random: &mut Stream) -> Option<HostId> {
         self.turns[self.phase(now)].destination(src, now, random)

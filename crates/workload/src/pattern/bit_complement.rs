@@ -1,7 +1,7 @@
 //! The number counted from the other end.
 
 use super::permuted::Permuted;
-use crate::{Groups, WorkloadError};
+use crate::{HostGroups, WorkloadError};
 
 /// Host s to host n − 1 − s (`bit_complement`): where n is a power of two, all bits inverted (Dally and Towles, 2004,
 /// table 3.1). Of an odd number the host in the middle sends nothing.
@@ -9,10 +9,10 @@ use crate::{Groups, WorkloadError};
 #[serde(deny_unknown_fields, default)]
 pub struct BitComplement {}
 
-pub(super) type Plan = Permuted;
+pub(super) type PatternPlan = Permuted;
 
 impl BitComplement {
-    pub(super) fn plan(&self, groups: &Groups, _seed: u64) -> Result<Plan, WorkloadError> {
+    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, WorkloadError> {
         let hosts = groups.hosts();
         Ok(Permuted::new(hosts, |host| hosts - 1 - host))
     }

@@ -1,7 +1,7 @@
 //! The bits of the number backwards.
 
 use super::permuted::Permuted;
-use crate::{Groups, WorkloadError};
+use crate::{HostGroups, WorkloadError};
 
 /// Host s to the host whose number has the bits of s backwards (`bit_reverse`; Dally and Towles, 2004, table 3.1).
 /// Hosts whose number is a palindrome send nothing.
@@ -9,10 +9,10 @@ use crate::{Groups, WorkloadError};
 #[serde(deny_unknown_fields, default)]
 pub struct BitReverse {}
 
-pub(super) type Plan = Permuted;
+pub(super) type PatternPlan = Permuted;
 
 impl BitReverse {
-    pub(super) fn plan(&self, groups: &Groups, _seed: u64) -> Result<Plan, WorkloadError> {
+    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, WorkloadError> {
         let hosts = groups.hosts();
         if !hosts.is_power_of_two() {
             let found = format!("{hosts} hosts");

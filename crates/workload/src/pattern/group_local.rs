@@ -5,7 +5,7 @@ use std::hint::select_unpredictable;
 use etherweave_primitives::{HostId, Stream, Time};
 
 use super::is_in;
-use crate::{Groups, HostRange, Share, WorkloadError};
+use crate::{HostGroups, HostRange, Share, WorkloadError};
 
 /// A share of the packets to any other host of the own group, the rest to any host of the others (`group_local`).
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -22,7 +22,7 @@ impl Default for GroupLocal {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(super) struct PatternPlan {
     all: HostRange,
     group_of: Box<[u32]>,
     groups: Box<[HostRange]>,
@@ -30,7 +30,7 @@ pub(super) struct Plan {
 }
 
 impl GroupLocal {
-    pub(super) fn plan(&self, groups: &Groups, _seed: u64) -> Result<Plan, WorkloadError> {
+    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, WorkloadError> {
         let refuse =
             |why: String, expected| Err(WorkloadError::new("share", format!("{} where {why}", self.share), expected));
         if self.share < Share::ALL && groups.count() == 1 {
@@ -39,7 +39,7 @@ impl GroupLocal {
         let alone = groups.ranges().iter().position(|range| range.hosts == 1);
         match alone {
             Some(group) if self.share > Share::NONE => refuse(format!("group {group} has one host"), "0"),
-            _ => Ok(Plan {
+            _ => Ok(PatternPlan {
                 all: groups.all(),
                 group_of: groups.of_each_host(),
                 groups: groups.ranges().into(),
@@ -49,7 +49,7 @@ impl GroupLocal {
     }
 }
 
-impl Plan {
+impl PatternPlan {
     #[inline]
     pub(super) fn destination(&self, src: HostId, _: Time, random: &mut Stream) -> Option<HostId> {
         let own = self.groups[self.group_of[src.index()] as usize];

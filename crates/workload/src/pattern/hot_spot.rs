@@ -3,7 +3,7 @@
 use etherweave_primitives::{HostId, Stream, Time};
 
 use super::is_in;
-use crate::{Groups, HostRange, Share, WorkloadError};
+use crate::{HostGroups, HostRange, Share, WorkloadError};
 
 /// A share of the packets to few hosts, all alike, and the rest to any other host (`hot_spot`; Pfister and Norton,
 /// *"Hot Spot" Contention and Combining in Multistage Interconnection Networks*, IEEE Transactions on Computers
@@ -24,14 +24,14 @@ impl Default for HotSpot {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(super) struct PatternPlan {
     all: HostRange,
     hot: Box<[u32]>,
     share: Share,
 }
 
 impl HotSpot {
-    pub(super) fn plan(&self, groups: &Groups, _seed: u64) -> Result<Plan, WorkloadError> {
+    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, WorkloadError> {
         let all = groups.hosts();
         let refuse = |found: String, expected: String| Err(WorkloadError::new("hosts", found, expected));
         let mut hot = self.hosts.clone();
@@ -44,11 +44,11 @@ impl HotSpot {
         if let Some(pair) = hot.windows(2).find(|pair| pair[0] == pair[1]) {
             return refuse(format!("host {} twice", pair[0]), "each host once".into());
         }
-        Ok(Plan { all: groups.all(), hot: hot.into(), share: self.share })
+        Ok(PatternPlan { all: groups.all(), hot: hot.into(), share: self.share })
     }
 }
 
-impl Plan {
+impl PatternPlan {
     #[inline]
     pub(super) fn destination(&self, src: HostId, _: Time, random: &mut Stream) -> Option<HostId> {
         if is_in(self.share, random) {

@@ -1,7 +1,7 @@
 //! Hosts at the points of a lattice with rings in every dimension: what tornado and neighbour have in common.
 
 use super::permuted::Permuted;
-use crate::{Groups, WorkloadError};
+use crate::{HostGroups, WorkloadError};
 
 /// Every host so many points further in each dimension, by the dimension's extent, to the same place at that point.
 ///
@@ -10,7 +10,7 @@ use crate::{Groups, WorkloadError};
 ///
 /// # Errors
 /// When the hosts do not spread evenly over the points, or nobody would move.
-pub(super) fn moved(extents: &[u32], groups: &Groups, steps: fn(u32) -> u32) -> Result<Permuted, WorkloadError> {
+pub(super) fn moved(extents: &[u32], groups: &HostGroups, steps: fn(u32) -> u32) -> Result<Permuted, WorkloadError> {
     let hosts = groups.hosts();
     let extents = if extents.is_empty() { vec![ring_of_groups(groups)?] } else { extents.to_vec() };
     let points = points(&extents, hosts)?;
@@ -22,7 +22,7 @@ pub(super) fn moved(extents: &[u32], groups: &Groups, steps: fn(u32) -> u32) -> 
     Ok(Permuted::new(hosts, |host| moved_point(host / at_point, &extents, steps) * at_point + host % at_point))
 }
 
-fn ring_of_groups(groups: &Groups) -> Result<u32, WorkloadError> {
+fn ring_of_groups(groups: &HostGroups) -> Result<u32, WorkloadError> {
     let found = || format!("none, and {} groups of unequal sizes", groups.count());
     let unequal = || WorkloadError::new("extents", found(), "extents, or groups of one size");
     groups.equal_size().map(|_| groups.count()).ok_or_else(unequal)

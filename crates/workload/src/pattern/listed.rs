@@ -1,7 +1,7 @@
 //! Only some pairs.
 
 use super::permuted::Permuted;
-use crate::{Groups, WorkloadError};
+use crate::{HostGroups, WorkloadError};
 
 /// Every packet of a listed source to its destination; other hosts send nothing (`listed`).
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -11,10 +11,10 @@ pub struct Listed {
     pub pairs: Vec<[u32; 2]>,
 }
 
-pub(super) type Plan = Permuted;
+pub(super) type PatternPlan = Permuted;
 
 impl Listed {
-    pub(super) fn plan(&self, groups: &Groups, _seed: u64) -> Result<Plan, WorkloadError> {
+    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, WorkloadError> {
         let hosts = groups.hosts();
         let mut partners: Vec<u32> = (0..hosts).collect();
         for &[src, dst] in &self.pairs {

@@ -13,9 +13,9 @@
 //! ```
 //! use etherweave_primitives::{Duration, HostId, Time};
 //! use etherweave_workload::pattern::{Adversarial, host_destinations};
-//! use etherweave_workload::{Arrival, Groups, HostArrivals, Pattern, Share};
+//! use etherweave_workload::{Arrival, HostGroups, HostArrivals, Pattern, Share};
 //! // 33 groups of 8 switches with 4 hosts; 1,000 bytes at 40 Gb/s take 200 ns.
-//! let groups = Groups::new(&[32; 33]).unwrap();
+//! let groups = HostGroups::new(&[32; 33]).unwrap();
 //! let destinations = Pattern::Adversarial(Adversarial::default()).plan(&groups, 1).unwrap();
 //! let arrivals = Arrival::default().plan(Duration::from_ns(200), Share::percent(50)).unwrap();
 //! let host = HostId::new(5);
@@ -60,7 +60,7 @@ pub use tornado::Tornado;
 pub use transpose::Transpose;
 pub use uniform::Uniform;
 
-use crate::{Groups, HostRange, Share, WorkloadError};
+use crate::{HostGroups, HostRange, Share, WorkloadError};
 
 /// The stream from which `host` draws its destinations under the run's `seed`.
 pub fn host_destinations(seed: u64, host: HostId) -> Stream {
@@ -85,11 +85,11 @@ macro_rules! patterns {
 
         /// A pattern prepared for the hosts of a fabric.
         #[derive(Clone, Debug)]
-        pub struct Destinations(Plan);
+        pub struct Destinations(PatternPlan);
 
         #[derive(Clone, Debug)]
-        enum Plan {
-            $($member($module::Plan),)*
+        enum PatternPlan {
+            $($member($module::PatternPlan),)*
         }
 
         impl Pattern {
@@ -112,10 +112,10 @@ macro_rules! patterns {
             ///
             /// # Errors
             /// When the parameters are out of range, or do not fit so many hosts or groups.
-            pub fn plan(&self, groups: &Groups, seed: u64) -> Result<Destinations, WorkloadError> {
+            pub fn plan(&self, groups: &HostGroups, seed: u64) -> Result<Destinations, WorkloadError> {
                 match self {
                     $(Pattern::$member(parameters) => {
-                        Ok(Destinations(Plan::$member(parameters.plan(groups, seed)?)))
+                        Ok(Destinations(PatternPlan::$member(parameters.plan(groups, seed)?)))
                     })*
                 }
             }
@@ -127,7 +127,7 @@ macro_rules! patterns {
             #[inline]
             pub fn destination(&self, src: HostId, now: Time, random: &mut Stream) -> Option<HostId> {
                 match &self.0 {
-                    $(Plan::$member(plan) => plan.destination(src, now, random),)*
+                    $(PatternPlan::$member(plan) => plan.destination(src, now, random),)*
                 }
             }
 
@@ -136,7 +136,7 @@ macro_rules! patterns {
             /// none. Ranges may overlap.
             pub fn shares(&self, src: HostId, now: Time, each: &mut dyn FnMut(HostRange, f64)) {
                 match &self.0 {
-                    $(Plan::$member(plan) => plan.shares(src, now, each),)*
+                    $(PatternPlan::$member(plan) => plan.shares(src, now, each),)*
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use super::lattice::moved;
 use super::permuted::Permuted;
-use crate::{Groups, WorkloadError};
+use crate::{HostGroups, WorkloadError};
 
 /// In each dimension one point further (`neighbour`; Dally and Towles, 2004, table 3.1).
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -13,10 +13,10 @@ pub struct Neighbour {
     pub extents: Vec<u32>,
 }
 
-pub(super) type Plan = Permuted;
+pub(super) type PatternPlan = Permuted;
 
 impl Neighbour {
-    pub(super) fn plan(&self, groups: &Groups, _seed: u64) -> Result<Plan, WorkloadError> {
+    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, WorkloadError> {
         moved(&self.extents, groups, |_| 1)
     }
 }

@@ -2,7 +2,7 @@
 
 use etherweave_primitives::Time;
 
-use super::{Destinations, Pattern, Plan};
+use super::{Destinations, Pattern, PatternPlan};
 
 impl Pattern {
     /// Whether destinations depend on when a packet is made.
@@ -15,8 +15,8 @@ impl Destinations {
     /// The destinations of every phase, none of which changes with time; of a pattern that does not change itself.
     pub fn phases(&self) -> Vec<&Destinations> {
         match &self.0 {
-            Plan::Switching(plan) => plan.sides().into_iter().flat_map(Destinations::phases).collect(),
-            Plan::Alternating(plan) => plan.phases().iter().collect(),
+            PatternPlan::Switching(plan) => plan.sides().into_iter().flat_map(Destinations::phases).collect(),
+            PatternPlan::Alternating(plan) => plan.phases().iter().collect(),
             _ => vec![self],
         }
     }
@@ -25,8 +25,8 @@ impl Destinations {
     #[inline]
     pub fn phase(&self, now: Time) -> usize {
         match &self.0 {
-            Plan::Switching(plan) => plan.phase(now),
-            Plan::Alternating(plan) => plan.phase(now),
+            PatternPlan::Switching(plan) => plan.phase(now),
+            PatternPlan::Alternating(plan) => plan.phase(now),
             _ => 0,
         }
     }

@@ -4,7 +4,7 @@ use etherweave_primitives::{Purpose, Stream};
 
 use super::permuted::Permuted;
 use crate::permutation::derangement;
-use crate::{Groups, WorkloadError};
+use crate::{HostGroups, WorkloadError};
 
 /// A permutation drawn from the run's seed (`random_permutation`).
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -14,10 +14,10 @@ pub struct RandomPermutation {
     pub fixed_points: bool,
 }
 
-pub(super) type Plan = Permuted;
+pub(super) type PatternPlan = Permuted;
 
 impl RandomPermutation {
-    pub(super) fn plan(&self, groups: &Groups, seed: u64) -> Result<Plan, WorkloadError> {
+    pub(super) fn plan(&self, groups: &HostGroups, seed: u64) -> Result<PatternPlan, WorkloadError> {
         let hosts = groups.hosts();
         if !self.fixed_points {
             let partners = derangement(hosts, seed);

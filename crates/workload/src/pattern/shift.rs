@@ -1,7 +1,7 @@
 //! So many numbers further.
 
 use super::permuted::Permuted;
-use crate::{Groups, WorkloadError};
+use crate::{HostGroups, WorkloadError};
 
 /// Host s to host s + `offset`, modulo their number (`shift`; shift+k).
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -17,10 +17,10 @@ impl Default for Shift {
     }
 }
 
-pub(super) type Plan = Permuted;
+pub(super) type PatternPlan = Permuted;
 
 impl Shift {
-    pub(super) fn plan(&self, groups: &Groups, _seed: u64) -> Result<Plan, WorkloadError> {
+    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, WorkloadError> {
         let hosts = groups.hosts();
         if self.offset.is_multiple_of(hosts) {
             let found = format!("{} among {hosts} hosts", self.offset);

@@ -3,7 +3,7 @@
 use etherweave_primitives::{Duration, HostId, Stream, Time};
 
 use super::{Adversarial, Destinations, Pattern, Uniform};
-use crate::{Groups, HostRange, WorkloadError};
+use crate::{HostGroups, HostRange, WorkloadError};
 
 /// One pattern up to an instant, another from there on (`switching`): the transient experiment of Jiang et al., 2009.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -26,7 +26,7 @@ impl Default for Switching {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(super) struct PatternPlan {
     at: Time,
     /// Phases of `from`.
     from_phases: usize,
@@ -43,7 +43,7 @@ impl Switching {
         }
     }
 
-    pub(super) fn plan(&self, groups: &Groups, seed: u64) -> Result<Plan, WorkloadError> {
+    pub(super) fn plan(&self, groups: &HostGroups, seed: u64) -> Result<PatternPlan, WorkloadError> {
         if let Pattern::Switching(_) = *self.from {
             let expected = "a pattern that does not switch; `to` may";
             return Err(WorkloadError::new("from", "switching", expected));
@@ -57,11 +57,11 @@ impl Switching {
         }
         let plan = |pattern: &Pattern| pattern.plan(groups, seed).map(Box::new);
         let (from, to) = (plan(&self.from)?, plan(&self.to)?);
-        Ok(Plan { at: Time::ZERO + self.at, from_phases: from.phases().len(), from, to })
+        Ok(PatternPlan { at: Time::ZERO + self.at, from_phases: from.phases().len(), from, to })
     }
 }
 
-impl Plan {
+impl PatternPlan {
     #[inline]
     pub(super) fn destination(&self, src: HostId, now: Time, random: &mut Stream) -> Option<HostId> {
         self.at(now).destination(src, now, random)

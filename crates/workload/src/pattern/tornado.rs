@@ -2,7 +2,7 @@
 
 use super::lattice::moved;
 use super::permuted::Permuted;
-use crate::{Groups, WorkloadError};
+use crate::{HostGroups, WorkloadError};
 
 /// In each dimension of extent k, ⌈k/2⌉ − 1 points further (`tornado`; Dally and Towles, 2004, table 3.1): minimal
 /// routes all turn the same way, and half of each ring lies idle. From group to group it is adversarial, host by host.
@@ -14,10 +14,10 @@ pub struct Tornado {
     pub extents: Vec<u32>,
 }
 
-pub(super) type Plan = Permuted;
+pub(super) type PatternPlan = Permuted;
 
 impl Tornado {
-    pub(super) fn plan(&self, groups: &Groups, _seed: u64) -> Result<Plan, WorkloadError> {
+    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, WorkloadError> {
         moved(&self.extents, groups, |extent| extent.div_ceil(2) - 1)
     }
 }

@@ -1,7 +1,7 @@
 //! Row and column exchanged.
 
 use super::permuted::Permuted;
-use crate::{Groups, WorkloadError};
+use crate::{HostGroups, WorkloadError};
 
 /// Hosts row by row in a matrix; each to the place that it has in the transposed matrix (`transpose`). In a square of
 /// 2^b hosts the halves of the number change places (Dally and Towles, 2004, table 3.1). Hosts that stay send nothing.
@@ -13,10 +13,10 @@ pub struct Transpose {
     pub rows: Option<u32>,
 }
 
-pub(super) type Plan = Permuted;
+pub(super) type PatternPlan = Permuted;
 
 impl Transpose {
-    pub(super) fn plan(&self, groups: &Groups, _seed: u64) -> Result<Plan, WorkloadError> {
+    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, WorkloadError> {
         let hosts = groups.hosts();
         let rows = self.rows.map_or_else(|| square(hosts), |rows| divisor(rows, hosts))?;
         let columns = hosts / rows;

@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{HostId, Stream, Time};
 
-use crate::{Groups, HostRange, WorkloadError};
+use crate::{HostGroups, HostRange, WorkloadError};
 
 /// Every packet to any other host, all alike (`uniform`; UN).
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -10,17 +10,17 @@ use crate::{Groups, HostRange, WorkloadError};
 pub struct Uniform {}
 
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(super) struct PatternPlan {
     all: HostRange,
 }
 
 impl Uniform {
-    pub(super) fn plan(&self, groups: &Groups, _seed: u64) -> Result<Plan, WorkloadError> {
-        Ok(Plan { all: groups.all() })
+    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, WorkloadError> {
+        Ok(PatternPlan { all: groups.all() })
     }
 }
 
-impl Plan {
+impl PatternPlan {
     #[inline]
     pub(super) fn destination(&self, src: HostId, _: Time, random: &mut Stream) -> Option<HostId> {
         Some(self.all.any_but(HostRange::of(src), random))

@@ -3,8 +3,8 @@
 use etherweave_primitives::{Duration, Rank};
 
 use super::{
-    BACKGROUND, ENDLESS, HEADER_BYTES, MAGIC, MEASURED, OP_BYTES, REHEARSAL, STREAM_BYTES, Schedule, ScheduleError,
-    VERSION,
+    BACKGROUND, ENDLESS, HEADER_BYTES, MAGIC, MEASURED, OP_BYTES, STREAM_BYTES, Schedule, ScheduleError, VERSION,
+    WARM_UP,
 };
 use crate::{Block, Op, Program, StreamSpec, Traffic};
 
@@ -17,7 +17,7 @@ struct Cursor<'a> {
 }
 
 /// Words of the header that are needed below.
-struct Head {
+struct ScheduleHeader {
     is_background: bool,
     ranks: u32,
     tags: u32,
@@ -38,22 +38,22 @@ impl Schedule {
         let tags = cursor.tags(head.tags)?;
         let streams = cursor.streams(&head)?;
         let ends = cursor.section_ends(head.ranks)?;
-        let (mut rehearsal, mut programs) = (Vec::new(), Vec::new());
+        let (mut warm_up_programs, mut programs) = (Vec::new(), Vec::new());
         for (rank, end) in (0..head.ranks).zip(ends) {
             let [before, after] = cursor.section(rank, head.ranks, &tags)?;
             if cursor.at as u64 != end {
                 return Err(cursor.error(format!("the section of rank {rank} ends here; expected its end at {end}")));
             }
-            rehearsal.push(before);
+            warm_up_programs.push(before);
             programs.push(after);
         }
         let is_empty = |program: &Program| program.blocks.is_empty();
-        let has_programs = !programs.iter().chain(&rehearsal).all(is_empty);
+        let has_programs = !programs.iter().chain(&warm_up_programs).all(is_empty);
         if !streams.is_empty() && has_programs {
             return Err(cursor.error("streams and programs; expected either"));
         }
-        if rehearsal.iter().all(is_empty) {
-            rehearsal.clear();
+        if warm_up_programs.iter().all(is_empty) {
+            warm_up_programs.clear();
         }
         let [start, end, warm_up] = head.times;
         let traffic = if streams.is_empty() { Traffic::Ranks(programs) } else { Traffic::Streams(streams) };
@@ -64,7 +64,7 @@ impl Schedule {
             end: (end > 0).then(|| Duration::from_ps(end)),
             warm_up: Duration::from_ps(warm_up),
             traffic,
-            rehearsal,
+            warm_up_programs,
         })
     }
 }
@@ -106,7 +106,7 @@ impl Cursor<'_> {
         if flags & !known == 0 { Ok(flags) } else { Err(self.before(4, message())) }
     }
 
-    fn head(&mut self) -> Read<Head> {
+    fn head(&mut self) -> Read<ScheduleHeader> {
         if self.take(8)? != MAGIC.as_slice() {
             return Err(self.before(8, "no schedule; expected one that Etherweave wrote"));
         }
@@ -120,8 +120,14 @@ impl Cursor<'_> {
         if length != self.bytes.len() as u64 {
             return Err(self.before(8, format!("a file of {length} bytes; expected {}", self.bytes.len())));
         }
-        let head =
-            Head { is_background, ranks, tags, streams, name, times: [self.long()?, self.long()?, self.long()?] };
+        let head = ScheduleHeader {
+            is_background,
+            ranks,
+            tags,
+            streams,
+            name,
+            times: [self.long()?, self.long()?, self.long()?],
+        };
         debug_assert_eq!(self.at, HEADER_BYTES, "the header has its length");
         Ok(head)
     }
@@ -150,7 +156,7 @@ impl Cursor<'_> {
         Ok(tags)
     }
 
-    fn streams(&mut self, head: &Head) -> Read<Vec<StreamSpec>> {
+    fn streams(&mut self, head: &ScheduleHeader) -> Read<Vec<StreamSpec>> {
         let mut streams = Vec::new();
         for _ in 0..head.streams {
             streams.push(self.stream(head.ranks)?);
@@ -198,16 +204,16 @@ impl Cursor<'_> {
         if last == whole { Ok(ends) } else { Err(self.before(8, message)) }
     }
 
-    /// The rehearsal and the program of a rank.
+    /// The warm-up and the program of a rank.
     fn section(&mut self, rank: u32, ranks: u32, tags: &[u32]) -> Read<[Program; 2]> {
         let blocks = self.word()?;
         self.zero(4)?;
         let mut parts = [Program::default(), Program::default()];
         for _ in 0..blocks {
-            let flags = self.flags(MEASURED | REHEARSAL)?;
-            let part = usize::from(flags & REHEARSAL == 0);
-            if flags == MEASURED | REHEARSAL || (part == 0 && !parts[1].blocks.is_empty()) {
-                return Err(self.before(4, "a rehearsal; expected it first and not measured"));
+            let flags = self.flags(MEASURED | WARM_UP)?;
+            let part = usize::from(flags & WARM_UP == 0);
+            if flags == MEASURED | WARM_UP || (part == 0 && !parts[1].blocks.is_empty()) {
+                return Err(self.before(4, "a warm-up block; expected it first and not measured"));
             }
             let block = self.block(flags, rank, ranks, tags)?;
             parts[part].blocks.push(block);

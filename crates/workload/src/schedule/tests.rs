@@ -4,13 +4,13 @@ use proptest::prelude::*;
 use super::*;
 use crate::{Halo3d, Incast, Op, StreamSpec};
 
-/// Two ranks exchange a message of 1,000 B under tag 7, twice, measured; a rehearsal of one pass before.
+/// Two ranks exchange a message of 1,000 B under tag 7, twice, measured; a warm-up of one pass before.
 fn pair() -> Schedule {
     let send = |peer| Op::Isend { peer: Rank::new(peer), tag: 7, bytes: 1000 };
     let receive = |peer| Op::Irecv { peer: Rank::new(peer), tag: 7, bytes: 1000 };
     let program = |peer| Program::new([Block::measured(vec![receive(peer), send(peer), Op::WaitAll], 2)]);
     let schedule = Schedule::new("pair", Traffic::Ranks(vec![program(1), program(0)]));
-    Schedule { start: Duration::from_ns(5), is_background: true, ..schedule }.rehearsed(1).unwrap()
+    Schedule { start: Duration::from_ns(5), is_background: true, ..schedule }.with_warm_up(1).unwrap()
 }
 
 fn refused(bytes: &[u8]) -> String {
@@ -52,21 +52,21 @@ fn streams_are_written_and_read() {
 }
 
 #[test]
-fn a_rehearsal_opens_every_connection_once() {
+fn a_warm_up_opens_every_connection_once() {
     let programs = Halo3d { iterations: 50, ..Halo3d::default() }.programs().unwrap();
-    let schedule = Schedule::new("halo", Traffic::Ranks(programs)).rehearsed(1).unwrap();
-    assert!(schedule.rehearsal.iter().all(|program| crate::bytes_sent(program) == 3_916_800));
-    assert!(schedule.rehearsal.iter().all(|program| program.iterations() == 0));
+    let schedule = Schedule::new("halo", Traffic::Ranks(programs)).with_warm_up(1).unwrap();
+    assert!(schedule.warm_up_programs.iter().all(|program| crate::bytes_sent(program) == 3_916_800));
+    assert!(schedule.warm_up_programs.iter().all(|program| program.iterations() == 0));
 }
 
 #[test]
-fn what_cannot_be_shortened_has_no_rehearsal() {
+fn programs_that_cannot_be_shortened_have_no_warm_up() {
     let send = Op::Isend { peer: Rank::new(1), tag: 0, bytes: 8 };
     let receive = Op::Irecv { peer: Rank::new(0), tag: 0, bytes: 8 };
     let at_once = Program::new([Block::measured(vec![receive; 3], 1)]);
     let one_by_one = Program::new([Block::measured(vec![send], 3)]);
     let schedule = Schedule::new("uneven", Traffic::Ranks(vec![one_by_one, at_once]));
-    let error = schedule.rehearsed(1).unwrap_err().to_string();
+    let error = schedule.with_warm_up(1).unwrap_err().to_string();
     assert!(error.contains("1 passes leave from rank0 to rank1") && error.contains("expected none"), "{error}");
 }
 
@@ -81,7 +81,7 @@ fn a_file_that_is_none_is_refused_with_its_byte() {
         (with(good.clone(), 16, u32::MAX), "byte 80: the first section at byte 104; expected 34359738448"),
         (with(good.clone(), 32, 5), "byte 32: a file of 5 bytes; expected 376"),
         (with(good.clone(), 72 + 4, 9), "byte 76: expected zeros"),
-        (with(good.clone(), 104 + 8, 3), "byte 112: a rehearsal; expected it first and not measured"),
+        (with(good.clone(), 104 + 8, 3), "byte 112: a warm-up block; expected it first and not measured"),
         (with(good.clone(), 104 + 12, 0), "byte 116: an empty block"),
         (with(good.clone(), 128, 9), "byte 128: operation 9 of 1000"),
         (with(good.clone(), 128, 1 | 5 << 8), "byte 128: tag 5; expected one of 1"),

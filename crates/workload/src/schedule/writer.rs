@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{
-    BACKGROUND, ENDLESS, HEADER_BYTES, MAGIC, MEASURED, OP_BYTES, REHEARSAL, STREAM_BYTES, Schedule, TAGS_MAX, VERSION,
+    BACKGROUND, ENDLESS, HEADER_BYTES, MAGIC, MEASURED, OP_BYTES, STREAM_BYTES, Schedule, TAGS_MAX, VERSION, WARM_UP,
 };
 use crate::{Block, Op, Program, StreamSpec, Traffic, WorkloadError};
 
@@ -18,11 +18,12 @@ impl Schedule {
             Traffic::Streams(streams) => (&[], streams),
         };
         let ranks = self.traffic.ranks() as usize;
-        let tags = tags(self.rehearsal.iter().chain(programs))?;
+        let tags = tags(self.warm_up_programs.iter().chain(programs))?;
         let nothing = Program::default();
         let program = |list: &[Program], rank: usize| list.get(rank).unwrap_or(&nothing).clone();
-        let sections: Result<Vec<Vec<u8>>, WorkloadError> =
-            (0..ranks).map(|rank| section(&program(&self.rehearsal, rank), &program(programs, rank), &tags)).collect();
+        let sections: Result<Vec<Vec<u8>>, WorkloadError> = (0..ranks)
+            .map(|rank| section(&program(&self.warm_up_programs, rank), &program(programs, rank), &tags))
+            .collect();
         self.assembled(&tags, streams, &sections?)
     }
 
@@ -98,11 +99,11 @@ fn stream(stream: &StreamSpec) -> [u8; STREAM_BYTES] {
     bytes
 }
 
-fn section(rehearsal: &Program, program: &Program, tags: &BTreeMap<u32, u32>) -> Result<Vec<u8>, WorkloadError> {
-    let blocks = rehearsal.blocks.len() + program.blocks.len();
+fn section(warm_up_programs: &Program, program: &Program, tags: &BTreeMap<u32, u32>) -> Result<Vec<u8>, WorkloadError> {
+    let blocks = warm_up_programs.blocks.len() + program.blocks.len();
     let mut bytes = counted("blocks", blocks)?.to_le_bytes().to_vec();
     bytes.extend([0; 4]);
-    let flagged = rehearsal.blocks.iter().map(|block| (block, REHEARSAL));
+    let flagged = warm_up_programs.blocks.iter().map(|block| (block, WARM_UP));
     for (block, flag) in flagged.chain(program.blocks.iter().map(|block| (block, 0))) {
         put_block(&mut bytes, block, flag, tags)?;
     }

@@ -1,6 +1,6 @@
 //! Compiled tables decide as the tables themselves: rule by rule, whatever is paused.
 
-use etherweave_forwarding::{CompactionKind, FlowTable, Packet, PlanKind, Strategy};
+use etherweave_forwarding::{CompactionKind, FlowTable, PacketHeader, PlanKind, Strategy};
 use etherweave_primitives::{HostId, Port, SwitchId};
 use etherweave_topology::{Dragonfly, FlattenedButterfly, FoldedClos, TopologyKind, Uplinks};
 use proptest::prelude::*;
@@ -46,7 +46,7 @@ fn every_set(kind: &TopologyKind, check: impl Fn(&str, &FlowTables<'_>)) {
 }
 
 /// The ports that a table and its compiled form give a packet while the ports of a bit set are paused.
-fn both(compiled: &CompiledTables, at: u32, table: &FlowTable, packet: &Packet, paused: u64) -> [Option<Vec<u16>>; 2] {
+fn both(compiled: &CompiledTables, at: u32, table: &FlowTable, packet: &PacketHeader, paused: u64) -> [Option<Vec<u16>>; 2] {
     let is_paused = |port: u16| paused >> port & 1 == 1;
     let rule = table.lookup(packet, |port| is_paused(port.get()));
     let expected = rule.map(|rule| table.ports(rule).iter().map(|port| port.get()).collect());
@@ -82,7 +82,7 @@ fn every_packet(
     let last = ports.max().expect("a table has rules");
     for (host, in_port) in (0..hosts).flat_map(|host| (0..=last + 1).map(move |port| (host, port))) {
         let in_port = (in_port <= last).then_some(Port::new(in_port));
-        let packet = Packet { dst: address(host), src: address((7 * host + at.index()) % hosts), in_port };
+        let packet = PacketHeader { dst: address(host), src: address((7 * host + at.index()) % hosts), in_port };
         for paused in (0..=last).map(|port| 1 << port).chain([0, u64::MAX]) {
             let [found, expected] = both(compiled, at.get(), table, &packet, paused);
             assert_eq!(found, expected, "{name} {at} {packet:?} {paused:b}");
@@ -97,7 +97,7 @@ fn check(tables: &FlowTables<'_>, hosts: usize, questions: &[(Index, Index, u16,
     let address = |host: &Index| tables.plan().address(HostId::from_index(host.index(hosts)));
     let ask = |at: SwitchId, table: &FlowTable| {
         for (dst, src, in_port, paused) in questions {
-            let packet = Packet { dst: address(dst), src: address(src), in_port: Some(Port::new(*in_port)) };
+            let packet = PacketHeader { dst: address(dst), src: address(src), in_port: Some(Port::new(*in_port)) };
             let [found, expected] = both(&compiled, at.get(), table, &packet, *paused);
             assert_eq!(found, expected, "{at} {packet:?} {paused:b}");
         }

@@ -1,8 +1,8 @@
 //! The flow tables of a fabric, made one switch after the other.
 
 use etherweave_forwarding::{
-    AddressPlan, Detour, FlowTable, ForwardingError, Minimal, Row, Sources, Strategy, prove, while_unpaused,
-    with_alternatives, with_detours,
+    AddressPlan, FlowTable, ForwardingError, MinimalRouting, NonMinimalPort, RegionRoutes, Sources, Strategy, prove,
+    while_unpaused, with_alternatives, with_non_minimal_ports,
 };
 use etherweave_primitives::{ChannelId, HostId, Port, SwitchId};
 use etherweave_topology::{LinkClass, Node, Topology, TopologyKind, reverse};
@@ -27,7 +27,7 @@ pub enum Conditions {
 /// What makes the table of each switch.
 pub struct FlowTables<'a> {
     topology: &'a Topology,
-    minimal: Minimal<'a>,
+    minimal: MinimalRouting<'a>,
     plan: AddressPlan,
     strategy: Strategy,
     conditions: Conditions,
@@ -46,7 +46,7 @@ impl<'a> FlowTables<'a> {
         strategy: Strategy,
         conditions: Conditions,
     ) -> Result<FlowTables<'a>, OpenLoopError> {
-        let minimal = Minimal::of(kind, topology).map_err(unsuited)?;
+        let minimal = MinimalRouting::of(kind, topology).map_err(unsuited)?;
         let plan = strategy.plan.plan(topology).map_err(unsuited)?;
         Ok(FlowTables { topology, minimal, plan, strategy, conditions, avoided: Vec::new() })
     }
@@ -64,7 +64,7 @@ impl<'a> FlowTables<'a> {
     /// addresses.
     pub fn around(mut self, kind: &TopologyKind, down: &[ChannelId]) -> FlowTables<'a> {
         if !down.is_empty() {
-            self.minimal = Minimal::around(kind, self.topology, down);
+            self.minimal = MinimalRouting::around(kind, self.topology, down);
             self.avoided = down.iter().flat_map(|&channel| [channel, reverse(channel)]).collect();
             if matches!(self.conditions, Conditions::NonMinimal(_)) {
                 let returning = self.returning();
@@ -79,7 +79,7 @@ impl<'a> FlowTables<'a> {
     fn returning(&self) -> Vec<ChannelId> {
         let switches = (0..self.topology.switches()).map(SwitchId::from_index);
         let back = |at| {
-            let row = Row::of(&self.minimal, &self.plan, at);
+            let row = RegionRoutes::of(&self.minimal, &self.plan, at);
             let ports = (0..self.topology.out_channels(at).len()).map(Port::from_index);
             let onward = ports.filter(|&port| self.class(at, port) == LinkClass::Global);
             onward.filter(|&port| self.sends_back(&row, port)).map(|port| self.topology.out_channel(at, port)).collect()
@@ -88,7 +88,7 @@ impl<'a> FlowTables<'a> {
     }
 
     /// Whether packets for a group other than that behind a port may leave by it.
-    fn sends_back(&self, row: &Row<'_>, port: Port) -> bool {
+    fn sends_back(&self, row: &RegionRoutes<'_>, port: Port) -> bool {
         let Node::Switch(far) = self.topology.channel(self.topology.out_channel(row.at, port)).to.node else {
             return false;
         };
@@ -106,7 +106,7 @@ impl<'a> FlowTables<'a> {
     ) -> Result<(), OpenLoopError> {
         let mut sources = Sources::of(&self.plan);
         (0..self.topology.switches()).map(SwitchId::from_index).try_for_each(|at| {
-            let row = Row::of(&self.minimal, &self.plan, at);
+            let row = RegionRoutes::of(&self.minimal, &self.plan, at);
             let table = self.strategy.table(&row, &mut sources, self.topology);
             prove(&row, &table, self.topology).map_err(unsuited)?;
             take(at, &self.with_conditions(at, table))
@@ -138,13 +138,13 @@ impl<'a> FlowTables<'a> {
             Conditions::Dimensions => while_unpaused(&table, |port| self.class(at, port) != LinkClass::Host),
             Conditions::NonMinimal(alternatives) => {
                 let own = own_group(self.topology, &self.plan, at);
-                with_detours(&table, own, &self.alternatives(at, alternatives as usize))
+                with_non_minimal_ports(&table, own, &self.alternatives(at, alternatives as usize))
             }
         }
     }
 
     /// The host of port `i` leaves by global port `i`, then by the following ones.
-    fn alternatives(&self, at: SwitchId, alternatives: usize) -> Vec<Detour> {
+    fn alternatives(&self, at: SwitchId, alternatives: usize) -> Vec<NonMinimalPort> {
         let ports = |class| -> Vec<Port> {
             let all = (0..self.topology.out_channels(at).len()).map(Port::from_index);
             all.filter(|&port| self.class(at, port) == class).collect()
@@ -152,7 +152,7 @@ impl<'a> FlowTables<'a> {
         let [hosts, mut global] = [LinkClass::Host, LinkClass::Global].map(ports);
         global.retain(|&port| !self.avoided.contains(&self.topology.out_channel(at, port)));
         let alternative =
-            |place: usize, level| Detour { in_port: hosts[place], out_port: global[(place + level) % global.len()] };
+            |place: usize, level| NonMinimalPort { in_port: hosts[place], out_port: global[(place + level) % global.len()] };
         let levels = alternatives.min(global.len());
         (0..hosts.len()).flat_map(|place| (0..levels).map(move |level| alternative(place, level))).collect()
     }

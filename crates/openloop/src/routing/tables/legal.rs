@@ -1,7 +1,7 @@
 //! All that the rules of a fabric allow, for the proof that it cannot deadlock.
 
 use etherweave_primitives::{ChannelId, HostId, Priority, SwitchId};
-use etherweave_routing::Hop;
+use etherweave_routing::ChannelHop;
 use etherweave_topology::{LinkClass, Node, Topology, reverse};
 
 use super::choices::MatchFields;
@@ -17,7 +17,7 @@ pub struct LegalHops<'a> {
 
 impl LegalHops<'_> {
     /// By any rule that matches, up to the first that is always active.
-    fn by_rules(&self, at: InputChannel, dst: u32, out: &mut Vec<Hop>) {
+    fn by_rules(&self, at: InputChannel, dst: u32, out: &mut Vec<ChannelHop>) {
         let choices = &self.tables.choices;
         let seen = MatchFields { dst, in_port: at.port };
         for chain in self.tables.index.chains(at.switch, dst) {
@@ -25,7 +25,7 @@ impl LegalHops<'_> {
                 out.extend(choices.targets(choice).iter().map(|target| {
                     let channel = self.topology.out_channels(SwitchId::new(at.switch))[usize::from(target.port)];
                     let stage = target.rank.channel(at);
-                    Hop { channel, priority: Priority::new(stage), stage }
+                    ChannelHop { channel, priority: Priority::new(stage), stage }
                 }));
                 if choice.watched.is_none() {
                     break;
@@ -63,7 +63,7 @@ impl etherweave_routing::Routing for LegalHops<'_> {
         self.tables.ranks.channels()
     }
 
-    fn hops(&self, at: SwitchId, arrival: Option<Hop>, dst: HostId, out: &mut Vec<Hop>) {
+    fn hops(&self, at: SwitchId, arrival: Option<ChannelHop>, dst: HostId, out: &mut Vec<ChannelHop>) {
         let address = self.tables.addresses[dst.index()];
         match arrival {
             Some(hop) => self.by_rules(self.place(hop.channel, hop.priority.get()), address, out),

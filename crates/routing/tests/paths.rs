@@ -1,4 +1,4 @@
-//! Ways whose lengths and numbers are derived by hand.
+//! Paths whose lengths and numbers are derived by hand.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ fn key(src: u32, dst: u32, entropy: u64) -> FlowKey {
     FlowKey { src: HostId::new(src), dst: HostId::new(dst), entropy }
 }
 
-/// How many channels the way from `src` to `dst` has, with the routings for every fabric.
+/// How many channels the path from `src` to `dst` has, with the routings for every fabric.
 fn check_length(topology: &Topology, src: u32, dst: u32, expected: usize) {
     let selection = SelectionKind::default().build(topology);
     for kind in [RoutingKind::UpDown, RoutingKind::ShortestPath] {
@@ -50,19 +50,19 @@ fn in_three_levels_a_pod_is_four_channels_wide_and_the_fabric_six() {
 
 #[test]
 fn flows_between_pods_use_every_core() {
-    // (k/2)² ways between pods, one per core; 16 cores and 1,000 flows: all but certain that each core is hit.
+    // (k/2)² paths between pods, one per core; 16 cores and 1,000 flows: all but certain that each core is hit.
     let topology = KAryFatTree::default().generate().unwrap();
     let (routing, selection) =
         (RoutingKind::UpDown.build(&topology).unwrap(), SelectionKind::default().build(&topology));
     let core = |entropy| {
-        let way = path(&topology, &routing, &selection, &key(0, 127, entropy)).unwrap();
-        topology.channel(way[2]).to.node
+        let channels = path(&topology, &routing, &selection, &key(0, 127, entropy)).unwrap();
+        topology.channel(channels[2]).to.node
     };
     assert_eq!((0..1_000).map(core).collect::<BTreeSet<_>>().len(), 4 * 4);
 }
 
 #[test]
-fn a_ring_of_four_waits_for_itself_with_shortest_paths_and_not_with_up_down() {
+fn a_ring_of_four_has_a_dependency_cycle_with_shortest_paths_and_none_with_up_down() {
     let topology = ring(4);
     let cycle = dependency_cycle(&topology, &RoutingKind::ShortestPath.build(&topology).unwrap()).unwrap();
     assert_eq!(cycle.len(), 4);
@@ -72,14 +72,14 @@ fn a_ring_of_four_waits_for_itself_with_shortest_paths_and_not_with_up_down() {
 }
 
 #[test]
-fn a_ring_of_three_cannot_wait_since_every_way_between_switches_is_one_channel() {
+fn a_ring_of_three_has_no_dependency_cycle_since_every_path_between_switches_is_one_channel() {
     let topology = ring(3);
     assert_eq!(dependency_cycle(&topology, &RoutingKind::ShortestPath.build(&topology).unwrap()), None);
 }
 
 #[test]
 fn up_down_on_a_ring_goes_over_the_highest_switch_and_never_through_the_lowest() {
-    // s3 - s0 closes the ring. From s1 to s3 the ways s1-s2-s3 (up, up) and s1-s0-s3 (down, up) are equally short.
+    // s3 - s0 closes the ring. From s1 to s3 the paths s1-s2-s3 (up, up) and s1-s0-s3 (down, up) are equally short.
     let topology = ring(4);
     let routing = RoutingKind::UpDown.build(&topology).unwrap();
     let next: Vec<Node> =
@@ -89,23 +89,23 @@ fn up_down_on_a_ring_goes_over_the_highest_switch_and_never_through_the_lowest()
 
 #[test]
 fn where_levels_have_no_single_summit_up_leads_to_a_root() {
-    // s0 and s2 share no switch above: by levels the way would go up to s3, down to s1, up to s4.
+    // s0 and s2 share no switch above: by levels the path would go up to s3, down to s1, up to s4.
     let hosts = "h0,s0,1Gb/s,3m\nh1,s1,1Gb/s,3m\nh2,s2,1Gb/s,3m\n";
     let links = "s0,s3,1Gb/s,3m\ns3,s1,1Gb/s,3m\ns1,s4,1Gb/s,3m\ns4,s2,1Gb/s,3m\n";
     let topology = Custom { links: format!("{hosts}{links}"), ..Custom::default() }.generate().unwrap();
     let routing = RoutingKind::UpDown.build(&topology).unwrap();
     let selection = SelectionKind::default().build(&topology);
     // The highest, s4, is the root: s0 - s3 - s1 - s4 climb to it, s2 is below.
-    let way = path(&topology, &routing, &selection, &key(0, 2, 0)).unwrap();
-    let names: Vec<&str> = way.iter().map(|&channel| topology.name(topology.channel(channel).to.node)).collect();
+    let channels = path(&topology, &routing, &selection, &key(0, 2, 0)).unwrap();
+    let names: Vec<&str> = channels.iter().map(|&channel| topology.name(topology.channel(channel).to.node)).collect();
     assert_eq!(names, ["s0", "s3", "s1", "s4", "s2", "host2"]);
     assert_eq!(dependency_cycle(&topology, &routing), None);
 }
 
 /// Always on to the next switch of a ring, even from the destination.
-struct Carousel(Topology);
+struct EndlessRing(Topology);
 
-impl Routing for Carousel {
+impl Routing for EndlessRing {
     fn candidates(&self, at: SwitchId, _: HostId, out: &mut Vec<ChannelId>) {
         let next = SwitchId::from_index((at.index() + 1) % self.0.switches());
         let leaving = self.0.out_channels(at).iter().copied();
@@ -114,14 +114,14 @@ impl Routing for Carousel {
 }
 
 #[test]
-fn a_way_that_comes_back_is_named() {
-    let carousel = Carousel(ring(3));
-    let selection = SelectionKind::default().build(&carousel.0);
-    let error = path(&carousel.0, &carousel, &selection, &key(0, 2, 0)).unwrap_err();
-    assert!(error.to_string().contains("host2 go round s0 - s1 - s2 - s0"), "{error}");
+fn a_path_with_a_loop_is_named() {
+    let endless = EndlessRing(ring(3));
+    let selection = SelectionKind::default().build(&endless.0);
+    let error = path(&endless.0, &endless, &selection, &key(0, 2, 0)).unwrap_err();
+    assert!(error.to_string().contains("host2 loop through s0 - s1 - s2 - s0"), "{error}");
 }
 
-/// Knows no way.
+/// Has no candidates.
 struct Nowhere;
 
 impl Routing for Nowhere {
@@ -129,14 +129,14 @@ impl Routing for Nowhere {
 }
 
 #[test]
-fn a_way_that_ends_is_named() {
+fn a_path_that_ends_is_named() {
     let topology = ring(3);
     let error = path(&topology, &Nowhere, &SelectionKind::default().build(&topology), &key(0, 2, 0)).unwrap_err();
     assert!(error.to_string().contains("from s0 to host2"), "{error}");
 }
 
 #[test]
-fn kinds_read_as_users_write_them() {
+fn kinds_parse_from_their_scenario_names() {
     #[derive(Debug, serde::Deserialize)]
     struct Scenario {
         routing: RoutingKind,

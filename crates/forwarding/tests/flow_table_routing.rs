@@ -1,13 +1,13 @@
 //! Routing by tables obeys the routing crate's traits: what is simulated is what would be deployed.
 
-use etherweave_forwarding::{Minimal, Strategy, TableRouting};
+use etherweave_forwarding::{FlowTableRouting, MinimalRouting, Strategy};
 use etherweave_primitives::{ChannelId, HostId, SwitchId};
 use etherweave_routing::{EcmpHash, FlowKey, Routing, RoutingKind, dependency_cycle, path};
 use etherweave_topology::{Family, FoldedClos, Topology, TopologyKind, Uplinks};
 
-fn built(kind: &TopologyKind, topology: &Topology) -> TableRouting {
-    let minimal = Minimal::of(kind, topology).unwrap();
-    TableRouting::build(&minimal, Strategy::fitting(kind), &EcmpHash::default()).unwrap()
+fn built(kind: &TopologyKind, topology: &Topology) -> FlowTableRouting {
+    let minimal = MinimalRouting::of(kind, topology).unwrap();
+    FlowTableRouting::build(&minimal, Strategy::fitting(kind), &EcmpHash::default()).unwrap()
 }
 
 fn candidates(routing: &dyn Routing, at: SwitchId, dst: HostId) -> Vec<ChannelId> {

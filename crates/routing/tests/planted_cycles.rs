@@ -1,9 +1,9 @@
-//! Fabrics and priorities that can deadlock, and are found to; with what makes them free.
+//! Fabrics and priorities that can deadlock and are reported so; with the priorities that make them free.
 
 mod common;
 
 use common::{Graph, ring};
-use etherweave_routing::{Legality, Proof, Routing, RoutingKind, Verdict, prove};
+use etherweave_routing::{DeadlockProof, Legality, Routing, RoutingKind, Verdict, prove};
 use etherweave_topology::{
     Dimension, Dragonfly, Family, FlattenedButterfly, HyperX, Mesh, Topology, TopologyKind, Torus,
 };
@@ -18,20 +18,20 @@ fn mesh(sizes: &[u32]) -> Topology {
     Mesh { dimensions, ..Mesh::default() }.generate().unwrap()
 }
 
-fn with_priorities(topology: &Topology, kind: RoutingKind, count: u8) -> (Legality, Proof) {
+fn with_priorities(topology: &Topology, kind: RoutingKind, count: u8) -> (Legality, DeadlockProof) {
     let legality = kind.legality(topology).unwrap().with_priorities(count);
     let proof = prove(topology, &legality);
     (legality, proof)
 }
 
-/// Free with as many priorities as claimed, and with one less a ring that brute force confirms.
+/// Free with as many priorities as claimed, and with one less a cycle that brute force confirms.
 fn check_needed(topology: &Topology, kind: RoutingKind, needed: u8) {
     let legality = kind.legality(topology).unwrap();
     assert_eq!(legality.priorities(), needed, "{kind:?}");
     assert!(prove(topology, &legality).is_free(), "{kind:?}");
     let (legality, proof) = with_priorities(topology, kind, needed - 1);
     let Verdict::Cycle(hops) = proof.verdict else { panic!("{kind:?} is free with {} priorities", needed - 1) };
-    Graph::of(topology, &legality).assert_ring(&hops);
+    Graph::of(topology, &legality).assert_cycle(&hops);
 }
 
 #[test]
@@ -41,18 +41,18 @@ fn a_torus_needs_a_dateline() {
 }
 
 #[test]
-fn a_ring_without_dateline_is_told_by_switches_and_ports() {
+fn a_cycle_without_dateline_is_reported_by_switches_and_ports() {
     let topology = torus(&[4]);
     let (_, proof) = with_priorities(&topology, RoutingKind::DimensionOrder, 1);
-    // Every switch has its host on port 0; links come in order, the one around right after the first.
-    let told = proof.verdict.describe(&topology);
-    let lines: Vec<&str> = told.lines().collect();
-    assert_eq!(lines.len(), 1 + 4, "{told}");
+    // Every switch has its host on port 0; links are in order, the one that closes the ring right after the first.
+    let text = proof.verdict.describe(&topology);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 1 + 4, "{text}");
     assert_eq!(lines[0], "may deadlock, each waits for the next:");
-    assert!(lines[1..].iter().all(|line| line.contains("switch") && line.ends_with("priority 0")), "{told}");
+    assert!(lines[1..].iter().all(|line| line.contains("switch") && line.ends_with("priority 0")), "{text}");
     assert!(
-        told.contains("switch0 port1 -> switch1 port1") || told.contains("switch1 port1 -> switch0 port1"),
-        "{told}"
+        text.contains("switch0 port1 -> switch1 port1") || text.contains("switch1 port1 -> switch0 port1"),
+        "{text}"
     );
     let (_, proof) = with_priorities(&topology, RoutingKind::DimensionOrder, 2);
     assert_eq!(proof.verdict.describe(&topology), "free, because acyclic");
@@ -62,13 +62,13 @@ fn a_ring_without_dateline_is_told_by_switches_and_ports() {
 fn valiant_on_a_dragonfly_needs_every_priority_that_it_claims() {
     let topology = Dragonfly::default().generate().unwrap();
     check_needed(&topology, RoutingKind::DragonflyMinimal, 2);
-    check_needed(&topology, RoutingKind::DragonflyDetour, 2);
+    check_needed(&topology, RoutingKind::DragonflyNonMinimal, 2);
     check_needed(&topology, RoutingKind::DragonflyValiantGroup, 3);
     check_needed(&topology, RoutingKind::DragonflyValiantSwitch, 4);
 }
 
 #[test]
-fn butterflies_need_a_priority_per_dimension_in_any_order_and_two_for_detours() {
+fn butterflies_need_a_priority_per_dimension_in_any_order_and_two_for_non_minimal_paths() {
     for sizes in [vec![3, 3], vec![3, 2, 2], vec![2, 2, 2, 2]] {
         let topology = FlattenedButterfly { sizes: sizes.clone(), ..FlattenedButterfly::default() }.generate().unwrap();
         assert_eq!(RoutingKind::DimensionOrder.legality(&topology).unwrap().priorities(), 1);
@@ -100,7 +100,7 @@ fn adaptive_meshes_need_two_to_the_dimensions_but_one_and_tori_that_for_every_da
 fn a_listed_ring_deadlocks_on_shortest_paths_and_not_on_climbing_ones() {
     let topology = ring(5);
     let proof = prove(&topology, &RoutingKind::ShortestPath.legality(&topology).unwrap());
-    let Verdict::Cycle(hops) = &proof.verdict else { panic!("a ring of five waits for itself") };
+    let Verdict::Cycle(hops) = &proof.verdict else { panic!("a ring of five has a dependency cycle") };
     assert_eq!(hops.len(), 5);
     for kind in [RoutingKind::UpDown, RoutingKind::UpStarDownStar] {
         assert!(prove(&topology, &kind.legality(&topology).unwrap()).is_free(), "{kind:?}");
@@ -108,19 +108,19 @@ fn a_listed_ring_deadlocks_on_shortest_paths_and_not_on_climbing_ones() {
 }
 
 #[test]
-fn what_a_routing_is_not_for_is_told() {
-    let tell = |kind: RoutingKind, topology: &Topology| kind.legality(topology).err().unwrap().to_string();
+fn a_fabric_that_a_routing_is_not_for_is_an_error() {
+    let error_of = |kind: RoutingKind, topology: &Topology| kind.legality(topology).err().unwrap().to_string();
     let tree = etherweave_topology::FatTree::default().generate().unwrap();
-    let error = tell(RoutingKind::DimensionOrder, &tree);
+    let error = error_of(RoutingKind::DimensionOrder, &tree);
     assert!(error.contains("no places in rows; expected a complete flattened butterfly"), "{error}");
-    let error = tell(RoutingKind::DragonflyMinimal, &tree);
+    let error = error_of(RoutingKind::DragonflyMinimal, &tree);
     assert!(error.contains("expected a complete dragonfly"), "{error}");
-    let error = tell(RoutingKind::DimensionValiant, &mesh(&[4, 4]));
+    let error = error_of(RoutingKind::DimensionValiant, &mesh(&[4, 4]));
     assert_eq!(error, "rows are lines or rings; expected a flattened butterfly or HyperX");
 }
 
 #[test]
-fn a_failed_link_makes_a_regular_routing_refuse_and_the_general_ones_go_around() {
+fn with_a_failed_link_regular_routings_are_rejected_and_general_ones_route_around_it() {
     let failed = vec!["switch0.0 - switch0.1".to_owned()];
     let as_built = etherweave_topology::AsBuilt { failed, ..Default::default() };
     let topology = HyperX { as_built, ..HyperX::default() }.generate().unwrap();
@@ -130,7 +130,7 @@ fn a_failed_link_makes_a_regular_routing_refuse_and_the_general_ones_go_around()
 }
 
 #[test]
-fn a_table_is_made_only_of_what_knows_the_destination_alone() {
+fn only_routings_by_destination_alone_make_a_table() {
     let torus = torus(&[4, 4]);
     let error = RoutingKind::DimensionOrder.build(&torus).unwrap_err().to_string();
     assert!(error.contains("changes among 2 priorities"), "{error}");

@@ -4,10 +4,10 @@
 use etherweave_primitives::{Port, SwitchId};
 use etherweave_topology::{Node, Topology};
 
-use super::view::Near;
+use super::view::CoordinateView;
 
-pub(super) fn view(topology: &Topology, at: SwitchId) -> Near {
-    Near::new(topology, at, topology.coordinates(at).to_vec(), apart(topology, at), Vec::new())
+pub(super) fn view(topology: &Topology, at: SwitchId) -> CoordinateView {
+    CoordinateView::new(topology, at, topology.coordinates(at).to_vec(), apart(topology, at), Vec::new())
 }
 
 /// Ports by the first axis in which their far end is apart, and its place there.

@@ -1,4 +1,4 @@
-//! Which switches are joined: parallel channels between two switches as one thing, found by both ends.
+//! Adjacencies of switches: the parallel channels from one switch to another as one thing.
 
 use etherweave_primitives::{ChannelId, SwitchId};
 use etherweave_topology::{Node, Topology};
@@ -6,30 +6,30 @@ use etherweave_topology::{Node, Topology};
 /// The place of a channel that leads to a host.
 const NONE: u32 = u32::MAX;
 
-/// All joints: a joint is every channel from one switch to another. Those of a switch have consecutive numbers, in the
-/// order of the switches they lead to. 16 bytes per joint and 8 per channel.
+/// All adjacencies: an adjacency is every channel from one switch to another. Those of a switch have consecutive
+/// numbers, in the order of the switches they lead to. 16 bytes per adjacency and 8 per channel.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Joints {
-    /// Joints out of switch `s` are `starts[s]..starts[s + 1]`.
+pub(crate) struct Adjacencies {
+    /// Adjacencies out of switch `s` are `starts[s]..starts[s + 1]`.
     starts: Vec<u32>,
     from: Vec<SwitchId>,
     to: Vec<SwitchId>,
-    /// Channels of joint `j` are `channels[bundles[j]..bundles[j + 1]]`.
+    /// Channels of adjacency `j` are `channels[bundles[j]..bundles[j + 1]]`.
     bundles: Vec<u32>,
     channels: Vec<ChannelId>,
     /// By channel.
-    joint_of: Vec<u32>,
+    adjacency_of: Vec<u32>,
 }
 
-impl Joints {
-    pub fn of(topology: &Topology) -> Joints {
-        let mut joints = Joints {
+impl Adjacencies {
+    pub fn of(topology: &Topology) -> Adjacencies {
+        let mut adjacencies = Adjacencies {
             starts: vec![0],
             from: Vec::new(),
             to: Vec::new(),
             bundles: vec![0],
             channels: Vec::new(),
-            joint_of: vec![NONE; topology.channels().len()],
+            adjacency_of: vec![NONE; topology.channels().len()],
         };
         let mut leaving = Vec::new();
         for at in (0..topology.switches()).map(SwitchId::from_index) {
@@ -37,15 +37,15 @@ impl Joints {
             leaving.extend(topology.out_channels(at).iter().filter_map(|&channel| onward(topology, channel)));
             // Stable: parallel channels stay in the order of their ports.
             leaving.sort_by_key(|&(to, _)| to);
-            joints.add(at, &leaving);
+            adjacencies.add(at, &leaving);
         }
-        joints
+        adjacencies
     }
 
     fn add(&mut self, at: SwitchId, leaving: &[(SwitchId, ChannelId)]) {
         for bundle in leaving.chunk_by(|a, b| a.0 == b.0) {
             for &(_, channel) in bundle {
-                self.joint_of[channel.index()] = self.to.len() as u32;
+                self.adjacency_of[channel.index()] = self.to.len() as u32;
                 self.channels.push(channel);
             }
             self.from.push(at);
@@ -63,34 +63,34 @@ impl Joints {
         self.starts.len() - 1
     }
 
-    /// The joints out of a switch.
+    /// The adjacencies out of a switch.
     pub fn leaving(&self, at: SwitchId) -> std::ops::Range<u32> {
         self.starts[at.index()]..self.starts[at.index() + 1]
     }
 
-    /// The joint between two switches; none when they are not neighbours.
+    /// The adjacency between two switches; none when they are not neighbours.
     pub fn find(&self, at: SwitchId, to: SwitchId) -> Option<u32> {
         let leaving = self.leaving(at);
         let place = self.to[leaving.start as usize..leaving.end as usize].binary_search(&to).ok()?;
         Some(leaving.start + place as u32)
     }
 
-    pub fn from(&self, joint: u32) -> SwitchId {
-        self.from[joint as usize]
+    pub fn from(&self, adjacency: u32) -> SwitchId {
+        self.from[adjacency as usize]
     }
 
-    pub fn to(&self, joint: u32) -> SwitchId {
-        self.to[joint as usize]
+    pub fn to(&self, adjacency: u32) -> SwitchId {
+        self.to[adjacency as usize]
     }
 
-    /// The channels of a joint, by port.
-    pub fn channels(&self, joint: u32) -> &[ChannelId] {
-        &self.channels[self.bundles[joint as usize] as usize..self.bundles[joint as usize + 1] as usize]
+    /// The channels of an adjacency, by port.
+    pub fn channels(&self, adjacency: u32) -> &[ChannelId] {
+        &self.channels[self.bundles[adjacency as usize] as usize..self.bundles[adjacency as usize + 1] as usize]
     }
 
-    /// The joint of a channel; none when it starts or ends at a host.
-    pub fn joint_of(&self, channel: ChannelId) -> Option<u32> {
-        Some(self.joint_of[channel.index()]).filter(|&joint| joint != NONE)
+    /// The adjacency of a channel; none when it starts or ends at a host.
+    pub fn adjacency_of(&self, channel: ChannelId) -> Option<u32> {
+        Some(self.adjacency_of[channel.index()]).filter(|&adjacency| adjacency != NONE)
     }
 }
 

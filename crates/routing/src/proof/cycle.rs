@@ -1,20 +1,20 @@
-//! A ring in a directed graph, when there is one.
+//! A cycle in a directed graph, when there is one.
 
 use std::collections::VecDeque;
 
 use super::matrix::Matrix;
 
-/// Nobody comes before.
+/// No predecessor.
 const NONE: u32 = u32::MAX;
 
-/// The rows of a shortest ring through some row; none when there is no ring.
+/// The rows of a shortest cycle through some row; none when there is no cycle.
 pub(super) fn find(matrix: &Matrix) -> Option<Vec<u32>> {
     let stuck = peel(matrix);
     let member = member(matrix, &stuck)?;
     Some(shortest(matrix, &stuck, member))
 }
 
-/// Takes away, again and again, every row that no other waits for; tells which are left.
+/// Removes rows that no other waits for until none is left; returns which rows remain.
 fn peel(matrix: &Matrix) -> Vec<bool> {
     let rows = 0..matrix.rows() as u32;
     let mut waiting = vec![0u32; matrix.rows()];
@@ -33,41 +33,41 @@ fn peel(matrix: &Matrix) -> Vec<bool> {
     is_left
 }
 
-/// A row on a ring: depth first from what is left, until a row of the current way is met again.
+/// A row on a cycle: depth first from what is left, until a row of the current path is met again.
 fn member(matrix: &Matrix, is_left: &[bool]) -> Option<u32> {
     let mut is_done: Vec<bool> = is_left.iter().map(|left| !left).collect();
-    let mut is_on_way = vec![false; is_left.len()];
+    let mut is_on_path = vec![false; is_left.len()];
     let start = is_left.iter().position(|&left| left)? as u32;
-    let mut way = vec![(start, matrix.successors(start))];
-    is_on_way[start as usize] = true;
+    let mut path = vec![(start, matrix.successors(start))];
+    is_on_path[start as usize] = true;
     loop {
-        // What is left has a ring behind it, not before it: where a way ends, the next row that is left begins one.
-        let Some((row, successors)) = way.last_mut() else {
-            let start = is_done.iter().position(|&done| !done).expect("what cannot be peeled holds a ring") as u32;
-            is_on_way[start as usize] = true;
-            way.push((start, matrix.successors(start)));
+        // What is left has a cycle behind it, not before it: where a path ends, the next row that is left begins one.
+        let Some((row, successors)) = path.last_mut() else {
+            let start = is_done.iter().position(|&done| !done).expect("what cannot be peeled holds a cycle") as u32;
+            is_on_path[start as usize] = true;
+            path.push((start, matrix.successors(start)));
             continue;
         };
         match successors.find(|&next| !is_done[next as usize]) {
-            Some(next) if is_on_way[next as usize] => return Some(next),
+            Some(next) if is_on_path[next as usize] => return Some(next),
             Some(next) => {
-                is_on_way[next as usize] = true;
-                way.push((next, matrix.successors(next)));
+                is_on_path[next as usize] = true;
+                path.push((next, matrix.successors(next)));
             }
             None => {
-                (is_on_way[*row as usize], is_done[*row as usize]) = (false, true);
-                way.pop();
+                (is_on_path[*row as usize], is_done[*row as usize]) = (false, true);
+                path.pop();
             }
         }
     }
 }
 
-/// The shortest ring through a row, breadth first.
+/// The shortest cycle through a row, breadth first.
 fn shortest(matrix: &Matrix, is_left: &[bool], start: u32) -> Vec<u32> {
     let mut before = vec![NONE; is_left.len()];
     let mut frontier = VecDeque::from([start]);
     while before[start as usize] == NONE {
-        let row = frontier.pop_front().expect("the row is on a ring");
+        let row = frontier.pop_front().expect("the row is on a cycle");
         for next in matrix.successors(row) {
             if before[next as usize] == NONE {
                 before[next as usize] = row;
@@ -75,10 +75,10 @@ fn shortest(matrix: &Matrix, is_left: &[bool], start: u32) -> Vec<u32> {
             }
         }
     }
-    let mut ring = vec![start];
-    while before[ring[ring.len() - 1] as usize] != start {
-        ring.push(before[ring[ring.len() - 1] as usize]);
+    let mut cycle = vec![start];
+    while before[cycle[cycle.len() - 1] as usize] != start {
+        cycle.push(before[cycle[cycle.len() - 1] as usize]);
     }
-    ring[1..].reverse();
-    ring
+    cycle[1..].reverse();
+    cycle
 }

@@ -4,7 +4,7 @@ use etherweave_primitives::{HostId, SwitchId};
 use etherweave_topology::Topology;
 
 /// The hosts of a fabric by switch.
-pub(crate) struct Sites<'a> {
+pub(crate) struct HostSites<'a> {
     pub topology: &'a Topology,
     /// The switch of each host.
     pub switch_of: Vec<SwitchId>,
@@ -14,8 +14,8 @@ pub(crate) struct Sites<'a> {
     pub switches: Vec<SwitchId>,
 }
 
-impl Sites<'_> {
-    pub fn of(topology: &Topology) -> Sites<'_> {
+impl HostSites<'_> {
+    pub fn of(topology: &Topology) -> HostSites<'_> {
         let hosts = (0..topology.hosts()).map(HostId::from_index);
         let switch_of: Vec<SwitchId> = hosts.map(|host| topology.switch_of(host)).collect();
         let mut counts = vec![0; topology.switches()];
@@ -28,7 +28,7 @@ impl Sites<'_> {
         switches.sort_unstable();
         switches.dedup();
         switches.sort_by_key(|&switch| (topology.coordinates(switch), switch));
-        Sites { topology, switch_of, place, switches }
+        HostSites { topology, switch_of, place, switches }
     }
 
     /// A value per host from a value per switch with hosts, which come in order.

@@ -5,12 +5,15 @@ use etherweave_routing::{EcmpHash, FlowKey, HashSelection, Routing, Selection};
 use etherweave_topology::Topology;
 
 use crate::compaction::Sources;
-use crate::{AddressPlan, FlowTable, ForwardingError, Minimal, Packet, Row, Strategy, Ternary, proof, prove};
+use crate::{
+    AddressPlan, FlowTable, ForwardingError, MinimalRouting, PacketHeader, RegionRoutes, Strategy, Ternary, proof,
+    prove,
+};
 
 /// Flow tables at work, while nothing is paused: both what is legal and, by the rules for shares of the sources, what
 /// is taken of it.
 #[derive(Clone, Debug)]
-pub struct TableRouting {
+pub struct FlowTableRouting {
     /// By switch.
     tables: Vec<FlowTable>,
     /// By host.
@@ -25,34 +28,38 @@ pub struct TableRouting {
     hash: HashSelection,
 }
 
-impl TableRouting {
+impl FlowTableRouting {
     /// Tables of a strategy, proved, with a hash among the ports that a rule leaves open.
     ///
     /// # Errors
     /// When the plan does not suit the fabric, or a table is not equal to the routing.
-    pub fn build(minimal: &Minimal<'_>, strategy: Strategy, hash: &EcmpHash) -> Result<TableRouting, ForwardingError> {
+    pub fn build(
+        minimal: &MinimalRouting<'_>,
+        strategy: Strategy,
+        hash: &EcmpHash,
+    ) -> Result<FlowTableRouting, ForwardingError> {
         let topology = minimal.topology();
         let plan = strategy.plan.plan(topology)?;
         let mut sources = Sources::of(&plan);
         let mut tables = Vec::with_capacity(topology.switches());
         for at in (0..topology.switches()).map(SwitchId::from_index) {
-            let row = Row::of(minimal, &plan, at);
-            let table = strategy.table(&row, &mut sources, topology);
-            prove(&row, &table, topology)?;
+            let routes = RegionRoutes::of(minimal, &plan, at);
+            let table = strategy.table(&routes, &mut sources, topology);
+            prove(&routes, &table, topology)?;
             tables.push(table);
         }
-        Ok(TableRouting::of(topology, &plan, tables, hash))
+        Ok(FlowTableRouting::of(topology, &plan, tables, hash))
     }
 
     /// Any tables, one per switch.
     ///
     /// # Panics
     /// When there is not one table per switch and one address per host.
-    pub fn of(topology: &Topology, plan: &AddressPlan, tables: Vec<FlowTable>, hash: &EcmpHash) -> TableRouting {
+    pub fn of(topology: &Topology, plan: &AddressPlan, tables: Vec<FlowTable>, hash: &EcmpHash) -> FlowTableRouting {
         assert_eq!((tables.len(), plan.hosts()), (topology.switches(), topology.hosts()), "a table per switch");
         let leaving = |at| topology.out_channels(SwitchId::from_index(at)).to_vec();
         let channels = topology.channels().len();
-        TableRouting {
+        FlowTableRouting {
             addresses: (0..plan.hosts()).map(|host| plan.address(HostId::from_index(host))).collect(),
             word: (1 << plan.bits()) - 1,
             channels: (0..tables.len()).map(leaving).collect(),
@@ -73,7 +80,7 @@ impl TableRouting {
     }
 }
 
-impl Routing for TableRouting {
+impl Routing for FlowTableRouting {
     fn candidates(&self, at: SwitchId, dst: HostId, out: &mut Vec<ChannelId>) {
         let (table, mut rules) = (self.table(at), Vec::new());
         let is_decided =
@@ -85,10 +92,10 @@ impl Routing for TableRouting {
     }
 }
 
-impl Selection for TableRouting {
+impl Selection for FlowTableRouting {
     fn pick(&self, at: SwitchId, key: &FlowKey, candidates: &[ChannelId]) -> ChannelId {
         let [dst, src] = [key.dst, key.src].map(|host| self.addresses[host.index()]);
-        let rule = self.table(at).lookup(&Packet { dst, src, in_port: None }, |_| false);
+        let rule = self.table(at).lookup(&PacketHeader { dst, src, in_port: None }, |_| false);
         let ports = rule.map(|rule| self.table(at).ports(rule)).unwrap_or_default();
         let mut taken: Vec<ChannelId> = ports.iter().map(|&port| self.channel(at, port)).collect();
         taken.sort_by_key(|channel| self.port_channels[channel.index()]);

@@ -9,7 +9,7 @@
 use etherweave_primitives::{HostId, Port, SwitchId};
 use etherweave_topology::Topology;
 
-use super::view::{Near, neighbours};
+use super::view::{CoordinateView, neighbours};
 
 /// The axes of such a fabric, in which these are the places of group and leaf.
 const AXES: [&str; 3] = ["level", "group", "switch"];
@@ -18,21 +18,21 @@ const LEAF: usize = 2;
 
 /// Which groups each spine has links to.
 #[derive(Clone, Debug)]
-pub(super) struct Fans {
+pub(super) struct SpineLinks {
     /// Other groups of switch `s`, ascending, are `groups[starts[s]..starts[s + 1]]`; none of a leaf.
     groups: Vec<u32>,
     starts: Vec<usize>,
     groups_total: u32,
 }
 
-impl Fans {
+impl SpineLinks {
     /// Hosts are on leaves, groups complete, and every two joined; none otherwise.
-    pub fn of(topology: &Topology) -> Option<Fans> {
+    pub fn of(topology: &Topology) -> Option<SpineLinks> {
         if topology.axes() != AXES {
             return None;
         }
         let switches = || (0..topology.switches()).map(SwitchId::from_index);
-        let mut fans = Fans { groups: Vec::new(), starts: vec![0], groups_total: 0 };
+        let mut fans = SpineLinks { groups: Vec::new(), starts: vec![0], groups_total: 0 };
         for at in switches() {
             let own = group(topology, at);
             let mut peers: Vec<u32> =
@@ -63,21 +63,21 @@ impl Fans {
         &self.groups[self.starts[at.index()]..self.starts[at.index() + 1]]
     }
 
-    pub fn view(&self, topology: &Topology, at: SwitchId) -> Near {
+    pub fn view(&self, topology: &Topology, at: SwitchId) -> CoordinateView {
         if topology.level(at) == 0 { self.leaf(topology, at) } else { self.spine(topology, at) }
     }
 
-    fn leaf(&self, topology: &Topology, at: SwitchId) -> Near {
+    fn leaf(&self, topology: &Topology, at: SwitchId) -> CoordinateView {
         let (mut apart, mut up) = (Vec::new(), Vec::new());
         for (spine, port) in neighbours(topology, at) {
             up.push(port);
             apart.extend(self.reach(spine).iter().map(|&peer| (GROUP, peer, port)));
         }
         // What is in no other group is on another leaf of the own one.
-        Near::new(topology, at, topology.coordinates(at).to_vec(), apart, up)
+        CoordinateView::new(topology, at, topology.coordinates(at).to_vec(), apart, up)
     }
 
-    fn spine(&self, topology: &Topology, at: SwitchId) -> Near {
+    fn spine(&self, topology: &Topology, at: SwitchId) -> CoordinateView {
         let own = group(topology, at);
         let (leaves, peers): (Vec<_>, Vec<_>) =
             neighbours(topology, at).partition(|&(far, _)| group(topology, far) == own);
@@ -96,7 +96,7 @@ impl Fans {
             let ahead = self.ahead(topology, far);
             apart.extend(rest.iter().filter(|&&to| ahead[to as usize]).map(|&to| (GROUP, to, port)));
         }
-        Near::new(topology, at, vec![0, own], apart, Vec::new())
+        CoordinateView::new(topology, at, vec![0, own], apart, Vec::new())
     }
 
     /// By group, whether a neighbour of a spine has links to it.
@@ -112,7 +112,7 @@ fn group(topology: &Topology, at: SwitchId) -> u32 {
 }
 
 /// Whether each switch of level 0 or 1 joins all of the other level in its group, and only spines look elsewhere.
-fn are_whole(topology: &Topology, fans: &Fans) -> bool {
+fn are_whole(topology: &Topology, fans: &SpineLinks) -> bool {
     let switches = || (0..topology.switches()).map(SwitchId::from_index);
     let mut members = vec![[0usize; 2]; fans.groups_total as usize];
     for at in switches() {

@@ -4,16 +4,16 @@ use etherweave_primitives::{Port, SwitchId};
 use etherweave_topology::Topology;
 
 use crate::table::{Interner, PortSets, SetId};
-use crate::{AddressPlan, Minimal, Region, Ternary, View};
+use crate::{AddressPlan, MinimalRouting, Region, SwitchView, Ternary};
 
 /// The routing of one switch, region by region, before any compaction.
-pub struct Row<'a> {
+pub struct RegionRoutes<'a> {
     /// The switch.
     pub at: SwitchId,
     /// The address plan.
     pub plan: &'a AddressPlan,
     /// Disjoint regions that hold all hosts, by address.
-    pub entries: Vec<Entry<'a>>,
+    pub entries: Vec<RegionRoute<'a>>,
     /// Their actions.
     pub sets: PortSets,
     /// Whether of every depth at most one region had to be descended into, so that an entry's last field decides
@@ -23,7 +23,7 @@ pub struct Row<'a> {
 
 /// A region whose hosts a switch treats alike.
 #[derive(Clone, Copy)]
-pub struct Entry<'a> {
+pub struct RegionRoute<'a> {
     /// The region.
     pub region: Region<'a>,
     /// Its addresses.
@@ -34,15 +34,20 @@ pub struct Entry<'a> {
     pub is_own: bool,
 }
 
-impl<'a> Row<'a> {
+impl<'a> RegionRoutes<'a> {
     /// Asks the routing about ever smaller regions.
-    pub fn of(minimal: &Minimal<'_>, plan: &'a AddressPlan, at: SwitchId) -> Row<'a> {
-        Row::seen(&minimal.view(at), minimal.topology(), plan, at)
+    pub fn of(minimal: &MinimalRouting<'_>, plan: &'a AddressPlan, at: SwitchId) -> RegionRoutes<'a> {
+        RegionRoutes::seen(&minimal.view(at), minimal.topology(), plan, at)
     }
 
     /// The same, where the view is at hand.
-    pub(crate) fn seen(view: &View<'_>, topology: &Topology, plan: &'a AddressPlan, at: SwitchId) -> Row<'a> {
-        let mut walk = Walk {
+    pub(crate) fn seen(
+        view: &SwitchView<'_>,
+        topology: &Topology,
+        plan: &'a AddressPlan,
+        at: SwitchId,
+    ) -> RegionRoutes<'a> {
+        let mut walk = RegionWalk {
             topology,
             at,
             view,
@@ -52,31 +57,31 @@ impl<'a> Row<'a> {
             descents: vec![0; plan.fields().len() + 1],
         };
         walk.descend(plan.root());
-        let Walk { interner, entries, descents, .. } = walk;
+        let RegionWalk { interner, entries, descents, .. } = walk;
         let is_single_path = descents.iter().all(|&descents| descents <= 1);
-        Row { at, plan, entries, sets: interner.sets, is_single_path }
+        RegionRoutes { at, plan, entries, sets: interner.sets, is_single_path }
     }
 }
 
-struct Walk<'a, 'v> {
+struct RegionWalk<'a, 'v> {
     topology: &'v Topology,
     at: SwitchId,
-    view: &'v View<'v>,
+    view: &'v SwitchView<'v>,
     interner: Interner,
     ports: Vec<Port>,
-    entries: Vec<Entry<'a>>,
+    entries: Vec<RegionRoute<'a>>,
     /// Regions descended into, by depth.
     descents: Vec<u32>,
 }
 
-impl<'a> Walk<'a, '_> {
+impl<'a> RegionWalk<'a, '_> {
     fn descend(&mut self, region: Region<'a>) {
         self.descents[region.depth()] += 1;
         for child in region.children() {
             if self.view.ports(&child, &mut self.ports) {
                 let action = self.interner.number(&self.ports);
                 let is_own = child.host().is_some_and(|host| self.topology.switch_of(host) == self.at);
-                self.entries.push(Entry { region: child, cube: child.cube(), action, is_own });
+                self.entries.push(RegionRoute { region: child, cube: child.cube(), action, is_own });
             } else {
                 self.descend(child);
             }

@@ -10,7 +10,7 @@ use crate::{TextPlace, TopologyError};
 const AXIS: &str = "axis:";
 
 /// Checked places, by the numbers of nodes; hosts have coordinates too, which mean nothing.
-pub(super) struct Places {
+pub(super) struct SwitchPlaces {
     /// Absent: to be derived from distances.
     pub levels: Option<Vec<u8>>,
     pub axes: Vec<String>,
@@ -19,23 +19,23 @@ pub(super) struct Places {
     pub breakout: u32,
 }
 
-impl Default for Places {
+impl Default for SwitchPlaces {
     fn default() -> Self {
-        Places { levels: None, axes: Vec::new(), coordinates: Vec::new(), radix: None, breakout: 1 }
+        SwitchPlaces { levels: None, axes: Vec::new(), coordinates: Vec::new(), radix: None, breakout: 1 }
     }
 }
 
 /// What has been read of places so far.
 #[derive(Default)]
-pub(super) struct Placed {
-    places: Places,
+pub(super) struct PlaceReader {
+    places: SwitchPlaces,
     /// By node; hosts have none.
     levels: Vec<Option<u8>>,
     /// The line of every node.
     lines: Vec<usize>,
 }
 
-impl Placed {
+impl PlaceReader {
     /// Takes up a key, which may be an axis.
     pub fn declare(&mut self, name: &str) -> Result<(), Wrong> {
         let Some(axis) = name.strip_prefix(AXIS) else { return Ok(()) };
@@ -78,7 +78,7 @@ impl Placed {
 
     /// The places, when they make sense together: levels of all switches or of none, those of hosts' switches 0; no two
     /// switches at the same place, and numbers that do not exceed those of nodes by far.
-    pub fn checked(mut self, nodes: &[(String, bool)], edges: &[Edge]) -> Result<Places, TopologyError> {
+    pub fn checked(mut self, nodes: &[(String, bool)], edges: &[Edge]) -> Result<SwitchPlaces, TopologyError> {
         let told = |number: usize, found: String, expected: &str| {
             let found = format!("{} {found}", nodes[number].0);
             wrong("graphml", TextPlace::Line(self.lines[number]), (found, expected.to_owned()))

@@ -1,5 +1,5 @@
-//! Path diversity: how many shortest ways lead from switch to switch, counted by the switches they pass; parallel links
-//! are one way.
+//! Path diversity: how many shortest paths lead from switch to switch, counted by the switches they pass; parallel links
+//! are one path.
 
 use super::graph::SwitchGraph;
 
@@ -7,55 +7,61 @@ use super::graph::SwitchGraph;
 const STEPS_MAX: usize = 1 << 28;
 const UNREACHED: u32 = u32::MAX;
 
-/// Shortest ways between different switches with hosts.
+/// Shortest paths between different switches with hosts.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Ways {
+pub struct PathDiversity {
     /// The fewest between any two; 0 when all hosts are on one switch.
     pub least: u64,
     /// The mean over ordered pairs; 0 when all hosts are on one switch.
     pub mean: f64,
     /// The most between any two.
     pub most: u64,
-    /// Switches from which ways were counted, evenly spread over those with hosts.
+    /// Switches from which paths were counted, evenly spread over those with hosts.
     pub sources: usize,
     /// Whether these were all, so that the figures are exact.
     pub is_exact: bool,
 }
 
 /// Counts from as many switches as time allows.
-pub(crate) fn count(graph: &SwitchGraph) -> Ways {
-    let affordable = (STEPS_MAX / graph.joints().max(1)).max(1);
+pub(crate) fn count(graph: &SwitchGraph) -> PathDiversity {
+    let affordable = (STEPS_MAX / graph.adjacencies().max(1)).max(1);
     let stride = graph.access.len().div_ceil(affordable);
     let sources: Vec<u32> = graph.access.iter().copied().step_by(stride).collect();
     let (mut least, mut most, mut sum, mut pairs) = (u64::MAX, 0, 0.0, 0u64);
-    let mut search = Search { distances: Vec::new(), ways: Vec::new(), order: Vec::new() };
+    let mut search = PathSearch { distances: Vec::new(), paths: Vec::new(), order: Vec::new() };
     for &source in &sources {
         search.run(graph, source);
         for &other in graph.access.iter().filter(|&&other| other != source) {
-            let ways = search.ways[other as usize];
-            (least, most, sum, pairs) = (least.min(ways), most.max(ways), sum + ways as f64, pairs + 1);
+            let paths = search.paths[other as usize];
+            (least, most, sum, pairs) = (least.min(paths), most.max(paths), sum + paths as f64, pairs + 1);
         }
     }
     let mean = if pairs == 0 { 0.0 } else { sum / pairs as f64 };
-    Ways { least: if pairs == 0 { 0 } else { least }, mean, most, sources: sources.len(), is_exact: stride == 1 }
+    PathDiversity {
+        least: if pairs == 0 { 0 } else { least },
+        mean,
+        most,
+        sources: sources.len(),
+        is_exact: stride == 1,
+    }
 }
 
-struct Search {
+struct PathSearch {
     distances: Vec<u32>,
-    ways: Vec<u64>,
+    paths: Vec<u64>,
     order: Vec<u32>,
 }
 
-impl Search {
-    /// Ways from `source` to every switch.
+impl PathSearch {
+    /// PathDiversity from `source` to every switch.
     fn run(&mut self, graph: &SwitchGraph, source: u32) {
         self.distances.clear();
         self.distances.resize(graph.switches(), UNREACHED);
-        self.ways.clear();
-        self.ways.resize(graph.switches(), 0);
+        self.paths.clear();
+        self.paths.resize(graph.switches(), 0);
         self.order.clear();
         self.order.push(source);
-        (self.distances[source as usize], self.ways[source as usize]) = (0, 1);
+        (self.distances[source as usize], self.paths[source as usize]) = (0, 1);
         let mut read = 0;
         while let Some(&at) = self.order.get(read) {
             read += 1;
@@ -67,7 +73,7 @@ impl Search {
                     self.order.push(next);
                 }
                 if *distance == onward {
-                    self.ways[next as usize] = self.ways[next as usize].saturating_add(self.ways[at as usize]);
+                    self.paths[next as usize] = self.paths[next as usize].saturating_add(self.paths[at as usize]);
                 }
             }
         }

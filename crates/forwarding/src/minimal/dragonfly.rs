@@ -5,8 +5,8 @@
 use etherweave_primitives::{Port, SwitchId};
 use etherweave_topology::{Node, Topology};
 
-use super::grid;
-use super::view::Near;
+use super::butterfly;
+use super::view::CoordinateView;
 
 /// Which switches of each group have links to which other group.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ impl Gateways {
         let mut links = Vec::new();
         for at in switches() {
             let own = topology.coordinates(at);
-            let peers = grid::apart(topology, at).into_iter().filter(|&(axis, ..)| axis == 0);
+            let peers = butterfly::apart(topology, at).into_iter().filter(|&(axis, ..)| axis == 0);
             links.extend(peers.map(|(_, peer, _)| (own[0], peer, own[1])));
         }
         links.sort_unstable();
@@ -48,9 +48,9 @@ impl Gateways {
         &self.links[self.starts[group as usize]..self.starts[group as usize + 1]]
     }
 
-    pub fn view(&self, topology: &Topology, at: SwitchId) -> Near {
+    pub fn view(&self, topology: &Topology, at: SwitchId) -> CoordinateView {
         let own = topology.coordinates(at);
-        let mut apart = grid::apart(topology, at);
+        let mut apart = butterfly::apart(topology, at);
         apart.sort_unstable();
         let (global, local) = apart.split_at(apart.partition_point(|&(axis, ..)| axis == 0));
         let has_own = |peer: u32| global.binary_search_by_key(&peer, |&(_, peer, _)| peer).is_ok();
@@ -58,7 +58,7 @@ impl Gateways {
         let over: Vec<(usize, u32, Port)> =
             others.flat_map(|&(_, peer, switch)| ports_to(local, switch).map(move |port| (0, peer, port))).collect();
         apart.extend(over);
-        Near::new(topology, at, own.to_vec(), apart, Vec::new())
+        CoordinateView::new(topology, at, own.to_vec(), apart, Vec::new())
     }
 }
 

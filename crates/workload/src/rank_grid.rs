@@ -6,20 +6,20 @@ use crate::WorkloadError;
 
 /// A grid of `pex · pey · pez` ranks.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Grid {
+pub(crate) struct RankGrid {
     /// Ranks along x, y and z, each 1 or more.
     extent: [u32; 3],
 }
 
-impl Grid {
+impl RankGrid {
     /// The grid of these extents, of at least two ranks.
-    pub(crate) fn new(pex: u32, pey: u32, pez: u32) -> Result<Grid, WorkloadError> {
+    pub(crate) fn new(pex: u32, pey: u32, pez: u32) -> Result<RankGrid, WorkloadError> {
         WorkloadError::unless_at_least("pex", pex, 1)?;
         WorkloadError::unless_at_least("pey", pey, 1)?;
         WorkloadError::unless_at_least("pez", pez, 1)?;
         let ranks = u64::from(pex).saturating_mul(u64::from(pey)).saturating_mul(u64::from(pez));
         if (2..=u64::from(u32::MAX)).contains(&ranks) {
-            return Ok(Grid { extent: [pex, pey, pez] });
+            return Ok(RankGrid { extent: [pex, pey, pez] });
         }
         Err(WorkloadError::new("pex, pey, pez", format!("a grid of {ranks} ranks"), "2 to 4294967295 ranks"))
     }
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn x_runs_fastest_then_y_then_z() {
-        let grid = Grid::new(4, 4, 3).unwrap();
+        let grid = RankGrid::new(4, 4, 3).unwrap();
         // 22 = 2 + 4 · (1 + 4 · 1)
         assert_eq!(grid.position(22), [2, 1, 1]);
         assert!((0..48).all(|rank| grid.rank_at(grid.position(rank)) == Rank::new(rank)));
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn lines_are_strided_by_the_axes_below() {
-        let grid = Grid::new(4, 4, 3).unwrap();
+        let grid = RankGrid::new(4, 4, 3).unwrap();
         let numbers = |axis| grid.line([2, 1, 1], axis).iter().map(|rank| rank.get()).collect::<Vec<_>>();
         assert_eq!(numbers(0), [20, 21, 22, 23]);
         assert_eq!(numbers(1), [18, 22, 26, 30]);
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn beyond_the_edge_lies_the_other_side_or_nothing() {
-        let grid = Grid::new(4, 4, 3).unwrap();
+        let grid = RankGrid::new(4, 4, 3).unwrap();
         assert_eq!(grid.wrapped([0, 3, 2], [-1, 1, 1]), [3, 0, 0]);
         assert_eq!(grid.inside([0, 3, 2], [-1, 0, 0]), None);
         assert_eq!(grid.inside([0, 3, 2], [1, -1, 0]), Some([1, 2, 2]));
