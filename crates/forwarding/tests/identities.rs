@@ -3,7 +3,7 @@
 use etherweave_forwarding::{
     CompactionKind, Hierarchy, MinimalRouting, PlanKind, Strategy, Survey, TableProfile, compact, plain,
 };
-use etherweave_topology::{Arrangement, Dragonfly, Family, FlattenedButterfly, KAryFatTree, TopologyKind, Wish};
+use etherweave_topology::{Arrangement, Dragonfly, Family, FlattenedButterfly, KAryFatTree, SizeRequest, TopologyKind};
 
 /// Entries of the largest table under a plan.
 fn most(kind: &TopologyKind, plan: PlanKind) -> u64 {
@@ -63,7 +63,7 @@ fn more_than_300000_hosts_take_fewer_than_4096_rules_in_three_levels() {
     // And by table.
     let sizes = vec![24, 24, 24];
     let butterfly = FlattenedButterfly { hosts_per_switch: 24, sizes, ..FlattenedButterfly::default() };
-    let largest = FlattenedButterfly::fit(&Wish { hosts: 300_000, radix: 96 }).unwrap().largest.unwrap();
+    let largest = FlattenedButterfly::fit(&SizeRequest { hosts: 300_000, radix: 96 }).unwrap().largest.unwrap();
     assert_eq!((largest.hosts_per_switch, &largest.sizes), (24, &butterfly.sizes));
     assert_eq!(most(&TopologyKind::FlattenedButterfly(butterfly), PlanKind::PerGroup), 622);
     let dragonfly = Dragonfly { p: 18, a: 36, h: 18, groups: Some(463), ..Dragonfly::default() };

@@ -174,7 +174,7 @@ fn metrics_count_every_host_switch_link_and_pair_once() {
         assert_eq!(pairs as usize, topology.hosts() * (topology.hosts() - 1), "{kind:?}");
         assert!(metrics.distances.mean <= f64::from(metrics.distances.diameter));
         assert!(topology.hosts() == 1 || !metrics.bisection.rate.is_zero(), "{kind:?}");
-        assert!(metrics.ways.is_exact);
+        assert!(metrics.paths.is_exact);
     }
 }
 

@@ -35,7 +35,7 @@ fn the_butterfly_of_15_15_15_6_has_20250_switches_and_303750_hosts() {
     let measured = metrics(&TopologyKind::FlattenedButterfly(butterfly));
     assert_eq!((measured.switches, measured.hosts), (20_250, 303_750));
     // One hop per dimension; four dimensions in any order.
-    assert_eq!((measured.distances.diameter, measured.ways.most), (4, 24));
+    assert_eq!((measured.distances.diameter, measured.paths.most), (4, 24));
     // 15 + 14 + 14 + 14 + 5 ports of 72.
     assert_eq!(measured.ports_used, 20_250 * 62);
 }

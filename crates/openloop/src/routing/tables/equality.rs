@@ -46,7 +46,13 @@ fn every_set(kind: &TopologyKind, check: impl Fn(&str, &FlowTables<'_>)) {
 }
 
 /// The ports that a table and its compiled form give a packet while the ports of a bit set are paused.
-fn both(compiled: &CompiledTables, at: u32, table: &FlowTable, packet: &PacketHeader, paused: u64) -> [Option<Vec<u16>>; 2] {
+fn both(
+    compiled: &CompiledTables,
+    at: u32,
+    table: &FlowTable,
+    packet: &PacketHeader,
+    paused: u64,
+) -> [Option<Vec<u16>>; 2] {
     let is_paused = |port: u16| paused >> port & 1 == 1;
     let rule = table.lookup(packet, |port| is_paused(port.get()));
     let expected = rule.map(|rule| table.ports(rule).iter().map(|port| port.get()).collect());

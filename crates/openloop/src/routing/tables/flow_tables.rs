@@ -151,8 +151,10 @@ impl<'a> FlowTables<'a> {
         };
         let [hosts, mut global] = [LinkClass::Host, LinkClass::Global].map(ports);
         global.retain(|&port| !self.avoided.contains(&self.topology.out_channel(at, port)));
-        let alternative =
-            |place: usize, level| NonMinimalPort { in_port: hosts[place], out_port: global[(place + level) % global.len()] };
+        let alternative = |place: usize, level| NonMinimalPort {
+            in_port: hosts[place],
+            out_port: global[(place + level) % global.len()],
+        };
         let levels = alternatives.min(global.len());
         (0..hosts.len()).flat_map(|place| (0..levels).map(move |level| alternative(place, level))).collect()
     }
