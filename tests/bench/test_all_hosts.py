@@ -27,7 +27,7 @@ from etherweave.bench.launchers.registry import launcher
 from etherweave.bench.launchers.sbatch import read_task, write_tasks
 from etherweave.bench.plans import BenchmarkCommand, Start
 from etherweave.bench.points import JudgedLaunch, judged_launches
-from etherweave.bench.runner import RunObserver, run
+from etherweave.bench.runner import RunObserver, launch_until_decided
 from etherweave.bench.site.reading import site as read_site
 from etherweave.bench.site.values import ClusterSite, Option, SiteHost
 from etherweave.bench.statistics.launches import StoppingRule
@@ -205,9 +205,9 @@ def test_without_etherweave_files_are_read_and_the_unreachable_are_gaps(
     gaps = {
         one.where: one.what for one in inspection_findings([first, second]) if one.check == "host"
     }
-    assert gaps["n1"].startswith("could not be looked at in full: only files were read: ")
+    assert gaps["n1"].startswith("could not be inspected in full: only files were read: ")
     assert "/no/python" in gaps["n1"]
-    assert gaps["n2"] == "could not be looked at: ssh: connect to host gone: no route"
+    assert gaps["n2"] == "could not be inspected: ssh: connect to host gone: no route"
 
 
 def test_a_capture_stays_below_its_directory() -> None:
@@ -274,7 +274,7 @@ def test_clocks_are_bound_by_what_must_have_come_before_what() -> None:
 def carried(store: Store, site: ClusterSite, companion: Monitor = QUICK) -> list[JudgedLaunch]:
     """Carry a campaign out; what its benchmark says is judged."""
     watch = RunObserver(companions=(companion,), keep=keep)
-    assert run(store, {"lan": launcher(site)}, 1, watch, 30.0)
+    assert launch_until_decided(store, {"lan": launcher(site)}, 1, watch, 30.0)
     return judged_launches(store.campaign, store.records())
 
 
@@ -427,7 +427,7 @@ def test_hosts_without_etherweave_are_gaps_of_the_telemetry(
 def test_a_launch_without_a_word_from_recorders_is_a_gap_of_each_host(tmp_path: Path) -> None:
     store = sending(tmp_path / "out", ("n1", "n2"))
     fake = FakeLauncher(lambda number: Ending.FAILED)
-    run(store, {"lan": fake}, 1, RunObserver(companions=(QUICK,), keep=keep))
+    launch_until_decided(store, {"lan": fake}, 1, RunObserver(companions=(QUICK,), keep=keep))
     told = findings(judged_launches(store.campaign, store.records()), epochs(store))
     said = "not recorded: the launch ended without a word from its recorder"
     assert {(one.where, one.what.startswith(said)) for one in told} == {("n1", True), ("n2", True)}

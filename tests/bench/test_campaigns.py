@@ -22,7 +22,7 @@ from support import command_line, private_slurm, private_sshd
 from support.launches import latencies
 
 START = (*command_line.COMMAND, "bench", "run")
-ONCE = ("--launches-min", "1", "--launches-max", "1")
+ONCE = ("--launches", "1")
 """A warm-up, and one launch that counts."""
 
 
@@ -101,7 +101,7 @@ def test_iperf3_runs_by_ssh_between_two_hosts(tmp_path: Path) -> None:
             interface = "lo"
             addresses = {{ n1 = "127.0.0.1", n2 = "127.0.0.1" }}
         """
-        facts, launches = carried_out(tmp_path, site, "iperf3", "--seconds", "1", *ONCE)
+        facts, launches = carried_out(tmp_path, site, "iperf3", "--duration", "1s", *ONCE)
     assert {one["launcher"] for one in launches} == {"ssh"}
     assert all(value > 1e6 for value in medians(facts, "bandwidth"))
     assert len(list((tmp_path / "out/telemetry").iterdir())) == 2
@@ -125,7 +125,7 @@ def slurm_site(kind: str) -> str:
     """
 
 
-ASKED = ("qperf", "--seconds", "1", "--size", "1KiB:1KiB")
+ASKED = ("qperf", "--duration", "1s", "--size", "1KiB:1KiB")
 
 
 @pytest.mark.needs("slurm", "qperf")
@@ -166,7 +166,7 @@ class Campaign:
             (directory / f"{size}:{size}.txt").write_text(latencies(10.0, [size]))
         path = instead_of(directory, "osu_latency", _STAND_IN.format(directory=directory))
         self.environment = os.environ | {"PATH": path, "EW_MARK": str(directory)}
-        few = ("--launches-min", str(launches), "--launches-max", str(launches))
+        few = ("--launches", str(launches))
         self.words = [*TWO, *few, "--site", str(directory / "site.toml"), "-o", str(self.out)]
         self.command = [*START, *self.words]
         self.calls, self.hang = directory / "calls", directory / "hang"
@@ -306,7 +306,7 @@ def test_the_batch_script_goes_on_when_slurm_has_ended_it(slurm: None, tmp_path:
     wait_until(lambda: not jobs())
     before = campaign.kept()
     assert 2 <= len(before) < 8
-    assert "the same command goes on" in (tmp_path / "log").read_text()
+    assert "the same command continues" in (tmp_path / "log").read_text()
     subprocess.run(submission, env=campaign.environment, check=True, capture_output=True)
     wait_until(lambda: not jobs())
     assert before.items() <= campaign.kept().items()

@@ -10,7 +10,7 @@ import pytest
 from etherweave.bench.campaign import Campaign
 from etherweave.bench.comparisons import DifferenceVerdict, differences, entries, numbers_of, steps
 from etherweave.bench.points import DataPoint
-from etherweave.bench.runner import run
+from etherweave.bench.runner import launch_until_decided
 from etherweave.bench.statistics.launches import StoppingRule
 from etherweave.bench.store import Store, StoreError, write_json
 from support import command_line
@@ -27,7 +27,7 @@ def measured(path: Path, us: float, wanted: Campaign | None = None, start_ns: in
     store = Store.create(path, wanted or campaign(rule=TEN))
     fabric = store.campaign.networks[0].name
     launcher = FakeLauncher(lambda number: latencies(us + 0.01 * (number % 5)))
-    assert run(store, {fabric: launcher}, 1)
+    assert launch_until_decided(store, {fabric: launcher}, 1)
     for one in store.records() if start_ns else ():
         store.add(replace(one, start_ns=start_ns, end_ns=start_ns + one.round))
     return store
@@ -97,7 +97,7 @@ def test_fabrics_and_hosts_differ_unless_told_to_be_ignored(tmp_path: Path) -> N
     both = campaign(networks=(*campaign().networks, network), rule=TEN)
     store = Store.create(tmp_path / "both", both)
     launcher = FakeLauncher(lambda number: latencies(10.0))
-    run(store, {"lan": launcher, "roce": launcher}, 1)
+    launch_until_decided(store, {"lan": launcher, "roce": launcher}, 1)
     done = etherweave("compare", tmp_path / "tcp", tmp_path / "both", "--ignore", "fabric")
     assert (done.exit_code, "several without regard to fabric" in done.stderr) == (2, True)
     assert etherweave("compare", tmp_path, tmp_path, "--ignore", "size").exit_code == 2

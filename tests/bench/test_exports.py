@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from etherweave.bench.points import judged_launches
-from etherweave.bench.runner import run
+from etherweave.bench.runner import launch_until_decided
 from etherweave.bench.store import Store
 from etherweave.bench.summary import summary
 from support import command_line
@@ -23,7 +23,7 @@ etherweave = partial(command_line.invoke, "bench", "export")
 @pytest.fixture
 def result(tmp_path: Path) -> Path:
     store = Store.create(tmp_path / "out", campaign())
-    run(store, {"lan": FakeLauncher(lambda number: latencies(10.0))}, 1)
+    launch_until_decided(store, {"lan": FakeLauncher(lambda number: latencies(10.0))}, 1)
     return store.directory
 
 
@@ -88,7 +88,7 @@ def test_reframe_runs_the_plugin_and_holds_medians_against_references(
     start = "from etherweave.cli import main; main()"
     command.write_text(f"#!/bin/sh\nexec {sys.executable} -c '{start}' \"$@\"\n")
     command.chmod(0o755)
-    options = "--size=1KiB:1KiB,--seconds=1,--launches-min=1,--launches-max=1,--no-telemetry"
+    options = "--size=1KiB:1KiB,--duration=1s,--launches=1,--no-telemetry"
     done = subprocess.run(
         [
             *("reframe", "--prefix", tmp_path, "-c", etherweave("plugin").stdout.strip()),

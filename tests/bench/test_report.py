@@ -14,16 +14,17 @@ import pytest
 from matplotlib.figure import Figure
 
 import etherweave
+from etherweave.bench import session
 from etherweave.bench.campaign import Campaign, CampaignOptions, experiments
+from etherweave.bench.cluster import cluster_of
 from etherweave.bench.launchers import Ending
 from etherweave.bench.points import judged_launches
-from etherweave.bench.runner import run
+from etherweave.bench.runner import launch_until_decided
+from etherweave.bench.site.reading import read
 from etherweave.bench.statistics.launches import StoppingRule
 from etherweave.bench.store import SWITCHES, Store, keep_switches
 from etherweave.bench.summary import among, summary
 from etherweave.bench.tables import save
-from etherweave.cli.bench import run as verb
-from etherweave.cli.bench.cluster import cluster_of
 from etherweave.report import write_report
 from etherweave.report.benchmarks import load_benchmarks
 from etherweave.report.figures.benchmarks import bandwidth, distributions, latency, pairs, rates
@@ -40,7 +41,7 @@ FEW = StoppingRule(0.5, launches_min=6, launches_max=6)
 
 def kept(path: Path, wanted: Campaign, launcher: FakeLauncher) -> Path:
     store = Store.create(path, wanted)
-    run(store, {one.name: launcher for one in wanted.networks}, 1)
+    launch_until_decided(store, {one.name: launcher for one in wanted.networks}, 1)
     launches = judged_launches(store.campaign, store.records())
     save(store, summary(store.campaign, launches))
     return path
@@ -153,7 +154,7 @@ def test_rates_are_held_against_the_link_and_full_frames(tmp_path: Path, three: 
 
 
 def test_an_mtu_that_was_seen_counts(tmp_path: Path) -> None:
-    """Snapshots may stand anywhere in the file of a sitting."""
+    """Snapshots may stand anywhere in the file of a session."""
     network = replace(NETWORK, interface="eth7")
     planned = experiments(["osu_latency"], (network,), CampaignOptions(("a", "b"), sizes=((1, 4),)))
     launcher = FakeLauncher(lambda number: latencies(10.0))
@@ -308,11 +309,11 @@ def test_a_run_keeps_the_switches_that_a_site_tells(
 ) -> None:
     file = tmp_path / "site.toml"
     file.write_text('launcher.kind = "local"\n[hosts]\na.switch = "s1"\nb = {}\nc.switch = "s2"\n')
-    cluster = cluster_of(file, [], "a,b")
+    cluster = cluster_of(read(file), hosts=["a", "b"])
     assert cluster.switches == {"a": "s1"}
     faked = replace(cluster, launchers={"native": FakeLauncher(lambda number: latencies(10.0))})
-    monkeypatch.setattr(verb, "cluster_of", lambda *_: faked)
-    words = ["osu_latency", "--launches-min", "6", "--launches-max", "6", "--size", "1B:4B"]
+    monkeypatch.setattr(session, "cluster_of", lambda *_: faked)
+    words = ["osu_latency", "--launches", "6", "--size", "1B:4B"]
     done = command_line.invoke("bench", "run", *words, "-o", tmp_path / "out")
     assert done.exit_code == 0, done.output
     assert load_benchmarks(tmp_path / "out").places == {"a": ("s1", "")}

@@ -10,13 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from etherweave import bench
+from etherweave.bench import session
+from etherweave.bench.cluster import Cluster, cluster_of
 from etherweave.bench.launchers import Ending
-from etherweave.cli.bench import run as verb
-from etherweave.cli.bench.cluster import Cluster, cluster_of
+from etherweave.bench.site.values import this_machine
+from etherweave.bench.statistics.launches import StoppingRule
 from support import command_line
 from support.launches import NETWORK, FakeLauncher, latencies
 
-FEW = ("--launches-min", "6", "--launches-max", "8", "--size", "1B:4B")
+FEW = ("--launches", "6:8", "--size", "1B:4B")
 
 
 etherweave = partial(command_line.invoke, "bench")
@@ -27,7 +30,7 @@ def launcher(monkeypatch: pytest.MonkeyPatch) -> FakeLauncher:
     """The cluster of all verbs in this test."""
     fake = FakeLauncher(lambda number: latencies(10.0))
     cluster = Cluster("fake", ("a", "b"), (NETWORK,), {NETWORK.name: fake})
-    monkeypatch.setattr(verb, "cluster_of", lambda *_: cluster)
+    monkeypatch.setattr(session, "cluster_of", lambda *_: cluster)
     return fake
 
 
@@ -56,13 +59,17 @@ def test_json_holds_what_the_store_holds(tmp_path: Path, launcher: FakeLauncher)
     assert [one["median"] for one in facts["points"]] == [10e-6, 20e-6, 30e-6]
 
 
-def test_a_run_beyond_its_budget_starts_nothing(tmp_path: Path, launcher: FakeLauncher) -> None:
+def test_a_run_that_is_predicted_to_exceed_its_limits_starts_nothing(
+    tmp_path: Path, launcher: FakeLauncher
+) -> None:
     out = ("-o", tmp_path / "out", *FEW)
-    done = etherweave("run", "osu_latency", *out, "--budget-bytes", "1kB")
+    done = etherweave("run", "osu_latency", *out, "--traffic-limit", "1kB")
     assert (done.exit_code, launcher.jobs, (tmp_path / "out").exists()) == (2, [], False)
-    assert "expected within --budget-bytes, or fewer" in done.stderr
-    done = etherweave("run", "osu_latency", *out, "--budget-time", "1ms", "--budget-bytes", "0B")
-    assert "--budget-bytes and --budget-time" in done.stderr
+    assert "expected within --traffic-limit, or fewer --launches" in done.stderr
+    done = etherweave(
+        "run", "osu_latency", *out, "--total-time-limit", "1ms", "--traffic-limit", "1B"
+    )
+    assert "--traffic-limit and --total-time-limit" in done.stderr
 
 
 def test_an_interrupted_run_ends_with_130_and_goes_on(
@@ -71,7 +78,7 @@ def test_an_interrupted_run_ends_with_130_and_goes_on(
     launcher.answer = lambda number: latencies(10.0) if number < 3 else Ending.INTERRUPTED
     words = ("run", "osu_latency", "-o", tmp_path / "out", *FEW)
     stopped = etherweave(*words)
-    assert (stopped.exit_code, "the same command goes on" in stopped.stderr) == (130, True)
+    assert (stopped.exit_code, "the same command continues" in stopped.stderr) == (130, True)
     assert (tmp_path / "out/benchmarks.json").exists()
     launcher.answer = lambda number: latencies(10.0)
     assert etherweave(*words).exit_code == 0
@@ -107,7 +114,7 @@ def test_few_launches_none_of_which_counts_end_with_1(
 ) -> None:
     """A warm-up and one launch: fewer than after which an experiment is given up."""
     launcher.answer = lambda number: latencies(10.0) if number in succeeds else Ending.FAILED
-    once = ("--launches-min", "1", "--launches-max", "1", "--size", "1B:4B")
+    once = ("--launches", "1", "--size", "1B:4B")
     done = etherweave("run", "osu_latency", "-o", tmp_path / "out", *once)
     assert len(launcher.jobs) == 2
     assert (done.exit_code, "given up, launches fail" in done.stdout) == (1, True)
@@ -121,10 +128,12 @@ def test_few_launches_none_of_which_counts_end_with_1(
         (["osu_nonsense"], "unknown program osu_nonsense; known: "),
         (["osu_latency", "--size", "4"], "expected a size"),
         (["osu_latency", "--half-width", "2"], "half-width 2"),
-        (["osu_latency", "--launches-min", "9", "--launches-max", "8"], "launches from 9 to 8"),
+        (["osu_latency", "--launches", "9:8"], "the smaller number first"),
+        (["osu_latency", "--launches", "some"], "expected numbers such as 5 or 10:30"),
         (["osu_latency", "--ranks", "2"], "exactly two ranks"),
-        (["osu_latency", "--budget-time", "soon"], "expected a time"),
-        (["iperf3", "--seconds", "0.5"], "valid integer"),
+        (["osu_latency", "--total-time-limit", "soon"], "expected a time"),
+        (["iperf3", "--duration", "500ms"], "expected whole seconds"),
+        (["iperf3", "--duration", "10"], "expected a time such as"),
     ],
 )
 def test_mistakes_end_with_2(
@@ -143,18 +152,20 @@ def test_another_campaign_does_not_enter_a_directory(
     assert (done.exit_code, "holds another campaign" in done.stderr) == (2, True)
 
 
-def test_hosts_that_nobody_could_look_at_are_told(tmp_path: Path, launcher: FakeLauncher) -> None:
+def test_hosts_that_cannot_be_inspected_are_reported(
+    tmp_path: Path, launcher: FakeLauncher
+) -> None:
     done = etherweave("run", "osu_latency", "-o", tmp_path / "out", *FEW)
     for host in ("a", "b"):
-        assert f"{host}: could not be looked at: no route to host\n" in done.stderr
+        assert f"{host}: could not be inspected: no route to host\n" in done.stderr
     kept = json.loads((tmp_path / "out/environment/0001.json").read_text())
     assert [(one["host"], one["before"]) for one in kept["hosts"]] == [("a", None), ("b", None)]
     assert {one["severity"] for one in kept["findings"]} == {"gap"}
-    assert not (tmp_path / "out/work/look").exists()
+    assert not (tmp_path / "out/work/inspection").exists()
 
 
 def test_a_site_names_hosts_and_fabrics() -> None:
-    cluster = cluster_of(None, [], None)
+    cluster = cluster_of(this_machine())
     assert (cluster.name, cluster.hosts) == ("this machine", ("localhost",))
     (network,) = cluster.networks
     assert cluster.launchers[network.name].name == "local"
@@ -164,8 +175,8 @@ def test_a_host_or_fabric_that_a_site_has_not_is_a_mistake(tmp_path: Path) -> No
     out = ("-o", tmp_path / "out")
     twice = etherweave("run", "iperf3", *out, "--hosts", "localhost,localhost")
     assert (twice.exit_code, "names a host twice" in twice.stderr) == (2, True), twice.stderr
-    hasty = etherweave("run", "iperf3", *out, "--limit", "0s")
-    assert (hasty.exit_code, "--limit 0s: expected more" in hasty.stderr) == (2, True)
+    hasty = etherweave("run", "iperf3", *out, "--time-limit", "0s")
+    assert (hasty.exit_code, "--time-limit 0s: expected more" in hasty.stderr) == (2, True)
     done = etherweave("run", "iperf3", *out, "--hosts", "elsewhere")
     assert (done.exit_code, "host elsewhere" in done.stderr) == (2, True)
     done = etherweave("run", "iperf3", *out, "--fabric", "slingshot")
@@ -177,7 +188,7 @@ def test_a_host_or_fabric_that_a_site_has_not_is_a_mistake(tmp_path: Path) -> No
 @pytest.mark.needs("iperf3")
 def test_iperf3_runs_on_this_machine(tmp_path: Path) -> None:
     """Two launches of 1 s over the loopback, with counters of its interface."""
-    few = ("--launches-min", "1", "--launches-max", "1", "--seconds", "1")
+    few = ("--launches", "1", "--duration", "1s")
     words = ["bench", "run", "iperf3", "-o", str(tmp_path / "out"), *few, "--json"]
     start = [*command_line.COMMAND, *words]
     done = subprocess.run(start, capture_output=True, text=True, timeout=60)
@@ -190,6 +201,50 @@ def test_iperf3_runs_on_this_machine(tmp_path: Path) -> None:
     assert rate["median"] > 1e6
     assert facts["launches"] == 2
     assert len(list((tmp_path / "out/telemetry").glob("*/localhost/*_interface.parquet"))) == 2
-    (look,) = json.loads((tmp_path / "out/environment/0001.json").read_text())["hosts"]
-    assert look["before"]["host"] == look["after"]["host"] == "localhost"
+    (inspected,) = json.loads((tmp_path / "out/environment/0001.json").read_text())["hosts"]
+    assert inspected["before"]["host"] == inspected["after"]["host"] == "localhost"
     assert not [one for one in facts["warnings"] if "bytes crossed" in one]
+
+
+def test_the_function_carries_out_the_campaign_of_the_verb(
+    tmp_path: Path, launcher: FakeLauncher
+) -> None:
+    """A warm-up, and two launches that count."""
+    names: list[str] = []
+    observer = bench.SessionObserver(launched=lambda done, most, name: names.append(name))
+    done = bench.run(
+        ["osu_latency"],
+        tmp_path / "out",
+        sizes=[(1, 4)],
+        rule=StoppingRule(launches_min=2, launches_max=2),
+        telemetry=False,
+        observer=observer,
+    )
+    assert (done.is_complete, done.directory, len(names)) == (True, tmp_path / "out", 3)
+    assert [one.statistics.median for one in done.summary.points] == [10e-6, 20e-6, 30e-6]
+    kept = json.loads((tmp_path / "out/benchmarks.json").read_text())
+    assert kept == json.loads(json.dumps(done.summary.facts()))
+    verb = etherweave("run", "osu_latency", "-o", tmp_path / "out", *FEW[2:], "--launches", "2")
+    assert (verb.exit_code, len(launcher.jobs)) == (0, 3), "the same campaign: nothing is left"
+
+
+def test_the_function_starts_nothing_beyond_its_limits(
+    tmp_path: Path, launcher: FakeLauncher
+) -> None:
+    limits = bench.CampaignLimits(total_s=1e9, traffic_bytes=1.0)
+    with pytest.raises(bench.LimitError, match="within the limit of traffic") as caught:
+        bench.run(["osu_latency"], tmp_path / "out", limits=limits)
+    assert (caught.value.exceeded, launcher.jobs) == (("traffic",), [])
+    assert not (tmp_path / "out").exists()
+
+
+def test_old_names_of_options_are_accepted_with_a_warning(
+    tmp_path: Path, launcher: FakeLauncher
+) -> None:
+    old = ("--launches-min", "6", "--launches-max", "8", "--limit", "90s", "--budget-bytes", "1GB")
+    done = etherweave("run", "osu_latency", "-o", tmp_path / "out", "--size", "1B:4B", *old)
+    assert done.exit_code == 0, done.output
+    assert "WARNING: --limit is now called --time-limit" in done.stderr
+    assert "WARNING: --launches-max is now called --launches MIN:MAX" in done.stderr
+    assert {one.limit_s for one in launcher.jobs} == {90.0}
+    assert len(launcher.jobs) == 1 + 6

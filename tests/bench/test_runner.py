@@ -19,8 +19,8 @@ from etherweave.bench.environment.snapshot import FORMAT, Snapshot
 from etherweave.bench.launchers import Ending
 from etherweave.bench.plans import BenchmarkPlanError
 from etherweave.bench.points import judge, judged_launches
-from etherweave.bench.runner import ExperimentState, RunObserver, run
-from etherweave.bench.session import Budget, cost, exceeded, session
+from etherweave.bench.runner import ExperimentState, RunObserver, launch_until_decided
+from etherweave.bench.session import CampaignLimits, predicted_cost, session
 from etherweave.bench.statistics.launches import StoppingRule, shuffled
 from etherweave.bench.store import LaunchRecord, Store, StoreError
 from etherweave.bench.summary import CampaignSummary, summary
@@ -41,7 +41,7 @@ def test_a_steady_benchmark_is_launched_until_its_median_has_an_interval(tmp_pat
     """Six launches are the least whose median has an interval at 95 %; the warm-up is not one."""
     store = Store.create(tmp_path / "out", campaign())
     launcher = FakeLauncher(lambda number: latencies(90.0 if number == 0 else 10.0))
-    assert run(store, {"lan": launcher}, 1)
+    assert launch_until_decided(store, {"lan": launcher}, 1)
     found = summarised(store)
     assert (len(launcher.jobs), found.is_finished) == (7, True)
     assert set(found.states.values()) == {ExperimentState.PRECISE}
@@ -53,7 +53,7 @@ def test_a_steady_benchmark_is_launched_until_its_median_has_an_interval(tmp_pat
 def test_a_noisy_benchmark_is_launched_up_to_the_cap_and_called_unstable(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "out", campaign())
     launcher = FakeLauncher(lambda number: latencies(10.0 + 5 * (number % 2)))
-    run(store, {"lan": launcher}, 1)
+    launch_until_decided(store, {"lan": launcher}, 1)
     found = summarised(store)
     assert len(launcher.jobs) == RULE.launches_max + 1
     assert set(found.states.values()) == {ExperimentState.CAPPED}
@@ -67,7 +67,7 @@ def test_retransmits_do_not_keep_a_steady_bandwidth_from_being_precise(tmp_path:
     store = Store.create(tmp_path / "out", replace(campaign(), experiments=(plan,)))
     sent = re.compile(r'"retransmits":\s*\d+')
     launcher = FakeLauncher(lambda number: sent.sub(f'"retransmits": {number * number}', text))
-    run(store, {"lan": launcher}, 1)
+    launch_until_decided(store, {"lan": launcher}, 1)
     found = summarised(store)
     assert set(found.states.values()) == {ExperimentState.PRECISE}
     counts = [one for one in found.points if one.point.metric == "retransmits"]
@@ -81,7 +81,7 @@ def test_launches_follow_the_shuffled_order(tmp_path: Path) -> None:
     )
     store = Store.create(tmp_path / "out", wanted)
     launcher = FakeLauncher(lambda number: latencies(10.0))
-    run(store, {"lan": launcher, "roce": launcher}, 1)
+    launch_until_decided(store, {"lan": launcher, "roce": launcher}, 1)
     kept = [(one.round, one.experiment) for one in store.records()]
     assert kept == shuffled([one.name for one in wanted.experiments], 3, 7)
 
@@ -111,7 +111,7 @@ def test_a_run_killed_at_any_moment_ends_as_if_it_had_not_been(tmp_path: Path, s
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["deaths"] >= 3
     undisturbed = Store.create(tmp_path / "undisturbed", WHOLE)
-    run(undisturbed, {"lan": FakeLauncher(lambda number: latencies(10.0))}, 1)
+    launch_until_decided(undisturbed, {"lan": FakeLauncher(lambda number: latencies(10.0))}, 1)
     assert _order(Store.open(out)) == _order(undisturbed)
     assert not list((out / "work").iterdir())
 
@@ -123,12 +123,12 @@ def _order(store: Store) -> list[tuple[int, str, str]]:
 def test_an_interrupted_launch_is_made_again(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "out", campaign())
     endings = FakeLauncher(lambda number: latencies(10.0) if number < 3 else Ending.INTERRUPTED)
-    assert not run(store, {"lan": endings}, 1)
+    assert not launch_until_decided(store, {"lan": endings}, 1)
     assert [one.round for one in store.records()] == [0, 1, 2]
     later = FakeLauncher(lambda number: latencies(10.0))
-    assert run(store, {"lan": later}, 2)
+    assert launch_until_decided(store, {"lan": later}, 2)
     assert len(later.jobs) == 4
-    assert [one.sitting for one in store.records()] == [1] * 3 + [2] * 4
+    assert [one.session for one in store.records()] == [1] * 3 + [2] * 4
 
 
 def test_control_c_within_a_launch_ends_cleanly(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_control_c_within_a_launch_ends_cleanly(tmp_path: Path) -> None:
         return latencies(10.0)
 
     store = Store.create(tmp_path / "out", campaign())
-    assert not run(store, {"lan": FakeLauncher(interrupted)}, 1)
+    assert not launch_until_decided(store, {"lan": FakeLauncher(interrupted)}, 1)
     assert len(store.records()) == 2
     assert not summarised(store).is_finished
 
@@ -146,7 +146,9 @@ def test_control_c_within_a_launch_ends_cleanly(tmp_path: Path) -> None:
 def test_launches_that_fail_are_kept_and_do_not_count(tmp_path: Path) -> None:
     answers = {1: Ending.FAILED, 2: Ending.TIMED_OUT, 3: latencies(10.0, (1, 2)), 4: "Killed\n"}
     store = Store.create(tmp_path / "out", campaign(rule=StoppingRule(0.05, 0.95, 6, 10)))
-    run(store, {"lan": FakeLauncher(lambda number: answers.get(number, latencies(10.0)))}, 1)
+    launch_until_decided(
+        store, {"lan": FakeLauncher(lambda number: answers.get(number, latencies(10.0)))}, 1
+    )
     found = summarised(store)
     problems = {one.record.round: one.verdict.problems for one in found.launches}
     assert problems[1][0] == "failed: no route to host"
@@ -161,7 +163,7 @@ def test_launches_that_fail_are_kept_and_do_not_count(tmp_path: Path) -> None:
 def test_an_experiment_that_only_fails_is_given_up(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "out", campaign())
     launcher = FakeLauncher(lambda number: Ending.FAILED)
-    run(store, {"lan": launcher}, 1)
+    launch_until_decided(store, {"lan": launcher}, 1)
     found = summarised(store)
     assert (len(launcher.jobs), found.has_failed, found.is_finished) == (3, True, True)
     assert found.warnings[0] == "osu_latency on lan, a,b: given up, launches fail"
@@ -172,7 +174,7 @@ def test_an_experiment_that_only_fails_is_given_up(tmp_path: Path) -> None:
 def test_a_launch_is_ended_after_ten_forecasts_but_not_within_a_minute(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "out", campaign(size_max=4_194_304))
     launcher = FakeLauncher(lambda number: Ending.FAILED)
-    run(store, {"lan": launcher}, 1)
+    launch_until_decided(store, {"lan": launcher}, 1)
     (one,) = store.campaign.experiments
     assert launcher.jobs[0].limit_s == max(60.0, 10 * one.seconds)
     assert launcher.jobs[0].hosts == ("a", "b")
@@ -182,7 +184,7 @@ def test_a_script_that_hangs_is_ended_at_its_limit(tmp_path: Path) -> None:
     (one,) = campaign().experiments
     hanging = replace(one, arguments=("sleep", "60"))
     store = Store.create(tmp_path / "out", replace(campaign(), experiments=(hanging,)))
-    run(store, {"lan": ScriptLauncher()}, 1, limit=0.1)
+    launch_until_decided(store, {"lan": ScriptLauncher()}, 1, limit=0.1)
     assert {record.ending for record in store.records()} == {"timed_out"}
 
 
@@ -246,7 +248,7 @@ def test_tables_keep_every_number_in_its_unit(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "out", campaign("osu_latency", "osu_bw"))
     text = {"osu_latency": latencies(10.0), "osu_bw": _bandwidths()}
     launcher = FakeLauncher(lambda number: text[launcher.jobs[number].command.arguments[0]])
-    run(store, {"lan": launcher}, 1)
+    launch_until_decided(store, {"lan": launcher}, 1)
     save(store, summarised(store))
     points = polars.read_parquet(store.directory / "points.parquet")
     latency = points.row(
@@ -278,7 +280,7 @@ def test_a_number_is_shown_beside_published_ones(tmp_path: Path) -> None:
     wanted = replace(campaign(), networks=(network,), experiments=(one,))
     store = Store.create(tmp_path / "out", wanted)
     text = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n4194304        6062.50\n"
-    run(store, {"lan": FakeLauncher(lambda number: text)}, 1)
+    launch_until_decided(store, {"lan": FakeLauncher(lambda number: text)}, 1)
     (point,) = summarised(store).points
     assert point.band is not None
     assert any("Kenny et al. 2020" in source for source in point.band.sources)
@@ -297,7 +299,7 @@ def test_the_environment_is_kept_before_and_after(tmp_path: Path) -> None:
     first, second = kept["hosts"]
     assert (first["before"]["taken_s"], first["after"]["taken_s"]) == (1.0, 9.0)
     assert (second["before"]["taken_s"], second["after"]) == (2.0, None)
-    assert store.sit() == 2
+    assert store.new_session() == 2
 
 
 def seen_at(host: str, time_s: float) -> HostInspection:
@@ -308,20 +310,21 @@ def test_progress_is_told_after_every_launch(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "out", campaign())
     told: list[tuple[int, int]] = []
     watch = RunObserver(lambda one, done, most: told.append((done, most)))
-    run(store, {"lan": FakeLauncher(lambda number: latencies(10.0))}, 1, watch)
+    launch_until_decided(store, {"lan": FakeLauncher(lambda number: latencies(10.0))}, 1, watch)
     assert told == [(number, RULE.launches_max + 1) for number in range(1, 8)]
     assert all(one < other for one, other in pairwise(told))
 
 
-def test_a_budget_counts_every_launch_that_there_may_be() -> None:
+def test_limits_count_every_launch_that_there_may_be() -> None:
     wanted = campaign("osu_latency", "osu_bw")
-    found = cost(wanted)
+    found = predicted_cost(wanted)
     each = RULE.launches_max + 1
     assert found.launches == 2 * each
     assert found.bytes == each * sum(one.bytes for one in wanted.experiments)
-    assert exceeded(found, Budget(found.bytes, found.seconds)) == []
-    assert exceeded(found, Budget(found.bytes - 1, found.seconds)) == ["bytes"]
-    assert exceeded(found, Budget(0, 0)) == ["bytes", "time"]
+    exact = CampaignLimits(total_s=found.seconds, traffic_bytes=found.bytes)
+    assert found.exceeded(exact) == ()
+    assert found.exceeded(replace(exact, traffic_bytes=found.bytes - 1)) == ("traffic",)
+    assert found.exceeded(CampaignLimits(None, 0, 0)) == ("traffic", "total time")
 
 
 def test_pairs_collectives_and_single_hosts_are_placed() -> None:
@@ -361,3 +364,13 @@ def test_the_text_of_another_benchmark_does_not_count() -> None:
     (one,) = campaign().experiments
     verdict = judge(one, "done", captured("iperf3/tcp-1stream.txt"), "")
     assert verdict.problems == ("text of iperf3; expected one of osu",)
+
+
+def test_launches_of_the_last_release_are_read_with_a_warning(tmp_path: Path) -> None:
+    store = Store.create(tmp_path / "out", campaign())
+    launch_until_decided(store, {"lan": FakeLauncher(lambda number: latencies(10.0))}, 3)
+    (path, *_) = sorted((tmp_path / "out/launches").glob("*.json"))
+    path.write_text(path.read_text().replace('"session"', '"sitting"'))
+    with pytest.warns(FutureWarning, match="name their session `sitting`"):
+        records = store.records()
+    assert {one.session for one in records} == {3}

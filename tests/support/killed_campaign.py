@@ -5,7 +5,7 @@ import signal
 import sys
 from pathlib import Path
 
-from etherweave.bench.runner import run
+from etherweave.bench.runner import launch_until_decided
 from etherweave.bench.store import Store
 from support.launches import FakeLauncher, campaign, latencies
 
@@ -19,7 +19,7 @@ def main(out: Path, deadly: int) -> None:
         return latencies(10.0)
 
     store = Store.create(out, campaign("osu_latency", "osu_multi_lat"))
-    assert run(store, {"lan": FakeLauncher(answer)}, 1)
+    assert launch_until_decided(store, {"lan": FakeLauncher(answer)}, 1)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from etherweave.bench.launchers.launcher import LaunchJob, LaunchOutcome
-from etherweave.bench.runner import run
+from etherweave.bench.runner import launch_until_decided
 from etherweave.bench.session import session
 from etherweave.bench.statistics.launches import StoppingRule
 from etherweave.bench.store import Store
@@ -40,7 +40,7 @@ def carry_out(out: Path) -> None:
     launcher.calls = out.with_suffix(".calls")
     store = Store.create(out, WHOLE)
     with store.alone(), session(store, list) as (number, _):
-        assert run(store, {"lan": launcher}, number)
+        assert launch_until_decided(store, {"lan": launcher}, number)
 
 
 def kept(out: Path) -> dict[str, str]:

@@ -76,7 +76,7 @@ class _Executor:
 
     store: Store
     launchers: Mapping[str, Launcher]
-    sitting: int
+    session: int
     watch: RunObserver
     limit: float | None
 
@@ -125,7 +125,7 @@ class _Executor:
             start_ns=outcome.start_ns,
             end_ns=outcome.end_ns,
             launcher=launcher,
-            sitting=self.sitting,
+            session=self.session,
             version=etherweave.__version__,
             campaign=self.store.campaign.identity,
         )
@@ -147,10 +147,10 @@ def limit_s(experiment: CampaignExperiment, wanted: float | None = None) -> floa
     return wanted or max(LIMIT_LEAST, LIMIT_FACTOR * experiment.seconds)
 
 
-def run(
+def launch_until_decided(
     store: Store,
     launchers: Mapping[str, Launcher],
-    sitting: int,
+    session: int,
     watch: RunObserver | None = None,
     limit: float | None = None,
 ) -> bool:
@@ -162,7 +162,7 @@ def run(
         Where launches are kept.
     launchers
         By the names of networks.
-    sitting
+    session
         Number of the environment that the launches have.
     watch
         What is told and recorded meanwhile.
@@ -174,7 +174,7 @@ def run(
     bool
         Whether it came to its end; otherwise the user ended it.
     """
-    sitter = _Executor(store, launchers, sitting, watch or RunObserver(), limit)
+    executor = _Executor(store, launchers, session, watch or RunObserver(), limit)
     campaign = store.campaign
     records = store.records()
     for name in (one.name for one in records if one.ending == Ending.DONE):
@@ -183,12 +183,12 @@ def run(
     most = campaign.launches_max * len(campaign.experiments)
     for turns in _order(campaign, done, launchers):
         kept = 0
-        with closing(sitter.carry_out(turns)) as carried_out:
+        with closing(executor.carry_out(turns)) as carried_out:
             for turn, record in carried_out:
                 kept += 1
                 one = judged_launch(turn.experiment, record)
                 done[turn.experiment.name].append(one)
-                sitter.watch.tell(one, sum(map(len, done.values())), most)
+                executor.watch.tell(one, sum(map(len, done.values())), most)
         if kept < len(turns):
             return False
     return True

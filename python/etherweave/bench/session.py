@@ -1,36 +1,325 @@
-"""One sitting of the runner: the state of all hosts before and after, kept beside the launches."""
+"""A session: one process carries a campaign out, or continues one, and writes its results.
+
+::
+
+    programs, site, options ─► campaign ─► limits ─► inspection of hosts ─► launches ─► results
+                                                      (before and after)
+
+:func:`run` is what ``etherweave bench run`` calls. Every launch is on the disk before the next one
+begins, so that the same call continues a session that was interrupted or killed.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
-from etherweave.bench.campaign import Campaign
+from etherweave.bench.campaign import Campaign, CampaignOptions, experiments
+from etherweave.bench.cluster import Cluster, cluster_of
 from etherweave.bench.environment.findings import EnvironmentFinding
 from etherweave.bench.environment.inspections import (
     HostInspection,
+    inspect_hosts,
     inspection_facts,
     inspection_findings,
 )
-from etherweave.bench.store import Store
+from etherweave.bench.points import JudgedLaunch, judged_launches
+from etherweave.bench.runner import RunObserver, launch_until_decided
+from etherweave.bench.site.reading import read
+from etherweave.bench.site.values import ClusterSite, this_machine
+from etherweave.bench.statistics.launches import StoppingRule
+from etherweave.bench.store import Store, keep_switches
+from etherweave.bench.summary import CampaignSummary, summary
+from etherweave.bench.tables import save
+from etherweave.bench.telemetry.epochs import Epoch, epochs, keep, recorder
+from etherweave.bench.telemetry.link_traffic import findings as traffic_findings
+
+INSPECTION = "inspection"
+"""Names the working directory of inspections of hosts; launches have other names."""
+
+
+@dataclass(frozen=True)
+class CampaignLimits:
+    """What a campaign may take."""
+
+    launch_s: float | None = None
+    """Time after which a launch is ended [s]; ten times its predicted time, at least a minute, if
+    ``None``."""
+    total_s: float = 3600.0
+    """Predicted time of all launches [s]."""
+    traffic_bytes: float = 1e12
+    """Predicted traffic of all launches, of the busiest host of each [bytes]."""
+
+
+@dataclass(frozen=True)
+class CampaignCost:
+    """What a campaign takes at most, as predicted."""
+
+    launches: int
+    bytes: float
+    """Sent by the busiest host of each launch, added."""
+    seconds: float
+
+    def exceeded(self, limits: CampaignLimits) -> tuple[str, ...]:
+        """Name the limits that are too small: ``traffic``, ``total time``."""
+        over = {
+            "traffic": self.bytes > limits.traffic_bytes,
+            "total time": self.seconds > limits.total_s,
+        }
+        return tuple(name for name, is_over in over.items() if is_over)
+
+
+class LimitError(ValueError):
+    """A campaign that is predicted to take more than its limits allow.
+
+    Parameters
+    ----------
+    cost
+        What is predicted.
+    exceeded
+        Names of the limits, as :meth:`CampaignCost.exceeded` returns them.
+    """
+
+    def __init__(self, cost: CampaignCost, exceeded: Sequence[str]) -> None:
+        super().__init__(
+            f"{cost.launches:,} launches, {cost.bytes:.3g} bytes, {cost.seconds:.3g} s at most; "
+            f"expected within the limit of {' and '.join(exceeded)}, or fewer launches"
+        )
+        self.cost = cost
+        self.exceeded = tuple(exceeded)
+
+
+@dataclass(frozen=True)
+class SessionObserver:
+    """Functions that a session calls as it proceeds; each does nothing unless given."""
+
+    predicted: Callable[[CampaignCost], None] = lambda cost: None
+    """Takes the predicted cost, before anything is started."""
+    inspected: Callable[[Sequence[EnvironmentFinding]], None] = lambda findings: None
+    """Takes what is found about the hosts before the first launch."""
+    launched: Callable[[int, int, str], None] = lambda done, most, name: None
+    """Takes the number of launches done, their largest number, and the name of the last."""
+
+
+@dataclass(frozen=True)
+class SessionResult:
+    """What a session leaves."""
+
+    summary: CampaignSummary
+    """Statistics of all launches so far, as ``benchmarks.json`` has them."""
+    is_complete: bool
+    """Whether every experiment is decided; otherwise the user interrupted the session."""
+    directory: Path
+    findings: tuple[EnvironmentFinding, ...]
+    """Whether the traffic of each launch crossed the tested links."""
+    epochs: tuple[Epoch, ...]
+    """How each host was recorded during each launch."""
+
+
+def run(
+    programs: Sequence[str],
+    output: Path,
+    *,
+    site: ClusterSite | Path | None = None,
+    fabrics: Sequence[str] = (),
+    hosts: Sequence[str] | None = None,
+    sizes: Sequence[tuple[int | None, int | None]] = ((None, None),),
+    ranks_per_host: int = 1,
+    iterations: int | None = None,
+    duration_s: int | None = None,
+    streams: int = 1,
+    all_pairs: bool = False,
+    rule: StoppingRule | None = None,
+    seed: int = 0,
+    limits: CampaignLimits | None = None,
+    telemetry: bool = True,
+    observer: SessionObserver | None = None,
+) -> SessionResult:
+    """Launch benchmarks on a cluster until their medians are known, and keep every launch.
+
+    Parameters
+    ----------
+    programs
+        Programs such as ``osu_bw``, or benchmarks for their first program.
+    output
+        Directory of the results. One that holds the same campaign is continued.
+    site
+        The cluster, or the path of its file; this machine unless given.
+    fabrics
+        Names of fabrics of the site; all unless given.
+    hosts
+        Names of hosts of the site, in the order of ranks; all unless given.
+    sizes
+        Smallest and largest message of each experiment [bytes]; ``None`` leaves it to the program.
+    ranks_per_host
+        Processes on each host.
+    iterations
+        Repetitions of each message size; the program's own number unless given.
+    duration_s
+        Length of each test of programs that run for a time [s].
+    streams
+        Parallel connections of a pair of hosts.
+    all_pairs
+        Whether to run benchmarks of a pair on every pair of hosts rather than on the first two.
+    rule
+        Required precision and number of launches; 5 % with 10 to 30 launches unless given.
+    seed
+        Of the order of launches.
+    limits
+        What the campaign may take.
+    telemetry
+        Whether to record the counters of all hosts during each launch.
+    observer
+        Is informed as the session proceeds.
+
+    Returns
+    -------
+    SessionResult
+        The summary, also when Ctrl-C interrupted the session: then of the launches that ended.
+
+    Raises
+    ------
+    SiteError
+        When the site's file is wrong, or lacks a host or a fabric.
+    BenchmarkPlanError
+        When a program is unknown, or cannot run as requested.
+    LimitError
+        When the predicted cost exceeds the limits; nothing has been started then.
+    StoreError
+        When the directory holds another campaign, or another session uses it.
+    OSError
+        When the system cannot read or write a file.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from etherweave import bench
+    >>> done = bench.run(["osu_latency"], Path("monday"), site=Path("site.toml"))  # doctest: +SKIP
+    >>> [one.statistics.median for one in done.summary.points]  # doctest: +SKIP
+    [2.1e-06]
+    """
+    observer = observer or SessionObserver()
+    limits = limits or CampaignLimits()
+    place = read(site) if isinstance(site, Path) else site or this_machine()
+    cluster = cluster_of(place, fabrics, hosts)
+    options = CampaignOptions(
+        cluster.hosts,
+        tuple(sizes),
+        ranks_per_host,
+        iterations,
+        duration_s,
+        streams,
+        all_pairs,
+    )
+    planned = experiments(programs, cluster.networks, options)
+    campaign = Campaign(cluster.name, cluster.networks, planned, rule or StoppingRule(), seed)
+    _check_limits(campaign, limits, observer)
+    return _carried_out(campaign, output, cluster, limits.launch_s, telemetry, observer)
+
+
+def predicted_cost(campaign: Campaign) -> CampaignCost:
+    """Add up the predictions of all launches, as if every experiment needed all it may have."""
+    each = campaign.launches_max
+    return CampaignCost(
+        launches=each * len(campaign.experiments),
+        bytes=each * sum(one.bytes for one in campaign.experiments),
+        seconds=each * sum(one.seconds for one in campaign.experiments),
+    )
+
+
+def _check_limits(campaign: Campaign, limits: CampaignLimits, observer: SessionObserver) -> None:
+    cost = predicted_cost(campaign)
+    if exceeded := cost.exceeded(limits):
+        raise LimitError(cost, exceeded)
+    observer.predicted(cost)
+
+
+def _carried_out(
+    campaign: Campaign,
+    output: Path,
+    cluster: Cluster,
+    limit_s: float | None,
+    telemetry: bool,
+    observer: SessionObserver,
+) -> SessionResult:
+    """Launch, and write the tables however that ends."""
+    store = Store.create(output, campaign)
+    keep_switches(store.directory, cluster.switches)
+    with store.alone():
+        is_complete = _launched(store, cluster, limit_s, telemetry, observer)
+        launches = judged_launches(store.campaign, store.records())
+        recorded = tuple(epochs(store))
+        findings = tuple(traffic_findings(launches, recorded))
+        seen = [*store.environments(), {"findings": [asdict(one) for one in findings]}]
+        found = summary(store.campaign, launches, seen)
+        save(store, found)
+    return SessionResult(found, is_complete, store.directory, findings, recorded)
+
+
+def _launched(
+    store: Store,
+    cluster: Cluster,
+    limit_s: float | None,
+    telemetry: bool,
+    observer: SessionObserver,
+) -> bool:
+    def ended(one: JudgedLaunch, done: int, most: int) -> None:
+        observer.launched(done, most, one.record.name)
+
+    watch = RunObserver(ended)
+    if telemetry:
+        watch = RunObserver(ended, (recorder(cluster.python),), keep)
+    try:
+        with session(store, lambda: _inspections(store, cluster)) as (number, findings):
+            observer.inspected(findings)
+            return launch_until_decided(store, cluster.launchers, number, watch, limit_s)
+    except KeyboardInterrupt:
+        return False
+
+
+def _inspections(store: Store, cluster: Cluster) -> list[HostInspection]:
+    """Inspect all hosts that take part, on each fabric."""
+    try:
+        return [
+            inspection
+            for fabric, hosts in _hosts(store.campaign).items()
+            for inspection in inspect_hosts(
+                cluster.launchers[fabric],
+                fabric,
+                hosts,
+                cluster.python,
+                store.workplace(INSPECTION),
+            )
+        ]
+    finally:
+        store.clear(INSPECTION)
+
+
+def _hosts(campaign: Campaign) -> dict[str, list[str]]:
+    """Gather the hosts of experiments by fabric."""
+    found: dict[str, dict[str, None]] = {}
+    for one in campaign.experiments:
+        found.setdefault(one.fabric, {}).update(dict.fromkeys(one.hosts))
+    return {fabric: list(hosts) for fabric, hosts in found.items()}
 
 
 @contextmanager
 def session(
-    store: Store, look: Callable[[], list[HostInspection]]
+    store: Store, inspect: Callable[[], list[HostInspection]]
 ) -> Iterator[tuple[int, list[EnvironmentFinding]]]:
-    """Look before and after; gives the number of the sitting, and what was found before.
+    """Inspect all hosts before and after; give the session's number, and the findings before.
 
-    The second look is kept however the sitting ends, unless the process is killed: then what was
-    seen before stays.
+    The second inspection is kept however the session ends, unless the process is killed: then the
+    first one stays.
     """
-    number, before = store.sit(), look()
+    number, before = store.new_session(), inspect()
     findings = inspection_findings(before)
     store.keep_environment(number, _kept(before, (), findings))
     try:
         yield number, findings
     finally:
-        after = look()
+        after = inspect()
         store.keep_environment(number, _kept(before, after, inspection_findings(before, after)))
 
 
@@ -40,37 +329,3 @@ def _kept(
     findings: Sequence[EnvironmentFinding],
 ) -> dict[str, Any]:
     return {"hosts": inspection_facts(before, after), "findings": [asdict(one) for one in findings]}
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What a campaign will take at most, roughly."""
-
-    launches: int
-    bytes: float
-    """Sent by the busiest host of each launch, added."""
-    seconds: float
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What a campaign may take."""
-
-    bytes: float
-    seconds: float
-
-
-def cost(campaign: Campaign) -> Cost:
-    """Add up the forecasts of all launches, as if every experiment needed all it may have."""
-    each = campaign.launches_max
-    return Cost(
-        launches=each * len(campaign.experiments),
-        bytes=each * sum(one.bytes for one in campaign.experiments),
-        seconds=each * sum(one.seconds for one in campaign.experiments),
-    )
-
-
-def exceeded(cost: Cost, budget: Budget) -> list[str]:
-    """Name what of the budget is too small: ``bytes``, ``time``."""
-    over = (("bytes", cost.bytes > budget.bytes), ("time", cost.seconds > budget.seconds))
-    return [name for name, is_over in over if is_over]

@@ -4,7 +4,7 @@
 
     DIR/campaign.json              what was asked for
         launches/NAME.json         one launch: words, text, ending; written before the next begins
-        environment/0001.json      all hosts before and after one sitting of the runner, findings
+        environment/0001.json      all hosts before and after one session of the runner, findings
         telemetry/NAME/HOST/       what a host counted during a launch
         work/NAME/                 where a launch runs; empty again afterwards unless it failed
         benchmarks.json, *.parquet, *.csv    results, made anew from the launches at any time
@@ -16,6 +16,7 @@ import fcntl
 import json
 import os
 import shutil
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -52,7 +53,7 @@ class LaunchRecord:
     """Since 1970 [ns]."""
     end_ns: int
     launcher: str
-    sitting: int
+    session: int
     """Whose environment it had, from 1."""
     version: str
     """Of the Etherweave whose parser read it first."""
@@ -153,17 +154,17 @@ class Store:
         """Tell where what hosts counted during a launch is kept."""
         return self.directory / "telemetry" / name
 
-    def sit(self) -> int:
-        """Give a new sitting its number, from 1."""
-        return 1 + max((int(path.stem) for path in self._sittings()), default=0)
+    def new_session(self) -> int:
+        """Give a new session its number, from 1."""
+        return 1 + max((int(path.stem) for path in self._sessions()), default=0)
 
-    def keep_environment(self, sitting: int, facts: Mapping[str, Any]) -> None:
-        """Write what a sitting saw of its hosts."""
-        write_json(self.directory / "environment" / f"{sitting:04}.json", facts)
+    def keep_environment(self, session: int, facts: Mapping[str, Any]) -> None:
+        """Write what a session saw of its hosts."""
+        write_json(self.directory / "environment" / f"{session:04}.json", facts)
 
     def environments(self) -> list[dict[str, Any]]:
-        """Read what each sitting saw, in order."""
-        return [_read(path) for path in sorted(self._sittings())]
+        """Read what each session saw, in order."""
+        return [_read(path) for path in sorted(self._sessions())]
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -185,11 +186,11 @@ class Store:
     def _launches(self) -> Path:
         return self.directory / "launches"
 
-    def _sittings(self) -> list[Path]:
+    def _sessions(self) -> list[Path]:
         return [path for path in self.directory.glob("environment/*.json") if path.stem.isdecimal()]
 
     def _record(self, path: Path) -> LaunchRecord:
-        record = _decoded(LaunchRecord, path)
+        record = _record(path)
         known = {one.name for one in self.campaign.experiments}
         if record.campaign != self.campaign.identity or record.experiment not in known:
             raise StoreError(f"{path}: a launch of another campaign")
@@ -234,6 +235,23 @@ def _decoded(kind: type[T], path: Path) -> T:
         return decoded(kind, _read(path), path.name)
     except StoreError:
         raise
+    except ValueError as error:
+        raise StoreError(f"{path}: {error}") from None
+
+
+def _record(path: Path) -> LaunchRecord:
+    """Read a launch, also one whose session has the older name ``sitting``."""
+    facts = _read(path)
+    if "sitting" in facts and "session" not in facts:
+        warnings.warn(
+            f"{path.parent}: launches name their session `sitting`; the next release reads "
+            "`session` only",
+            FutureWarning,
+            stacklevel=2,
+        )
+        facts["session"] = facts.pop("sitting")
+    try:
+        return decoded(LaunchRecord, facts, path.name)
     except ValueError as error:
         raise StoreError(f"{path}: {error}") from None
 

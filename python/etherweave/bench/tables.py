@@ -56,7 +56,7 @@ def _launch(one: JudgedLaunch) -> dict[str, Any]:
         "ending": record.ending,
         "start_ns": record.start_ns,
         "end_ns": record.end_ns,
-        "sitting": record.sitting,
+        "session": record.session,
         "launcher": record.launcher,
         "version": record.version,
         "words": json.dumps(record.words),

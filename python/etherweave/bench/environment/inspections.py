@@ -112,7 +112,7 @@ def _findings(
 ) -> Iterator[EnvironmentFinding]:
     for one in (before, after):
         if one and one.reason:
-            what = f"could not be looked at{' in full' if one.snapshot else ''}: {one.reason}"
+            what = f"could not be inspected{' in full' if one.snapshot else ''}: {one.reason}"
             yield EnvironmentFinding("host", Severity.GAP, before.host, what, _DO)
     if before.snapshot:
         others = [one for one in following if one.fabric == before.fabric]

@@ -21,7 +21,7 @@ bench = group(
         ),
         "environment": Verb(
             "environment.environment",
-            "Tell what about this host spoils measurements, and what to do about it.",
+            "Print what about this host impairs measurements, and how to correct it.",
         ),
         "history": Verb(
             "history.history", "Tell what became worse from each result of a cluster to the next."
@@ -41,12 +41,11 @@ bench = group(
         ),
         "plan": Verb(
             "plan.plan",
-            "Tell how a benchmark would be started, how many bytes it would send, how long it "
-            "would take.",
+            "Print the command, the traffic and the predicted time of a benchmark.",
         ),
         "run": Verb(
             "run.bench_run",
-            "Launch benchmarks on a cluster until medians are known, and keep every launch.",
+            "Launch benchmarks on a cluster until their medians are known, and keep every launch.",
         ),
         "site": Verb(
             "site.site",

@@ -10,26 +10,19 @@ from typing import Annotated, TypeVar
 import typer
 
 from etherweave.bench.amounts import amount, rate_of, size_of, time_of
-from etherweave.cli.exits import alarm, refuse
+from etherweave.cli.exits import print_error, reject
 
 __all__ = ["amount", "rate_of", "size_of", "time_of"]
 
 T = TypeVar("T")
 
-Launches = Annotated[
-    str | None,
-    typer.Option(
-        "--launches",
-        metavar="[MIN:]MAX",
-        help="Launch each experiment MIN to MAX times after its warm-up; N alone means N times.",
-    ),
-]
 TimeLimit = Annotated[
     str | None,
     typer.Option(
         "--time-limit", metavar="TIME", help="End a launch after this time, such as 10min."
     ),
 ]
+
 TrafficLimit = Annotated[
     str,
     typer.Option(
@@ -54,7 +47,7 @@ def renamed(old: str, new: str, value: T | None, usual: T) -> T:
     """Return the value that was given under an option's old name, with a warning, or the usual."""
     if value is None:
         return usual
-    alarm(f"WARNING: {old} is now called {new}; the old name goes with the next release.")
+    print_error(f"WARNING: {old} is now called {new}; the old name goes with the next release.")
     return value
 
 
@@ -65,7 +58,7 @@ def _above_zero(option: str, text: str, read: Callable[[str], N]) -> N:
     try:
         value = read(text)
     except ValueError as error:
-        refuse(f"{option} {error}")
+        reject(f"{option} {error}")
     if not value:
-        refuse(f"{option} {text}: expected more than zero")
+        reject(f"{option} {text}: expected more than zero")
     return value

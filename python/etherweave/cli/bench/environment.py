@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from etherweave.bench.cluster import Cluster, cluster_of
 from etherweave.bench.environment.checks import examine
 from etherweave.bench.environment.findings import EnvironmentFinding, Evidence, Run, Severity
 from etherweave.bench.environment.inspections import (
@@ -22,9 +23,11 @@ from etherweave.bench.environment.readers import ROOT, take
 from etherweave.bench.environment.readers.files import run_tool
 from etherweave.bench.environment.snapshot import Snapshot, snapshot
 from etherweave.bench.launchers import Launcher
-from etherweave.cli.bench.cluster import Cluster, cluster_of
+from etherweave.bench.site.reading import read
+from etherweave.bench.site.values import SiteError
+from etherweave.cli.bench.amounts import octets, renamed
 from etherweave.cli.bench.interfaces import existing
-from etherweave.cli.exits import FAILED, refuse, told
+from etherweave.cli.exits import FAILED, os_error, reject
 from etherweave.cli.parameters import AsJson
 
 EXAMPLES = """Examples:
@@ -35,7 +38,7 @@ etherweave bench environment --site cluster.toml
 
 etherweave bench environment --json > before.json
 
-etherweave bench environment --before before.json --interface eth0 --bytes 5e9
+etherweave bench environment --before before.json --interface eth0 --traffic 5GB
 
 ssh node2 etherweave bench environment --json | etherweave bench environment --other -"""
 
@@ -44,40 +47,50 @@ Interfaces = Annotated[
     typer.Option(
         "--interface",
         "-i",
-        help="Look at this one; as often as needed. The first is the one to be measured.",
+        metavar="NAME",
+        help="Inspect this interface; repeatable. The first is the one to be measured.",
     ),
 ]
 To = Annotated[
     list[str] | None,
-    typer.Option("--to", metavar="HOST", help="Does a packet of the MTU arrive there?"),
+    typer.Option(
+        "--to",
+        metavar="HOST",
+        help="Check that a packet as large as the MTU reaches this host; repeatable.",
+    ),
 ]
 Before = Annotated[
     Path | None,
-    typer.Option("--before", metavar="FILE", help="What --json wrote before a run."),
+    typer.Option("--before", metavar="FILE", help="Compare with what --json printed before a run."),
 ]
 Others = Annotated[
     list[Path] | None,
     typer.Option(
         "--other",
         metavar="FILE",
-        help="What --json wrote on another host; as often as needed. - is standard input.",
+        help="Compare with what --json printed on another host; repeatable; - is standard input.",
     ),
 ]
-Bytes = Annotated[
-    float | None,
+Traffic = Annotated[
+    str | None,
     typer.Option(
-        "--bytes", min=0, help="What must have crossed the interface since --before, in bytes."
+        metavar="SIZE",
+        help="Check that the interface has carried at least this since --before, such as 5GB.",
     ),
 ]
 Processes = Annotated[
-    int | None, typer.Option(min=1, help="How many a run will start on this host.")
+    int | None,
+    typer.Option(min=1, help="Number of processes that a run will start on this host."),
 ]
 SiteFile = Annotated[
     Path | None,
-    typer.Option("--site", metavar="FILE", help="Look at all hosts of this site instead."),
+    typer.Option("--site", metavar="FILE", help="Inspect all hosts of this site instead."),
 ]
 Root = Annotated[
-    Path, typer.Option(metavar="DIRECTORY", help="Holds proc and sys of a host; starts no tool.")
+    Path,
+    typer.Option(
+        metavar="DIRECTORY", help="Read proc and sys of a host below here, and start no tool."
+    ),
 ]
 
 
@@ -86,26 +99,30 @@ def environment(
     to: To = None,
     before: Before = None,
     other: Others = None,
-    bytes_expected: Bytes = None,
+    traffic: Traffic = None,
     processes: Processes = None,
-    root: Root = ROOT,
+    root: Root = Path("/"),
     site: SiteFile = None,
     as_json: AsJson = False,
+    old_bytes: Annotated[float | None, typer.Option("--bytes", min=0, hidden=True)] = None,
 ) -> None:
-    """Tell what about this host spoils measurements, and what to do about it.
+    """Print what about this host impairs measurements, and how to correct it.
 
     With --site, about every host of a site, through its launcher. Nothing is changed. What cannot
-    be read is said to be unchecked. Ends with 1 when there is a warning.
+    be read is reported as unchecked. Ends with 1 when there is a warning.
     """
+    bytes_expected = renamed(
+        "--bytes", "--traffic", old_bytes, octets("--traffic", traffic) if traffic else None
+    )
     if site:
         if any((interface, to, before, other, bytes_expected, processes, root != ROOT)):
-            refuse("--site: expected no option beside it but --json")
+            reject("--site: expected no option beside it but --json")
         _everywhere(site, as_json)
         return
     if not root.is_dir():
-        refuse(f"--root {root}: expected a directory with proc and sys of a host")
+        reject(f"--root {root}: expected a directory with proc and sys of a host")
     if bytes_expected is not None and before is None:
-        refuse("--bytes: counts since an earlier look; expected --before FILE")
+        reject("--traffic: counts since an earlier inspection; expected --before FILE")
     existing(interface or (), root)
     tools = run_tool if root == ROOT else None
     now = take(root, interfaces=interface or (), to=to or (), tools=tools)
@@ -118,18 +135,23 @@ def environment(
 
 
 def _everywhere(site: Path, as_json: bool) -> None:
-    cluster = cluster_of(site, (), None)
+    try:
+        cluster = cluster_of(read(site))
+    except SiteError as error:
+        reject(error)
+    except OSError as error:
+        reject(os_error(error))
     # Hosts that a batch system starts things on share this directory, if any.
-    with TemporaryDirectory(prefix=".etherweave-look-", dir=Path.cwd()) as directory:
-        views = [
-            view
+    with TemporaryDirectory(prefix=".etherweave-inspection-", dir=Path.cwd()) as directory:
+        inspections = [
+            one
             for fabric, launcher in cluster.launchers.items()
-            for view in _look(launcher, fabric, cluster, Path(directory))
+            for one in _inspected(launcher, fabric, cluster, Path(directory))
         ]
-    _end({"hosts": inspection_facts(views, ())}, inspection_findings(views), as_json)
+    _end({"hosts": inspection_facts(inspections, ())}, inspection_findings(inspections), as_json)
 
 
-def _look(
+def _inspected(
     launcher: Launcher, fabric: str, cluster: Cluster, directory: Path
 ) -> list[HostInspection]:
     home = directory / fabric
@@ -137,8 +159,8 @@ def _look(
     return inspect_hosts(launcher, fabric, cluster.hosts, cluster.python, home)
 
 
-def _end(seen: Mapping[str, Any], findings: list[EnvironmentFinding], as_json: bool) -> None:
-    print(_json(seen, findings)) if as_json else _print(findings)
+def _end(facts: Mapping[str, Any], findings: list[EnvironmentFinding], as_json: bool) -> None:
+    print(_json(facts, findings)) if as_json else _print(findings)
     if any(one.severity is Severity.WARNING for one in findings):
         raise typer.Exit(FAILED)
 
@@ -148,13 +170,13 @@ def _read(path: Path) -> Snapshot:
         text = sys.stdin.read() if str(path) == "-" else path.read_text(errors="replace")
         return snapshot(text)
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))
     except ValueError as error:
-        refuse(f"{path}: {error}; expected what `etherweave bench environment --json` writes")
+        reject(f"{path}: {error}; expected what `etherweave bench environment --json` writes")
 
 
-def _json(seen: Mapping[str, Any], findings: list[EnvironmentFinding]) -> str:
-    return json.dumps({**seen, "findings": [asdict(one) for one in findings]}, indent=2)
+def _json(facts: Mapping[str, Any], findings: list[EnvironmentFinding]) -> str:
+    return json.dumps({**facts, "findings": [asdict(one) for one in findings]}, indent=2)
 
 
 def _print(findings: list[EnvironmentFinding]) -> None:

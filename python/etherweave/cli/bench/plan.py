@@ -16,11 +16,11 @@ from etherweave.bench.plans import (
     FabricEstimate,
     nodes_least,
 )
-from etherweave.cli.bench.amounts import rate_of, size_of, time_of
+from etherweave.cli.bench.amounts import rate_of, renamed, seconds, size_of, time_of
 from etherweave.cli.bench.info import entry_of
 from etherweave.cli.bench.plan_sheet import plan_rows
 from etherweave.cli.design_page import print_sheet
-from etherweave.cli.exits import refuse
+from etherweave.cli.exits import reject
 from etherweave.cli.parameters import AsJson
 
 EXAMPLES = """Examples:
@@ -29,29 +29,51 @@ etherweave bench plan osu_bw --rate 1Gb/s --size 4MiB
 
 etherweave bench plan osu_alltoall --nodes 16 --ranks 32 --rate 100Gb/s --latency 2us
 
-etherweave bench plan ib_write_bw --device mlx5_0 --seconds 10"""
+etherweave bench plan ib_write_bw --device mlx5_0 --duration 10s"""
+
+Duration = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME",
+        help="Let tests that run for a time last this long, in whole seconds: 10s. Default: the "
+        "program's own.",
+    ),
+]
 
 
 def plan(
     program: Annotated[
-        str, typer.Argument(help="A program such as osu_bw, or a benchmark for its first program.")
+        str, typer.Argument(help="Program such as osu_bw, or a benchmark for its first program.")
     ],
-    nodes: Annotated[int | None, typer.Option(min=1, help="Hosts; as few as it needs.")] = None,
-    ranks: Annotated[int, typer.Option(min=1, help="Processes on each host.")] = 1,
+    nodes: Annotated[
+        int | None, typer.Option(min=1, help="Number of hosts. Default: the fewest that it needs.")
+    ] = None,
+    ranks: Annotated[int, typer.Option(min=1, help="Start this many processes on each host.")] = 1,
     size: Annotated[
-        str | None, typer.Option(metavar="[MIN:]MAX", help="Message sizes, such as 8B:64KiB.")
+        str | None,
+        typer.Option(metavar="[MIN:]MAX", help="Send messages of these sizes, such as 8B:64KiB."),
     ] = None,
-    iterations: Annotated[int | None, typer.Option(min=1, help="Of each size.")] = None,
-    seconds: Annotated[
-        int | None, typer.Option(min=1, help="Of each test, where it goes by the clock.")
+    iterations: Annotated[
+        int | None,
+        typer.Option(min=1, help="Repeat each size this often. Default: the program's own."),
     ] = None,
-    streams: Annotated[int, typer.Option(min=1, help="Connections of a pair.")] = 1,
-    device: Annotated[str | None, typer.Option(help="The network card, for RDMA.")] = None,
-    rate: Annotated[str, typer.Option(help="Of a host's link, as one believes it.")] = "10Gb/s",
-    latency: Annotated[str, typer.Option(help="One way, as one believes it.")] = "20us",
+    duration: Duration = None,
+    streams: Annotated[
+        int, typer.Option(min=1, help="Open this many connections between a pair of hosts.")
+    ] = 1,
+    device: Annotated[
+        str | None, typer.Option(metavar="NAME", help="RDMA device of the NIC, such as mlx5_0.")
+    ] = None,
+    rate: Annotated[
+        str, typer.Option(metavar="RATE", help="Assume this rate of a host's link.")
+    ] = "10Gb/s",
+    latency: Annotated[
+        str, typer.Option(metavar="TIME", help="Assume this one-way latency between processes.")
+    ] = "20us",
     as_json: AsJson = False,
+    old_seconds: Annotated[int | None, typer.Option("--seconds", min=1, hidden=True)] = None,
 ) -> None:
-    """Tell how a benchmark would be started, how many bytes it would send, how long it would take.
+    """Print the command, the traffic and the predicted time of a benchmark.
 
     Starts nothing. Ends with 2 after a mistake.
     """
@@ -60,25 +82,26 @@ def plan(
     try:
         fabric = FabricEstimate(rate_of(rate), time_of(latency))
     except ValueError as error:
-        refuse(error)
+        reject(error)
     hosts = nodes or nodes_least(name)
+    test_s = duration_of(duration, old_seconds)
     request = BenchmarkRequest(
-        name, hosts, ranks, smallest, largest, iterations, seconds, streams, device
+        name, hosts, ranks, smallest, largest, iterations, test_s, streams, device
     )
     try:
         planned = adapter.plan(request, fabric)
     except BenchmarkPlanError as error:
-        refuse(error)
+        reject(error)
     print(json.dumps(asdict(planned), indent=2)) if as_json else _print(adapter, planned)
 
 
 def _adapter(program: str) -> tuple[Adapter, str]:
-    """Find who knows a program, or end with why nobody does."""
+    """Find the adapter of a program, or end with the reason that there is none."""
     try:
         return adapter_of(program)
     except BenchmarkPlanError:
         entry = entry_of(program)
-        refuse(f"{entry.title} is not planned: {entry.why_not}")
+        reject(f"{entry.title} is not planned: {entry.why_not}")
 
 
 def sizes_of(text: str | None) -> tuple[int | None, int | None]:
@@ -89,10 +112,20 @@ def sizes_of(text: str | None) -> tuple[int | None, int | None]:
     try:
         smallest, largest = size_of(low) if colon else None, size_of(high)
     except ValueError as error:
-        refuse(error)
+        reject(error)
     if smallest is not None and smallest > largest:
-        refuse(f"--size {text}: expected the smallest message first, as in 8B:64KiB")
+        reject(f"--size {text}: expected the smallest message first, as in 8B:64KiB")
     return smallest, largest
+
+
+def duration_of(text: str | None, old_seconds: int | None) -> int | None:
+    """Read the length of a test [s], in whole seconds, or end with the mistake."""
+    if text is None:
+        return renamed("--seconds", "--duration", old_seconds, None)
+    length = seconds("--duration", text)
+    if length != int(length):
+        reject(f"--duration {text}: expected whole seconds, such as 10s")
+    return int(length)
 
 
 def _print(adapter: Adapter, planned: BenchmarkPlan) -> None:

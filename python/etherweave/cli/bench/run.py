@@ -2,32 +2,30 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from etherweave.bench.campaign import Campaign, CampaignOptions, experiments
-from etherweave.bench.environment.findings import EnvironmentFinding, Severity
-from etherweave.bench.environment.inspections import HostInspection, inspect_hosts
-from etherweave.bench.plans import BenchmarkPlanError
-from etherweave.bench.points import JudgedLaunch, judged_launches
-from etherweave.bench.runner import RunObserver, run
-from etherweave.bench.session import Budget, Cost, cost, exceeded, session
-from etherweave.bench.statistics.launches import StoppingRule
-from etherweave.bench.store import Store, StoreError, keep_switches
-from etherweave.bench.summary import CampaignSummary, summary
-from etherweave.bench.tables import save
-from etherweave.bench.telemetry.epochs import Epoch, epochs, keep, recorder
-from etherweave.bench.telemetry.link_traffic import GAP, findings
-from etherweave.cli.bench.amounts import amount, size_of, time_of
-from etherweave.cli.bench.cluster import Cluster, cluster_of
-from etherweave.cli.bench.plan import sizes_of
-from etherweave.cli.bench.summaries import print_summary
-from etherweave.cli.exits import FAILED, INTERRUPTED, alarm, notice, refuse, terminable, told
+from etherweave.cli.bench.amounts import TimeLimit, TrafficLimit, amount, octets, renamed, seconds
+from etherweave.cli.bench.plan import Duration, duration_of, sizes_of
+from etherweave.cli.exits import (
+    FAILED,
+    INTERRUPTED,
+    notice,
+    os_error,
+    print_error,
+    reject,
+    terminable,
+)
 from etherweave.cli.parameters import AsJson, directory
-from etherweave.cli.progress import CountCallback, study_progress
+from etherweave.cli.progress import study_progress
+
+if TYPE_CHECKING:
+    from etherweave.bench.environment.findings import EnvironmentFinding
+    from etherweave.bench.session import CampaignCost, SessionResult
+    from etherweave.bench.statistics.launches import StoppingRule
+    from etherweave.bench.telemetry.epochs import Epoch
 
 EXAMPLES = """Examples:
 
@@ -35,14 +33,12 @@ etherweave bench run osu_latency osu_bw --site site.toml -o results/monday
 
 etherweave bench run osu_latency --site site.toml --fabric roce --fabric tcp --all-pairs -o pairs
 
-etherweave bench run iperf3 --site site.toml --hosts node1,node2 --seconds 10 -o tcp --json"""
+etherweave bench run iperf3 --site site.toml --hosts node1,node2 --duration 10s -o tcp --json"""
 
-LOOK = "look"
-"""Names the workplace of looks at hosts; launches are called otherwise."""
-_GAPS = ("host", GAP)
-"""Checks whose gaps are told: nothing, or less, is known of a host."""
+_GAPS = ("host", "telemetry")
+"""Checks whose gaps are printed: nothing, or less, is known of a host."""
 _MOST = 20
-"""Findings that are told one by one."""
+"""Findings that are printed one by one."""
 
 Programs = Annotated[
     list[str],
@@ -51,24 +47,42 @@ Programs = Annotated[
 SiteFile = Annotated[
     Path | None,
     typer.Option(
-        "--site", metavar="FILE", help="Hosts, launcher and fabrics, TOML; else this machine."
+        "--site",
+        metavar="FILE",
+        help="Read hosts, launcher and fabrics from this TOML file. Default: this machine.",
     ),
 ]
 Output = Annotated[
     Path,
     typer.Option(
-        "--output", "-o", help="Directory of the results; one of a run that was killed goes on."
+        "--output",
+        "-o",
+        metavar="DIRECTORY",
+        help="Write the results here; continue the campaign that the directory holds, if any.",
     ),
 ]
 Fabrics = Annotated[
-    list[str] | None, typer.Option("--fabric", help="Of the site; all of them by default.")
+    list[str] | None,
+    typer.Option(
+        "--fabric", metavar="NAME", help="Use this fabric of the site; repeatable. Default: all."
+    ),
 ]
 Hosts = Annotated[
-    str | None, typer.Option(metavar="NAME,…", help="Of the site; all of them by default.")
+    str | None,
+    typer.Option(metavar="NAME,…", help="Use these hosts of the site. Default: all."),
 ]
 Sizes = Annotated[
     list[str] | None,
-    typer.Option("--size", metavar="[MIN:]MAX", help="Message sizes, such as 8B:64KiB."),
+    typer.Option(
+        "--size", metavar="[MIN:]MAX", help="Send messages of these sizes: 8B:64KiB; repeatable."
+    ),
+]
+Launches = Annotated[
+    str,
+    typer.Option(
+        metavar="[MIN:]MAX",
+        help="Launch each experiment MIN to MAX times after its warm-up; N alone means N times.",
+    ),
 ]
 
 
@@ -80,167 +94,165 @@ def bench_run(
     hosts: Hosts = None,
     size: Sizes = None,
     all_pairs: Annotated[
-        bool, typer.Option("--all-pairs", help="Every pair, rather than the first two hosts.")
+        bool,
+        typer.Option(
+            "--all-pairs", help="Measure every pair of hosts, rather than the first two hosts."
+        ),
     ] = False,
-    ranks: Annotated[int, typer.Option(min=1, help="Processes on each host.")] = 1,
-    iterations: Annotated[int | None, typer.Option(min=1, help="Of each size.")] = None,
-    seconds: Annotated[
-        int | None, typer.Option(min=1, help="Of each test, where it goes by the clock.")
+    ranks: Annotated[int, typer.Option(min=1, help="Start this many processes on each host.")] = 1,
+    iterations: Annotated[
+        int | None,
+        typer.Option(min=1, help="Repeat each size this often. Default: the program's own."),
     ] = None,
-    streams: Annotated[int, typer.Option(min=1, help="Connections of a pair.")] = 1,
+    duration: Duration = None,
+    streams: Annotated[
+        int, typer.Option(min=1, help="Open this many connections between a pair of hosts.")
+    ] = 1,
     half_width: Annotated[
-        float, typer.Option(help="Of the median's 95 % interval, as a share of it.")
-    ] = StoppingRule.half_width,
-    launches_min: Annotated[
-        int, typer.Option(min=1, help="Of each experiment, after the warm-up.")
-    ] = StoppingRule.launches_min,
-    launches_max: Annotated[
-        int, typer.Option(min=1, help="Then it ends, precise or not.")
-    ] = StoppingRule.launches_max,
-    seed: Annotated[int, typer.Option(help="Of the order of launches.")] = 0,
-    limit: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Ends a launch; else ten forecasts.")
-    ] = None,
-    budget_bytes: Annotated[
-        str, typer.Option(metavar="SIZE", help="That all launches may send.")
-    ] = "1TB",
-    budget_time: Annotated[str, typer.Option(metavar="TIME", help="That they may take.")] = "1h",
+        float,
+        typer.Option(
+            metavar="SHARE",
+            help="Stop when the 95 % interval of each median reaches no further than this share "
+            "of it.",
+        ),
+    ] = 0.05,
+    launches: Launches = "10:30",
+    seed: Annotated[int, typer.Option(help="Shuffle the order of launches by this seed.")] = 0,
+    time_limit: TimeLimit = None,
+    total_time_limit: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="Refuse to start if all launches together are predicted to take longer.",
+        ),
+    ] = "1h",
+    traffic_limit: TrafficLimit = "1TB",
     telemetry: Annotated[
-        bool, typer.Option("--telemetry/--no-telemetry", help="Record the counters of all hosts.")
+        bool,
+        typer.Option("--telemetry/--no-telemetry", help="Record the counters of all hosts."),
     ] = True,
     as_json: AsJson = False,
+    launches_min: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
+    launches_max: Annotated[int | None, typer.Option(min=1, hidden=True)] = None,
+    limit: Annotated[str | None, typer.Option(hidden=True)] = None,
+    budget_bytes: Annotated[str | None, typer.Option(hidden=True)] = None,
+    budget_time: Annotated[str | None, typer.Option(hidden=True)] = None,
+    old_seconds: Annotated[int | None, typer.Option("--seconds", min=1, hidden=True)] = None,
 ) -> None:
-    """Launch benchmarks on a cluster until medians are known, and keep every launch.
+    """Launch benchmarks on a cluster until their medians are known, and keep every launch.
 
-    Refused when forecasts exceed the budget. Ends with 1 when an experiment gave no number, with 2
-    after a mistake, with 130 after Ctrl-C; the same command then goes on.
+    Without --time-limit a launch is ended after ten times its predicted time, at least a minute.
+    Ends with 1 when an experiment gave no number, with 2 after a mistake, with 130 after Ctrl-C;
+    the same command then continues.
     """
-    cluster = cluster_of(site, fabric or [], hosts)
+    from etherweave import bench
+    from etherweave.bench.plans import BenchmarkPlanError
+    from etherweave.bench.site.values import SiteError
+    from etherweave.bench.store import StoreError
+
+    time_limit = renamed("--limit", "--time-limit", limit, time_limit)
+    total_time_limit = renamed("--budget-time", "--total-time-limit", budget_time, total_time_limit)
+    traffic_limit = renamed("--budget-bytes", "--traffic-limit", budget_bytes, traffic_limit)
+    limits = bench.CampaignLimits(
+        seconds("--time-limit", time_limit) if time_limit else None,
+        seconds("--total-time-limit", total_time_limit),
+        octets("--traffic-limit", traffic_limit),
+    )
     try:
-        wish = CampaignOptions(
-            cluster.hosts,
-            tuple(map(sizes_of, size or [])) or ((None, None),),
-            ranks,
-            iterations,
-            seconds,
-            streams,
-            all_pairs,
-        )
-        rule = StoppingRule(half_width, launches_min=launches_min, launches_max=launches_max)
-        planned = experiments(programs, cluster.networks, wish)
-        budget = Budget(size_of(budget_bytes), time_of(budget_time))
-        limit_s = time_of(limit) if limit else None
-        if limit_s == 0:
-            raise ValueError(f"--limit {limit}: expected more than no time")
-    except (BenchmarkPlanError, ValueError) as error:
-        refuse(error)
-    campaign = Campaign(cluster.name, cluster.networks, planned, rule, seed)
-    _afford(campaign, budget)
-    found, is_whole = _carried_out(campaign, directory(output), cluster, limit_s, telemetry)
-    print(json.dumps(found.facts(), indent=2)) if as_json else print_summary(found)
+        with terminable(), study_progress(output.name, "launches") as progress:
+            done = bench.run(
+                programs,
+                directory(output),
+                site=site,
+                fabrics=fabric or (),
+                hosts=hosts.split(",") if hosts else None,
+                sizes=tuple(map(sizes_of, size or ())) or ((None, None),),
+                ranks_per_host=ranks,
+                iterations=iterations,
+                duration_s=duration_of(duration, old_seconds),
+                streams=streams,
+                all_pairs=all_pairs,
+                rule=_rule(half_width, launches, launches_min, launches_max),
+                seed=seed,
+                limits=limits,
+                telemetry=telemetry,
+                observer=bench.SessionObserver(_print_cost, _warn, progress),
+            )
+    except bench.LimitError as error:
+        options = " and ".join(f"--{name.replace(' ', '-')}-limit" for name in error.exceeded)
+        reject(f"{_words(error.cost)}; expected within {options}, or fewer --launches")
+    except (BenchmarkPlanError, SiteError, StoreError, ValueError) as error:
+        reject(error)
+    except OSError as error:
+        reject(os_error(error))
+    _end(done, output, as_json)
+
+
+def _rule(
+    half_width: float, launches: str, launches_min: int | None, launches_max: int | None
+) -> "StoppingRule":
+    from etherweave.bench.statistics.launches import StoppingRule
+
+    least, most = launches_of(launches)
+    least = renamed("--launches-min", "--launches MIN:MAX", launches_min, least)
+    most = renamed("--launches-max", "--launches MIN:MAX", launches_max, most)
+    return StoppingRule(half_width, launches_min=least, launches_max=most)
+
+
+def launches_of(text: str) -> tuple[int, int]:
+    """Read the smallest and the largest number of launches, or end with the mistake."""
+    low, _, high = text.rpartition(":")
+    parts = (low or high, high)
+    if not all(part.isascii() and part.isdigit() and len(part) < 9 for part in parts):
+        reject(f"--launches {text}: expected numbers such as 5 or 10:30")
+    least, most = map(int, parts)
+    if not 1 <= least <= most:
+        reject(f"--launches {text}: expected 1 or more, the smaller number first")
+    return least, most
+
+
+def _end(done: "SessionResult", output: Path, as_json: bool) -> None:
+    from etherweave.bench.environment.findings import Severity
+    from etherweave.cli.bench.summaries import print_summary
+
+    _warn([one for one in done.findings if one.severity is Severity.GAP])
+    _print_recording_cost(done.epochs)
+    print(json.dumps(done.summary.facts(), indent=2)) if as_json else print_summary(done.summary)
     notice(f"Results: {output}")
-    if not is_whole:
-        alarm("Interrupted: the same command goes on.")
+    if not done.is_complete:
+        print_error("Interrupted: the same command continues.")
         raise typer.Exit(INTERRUPTED)
-    if found.has_failed:
+    if done.summary.has_failed:
         raise typer.Exit(FAILED)
 
 
-def _afford(campaign: Campaign, budget: Budget) -> None:
-    forecast = cost(campaign)
-    over = exceeded(forecast, budget)
-    if over:
-        options = " and ".join(f"--budget-{name}" for name in over)
-        refuse(f"{_words(forecast)}; expected within {options}, or fewer --launches-max")
-    notice(_words(forecast))
+def _print_cost(cost: "CampaignCost") -> None:
+    notice(_words(cost))
 
 
-def _words(forecast: Cost) -> str:
+def _words(cost: "CampaignCost") -> str:
     return (
-        f"{forecast.launches:,} launches at most, {amount(forecast.bytes, 'B')} from the busiest "
-        f"host, {amount(forecast.seconds, 's')}, roughly"
+        f"{cost.launches:,} launches at most, {amount(cost.bytes, 'B')} from the busiest "
+        f"host, {amount(cost.seconds, 's')}, roughly"
     )
 
 
-def _carried_out(
-    campaign: Campaign, output: Path, cluster: Cluster, limit: float | None, telemetry: bool
-) -> tuple[CampaignSummary, bool]:
-    """Run, and write the tables however it ends; tell whether it came to its end."""
-    try:
-        store = Store.create(output, campaign)
-        keep_switches(store.directory, cluster.switches)
-        with store.alone():
-            is_whole = _launched(store, cluster, limit, telemetry)
-            launches = judged_launches(store.campaign, store.records())
-            kept = list(epochs(store))
-            crossings = findings(launches, kept)
-            _warn([one for one in crossings if one.severity is Severity.GAP])
-            _tell_cost(kept)
-            seen = [*store.environments(), {"findings": [asdict(one) for one in crossings]}]
-            found = summary(store.campaign, launches, seen)
-            save(store, found)
-    except OSError as error:
-        refuse(told(error))
-    except StoreError as error:
-        refuse(error)
-    return found, is_whole
+def _warn(findings: Sequence["EnvironmentFinding"]) -> None:
+    """Print warnings, and hosts of which less is known."""
+    from etherweave.bench.environment.findings import Severity
 
-
-def _launched(store: Store, cluster: Cluster, limit: float | None, telemetry: bool) -> bool:
-    def watch(tell: CountCallback) -> RunObserver:
-        def told(one: JudgedLaunch, done: int, most: int) -> None:
-            tell(done, most, one.record.name)
-
-        return (
-            RunObserver(told, (recorder(cluster.python),), keep) if telemetry else RunObserver(told)
-        )
-
-    try:
-        with terminable(), session(store, lambda: _looks(store, cluster)) as (number, findings):
-            _warn(findings)
-            with study_progress(store.directory.name, "launches") as tell:
-                return run(store, cluster.launchers, number, watch(tell), limit)
-    except KeyboardInterrupt:
-        return False
-
-
-def _looks(store: Store, cluster: Cluster) -> list[HostInspection]:
-    """Look at all hosts that take part, on each fabric."""
-    try:
-        return [
-            view
-            for fabric, hosts in _hosts(store.campaign).items()
-            for view in inspect_hosts(
-                cluster.launchers[fabric], fabric, hosts, cluster.python, store.workplace(LOOK)
-            )
-        ]
-    finally:
-        store.clear(LOOK)
-
-
-def _hosts(campaign: Campaign) -> dict[str, list[str]]:
-    """Gather the hosts of experiments by fabric."""
-    found: dict[str, dict[str, None]] = {}
-    for one in campaign.experiments:
-        found.setdefault(one.fabric, {}).update(dict.fromkeys(one.hosts))
-    return {fabric: list(hosts) for fabric, hosts in found.items()}
-
-
-def _warn(findings: Sequence[EnvironmentFinding]) -> None:
-    """Tell warnings, and hosts of which less is known."""
-    told = [one for one in findings if one.severity is Severity.WARNING or one.check in _GAPS]
-    for one in told[:_MOST]:
+    shown = [one for one in findings if one.severity is Severity.WARNING or one.check in _GAPS]
+    for one in shown[:_MOST]:
         if one.severity is Severity.WARNING:
-            alarm(f"WARNING: {one.where}: {one.what}. {one.do}")
+            print_error(f"WARNING: {one.where}: {one.what}. {one.do}")
         else:
             notice(f"{one.where}: {one.what}")
-    if len(told) > _MOST:
-        alarm(f"{len(told) - _MOST} more, in the directory of the results: environment")
+    if len(shown) > _MOST:
+        print_error(f"{len(shown) - _MOST} more, in the directory of the results: environment")
 
 
-def _tell_cost(kept: Sequence[Epoch]) -> None:
-    """Tell what recording took where it took most."""
-    most = max((one for one in kept if one.cost), key=lambda one: one.cost or 0.0, default=None)
+def _print_recording_cost(epochs: Sequence["Epoch"]) -> None:
+    """Print the processor time of recording, on the host where it was largest."""
+    most = max((one for one in epochs if one.cost), key=lambda one: one.cost or 0.0, default=None)
     if most:
-        what = f"Telemetry took at most {most.cost:.2%} of a processor, on {most.host}."
-        notice(what)
+        notice(f"Telemetry took at most {most.cost:.2%} of a processor, on {most.host}.")

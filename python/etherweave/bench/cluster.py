@@ -1,24 +1,21 @@
-"""What a verb launches on: the hosts, fabrics and launchers of a site's file."""
+"""The hosts, networks and launchers of a site that take part in a campaign."""
 
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from etherweave.bench.campaign import Network
 from etherweave.bench.launchers import Launcher
 from etherweave.bench.launchers.registry import launcher
-from etherweave.bench.site.reading import read
-from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric, this_machine
-from etherweave.cli.exits import refuse, told
+from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric
 
 NATIVE = "native"
-"""Names the only network of a site that tells of none."""
+"""Names the only network of a site without fabrics."""
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """A site as far as it takes part."""
+    """The part of a site that takes part."""
 
     name: str
     hosts: tuple[str, ...]
@@ -26,32 +23,41 @@ class Cluster:
     launchers: Mapping[str, Launcher]
     """By the names of networks."""
     python: str = sys.executable
-    """With Etherweave, on the hosts."""
+    """Path on the hosts of the Python interpreter that has Etherweave."""
     switches: Mapping[str, str] = field(default_factory=dict)
-    """By the names of hosts, where the site tells."""
+    """The switch of each host, where the site names one."""
 
 
-def cluster_of(site: Path | None, fabrics: Sequence[str], hosts: str | None) -> Cluster:
-    """Choose hosts and fabrics of a site, or end with the user's mistake."""
-    try:
-        return _cluster(read(site) if site else this_machine(), fabrics, hosts)
-    except OSError as error:
-        refuse(told(error))
-    except SiteError as error:
-        refuse(error)
+def cluster_of(
+    site: ClusterSite, fabrics: Sequence[str] = (), hosts: Sequence[str] | None = None
+) -> Cluster:
+    """Choose hosts and fabrics of a site.
 
+    Parameters
+    ----------
+    site
+        As :func:`etherweave.bench.site.reading.read` returns it.
+    fabrics
+        Names of fabrics of the site; all unless given.
+    hosts
+        Names of hosts of the site, in the order of ranks; all unless given.
 
-def _cluster(site: ClusterSite, fabrics: Sequence[str], hosts: str | None) -> Cluster:
-    wanted = hosts.split(",") if hosts else [one.name for one in site.hosts]
+    Raises
+    ------
+    SiteError
+        When the site lacks one of them, a host is named twice, or this machine lacks a program or a
+        privilege that the launcher needs.
+    """
+    wanted = list(hosts or [one.name for one in site.hosts])
     if len(set(wanted)) < len(wanted):
-        refuse(f"--hosts {hosts}: names a host twice; expected different ones")
+        raise SiteError(f"hosts {','.join(wanted)}: names a host twice; expected different ones")
     names = tuple(site.host(name).name for name in wanted)
     links: list[SiteFabric | None] = [site.link(name) for name in fabrics]
     links = links or [*site.links] or [None]
     launchers = {_name(link): launcher(site, link) for link in links}
     for one in launchers.values():
         if missing := one.missing():
-            refuse(f"launcher {one.name}: {missing}")
+            raise SiteError(f"launcher {one.name}: {missing}")
     networks = tuple(_network(site, link) for link in links)
     python = site.text("python", Cluster.python)
     switches = {one.name: one.switch for one in site.hosts if one.switch and one.name in names}
