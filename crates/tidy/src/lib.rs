@@ -6,11 +6,16 @@
 //! The rules read text, not syntax: quick, short, and now and then blind. Left out is what rustfmt, Clippy, Ruff and
 //! mypy check better.
 
+pub mod circles;
 pub mod manifest;
 pub mod markdown;
+pub mod paths;
 pub mod python;
 mod repository;
+pub mod rooms;
 pub mod rust;
+pub mod rust_imports;
 pub mod text;
+pub mod words;
 
 pub use repository::{File, Finding, Repository};

@@ -11,12 +11,9 @@ pub const MAY_USE: [(&str, &[&str]); 12] = [
     ("workload", &["primitives"]),
     ("power", &["primitives", "topology"]),
     ("design", &["primitives", "topology", "routing", "forwarding", "power"]),
-    ("sim", &["primitives", "topology", "routing", "forwarding", "workload"]),
+    ("sim", &["primitives", "topology", "routing", "workload"]),
     ("openloop", &["primitives", "topology", "routing", "forwarding", "workload"]),
-    (
-        "scenario",
-        &["primitives", "topology", "routing", "forwarding", "workload", "sim", "power", "design", "openloop"],
-    ),
+    ("scenario", &["primitives", "topology", "routing", "forwarding", "workload", "sim", "design", "openloop"]),
     ("python", &["scenario"]),
     ("tidy", &[]),
 ];
@@ -36,6 +33,15 @@ pub fn directions(file: &File) -> Vec<Finding> {
             file.finding(line_of(file, &name), format!("`{room}` may not use `{name}`; it may use {allowed:?}"))
         })
         .collect()
+}
+
+/// The table allows no edge that no manifest has: what nobody uses may be forbidden.
+pub fn unused_permissions(file: &File) -> Vec<Finding> {
+    let Some(room) = file.room().filter(|_| file.path.ends_with("/Cargo.toml")) else { return Vec::new() };
+    let Some((_, allowed)) = MAY_USE.iter().find(|(name, _)| *name == room) else { return Vec::new() };
+    let used = used(&file.text);
+    let unused = allowed.iter().filter(|name| !used.iter().any(|one| one == *name));
+    unused.map(|name| file.finding(1, format!("`{room}` may use `{name}` and does not; forbid it"))).collect()
 }
 
 /// Our crates in all three tables of dependencies, without the prefix.
@@ -126,6 +132,13 @@ mod tests {
         check(directions, "crates/routing/Cargo.toml", &uses("topology"), &[]);
         check(directions, "crates/topology/Cargo.toml", &uses("routing"), &[2]);
         check(directions, "crates/attic/Cargo.toml", &uses("topology"), &[1]);
+    }
+
+    #[test]
+    fn a_permission_that_nobody_uses_is_found() {
+        let uses = format!("[dependencies]\n{OURS}primitives = {{ workspace = true }}\n");
+        check(unused_permissions, "crates/topology/Cargo.toml", &uses, &[]);
+        check(unused_permissions, "crates/power/Cargo.toml", &uses, &[1]);
     }
 
     #[test]

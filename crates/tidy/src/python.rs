@@ -1,11 +1,14 @@
 //! Rules for Python: which room imports which, and why a test does not run.
 
-use crate::{File, Finding};
+use std::collections::BTreeMap;
+
+use crate::circles::Imports;
+use crate::{File, Finding, Repository};
 
 const PACKAGE: &str = "python/etherweave/";
 
 /// The rooms that each room may import. A module beside the rooms (`run.py`) may import modules beside the rooms.
-const MAY_IMPORT: [(&str, &[&str]); 5] = [
+pub const MAY_IMPORT: [(&str, &[&str]); 5] = [
     ("cli", &["control", "bench", "report", "study"]),
     ("control", &[]),
     ("bench", &[]),
@@ -13,8 +16,7 @@ const MAY_IMPORT: [(&str, &[&str]); 5] = [
     ("study", &["control", "bench"]),
 ];
 
-/// `cli` stands on all others, `report` on `study` and `bench`, `study` on `control` and `bench`; those two do not know
-/// each other, and nothing knows `cli`.
+/// A room imports the rooms that the table allows, and modules beside the rooms.
 pub fn directions(file: &File) -> Vec<Finding> {
     let Some(room) = file.path.strip_prefix(PACKAGE).and_then(|path| path.split('/').next()) else { return Vec::new() };
     let allowed = MAY_IMPORT.iter().find(|(name, _)| *name == room).map_or(&[][..], |(_, allowed)| allowed);
@@ -24,6 +26,70 @@ pub fn directions(file: &File) -> Vec<Finding> {
         let forbidden = is_room && other != room && !allowed.contains(&other.as_str());
         forbidden.then(|| format!("`{room}` may not import `{other}`"))
     })
+}
+
+/// The imports among the files of each room of the package, at their top level; modules beside the rooms are one room.
+pub fn rooms(repository: &Repository) -> Vec<Imports> {
+    let mut rooms: BTreeMap<String, Vec<File>> = BTreeMap::new();
+    for file in repository.files().filter(|file| file.path.starts_with(PACKAGE) && file.extension() == "py") {
+        let room = file.path[PACKAGE.len()..].split_once('/').map_or("", |(room, _)| room).to_owned();
+        rooms.entry(room).or_default().push(file);
+    }
+    rooms.values().map(|files| imports(files)).collect()
+}
+
+fn imports(files: &[File]) -> Imports {
+    let modules: BTreeMap<String, &str> = files.iter().map(|file| (module(&file.path), file.path.as_str())).collect();
+    let targets = |file: &File| {
+        let names = top_level(&file.text).into_iter().flat_map(|statement| imported_modules(&statement, &file.path));
+        let paths = names.filter_map(|name| resolve(&name, &modules));
+        paths.filter(|path| *path != file.path).collect()
+    };
+    files.iter().map(|file| (file.path.clone(), targets(file))).collect()
+}
+
+/// `python/etherweave/report/page.py` is `etherweave.report.page`; a folder's `__init__.py` is the folder.
+fn module(path: &str) -> String {
+    let inside = path.strip_prefix("python/").unwrap_or(path).trim_end_matches(".py");
+    inside.trim_end_matches("/__init__").replace('/', ".")
+}
+
+/// The file of a module, or of the module that holds the name.
+fn resolve(name: &str, modules: &BTreeMap<String, &str>) -> Option<String> {
+    let found = modules.get(name).or_else(|| modules.get(name.rsplit_once('.')?.0))?;
+    Some((*found).to_owned())
+}
+
+/// Import statements that are not indented, each on one line.
+fn top_level(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut open = false;
+    for line in text.lines().map(|line| line.split('#').next().unwrap_or("").trim_end()) {
+        if open {
+            let last = found.last_mut().expect("an open statement");
+            last.push(' ');
+            last.push_str(line.trim());
+            open = !line.contains(')');
+        } else if line.starts_with("from ") || line.starts_with("import ") {
+            found.push(line.to_owned());
+            open = line.contains('(') && !line.contains(')');
+        }
+    }
+    found
+}
+
+/// Every name that an import statement may mean, from the root.
+fn imported_modules(statement: &str, path: &str) -> Vec<String> {
+    let clean = statement.replace(['(', ')'], "");
+    if let Some(names) = clean.strip_prefix("import ") {
+        return names.split(',').filter_map(|name| Some(name.split_whitespace().next()?.to_owned())).collect();
+    }
+    let Some((module, names)) = clean.strip_prefix("from ").and_then(|rest| rest.split_once(" import ")) else {
+        return Vec::new();
+    };
+    let Some(module) = absolute(module.trim(), path) else { return Vec::new() };
+    let names = names.split(',').filter_map(|name| name.split_whitespace().next());
+    names.map(|name| format!("{module}.{name}")).collect()
 }
 
 /// A skipped or expected failure says why.
@@ -91,6 +157,18 @@ mod tests {
         check(directions, "python/etherweave/report/page.py", "from .figures import bars\n", &[]);
         check(directions, "python/etherweave/report/page.py", "from ..results import Result\n", &[]);
         check(directions, "python/etherweave/report/page.py", "from ..control import x\nfrom .. import cli\n", &[1, 2]);
+    }
+
+    #[test]
+    fn an_import_at_the_top_counts_and_one_in_a_function_or_for_types_does_not() {
+        let a = File::new(
+            "python/etherweave/report/a.py",
+            "from etherweave.report import (\n    b,\n)\nfrom .c import C\nif TYPE_CHECKING:\n    from .d import D\n",
+        );
+        let others = ["b", "c", "d"].map(|name| File::new(&format!("python/etherweave/report/{name}.py"), ""));
+        let found = imports(&[&[a][..], &others].concat());
+        let expected = ["python/etherweave/report/b.py", "python/etherweave/report/c.py"];
+        assert_eq!(found["python/etherweave/report/a.py"].iter().collect::<Vec<_>>(), expected);
     }
 
     #[test]
