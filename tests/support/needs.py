@@ -26,7 +26,7 @@ class Need:
     Parameters
     ----------
     programs
-        Found on the path.
+        Executables, searched on the path.
     packages
         Of Debian, that bring them.
     obstacle

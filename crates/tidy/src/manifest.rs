@@ -1,4 +1,4 @@
-//! Rules for manifests: which room may stand on which, and why a guest is in the house.
+//! Rules for manifests: which crate may use which, and why a dependency is there.
 
 use crate::{File, Finding};
 
@@ -18,7 +18,7 @@ pub const MAY_USE: [(&str, &[&str]); 12] = [
     ("tidy", &[]),
 ];
 
-const OURS: &str = "etherweave-";
+const PREFIX: &str = "etherweave-";
 
 /// A crate uses the crates that the table allows, in its tests too.
 pub fn directions(file: &File) -> Vec<Finding> {
@@ -44,29 +44,29 @@ pub fn unused_permissions(file: &File) -> Vec<Finding> {
     unused.map(|name| file.finding(1, format!("`{room}` may use `{name}` and does not; forbid it"))).collect()
 }
 
-/// Our crates in all three tables of dependencies, without the prefix.
+/// Crates of this repository in all three tables of dependencies, without the prefix.
 fn used(manifest: &str) -> Vec<String> {
     let manifest: toml::Table = manifest.parse().expect("Cargo reads this manifest, so it is TOML");
     ["dependencies", "dev-dependencies", "build-dependencies"]
         .iter()
         .filter_map(|table| manifest.get(*table)?.as_table())
         .flat_map(|table| table.keys())
-        .filter_map(|name| Some(name.strip_prefix(OURS)?.to_owned()))
+        .filter_map(|name| Some(name.strip_prefix(PREFIX)?.to_owned()))
         .collect()
 }
 
 fn line_of(file: &File, room: &str) -> usize {
-    let name = format!("{OURS}{room}");
+    let name = format!("{PREFIX}{room}");
     file.lines().find(|(_, line)| line.trim_start().starts_with(&name)).map_or(1, |(number, _)| number)
 }
 
 /// Every dependency from outside has a comment above or beside it that says why it is there.
 ///
-/// `x = { workspace = true }` has its reason in the workspace; our own crates need none.
+/// `x = { workspace = true }` has its reason in the workspace; crates of this repository need none.
 pub fn reasons(file: &File) -> Vec<Finding> {
-    let guests = match file.path.rsplit('/').next() {
-        Some("Cargo.toml") => cargo_guests(&file.text),
-        Some("pyproject.toml") => python_guests(&file.text),
+    let found = match file.path.rsplit('/').next() {
+        Some("Cargo.toml") => cargo_dependencies(&file.text),
+        Some("pyproject.toml") => python_dependencies(&file.text),
         _ => Vec::new(),
     };
     let lines: Vec<&str> = file.text.lines().collect();
@@ -74,7 +74,7 @@ pub fn reasons(file: &File) -> Vec<Finding> {
         let above = number.checked_sub(2).is_some_and(|above| lines[above].trim_start().starts_with('#'));
         above || lines[number - 1].contains(" # ")
     };
-    guests
+    found
         .into_iter()
         .filter(|number| !explained(*number))
         .map(|number| file.finding(number, "say beside it why this dependency is here"))
@@ -82,39 +82,39 @@ pub fn reasons(file: &File) -> Vec<Finding> {
 }
 
 /// Lines of a Cargo manifest that bring in a crate from outside.
-fn cargo_guests(text: &str) -> Vec<usize> {
+fn cargo_dependencies(text: &str) -> Vec<usize> {
     let mut inside = false;
-    let mut guests = Vec::new();
+    let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {
         if line.starts_with('[') {
             inside = line.trim_end().ends_with("dependencies]");
-        } else if inside && is_guest(line) {
-            guests.push(index + 1);
+        } else if inside && is_external(line) {
+            found.push(index + 1);
         }
     }
-    guests
+    found
 }
 
-fn is_guest(line: &str) -> bool {
+fn is_external(line: &str) -> bool {
     let names = line.starts_with(|letter: char| letter.is_ascii_alphabetic()) && line.contains('=');
-    names && !line.starts_with(OURS) && !line.contains("workspace = true")
+    names && !line.starts_with(PREFIX) && !line.contains("workspace = true")
 }
 
 /// Lines of a pyproject that stand in a list of requirements.
-fn python_guests(text: &str) -> Vec<usize> {
+fn python_dependencies(text: &str) -> Vec<usize> {
     const LISTS: [&str; 3] = ["dependencies = [", "dev = [", "requires = ["];
     let mut inside = false;
-    let mut guests = Vec::new();
+    let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {
         let opens = LISTS.iter().any(|list| line.starts_with(list));
         inside = (inside || opens) && line != "]";
         let names = if opens { line.contains('"') } else { line.trim_start().starts_with('"') };
         if inside && names {
-            guests.push(index + 1);
+            found.push(index + 1);
         }
         inside &= !line.ends_with(']');
     }
-    guests
+    found
 }
 
 #[cfg(test)]
@@ -127,8 +127,8 @@ mod tests {
     }
 
     #[test]
-    fn routing_may_use_topology_and_not_the_other_way_round() {
-        let uses = |room: &str| format!("[dependencies]\n{OURS}{room} = {{ workspace = true }}\n");
+    fn routing_may_use_topology_and_topology_may_not_use_routing() {
+        let uses = |room: &str| format!("[dependencies]\n{PREFIX}{room} = {{ workspace = true }}\n");
         check(directions, "crates/routing/Cargo.toml", &uses("topology"), &[]);
         check(directions, "crates/topology/Cargo.toml", &uses("routing"), &[2]);
         check(directions, "crates/attic/Cargo.toml", &uses("topology"), &[1]);
@@ -136,14 +136,14 @@ mod tests {
 
     #[test]
     fn a_permission_that_nobody_uses_is_found() {
-        let uses = format!("[dependencies]\n{OURS}primitives = {{ workspace = true }}\n");
+        let uses = format!("[dependencies]\n{PREFIX}primitives = {{ workspace = true }}\n");
         check(unused_permissions, "crates/topology/Cargo.toml", &uses, &[]);
         check(unused_permissions, "crates/power/Cargo.toml", &uses, &[1]);
     }
 
     #[test]
     fn sim_and_power_do_not_know_each_other() {
-        let uses = |table: &str, room: &str| format!("[{table}]\n{OURS}{room} = {{ workspace = true }}\n");
+        let uses = |table: &str, room: &str| format!("[{table}]\n{PREFIX}{room} = {{ workspace = true }}\n");
         check(directions, "crates/sim/Cargo.toml", &uses("dependencies", "power"), &[2]);
         check(directions, "crates/power/Cargo.toml", &uses("dev-dependencies", "sim"), &[2]);
     }

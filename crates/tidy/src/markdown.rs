@@ -2,7 +2,7 @@
 
 use crate::{File, Finding, Repository};
 
-/// What a page under `docs/models/` must tell, as headings.
+/// What a page under `docs/models/` must have, as headings.
 const MODEL_SECTIONS: [&str; 2] = ["Sources", "Not modelled"];
 
 /// A page about a model names its sources and what it leaves out.

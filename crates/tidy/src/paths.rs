@@ -10,11 +10,20 @@ const CODE: [&str; 2] = [".rs", ".py"];
 
 /// A path that a document, or the head of a module, names leads to a file or folder.
 pub fn named_paths(file: &File, repository: &Repository) -> Vec<Finding> {
-    let lines = if file.extension() == "md" { file.lines().collect() } else { head(file) };
+    let lines = match file.extension() {
+        "md" if is_decision(file) => Vec::new(),
+        "md" => file.lines().collect(),
+        _ => head(file),
+    };
     let wrong =
         |line| -> Vec<String> { paths(line).filter(|path| !exists(path, repository)).map(Into::into).collect() };
     let findings = lines.into_iter().flat_map(|(number, line)| wrong(line).into_iter().map(move |path| (number, path)));
     findings.map(|(number, path)| file.finding(number, format!("there is no `{path}`"))).collect()
+}
+
+/// A page about a decision is of its day, and not edited afterwards.
+pub(crate) fn is_decision(file: &File) -> bool {
+    file.path.strip_prefix("docs/decisions/").is_some_and(|name| name.starts_with('0'))
 }
 
 /// The lines of a module's documentation.
@@ -68,8 +77,11 @@ fn is_foreign(word: &str) -> bool {
 
 fn exists(path: &str, repository: &Repository) -> bool {
     let path = path.split(['#', ':']).next().unwrap_or(path).trim_start_matches("../");
-    let (folder, end) = (format!("{path}/"), format!("/{path}"));
-    repository.paths().iter().any(|known| known == path || known.starts_with(&folder) || known.ends_with(&end))
+    let (folder, stem, end) = (format!("{path}/"), format!("{path}."), format!("/{path}"));
+    let leads = |known: &String| {
+        known == path || known.starts_with(&folder) || known.starts_with(&stem) || known.ends_with(&end)
+    };
+    repository.paths().iter().any(leads)
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ const WORLD: [(&str, &str); 12] = [
     ("std::net", "addresses of a model are its own types"),
     ("Instant::now", "a run knows simulated time only"),
     ("SystemTime", "a run knows simulated time only"),
-    ("println!", "what is worth telling is a probe"),
-    ("print!", "what is worth telling is a probe"),
+    ("println!", "what is worth observing is a probe"),
+    ("print!", "what is worth observing is a probe"),
     ("static mut", "two simulations live in one process"),
     ("thread_local!", "two simulations live in one process"),
     ("OnceLock<", "two simulations live in one process"),
@@ -49,7 +49,7 @@ pub fn world(file: &File) -> Vec<Finding> {
     })
 }
 
-/// Below `scenario` no decision hangs on the last bit of a platform's mathematics; `sqrt` is exact by IEEE 754.
+/// Below `scenario` no decision depends on the last bit of a platform's mathematics; `sqrt` is exact by IEEE 754.
 pub fn platform_mathematics(file: &File) -> Vec<Finding> {
     if !is_pure(file) {
         return Vec::new();
@@ -176,7 +176,7 @@ mod tests {
     fn the_dangerous_word_needs_its_reason_above_it() {
         let block = concat!("un", "safe { read() }\n");
         check(soundness, "a.rs", block, &[1]);
-        check(soundness, "a.rs", &format!("// SAFETY: the slot is ours.\n{block}"), &[]);
+        check(soundness, "a.rs", &format!("// SAFETY: the slot has one owner.\n{block}"), &[]);
     }
 
     #[test]

@@ -77,7 +77,7 @@ pub fn private_places(file: &File, machine: &str) -> Vec<Finding> {
         [concat!("/ho", "me/"), concat!("/ro", "ot/"), concat!("/Us", "ers/"), concat!("/wo", "rk/")];
     file.findings(|line| {
         let home = HOMES.iter().any(|home| line.match_indices(*home).any(|(at, _)| starts_a_path(line, at)));
-        let named = is_telling(machine) && line.contains(machine);
+        let named = is_specific(machine) && line.contains(machine);
         (home || named).then_some("a path or name of one machine: it means nothing on another")
     })
 }
@@ -88,7 +88,7 @@ fn starts_a_path(line: &str, at: usize) -> bool {
 }
 
 /// `localhost` and `debian` may stand anywhere; a name with a digit is somebody's.
-fn is_telling(machine: &str) -> bool {
+fn is_specific(machine: &str) -> bool {
     machine.len() >= 4 && machine.contains(|letter: char| letter.is_ascii_digit())
 }
 

@@ -117,7 +117,7 @@ fn no_files_import_each_other_in_a_circle() {
 }
 
 #[test]
-fn model_pages_tell_sources_and_limits() {
+fn model_pages_name_sources_and_limits() {
     check(|file, _| markdown::model_sections(file));
 }
 
