@@ -11,17 +11,17 @@ import polars as pl
 import pytest
 
 import etherweave
-from etherweave.bench.calibration import Calibration, CalibrationError, Observation, calibrate
-from etherweave.bench.calibration.constants import nanoseconds
-from etherweave.bench.calibration.observations import alone, of_results, read
-from etherweave.bench.calibration.predicting import simulated
+from etherweave.bench.amounts import time_of
+from etherweave.bench.calibration import Calibration, CalibrationError, MeasuredWorkload, calibrate
+from etherweave.bench.calibration.measured import alone, of_results, read
+from etherweave.bench.calibration.prediction import simulated
 from etherweave.results import Result
 from support import command_line
 
 
 def test_durations_of_resolved_scenarios_are_read() -> None:
-    read_back = [nanoseconds(text) for text in ("7767ns", "2us", "1500ps", "0ps", "1.5ms", "1s")]
-    assert read_back == [7767.0, 2000.0, 1.5, 0.0, 1.5e6, 1e9]
+    read_back = [1e9 * time_of(text) for text in ("7767ns", "2us", "1500ps", "0ps", "1.5ms", "1s")]
+    assert read_back == pytest.approx([7767.0, 2000.0, 1.5, 0.0, 1.5e6, 1e9], rel=1e-15)
 
 
 BASE: dict[str, object] = {
@@ -40,13 +40,13 @@ WORKLOADS: dict[str, Mapping[str, Mapping[str, object]]] = {
 }
 
 
-def observed(name: str, seed: int) -> Observation:
+def observed(name: str, seed: int) -> MeasuredWorkload:
     """Play a cluster with hidden constants, whose launches differ by 1 %."""
     scenario = alone(BASE, {"name": name, "workload": WORKLOADS[name]})
     true = simulated(etherweave.run(scenario, HIDDEN), "mean")
     random = np.random.default_rng(seed)
     launches = tuple(true * float(np.exp(random.normal(0, 0.01))) for _ in range(6))
-    return Observation(name, scenario, launches, launches, "mean")
+    return MeasuredWorkload(name, scenario, launches, launches, "mean")
 
 
 @pytest.fixture(scope="module")
@@ -61,11 +61,11 @@ def test_hidden_constants_of_a_cluster_are_found(found: Calibration) -> None:
     assert fitted.keys() & {"host.cpu.interrupt", "host.cpu.receive_batch"}
 
 
-def test_a_workload_that_nothing_was_fitted_to_is_foretold(found: Calibration) -> None:
+def test_a_workload_that_nothing_was_fitted_to_is_predicted(found: Calibration) -> None:
     (fft,) = found.held_out
     assert fft.name == "fft"
     assert abs(fft.error) < 0.03
-    assert fft.foretold_low_s <= fft.foretold_s <= fft.foretold_high_s
+    assert fft.predicted_low_s <= fft.predicted_s <= fft.predicted_high_s
     assert found.typical_error == abs(fft.error_of_median)
     before = etherweave.run(observed("fft", 0).scenario)
     assert abs(simulated(before, "mean") / fft.measured_s - 1) > 0.2, "shipped constants do not"
@@ -76,19 +76,19 @@ def test_what_a_page_draws_is_told_of_each_workload(found: Calibration) -> None:
     scenario = observed("fft", 0).scenario
     durations = etherweave.run(scenario, found.settings()).tables["iterations"]["duration_ns"]
     ends = (min(durations.to_pylist()) / 1e9, max(durations.to_pylist()) / 1e9)
-    assert (fft.foretold_iterations_s[0], fft.foretold_iterations_s[-1]) == pytest.approx(ends)
-    assert sorted(fft.foretold_iterations_s) == list(fft.foretold_iterations_s)
+    assert (fft.predicted_iterations_s[0], fft.predicted_iterations_s[-1]) == pytest.approx(ends)
+    assert sorted(fft.predicted_iterations_s) == list(fft.predicted_iterations_s)
     assert len(fft.launches_s) == 6
     assert np.median(fft.launches_s) == pytest.approx(fft.measured_s)
-    told = {one.name: (one.test, one.size_bytes, one.window) for one in found.probes}
+    told = {one.name: (one.test, one.size_bytes, one.window) for one in found.micro_benchmarks}
     assert told["latency-4096"] == ("osu_latency", 4096, 1)
     assert told["bw-64"] == ("osu_bw", 64, 64)
 
 
 def test_settings_are_overrides_of_a_scenario(found: Calibration) -> None:
     again = etherweave.run(observed("latency-8", 0).scenario, found.settings())
-    (probe,) = (one for one in found.probes if one.name == "latency-8")
-    assert simulated(again, "mean") == pytest.approx(probe.foretold_s, rel=1e-3)
+    (benchmark,) = (one for one in found.micro_benchmarks if one.name == "latency-8")
+    assert simulated(again, "mean") == pytest.approx(benchmark.predicted_s, rel=1e-3)
 
 
 def test_too_few_micro_benchmarks_are_refused() -> None:
@@ -148,12 +148,14 @@ def test_measurements_over_two_transports_are_refused() -> None:
 
 
 def test_a_probe_whose_simulation_does_not_end_is_told() -> None:
-    probes = [observed(name, 0) for name in ("latency-8", "latency-4096", "bw-64")]
-    ends = {**probes[1].scenario, "run": {"end": "10us"}}
+    micro_benchmarks = [observed(name, 0) for name in ("latency-8", "latency-4096", "bw-64")]
+    ends = {**micro_benchmarks[1].scenario, "run": {"end": "10us"}}
     with pytest.raises(
         CalibrationError, match="latency-4096: the simulation is time_limit; expected its end"
     ):
-        calibrate([probes[0], probes[1]._replace(scenario=ends), probes[2]])
+        calibrate(
+            [micro_benchmarks[0], micro_benchmarks[1]._replace(scenario=ends), micro_benchmarks[2]]
+        )
 
 
 def measured(times_ns: list[list[float]]) -> Result:
@@ -172,15 +174,15 @@ def measured(times_ns: list[list[float]]) -> Result:
 
 def test_of_each_launch_the_middle_half_counts_and_of_applications_all(tmp_path: Path) -> None:
     times = [[10.0, 11.0, 13.0, 900.0], [20.0, 20.0, 30.0, 30.0]]
-    measured(times).save(tmp_path / "probe")
-    (probe,) = read(tmp_path / "probe", BASE)
-    assert probe.is_probe
+    measured(times).save(tmp_path / "benchmark")
+    (benchmark,) = read(tmp_path / "benchmark", BASE)
+    assert benchmark.is_micro_benchmark
     # Of four iterations the second and third, sorted.
-    assert probe.launches == pytest.approx((12e-9, 25e-9))
-    assert probe.medians == pytest.approx((12e-9, 25e-9))
+    assert benchmark.launches == pytest.approx((12e-9, 25e-9))
+    assert benchmark.medians == pytest.approx((12e-9, 25e-9))
     other = alone(BASE, {"name": "fft", "workload": WORKLOADS["fft"]})
     held_out = of_results("fft", other, [measured(times)])
-    assert not held_out.is_probe
+    assert not held_out.is_micro_benchmark
     assert held_out.launches == pytest.approx((934e-9 / 4, 25e-9))
 
 

@@ -11,11 +11,11 @@ import pyarrow
 import pytest
 
 import etherweave
-from etherweave.bench.calibration import CalibrationError, collecting, planning
+from etherweave.bench.calibration import CalibrationError, collecting, plans
 from etherweave.bench.calibration.collecting import collect
-from etherweave.bench.calibration.planning import Hosts, Workload, amount, plan
-from etherweave.bench.calibration.probes import Probe
-from etherweave.bench.measure import Limits, MeasureError
+from etherweave.bench.calibration.micro_benchmarks import MicroBenchmark
+from etherweave.bench.calibration.plans import MeasuringHosts, PlannedWorkload, amount, plan
+from etherweave.bench.measure import MeasureError, MeasureLimits
 from etherweave.bench.site.values import ClusterSite, SiteHost
 from etherweave.bench.statistics.launches import shuffled
 from etherweave.results import Result
@@ -27,14 +27,16 @@ FFT = {"fft": {"pex": 2, "pey": 2, "pez": 1, "iterations": 3}}
 @pytest.fixture(autouse=True)
 def seated(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seat ranks without any launcher, on hosts with links of 1 Gb/s."""
-    seating = SimpleNamespace(processors=None, rate_bps=1e9)
-    monkeypatch.setattr(planning, "of_site", lambda *words: seating)
+    rank_placement = SimpleNamespace(processors=None, rate_bps=1e9)
+    monkeypatch.setattr(plans, "of_site", lambda *words: rank_placement)
 
 
-def hosts(count: int = 4, limits: Limits | None = None, address: str = "10.0.0.1") -> Hosts:
+def hosts(
+    count: int = 4, limits: MeasureLimits | None = None, address: str = "10.0.0.1"
+) -> MeasuringHosts:
     names = tuple(f"n{number}" for number in range(count))
     site = ClusterSite("pretended", "ssh", tuple(SiteHost(name, address) for name in names))
-    return Hosts(site, None, names, limits or Limits())
+    return MeasuringHosts(site, None, names, limits or MeasureLimits())
 
 
 def base(*jobs: Mapping[str, object], **more: object) -> dict[str, Any]:
@@ -50,11 +52,11 @@ def job(name: str = "fft", **more: object) -> dict[str, object]:
     return {"name": name, "workload": FFT, **more}
 
 
-def planned(*jobs: Mapping[str, object], count: int = 4, **more: object) -> list[Workload]:
+def planned(*jobs: Mapping[str, object], count: int = 4, **more: object) -> list[PlannedWorkload]:
     return list(plan(base(*jobs, **more), hosts(count)))
 
 
-def one(workloads: list[Workload], name: str) -> Workload:
+def one(workloads: list[PlannedWorkload], name: str) -> PlannedWorkload:
     (found,) = (workload for workload in workloads if workload.name == name)
     return found
 
@@ -76,7 +78,7 @@ def test_ranks_sit_on_the_hosts_that_stand_for_those_of_the_scenario() -> None:
 def test_micro_benchmarks_have_the_priority_of_the_first_job() -> None:
     asked = one(planned(job(priority=3)), "osu_latency-8")
     jobs: Any = asked.scenario["job"]
-    assert [probe["priority"] for probe in jobs] == [3]
+    assert [benchmark["priority"] for benchmark in jobs] == [3]
 
 
 def test_what_cannot_be_measured_is_refused_before_anything_is() -> None:
@@ -99,15 +101,15 @@ def test_what_cannot_be_measured_is_refused_before_anything_is() -> None:
 
 def test_all_launches_are_summed_up_against_their_limits() -> None:
     asked = plan(base(job()), hosts())
-    whole = amount(asked, 6, Limits())
+    whole = amount(asked, 6, MeasureLimits())
     assert whole.seconds == pytest.approx(6 * sum(one.expected.seconds for one in asked))
     # Alone an incast of three sources sends 3 times 16 MiB.
     assert one(list(asked), "incast-3-65536").expected.gigabytes == pytest.approx(3 * 2**24 / 1e9)
     with pytest.raises(MeasureError, match=r"6 launches send about .*at most 0\.1 GB"):
-        amount(asked, 6, Limits(gigabytes=0.1))
+        amount(asked, 6, MeasureLimits(gigabytes=0.1))
     with pytest.raises(MeasureError, match=r"^fft: a launch takes about .*at most 2\.5 s"):
         slow = {"fft": {**FFT["fft"], "x_bytes": "50MB"}}
-        plan(base(job(workload=slow)), hosts(limits=Limits(seconds=2.5)))
+        plan(base(job(workload=slow)), hosts(limits=MeasureLimits(seconds=2.5)))
 
 
 @pytest.mark.parametrize("name", ["../a b/c", "a/b", "a b", ".", "x" * 300, "\N{SNOWMAN}"])
@@ -152,14 +154,14 @@ def pretend(monkeypatch: pytest.MonkeyPatch) -> Pretend:
     return to_measure
 
 
-def few() -> list[Workload]:
+def few() -> list[PlannedWorkload]:
     """Three workloads that are simulated at once."""
     asked = planned(job(), job("a b"))
     return [one(asked, name) for name in ("osu_latency-8", "fft", "a b")]
 
 
 def silent(done: int, count: int, last: str) -> None:
-    """Tell nobody."""
+    """Report nobody."""
 
 
 def test_an_interrupted_collection_goes_on_with_the_launches_that_lack(
@@ -185,9 +187,9 @@ def test_launches_of_something_else_are_not_mixed_in(pretend: Pretend, tmp_path:
     pretend(Cluster())
     collect(few(), 1, hosts(), tmp_path, silent)
     for other in (few()[:2], plan(base(job(priority=1)), hosts())):
-        with pytest.raises(CalibrationError, match="holds launches of other workloads"):
+        with pytest.raises(CalibrationError, match="contains launches of other workloads"):
             collect(other, 1, hosts(), tmp_path, silent)
-    with pytest.raises(CalibrationError, match="holds launches of other workloads"):
+    with pytest.raises(CalibrationError, match="contains launches of other workloads"):
         collect(few(), 1, hosts(address="10.0.0.2"), tmp_path, silent)
     (tmp_path / "asked.json").write_text('"torn')
     with pytest.raises(CalibrationError, match="expected a new directory"):
@@ -218,11 +220,11 @@ workload.fft = { pex = 2, pey = 2, pez = 1, iterations = 3, x_bytes = "1kB", y_b
 """
 
 
-def invoke(place: Path, *words: str) -> tuple[int, str, str]:
+def invoke(place: Path, *words: str, columns: int = 120) -> tuple[int, str, str]:
     (place / "site.toml").write_text(SITE)
     (place / "base.toml").write_text(SCENARIO)
     files = [str(place / "base.toml"), "--site", str(place / "site.toml"), "-o", str(place / "out")]
-    done = command_line.invoke("calibrate", *files, "--repeat", "1", *words)
+    done = command_line.invoke("calibrate", *files, "--launches", "1", *words, columns=columns)
     return done.exit_code, done.stdout, done.stderr
 
 
@@ -230,19 +232,21 @@ def invoke(place: Path, *words: str) -> tuple[int, str, str]:
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace the usual micro-benchmarks by some that are simulated at once."""
     sizes = [
-        Probe(f"osu_latency-{size}", {"osu_latency": {"bytes": f"{size}B", "iterations": 5}})
+        MicroBenchmark(
+            f"osu_latency-{size}", {"osu_latency": {"bytes": f"{size}B", "iterations": 5}}
+        )
         for size in (8, 1024, 8192)
     ]
     incast = {"sources": 3, "message": "64KiB", "outstanding": 1, "messages": 4}
-    usual = (*sizes, Probe("incast-3", {"incast": incast}))
-    monkeypatch.setattr(planning, "probes", lambda hosts, transport: usual)
+    usual = (*sizes, MicroBenchmark("incast-3", {"incast": incast}))
+    monkeypatch.setattr(plans, "micro_benchmarks", lambda hosts, transport: usual)
 
 
 COMPARED = {
     "name", "is_held_out", "launches", "measured_s", "measured_low_s", "measured_high_s",
-    "foretold_s", "foretold_low_s", "foretold_high_s", "measured_median_s", "foretold_median_s",
+    "predicted_s", "predicted_low_s", "predicted_high_s", "measured_median_s", "predicted_median_s",
     "error", "error_of_median",
-    "launches_s", "foretold_iterations_s", "test", "size_bytes", "window",
+    "launches_s", "predicted_iterations_s", "test", "size_bytes", "window",
 }  # fmt: skip
 FITTED = {"key", "meaning", "before_ns", "value_ns", "low_ns", "high_ns", "is_determined"}
 
@@ -256,11 +260,16 @@ def test_standard_output_is_json_and_has_the_keys_that_scripts_read(
     assert code == 0, errors
     found = json.loads(out)
     assert set(found) == {
-        "constants", "probes", "held_out", "typical_error", "typical_error_of_mean", "worst_error"
-    }  # fmt: skip
+        "constants",
+        "micro_benchmarks",
+        "held_out",
+        "typical_error",
+        "typical_error_of_mean",
+        "worst_error",
+    }
     assert all(set(row) == FITTED for row in found["constants"])
-    assert all(set(row) == COMPARED for row in found["probes"] + found["held_out"])
-    # What was "measured" is what the shipped constants foretell: nothing is left to be fitted.
+    assert all(set(row) == COMPARED for row in found["micro_benchmarks"] + found["held_out"])
+    # What was "measured" is what the shipped constants predict: nothing is left to be fitted.
     assert not any(row["is_determined"] for row in found["constants"])
     assert found["worst_error"] == pytest.approx(0, abs=1e-9)
     assert json.loads((tmp_path / "out" / "calibration.json").read_text()) == found
@@ -270,11 +279,10 @@ def test_standard_output_is_json_and_has_the_keys_that_scripts_read(
 
 @pytest.mark.usefixtures("short")
 def test_the_page_fits_80_columns_and_shows_names_as_they_are(
-    pretend: Pretend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pretend: Pretend, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
     pretend(Cluster())
-    code, out, errors = invoke(tmp_path)
+    code, out, errors = invoke(tmp_path, columns=80)
     assert code == 0, errors
     assert "held out [us]" in out and "constant [ns]" in out
     assert "[bold]../fft" in out
@@ -290,13 +298,13 @@ def test_ctrl_c_ends_the_verb_with_130_and_keeps_what_is_whole(
     pretend(Cluster(stop_after=2))
     code, out, errors = invoke(tmp_path)
     assert (code, out) == (130, "")
-    assert "launches that were complete are kept" in errors
+    assert "complete launches are kept" in errors
     assert len(list((tmp_path / "out" / "launches").glob("*/summary.json"))) == 2
 
 
 def test_limits_are_told_before_anything_is_launched(pretend: Pretend, tmp_path: Path) -> None:
     cluster = pretend(Cluster())
-    code, out, errors = invoke(tmp_path, "--traffic-limit", "0.001")
+    code, out, errors = invoke(tmp_path, "--traffic-limit", "1MB")
     assert (code, out, cluster.launched) == (2, "", [])
     assert "expected at most 0.001 GB (--traffic-limit)" in errors
     assert not (tmp_path / "out" / "launches").exists()

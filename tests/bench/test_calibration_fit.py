@@ -9,7 +9,7 @@ SIZES = np.array([1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0])
 
 
 def line(values: Vector) -> Vector:
-    """Foretell a + b n: a latency and a time per byte; a third constant has no effect."""
+    """Predict a + b n: a latency and a time per byte; a third constant has no effect."""
     return np.asarray(np.log(np.exp(values[0]) + np.exp(values[1]) * SIZES))
 
 

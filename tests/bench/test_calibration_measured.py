@@ -1,4 +1,4 @@
-"""Calibration on four namespaces of this machine: what is foretold is measured there, too."""
+"""Calibration on four namespaces of this machine: what is predicted is measured there, too."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.needs("namespaces", "mpicc", "mpirun")
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "calibrate"
 LAUNCHES = 3
 AIM = 0.2
-"""How far what is foretold may be from what is measured."""
+"""How far what is predicted may be from what is measured."""
 
 
 def means(place: Path, name: str) -> list[float]:
@@ -23,11 +23,11 @@ def means(place: Path, name: str) -> list[float]:
     return [fmean(values) / 1e9 for values in durations]
 
 
-def test_halo3d_and_fft_are_foretold_from_micro_benchmarks(tmp_path: Path) -> None:
+def test_halo3d_and_fft_are_predicted_from_micro_benchmarks(tmp_path: Path) -> None:
     words = [
         *("calibrate", str(SCENARIOS / "namespaces.toml")),
         *("--site", str(SCENARIOS / "namespaces-site.toml")),
-        *("-o", str(tmp_path), "--repeat", str(LAUNCHES)),
+        *("-o", str(tmp_path), "--launches", str(LAUNCHES)),
     ]
     done = command_line.invoke(*words)
     assert done.exit_code == 0, done.output
@@ -36,6 +36,6 @@ def test_halo3d_and_fft_are_foretold_from_micro_benchmarks(tmp_path: Path) -> No
     assert {one["name"] for one in found["held_out"]} == {"halo3d", "fft"}
     for one in found["held_out"]:
         # What else runs on this machine, and ranks that share its processors, only add time: the
-        # least disturbed launch is held against what is foretold.
+        # least disturbed launch is held against what is predicted.
         least = min(means(tmp_path / "launches", one["name"]))
-        assert one["foretold_s"] == pytest.approx(least, rel=AIM), one["name"]
+        assert one["predicted_s"] == pytest.approx(least, rel=AIM), one["name"]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import etherweave
-from etherweave.bench.calibration import Calibration, Observation, calibrate
-from etherweave.bench.calibration.observations import alone
-from etherweave.bench.calibration.predicting import simulated
-from etherweave.bench.calibration.probes import probes
+from etherweave.bench.calibration import Calibration, MeasuredWorkload, calibrate
+from etherweave.bench.calibration.measured import alone
+from etherweave.bench.calibration.micro_benchmarks import micro_benchmarks
+from etherweave.bench.calibration.prediction import simulated
 
 BASE: dict[str, object] = {
     "name": "four",
@@ -35,13 +35,13 @@ WORKLOADS: dict[str, Mapping[str, Mapping[str, object]]] = {
 }
 
 
-def observed(name: str, seed: int) -> Observation:
+def observed(name: str, seed: int) -> MeasuredWorkload:
     """Launch a workload six times; launches differ by 1 %."""
     scenario = alone(BASE, {"name": name, "workload": WORKLOADS[name], "priority": 3})
     true = simulated(etherweave.run(scenario, HIDDEN), "mean")
     random = np.random.default_rng(seed)
     launches = tuple(true * float(np.exp(random.normal(0, 0.01))) for _ in range(6))
-    return Observation(name, scenario, launches, launches, "mean")
+    return MeasuredWorkload(name, scenario, launches, launches, "mean")
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def test_hidden_constants_are_found_and_those_that_are_as_before_stay(found: Cal
         assert fitted[key].value_ns == pytest.approx(float(hidden[:-2]), rel=bound)
 
 
-def test_workloads_that_nothing_was_fitted_to_are_foretold(found: Calibration) -> None:
+def test_workloads_that_nothing_was_fitted_to_are_predicted(found: Calibration) -> None:
     assert {one.name for one in found.held_out} == {"fft", "halo3d"}
     for one in found.held_out:
         assert abs(one.error) < 0.1, one.name
@@ -67,7 +67,10 @@ def test_workloads_that_nothing_was_fitted_to_are_foretold(found: Calibration) -
 
 
 def test_only_roce_has_an_incast_of_short_messages() -> None:
-    names = {transport: [one.name for one in probes(4, transport)] for transport in ("tcp", "roce")}
+    names = {
+        transport: [one.name for one in micro_benchmarks(4, transport)]
+        for transport in ("tcp", "roce")
+    }
     assert set(names["roce"]) - set(names["tcp"]) == {"incast-3-8192"}
     assert [name for name in names["tcp"] if name.startswith("incast")] == ["incast-3-65536"]
-    assert not [one for one in probes(2, "roce") if "incast" in one.workload]
+    assert not [one for one in micro_benchmarks(2, "roce") if "incast" in one.workload]

@@ -15,10 +15,10 @@ import pytest
 import etherweave
 from etherweave import _core, toml
 from etherweave.bench.measure import (
-    LaunchError,
-    Launching,
-    Limits,
+    LaunchOptions,
     MeasureError,
+    MeasureLaunchError,
+    MeasureLimits,
     executor,
     measure,
 )
@@ -132,7 +132,7 @@ def measured_counts(result: Result, kind: str) -> dict[tuple[int, int], Any]:
 def test_every_message_of_the_simulation_is_sent_and_received(
     workload: Mapping[str, Any], ranks: int, iterations: int
 ) -> None:
-    result = measure(scenario(workload), rehearsal=2, verify=True)
+    result = measure(scenario(workload), warm_up=2, verify=True)
     simulated = simulated_counts(workload, ranks)
     assert simulated
     assert measured_counts(result, "sent") == simulated
@@ -182,7 +182,7 @@ def test_an_endless_incast_ends_with_the_run() -> None:
 def test_a_job_in_the_background_stops_when_the_others_are_done() -> None:
     both = scenario({"osu_latency": {"bytes": "8B", "iterations": 50}}, {"incast": {"sources": 1}})
     both["job"][1]["background"] = True
-    result = measure(both, limits=Limits(seconds=60))
+    result = measure(both, limits=MeasureLimits(seconds=60))
     assert len(result.tables["iterations"]) == 50
     assert result.to_polars("streams")["messages"][0] > 0
 
@@ -265,15 +265,23 @@ def test_a_schedule_that_takes_too_long_is_ended(tmp_path: Path) -> None:
 
 
 def test_a_failing_launch_tells_what_its_processes_said() -> None:
-    launching = Launching(extra=["--no-such-option-of-mpirun"])
-    with pytest.raises(LaunchError, match="launcher local failed:"):
-        measure(scenario({"fft": {**FFT, "pey": 1}}), launching=launching)
+    options = LaunchOptions(extra=["--no-such-option-of-mpirun"])
+    with pytest.raises(MeasureLaunchError, match="launcher local failed:"):
+        measure(scenario({"fft": {**FFT, "pey": 1}}), options=options)
 
 
 def test_the_command_line_measures_and_saves(tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     file.write_text(toml.document(scenario({"fft": {**FFT, "pey": 1}})))
-    words = [*command_line.COMMAND, "measure", str(file), "-o", str(tmp_path / "out"), "--np", "2"]
+    words = [
+        *command_line.COMMAND,
+        "measure",
+        str(file),
+        "-o",
+        str(tmp_path / "out"),
+        "--ranks",
+        "2",
+    ]
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "job0: 10 iterations, mean" in done.stdout

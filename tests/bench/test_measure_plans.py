@@ -17,17 +17,17 @@ from etherweave.bench.launchers.launcher import Ending, LaunchJob
 from etherweave.bench.launchers.registry import launcher
 from etherweave.bench.launchers.site_launcher import SiteLauncher
 from etherweave.bench.measure import (
-    Launcher,
-    LaunchError,
-    Launching,
-    Limits,
+    LaunchOptions,
+    LaunchProgram,
     MeasureError,
+    MeasureLaunchError,
+    MeasureLimits,
     executor,
     measure,
-    seating,
+    rank_placement,
 )
-from etherweave.bench.measure.forecast import LOCAL_BYTES_PER_S, MESSAGE_S, START_S, forecast
-from etherweave.bench.measure.jobs import Jobs, jobs_of
+from etherweave.bench.measure.estimate import LOCAL_BYTES_PER_S, MESSAGE_S, START_S, estimate
+from etherweave.bench.measure.jobs import ScenarioJobs, jobs_of
 from etherweave.bench.measure.launch import launch
 from etherweave.bench.measure.records import MESSAGES, RANKS, STREAMS, tables
 from etherweave.bench.plans import BenchmarkCommand, Start
@@ -41,7 +41,7 @@ def scenario(workload: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     return {"topology": {"fat_tree": {}}, "job": [job], **more}
 
 
-def jobs(workload: Mapping[str, Any], **more: Any) -> Jobs:
+def jobs(workload: Mapping[str, Any], **more: Any) -> ScenarioJobs:
     return jobs_of(scenario(workload, **more), None, 0)
 
 
@@ -50,34 +50,34 @@ def test_a_forecast_adds_rests_payload_and_messages() -> None:
     # 216 us of sleep, 3,916,800 B at 100 Gb/s, 18 messages each way; 3 barriers of 6 rounds.
     messages = 2 * (100 * 18 + 18)
     seconds = START_S + 100 * (216e-6 + 3_916_800 * 8 / 100e9) + messages * MESSAGE_S
-    expected = forecast(made, None)
+    expected = estimate(made, None)
     assert expected.seconds == pytest.approx(seconds)
     assert expected.gigabytes == pytest.approx(48 * 100 * 3_916_800 / 1e9)
     # On one machine all ranks share its memory and its processors.
     seconds = 100 * 216e-6 + 48 * 391_680_000 / LOCAL_BYTES_PER_S + 24 * messages * MESSAGE_S
-    assert forecast(made, 2).seconds == pytest.approx(START_S + seconds)
+    assert estimate(made, 2).seconds == pytest.approx(START_S + seconds)
 
 
 def test_endless_streams_fill_their_links_until_the_run_ends() -> None:
     made = jobs({"incast": {"sources": 3}}, run={"end": "2s"})
-    expected = forecast(made, None)
+    expected = estimate(made, None)
     assert expected.seconds == pytest.approx(START_S + 2)
     assert expected.gigabytes == pytest.approx(4 * 2 * 100 / 8)
 
 
 def test_what_would_take_too_long_is_refused_before_it_is_launched() -> None:
     halo = scenario({"halo3d": {"pez": 1, "iterations": 1_000_000}})
-    launching = Launching(Launcher.MPIRUN)
+    options = LaunchOptions(LaunchProgram.MPIRUN)
     with pytest.raises(MeasureError, match=r"takes about .* s and .* GB; expected at most 600 s"):
-        measure(halo, launching=launching)
+        measure(halo, options=options)
     # Without neighbours along z, 16 ranks send four faces and twelve edges: 126.6 GB.
     assert round(3 * 1000 * 16 * (4 * 640_000 + 12 * 6_400) / 1e9) == 127
     with pytest.raises(MeasureError, match=r"3 launches send about 127 GB; expected at most 1 GB"):
         measure(
             halo,
             {"job.0.workload.halo3d.iterations": 1000},
-            launching=launching,
-            limits=Limits(gigabytes=1),
+            options=options,
+            limits=MeasureLimits(gigabytes=1),
             launches=3,
         )
 
@@ -89,16 +89,16 @@ VERSIONS = {"Open MPI": "mpirun (Open MPI) 4.1.4", "MPICH": "HYDRA build details
 def words_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """Give what launchers are called with: scripts in their place say it."""
 
-    def called(launching: Launching, ranks: int, library: str = "Open MPI") -> str:
+    def called(options: LaunchOptions, ranks: int, library: str = "Open MPI") -> str:
         script = f'[ "$1" = --version ] && echo "{VERSIONS[library]}" || echo "${{0##*/}} $*"'
         for name in ("mpirun", "srun"):
             (tmp_path / name).write_text(f"#!/bin/sh\n{script}\n")
             (tmp_path / name).chmod(0o700)
         monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
         directory = Path(mkdtemp(dir=tmp_path))
-        seats = seating.found(launching, ranks)
-        outcome = seats.launcher.launch(
-            seats.job(BenchmarkCommand(Start.MPI, ("x",)), directory, 20)
+        placement = rank_placement.of_launcher(options, ranks)
+        outcome = placement.launcher.launch(
+            placement.job(BenchmarkCommand(Start.MPI, ("x",)), directory, 20)
         )
         assert outcome.ending is Ending.DONE, outcome.errors
         return outcome.text.replace("--allow-run-as-root ", "").strip()
@@ -107,18 +107,18 @@ def words_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., s
 
 
 def test_launchers_are_command_lines(words_of: Callable[..., str]) -> None:
-    file = Launching(Launcher.MPIRUN, Path("hosts"))
+    file = LaunchOptions(LaunchProgram.MPIRUN, Path("hosts"))
     assert words_of(file, 48) == "mpirun --hostfile hosts --map-by node -np 48 x"
     assert words_of(file, 4, "MPICH") == "mpirun -f hosts -np 4 x"
-    assert words_of(Launching(Launcher.MPIRUN), 4, "MPICH") == "mpirun -np 4 x"
-    assert words_of(Launching(Launcher.SRUN, extra=["--mpi=pmix"]), 4) == (
+    assert words_of(LaunchOptions(LaunchProgram.MPIRUN), 4, "MPICH") == "mpirun -np 4 x"
+    assert words_of(LaunchOptions(LaunchProgram.SRUN, extra=["--mpi=pmix"]), 4) == (
         "srun --ntasks=4 --mpi=pmix x"
     )
-    here = words_of(Launching(extra=["--bind-to", "none"]), 4)
+    here = words_of(LaunchOptions(extra=["--bind-to", "none"]), 4)
     assert here.startswith("mpirun --oversubscribe ")
     assert here.endswith(" -np 4 --bind-to none x")
     with pytest.raises(MeasureError, match="--hostfile: srun takes none; expected --launcher mpi"):
-        words_of(Launching(Launcher.SRUN, Path("hosts")), 4)
+        words_of(LaunchOptions(LaunchProgram.SRUN, Path("hosts")), 4)
 
 
 def test_files_of_options_are_named_from_where_the_user_is(
@@ -129,19 +129,19 @@ def test_files_of_options_are_named_from_where_the_user_is(
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     (tmp_path / "srun").write_text("#!/bin/sh\npwd\n")
     (tmp_path / "srun").chmod(0o700)
-    seats = seating.found(Launching(Launcher.SRUN), 1)
-    outcome = seats.launcher.launch(
-        seats.job(BenchmarkCommand(Start.MPI, ("x",)), tmp_path / "job", 20)
+    placement = rank_placement.of_launcher(LaunchOptions(LaunchProgram.SRUN), 1)
+    outcome = placement.launcher.launch(
+        placement.job(BenchmarkCommand(Start.MPI, ("x",)), tmp_path / "job", 20)
     )
     assert outcome.text.strip() == str(tmp_path)
 
 
 def test_ranks_that_outnumber_processors_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seating, "processors", lambda: 2)
+    monkeypatch.setattr(rank_placement, "processors", lambda: 2)
     name = "OMPI_MCA_mpi_yield_when_idle"
 
     def given(site: ClusterSite, ranks: int) -> str | None:
-        own = seating.of_site(site, None, None, ranks).launcher
+        own = rank_placement.of_site(site, None, None, ranks).launcher
         assert isinstance(own, SiteLauncher)
         return dict(own.site.environment).get(name)
 
@@ -164,27 +164,29 @@ def test_ranks_that_outnumber_processors_give_way(monkeypatch: pytest.MonkeyPatc
 def test_ranks_sit_on_hosts_in_order_block_after_block(
     ranks: int, hosts: str, per_node: int
 ) -> None:
-    seats = seating.of_site(FOUR, None, None, ranks)
-    assert (seats.hosts, seats.ranks_per_node) == (tuple(hosts.split()), per_node)
-    assert seats.job(BenchmarkCommand(Start.MPI, ("x",)), Path(), 1).ranks == ranks
-    assert seats.processors is None
+    placement = rank_placement.of_site(FOUR, None, None, ranks)
+    assert (placement.hosts, placement.ranks_per_node) == (tuple(hosts.split()), per_node)
+    assert placement.job(BenchmarkCommand(Start.MPI, ("x",)), Path(), 1).ranks == ranks
+    assert placement.processors is None
 
 
 def test_hosts_of_a_site_may_be_chosen_and_no_others() -> None:
-    assert seating.of_site(FOUR, None, ("n4", "n2", "n1"), 2).hosts == ("n4", "n2")
+    assert rank_placement.of_site(FOUR, None, ("n4", "n2", "n1"), 2).hosts == ("n4", "n2")
     with pytest.raises(SiteError, match="host elsewhere: is not of site four; expected n1, n2"):
-        seating.of_site(FOUR, None, ("n1", "elsewhere"), 1)
-    with pytest.raises(MeasureError, match="host n2: is named twice; expected each host once"):
-        seating.of_site(FOUR, None, ("n2", "n1", "n2"), 1)
+        rank_placement.of_site(FOUR, None, ("n1", "elsewhere"), 1)
+    with pytest.raises(MeasureError, match="host n2: named twice; expected each host once"):
+        rank_placement.of_site(FOUR, None, ("n2", "n1", "n2"), 1)
 
 
 def test_a_link_that_is_slower_than_the_scenario_s_counts() -> None:
     made = jobs({"osu_bw": {"bytes": "1MB", "window": 10, "warm_up": 0, "iterations": 10}})
     # Ten messages of 1 MB at 1 Gb/s and an acknowledgement, ten times; a barrier of one round.
     shaped = replace(FOUR, options={"rate": 1.25e8})
-    seats = seating.of_site(shaped, None, None, made.ranks)
+    placement = rank_placement.of_site(shaped, None, None, made.ranks)
     seconds = START_S + 100e6 * 8 / 1e9 + (10 * 11 + 2) * MESSAGE_S
-    assert forecast(made, seats.processors, seats.rate_bps).seconds == pytest.approx(seconds)
+    assert estimate(made, placement.processors, placement.rate_bps).seconds == pytest.approx(
+        seconds
+    )
 
 
 def test_a_launch_that_does_not_end_is_ended(tmp_path: Path) -> None:
@@ -192,7 +194,7 @@ def test_a_launch_that_does_not_end_is_ended(tmp_path: Path) -> None:
     sleep = LaunchJob(
         BenchmarkCommand(Start.ALONE, ("sleep", "30")), ("localhost",), 1, tmp_path, 0.5
     )
-    with pytest.raises(LaunchError, match="no end after"):
+    with pytest.raises(MeasureLaunchError, match="no end after"):
         launch(launcher(this_machine()), sleep, told.append)
     assert told
     assert told == sorted(told)
@@ -203,7 +205,7 @@ def test_a_launcher_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(MeasureError, match="launcher mpirun: not found: mpirun, ssh, timeout"):
         measure(scenario({"osu_latency": {}}), site=FOUR)
     with pytest.raises(MeasureError, match="launcher srun: not found: srun"):
-        measure(scenario({"osu_latency": {}}), launching=Launching(Launcher.SRUN))
+        measure(scenario({"osu_latency": {}}), options=LaunchOptions(LaunchProgram.SRUN))
 
 
 def test_records_that_are_missing_or_cut_are_told(tmp_path: Path) -> None:
@@ -219,7 +221,7 @@ def test_records_that_are_missing_or_cut_are_told(tmp_path: Path) -> None:
 
 
 def tables_are_read(directory: Path, iterations: bytes) -> str:
-    """Tell why not; empty when they are."""
+    """Report why not; empty when they are."""
     (directory / "iterations.bin").write_bytes(iterations)
     try:
         tables(directory, jobs({"osu_latency": {}}).jobs, 0)
@@ -234,7 +236,7 @@ def test_a_compiler_that_is_missing_or_refuses_is_told(tmp_path: Path) -> None:
     refuses = tmp_path / "mpicc"
     refuses.write_text("#!/bin/sh\necho broken >&2\nexit 1\n")
     refuses.chmod(0o755)
-    with pytest.raises(MeasureError, match=r"refuses the executor:\nbroken"):
+    with pytest.raises(MeasureError, match=r"rejects the executor:\nbroken"):
         executor.build(str(refuses), into=tmp_path / "cache")
     assert not list((tmp_path / "cache").iterdir())
 

@@ -18,7 +18,7 @@ from etherweave import toml
 from etherweave.bench.launchers import namespaces
 from etherweave.bench.launchers.launcher import LaunchJob
 from etherweave.bench.launchers.registry import launcher
-from etherweave.bench.measure import measure, workplaces
+from etherweave.bench.measure import executor, measure
 from etherweave.bench.plans import BenchmarkCommand, Start
 from etherweave.bench.site.reading import read
 from etherweave.bench.site.values import ClusterSite, SiteHost
@@ -63,14 +63,14 @@ def scenario(*workloads: Any) -> dict[str, Any]:
 
 
 def nothing_is_left() -> bool:
-    """Tell whether namespaces and files of launches of this process are gone."""
+    """Report whether namespaces and files of launches of this process are gone."""
     mine = f"ew-bench.{os.getpid()}."
     listed = subprocess.check_output(["ip", "netns", "list"], text=True).split()
     cache = Path(os.environ["XDG_CACHE_HOME"]) / "etherweave"
     return not any(word.startswith(mine) for word in listed) and not list(cache.glob("launch-*"))
 
 
-def seats(result: Result) -> list[tuple[str, str]]:
+def placement(result: Result) -> list[tuple[str, str]]:
     return result.to_polars("ranks").select("scenario_host", "host").rows()
 
 
@@ -78,7 +78,7 @@ def test_ranks_sit_on_the_hosts_that_are_named_in_their_order(site: ClusterSite)
     latency = {"osu_latency": {"bytes": "8B", "iterations": 20}}
     result = measure(scenario(latency, latency), site=site, hosts=("n3", "n1", "n4", "n2"))
     hosts = ["n3", "n1", "n4", "n2"]
-    assert [host for _, host in seats(result)] == hosts
+    assert [host for _, host in placement(result)] == hosts
     facts = result.summary["measured"]
     assert (facts["launcher"], facts["hosts"]) == ("netns", 4)
     assert not any("shared" in warning for warning in result.summary["warnings"])
@@ -88,7 +88,7 @@ def test_ranks_sit_on_the_hosts_that_are_named_in_their_order(site: ClusterSite)
 def test_more_ranks_than_hosts_sit_in_blocks_and_that_is_told(site: ClusterSite) -> None:
     fft = {"pex": 5, "pey": 1, "pez": 1, "x_bytes": "1kB", "y_bytes": "1kB", "iterations": 2}
     result = measure(scenario({"fft": fft}), site=site)
-    assert [host for _, host in seats(result)] == ["n1", "n1", "n2", "n2", "n3"]
+    assert [host for _, host in placement(result)] == ["n1", "n1", "n2", "n2", "n3"]
     told = "5 ranks shared 3 hosts, up to 2 on each, block after block: what they sent"
     assert any(warning.startswith(told) for warning in result.summary["warnings"])
 
@@ -109,7 +109,7 @@ def test_the_command_line_measures_on_a_site(site_file: Path, tmp_path: Path) ->
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
     assert "ranks: 2, hosts: 2, launches: 1" in done.stdout
-    assert [host for _, host in seats(Result.load(tmp_path / "out"))] == ["n2", "n4"]
+    assert [host for _, host in placement(Result.load(tmp_path / "out"))] == ["n2", "n4"]
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_two_pairs_at_once_reach_what_their_links_carry(site: ClusterSite) -> No
     latency = {"osu_latency": {"bytes": f"{MESSAGE}B", "warm_up": 0, "iterations": 5}}
     window = {"bytes": "1MiB", "window": WINDOW, "warm_up": 0, "iterations": 5}
     result = measure(scenario(latency, {"osu_bw": window}), site=site, launches=3)
-    assert [host for _, host in seats(result)] == ["n1", "n2", "n3", "n4"] * 3
+    assert [host for _, host in placement(result)] == ["n1", "n2", "n3", "n4"] * 3
     there = (MESSAGE * WIRE - BURST) / RATE
     back_and_forth = 2 * there + statistics.median(round_trips(small, "job0"))
     assert median_least(result, "job0") == pytest.approx(back_and_forth, rel=0.05)
@@ -225,7 +225,7 @@ def test_nothing_is_left_of_a_measurement_that_is_ended(
     if number is signal.SIGKILL:
         namespaces.sweep()
         assert len(list(cache.glob("launch-*"))) == 1
-        workplaces.sweep(cache)
+        executor.remove_abandoned(cache)
     assert not list(cache.glob("launch-*"))
     left = [path.name for path in Path("/run/netns").iterdir()]
     assert not any(name.startswith(f"ew-bench.{process.pid}.") for name in left)

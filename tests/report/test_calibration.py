@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from bench.test_calibration import measured
-from etherweave.bench.calibration import Calibration, Compared, Fitted
-from etherweave.bench.calibration.calibrating import FOUND, SHARES
-from etherweave.bench.calibration.planning import directory_of
+from etherweave.bench.calibration import Calibration, ComparedWorkload, FittedConstant
+from etherweave.bench.calibration.calibration import CALIBRATION_FILE, SHARES
+from etherweave.bench.calibration.plans import directory_of
 from etherweave.report import write_report
 from etherweave.report.calibration import load_calibration
 from etherweave.report.figures.calibration import constants, errors, iterations, tests
@@ -21,41 +21,41 @@ from etherweave.report.style import SERIES
 from support import command_line
 
 
-def probe(test: str, size: int, microseconds: float, window: int = 1) -> Compared:
+def benchmark(test: str, size: int, microseconds: float, window: int = 1) -> ComparedWorkload:
     """A micro-benchmark that was foretold 10 % too long."""
     second = microseconds * 1e-6
     times = {
         "measured_s": second,
         "measured_low_s": 0.9 * second,
         "measured_high_s": 1.2 * second,
-        "foretold_s": 1.1 * second,
-        "foretold_low_s": second,
-        "foretold_high_s": 1.2 * second,
+        "predicted_s": 1.1 * second,
+        "predicted_low_s": second,
+        "predicted_high_s": 1.2 * second,
         "measured_median_s": second,
-        "foretold_median_s": 1.1 * second,
+        "predicted_median_s": 1.1 * second,
     }
     launches = (0.9 * second, second, 1.2 * second)
     kind = {"test": test, "size_bytes": size or None, "window": window}
     name = f"{test}-{size}" if size else test
-    return Compared(name, False, 3, **times, launches_s=launches, **kind)  # type: ignore[arg-type]
+    return ComparedWorkload(name, False, 3, **times, launches_s=launches, **kind)  # type: ignore[arg-type]
 
 
 FFT = replace(
-    probe("fft", 0, 500.0),
+    benchmark("fft", 0, 500.0),
     name="fft <b>&",
     is_held_out=True,
-    foretold_iterations_s=tuple(0.0004 + 0.0002 * share for share in SHARES),
+    predicted_iterations_s=tuple(0.0004 + 0.0002 * share for share in SHARES),
 )
 FOUND_OUT = Calibration(
     (
-        Fitted("host.cpu.send_call", "a send call", 2000.0, 900.0, 800.0, 1000.0, True),
-        Fitted("host.cpu.interrupt", "an interrupt", 7767.0, 7767.0, 7767.0, 7767.0, False),
+        FittedConstant("host.cpu.send_call", "a send call", 2000.0, 900.0, 800.0, 1000.0, True),
+        FittedConstant("host.cpu.interrupt", "an interrupt", 7767.0, 7767.0, 7767.0, 7767.0, False),
     ),
     (
-        probe("osu_latency", 8, 20.0),
-        probe("osu_latency", 1024, 40.0),
-        probe("osu_bw", 1024, 64.0, 64),
-        probe("incast", 0, 100.0),
+        benchmark("osu_latency", 8, 20.0),
+        benchmark("osu_latency", 1024, 40.0),
+        benchmark("osu_bw", 1024, 64.0, 64),
+        benchmark("incast", 0, 100.0),
     ),
     (FFT,),
 )
@@ -63,7 +63,7 @@ FOUND_OUT = Calibration(
 
 def save(place: Path, found: Calibration = FOUND_OUT) -> Path:
     place.mkdir(exist_ok=True)
-    (place / FOUND).write_text(json.dumps(found.facts()))
+    (place / CALIBRATION_FILE).write_text(json.dumps(found.facts()))
     return place
 
 
@@ -107,7 +107,9 @@ def test_a_latency_is_half_of_a_round_trip_and_a_bandwidth_a_window_over_its_tim
 
 
 def test_the_longest_time_is_the_least_rate() -> None:
-    curve = tests.curve("measured", [FOUND_OUT.probes[2]], tests.measured, tests.BANDWIDTH)
+    curve = tests.curve(
+        "measured", [FOUND_OUT.micro_benchmarks[2]], tests.measured, tests.BANDWIDTH
+    )
     fastest, slowest = 65536 / 57.6e-6, 65536 / 76.8e-6
     assert (curve.low[0], curve.high[0]) == pytest.approx((slowest, fastest))
 
@@ -144,7 +146,7 @@ def test_without_launches_only_what_was_foretold_is_drawn(tmp_path: Path) -> Non
     section = iterations.section(found)
     assert section is not None and section.figure is not None
     assert [one.get_label() for one in section.figure.axes[0].lines] == ["foretold"]
-    bare = replace(FOUND_OUT, held_out=(replace(FFT, foretold_iterations_s=()),))
+    bare = replace(FOUND_OUT, held_out=(replace(FFT, predicted_iterations_s=()),))
     assert iterations.section(load_calibration(save(tmp_path, bare))) is None
 
 
@@ -161,11 +163,11 @@ def test_constants_that_are_not_determined_stay_as_they_were(tmp_path: Path) -> 
 def test_a_calibration_of_before_has_a_page_without_its_tests(tmp_path: Path) -> None:
     """Files did not always have launches, sizes and iterations."""
     facts = FOUND_OUT.facts()
-    new = ("launches_s", "foretold_iterations_s", "test", "size_bytes", "window")
-    for one in (*facts["probes"], *facts["held_out"]):
+    new = ("launches_s", "predicted_iterations_s", "test", "size_bytes", "window")
+    for one in (*facts["micro_benchmarks"], *facts["held_out"]):
         for name in new:
             del one[name]
-    (tmp_path / FOUND).write_text(json.dumps(facts))
+    (tmp_path / CALIBRATION_FILE).write_text(json.dumps(facts))
     page = write_report(tmp_path, tmp_path).read_text()
     assert re.findall(r'<section id="(\w+)">', page) == ["errors", "constants"]
 
@@ -183,22 +185,22 @@ def changed(change: Callable[[dict[str, Any]], object]) -> str:
         "[]",
         "{}",
         "[" * 100_000,
-        changed(lambda facts: facts.update(probes=3)),
+        changed(lambda facts: facts.update(micro_benchmarks=3)),
         changed(lambda facts: facts.update(constants=[3])),
-        changed(lambda facts: facts["probes"][0].update(measured_s=0)),
-        changed(lambda facts: facts["probes"][0].update(measured_s="1")),
-        changed(lambda facts: facts["probes"][0].update(window=0)),
+        changed(lambda facts: facts["micro_benchmarks"][0].update(measured_s=0)),
+        changed(lambda facts: facts["micro_benchmarks"][0].update(measured_s="1")),
+        changed(lambda facts: facts["micro_benchmarks"][0].update(window=0)),
         changed(lambda facts: facts["held_out"][0].update(launches_s=[-1.0])),
         changed(lambda facts: facts["constants"][0].update(value_ns=0)),
         changed(lambda facts: facts["constants"][0].update(value_ns=1e400)),
-        changed(lambda facts: facts["probes"][0].pop("name")),
-        changed(lambda facts: facts["probes"][0].update(odd=1)),
+        changed(lambda facts: facts["micro_benchmarks"][0].pop("name")),
+        changed(lambda facts: facts["micro_benchmarks"][0].update(odd=1)),
     ],
 )
 def test_a_file_that_is_no_calibration_is_refused(tmp_path: Path, text: str) -> None:
-    (tmp_path / FOUND).write_text(text)
+    (tmp_path / CALIBRATION_FILE).write_text(text)
     done = command_line.invoke("report", tmp_path)
-    assert (done.exit_code, FOUND in done.stderr) == (2, True), done.output
+    assert (done.exit_code, CALIBRATION_FILE in done.stderr) == (2, True), done.output
 
 
 def test_a_broken_launch_is_told(tmp_path: Path) -> None:

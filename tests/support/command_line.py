@@ -32,7 +32,7 @@ def run(
     )
 
 
-def invoke(*arguments: object, text: str | bytes | None = None) -> Result:
+def invoke(*arguments: object, text: str | bytes | None = None, columns: int = COLUMNS) -> Result:
     """Run the command line to its end in this process.
 
     Parameters
@@ -41,7 +41,9 @@ def invoke(*arguments: object, text: str | bytes | None = None) -> Result:
         Words of the command, each as text or a path.
     text
         Standard input.
+    columns
+        Width of the terminal.
     """
     from etherweave.cli import app
 
-    return CliRunner(env={"COLUMNS": str(COLUMNS)}).invoke(app, [*map(str, arguments)], input=text)
+    return CliRunner(env={"COLUMNS": str(columns)}).invoke(app, [*map(str, arguments)], input=text)

@@ -13,7 +13,7 @@ _BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
 _SIZES = {f"{prefix}B": factor for prefix, factor in (_DECIMAL | _BINARY).items()}
 _BYTE_RATES = {f"{name}/s": factor for name, factor in _SIZES.items()}
 _BIT_RATES = {f"{prefix}b/s": factor / 8 for prefix, factor in _DECIMAL.items()}
-_TIMES = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+_TIMES = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
 
 
 def amount(value: float, unit: str) -> str:

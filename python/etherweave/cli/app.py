@@ -22,8 +22,7 @@ app = group(
         ),
         "schedule": Verb(
             "schedule.schedule",
-            "Write the schedule of each job, for an executor that is launched by hand; print the "
-            "files.",
+            "Write the schedule of each job for the MPI executor, and print the file names.",
         ),
         "curve": Verb(
             "curve.curve",
@@ -56,8 +55,8 @@ app = group(
         ),
         "calibrate": Verb(
             "calibrate.calibrate_verb",
-            "Fit constants of hosts to micro-benchmarks; foretell other workloads, and print how "
-            "well.",
+            "Fit constants of hosts to micro-benchmarks; predict other workloads, and print the "
+            "errors.",
         ),
         "reference": Verb(
             "reference.reference",

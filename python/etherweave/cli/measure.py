@@ -1,35 +1,28 @@
-"""The verb ``measure``."""
+"""The verb ``measure``, and what it shares with ``calibrate``."""
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
 import etherweave
-from etherweave.bench.measure import (
-    Interrupted,
-    Launcher,
-    LaunchError,
-    Launching,
-    Limits,
-    MeasureError,
-    measure,
-)
-from etherweave.bench.site.values import SiteError
-from etherweave.cli.exits import FAILED, INTERRUPTED, alarm, refuse, terminable, told
-from etherweave.cli.ground import Ground, read_ground
+from etherweave.bench.measure.errors import MeasureError, MeasureLaunchError
+from etherweave.bench.measure.launch_options import LaunchOptions, LaunchProgram
+from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric
+from etherweave.cli.bench.amounts import TrafficLimit, octets, renamed, seconds
+from etherweave.cli.exits import FAILED, INTERRUPTED, os_error, print_error, reject, terminable
 from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
-from etherweave.cli.progress import measure_progress
-from etherweave.cli.run import job_lines
-from etherweave.overview import overview
-from etherweave.results import Result
+
+if TYPE_CHECKING:
+    from etherweave.bench.measure import MeasureLimits
+    from etherweave.results import Result
 
 EXAMPLES = """Examples:
 
 etherweave measure halo3d.toml -o measured --set job.0.workload.halo3d.iterations=1000
 
-etherweave measure halo3d.toml -o measured --launcher mpirun --hostfile hosts --repeat 5
+etherweave measure halo3d.toml -o measured --launcher mpirun --hostfile hosts --launches 5
 
 etherweave measure halo3d.toml -o measured --launcher srun --launch-option=--nodes=48
 
@@ -37,7 +30,64 @@ etherweave measure halo3d.toml -o measured --site cluster.toml --fabric roce --h
 
 etherweave run halo3d.toml -o simulated && etherweave report simulated --beside measured"""
 
-HOSTFILE = "Of mpirun: the hosts, one a line."
+TIME_LIMIT = "10min"
+TRAFFIC_LIMIT = "1TB"
+SiteFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Measure on the cluster of this TOML file: hosts, launcher, fabrics."
+    ),
+]
+Fabric = Annotated[
+    str | None, typer.Option(help="Name of the site's fabric; needed if it has several.")
+]
+Hosts = Annotated[
+    str | None,
+    typer.Option(metavar="NAME,…", help="Names of the site's hosts in rank order; all by default."),
+]
+Repeat = Annotated[int | None, typer.Option("--repeat", min=1, hidden=True)]
+LaunchTimeLimit = Annotated[
+    str,
+    typer.Option(
+        "--time-limit",
+        metavar="TIME",
+        help="End a launch after this time, and refuse to start if it is predicted to take longer.",
+    ),
+]
+
+
+class SelectedSite(NamedTuple):
+    """A site, and its parts that a measurement uses."""
+
+    site: ClusterSite
+    link: SiteFabric | None
+    hosts: tuple[str, ...] | None
+    """In rank order; all hosts of the site if ``None``."""
+
+
+def select_site(file: Path, fabric: str | None, hosts: str | None) -> SelectedSite:
+    """Read a site; a single fabric needs no name."""
+    from etherweave.bench.site.reading import read
+
+    try:
+        site = read(file)
+        if fabric is None and len(site.links) > 1:
+            known = ", ".join(link.name for link in site.links)
+            reject(f"{file}: has several fabrics; expected --fabric with one of {known}")
+        link = site.link(fabric) if fabric else next(iter(site.links), None)
+    except SiteError as error:
+        reject(error)
+    except OSError as error:
+        reject(os_error(error))
+    return SelectedSite(site, link, tuple(hosts.split(",")) if hosts else None)
+
+
+def limits_of(time_limit: str, traffic_limit: str) -> "MeasureLimits":
+    """Read the limits of a measurement."""
+    from etherweave.bench.measure import MeasureLimits
+
+    gigabytes = octets("--traffic-limit", traffic_limit) / 1e9
+    return MeasureLimits(seconds("--time-limit", time_limit), gigabytes)
 
 
 def measure_verb(
@@ -47,118 +97,126 @@ def measure_verb(
     ] = None,
     settings: Settings = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random streams.")] = None,
-    site: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Hosts, launcher and fabrics of a cluster, TOML."),
-    ] = None,
-    fabric: Annotated[str | None, typer.Option(help="Of the site, if it has several.")] = None,
-    hosts: Annotated[
-        str | None, typer.Option(metavar="NAME,…", help="Of the site, as ranks go; all by default.")
-    ] = None,
+    site: SiteFile = None,
+    fabric: Fabric = None,
+    hosts: Hosts = None,
     launcher: Annotated[
-        Launcher | None,
+        LaunchProgram | None,
         typer.Option(
-            help="Without a site: what starts the ranks. Default: local, all of them here."
+            case_sensitive=False,
+            help="Program that starts the ranks without a site; local (all on this machine) by "
+            "default.",
         ),
     ] = None,
     hostfile: Annotated[
-        Path | None, typer.Option(exists=True, dir_okay=False, help=HOSTFILE)
+        Path | None,
+        typer.Option(
+            exists=True, dir_okay=False, help="File with the hosts of mpirun, one on each line."
+        ),
     ] = None,
     ranks: Annotated[
         int | None,
-        typer.Option("--np", min=1, help="Ranks; refuses a scenario with another number."),
+        typer.Option("--ranks", min=1, help="Refuse a scenario with another number of ranks."),
     ] = None,
+    np: Annotated[int | None, typer.Option("--np", min=1, hidden=True)] = None,
     launch_option: Annotated[
-        list[str] | None, typer.Option(metavar="WORD", help="For the launcher, as often as needed.")
+        list[str] | None,
+        typer.Option(metavar="WORD", help="Pass this argument to the launcher; repeatable."),
     ] = None,
     launches: Annotated[
-        int, typer.Option("--repeat", min=1, help="Launches; each starts all ranks anew.")
+        int, typer.Option("--launches", min=1, help="Launch this often; each starts all ranks.")
     ] = 1,
+    repeat: Repeat = None,
     warm_up: Annotated[
-        int, typer.Option(min=0, help="Passes over each block before times are taken.")
+        int, typer.Option(min=0, help="Number of warm-up passes over each block of a program.")
     ] = 1,
-    time_limit: Annotated[
-        float,
-        typer.Option(min=1, max=86400 * 30, help="Longest launch in seconds, predicted and real."),
-    ] = Limits().seconds,
-    traffic_limit: Annotated[
-        float, typer.Option(min=0, help="Most payload of all launches in GB, as predicted.")
-    ] = Limits().gigabytes,
+    time_limit: LaunchTimeLimit = TIME_LIMIT,
+    traffic_limit: TrafficLimit = TRAFFIC_LIMIT,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Compare the length of every message; takes time.")
+        bool, typer.Option("--verify", help="Compare the length of every message; costs time.")
     ] = False,
-    compiler: Annotated[str, typer.Option(help="Of MPI programs in C.")] = "mpicc",
+    compiler: Annotated[str, typer.Option(help="Compiler of MPI programs in C.")] = "mpicc",
     as_json: AsJson = False,
 ) -> None:
     """Execute a scenario's jobs over MPI, as they are simulated; print iteration times in us.
 
     Ends with 1 when a launch fails, 2 after a mistake, 130 after Ctrl-C.
     """
+    from etherweave.bench.measure import MeasureInterrupted, measure
+    from etherweave.cli.progress import measure_progress
+
     changes = overrides(settings)
     if seed is not None:
         changes["seed"] = seed
     if output:
         directory(output)
-    ground = read_ground(site, fabric, hosts) if site else None
-    launching = Launching(launcher or Launcher.LOCAL, hostfile, launch_option or ())
-    _agree(ground, fabric or hosts, launcher or hostfile or launch_option)
+    selected = select_site(site, fabric, hosts) if site else None
+    options = LaunchOptions(launcher or LaunchProgram.LOCAL, hostfile, launch_option or ())
+    _check_options(selected, fabric or hosts, launcher or hostfile or launch_option)
+    limits = limits_of(time_limit, traffic_limit)
     result, is_partial = None, False
     try:
-        with terminable(), measure_progress(file.stem) as tell:
+        with terminable(), measure_progress(file.stem) as report:
             result = measure(
                 file,
                 changes,
-                site=ground and ground.site,
-                link=ground and ground.link,
-                hosts=ground and ground.hosts,
-                launching=launching,
-                limits=Limits(time_limit, traffic_limit),
-                ranks=ranks,
-                launches=launches,
-                rehearsal=warm_up,
+                site=selected and selected.site,
+                link=selected and selected.link,
+                hosts=selected and selected.hosts,
+                options=options,
+                limits=limits,
+                ranks=renamed("--np", "--ranks", np, ranks),
+                launches=renamed("--repeat", "--launches", repeat, launches),
+                warm_up=warm_up,
                 verify=verify,
                 compiler=compiler,
-                progress=tell,
+                progress=report,
             )
-    except Interrupted as interruption:
+    except MeasureInterrupted as interruption:
         result, is_partial = interruption.result, True
-    except (etherweave.ScenarioError, SiteError) as error:
-        refuse(error)
-    except LaunchError as error:
-        alarm(error)
+    except MeasureLaunchError as error:
+        print_error(error)
         raise typer.Exit(FAILED) from None
-    except MeasureError as error:
-        refuse(error)
+    except (etherweave.ScenarioError, SiteError, MeasureError) as error:
+        reject(error)
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))
     if result is not None:
-        _tell(result, output, as_json)
+        _print(result, output, as_json)
     if is_partial:
-        alarm("Interrupted: what was launched has ended; launches that were complete are kept.")
+        print_error("Interrupted: all launched processes have ended; complete launches are kept.")
         raise typer.Exit(INTERRUPTED)
 
 
-def _agree(ground: Ground | None, of_site: object, of_launcher: object) -> None:
-    """Refuse options of both ways to launch."""
-    if ground and of_launcher:
-        refuse("--site: tells the launcher; expected no --launcher, --hostfile or --launch-option")
-    if of_site and not ground:
-        refuse("--fabric and --hosts: are a site's; expected --site FILE")
+def _check_options(selected: SelectedSite | None, of_site: object, of_launcher: object) -> None:
+    """Reject options of a site together with those of a launch without one."""
+    if selected and of_launcher:
+        reject(
+            "--site: the site names the launcher; "
+            "expected no --launcher, --hostfile or --launch-option"
+        )
+    if of_site and not selected:
+        reject("--fabric and --hosts: select parts of a site; expected --site FILE")
 
 
-def _tell(result: Result, output: Path | None, as_json: bool) -> None:
+def _print(result: "Result", output: Path | None, as_json: bool) -> None:
     if output:
         result.save(output)
     print(_json(result) if as_json else _text(result))
     for warning in result.summary["warnings"]:
-        alarm(f"WARNING: {warning}")
+        print_error(f"WARNING: {warning}")
 
 
-def _json(result: Result) -> str:
+def _json(result: "Result") -> str:
+    from etherweave.overview import overview
+
     return json.dumps({**result.summary, **overview(result)}, indent=2)
 
 
-def _text(result: Result) -> str:
+def _text(result: "Result") -> str:
+    from etherweave.cli.run import job_lines
+    from etherweave.overview import overview
+
     summary, facts = result.summary, result.summary["measured"]
     head = (
         f"{summary['name']}: {summary['finished']} after {summary['end_ns'] / 1e6:.3f} ms; "

@@ -12,7 +12,7 @@ from etherweave.cli.exits import notice
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-    from etherweave.bench.measure import Progress as LaunchFacts
+    from etherweave.bench.measure import MeasureProgress as LaunchFacts
     from etherweave.simulation import Progress as RunFacts
 
 LINE_EVERY_S = 10.0

@@ -24,14 +24,14 @@ def schedule(
     output: Annotated[Path, typer.Option("--output", "-o", help="Directory for the files.")],
     settings: Settings = None,
     warm_up: Annotated[
-        int, typer.Option(min=0, help="Passes over each block before times are taken.")
+        int, typer.Option(min=0, help="Number of warm-up passes over each block of a program.")
     ] = 1,
     goal: Annotated[
-        bool, typer.Option("--goal", help="Write GOAL texts too, as LogGOPSim reads them.")
+        bool, typer.Option("--goal", help="Write GOAL texts too, the input of LogGOPSim.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write the schedule of each job, for an executor that is launched by hand; print the files."""
+    """Write the schedule of each job for the MPI executor, and print the file names."""
     directory(output)
     try:
         text, origin = read(file)
@@ -51,7 +51,7 @@ def schedule(
 
 
 def _write(job: _core.Schedule, stem: Path, goal: bool) -> list[str]:
-    """Write the files of a job; gives their names, numbers being safe for any name of a job."""
+    """Write the files of a job, named by its number, and return their names."""
     text = job.goal() if goal else None
     stem.parent.mkdir(parents=True, exist_ok=True)
     files = [stem.with_suffix(".ews")]

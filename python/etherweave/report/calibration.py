@@ -9,16 +9,21 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from etherweave.bench.calibration import Calibration, CalibrationError, Compared, Fitted
-from etherweave.bench.calibration.calibrating import FOUND
+from etherweave.bench.calibration import (
+    Calibration,
+    CalibrationError,
+    ComparedWorkload,
+    FittedConstant,
+)
+from etherweave.bench.calibration.calibration import CALIBRATION_FILE
 from etherweave.bench.calibration.collecting import LAUNCHES
-from etherweave.bench.calibration.observations import loaded
-from etherweave.bench.calibration.planning import directory_of
-from etherweave.bench.calibration.predicting import table
+from etherweave.bench.calibration.measured import loaded
+from etherweave.bench.calibration.plans import directory_of
+from etherweave.bench.calibration.prediction import table
 from etherweave.bench.environment.decoding import decoded
 from etherweave.report.page import Front, Page
 
-T = TypeVar("T", Fitted, Compared)
+T = TypeVar("T", FittedConstant, ComparedWorkload)
 _DERIVED = {"error", "error_of_median"}
 """Of a workload in the file, which follow from its times."""
 
@@ -31,9 +36,9 @@ class Calibrated:
     found: Calibration
 
     @property
-    def compared(self) -> tuple[Compared, ...]:
+    def compared(self) -> tuple[ComparedWorkload, ...]:
         """All workloads, held-out ones first."""
-        return (*self.found.held_out, *self.found.probes)
+        return (*self.found.held_out, *self.found.micro_benchmarks)
 
     @cached_property
     def iterations(self) -> Mapping[str, list[pl.Series]]:
@@ -54,7 +59,7 @@ def _turn(place: Path) -> int:
 
 def is_calibration(source: Path) -> bool:
     """Whether a directory holds a calibration."""
-    return (source / FOUND).is_file()
+    return (source / CALIBRATION_FILE).is_file()
 
 
 def load_calibration(source: Path) -> Calibrated:
@@ -67,27 +72,42 @@ def load_calibration(source: Path) -> Calibrated:
     OSError
         When it cannot be read.
     """
-    path = source / FOUND
+    path = source / CALIBRATION_FILE
     try:
-        facts = json.loads(path.read_bytes())
-        parts = [facts[name] for name in ("constants", "probes", "held_out")]
-        constants = tuple(_read(Fitted, one) for one in parts[0])
-        probes, held_out = (tuple(_read(Compared, one) for one in part) for part in parts[1:])
+        facts = _renamed(json.loads(path.read_bytes()))
+        parts = [facts[name] for name in ("constants", "micro_benchmarks", "held_out")]
+        constants = tuple(_read(FittedConstant, one) for one in parts[0])
+        micro_benchmarks, held_out = (
+            tuple(_read(ComparedWorkload, one) for one in part) for part in parts[1:]
+        )
     except (ValueError, RecursionError, TypeError, KeyError) as error:
         raise ValueError(f"{path}: {error}; expected what `calibrate -o` wrote") from None
-    if lost := [one.name for one in (*probes, *held_out) if min(_times(one)) <= 0]:
+    if lost := [one.name for one in (*micro_benchmarks, *held_out) if min(_times(one)) <= 0]:
         raise ValueError(f"{path}: {lost[0]}: takes no time; expected seconds above zero")
     if lost := [one.key for one in constants if one.value_ns <= 0 or one.low_ns <= 0]:
         raise ValueError(f"{path}: {lost[0]}: is no time; expected nanoseconds above zero")
-    return Calibrated(source, Calibration(constants, probes, held_out))
+    return Calibrated(source, Calibration(constants, micro_benchmarks, held_out))
 
 
-def _times(one: Compared) -> list[float]:
+def _renamed(value: Any) -> Any:
+    """Replace former names of keys, which are accepted for one release."""
+    if isinstance(value, list):
+        return [_renamed(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {_new_name(key): _renamed(one) for key, one in value.items()}
+
+
+def _new_name(key: str) -> str:
+    return "micro_benchmarks" if key == "probes" else key.replace("foretold_", "predicted_")
+
+
+def _times(one: ComparedWorkload) -> list[float]:
     """List all times of a workload [s]."""
     return [
-        *(getattr(one, part.name) for part in fields(Compared) if part.type is float),
+        *(getattr(one, part.name) for part in fields(ComparedWorkload) if part.type is float),
         *one.launches_s,
-        *one.foretold_iterations_s,
+        *one.predicted_iterations_s,
         one.size_bytes or 1,
         one.window,
     ]
@@ -117,8 +137,8 @@ def _front(calibrated: Calibrated) -> Front:
     told = sum(one.is_determined for one in found.constants)
     name = calibrated.directory.absolute().name
     lead = (
-        f"{told} of {len(found.constants)} constants were determined by {len(found.probes)} "
-        "micro-benchmarks."
+        f"{told} of {len(found.constants)} constants were determined by "
+        f"{len(found.micro_benchmarks)} micro-benchmarks."
     )
     facts = [("held-out workloads", str(len(found.held_out)))]
     if found.held_out:

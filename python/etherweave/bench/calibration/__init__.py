@@ -1,6 +1,18 @@
-"""Calibration: constants of hosts from micro-benchmarks, tried on what they were not fitted to."""
+"""Calibration: fit constants of hosts to micro-benchmarks, and test them on other workloads."""
 
-from etherweave.bench.calibration.calibrating import Calibration, Compared, Fitted, calibrate
-from etherweave.bench.calibration.observations import CalibrationError, Observation
+from etherweave.bench.calibration.calibration import (
+    Calibration,
+    ComparedWorkload,
+    FittedConstant,
+    calibrate,
+)
+from etherweave.bench.calibration.measured import CalibrationError, MeasuredWorkload
 
-__all__ = ["Calibration", "CalibrationError", "Compared", "Fitted", "Observation", "calibrate"]
+__all__ = [
+    "Calibration",
+    "CalibrationError",
+    "ComparedWorkload",
+    "FittedConstant",
+    "MeasuredWorkload",
+    "calibrate",
+]

@@ -1,6 +1,6 @@
-"""Measures probes and held-out workloads on a site, launch by launch, in shuffled rounds.
+"""Measure micro-benchmarks and held-out workloads on a site, in shuffled rounds of launches.
 
-Every launch is a directory; what is there already is not measured again.
+Every launch is a directory; a launch whose directory exists is not repeated.
 """
 
 import json
@@ -8,29 +8,35 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from etherweave.bench.calibration.observations import (
+from etherweave.bench.calibration.measured import (
     CalibrationError,
-    Observation,
+    MeasuredWorkload,
     loaded,
     of_results,
 )
-from etherweave.bench.calibration.planning import REHEARSAL, Hosts, Workload
+from etherweave.bench.calibration.plans import WARM_UP, MeasuringHosts, PlannedWorkload
 from etherweave.bench.campaign import digest
 from etherweave.bench.measure import measure
 from etherweave.bench.statistics.launches import shuffled
 from etherweave.results import SUMMARY, Result
 
 LAUNCHES = "launches"
-"""Directory, beside a calibration, with one of each launch."""
-ASKED = "asked.json"
-"""Tells what a directory's launches are of."""
-Tell = Callable[[int, int, str], None]
-"""Takes how many launches are done, of how many, and which was the last."""
+"""Directory of launches, beside a calibration."""
+WORKLOADS_FILE = "workloads.json"
+"""File with the digest of the workloads that a directory's launches measure."""
+_FORMER_WORKLOADS_FILE = "asked.json"
+"""Its name before; accepted for one release."""
+Report = Callable[[int, int, str], None]
+"""Takes the number of finished launches, of all launches, and the name of the last."""
 
 
 def collect(
-    workloads: Sequence[Workload], launches: int, hosts: Hosts, directory: Path, tell: Tell
-) -> list[Observation]:
+    workloads: Sequence[PlannedWorkload],
+    launches: int,
+    hosts: MeasuringHosts,
+    directory: Path,
+    report: Report,
+) -> list[MeasuredWorkload]:
     """Measure each workload several times.
 
     Parameters
@@ -38,65 +44,75 @@ def collect(
     workloads
         As planned.
     launches
-        Of each.
+        Number for each workload.
     hosts
-        Where, and within which limits.
+        Site, fabric and limits.
     directory
-        Takes a directory of each launch, and gives those that are there.
-    tell
+        Receives a directory of each launch; existing ones are used.
+    report
         Called after each launch.
 
     Raises
     ------
     CalibrationError
-        When the directory holds measurements of something else, or a broken one.
+        When the directory contains launches of other workloads, or a damaged one.
     MeasureError
         When a launch fails.
     """
     directory.mkdir(parents=True, exist_ok=True)
-    _same(directory / ASKED, workloads, hosts)
+    _check_directory(directory, workloads, hosts)
     by_name = {one.name: one for one in workloads}
     order = shuffled(by_name, launches, seed=0)
-    for number, (turn, name) in enumerate(order):
-        place = _place(directory, by_name[name], turn)
-        if not (place / SUMMARY).is_file():
-            _once(by_name[name], hosts).save(place)
-        tell(number + 1, len(order), name)
-    return [_observed(one, launches, directory) for one in workloads]
+    for number, (round_number, name) in enumerate(order):
+        launch = _launch_directory(directory, by_name[name], round_number)
+        if not (launch / SUMMARY).is_file():
+            _measured(by_name[name], hosts).save(launch)
+        report(number + 1, len(order), name)
+    return [_measured_workload(one, launches, directory) for one in workloads]
 
 
-def _place(directory: Path, workload: Workload, turn: int) -> Path:
-    return directory / f"{workload.directory}.{turn}"
+def _launch_directory(directory: Path, workload: PlannedWorkload, round_number: int) -> Path:
+    return directory / f"{workload.directory}.{round_number}"
 
 
-def _once(workload: Workload, hosts: Hosts) -> Result:
+def _measured(workload: PlannedWorkload, hosts: MeasuringHosts) -> Result:
     return measure(
         workload.scenario,
         site=hosts.site,
         link=hosts.link,
         hosts=workload.hosts,
         limits=hosts.limits,
-        rehearsal=REHEARSAL,
+        warm_up=WARM_UP,
     )
 
 
-def _observed(workload: Workload, launches: int, directory: Path) -> Observation:
-    results = [loaded(_place(directory, workload, turn)) for turn in range(launches)]
+def _measured_workload(
+    workload: PlannedWorkload, launches: int, directory: Path
+) -> MeasuredWorkload:
+    places = [_launch_directory(directory, workload, number) for number in range(launches)]
+    results = [loaded(place) for place in places]
     return of_results(workload.name, workload.scenario, results)
 
 
-def _same(path: Path, workloads: Sequence[Workload], hosts: Hosts) -> None:
-    """Refuse to mix launches of different scenarios or sites."""
-    asked = digest(
+def _check_directory(
+    directory: Path, workloads: Sequence[PlannedWorkload], hosts: MeasuringHosts
+) -> None:
+    """Reject a directory with launches of different scenarios or sites."""
+    planned = digest(
         [
             {one.name: [one.scenario, one.hosts] for one in workloads},
             asdict(hosts.site),
             asdict(hosts.link) if hosts.link else None,
         ]
     )
-    if path.is_file() and path.read_text(encoding="utf-8", errors="replace") != json.dumps(asked):
-        raise CalibrationError(
-            f"{path.parent}: holds launches of other workloads, hosts or fabrics; "
-            "expected a new directory, or the same calibration"
-        )
-    path.write_text(json.dumps(asked), encoding="utf-8")
+    for path in (directory / WORKLOADS_FILE, directory / _FORMER_WORKLOADS_FILE):
+        if path.is_file() and _text(path) != json.dumps(planned):
+            raise CalibrationError(
+                f"{directory}: contains launches of other workloads, hosts or fabrics; "
+                "expected a new directory, or the same calibration"
+            )
+    (directory / WORKLOADS_FILE).write_text(json.dumps(planned), encoding="utf-8")
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")

@@ -1,29 +1,26 @@
-"""What may be fitted: constants of hosts and cards that micro-benchmarks can tell.
+"""Constants of hosts and NICs that micro-benchmarks can determine.
 
-What a data sheet, a configuration or the fabric itself says (rates, buffers, MTU) is no constant to
-be fitted: it belongs into the scenario.
+Rates, buffers and MTU are not fitted: they stand in data sheets and configurations, and belong into
+the scenario.
 """
 
-import re
 from typing import NamedTuple
-
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ps|ns|us|ms|s)")
-_NANOSECONDS = {"ps": 1e-3, "ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
 class Constant(NamedTuple):
-    """A time of a scenario that measurements decide."""
+    """A time of a scenario that is fitted to measurements."""
 
     key: str
-    """Dotted, in a scenario."""
+    """Dotted key of a scenario."""
     low_ns: float
-    """Least value that is tried [ns]."""
+    """Least value of the fit [ns]."""
     high_ns: float
-    """Greatest [ns]."""
+    """Greatest value of the fit [ns]."""
     meaning: str
+    """Description for tables."""
 
     def setting(self, value_ns: float) -> str:
-        """Write a value as a scenario has it."""
+        """Write a value as in a scenario."""
         return f"{round(value_ns)}ns"
 
 
@@ -35,20 +32,13 @@ _TCP = (
     Constant("host.cpu.receive_per_kib", 5, 10_000, "copying 1 KiB from the kernel"),
     Constant("host.cpu.receive_batch", 20, 50_000, "interrupt side of a batch of frames"),
     Constant("host.mpi_tcp.send_overhead", 10, 50_000, "MPI's share of a send"),
-    Constant("host.mpi_tcp.handling_overhead", 10, 50_000, "MPI's share of an arrived message"),
+    Constant("host.mpi_tcp.handling_overhead", 10, 50_000, "MPI's share of a received message"),
 )
 _ROCE = (
     Constant("nic.transmit_latency", 10, 20_000, "from doorbell to first bit"),
-    Constant("nic.context_switch", 1, 2_000, "the card's change of connection"),
+    Constant("nic.context_switch", 1, 2_000, "the NIC's change of connection"),
     Constant("host.mpi_roce.send_overhead", 5, 20_000, "MPI's share of a send"),
-    Constant("host.mpi_roce.handling_overhead", 5, 20_000, "MPI's share of an arrived message"),
+    Constant("host.mpi_roce.handling_overhead", 5, 20_000, "MPI's share of a received message"),
 )
 CONSTANTS: dict[str, tuple[Constant, ...]] = {"tcp": _TCP, "roce": _ROCE}
-"""By the scenario's transport."""
-
-
-def nanoseconds(duration: str) -> float:
-    """Read a duration as a resolved scenario writes it [ns]."""
-    found = _DURATION.fullmatch(duration)
-    assert found, f"a duration that the core wrote: {duration}"
-    return float(found[1]) * _NANOSECONDS[found[2]]
+"""By the transport of the scenario."""

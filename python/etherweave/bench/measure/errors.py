@@ -1,9 +1,9 @@
-"""What can go wrong with a measurement."""
+"""Errors of a measurement."""
 
 
 class MeasureError(Exception):
-    """A measurement that cannot be made as asked: what is missing or wrong, what would be right."""
+    """A measurement that is impossible as requested: what is missing or wrong, and expected."""
 
 
-class LaunchError(MeasureError):
-    """A launch that failed: what its processes said last."""
+class MeasureLaunchError(MeasureError):
+    """A launch that failed, with the last output of its processes."""

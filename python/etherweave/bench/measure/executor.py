@@ -1,19 +1,24 @@
-"""The executor, compiled by the site's MPI where it will run.
+"""The executor, compiled by the site's MPI where it will run, and the directories of its launches.
 
-Sources travel in the package; a compiled program is kept by what it was made of, so that the next
-measurement finds it.
+Sources are part of the package; a compiled program is cached under a hash of sources and compiler.
+Directories of launches stand beside it: hosts that can read the one can read the other. Each is
+removed after its launch; what a killed measurement left, the next one on the same machine removes.
 """
 
 import hashlib
 import os
+import platform
+import re
 import shutil
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from etherweave import _core
+from etherweave.bench.launchers import processes
 from etherweave.bench.launchers.access import with_modules
 from etherweave.bench.measure.errors import MeasureError
 
@@ -21,7 +26,7 @@ FLAGS = ("-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O2")
 PARTS = ("executor.c", "program.c", "records.c", "streams.c", "clocks.c", "schedule.c")
 PINGPONG = ("pingpong.c",)
 TIMEOUT_S = 120.0
-"""Longest that a compiler may take [s]."""
+"""Time limit of a compiler [s]."""
 
 
 class Executor(NamedTuple):
@@ -29,11 +34,11 @@ class Executor(NamedTuple):
 
     path: Path
     compiler: str
-    """How the compiler calls itself."""
+    """First line of the compiler's version."""
 
 
 def cache() -> Path:
-    """Tell where compiled executors are kept: ``$XDG_CACHE_HOME/etherweave``."""
+    """Return the directory of compiled executors: ``$XDG_CACHE_HOME/etherweave``."""
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache") / "etherweave"
 
@@ -46,12 +51,12 @@ def build(
     flags: Sequence[str] = (),
     modules: tuple[str, ...] = (),
 ) -> Executor:
-    """Compile a program, or find it compiled.
+    """Compile a program, unless the cache has it.
 
     Parameters
     ----------
     compiler
-        Of MPI programs in C, by name or path.
+        Compiler of MPI programs in C, by name or path.
     parts
         Sources to compile; the first names the program.
     into
@@ -59,28 +64,28 @@ def build(
     flags
         Beyond ``FLAGS``.
     modules
-        Loaded before the compiler is called, and may bring it.
+        Environment modules to load before the compiler is called; they may provide it.
 
     Raises
     ------
     MeasureError
-        When there is no such compiler, or it refuses the sources.
+        When there is no such compiler, or it rejects the sources.
     """
     found = compiler if modules else shutil.which(compiler)
     call = with_modules(modules, [found or "false"])
-    called = _said([*call, "--version"]).partition("\n")[0]
-    if found is None or (modules and not called):
+    version = _output([*call, "--version"]).partition("\n")[0]
+    if found is None or (modules and not version):
         among = f" with {' '.join(modules)}" if modules else ""
         raise MeasureError(
             f"{compiler}: not found{among}; expected a compiler of MPI programs (libopenmpi-dev)"
         )
     sources = dict(_core.executor_sources())
     words = [*FLAGS, *flags]
-    key = _key([*call, called, _said([*call, "-show"]), *words, *parts], sources)
+    key = _key([*call, version, _output([*call, "-show"]), *words, *parts], sources)
     program = (into or cache()) / f"{Path(parts[0]).stem}-{key}"
     if not program.exists():
         _compile([*call, *words], parts, sources, program)
-    return Executor(program, called)
+    return Executor(program, version)
 
 
 def _key(words: Sequence[str], sources: Mapping[str, str]) -> str:
@@ -101,11 +106,36 @@ def _compile(
         words = [*compiler, "-o", str(made), *(str(place / part) for part in parts)]
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
         if done.returncode != 0:
-            raise MeasureError(f"{' '.join(compiler)} refuses the executor:\n{done.stderr.strip()}")
+            raise MeasureError(f"{' '.join(compiler)} rejects the executor:\n{done.stderr.strip()}")
         made.replace(program)
 
 
-def _said(words: Sequence[str]) -> str:
-    """Hear what a program says of itself; not every compiler knows every question."""
+def _output(words: Sequence[str]) -> str:
+    """Return what a program prints of itself; not every compiler knows every option."""
     done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
     return done.stdout.strip()
+
+
+@contextmanager
+def launch_directory(cache: Path) -> Iterator[Path]:
+    """Create an empty directory in the cache, and remove it after the block."""
+    cache.mkdir(parents=True, exist_ok=True)
+    remove_abandoned(cache)
+    with TemporaryDirectory(
+        prefix=f"{_prefix()}{processes.process_identity()}.", dir=cache
+    ) as directory:
+        yield Path(directory)
+
+
+def remove_abandoned(cache: Path) -> None:
+    """Remove the directories of processes of this machine that have ended."""
+    owned = re.compile(rf"{re.escape(_prefix())}(\d+\.\d+)\.[^.]+")
+    for path in cache.glob("launch-*"):
+        owner = owned.fullmatch(path.name)
+        if owner and processes.has_ended(owner[1]):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _prefix() -> str:
+    """Return the prefix of this machine: machines may share the cache, but not their processes."""
+    return f"launch-{re.sub('[^A-Za-z0-9-]', '-', platform.node())}."

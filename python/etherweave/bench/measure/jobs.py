@@ -1,4 +1,4 @@
-"""The jobs of a scenario as the core hands them out."""
+"""ScenarioJobs of a scenario with their schedules."""
 
 import json
 from collections.abc import Sequence
@@ -9,11 +9,11 @@ from etherweave.scenario import Overrides, Scenario, literals, read
 
 
 class Amounts(TypedDict):
-    """How much a job is; the most that one rank has ends in ``_max``."""
+    """Size of a job; values of the busiest rank end in ``_max``."""
 
     ranks: int
     messages: int
-    """Sent. Endless streams count the messages of their window."""
+    """Sent messages; endless streams count those of their window."""
     bytes: int
     """Payload sent [B]."""
     messages_rank_max: int
@@ -28,7 +28,7 @@ class Amounts(TypedDict):
     """Whether streams send until the run ends."""
 
 
-class Job(NamedTuple):
+class ScenarioJob(NamedTuple):
     """A job and its schedule."""
 
     name: str
@@ -36,10 +36,10 @@ class Job(NamedTuple):
     """Of the scenario, in rank order."""
     amounts: Amounts
     schedule: bytes
-    """What the executor reads."""
+    """Input of the executor."""
 
 
-class Jobs(NamedTuple):
+class ScenarioJobs(NamedTuple):
     """All jobs of a scenario."""
 
     name: str
@@ -50,33 +50,33 @@ class Jobs(NamedTuple):
     """Of the slowest link of a host that has a rank [b/s]."""
     end_ns: float | None
     """When the run ends at the latest [ns]."""
-    jobs: Sequence[Job]
+    jobs: Sequence[ScenarioJob]
 
     @property
     def ranks(self) -> int:
-        """Of all jobs."""
+        """Number of ranks of all jobs."""
         return sum(job.amounts["ranks"] for job in self.jobs)
 
 
-def jobs_of(scenario: Scenario, overrides: Overrides | None, rehearsal: int) -> Jobs:
-    """Read a scenario and make its schedules.
+def jobs_of(scenario: Scenario, overrides: Overrides | None, warm_up: int) -> ScenarioJobs:
+    """Read a scenario and generate its schedules.
 
     Parameters
     ----------
     scenario, overrides
         As for :func:`etherweave.run`.
-    rehearsal
-        Passes over each block of a program before it counts, 0 or more.
+    warm_up
+        Passes over each block of a program before the measured one, 0 or more.
 
     Raises
     ------
     ScenarioError
-        When the scenario is wrong, or a schedule cannot be rehearsed.
+        When the scenario is wrong, or a schedule cannot be repeated for the warm-up.
     """
     text, origin = read(scenario)
-    made = _core.schedules(text, origin, literals(overrides), rehearsal)
+    made = _core.schedules(text, origin, literals(overrides), warm_up)
     jobs = [
-        Job(job.name, job.hosts, cast(Amounts, json.loads(job.amounts)), job.bytes)
+        ScenarioJob(job.name, job.hosts, cast(Amounts, json.loads(job.amounts)), job.bytes)
         for job in made.jobs
     ]
-    return Jobs(made.name, made.seed, made.resolved, made.rate_bps, made.end_ns, jobs)
+    return ScenarioJobs(made.name, made.seed, made.resolved, made.rate_bps, made.end_ns, jobs)

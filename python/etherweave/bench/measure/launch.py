@@ -1,4 +1,4 @@
-"""One launch: told of while it lasts, and what went wrong in it."""
+"""One launch, with progress reports and the error when it fails."""
 
 import threading
 import time
@@ -6,36 +6,36 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from etherweave.bench.launchers.launcher import Ending, Launcher, LaunchJob, LaunchOutcome
-from etherweave.bench.measure.errors import LaunchError
+from etherweave.bench.measure.errors import MeasureLaunchError
 
 LATE_S = 30.0
-"""The executor ends itself at the time limit; after so much more it is ended [s]."""
+"""Time after the limit, at which the executor ends itself, until its processes are killed [s]."""
 _EVERY_S = 0.1
 _LINES = 12
-"""Of what processes said."""
+"""Number of last output lines in an error."""
 
-Tell = Callable[[float], None]
-"""Takes how long a launch has taken so far [s]."""
+Report = Callable[[float], None]
+"""Takes the time since the start of a launch [s]."""
 
 
-def launch(launcher: Launcher, job: LaunchJob, tell: Tell) -> LaunchOutcome:
-    """Carry out a job.
+def launch(launcher: Launcher, job: LaunchJob, report: Report) -> LaunchOutcome:
+    """Launch a job and wait for its end.
 
     Parameters
     ----------
     launcher, job
-        What starts what.
-    tell
-        Called now and then, by another thread.
+        How to start it, and what to start.
+    report
+        Called ten times a second, by another thread.
 
     Raises
     ------
-    LaunchError
-        When it cannot be started, fails, or takes too long; with the end of what it printed.
+    MeasureLaunchError
+        When it cannot be started, fails, or takes too long; with its last output.
     KeyboardInterrupt
         When the user ended it.
     """
-    with _telling(tell):
+    with _reporting(report):
         outcome = launcher.launch(job)
     match outcome.ending:
         case Ending.DONE:
@@ -44,22 +44,22 @@ def launch(launcher: Launcher, job: LaunchJob, tell: Tell) -> LaunchOutcome:
             raise KeyboardInterrupt
         case Ending.TIMED_OUT:
             took_s = (outcome.end_ns - outcome.start_ns) / 1e9
-            raise LaunchError(
+            raise MeasureLaunchError(
                 f"no end after {took_s:.0f} s; expected a schedule that ends within --time-limit"
             )
         case Ending.FAILED:
-            raise LaunchError(f"launcher {launcher.name} failed:\n{_said(outcome)}")
+            raise MeasureLaunchError(f"launcher {launcher.name} failed:\n{_last_lines(outcome)}")
 
 
 @contextmanager
-def _telling(tell: Tell) -> Iterator[None]:
+def _reporting(report: Report) -> Iterator[None]:
     over, started = threading.Event(), time.monotonic()
 
-    def now_and_then() -> None:
+    def periodically() -> None:
         while not over.wait(_EVERY_S):
-            tell(time.monotonic() - started)
+            report(time.monotonic() - started)
 
-    thread = threading.Thread(target=now_and_then, name="progress of a launch")
+    thread = threading.Thread(target=periodically, name="progress of a launch")
     thread.start()
     try:
         yield
@@ -68,7 +68,7 @@ def _telling(tell: Tell) -> Iterator[None]:
         thread.join()
 
 
-def _said(outcome: LaunchOutcome) -> str:
+def _last_lines(outcome: LaunchOutcome) -> str:
     lines = f"{outcome.text}\n{outcome.errors}".strip().splitlines()
-    ours = [line for line in lines if line.startswith("executor")]
-    return "\n".join(ours or lines[-_LINES:]) or "it printed nothing"
+    own = [line for line in lines if line.startswith("executor")]
+    return "\n".join(own or lines[-_LINES:]) or "it printed nothing"

@@ -1,4 +1,4 @@
-"""From a scenario to a measured result."""
+"""Measurement of a scenario's jobs over MPI."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -9,16 +9,15 @@ import polars as pl
 
 from etherweave import _core
 from etherweave.bench.launchers.launcher import LaunchOutcome
-from etherweave.bench.measure import executor, seating
+from etherweave.bench.measure import executor, rank_placement
 from etherweave.bench.measure.errors import MeasureError
-from etherweave.bench.measure.executor import Executor
-from etherweave.bench.measure.forecast import Forecast, Limits, forecast, within
-from etherweave.bench.measure.jobs import Jobs, jobs_of
+from etherweave.bench.measure.estimate import Estimate, MeasureLimits, estimate, within
+from etherweave.bench.measure.executor import Executor, launch_directory
+from etherweave.bench.measure.jobs import ScenarioJobs, jobs_of
 from etherweave.bench.measure.launch import LATE_S, launch
-from etherweave.bench.measure.launchers import Launching
+from etherweave.bench.measure.launch_options import LaunchOptions
+from etherweave.bench.measure.rank_placement import RankPlacement
 from etherweave.bench.measure.records import tables
-from etherweave.bench.measure.seating import Seating
-from etherweave.bench.measure.workplaces import workplace
 from etherweave.bench.plans import BenchmarkCommand, Start
 from etherweave.bench.site.values import ClusterSite, SiteFabric
 from etherweave.machine import machine
@@ -26,22 +25,22 @@ from etherweave.results import Measured, Result, Summary
 from etherweave.scenario import Overrides, Scenario
 
 MISSED_NS_MAX = 1e6
-"""A rank that starts later than that after the agreed instant is told of [ns]."""
+"""Delay of a rank's start after the common instant that causes a warning [ns]."""
 
 
-class Progress(NamedTuple):
-    """How far a measurement is."""
+class MeasureProgress(NamedTuple):
+    """MeasureProgress of a measurement."""
 
     launch: int
-    """Under way, from 0."""
+    """Number of the current launch, from 0."""
     launches: int
     elapsed_s: float
     """Since its start [s]."""
-    expected: Forecast
-    """Of one launch."""
+    expected: Estimate
+    """Estimate of one launch."""
 
 
-class Interrupted(KeyboardInterrupt):
+class MeasureInterrupted(KeyboardInterrupt):
     """Ctrl-C during a measurement, with the launches that were complete.
 
     Parameters
@@ -56,20 +55,20 @@ class Interrupted(KeyboardInterrupt):
 
 
 class _Launched(NamedTuple):
-    """A launch that was complete."""
+    """A complete launch."""
 
     tables: Mapping[str, pl.DataFrame]
     outcome: LaunchOutcome
 
 
-class _Course(NamedTuple):
+class _Plan(NamedTuple):
     """A measurement, planned."""
 
-    jobs: Jobs
-    seating: Seating
+    jobs: ScenarioJobs
+    rank_placement: RankPlacement
     executor: Executor
-    expected: Forecast
-    limits: Limits
+    expected: Estimate
+    limits: MeasureLimits
     is_verified: bool
     launches: int
     setup_s: float
@@ -82,14 +81,14 @@ def measure(
     site: ClusterSite | None = None,
     link: SiteFabric | None = None,
     hosts: Sequence[str] | None = None,
-    launching: Launching | None = None,
-    limits: Limits | None = None,
+    options: LaunchOptions | None = None,
+    limits: MeasureLimits | None = None,
     ranks: int | None = None,
     launches: int = 1,
-    rehearsal: int = 1,
+    warm_up: int = 1,
     verify: bool = False,
     compiler: str = "mpicc",
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[MeasureProgress], None] | None = None,
 ) -> Result:
     """Execute the jobs of a scenario over MPI.
 
@@ -98,35 +97,34 @@ def measure(
     scenario, overrides
         As for :func:`etherweave.run`.
     site
-        On whose hosts the ranks sit, one on each in the order of the site's file; several, block
-        after block, when there are more ranks than hosts.
+        The site on whose hosts ranks run: one on each in the order of the file, or equal blocks if
+        there are more ranks than hosts.
     link
-        One of its fabrics, to which MPI is switched; none leaves it to MPI.
+        The fabric of the site that MPI is told to use; ``None`` leaves the choice to MPI.
     hosts
-        Names of those of the site that may take part, in the order of ranks; all unless given.
-    launching
-        Without a site: what starts the ranks, and where; all on this machine unless given.
+        Names of the site's hosts that take part, in rank order; all by default.
+    options
+        Launcher without a site, and its options; by default all ranks run on this machine.
     limits
-        What it may take: refused beforehand if predicted to be more, and ended if it is.
+        Limits: a launch that is estimated to exceed them is rejected, one that does is ended.
     ranks
-        How many are expected; a scenario with another number is refused.
+        Expected number of ranks; a scenario with another number is rejected.
     launches
         How often to start all ranks anew. Iterations of one launch have much in common; several
-        launches tell how much of a difference is chance.
-    rehearsal
-        Passes over each block of a program before the start that is recorded: connections are open
-        then. 0 for none.
+        launches report how much of a difference is chance.
+    warm_up
+        Passes over each block of a program before the recorded start, which opens connections.
     verify
-        Whether to compare the length of every message with what was to come; takes time.
+        Whether to check the length of every message; costs time.
     compiler
-        Of MPI programs in C.
+        Compiler of MPI programs in C.
     progress
-        Called now and then, by a thread of its own.
+        Called ten times a second, by a thread of its own.
 
     Returns
     -------
     Result
-        Tables as of a run, ``iterations`` and ``streams`` with the number of the launch beside;
+        Tables of a run, ``iterations`` and ``streams`` with the number of the launch;
         ``ranks`` (host, clock) and ``messages`` (counts by rank and peer).
 
     Raises
@@ -136,53 +134,53 @@ def measure(
     SiteError
         When a host is none of the site's.
     MeasureError
-        When something is missing, would take too long, or fails.
-    Interrupted
-        On Ctrl-C: all processes have ended, complete launches are in the exception.
+        When something is missing, exceeds a limit, or fails.
+    MeasureInterrupted
+        On Ctrl-C: all processes have ended, the exception has the complete launches.
     """
     started = time.monotonic()
-    limits = limits or Limits()
-    jobs = jobs_of(scenario, overrides, rehearsal)
+    limits = limits or MeasureLimits()
+    jobs = jobs_of(scenario, overrides, warm_up)
     if ranks not in (None, jobs.ranks):
         raise MeasureError(f"the jobs have {jobs.ranks} ranks; expected {ranks}")
     if site:
-        seats = seating.of_site(site, link, hosts, jobs.ranks)
+        placement = rank_placement.of_site(site, link, hosts, jobs.ranks)
     else:
-        seats = seating.found(launching or Launching(), jobs.ranks)
-    expected = forecast(jobs, seats.processors, seats.rate_bps / seats.ranks_per_node)
+        placement = rank_placement.of_launcher(options or LaunchOptions(), jobs.ranks)
+    expected = estimate(jobs, placement.processors, placement.rate_bps / placement.ranks_per_node)
     within(limits, expected, launches)
-    built = executor.build(compiler, modules=seats.modules)
+    built = executor.build(compiler, modules=placement.modules)
     setup_s = time.monotonic() - started
-    course = _Course(jobs, seats, built, expected, limits, verify, launches, setup_s)
-    return _run(course, progress or (lambda facts: None))
+    plan = _Plan(jobs, placement, built, expected, limits, verify, launches, setup_s)
+    return _run(plan, progress or (lambda facts: None))
 
 
-def _run(course: _Course, progress: Callable[[Progress], None]) -> Result:
+def _run(plan: _Plan, progress: Callable[[MeasureProgress], None]) -> Result:
     done: list[_Launched] = []
-    for number in range(course.launches):
+    for number in range(plan.launches):
         try:
-            done.append(_launch(course, number, progress))
+            done.append(_launch(plan, number, progress))
         except KeyboardInterrupt:
-            raise Interrupted(_result(course, done) if done else None) from None
-    return _result(course, done)
+            raise MeasureInterrupted(_result(plan, done) if done else None) from None
+    return _result(plan, done)
 
 
-def _launch(course: _Course, number: int, progress: Callable[[Progress], None]) -> _Launched:
-    def tell(elapsed_s: float) -> None:
-        progress(Progress(number, course.launches, elapsed_s, course.expected))
+def _launch(plan: _Plan, number: int, progress: Callable[[MeasureProgress], None]) -> _Launched:
+    def report(elapsed_s: float) -> None:
+        progress(MeasureProgress(number, plan.launches, elapsed_s, plan.expected))
 
-    with workplace(executor.cache()) as place:
-        files = _written(course.jobs, place)
+    with launch_directory(executor.cache()) as place:
+        files = _written(plan.jobs, place)
         records = place / "records"
         records.mkdir()
-        seats, limit_s = course.seating, course.limits.seconds + LATE_S
-        job = seats.job(_command(course, files), records, limit_s)
-        outcome = launch(seats.launcher, job, tell)
-        return _Launched(tables(records, course.jobs.jobs, number), outcome)
+        placement, limit_s = plan.rank_placement, plan.limits.seconds + LATE_S
+        job = placement.job(_command(plan, files), records, limit_s)
+        outcome = launch(placement.launcher, job, report)
+        return _Launched(tables(records, plan.jobs.jobs, number), outcome)
 
 
-def _written(jobs: Jobs, place: Path) -> list[Path]:
-    """Write the schedules; gives their files."""
+def _written(jobs: ScenarioJobs, place: Path) -> list[Path]:
+    """Write the schedules, and return their files."""
     files = []
     for number, job in enumerate(jobs.jobs):
         files.append(place / f"{number}.ews")
@@ -190,37 +188,37 @@ def _written(jobs: Jobs, place: Path) -> list[Path]:
     return files
 
 
-def _command(course: _Course, files: Sequence[Path]) -> BenchmarkCommand:
-    """Give the executor's words; a launcher fills in what stands in braces."""
+def _command(plan: _Plan, files: Sequence[Path]) -> BenchmarkCommand:
+    """Return the executor's command; the launcher replaces what is in braces."""
     program, *names = (
-        str(path).replace("{", "{{").replace("}", "}}") for path in (course.executor.path, *files)
+        str(path).replace("{", "{{").replace("}", "}}") for path in (plan.executor.path, *files)
     )
-    verify = ["--verify"] if course.is_verified else []
-    limit = ["--time-limit", str(max(1, round(course.limits.seconds)))]
+    verify = ["--verify"] if plan.is_verified else []
+    limit = ["--time-limit", str(max(1, round(plan.limits.seconds)))]
     return BenchmarkCommand(Start.MPI, (program, *verify, *limit, "{directory}", *names))
 
 
-def _result(course: _Course, done: Sequence[_Launched]) -> Result:
-    """Put launches together, those that were complete."""
+def _result(plan: _Plan, done: Sequence[_Launched]) -> Result:
+    """Join the complete launches."""
     joined = {name: pl.concat([one.tables[name] for one in done]) for name in done[0].tables}
     return Result(
         tables={name: table.to_arrow() for name, table in joined.items()},
-        summary=_summary(course, joined, [one.outcome for one in done]),
-        resolved=course.jobs.resolved,
+        summary=_summary(plan, joined, [one.outcome for one in done]),
+        resolved=plan.jobs.resolved,
         machine=machine(),
     )
 
 
 def _summary(
-    course: _Course, tables: Mapping[str, pl.DataFrame], outcomes: Sequence[LaunchOutcome]
+    plan: _Plan, tables: Mapping[str, pl.DataFrame], outcomes: Sequence[LaunchOutcome]
 ) -> Summary:
     ranks = tables["ranks"]
     facts: Measured = {
-        "launcher": course.seating.launcher.name,
-        "command": _words(outcomes[0], course.executor.path),
-        "compiler": course.executor.compiler,
+        "launcher": plan.rank_placement.launcher.name,
+        "command": _words(outcomes[0], plan.executor.path),
+        "compiler": plan.executor.compiler,
         "launches": len(outcomes),
-        "ranks": course.jobs.ranks,
+        "ranks": plan.jobs.ranks,
         "hosts": ranks["host"].n_unique(),
         "messages": int(tables["messages"]["sent_messages"].sum()),
         "payload_bytes": int(tables["messages"]["sent_bytes"].sum()),
@@ -228,44 +226,44 @@ def _summary(
         "start_missed_ns_max": float(ranks["start_missed_ns"].max() or 0),  # type: ignore[arg-type]
     }
     return {
-        "name": course.jobs.name,
-        "seed": course.jobs.seed,
+        "name": plan.jobs.name,
+        "seed": plan.jobs.seed,
         "version": _core.version(),
-        "finished": "complete" if len(outcomes) == course.launches else "interrupted",
+        "finished": "complete" if len(outcomes) == plan.launches else "interrupted",
         "end_ns": float(ranks["duration_ns"].max() or 0),  # type: ignore[arg-type]
         "wall_s": sum(one.end_ns - one.start_ns for one in outcomes) / 1e9,
-        "setup_s": course.setup_s,
+        "setup_s": plan.setup_s,
         "fingerprint": None,
         "threads": 1,
-        "warnings": _warnings(course, facts),
+        "warnings": _warnings(plan, facts),
         "measured": facts,
     }
 
 
 def _words(outcome: LaunchOutcome, program: Path) -> list[str]:
-    """Give what started the ranks, without the files of a single launch."""
+    """Return the command that started the ranks, without the files of a single launch."""
     words = list(outcome.words)
     return words[: words.index(str(program)) + 1] if str(program) in words else words
 
 
-def _warnings(course: _Course, facts: Measured) -> list[str]:
+def _warnings(plan: _Plan, facts: Measured) -> list[str]:
     warnings = []
-    seats, ranks, hosts = course.seating, facts["ranks"], facts["hosts"]
+    placement, ranks, hosts = plan.rank_placement, facts["ranks"], facts["hosts"]
     if hosts < ranks:
         warnings.append(
             f"{ranks} ranks shared {hosts} {'host' if hosts == 1 else 'hosts'}"
-            f"{_blocks(seats)}: what they sent to each other there crossed no network"
+            f"{_blocks(placement)}: their messages to each other crossed no network"
         )
-    if seats.processors and ranks > seats.processors:
+    if placement.processors and ranks > placement.processors:
         warnings.append(
-            f"{ranks} ranks took turns on {seats.processors} processors: times are those of the "
-            "scheduler of this machine"
+            f"{ranks} ranks shared {placement.processors} processors: times depend on "
+            "the scheduler of this machine"
         )
     if (missed := facts["start_missed_ns_max"]) > MISSED_NS_MAX:
-        warnings.append(f"a rank started {missed / 1e6:.1f} ms after the agreed instant")
+        warnings.append(f"a rank started {missed / 1e6:.1f} ms after the common instant")
     return warnings
 
 
-def _blocks(seats: Seating) -> str:
-    several = len(seats.hosts) > 1 and seats.ranks_per_node > 1
-    return f", up to {seats.ranks_per_node} on each, block after block" if several else ""
+def _blocks(placement: RankPlacement) -> str:
+    several = len(placement.hosts) > 1 and placement.ranks_per_node > 1
+    return f", up to {placement.ranks_per_node} on each, block after block" if several else ""

@@ -1,4 +1,4 @@
-"""What the executor writes, as the tables of a result."""
+"""Records of the executor as tables of a result."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from etherweave.bench.measure.errors import LaunchError
-from etherweave.bench.measure.jobs import Job
+from etherweave.bench.measure.errors import MeasureLaunchError
+from etherweave.bench.measure.jobs import ScenarioJob
 
 ROW = np.dtype(
     [
@@ -19,7 +19,7 @@ ROW = np.dtype(
         ("duration_ns", "<i8"),
     ]
 )
-"""Of ``iterations.bin``."""
+"""Row of ``iterations.bin``."""
 COUNTS = ("sent_messages", "sent_bytes", "received_messages", "received_bytes")
 CLOCKS = ("clock_ahead_ns", "clock_error_ns", "clock_ahead_after_ns", "clock_error_after_ns")
 RANKS = ("job", "rank", "host", *CLOCKS, "start_missed_ns", "duration_ns")
@@ -27,13 +27,13 @@ MESSAGES = ("job", "rank", "peer", *COUNTS)
 STREAMS = ("job", "source", "rank", "stream", "messages", "bytes", "start_ns", "end_ns")
 
 
-def tables(directory: Path, jobs: Sequence[Job], launch: int) -> dict[str, pl.DataFrame]:
+def tables(directory: Path, jobs: Sequence[ScenarioJob], launch: int) -> dict[str, pl.DataFrame]:
     """Read the records of a launch.
 
     Parameters
     ----------
     directory
-        Where the executor wrote.
+        Output directory of the executor.
     jobs
         In the order of the schedules.
     launch
@@ -41,8 +41,8 @@ def tables(directory: Path, jobs: Sequence[Job], launch: int) -> dict[str, pl.Da
 
     Raises
     ------
-    LaunchError
-        When a file is missing or cut.
+    MeasureLaunchError
+        When a file is missing or truncated.
     """
     try:
         ranks = _csv(directory / "ranks.csv", RANKS)
@@ -50,7 +50,7 @@ def tables(directory: Path, jobs: Sequence[Job], launch: int) -> dict[str, pl.Da
         messages = _csv(directory / "messages.csv", MESSAGES)
         streams = _csv(directory / "streams.csv", STREAMS)
     except (OSError, ValueError, pl.exceptions.PolarsError) as error:
-        raise LaunchError(f"the executor's records cannot be read: {error}") from None
+        raise MeasureLaunchError(f"the executor's records cannot be read: {error}") from None
     hosts = _hosts(ranks)
     made = {
         "iterations": _named_iterations(iterations, hosts),
@@ -60,7 +60,7 @@ def tables(directory: Path, jobs: Sequence[Job], launch: int) -> dict[str, pl.Da
             pl.col("rank").cast(pl.UInt64), scenario_host=_scenario_hosts(ranks, jobs)
         ),
     }
-    return {name: _signed(table, jobs, launch) for name, table in made.items()}
+    return {name: _labelled(table, jobs, launch) for name, table in made.items()}
 
 
 def _csv(path: Path, columns: Sequence[str]) -> pl.DataFrame:
@@ -83,7 +83,7 @@ def _hosts(ranks: pl.DataFrame) -> pl.DataFrame:
     return ranks.select("job", "rank", "host")
 
 
-def _scenario_hosts(ranks: pl.DataFrame, jobs: Sequence[Job]) -> pl.Series:
+def _scenario_hosts(ranks: pl.DataFrame, jobs: Sequence[ScenarioJob]) -> pl.Series:
     places = zip(ranks["job"], ranks["rank"], strict=True)
     return pl.Series([jobs[job].hosts[rank] for job, rank in places], dtype=pl.String)
 
@@ -116,8 +116,8 @@ def _named_streams(rows: pl.DataFrame, hosts: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _signed(table: pl.DataFrame, jobs: Sequence[Job], launch: int) -> pl.DataFrame:
-    """Call jobs by their names, and number the launch."""
+def _labelled(table: pl.DataFrame, jobs: Sequence[ScenarioJob], launch: int) -> pl.DataFrame:
+    """Replace numbers of jobs by names, and add the number of the launch."""
     names = [job.name for job in jobs]
     job = pl.col("job").replace_strict(range(len(names)), names, return_dtype=pl.String)
     return table.with_columns(job, launch=pl.lit(launch, dtype=pl.UInt64))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from etherweave.bench.calibration import Fitted
+from etherweave.bench.calibration import FittedConstant
 from etherweave.report.calibration import Calibrated
 from etherweave.report.section import Section, Table
 from etherweave.report.style import ASIDE, INK, SERIES, literal, name_decades
@@ -27,7 +27,7 @@ def section(calibrated: Calibrated) -> Section | None:
     return Section("constants", "Constants", CAPTION, _figure(rows), [table])
 
 
-def _figure(rows: Sequence[Fitted]) -> Figure:
+def _figure(rows: Sequence[FittedConstant]) -> Figure:
     figure = Figure(figsize=(9, 0.9 + 0.32 * len(rows)))
     axes = figure.subplots()
     for place, one in enumerate(rows):
@@ -55,7 +55,7 @@ def _once(axes: Axes, name: str) -> str:
     return f"_{name}" if name in axes.get_legend_handles_labels()[1] else name
 
 
-def _cells(one: Fitted) -> tuple[str, ...]:
+def _cells(one: FittedConstant) -> tuple[str, ...]:
     fitted = (one.value_ns, one.low_ns, one.high_ns)
     told = [f"{value:,.0f}" for value in fitted] if one.is_determined else ["as before", "–", "–"]
     return one.key, one.meaning, f"{one.before_ns:,.0f}", *told

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from etherweave.bench.calibration import Compared
+from etherweave.bench.calibration import ComparedWorkload
 from etherweave.report.calibration import Calibrated
 from etherweave.report.section import FOLDED_FROM, Section, Table
 from etherweave.report.style import ASIDE, INK, SERIES, literal
@@ -27,7 +27,7 @@ def section(calibrated: Calibrated) -> Section | None:
     if not rows:
         return None
     found = calibrated.found
-    parts = [("held out", found.held_out), ("fitted to", found.probes)]
+    parts = [("held out", found.held_out), ("fitted to", found.micro_benchmarks)]
     tables = [_table(name, part) for name, part in parts if part]
     shown = rows[:ROWS_MOST]
     told = f" The first {len(shown)} of {len(rows)} are drawn." if len(shown) < len(rows) else ""
@@ -35,7 +35,7 @@ def section(calibrated: Calibrated) -> Section | None:
     return Section("errors", "Measured and foretold", CAPTION + told, figure, tables)
 
 
-def _figure(rows: Sequence[Compared]) -> Figure:
+def _figure(rows: Sequence[ComparedWorkload]) -> Figure:
     figure = Figure(figsize=(9, 0.9 + 0.3 * len(rows)))
     axes = figure.subplots()
     for place, one in enumerate(rows):
@@ -50,7 +50,7 @@ def _figure(rows: Sequence[Compared]) -> Figure:
     return figure
 
 
-def _row(axes: Axes, place: int, one: Compared, *, is_named: bool) -> None:
+def _row(axes: Axes, place: int, one: ComparedWorkload, *, is_named: bool) -> None:
     names = ("launch", "measured", "foretold") if is_named else (None, None, None)
     base = one.measured_s
     shares = [time / base for time in one.launches_s]
@@ -60,21 +60,21 @@ def _row(axes: Axes, place: int, one: Compared, *, is_named: bool) -> None:
     bar = (one.measured_low_s / base, one.measured_high_s / base)
     axes.plot(bar, (place, place), color=SERIES[0], linewidth=4, alpha=0.3, label=names[1])
     axes.plot(
-        (one.foretold_low_s / base, one.foretold_high_s / base),
+        (one.predicted_low_s / base, one.predicted_high_s / base),
         (place + 0.2, place + 0.2),
         color=SERIES[1],
         linewidth=1.2,
     )
-    axes.plot(one.foretold_s / base, place + 0.2, "x", color=SERIES[1], ms=6, label=names[2])
+    axes.plot(one.predicted_s / base, place + 0.2, "x", color=SERIES[1], ms=6, label=names[2])
 
 
-def _table(name: str, rows: Sequence[Compared]) -> Table:
+def _table(name: str, rows: Sequence[ComparedWorkload]) -> Table:
     cells = [
         (
             one.name,
             str(one.launches),
             *map(_us, (one.measured_s, one.measured_low_s, one.measured_high_s)),
-            *map(_us, (one.foretold_s, one.foretold_low_s, one.foretold_high_s)),
+            *map(_us, (one.predicted_s, one.predicted_low_s, one.predicted_high_s)),
             f"{one.error:+.1%}",
             f"{one.error_of_median:+.1%}",
         )

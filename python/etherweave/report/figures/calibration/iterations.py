@@ -5,8 +5,8 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from etherweave.bench.calibration import Compared
-from etherweave.bench.calibration.calibrating import SHARES
+from etherweave.bench.calibration import ComparedWorkload
+from etherweave.bench.calibration.calibration import SHARES
 from etherweave.report.calibration import Calibrated
 from etherweave.report.section import Section
 from etherweave.report.style import ASIDE, DASHES, SERIES, literal, name_decades
@@ -28,7 +28,7 @@ def section(calibrated: Calibrated) -> Section | None:
     known = [
         one
         for one in calibrated.found.held_out
-        if one.name in measured or one.foretold_iterations_s
+        if one.name in measured or one.predicted_iterations_s
     ]
     shown = known[:WORKLOADS_MOST]
     if not shown:
@@ -41,15 +41,15 @@ def section(calibrated: Calibrated) -> Section | None:
     return Section("iterations", "Iterations of held-out workloads", CAPTION + told, figure)
 
 
-def _panel(axes: Axes, one: Compared, launches: list[pl.Series]) -> None:
+def _panel(axes: Axes, one: ComparedWorkload, launches: list[pl.Series]) -> None:
     for own in launches[:LAUNCHES_MOST]:
         _curve(axes, own, linewidth=0.7, alpha=0.5)
     if launches:
         _curve(
             axes, pl.concat(launches), linewidth=1.8, label=f"measured, {len(launches)} launches"
         )
-    if len(one.foretold_iterations_s) == len(SHARES):
-        times = np.array(one.foretold_iterations_s) * 1e6
+    if len(one.predicted_iterations_s) == len(SHARES):
+        times = np.array(one.predicted_iterations_s) * 1e6
         axes.plot(times, SHARES, color=SERIES[1], linestyle=DASHES[0], label="foretold")
     axes.set_xscale("log")
     name_decades(axes.xaxis)

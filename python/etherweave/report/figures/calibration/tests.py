@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from etherweave.bench.calibration import Compared
+from etherweave.bench.calibration import ComparedWorkload
 from etherweave.report.calibration import Calibrated
 from etherweave.report.figures.sizes import Curve, Panel, draw
 from etherweave.report.section import Section
@@ -27,7 +27,7 @@ class _Test(NamedTuple):
 
     program: str
     title: str
-    number: Callable[[Compared, float], float]
+    number: Callable[[ComparedWorkload, float], float]
     """Of a workload and the time of an iteration [s]."""
     scale: float
     label: str
@@ -61,7 +61,7 @@ def _section(calibrated: Calibrated, test: _Test, words: str) -> Section | None:
     return Section(test.title, title, CAPTION + words, figure(own, test))
 
 
-def figure(rows: Sequence[Compared], test: _Test) -> Figure:
+def figure(rows: Sequence[ComparedWorkload], test: _Test) -> Figure:
     """Draw one test."""
     ordered = sorted(rows, key=lambda one: one.size_bytes or 0)
     curves = [
@@ -76,18 +76,21 @@ def figure(rows: Sequence[Compared], test: _Test) -> Figure:
     return drawn
 
 
-def measured(one: Compared) -> _Times:
+def measured(one: ComparedWorkload) -> _Times:
     """Give the middle and the ends of what was measured [s]."""
     return one.measured_s, one.measured_low_s, one.measured_high_s
 
 
-def foretold(one: Compared) -> _Times:
+def foretold(one: ComparedWorkload) -> _Times:
     """Give the middle and the ends of what was foretold [s]."""
-    return one.foretold_s, one.foretold_low_s, one.foretold_high_s
+    return one.predicted_s, one.predicted_low_s, one.predicted_high_s
 
 
 def curve(
-    name: str, rows: Sequence[Compared], times: Callable[[Compared], _Times], test: _Test
+    name: str,
+    rows: Sequence[ComparedWorkload],
+    times: Callable[[ComparedWorkload], _Times],
+    test: _Test,
 ) -> Curve:
     """Make a curve with a band; the longest time is the least rate."""
     sizes = np.array([float(one.size_bytes or 0) for one in rows])

@@ -1,25 +1,25 @@
-"""Directories of launches: one's own is removed after use, those of the dead at the next launch."""
+"""Directories of launches: removed after use, those of ended processes at the next launch."""
 
 import subprocess
 import sys
 from pathlib import Path
 
-from etherweave.bench.measure.workplaces import sweep, workplace
+from etherweave.bench.measure.executor import launch_directory, remove_abandoned
 
 STAYING = """
 import sys
 from pathlib import Path
-from etherweave.bench.measure.workplaces import workplace
-with workplace(Path(sys.argv[1])) as place:
+from etherweave.bench.measure.executor import launch_directory
+with launch_directory(Path(sys.argv[1])) as place:
     (place / "records").mkdir()
     print("made", flush=True)
     sys.stdin.read()
 """
 
 
-def test_a_workplace_is_removed_after_use(tmp_path: Path) -> None:
+def test_a_launch_directory_is_removed_after_use(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
-    with workplace(cache) as place:
+    with launch_directory(cache) as place:
         (place / "0.ews").touch()
         assert [*cache.iterdir()] == [place]
     assert not [*cache.iterdir()]
@@ -37,8 +37,8 @@ def test_the_next_launch_removes_what_the_dead_left_and_nothing_else(tmp_path: P
         others = {elsewhere, tmp_path / "executor-0123", tmp_path / "launch-of-somebody"}
         for other in others:
             other.mkdir()
-        sweep(tmp_path)
+        remove_abandoned(tmp_path)
         assert {*tmp_path.iterdir()} == {theirs, *others}, "it lives"
         process.kill()
-    with workplace(tmp_path) as mine:
+    with launch_directory(tmp_path) as mine:
         assert {*tmp_path.iterdir()} == {mine, *others}

@@ -1,4 +1,4 @@
-"""Measurements as launches' times, each with the scenario that foretells it."""
+"""Measured workloads: times of launches, each with the scenario that predicts them."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,51 +9,51 @@ from typing import Any, NamedTuple
 
 import polars as pl
 
-from etherweave.bench.calibration.predicting import median_s, table
-from etherweave.bench.calibration.probes import Centre, seconds
+from etherweave.bench.calibration.micro_benchmarks import Centre, seconds
+from etherweave.bench.calibration.prediction import median_s, table
 from etherweave.bench.tables import RESULTS
 from etherweave.results import SUMMARY, Result
 
 MICRO = {"osu_latency", "osu_bw", "incast"}
 """Workloads that constants are fitted to; all others are held out."""
 _ROUND_TRIPS, _WINDOWS = 200, 10
-"""Simulated for a size that a real benchmark measured: they are all alike."""
+"""Iterations that are simulated for a size that a benchmark measured; they are all equal."""
 _WINDOW = 64
-"""Of ``osu_bw``, unless told otherwise: its default."""
+"""Default window of ``osu_bw``."""
 
 
 class CalibrationError(ValueError):
-    """A calibration cannot be done; the words say why, and what is expected."""
+    """A calibration is impossible; the message says why, and what is expected."""
 
 
-class Observation(NamedTuple):
+class MeasuredWorkload(NamedTuple):
     """A workload on real hosts, launched several times."""
 
     name: str
     scenario: Mapping[str, object]
-    """With this workload alone."""
+    """With this workload as its only job."""
     launches: tuple[float, ...]
     """Times of an iteration, or of all streams together [s]."""
     medians: tuple[float, ...]
-    """Median iterations of the launches; of streams the same as ``launches`` [s]."""
+    """Median iteration of each launch; for streams the same as ``launches`` [s]."""
     centre: Centre
-    """Of the iterations of a launch. That of applications is the mean: their whole time counts."""
+    """Average over iterations; for applications the mean, since their whole time counts."""
 
     @property
-    def is_probe(self) -> bool:
+    def is_micro_benchmark(self) -> bool:
         """Whether constants may be fitted to it."""
-        return is_probe(self.scenario)
+        return is_micro_benchmark(self.scenario)
 
 
-def is_probe(scenario: Mapping[str, object]) -> bool:
-    """Tell whether a scenario's only job is a micro-benchmark."""
+def is_micro_benchmark(scenario: Mapping[str, object]) -> bool:
+    """Return whether a scenario's only job is a micro-benchmark."""
     jobs: Any = scenario["job"]
     (job,) = jobs
     return bool(set(job["workload"]) & MICRO)
 
 
 def alone(scenario: Mapping[str, object], job: Mapping[str, object]) -> dict[str, object]:
-    """Give a scenario with a single job, which ends it: none is in the background then."""
+    """Return a scenario with a single job, which ends the run and is not in the background."""
     rest = {key: value for key, value in scenario.items() if key not in ("job", "run")}
     run = dict(scenario.get("run", {}))  # type: ignore[call-overload]
     ends = {key: value for key, value in run.items() if key not in ("end", "warm_up")}
@@ -64,34 +64,36 @@ def alone(scenario: Mapping[str, object], job: Mapping[str, object]) -> dict[str
 def beside(
     scenario: Mapping[str, object], name: str, workload: Mapping[str, object]
 ) -> dict[str, object]:
-    """Give a scenario with another workload alone, on the priority of its first job.
+    """Return a scenario with another workload as its only job, on the priority of the first job.
 
-    What a fabric does for packets, above all whether it pauses them, depends on their priority.
+    The treatment of packets by a fabric, above all flow control, depends on their priority.
     """
     jobs: Any = scenario.get("job", [{}])
     priority = {key: jobs[0][key] for key in ("priority",) if key in jobs[0]}
     return alone(scenario, {"name": name, "workload": workload, **priority})
 
 
-def of_results(name: str, scenario: Mapping[str, object], results: Sequence[Result]) -> Observation:
-    """Take what ``measure`` gave.
+def of_results(
+    name: str, scenario: Mapping[str, object], results: Sequence[Result]
+) -> MeasuredWorkload:
+    """Take the times of results of ``measure``.
 
     Parameters
     ----------
     name
         Of the workload.
     scenario
-        That was measured, with one job.
+        The measured one, with one job.
     results
         Of one or several launches each.
 
     Raises
     ------
     CalibrationError
-        When there is nothing in it to compare.
+        When a result has no launch, or a time that is not positive.
     """
     launches, medians = [], []
-    centre: Centre = "midmean" if is_probe(scenario) else "mean"
+    centre: Centre = "midmean" if is_micro_benchmark(scenario) else "mean"
     for result in results:
         iterations, streams = table(result, "iterations"), table(result, "streams")
         for number in _launches(iterations, streams):
@@ -99,11 +101,11 @@ def of_results(name: str, scenario: Mapping[str, object], results: Sequence[Resu
             launches.append(_seconds(name, own[0], own[1], centre))
             medians.append(_median(own[0], launches[-1]))
     _check(name, [*launches, *medians])
-    return Observation(name, scenario, tuple(launches), tuple(medians), centre)
+    return MeasuredWorkload(name, scenario, tuple(launches), tuple(medians), centre)
 
 
 def _check(name: str, times: Sequence[float]) -> None:
-    """Refuse what is no time: its logarithm would be none."""
+    """Reject times without a logarithm."""
     if not times:
         raise CalibrationError(f"{name}: no launches; expected at least one")
     for time in times:
@@ -133,20 +135,20 @@ def _median(iterations: pl.DataFrame, otherwise: float) -> float:
     return median_s(iterations)
 
 
-def read(directory: Path, base: Mapping[str, object]) -> list[Observation]:
-    """Read what was measured before: by ``measure``, or real benchmarks by ``bench run``.
+def read(directory: Path, base: Mapping[str, object]) -> list[MeasuredWorkload]:
+    """Read earlier measurements: of ``measure``, or of benchmarks by ``bench run``.
 
     Parameters
     ----------
     directory
-        As either of them left it.
+        Output of one of them.
     base
-        A scenario of the fabric, for benchmarks that know of none.
+        A scenario of the fabric, for benchmarks, which have none.
 
     Raises
     ------
     CalibrationError
-        When it holds nothing that can be foretold.
+        When it contains nothing that can be predicted.
     """
     with _intact(directory):
         if (directory / RESULTS).is_file():
@@ -156,7 +158,7 @@ def read(directory: Path, base: Mapping[str, object]) -> list[Observation]:
     raise CalibrationError(f"{directory}: expected a result of `measure` or of `bench run`")
 
 
-def _of_measurement(directory: Path) -> Observation:
+def _of_measurement(directory: Path) -> MeasuredWorkload:
     result = Result.load(directory)
     if not result.summary.get("measured"):
         raise CalibrationError("was simulated; expected a result of `measure`")
@@ -167,7 +169,7 @@ def _of_measurement(directory: Path) -> Observation:
 
 
 def loaded(directory: Path) -> Result:
-    """Load what ``measure`` left.
+    """Load a result of ``measure``.
 
     Raises
     ------
@@ -180,7 +182,7 @@ def loaded(directory: Path) -> Result:
 
 @contextmanager
 def _intact(directory: Path) -> Iterator[None]:
-    """Say which directory is broken, whatever of it nobody can read."""
+    """Name the directory in every error of reading it."""
     try:
         yield
     except CalibrationError as error:
@@ -193,11 +195,11 @@ def _intact(directory: Path) -> Iterator[None]:
 
 
 def _of(directory: Path, what: object) -> str:
-    """Put the directory first, unless it is there."""
+    """Begin a message with the directory, unless it does already."""
     return str(what) if str(what).startswith(str(directory)) else f"{directory}: {what}"
 
 
-def _of_benchmarks(directory: Path, base: Mapping[str, object]) -> list[Observation]:
+def _of_benchmarks(directory: Path, base: Mapping[str, object]) -> list[MeasuredWorkload]:
     rows = pl.read_parquet(directory / "measurements.parquet").filter(
         pl.col("is_valid") & ~pl.col("is_warm_up") & (pl.col("statistic") == "mean")
     )
@@ -209,7 +211,7 @@ def _of_benchmarks(directory: Path, base: Mapping[str, object]) -> list[Observat
     return found
 
 
-def _ping_pongs(rows: pl.DataFrame, base: Mapping[str, object]) -> Iterator[Observation]:
+def _ping_pongs(rows: pl.DataFrame, base: Mapping[str, object]) -> Iterator[MeasuredWorkload]:
     """Take one-way times of ``osu_latency``: an iteration is a round trip."""
     for size, values in _by_size(rows, "osu_latency", "latency", "value_s"):
         facts = {"bytes": f"{size}B", "iterations": _ROUND_TRIPS}
@@ -217,7 +219,7 @@ def _ping_pongs(rows: pl.DataFrame, base: Mapping[str, object]) -> Iterator[Obse
         yield _of_benchmark("osu_latency", size, {"osu_latency": facts}, times, base)
 
 
-def _bandwidths(rows: pl.DataFrame, base: Mapping[str, object]) -> Iterator[Observation]:
+def _bandwidths(rows: pl.DataFrame, base: Mapping[str, object]) -> Iterator[MeasuredWorkload]:
     """Take rates of ``osu_bw``: an iteration is a window."""
     for size, values in _by_size(rows, "osu_bw", "bandwidth", "value_bytes_per_s"):
         facts = {"bytes": f"{size}B", "iterations": _WINDOWS, "window": _WINDOW}
@@ -243,7 +245,7 @@ def _of_benchmark(
     workload: Mapping[str, object],
     times: Sequence[float],
     base: Mapping[str, object],
-) -> Observation:
+) -> MeasuredWorkload:
     scenario = beside(base, program, workload)
     _check(f"{program} of {size} B", times)
-    return Observation(f"{program}-{size}", scenario, tuple(times), tuple(times), "mean")
+    return MeasuredWorkload(f"{program}-{size}", scenario, tuple(times), tuple(times), "mean")

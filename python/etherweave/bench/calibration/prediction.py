@@ -1,4 +1,4 @@
-"""What the simulator foretells of workloads, with constants as they are tried."""
+"""Predictions of workloads by the simulator, for given constants."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,20 +8,20 @@ import polars as pl
 import etherweave
 from etherweave.bench.calibration.constants import Constant
 from etherweave.bench.calibration.fit import DRAWS, STEP, Vector
-from etherweave.bench.calibration.probes import Centre, seconds
+from etherweave.bench.calibration.micro_benchmarks import Centre, seconds
 from etherweave.results import Result
 
 DRAWN = (2.5, 97.5)
-"""Ends of an interval [%]."""
+"""Percentiles at the ends of an interval [%]."""
 
 
-class Forecaster:
-    """Simulates one scenario after another with given constants.
+class Predictor:
+    """Simulate one scenario after another with given constants.
 
     Parameters
     ----------
     constants
-        Whose values vary.
+        Constants whose values vary.
     """
 
     def __init__(self, constants: Sequence[Constant]) -> None:
@@ -38,20 +38,20 @@ class Forecaster:
         Raises
         ------
         ScenarioError
-            When it is wrong.
+            When the scenario is wrong.
         """
         return etherweave.run(scenario, self.settings(values))
 
     def log_seconds(self, scenario: Mapping[str, object], values: Vector, centre: Centre) -> float:
-        """Foretell the logarithm of a launch's time."""
+        """Predict the logarithm of a launch's time."""
         return float(np.log(simulated(self.result(scenario, values), centre)))
 
     def interval(
         self, scenario: Mapping[str, object], values: Vector, draws: Vector, centre: Centre
     ) -> tuple[float, float]:
-        """Tell how far the interval of the constants moves a time [s].
+        """Return the interval of a time that follows from those of the constants [s].
 
-        By its derivatives at the fitted values: constants that were held have none.
+        By derivatives at the fitted values; constants that were held have none.
         """
         middle = self.log_seconds(scenario, values, centre)
         moves = np.zeros(DRAWS)
@@ -65,12 +65,12 @@ class Forecaster:
 
 
 def simulated(result: Result, centre: Centre) -> float:
-    """Tell the time of a simulated launch [s].
+    """Return the time of a simulated launch [s].
 
     Raises
     ------
     ValueError
-        When it did not come to its end.
+        When the simulation did not end by itself.
     """
     if result.summary["finished"] != "complete":
         raise ValueError(f"the simulation is {result.summary['finished']}; expected its end")
@@ -83,12 +83,12 @@ def simulated(result: Result, centre: Centre) -> float:
 
 
 def median_s(iterations: pl.DataFrame) -> float:
-    """Tell the median iteration [s]."""
+    """Return the median iteration [s]."""
     return float(iterations["duration_ns"].median()) / 1e9  # type: ignore[arg-type]
 
 
 def table(result: Result, name: str) -> pl.DataFrame:
-    """Give a table of a result, without rows when there is none."""
+    """Return a table of a result, empty if the result has none."""
     if name not in result.tables:
         return pl.DataFrame()
     frame = pl.from_arrow(result.tables[name])

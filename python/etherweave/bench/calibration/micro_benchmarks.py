@@ -1,6 +1,6 @@
-"""Micro-benchmarks that constants are fitted to, and how long they take.
+"""Micro-benchmarks that constants are fitted to, and their times.
 
-A probe is a workload of the simulator, so the very schedule is simulated and measured.
+Each is a workload of the simulator, so that the same schedule is simulated and measured.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,67 +10,69 @@ import polars as pl
 
 Workload: TypeAlias = Mapping[str, Mapping[str, object]]
 Centre: TypeAlias = Literal["midmean", "mean"]
-"""Of the iterations of a launch. The mean of the middle half bears that some iterations were
-disturbed, and, unlike the median, that there are two kinds of them. Benchmarks print the mean."""
+"""Average over the iterations of a launch. The mean of the middle half is robust against disturbed
+iterations and, unlike the median, against two kinds of them. Benchmarks print the mean."""
 
 _LATENCY = {8: 1000, 1024: 1000, 8192: 400, 65536: 100, 262144: 40}
 """Round trips by size [bytes]."""
 _BANDWIDTH = {64: 200, 1024: 100, 16384: 20, 131072: 4}
 """Windows by size [bytes]."""
 _INCAST_BYTES = 16 << 20
-"""Of each source."""
+"""Sent by each source [bytes]."""
 _INCASTS: Mapping[str, Sequence[tuple[int, int]]] = {
     "tcp": ((65536, 1),),
     "roce": ((65536, 1), (8192, 4)),
 }
-"""Size [bytes] of messages, and how many of each source are under way, by transport. Several short
-ones let a card change its connection with almost every packet: no other probe shows what that
-takes. They are long enough that MPI, of which streams are simulated without, keeps up."""
+"""Size of messages [bytes] and number outstanding per source, by transport. With several short ones
+a NIC changes its connection with almost every packet: no other benchmark shows the cost of that.
+They are long enough that MPI is no bottleneck, since streams are simulated without it."""
 
 
-class Probe(NamedTuple):
+class MicroBenchmark(NamedTuple):
     """One micro-benchmark of one size."""
 
     name: str
     workload: Workload
 
 
-def probes(hosts: int, transport: str) -> tuple[Probe, ...]:
-    """List the usual ones.
+def micro_benchmarks(hosts: int, transport: str) -> tuple[MicroBenchmark, ...]:
+    """List the micro-benchmarks of a calibration.
 
     Parameters
     ----------
     hosts
-        How many take part; from three on there is an incast.
+        Number that takes part; from three on there is an incast.
     transport
-        Of the scenario, as it names it.
+        Of the scenario, by its key.
     """
     latency = [
-        Probe(
+        MicroBenchmark(
             f"osu_latency-{size}", {"osu_latency": {"bytes": f"{size}B", "iterations": iterations}}
         )
         for size, iterations in _LATENCY.items()
     ]
     bandwidth = [
-        Probe(f"osu_bw-{size}", {"osu_bw": {"bytes": f"{size}B", "iterations": iterations}})
+        MicroBenchmark(
+            f"osu_bw-{size}", {"osu_bw": {"bytes": f"{size}B", "iterations": iterations}}
+        )
         for size, iterations in _BANDWIDTH.items()
     ]
     incasts = _INCASTS[transport] if hosts > 2 else ()
     return (*latency, *bandwidth, *(_incast(hosts - 1, *one) for one in incasts))
 
 
-def _incast(sources: int, size: int, outstanding: int) -> Probe:
+def _incast(sources: int, size: int, outstanding: int) -> MicroBenchmark:
     facts = {
         "sources": sources,
         "message": f"{size}B",
         "outstanding": outstanding,
         "messages": _INCAST_BYTES // size,
     }
-    return Probe(f"incast-{sources}-{size}", {"incast": facts})
+    return MicroBenchmark(f"incast-{sources}-{size}", {"incast": facts})
 
 
 def seconds(iterations: pl.DataFrame, streams: pl.DataFrame, centre: Centre) -> float:
-    """Tell how long one launch took: an iteration, or all streams together [s].
+    """Return the time of one launch: of an iteration, or of all streams together [s].
 
     Parameters
     ----------
@@ -80,7 +82,7 @@ def seconds(iterations: pl.DataFrame, streams: pl.DataFrame, centre: Centre) -> 
     Raises
     ------
     ValueError
-        When neither has.
+        When neither has rows.
     """
     if not iterations.is_empty():
         return _centre(iterations["duration_ns"], centre) / 1e9

@@ -1,4 +1,4 @@
-"""How ranks are launched without a site: by words of the user, on hosts that a launcher finds."""
+"""Launching of ranks without a site: by options of the user, on hosts of the launcher."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,8 +14,8 @@ from etherweave.bench.plans import BenchmarkCommand
 from etherweave.bench.site.values import ClusterSite
 
 
-class Launcher(StrEnum):
-    """What starts the ranks."""
+class LaunchProgram(StrEnum):
+    """Program that starts the ranks."""
 
     LOCAL = "local"
     """``mpirun``, all ranks on this machine, more of them than processors if need be."""
@@ -26,69 +26,67 @@ class Launcher(StrEnum):
 
     @property
     def program(self) -> str:
-        """Its name."""
-        return "srun" if self is Launcher.SRUN else "mpirun"
+        """Its command."""
+        return "srun" if self is LaunchProgram.SRUN else "mpirun"
 
 
-class Launching(NamedTuple):
-    """How to launch, as asked."""
+class LaunchOptions(NamedTuple):
+    """Options of a launch without a site."""
 
-    launcher: Launcher = Launcher.LOCAL
+    launcher: LaunchProgram = LaunchProgram.LOCAL
     hostfile: Path | None = None
-    """For ``mpirun``."""
+    """Hosts for ``mpirun``."""
     extra: Sequence[str] = ()
-    """Words for the launcher, before the program."""
+    """Arguments for the launcher, before the program."""
 
 
 @dataclass(frozen=True)
-class Found:
-    """Starts ranks where ``mpirun`` or ``srun`` finds hosts for them."""
+class AllocatedRanks:
+    """Start ranks on the hosts that ``mpirun`` or ``srun`` allocates."""
 
-    launching: Launching
+    options: LaunchOptions
 
     def ranks(
         self, job: LaunchJob, command: BenchmarkCommand, variables: Mapping[str, str]
     ) -> RanksCommand:
-        """Return the call of the launcher."""
-        return RanksCommand([*self._words(job), *self.launching.extra, *command.arguments], None)
+        """Return the command of the launcher."""
+        return RanksCommand([*self._words(job), *self.options.extra, *command.arguments], None)
 
     def _words(self, job: LaunchJob) -> list[str]:
-        if self.launching.launcher is Launcher.SRUN:
+        if self.options.launcher is LaunchProgram.SRUN:
             return ["srun", f"--ntasks={job.ranks}"]
-        file, count = self.launching.hostfile, ["-np", str(job.ranks)]
+        file, count = self.options.hostfile, ["-np", str(job.ranks)]
         if flavour("mpirun")[0] != "Open MPI":
             return ["mpirun", *(["-f", str(file)] if file else []), *count]
         hosts = ["--hostfile", str(file)] if file else []
-        # As in the simulation: a host for each rank, if there are.
+        # As in the simulation: a host for each rank, if there are enough.
         return ["mpirun", *user(), *hosts, "--map-by", "node", *count]
 
 
 @dataclass(frozen=True)
-class FromHere:
-    """Starts what another does from the user's directory: files of options are named from there."""
+class FromUserDirectory:
+    """Run another starter in the user's directory, since options name files relative to it."""
 
     starter: RankStarter
 
     def ranks(
         self, job: LaunchJob, command: BenchmarkCommand, variables: Mapping[str, str]
     ) -> RanksCommand:
-        """Return the other's call."""
+        """Return the other's command, run in the user's directory."""
         inner = self.starter.ranks(job, command, variables)
         return inner._replace(words=["env", "-C", str(Path.cwd()), *inner.words])
 
 
-def starter(launching: Launching, site: ClusterSite) -> RankStarter:
-    """Give what starts the ranks.
+def starter(options: LaunchOptions, site: ClusterSite) -> RankStarter:
+    """Return the starter of the ranks.
 
     Raises
     ------
     MeasureError
-        When the launcher cannot do what is asked.
+        When the launcher does not support an option.
     """
-    if launching.hostfile and launching.launcher is not Launcher.MPIRUN:
-        raise MeasureError(
-            f"--hostfile: {launching.launcher} takes none; expected --launcher mpirun"
-        )
-    if launching.launcher is Launcher.LOCAL:
-        return FromHere(Mpirun(site, "mpirun", tuple(launching.extra)))
-    return FromHere(Found(launching))
+    if options.hostfile and options.launcher is not LaunchProgram.MPIRUN:
+        raise MeasureError(f"--hostfile: {options.launcher} takes none; expected --launcher mpirun")
+    if options.launcher is LaunchProgram.LOCAL:
+        return FromUserDirectory(Mpirun(site, "mpirun", tuple(options.extra)))
+    return FromUserDirectory(AllocatedRanks(options))

@@ -1,33 +1,33 @@
-"""How long a launch takes and how much it sends, told before it starts.
+"""Estimate of the time and the payload of a launch before it starts.
 
-Rough, and rather too long than too short: rests, payload at a rate, a time for each message.
+Rough, and rather too long than too short: sleeps, payload at a rate, a time for each message.
 """
 
 import math
 from typing import NamedTuple
 
 from etherweave.bench.measure.errors import MeasureError
-from etherweave.bench.measure.jobs import Job, Jobs
+from etherweave.bench.measure.jobs import ScenarioJob, ScenarioJobs
 
 MESSAGE_S = 10e-6
-"""Of a rank, for each message that it sends or receives [s]: MPI over TCP."""
+"""Time of a rank for each message that it sends or receives [s]: MPI over TCP."""
 LOCAL_BYTES_PER_S = 1e9
-"""What ranks on one machine exchange in all [B/s]: copies in memory."""
+"""Rate of all ranks of one machine together [B/s]: copies in memory."""
 START_S = 2.0
-"""Of a launch: processes, connections, clocks [s]."""
+"""Start of a launch: processes, connections, clocks [s]."""
 
 
-class Limits(NamedTuple):
-    """What a measurement may take."""
+class MeasureLimits(NamedTuple):
+    """Limits of a measurement."""
 
     seconds: float = 600.0
-    """Of each launch [s]."""
+    """Time of each launch [s]."""
     gigabytes: float = 1000.0
     """Payload of all launches [GB]."""
 
 
-class Forecast(NamedTuple):
-    """What a launch takes."""
+class Estimate(NamedTuple):
+    """Expected time and payload of a launch."""
 
     seconds: float
     gigabytes: float
@@ -37,7 +37,7 @@ class Forecast(NamedTuple):
         return f"about {self.seconds:.3g} s and {self.gigabytes:.3g} GB"
 
 
-def forecast(jobs: Jobs, processors: int | None, rate_bps: float = math.inf) -> Forecast:
+def estimate(jobs: ScenarioJobs, processors: int | None, rate_bps: float = math.inf) -> Estimate:
     """Predict one launch.
 
     Parameters
@@ -45,19 +45,19 @@ def forecast(jobs: Jobs, processors: int | None, rate_bps: float = math.inf) -> 
     jobs
         Schedules of all jobs.
     processors
-        Of this machine, when all ranks share it; None when each has a host of its own.
+        Of this machine, if all ranks share it; None if each has a host of its own.
     rate_bps
-        Of a rank's part of its host's real link, if that is known [b/s].
+        Share of a rank in the rate of its host's link, if known [b/s].
     """
     run_s = (jobs.end_ns or 0.0) / 1e9
     if processors is None:
         rate_bps = min(rate_bps, max(jobs.rate_bps, 1))
     work_s = max(_seconds(job, rate_bps, processors) for job in jobs.jobs)
-    return Forecast(START_S + max(work_s, _end_s(jobs)), _bytes(jobs, run_s) / 1e9)
+    return Estimate(START_S + max(work_s, _end_s(jobs)), _bytes(jobs, run_s) / 1e9)
 
 
-def within(limits: Limits, expected: Forecast, launches: int) -> None:
-    """Refuse what would take more than it may.
+def within(limits: MeasureLimits, expected: Estimate, launches: int) -> None:
+    """Reject what would exceed a limit.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def within(limits: Limits, expected: Forecast, launches: int) -> None:
         )
 
 
-def _seconds(job: Job, rate_bps: float, processors: int | None) -> float:
+def _seconds(job: ScenarioJob, rate_bps: float, processors: int | None) -> float:
     amounts = job.amounts
     transfer_s = amounts["bytes_rank_max"] * 8 / rate_bps
     if processors is None:
@@ -88,13 +88,13 @@ def _seconds(job: Job, rate_bps: float, processors: int | None) -> float:
     return amounts["rest_ps_max"] / 1e12 + transfer_s + message_s
 
 
-def _end_s(jobs: Jobs) -> float:
+def _end_s(jobs: ScenarioJobs) -> float:
     is_endless = any(job.amounts["is_endless"] for job in jobs.jobs)
     return (jobs.end_ns or 0.0) / 1e9 if is_endless else 0.0
 
 
-def _bytes(jobs: Jobs, run_s: float) -> float:
-    """Sum payload; an endless stream is taken to fill its host's link until the run ends."""
+def _bytes(jobs: ScenarioJobs, run_s: float) -> float:
+    """Sum payload; an endless stream counts as the full rate of its host's link."""
     endless = run_s * jobs.rate_bps / 8
     return sum(
         endless * len(job.hosts) if job.amounts["is_endless"] else job.amounts["bytes"]
