@@ -212,7 +212,7 @@ MOVE = Move("arp_tpa", 0, "reg0", 0, 32)
         ),
         (switch(ports=(PortPlan(129, "s2", 1, False),)), "port number: 129; .* at most 128"),
         (switch(forward(1, to=200)), r"\(forward\): output to 200: expected a port up to 128"),
-        (switch(forward(1, Field("arp_op", 1))), "matches arp_op: expected metadata or one of eth_dst"),
+        (switch(forward(1, Field("arp_op", 1))), "matches arp_op: expected metadata or one of"),
         (switch(forward(1, Field("metadata", 0, 3))), "metadata=0x0/0x3: expected 0 of one bit"),
         (switch(forward(1, Field("metadata", 1, 1))), "metadata=0x1/0x1: expected 0 of one bit"),
         (switch(forward(1, Field("metadata", 0, 1 << 64))), "expected 0 of one bit of 64"),

@@ -15,11 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from etherweave.control.lab import lifecycle, namespaces, processes, state, status
+from etherweave.control.lab import lifecycle, state, status
 from etherweave.control.lab.compare import compare
 from etherweave.control.lab.demonstration import demonstrate_in_lab
 from etherweave.control.lab.lifecycle import Lab, LabError
 from etherweave.control.lab.state import LabScope, StateError
+from etherweave.linux import namespaces, processes
 from support import command_line
 
 pytestmark = pytest.mark.needs("namespaces", "ovs")

@@ -10,7 +10,7 @@ from etherweave.control.lab import lifecycle
 from etherweave.control.lab.guests import image, reports
 from etherweave.control.lab.guests.image import ImageError
 from etherweave.control.lab.guests.roce import command, measure_roce
-from etherweave.control.lab.layout import LayoutError, creation, layout
+from etherweave.control.lab.layout import LayoutError, cables, layout
 from etherweave.control.lab.lifecycle import prepare
 from etherweave.control.lab.state import LabScope
 
@@ -49,9 +49,9 @@ def test_an_order_comes_through_the_command_line_of_the_kernel() -> None:
 def test_a_guest_has_a_port_and_no_namespace() -> None:
     planned = prepare(SQUARE, None, ())[1]
     one = layout("ew-lab.", "one", planned, ["host0"])
-    lines = list(creation(one))
-    assert not any("host0" in line or "s0p1" in line for line in lines)
-    assert len(lines) == len(list(creation(layout("ew-lab.", "one", planned)))) - 2
+    assert not any("host0" in name for name in one.namespaces)
+    assert "s0p1" not in dict(cables(one))
+    assert len(dict(cables(one))) == len(dict(cables(layout("ew-lab.", "one", planned)))) - 1
     with pytest.raises(LayoutError, match="no host host8; expected one of host0 to host7"):
         layout("ew-lab.", "one", planned, ["host8"])
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from etherweave.control.lab import processes, state
+from etherweave.control.lab import state
 from etherweave.control.lab.compare import HostPair, predict, simulate
 from etherweave.control.lab.layout import (
     LabPort,
     Layout,
     LayoutError,
+    cables,
     check_size,
-    creation,
     interface,
     is_of_lab,
     layout,
@@ -31,8 +31,10 @@ from etherweave.control.lab.probes import (
     number,
     probe_path,
 )
-from etherweave.control.lab.processes import Process
 from etherweave.control.lab.state import LabRecord, LabScope, StateError
+from etherweave.linux import processes
+from etherweave.linux.links import VethEnd
+from etherweave.linux.processes import Process
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "lab"
 PAIR: dict[str, object] = {"topology": {"single_switch": {"hosts": 2}}}
@@ -52,26 +54,23 @@ def paper(scenario: dict[str, object] | Path, name: str = "one") -> Layout:
 
 
 def test_a_cable_has_an_end_in_the_fabric_and_one_in_a_host() -> None:
-    fabric = "netns ew-lab.one type veth peer name eth0 netns"
-    assert list(creation(paper(PAIR))) == [
-        "netns add ew-lab.one",
-        "netns add ew-lab.one.host0",
-        "netns add ew-lab.one.host1",
-        f"link add s0p1 {fabric} ew-lab.one.host0 address 00:00:5e:00:53:00",
-        f"link add s0p2 {fabric} ew-lab.one.host1 address 00:00:5e:00:53:01",
+    one = paper(PAIR)
+    assert one.namespaces == ["ew-lab.one", "ew-lab.one.host0", "ew-lab.one.host1"]
+    assert list(cables(one)) == [
+        ("s0p1", VethEnd("eth0", "ew-lab.one.host0", "00:00:5e:00:53:00")),
+        ("s0p2", VethEnd("eth0", "ew-lab.one.host1", "00:00:5e:00:53:01")),
     ]
 
 
 def test_a_cable_between_switches_is_made_once() -> None:
-    inner = [line for line in creation(paper(DRAGONFLY)) if "peer name s" in line]
-    ends = [(line.split()[2], line.split()[9]) for line in inner]
+    ends = [(near, far.name) for near, far in cables(paper(DRAGONFLY)) if far.name != "eth0"]
     assert ends == [("s0p3", "s1p3"), ("s0p4", "s2p4"), ("s1p4", "s3p4"), ("s2p3", "s3p3")]
 
 
 @pytest.mark.parametrize("scenario", sorted(SCENARIOS.glob("*.toml")), ids=lambda path: path.stem)
 def test_shipped_labs_have_every_cable_of_their_fabric(scenario: Path) -> None:
     one = paper(scenario)
-    links = [line for line in creation(one) if line.startswith("link add")]
+    links = list(cables(one))
     # A host's cable takes one port of switches, every other takes two.
     ports, hosts = len(one.across), len(one.plan.hosts)
     assert len(links) == hosts + (ports - hosts) // 2
@@ -118,7 +117,7 @@ def test_a_fabric_without_ipv4_addresses_is_refused() -> None:
 
 def test_hosts_keep_made_up_factory_addresses_where_switches_rewrite() -> None:
     one = paper({**PAIR, "control": {"addresses": "rewrite"}})
-    assert "address 00:00:5e:00:53:01" in list(creation(one))[-1]
+    assert list(cables(one))[-1][1].mac == "00:00:5e:00:53:01"
 
 
 def seen(*places: tuple[int, int, bool]) -> list[ObservedFrame]:

@@ -46,7 +46,7 @@ def test_figures_of_a_deployment_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_trial_without_the_privilege_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("etherweave.control.ebpf.attach.is_privileged", lambda: False)
+    monkeypatch.setattr("etherweave.linux.namespaces.is_privileged", lambda: False)
     assert "root" in ReactionExperiment("deployed.reaction_ebpf", "ebpf").missing()
 
 

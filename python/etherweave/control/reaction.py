@@ -20,6 +20,7 @@ from typing import NamedTuple
 from etherweave.control.ebpf import attach
 from etherweave.control.ovs import daemons
 from etherweave.control.reaction_trials import Trial
+from etherweave.linux import namespaces
 
 TRIALS_MAX = 1000
 """A trial takes about 0.2 s."""
@@ -69,7 +70,7 @@ class Reaction(NamedTuple):
 
 def missing(plane: DataPlane) -> str | None:
     """Say why this machine cannot try a plane; none: it can."""
-    if not attach.is_privileged():
+    if not namespaces.is_privileged():
         return "takes root: a network namespace of its own"
     if shutil.which("unshare") is None:
         return "unshare (util-linux) not installed"

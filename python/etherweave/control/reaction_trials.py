@@ -19,7 +19,6 @@ import random
 import select
 import socket
 import struct
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -33,7 +32,6 @@ from etherweave.control.ovs.daemons import Datapath, running
 from etherweave.control.ovs.load import install
 from etherweave.control.pause.agent import serve
 from etherweave.control.pause.frame import QUANTA_MAX, Pause, RatedInterface, encode, quantum_ps
-from etherweave.control.pause.sockets import EVERYTHING, listening, received_ns
 from etherweave.control.rules import (
     FORWARD_TABLE,
     INGRESS_ACL_TABLE,
@@ -47,6 +45,9 @@ from etherweave.control.rules import (
     Purpose,
     SwitchPlan,
 )
+from etherweave.linux.links import Links, VethEnd
+from etherweave.linux.namespaces import disable_ipv6
+from etherweave.linux.packets import EVERYTHING, received_ns, receiver
 
 SOURCE, DEFAULT, ALTERNATIVE = 1, 2, 3
 """Ports."""
@@ -114,7 +115,7 @@ def plan() -> FabricPlan:
 def trials(plane: str, count: int) -> Iterator[Trial]:
     """Run trials one after the other."""
     _take_priority()
-    _interfaces()
+    _create_interfaces()
     with contextlib.ExitStack() as cleanup:
         cleanup.enter_context(_ebpf() if plane == "ebpf" else _ovs())
         ends = {port: cleanup.enter_context(_end(port)) for port in (SOURCE, DEFAULT, ALTERNATIVE)}
@@ -135,18 +136,13 @@ def _take_priority() -> None:
         Path("/proc/self/timerslack_ns").write_text("1")
 
 
-def _interfaces() -> None:
-    quiet = Path("/proc/sys/net/ipv6/conf/default/disable_ipv6")
-    if quiet.exists():
-        quiet.write_text("1")
-    for port in (SOURCE, DEFAULT, ALTERNATIVE):
-        _ip("link", "add", f"p{port}", "type", "veth", "peer", "name", f"h{port}")
-        for end in "ph":
-            _ip("link", "set", f"{end}{port}", "up")
-
-
-def _ip(*arguments: str) -> None:
-    subprocess.run(["ip", *arguments], check=True)
+def _create_interfaces() -> None:
+    disable_ipv6()
+    with Links() as links:
+        for port in (SOURCE, DEFAULT, ALTERNATIVE):
+            links.add_veth(f"p{port}", VethEnd(f"h{port}"))
+            for end in "ph":
+                links.set_up(f"{end}{port}")
 
 
 @contextlib.contextmanager
@@ -198,7 +194,7 @@ def _agent(switch: SwitchPlan, address: str) -> Iterator[None]:
 
 
 def _end(port: int) -> socket.socket:
-    one = listening(f"h{port}", EVERYTHING)
+    one = receiver(f"h{port}", EVERYTHING)
     one.setsockopt(socket.SOL_SOCKET, _BUFFER_FORCED, 1 << 23)
     return one
 

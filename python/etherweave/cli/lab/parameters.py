@@ -17,11 +17,11 @@ from etherweave.control.lab.boot import BootError
 from etherweave.control.lab.guests.image import ImageError
 from etherweave.control.lab.layout import LayoutError
 from etherweave.control.lab.lifecycle import LabError
-from etherweave.control.lab.namespaces import NamespaceError, missing
 from etherweave.control.lab.probes import CaptureIncompleteError
 from etherweave.control.lab.state import StateError
 from etherweave.control.ovs.daemons import OvsError
 from etherweave.control.plan import FabricPlanError
+from etherweave.linux.namespaces import NamespaceError, missing
 
 
 class DataPlane(StrEnum):

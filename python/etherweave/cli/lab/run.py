@@ -5,7 +5,9 @@ from typing import Annotated
 import typer
 
 from etherweave.cli.lab.parameters import Name, reported_errors, root_only
-from etherweave.control.lab import entering, lifecycle, state
+from etherweave.control.lab import lifecycle, state
+from etherweave.control.lab.layout import host_namespace
+from etherweave.linux.namespaces import execute
 
 SETTINGS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
 """What stands behind the command is the command's."""
@@ -31,5 +33,5 @@ def exec_verb(
     root_only()
     with reported_errors():
         lab = lifecycle.find(state.machine_scope(), name)
-        namespace = entering.check(lab.layout, host)
-        entering.enter(lab.directory, namespace, command)
+        namespace = host_namespace(lab.layout, host)
+        execute(namespace, lab.directory / "hosts", command)

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import shutil
 import subprocess
 import sysconfig
@@ -17,11 +16,11 @@ from etherweave.control.ebpf import maps
 from etherweave.control.ebpf.maps import MapEntry, PortLink, entries
 from etherweave.control.pause.frame import RatedInterface
 from etherweave.control.rules import SwitchPlan
+from etherweave.linux import namespaces
+from etherweave.linux.links import Links
 
 PROGRAMS = ("clang", "bpftool", "tc", "ip", "mount", "umount")
 _TIMEOUT_S = 60.0
-_CAP_NET_ADMIN, _CAP_SYS_ADMIN = 12, 21
-"""Of capabilities(7)."""
 
 
 class AttachError(RuntimeError):
@@ -74,18 +73,10 @@ def missing() -> str | None:
     absent = [program for program in PROGRAMS if shutil.which(program) is None]
     if absent:
         return f"{', '.join(absent)} not installed"
-    if not is_privileged():
+    if not namespaces.is_privileged():
         return "takes root: programs in the kernel"
     headers = Path("/usr/include/bpf/bpf_helpers.h")
     return None if headers.exists() else f"no {headers}: libbpf's headers are not installed"
-
-
-def is_privileged() -> bool:
-    """Tell whether the caller may set up networks and mount, as root outside containers may."""
-    status = Path("/proc/self/status").read_text()
-    (effective,) = (line.split()[1] for line in status.splitlines() if line.startswith("CapEff"))
-    needed = 1 << _CAP_NET_ADMIN | 1 << _CAP_SYS_ADMIN
-    return os.geteuid() == 0 and int(effective, 16) & needed == needed
 
 
 @contextlib.contextmanager
@@ -136,7 +127,7 @@ def attached(
         An interface is missing, or the kernel refuses.
     """
     inside = ["-n", namespace] if namespace else []
-    indices = _indices(inside)
+    indices = _indices(namespace)
     absent = [one.name for one in interfaces.values() if one.name not in indices]
     if absent:
         raise AttachError(f"{switch.name}: no interface {absent[0]} in {namespace or 'here'}")
@@ -195,9 +186,10 @@ def _fill(pins: Path, filled: Sequence[MapEntry]) -> None:
     run("bpftool", "batch", "file", "-", text=batch(pins, filled))
 
 
-def _indices(inside: Sequence[str]) -> dict[str, int]:
-    links = json.loads(run("ip", *inside, "-j", "link", "show"))
-    return {link["ifname"]: link["ifindex"] for link in links}
+def _indices(namespace: str | None) -> dict[str, int]:
+    place = namespaces.inside(namespace) if namespace else contextlib.nullcontext()
+    with place, Links() as links:
+        return links.indices()
 
 
 def _detach(inside: Sequence[str], interface: str) -> None:

@@ -12,10 +12,11 @@ from etherweave.control.dmp.frame import ETHERTYPE
 from etherweave.control.dmp.interface import DmpInterface
 from etherweave.control.dmp.request import AssignedAddress, RequestOutcome, RequestTiming
 from etherweave.control.lab.layout import HOST_INTERFACE, LabPort, Layout
-from etherweave.control.lab.namespaces import Cards, inside, quieten
 from etherweave.control.lab.probes import FrameTap, ObservedFrame
 from etherweave.control.rules import HostPlan
 from etherweave.control.text import mac_text
+from etherweave.linux.links import Links
+from etherweave.linux.namespaces import disable_ipv6, inside
 
 StepProgress: TypeAlias = Callable[[str], object]
 """Takes a line about what is going on."""
@@ -58,7 +59,7 @@ class BootRecord:
         return asdict(self)
 
 
-def boot(layout: Layout, finishes_checksums: bool) -> BootRecord:
+def boot(layout: Layout, completes_checksums: bool) -> BootRecord:
     """Boot all hosts at a time.
 
     Raises
@@ -68,12 +69,12 @@ def boot(layout: Layout, finishes_checksums: bool) -> BootRecord:
     """
     hosts = layout.hosts
     with ExitStack() as stack, FrameTap(layout.fabric, ETHERTYPE) as tap:
-        cards, interfaces = {}, {}
+        links, interfaces = {}, {}
         for host in hosts:
             with inside(layout.host(host.name)):
-                quieten()
-                cards[host.name] = stack.enter_context(Cards())
-                _switch_on(cards[host.name], finishes_checksums)
+                disable_ipv6()
+                links[host.name] = stack.enter_context(Links())
+                _set_up(links[host.name], completes_checksums)
                 interfaces[host.name] = stack.enter_context(DmpInterface(HOST_INTERFACE))
         before = {name: interface.address for name, interface in interfaces.items()}
         outcomes = _request_all(interfaces) if layout.planned.spec.addresses == "dmp" else {}
@@ -81,18 +82,18 @@ def boot(layout: Layout, finishes_checksums: bool) -> BootRecord:
         for host in hosts:
             outcome = outcomes.get(host.name)
             _assign(host, interfaces[host.name], outcome)
-            cards[host.name].assign(HOST_INTERFACE, IPv4Interface(layout.address(host)))
+            links[host.name].assign(HOST_INTERFACE, IPv4Interface(layout.address(host)))
             booted.append(_addressed(layout, host, before[host.name], outcome))
         observed = list(tap.frames())
         tap.check()
         return _counted(layout, booted, observed)
 
 
-def _switch_on(cards: Cards, finishes_checksums: bool) -> None:
-    cards.set_up("lo")
-    if finishes_checksums:
-        cards.finish_checksums(HOST_INTERFACE)
-    cards.set_up(HOST_INTERFACE)
+def _set_up(links: Links, completes_checksums: bool) -> None:
+    links.set_up("lo")
+    if completes_checksums:
+        links.disable_checksum_offload(HOST_INTERFACE)
+    links.set_up(HOST_INTERFACE)
 
 
 def _request_all(interfaces: dict[str, DmpInterface]) -> dict[str, RequestOutcome]:

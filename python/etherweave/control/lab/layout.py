@@ -9,6 +9,8 @@ from etherweave.control.ovs.bridges import BridgeNames
 from etherweave.control.plan import PlannedDeployment
 from etherweave.control.rules import FabricPlan, HostPlan
 from etherweave.control.text import ipv4_text, mac_text
+from etherweave.linux.links import VethEnd
+from etherweave.linux.namespaces import NamespaceError, identity
 
 HOSTS_MAX, SWITCHES_MAX = 80, 40
 """Of a lab: figure 3c of Benito et al. 2015, with 72 and 36, fits."""
@@ -176,16 +178,39 @@ def guest_interface(layout: Layout, host: HostPlan) -> str:
     return interface(LabPort(layout.switches[host.switch], host.port))
 
 
-def creation(layout: Layout) -> Iterator[str]:
-    """Yield the lines for ``ip -batch`` that make namespaces and cables, all of them down."""
-    yield from (f"netns add {namespace}" for namespace in layout.namespaces)
+def cables(layout: Layout) -> Iterator[tuple[str, VethEnd]]:
+    """Yield every cable once: an interface of a switch, and what is at the other end."""
     factories = {host.name: factory_mac(n) for n, host in enumerate(layout.plan.hosts)}
     for end, other in layout.across.items():
-        near = f"link add {interface(end)} netns {layout.fabric} type veth"
-        if isinstance(other, str):
-            if other in layout.guests:
-                continue
+        if isinstance(other, LabPort):
+            if end < other:
+                yield interface(end), VethEnd(interface(other), layout.fabric)
+        elif other not in layout.guests:
             mac = mac_text(factories[other])
-            yield f"{near} peer name {HOST_INTERFACE} netns {layout.host(other)} address {mac}"
-        elif end < other:
-            yield f"{near} peer name {interface(other)} netns {layout.fabric}"
+            yield interface(end), VethEnd(HOST_INTERFACE, layout.host(other), mac)
+
+
+def hosts_file(layout: Layout) -> str:
+    """Write hosts(5) for a lab."""
+    lines = [f"{ipv4_text(host.ipv4 or 0)} {host.name}\n" for host in layout.plan.hosts]
+    return "".join(["127.0.0.1 localhost\n", *lines])
+
+
+def host_namespace(layout: Layout, host: str) -> str:
+    """Return the namespace of a host, which exists.
+
+    Raises
+    ------
+    LayoutError
+        If the lab has no such host.
+    NamespaceError
+        If its namespace does not exist any more.
+    """
+    known = [one.name for one in layout.hosts]
+    if host not in known:
+        raise LayoutError(f"no host {host}; expected one of {known[0]} to {known[-1]}")
+    namespace = layout.host(host)
+    if identity(namespace) is None:
+        expected = "expected `etherweave lab down` and `etherweave lab up`"
+        raise NamespaceError(f"namespace {namespace}: does not exist; {expected}")
+    return namespace

@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from etherweave.control.lab import namespaces, processes, state
+from etherweave.control.lab import state
 from etherweave.control.lab.boot import BootRecord, StepProgress, boot
-from etherweave.control.lab.entering import names
 from etherweave.control.lab.layout import (
     Layout,
+    cables,
     check_size,
-    creation,
     factory_mac,
     guest_interface,
+    hosts_file,
     interface,
     is_name,
     is_of_lab,
@@ -29,6 +29,8 @@ from etherweave.control.ovs import bridges, daemons, load
 from etherweave.control.ovs.daemons import Daemons, Datapath, start
 from etherweave.control.plan import PlannedDeployment, plan
 from etherweave.fabrics import fabric
+from etherweave.linux import namespaces, processes
+from etherweave.linux.links import Links
 from etherweave.scenario import Overrides, Scenario
 
 PLANES = ("ovs", "ebpf")
@@ -56,7 +58,7 @@ class Lab:
     @property
     def supervisor(self) -> processes.Process | None:
         """The process that hears pauses, while it runs."""
-        return processes.read(self.directory / "keeper.pid")
+        return processes.read(self.directory / "supervisor.pid")
 
 
 def missing(plane: str) -> str:
@@ -117,7 +119,7 @@ def up(
         try:
             (directory / "scenario.toml").write_text(resolved, encoding="utf-8")
             record = LabRecord(tuple(failed), plane, tuple(guests))
-            (directory / "hosts").write_text(names(paper), encoding="utf-8")
+            (directory / "hosts").write_text(hosts_file(paper), encoding="utf-8")
             state.write(directory, record)
             booted = _create(directory, paper, record, progress)
             done = replace(record, boot=booted.as_json())
@@ -202,20 +204,22 @@ def _create(
     """Make everything, in an order in which the slow parts overlap."""
     plan, is_ovs = paper.plan, record.plane == "ovs"
     progress(f"{len(plan.hosts)} hosts, {len(plan.switches)} switches: namespaces and cables")
-    namespaces.make(creation(paper))
+    namespaces.create(paper.namespaces)
     with namespaces.inside(paper.fabric), contextlib.ExitStack() as stack:
-        namespaces.quieten()
+        namespaces.disable_ipv6()
+        links = stack.enter_context(Links())
+        for near, far in cables(paper):
+            links.add_veth(near, far)
         for host in plan.hosts:
             if host.name in paper.guests:
-                namespaces.make_tap(guest_interface(paper, host))
+                links.add_tap(guest_interface(paper, host))
         supervisor = (
             _start_supervisor(directory, stack) if _needs_supervisor(paper, record) else None
         )
-        with namespaces.Cards() as cards:
-            for end in paper.across:
-                if is_ovs:
-                    cards.finish_checksums(interface(end))
-                cards.set_up(interface(end))
+        for end in paper.across:
+            if is_ovs:
+                links.disable_checksum_offload(interface(end))
+            links.set_up(interface(end))
         if is_ovs:
             progress("Open vSwitch")
             daemons = start(directory / "ovs", Datapath.NETDEV)
@@ -225,7 +229,7 @@ def _create(
             progress("switches in the kernel" if not is_ovs else "agents for pauses")
             _release_supervisor(supervisor, directory)
     progress("hosts boot")
-    return boot(paper, finishes_checksums=is_ovs)
+    return boot(paper, completes_checksums=is_ovs)
 
 
 def _needs_supervisor(paper: Layout, record: LabRecord) -> bool:
@@ -234,7 +238,7 @@ def _needs_supervisor(paper: Layout, record: LabRecord) -> bool:
 
 def _start_supervisor(directory: Path, stack: contextlib.ExitStack) -> "subprocess.Popen[str]":
     """Start the process that stays; it waits for its line."""
-    log = stack.enter_context((directory / "keeper.log").open("w", encoding="utf-8"))
+    log = stack.enter_context((directory / "supervisor.log").open("w", encoding="utf-8"))
     command = [sys.executable, "-m", "etherweave.control.lab.supervisor", str(directory)]
     # What the keeper makes for a while goes where ``down`` will look for it.
     environment = os.environ | {"TMPDIR": str(directory)}
@@ -243,7 +247,7 @@ def _start_supervisor(directory: Path, stack: contextlib.ExitStack) -> "subproce
         command, env=environment, cwd="/", start_new_session=True, text=True, **pipes
     )
     stack.callback(_detach_supervisor, supervisor)
-    processes.write(directory / "keeper.pid", supervisor.pid)
+    processes.write(directory / "supervisor.pid", supervisor.pid)
     return supervisor
 
 
@@ -261,15 +265,15 @@ def _release_supervisor(supervisor: "subprocess.Popen[str]", directory: Path) ->
         supervisor.stdin.write("begin\n")
         supervisor.stdin.flush()
     if supervisor.stdout.readline() != "ready\n":
-        lines = (directory / "keeper.log").read_text(encoding="utf-8").strip().splitlines()
-        raise LabError(f"the lab's keeper ends: {lines[-1] if lines else 'it says nothing'}")
+        lines = (directory / "supervisor.log").read_text(encoding="utf-8").strip().splitlines()
+        raise LabError(f"the lab's supervisor ends: {lines[-1] if lines else 'no message'}")
 
 
 def _remove(scope: LabScope, name: str) -> None:
     """Remove everything that a lab may have left, in the order in which nothing hangs on it."""
     directory = state.lab_directory(scope, name)
     own = [one for one in namespaces.existing() if is_of_lab(one, scope.prefix, name)]
-    supervisor = processes.read(directory / "keeper.pid")
+    supervisor = processes.read(directory / "supervisor.pid")
     # Politely, first: it takes its switches out of the kernel.
     processes.end([supervisor] if supervisor else [])
     identities = filter(None, map(namespaces.identity, own))

@@ -13,9 +13,10 @@ from etherweave.control.lab import status
 from etherweave.control.lab.compare import HostPair, allowed_ports, follows, predict
 from etherweave.control.lab.layout import LabPort, Layout, LayoutError, interface
 from etherweave.control.lab.lifecycle import Lab, LabError
-from etherweave.control.lab.namespaces import inside
 from etherweave.control.lab.probes import ProbeFrame, ProbeSender
 from etherweave.control.pause.frame import QUANTA_MAX, Pause, encode
+from etherweave.linux.namespaces import inside
+from etherweave.linux.packets import sender
 
 EVERY_S = 0.05
 """Between two PAUSE frames [s]; each lasts 0.34 s at the rate of a lab's cables."""
@@ -55,13 +56,7 @@ def paused(layout: Layout, end: LabPort) -> Iterator[None]:
 
 def _at(layout: Layout, end: LabPort) -> socket.socket:
     with inside(layout.fabric):
-        one = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-        try:
-            one.bind((interface(end), 0))
-        except BaseException:
-            one.close()
-            raise
-        return one
+        return sender(interface(end))
 
 
 def _repeat(one: socket.socket, stop: threading.Event) -> None:

@@ -16,10 +16,9 @@ from contextlib import ExitStack
 from typing import NamedTuple
 
 from etherweave.control.lab.layout import HOST_INTERFACE, LabPort, Layout
-from etherweave.control.lab.namespaces import inside
+from etherweave.linux.namespaces import inside
+from etherweave.linux.packets import EVERYTHING, sender
 
-_ALL = 0x0003
-"""``ETH_P_ALL``: before anything else in the kernel takes a frame, and on its way out as well."""
 _ATTACH_FILTER, _RECEIVE_BUFFER_FORCE = 26, 33
 _PACKET, _STATISTICS = 263, 6
 """``SOL_PACKET`` and ``PACKET_STATISTICS``, packet(7): frames taken and dropped since then."""
@@ -53,7 +52,8 @@ class FrameTap:
 
     def __init__(self, namespace: str, ether_type: int) -> None:
         with inside(namespace):
-            self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ALL))
+            protocol = socket.htons(EVERYTHING)
+            self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, protocol)
         try:
             self._socket.setblocking(False)
             self._socket.setsockopt(socket.SOL_SOCKET, _RECEIVE_BUFFER_FORCE, _BUFFER)
@@ -291,10 +291,4 @@ class ProbeSender:
 
 def _sender(namespace: str) -> socket.socket:
     with inside(namespace):
-        one = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-        try:
-            one.bind((HOST_INTERFACE, 0))
-        except BaseException:
-            one.close()
-            raise
-        return one
+        return sender(HOST_INTERFACE)

@@ -7,7 +7,7 @@
                              lock           held by whoever changes it
                              hosts          names and addresses, as hosts(5)
                              ovs/           files of its Open vSwitch
-                             keeper.pid     process and its start
+                             supervisor.pid   process and its start
 """
 
 import contextlib

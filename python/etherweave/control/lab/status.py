@@ -1,12 +1,10 @@
 """What of a lab is there just now, asked of the kernel."""
 
 import json
-import subprocess
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from etherweave.control.lab import namespaces, processes
 from etherweave.control.lab.layout import HOST_INTERFACE, LabPort, interface
 from etherweave.control.lab.lifecycle import Lab, LabError
 from etherweave.control.lab.supervisor import PINS
@@ -14,6 +12,8 @@ from etherweave.control.ovs.daemons import is_running
 from etherweave.control.ovs.load import differences
 from etherweave.control.plan import CARRIED
 from etherweave.control.text import mac_text
+from etherweave.linux import namespaces, processes
+from etherweave.linux.links import LinkCounters, Links
 
 
 @dataclass(frozen=True)
@@ -118,8 +118,8 @@ def _hosts(lab: Lab) -> tuple[HostStatus, ...]:
 
 def _mac(namespace: str) -> str | None:
     try:
-        with namespaces.inside(namespace), namespaces.Cards() as cards:
-            return mac_text(cards.mac(HOST_INTERFACE))
+        with namespaces.inside(namespace), Links() as links:
+            return mac_text(links.mac(HOST_INTERFACE))
     except namespaces.NamespaceError:
         return None
 
@@ -146,28 +146,12 @@ def _switches(lab: Lab) -> tuple[SwitchStatus, ...]:
     )
 
 
-_TIMEOUT_S = 60.0
-
-
-class PortCounters(NamedTuple):
-    """What a port has carried since it was made [frames]."""
-
-    received: int
-    sent: int
-
-
-def port_counters(lab: Lab) -> dict[LabPort, PortCounters]:
-    """Read the counters of all ports, from the kernel's interfaces."""
-    command = ["ip", "-n", lab.layout.fabric, "-json", "-statistics", "link", "show"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT_S)
-    if done.returncode:
-        raise LabError(f"{' '.join(command)}: {done.stderr.strip()}")
-    counted = {link["ifname"]: link["stats64"] for link in json.loads(done.stdout)}
-    return {
-        end: PortCounters(counted[name]["rx"]["packets"], counted[name]["tx"]["packets"])
-        for end in lab.layout.across
-        if (name := interface(end)) in counted
-    }
+def port_counters(lab: Lab) -> dict[LabPort, LinkCounters]:
+    """Read the counters of all ports of switches, from the kernel's interfaces."""
+    with namespaces.inside(lab.layout.fabric), Links() as links:
+        by_name = links.counters()
+    ends = ((end, by_name.get(interface(end))) for end in lab.layout.across)
+    return {end: counters for end, counters in ends if counters}
 
 
 def installed_rules(lab: Lab) -> list[int]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from etherweave.control.lab.layout import Layout
-from etherweave.control.lab.namespaces import inside
+from etherweave.linux.namespaces import inside
 
 PINGS = 5
 PATIENCE_S = 5.0

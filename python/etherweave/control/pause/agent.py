@@ -23,9 +23,9 @@ from etherweave.control.pause.frame import (
     quantum_ps,
 )
 from etherweave.control.pause.rule_writer import RuleWriter
-from etherweave.control.pause.sockets import listening, received_ns
 from etherweave.control.pause.vector import PauseTimers, PauseVectors
 from etherweave.control.rules import SwitchPlan
+from etherweave.linux.packets import received_ns, receiver
 
 _READ = 2048
 _AT_ONCE = 64
@@ -140,7 +140,7 @@ class _Agent:
 
 def _listening(interface: RatedInterface) -> socket.socket:
     try:
-        return listening(interface.name, ETHER_TYPE)
+        return receiver(interface.name, ETHER_TYPE)
     except OSError as error:
         raise AgentError(f"interface {interface.name}: {error.strerror}") from None
 

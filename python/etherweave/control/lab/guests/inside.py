@@ -3,14 +3,12 @@
 import subprocess
 import time
 from collections.abc import Sequence
-from ipaddress import IPv4Interface
 from pathlib import Path
 
 from etherweave.control.dmp.client import ask
 from etherweave.control.dmp.interface import DmpInterface
 from etherweave.control.dmp.request import AssignedAddress, RequestTiming
 from etherweave.control.lab.guests import reports
-from etherweave.control.lab.namespaces import Cards
 from etherweave.control.text import mac_text
 
 INTERFACE = "eth0"
@@ -45,14 +43,15 @@ def report(step: str, **figures: object) -> None:
 
 
 def _boot(address: str) -> None:
-    with DmpInterface(INTERFACE) as interface, Cards() as cards:
+    with DmpInterface(INTERFACE) as interface:
         factory = interface.address
         interface.set_up()
         outcome = ask([interface], RequestTiming(limit_s=PATIENCE_S))[INTERFACE]
         if not isinstance(outcome, AssignedAddress):
             raise RuntimeError(f"{outcome.reason}: {outcome.detail}")
         interface.assign(outcome.mac)
-        cards.assign(INTERFACE, IPv4Interface(address))
+        # busybox: pyroute2 would not be worth its place in the image.
+        _run(("ip", "address", "add", address, "dev", INTERFACE))
         report(
             "addressed",
             factory=mac_text(factory),

@@ -16,10 +16,11 @@ from etherweave.control.lab.guests import reports
 from etherweave.control.lab.guests.image import GuestKernel, build
 from etherweave.control.lab.layout import LabPort, factory_mac, guest_interface
 from etherweave.control.lab.lifecycle import Lab, LabError
-from etherweave.control.lab.namespaces import Cards, inside
 from etherweave.control.lab.probes import FrameTap, ObservedFrame
 from etherweave.control.rules import HostPlan
 from etherweave.control.text import mac_text
+from etherweave.linux.links import Links
+from etherweave.linux.namespaces import inside
 
 MEMORY_MIB = 384
 LIMIT_S = 240.0
@@ -62,9 +63,9 @@ def running(
     with ExitStack() as stack:
         machines = [_start(lab, kernel, image, host, orders[host.name], stack) for host in hosts]
         # A tap has its carrier once somebody holds it.
-        with inside(lab.layout.fabric), Cards() as cards:
+        with inside(lab.layout.fabric), Links() as links:
             for machine in machines:
-                cards.set_up(guest_interface(lab.layout, machine.host))
+                links.set_up(guest_interface(lab.layout, machine.host))
         yield machines
 
 

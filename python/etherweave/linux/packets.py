@@ -1,4 +1,7 @@
-"""Packet sockets: frames at an interface, and when the kernel took them (packet(7), socket(7))."""
+"""Packet sockets: raw frames at an interface, and when they arrived (packet(7), socket(7)).
+
+By the standard library: pyroute2 speaks netlink, and a packet socket takes three calls.
+"""
 
 import socket
 import struct
@@ -13,13 +16,30 @@ _TIMESTAMPS = 35
 _TIME = struct.Struct("=qq")
 
 
-def listening(interface: str, ether_type: int) -> socket.socket:
-    """Open a socket that never blocks, for what comes in by an interface.
+def sender(interface: str) -> socket.socket:
+    """Open a socket that sends frames at an interface and receives none.
 
     Raises
     ------
     OSError
-        There is no such interface, or the caller may not listen.
+        There is no such interface, or the caller lacks the right to raw frames.
+    """
+    one = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    try:
+        one.bind((interface, 0))
+    except OSError:
+        one.close()
+        raise
+    return one
+
+
+def receiver(interface: str, ether_type: int) -> socket.socket:
+    """Open a non-blocking socket for the frames that arrive at an interface, with their times.
+
+    Raises
+    ------
+    OSError
+        There is no such interface, or the caller lacks the right to raw frames.
     """
     one = socket.socket(socket.AF_PACKET, socket.SOCK_RAW | socket.SOCK_NONBLOCK, 0)
     try:
@@ -33,7 +53,7 @@ def listening(interface: str, ether_type: int) -> socket.socket:
 
 
 def received_ns(ancillary: Iterable[tuple[int, int, bytes]]) -> int | None:
-    """Tell when the kernel took a frame, by the real-time clock, from what ``recvmsg`` told."""
+    """Return when the kernel received a frame [ns, real-time clock], from ``recvmsg``."""
     for level, kind, stamp in ancillary:
         if (level, kind) == (socket.SOL_SOCKET, _TIMESTAMPS):
             seconds, rest_ns = _TIME.unpack(stamp)
