@@ -232,9 +232,9 @@ def test_a_process_that_only_inherited_the_number_is_left_alone(tmp_path: Path) 
         other = Process(one.pid, one.start + 1)
         file.write_text(f"{other.pid} {other.start}\n")
         assert processes.read(file) is None
-        processes.end([other])
+        processes.terminate([other])
         assert sleeper.poll() is None, "somebody else's"
-        processes.end([one])
+        processes.terminate([one])
         assert sleeper.wait() == -15
 
 
@@ -248,7 +248,7 @@ def test_a_process_that_does_not_listen_is_killed(monkeypatch: pytest.MonkeyPatc
         assert one.stdout is not None and one.stdout.readline() == b"\n"
         found = processes.process(one.pid)
         assert found is not None
-        processes.end([found])
+        processes.terminate([found])
         assert one.wait() == -9
 
 

@@ -87,7 +87,7 @@ def test_an_error_names_the_interface_and_what_the_kernel_says(pair: tuple[str, 
 
 def test_a_namespace_that_does_not_exist_is_named() -> None:
     with (
-        pytest.raises(namespaces.NamespaceError, match="namespace ew-test.none: No such file"),
+        pytest.raises(namespaces.NamespaceError, match=r"namespace ew-test\.none: No such file"),
         namespaces.inside("ew-test.none"),
     ):
         pass

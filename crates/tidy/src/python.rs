@@ -8,12 +8,13 @@ use crate::{File, Finding, Repository};
 const PACKAGE: &str = "python/etherweave/";
 
 /// The rooms that each room may import. A module beside the rooms (`run.py`) may import modules beside the rooms.
-pub const MAY_IMPORT: [(&str, &[&str]); 5] = [
-    ("cli", &["control", "bench", "report", "study"]),
-    ("control", &[]),
-    ("bench", &[]),
+pub const MAY_IMPORT: [(&str, &[&str]); 6] = [
+    ("cli", &["control", "bench", "report", "study", "linux"]),
+    ("control", &["linux"]),
+    ("bench", &["linux"]),
     ("report", &["bench", "study"]),
     ("study", &["control", "bench"]),
+    ("linux", &[]),
 ];
 
 /// A room imports the rooms that the table allows, and modules beside the rooms.

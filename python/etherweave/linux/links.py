@@ -135,7 +135,7 @@ def shape(namespace: str, name: str, rate: float, burst: float, limit: float) ->
     except (OSError, subprocess.TimeoutExpired) as error:
         raise NamespaceError(f"tc: {error}") from None
     if done.returncode:
-        raise NamespaceError(f"interface {name}: tc qdisc: {' '.join(done.stderr.split())}")
+        raise NamespaceError(f"tc qdisc at {namespace} {name}: {' '.join(done.stderr.split())}")
 
 
 def set_congestion_control(name: str) -> None:

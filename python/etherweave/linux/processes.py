@@ -1,7 +1,7 @@
-"""Processes of a lab: found by their namespace or by a file, and ended; nobody else's.
+"""Processes, by their network namespace or by a file, and how to end exactly those.
 
-A number is not enough, since the kernel gives numbers again: the time of the start belongs to it,
-and between looking and ending the process is held by a descriptor (``pidfd_open(2)``).
+The kernel reuses process numbers, so that a process is identified by its number and start time, and
+is held by a descriptor (``pidfd_open(2)``) between its identification and its end.
 """
 
 import contextlib
@@ -14,21 +14,21 @@ from pathlib import Path
 from typing import NamedTuple
 
 PATIENCE_S = 3.0
-"""How long processes may take to end before they are killed [s]."""
+"""Longest wait for processes to end before they are killed [s]."""
 _START_FIELD = 19
-"""Of ``/proc/PID/stat`` behind the name in parentheses: field 22, ``starttime``, proc(5)."""
+"""Index in ``/proc/PID/stat`` after the name: field 22, ``starttime``, of proc(5)."""
 
 
 class Process(NamedTuple):
-    """A process and when it was started."""
+    """A process and its start time."""
 
     pid: int
     start: int
-    """Since the machine's start [ticks]."""
+    """Time since the machine's boot [ticks]."""
 
 
 def process(pid: int) -> Process | None:
-    """Identify a running process; none: there is none, or it has ended."""
+    """Identify a process; None if it does not exist or has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -37,13 +37,13 @@ def process(pid: int) -> Process | None:
 
 
 def write(file: Path, pid: int) -> None:
-    """Note a process in a file."""
+    """Write a process into a file."""
     one = process(pid)
     file.write_text(f"{pid} {one.start if one else 0}\n")
 
 
 def read(file: Path) -> Process | None:
-    """Return the process of a file, if it is still that process."""
+    """Return the process of a file if it still runs."""
     try:
         pid, start = map(int, file.read_text().split())
     except (OSError, ValueError):
@@ -58,11 +58,11 @@ def count_by_namespace() -> Counter[tuple[int, int]]:
 
 
 def inhabitants(namespaces: Iterable[tuple[int, int]]) -> list[Process]:
-    """Find the processes that live in network namespaces, but for this one."""
-    wanted = frozenset(namespaces)
+    """Find the processes in network namespaces, except this one."""
+    members = frozenset(namespaces)
     numbers = (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit())
     processes = (
-        process(pid) for pid in numbers if pid != os.getpid() and _namespace(pid) in wanted
+        process(pid) for pid in numbers if pid != os.getpid() and _namespace(pid) in members
     )
     return [one for one in processes if one]
 
@@ -75,31 +75,42 @@ def _namespace(pid: int) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def end(processes: Iterable[Process]) -> None:
-    """End processes, politely first; returns when they are gone."""
+def terminate(
+    processes: Iterable[Process],
+    signals: Iterable[signal.Signals] = (signal.SIGTERM, signal.SIGKILL),
+) -> None:
+    """End processes by one signal after the other; returns when they have ended.
+
+    Parameters
+    ----------
+    processes
+        Those that still have the same start time.
+    signals
+        In order; each is given :data:`PATIENCE_S`.
+    """
     with contextlib.ExitStack() as stack:
-        held: list[int] = []
+        running: list[int] = []
         for one in processes:
             with contextlib.suppress(ProcessLookupError):
                 descriptor = os.pidfd_open(one.pid)
                 stack.callback(os.close, descriptor)
                 if process(one.pid) == one:
-                    held.append(descriptor)
-        for sign in (signal.SIGTERM, signal.SIGKILL):
-            for descriptor in held:
+                    running.append(descriptor)
+        for number in signals:
+            for descriptor in running:
                 with contextlib.suppress(ProcessLookupError):
-                    signal.pidfd_send_signal(descriptor, sign)
-            held = _left(held)
+                    signal.pidfd_send_signal(descriptor, number)
+            running = _still_running(running)
 
 
-def _left(held: list[int]) -> list[int]:
-    """Wait until all have ended, but not for ever."""
+def _still_running(descriptors: list[int]) -> list[int]:
+    """Wait until all have ended, at most :data:`PATIENCE_S` after the last that did."""
     poll = select.poll()
-    waiting = set(held)
-    for descriptor in held:
+    running = set(descriptors)
+    for descriptor in descriptors:
         poll.register(descriptor, select.POLLIN)
-    while waiting and (ended := poll.poll(PATIENCE_S * 1000)):
+    while running and (ended := poll.poll(PATIENCE_S * 1000)):
         for descriptor, _ in ended:
             poll.unregister(descriptor)
-            waiting.discard(descriptor)
-    return sorted(waiting)
+            running.discard(descriptor)
+    return sorted(running)

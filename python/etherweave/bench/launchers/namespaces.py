@@ -1,32 +1,31 @@
 """Network namespaces on a bridge, each link shaped at both ends: made and removed."""
 
 import contextlib
-import os
 import re
 import shutil
 import signal
 import subprocess
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from ipaddress import IPv4Interface
 from typing import NamedTuple
 
 from etherweave.bench.launchers import processes
 from etherweave.bench.launchers.site_launcher import LauncherError
+from etherweave.linux import namespaces
+from etherweave.linux.links import Links, VethEnd, set_congestion_control, shape
+from etherweave.linux.processes import inhabitants, terminate
 
 INTERFACE = "h0"
 """Of every host."""
-_NAMED = Path("/run/netns")
 _PREFIX = "ew-bench"
 _OWNED = re.compile(rf"{_PREFIX}\.(\d+\.\d+)\.[0-9a-f]+\..+")
 _LATENCY_S = 5e-3
 """How long a shaped frame may wait before it is dropped [s]."""
 _SEGMENTS = 128 * 1024
 """That may wait in any case: TCP hands over two segments of 64 KiB before it heeds [bytes]."""
-_CONTROL = "/proc/sys/net/ipv4/tcp_congestion_control"
 _LENGTH = 16
 """Of the hosts' network prefix [bits]."""
-_PATIENCE_S = 30.0
 
 
 class Shape(NamedTuple):
@@ -40,15 +39,11 @@ class Shape(NamedTuple):
 
 def missing() -> str:
     """Tell what namespaces need; empty when it is there."""
-    gone = [
-        name
-        for name in ("ip", "tc", "unshare", "nsenter", "tee", "timeout")
-        if shutil.which(name) is None
-    ]
+    gone = [name for name in ("ip", "tc", "unshare", "timeout") if shutil.which(name) is None]
     if gone:
         return f"not found: {', '.join(gone)}; expected iproute2, util-linux and coreutils"
-    if os.geteuid() != 0:
-        return "network namespaces take root; expected sudo"
+    if why := namespaces.missing():
+        return why
     trial = ["unshare", "--net", "--uts", "--mount", "true"]
     done = subprocess.run(trial, capture_output=True, text=True)
     return f"network namespaces: {done.stderr.strip()}" if done.returncode else ""
@@ -61,7 +56,7 @@ def own_prefix() -> str:
 
 @contextlib.contextmanager
 def standing(
-    prefix: str, addresses: Mapping[str, str], shape: Shape, congestion_control: str = "reno"
+    prefix: str, addresses: Mapping[str, str], bucket: Shape, congestion_control: str = "reno"
 ) -> Iterator[None]:
     """Let hosts stand while the block lasts.
 
@@ -71,8 +66,8 @@ def standing(
         Of the names of their namespaces.
     addresses
         Of hosts by name.
-    shape
-        Of each link, in each direction.
+    bucket
+        What each link lets through, in each direction.
     congestion_control
         Of TCP. Namespaces would inherit the machine's, and machines differ; this one is allowed
         in namespaces of all of them.
@@ -86,70 +81,48 @@ def standing(
     switch = f"{prefix}-switch"  # No host's name begins so.
     spaces = [switch, *(prefix + host for host in addresses)]
     try:
-        _batch([], _making(prefix, switch, addresses))
-        _batch(["-n", switch], _bridging(len(addresses)))
-        for number, (host, address) in enumerate(addresses.items()):
-            _batch(["-n", prefix + host], _waking(address))
-            _run([*_entering(prefix + host), "tee", _CONTROL], congestion_control)
-            _run(_shaping(prefix + host, INTERFACE, shape))
-            _run(_shaping(switch, f"p{number}", shape))
+        with _errors():
+            namespaces.create(spaces)
+            _connect(switch, spaces[1:])
+            for number, (host, address) in enumerate(addresses.items()):
+                _start_host(prefix + host, address, congestion_control)
+                for space, name in ((prefix + host, INTERFACE), (switch, f"p{number}")):
+                    limit = bucket.rate * _LATENCY_S + max(bucket.burst, _SEGMENTS)
+                    shape(space, name, bucket.rate, bucket.burst, limit)
         yield
     finally:
         remove(spaces)
 
 
-def _making(prefix: str, switch: str, hosts: Iterable[str]) -> Iterator[str]:
-    yield f"netns add {switch}"
-    for number, host in enumerate(hosts):
-        yield f"netns add {prefix}{host}"
-        cable = f"type veth peer name {INTERFACE} netns {prefix}{host}"
-        yield f"link add p{number} netns {switch} {cable}"
+def _connect(switch: str, hosts: Sequence[str]) -> None:
+    """Connect all hosts to a bridge."""
+    with namespaces.inside(switch), Links() as links:
+        links.add_bridge("bridge")
+        links.set_up("bridge")
+        for number, host in enumerate(hosts):
+            links.add_veth(f"p{number}", VethEnd(INTERFACE, host))
+            links.set_up(f"p{number}", bridge="bridge")
 
 
-def _bridging(ports: int) -> Iterator[str]:
-    yield "link add bridge type bridge"
-    yield "link set bridge up"
-    yield from (f"link set p{number} master bridge up" for number in range(ports))
-
-
-def _waking(address: str) -> Iterator[str]:
-    yield f"address add {address}/{_LENGTH} dev {INTERFACE}"
-    yield from (f"link set {name} up" for name in ("lo", INTERFACE))
-
-
-def _entering(space: str) -> list[str]:
-    return ["nsenter", f"--net={_NAMED / space}"]
-
-
-def _shaping(space: str, interface: str, shape: Shape) -> list[str]:
-    bucket = ["tbf", "rate", f"{shape.rate * 8:.0f}bit", "burst", f"{shape.burst:.0f}b"]
-    limit = shape.rate * _LATENCY_S + max(shape.burst, _SEGMENTS)
-    words = ["tc", "-n", space, "qdisc", "add", "dev", interface, "root"]
-    return [*words, *bucket, "limit", f"{limit:.0f}b"]
+def _start_host(space: str, address: str, congestion_control: str) -> None:
+    with namespaces.inside(space), Links() as links:
+        links.assign(INTERFACE, IPv4Interface(f"{address}/{_LENGTH}"))
+        for name in ("lo", INTERFACE):
+            links.set_up(name)
+        set_congestion_control(congestion_control)
 
 
 def remove(spaces: list[str]) -> None:
-    """Take namespaces away, with their interfaces and with those who live in them."""
-    for space in spaces:
-        if (_NAMED / space).exists():
-            _empty(space)
-            with contextlib.suppress(LauncherError):
-                _run(["ip", "netns", "delete", space])
-
-
-def _empty(space: str) -> None:
-    done = subprocess.run(
-        ["ip", "netns", "pids", space], capture_output=True, text=True, timeout=_PATIENCE_S
-    )
-    for number in done.stdout.split():
-        with contextlib.suppress(OSError):
-            os.kill(int(number), signal.SIGKILL)
+    """Remove namespaces, with their interfaces and the processes in them."""
+    identities = filter(None, map(namespaces.identity, spaces))
+    with contextlib.suppress(namespaces.NamespaceError):
+        terminate(inhabitants(identities), (signal.SIGKILL,))
+        namespaces.remove(spaces)
 
 
 def sweep() -> None:
-    """Remove what launches left whose process is gone."""
-    if _NAMED.is_dir():
-        remove([path.name for path in _NAMED.iterdir() if _is_orphan(path.name)])
+    """Remove the namespaces of launches whose process does not run any more."""
+    remove([name for name in namespaces.existing() if _is_orphan(name)])
 
 
 def _is_orphan(space: str) -> bool:
@@ -157,16 +130,9 @@ def _is_orphan(space: str) -> bool:
     return owner is not None and processes.has_ended(owner[1])
 
 
-def _batch(options: list[str], lines: Iterable[str]) -> None:
-    _run(["ip", *options, "-batch", "-"], "".join(f"{line}\n" for line in lines))
-
-
-def _run(words: list[str], text: str = "") -> None:
+@contextlib.contextmanager
+def _errors() -> Iterator[None]:
     try:
-        done = subprocess.run(
-            words, input=text, capture_output=True, text=True, timeout=_PATIENCE_S
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise LauncherError(f"{words[0]}: {error}") from None
-    if done.returncode:
-        raise LauncherError(f"{' '.join(words[:3])}: {' '.join(done.stderr.split())}")
+        yield
+    except namespaces.NamespaceError as error:
+        raise LauncherError(str(error)) from None

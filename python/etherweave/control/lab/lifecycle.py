@@ -275,9 +275,9 @@ def _remove(scope: LabScope, name: str) -> None:
     own = [one for one in namespaces.existing() if is_of_lab(one, scope.prefix, name)]
     supervisor = processes.read(directory / "supervisor.pid")
     # Politely, first: it takes its switches out of the kernel.
-    processes.end([supervisor] if supervisor else [])
+    processes.terminate([supervisor] if supervisor else [])
     identities = filter(None, map(namespaces.identity, own))
-    processes.end(processes.inhabitants(identities))
+    processes.terminate(processes.inhabitants(identities))
     namespaces.remove(own)
     _unmount_below(directory)
     shutil.rmtree(directory, ignore_errors=True)
