@@ -63,11 +63,16 @@ impl fmt::Display for RoutingError {
                     "the routing needs {needed} priorities on this fabric; expected at most {most}, as 802.1Q has"
                 )
             }
-            Self::NotATable { priorities } => write!(
-                f,
-                "the routing decides by arrival or changes among {priorities} priorities; expected one that knows the \
-                 destination only: up_down, shortest_path, or dimension_order without rings"
-            ),
+            Self::NotATable { priorities } => {
+                match priorities {
+                    0 | 1 => f.write_str("the routing decides by the port of arrival")?,
+                    several => write!(f, "the routing changes among {several} priorities")?,
+                }
+                f.write_str(
+                    "; expected one that decides by the destination only: up_down, shortest_path, or dimension_order \
+                     without rings",
+                )
+            }
             Self::TooLarge { entries, limit } => {
                 write!(f, "the routing's table would have {entries} entries; expected at most {limit}")
             }
