@@ -5,8 +5,7 @@ use etherweave_workload::ArrivalPlan;
 use etherweave_workload::pattern::Destinations;
 
 use crate::outage::Outages;
-use crate::params::{SwitchParams, Ticks};
-use crate::pause::PauseThresholds;
+use crate::params::{PauseThresholds, SwitchParams, Ticks};
 
 /// Parameters of a run and its routing.
 pub(crate) struct RunConstants<'a, R> {

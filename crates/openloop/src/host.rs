@@ -1,28 +1,22 @@
-//! Hosts as sources of traffic: when they have packets, and for whom.
+//! Hosts as sources of traffic.
 
-use etherweave_primitives::{HostId, Stream, Time, mix};
+use etherweave_primitives::Stream;
 use etherweave_workload::HostArrivals;
 
-use crate::constants::RunConstants;
-use crate::packet::{NONE, Packet};
-use crate::routing::{HashScope, Routing};
-use crate::shard::{HOST, KIND_SHIFT, Shard};
-
-/// Length of a tick [ps].
-const TICK_PS: u64 = 1_000;
+use crate::routing::HashScope;
 
 /// Entries of a host's table of flowlets, found by a hash of the destination: flows that meet there part each other, as
 /// in a switch (Alizadeh et al., "CONGA", SIGCOMM 2014, section 3.4).
-const FLOWLETS: usize = 8;
+pub(crate) const FLOWLETS: usize = 8;
 
 /// Packets of a host to another in close succession.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Flowlet {
-    dst: u32,
+    pub dst: u32,
     /// When its last packet was made [ticks].
-    last: u32,
+    pub last: u32,
     /// How many there were in this entry.
-    count: u32,
+    pub count: u32,
 }
 
 /// A source and sink of traffic.
@@ -47,93 +41,6 @@ impl Flowlet {
         match hash_scope {
             HashScope::PerPacket | HashScope::PerFlow => Vec::new(),
             HashScope::PerFlowlet { .. } => vec![Flowlet::default(); hosts * FLOWLETS],
-        }
-    }
-}
-
-impl Shard {
-    /// The first packet of every host.
-    pub fn start_hosts<R>(&mut self, constants: &RunConstants<'_, R>) {
-        for index in 0..self.hosts.len() as u32 {
-            let host = &mut self.hosts[index as usize];
-            host.next =
-                u64::from(constants.ticks.injection) * TICK_PS + constants.arrivals.next(&mut host.arrivals).as_ps();
-            self.await_host(index);
-        }
-    }
-
-    fn await_host(&mut self, index: u32) {
-        let next = self.hosts[index as usize].next.div_ceil(TICK_PS);
-        if next < u64::from(self.span.end) {
-            self.wheel.put((next as u32).min(self.now + self.wheel.horizon()), HOST << KIND_SHIFT | index);
-        }
-    }
-
-    /// A host's packets of this tick come to the queue at its switch.
-    pub fn host<R: Routing>(&mut self, constants: &RunConstants<'_, R>, index: u32) {
-        while self.hosts[index as usize].next <= u64::from(self.now) * TICK_PS {
-            self.offer(constants, index);
-        }
-        self.await_host(index);
-    }
-
-    /// Makes a packet if the queue has room, and draws when the next one comes.
-    fn offer<R: Routing>(&mut self, constants: &RunConstants<'_, R>, index: u32) {
-        let host = &mut self.hosts[index as usize];
-        host.next += constants.arrivals.next(&mut host.arrivals).as_ps();
-        let src = HostId::new(self.first_host + index);
-        let now = Time::from_ps(u64::from(self.now) * TICK_PS);
-        let Some(dst) = constants.destinations.destination(src, now, &mut host.destinations) else { return };
-        let is_measured = self.span.contains(&self.now);
-        host.wanted += u32::from(is_measured);
-        self.tally.offer(self.now, &self.span);
-        let port = host.port as usize;
-        if u32::from(self.ports[port].held) < constants.params.injection_queue {
-            host.made += u32::from(is_measured);
-            let id = self.make(constants, src, dst, port);
-            self.arrive(constants, id);
-        } else {
-            self.tally.source_blocked += 1;
-        }
-    }
-
-    fn make<R: Routing>(&mut self, constants: &RunConstants<'_, R>, src: HostId, dst: HostId, port: usize) -> u32 {
-        let (src, dst) = (src.get(), dst.get());
-        let born = self.now - constants.ticks.injection;
-        let hash = self.hash(constants, src, dst, born);
-        let place = (port as u32) << self.shift;
-        let mut packet = Packet {
-            born,
-            entered: 0,
-            next: NONE,
-            place,
-            dst,
-            src,
-            route_state: [0; 2],
-            hash,
-            hops: 0,
-            is_misrouted: false,
-        };
-        constants.routing.start(&mut packet);
-        self.tally.made += 1;
-        self.slab.insert(packet)
-    }
-
-    /// Random bits for a packet: its own, those of its flow, or those of its flowlet.
-    fn hash<R: Routing>(&mut self, constants: &RunConstants<'_, R>, src: u32, dst: u32, born: u32) -> u16 {
-        let pair = |with: u32| u64::from(src) << 32 | u64::from(with);
-        match constants.routing.hash_scope() {
-            HashScope::PerPacket => mix(constants.seed ^ pair(born)) as u16,
-            HashScope::PerFlow => mix(constants.seed ^ !pair(dst)) as u16,
-            HashScope::PerFlowlet { gap_ticks } => {
-                let flowlets = &mut self.flowlets[((src - self.first_host) as usize * FLOWLETS)..][..FLOWLETS];
-                let flowlet = &mut flowlets[mix(u64::from(dst)) as usize % FLOWLETS];
-                if flowlet.dst != dst || born - flowlet.last > gap_ticks {
-                    flowlet.count += 1;
-                }
-                (flowlet.dst, flowlet.last) = (dst, born);
-                mix(constants.seed ^ !pair(dst) ^ u64::from(flowlet.count) << 32) as u16
-            }
         }
     }
 }

@@ -4,11 +4,11 @@ use crate::bounds::{Bound, bound};
 use crate::routing::tables::{ConditionalTableRouting, MinimalTableRouting};
 use crate::routing::{
     AdaptiveMinimal, AdaptiveUp, ButterflyDimensionAdaptive, ButterflyDimensionOrder, ButterflyPlan,
-    ButterflyUgalLocal, ClosPlan, Conditional, Controller, ControllerParams, DragonflyMinimal, DragonflyPlan, FabricOf,
-    HashScope, Piggyback, ProgressiveAdaptive, Routing, RoutingBasis, ShortestPath, UgalGlobal, UgalLocal, UpByHash,
-    Valiant, ValiantGroup, ValiantSwitch,
+    ButterflyUgalLocal, ClosPlan, Conditional, Controller, DragonflyMinimal, DragonflyPlan, FabricOf, HashScope,
+    Piggyback, ProgressiveAdaptive, Routing, RoutingBasis, ShortestPath, UgalGlobal, UgalLocal, UpByHash, Valiant,
+    ValiantGroup, ValiantSwitch,
 };
-use crate::{Arrival, Experiment, OpenLoopError, Pattern, Report, RunParams, SwitchParams};
+use crate::{Experiment, OfferedTraffic, OpenLoopError, Report};
 
 /// An operation on a routing that is known by its name only.
 pub trait Visit {
@@ -165,22 +165,6 @@ impl PacketRouting {
             expected,
         }
     }
-}
-
-/// What is sent, over which switches.
-pub struct OfferedTraffic<'a> {
-    /// The fabric.
-    pub fabric: FabricOf<'a>,
-    /// Its switches.
-    pub switch: SwitchParams,
-    /// Whom packets are for.
-    pub pattern: Pattern,
-    /// When hosts make packets.
-    pub arrival: Arrival,
-    /// The controller, where the routing has one.
-    pub controller: ControllerParams,
-    /// How long and how much.
-    pub run: RunParams,
 }
 
 /// A run with whatever routing.

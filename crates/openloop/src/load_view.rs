@@ -1,8 +1,7 @@
 //! The load that a routing may see.
 
 use crate::outage::Outages;
-use crate::pause::Queue;
-use crate::port::{Output, Port};
+use crate::port::{Output, Port, Queue};
 
 /// The load of one switch, as it sees it itself.
 #[derive(Clone, Copy)]

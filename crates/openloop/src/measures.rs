@@ -5,7 +5,8 @@ use std::ops::Range;
 use crate::constants::RunConstants;
 use crate::deadlock::{Wait, waits};
 use crate::fairness::Fairness;
-use crate::pause::Queue;
+use crate::packet::NONE;
+use crate::port::Queue;
 use crate::reordering::Reordering;
 use crate::shard::{Shard, StepRecorder};
 use crate::tally::Tally;
@@ -72,6 +73,25 @@ impl Measures {
         self.waits.extend(next.waits);
         self.steps.resize(self.steps.len().max(next.steps.len()), Vec::new());
         self.steps.iter_mut().zip(next.steps).for_each(|(step, next)| step.extend(next));
+    }
+}
+
+impl Shard {
+    /// At the end of a run.
+    pub fn assert_little(&self) {
+        for (port, mut meter) in self.meters.iter().copied().enumerate() {
+            meter.count(self.now, self.ports[port].held);
+            let inputs = (port << self.shift)..((port + 1) << self.shift);
+            let still: u64 = inputs.map(|input| self.still(input)).sum();
+            assert_eq!(meter.area, meter.waited + still, "packets held over time are what packets waited");
+        }
+    }
+
+    /// How long the packets of an input channel have waited so far, put together [ticks].
+    fn still(&self, input: usize) -> u64 {
+        let first = Some(self.inputs[input].first).filter(|&id| id != NONE);
+        let waiting = std::iter::successors(first, |&id| Some(self.slab.peek(id).next).filter(|&id| id != NONE));
+        waiting.map(|id| u64::from(self.now - self.slab.peek(id).entered)).sum()
     }
 }
 

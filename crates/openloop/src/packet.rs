@@ -1,6 +1,6 @@
 //! Packets, in a slab with intrusive lists.
 
-use crate::shard::every_line;
+use crate::cache::every_line;
 
 /// No packet.
 pub(crate) const NONE: u32 = u32::MAX;

@@ -2,10 +2,8 @@
 
 use etherweave_primitives::{BitRate, Bytes, Duration};
 use etherweave_topology::LinkClass;
-use etherweave_workload::Share;
 
-use crate::pause::PauseThresholds;
-use crate::{OpenLoopError, RunLength};
+use crate::OpenLoopError;
 
 /// Which of the inputs that wait for an output is served first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -96,6 +94,21 @@ impl Default for SwitchParams {
     }
 }
 
+/// Parameters of a controller.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ControllerParams {
+    /// From a change of the traffic until the rules for it are active at all switches. Default "70ms".
+    pub reaction: Duration,
+}
+
+/// Benito, Vallejo and Beivide, HiPC 2015, section V-A: above 70 ms in the best case.
+impl Default for ControllerParams {
+    fn default() -> ControllerParams {
+        ControllerParams { reaction: Duration::from_ms(70) }
+    }
+}
+
 /// The same in ticks of 1 ns, checked.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticks {
@@ -118,6 +131,23 @@ impl Ticks {
             LinkClass::Local => self.local,
             LinkClass::Global => self.global,
         }
+    }
+}
+
+/// XOFF and XON thresholds of the input buffers of a class of links [packets per channel].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PauseThresholds {
+    pub xoff: u16,
+    pub xon: u16,
+}
+
+impl PauseThresholds {
+    /// Room is left for what is on the link, what is sent until the pause arrives, and a packet that has just begun.
+    /// Absent when the buffer has no room for that.
+    pub fn of(buffer: u32, below: u32, class: LinkClass, ticks: &Ticks) -> Option<PauseThresholds> {
+        let headroom = 2 * ticks.delay(class) / ticks.packet + 1;
+        let xoff = buffer.checked_sub(headroom).filter(|&xoff| xoff > 0)?;
+        Some(PauseThresholds { xoff: xoff as u16, xon: xoff.saturating_sub(below) as u16 })
     }
 }
 
@@ -196,38 +226,6 @@ pub(crate) fn in_range(key: &'static str, found: u64, least: u64, most: u64) -> 
 
 /// The longest run [ticks]: an instant and what follows from it fit 32 bits.
 pub(crate) const RUN_MAX: u64 = 4_000_000_000;
-/// Less is no load.
-const LOAD_LEAST: f64 = 1e-6;
-
-/// How long, how much and from which seed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RunParams {
-    /// What every host wants to send, as a share of its link, 0.000001 to 1.
-    pub load: f64,
-    /// How long to warm up and to measure.
-    pub length: RunLength,
-    /// Whether to keep what every port sent in every batch of the measured time: 2 bytes each.
-    pub records_steps: bool,
-    /// Seed of everything random.
-    pub seed: u64,
-}
-
-impl RunParams {
-    /// The load, exactly.
-    pub(crate) fn share(&self) -> Result<Share, OpenLoopError> {
-        if (LOAD_LEAST..=1.0).contains(&self.load) {
-            return Ok(Share::try_from(self.load)?);
-        }
-        let expected = format!("{LOAD_LEAST} to 1");
-        Err(OpenLoopError { key: "load", found: self.load.to_string(), expected })
-    }
-
-    /// A run of given times that records no steps.
-    pub fn fixed(load: f64, warm_up: Duration, measured: Duration, seed: u64) -> RunParams {
-        RunParams { load, length: RunLength::fixed(warm_up, measured), records_steps: false, seed }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -250,7 +248,18 @@ mod tests {
             "packet is 200200ps; expected a whole number of nanoseconds",
         );
         check(SwitchParams { local_delay: Duration::ZERO, ..good() }, "local_delay is 0; expected 1 to 60000");
-        let run = RunParams::fixed(1.5, Duration::ZERO, Duration::from_us(1), 1);
-        assert_eq!(run.share().unwrap_err().to_string(), "load is 1.5; expected 0.000001 to 1");
+    }
+
+    #[test]
+    fn headroom_is_what_two_delays_bring_and_one_packet_more() {
+        // 200 ns a packet: 2 x 40 ns bring none more, 2 x 400 ns four.
+        let ticks = SwitchParams::default().ticks().unwrap();
+        let thresholds = |buffer, class| PauseThresholds::of(buffer, 2, class, &ticks);
+        assert_eq!(thresholds(32, LinkClass::Local), Some(PauseThresholds { xoff: 31, xon: 29 }));
+        assert_eq!(thresholds(64, LinkClass::Global), Some(PauseThresholds { xoff: 59, xon: 57 }));
+        assert_eq!(
+            (thresholds(6, LinkClass::Global), thresholds(5, LinkClass::Global)),
+            (Some(PauseThresholds { xoff: 1, xon: 0 }), None)
+        );
     }
 }

@@ -9,93 +9,10 @@
 //! With credits a grant fixes the path to the next switch. A pause may arrive before, so that here a packet waits in
 //! the queue of its output channel until its link is free and not paused.
 
-use etherweave_topology::LinkClass;
-
 use crate::constants::RunConstants;
 use crate::packet::NONE;
-use crate::params::Ticks;
 use crate::routing::Routing;
 use crate::shard::{KIND_SHIFT, SEND, Shard};
-
-/// XOFF and XON thresholds of the input buffers of a class of links [packets per channel].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct PauseThresholds {
-    pub xoff: u16,
-    pub xon: u16,
-}
-
-impl PauseThresholds {
-    /// Room is left for what is on the link, what is sent until the pause arrives, and a packet that has just begun.
-    /// Absent when the buffer has no room for that.
-    pub fn of(buffer: u32, below: u32, class: LinkClass, ticks: &Ticks) -> Option<PauseThresholds> {
-        let headroom = 2 * ticks.delay(class) / ticks.packet + 1;
-        let xoff = buffer.checked_sub(headroom).filter(|&xoff| xoff > 0)?;
-        Some(PauseThresholds { xoff: xoff as u16, xon: xoff.saturating_sub(below) as u16 })
-    }
-}
-
-/// What pauses need; all empty where credits are used.
-#[derive(Default)]
-pub(crate) struct Pauses {
-    /// By output channel.
-    pub queues: Vec<Queue>,
-    /// By input channel.
-    buffers: Vec<Buffer>,
-    /// By port.
-    senders: Vec<PortSender>,
-}
-
-/// Packets that wait for the link of an output channel, and whether it may send.
-#[derive(Clone, Copy)]
-pub(crate) struct Queue {
-    first: u32,
-    last: u32,
-    pub is_paused: bool,
-    /// Since when it is paused [ticks].
-    since: u32,
-    /// How long it was paused in the measured time, until it last went on [ticks].
-    paused: u32,
-}
-
-/// Packets that arrived and have not left the switch.
-#[derive(Clone, Copy, Default)]
-struct Buffer {
-    held: u16,
-    /// Whether the far end is paused.
-    is_off: bool,
-}
-
-#[derive(Clone, Copy, Default)]
-struct PortSender {
-    /// The next event of this port [ticks]; in the past, there is none.
-    wakes: u32,
-    /// The channel whose turn it is.
-    turn: u8,
-}
-
-impl Pauses {
-    /// For so many ports, with their channels.
-    pub fn new(ports: usize, channels: usize) -> Pauses {
-        let queue = Queue { first: NONE, last: NONE, is_paused: false, since: 0, paused: 0 };
-        Pauses {
-            queues: vec![queue; channels],
-            buffers: vec![Buffer::default(); channels],
-            senders: vec![PortSender::default(); ports],
-        }
-    }
-
-    fn are_used(&self) -> bool {
-        !self.queues.is_empty()
-    }
-}
-
-impl Queue {
-    /// How long the queue was paused within a span, at its end [ticks].
-    pub fn paused_until(&self, span: &std::ops::Range<u32>) -> u32 {
-        let lasts = if self.is_paused { span.end - self.since.clamp(span.start, span.end) } else { 0 };
-        self.paused + lasts
-    }
-}
 
 impl Shard {
     /// Puts a packet that was granted into the queue of its output channel, where its head will be after the crossbar.
@@ -215,24 +132,5 @@ impl Shard {
         }
         queue.is_paused = is_paused;
         self.send_next(constants, output >> self.shift);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::SwitchParams;
-
-    #[test]
-    fn headroom_is_what_two_delays_bring_and_one_packet_more() {
-        // 200 ns a packet: 2 x 40 ns bring none more, 2 x 400 ns four.
-        let ticks = SwitchParams::default().ticks().unwrap();
-        let thresholds = |buffer, class| PauseThresholds::of(buffer, 2, class, &ticks);
-        assert_eq!(thresholds(32, LinkClass::Local), Some(PauseThresholds { xoff: 31, xon: 29 }));
-        assert_eq!(thresholds(64, LinkClass::Global), Some(PauseThresholds { xoff: 59, xon: 57 }));
-        assert_eq!(
-            (thresholds(6, LinkClass::Global), thresholds(5, LinkClass::Global)),
-            (Some(PauseThresholds { xoff: 1, xon: 0 }), None)
-        );
     }
 }

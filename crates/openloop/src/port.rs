@@ -122,6 +122,70 @@ pub fn port_bytes(channels: u8) -> usize {
     size_of::<Port>() + usize::from(channels).next_power_of_two() * (size_of::<Input>() + size_of::<Output>())
 }
 
+/// What pauses need; all empty where credits are used.
+#[derive(Default)]
+pub(crate) struct Pauses {
+    /// By output channel.
+    pub queues: Vec<Queue>,
+    /// By input channel.
+    pub buffers: Vec<Buffer>,
+    /// By port.
+    pub senders: Vec<PortSender>,
+}
+
+/// Packets that wait for the link of an output channel, and whether it may send.
+#[derive(Clone, Copy)]
+pub(crate) struct Queue {
+    pub first: u32,
+    pub last: u32,
+    pub is_paused: bool,
+    /// Since when it is paused [ticks].
+    pub since: u32,
+    /// How long it was paused in the measured time, until it last went on [ticks].
+    pub paused: u32,
+}
+
+/// Packets that arrived and have not left the switch.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Buffer {
+    pub held: u16,
+    /// Whether the far end is paused.
+    pub is_off: bool,
+}
+
+/// The transmitter of a port, where pauses are used.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct PortSender {
+    /// The next event of this port [ticks]; in the past, there is none.
+    pub wakes: u32,
+    /// The channel whose turn it is.
+    pub turn: u8,
+}
+
+impl Pauses {
+    /// For so many ports, with their channels.
+    pub fn new(ports: usize, channels: usize) -> Pauses {
+        let queue = Queue { first: NONE, last: NONE, is_paused: false, since: 0, paused: 0 };
+        Pauses {
+            queues: vec![queue; channels],
+            buffers: vec![Buffer::default(); channels],
+            senders: vec![PortSender::default(); ports],
+        }
+    }
+
+    pub fn are_used(&self) -> bool {
+        !self.queues.is_empty()
+    }
+}
+
+impl Queue {
+    /// How long the queue was paused within a span, at its end [ticks].
+    pub fn paused_until(&self, span: &std::ops::Range<u32>) -> u32 {
+        let lasts = if self.is_paused { span.end - self.since.clamp(span.start, span.end) } else { 0 };
+        self.paused + lasts
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use etherweave_primitives::Duration;
+use etherweave_workload::Share;
 
 use crate::OpenLoopError;
 use crate::params::{RUN_MAX, in_range, whole};
@@ -79,6 +80,38 @@ impl RunLength {
             next: FIRST,
             is_steady: start.is_some(),
         })
+    }
+}
+
+/// Less is no load.
+const LOAD_LEAST: f64 = 1e-6;
+
+/// How long, how much and from which seed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunParams {
+    /// What every host wants to send, as a share of its link, 0.000001 to 1.
+    pub load: f64,
+    /// How long to warm up and to measure.
+    pub length: RunLength,
+    /// Whether to keep what every port sent in every batch of the measured time: 2 bytes each.
+    pub records_steps: bool,
+    /// Seed of everything random.
+    pub seed: u64,
+}
+
+impl RunParams {
+    /// The load, exactly.
+    pub(crate) fn share(&self) -> Result<Share, OpenLoopError> {
+        if (LOAD_LEAST..=1.0).contains(&self.load) {
+            return Ok(Share::try_from(self.load)?);
+        }
+        let expected = format!("{LOAD_LEAST} to 1");
+        Err(OpenLoopError { key: "load", found: self.load.to_string(), expected })
+    }
+
+    /// A run of given times that records no steps.
+    pub fn fixed(load: f64, warm_up: Duration, measured: Duration, seed: u64) -> RunParams {
+        RunParams { load, length: RunLength::fixed(warm_up, measured), records_steps: false, seed }
     }
 }
 
@@ -223,5 +256,7 @@ mod tests {
         check(RunLength { batch: Duration::ZERO, ..RunLength::default() }, "batch is 0; expected 1 to 15625000");
         let measured = Some(Duration::ZERO);
         check(RunLength { measured, ..RunLength::default() }, "measured is 0; expected 1 to 2000000000");
+        let run = RunParams::fixed(1.5, Duration::ZERO, Duration::from_us(1), 1);
+        assert_eq!(run.share().unwrap_err().to_string(), "load is 1.5; expected 0.000001 to 1");
     }
 }

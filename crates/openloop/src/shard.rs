@@ -4,14 +4,14 @@ use std::ops::Range;
 
 use etherweave_topology::LinkClass;
 
+use crate::cache::every_line;
 use crate::constants::RunConstants;
 use crate::host::{Flowlet, Host};
 use crate::little::QueueMeter;
 use crate::load_view::LoadView;
 use crate::packet::{NONE, Packet, Slab};
 use crate::params::Arbiter;
-use crate::pause::Pauses;
-use crate::port::{HeadState, Input, Output, Port};
+use crate::port::{HeadState, Input, Output, Pauses, Port};
 use crate::reordering::WatchedArrival;
 use crate::routing::{InputChannel, Routing};
 use crate::run_length::RunControl;
@@ -92,11 +92,6 @@ pub(crate) enum RemoteAction {
     Credit(u32),
     /// Twice an output channel, and 1 when it is to stop.
     Pause(u32),
-}
-
-/// Entries no further apart than a cache line of 64 bytes.
-pub(crate) fn every_line<T>(entries: &[T]) -> impl Iterator<Item = &T> {
-    entries.iter().step_by((64 / size_of::<T>()).max(1))
 }
 
 impl Shard {
@@ -407,5 +402,14 @@ impl Shard {
     /// Whether a port leads to a host.
     pub fn is_to_host(&self, port: usize) -> bool {
         self.ports[port].class == LinkClass::Host
+    }
+
+    /// Before a port holds more or fewer packets.
+    #[inline]
+    pub fn meter(&mut self, port: usize, waited: u32) {
+        if cfg!(debug_assertions) {
+            self.meters[port].count(self.now, self.ports[port].held);
+            self.meters[port].waited += u64::from(waited);
+        }
     }
 }

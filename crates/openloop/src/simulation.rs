@@ -11,11 +11,11 @@ use crate::exchange::Worker;
 use crate::groups::groups;
 use crate::measures::Measures;
 use crate::outage::{Outage, Outages};
-use crate::params::{RunParams, SwitchParams};
+use crate::params::SwitchParams;
 use crate::reordering;
 use crate::report::Report;
 use crate::routing::Routing;
-use crate::run_length::RunControl;
+use crate::run_length::{RunControl, RunParams};
 use crate::workers;
 
 /// What is run.

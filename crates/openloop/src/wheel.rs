@@ -1,6 +1,6 @@
 //! What happens when: a wheel of one slot per tick, for delays that are bounded.
 
-use crate::shard::every_line;
+use crate::cache::every_line;
 
 /// No node, no event.
 const NONE: u32 = u32::MAX;

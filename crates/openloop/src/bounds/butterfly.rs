@@ -1,7 +1,6 @@
 //! Shares of hops on a flattened butterfly: by dimension order, of several ports to the same place all alike.
 
-use super::{Oblivious, WalkTarget};
-use crate::routing::{ButterflyDimensionOrder, ButterflyPlan, Valiant};
+use crate::routing::{ButterflyDimensionOrder, ButterflyPlan, Oblivious, Valiant, WalkTarget};
 
 impl Oblivious for ButterflyDimensionOrder {
     fn hops(&self, at: u32, target: WalkTarget, each: &mut dyn FnMut(u8, f64)) {

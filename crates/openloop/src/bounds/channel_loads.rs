@@ -7,9 +7,11 @@ use etherweave_workload::Destinations;
 use super::demand::Demand;
 use super::first_legs::FirstLegs;
 use super::walk::FlowWalk;
-use super::{HOMES_MOST, Oblivious, WalkTarget};
 use crate::OpenLoopError;
+use crate::routing::{Oblivious, WalkTarget};
 
+/// More switches with hosts take minutes and gigabytes: time grows with the square of their number.
+const HOMES_MOST: usize = 4_096;
 /// Flows from home to home for which there is memory at a time: 64 MiB.
 const FLOWS_MOST: usize = 1 << 23;
 /// Loads that differ by less, of the largest, are alike: they are sums of as many rounded numbers as there are hosts.

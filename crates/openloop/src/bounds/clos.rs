@@ -3,8 +3,7 @@
 //! Where a flow keeps its way, some ports carry more than their share. Those beside them carry less, so that the most
 //! loaded one has the expected load at least, and the bound holds.
 
-use super::{Oblivious, WalkTarget};
-use crate::routing::UpByHash;
+use crate::routing::{Oblivious, UpByHash, WalkTarget};
 
 impl Oblivious for UpByHash {
     fn hops(&self, at: u32, target: WalkTarget, each: &mut dyn FnMut(u8, f64)) {

@@ -1,7 +1,6 @@
 //! Shares of hops on a dragonfly, as [`DragonflyPlan`] takes them by hash.
 
-use super::{Oblivious, WalkTarget};
-use crate::routing::{DragonflyMinimal, DragonflyPlan, ValiantGroup, ValiantSwitch};
+use crate::routing::{DragonflyMinimal, DragonflyPlan, Oblivious, ValiantGroup, ValiantSwitch, WalkTarget};
 
 impl Oblivious for DragonflyMinimal {
     fn hops(&self, at: u32, target: WalkTarget, each: &mut dyn FnMut(u8, f64)) {

@@ -2,7 +2,7 @@
 
 use super::demand::Demand;
 use super::walk::FlowWalk;
-use super::{Oblivious, WalkTarget};
+use crate::routing::{Oblivious, WalkTarget};
 
 /// The switches where packets start, and the share of each, in the order of switches.
 type Starts = Vec<(u32, f64)>;

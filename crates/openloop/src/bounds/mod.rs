@@ -31,9 +31,6 @@ use etherweave_topology::Topology;
 use crate::routing::Routing;
 use crate::{OpenLoopError, Pattern, groups};
 
-/// More switches with hosts take minutes and gigabytes: time grows with the square of their number.
-const HOMES_MOST: usize = 4_096;
-
 /// What a fabric accepts at most of a pattern; `seed` is the run's. Absent where nobody can tell: the routing looks at
 /// queues or the clock, the pattern changes with time or is silent, or more than 4,096 switches have hosts.
 ///
@@ -51,24 +48,4 @@ pub fn bound(
     };
     let loads = ChannelLoads::new(topology, routing, &destinations, Time::ZERO);
     Ok(loads.ok().and_then(|loads| loads.bound()))
-}
-
-/// Where packets go next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WalkTarget {
-    /// What they visit first: a switch, a group, or what else the routing numbers so.
-    Via(u32),
-    /// The switch of their destination.
-    Switch(u32),
-}
-
-/// A routing whose ways depend on hashes, but on no queue.
-pub trait Oblivious {
-    /// Tells what packets that are made at a switch visit first, whatever their destination, and the share of each;
-    /// shares add up to 1. Tells nothing where they go straight. By default nothing.
-    fn vias(&self, _from: u32, _each: &mut dyn FnMut(u32, f64)) {}
-
-    /// Tells the ports by which packets leave a switch for their goal, and the share of each; shares add up to 1.
-    /// Tells nothing where they are there.
-    fn hops(&self, at: u32, target: WalkTarget, each: &mut dyn FnMut(u8, f64));
 }

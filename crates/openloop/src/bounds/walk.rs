@@ -1,9 +1,8 @@
 //! Flows on their way through a fabric, hop by hop.
 
+use crate::routing::{Oblivious, WalkTarget};
 use etherweave_primitives::{Port, SwitchId};
 use etherweave_topology::{Node, Topology};
-
-use super::{Oblivious, WalkTarget};
 
 /// Flows at switches.
 struct Flows {

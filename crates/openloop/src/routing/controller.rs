@@ -1,6 +1,6 @@
 //! Traffic engineering by a central controller that knows everything, late.
 
-use etherweave_primitives::{Duration, HostId, Time};
+use etherweave_primitives::{HostId, Time};
 use etherweave_topology::LinkClass;
 use etherweave_workload::Destinations;
 
@@ -8,27 +8,13 @@ use super::dragonfly::{ANYWHERE, VIA};
 use super::{DragonflyPlan, InputChannel, NextHop, Routing};
 use crate::load_view::LoadView;
 use crate::packet::Packet;
+use crate::params::ControllerParams;
 use crate::{OfferedTraffic, OpenLoopError, groups};
 
 /// Length of a tick [ps].
 const TICK_PS: u64 = 1_000;
 /// Sums of as many rounded shares as a group has hosts differ by less from what they stand for.
 const ROUNDING: f64 = 1e-9;
-
-/// Parameters of a controller.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct ControllerParams {
-    /// From a change of the traffic until the rules for it are active at all switches. Default "70ms".
-    pub reaction: Duration,
-}
-
-/// Benito, Vallejo and Beivide, HiPC 2015, section V-A: above 70 ms in the best case.
-impl Default for ControllerParams {
-    fn default() -> ControllerParams {
-        ControllerParams { reaction: Duration::from_ms(70) }
-    }
-}
 
 /// Packets between two groups go by a random group, as with [`ValiantGroup`](super::ValiantGroup), while the controller
 /// holds the links between the two for overloaded; all others go minimally.

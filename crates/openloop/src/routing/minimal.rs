@@ -1,8 +1,7 @@
 //! MIN: at most a local, a global and a local hop.
 
 use super::dragonfly::{ANYWHERE, VIA};
-use super::{DragonflyPlan, InputChannel, NextHop, Routing};
-use crate::bounds::Oblivious;
+use super::{DragonflyPlan, InputChannel, NextHop, Oblivious, Routing};
 use crate::load_view::LoadView;
 use crate::packet::Packet;
 

@@ -12,6 +12,7 @@ mod dimension_order;
 mod divisor;
 mod dragonfly;
 mod minimal;
+mod oblivious;
 mod piggyback;
 mod progressive_adaptive;
 mod shortest_path;
@@ -30,12 +31,13 @@ pub use adaptive_up::AdaptiveUp;
 pub use butterfly::ButterflyPlan;
 pub use clos::ClosPlan;
 pub use conditional::Conditional;
-pub use controller::{Controller, ControllerParams};
+pub use controller::Controller;
 pub use dimension_adaptive::ButterflyDimensionAdaptive;
 pub use dimension_order::ButterflyDimensionOrder;
 pub(crate) use divisor::Divisor;
 pub use dragonfly::DragonflyPlan;
 pub use minimal::DragonflyMinimal;
+pub use oblivious::{Oblivious, WalkTarget};
 pub use piggyback::Piggyback;
 pub use progressive_adaptive::ProgressiveAdaptive;
 pub use shortest_path::ShortestPath;
@@ -46,15 +48,13 @@ pub use valiant::{ButterflyUgalLocal, Valiant};
 pub use valiant_group::ValiantGroup;
 pub use valiant_switch::ValiantSwitch;
 
-use etherweave_primitives::Duration;
-use etherweave_topology::{LinkClass, Topology, TopologyKind};
+pub use crate::traffic::FabricOf;
 
-use crate::bounds::Oblivious;
+use etherweave_topology::{LinkClass, Topology};
+
 use crate::load_view::LoadView;
-use crate::outage::Outage;
 use crate::packet::Packet;
 use crate::{OfferedTraffic, OpenLoopError};
-use tables::TableParams;
 
 /// Where everything is on one kind of fabric: what routings for it have in common.
 pub trait FabricPlan: Sized {
@@ -64,25 +64,6 @@ pub trait FabricPlan: Sized {
     /// # Errors
     /// When the fabric is not of this kind.
     fn of(topology: &Topology) -> Result<Self, OpenLoopError>;
-}
-
-/// A fabric, its failing links, and the parameters of its flow tables.
-#[derive(Clone, Copy)]
-pub struct FabricOf<'a> {
-    /// What is connected to what.
-    pub topology: &'a Topology,
-    /// What it was generated from, and how its tables are made; without it no tables.
-    pub tables: Option<(&'a TopologyKind, &'a TableParams)>,
-    /// Links that fail.
-    pub outages: &'a [Outage],
-    /// How long after a link has failed or returned tables are computed anew [whole ns]; absent, never.
-    pub reroute_after: Option<Duration>,
-}
-
-impl<'a> From<&'a Topology> for FabricOf<'a> {
-    fn from(topology: &'a Topology) -> FabricOf<'a> {
-        FabricOf { topology, tables: None, outages: &[], reroute_after: None }
-    }
 }
 
 /// What a routing is made of on a fabric: a plan, or tables.

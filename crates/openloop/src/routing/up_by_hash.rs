@@ -2,8 +2,7 @@
 
 use super::choice::any;
 use super::clos::ClosPlan;
-use super::{HashScope, InputChannel, NextHop, Routing};
-use crate::bounds::Oblivious;
+use super::{HashScope, InputChannel, NextHop, Oblivious, Routing};
 use crate::load_view::LoadView;
 use crate::packet::Packet;
 

@@ -2,8 +2,7 @@
 
 use super::butterfly::{ButterflyHost, ButterflyPlan};
 use super::choice::{any, drawn};
-use super::{InputChannel, NextHop, Routing};
-use crate::bounds::Oblivious;
+use super::{InputChannel, NextHop, Oblivious, Routing};
 use crate::load_view::LoadView;
 use crate::packet::Packet;
 

@@ -2,8 +2,7 @@
 
 use super::choice::drawn;
 use super::dragonfly::{ANYWHERE, VIA};
-use super::{DragonflyPlan, InputChannel, NextHop, Routing};
-use crate::bounds::Oblivious;
+use super::{DragonflyPlan, InputChannel, NextHop, Oblivious, Routing};
 use crate::load_view::LoadView;
 use crate::packet::Packet;
 

@@ -16,6 +16,7 @@
 
 mod choices;
 mod compiler;
+mod families;
 mod flow_tables;
 mod index;
 mod legal;
@@ -27,9 +28,9 @@ mod trigger;
 mod equality;
 
 pub use choices::Target;
+pub(crate) use families::{ConditionalTableRouting, MinimalTableRouting};
 pub use flow_tables::{Conditions, FlowTables};
 pub use legal::LegalHops;
-pub(crate) use params::{ConditionalTableRouting, MinimalTableRouting};
 pub use params::{ConditionalTables, MinimalTables, TableParams};
 pub use ranks::{ChannelRule, ChannelScheme, HopPurpose};
 pub use trigger::Trigger;

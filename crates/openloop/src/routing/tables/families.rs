@@ -1,0 +1,180 @@
+//! The flow tables of each family of fabrics.
+
+use etherweave_forwarding::{CompactionKind, PlanKind, Strategy};
+use etherweave_topology::{Topology, TopologyKind};
+
+use super::flow_tables::{Conditions, FlowTables};
+use super::{ChannelScheme, CompiledTables, ConditionalTables, MinimalTables, TableParams, Trigger};
+use crate::OpenLoopError;
+use crate::routing::{FabricOf, RoutingBasis, unsuited};
+
+/// Minimal tables of a fabric.
+pub(crate) struct MinimalTableRouting(pub CompiledTables);
+
+/// Tables of a fabric with conditional rules.
+pub(crate) struct ConditionalTableRouting(pub CompiledTables);
+
+const FABRICS: &str = "a dragonfly, a flattened butterfly, a HyperX or a tree";
+
+impl RoutingBasis for MinimalTableRouting {
+    const FABRIC: &'static str = FABRICS;
+
+    fn of(fabric: FabricOf<'_>) -> Result<MinimalTableRouting, OpenLoopError> {
+        let (kind, params) = chosen(fabric)?;
+        params.minimal.build(kind, fabric.topology).map(MinimalTableRouting)
+    }
+
+    fn suits(fabric: FabricOf<'_>) -> bool {
+        chosen(fabric).is_ok_and(|(kind, params)| params.minimal.tables(kind, fabric.topology).is_ok())
+    }
+}
+
+impl RoutingBasis for ConditionalTableRouting {
+    const FABRIC: &'static str = FABRICS;
+
+    fn of(fabric: FabricOf<'_>) -> Result<ConditionalTableRouting, OpenLoopError> {
+        let (kind, params) = chosen(fabric)?;
+        params.conditional.build(kind, fabric.topology).map(ConditionalTableRouting)
+    }
+
+    fn suits(fabric: FabricOf<'_>) -> bool {
+        chosen(fabric).is_ok_and(|(kind, params)| params.conditional.tables(kind, fabric.topology).is_ok())
+    }
+}
+
+fn chosen(fabric: FabricOf<'_>) -> Result<(&TopologyKind, &TableParams), OpenLoopError> {
+    fabric.tables.ok_or_else(|| unsuited("of unknown family".to_owned(), FABRICS))
+}
+
+impl MinimalTables {
+    /// What makes the tables, and the channels of their hops.
+    ///
+    /// # Errors
+    /// When the family has no tables here, or the address plan does not suit the fabric.
+    pub fn tables<'a>(
+        &self,
+        kind: &TopologyKind,
+        topology: &'a Topology,
+    ) -> Result<(FlowTables<'a>, ChannelScheme), OpenLoopError> {
+        let ranks = match TableFamily::of(kind)? {
+            TableFamily::Dragonfly => ChannelScheme::ByLink(2),
+            TableFamily::Butterfly | TableFamily::Tree => ChannelScheme::One,
+        };
+        let fitting = Strategy::fitting(kind);
+        let plan = self.address_plan.unwrap_or(fitting.plan);
+        let compaction = self.compaction.unwrap_or(fitting.compaction);
+        let tables = FlowTables::new(kind, topology, Strategy { plan, compaction, ..fitting }, Conditions::None)?;
+        Ok((tables, ranks))
+    }
+
+    /// The routing on `topology`, which `kind` has generated.
+    ///
+    /// # Errors
+    /// As [`MinimalTables::tables`], and when the tables are too large.
+    pub fn build(&self, kind: &TopologyKind, topology: &Topology) -> Result<CompiledTables, OpenLoopError> {
+        let (tables, ranks) = self.tables(kind, topology)?;
+        tables.compile(ranks, Trigger::default())
+    }
+}
+
+impl ConditionalTables {
+    /// What makes the tables, and the channels of their hops.
+    ///
+    /// # Errors
+    /// When the family has no such tables, or a parameter does not suit it.
+    pub fn tables<'a>(
+        &self,
+        kind: &TopologyKind,
+        topology: &'a Topology,
+    ) -> Result<(FlowTables<'a>, ChannelScheme), OpenLoopError> {
+        let family = TableFamily::of(kind)?;
+        let tables = FlowTables::new(kind, topology, self.strategy(family, kind)?, self.conditions(family)?)?;
+        Ok((tables, self.ranks(family, topology)?))
+    }
+
+    /// The routing on `topology`, which `kind` has generated.
+    ///
+    /// # Errors
+    /// As [`ConditionalTables::tables`], and when the tables are too large.
+    pub fn build(&self, kind: &TopologyKind, topology: &Topology) -> Result<CompiledTables, OpenLoopError> {
+        let (tables, ranks) = self.tables(kind, topology)?;
+        tables.compile(ranks, self.trigger)
+    }
+
+    fn strategy(&self, family: TableFamily, kind: &TopologyKind) -> Result<Strategy, OpenLoopError> {
+        use CompactionKind::{Plain, Prefixes, PrefixesNested, Ternary, Wildcards};
+        let possible: &[CompactionKind] = match family {
+            TableFamily::Dragonfly => &[Prefixes, Plain],
+            TableFamily::Butterfly => &[Wildcards],
+            TableFamily::Tree => &[PrefixesNested, Plain, Prefixes, Ternary],
+        };
+        let compaction = self.compaction.unwrap_or(possible[0]);
+        if !possible.contains(&compaction) {
+            let names: Vec<&str> = possible.iter().map(|kind| kind.name()).collect();
+            let expected = format!("{} under conditional rules on a {}", names.join(" or "), kind.name());
+            return Err(OpenLoopError { key: "compaction", found: compaction.name().to_owned(), expected });
+        }
+        Ok(Strategy { plan: PlanKind::Coordinates, compaction, ..Strategy::fitting(kind) })
+    }
+
+    fn conditions(&self, family: TableFamily) -> Result<Conditions, OpenLoopError> {
+        let unsuited = |found: u32, expected: &str| {
+            let (found, expected) = (found.to_string(), expected.to_owned());
+            Err(OpenLoopError { key: "alternatives", found, expected })
+        };
+        match (family, self.alternatives) {
+            (_, Some(0)) => unsuited(0, "1 or more; minimal_tables have none"),
+            (TableFamily::Tree, alternatives) => Ok(Conditions::Uplinks(alternatives.unwrap_or(u32::MAX))),
+            (TableFamily::Dragonfly, alternatives) => Ok(Conditions::NonMinimal(alternatives.unwrap_or(1))),
+            (TableFamily::Butterfly, None) => Ok(Conditions::Dimensions),
+            (TableFamily::Butterfly, Some(found)) => unsuited(found, "nothing where dimensions give the alternatives"),
+        }
+    }
+
+    fn ranks(&self, family: TableFamily, topology: &Topology) -> Result<ChannelScheme, OpenLoopError> {
+        match (family, self.priorities) {
+            (TableFamily::Dragonfly, None | Some(2)) => Ok(ChannelScheme::ByRule),
+            (TableFamily::Dragonfly, Some(3)) => Ok(ChannelScheme::ByLink(3)),
+            (TableFamily::Butterfly, None) => Ok(ChannelScheme::ByHop(topology.axes().len() as u8)),
+            (TableFamily::Tree, None) => Ok(ChannelScheme::One),
+            (family, Some(found)) => {
+                let expected = match family {
+                    TableFamily::Dragonfly => "2 or 3",
+                    TableFamily::Butterfly | TableFamily::Tree => "nothing: the fabric determines how many are needed",
+                };
+                Err(OpenLoopError { key: "priorities", found: found.to_string(), expected: expected.to_owned() })
+            }
+        }
+    }
+}
+
+/// Families with conditional rules of the same kind.
+#[derive(Clone, Copy)]
+enum TableFamily {
+    Dragonfly,
+    Butterfly,
+    Tree,
+}
+
+impl TableFamily {
+    fn of(kind: &TopologyKind) -> Result<TableFamily, OpenLoopError> {
+        match kind {
+            TopologyKind::Dragonfly(_) => Ok(TableFamily::Dragonfly),
+            TopologyKind::FlattenedButterfly(_) | TopologyKind::HyperX(_) => Ok(TableFamily::Butterfly),
+            TopologyKind::FatTree(_)
+            | TopologyKind::KAryFatTree(_)
+            | TopologyKind::StagedFatTree(_)
+            | TopologyKind::FoldedClos(_) => Ok(TableFamily::Tree),
+            TopologyKind::SingleSwitch(_)
+            | TopologyKind::RailOptimised(_)
+            | TopologyKind::DragonflyPlus(_)
+            | TopologyKind::SlimFly(_)
+            | TopologyKind::Torus(_)
+            | TopologyKind::Mesh(_)
+            | TopologyKind::Custom(_) => {
+                let expected = "a dragonfly, flattened butterfly, HyperX or tree where packets go by tables".to_owned();
+                Err(OpenLoopError { key: "topology", found: kind.name().to_owned(), expected })
+            }
+        }
+    }
+}
