@@ -3,7 +3,7 @@
 /* Of so many round trips the shortest counts (Cristian, Distributed Computing 3, 1989). */
 enum { ROUNDS = 30 };
 enum { TAG = 1 };
-/* All ranks must have heard of the start before it comes: LEAD_TRIPS times the longest round trip, within bounds. */
+/* Every rank must receive the start before it is due: LEAD_TRIPS times the longest round trip, within bounds. */
 static const int64_t LEAD_NS = 20000000, LEAD_NS_MAX = 1000000000, LEAD_RANK_NS = 20000;
 enum { LEAD_TRIPS = 8 };
 /* Sleeps end late; the last stretch is spun. */

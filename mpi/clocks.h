@@ -16,14 +16,14 @@ static inline int64_t now_ns(void) {
 /* How far this rank's clock is ahead of that of rank 0, and by how much that may be wrong. */
 struct offset {
     int64_t ahead_ns, error_ns;
-    /* The longest round trip to this rank [ns]: how long it may take to hear and to be heard. */
+    /* The longest round trip to this rank [ns]: the longest time until a message has arrived and is answered. */
     int64_t longest_ns;
 };
 
 /* Estimates offsets, one rank after another; all ranks call it. */
 struct offset clock_offset(MPI_Comm comm);
 
-/* How far ahead a start is named [ns]: ranks hear of it one after another, and late where they share processors. */
+/* Time from the announcement of a start to the start [ns]: ranks receive it in turn, later if they share processors. */
 int64_t lead_ns(int64_t longest_ns, int ranks);
 
 /* Agrees on an instant soon; gives it by this rank's clock. All ranks call it. */

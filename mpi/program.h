@@ -48,7 +48,7 @@ struct program {
 void program_make(struct program *program, const struct schedule *schedule, const unsigned char *section, MPI_Comm comm,
                   int is_verified);
 
-/* Performs the rehearsal, which leaves neither rows nor counts, or the program itself. */
+/* Executes the warm-up, which records neither rows nor counts, or the program itself. */
 void program_run(struct program *program, int is_rehearsal);
 
 /* Memory of this size, written once, so that no page is missing later; ends all ranks when there is none. */

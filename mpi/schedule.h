@@ -46,7 +46,7 @@ uint64_t read_u64(const unsigned char *at);
 /* The bytes of a file, to be freed; NULL when it cannot be read. */
 unsigned char *file_contents(const char *name, size_t *size);
 
-/* Checks a file as a whole; 0, or -1 with the mistake told. */
+/* Checks a whole file; returns 0, or -1 and the mistake. */
 int schedule_check(const unsigned char *bytes, size_t size, struct schedule *schedule, struct mistake *mistake);
 
 /* Places of a file's beginning that is known to be sound: all but its sections. */

@@ -147,7 +147,7 @@ static void complete(struct streams *streams, int slot, const MPI_Status *status
     }
 }
 
-/* No source of this rank posts any more; each tells its destination. */
+/* No source of this rank posts any more; each notifies its destination. */
 static void stop(struct streams *streams) {
     for (uint32_t index = 0; index < streams->count; index++) {
         struct stream_end *end = &streams->ends[index];
@@ -195,7 +195,7 @@ void streams_run(struct streams *streams, int64_t start_ns, int64_t warm_ns, int
             post(streams, end, slot);
         }
     }
-    /* Sources that have stopped say so once their window is empty; sinks go on until they hear it. */
+    /* Sources that have stopped notify their sinks once their window is empty; sinks continue until then. */
     while (has_open(streams) || !is_closed) {
         int count = 0;
         MPI_Testsome(streams->request_count, streams->requests, &count, streams->ready, streams->statuses);
