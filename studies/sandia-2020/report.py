@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from etherweave.report.charts import DrawnBar, bars_table, draw_bars
-from etherweave.report.figures.fabric import Layer, maps, ports
-from etherweave.report.figures.run.nodes import scatter
+from etherweave.report.run.hosts import scatter
+from etherweave.report.run.ports import MapLayer, port_maps, ports
 from etherweave.report.section import Section, Table
+from etherweave.report.study.charts import DrawnBar, bars_table, draw_bars
 from etherweave.report.style import (
     COLOURS,
     INK,
@@ -343,7 +343,7 @@ UTILISATION_CAPTION = (
     "Bytes on the wire, preamble and gap included, against what each link could carry in the time "
     "of the run. A line parts a leaf's ports to hosts (left) from its uplinks. Grey: unused."
 )
-UTILISATION_LAYERS = [Layer("sent", "sent"), Layer("received", "received")]
+UTILISATION_LAYERS = [MapLayer("sent", "sent"), MapLayer("received", "received")]
 
 
 def halo3d_fabric(study: StudyResult) -> Section:
@@ -352,7 +352,7 @@ def halo3d_fabric(study: StudyResult) -> Section:
         (LABELS[option].removesuffix(" v2"), ports(study.result(f"halo3d.{option}")))
         for option in OPTIONS
     ]
-    figure = maps(tables, UTILISATION_LAYERS, "of the line rate [%]")
+    figure = port_maps(tables, UTILISATION_LAYERS, "of the line rate [%]")
     return Section("halo3d_fabric", "Link utilisation under Halo3D", UTILISATION_CAPTION, figure)
 
 
@@ -366,11 +366,11 @@ PAUSES_RUNS = {
     "both, RoCE": "qos.roce_v2.loaded.1",
     "both, RoCE, ETS": "qos.roce_v2.ets.1",
 }
-PAUSES_LAYERS = [Layer("is_paused", "stopped"), Layer("pauses", "stopping")]
+PAUSES_LAYERS = [MapLayer("is_paused", "stopped"), MapLayer("pauses", "stopping")]
 
 
 def pauses_fabric(study: StudyResult) -> Section:
     """Show for how long every switch port was paused, and paused its peer."""
     tables = [(name, ports(study.result(run))) for name, run in PAUSES_RUNS.items()]
-    figure = maps(tables, PAUSES_LAYERS, "of the time [%]")
+    figure = port_maps(tables, PAUSES_LAYERS, "of the time [%]")
     return Section("pauses_fabric", "Pauses in the fabric", PAUSES_CAPTION, figure)

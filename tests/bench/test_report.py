@@ -26,11 +26,18 @@ from etherweave.bench.store import SWITCHES, Store, keep_switches
 from etherweave.bench.summary import among, summary
 from etherweave.bench.tables import save
 from etherweave.report import write_report
-from etherweave.report.benchmarks import load_benchmarks
-from etherweave.report.figures.benchmarks import bandwidth, distributions, latency, pairs, rates
-from etherweave.report.figures.benchmarks.sweeps import Setting, Sweep
-from etherweave.report.foretold import foretold
-from etherweave.report.places import Place, places
+from etherweave.report.benchmarks import pairs
+from etherweave.report.benchmarks.data import Place, load_benchmarks, places
+from etherweave.report.benchmarks.points import rates
+from etherweave.report.benchmarks.predictions import foretold
+from etherweave.report.benchmarks.stability import relative
+from etherweave.report.benchmarks.sweeps import (
+    RATE_SWEEP,
+    TIME_SWEEP,
+    Sweep,
+    SweepSetting,
+    latency,
+)
 from etherweave.results import Result
 from support import command_line
 from support.captured_texts import DATA
@@ -130,7 +137,7 @@ def limits(out: Path, metric: str, sweep: Sweep) -> dict[str, list[float]]:
     """The limits that are drawn for a metric on fabric lan, at its sizes, by their first words."""
     found = load_benchmarks(out)
     rows = found.points.filter(metric=metric, fabric="lan")
-    setting = Setting("lan", found.medium("lan"), rows, found.alpha("lan"))
+    setting = SweepSetting("lan", found.medium("lan"), rows, found.alpha("lan"))
     sizes = np.array([1448.0])
     return {bound.name: bound.values.tolist() for bound in sweep.bounds(setting, sizes)}
 
@@ -139,7 +146,7 @@ def test_times_are_held_against_the_link_and_the_smallest_message(
     tmp_path: Path, three: Path
 ) -> None:
     """At 1 Gb/s, 1.25e8 B/s, a frame of 1538 octets carries 1448: 12.3 us, its payload 11.6 us."""
-    bounds = limits(copytree(three, tmp_path / "out"), "latency", latency.SWEEP)
+    bounds = limits(copytree(three, tmp_path / "out"), "latency", TIME_SWEEP)
     (first, line), (name, values) = bounds.items()
     assert first == "size / line rate, 1 Gb/s"
     assert line == pytest.approx([1448 / 1.25e8])
@@ -149,7 +156,7 @@ def test_times_are_held_against_the_link_and_the_smallest_message(
 
 
 def test_rates_are_held_against_the_link_and_full_frames(tmp_path: Path, three: Path) -> None:
-    bounds = limits(copytree(three, tmp_path / "out"), "bandwidth", bandwidth.SWEEP)
+    bounds = limits(copytree(three, tmp_path / "out"), "bandwidth", RATE_SWEEP)
     assert list(bounds.values()) == [[1.25e8], pytest.approx([1.25e8 * 1448 / 1538])]
 
 
@@ -175,7 +182,7 @@ def test_calls_of_a_collective_are_held_against_its_least_time(tmp_path: Path) -
     text = head + "".join(f"{size:<10d}{99.0:>15.2f}\n" for size in (4, 8, 16))
     launcher = FakeLauncher(lambda number: text)
     out = kept(tmp_path / "out", Campaign("test", (NETWORK,), planned, FEW, 1), launcher)
-    ((name, values),) = limits(out, "call_time", latency.SWEEP).items()
+    ((name, values),) = limits(out, "call_time", TIME_SWEEP).items()
     assert name == "lan: least time of 4 ranks on 4 hosts"
     assert values == pytest.approx([2 * 3 / 4 * 1538 / 1.25e8])
 
@@ -184,7 +191,7 @@ def test_spreads_are_about_the_median_of_their_point(tmp_path: Path) -> None:
     values = [8.0, 9.0, 10.0, 10.0, 11.0, 12.0]
     launcher = FakeLauncher(lambda number: latencies(99.0 if number == 0 else values[number - 1]))
     found = load_benchmarks(kept(tmp_path / "out", campaign(rule=FEW), launcher))
-    spread = distributions.relative(found).filter(size_bytes=1)["spread"].to_list()
+    spread = relative(found).filter(size_bytes=1)["spread"].to_list()
     assert spread == pytest.approx([-0.2, -0.1, 0.0, 0.0, 0.1, 0.2])
 
 
@@ -220,7 +227,7 @@ def test_a_table_stands_beside_what_was_measured(tmp_path: Path, three: Path) ->
     found = load_benchmarks(out, [foretold])
     assert found.simulation is not None
     assert found.simulation["median"].to_list() == [9e-6, 2e-5]
-    section = latency.section(found)
+    section = latency(found)
     assert section is not None and section.figure is not None
     assert "simulated" in legend(section.figure)
 
@@ -237,7 +244,7 @@ def test_results_of_a_simulation_stand_beside_benchmarks(tmp_path: Path, three: 
     out, home = copytree(three, tmp_path / "out"), tmp_path / "simulated"
     home.mkdir()
     results = [simulated(home, size) for size in ("1B", "4B")]
-    sections = [latency.section(load_benchmarks(out, paths)) for paths in (results, [home])]
+    sections = [latency(load_benchmarks(out, paths)) for paths in (results, [home])]
     for section in sections:
         assert section is not None and section.figure is not None
         (line,) = [
@@ -276,7 +283,7 @@ def test_streams_without_a_size_are_held_against_their_link(tmp_path: Path, thre
     planned = experiments(["iperf3"], (NETWORK,), CampaignOptions(("a", "b"), seconds=1.0))
     launcher = FakeLauncher(lambda number: text)
     out = kept(tmp_path / "out", Campaign("test", (NETWORK,), planned, FEW, 1), launcher)
-    section = rates.section(load_benchmarks(out))
+    section = rates(load_benchmarks(out))
     assert section is not None and section.figure is not None
     lines = {str(one.get_label()): list(one.get_xdata()) for one in section.figure.axes[0].lines}  # type: ignore[arg-type]
     assert lines["line rate, 1 Gb/s"] == pytest.approx([1, 1])
@@ -284,7 +291,7 @@ def test_streams_without_a_size_are_held_against_their_link(tmp_path: Path, thre
     assert lines["full frames\n(TCP, MTU 1500 B assumed)"] == pytest.approx([full, full])
     received = json.loads(text)["end"]["sum_received"]["bits_per_second"] / 1e9
     assert lines["measured"] == pytest.approx([received])
-    assert rates.section(load_benchmarks(three)) is None
+    assert rates(load_benchmarks(three)) is None
 
 
 def test_more_than_a_link_carries_is_told_on_top(tmp_path: Path) -> None:

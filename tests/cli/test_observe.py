@@ -16,7 +16,7 @@ import pyarrow
 import pytest
 
 import etherweave
-from etherweave.report.film import film_content, write_film
+from etherweave.report.animation import animation_content, write_animation
 from etherweave.report.heat import draw_heat
 from support import command_line
 
@@ -155,7 +155,7 @@ def content(page: Path) -> dict[str, Any]:
 def test_the_page_holds_every_frame_and_fetches_nothing(
     turn: etherweave.Observation, tmp_path: Path
 ) -> None:
-    page = write_film(turn, tmp_path / "film.html")
+    page = write_animation(turn, tmp_path / "film.html")
     text = page.read_text(encoding="utf-8")
     assert "http:" not in text
     assert "https:" not in text
@@ -175,7 +175,7 @@ def test_the_page_holds_every_frame_and_fetches_nothing(
 
 def test_a_page_that_would_be_too_large_averages_neighbours(turn: etherweave.Observation) -> None:
     links = GROUPS * (GROUPS - 1)
-    film = film_content(turn, bytes_max=7 * links)
+    film = animation_content(turn, bytes_max=7 * links)
     # 20 batches, three at a time.
     assert (len(turn.series), film["merged"]) == (20, 3)
     cells = np.frombuffer(base64.b64decode(film["frames"]), np.uint8).reshape(-1, links)
@@ -188,7 +188,7 @@ def test_a_page_that_would_be_too_large_averages_neighbours(turn: etherweave.Obs
 
 @pytest.mark.needs("chromium")
 def test_the_film_plays_in_a_browser(turn: etherweave.Observation, tmp_path: Path) -> None:
-    page = write_film(turn, tmp_path / "film.html")
+    page = write_animation(turn, tmp_path / "film.html")
     with page.open("a", encoding="utf-8") as script:
         script.write('<script type="module">document.getElementById("play").click()</script>')
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]

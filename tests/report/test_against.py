@@ -14,13 +14,16 @@ import etherweave
 from etherweave.bench.metrics import ITERATION_TIME, LATENCY, Metric
 from etherweave.bench.references import Reference, references
 from etherweave.report import write_report
-from etherweave.report.against import kind, published
+from etherweave.report.against import fabric_name, published
 from etherweave.report.bounds import medium
-from etherweave.report.figures.run import goodput, tests
-from etherweave.report.figures.run.beside import Beside
-from etherweave.report.figures.run.beside import section as iterations
-from etherweave.report.figures.run.published import section
 from etherweave.report.quantities import Fabric, Quantity, fabric, quantities
+from etherweave.report.run import osu
+from etherweave.report.run.comparison import (
+    ComparedResults,
+    goodput,
+    iteration_times,
+    published_figures,
+)
 from etherweave.results import Measured, Result
 
 JOBS: dict[str, dict[str, Any]] = {
@@ -137,7 +140,7 @@ def test_the_fabric_is_that_of_the_scenario() -> None:
     ],
 )
 def test_names_of_fabrics_are_read(words: str, expected: object) -> None:
-    assert kind(words) == expected
+    assert fabric_name(words) == expected
 
 
 LAN = Fabric("tcp", "", False, medium("tcp", 1.25e9, 1500))
@@ -209,13 +212,13 @@ def legend(figure: Figure | None, at: int = 0) -> list[str]:
     return [one.get_text().replace("\n", " ") for one in shown.get_texts()]
 
 
-def both() -> Beside:
-    return Beside([simulated(), measured(simulated(), (1.5, 2.0, 2.5))])
+def both() -> ComparedResults:
+    return ComparedResults([simulated(), measured(simulated(), (1.5, 2.0, 2.5))])
 
 
 def test_one_figure_holds_simulated_measured_published_and_limits() -> None:
     """Published is 1.0 us without payload, of which ours is the simulated, and twice that."""
-    found = tests.times(both())
+    found = osu.times(both())
     assert found is not None
     half = mean_s(simulated(), "pong") / 2 * 1e6
     assert legend(found.figure) == [
@@ -231,7 +234,7 @@ def test_one_figure_holds_simulated_measured_published_and_limits() -> None:
 
 
 def test_rates_of_one_and_of_both_ways_have_limits_of_their_own() -> None:
-    found = tests.rates(both())
+    found = osu.rates(both())
     assert found is not None and found.figure is not None
     first, second = found.figure.axes
     for axes, ways in ((first, 1), (second, 2)):
@@ -241,7 +244,7 @@ def test_rates_of_one_and_of_both_ways_have_limits_of_their_own() -> None:
 
 
 def test_published_figures_are_listed_with_source_and_ratio() -> None:
-    found = section(both())
+    found = published_figures(both())
     assert found is not None
     half = mean_s(simulated(), "pong") / 2
     rows = [row for row in found.tables[0].rows if row[0] == "pong"]
@@ -250,7 +253,7 @@ def test_published_figures_are_listed_with_source_and_ratio() -> None:
 
 
 def test_an_incast_is_held_against_the_link_and_the_publication() -> None:
-    found = goodput.section(both())
+    found = goodput(both())
     assert found is not None
     told = ["published", "line rate, 100 Gb/s", "full frames (RoCE v2, path MTU 4096 B)"]
     assert set(told) < set(legend(found.figure))
@@ -258,7 +261,7 @@ def test_an_incast_is_held_against_the_link_and_the_publication() -> None:
 
 def test_published_means_stand_among_iteration_times() -> None:
     halo = run({"halo": HALO}, run={})
-    found = iterations(Beside([halo, measured(halo, (2.0, 2.0))]))
+    found = iteration_times(ComparedResults([halo, measured(halo, (2.0, 2.0))]))
     assert found is not None
     assert legend(found.figure)[-1] == "published mean, RoCE v2+PFC (Kenny et al. 2020)"
 

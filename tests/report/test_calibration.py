@@ -15,14 +15,15 @@ from etherweave.bench.calibration import Calibration, ComparedWorkload, FittedCo
 from etherweave.bench.calibration.calibration import CALIBRATION_FILE, SHARES
 from etherweave.bench.calibration.plans import directory_of
 from etherweave.report import write_report
-from etherweave.report.calibration import load_calibration
-from etherweave.report.figures.calibration import constants, errors, iterations, tests
+from etherweave.report.calibration import osu
+from etherweave.report.calibration.data import load_calibration
+from etherweave.report.calibration.sections import constants, errors, iterations
 from etherweave.report.style import SERIES
 from support import command_line
 
 
 def benchmark(test: str, size: int, microseconds: float, window: int = 1) -> ComparedWorkload:
-    """A micro-benchmark that was foretold 10 % too long."""
+    """A micro-benchmark that was predicted 10 % too long."""
     second = microseconds * 1e-6
     times = {
         "measured_s": second,
@@ -85,7 +86,7 @@ def test_a_page_shows_errors_iterations_tests_and_constants(tmp_path: Path) -> N
         "constants",
     ]
     assert "1 of 2 constants were determined by 4 micro-benchmarks." in page
-    assert "Held-out mean iterations are foretold within 10.0%" in page
+    assert "Held-out mean iterations are predicted within 10.0%" in page
     assert "fft &lt;b&gt;&amp;" in page and "<b>&" not in page
 
 
@@ -95,8 +96,8 @@ def test_a_latency_is_half_of_a_round_trip_and_a_bandwidth_a_window_over_its_tim
     """20 us there and back; 64 messages of 1024 B in 64 us are 1024 MB/s, or 8.192 Gb/s."""
     found = load_calibration(save(tmp_path))
     cases = [
-        (tests.latencies, {"measured": [10.0, 20.0], "foretold": [11.0, 22.0]}),
-        (tests.bandwidths, {"measured": [8.192], "foretold": [8.192 / 1.1]}),
+        (osu.latencies, {"measured": [10.0, 20.0], "predicted": [11.0, 22.0]}),
+        (osu.bandwidths, {"measured": [8.192], "predicted": [8.192 / 1.1]}),
     ]
     for make, expected in cases:
         section = make(found)
@@ -107,33 +108,31 @@ def test_a_latency_is_half_of_a_round_trip_and_a_bandwidth_a_window_over_its_tim
 
 
 def test_the_longest_time_is_the_least_rate() -> None:
-    curve = tests.curve(
-        "measured", [FOUND_OUT.micro_benchmarks[2]], tests.measured, tests.BANDWIDTH
-    )
+    curve = osu.curve("measured", [FOUND_OUT.micro_benchmarks[2]], osu.measured, osu.BANDWIDTH)
     fastest, slowest = 65536 / 57.6e-6, 65536 / 76.8e-6
     assert (curve.low[0], curve.high[0]) == pytest.approx((slowest, fastest))
 
 
-def test_all_launches_stand_beside_what_was_foretold(tmp_path: Path) -> None:
-    section = errors.section(load_calibration(save(tmp_path)))
+def test_all_launches_stand_beside_what_was_predicted(tmp_path: Path) -> None:
+    section = errors(load_calibration(save(tmp_path)))
     assert section is not None and section.figure is not None
     (axes,) = section.figure.axes
     dots = {str(one.get_label()): np.asarray(one.get_xdata()) for one in axes.lines}
     assert dots["launch"].tolist() == pytest.approx([0.9, 1.0, 1.2])
-    assert dots["foretold"].tolist() == pytest.approx([1.1])
+    assert dots["predicted"].tolist() == pytest.approx([1.1])
     assert axes.get_yticklabels()[0].get_text() == FFT.name
     held_out, fitted = section.tables
     assert [row[0] for row in held_out.rows] == [FFT.name]
     assert [row[-1] for row in fitted.rows] == ["+10.0%"] * 4
 
 
-def test_iterations_of_all_launches_stand_beside_those_foretold(tmp_path: Path) -> None:
+def test_iterations_of_all_launches_stand_beside_those_predicted(tmp_path: Path) -> None:
     """Two launches of 100, 200 and 300, 400 us: their median is 250 us, each has its own."""
     place = save(tmp_path)
     launch(place, 0, [100e3, 200e3])
     launch(place, 10, [300e3, 400e3])
     (place / "launches" / f"{directory_of(FFT.name)}.old").mkdir()
-    section = iterations.section(load_calibration(place))
+    section = iterations(load_calibration(place))
     assert section is not None and section.figure is not None
     lines = section.figure.axes[0].lines
     medians = [float(np.interp(0.5, one.get_ydata(), one.get_xdata())) for one in lines]  # type: ignore[arg-type]
@@ -141,17 +140,17 @@ def test_iterations_of_all_launches_stand_beside_those_foretold(tmp_path: Path) 
     assert lines[2].get_label() == "measured, 2 launches"
 
 
-def test_without_launches_only_what_was_foretold_is_drawn(tmp_path: Path) -> None:
+def test_without_launches_only_what_was_predicted_is_drawn(tmp_path: Path) -> None:
     found = load_calibration(save(tmp_path))
-    section = iterations.section(found)
+    section = iterations(found)
     assert section is not None and section.figure is not None
-    assert [one.get_label() for one in section.figure.axes[0].lines] == ["foretold"]
+    assert [one.get_label() for one in section.figure.axes[0].lines] == ["predicted"]
     bare = replace(FOUND_OUT, held_out=(replace(FFT, predicted_iterations_s=()),))
-    assert iterations.section(load_calibration(save(tmp_path, bare))) is None
+    assert iterations(load_calibration(save(tmp_path, bare))) is None
 
 
 def test_constants_that_are_not_determined_stay_as_they_were(tmp_path: Path) -> None:
-    section = constants.section(load_calibration(save(tmp_path)))
+    section = constants(load_calibration(save(tmp_path)))
     assert section is not None and section.figure is not None
     rows = [row[2:] for row in section.tables[0].rows]
     assert rows == [("2,000", "900", "800", "1,000"), ("7,767", "as before", "–", "–")]
@@ -203,7 +202,7 @@ def test_a_file_that_is_no_calibration_is_refused(tmp_path: Path, text: str) -> 
     assert (done.exit_code, CALIBRATION_FILE in done.stderr) == (2, True), done.output
 
 
-def test_a_broken_launch_is_told(tmp_path: Path) -> None:
+def test_a_broken_launch_is_reported(tmp_path: Path) -> None:
     place = save(tmp_path)
     launch(place, 0, [100e3])
     (place / "launches" / f"{directory_of(FFT.name)}.0" / "iterations.parquet").write_bytes(b"")

@@ -13,14 +13,20 @@ import pytest
 
 import etherweave
 from etherweave.report import draw_fabric
-from etherweave.report.drawing import LAYOUTS, TooLargeError, circle, grid, picture_of, star, tree
-from etherweave.report.drawing.labels import box_of_mark, box_of_words, overlap
-from etherweave.report.drawing.lettering import STAND_IN, drawable, short
-from etherweave.report.drawing.picture import Line, Mark, Picture
-from etherweave.report.drawing.render import draw, extent, svg
+from etherweave.report.drawing import (
+    LAYOUTS,
+    TooLargeError,
+    circle,
+    grid,
+    picture_of,
+    polygons,
+    tree,
+)
+from etherweave.report.drawing.picture import STAND_IN, Line, Mark, Picture, drawable, short
+from etherweave.report.drawing.render import box_of_mark, box_of_words, draw, extent, overlap, svg
 from etherweave.report.drawing.spread import positions
 from etherweave.report.drawing.wiring import Wiring
-from etherweave.report.merits import merits_figure
+from etherweave.report.metrics import metrics_figure
 from etherweave.report.style import house
 from support import command_line
 
@@ -192,7 +198,7 @@ def test_cards_of_a_server_stand_together_when_a_leaf_has_failed() -> None:
 
 
 def test_hosts_of_a_single_switch_stand_around_it() -> None:
-    picture = star.layout(wiring({"single_switch": {"hosts": 12}}))
+    picture = polygons.star(wiring({"single_switch": {"hosts": 12}}))
     hosts = [mark for mark in picture.marks if mark.shape == "host"]
     assert len(hosts) == 12
     assert len({round(math.hypot(*mark.place), 6) for mark in hosts}) == 1
@@ -310,7 +316,7 @@ def test_the_verb_draws_the_merits_of_several(tmp_path: Path) -> None:
 def test_a_merit_that_is_not_known_is_said_above_its_panel() -> None:
     known = {"name": "a", "is_efficient": True, "hosts": 4, "bisection_gbps_per_host": 5.0}
     unknown = {"table_entries": 9, "watts_per_host": None, "price_per_host": 2.0}
-    figure = merits_figure([{**known, **unknown}])
+    figure = metrics_figure([{**known, **unknown}])
     titles = [axes.get_title(loc="left") or axes.get_title() for axes in figure.axes]
     assert titles == ["not known of 1 of 1", "", "", ""]
     assert [len(axes.lines) for axes in figure.axes] == [0, 1, 1, 1]

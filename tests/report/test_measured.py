@@ -11,8 +11,7 @@ import pytest
 import etherweave
 from etherweave import toml
 from etherweave.report import write_report
-from etherweave.report.figures.run import beside, goodput
-from etherweave.report.figures.run.beside import Beside
+from etherweave.report.run.comparison import ComparedResults, goodput, iteration_times
 from etherweave.results import Measured, Result
 from support import command_line
 
@@ -68,7 +67,7 @@ def measured(simulated: Result) -> Result:
 
 
 def test_the_ratio_is_that_of_medians(simulated: Result, measured: Result) -> None:
-    section = beside.section(Beside([simulated, measured]))
+    section = iteration_times(ComparedResults([simulated, measured]))
     assert section is not None
     (table,) = section.tables
     assert [row[:3] for row in table.rows] == [
@@ -89,31 +88,31 @@ def test_the_ratio_is_that_of_medians(simulated: Result, measured: Result) -> No
 
 
 def test_goodput_is_the_mean_over_launches(simulated: Result, measured: Result) -> None:
-    section = goodput.section(Beside([simulated, measured]))
+    section = goodput(ComparedResults([simulated, measured]))
     assert section is not None
     assert [row[-1] for row in section.tables[0].rows] == ["1.000", "0.500"]
 
 
 def test_results_are_called_by_how_they_came_about(simulated: Result, measured: Result) -> None:
-    assert Beside([simulated, measured]).labels == ["simulated", "measured"]
-    assert Beside([measured, simulated, measured]).labels == [
+    assert ComparedResults([simulated, measured]).labels == ["simulated", "measured"]
+    assert ComparedResults([measured, simulated, measured]).labels == [
         *("measured 1", "simulated", "measured 2")
     ]
 
 
 def test_another_workload_is_told(simulated: Result, measured: Result) -> None:
     longer = etherweave.run(SCENARIO, {"job.0.workload.fft.iterations": 10})
-    assert Beside([simulated, measured]).differences == []
-    assert Beside([simulated, longer]).differences == [
+    assert ComparedResults([simulated, measured]).differences == []
+    assert ComparedResults([simulated, longer]).differences == [
         "simulated 2: job fft has another workload than in the first result"
     ]
 
 
 def test_jobs_that_only_one_result_has_stay_away(simulated: Result) -> None:
     other = {**SCENARIO, "job": [{**SCENARIO["job"][0], "name": "other"}]}
-    pair = Beside([simulated, etherweave.run(other)])
-    assert beside.section(pair) is None
-    assert goodput.section(pair) is None
+    pair = ComparedResults([simulated, etherweave.run(other)])
+    assert iteration_times(pair) is None
+    assert goodput(pair) is None
 
 
 def test_a_report_shows_both(tmp_path: Path, simulated: Result, measured: Result) -> None:

@@ -17,9 +17,17 @@ from etherweave.bench.store import LaunchRecord, Store
 from etherweave.bench.telemetry.epochs import Epoch
 from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, PROCESSOR, RDMA
 from etherweave.report import write_report
-from etherweave.report.benchmarks import load_benchmarks
-from etherweave.report.figures.benchmarks import epochs, telemetry
-from etherweave.report.telemetry import Key, Launch, Steps, Track, launches, rates, track
+from etherweave.report.benchmarks import telemetry, timelines
+from etherweave.report.benchmarks.data import load_benchmarks
+from etherweave.report.benchmarks.recordings import (
+    Key,
+    Launch,
+    Steps,
+    Track,
+    launches,
+    rates,
+    track,
+)
 from support.launches import FakeLauncher, campaign, latencies
 from support.recorded_campaigns import Speeds, keep_recording, keep_recordings
 
@@ -109,15 +117,15 @@ def test_launches_stand_beside_each_other(tmp_path: Path) -> None:
     """Two launches of ten seconds, in cells of one, with 2 % of both between them."""
     one = recorded(tmp_path)
     other = replace(one, launch=LAUNCH._replace(name="osu-002"))
-    where = epochs.lay([one.launch, other.launch], [one, other])
+    where = timelines.lay([one.launch, other.launch], [one, other])
     assert [len(edges) for edges in where.edges] == [11, 11]
     assert where.places == [0.0, pytest.approx(10.4)]
 
 
 def test_long_launches_are_cut_into_few_cells() -> None:
     many = [LAUNCH._replace(name=f"osu-{at:03}", seconds=1e4 + at) for at in range(12)]
-    where = epochs.lay(many, [Track(many[0], "n1", "")])
-    assert sum(len(edges) - 1 for edges in where.edges) <= epochs.CELLS_MOST
+    where = timelines.lay(many, [Track(many[0], "n1", "")])
+    assert sum(len(edges) - 1 for edges in where.edges) <= timelines.CELLS_MOST
 
 
 @pytest.fixture(scope="module")

@@ -161,18 +161,18 @@ def _draw(file: str, changes: dict[str, object], path: Path) -> None:
 def _compare(files: list[str], changes: dict[str, object], wanted: _Wanted) -> None:
     with step_progress() as tell:
         comparison = etherweave.compare(files, changes, progress=tell)
-    _draw_merits(comparison, wanted.draw)
+    _draw_metrics(comparison, wanted.draw)
     if wanted.as_json:
         _print_json(comparison)
     else:
         _print_comparison(comparison)
 
 
-def _draw_merits(comparison: Figures, path: Path | None) -> None:
+def _draw_metrics(comparison: Figures, path: Path | None) -> None:
     if path:
-        from etherweave.report import draw_merits
+        from etherweave.report import draw_metrics
 
-        draw_merits(comparison["merits"], path)
+        draw_metrics(comparison["merits"], path)
 
 
 def _export(files: list[str], forms: list[str], changes: dict[str, object], output: Path) -> None:
@@ -212,7 +212,7 @@ def _find(wishes: tuple[int, int, str], rank: str, wanted: _Wanted) -> None:
         found = etherweave.find(*wishes, rank=rank, progress=tell)
     if wanted.output:
         _write(found, wanted.output)
-    _draw_merits(found.comparison, wanted.draw)
+    _draw_metrics(found.comparison, wanted.draw)
     if wanted.as_json:
         told = {"refused": found.refused, "scenarios": found.scenarios}
         _print_json({**found.comparison, **told})

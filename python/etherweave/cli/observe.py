@@ -104,10 +104,10 @@ def _write(seen: "Observation", output: Path) -> None:
 
 
 def _draw(seen: "Observation", heat: Path | None, film: Path | None) -> None:
-    from etherweave.report import draw_heat, write_film
+    from etherweave.report import draw_heat, write_animation
     from etherweave.report.drawing import TooLargeError
 
-    for option, path, make in (("--heat", heat, draw_heat), ("--film", film, write_film)):
+    for option, path, make in (("--heat", heat, draw_heat), ("--film", film, write_animation)):
         try:
             if path:
                 make(seen, path)

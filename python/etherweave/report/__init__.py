@@ -1,9 +1,9 @@
 """Reports: one self-contained HTML page, and its figures as SVG and PNG beside it; drawings.
 
 :func:`write_report` takes a result, a study, benchmarks or a calibration from disk,
-:func:`draw_fabric` a fabric, :func:`draw_merits` a comparison of fabrics, :func:`draw_curves` a
-latency curve, :func:`draw_heat` and :func:`write_film` an observation. Each figure of a page is a
-file in ``figures`` and a line in its list. The same results give the same bytes. Left out:
+:func:`draw_fabric` a fabric, :func:`draw_metrics` a comparison of fabrics, :func:`draw_curves` a
+latency curve, :func:`draw_heat` and :func:`write_animation` an observation. Each kind of page is a
+folder, whose ``page.py`` lists the sections. The same results give the same bytes. Left out:
 simulating. Whatever a page shows is in the tables of its results, or was published and says where.
 """
 
@@ -11,15 +11,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from etherweave.bench.tables import RESULTS
-from etherweave.report.benchmarks import load_benchmarks, write_benchmarks
-from etherweave.report.calibration import is_calibration, load_calibration, write_calibration
+from etherweave.report.animation import write_animation
+from etherweave.report.benchmarks.data import load_benchmarks
+from etherweave.report.benchmarks.page import write_benchmarks
+from etherweave.report.calibration.data import is_calibration, load_calibration
+from etherweave.report.calibration.page import write_calibration
 from etherweave.report.curves import draw_curves
 from etherweave.report.drawing import draw_fabric
-from etherweave.report.film import write_film
 from etherweave.report.heat import draw_heat
-from etherweave.report.merits import draw_merits
-from etherweave.report.run import write_run
-from etherweave.report.study import write_study
+from etherweave.report.metrics import draw_metrics
+from etherweave.report.run.page import write_run
+from etherweave.report.study.page import write_study
 from etherweave.results import Result
 from etherweave.study import CHECKS, load_study_result
 
@@ -27,10 +29,10 @@ __all__ = [
     "draw_curves",
     "draw_fabric",
     "draw_heat",
-    "draw_merits",
+    "draw_metrics",
+    "write_animation",
     "write_benchmarks",
     "write_calibration",
-    "write_film",
     "write_report",
     "write_run",
     "write_study",

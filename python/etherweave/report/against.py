@@ -21,7 +21,7 @@ _ALIKE = 0.01
 """Rates that differ by less are equal."""
 
 
-class Kind(NamedTuple):
+class FabricName(NamedTuple):
     """A fabric as a publication names it."""
 
     transport: str
@@ -31,19 +31,19 @@ class Kind(NamedTuple):
     """What else is switched on: ``pfc``, ``ets 50/50``."""
 
 
-def kind(words: str) -> Kind | None:
+def fabric_name(words: str) -> FabricName | None:
     """Read the name of a fabric; None for one that no scenario has.
 
     Examples
     --------
-    >>> kind("RoCEv2+PFC (ConnectX-4)")
-    Kind(transport='roce', version='v2', extras=frozenset({'pfc'}))
+    >>> fabric_name("RoCEv2+PFC (ConnectX-4)")
+    FabricName(transport='roce', version='v2', extras=frozenset({'pfc'}))
     """
     name, *extras = _REMARK.sub("", words).casefold().split("+")
     match = _NAME.match(name)
     if not match:
         return None
-    return Kind(match[1], match[2] or "", frozenset(one.strip() for one in extras))
+    return FabricName(match[1], match[2] or "", frozenset(one.strip() for one in extras))
 
 
 def published(
@@ -85,10 +85,10 @@ def _is_of(quantity: Quantity, one: Reference) -> bool:
 
 
 def _is_on(fabric: Fabric, one: Reference) -> bool:
-    found = kind(one.fabric)
+    found = fabric_name(one.fabric)
     if found is None or one.link_bits_per_s is None:
         return False
-    own = kind(fabric.words)
+    own = fabric_name(fabric.words)
     assert own is not None, "a scenario's fabric has a name"
     return (
         found.transport == own.transport
@@ -100,6 +100,8 @@ def _is_on(fabric: Fabric, one: Reference) -> bool:
 
 def _nearest(fabric: Fabric, found: Sequence[Reference]) -> list[Reference]:
     """Keep those with the job's own flow control; all where there are none."""
-    own = kind(fabric.words)
-    same = [one for one in found if (k := kind(one.fabric)) and own and k.extras == own.extras]
+    own = fabric_name(fabric.words)
+    same = [
+        one for one in found if (k := fabric_name(one.fabric)) and own and k.extras == own.extras
+    ]
     return same or list(found)

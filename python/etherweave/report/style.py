@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
+from etherweave.report.bounds import Medium
 from etherweave.study import PublishedValue
 
 RC: dict[str, Any] = {
@@ -159,3 +160,29 @@ def write_values(axes: Axes, bars: BarContainer, size: float = 8) -> None:
             path_effects=_HALO,
             zorder=6,
         )
+
+
+GIGABITS = 8e-9
+"""From bytes per second."""
+
+
+def mark_link(axes: Axes, place: float, medium: Medium) -> None:
+    """Draw across a row the rate of a link, and what full frames leave of it."""
+    levels = {f"line rate, {medium.rate * GIGABITS:g} Gb/s": medium.rate}
+    if medium.wire:
+        levels[f"full frames\n({medium.note})"] = medium.goodput
+    for (name, rate), dash in zip(levels.items(), DASHES, strict=False):
+        ends = ([rate * GIGABITS] * 2, [place - 0.5, place + 0.5])
+        axes.plot(*ends, color=INK, linewidth=1, linestyle=dash, label=name)
+
+
+def finish_rows(axes: Axes, names: list[str], label: str) -> None:
+    """Name the rows from top to bottom, and what is drawn, each thing once."""
+    axes.set_yticks(range(len(names)), names, fontsize=8)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.grid(visible=False, axis="y")
+    axes.set_xlim(left=0)
+    axes.set_xlabel(label)
+    handles, labels = axes.get_legend_handles_labels()
+    known = dict(zip(labels, handles, strict=True))
+    axes.legend(list(known.values()), list(known), **ASIDE)

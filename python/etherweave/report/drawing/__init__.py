@@ -9,18 +9,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from etherweave._core import Fabric
-from etherweave.report.drawing import circle, grid, polygons, rails, spread, star, tree
-from etherweave.report.drawing.labels import numbered
+from etherweave.report.drawing import circle, grid, polygons, rails, spread, tree
 from etherweave.report.drawing.legend import framed
-from etherweave.report.drawing.lettering import short
-from etherweave.report.drawing.picture import Picture
-from etherweave.report.drawing.render import svg
+from etherweave.report.drawing.picture import Picture, short
+from etherweave.report.drawing.render import numbered, svg
 from etherweave.report.drawing.wiring import TooLargeError, Wiring
 
 __all__ = ["LAYOUTS", "TooLargeError", "draw_fabric", "picture_of"]
 
 LAYOUTS: Mapping[str, Callable[[Wiring], Picture]] = {
-    "single_switch": star.layout,
+    "single_switch": polygons.star,
     "fat_tree": tree.layout,
     "k_ary_fat_tree": tree.layout,
     "staged_fat_tree": tree.layout,
@@ -32,7 +30,7 @@ LAYOUTS: Mapping[str, Callable[[Wiring], Picture]] = {
     "mesh": grid.layout,
     "dragonfly": circle.layout,
     "dragonfly_plus": circle.layout,
-    "slim_fly": polygons.layout,
+    "slim_fly": polygons.slim_fly,
     "custom": spread.layout,
 }
 """How each family is drawn."""

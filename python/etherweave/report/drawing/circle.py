@@ -11,8 +11,18 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from etherweave.report.drawing import hosts
-from etherweave.report.drawing.lettering import count, width
-from etherweave.report.drawing.picture import Area, Mark, Picture, Point, Shape, Sketch, Words, arc
+from etherweave.report.drawing.picture import (
+    Area,
+    Mark,
+    Picture,
+    Point,
+    Shape,
+    Sketch,
+    Words,
+    arc,
+    count,
+    width,
+)
 from etherweave.report.drawing.tree import Item, row
 from etherweave.report.drawing.wiring import Bundle, Switch, Wiring
 

@@ -11,8 +11,18 @@ from dataclasses import dataclass, field, replace
 
 from etherweave.report.drawing import hosts
 from etherweave.report.drawing.cells import Cell, Cells, key
-from etherweave.report.drawing.lettering import count, short, width
-from etherweave.report.drawing.picture import Area, Mark, Picture, Point, Sketch, Words, arc
+from etherweave.report.drawing.picture import (
+    Area,
+    Mark,
+    Picture,
+    Point,
+    Sketch,
+    Words,
+    arc,
+    count,
+    short,
+    width,
+)
 from etherweave.report.drawing.wiring import Bundle, Switch, Wiring
 
 BOX = 18.0

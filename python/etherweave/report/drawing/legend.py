@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from etherweave.report.drawing.labels import uniform_counts
-from etherweave.report.drawing.lettering import count, short, width
-from etherweave.report.drawing.picture import Line, Picture, Words
-from etherweave.report.drawing.render import MARGIN, extent
+from etherweave.report.drawing.picture import Line, Picture, Words, count, short, width
+from etherweave.report.drawing.render import MARGIN, extent, uniform_counts
 from etherweave.report.drawing.wiring import Wiring
 
 SAMPLE = 26.0

@@ -8,8 +8,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from etherweave.report.drawing import hosts
-from etherweave.report.drawing.lettering import count, width
-from etherweave.report.drawing.picture import Area, Mark, Picture, Shape, Sketch, Words
+from etherweave.report.drawing.picture import (
+    Area,
+    Mark,
+    Picture,
+    Shape,
+    Sketch,
+    Words,
+    count,
+    width,
+)
 from etherweave.report.drawing.tree import GAP, HIGH, PAD, Item, item_width, row
 from etherweave.report.drawing.wiring import Switch, Wiring
 

@@ -9,8 +9,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from etherweave.report.drawing import hosts
-from etherweave.report.drawing.lettering import count, short, width
-from etherweave.report.drawing.picture import Area, Mark, Picture, Point, Shape, Sketch, Words
+from etherweave.report.drawing.picture import (
+    Area,
+    Mark,
+    Picture,
+    Point,
+    Shape,
+    Sketch,
+    Words,
+    count,
+    short,
+    width,
+)
 from etherweave.report.drawing.wiring import Switch, Wiring
 
 DETAILED_MAX = 96

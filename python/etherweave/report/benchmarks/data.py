@@ -1,0 +1,237 @@
+"""Benchmarks on a real cluster as a page sees them: tables of a run, and places of hosts.
+
+A place is the switch of a host, and the group of that switch.
+"""
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from etherweave.bench.points import CENTRES
+from etherweave.bench.site.reading import read as read_site
+from etherweave.bench.store import kept_switches
+from etherweave.bench.summary import FORMAT
+from etherweave.bench.tables import RESULTS
+from etherweave.fabrics import fabric
+from etherweave.report.benchmarks.predictions import foretold, plain, read
+from etherweave.report.bounds import Medium, medium
+
+NEEDED = {"site", "networks", "rule", "seed", "experiments", "warnings", "is_finished", "launches"}
+"""Keys of ``benchmarks.json`` without which there is no page."""
+_NAMED = ("benchmark", "program", "fabric", "hosts", "ranks_per_node", "metric", "labels")
+
+
+class Place(NamedTuple):
+    """Where a host sits."""
+
+    switch: str
+    group: str = ""
+    """Of the switch; empty where switches have none."""
+
+
+@dataclass(frozen=True)
+class Benchmarks:
+    """A run of benchmarks."""
+
+    name: str
+    facts: dict[str, Any]
+    """Of ``benchmarks.json``."""
+    launches: pl.DataFrame
+    measurements: pl.DataFrame
+    """With a column ``value`` in the base unit; only those that count."""
+    points: pl.DataFrame
+    """With ``median``, ``low``, ``high``… in the base unit, one statistic of each."""
+    simulation: pl.DataFrame | None = None
+    """What was simulated; see :func:`etherweave.report.foretold.foretold`."""
+    mtus: Mapping[str, int] = field(default_factory=dict)
+    """Of fabrics, where the interface was seen [bytes]."""
+    places: Mapping[str, Place] = field(default_factory=dict)
+    """Of hosts, where they are known."""
+    directory: Path | None = None
+    """Holds what hosts counted during launches, if it was recorded."""
+
+    @property
+    def networks(self) -> dict[str, dict[str, Any]]:
+        """What is believed of each fabric, by name."""
+        return {one["name"]: one for one in self.facts["networks"]}
+
+    def medium(self, fabric: str) -> Medium:
+        """Tell what frames of a fabric carry."""
+        network = self.networks[fabric]
+        return medium(network["kind"], float(network["rate"]), self.mtus.get(fabric))
+
+    def alpha(self, fabric: str) -> float | None:
+        """Tell how long the smallest message took at best; None where it was not measured [s]."""
+        if not self.points.height:
+            return None
+        own = self.points.filter(metric="latency", fabric=fabric)
+        own = own.filter(pl.col("size_bytes").is_not_null() & (pl.col("median") > 0))
+        if not own.height:
+            return None
+        smallest = own.filter(pl.col("size_bytes") == pl.col("size_bytes").min())
+        return float(smallest["median"].to_numpy().min())
+
+
+def load_benchmarks(
+    source: Path, simulation: Sequence[Path] = (), topology: Path | None = None
+) -> Benchmarks:
+    """Read a run of benchmarks.
+
+    Parameters
+    ----------
+    source
+        Directory of ``bench run``.
+    simulation
+        Tables of points that a simulation foretold, or results of it; see
+        :func:`etherweave.report.foretold.foretold`.
+    topology
+        A site's file or a scenario that tells where hosts sit; see
+        :func:`etherweave.report.places.places`.
+
+    Raises
+    ------
+    ValueError
+        When a file is of another form.
+    OSError
+        When one cannot be read.
+    """
+    facts = json.loads((source / RESULTS).read_text(encoding="utf-8"))
+    if not isinstance(facts, dict) or facts.get("format") != FORMAT or NEEDED - set(facts):
+        raise ValueError(f"{source / RESULTS}: no results of format {FORMAT}")
+    tables = {name: read(source / f"{name}.parquet") for name in ("launches", "measurements")}
+    measured = tables["measurements"]
+    if measured.height:
+        measured = plain(measured.filter(pl.col("is_valid") & ~pl.col("is_warm_up")), ["value"])
+    known = of_switches(kept_switches(source))
+    return Benchmarks(
+        source.absolute().name,
+        facts,
+        tables["launches"],
+        measured,
+        _points(read(source / "points.parquet")),
+        foretold(simulation) if simulation else None,
+        _mtus(source, facts["networks"]),
+        places(topology, hosts_of(facts), known) if topology else known,
+        source,
+    )
+
+
+def hosts_of(facts: Mapping[str, Any]) -> list[str]:
+    """List the hosts of all experiments, in the order of the site's file."""
+    return list(dict.fromkeys(host for one in facts["experiments"] for host in one["hosts"]))
+
+
+def _points(table: pl.DataFrame) -> pl.DataFrame:
+    """Put values into one column each, and keep the best statistic of each point."""
+    if not table.height:
+        return table
+    names = ["median", "low", "high", "min", "max", "p99", "reference_low", "reference_high"]
+    ranks = pl.col("statistic").replace_strict(
+        {name: rank for rank, name in enumerate(CENTRES)}, default=None, return_dtype=pl.Int64
+    )
+    ranked = plain(table, names).with_columns(rank=ranks).filter(pl.col("rank").is_not_null())
+    return ranked.sort("rank", maintain_order=True).unique(
+        [*_NAMED, "size_bytes"], keep="first", maintain_order=True
+    )
+
+
+def _mtus(source: Path, networks: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Find the largest MTU that an interface of each fabric was seen with."""
+    seen = [one for path in sorted(source.glob("environment/*.json")) for one in _interfaces(path)]
+    found: dict[str, int] = {}
+    for network in networks:
+        own = [facts.get("mtu") for name, facts in seen if name == network.get("interface")]
+        if sizes := [size for size in own if isinstance(size, int)]:
+            found[network["name"]] = max(sizes)
+    return found
+
+
+def _interfaces(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """List the interfaces of all snapshots in a file, wherever they stand in it."""
+    try:
+        left = [json.loads(path.read_bytes())]
+    except (ValueError, RecursionError):
+        return
+    while left:
+        value = left.pop()
+        inner = (
+            value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        )
+        left.extend(inner)
+        own = value.get("interfaces") if isinstance(value, dict) else None
+        if isinstance(own, dict):
+            yield from ((name, facts) for name, facts in own.items() if isinstance(facts, dict))
+
+
+def places(file: Path, hosts: Sequence[str], known: Mapping[str, Place]) -> dict[str, Place]:
+    """Read places from a site's file or a scenario.
+
+    Parameters
+    ----------
+    file
+        TOML: a site (``[hosts.n1] switch = "leaf0"``), or a scenario. Hosts that the scenario does
+        not name are its hosts, in its order.
+    hosts
+        Whose places are asked for, in the order of the site.
+    known
+        Places that are known already; they go before those of a scenario.
+
+    Raises
+    ------
+    ValueError
+        When the file is wrong, or the scenario's fabric has fewer hosts.
+    OSError
+        When it cannot be read_site.
+    """
+    if _is_site(file):
+        return {**known, **of_switches({one.name: one.switch for one in read_site(file).hosts})}
+    return {**_of_scenario(file, hosts), **known}
+
+
+def of_switches(switches: Mapping[str, str | None]) -> dict[str, Place]:
+    """Take places from the names of switches; a host without one has none."""
+    return {host: Place(switch) for host, switch in switches.items() if switch}
+
+
+def in_order(hosts: Sequence[str], found: Mapping[str, Place]) -> list[str]:
+    """Put hosts of a group, and of a switch, beside each other, else in the order they have."""
+    ranks = {place: rank for rank, place in enumerate(dict.fromkeys(map(found.get, hosts)))}
+    groups = {place.group: rank for place, rank in reversed(ranks.items()) if place}
+    last = len(hosts)
+
+    def rank(host: str) -> tuple[int, int]:
+        place = found.get(host)
+        return (groups[place.group], ranks[place]) if place else (last, last)
+
+    return sorted(hosts, key=rank)
+
+
+def _is_site(file: Path) -> bool:
+    try:
+        return "hosts" in tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"{file}: {error}; expected a site or a scenario, TOML") from None
+
+
+def _of_scenario(file: Path, hosts: Sequence[str]) -> dict[str, Place]:
+    built = fabric(file)
+    switches = pl.DataFrame(built.tables["switches"])
+    groups = dict.fromkeys(switches["switch"], "")
+    if "group" in built.axes:
+        own = switches[f"coordinate_{built.axes.index('group')}"]
+        groups = {
+            one: f"group {number}" for one, number in zip(switches["switch"], own, strict=True)
+        }
+    ends = dict(pl.DataFrame(built.tables["hosts"]).select("host", "switch").iter_rows())
+    if not set(hosts) <= set(ends):
+        if len(hosts) > len(ends):
+            raise ValueError(
+                f"{file}: a fabric of {len(ends)} hosts; expected at least {len(hosts)}"
+            )
+        ends = dict(zip(hosts, ends.values(), strict=False))
+    return {host: Place(ends[host], groups[ends[host]]) for host in hosts}

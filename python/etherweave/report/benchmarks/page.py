@@ -1,0 +1,79 @@
+"""The page of a run of benchmarks: its sections in order, and what stands above them."""
+
+import json
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from etherweave.report.benchmarks import pairs, telemetry
+from etherweave.report.benchmarks.data import Benchmarks
+from etherweave.report.benchmarks.points import points, rates
+from etherweave.report.benchmarks.stability import distributions, stability
+from etherweave.report.benchmarks.sweeps import bandwidth, latency, rate_findings
+from etherweave.report.page import Front, Page
+from etherweave.report.section import Builder
+
+SECTIONS: list[Builder[Benchmarks]] = [
+    bandwidth,
+    latency,
+    rates,
+    *pairs.sections,
+    distributions,
+    stability,
+    points,
+]
+"""In the order of the page; those without anything to show return nothing."""
+
+
+def write_benchmarks(found: Benchmarks, out: Path) -> Path:
+    """Write the page of a run of benchmarks into a directory; returns the page's path."""
+    page = Page(out)
+    page.show(SECTIONS, found)
+    page.show(telemetry.builders(found), found)
+    findings = [*rate_findings(found), *pairs.findings(found)]
+    return page.write(
+        _front(found, findings),
+        [("What was asked for", json.dumps(_asked(found), indent=2))],
+    )
+
+
+def _front(found: Benchmarks, findings: Sequence[str]) -> Front:
+    facts = found.facts
+    own = [one for one in facts["experiments"] if one["counted"]]
+    lead = (
+        f"{len(own)} of {len(facts['experiments'])} experiments on {facts['site']} gave numbers, "
+        f"in {facts['launches']:,} launches."
+    )
+    trouble = "" if facts["is_finished"] else "The run was interrupted: launches are missing."
+    warnings = [*findings, *facts["warnings"]]
+    return Front(found.name, lead, _facts(facts), warnings, trouble)
+
+
+def _facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    rule = facts["rule"]
+    precision = (
+        f"until the median's {rule['confidence']:.0%} interval reaches "
+        f"{rule['half_width']:.0%} or less"
+    )
+    networks = [
+        f"{one['name']}: {one['rate'] * 8 / 1e9:g} Gb/s, {one['latency'] * 1e6:g} us"
+        for one in facts["networks"]
+    ]
+    return [
+        ("cluster", facts["site"]),
+        ("measured", f"{_moment(facts['start_ns'])} to {_moment(facts['end_ns'])} (UTC)"),
+        ("fabrics, as believed", "; ".join(networks)),
+        ("launches", f"{rule['launches_min']} to {rule['launches_max']} each, {precision}"),
+        ("order", f"shuffled in rounds, seed {facts['seed']}; the first round is warm-up"),
+        ("Etherweave", facts["version"]),
+        ("identity", facts["identity"]),
+    ]
+
+
+def _asked(found: Benchmarks) -> dict[str, Any]:
+    return {name: found.facts[name] for name in ("site", "networks", "rule", "seed", "experiments")}
+
+
+def _moment(ns: int | None) -> str:
+    return "–" if ns is None else f"{datetime.fromtimestamp(ns / 1e9, UTC):%Y-%m-%d %H:%M:%S}"

@@ -1,0 +1,245 @@
+"""Curves of benchmarks against message size, simulated ones and limits beside them."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from matplotlib.figure import Figure
+
+from etherweave.report.benchmarks.data import Benchmarks
+from etherweave.report.bounds import Floats, Medium, Party, alpha_beta, collective, transfer
+from etherweave.report.section import Section
+from etherweave.report.sizes import Bound, Curve, Marks, Panel, draw
+
+SWEEP_CAPTION = (
+    "Medians of launches; the band is the 95 % interval of the median, hollow points are unstable, "
+    "diamonds with bars are published figures of the same program, size and kind of fabric, "
+    "crosses are simulated. "
+)
+_NAMES = ["program", "fabric", "hosts", "ranks_per_node", "labels"]
+_HOSTS_MOST = 6
+"""Placements of a test that are curves with names of their own; more are one name's."""
+
+
+class SweepSetting(NamedTuple):
+    """Where curves of one fabric come from."""
+
+    fabric: str
+    medium: Medium
+    rows: pl.DataFrame
+    """Points of the panel on this fabric."""
+    alpha: float | None
+    """Of the smallest message on this fabric, where it was measured [s]."""
+
+
+SweepBounds = Callable[[SweepSetting, Floats], Iterator[Bound]]
+"""Tells limits at these sizes [bytes]."""
+
+
+class Sweep(NamedTuple):
+    """How one kind of curve is drawn."""
+
+    unit: str
+    scale: float
+    """From base units to those of the axis."""
+    label: str
+    """Of the axis."""
+    bounds: SweepBounds
+
+
+def sweeps(found: Benchmarks, sweep: Sweep) -> Figure | None:
+    """Draw a panel for each metric of the unit; ``None`` if there is none."""
+    if not found.points.height:
+        return None
+    rows = found.points.filter(
+        (pl.col("unit") == sweep.unit) & pl.col("size_bytes").is_not_null()
+    ).with_columns(panel=_panel_of(pl.col("metric"), pl.col("program")))
+    panels = [
+        _panel(found, str(name), own, sweep)
+        for (name,), own in rows.group_by("panel", maintain_order=True)
+    ]
+    return draw(panels, sweep.scale, sweep.label) if panels else None
+
+
+def _panel_of(metric: pl.Expr, program: pl.Expr) -> pl.Expr:
+    """Keep calls of different collectives apart; they say nothing about each other."""
+    together = metric.str.replace_all("_", " ")
+    return pl.when(metric == "call_time").then(together + ": " + program).otherwise(together)
+
+
+def _panel(found: Benchmarks, title: str, rows: pl.DataFrame, sweep: Sweep) -> Panel:
+    parts = list(_curves(rows))
+    curves = [_curve(name, part) for name, part in parts]
+    marks = [_marks(part) for _, part in parts]
+    return Panel(
+        title,
+        [*curves, *_simulated(found, rows, sweep)],
+        list(_bounds(found, rows, sweep)),
+        marks,
+    )
+
+
+def _curves(rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Part points into curves, named by what tells these curves apart; many pairs in one name."""
+    told = [name for name in _NAMES if rows[name].n_unique() > 1] or ["program"]
+    for _, test in rows.group_by([name for name in _NAMES if name != "hosts"], maintain_order=True):
+        pairs = test["hosts"].n_unique()
+        is_crowd = pairs > _HOSTS_MOST
+        for (hosts,), curve in test.group_by("hosts", maintain_order=True):
+            words = dict(zip(_NAMES, curve.select(_NAMES).row(0), strict=True))
+            words["hosts"] = f"{pairs} pairs" if is_crowd else hosts
+            yield " ".join(str(words[name]) for name in told), curve.sort("size_bytes")
+
+
+def _curve(name: str, rows: pl.DataFrame, is_simulated: bool = False) -> Curve:
+    is_stable = rows["is_stable"].to_list() if "is_stable" in rows.columns else ()
+    sizes, medians = _floats(rows, "size_bytes"), _floats(rows, "median")
+    low, high = _floats(rows, "low"), _floats(rows, "high")
+    return Curve(name, sizes, medians, low, high, is_stable, is_simulated)
+
+
+def _floats(rows: pl.DataFrame, column: str) -> Floats:
+    return rows[column].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+
+
+def _marks(rows: pl.DataFrame) -> Marks:
+    known = rows.filter(pl.col("reference_low").is_not_null())
+    columns = ("size_bytes", "reference_low", "reference_high", "reference_ratio")
+    return Marks(*(_floats(known, column) for column in columns))
+
+
+def _simulated(found: Benchmarks, rows: pl.DataFrame, sweep: Sweep) -> Iterator[Curve]:
+    if found.simulation is None:
+        return
+    own = found.simulation.filter(
+        (pl.col("metric") == rows["metric"][0])
+        & (pl.col("unit") == sweep.unit)
+        & pl.col("size_bytes").is_not_null()
+    )
+    if rows["metric"][0] == "call_time":
+        own = own.filter(pl.col("program").is_in(["", *rows["program"].unique()]))
+    for (name,), part in own.group_by("name", maintain_order=True):
+        is_simulated = bool(part["is_simulated"].all())
+        yield _curve(str(name), part.sort("size_bytes"), is_simulated)
+
+
+def _bounds(found: Benchmarks, rows: pl.DataFrame, sweep: Sweep) -> Iterator[Bound]:
+    """Tell the limits of every fabric, each once."""
+    sizes = np.unique(_floats(rows, "size_bytes"))
+    told = set()
+    for (fabric,), own in rows.group_by("fabric", maintain_order=True):
+        name = str(fabric)
+        setting = SweepSetting(name, found.medium(name), own, found.alpha(name))
+        for bound in sweep.bounds(setting, sizes):
+            if bound.name not in told:
+                told.add(bound.name)
+                yield bound
+
+
+_RATE_BOUND = "No payload passes the dashed line, and none in full frames the dotted one."
+_LINKS = {"bandwidth": 1, "bandwidth_both": 2, "bandwidth_rank": 1, "bandwidth_bus": 1}
+"""How often a metric counts a host's link; others are not bound by one."""
+_EXCESS = 1.05
+"""A shaper's burst may carry a little more than the rate."""
+
+
+def bandwidth(found: Benchmarks) -> Section | None:
+    """Show bandwidths below the rate of the link, and what frames leave of it."""
+    figure = sweeps(found, RATE_SWEEP)
+    return (
+        Section("bandwidth", "Bandwidth against size", SWEEP_CAPTION + _RATE_BOUND, figure)
+        if figure
+        else None
+    )
+
+
+def rate_findings(found: Benchmarks) -> list[str]:
+    """Tell of rates that no link of the fabric can have carried, once for a program and fabric."""
+    if not found.points.height:
+        return []
+    told: dict[tuple[str, str], str] = {}
+    for row in found.points.filter(pl.col("metric").is_in(list(_LINKS))).iter_rows(named=True):
+        program, fabric = row["program"], row["fabric"]
+        most = _LINKS[row["metric"]] * found.medium(fabric).rate
+        if row["median"] > most * _EXCESS:
+            told.setdefault(
+                (program, fabric),
+                f"{program} on {fabric}: {row['median'] * 8e-9:.3g} Gb/s between {row['hosts']} "
+                f"where links carry {most * 8e-9:.3g} Gb/s: the bytes took another way, or the "
+                "site's file tells another rate",
+            )
+    return list(told.values())
+
+
+def _rate_limits(setting: SweepSetting, sizes: Floats) -> Iterator[Bound]:
+    times = _LINKS.get(setting.rows["metric"][0])
+    if times is None:
+        return
+    medium, ways = setting.medium, " both ways" * (times == 2)
+    rate = f"line rate{ways}, {medium.rate * 8 / 1e9:g} Gb/s"
+    yield Bound(rate, sizes, np.full_like(sizes, times * medium.rate))
+    if medium.wire:
+        goodput = f"payload of full frames{ways}\n({medium.note})"
+        yield Bound(goodput, sizes, np.full_like(sizes, times * medium.goodput), 1)
+
+
+RATE_SWEEP = Sweep("B/s", 8e-9, "payload [Gb/s]", _rate_limits)
+
+
+_TIME_BOUND = (
+    "Below the dashed line nothing arrives: a message takes as long as its bytes on the link. The "
+    "dotted line adds what the smallest message took, and counts frames. A collective takes at "
+    "least such a message and the bytes that must pass a host's link (Chan et al. 2007, Thakur et "
+    "al. 2005), unless switches take part in it."
+)
+_ONE_WAY = ("latency", "round_trip", "call_time")
+"""Metrics of messages that pass a host's link."""
+
+
+def latency(found: Benchmarks) -> Section | None:
+    """Show times above what the bytes alone take on the link."""
+    figure = sweeps(found, TIME_SWEEP)
+    return (
+        Section("latency", "Time against size", SWEEP_CAPTION + _TIME_BOUND, figure)
+        if figure
+        else None
+    )
+
+
+def _time_limits(setting: SweepSetting, sizes: Floats) -> Iterator[Bound]:
+    metric, program = setting.rows.select("metric", "program").row(0)
+    operation = program.removeprefix("osu_")
+    if metric == "call_time" and (bounds := list(_collective(setting, operation, sizes))):
+        yield from bounds
+    elif metric in _ONE_WAY:
+        yield from _messages(setting, metric, sizes)
+
+
+def _messages(setting: SweepSetting, metric: str, sizes: Floats) -> Iterator[Bound]:
+    medium, alpha = setting.medium, setting.alpha
+    yield Bound(
+        f"size / line rate, {medium.rate * 8 / 1e9:g} Gb/s", sizes, transfer(sizes, medium.rate)
+    )
+    if metric == "latency" and alpha is not None:
+        name = f"{setting.fabric}: {alpha * 1e6:.3g} us + size / goodput"
+        note = f"\n({medium.note})" if medium.note else ""
+        yield Bound(name + note, sizes, alpha_beta(sizes, alpha, medium.goodput), 1)
+
+
+def _collective(setting: SweepSetting, operation: str, sizes: Floats) -> Iterator[Bound]:
+    alpha = setting.alpha or 0.0
+    for party in _parties(setting.rows):
+        times = collective(operation, sizes, party, setting.medium.goodput, alpha)
+        if times is not None:
+            who = f"{setting.fabric}: least time of {party.ranks} ranks on {party.hosts} hosts"
+            yield Bound(who, sizes, times, 2)
+
+
+def _parties(rows: pl.DataFrame) -> Iterator[Party]:
+    for hosts, ranks in rows.select("hosts", "ranks_per_node").unique(maintain_order=True).rows():
+        names = hosts.split(",")
+        yield Party(len(names) * ranks, len(set(names)))
+
+
+TIME_SWEEP = Sweep("s", 1e6, "time [us]", _time_limits)

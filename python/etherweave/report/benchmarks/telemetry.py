@@ -1,0 +1,254 @@
+"""What hosts counted during launches: over time, as totals, and where nothing was recorded."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple, TypeVar
+
+from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, PROCESSOR, RDMA, Family
+from etherweave.report.benchmarks import timelines
+from etherweave.report.benchmarks.data import Benchmarks
+from etherweave.report.benchmarks.recordings import LOSSES, Launch, Track, homes, launches, track
+from etherweave.report.section import FOLDED_FROM, Builder, Section, Table
+
+READ_MOST = 1_000
+"""Recordings (a host in a launch) that are read, unless a single launch has more."""
+EXPERIMENTS_MOST = 8
+"""That are drawn."""
+LAUNCHES_MOST = 12
+"""Of an experiment, that are drawn."""
+ROWS_MOST = 200
+"""Of the table."""
+CHOICE = "those that lost, paused or failed most go first, then those that came first"
+CAPTION = (
+    "What each host counted from shortly before a launch until it had ended. Processors busy is "
+    "a mean; the busiest is one processor's share of the time, and 100 % there may be what holds "
+    "a transfer back. Bytes are those of the tested interface; sent again are TCP segments of the "
+    "whole host. The recorder's cost is a share of one processor; a clock is ahead of that of who "
+    "started the launch by no less and no more than its bounds. A dash: nobody counts it. "
+)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Overview:
+    """All recordings of a run, or as many as are read."""
+
+    found: Benchmarks
+    tracks: Sequence[Track]
+    """In the order of time; launches are read whole or not at all."""
+    left_out: int
+    """Launches that were not read."""
+    silent: int
+    """Launches that were kept without any recording."""
+
+
+def builders(found: Benchmarks) -> list[Builder[Benchmarks]]:
+    """Make the sections of a run, which depend on its experiments; none without telemetry."""
+    overview = look(found)
+    if overview is None:
+        return []
+    return [*(partial(_drawn, overview, name) for name in _drawn_most(overview)), table(overview)]
+
+
+def look(found: Benchmarks) -> Overview | None:
+    """Read the recordings of a run; ``None`` where there are none."""
+    if found.directory is None:
+        return None
+    kept = launches(found.launches)
+    places = [(one, homes(found.directory, one)) for one in kept]
+    known = [(one, own) for one, own in places if own]
+    if not known:
+        return None
+    recordings = sum(len(own) for _, own in known)
+    read = _even(known, max(1, READ_MOST * len(known) // recordings))
+    return Overview(
+        found,
+        [track(home, one) for one, own in read for home in own],
+        len(known) - len(read),
+        len(places) - len(known),
+    )
+
+
+def _even(items: Sequence[T], most: int) -> Sequence[T]:
+    """Keep at most so many, evenly spread."""
+    if len(items) <= most:
+        return items
+    return [items[at * len(items) // most] for at in range(most)]
+
+
+def worst(items: Sequence[T], trouble: Callable[[T], float], most: int) -> list[T]:
+    """Choose those with the most trouble, the first of equals, and keep their order."""
+    ranked = sorted(range(len(items)), key=lambda at: -trouble(items[at]))
+    return [items[at] for at in sorted(ranked[:most])]
+
+
+def _drawn_most(overview: Overview) -> list[str]:
+    """Name the experiments that are drawn, in the order of the campaign."""
+    troubles: dict[str, float] = {}
+    for one in overview.tracks:
+        name = one.launch.experiment
+        troubles[name] = troubles.get(name, 0.0) + one.trouble
+    planned = [one["name"] for one in overview.found.facts["experiments"]]
+    known = [name for name in planned if name in troubles]
+    return worst(known, lambda name: troubles[name], EXPERIMENTS_MOST)
+
+
+def _drawn(overview: Overview, experiment: str, found: Benchmarks) -> Section | None:
+    """Draw one experiment."""
+    own = [one for one in overview.tracks if one.launch.experiment == experiment]
+    troubles: dict[Launch, float] = {}
+    for one in own:
+        troubles[one.launch] = troubles.get(one.launch, 0.0) + one.trouble
+    shown = worst(list(troubles), lambda launch: troubles[launch], LAUNCHES_MOST)
+    (facts,) = [one for one in found.facts["experiments"] if one["name"] == experiment]
+    rate = float(found.networks[facts["fabric"]]["rate"])
+    figure = timelines.draw(shown, [one for one in own if one.launch in shown], rate)
+    hosts = facts["hosts"]
+    who = " and ".join(hosts) if len(hosts) <= 2 else f"{len(hosts)} hosts"
+    title = f"{facts['program']} on {facts['fabric']}, as {who} saw it"
+    return Section(
+        f"telemetry_{experiment}".replace("-", "_"),
+        title,
+        _words(hosts, experiment, len(shown), len(troubles)),
+        figure,
+    )
+
+
+def _words(hosts: Sequence[str], experiment: str, shown: int, known: int) -> str:
+    """Say what a figure shows."""
+    crowd = (
+        f" Of {len(hosts)} hosts the median is drawn, the band reaches from the least to the most, "
+        "and the dotted line is the host that is named."
+        if len(hosts) > timelines.HOSTS_MOST
+        else ""
+    )
+    part = f" {shown} of {known} launches are drawn: {CHOICE}." if shown < known else ""
+    return (
+        f"The launches of {experiment}, shaded and named by the end of their run id, one beside "
+        "another; the warm-up, which does not count, is yellow. White is what was recorded before "
+        f"and after.{crowd}{part}"
+    )
+
+
+class _Column(NamedTuple):
+    """A column of totals."""
+
+    head: str
+    cell: Callable[[Track], str]
+    """Empty where nobody counts."""
+
+
+def table(overview: Overview) -> Builder[Benchmarks]:
+    """List totals, and gaps."""
+
+    def made(found: Benchmarks) -> Section:
+        tables = [*_totals(overview), *_gaps(overview)]
+        words = CAPTION + _left_out(overview)
+        return Section("telemetry", "What hosts counted", words, tables=tables)
+
+    return made
+
+
+def _left_out(overview: Overview) -> str:
+    drawn = _drawn_most(overview)
+    known = {one.launch.experiment for one in overview.tracks}
+    told = []
+    if len(drawn) < len(known):
+        told.append(f"{len(drawn)} of {len(known)} experiments are drawn: {CHOICE}.")
+    if overview.left_out:
+        told.append(
+            f"Of {overview.left_out:,} launches, evenly over time, nothing was read; "
+            "`bench telemetry show` prints all."
+        )
+    if overview.silent:
+        told.append(f"{overview.silent:,} launches have no recording.")
+    return " ".join(told)
+
+
+def _totals(overview: Overview) -> Iterator[Table]:
+    """List recordings, in a table for each group of columns of which anything is counted."""
+    rows = worst(overview.tracks, lambda one: one.trouble, ROWS_MOST)
+    part = f", {len(rows)} shown: {CHOICE}" if len(rows) < len(overview.tracks) else ""
+    for name, columns in _GROUPS.items():
+        cells = {column: [column.cell(one) for one in rows] for column in columns}
+        shown = {column: own for column, own in cells.items() if any(own)}
+        if shown:
+            named = {column: [column.cell(one) for one in rows] for column in _NAMES} | shown
+            table = [[cell or "–" for cell in row] for row in zip(*named.values(), strict=True)]
+            caption = f"{name}, {len(overview.tracks):,} recordings{part}"
+            heads = [column.head for column in named]
+            yield Table(heads, table, caption, is_folded=len(rows) > FOLDED_FROM)
+
+
+def _gaps(overview: Overview) -> Iterator[Table]:
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for one in overview.tracks:
+        if one.failure:
+            reasons.setdefault((one.host, one.failure), []).append(one.launch.name)
+    rows = [
+        (host, reason, str(len(names)), names[0])
+        for (host, reason), names in list(reasons.items())[:ROWS_MOST]
+    ]
+    if rows:
+        caption = "Where nothing was recorded, or not everything"
+        yield Table(("host", "because", "launches", "first"), rows, caption)
+
+
+def _count(family: Family, *columns: str) -> Callable[[Track], str]:
+    return lambda one: _text(one.total(family, *columns), "{:,.0f}")
+
+
+def _megabytes(family: Family, column: str) -> Callable[[Track], str]:
+    return lambda one: _text(one.total(family, column), "{:,.4g}", 1e-6)
+
+
+def _text(value: float | None, form: str, scale: float = 1.0) -> str:
+    return "" if value is None else form.format(value * scale)
+
+
+def _busy(one: Track) -> str:
+    busy = one.total(PROCESSOR, "user_s", "system_s", "softirq_s", "irq_s")
+    seconds = one.epoch.duration_s if one.epoch else None
+    return f"{busy / seconds:.2f} of {one.processors}" if busy is not None and seconds else ""
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.3%}" if value < 0.01 else f"{value:.0%}"
+
+
+def _clock(one: Track) -> str:
+    ahead = one.epoch.offset if one.epoch else None
+    return f"{ahead.low_ns / 1e6:+.1f} to {ahead.high_ns / 1e6:+.1f}" if ahead else ""
+
+
+_NAMES = (
+    _Column("launch", lambda one: one.launch.name),
+    _Column("host", lambda one: one.host),
+)
+_GROUPS = {
+    "Processors and the tested interface": (
+        _Column("processors busy", _busy),
+        _Column("the busiest", lambda one: _share(one.busiest)),
+        _Column("received [MB]", _megabytes(INTERFACE, "received_bytes")),
+        _Column("sent [MB]", _megabytes(INTERFACE, "sent_bytes")),
+        _Column("drops", _count(INTERFACE, "received_drops", "sent_drops")),
+        _Column("sent again", lambda one: "" if one.sent_again is None else f"{one.sent_again:,}"),
+    ),
+    "Pauses and RDMA": (
+        _Column("pauses received", _count(INTERFACE, "received_pauses")),
+        _Column("pauses sent", _count(INTERFACE, "sent_pauses")),
+        _Column("PFC received", _count(PRIORITY, "received_pauses")),
+        _Column("PFC sent", _count(PRIORITY, "sent_pauses")),
+        _Column("paused [s]", lambda one: _text(one.total(PRIORITY, "paused_s"), "{:.4g}")),
+        _Column("RDMA received [MB]", _megabytes(RDMA, "received_bytes")),
+        _Column("RDMA sent [MB]", _megabytes(RDMA, "sent_bytes")),
+        _Column("RDMA losses", _count(RDMA, *LOSSES)),
+    ),
+    "The recorder": (
+        _Column("samples", lambda one: f"{one.epoch.samples:,}" if one.epoch else ""),
+        _Column("late", lambda one: f"{one.epoch.late:,}" if one.epoch else ""),
+        _Column("cost", lambda one: _share(one.epoch.cost if one.epoch else None)),
+        _Column("clock ahead [ms]", _clock),
+    ),
+}

@@ -1,0 +1,1 @@
+"""The page of a calibration, and what it is made from."""

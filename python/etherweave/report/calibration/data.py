@@ -1,0 +1,120 @@
+"""The report of a calibration, from what ``calibrate -o`` left."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import polars as pl
+
+from etherweave.bench.calibration import (
+    Calibration,
+    ComparedWorkload,
+    FittedConstant,
+)
+from etherweave.bench.calibration.calibration import CALIBRATION_FILE
+from etherweave.bench.calibration.collecting import LAUNCHES
+from etherweave.bench.calibration.measured import loaded
+from etherweave.bench.calibration.plans import directory_of
+from etherweave.bench.calibration.prediction import table
+from etherweave.bench.environment.decoding import decoded
+
+T = TypeVar("T", FittedConstant, ComparedWorkload)
+_DERIVED = {"error", "error_of_median"}
+"""Of a workload in the file, which follow from its times."""
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """A calibration, and where its launches are."""
+
+    directory: Path
+    found: Calibration
+
+    @property
+    def compared(self) -> tuple[ComparedWorkload, ...]:
+        """All workloads, held-out ones first."""
+        return (*self.found.held_out, *self.found.micro_benchmarks)
+
+    @cached_property
+    def iterations(self) -> Mapping[str, list[pl.Series]]:
+        """Iterations of each launch of held-out workloads, where launches are kept [s]."""
+        found = {one.name: self._iterations(one.name) for one in self.found.held_out}
+        return {name: own for name, own in found.items() if own}
+
+    def _iterations(self, name: str) -> list[pl.Series]:
+        home = self.directory / LAUNCHES
+        places = [one for one in home.glob(f"{directory_of(name)}.*") if one.suffix[1:].isdecimal()]
+        tables = [table(loaded(one), "iterations") for one in sorted(places, key=_turn)]
+        return [own["duration_ns"] / 1e9 for own in tables if not own.is_empty()]
+
+
+def _turn(place: Path) -> int:
+    return int(place.suffix[1:])
+
+
+def is_calibration(source: Path) -> bool:
+    """Whether a directory holds a calibration."""
+    return (source / CALIBRATION_FILE).is_file()
+
+
+def load_calibration(source: Path) -> Calibrated:
+    """Read a calibration.
+
+    Raises
+    ------
+    ValueError
+        When it is damaged.
+    OSError
+        When it cannot be read.
+    """
+    path = source / CALIBRATION_FILE
+    try:
+        facts = _renamed(json.loads(path.read_bytes()))
+        parts = [facts[name] for name in ("constants", "micro_benchmarks", "held_out")]
+        constants = tuple(_read(FittedConstant, one) for one in parts[0])
+        micro_benchmarks, held_out = (
+            tuple(_read(ComparedWorkload, one) for one in part) for part in parts[1:]
+        )
+    except (ValueError, RecursionError, TypeError, KeyError) as error:
+        raise ValueError(f"{path}: {error}; expected what `calibrate -o` wrote") from None
+    if lost := [one.name for one in (*micro_benchmarks, *held_out) if min(_times(one)) <= 0]:
+        raise ValueError(f"{path}: {lost[0]}: takes no time; expected seconds above zero")
+    if lost := [one.key for one in constants if one.value_ns <= 0 or one.low_ns <= 0]:
+        raise ValueError(f"{path}: {lost[0]}: is no time; expected nanoseconds above zero")
+    return Calibrated(source, Calibration(constants, micro_benchmarks, held_out))
+
+
+def _renamed(value: Any) -> Any:
+    """Replace former names of keys, which are accepted for one release."""
+    if isinstance(value, list):
+        return [_renamed(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {_new_name(key): _renamed(one) for key, one in value.items()}
+
+
+def _new_name(key: str) -> str:
+    return (
+        "micro_benchmarks" if key == "probes" else key.replace("foretold_", "predicted_")
+    )  # alias
+
+
+def _times(one: ComparedWorkload) -> list[float]:
+    """List all times of a workload [s]."""
+    return [
+        *(getattr(one, part.name) for part in fields(ComparedWorkload) if part.type is float),
+        *one.launches_s,
+        *one.predicted_iterations_s,
+        one.size_bytes or 1,
+        one.window,
+    ]
+
+
+def _read(kind: type[T], facts: Any) -> T:
+    if not isinstance(facts, dict):
+        raise ValueError("expected an object")
+    own = {name: value for name, value in facts.items() if name not in _DERIVED}
+    return decoded(kind, own, kind.__name__.lower())

@@ -1,0 +1,208 @@
+"""Sections of a calibration: workloads and constants, measured, predicted and fitted."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from etherweave.bench.calibration import ComparedWorkload, FittedConstant
+from etherweave.bench.calibration.calibration import SHARES
+from etherweave.report.calibration.data import Calibrated
+from etherweave.report.section import FOLDED_FROM, Section, Table
+from etherweave.report.style import ASIDE, DASHES, INK, SERIES, literal, name_decades
+
+ROWS_MOST = 40
+"""Workloads that are drawn."""
+ERRORS_CAPTION = (
+    "Times of an iteration (of streams: of all together), as shares of the measured median. Dots "
+    "are launches, the bar is the interval of their median, the cross is what was predicted, with "
+    "the interval of the constants. Nothing was fitted to held-out workloads, which stand on top. "
+    "The first error is of means (of micro-benchmarks: of the middle half), the second of medians."
+)
+ERRORS_HEAD = (
+    "",
+    "launches",
+    "measured [us]",
+    "from",
+    "to",
+    "predicted [us]",
+    "from",
+    "to",
+    "error",
+)
+
+
+def errors(calibrated: Calibrated) -> Section | None:
+    """Show each workload as a row."""
+    rows = calibrated.compared
+    if not rows:
+        return None
+    found = calibrated.found
+    parts = [("held out", found.held_out), ("fitted to", found.micro_benchmarks)]
+    tables = [_errors_table(name, part) for name, part in parts if part]
+    shown = rows[:ROWS_MOST]
+    note = f" The first {len(shown)} of {len(rows)} are drawn." if len(shown) < len(rows) else ""
+    figure = _errors_figure(shown)
+    return Section("errors", "Measured and predicted", ERRORS_CAPTION + note, figure, tables)
+
+
+def _errors_figure(rows: Sequence[ComparedWorkload]) -> Figure:
+    figure = Figure(figsize=(9, 0.9 + 0.3 * len(rows)))
+    axes = figure.subplots()
+    for place, one in enumerate(rows):
+        _draw_workload(axes, place, one, is_named=place == 0)
+    axes.axvline(1, color=INK, linewidth=0.8, zorder=1)
+    axes.set_yticks(range(len(rows)), [literal(one.name[:40]) for one in rows])
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_xlabel("share of the measured median")
+    border = sum(one.is_held_out for one in rows) - 0.5
+    axes.axhline(border, color=INK, linewidth=0.8, linestyle=":")
+    axes.legend(**ASIDE)
+    return figure
+
+
+def _draw_workload(axes: Axes, place: int, one: ComparedWorkload, *, is_named: bool) -> None:
+    names = ("launch", "measured", "predicted") if is_named else (None, None, None)
+    base = one.measured_s
+    shares = [time / base for time in one.launches_s]
+    axes.plot(
+        shares, [place] * len(shares), "o", color=SERIES[0], alpha=0.5, mew=0, ms=5, label=names[0]
+    )
+    bar = (one.measured_low_s / base, one.measured_high_s / base)
+    axes.plot(bar, (place, place), color=SERIES[0], linewidth=4, alpha=0.3, label=names[1])
+    axes.plot(
+        (one.predicted_low_s / base, one.predicted_high_s / base),
+        (place + 0.2, place + 0.2),
+        color=SERIES[1],
+        linewidth=1.2,
+    )
+    axes.plot(one.predicted_s / base, place + 0.2, "x", color=SERIES[1], ms=6, label=names[2])
+
+
+def _errors_table(name: str, rows: Sequence[ComparedWorkload]) -> Table:
+    cells = [
+        (
+            one.name,
+            str(one.launches),
+            *map(_us, (one.measured_s, one.measured_low_s, one.measured_high_s)),
+            *map(_us, (one.predicted_s, one.predicted_low_s, one.predicted_high_s)),
+            f"{one.error:+.1%}",
+            f"{one.error_of_median:+.1%}",
+        )
+        for one in rows
+    ]
+    head = (*ERRORS_HEAD, "of median")
+    return Table(head, cells, name.capitalize(), is_folded=len(rows) > FOLDED_FROM)
+
+
+def _us(seconds: float) -> str:
+    return f"{seconds * 1e6:,.2f}" if seconds < 1e-3 else f"{seconds * 1e6:,.0f}"
+
+
+WORKLOADS_MOST = 8
+"""That are drawn."""
+LAUNCHES_MOST = 12
+"""That are drawn one by one."""
+_POINTS = np.linspace(0, 1, 201)
+ITERATIONS_CAPTION = (
+    "Share of the iterations that took at most so long, over all ranks: of all launches together "
+    "(thick), of each launch (thin), and as they were predicted (dashed, in steps of 5 %)."
+)
+
+
+def iterations(calibrated: Calibrated) -> Section | None:
+    """Show a panel for each held-out workload whose launches are kept or whose iterations were."""
+    measured = calibrated.iterations
+    known = [
+        one
+        for one in calibrated.found.held_out
+        if one.name in measured or one.predicted_iterations_s
+    ]
+    shown = known[:WORKLOADS_MOST]
+    if not shown:
+        return None
+    figure = Figure(figsize=(9, 2.8 * len(shown)))
+    panels = figure.subplots(len(shown), 1, squeeze=False)[:, 0]
+    for axes, one in zip(panels, shown, strict=True):
+        _draw_iterations(axes, one, measured.get(one.name, []))
+    note = f" The first {len(shown)} of {len(known)} workloads." if len(shown) < len(known) else ""
+    return Section(
+        "iterations", "Iterations of held-out workloads", ITERATIONS_CAPTION + note, figure
+    )
+
+
+def _draw_iterations(axes: Axes, one: ComparedWorkload, launches: list[pl.Series]) -> None:
+    for own in launches[:LAUNCHES_MOST]:
+        _draw_shares(axes, own, linewidth=0.7, alpha=0.5)
+    if launches:
+        _draw_shares(
+            axes, pl.concat(launches), linewidth=1.8, label=f"measured, {len(launches)} launches"
+        )
+    if len(one.predicted_iterations_s) == len(SHARES):
+        times = np.array(one.predicted_iterations_s) * 1e6
+        axes.plot(times, SHARES, color=SERIES[1], linestyle=DASHES[0], label="predicted")
+    axes.set_xscale("log")
+    name_decades(axes.xaxis)
+    axes.set_ylim(0, 1)
+    axes.set_title(literal(one.name[:60]))
+    axes.set_xlabel("iteration time [us]")
+    axes.set_ylabel("share of iterations")
+    axes.legend(**ASIDE)
+
+
+def _draw_shares(axes: Axes, times: pl.Series, **look: object) -> None:
+    values = np.quantile(times.to_numpy() * 1e6, _POINTS)
+    axes.plot(values, _POINTS, color=SERIES[0], **look)  # type: ignore[arg-type]
+
+
+CONSTANTS_CAPTION = (
+    "What the scenario said before (diamonds), and what was fitted (dots) with its 95 % interval. "
+    "Where micro-benchmarks do not tell a constant within a factor of two it stays what it was: "
+    "only the diamond is drawn."
+)
+CONSTANTS_HEAD = ("constant", "", "before [ns]", "fitted [ns]", "from", "to")
+
+
+def constants(calibrated: Calibrated) -> Section | None:
+    """Show each constant as a row."""
+    rows = calibrated.found.constants
+    if not rows:
+        return None
+    table = Table(CONSTANTS_HEAD, [_constant_cells(one) for one in rows])
+    return Section("constants", "Constants", CONSTANTS_CAPTION, _constants_figure(rows), [table])
+
+
+def _constants_figure(rows: Sequence[FittedConstant]) -> Figure:
+    figure = Figure(figsize=(9, 0.9 + 0.32 * len(rows)))
+    axes = figure.subplots()
+    for place, one in enumerate(rows):
+        if one.before_ns > 0:
+            axes.plot(
+                one.before_ns, place, "D", color=INK, ms=5, mfc="white", label=_once(axes, "before")
+            )
+        if one.is_determined:
+            reach = ([max(0.0, one.value_ns - one.low_ns)], [max(0.0, one.high_ns - one.value_ns)])
+            axes.errorbar(
+                [one.value_ns], [place], xerr=reach, fmt="o", color=SERIES[0], capsize=3, ms=5,
+                label=_once(axes, "fitted"),
+            )  # fmt: skip
+    axes.set_xscale("log")
+    name_decades(axes.xaxis)
+    axes.set_xlabel("[ns]")
+    axes.set_yticks(range(len(rows)), [literal(one.key) for one in rows])
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.legend(**ASIDE)
+    return figure
+
+
+def _once(axes: Axes, name: str) -> str:
+    """Name what is drawn the first time."""
+    return f"_{name}" if name in axes.get_legend_handles_labels()[1] else name
+
+
+def _constant_cells(one: FittedConstant) -> tuple[str, ...]:
+    fitted = (one.value_ns, one.low_ns, one.high_ns)
+    cells = [f"{value:,.0f}" for value in fitted] if one.is_determined else ["as before", "–", "–"]
+    return one.key, one.meaning, f"{one.before_ns:,.0f}", *cells

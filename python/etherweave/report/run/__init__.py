@@ -1,0 +1,1 @@
+"""The page of a run, and what it is made from."""

@@ -1,0 +1,283 @@
+"""Results of the same jobs side by side, and beside what was published of them."""
+
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import cycle
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from etherweave.bench.amounts import amount
+from etherweave.bench.metrics import ITERATION_TIME
+from etherweave.bench.references import Reference
+from etherweave.report.against import published
+from etherweave.report.quantities import Fabric, fabric, quantities
+from etherweave.report.section import Section, Table
+from etherweave.report.style import ASIDE, DASHES, GIGABITS, INK, SERIES, finish_rows, mark_link
+from etherweave.results import Result
+
+POINTS = 400
+"""Of a curve."""
+ITERATIONS_HEAD = (
+    *("job", "result", "iterations", "5 % [us]", "median [us]", "95 % [us]"),
+    *("medians of launches [us]", "ratio"),
+)
+ITERATIONS_CAPTION = (
+    "Share of the iterations that took at most so long, over all ranks. The table's ratio is that "
+    "of medians, to the first result. Iterations of one launch have much in common: what differs "
+    "between launches is the measure of chance. Upright lines are published means of the "
+    "same workload."
+)
+
+
+@dataclass(frozen=True)
+class ComparedResults:
+    """A result, and others of the same jobs."""
+
+    results: Sequence[Result]
+    """The first is what the others are compared with."""
+
+    @property
+    def labels(self) -> list[str]:
+        """What they are called: how they came about, with a number where that is not enough."""
+        kinds = [kind(result) for result in self.results]
+        numbers = [kinds[:place].count(one) + 1 for place, one in enumerate(kinds)]
+        return [
+            f"{one} {number}" if kinds.count(one) > 1 else one
+            for one, number in zip(kinds, numbers, strict=True)
+        ]
+
+    @property
+    def differences(self) -> list[str]:
+        """Tell of which jobs the results have other workloads, so that like is not compared."""
+        first, *others = [_workloads(result) for result in self.results]
+        return [
+            f"{label}: job {job} has another workload than in the first result"
+            for label, workloads in zip(self.labels[1:], others, strict=True)
+            for job in workloads
+            if job in first and workloads[job] != first[job]
+        ]
+
+
+def kind(result: Result) -> str:
+    """Tell how a result came about."""
+    return "measured" if "measured" in result.summary else "simulated"
+
+
+def iteration_times(beside: ComparedResults) -> Section | None:
+    """Show the distribution of each job's iteration times in all results."""
+    tables = [result.to_polars("iterations") for result in beside.results]
+    jobs = in_several(tables)
+    if not jobs:
+        return None
+    figure = Figure(figsize=(9, 2.8 * len(jobs)))
+    panels = figure.subplots(len(jobs), 1, squeeze=False)[:, 0]
+    known = _published_times(beside)
+    rows = []
+    for axes, job in zip(panels, jobs, strict=True):
+        parts = [table.filter(pl.col("job") == job) for table in tables]
+        _draw_shares(axes, job, [part["duration_ns"] / 1e3 for part in parts], beside.labels)
+        _draw_published(axes, known.get(job, []))
+        axes.legend(**ASIDE)
+        rows += _iteration_rows(job, parts, beside.labels)
+    return Section(
+        "beside",
+        "Simulated and measured",
+        ITERATIONS_CAPTION,
+        figure,
+        [Table(ITERATIONS_HEAD, rows)],
+    )
+
+
+def in_several(tables: Sequence[pl.DataFrame]) -> list[str]:
+    """Name the jobs that the first result and another have rows of."""
+    first, *others = [table["job"].unique(maintain_order=True).to_list() for table in tables]
+    return [job for job in first if any(job in other for other in others)]
+
+
+def _draw_shares(axes: Axes, job: str, times: Sequence[pl.Series], labels: Sequence[str]) -> None:
+    shares = np.linspace(0, 1, POINTS)
+    for number, (values, label) in enumerate(zip(times, labels, strict=True)):
+        if not values.is_empty():
+            colour = SERIES[number % len(SERIES)]
+            axes.plot(np.quantile(values.to_numpy(), shares), shares, color=colour, label=label)
+            median = float(np.median(values.to_numpy()))
+            axes.plot(median, 0.5, "o", color=colour, markersize=5)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:,.4g}")
+    axes.xaxis.set_minor_formatter("{x:,.4g}")
+    axes.set_ylim(0, 1)
+    axes.set_title(job)
+    axes.set_xlabel("iteration time [us]")
+    axes.set_ylabel("share of iterations")
+
+
+def _published_times(beside: ComparedResults) -> dict[str, list[Reference]]:
+    """Find what was published of the time of an iteration, by jobs."""
+    found: dict[str, list[Reference]] = {}
+    for result in beside.results:
+        own = [one for one in quantities(result) if one.metric is ITERATION_TIME]
+        where = fabric(result) if own else None
+        for one in own:
+            assert where is not None, "a result with jobs has a fabric"
+            known = found.setdefault(one.job, [])
+            known += [figure for figure in published(one, where) if figure not in known]
+    return found
+
+
+def _draw_published(axes: Axes, figures: Sequence[Reference]) -> None:
+    """Mark each published mean, named by its source and fabric."""
+    for figure, dash in zip(figures, cycle(DASHES), strict=False):
+        source = figure.source.partition(",")[0]
+        name = f"published mean, {figure.fabric}\n({source})"
+        look: dict[str, Any] = {"color": INK, "linewidth": 1.1, "linestyle": dash}
+        axes.axvline(figure.value * 1e6, label=name, **look)
+
+
+def _iteration_rows(
+    job: str, parts: Sequence[pl.DataFrame], labels: Sequence[str]
+) -> list[list[str]]:
+    rows = []
+    first = _quantiles(parts[0]["duration_ns"] / 1e3)[1]
+    for part, label in zip(parts, labels, strict=True):
+        low, median, high = _quantiles(part["duration_ns"] / 1e3)
+        told = [f"{time:,.5g}" if np.isfinite(time) else "–" for time in (low, median, high)]
+        rows.append([job, label, f"{len(part):,}", *told, _launches(part), ratio(median, first)])
+    return rows
+
+
+def _launches(rows: pl.DataFrame) -> str:
+    """Tell the least and the largest median of launches; nothing when there is only one."""
+    if "launch" not in rows.columns or rows["launch"].n_unique() < 2:
+        return "–"
+    medians = rows.group_by("launch").agg(pl.col("duration_ns").median())["duration_ns"]
+    low, *_, high = (median / 1e3 for median in sorted(medians))
+    return f"{low:,.5g} to {high:,.5g}"
+
+
+def _quantiles(values: pl.Series) -> tuple[float, float, float]:
+    if values.is_empty():
+        return (np.nan, np.nan, np.nan)
+    low, median, high = np.quantile(values.to_numpy(), [0.05, 0.5, 0.95])
+    return float(low), float(median), float(high)
+
+
+def ratio(value: float, to: float) -> str:
+    """Write a value over another; a dash where there is none."""
+    return f"{value / to:.3f}" if to > 0 and np.isfinite(value) else "–"
+
+
+def _workloads(result: Result) -> dict[str, Any]:
+    return {job["name"]: job["workload"] for job in tomllib.loads(result.resolved).get("job", [])}
+
+
+GOODPUT_CAPTION = (
+    "Sum over the streams of a job, the mean over launches. At an incast all streams share the "
+    "link of one host: dashed is its rate, dotted what full frames leave of it, diamonds are "
+    "published."
+)
+_GOODPUT_HEAD = ("job", "result", "goodput [Gb/s]", "ratio")
+
+
+class _GoodputBar(NamedTuple):
+    job: str
+    label: str
+    """Of the result."""
+    rate: float
+    """[Gb/s]."""
+    ratio: str
+    """To the first result."""
+    fabric: Fabric | None
+    """Of an incast, whose streams share a link."""
+    figures: Sequence[Reference]
+
+
+def goodput(beside: ComparedResults) -> Section | None:
+    """Show what the streams of each job delivered in all results."""
+    bars = list(_goodput_bars(beside))
+    if not bars:
+        return None
+    rows = [(bar.job, bar.label, f"{bar.rate:,.4g}", bar.ratio) for bar in bars]
+    figure = Figure(figsize=(9, 1.1 + 0.3 * len(bars)))
+    _draw_goodput(figure.subplots(), bars)
+    title = "Goodput, simulated and measured"
+    return Section("goodput_beside", title, GOODPUT_CAPTION, figure, [Table(_GOODPUT_HEAD, rows)])
+
+
+def _goodput_bars(beside: ComparedResults) -> Iterator[_GoodputBar]:
+    tables = [result.to_polars("streams") for result in beside.results]
+    incasts = [
+        {one.job: one for one in quantities(result) if one.test == "incast"}
+        for result in beside.results
+    ]
+    for job in in_several(tables):
+        rates = [_rate(table.filter(pl.col("job") == job)) for table in tables]
+        for result, label, rate, known in zip(
+            beside.results, beside.labels, rates, incasts, strict=True
+        ):
+            where = fabric(result) if job in known else None
+            figures = published(known[job], where) if where else []
+            yield _GoodputBar(job, label, rate, ratio(rate, rates[0]), where, figures)
+
+
+def _rate(rows: pl.DataFrame) -> float:
+    launches = rows["launch"].n_unique() if "launch" in rows.columns else 1
+    return float(rows["goodput_gbps"].sum()) / max(launches, 1)
+
+
+def _draw_goodput(axes: Axes, bars: Sequence[_GoodputBar]) -> None:
+    labels = list(dict.fromkeys(bar.label for bar in bars))
+    for place, bar in enumerate(bars):
+        colour = SERIES[labels.index(bar.label) % len(SERIES)]
+        axes.barh(place, bar.rate, 0.7, color=colour, label=bar.label)
+        for figure in bar.figures:
+            look: dict[str, Any] = {"color": INK, "markersize": 6, "mec": "white"}
+            axes.plot(figure.value * GIGABITS, place, "D", label="published", **look)
+        if bar.fabric:
+            mark_link(axes, place, bar.fabric.medium)
+    finish_rows(axes, [bar.job for bar in bars], "goodput [Gb/s]")
+
+
+PUBLISHED_HEAD = (
+    *("job", "result", "number", "size [bytes]", "ours", "published", "ratio"),
+    *("fabric", "conditions", "source"),
+)
+PUBLISHED_CAPTION = (
+    "Means over iterations and processes, the median of launches; the ratio is ours over the "
+    "published. Listed is what has the same workload, size, number of ranks, transport and rate of "
+    "links; the conditions tell what may differ. Applications count only as published and alone."
+)
+_BOUNDS = {"eq": "", "approx": "≈ ", "gt": "> ", "lt": "< "}
+
+
+def published_figures(beside: ComparedResults) -> Section | None:
+    """Show each number of a job beside what was published of it."""
+    rows = list(_published_rows(beside))
+    if not rows:
+        return None
+    return Section(
+        "published", "Published figures", PUBLISHED_CAPTION, tables=[Table(PUBLISHED_HEAD, rows)]
+    )
+
+
+def _published_rows(beside: ComparedResults) -> Iterator[list[str]]:
+    for result, label in zip(beside.results, beside.labels, strict=True):
+        found = quantities(result)
+        where = fabric(result) if found else None
+        for one in found:
+            assert where is not None, "a result with jobs has a fabric"
+            unit = one.metric.unit.value
+            name = " ".join(filter(None, (one.program, one.test, one.metric.name)))
+            for figure in published(one, where):
+                yield [
+                    *(one.job, label, name),
+                    "" if one.size_bytes is None else f"{one.size_bytes:,}",
+                    amount(one.median, unit),
+                    f"{_BOUNDS.get(figure.bound, '')}{amount(figure.value, unit)}",
+                    f"{one.median / figure.value:.3g}",
+                    *(figure.fabric, figure.conditions, f"{figure.source}, {figure.place}"),
+                ]

@@ -1,0 +1,156 @@
+"""OSU's tests among the jobs of results: latency, bandwidth and calls against message size."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from etherweave.bench.metrics import BANDWIDTH_BOTH, CALL_TIME, LATENCY, Metric, Unit
+from etherweave.report.against import published
+from etherweave.report.bounds import Floats, Party, alpha_beta, collective, transfer
+from etherweave.report.quantities import Fabric, Quantity, fabric, quantities
+from etherweave.report.run.comparison import ComparedResults
+from etherweave.report.section import Section
+from etherweave.report.sizes import Bound, Curve, Marks, Panel, draw
+
+CAPTION = (
+    "As the OSU Micro-Benchmarks count: half a round trip, window · size over time, the mean of a "
+    "call. Several launches: their median, and a band from the least to the largest; crosses are "
+    "simulated; diamonds are published, of the same test, size, rate and kind of fabric. The other "
+    "lines are what the links allow: all of their rate, what frames leave of it, and the smallest "
+    "message's time with it; of a collective its least time (Chan et al. 2007)."
+)
+
+
+class _TestLine(NamedTuple):
+    """A test in one result, over all sizes that its jobs have."""
+
+    label: str
+    """Of the result."""
+    is_simulated: bool
+    fabric: Fabric
+    alpha: float
+    """Of the result's smallest ping-pong; 0 without one [s]."""
+    points: Sequence[Quantity]
+    """By size."""
+
+    @property
+    def first(self) -> Quantity:
+        return self.points[0]
+
+    @property
+    def sizes(self) -> Floats:
+        return np.array([one.size_bytes for one in self.points], dtype=np.float64)
+
+
+def times(beside: ComparedResults) -> Section | None:
+    """Show latencies and the calls of collectives."""
+    return _section(beside, "test_times", "Times of OSU's tests", Unit.SECONDS, 1e6, "time [us]")
+
+
+def rates(beside: ComparedResults) -> Section | None:
+    """Show bandwidths."""
+    unit, label = Unit.BYTES_PER_SECOND, "payload [Gb/s]"
+    return _section(beside, "test_rates", "Bandwidth of OSU's tests", unit, 8e-9, label)
+
+
+sections = (rates, times)
+
+
+def _section(
+    beside: ComparedResults, name: str, title: str, unit: Unit, scale: float, label: str
+) -> Section | None:
+    lines = [line for line in _lines(beside) if line.first.metric.unit == unit]
+    # A call of one collective says nothing about another; the tests of a metric do.
+    keys = [_panel_of(line.first.metric, line.first.program) for line in lines]
+    panels = [
+        _panel(key, [line for line, own in zip(lines, keys, strict=True) if own == key])
+        for key in dict.fromkeys(keys)
+    ]
+    return Section(name, title, CAPTION, draw(panels, scale, label)) if panels else None
+
+
+def _panel_of(metric: Metric, program: str) -> str:
+    name = metric.name.replace("_", " ")
+    return f"{name}: {program}" if metric is CALL_TIME else name
+
+
+def _lines(beside: ComparedResults) -> Iterator[_TestLine]:
+    for result, label in zip(beside.results, beside.labels, strict=True):
+        found: dict[tuple[str, int], list[Quantity]] = {}
+        for one in quantities(result):
+            if one.size_bytes is not None:
+                found.setdefault((one.program, one.ranks), []).append(one)
+        where = fabric(result) if found else None
+        for points in found.values():
+            points.sort(key=lambda one: one.size_bytes or 0)
+        pings = [points[0] for points in found.values() if points[0].metric is LATENCY]
+        alpha = pings[0].median if pings else 0.0
+        for points in found.values():
+            assert where is not None, "a result with jobs has a fabric"
+            yield _TestLine(label, "measured" not in result.summary, where, alpha, points)
+
+
+def _panel(title: str, lines: Sequence[_TestLine]) -> Panel:
+    programs = {(line.first.program, line.first.ranks) for line in lines}
+    names = [_name(line, len(programs) > 1) for line in lines]
+    curves = [_curve(name, line) for name, line in zip(names, lines, strict=True)]
+    bounds = {bound.name: bound for line in lines for bound in _bounds(line)}
+    return Panel(title, curves, list(bounds.values()), [_marks(line) for line in lines])
+
+
+def _name(line: _TestLine, has_several: bool) -> str:
+    ranks = f", {line.first.ranks} ranks" * (line.first.ranks > 2)
+    test = f" {line.first.program}{ranks}" * has_several
+    return f"{line.label}{test}, {line.fabric.words}"
+
+
+def _curve(name: str, line: _TestLine) -> Curve:
+    def over(pick: Callable[[Sequence[float]], float]) -> Floats:
+        return np.array([pick(one.values) for one in line.points])
+
+    medians = np.array([one.median for one in line.points])
+    return Curve(name, line.sizes, medians, over(min), over(max), is_simulated=line.is_simulated)
+
+
+def _marks(line: _TestLine) -> Marks:
+    found = [(one, figure) for one in line.points for figure in published(one, line.fabric)]
+    sizes = np.array([one.size_bytes for one, _ in found], dtype=np.float64)
+    values = np.array([figure.value for _, figure in found])
+    return Marks(sizes, values, values, np.array([one.median / fig.value for one, fig in found]))
+
+
+def _bounds(line: _TestLine) -> Iterator[Bound]:
+    if line.first.metric is CALL_TIME:
+        return _of_calls(line)
+    is_time = line.first.metric.unit is Unit.SECONDS
+    return _of_messages(line) if is_time else _of_rates(line)
+
+
+def _of_rates(line: _TestLine) -> Iterator[Bound]:
+    medium, ways = line.fabric.medium, 2 if line.first.metric is BANDWIDTH_BOTH else 1
+    words = " both ways" * (ways == 2)
+    rates = {
+        f"line rate{words}, {medium.rate * 8 / 1e9:g} Gb/s": medium.rate,
+        f"payload of full frames{words}\n({medium.note})": medium.goodput,
+    }
+    for dash, (name, rate) in enumerate(rates.items()):
+        yield Bound(name, line.sizes, np.full_like(line.sizes, ways * rate), dash)
+
+
+def _of_messages(line: _TestLine) -> Iterator[Bound]:
+    medium, sizes, alpha = line.fabric.medium, line.sizes, line.alpha
+    name = f"size / line rate, {medium.rate * 8 / 1e9:g} Gb/s"
+    yield Bound(name, sizes, transfer(sizes, medium.rate))
+    if line.first.metric is LATENCY:
+        name = f"{line.label}: {alpha * 1e6:.3g} us + size / goodput\n({medium.note})"
+        yield Bound(name, sizes, alpha_beta(sizes, alpha, medium.goodput), 1)
+
+
+def _of_calls(line: _TestLine) -> Iterator[Bound]:
+    operation, ranks = line.first.program.removeprefix("osu_"), line.first.ranks
+    goodput = line.fabric.medium.goodput
+    least = collective(operation, line.sizes, Party(ranks, ranks), goodput, line.alpha)
+    if least is not None:
+        message = f"{line.label}: {line.alpha * 1e6:.3g} us + " * (line.alpha > 0)
+        yield Bound(f"{message}bytes / goodput,\n{ranks} ranks at least", line.sizes, least, 2)

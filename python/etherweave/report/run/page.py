@@ -1,0 +1,111 @@
+"""The report of one run, perhaps beside others."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from etherweave.report.page import Front, Page
+from etherweave.report.run import osu
+from etherweave.report.run.comparison import (
+    ComparedResults,
+    goodput,
+    iteration_times,
+    published_figures,
+)
+from etherweave.report.run.hosts import iterations, nodes, streams
+from etherweave.report.run.ports import counters, flows, pauses, utilisation
+from etherweave.report.section import Builder
+from etherweave.results import Result, Summary
+
+SIMULATED: list[Builder[Result]] = [
+    iterations,
+    nodes,
+    streams,
+    utilisation,
+    pauses,
+    counters,
+    flows,
+]
+"""For a run, in the order of the page; those without anything to show return nothing."""
+
+MEASURED: list[Builder[Result]] = [iterations, nodes, streams]
+"""For a run that was measured: what hosts see of it."""
+
+COMPARED: list[Builder[ComparedResults]] = [iteration_times, goodput]
+"""For results of the same jobs."""
+
+REFERENCES: list[Builder[ComparedResults]] = [*osu.sections, published_figures]
+"""For one result or several: what their figures can be compared with."""
+
+ENDS = {
+    "complete": "ran to its end",
+    "time_limit": "ended at its time limit",
+    "interrupted": "was interrupted: its results are partial",
+    "stuck": "got stuck: nothing could move any more",
+}
+
+
+def write_run(result: Result, out: Path, others: Sequence[Result] = ()) -> Path:
+    """Write a run's page into a directory; returns the page's path.
+
+    Parameters
+    ----------
+    result
+        Simulated or measured.
+    out
+        Made when missing.
+    others
+        Results of the same jobs, to be shown beside it.
+    """
+    page = Page(out)
+    beside = ComparedResults([result, *others])
+    if others:
+        page.show(COMPARED, beside)
+    page.show(REFERENCES, beside)
+    page.show(MEASURED if "measured" in result.summary else SIMULATED, result)
+    scenarios = [
+        (f"Resolved scenario, {label}" if others else "Resolved scenario", one.resolved)
+        for one, label in zip(beside.results, beside.labels, strict=True)
+    ]
+    return page.write(_front(result, beside), scenarios)
+
+
+def _front(result: Result, beside: ComparedResults) -> Front:
+    summary = result.summary
+    lead = f"The run {ENDS[summary['finished']]}, at {summary['end_ns'] / 1e6:,.6g} ms."
+    told = _measured_facts if "measured" in summary else _facts
+    facts = [*told(summary), *result.machine.items()]
+    others = [warning for other in beside.results[1:] for warning in other.summary["warnings"]]
+    warnings = [*summary["warnings"], *others, *beside.differences]
+    return Front(summary["name"], lead, facts, warnings, summary.get("stuck_report") or "")
+
+
+def _measured_facts(summary: Summary) -> list[tuple[str, str]]:
+    facts = summary["measured"]
+    counts = ("launches", "ranks", "hosts", "messages", "payload_bytes")
+    return [
+        ("seed", str(summary["seed"])),
+        ("Etherweave", summary["version"]),
+        ("took", f"{summary['wall_s']:,.3g} s, after {summary['setup_s']:,.3g} s of set-up"),
+        ("command", " ".join(facts["command"])),
+        ("compiler", facts["compiler"]),
+        *((name.replace("_", " "), f"{facts[name]:,}") for name in counts),  # type: ignore[literal-required]
+        ("clocks within", f"{facts['clock_error_ns_max'] / 1e3:,.3g} us"),
+        ("late starts up to", f"{facts['start_missed_ns_max'] / 1e3:,.3g} us"),
+    ]
+
+
+def _facts(summary: Summary) -> list[tuple[str, str]]:
+    wall = summary["wall_s"]
+    fates = ("created", "delivered", "dropped", "in_flight")
+    counts = ["packet_hops", "events", *(f"packets_{fate}" for fate in fates)]
+    fingerprint = dict(summary["fingerprint"] or {})
+    return [
+        ("seed", str(summary["seed"])),
+        ("Etherweave", summary["version"]),
+        ("simulated", f"{summary['end_ns'] / 1e6:,.6g} ms"),
+        ("took", f"{wall:,.3g} s, after {summary['setup_s']:,.3g} s of set-up"),
+        *((name.replace("_", " "), f"{summary[name]:,}") for name in counts),  # type: ignore[literal-required]
+        ("packet-hops per second", f"{summary['packet_hops'] / wall:,.3g}" if wall > 0 else "–"),
+        ("threads of the core", str(summary["threads"])),
+        ("fingerprint", " ".join(f"{key}:{value}" for key, value in fingerprint.items()) or "–"),
+    ]

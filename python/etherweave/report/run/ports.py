@@ -1,0 +1,254 @@
+"""What switches see of a run: maps of their ports, pauses, counters, and totals of transports."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from tomllib import loads
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+
+from etherweave.report.section import Section, Table
+from etherweave.report.style import INK
+from etherweave.results import Result
+
+NAMED_MAX = 40
+"""Of rows with a name each."""
+
+_SECONDS = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+
+
+@dataclass(frozen=True)
+class MapLayer:
+    """What one column of port_maps shows."""
+
+    column: str
+    """Of :func:`ports`."""
+    title: str
+    """Above the map."""
+
+
+def measured_ns(result: Result) -> float:
+    """Tell for how long counters counted: from the end of the warm-up on [ns]."""
+    warm_up = str(loads(result.resolved).get("run", {}).get("warm_up", "0s"))
+    number = re.match(r"[\d.]+", warm_up)
+    assert number, "a resolved scenario tells times in numbers and units"
+    seconds = float(number[0]) * _SECONDS[warm_up[number.end() :].strip()]
+    return max(result.summary["end_ns"] - seconds * 1e9, 1.0)
+
+
+def ports(result: Result) -> pl.DataFrame:
+    """List the switch ports that did anything, with shares of time and of the line rate [%]."""
+    time = measured_ns(result)
+    table = result.to_polars("ports").filter(~pl.col("node").str.starts_with("host"))
+    capacity = pl.col("rate_gbps").first() * time / 8 / 100
+    return table.group_by("node", "port", "class", maintain_order=True).agg(
+        sent=pl.col("tx_bytes").sum() / capacity,
+        received=pl.col("rx_bytes").sum() / capacity,
+        is_paused=pl.col("rx_pause_duration_ns").max() / time * 100,
+        pauses=pl.col("tx_pause_duration_ns").max() / time * 100,
+    )
+
+
+def port_maps(
+    tables: Sequence[tuple[str, pl.DataFrame]], layers: Sequence[MapLayer], unit: str
+) -> Figure:
+    """Draw maps, a column for each layer and rows for each kind of switch in each table.
+
+    Parameters
+    ----------
+    tables
+        Names and :func:`ports`; names are left out when there is only one.
+    layers
+        What to draw, side by side.
+    unit
+        Of the colours.
+    """
+    columns = [layer.column for layer in layers]
+    top = max(float(table.select(pl.max_horizontal(columns).max()).item()) for _, table in tables)
+    bands = [(name, kind, part) for name, table in tables for kind, part in _kinds(table)]
+    heights = [min(max(part["node"].n_unique(), 2), 24) for _, _, part in bands]
+    figure = Figure(figsize=(9.6, 0.8 + sum(0.62 + 0.16 * height for height in heights)))
+    panels = figure.subplots(len(bands), len(layers), squeeze=False, height_ratios=heights)
+    scale = Normalize(0, max(top, 1e-9))
+    for row, (name, kind, part) in zip(panels, bands, strict=True):
+        for axes, layer in zip(row, layers, strict=True):
+            _map(axes, part, layer.column, scale)
+            words = [name] if len(tables) > 1 else []
+            axes.set_title(": ".join([*words, f"{kind}, {layer.title}"]))
+    bar = ScalarMappable(scale, "cividis")
+    figure.colorbar(bar, ax=panels.ravel().tolist(), label=unit, shrink=0.9, pad=0.01)
+    return figure
+
+
+def _kinds(table: pl.DataFrame) -> list[tuple[str, pl.DataFrame]]:
+    """Part switches by the word in their names, such as leaves and cores."""
+    kind = pl.col("node").str.extract(r"^(\D*)").alias("kind")
+    parts = table.with_columns(kind).group_by("kind", maintain_order=True)
+    return sorted(
+        ((str(name), part) for (name,), part in parts), key=lambda pair: pair[0] != "leaf"
+    )
+
+
+def _map(axes: Axes, part: pl.DataFrame, column: str, scale: Normalize) -> None:
+    nodes = sorted(part["node"].unique(), key=_number)
+    grid = np.full((len(nodes), int(part["port"].max()) + 1), np.nan)  # type: ignore[arg-type]
+    rows = part["node"].replace_strict(nodes, range(len(nodes)), return_dtype=pl.Int64).to_numpy()
+    grid[rows, part["port"].to_numpy()] = part[column].to_numpy()
+    axes.set_facecolor("#eeeeee")
+    look: dict[str, Any] = {"edgecolors": "white", "linewidth": 0.4} if grid.size <= 2000 else {}
+    # By colour alone: a map of many ports becomes an image.
+    axes.pcolormesh(grid, cmap="cividis", norm=scale, rasterized=grid.size > 2000, **look)
+    axes.invert_yaxis()
+    axes.grid(visible=False)
+    _name_axes(axes, nodes, grid)
+    _draw_border(axes, part)
+
+
+def _name_axes(axes: Axes, nodes: list[str], grid: npt.NDArray[np.float64]) -> None:
+    step = -(-len(nodes) // NAMED_MAX)
+    axes.set_yticks(np.arange(0, len(nodes), step) + 0.5, nodes[::step], fontsize=7)
+    every = -(-grid.shape[1] // 16)
+    places = np.arange(0, grid.shape[1], every)
+    axes.set_xticks(places + 0.5, [str(place) for place in places], fontsize=7)
+    axes.tick_params(length=0)
+    axes.set_xlabel("port", fontsize=8, labelpad=1)
+
+
+def _draw_border(axes: Axes, part: pl.DataFrame) -> None:
+    """Draw a line between ports to hosts and ports to switches, where one can be drawn."""
+    to_hosts = part.filter(pl.col("class") == "host")["port"]
+    others = part.filter(pl.col("class") != "host")["port"]
+    if to_hosts.is_empty() or others.is_empty():
+        return
+    last, first = int(to_hosts.max()), int(others.min())  # type: ignore[arg-type]
+    if last < first:
+        axes.axvline(first, color=INK, linewidth=1.5)
+
+
+def _number(node: str) -> tuple[str, int]:
+    digits = re.search(r"\d+$", node)
+    return (node, 0) if digits is None else (node[: digits.start()], int(digits[0]))
+
+
+UTILISATION_CAPTION = (
+    "Bytes on the wire, preamble and gap included, against what the link could carry since the "
+    "warm-up. A line parts a leaf's ports to hosts (left) from its uplinks. Grey: nothing passed."
+)
+UTILISATION_LAYERS = [MapLayer("sent", "sent"), MapLayer("received", "received")]
+
+
+def utilisation(result: Result) -> Section | None:
+    """Show the utilisation of every switch port, in both directions."""
+    table = ports(result)
+    if table.is_empty():
+        return None
+    figure = port_maps([("", table)], UTILISATION_LAYERS, "of the line rate [%]")
+    return Section("utilisation", "Link utilisation", UTILISATION_CAPTION, figure)
+
+
+PAUSES_CAPTION = (
+    "Share of the time since the warm-up. Left: the peer, a network card or a switch, had the port "
+    "stopped. Right: the port had its peer stopped. Of several priorities the longest."
+)
+PAUSES_LAYERS = [
+    MapLayer("is_paused", "stopped by the peer"),
+    MapLayer("pauses", "stopping the peer"),
+]
+
+
+def pauses(result: Result) -> Section | None:
+    """Show for how long every switch port was paused, and paused its peer."""
+    table = ports(result)
+    if table.is_empty():
+        return None
+    if float(table.select("is_paused", "pauses").sum().sum_horizontal()[0]) == 0:
+        return Section("pauses", "Pauses", "No port was ever paused.")
+    figure = port_maps([("", table)], PAUSES_LAYERS, "of the time [%]")
+    return Section("pauses", "Pauses", PAUSES_CAPTION, figure)
+
+
+COUNTER_COLUMNS = {
+    "tx_packets": "sent",
+    "rx_packets": "received",
+    "tx_pause_packets": "pauses sent",
+    "rx_pause_packets": "pauses received",
+    "tx_pause_duration_ns": "stopping [us]",
+    "rx_pause_duration_ns": "stopped [us]",
+    "drops_packets": "drops",
+    "fcs_errors": "FCS errors",
+    "ecn_marked_packets": "ECN marks",
+    "occupancy_bytes_max": "peak queue [B]",
+}
+ROWS_MAX = 200
+"""Of ports that are listed one by one."""
+
+
+def counters(result: Result) -> Section | None:
+    """List the counters by switch and priority, and the ports where something happened."""
+    ports = result.to_polars("ports")
+    if ports.is_empty():
+        return None
+    return Section("counters", "Port counters", "", None, [_by_node(ports), *_eventful(ports)])
+
+
+def _by_node(ports: pl.DataFrame) -> Table:
+    is_host = pl.col("node").str.starts_with("host")
+    node = pl.when(is_host).then(pl.lit("all hosts")).otherwise(pl.col("node")).alias("node")
+    peak = "occupancy_bytes_max"
+    sums = (
+        ports.with_columns(node)
+        .group_by("node", "priority", maintain_order=True)
+        .agg(pl.col([name for name in COUNTER_COLUMNS if name != peak]).sum(), pl.col(peak).max())
+        .select("node", "priority", *COUNTER_COLUMNS)
+    )
+    caption = "Sums over ports, and the largest peak. Packets unless a unit is given."
+    return _counter_table(("node", "priority"), sums, caption, len(sums) > 24)
+
+
+def _eventful(ports: pl.DataFrame) -> list[Table]:
+    events = [
+        "tx_pause_packets",
+        "rx_pause_packets",
+        "drops_packets",
+        "fcs_errors",
+        "ecn_marked_packets",
+    ]
+    keys = ("node", "port", "peer", "priority")
+    rows = ports.filter(pl.sum_horizontal(events) > 0).select(*keys, *COUNTER_COLUMNS)
+    if rows.is_empty():
+        return []
+    caption = f"Ports with pauses, drops, FCS errors or ECN marks: {len(rows):,}"
+    if len(rows) > ROWS_MAX:
+        caption += f", of which the first {ROWS_MAX} are listed; ports.parquet has all"
+    return [_counter_table(keys, rows.head(ROWS_MAX), f"{caption}.", True)]
+
+
+def _counter_table(keys: Sequence[str], rows: pl.DataFrame, caption: str, is_folded: bool) -> Table:
+    us = pl.col("tx_pause_duration_ns", "rx_pause_duration_ns") / 1e3
+    cells = [[_cell(value) for value in row] for row in rows.with_columns(us).rows()]
+    return Table([*keys, *COUNTER_COLUMNS.values()], cells, caption, is_folded)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:,.1f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def flows(result: Result) -> Section | None:
+    """Sum payload, packets, retransmissions and timeouts by transport."""
+    rows = result.to_polars("flows")
+    if rows.is_empty():
+        return None
+    counts = ("bytes", "packets", "retransmissions", "timeouts")
+    sums = rows.group_by("transport", maintain_order=True).agg(pl.len(), pl.col(counts).sum())
+    cells = [[name, *(f"{count:,}" for count in values)] for name, *values in sums.rows()]
+    head = ("transport", "flows", "payload [B]", "packets", "retransmissions", "timeouts")
+    return Section("flows", "Transports", "", None, [Table(head, cells)])
