@@ -97,7 +97,7 @@ impl NicTimes {
 impl RunConstants {
     /// The priorities' classes, as a mask.
     pub fn classes(&self, priorities: u8) -> u8 {
-        crate::switch::pause::priorities(priorities)
+        crate::frame::pause::priorities(priorities)
             .fold(0, |mask, priority| mask | 1 << self.scheduler.class_of_priority[priority])
     }
 

@@ -11,10 +11,7 @@
 
 use etherweave_primitives::{ChannelId, Duration, Geometric, Purpose, Stream, Time};
 
-use crate::engine::Shard;
-use crate::engine::event::Kind;
-use crate::packet::Handle;
-use crate::switch::forward::WIRE_ONLY;
+use crate::frame::size::PREAMBLE_AND_GAP;
 
 /// What a bit error rate is counted in: 10^-18.
 const RATE_STEPS: u64 = 1_000_000_000_000_000_000;
@@ -61,7 +58,7 @@ impl DegradedChannel {
     /// Whether a frame of `wire` bytes, with preamble and gap, that begins at `time` is damaged.
     pub fn is_hit(&mut self, time: Time, wire: u32) -> bool {
         let period = self.periods.iter_mut().find(|period| period.begin <= time && time < period.end);
-        let bits = u64::from(wire - WIRE_ONLY) * 8;
+        let bits = u64::from(wire - PREAMBLE_AND_GAP) * 8;
         period.is_some_and(|period| period.is_hit(bits, &mut self.random))
     }
 }
@@ -88,26 +85,6 @@ impl ErrorPeriod {
     }
 }
 
-impl Shard {
-    /// A packet has arrived over a degraded channel with a wrong check sequence.
-    pub(crate) fn arrive_damaged(&mut self, port: u32, handle: Handle) {
-        let priority = usize::from(self.packets[handle].priority);
-        self.ports[port as usize].fcs_errors[priority] += 1;
-        if self.constants.is_cut_through && self.host_of_port(port).is_none() {
-            // By an event of its own, served next: only the main loop contains the code that forwards.
-            self.expect_packet(self.now, self.key(port, Kind::Arrive, 0), handle);
-        } else {
-            self.discard_damaged(handle);
-        }
-    }
-
-    pub(crate) fn discard_damaged(&mut self, handle: Handle) {
-        let packet = self.packets.remove(handle);
-        self.packets.remove_side(packet.side);
-        self.totals.damaged += 1;
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,7 +100,7 @@ mod tests {
     /// How many of `frames` frames of `bytes` are damaged.
     fn damaged(rate: f64, bytes: u32, frames: u32) -> f64 {
         let mut channel = channel(&[link(rate)]);
-        (0..frames).filter(|_| channel.is_hit(Time::ZERO, bytes + WIRE_ONLY)).count() as f64
+        (0..frames).filter(|_| channel.is_hit(Time::ZERO, bytes + PREAMBLE_AND_GAP)).count() as f64
     }
 
     #[test]
@@ -143,7 +120,7 @@ mod tests {
         let lengths = [64u32, 1_518, 4_178];
         let mut hits = [0u32; 3];
         for frame in 0..3 * frames {
-            hits[frame % 3] += u32::from(channel.is_hit(Time::ZERO, lengths[frame % 3] + WIRE_ONLY));
+            hits[frame % 3] += u32::from(channel.is_hit(Time::ZERO, lengths[frame % 3] + PREAMBLE_AND_GAP));
         }
         for (hits, bytes) in hits.into_iter().zip(lengths) {
             let share = 1.0 - (1.0 - rate).powf(8.0 * f64::from(bytes));
@@ -174,7 +151,7 @@ mod tests {
     fn the_two_directions_have_errors_at_different_bytes() {
         let first_error = |channel| {
             let mut wire = DegradedChannel::new(ChannelId::new(channel), 1, &[link(1e-6)]).expect("it has errors");
-            (0u32..).find(|_| wire.is_hit(Time::ZERO, 1 + WIRE_ONLY))
+            (0u32..).find(|_| wire.is_hit(Time::ZERO, 1 + PREAMBLE_AND_GAP))
         };
         assert_ne!(first_error(6), first_error(7));
     }

@@ -7,23 +7,8 @@ use etherweave_primitives::Time;
 
 use super::Shard;
 use super::event::{Key, Kind};
-use crate::degraded::DegradedChannel;
 use crate::packet::{Handle, Packet};
-use crate::switch::port::PeerLink;
-use crate::switch::shaper::Shaper;
-
-/// A link with bit errors or a shaper, seen from its sending port.
-#[derive(Debug)]
-pub(crate) struct ImpairedLink {
-    /// The shard of the port at its end.
-    pub shard: u32,
-    /// The port that sends, numbered in its shard.
-    pub port: u32,
-    /// Bit errors.
-    pub damage: Option<DegradedChannel>,
-    /// Token bucket.
-    pub shaper: Option<Shaper>,
-}
+use crate::switch::port::{ImpairedLink, PeerLink};
 
 impl Shard {
     /// The impaired link of a port, made at the first call.
@@ -67,5 +52,23 @@ impl Shard {
         *wire_until = start + duration;
         port.busy_until = port.busy_until.max(start + duration);
         start
+    }
+
+    /// A packet has arrived over a degraded channel with a wrong check sequence.
+    pub(crate) fn arrive_damaged(&mut self, port: u32, handle: Handle) {
+        let priority = usize::from(self.packets[handle].priority);
+        self.ports[port as usize].fcs_errors[priority] += 1;
+        if self.constants.is_cut_through && self.host_of_port(port).is_none() {
+            // By an event of its own, served next: only the main loop contains the code that forwards.
+            self.expect_packet(self.now, self.key(port, Kind::Arrive, 0), handle);
+        } else {
+            self.discard_damaged(handle);
+        }
+    }
+
+    pub(crate) fn discard_damaged(&mut self, handle: Handle) {
+        let packet = self.packets.remove(handle);
+        self.packets.remove_side(packet.side);
+        self.totals.damaged += 1;
     }
 }

@@ -15,6 +15,7 @@
 //! freeing of the transmitter, only while packets wait. Cache lines touched: the event, the packet (one line), the route
 //! entry, the egress port; when it must wait, also the ingress counter of the switch.
 
+mod capture;
 pub mod event;
 mod exchange;
 pub(crate) mod impaired;

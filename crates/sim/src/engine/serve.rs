@@ -4,8 +4,8 @@ use etherweave_primitives::Time;
 
 use super::event::{Event, Kind};
 use super::shard::Shard;
+use crate::frame::pause::PauseFrame;
 use crate::packet::Handle;
-use crate::switch::pause::PauseFrame;
 use crate::switch::port::Owner;
 
 /// Ports [B] that a processor's own cache holds together with their packets.

@@ -8,12 +8,11 @@ use super::event::{Event, Key, Kind, PrefetchHint};
 use super::queue::EventQueue;
 use crate::capture::Capture;
 use crate::constants::RunConstants;
-use crate::engine::impaired::ImpairedLink;
 use crate::fingerprint::Fingerprint;
 use crate::host::{Endpoint, Host, Thread};
 use crate::packet::{Handle, NO_PACKET, Packet, Packets};
 use crate::switch::buffer::{Group, SharedBuffer};
-use crate::switch::port::{Owner, Peer, PeerLink, Port};
+use crate::switch::port::{ImpairedLink, Owner, Peer, PeerLink, Port};
 use crate::transport::SackBlocks;
 
 /// A switch: its buffer. Ports and counters lie in the shard's flat vectors.

@@ -4,7 +4,7 @@ use etherweave_primitives::HostId;
 
 use super::checksum::internet;
 use super::size::{ETHERNET, SHORTEST_FRAME};
-use crate::switch::pause::{PauseFrame, priorities};
+use crate::frame::pause::{PauseFrame, priorities};
 
 /// 802.1Q tag.
 const VLAN: u16 = 0x8100;

@@ -6,6 +6,7 @@
 mod checksum;
 mod ethernet;
 mod octets;
+pub mod pause;
 pub mod pcapng;
 mod roce;
 pub mod size;

@@ -5,9 +5,9 @@ use etherweave_primitives::{HostId, Time};
 use super::size::{PREAMBLE_AND_GAP, RoceSizes, tcp_wire_bytes};
 use super::{octets, pcapng};
 use crate::capture::{Captured, CapturedFrame};
+use crate::frame::pause::PauseFrame;
 use crate::packet::{NO_PACKET, Packet, PacketKind, flags};
 use crate::params::{FlowControl, GlobalPause, Pfc, RoceParams, RoceVersion, SimParams, Transport};
-use crate::switch::pause::PauseFrame;
 use crate::transport::SackBlocks;
 use crate::transport::tcp::{ByteRange, TcpParams};
 

@@ -5,10 +5,9 @@ use std::collections::VecDeque;
 use etherweave_primitives::Time;
 
 use super::message::Message;
-use super::{RoceState, TcpState};
-use crate::engine::Shard;
-use crate::engine::event::Kind;
-use crate::packet::{Handle, NO_PACKET, Packet, PacketKind};
+use super::roce::RoceState;
+use super::socket::TcpState;
+use crate::packet::{NO_PACKET, Packet, PacketKind};
 use crate::switch::port::Peer;
 
 /// See the module. What every packet of either direction needs is in the first cache line.
@@ -105,50 +104,7 @@ impl Endpoint {
         message
     }
 
-    fn find_message_end(&mut self) {
+    pub(super) fn find_message_end(&mut self) {
         self.message_end = self.incoming.front().map_or(u64::MAX, |message| message.end);
-    }
-}
-
-impl Shard {
-    /// Announces a message to the other end.
-    pub(crate) fn announce_to_peer(&mut self, endpoint: u32, message: Message) {
-        let end = &self.endpoints[endpoint as usize];
-        let (remote, remote_port) = (end.remote, end.remote_port);
-        let handle = self.packets.insert(message.announcement(remote));
-        let time = self.now + self.constants.lookahead;
-        self.post(remote_port, Kind::Announce, remote, time, handle);
-    }
-
-    /// An announcement has arrived. Simultaneous ones may arrive in any order: they are sorted by their end offset.
-    pub(crate) fn announce(&mut self, handle: Handle) {
-        let packet = self.packets.remove(handle);
-        let message = Message::announced(&packet);
-        let end = &mut self.endpoints[packet.endpoint as usize];
-        let place = end.incoming.partition_point(|other| other.end < message.end);
-        end.incoming.insert(place, message);
-        end.find_message_end();
-    }
-
-    /// Bytes have reached the owner of an endpoint.
-    #[inline]
-    pub(crate) fn received(&mut self, endpoint: u32, bytes: u64) {
-        let intake = &mut self.endpoints[endpoint as usize].intake;
-        intake.bytes += bytes;
-        intake.last = self.now;
-        if self.now < self.constants.warm_up {
-            intake.before = intake.bytes;
-        }
-    }
-
-    /// Puts a finished control packet in the NIC's queue.
-    pub(crate) fn send_control(&mut self, endpoint: u32, packet: Packet) {
-        let host = self.endpoints[endpoint as usize].host as usize;
-        let port = self.hosts[host].port;
-        let class = self.constants.scheduler.class(packet.priority);
-        let handle = self.packets.insert(packet);
-        self.totals.created += 1;
-        self.ports[port as usize].enqueue(class, &mut self.packets, handle);
-        self.kick(port);
     }
 }

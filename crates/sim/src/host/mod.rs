@@ -11,25 +11,29 @@
 //! network, one lookahead ahead of the bytes: bookkeeping of the simulator, never earlier than physics allows to use
 //! it.
 
+mod connection;
 mod endpoint;
 mod matching;
 pub mod message;
 mod mpi;
 mod nic;
+mod rank;
 mod roce;
+mod socket;
 mod softirq;
 mod stream;
+mod tasks;
 mod tcp;
 mod thread;
 
+use etherweave_primitives::{Duration, Time};
+
 pub(crate) use endpoint::{Endpoint, Intake, Protocol};
-pub(crate) use matching::{Envelope, Matching};
-pub(crate) use mpi::RankState;
-pub(crate) use nic::Host;
+pub(crate) use matching::Envelope;
+pub(crate) use rank::RankState;
 pub(crate) use roce::{Operation, RoceState};
-pub(crate) use stream::{SinkState, SourceState};
-pub(crate) use tcp::TcpState;
-pub(crate) use thread::{Role, Thread};
+pub(crate) use socket::TcpState;
+pub(crate) use thread::{Role, SinkState, SourceState, Thread};
 
 /// One measured iteration of a rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,7 +47,46 @@ pub struct IterationRow {
     /// Counted from 0.
     pub iteration: u32,
     /// When it began.
-    pub start: etherweave_primitives::Time,
+    pub start: Time,
     /// How long it took.
-    pub duration: etherweave_primitives::Duration,
+    pub duration: Duration,
+}
+
+/// A host with its port and NIC.
+pub(crate) struct Host {
+    /// Number in the topology.
+    pub id: u32,
+    /// Its port, numbered in the shard.
+    pub port: u32,
+    /// Classes with endpoints that have something to send, a bit each.
+    pub ready: u8,
+    /// Such endpoints of each class stand in a ring and are served in turn: the last of them.
+    last_in_ring: [u32; 8],
+    /// Receive side.
+    pub nic: Nic,
+}
+
+/// Receive side of a NIC.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Nic {
+    /// Kernel path: bytes that no softirq has taken yet.
+    pub occupancy: u64,
+    /// Kernel bypass: when the buffer will be empty.
+    pub drained_at: Time,
+    /// Endpoint of the packet before.
+    pub last_endpoint: u32,
+    /// Whether the switch is paused.
+    pub is_pausing: bool,
+    /// Kernel path: most that was ever in the buffer [B].
+    pub occupancy_max: u64,
+    /// Kernel bypass: the longest that it ever took to empty the buffer.
+    pub backlog_max: Duration,
+}
+
+impl Host {
+    /// A host at `port`.
+    pub fn new(id: u32, port: u32) -> Host {
+        let nic = Nic { last_endpoint: u32::MAX, ..Nic::default() };
+        Host { id, port, ready: 0, last_in_ring: [0; 8], nic }
+    }
 }

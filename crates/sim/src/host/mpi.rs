@@ -9,13 +9,15 @@
 //!     TCP        sender ◄── clear to send ── receiver;   sender ── payload ──► receiver
 //! ```
 
-use etherweave_primitives::{Duration, Time};
-use etherweave_workload::{Op, Program};
+use etherweave_primitives::Duration;
+use etherweave_workload::Op;
 
 use super::matching::{Envelope, Unexpected};
 use super::message::{Message, MessageKind};
-use super::thread::{Role, Task, per_kib};
-use super::{IterationRow, Matching, Operation, Protocol};
+use super::rank::RankState;
+use super::tasks::per_kib;
+use super::thread::{Role, Task};
+use super::{IterationRow, Operation, Protocol};
 use crate::engine::Shard;
 use crate::params::MpiParams;
 
@@ -27,93 +29,6 @@ fn operation(kind: MessageKind) -> Operation {
         MessageKind::ReadRequest => Operation::ReadRequest,
         MessageKind::ReadResponse => Operation::ReadResponse,
         _ => Operation::Write,
-    }
-}
-
-/// Where a rank stands.
-pub(crate) struct RankState {
-    /// Rank in its job.
-    pub rank: u32,
-    /// Whether its job has started.
-    pub is_started: bool,
-    /// Whether its program has ended.
-    pub is_done: bool,
-    /// What it performs.
-    program: Program,
-    /// Block, repetition and operation.
-    cursor: (usize, u32, usize),
-    /// Requests not yet complete.
-    pub outstanding: u32,
-    /// Receives and messages.
-    pub matching: Matching,
-    /// Peer ranks and their endpoints, in order of ranks.
-    peers: Vec<(u32, u32)>,
-    iteration: u32,
-    iteration_start: Time,
-    /// Measured iterations.
-    pub rows: Vec<IterationRow>,
-}
-
-impl RankState {
-    /// A rank before its start, without connections.
-    pub fn new(rank: u32, program: Program) -> RankState {
-        let rows = Vec::with_capacity(program.iterations() as usize);
-        RankState {
-            rank,
-            is_started: false,
-            is_done: false,
-            program,
-            cursor: (0, 0, 0),
-            outstanding: 0,
-            matching: Matching::default(),
-            peers: Vec::new(),
-            iteration: 0,
-            iteration_start: Time::ZERO,
-            rows,
-        }
-    }
-
-    /// Measured iterations: done, and in all.
-    pub fn iterations(&self) -> (u64, u64) {
-        (self.rows.len() as u64, self.rows.capacity() as u64)
-    }
-
-    /// Adds the connection to a peer.
-    pub fn connect(&mut self, peer: u32, endpoint: u32) {
-        let place = self.peers.partition_point(|&(other, _)| other < peer);
-        self.peers.insert(place, (peer, endpoint));
-    }
-
-    fn endpoint_of(&self, peer: u32) -> u32 {
-        let place = self.peers.binary_search_by_key(&peer, |&(rank, _)| rank).expect("every peer has a connection");
-        self.peers[place].1
-    }
-
-    /// The rank at the other end of an endpoint.
-    pub fn peer_of(&self, endpoint: u32) -> Option<u32> {
-        self.peers.iter().find(|&&(_, own)| own == endpoint).map(|&(rank, _)| rank)
-    }
-
-    /// The present operation.
-    pub fn op(&self) -> Option<Op> {
-        let (block, _, op) = self.cursor;
-        self.program.blocks.get(block).map(|block| block.ops[op])
-    }
-
-    fn is_measured(&self) -> bool {
-        self.program.blocks[self.cursor.0].measured
-    }
-
-    fn advance(&mut self) {
-        let (block, repetition, op) = self.cursor;
-        let present = &self.program.blocks[block];
-        self.cursor = if op + 1 < present.ops.len() {
-            (block, repetition, op + 1)
-        } else if repetition + 1 < present.repeat {
-            (block, repetition + 1, 0)
-        } else {
-            (block + 1, 0, 0)
-        };
     }
 }
 

@@ -1,50 +1,11 @@
 //! The NIC: the choice of the next sender, and the receive buffer.
 
-use etherweave_primitives::{Duration, Time};
+use etherweave_primitives::Duration;
 
 use super::{Endpoint, Protocol};
 use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::packet::{Handle, Packet, PacketKind};
-
-/// A host with its port and NIC.
-pub(crate) struct Host {
-    /// Number in the topology.
-    pub id: u32,
-    /// Its port, numbered in the shard.
-    pub port: u32,
-    /// Classes with endpoints that have something to send, a bit each.
-    pub ready: u8,
-    /// Such endpoints of each class stand in a ring and are served in turn: the last of them.
-    last_in_ring: [u32; 8],
-    /// Receive side.
-    pub nic: Nic,
-}
-
-/// Receive side of a NIC.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Nic {
-    /// Kernel path: bytes that no softirq has taken yet.
-    pub occupancy: u64,
-    /// Kernel bypass: when the buffer will be empty.
-    pub drained_at: Time,
-    /// Endpoint of the packet before.
-    pub last_endpoint: u32,
-    /// Whether the switch is paused.
-    pub is_pausing: bool,
-    /// Kernel path: most that was ever in the buffer [B].
-    pub occupancy_max: u64,
-    /// Kernel bypass: the longest that it ever took to empty the buffer.
-    pub backlog_max: Duration,
-}
-
-impl Host {
-    /// A host at `port`.
-    pub fn new(id: u32, port: u32) -> Host {
-        let nic = Nic { last_endpoint: u32::MAX, ..Nic::default() };
-        Host { id, port, ready: 0, last_in_ring: [0; 8], nic }
-    }
-}
 
 impl Shard {
     /// An endpoint has something to send.

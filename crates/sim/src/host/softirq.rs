@@ -6,7 +6,7 @@
 
 use etherweave_primitives::Duration;
 
-use super::tcp::Softirq;
+use super::socket::Softirq;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::packet::{Handle, NO_PACKET, PacketKind, flags};

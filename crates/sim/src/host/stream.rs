@@ -1,44 +1,8 @@
 //! Streams: equal messages one after another, as `ib_write_bw` and `iperf3` send them.
 
-use etherweave_primitives::Time;
-
-use super::thread::{Role, Task};
+use super::thread::{Role, SourceState, Task};
 use super::{Operation, Protocol};
 use crate::engine::Shard;
-
-/// The sending side.
-#[derive(Clone, Debug)]
-pub(crate) struct SourceState {
-    /// Its endpoint.
-    pub endpoint: u32,
-    /// One message [B].
-    pub bytes: u64,
-    /// Window of incomplete messages.
-    pub outstanding: u32,
-    /// Messages left to post; `None` without end.
-    pub left: Option<u64>,
-    /// Posted.
-    pub posted: u64,
-    /// Complete.
-    pub completed: u64,
-    /// When the last message was complete.
-    pub done_at: Option<Time>,
-}
-
-/// The receiving side.
-#[derive(Clone, Debug)]
-pub(crate) struct SinkState {
-    /// Its endpoint.
-    pub endpoint: u32,
-    /// One message [B]: what a receive call asks for.
-    pub bytes: u64,
-    /// Stream, counted from 0 in its job.
-    pub stream: u32,
-    /// When its job starts.
-    pub start: Time,
-    /// Bytes that will come in all; `None` without end.
-    pub total: Option<u64>,
-}
 
 impl Shard {
     pub(super) fn source(&mut self, thread: u32) -> &mut SourceState {

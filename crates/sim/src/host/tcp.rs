@@ -3,86 +3,16 @@
 //! The thread copies into the socket (processor time per call and per byte); TCP decides what may be sent; the NIC cuts
 //! large segments into frames (TSO). The receive side is in [`super::softirq`].
 
-use std::collections::VecDeque;
-
 use etherweave_primitives::Time;
 
 use super::message::MessageKind;
+use super::socket::{PendingWrite, TcpState};
 use super::thread::{Role, Task};
 use super::{Endpoint, Protocol};
 use crate::constants::RunConstants;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
-use crate::packet::{Handle, NO_PACKET, Packet, PacketKind, flags};
-use crate::transport::tcp::{Receiver, Segment, Sender, TcpParams};
-
-/// Bytes that wait to be copied into the socket.
-#[derive(Clone, Copy, Debug)]
-struct PendingWrite {
-    left: u64,
-    /// Whether nothing of it has been copied yet.
-    is_new: bool,
-    /// Whether a request of the rank completes with it.
-    completes: bool,
-}
-
-/// State of the interrupt side of a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Softirq {
-    /// Nothing to do.
-    Idle,
-    /// The interrupt is scheduled.
-    Scheduled,
-    /// A batch of so many frames is being worked on.
-    Running(u32),
-}
-
-/// One end of a TCP connection.
-pub(crate) struct TcpState {
-    pub sender: Sender,
-    pub receiver: Receiver,
-    mss: u32,
-    is_ecn: bool,
-    /// Segments that the NIC has still to cut and send.
-    backlog: VecDeque<Segment>,
-    /// Bytes of the first of them already sent.
-    cut: u32,
-    writes: VecDeque<PendingWrite>,
-    posted: u64,
-    is_write_assigned: bool,
-    pub(super) is_read_assigned: bool,
-    /// Copied to the thread.
-    consumed: u64,
-    /// Frames that wait for the softirq: a list through the packet slab.
-    pub(super) frames: (Handle, Handle),
-    pub(super) softirq: Softirq,
-    timer_at: Option<Time>,
-    /// Data frames sent.
-    pub packets: u64,
-}
-
-impl TcpState {
-    /// A fresh connection.
-    pub fn new(params: &TcpParams) -> TcpState {
-        TcpState {
-            sender: Sender::new(params),
-            receiver: Receiver::new(params),
-            mss: params.mss.get() as u32,
-            is_ecn: params.ecn,
-            backlog: VecDeque::new(),
-            cut: 0,
-            writes: VecDeque::new(),
-            posted: 0,
-            is_write_assigned: false,
-            is_read_assigned: false,
-            consumed: 0,
-            frames: (NO_PACKET, NO_PACKET),
-            softirq: Softirq::Idle,
-            timer_at: None,
-            packets: 0,
-        }
-    }
-}
+use crate::packet::{Packet, PacketKind, flags};
 
 impl Endpoint {
     pub(super) fn tcp(&mut self) -> &mut TcpState {

@@ -1,8 +1,8 @@
 //! Which ports and ranks wait for what, when a run is stuck.
 
 use crate::engine::{Shard, Simulation};
+use crate::frame::pause::priorities;
 use crate::host::{Envelope, Role, Thread};
-use crate::switch::pause::priorities;
 
 impl Simulation {
     /// Why no event makes progress: ports that are paused, and ranks that wait.

@@ -4,12 +4,10 @@ use etherweave_primitives::mix;
 
 use crate::engine::Shard;
 use crate::engine::event::Kind;
+use crate::frame::size::PREAMBLE_AND_GAP;
 use crate::packet::{Handle, Packet, flags};
 use crate::params::EcnMarking;
 use crate::switch::buffer::Admission;
-
-/// Preamble, delimiter and gap: on the wire, but never in a buffer [B].
-pub(crate) const WIRE_ONLY: u32 = 20;
 
 impl Shard {
     /// A packet of `priority` has come in by `ingress` and will leave by `egress`.
@@ -56,7 +54,7 @@ impl Shard {
     /// Takes a packet into the shared buffer, or drops it; pauses the sender when it must.
     fn admit(&mut self, ingress: u32, egress: u32, class: usize, handle: Handle) -> bool {
         let Packet { priority, wire, .. } = self.packets[handle];
-        let bytes = wire - WIRE_ONLY;
+        let bytes = wire - PREAMBLE_AND_GAP;
         let group_index = self.constants.group_of_priority[usize::from(priority)];
         let is_lossless = self.constants.pause_mask_of_group[group_index] != 0;
         let switch = self.switch_of_port(egress);
@@ -119,7 +117,7 @@ impl Shard {
         let Packet { ingress, priority, wire, .. } = self.packets[handle];
         let switch = self.switch_of_port(egress);
         let group = &mut self.groups[self.constants.group(ingress, priority)];
-        if self.switches[switch].buffer.release(group, wire - WIRE_ONLY) {
+        if self.switches[switch].buffer.release(group, wire - PREAMBLE_AND_GAP) {
             self.resume_group(switch, ingress, self.constants.group_of_priority[usize::from(priority)]);
         }
     }

@@ -2,6 +2,8 @@
 
 use etherweave_primitives::{BitRate, ByteTime, Duration, Priority, Time};
 
+use super::shaper::Shaper;
+use crate::degraded::DegradedChannel;
 use crate::packet::{Handle, NO_PACKET, Packets};
 
 /// Where a port leads, and which entity it belongs to.
@@ -40,6 +42,19 @@ impl PeerLink {
     pub fn resolve(self) -> Result<u32, usize> {
         if self.0 & PeerLink::IMPAIRED == 0 { Ok(self.0) } else { Err((self.0 & !PeerLink::IMPAIRED) as usize) }
     }
+}
+
+/// A link with bit errors or a shaper, seen from its sending port.
+#[derive(Debug)]
+pub(crate) struct ImpairedLink {
+    /// The shard of the port at its end.
+    pub shard: u32,
+    /// The port that sends, numbered in its shard.
+    pub port: u32,
+    /// Bit errors.
+    pub damage: Option<DegradedChannel>,
+    /// Token bucket.
+    pub shaper: Option<Shaper>,
 }
 
 /// Switch or host, numbered in the shard.

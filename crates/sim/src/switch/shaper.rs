@@ -6,8 +6,8 @@
 
 use etherweave_primitives::{ByteTime, Duration, Time};
 
+use crate::frame::size::PREAMBLE_AND_GAP;
 use crate::params::TokenBucket;
-use crate::switch::forward::WIRE_ONLY;
 
 /// The check sequence, which shapers do not count [B].
 const CHECK_SEQUENCE: u32 = 4;
@@ -46,7 +46,7 @@ impl Shaper {
 
 /// What a shaper counts of a packet of `wire` bytes.
 fn counted(wire: u32) -> u32 {
-    wire - WIRE_ONLY - CHECK_SEQUENCE
+    wire - PREAMBLE_AND_GAP - CHECK_SEQUENCE
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@
 
 mod acknowledge;
 mod congestion;
+mod deadlines;
 mod params;
 mod prr;
 mod ranges;

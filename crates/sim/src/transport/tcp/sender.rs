@@ -3,12 +3,12 @@
 use etherweave_primitives::{Duration, Time};
 
 use super::congestion::Congestion;
+use super::deadlines::Deadlines;
 use super::params::TcpParams;
 use super::prr::Prr;
 use super::ranges::ByteRange;
 use super::rtt::RoundTrip;
 use super::scoreboard::Scoreboard;
-use super::timer::Timers;
 use super::window::{SendBuffer, Usage};
 
 /// A segment to transmit. Without bytes it is a window probe: a bare ACK that makes the receiver answer.
@@ -81,7 +81,7 @@ pub struct Sender {
     pub(super) window_end: u64,
     pub(super) congestion: Congestion,
     pub(super) round_trip: RoundTrip,
-    pub(super) timers: Timers,
+    pub(super) timers: Deadlines,
     pub(super) usage: Usage,
     pub(super) buffer: SendBuffer,
     pub(super) phase: Phase,
@@ -108,7 +108,7 @@ impl Sender {
             window_end: params.receive_buffer_initial.get() / 2,
             congestion: Congestion::new(params),
             round_trip: RoundTrip::new(params),
-            timers: Timers::new(params),
+            timers: Deadlines::new(params),
             usage: Usage::new(params),
             buffer: SendBuffer::new(params),
             phase: Phase::Open,

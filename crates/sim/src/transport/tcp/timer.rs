@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{Duration, Time};
 
-use super::params::TcpParams;
+use super::deadlines::EarlyDeadline;
 use super::sender::{Forced, Phase, Sender};
 
 /// Longest that a receiver may delay the ACK of a lone segment (RFC 8985, section 7.2: WCDelAckT).
@@ -12,48 +12,10 @@ const EARLY_RETRANSMIT_MIN: Duration = Duration::from_ms(2);
 /// Fewer segments out than this get early retransmit (RFC 5827, section 3.1).
 const EARLY_RETRANSMIT_SEGMENTS: u64 = 4;
 
-/// What comes before the retransmission timeout.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Early {
-    TailProbe(Time),
-    Retransmit(Time),
-}
-
-impl Early {
-    fn due(self) -> Time {
-        match self {
-            Early::TailProbe(due) | Early::Retransmit(due) => due,
-        }
-    }
-}
-
-/// Deadlines.
-#[derive(Clone, Debug)]
-pub(super) struct Timers {
-    tail_probe: bool,
-    tail_probe_min: Duration,
-    early_retransmit: bool,
-    /// Retransmission timeout while data is out, window probe while none is.
-    retransmit: Option<Time>,
-    early: Option<Early>,
-}
-
-impl Timers {
-    pub(super) fn new(params: &TcpParams) -> Timers {
-        Timers {
-            tail_probe: params.tail_loss_probe && params.sack,
-            tail_probe_min: params.tail_loss_probe_min,
-            early_retransmit: params.early_retransmit && params.sack,
-            retransmit: None,
-            early: None,
-        }
-    }
-}
-
 impl Sender {
     /// When [`Sender::on_timer`] should be called, if nothing happens before.
     pub fn timer(&self) -> Option<Time> {
-        let early = self.timers.early.map(Early::due);
+        let early = self.timers.early.map(EarlyDeadline::due);
         match (self.timers.retransmit, early) {
             (Some(retransmit), Some(early)) => Some(retransmit.min(early)),
             (retransmit, early) => retransmit.or(early),
@@ -66,8 +28,8 @@ impl Sender {
             Some(early) if early.due() <= now => {
                 self.timers.early = None;
                 match early {
-                    Early::TailProbe(_) => self.forced = Some(Forced::TailProbe),
-                    Early::Retransmit(_) => self.enter_recovery(),
+                    EarlyDeadline::TailProbe(_) => self.forced = Some(Forced::TailProbe),
+                    EarlyDeadline::Retransmit(_) => self.enter_recovery(),
                 }
             }
             _ => {
@@ -129,7 +91,7 @@ impl Sender {
 
     /// Two round trips after the latest event, when the sender has nothing more that it may send (RFC 8985,
     /// section 7.2).
-    fn tail_probe_due(&self, now: Time) -> Option<Early> {
+    fn tail_probe_due(&self, now: Time) -> Option<EarlyDeadline> {
         let wanted = self.timers.tail_probe && self.tail_probe.is_none() && self.scoreboard.outstanding() > 0;
         let more_to_send = self.unsent() > 0 && self.in_flight() + self.mss <= self.congestion.window();
         if !wanted || more_to_send {
@@ -138,12 +100,12 @@ impl Sender {
         let round_trip = self.round_trip.smoothed()?;
         let lone = self.scoreboard.outstanding() <= self.mss;
         let wait = if lone { round_trip * 3 / 2 + DELAYED_ACK_WORST } else { round_trip * 2 };
-        Some(Early::TailProbe(now + wait.max(self.timers.tail_probe_min)))
+        Some(EarlyDeadline::TailProbe(now + wait.max(self.timers.tail_probe_min)))
     }
 
     /// A quarter round trip after all of a small flight but one segment has arrived (RFC 5827, section 3.2, with the
     /// delay of Linux against reordering).
-    fn early_retransmit_due(&self, now: Time) -> Option<Early> {
+    fn early_retransmit_due(&self, now: Time) -> Option<EarlyDeadline> {
         let (outstanding, arrived) = (self.scoreboard.outstanding(), self.scoreboard.arrived());
         let is_suspicious = outstanding < EARLY_RETRANSMIT_SEGMENTS * self.mss && outstanding - arrived <= self.mss;
         let wanted = self.timers.early_retransmit && is_suspicious && self.unsent() == 0;
@@ -151,6 +113,6 @@ impl Sender {
             return None;
         }
         let wait = self.round_trip.smoothed()? / 4;
-        Some(Early::Retransmit(now + wait.max(EARLY_RETRANSMIT_MIN)))
+        Some(EarlyDeadline::Retransmit(now + wait.max(EARLY_RETRANSMIT_MIN)))
     }
 }

@@ -5,7 +5,7 @@
 
 use etherweave_primitives::{Duration, Time};
 
-use super::Progress;
+use super::progress::Progress;
 
 /// Aggressiveness [segments/s³] (`C`, section 5).
 const C: f64 = 0.4;

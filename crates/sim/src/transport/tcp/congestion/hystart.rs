@@ -2,7 +2,7 @@
 
 use etherweave_primitives::Duration;
 
-use super::Progress;
+use super::progress::Progress;
 
 /// Below so many segments slow start is not questioned.
 const WINDOW_MIN: u64 = 16;

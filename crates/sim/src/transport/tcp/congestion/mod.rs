@@ -3,6 +3,7 @@
 mod cubic;
 mod hystart;
 mod new_reno;
+mod progress;
 
 use etherweave_primitives::{Duration, Time};
 
@@ -10,6 +11,7 @@ use super::params::{CongestionControl, TcpParams};
 use cubic::Cubic;
 use hystart::HyStart;
 use new_reno::NewReno;
+pub(super) use progress::Progress;
 
 /// Least slow-start threshold [segments] (RFC 5681, equation 4).
 const THRESHOLD_MIN: u64 = 2;
@@ -18,22 +20,6 @@ const THRESHOLD_MIN: u64 = 2;
 enum Algorithm {
     NewReno(NewReno),
     Cubic(Cubic),
-}
-
-/// What congestion control needs of an ACK.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Progress {
-    pub(super) now: Time,
-    /// Newly acknowledged [B].
-    pub(super) acked: u64,
-    /// Acknowledged up to here [offset].
-    pub(super) una: u64,
-    /// Sent up to here [offset].
-    pub(super) sent_to: u64,
-    /// This ACK's round trip.
-    pub(super) round_trip: Duration,
-    /// Smoothed round trip.
-    pub(super) smoothed: Duration,
 }
 
 /// Congestion window and slow-start threshold [B].
