@@ -25,7 +25,7 @@ impl<R: Routing> Experiment<'_, R> {
         let mut prepared = self.prepare_for(Worker { number, of })?;
         prepared.start();
         let parts = &mut prepared.parts;
-        let end = End::new(communicator, parts.division);
+        let end = ProcessEnd::new(communicator, parts.division);
         let control = workers::serve(&mut parts.shards, &prepared.constants, prepared.control, parts.window, end);
         let own = Measures::of(&parts.shards, &prepared.constants, &control.span);
         let measures = gather(communicator, own);
@@ -49,7 +49,7 @@ fn gather<C: Communicator>(communicator: &C, own: Measures) -> Option<Measures> 
 }
 
 /// One process's end of the exchange. Its buffers keep their memory from window to window.
-struct End<'a, C> {
+struct ProcessEnd<'a, C> {
     communicator: &'a C,
     division: Division,
     own: usize,
@@ -63,9 +63,9 @@ struct End<'a, C> {
     received: Vec<u32>,
 }
 
-impl<C: Communicator> End<'_, C> {
-    fn new(communicator: &C, division: Division) -> End<'_, C> {
-        End {
+impl<C: Communicator> ProcessEnd<'_, C> {
+    fn new(communicator: &C, division: Division) -> ProcessEnd<'_, C> {
+        ProcessEnd {
             communicator,
             division,
             own: communicator.rank() as usize,
@@ -93,7 +93,7 @@ impl<C: Communicator> End<'_, C> {
     }
 }
 
-impl<C: Communicator> Exchange for End<'_, C> {
+impl<C: Communicator> Exchange for ProcessEnd<'_, C> {
     fn post(&mut self, outbox: &mut Vec<RemoteEvent>) {
         for remote in outbox.drain(..) {
             match self.division.worker_of(usize::from(remote.shard)) {

@@ -28,26 +28,26 @@ impl Threads {
     }
 
     /// The end of one of the threads.
-    pub fn end(&self, number: usize) -> End<'_> {
-        End { threads: self, number, windows: 0 }
+    pub fn end(&self, number: usize) -> ThreadEnd<'_> {
+        ThreadEnd { threads: self, number, windows: 0 }
     }
 }
 
 /// One thread's end of the exchange.
-pub(crate) struct End<'a> {
+pub(crate) struct ThreadEnd<'a> {
     threads: &'a Threads,
     number: usize,
     /// How many have been collected.
     windows: usize,
 }
 
-impl End<'_> {
+impl ThreadEnd<'_> {
     fn outboxes(&self) -> &[Mutex<Vec<RemoteEvent>>] {
         &self.threads.outboxes[self.windows % 2]
     }
 }
 
-impl Exchange for End<'_> {
+impl Exchange for ThreadEnd<'_> {
     fn post(&mut self, outbox: &mut Vec<RemoteEvent>) {
         let division = self.threads.division;
         let own = &self.outboxes()[self.number * division.workers..][..division.workers];

@@ -26,11 +26,11 @@ const ROUNDING: f64 = 1e-9;
 pub struct Controller {
     plan: DragonflyPlan,
     params: ControllerParams,
-    known: Option<Known>,
+    known: Option<KnownTraffic>,
 }
 
 /// What there is to know of the traffic.
-struct Known {
+struct KnownTraffic {
     /// When which phase is active.
     destinations: Destinations,
     /// By phase, then by group of the source, then by group of the destination.
@@ -63,7 +63,7 @@ impl Routing for Controller {
         let destinations = traffic.pattern.plan(&groups(traffic.fabric.topology)?, traffic.run.seed)?;
         let phases = destinations.phases();
         let is_overloaded = phases.iter().flat_map(|phase| overloaded(&self.plan, phase, traffic.run.load)).collect();
-        self.known = Some(Known { is_overloaded, destinations });
+        self.known = Some(KnownTraffic { is_overloaded, destinations });
         self.params = traffic.controller.clone();
         Ok(())
     }

@@ -11,7 +11,7 @@ use super::{BuildError, Experiment, Job};
 
 /// A pair of ranks that exchange messages, or a stream.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Connection {
+pub(super) struct PlannedConnection {
     /// Job, by its place in the experiment.
     pub job: usize,
     /// Both ranks; of a stream, source and destination.
@@ -20,7 +20,7 @@ pub(super) struct Connection {
     pub stream: usize,
 }
 
-impl Connection {
+impl PlannedConnection {
     /// The hosts of both ends.
     pub fn hosts(&self, experiment: &Experiment) -> [HostId; 2] {
         self.ranks.map(|rank| experiment.jobs[self.job].hosts[rank as usize])
@@ -28,17 +28,17 @@ impl Connection {
 }
 
 /// Every connection that the jobs need, in an order that depends on nothing else.
-pub(super) fn plan(experiment: &Experiment) -> Result<Vec<Connection>, BuildError> {
+pub(super) fn plan(experiment: &Experiment) -> Result<Vec<PlannedConnection>, BuildError> {
     let mut connections = Vec::new();
     for (number, job) in experiment.jobs.iter().enumerate() {
         match &job.traffic {
             Traffic::Ranks(programs) => {
                 let pairs = pairs(programs).into_iter();
-                connections.extend(pairs.map(|(a, b)| Connection { job: number, ranks: [a, b], stream: 0 }));
+                connections.extend(pairs.map(|(a, b)| PlannedConnection { job: number, ranks: [a, b], stream: 0 }));
             }
             Traffic::Streams(streams) => {
                 let ends = streams.iter().map(|stream| [stream.src_rank.get(), stream.dst_rank.get()]).enumerate();
-                connections.extend(ends.map(|(stream, ranks)| Connection { job: number, ranks, stream }));
+                connections.extend(ends.map(|(stream, ranks)| PlannedConnection { job: number, ranks, stream }));
             }
         }
     }
@@ -64,7 +64,7 @@ fn pairs(programs: &[Program]) -> BTreeSet<(u32, u32)> {
 pub(super) fn routes(
     experiment: &Experiment,
     layout: &Layout,
-    connections: &[Connection],
+    connections: &[PlannedConnection],
     routes: &mut Vec<u32>,
 ) -> Result<Vec<[u32; 2]>, BuildError> {
     let topology = &experiment.topology;

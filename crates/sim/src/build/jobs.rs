@@ -6,7 +6,7 @@ use etherweave_primitives::Time;
 use etherweave_topology::Topology;
 use etherweave_workload::Traffic;
 
-use super::connections::{Connection, ranks};
+use super::connections::{PlannedConnection, ranks};
 use super::layout::Layout;
 use super::{BuildError, Experiment, Job};
 use crate::engine::Shard;
@@ -40,7 +40,7 @@ pub(super) fn check(experiment: &Experiment) -> Result<(), BuildError> {
 pub(super) fn populate(
     experiment: &Experiment,
     layout: &Layout,
-    connections: &[Connection],
+    connections: &[PlannedConnection],
     starts: &[[u32; 2]],
     shards: &mut [Shard],
 ) -> Result<(), BuildError> {
@@ -70,7 +70,7 @@ type EndpointId = (usize, u32);
 fn add_endpoints(
     experiment: &Experiment,
     layout: &Layout,
-    connections: &[Connection],
+    connections: &[PlannedConnection],
     starts: &[[u32; 2]],
     shards: &mut [Shard],
 ) -> Vec<[EndpointId; 2]> {
@@ -126,7 +126,7 @@ fn host_at(shard: &Shard, port: u32) -> u32 {
 fn add_ranks(
     experiment: &Experiment,
     number: usize,
-    connections: &[Connection],
+    connections: &[PlannedConnection],
     ends: &[[EndpointId; 2]],
     layout: &Layout,
     shards: &mut [Shard],
@@ -153,7 +153,7 @@ fn add_ranks(
     }
 }
 
-fn add_stream(number: usize, job: &Job, connection: &Connection, end: &[EndpointId; 2], shards: &mut [Shard]) {
+fn add_stream(number: usize, job: &Job, connection: &PlannedConnection, end: &[EndpointId; 2], shards: &mut [Shard]) {
     let Traffic::Streams(streams) = &job.traffic else { unreachable!("only streams have a number") };
     let spec = &streams[connection.stream];
     let source = SourceState {

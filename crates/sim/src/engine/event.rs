@@ -69,13 +69,13 @@ impl Kind {
 /// Only events at one place compete for order, and places of one entity are numbered alike in every
 /// shard layout, so simultaneous events of an entity are always served in the same order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Key(u64);
+pub struct EventKey(u64);
 
-impl Key {
+impl EventKey {
     /// The key of `kind` at `place`.
-    pub fn new(place: u32, kind: Kind, index: u32) -> Key {
+    pub fn new(place: u32, kind: Kind, index: u32) -> EventKey {
         debug_assert!(index < 1 << 24, "an index of an event has 24 bits");
-        Key(u64::from(place) << 32 | (kind as u64) << 24 | u64::from(index))
+        EventKey(u64::from(place) << 32 | (kind as u64) << 24 | u64::from(index))
     }
 
     /// Local port (of a switch) or the port of the host concerned.
@@ -110,7 +110,7 @@ pub struct Event {
     /// When.
     pub time: Time,
     /// Where and what.
-    pub key: Key,
+    pub key: EventKey,
     /// Kind-specific: a packet handle, or packed bits.
     pub handle: u32,
     /// What it will touch, as far as it is known beforehand; see [`PrefetchHint`]. Not part of the order.
@@ -151,7 +151,7 @@ impl PrefetchHint {
 impl Event {
     /// An event without a hint.
     #[inline]
-    pub fn new(time: Time, key: Key, handle: u32) -> Event {
+    pub fn new(time: Time, key: EventKey, handle: u32) -> Event {
         Event { time, key, handle, hint: PrefetchHint::default() }
     }
 
@@ -168,9 +168,9 @@ mod tests {
 
     #[test]
     fn a_key_gives_back_what_it_was_made_of() {
-        let key = Key::new(70_000, Kind::Start, 0xabcdef);
+        let key = EventKey::new(70_000, Kind::Start, 0xabcdef);
         assert_eq!((key.place(), key.kind(), key.index()), (70_000, Kind::Start, 0xabcdef));
-        assert!(Key::new(3, Kind::Arrive, 9) < Key::new(3, Kind::PauseArrive, 0));
+        assert!(EventKey::new(3, Kind::Arrive, 9) < EventKey::new(3, Kind::PauseArrive, 0));
         assert_eq!(size_of::<Event>(), 24);
     }
 }

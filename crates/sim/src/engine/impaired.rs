@@ -6,7 +6,7 @@
 use etherweave_primitives::Time;
 
 use super::Shard;
-use super::event::{Key, Kind};
+use super::event::{EventKey, Kind};
 use crate::packet::{Handle, Packet};
 use crate::switch::port::{ImpairedLink, PeerLink};
 
@@ -23,7 +23,7 @@ impl Shard {
     }
 
     /// The event at the far end for a packet that starts to be sent now; `key` is the event for an intact packet.
-    pub(super) fn cross_impaired_link(&mut self, number: usize, key: Key, handle: Handle) -> Key {
+    pub(super) fn cross_impaired_link(&mut self, number: usize, key: EventKey, handle: Handle) -> EventKey {
         let Packet { wire, .. } = self.packets[handle];
         let link = &mut self.impaired_links[number];
         if let Some(shaper) = &mut link.shaper {

@@ -273,7 +273,7 @@ impl Bitmap {
 mod tests {
     use etherweave_primitives::{Purpose, Stream};
 
-    use super::super::event::{Key, Kind};
+    use super::super::event::{EventKey, Kind};
     use super::*;
 
     fn pop(queue: &mut EventQueue, end: Time) -> Option<Event> {
@@ -286,7 +286,7 @@ mod tests {
         let mut queue = EventQueue::new(events_per_us);
         let mut stream = Stream::new(1, Purpose::Traffic, 0);
         for place in 0..200 {
-            queue.push(Event::new(Time::from_ps(stream.below(1_000)), Key::new(place, Kind::Arrive, 0), place));
+            queue.push(Event::new(Time::from_ps(stream.below(1_000)), EventKey::new(place, Kind::Arrive, 0), place));
         }
         let (mut last, mut served) = (0, 0);
         while let Some(event) = pop(&mut queue, Time::MAX) {
@@ -316,7 +316,7 @@ mod tests {
     #[test]
     fn an_event_at_the_horizon_is_left_for_later() {
         let mut queue = EventQueue::new(1);
-        queue.push(Event::new(Time::from_ps(10), Key::new(0, Kind::Arrive, 0), 0));
+        queue.push(Event::new(Time::from_ps(10), EventKey::new(0, Kind::Arrive, 0), 0));
         assert!(pop(&mut queue, Time::from_ps(10)).is_none());
         assert!(pop(&mut queue, Time::from_ps(11)).is_some());
     }

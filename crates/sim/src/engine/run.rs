@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use etherweave_primitives::{Duration, Time};
 
 use super::exchange::{Breaker, Exchange};
-use super::shard::{Shard, Totals};
+use super::shard::{Shard, ShardTotals};
 
 /// Events between two reports of progress by a single shard, about.
 const REPORT_WINDOW: Duration = Duration::from_us(20);
@@ -38,7 +38,7 @@ pub enum Finish {
 
 /// Why the windows ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum End {
+enum StopReason {
     Complete,
     TimeLimit,
     Interrupted,
@@ -61,23 +61,23 @@ impl Simulation {
         let verdict =
             if self.shards.len() == 1 { self.run_alone(end, on_progress) } else { self.run_together(end, on_progress) };
         self.end = self.shards.iter().map(|shard| shard.now).max().unwrap_or(Time::ZERO);
-        if verdict == End::TimeLimit {
+        if verdict == StopReason::TimeLimit {
             self.end = end;
         }
         for shard in &mut self.shards {
             shard.settle_pauses(self.end);
         }
         match verdict {
-            End::Complete => Finish::Complete,
-            End::TimeLimit => Finish::TimeLimit,
-            End::Interrupted => Finish::Interrupted,
-            End::Stuck => Finish::Stuck(self.who_waits()),
+            StopReason::Complete => Finish::Complete,
+            StopReason::TimeLimit => Finish::TimeLimit,
+            StopReason::Interrupted => Finish::Interrupted,
+            StopReason::Stuck => Finish::Stuck(self.who_waits()),
         }
     }
 
     /// The sum over shards.
-    pub(crate) fn totals(&self) -> Totals {
-        let mut sum = Totals::default();
+    pub(crate) fn totals(&self) -> ShardTotals {
+        let mut sum = ShardTotals::default();
         for totals in self.shards.iter().map(|shard| &shard.totals) {
             sum.created += totals.created;
             sum.delivered += totals.delivered;
@@ -93,7 +93,7 @@ impl Simulation {
 
     /// One shard needs no windows for its order; it stops between windows to report progress. The instant at which the last
     /// job ends is the end of its window on any number of threads, so windows are the same as with many shards.
-    fn run_alone(&mut self, end: Time, on_progress: &mut dyn FnMut(Progress) -> bool) -> End {
+    fn run_alone(&mut self, end: Time, on_progress: &mut dyn FnMut(Progress) -> bool) -> StopReason {
         let (lookahead, stall_limit) = (self.lookahead, self.stall_limit);
         let shard = &mut self.shards[0];
         let mut next_report = Time::ZERO;
@@ -107,13 +107,13 @@ impl Simulation {
             if shard.now >= next_report {
                 next_report = shard.now + REPORT_WINDOW;
                 if !on_progress(progress(shard, 1)) {
-                    return End::Interrupted;
+                    return StopReason::Interrupted;
                 }
             }
         }
     }
 
-    fn run_together(&mut self, end: Time, on_progress: &mut dyn FnMut(Progress) -> bool) -> End {
+    fn run_together(&mut self, end: Time, on_progress: &mut dyn FnMut(Progress) -> bool) -> StopReason {
         let (lookahead, stall_limit) = (self.lookahead, self.stall_limit);
         let exchange = &Exchange::new(self.shards.len());
         let (first, others) = self.shards.split_first_mut().expect("a simulation has a shard");
@@ -136,7 +136,7 @@ impl Simulation {
 
 /// The progress of `shards` shards, extrapolated from one.
 fn progress(shard: &Shard, shards: u64) -> Progress {
-    let Totals { hops, events, .. } = shard.totals;
+    let ShardTotals { hops, events, .. } = shard.totals;
     let (done, all) = shard.iterations();
     let fraction = (all > 0).then(|| done as f64 / all as f64);
     Progress { now: shard.now, hops: hops * shards, events: events * shards, fraction }
@@ -150,7 +150,7 @@ fn windows(
     lookahead: Duration,
     stall_limit: Duration,
     may_continue: &mut dyn FnMut(&Shard) -> bool,
-) -> End {
+) -> StopReason {
     let id = shard.id as usize;
     let _breaker = Breaker(&exchange.barrier);
     loop {
@@ -166,7 +166,7 @@ fn windows(
             return verdict;
         }
         if exchange.stop.load(Ordering::Acquire) {
-            return End::Interrupted;
+            return StopReason::Interrupted;
         }
         shard.serve((next + lookahead).min(end));
         for to in 0..shard.outboxes.len() {
@@ -181,13 +181,13 @@ fn windows(
 }
 
 /// Whether, before a window that would start at `next`, the run is over.
-fn verdict(next: Time, end: Time, unfinished: u64, last_progress: Time, stall_limit: Duration) -> Option<End> {
+fn verdict(next: Time, end: Time, unfinished: u64, last_progress: Time, stall_limit: Duration) -> Option<StopReason> {
     if unfinished == 0 {
-        Some(End::Complete)
+        Some(StopReason::Complete)
     } else if next == Time::MAX || next.since(last_progress) > stall_limit {
-        Some(if next == Time::MAX || next < end { End::Stuck } else { End::TimeLimit })
+        Some(if next == Time::MAX || next < end { StopReason::Stuck } else { StopReason::TimeLimit })
     } else if next >= end {
-        Some(End::TimeLimit)
+        Some(StopReason::TimeLimit)
     } else {
         None
     }

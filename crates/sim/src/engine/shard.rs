@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use etherweave_primitives::{ChannelId, Duration, Time};
 
-use super::event::{Event, Key, Kind, PrefetchHint};
+use super::event::{Event, EventKey, Kind, PrefetchHint};
 use super::queue::EventQueue;
 use crate::capture::Capture;
 use crate::constants::RunConstants;
@@ -23,7 +23,7 @@ pub(crate) struct Switch {
 
 /// What a shard has counted. Sums over shards are totals of the run.
 #[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Totals {
+pub(crate) struct ShardTotals {
     /// Packets made by hosts, acknowledgements included.
     pub created: u64,
     /// Packets that reached their host.
@@ -72,7 +72,7 @@ pub(crate) struct Shard {
     pub threads: Vec<Thread>,
     pub constants: Arc<RunConstants>,
     pub outboxes: Vec<Outbox>,
-    pub totals: Totals,
+    pub totals: ShardTotals,
     pub fingerprint: Option<Fingerprint>,
     pub captures: Vec<Capture>,
     /// The channel that each port sends into.
@@ -97,7 +97,7 @@ impl Shard {
             threads: Vec::new(),
             constants: Arc::clone(constants),
             outboxes: (0..shards).map(|_| Outbox::default()).collect(),
-            totals: Totals::default(),
+            totals: ShardTotals::default(),
             fingerprint: None,
             captures: Vec::new(),
             channels: Vec::new(),
@@ -183,7 +183,7 @@ impl Shard {
     }
 
     #[inline(never)]
-    fn post_over(&mut self, link: PeerLink, time: Time, key: Key, handle: Handle) {
+    fn post_over(&mut self, link: PeerLink, time: Time, key: EventKey, handle: Handle) {
         let key = link.resolve().map_or_else(|number| self.cross_impaired_link(number, key, handle), |_| key);
         match self.shard_at(link) {
             shard if shard == self.id => self.expect_packet(time, key, handle),
@@ -196,7 +196,7 @@ impl Shard {
         link.resolve().unwrap_or_else(|number| self.impaired_links[number].shard)
     }
 
-    fn post_remote(&mut self, shard: u32, time: Time, key: Key, handle: Handle) {
+    fn post_remote(&mut self, shard: u32, time: Time, key: EventKey, handle: Handle) {
         let mut packet = self.packets.remove(handle);
         let outbox = &mut self.outboxes[shard as usize];
         if let Some(blocks) = self.packets.remove_side(packet.side) {
@@ -236,7 +236,7 @@ impl Shard {
 
     /// Schedules an event with a packet, with a hint at what the packet will touch.
     #[inline(always)]
-    pub fn expect_packet(&mut self, time: Time, key: Key, handle: Handle) {
+    pub fn expect_packet(&mut self, time: Time, key: EventKey, handle: Handle) {
         let packet = &self.packets[handle];
         let hint = match key.kind() {
             Kind::Arrive => PrefetchHint::egress(self.constants.routes[packet.route as usize], packet.priority),
@@ -247,8 +247,8 @@ impl Shard {
     }
 
     #[inline]
-    pub fn key(&self, place: u32, kind: Kind, index: u32) -> Key {
-        Key::new(place, kind, index)
+    pub fn key(&self, place: u32, kind: Kind, index: u32) -> EventKey {
+        EventKey::new(place, kind, index)
     }
 
     /// The switch that a port belongs to.

@@ -10,11 +10,11 @@ use super::socket::Softirq;
 use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::packet::{Handle, NO_PACKET, PacketKind, flags};
-use crate::transport::tcp::{Ack, AckAction, Arrival, ByteRange, SACK_BLOCKS};
+use crate::transport::tcp::{Ack, AckAction, ByteRange, SACK_BLOCKS, SegmentArrival};
 
 /// A batch: how many frames of each kind.
 #[derive(Default)]
-struct Batch {
+struct FrameBatch {
     data: u32,
     acks: u32,
 }
@@ -85,8 +85,8 @@ impl Shard {
     }
 
     /// Counts the frames that wait, up to `limit` bytes of data.
-    fn measure_batch(&mut self, endpoint: u32, limit: u64) -> Batch {
-        let mut batch = Batch::default();
+    fn measure_batch(&mut self, endpoint: u32, limit: u64) -> FrameBatch {
+        let mut batch = FrameBatch::default();
         let mut bytes = 0;
         let mut handle = self.endpoints[endpoint as usize].tcp().frames.0;
         while handle != NO_PACKET && bytes < limit {
@@ -133,7 +133,7 @@ impl Shard {
         self.hosts[host].nic.occupancy -= u64::from(packet.wire);
         self.totals.delivered += 1;
         if packet.kind == PacketKind::Data {
-            let arrival = Arrival {
+            let arrival = SegmentArrival {
                 seq: packet.offset,
                 len: packet.payload,
                 congestion_experienced: packet.has(flags::CONGESTION),

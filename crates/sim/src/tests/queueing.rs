@@ -5,7 +5,7 @@ use etherweave_routing::{RoutingKind, SelectionKind};
 use etherweave_topology::{Family, SingleSwitch};
 use etherweave_workload::{StreamSpec, Traffic};
 
-use crate::engine::event::{Key, Kind};
+use crate::engine::event::{EventKey, Kind};
 use crate::params::SimParams;
 use crate::{Captured, Experiment, Job, PacketKind, Simulation};
 
@@ -66,7 +66,7 @@ fn mean_wait(load: f64) -> f64 {
         packet.sent = Time::from_ps(time as u64);
         let handle = shard.packets.insert(packet);
         shard.totals.created += 1;
-        shard.expect_packet(packet.sent, Key::new(ingress, Kind::Arrive, handle % (1 << 24)), handle);
+        shard.expect_packet(packet.sent, EventKey::new(ingress, Kind::Arrive, handle % (1 << 24)), handle);
     }
     simulation.run(Time::from_ps(time as u64 + 1_000_000_000), &mut |_| true);
     let report = simulation.report();

@@ -3,10 +3,10 @@
 use etherweave_primitives::Time;
 
 use super::Ack;
-use super::congestion::Progress;
-use super::prr::{Delivery, Prr};
+use super::congestion::AckProgress;
+use super::prr::{AckDelivery, Prr};
 use super::scoreboard::DUPLICATE_THRESHOLD;
-use super::sender::{Phase, Sender};
+use super::sender::{RecoveryPhase, Sender};
 use super::window;
 
 /// What one ACK changed.
@@ -83,7 +83,7 @@ impl Sender {
             self.tail_probe = None;
         } else if ack.cumulative > probe.until {
             self.tail_probe = None;
-            if self.phase == Phase::Open {
+            if self.phase == RecoveryPhase::Open {
                 self.begin_reduction();
                 self.end_reduction();
             }
@@ -95,11 +95,11 @@ impl Sender {
         if self.sack {
             if self.scoreboard.arrived() > 0 {
                 self.scoreboard.mark_lost(self.mss);
-                if matches!(self.phase, Phase::Recovery { .. }) {
+                if matches!(self.phase, RecoveryPhase::Recovery { .. }) {
                     self.scoreboard.mark_lost_retransmissions();
                 }
             }
-        } else if change.acked > 0 && matches!(self.phase, Phase::Recovery { .. }) {
+        } else if change.acked > 0 && matches!(self.phase, RecoveryPhase::Recovery { .. }) {
             // A partial ACK: the segment after it is lost too (RFC 6582, section 3.2, step 5).
             self.scoreboard.mark_head(self.mss);
         }
@@ -108,16 +108,16 @@ impl Sender {
     fn advance_phase(&mut self, change: Change) {
         let una = self.scoreboard.una();
         match self.phase {
-            Phase::Open => self.while_open(change),
-            Phase::Reducing { until } if una >= until => self.end_reduction(),
-            Phase::Reducing { .. } if self.loss_is_evident() => self.continue_as_recovery(change),
-            Phase::Reducing { .. } => self.reduce_rate(change),
-            Phase::Recovery { until } if una >= until => self.end_reduction(),
-            Phase::Recovery { .. } => self.reduce_rate(change),
-            Phase::Loss { until } => {
+            RecoveryPhase::Open => self.while_open(change),
+            RecoveryPhase::Reducing { until } if una >= until => self.end_reduction(),
+            RecoveryPhase::Reducing { .. } if self.loss_is_evident() => self.continue_as_recovery(change),
+            RecoveryPhase::Reducing { .. } => self.reduce_rate(change),
+            RecoveryPhase::Recovery { until } if una >= until => self.end_reduction(),
+            RecoveryPhase::Recovery { .. } => self.reduce_rate(change),
+            RecoveryPhase::Loss { until } => {
                 self.grow(change);
                 if una >= until {
-                    self.phase = Phase::Open;
+                    self.phase = RecoveryPhase::Open;
                 }
             }
         }
@@ -130,7 +130,7 @@ impl Sender {
             // Once per window of data (RFC 3168, section 6.1.2).
             self.counters.ecn_reductions += 1;
             self.begin_reduction();
-            self.phase = Phase::Reducing { until: self.scoreboard.sent_to() };
+            self.phase = RecoveryPhase::Reducing { until: self.scoreboard.sent_to() };
             self.reduce_rate(change);
         } else {
             self.grow(change);
@@ -161,7 +161,7 @@ impl Sender {
             self.scoreboard.mark_head(self.mss);
         }
         self.recover = self.scoreboard.sent_to();
-        self.phase = Phase::Recovery { until: self.recover };
+        self.phase = RecoveryPhase::Recovery { until: self.recover };
         // The first retransmission goes out at once.
         let due = self.scoreboard.in_flight() + self.mss;
         self.congestion.set_window(due);
@@ -177,7 +177,7 @@ impl Sender {
     fn end_reduction(&mut self) {
         self.prr = None;
         self.duplicates = 0;
-        self.phase = Phase::Open;
+        self.phase = RecoveryPhase::Open;
         self.congestion.set_window(self.congestion.threshold());
     }
 
@@ -185,7 +185,7 @@ impl Sender {
         let Some(prr) = &mut self.prr else { return };
         let in_flight = self.scoreboard.in_flight();
         let threshold = self.congestion.threshold();
-        let due = prr.on_ack(Delivery { delivered: change.delivered, in_flight, threshold, mss: self.mss });
+        let due = prr.on_ack(AckDelivery { delivered: change.delivered, in_flight, threshold, mss: self.mss });
         self.congestion.set_window(in_flight + due);
     }
 
@@ -196,7 +196,7 @@ impl Sender {
         if change.acked == 0 || !limiting {
             return;
         }
-        self.congestion.grow(Progress {
+        self.congestion.grow(AckProgress {
             now: change.now,
             acked: change.acked,
             una: self.scoreboard.una(),
@@ -211,7 +211,7 @@ impl Sender {
     pub(super) fn enter_loss(&mut self) {
         self.counters.timeouts += 1;
         // What is already being answered lowers the threshold no further (RFC 3168, section 6.1.2, asks for once).
-        if self.phase == Phase::Open {
+        if self.phase == RecoveryPhase::Open {
             self.congestion.reduce();
         }
         self.congestion.restart();
@@ -222,6 +222,6 @@ impl Sender {
         self.duplicates = 0;
         self.scoreboard.mark_all();
         self.recover = self.scoreboard.sent_to();
-        self.phase = Phase::Loss { until: self.recover };
+        self.phase = RecoveryPhase::Loss { until: self.recover };
     }
 }

@@ -1,9 +1,9 @@
 //! TCP as two pure state machines: the [`Sender`] and the [`Receiver`] of one direction of a connection.
 //!
 //! ```text
-//!  write ─► Sender ── Segment ──► network ── Arrival ──► Receiver ─► readable, read
-//!             ▲                                             │
-//!             └────────────── Ack ◄── network ◄── make_ack ─┘
+//!  write ─► Sender ── Segment ──► network ── SegmentArrival ──► Receiver ─► readable, read
+//!             ▲                                                    │
+//!             └───────────────── Ack ◄── network ◄── make_ack ─────┘
 //! ```
 //!
 //! They do no input or output and own no clock: the host passes `now`, transmits the segments that
@@ -36,8 +36,8 @@ mod tests;
 
 pub use params::{CongestionControl, TcpParams};
 pub use ranges::ByteRange;
-pub use receiver::{AckAction, Arrival, Receiver};
-pub use sender::{Counters, Segment, Sender};
+pub use receiver::{AckAction, Receiver, SegmentArrival};
+pub use sender::{Segment, Sender, SenderCounters};
 
 use etherweave_primitives::Time;
 

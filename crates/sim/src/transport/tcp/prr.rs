@@ -13,7 +13,7 @@ pub(super) struct Prr {
 
 /// The state that an ACK leaves.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Delivery {
+pub(super) struct AckDelivery {
     /// Newly delivered by this ACK (`DeliveredData`) [B].
     pub(super) delivered: u64,
     /// In the network (`pipe`) [B].
@@ -34,7 +34,7 @@ impl Prr {
     }
 
     /// How much may be sent now (`sndcnt`; section 3, with the slow-start reduction bound).
-    pub(super) fn on_ack(&mut self, ack: Delivery) -> u64 {
+    pub(super) fn on_ack(&mut self, ack: AckDelivery) -> u64 {
         self.delivered += ack.delivered;
         if ack.in_flight > ack.threshold {
             let share = u128::from(self.delivered) * u128::from(ack.threshold);
@@ -59,7 +59,7 @@ mod tests {
         let mut sent = 0;
         for _ in 0..8 {
             in_flight -= 1_000;
-            let due = prr.on_ack(Delivery { delivered: 1_000, in_flight, threshold: 10_000, mss: 1_000 });
+            let due = prr.on_ack(AckDelivery { delivered: 1_000, in_flight, threshold: 10_000, mss: 1_000 });
             if due >= 1_000 {
                 prr.sent(1_000);
                 in_flight += 1_000;
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn below_the_threshold_it_catches_up_by_one_segment_per_ack() {
         let mut prr = Prr::new(20_000);
-        let due = prr.on_ack(Delivery { delivered: 1_000, in_flight: 4_000, threshold: 10_000, mss: 1_000 });
+        let due = prr.on_ack(AckDelivery { delivered: 1_000, in_flight: 4_000, threshold: 10_000, mss: 1_000 });
         assert_eq!(due, 2_000);
     }
 }

@@ -8,7 +8,7 @@ use super::{Ack, SACK_BLOCKS};
 
 /// A segment as it arrives, whole or merged from several (GRO).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Arrival {
+pub struct SegmentArrival {
     /// First byte [offset in the stream].
     pub seq: u64,
     /// Payload [B]; 0 for a window probe.
@@ -106,7 +106,7 @@ impl Receiver {
     }
 
     /// Takes a segment and returns whether an ACK is due.
-    pub fn on_segment(&mut self, now: Time, arrival: &Arrival) -> AckAction {
+    pub fn on_segment(&mut self, now: Time, arrival: &SegmentArrival) -> AckAction {
         let range = ByteRange::new(arrival.seq, arrival.seq + u64::from(arrival.len));
         let newly_marked = self.note_congestion(arrival);
         self.note_time(now, arrival);
@@ -168,7 +168,7 @@ impl Receiver {
     }
 
     /// CE marks call for ECE until CWR; true for the first mark.
-    fn note_congestion(&mut self, arrival: &Arrival) -> bool {
+    fn note_congestion(&mut self, arrival: &SegmentArrival) -> bool {
         if arrival.window_reduced {
             self.echo_congestion = false;
         }
@@ -178,7 +178,7 @@ impl Receiver {
     }
 
     /// Keeps the timestamp of the oldest segment that the next ACK answers (RFC 7323, section 4.3).
-    fn note_time(&mut self, now: Time, arrival: &Arrival) {
+    fn note_time(&mut self, now: Time, arrival: &SegmentArrival) {
         if arrival.seq <= self.acked_to {
             self.timestamp = self.timestamp.max(arrival.timestamp);
         }

@@ -26,7 +26,7 @@ pub struct Segment {
 
 /// What happened so far.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Counters {
+pub struct SenderCounters {
     /// Segments sent again.
     pub retransmissions: u64,
     /// Retransmission timers that expired.
@@ -43,7 +43,7 @@ pub struct Counters {
 
 /// Where the connection stands towards congestion (RFC 5681, 6582, 6675; names as in Linux).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Phase {
+pub(super) enum RecoveryPhase {
     /// Nothing is wrong.
     Open,
     /// Reducing the window because of a mark, until `until` is acknowledged.
@@ -84,7 +84,7 @@ pub struct Sender {
     pub(super) timers: Deadlines,
     pub(super) usage: Usage,
     pub(super) buffer: SendBuffer,
-    pub(super) phase: Phase,
+    pub(super) phase: RecoveryPhase,
     pub(super) prr: Option<Prr>,
     pub(super) duplicates: u64,
     /// Losses below were answered already (`recover` of RFC 6582).
@@ -92,7 +92,7 @@ pub struct Sender {
     pub(super) tail_probe: Option<TailProbe>,
     pub(super) forced: Option<Forced>,
     pub(super) reduced: bool,
-    pub(super) counters: Counters,
+    pub(super) counters: SenderCounters,
 }
 
 impl Sender {
@@ -111,14 +111,14 @@ impl Sender {
             timers: Deadlines::new(params),
             usage: Usage::new(params),
             buffer: SendBuffer::new(params),
-            phase: Phase::Open,
+            phase: RecoveryPhase::Open,
             prr: None,
             duplicates: 0,
             recover: 0,
             tail_probe: None,
             forced: None,
             reduced: false,
-            counters: Counters::default(),
+            counters: SenderCounters::default(),
         }
     }
 
@@ -191,7 +191,7 @@ impl Sender {
     }
 
     /// What happened so far.
-    pub fn counters(&self) -> Counters {
+    pub fn counters(&self) -> SenderCounters {
         self.counters
     }
 
@@ -214,7 +214,7 @@ impl Sender {
 
     /// When recovery has nothing else to send, a hole that may still be only late (RFC 6675, `NextSeg` rule 3).
     fn hopeful_retransmission(&mut self) -> Option<Segment> {
-        if !matches!(self.phase, Phase::Recovery { .. }) {
+        if !matches!(self.phase, RecoveryPhase::Recovery { .. }) {
             return None;
         }
         if self.scoreboard.in_flight() + self.mss > self.congestion.window() {

@@ -3,7 +3,7 @@
 use etherweave_primitives::{Duration, Time};
 
 use super::deadlines::EarlyDeadline;
-use super::sender::{Forced, Phase, Sender};
+use super::sender::{Forced, RecoveryPhase, Sender};
 
 /// Longest that a receiver may delay the ACK of a lone segment (RFC 8985, section 7.2: WCDelAckT).
 const DELAYED_ACK_WORST: Duration = Duration::from_ms(200);
@@ -82,9 +82,9 @@ impl Sender {
 
     fn arm_early(&mut self, now: Time) {
         let early = match self.phase {
-            Phase::Open if self.scoreboard.arrived() == 0 => self.tail_probe_due(now),
-            Phase::Open => self.early_retransmit_due(now),
-            Phase::Reducing { .. } | Phase::Recovery { .. } | Phase::Loss { .. } => None,
+            RecoveryPhase::Open if self.scoreboard.arrived() == 0 => self.tail_probe_due(now),
+            RecoveryPhase::Open => self.early_retransmit_due(now),
+            RecoveryPhase::Reducing { .. } | RecoveryPhase::Recovery { .. } | RecoveryPhase::Loss { .. } => None,
         };
         self.timers.early = early.filter(|early| self.timers.retransmit.is_none_or(|due| early.due() < due));
     }

@@ -5,7 +5,7 @@
 
 use etherweave_primitives::{Duration, Time};
 
-use super::progress::Progress;
+use super::progress::AckProgress;
 
 /// Aggressiveness [segments/s³] (`C`, section 5).
 const C: f64 = 0.4;
@@ -16,7 +16,7 @@ const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 
 /// An avoidance stage.
 #[derive(Clone, Copy, Debug)]
-struct Epoch {
+struct CubicEpoch {
     start: Time,
     /// Where the curve is flat [segments] (`W_max`).
     plateau: f64,
@@ -26,11 +26,11 @@ struct Epoch {
     reno: f64,
 }
 
-impl Epoch {
+impl CubicEpoch {
     /// Starts with `window`; the curve lies flat at once when no plateau is above.
-    fn new(start: Time, window: f64, plateau: f64) -> Epoch {
+    fn new(start: Time, window: f64, plateau: f64) -> CubicEpoch {
         let plateau = plateau.max(window);
-        Epoch { start, plateau, plateau_after: libm::cbrt((plateau - window) / C), reno: window }
+        CubicEpoch { start, plateau, plateau_after: libm::cbrt((plateau - window) / C), reno: window }
     }
 
     /// `W_cubic` [segments] (equation 1).
@@ -47,14 +47,14 @@ pub(super) struct Cubic {
     plateau: f64,
     /// Window before the last reduction [segments] (`cwnd_prior`).
     prior: f64,
-    epoch: Option<Epoch>,
+    epoch: Option<CubicEpoch>,
     /// Growth of less than a byte that is owed [B].
     owed: f64,
 }
 
 impl Cubic {
     /// Growth in avoidance [B].
-    pub(super) fn increase(&mut self, window: u64, mss: u64, acked: u64, progress: &Progress) -> u64 {
+    pub(super) fn increase(&mut self, window: u64, mss: u64, acked: u64, progress: &AckProgress) -> u64 {
         let segment = mss as f64;
         let (window, acked) = (window as f64 / segment, acked as f64 / segment);
         let target = self.target(window, acked, progress);
@@ -65,8 +65,8 @@ impl Cubic {
     }
 
     /// The window after this ACK [segments] (sections 4.2 to 4.5).
-    fn target(&mut self, window: f64, acked: f64, progress: &Progress) -> f64 {
-        let epoch = self.epoch.get_or_insert_with(|| Epoch::new(progress.now, window, self.plateau));
+    fn target(&mut self, window: f64, acked: f64, progress: &AckProgress) -> f64 {
+        let epoch = self.epoch.get_or_insert_with(|| CubicEpoch::new(progress.now, window, self.plateau));
         self.plateau = epoch.plateau;
         let elapsed = progress.now.since(epoch.start);
         epoch.reno += if epoch.reno < self.prior { ALPHA } else { 1.0 } * acked / window;
@@ -111,7 +111,7 @@ mod tests {
     #[test]
     fn the_curve_returns_to_its_plateau_after_k_seconds() {
         // A window of 100 segments is cut to 70. K = cbrt((100 - 70) / 0.4) = cbrt(75) = 4.2172 s.
-        let epoch = Epoch::new(Time::ZERO, 70.0, 100.0);
+        let epoch = CubicEpoch::new(Time::ZERO, 70.0, 100.0);
         assert!((epoch.plateau_after - 4.2172).abs() < 1e-4);
         assert!((epoch.curve(Duration::ZERO) - 70.0).abs() < 1e-9);
         // One second later 100 - 0.4·3.2172³ = 86.68; at K 100; two seconds after K 100 + 0.4·8 = 103.2.
@@ -133,7 +133,7 @@ mod tests {
     /// Growth [segments] while `window` bytes are acknowledged segment by segment.
     fn grow(cubic: &mut Cubic, window: u64, now: Time) -> f64 {
         let smoothed = Duration::from_us(100);
-        let progress = Progress { now, acked: MSS, una: 0, sent_to: 0, round_trip: smoothed, smoothed };
+        let progress = AckProgress { now, acked: MSS, una: 0, sent_to: 0, round_trip: smoothed, smoothed };
         let grown = (0..window / MSS).fold(window, |grown, _| grown + cubic.increase(grown, MSS, MSS, &progress));
         (grown - window) as f64 / MSS as f64
     }
@@ -159,7 +159,7 @@ mod tests {
             grow(&mut cubic, window, Time::ZERO + pause + on)
         };
         assert_eq!(after(0), after(3_000));
-        let mut late = Cubic { epoch: Some(Epoch::new(Time::from_ps(5), 1.0, 1.0)), ..Cubic::default() };
+        let mut late = Cubic { epoch: Some(CubicEpoch::new(Time::from_ps(5), 1.0, 1.0)), ..Cubic::default() };
         late.skip(Time::from_ps(7), Duration::from_ps(6));
         assert_eq!(late.epoch.unwrap().start, Time::from_ps(7), "no stage starts in the future");
     }

@@ -2,7 +2,7 @@
 
 use etherweave_primitives::Duration;
 
-use super::progress::Progress;
+use super::progress::AckProgress;
 
 /// Below so many segments slow start is not questioned.
 const WINDOW_MIN: u64 = 16;
@@ -49,7 +49,7 @@ impl HyStart {
     }
 
     /// Takes an ACK of slow start; true when slow start should end.
-    pub(super) fn on_ack(&mut self, ack: &Progress, window: u64) -> bool {
+    pub(super) fn on_ack(&mut self, ack: &AckProgress, window: u64) -> bool {
         self.delay_min = self.delay_min.min(ack.round_trip);
         let now = ack.now.as_ps() / self.tick;
         if ack.una > self.round_end {
@@ -101,7 +101,8 @@ mod tests {
         hystart.delay_min = Duration::from_us(delay_min_us);
         let ends = acks.map(|(time, round_trip)| {
             let (now, round_trip) = (Time::ZERO + Duration::from_us(time), Duration::from_us(round_trip));
-            let progress = Progress { now, acked: MSS, una: 1, sent_to: 1_000_000, round_trip, smoothed: round_trip };
+            let progress =
+                AckProgress { now, acked: MSS, una: 1, sent_to: 1_000_000, round_trip, smoothed: round_trip };
             hystart.on_ack(&progress, 20 * MSS)
         });
         ends.zip(1..).find_map(|(end, number)| end.then_some(number))

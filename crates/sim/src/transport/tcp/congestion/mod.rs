@@ -11,7 +11,7 @@ use super::params::{CongestionControl, TcpParams};
 use cubic::Cubic;
 use hystart::HyStart;
 use new_reno::NewReno;
-pub(super) use progress::Progress;
+pub(super) use progress::AckProgress;
 
 /// Least slow-start threshold [segments] (RFC 5681, equation 4).
 const THRESHOLD_MIN: u64 = 2;
@@ -68,7 +68,7 @@ impl Congestion {
 
     /// Grows with an ACK of new data: by what was acknowledged up to the threshold (RFC 5681, equation 2,
     /// with byte counting), by the algorithm beyond.
-    pub(super) fn grow(&mut self, progress: Progress) {
+    pub(super) fn grow(&mut self, progress: AckProgress) {
         let mut acked = progress.acked;
         if self.window < self.threshold {
             if self.hystart.as_mut().is_some_and(|hystart| hystart.on_ack(&progress, self.window)) {

@@ -4,7 +4,7 @@ use etherweave_primitives::{Duration, Time};
 
 /// What congestion control needs of an ACK.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::transport::tcp) struct Progress {
+pub(in crate::transport::tcp) struct AckProgress {
     pub(in crate::transport::tcp) now: Time,
     /// Newly acknowledged [B].
     pub(in crate::transport::tcp) acked: u64,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use etherweave_primitives::{Duration, Time};
 
 use crate::transport::tcp::ranges::{ByteRange, Ranges};
-use crate::transport::tcp::{Ack, AckAction, Arrival, Receiver, Segment, Sender, TcpParams};
+use crate::transport::tcp::{Ack, AckAction, Receiver, Segment, SegmentArrival, Sender, TcpParams};
 
 /// Segment size of the defaults: MTU 4500 less 20 B IP, 20 B TCP, 12 B timestamps [B].
 pub(super) const MSS: u64 = 4_448;
@@ -134,7 +134,7 @@ impl<F: FnMut(u64, &Item) -> Fate> Connection<F> {
                 self.sender.on_ack(self.now, &ack);
             }
             Item::Segment(Segment { seq, len, window_reduced, .. }, timestamp) => {
-                let arrival = Arrival { seq, len, congestion_experienced: is_marked, window_reduced, timestamp };
+                let arrival = SegmentArrival { seq, len, congestion_experienced: is_marked, window_reduced, timestamp };
                 let action = self.receiver.on_segment(self.now, &arrival);
                 self.check_delivery(&arrival);
                 if action == AckAction::Now {
@@ -167,7 +167,7 @@ impl<F: FnMut(u64, &Item) -> Fate> Connection<F> {
     }
 
     /// What can be read, or has been, are all bytes before the first that is missing.
-    fn check_delivery(&mut self, arrival: &Arrival) {
+    fn check_delivery(&mut self, arrival: &SegmentArrival) {
         self.arrived.insert(ByteRange::new(arrival.seq, arrival.seq + u64::from(arrival.len)));
         let complete = self.arrived.first().filter(|range| range.start == 0).map_or(0, |range| range.end);
         assert_eq!(self.receiver.received(), complete);

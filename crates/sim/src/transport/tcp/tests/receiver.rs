@@ -3,7 +3,7 @@
 use etherweave_primitives::{Duration, Time};
 
 use super::channel::MSS;
-use crate::transport::tcp::{AckAction, Arrival, ByteRange, Receiver, TcpParams};
+use crate::transport::tcp::{AckAction, ByteRange, Receiver, SegmentArrival, TcpParams};
 
 const NOW: Time = Time::ZERO;
 
@@ -12,8 +12,8 @@ fn patient() -> Receiver {
 }
 
 /// Segment number `index`, of full size.
-fn segment(index: u64) -> Arrival {
-    Arrival { seq: index * MSS, len: MSS as u32, ..Arrival::default() }
+fn segment(index: u64) -> SegmentArrival {
+    SegmentArrival { seq: index * MSS, len: MSS as u32, ..SegmentArrival::default() }
 }
 
 /// SACK blocks of the next ACK, as numbers of segments.
@@ -36,7 +36,7 @@ fn a_lone_segment_waits_40_ms_for_company() {
 
 #[test]
 fn two_segments_merged_on_reception_count_as_two() {
-    let merged = Arrival { len: 2 * MSS as u32, ..Arrival::default() };
+    let merged = SegmentArrival { len: 2 * MSS as u32, ..SegmentArrival::default() };
     assert_eq!(patient().on_segment(NOW, &merged), AckAction::Now);
 }
 
@@ -116,8 +116,8 @@ fn the_window_makes_room_for_twice_what_was_read_in_one_window() {
 fn the_oldest_unanswered_segment_gives_the_timestamp() {
     let mut receiver = patient();
     let sent = |us| Time::ZERO + Duration::from_us(us);
-    receiver.on_segment(NOW, &Arrival { timestamp: sent(1), ..segment(0) });
-    receiver.on_segment(NOW, &Arrival { timestamp: sent(2), ..segment(1) });
+    receiver.on_segment(NOW, &SegmentArrival { timestamp: sent(1), ..segment(0) });
+    receiver.on_segment(NOW, &SegmentArrival { timestamp: sent(2), ..segment(1) });
     // RFC 7323, section 4.3, case A: a delayed ACK echoes the first that it answers, so the delay is measured.
     assert_eq!(receiver.make_ack(NOW).timestamp_echo, sent(1));
 }
@@ -125,11 +125,11 @@ fn the_oldest_unanswered_segment_gives_the_timestamp() {
 #[test]
 fn a_mark_is_echoed_until_the_sender_says_that_it_reacted() {
     let mut receiver = patient();
-    receiver.on_segment(NOW, &Arrival { congestion_experienced: true, ..segment(0) });
+    receiver.on_segment(NOW, &SegmentArrival { congestion_experienced: true, ..segment(0) });
     assert!(receiver.make_ack(NOW).ecn_echo);
     receiver.on_segment(NOW, &segment(1));
     assert!(receiver.make_ack(NOW).ecn_echo, "RFC 3168, section 6.1.3");
-    receiver.on_segment(NOW, &Arrival { window_reduced: true, ..segment(2) });
+    receiver.on_segment(NOW, &SegmentArrival { window_reduced: true, ..segment(2) });
     assert!(!receiver.make_ack(NOW).ecn_echo);
 }
 
