@@ -17,7 +17,6 @@
 
 mod butterfly;
 mod channel_loads;
-mod clos;
 mod demand;
 mod dragonfly;
 mod first_legs;

@@ -2,7 +2,7 @@
 
 use super::choice::any;
 use super::clos::ClosPlan;
-use super::{HashScope, InputChannel, NextHop, Oblivious, Routing};
+use super::{HashScope, InputChannel, NextHop, Oblivious, Routing, WalkTarget};
 use crate::load_view::LoadView;
 use crate::packet::Packet;
 
@@ -31,5 +31,18 @@ impl Routing for UpByHash {
 
     fn decide(&self, at: InputChannel, packet: &mut Packet, _load: LoadView<'_>) -> NextHop {
         NextHop { port: any(self.plan.ports_towards(at.switch, packet.dst), packet), channel: 0 }
+    }
+}
+
+/// All ports up alike, and all ports down to the same subtree. Where a flow keeps its path, some ports carry more than
+/// their share. Those beside them carry less, so that the most loaded one has the expected load at least, and the bound
+/// holds.
+impl Oblivious for UpByHash {
+    fn hops(&self, at: u32, target: WalkTarget, each: &mut dyn FnMut(u8, f64)) {
+        let (WalkTarget::Via(leaf) | WalkTarget::Switch(leaf)) = target;
+        if at != leaf {
+            let ports = self.plan.ports_towards(at, self.plan.first_host(leaf));
+            ports.clone().for_each(|port| each(port, 1.0 / ports.len() as f64));
+        }
     }
 }

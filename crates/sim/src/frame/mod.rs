@@ -5,7 +5,6 @@
 
 mod checksum;
 mod ethernet;
-mod octets;
 pub mod pause;
 pub mod pcapng;
 mod roce;
@@ -14,4 +13,19 @@ mod tcp;
 #[cfg(test)]
 mod tests;
 
-pub use octets::octets;
+use crate::capture::{Captured, CapturedFrame};
+use crate::params::{FlowControl, SimParams, Transport};
+
+/// The octets of a captured frame from the destination address on, without the frame check sequence.
+pub fn octets(frame: &CapturedFrame, params: &SimParams) -> Vec<u8> {
+    match (&frame.content, &params.transport) {
+        (Captured::Pause(pause), _) => {
+            let is_pfc = matches!(params.flow_control, FlowControl::Pfc(_));
+            // A switch port has an address of its own.
+            let source = if frame.is_outgoing { ethernet::mac(frame.source) } else { [0x02, 0x01, 0, 0, 0, 1] };
+            ethernet::pause(*pause, source, is_pfc)
+        }
+        (Captured::Packet(packet, side), Transport::Tcp(_)) => tcp::frame(frame, packet, *side),
+        (Captured::Packet(packet, _), Transport::Roce(roce)) => roce::frame(frame, packet, roce.version),
+    }
+}

@@ -1,3 +1,0 @@
-//! Tests that reach inside: traffic that no workload makes.
-
-mod queueing;
