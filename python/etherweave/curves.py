@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 PointCallback: TypeAlias = Callable[[int, int, str], bool]
-"""Takes how many points are done, of how many, and which is next; answers whether to go on."""
+"""Takes the number of points done, their total, and the next; returns whether to continue."""
 
 
 def curve(
@@ -27,25 +27,26 @@ def curve(
     scenario, overrides
         As for :func:`etherweave.fabric`.
     threads
-        Threads of the core. The result is the same with any number.
+        Number of threads. Results do not depend on it.
     progress
-        Called before each point; a curve that is told to stop has the points until then.
+        Called before each point. If it returns false, the curve ends with the points so far.
 
     Returns
     -------
     pyarrow.Table
-        A row for each routing, pattern and load: ``load_offered`` and ``load_accepted`` as shares
-        of the hosts' links, latencies in ns, hops, the share of packets that left the minimal way.
-        ``load_bound`` is what ``load_accepted`` cannot exceed for long: where channels are loaded
-        as the pattern and the routing demand, ``load_bound_channel`` is then full first. Routings
-        that look at queues have none. Where a pattern switches, ``reaction_ns`` is how long after
-        that the accepted load came to stay at what is offered, within a tenth; not a number when it
-        did not. ``latency_settled_ns`` is the same of the mean latency, whatever is accepted.
+        A row for each routing, pattern and load, with ``load_offered`` and ``load_accepted`` as
+        shares of the hosts' links, latencies in ns, hops, and the share of packets that took a
+        non-minimal path. ``load_bound`` is the load that ``load_accepted`` cannot exceed for long,
+        and ``load_bound_channel`` the channel that is full at that load; routings that use queue
+        lengths have none. Where a pattern changes, ``reaction_ns`` is the time until the accepted
+        load stays within a tenth of the offered load, and not a number if it never does;
+        ``latency_settled_ns`` is the same for the mean latency. ``docs/guide/run.md`` has all
+        columns.
 
     Raises
     ------
     ScenarioError
-        When the scenario is wrong, or its fabric cannot be simulated so.
+        When the scenario is wrong, or its fabric cannot be simulated with it.
     """
     import pyarrow
 

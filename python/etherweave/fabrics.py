@@ -1,22 +1,26 @@
 """Fabrics on paper: a scenario in, figures out.
 
 Nothing is computed here. Figures are the core's, as plain dictionaries and lists with units in
-their names; ``Design`` in ``crates/design`` says what each is.
+their names; ``Design`` in ``crates/design`` documents each.
 """
 
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from threading import Event
+from typing import Any, TypeAlias, TypeVar
 
 from etherweave import _core
 from etherweave.results import Result
 from etherweave.scenario import Overrides, Scenario, literals, read
 
+T = TypeVar("T")
+U = TypeVar("U")
+
 Figures: TypeAlias = dict[str, Any]
 """Figures by name, units as suffixes."""
-Tell: TypeAlias = Callable[[str, str], bool]
-"""Takes a fabric's name and what is found out next; answers whether to go on."""
+StepCallback: TypeAlias = Callable[[str, str], bool]
+"""Takes a fabric's name and the next step of its design; returns whether to continue."""
 
 GOALS = {
     "watts": ("watts_per_host", False),
@@ -25,23 +29,23 @@ GOALS = {
     "entries": ("table_entries", False),
     "hosts": ("hosts", True),
 }
-"""What fabrics can be ranked by: the merit, and whether more of it is better."""
+"""Names of rankings: the metric, and whether more of it is better."""
 
 
 class StoppedError(Exception):
-    """The caller's progress function answered that a design need not go on."""
+    """The caller's progress function asked to stop."""
 
 
 @dataclass(frozen=True)
-class Found:
-    """Fabrics that have enough hosts."""
+class Proposals:
+    """Fabrics with enough hosts."""
 
     comparison: Figures
-    """Their ``designs`` and ``merits``, best first."""
+    """Their ``designs`` and ``metrics``, best first."""
     scenarios: dict[str, str]
     """A scenario of each, as TOML, by its name."""
-    refused: list[str]
-    """Why families have no such fabric, and why a fabric could not be designed."""
+    rejected: list[str]
+    """Reasons why families have no such fabric, and why a fabric could not be designed."""
 
 
 def fabric(scenario: Scenario, overrides: Overrides | None = None) -> _core.Fabric:
@@ -66,34 +70,34 @@ def design(
     overrides: Overrides | None = None,
     *,
     load: Result | None = None,
-    progress: Tell | None = None,
+    progress: StepCallback | None = None,
 ) -> Figures:
-    """Find out everything about a scenario's fabric that needs no run.
+    """Compute every figure of a scenario's fabric that needs no simulation.
 
     Parameters
     ----------
     scenario, overrides
-        As for :func:`fabric`; the table ``design`` says how the fabric is judged.
+        As for :func:`fabric`; the table ``design`` has the parameters of a design.
     load
-        A run on the same fabric: tells what the fabric draws under its load.
+        Result of a run on the same fabric, whose power under that load is computed.
     progress
-        Called before each step; answers whether to go on.
+        Called before each step; returns whether to continue.
 
     Returns
     -------
     dict
         ``fabric`` (counts, distances, bisection, cables), ``routings`` (deadlock proofs),
-        ``tables``, ``power``, ``cost``, and in ``missing`` what could not be told and why.
+        ``tables``, ``power``, ``cost``, and in ``missing`` the figures that are not known and why.
 
     Raises
     ------
     ScenarioError
         When the scenario is wrong.
     StoppedError
-        When ``progress`` wished to stop.
+        When ``progress`` asked to stop.
     """
     one = fabric(scenario, overrides)
-    designed = _designed(one, progress)
+    designed = _designed(one, progress, Event())
     if load is not None:
         ports = load.to_polars("ports").select("node", "port", "tx_bytes", "tx_packets")
         designed = one.with_load(designed, ports.rows(), load.summary["end_ns"])
@@ -104,7 +108,8 @@ def compare(
     scenarios: Sequence[Scenario],
     overrides: Overrides | None = None,
     *,
-    progress: Tell | None = None,
+    threads: int = 1,
+    progress: StepCallback | None = None,
 ) -> Figures:
     """Put the fabrics of several scenarios side by side.
 
@@ -112,17 +117,20 @@ def compare(
     ----------
     scenarios
         At least one.
+    threads
+        Number of fabrics that are designed at once. Results do not depend on it.
     overrides, progress
         As for :func:`design`, for each of them.
 
     Returns
     -------
     dict
-        ``designs`` as of :func:`design`, and ``merits`` of each: hosts, bisection, table entries,
+        ``designs`` as of :func:`design`, and ``metrics`` of each: hosts, bisection, table entries,
         watts and price per host, and whether another fabric beats it in all of them (Pareto).
     """
     fabrics = [fabric(scenario, overrides) for scenario in scenarios]
-    return _parsed(_core.compare([_designed(one, progress) for one in fabrics]))
+    designs = _at_once(lambda one, stop: _designed(one, progress, stop), fabrics, threads)
+    return _parsed(_core.compare(designs))
 
 
 def find(
@@ -131,65 +139,99 @@ def find(
     rate: str = "100Gb/s",
     *,
     rank: str = "watts",
-    progress: Tell | None = None,
-) -> Found:
+    threads: int = 1,
+    progress: StepCallback | None = None,
+) -> Proposals:
     """Propose the fabrics with enough hosts: of every family the smallest and the largest.
 
     Parameters
     ----------
     hosts
-        At least so many.
+        Least number of hosts.
     radix
-        Ports of every switch.
+        Number of ports of every switch.
     rate
-        Of every link.
+        Rate of every link.
     rank
-        One of :data:`GOALS`. Fabrics that no other beats in everything come first.
-    progress
-        As for :func:`design`.
+        One of :data:`GOALS`. Fabrics that no other beats in every metric come first.
+    threads, progress
+        As for :func:`compare`.
 
     Raises
     ------
     ScenarioError
-        When the rate is none.
+        When the rate is not one.
 
     Notes
     -----
     Deadlock proofs are left out; :func:`design` has them.
     """
-    proposals, refused = _core.proposals(hosts, radix, rate)
-    scenarios, designs = dict(proposals), []
-    for name, text in proposals:
+    proposals, rejected = _core.proposals(hosts, radix, rate)
+
+    def designed(proposal: tuple[str, str], stop: Event) -> _core.Design | str:
+        name, text = proposal
         try:
             one = _core.Fabric.parse(text, name, [("design.routings", "[]")])
-            designs.append(_designed(one, progress))
+            return _designed(one, progress, stop)
         except _core.ScenarioError as error:
-            refused.append(str(error))
-    return Found(_ranked(_parsed(_core.compare(designs)), rank), scenarios, refused)
+            return str(error)
+
+    results = _at_once(designed, proposals, threads)
+    rejected += [one for one in results if isinstance(one, str)]
+    designs = [one for one in results if not isinstance(one, str)]
+    return Proposals(_ranked(_parsed(_core.compare(designs)), rank), dict(proposals), rejected)
 
 
-def _designed(fabric: _core.Fabric, progress: Tell | None) -> _core.Design:
-    listener = None if progress is None else lambda step: progress(fabric.name, step)
-    designed = fabric.design(listener)
+def _at_once(compute: Callable[[T, Event], U], items: Sequence[T], threads: int) -> list[U]:
+    """Compute something of each item, several at once; after an error or Ctrl-C the others stop."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    stop = Event()
+    with ThreadPoolExecutor(max(min(threads, len(items)), 1)) as pool:
+        try:
+            return list(pool.map(compute, items, [stop] * len(items)))
+        except BaseException:
+            stop.set()
+            raise
+
+
+def _designed(fabric: _core.Fabric, progress: StepCallback | None, stop: Event) -> _core.Design:
+    def go_on(step: str) -> bool:
+        return not stop.is_set() and (progress is None or progress(fabric.name, step))
+
+    designed = fabric.design(go_on)
     if designed is None:
         raise StoppedError(fabric.name)
     return designed
 
 
 def _parsed(text: str) -> Figures:
-    figures: Figures = json.loads(text)
+    figures: Figures = json.loads(text, object_pairs_hook=_named)
     return figures
 
 
+def _named(pairs: list[tuple[str, Any]]) -> Figures:
+    return {_NAMES.get(name, name): value for name, value in pairs}
+
+
+_NAMES = {
+    "merits": "metrics",
+    "cards_w": "nics_w",
+    "ways_are_exact": "paths_are_exact",
+    **{f"ways_{which}": f"paths_{which}" for which in ("min", "mean", "max")},
+}
+"""Names of figures by those that the core gives them."""
+
+
 def _ranked(comparison: Figures, rank: str) -> Figures:
-    """Order fabrics: those that no other beats first, then by a merit, unknown ones last."""
-    merit, more_is_better = GOALS[rank]
+    """Order fabrics: those that no other beats first, then by a metric, unknown ones last."""
+    metric, more_is_better = GOALS[rank]
 
-    def place(number: int) -> tuple[bool, bool, float]:
-        merits = comparison["merits"][number]
-        value = merits[merit]
+    def key(number: int) -> tuple[bool, bool, float]:
+        metrics = comparison["metrics"][number]
+        value = metrics[metric]
         known = 0.0 if value is None else float(value)
-        return not merits["is_efficient"], value is None, -known if more_is_better else known
+        return not metrics["is_efficient"], value is None, -known if more_is_better else known
 
-    order = sorted(range(len(comparison["merits"])), key=place)
+    order = sorted(range(len(comparison["metrics"])), key=key)
     return {part: [values[number] for number in order] for part, values in comparison.items()}

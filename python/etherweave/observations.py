@@ -1,4 +1,4 @@
-"""One point of a fabric's synthetic traffic, watched: between which groups packets go, and when."""
+"""One point of a fabric's synthetic traffic over time: the utilisation between its groups."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,53 +13,53 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class PatternInterval:
     """The batches of one pattern."""
 
     pattern: str
-    """What it is called."""
+    """Name of the pattern."""
     start_ns: int
-    """When the first of its batches begins."""
+    """Start of the first of its batches [ns]."""
     end_ns: int
-    """When the last of its batches ends."""
+    """End of the last of its batches [ns]."""
     pairs: "polars.DataFrame"
     """Mean ``utilisation`` of the channels from ``group_from`` to ``group_to``."""
 
 
 @dataclass(frozen=True)
 class Observation:
-    """What was seen of a point. Times count from the start of the run."""
+    """The tables of one simulated point. Times count from the start of the run."""
 
     fabric: str
-    """What the fabric is called."""
+    """Name of the fabric."""
     area: str
-    """What ``group_from`` and ``group_to`` number: ``group``; ``switch`` where there are none."""
+    """Kind of ``group_from`` and ``group_to``: ``group``, or ``switch`` in a fabric without."""
     points: "pyarrow.Table"
-    """Its row, as of :func:`etherweave.curve`."""
+    """One row, as of :func:`etherweave.curve`."""
     patterns: "pyarrow.Table"
     """Every pattern with its ``start_ns``."""
     channels: "pyarrow.Table"
     """Every channel between switches, with its ``utilisation`` in the measured time."""
     steps: "pyarrow.Table"
-    """For each batch from ``time_ns`` on, ``utilisation`` of the channels between two groups."""
+    """``utilisation`` of the channels between two groups, for each batch from ``time_ns`` on."""
     series: "pyarrow.Table"
-    """For each batch its loads and its mean latency."""
+    """Loads and mean latency of each batch."""
 
-    def stretches(self) -> Iterator[Stretch]:
-        """Part the batches by patterns; those during which the pattern turns belong to none."""
+    def intervals(self) -> Iterator[PatternInterval]:
+        """Split the batches by pattern; a batch in which the pattern changes belongs to none."""
         import polars as pl
 
         steps = cast(pl.DataFrame, pl.from_arrow(self.steps))
         duration = int(self.series["duration_ns"][0].as_py())
         starts = [*self.patterns["start_ns"].to_pylist(), float("inf")]
-        for place, pattern in enumerate(self.patterns["pattern"].to_pylist()):
+        for number, pattern in enumerate(self.patterns["pattern"].to_pylist()):
             time = pl.col("time_ns")
-            own = steps.filter(time >= starts[place], time + duration <= starts[place + 1])
+            own = steps.filter(time >= starts[number], time + duration <= starts[number + 1])
             if not own.is_empty():
                 times = own["time_ns"]
                 pairs = own.group_by("group_from", "group_to", maintain_order=True)
                 means = pairs.agg(pl.col("utilisation").mean())
-                yield Stretch(pattern, times[0], times[-1] + duration, means)
+                yield PatternInterval(pattern, times[0], times[-1] + duration, means)
 
 
 def observe(
@@ -71,17 +71,17 @@ def observe(
     load: float | None = None,
     threads: int = 1,
 ) -> Observation:
-    """Simulate one point of the traffic that the table ``open_loop`` describes, and watch it.
+    """Simulate one point of the traffic that the table ``open_loop`` describes, over time.
 
     Parameters
     ----------
     scenario, overrides
         As for :func:`etherweave.fabric`.
     routing, pattern, load
-        Which point: a routing by its name, a pattern as rows of :func:`etherweave.curve` call it
-        or by its name, a share of the hosts' links. By default the first of the scenario.
+        The point: name of the routing, name of the pattern or its label in a row of
+        :func:`etherweave.curve`, share of the hosts' links. By default the first of the scenario.
     threads
-        Threads of the core. The result is the same with any number.
+        Number of threads. Results do not depend on it.
 
     Raises
     ------
@@ -90,8 +90,8 @@ def observe(
 
     Notes
     -----
-    A pattern that turns (``switching``) is watched from the start, and for as long after its last
-    turn as before it, where the scenario gives no ``warm_up`` and no ``measured``.
+    A pattern that changes (``switching``) is recorded from the start, and for as long after its
+    last change as before it, where the scenario gives no ``warm_up`` and no ``measured``.
     """
     import pyarrow
 

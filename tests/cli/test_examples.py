@@ -19,7 +19,8 @@ ENDS = {"|", "||", "&&", ">", "<", ";", ")"}
 def examples() -> Iterator[str]:
     """The examples of every verb."""
     for _, command in commands():
-        yield from (command.epilog or "").split("\n\n")
+        lines = (command.epilog or "").split("\n\n")
+        yield from (line for line in lines if PROGRAM in line)
 
 
 def in_fences(guide: Path) -> Iterator[str]:

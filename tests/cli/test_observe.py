@@ -69,11 +69,11 @@ def test_adversarial_traffic_by_minimal_ways_fills_the_links_to_the_next_group_a
     # The 8 hosts of a group want 8 · 0.5 of the one link to the next.
     assert used(links.filter(IS_NEXT)).min() == pytest.approx(1, abs=0.01)
     assert used(links.filter(~IS_NEXT)).max() == 0
-    (stretch,) = seen.stretches()
-    assert stretch.pattern == "adversarial+1"
-    assert stretch.start_ns >= 20_000
-    assert stretch.end_ns <= 44_000
-    both = links.join(stretch.pairs, on=["group_from", "group_to"])
+    (interval,) = seen.intervals()
+    assert interval.pattern == "adversarial+1"
+    assert interval.start_ns >= 20_000
+    assert interval.end_ns <= 44_000
+    both = links.join(interval.pairs, on=["group_from", "group_to"])
     assert len(both) == len(links)
     assert np.abs(used(both) - both["utilisation_right"].to_numpy()).max() < 0.02
 
@@ -92,7 +92,7 @@ def test_a_turn_is_watched_from_the_start_for_as_long_after_it_as_before_it(
 def test_links_are_used_alike_before_the_turn_and_only_those_to_the_next_group_after_it(
     turn: etherweave.Observation,
 ) -> None:
-    before, after = turn.stretches()
+    before, after = turn.intervals()
     # A group's 8 hosts send 8 · 0.4 of a link, and 8/71 of it to each other group.
     share = 8 * 0.4 * 8 / 71
     assert used(before.pairs).mean() == pytest.approx(share, rel=0.1)
@@ -119,12 +119,12 @@ def test_a_fabric_without_groups_is_told_by_switches() -> None:
     }
     seen = etherweave.observe(butterfly)
     assert seen.area == "switch"
-    (stretch,) = seen.stretches()
+    (interval,) = seen.intervals()
     names = [f"{side}{end}" for side in ("group_", "") for end in ("from", "to")]
     links = frame(seen.channels).select(names)
     # Between any two switches that are linked there is one link each way.
     assert links.select("group_from", "group_to").is_unique().all()
-    assert len(stretch.pairs) == len(links)
+    assert len(interval.pairs) == len(links)
     assert links.n_unique(["group_from", "from"]) == links["from"].n_unique()
 
 
@@ -213,7 +213,7 @@ def small(tmp_path: Path) -> Path:
 
 def test_the_verb_prints_writes_and_draws(small: Path, tmp_path: Path) -> None:
     drawing, page, tables = tmp_path / "map.svg", tmp_path / "film.html", tmp_path / "tables"
-    words = ("--load", "0.2", "--pattern", "adversarial", "--heat", drawing, "--film", page)
+    words = ("--load", "0.2", "--pattern", "adversarial", "--heat", drawing, "--animation", page)
     done = run(small, *words, "-o", tables)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("minimal, adversarial+1, load 0.2: accepted 0.")
@@ -238,7 +238,7 @@ def test_the_verb_prints_writes_and_draws(small: Path, tmp_path: Path) -> None:
         (["--set", "open_loop.loads=[]"], "load: none given; expected one"),
         (["--set", "open_loop.measured=1us"], "open_loop.measured: 1000ns; expected a whole batch"),
         (["--heat", "map.png"], "--heat map.png: expected a file name that ends in .svg"),
-        (["--film", "film.svg"], "--film film.svg: expected a file name that ends in .html"),
+        (["--animation", "a.svg"], "--animation a.svg: expected a file name that ends in .html"),
     ],
 )
 def test_mistakes_are_one_line_that_names_the_key(

@@ -26,16 +26,16 @@ app = group(
         ),
         "curve": Verb(
             "curve.curve",
-            "Simulate synthetic traffic at several loads: latency and throughput of a dragonfly.",
+            "Simulate synthetic traffic at several loads, and print latency and throughput.",
         ),
         "observe": Verb(
             "observe.observe",
-            "Watch one point of a scenario's synthetic traffic: which links are busy, and when.",
+            "Simulate one point of a scenario's synthetic traffic, and print which links are busy "
+            "when.",
         ),
         "design": Verb(
             "design.design",
-            "Design a fabric on paper: counts, deadlock freedom, addresses and tables, power, "
-            "cost.",
+            "Design a fabric on paper, and print counts, deadlock freedom, tables, power and cost.",
         ),
         "show": Verb(
             "show.show",
@@ -43,7 +43,7 @@ app = group(
         ),
         "schema": Verb(
             "schema.schema",
-            "Print the JSON Schema of a scenario, for editors that complete and check TOML.",
+            "Print the JSON Schema of a scenario, by which editors complete and check TOML.",
         ),
         "report": Verb(
             "report.report",
@@ -51,7 +51,8 @@ app = group(
             "there.",
         ),
         "study": Verb(
-            "study.study", "Reproduce a published evaluation: ours against published, and a report."
+            "study.study",
+            "Repeat a published evaluation, and check computed figures against published ones.",
         ),
         "calibrate": Verb(
             "calibrate.calibrate_verb",

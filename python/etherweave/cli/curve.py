@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import etherweave
-from etherweave.cli.design_page import print_sheet
-from etherweave.cli.exits import refuse, told
+from etherweave.cli.design_page import print_table
+from etherweave.cli.exits import os_error, reject
 from etherweave.cli.parameters import (
     ALL_PROCESSORS,
     AsJson,
     File,
     Settings,
     Threads,
+    output_file,
     overrides,
 )
 from etherweave.cli.progress import point_progress
@@ -55,7 +56,12 @@ def curve(
     file: File,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="All columns: .parquet or .csv."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="File for all columns, which ends in .parquet or .csv.",
+        ),
     ] = None,
     draw: Annotated[
         Path | None, typer.Option(metavar="FILE.svg", help="Draw latency and throughput as SVG.")
@@ -64,30 +70,28 @@ def curve(
     threads: Threads = ALL_PROCESSORS,
     as_json: AsJson = False,
 ) -> None:
-    """Simulate synthetic traffic at several loads: latency and throughput of a dragonfly.
+    """Simulate synthetic traffic at several loads, and print latency and throughput.
 
-    The table `open_loop` of the scenario says which routings, patterns and loads.
-    Ends with 2 after a mistake.
+    Fabrics are dragonflies, flattened butterflies, trees and others. The table `open_loop` of the
+    scenario lists routings, patterns and loads. The exit code is 2 after a mistake.
     """
     import polars
 
     changes = overrides(settings)
-    if output and output.suffix not in WRITERS:
-        refuse(f"{output}: expected a file name that ends in {' or '.join(WRITERS)}")
-    if draw and draw.suffix.lower() != ".svg":
-        refuse(f"--draw {draw}: expected a file name that ends in .svg")
+    output_file("--output", output, *WRITERS)
+    output_file("--draw", draw, ".svg")
     try:
-        with point_progress(file.stem) as tell:
-            table = etherweave.curve(file, changes, threads=threads, progress=tell)
+        with point_progress(file.stem) as report:
+            table = etherweave.curve(file, changes, threads=threads, progress=report)
         points = polars.DataFrame(table)
         if output:
-            WRITERS[output.suffix](points, output)
+            WRITERS[output.suffix.lower()](points, output)
         if draw:
             _draw(points, draw)
     except etherweave.ScenarioError as error:
-        refuse(error)
+        reject(error)
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))
     if as_json:
         print(json.dumps(points.fill_nan(None).to_dicts(), indent=2))
     else:
@@ -103,7 +107,7 @@ def _draw(points: "polars.DataFrame", path: Path) -> None:
 def _print(points: "polars.DataFrame") -> None:
     rows = [row | {"speed": _speed(row)} for row in points.iter_rows(named=True)]
     cells = [tuple(_cell(row[key], form) for _, key, form in SHOWN) for row in rows]
-    print_sheet([title for title, _, _ in SHOWN], cells)
+    print_table([title for title, _, _ in SHOWN], cells)
 
 
 def _speed(row: dict[str, Any]) -> float:

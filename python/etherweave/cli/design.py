@@ -2,17 +2,26 @@
 
 import json
 from dataclasses import dataclass
+from enum import Enum, StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import etherweave
-from etherweave.cli.design_page import print_page, print_sheet
-from etherweave.cli.exits import refuse, told
-from etherweave.cli.parameters import AsJson, Settings, directory, overrides
+from etherweave.cli.design_page import print_page, print_table
+from etherweave.cli.exits import os_error, reject
+from etherweave.cli.parameters import (
+    ALL_PROCESSORS,
+    AsJson,
+    Settings,
+    Threads,
+    directory,
+    output_file,
+    overrides,
+)
 from etherweave.cli.progress import step_progress
-from etherweave.fabrics import GOALS, Figures, Found
+from etherweave.fabrics import Figures, Proposals
 from etherweave.results import Result
 
 EXAMPLES = """Examples:
@@ -29,11 +38,28 @@ etherweave design dragonfly.toml --export graphml --export netbox -o exports
 
 etherweave design --compare clos.toml butterfly.toml dragonfly.toml
 
-etherweave design --find hosts=300000 radix=72 rate=40Gb/s --rank price -o proposals"""
+etherweave design --find hosts=300000 radix=72 rate=40Gb/s --rank price -o proposals
 
-WISHES = {"hosts": (1, 2**32 - 1), "radix": (1, 2**16)}
+Formats of --export:
+
+""" + "\n\n".join(f"{name}: {about}" for name, about in etherweave.exports())
+
+
+class Rank(StrEnum):
+    """Metrics by which proposals are ordered, as in :data:`etherweave.fabrics.GOALS`."""
+
+    WATTS = "watts"
+    PRICE = "price"
+    BISECTION = "bisection"
+    ENTRIES = "entries"
+    HOSTS = "hosts"
+
+
+Format = Enum("Format", {name: name for name, _ in etherweave.exports()}, type=str)  # type: ignore[misc]
+"""Formats of other programs."""
+
+NUMBERS = {"hosts": (1, 2**32 - 1), "radix": (1, 2**16)}
 """Numbers that ``--find`` takes, and their range."""
-
 
 NOTES = """\
   Bisection: Gb/s per host, ≤ where it is an upper bound. Entries: of the largest compacted table.
@@ -45,89 +71,91 @@ def design(
     what: Annotated[
         list[str],
         typer.Argument(
-            metavar="SCENARIO...",
-            help="Scenarios, TOML, of which the topology and the table `design` count; jobs may be "
-            "missing. With --find: hosts=NUMBER radix=NUMBER [rate=100Gb/s].",
+            metavar="SCENARIO",
+            help="Scenario files, TOML, or with --find the request hosts=N radix=N [rate=100Gb/s].",
         ),
     ],
     side_by_side: Annotated[
         bool,
         typer.Option(
-            "--compare", help="Several scenarios side by side, and which of them no other beats."
+            "--compare", help="Print several scenarios side by side, and which no other beats."
         ),
     ] = False,
-    wish: Annotated[
+    find: Annotated[
         bool,
         typer.Option("--find", help="Propose fabrics of every family with enough hosts, ranked."),
     ] = False,
     rank: Annotated[
-        str, typer.Option(help=f"With --find, what counts most: {', '.join(GOALS)}.")
-    ] = "watts",
+        Rank, typer.Option(case_sensitive=False, help="Metric by which --find ranks fabrics.")
+    ] = Rank.WATTS,
     load: Annotated[
         Path | None,
         typer.Option(
             metavar="RESULT",
-            help="Directory of a run on the same fabric: also tell what is drawn under its load.",
+            help="Directory of a run on the same fabric, whose power under that load is printed.",
         ),
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Directory for exports, and with --find for the proposals."
+            "--output",
+            "-o",
+            metavar="DIRECTORY",
+            help="Directory for exports, and with --find for the proposals.",
         ),
     ] = None,
     forms: Annotated[
-        list[str] | None,
+        list[Format] | None,
         typer.Option(
             "--export",
-            metavar="FORMAT",
-            help="Only write files for other programs, as often as needed: "
-            + " ".join(f"{name}: {said}" for name, said in etherweave.exports()),
+            case_sensitive=False,
+            help="Write only files for another program, in this format; repeatable.",
         ),
     ] = None,
     draw: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE.svg",
-            help="Draw, too, as SVG: the fabric; with --compare and --find the fabrics' merits.",
+            help="Draw the fabric as SVG, or with --compare and --find the fabrics' metrics.",
         ),
     ] = None,
     settings: Settings = None,
+    threads: Threads = ALL_PROCESSORS,
     as_json: AsJson = False,
 ) -> None:
-    """Design a fabric on paper: counts, deadlock freedom, addresses and tables, power, cost.
+    """Design a fabric on paper, and print counts, deadlock freedom, tables, power and cost.
 
-    Ends with 2 after a mistake.
+    The topology and the table `design` of a scenario count; jobs may be missing. With --find or
+    several scenarios, each thread designs a fabric; a single one takes one thread. The exit code is
+    2 after a mistake.
     """
     changes = overrides(settings)
-    if rank not in GOALS:
-        refuse(f"--rank {rank}: expected one of {', '.join(GOALS)}")
-    if forms and (wish or side_by_side or as_json):
-        refuse("--export: expected scenarios without --find, --compare and --json")
-    if draw and draw.suffix.lower() != ".svg":
-        refuse(f"--draw {draw}: expected a file name that ends in .svg")
+    if forms and (find or side_by_side or as_json):
+        reject("--export: expected scenarios without --find, --compare and --json")
     if draw and forms:
-        refuse("--draw: expected to be without --export")
+        reject("--draw: expected to be without --export")
+    output_file("--draw", draw, ".svg")
+    destination = _Destination(output, draw, as_json)
     try:
         if forms:
-            _export(what, forms, changes, output or Path())
-        elif wish:
-            _find(_wishes(what), rank, _Wanted(output, draw, as_json))
+            _export(what, [form.value for form in forms], changes, output or Path())
+        elif find:
+            _find(_request(what), rank.value, threads, destination)
         elif side_by_side or len(what) > 1:
-            _compare(what, changes, _Wanted(output, draw, as_json))
+            _compare(what, changes, threads, destination)
         else:
             if draw:
                 _draw(what[0], changes, draw)
             _design(what[0], changes, load, as_json)
     except etherweave.ScenarioError as error:
-        refuse(error)
+        reject(error)
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))
 
 
 @dataclass(frozen=True)
-class _Wanted:
-    """What becomes of a comparison."""
+class _Destination:
+    """Where a comparison goes."""
 
     output: Path | None
     """Directory for scenarios."""
@@ -139,8 +167,8 @@ class _Wanted:
 
 def _design(file: str, changes: dict[str, object], load: Path | None, as_json: bool) -> None:
     result = Result.load(load) if load else None
-    with step_progress() as tell:
-        figures = etherweave.design(file, changes, load=result, progress=tell)
+    with step_progress() as report:
+        figures = etherweave.design(file, changes, load=result, progress=report)
     if as_json:
         _print_json(figures)
     else:
@@ -148,21 +176,23 @@ def _design(file: str, changes: dict[str, object], load: Path | None, as_json: b
 
 
 def _draw(file: str, changes: dict[str, object], path: Path) -> None:
-    """Draw a fabric, before much is computed that a mistake in the path would waste."""
+    """Draw a fabric before its figures are computed, so that a mistake is reported early."""
     from etherweave.report import draw_fabric
     from etherweave.report.drawing import TooLargeError
 
     try:
         draw_fabric(etherweave.fabric(file, changes), path)
     except TooLargeError as error:
-        refuse(f"--draw {path}: {error}")
+        reject(f"--draw {path}: {error}")
 
 
-def _compare(files: list[str], changes: dict[str, object], wanted: _Wanted) -> None:
-    with step_progress() as tell:
-        comparison = etherweave.compare(files, changes, progress=tell)
-    _draw_metrics(comparison, wanted.draw)
-    if wanted.as_json:
+def _compare(
+    files: list[str], changes: dict[str, object], threads: int, destination: _Destination
+) -> None:
+    with step_progress() as report:
+        comparison = etherweave.compare(files, changes, threads=threads, progress=report)
+    _draw_metrics(comparison, destination.draw)
+    if destination.as_json:
         _print_json(comparison)
     else:
         _print_comparison(comparison)
@@ -172,7 +202,7 @@ def _draw_metrics(comparison: Figures, path: Path | None) -> None:
     if path:
         from etherweave.report import draw_metrics
 
-        draw_metrics(comparison["merits"], path)
+        draw_metrics(comparison["metrics"], path)
 
 
 def _export(files: list[str], forms: list[str], changes: dict[str, object], output: Path) -> None:
@@ -185,48 +215,50 @@ def _export(files: list[str], forms: list[str], changes: dict[str, object], outp
             print(output / name)
 
 
-def _wishes(words: list[str]) -> tuple[int, int, str]:
+def _request(words: list[str]) -> tuple[int, int, str]:
     """Read ``hosts=300000 radix=72 rate=40Gb/s``, each once; the rate may be missing."""
     pairs = [word.partition("=") for word in words]
     given = {key: value for key, _, value in pairs}
     rate = given.pop("rate", "100Gb/s")
-    if set(given) != set(WISHES) or len({key for key, _, _ in pairs}) != len(pairs):
-        refuse(
+    if set(given) != set(NUMBERS) or len({key for key, _, _ in pairs}) != len(pairs):
+        reject(
             f"--find {' '.join(words)}: expected hosts=NUMBER radix=NUMBER, and rate=RATE if any"
         )
-    return _wish(given, "hosts"), _wish(given, "radix"), rate
+    return _number(given, "hosts"), _number(given, "radix"), rate
 
 
-def _wish(given: dict[str, str], key: str) -> int:
-    least, most = WISHES[key]
+def _number(given: dict[str, str], key: str) -> int:
+    least, most = NUMBERS[key]
     text = given[key].replace("_", "").replace(",", "")
     if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
-        refuse(f"--find {key}={given[key]}: expected {least:,} to {most:,}")
+        reject(f"--find {key}={given[key]}: expected {least:,} to {most:,}")
     return int(text)
 
 
-def _find(wishes: tuple[int, int, str], rank: str, wanted: _Wanted) -> None:
-    if wanted.output:
-        directory(wanted.output)
-    with step_progress() as tell:
-        found = etherweave.find(*wishes, rank=rank, progress=tell)
-    if wanted.output:
-        _write(found, wanted.output)
-    _draw_metrics(found.comparison, wanted.draw)
-    if wanted.as_json:
-        told = {"refused": found.refused, "scenarios": found.scenarios}
-        _print_json({**found.comparison, **told})
+def _find(
+    request: tuple[int, int, str], rank: str, threads: int, destination: _Destination
+) -> None:
+    if destination.output:
+        directory(destination.output)
+    with step_progress() as report:
+        proposals = etherweave.find(*request, rank=rank, threads=threads, progress=report)
+    if destination.output:
+        _write(proposals, destination.output)
+    _draw_metrics(proposals.comparison, destination.draw)
+    if destination.as_json:
+        others = {"rejected": proposals.rejected, "scenarios": proposals.scenarios}
+        _print_json({**proposals.comparison, **others})
         return
-    _print_comparison(found.comparison)
-    for reason in found.refused:
-        print(f"  Not {reason}")
-    if wanted.output:
-        print(f"Scenarios: {wanted.output}")
+    _print_comparison(proposals.comparison)
+    for reason in proposals.rejected:
+        print(f"  Not proposed: {reason}")
+    if destination.output:
+        print(f"Scenarios: {destination.output}")
 
 
-def _write(found: Found, output: Path) -> None:
+def _write(proposals: Proposals, output: Path) -> None:
     output.mkdir(parents=True, exist_ok=True)
-    for name, text in found.scenarios.items():
+    for name, text in proposals.scenarios.items():
         (output / f"{name.replace(' ', '_')}.toml").write_text(text, encoding="utf-8")
 
 
@@ -236,29 +268,29 @@ def _print_json(figures: Figures) -> None:
 
 def _print_comparison(comparison: Figures) -> None:
     names = ("fabric", ">hosts", ">switches", ">cables", ">diameter", ">bisection", ">entries")
-    pairs = zip(comparison["designs"], comparison["merits"], strict=True)
-    rows = [_merits(figures, merits) for figures, merits in pairs]
-    print_sheet((*names, ">W/host", ">price/host", "beaten by"), rows)
+    pairs = zip(comparison["designs"], comparison["metrics"], strict=True)
+    rows = [_row(figures, metrics) for figures, metrics in pairs]
+    print_table((*names, ">W/host", ">price/host", "beaten by"), rows)
     print(NOTES)
     reasons = {reason for figures in comparison["designs"] for reason in figures["missing"]}
     for reason in sorted(reasons):
-        print(f"  Not told: {reason}")
+        print(f"  Not known: {reason}")
 
 
-def _merits(figures: Figures, merits: Figures) -> tuple[str, ...]:
+def _row(figures: Figures, metrics: Figures) -> tuple[str, ...]:
     counts = figures["fabric"]
     bound = "" if counts["bisection_is_exact"] else "≤ "
     return (
-        merits["name"],
-        f"{merits['hosts']:,}",
+        metrics["name"],
+        f"{metrics['hosts']:,}",
         f"{counts['switches']:,}",
         f"{sum(cables['cables'] for cables in counts['cables']):,}",
         f"{counts['diameter']}",
-        f"{bound}{merits['bisection_gbps_per_host']:.2f}",
-        _known(merits["table_entries"], ",.0f"),
-        _known(merits["watts_per_host"], ",.2f"),
-        _known(merits["price_per_host"], ",.0f"),
-        ", ".join(merits["beaten_by"]) or "none: efficient",
+        f"{bound}{metrics['bisection_gbps_per_host']:.2f}",
+        _known(metrics["table_entries"], ",.0f"),
+        _known(metrics["watts_per_host"], ",.2f"),
+        _known(metrics["price_per_host"], ",.0f"),
+        ", ".join(metrics["beaten_by"]) or "none: efficient",
     )
 
 

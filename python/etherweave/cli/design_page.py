@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from etherweave.fabrics import Figures
 
 WIDTH = 128
-"""Of a page that does not go to a terminal [columns]."""
+"""Width of a page that is not printed on a terminal [columns]."""
 WATTS_MOST = 100_000
-"""From here on a fabric's power stands in kW."""
+"""Power from which on a fabric's power is printed in kW [W]."""
 
 
 def print_page(figures: Figures) -> None:
@@ -23,7 +23,7 @@ def print_page(figures: Figures) -> None:
         _power(figures["power"])
     if figures["cost"]:
         _cost(figures["cost"], figures["fabric"]["hosts"])
-    _lines("Not told", figures["missing"])
+    _lines("Not known", figures["missing"])
 
 
 def _title(figures: Figures) -> None:
@@ -45,14 +45,14 @@ def _fabric(counts: Figures) -> None:
         ("ports", f"at most {counts['ports_used_max']} used on a switch{left}"),
         ("distance", _distance(counts)),
         ("bisection", _bisection(counts)),
-        ("shortest ways", _ways(counts)),
+        ("shortest paths", _paths(counts)),
     ]
     rows += [
         ("taper", f"{taper['ratio']:.3g}:1 above level {taper['level']}")
         for taper in counts["tapers"]
     ]
     rows += [("cables", _equal_cables(cables)) for cables in counts["cables"]]
-    _sheet("Fabric", ("", ""), rows)
+    _table("Fabric", ("", ""), rows)
 
 
 def _distance(counts: Figures) -> str:
@@ -66,9 +66,9 @@ def _bisection(counts: Figures) -> str:
     return f"{bound}{counts['bisection_gbps']:,.0f} Gb/s, {share} ({counts['bisection_basis']})"
 
 
-def _ways(counts: Figures) -> str:
-    sampled = "" if counts["ways_are_exact"] else " (from some switches)"
-    least, mean, most = (counts[f"ways_{which}"] for which in ("min", "mean", "max"))
+def _paths(counts: Figures) -> str:
+    sampled = "" if counts["paths_are_exact"] else " (from some switches)"
+    least, mean, most = (counts[f"paths_{which}"] for which in ("min", "mean", "max"))
     return f"{least:,} to {most:,} between two switches, on the mean {mean:,.2f}{sampled}"
 
 
@@ -90,11 +90,11 @@ def _routings(proofs: Sequence[Figures]) -> None:
         for proof in proofs
     ]
     names = ("routing", ">priorities", ">most links", "deadlock", ">channels", ">dependencies")
-    _sheet("Deadlock", names, rows)
+    _table("Deadlock", names, rows)
     for proof in proofs:
         if not proof["is_free"]:
-            ring = proof["verdict"].replace("\n", "\n    ")
-            print(f"  {proof['routing']} {ring}")
+            cycle = proof["verdict"].replace("\n", "\n    ")
+            print(f"  {proof['routing']} {cycle}")
 
 
 def _priorities(proof: Figures) -> str:
@@ -122,7 +122,7 @@ def _tables(tables: Figures) -> None:
         )
     )
     names = ("table", ">least", ">mean", ">most", ">room for", "", "address, 46 bits free")
-    _sheet("Tables, entries per switch", names, rows)
+    _table("Tables, entries per switch", names, rows)
     pairs = f"{compacted['pairs_proved']:,} pairs of switch and host"
     print(f"  Compacted tables are proved equal to the routing for {pairs};")
     print(f"  at most {compacted['ports_max']} ports of a switch are in use.")
@@ -140,8 +140,8 @@ def _power(power: Figures) -> None:
     unit, scale = ("kW", 1e3) if most >= WATTS_MOST else ("W", 1.0)
     rows = [_organisation(one, scale) for one in power["organisations"]]
     rows += [(*_drawn(_load(at), at["fabric"], scale), "") for at in power["activity"]]
-    names = (">fixed", ">ports", ">modules", ">buffers", ">tables", ">cards", ">all", ">per switch")
-    _sheet(f"Power at the worst case [{unit}], {power['profile']}", ("tables", *names), rows)
+    names = (">fixed", ">ports", ">modules", ">buffers", ">tables", ">NICs", ">all", ">per switch")
+    _table(f"Power at the worst case [{unit}], {power['profile']}", ("tables", *names), rows)
     _notes(power)
 
 
@@ -157,7 +157,7 @@ def _note(text: str) -> None:
 
 def _organisation(one: Figures, scale: float) -> tuple[str, ...]:
     compacted = ", compacted" if one["is_compacted"] else ""
-    name = f"{one['table'] or 'not told apart'} {one['plan'] or ''}{compacted}"
+    name = f"{one['table'] or 'tables not counted'} {one['plan'] or ''}{compacted}"
     return *_drawn(name, one["fabric"], scale), f"{one['switch']['total_w']:,.1f} W"
 
 
@@ -167,7 +167,7 @@ def _load(at: Figures) -> str:
 
 
 def _drawn(name: str, watts: Figures, scale: float) -> tuple[str, ...]:
-    parts = ("fixed_w", "ports_w", "modules_w", "buffers_w", "tables_w", "cards_w", "total_w")
+    parts = ("fixed_w", "ports_w", "modules_w", "buffers_w", "tables_w", "nics_w", "total_w")
     return name, *(f"{watts[part] / scale:,.1f}" for part in parts)
 
 
@@ -183,7 +183,7 @@ def _cost(cost: Figures, hosts: int) -> None:
         for item in cost["items"]
     ]
     names = ("what", "price of", ">count", ">each", f">all [{cost['currency']}]")
-    _sheet(f"Cost, price book {cost['book']}", names, rows)
+    _table(f"Cost, price book {cost['book']}", names, rows)
     print(f"  {cost['total']:,.0f} {cost['currency']}, {cost['total'] / hosts:,.2f} per host.")
     if cost["electricity_year"] is not None:
         year = cost["electricity_year"]
@@ -198,26 +198,29 @@ def _lines(title: str, lines: Sequence[str]) -> None:
             _note(line)
 
 
-def _sheet(title: str, names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def _table(title: str, names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     print(f"\n{title}")
-    print_sheet(names, rows)
+    print_table(names, rows)
 
 
-def print_sheet(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def print_table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print a table; names that begin with ``>`` stand above numbers."""
     from rich.console import Console, JustifyMethod
     from rich.markup import escape
     from rich.padding import Padding
     from rich.table import Table
 
-    sheet = Table(box=None, show_header=any(names), padding=(0, 2, 0, 0), header_style="dim")
+    table = Table(box=None, show_header=any(names), padding=(0, 2, 0, 0), header_style="dim")
     for name in names:
         number = name.startswith(">")
         justify: JustifyMethod = "right" if number else "left"
-        sheet.add_column(escape(name.lstrip(">")), justify=justify, no_wrap=number)
+        table.add_column(escape(name.lstrip(">")), justify=justify, no_wrap=number)
     for row in rows:
-        sheet.add_row(*map(escape, row))
+        table.add_row(*map(escape, row))
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     with console.capture() as lines:
-        console.print(Padding(sheet, (0, 0, 0, 2)), highlight=False)
+        console.print(Padding(table, (0, 0, 0, 2)), highlight=False)
     print("\n".join(line.rstrip() for line in lines.get().splitlines()))
+
+
+print_sheet = print_table

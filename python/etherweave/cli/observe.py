@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import etherweave
-from etherweave.cli.design_page import print_sheet
-from etherweave.cli.exits import refuse, told
+from etherweave.cli.design_page import print_table
+from etherweave.cli.exits import notice, os_error, reject
 from etherweave.cli.parameters import (
     ALL_PROCESSORS,
     AsJson,
@@ -17,108 +17,129 @@ from etherweave.cli.parameters import (
     Settings,
     Threads,
     directory,
+    output_file,
     overrides,
 )
 
 if TYPE_CHECKING:
     import pyarrow
 
-    from etherweave.observations import Observation, Stretch
+    from etherweave.observations import Observation, PatternInterval
 
 EXAMPLES = """Examples:
 
-etherweave observe scenarios/open_loop/dragonfly_turn.toml --film turn.html
+etherweave observe scenarios/open_loop/dragonfly_turn.toml --animation turn.html
 
 etherweave observe dragonfly.toml --routing minimal --pattern adversarial --load 0.5 --heat map.svg
 
 etherweave observe dragonfly.toml --set open_loop.batch=1us -o observation"""
 
 TITLES = ("pattern", ">from [us]", ">to [us]", ">mean", ">highest", "between")
-"""Of the page: utilisation of the links between groups while a pattern lasts."""
+"""Titles of the printed columns: utilisation between groups while a pattern is active."""
 
 
 def observe(
     file: File,
     routing: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The scenario's first, or any by its name.")
+        str | None,
+        typer.Option(metavar="NAME", help="Name of the routing; by default the scenario's first."),
     ] = None,
     pattern: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The scenario's first, or any by its name.")
+        str | None,
+        typer.Option(metavar="NAME", help="Name of the pattern; by default the scenario's first."),
     ] = None,
     load: Annotated[
-        float | None, typer.Option(help="The scenario's first, or any share of the hosts' links.")
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Offered load as a share of the hosts' links; by default the scenario's first.",
+        ),
     ] = None,
     heat: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.svg", help="Draw the utilisation between any two groups."),
+        typer.Option(
+            metavar="FILE.svg", help="Draw the utilisation between any two groups as SVG."
+        ),
+    ] = None,
+    animation: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.html", help="Write a page that animates the utilisation."),
     ] = None,
     film: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE.html", help="Write a page that plays it over time."),
+        Path | None, typer.Option(hidden=True, help="File, by the old name of --animation.")
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Directory for all tables: .parquet."),
+        typer.Option(
+            "--output", "-o", metavar="DIRECTORY", help="Directory for all tables, as Parquet."
+        ),
     ] = None,
     settings: Settings = None,
     threads: Threads = ALL_PROCESSORS,
     as_json: AsJson = False,
 ) -> None:
-    """Watch one point of a scenario's synthetic traffic: which links are busy, and when.
+    """Simulate one point of a scenario's synthetic traffic, and print which links are busy when.
 
-    Times count from the start of the run. JSON leaves out the tables of channels and frames.
-    Ends with 2 after a mistake.
+    Times count from the start of the run. JSON leaves out the tables of channels and of steps. The
+    exit code is 2 after a mistake.
     """
     changes = overrides(settings)
-    for option, path, suffix in (("--heat", heat, ".svg"), ("--film", film, ".html")):
-        if path and path.suffix.lower() != suffix:
-            refuse(f"{option} {path}: expected a file name that ends in {suffix}")
+    if film:
+        notice("WARNING: --film is now --animation; the next release rejects the old name.")
+        animation = animation or film
+    output_file("--heat", heat, ".svg")
+    output_file("--animation", animation, ".html")
     if output:
         directory(output)
     choice: dict[str, Any] = {"routing": routing, "pattern": pattern, "load": load}
     try:
-        seen = etherweave.observe(file, changes, threads=threads, **choice)
+        observation = etherweave.observe(file, changes, threads=threads, **choice)
         if output:
-            _write(seen, output)
-        _draw(seen, heat, film)
+            _write(observation, output)
+        _draw(observation, heat, animation)
     except etherweave.ScenarioError as error:
-        refuse(error)
+        reject(error)
     except OSError as error:
-        refuse(told(error))
-    print(_json(seen)) if as_json else _print(seen)
+        reject(os_error(error))
+    print(_json(observation)) if as_json else _print(observation)
 
 
-def _tables(seen: "Observation") -> "dict[str, pyarrow.Table]":
+def _tables(observation: "Observation") -> "dict[str, pyarrow.Table]":
     import pyarrow
 
-    named = {field.name: getattr(seen, field.name) for field in fields(seen)}
+    named = {field.name: getattr(observation, field.name) for field in fields(observation)}
     return {name: table for name, table in named.items() if isinstance(table, pyarrow.Table)}
 
 
-def _write(seen: "Observation", output: Path) -> None:
+def _write(observation: "Observation", output: Path) -> None:
     from pyarrow import parquet
 
     output.mkdir(parents=True, exist_ok=True)
-    for name, table in _tables(seen).items():
+    for name, table in _tables(observation).items():
         parquet.write_table(table, output / f"{name}.parquet")
 
 
-def _draw(seen: "Observation", heat: Path | None, film: Path | None) -> None:
+def _draw(observation: "Observation", heat: Path | None, animation: Path | None) -> None:
     from etherweave.report import draw_heat, write_animation
     from etherweave.report.drawing import TooLargeError
 
-    for option, path, make in (("--heat", heat, draw_heat), ("--film", film, write_animation)):
+    for option, path, make in (
+        ("--heat", heat, draw_heat),
+        ("--animation", animation, write_animation),
+    ):
         try:
             if path:
-                make(seen, path)
+                make(observation, path)
         except TooLargeError as error:
-            refuse(f"{option} {path}: {error}")
+            reject(f"{option} {path}: {error}")
 
 
-def _json(seen: "Observation") -> str:
-    tables = {name: _rows(_tables(seen)[name]) for name in ("points", "patterns", "series")}
+def _json(observation: "Observation") -> str:
+    tables = {name: _rows(_tables(observation)[name]) for name in ("points", "patterns", "series")}
     (point,) = tables.pop("points")
-    links = [dict(zip(_KEYS, _figures(stretch), strict=True)) for stretch in seen.stretches()]
+    links = [
+        dict(zip(_KEYS, _figures(interval), strict=True)) for interval in observation.intervals()
+    ]
     return json.dumps({"point": point, **tables, "links": links}, indent=2)
 
 
@@ -139,16 +160,16 @@ _KEYS = (
 )
 
 
-def _figures(stretch: "Stretch") -> tuple[Any, ...]:
-    """Tell :data:`_KEYS` of the links between groups while a pattern lasts."""
-    highest = stretch.pairs.sort("utilisation", descending=True, maintain_order=True).row(0)
-    mean = stretch.pairs["utilisation"].mean()
-    start, end = stretch.start_ns, stretch.end_ns
-    return stretch.pattern, start, end, mean, highest[2], highest[0], highest[1]
+def _figures(interval: "PatternInterval") -> tuple[Any, ...]:
+    """Compute :data:`_KEYS` for the links between groups while a pattern is active."""
+    highest = interval.pairs.sort("utilisation", descending=True, maintain_order=True).row(0)
+    mean = interval.pairs["utilisation"].mean()
+    start, end = interval.start_ns, interval.end_ns
+    return interval.pattern, start, end, mean, highest[2], highest[0], highest[1]
 
 
-def _print(seen: "Observation") -> None:
-    (point,) = _rows(seen.points)
+def _print(observation: "Observation") -> None:
+    (point,) = _rows(observation.points)
     latency = point["latency_ns_mean"]
     print(
         f"{point['routing']}, {point['pattern']}, load {point['load']:g}: "
@@ -156,9 +177,9 @@ def _print(seen: "Observation") -> None:
         f"mean latency {'–' if latency is None else f'{latency:,.0f} ns'}"
     )
     cells = []
-    for stretch in seen.stretches():
-        pattern, start, end, mean, most, source, target = _figures(stretch)
+    for interval in observation.intervals():
+        pattern, start, end, mean, most, source, target = _figures(interval)
         span = f"{start / 1e3:g}", f"{end / 1e3:g}"
-        between = f"{seen.area} {source} to {target}"
+        between = f"{observation.area} {source} to {target}"
         cells.append((pattern, *span, f"{mean:.3f}", f"{most:.3f}", between))
-    print_sheet(TITLES, cells)
+    print_table(TITLES, cells)

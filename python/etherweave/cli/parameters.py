@@ -84,7 +84,7 @@ def output_file(option: str, path: Path | None, *suffixes: str) -> Path | None:
         expected = " or ".join(suffixes)
         reject(f"{option} {path}: expected a file name that ends in {expected}")
     if not path.parent.is_dir():
-        reject(f"{option} {path}: {path.parent} is no directory")
+        reject(f"{option} {path}: No such file or directory")
     if path.is_dir():
         reject(f"{option} {path}: expected a file, but it is a directory")
     return path

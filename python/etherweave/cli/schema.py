@@ -8,8 +8,8 @@ etherweave schema > scenario.schema.json"""
 
 
 def schema() -> None:
-    """Print the JSON Schema of a scenario, for editors that complete and check TOML.
+    """Print the JSON Schema of a scenario, by which editors complete and check TOML.
 
-    Describes every key with its unit, its range and its default.
+    It describes every key with its unit, its range and its default.
     """
     print(etherweave.schema())

@@ -33,11 +33,9 @@ class VerbCommand(TyperCommand):
         return super().get_short_help_str(1000)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
-        """Print the examples, a line each."""
-        lines = [line for line in (self.epilog or "").splitlines() if line.strip()]
-        if lines:
-            formatter.write_paragraph()
-            formatter.write("\n  ".join(lines) + "\n")
+        """Print the examples, a line each, under their title."""
+        for line in filter(str.strip, (self.epilog or "").splitlines()):
+            formatter.write(f"\n{line}\n" if line.endswith(":") else f"  {line}\n")
 
 
 class VerbGroup(TyperGroup):

@@ -13,7 +13,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from etherweave.observations import Observation, Stretch
+from etherweave.observations import Observation, PatternInterval
 from etherweave.report.drawing import TooLargeError
 from etherweave.report.style import write_svg
 
@@ -69,18 +69,18 @@ def title(observation: Observation) -> str:
 
 def heat_figure(observation: Observation) -> Figure:
     """Draw a map for each pattern, side by side, three in a row."""
-    stretches = list(observation.stretches())
-    columns = min(len(stretches), 3)
-    rows = -(-len(stretches) // columns)
+    intervals = list(observation.intervals())
+    columns = min(len(intervals), 3)
+    rows = -(-len(intervals) // columns)
     figure = Figure(figsize=(1.3 + 4.1 * columns, 0.5 + 4.3 * rows))
     figure.suptitle(title(observation), x=0.01, ha="left", fontsize=11, fontweight="bold")
     panels = figure.subplots(rows, columns, squeeze=False)
     side = areas(observation)
-    for axes, stretch in zip(panels.flat, stretches, strict=False):
-        _map(axes, _grid(stretch, side), observation.area)
-        span = f"{stretch.start_ns / 1e3:g} to {stretch.end_ns / 1e3:g} us"
-        axes.set_title(fill(f"{stretch.pattern}, {span}", 46))
-    for axes in panels.flat[len(stretches) :]:
+    for axes, interval in zip(panels.flat, intervals, strict=False):
+        _map(axes, _grid(interval, side), observation.area)
+        span = f"{interval.start_ns / 1e3:g} to {interval.end_ns / 1e3:g} us"
+        axes.set_title(fill(f"{interval.pattern}, {span}", 46))
+    for axes in panels.flat[len(intervals) :]:
         axes.set_visible(False)
     label = "mean utilisation of the links"
     bar = ScalarMappable(Normalize(0, 1), COLOURS)
@@ -88,10 +88,10 @@ def heat_figure(observation: Observation) -> Figure:
     return figure
 
 
-def _grid(stretch: Stretch, side: int) -> npt.NDArray[np.float64]:
+def _grid(interval: PatternInterval, side: int) -> npt.NDArray[np.float64]:
     """Utilisation by both ends; not a number where no link leads."""
     grid = np.full((side, side), np.nan)
-    pairs: pl.DataFrame = stretch.pairs
+    pairs: pl.DataFrame = interval.pairs
     ends = pairs["group_from"].to_numpy(), pairs["group_to"].to_numpy()
     grid[ends] = pairs["utilisation"].to_numpy()
     return grid
