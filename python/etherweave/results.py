@@ -14,12 +14,16 @@ Columns carry their unit as a suffix (``duration_ns``). Left out: growing a resu
 """
 
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias, TypedDict, cast
+
+from etherweave import result_schema
+from etherweave.result_schema import ResultError
 
 if TYPE_CHECKING:
     import pandas
@@ -264,12 +268,13 @@ class Result:
         from pyarrow import parquet
 
         home = Path(directory)
-        card = {"format": FORMAT, "summary": self.summary, "machine": dict(self.machine)}
+        saved = {"format": FORMAT, "summary": self.summary, "machine": dict(self.machine)}
         with _replacing(home) as fresh:
             for name, table in self.tables.items():
-                parquet.write_table(self._signed(table), fresh / f"{name}.parquet")
+                path = fresh / f"{name}.parquet"
+                parquet.write_table(self._signed(table), path, write_page_checksum=True)
             (fresh / SCENARIO).write_text(self.resolved, encoding="utf-8")
-            (fresh / SUMMARY).write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+            (fresh / SUMMARY).write_text(json.dumps(saved, indent=2) + "\n", encoding="utf-8")
         return home
 
     @classmethod
@@ -280,16 +285,18 @@ class Result:
         ------
         FileNotFoundError
             When the directory holds no result.
-        ValueError
-            When another version wrote it in a format that this one does not know.
+        ResultError
+            When a file is damaged or not as this version writes it: says which, what stands there,
+            and what was expected.
         """
-        from pyarrow import parquet
-
         home = Path(directory)
-        card = _card(home)
-        tables = {path.stem: parquet.read_table(path) for path in sorted(home.glob(TABLES))}
-        resolved = (home / SCENARIO).read_text(encoding="utf-8")
-        return cls(tables, card["summary"], resolved, card["machine"])
+        saved = _saved(home)
+        summary = saved["summary"]
+        is_measured = "measured" in summary
+        paths = sorted(home.glob(TABLES))
+        tables = {path.stem: result_schema.read_table(path, is_measured) for path in paths}
+        result_schema.check_tables(home, tables, is_measured)
+        return cls(tables, summary, result_schema.read_scenario(home / SCENARIO), saved["machine"])
 
     def _table(self, name: str) -> "pyarrow.Table":
         if name not in self.tables:
@@ -321,11 +328,21 @@ def _replacing(home: Path) -> Iterator[Path]:
             path.replace(home / path.name)
 
 
-def _card(home: Path) -> dict[str, Any]:
+class _Saved(TypedDict):
+    """The content of ``summary.json``."""
+
+    format: int
+    summary: Summary
+    machine: dict[str, str]
+
+
+def _saved(home: Path) -> _Saved:
     path = home / SUMMARY
-    if not path.exists():
+    if not os.path.lexists(path):
         raise FileNotFoundError(f"{home}: no result here; expected a directory with {SUMMARY}")
-    card: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    if card.get("format") != FORMAT:
-        raise ValueError(f"{path}: format {card.get('format')}; expected {FORMAT}")
-    return card
+    saved = result_schema.read_summary(path)
+    if saved.get("format") != FORMAT:
+        raise ResultError(path, f"format {saved.get('format')}; expected {FORMAT}")
+    result_schema.check_shape(path, saved.get("summary"), Summary, "summary")
+    result_schema.check_shape(path, saved.get("machine"), dict[str, str], "machine")
+    return cast(_Saved, saved)

@@ -1,6 +1,8 @@
 """Results on disk, without a simulation: what a save leaves, and what an interrupted one."""
 
+import os
 from contextlib import AbstractContextManager
+from functools import cache
 from pathlib import Path
 from unittest.mock import patch
 
@@ -8,7 +10,19 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+import etherweave
+from etherweave.result_schema import ResultError
 from etherweave.results import Finished, Result, Summary
+
+CORE = ["flows.parquet", "iterations.parquet", "ports.parquet", "streams.parquet"]
+"""The tables that every simulated result has."""
+
+
+@cache
+def simulated() -> dict[str, pyarrow.Table]:
+    """The core's tables of two hosts."""
+    job = {"name": "j", "workload": {"osu_latency": {"iterations": 3}}}
+    return dict(etherweave.run({"topology": {"single_switch": {"hosts": 2}}, "job": [job]}).tables)
 
 
 def result(
@@ -37,7 +51,7 @@ def result(
     )
     columns = {"duration_ns": [1.5, 2.5]}
     made = {name: pyarrow.table(columns) for name in tables}
-    return Result(made, summary, f"seed = {seed}\n", {"processor": "paper"})
+    return Result({**simulated(), **made}, summary, f"seed = {seed}\n", {"processor": "paper"})
 
 
 def test_a_result_on_disk_is_a_parquet_file_per_table_a_scenario_and_a_summary(
@@ -45,7 +59,7 @@ def test_a_result_on_disk_is_a_parquet_file_per_table_a_scenario_and_a_summary(
 ) -> None:
     result().save(tmp_path / "new" / "here")
     names = sorted(path.name for path in (tmp_path / "new" / "here").iterdir())
-    assert names == ["a.parquet", "b.parquet", "scenario.toml", "summary.json"]
+    assert names == sorted(["a.parquet", "b.parquet", *CORE, "scenario.toml", "summary.json"])
 
 
 def test_what_is_loaded_is_what_was_saved(tmp_path: Path) -> None:
@@ -69,7 +83,8 @@ def test_a_save_replaces_all_tables_and_leaves_other_files(tmp_path: Path) -> No
     (tmp_path / "report.html").write_text("mine")
     result(tables=("a", "b")).save(tmp_path)
     result(seed=2, tables=("b", "c")).save(tmp_path)
-    assert sorted(path.name for path in tmp_path.glob("*.parquet")) == ["b.parquet", "c.parquet"]
+    names = sorted(path.name for path in tmp_path.glob("*.parquet"))
+    assert names == sorted(["b.parquet", "c.parquet", *CORE])
     assert Result.load(tmp_path).summary["seed"] == 2
     assert (tmp_path / "report.html").read_text() == "mine"
 
@@ -96,7 +111,7 @@ def test_a_save_interrupted_between_renames_leaves_no_mixture(tmp_path: Path) ->
         Result.load(tmp_path)
 
 
-def test_a_format_of_another_time_is_refused(tmp_path: Path) -> None:
+def test_a_format_of_another_version_is_rejected(tmp_path: Path) -> None:
     result().save(tmp_path)
     (tmp_path / "summary.json").write_text('{"format": 0}')
     with pytest.raises(ValueError, match=r"summary\.json: format 0; expected 1"):
@@ -114,8 +129,100 @@ def test_a_run_that_ended_before_its_jobs_or_its_time_is_partial(
 
 
 def test_an_unknown_table_is_named_beside_the_known() -> None:
-    with pytest.raises(KeyError, match="no table 'c'; known: a, b"):
+    with pytest.raises(KeyError, match="no table 'c'; known: a, b, flows, iterations"):
         result().to_polars("c")
+
+
+def edit(home: Path, old: str, new: str) -> None:
+    """Replace text of the summary."""
+    text = (home / "summary.json").read_text()
+    assert old in text
+    (home / "summary.json").write_text(text.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('"seed": 1', '"seed": true', "summary.seed: true; expected a whole number"),
+        ('"threads": 1', '"threads": 1.5', "summary.threads: 1.5; expected a whole number"),
+        ('"end_ns": 10.5', '"end_ns": "late"', 'summary.end_ns: "late"; expected a number'),
+        ('"end_ns": 10.5,', "", "summary.end_ns: missing; expected a value"),
+        ('"end_ns": 10.5', '"end_ns": NaN', "NaN is not a number of JSON; expected JSON"),
+        (
+            '"complete"',
+            '"done"',
+            "summary.finished: \"done\"; expected 'complete' or 'interrupted' or ",
+        ),
+        ('"warnings": []', '"warnings": [1]', "summary.warnings[0]: 1; expected text"),
+        ('"paper"', "[]", "machine.processor: []; expected text"),
+        ('"machine": {', '"engine": {', "machine: null; expected an object"),
+    ],
+)
+def test_a_summary_of_another_shape_is_rejected(
+    tmp_path: Path, old: str, new: str, message: str
+) -> None:
+    result().save(tmp_path)
+    edit(tmp_path, old, new)
+    with pytest.raises(ResultError) as raised:
+        Result.load(tmp_path)
+    assert str(raised.value).startswith(f"{tmp_path / 'summary.json'}: {message}")
+
+
+def test_a_column_that_is_missing_twice_there_or_of_another_type_is_rejected(
+    tmp_path: Path,
+) -> None:
+    result().save(tmp_path)
+    file = tmp_path / "iterations.parquet"
+    table = simulated()["iterations"]
+    rank = table.column_names.index("rank")
+    text = pyarrow.array(["0"] * len(table))
+    none = pyarrow.nulls(len(table), pyarrow.uint64())
+    for changed, message in (
+        (table.drop_columns(["host"]), "no columns host of job, rank, iteration, start_ns, "),
+        (table.append_column("rank", table["rank"]), "Multiple matches for FieldRef.Name(rank)"),
+        (table.set_column(rank, "rank", text), "column rank: text; expected integer"),
+        (table.set_column(rank, "rank", none), f"column rank: {len(table)} missing values"),
+    ):
+        pyarrow.parquet.write_table(changed, file)
+        with pytest.raises(ResultError) as raised:
+            Result.load(tmp_path)
+        assert str(raised.value).startswith(f"{file}: {message}")
+
+
+def test_a_table_that_changed_by_one_bit_is_rejected(tmp_path: Path) -> None:
+    result().save(tmp_path)
+    file = tmp_path / "ports.parquet"
+    octets = bytearray(file.read_bytes())
+    octets[len(octets) // 8] ^= 1
+    file.write_bytes(octets)
+    with pytest.raises(ResultError, match=r"ports\.parquet: .*; expected a table in Parquet"):
+        Result.load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["summary.json", "scenario.toml", "flows.parquet"])
+@pytest.mark.parametrize("kind", ["missing", "directory", "fifo", "dangling", "zero", "empty"])
+def test_a_file_of_another_kind_is_rejected_in_one_sentence(
+    tmp_path: Path, name: str, kind: str
+) -> None:
+    result().save(tmp_path)
+    file = tmp_path / name
+    file.unlink()
+    match kind:
+        case "directory":
+            file.mkdir()
+        case "fifo":
+            os.mkfifo(file)
+        case "dangling":
+            file.symlink_to(tmp_path / "nowhere")
+        case "zero":
+            file.symlink_to("/dev/zero")
+        case "empty":
+            file.touch()
+    if (name, kind) == ("scenario.toml", "empty"):
+        return  # An empty file is TOML.
+    with pytest.raises((OSError, ValueError)) as raised:
+        Result.load(tmp_path)
+    assert "\n" not in str(raised.value)
 
 
 def interrupted(act: str) -> AbstractContextManager[object]:

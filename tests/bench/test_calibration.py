@@ -2,9 +2,7 @@
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,8 +13,8 @@ from etherweave.bench.amounts import time_of
 from etherweave.bench.calibration import Calibration, CalibrationError, MeasuredWorkload, calibrate
 from etherweave.bench.calibration.measured import alone, of_results, read
 from etherweave.bench.calibration.prediction import simulated
-from etherweave.results import Result
 from support import command_line
+from support.measured_results import FOUR_HOSTS, measured
 
 
 def test_durations_of_resolved_scenarios_are_read() -> None:
@@ -24,12 +22,7 @@ def test_durations_of_resolved_scenarios_are_read() -> None:
     assert read_back == pytest.approx([7767.0, 2000.0, 1.5, 0.0, 1.5e6, 1e9], rel=1e-15)
 
 
-BASE: dict[str, object] = {
-    "name": "four",
-    "topology": {"single_switch": {"hosts": 4, "rate": "10Gb/s"}},
-    "transport": {"tcp": {}},
-    "flow_control": {"none": {}},
-}
+BASE = FOUR_HOSTS
 HIDDEN = {"host.cpu.interrupt": "3us", "host.cpu.send_call": "900ns"}
 WORKLOADS: dict[str, Mapping[str, Mapping[str, object]]] = {
     "latency-8": {"osu_latency": {"bytes": "8B", "iterations": 30}},
@@ -119,9 +112,9 @@ def test_broken_results_are_told_with_their_directory(tmp_path: Path) -> None:
     refused("iterations.parquet", parquet[: len(parquet) // 2], "Parquet")
     refused("iterations.parquet", b"", "Parquet")
     refused("summary.json", "{", "line 1")
-    refused("summary.json", "[]", "list")
+    refused("summary.json", "[]", "an object")
     refused("summary.json", '{"format": 9}', "format 9")
-    refused("summary.json", '{"format": 1}', "no 'summary'")
+    refused("summary.json", '{"format": 1}', "summary: null")
     refused("scenario.toml", "name = ", "Invalid value")
     refused("scenario.toml", "name = 'x'", "no 'job'")
     (tmp_path / "bench").mkdir()
@@ -156,20 +149,6 @@ def test_a_probe_whose_simulation_does_not_end_is_told() -> None:
         calibrate(
             [micro_benchmarks[0], micro_benchmarks[1]._replace(scenario=ends), micro_benchmarks[2]]
         )
-
-
-def measured(times_ns: list[list[float]]) -> Result:
-    """Make a result of launches, as ``measure`` leaves it."""
-    rows = [
-        {"job": "a", "duration_ns": time, "launch": number}
-        for number, times in enumerate(times_ns)
-        for time in times
-    ]
-    scenario = alone(BASE, {"name": "latency-8", "workload": WORKLOADS["latency-8"]})
-    simulated = etherweave.run(scenario)
-    tables = {"iterations": pl.DataFrame(rows).to_arrow()}
-    summary: Any = {**simulated.summary, "measured": {"launches": len(times_ns)}}
-    return replace(simulated, tables=tables, summary=summary)
 
 
 def test_of_each_launch_the_middle_half_counts_and_of_applications_all(tmp_path: Path) -> None:

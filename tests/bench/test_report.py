@@ -18,13 +18,10 @@ from etherweave.bench import session
 from etherweave.bench.campaign import Campaign, CampaignOptions, experiments
 from etherweave.bench.cluster import cluster_of
 from etherweave.bench.launchers import Ending
-from etherweave.bench.points import judged_launches
-from etherweave.bench.runner import launch_until_decided
 from etherweave.bench.site.reading import read
 from etherweave.bench.statistics.launches import StoppingRule
-from etherweave.bench.store import SWITCHES, Store, keep_switches
-from etherweave.bench.summary import among, summary
-from etherweave.bench.tables import save
+from etherweave.bench.store import SWITCHES, keep_switches
+from etherweave.bench.summary import among
 from etherweave.report import write_report
 from etherweave.report.benchmarks import pairs
 from etherweave.report.benchmarks.data import Place, load_benchmarks, places
@@ -41,17 +38,9 @@ from etherweave.report.benchmarks.sweeps import (
 from etherweave.results import Result
 from support import command_line
 from support.captured_texts import DATA
-from support.launches import NETWORK, FakeLauncher, campaign, latencies
+from support.launches import NETWORK, FakeLauncher, campaign, latencies, stored_campaign
 
 FEW = StoppingRule(0.5, launches_min=6, launches_max=6)
-
-
-def kept(path: Path, wanted: Campaign, launcher: FakeLauncher) -> Path:
-    store = Store.create(path, wanted)
-    launch_until_decided(store, {one.name: launcher for one in wanted.networks}, 1)
-    launches = judged_launches(store.campaign, store.records())
-    save(store, summary(store.campaign, launches))
-    return path
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +62,7 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return "\n".join([head, *rows, ""])
 
     launcher = FakeLauncher(answer)
-    return kept(
+    return stored_campaign(
         tmp_path_factory.mktemp("three") / "out",
         Campaign("three", networks, planned, FEW, 1),
         launcher,
@@ -165,7 +154,7 @@ def test_an_mtu_that_was_seen_counts(tmp_path: Path) -> None:
     network = replace(NETWORK, interface="eth7")
     planned = experiments(["osu_latency"], (network,), CampaignOptions(("a", "b"), sizes=((1, 4),)))
     launcher = FakeLauncher(lambda number: latencies(10.0))
-    out = kept(tmp_path / "out", Campaign("test", (network,), planned, FEW, 1), launcher)
+    out = stored_campaign(tmp_path / "out", Campaign("test", (network,), planned, FEW, 1), launcher)
     (out / "environment").mkdir()
     seen = {"hosts": {"a": {"before": {"interfaces": {"eth7": {"mtu": 9000}, "lo": {"mtu": 1}}}}}}
     (out / "environment/0001.json").write_text(json.dumps(seen))
@@ -181,7 +170,7 @@ def test_calls_of_a_collective_are_held_against_its_least_time(tmp_path: Path) -
     head = "# OSU MPI Allreduce Latency Test v7.4\n# Size       Avg Latency(us)\n"
     text = head + "".join(f"{size:<10d}{99.0:>15.2f}\n" for size in (4, 8, 16))
     launcher = FakeLauncher(lambda number: text)
-    out = kept(tmp_path / "out", Campaign("test", (NETWORK,), planned, FEW, 1), launcher)
+    out = stored_campaign(tmp_path / "out", Campaign("test", (NETWORK,), planned, FEW, 1), launcher)
     ((name, values),) = limits(out, "call_time", TIME_SWEEP).items()
     assert name == "lan: least time of 4 ranks on 4 hosts"
     assert values == pytest.approx([2 * 3 / 4 * 1538 / 1.25e8])
@@ -190,7 +179,7 @@ def test_calls_of_a_collective_are_held_against_its_least_time(tmp_path: Path) -
 def test_spreads_are_about_the_median_of_their_point(tmp_path: Path) -> None:
     values = [8.0, 9.0, 10.0, 10.0, 11.0, 12.0]
     launcher = FakeLauncher(lambda number: latencies(99.0 if number == 0 else values[number - 1]))
-    found = load_benchmarks(kept(tmp_path / "out", campaign(rule=FEW), launcher))
+    found = load_benchmarks(stored_campaign(tmp_path / "out", campaign(rule=FEW), launcher))
     spread = relative(found).filter(size_bytes=1)["spread"].to_list()
     assert spread == pytest.approx([-0.2, -0.1, 0.0, 0.0, 0.1, 0.2])
 
@@ -198,7 +187,9 @@ def test_spreads_are_about_the_median_of_their_point(tmp_path: Path) -> None:
 def test_warnings_stand_on_top(tmp_path: Path) -> None:
     answers = {0: Ending.FAILED, 1: "<script>alert(1)</script>\n"}
     launcher = FakeLauncher(lambda number: answers.get(number, latencies(10.0 + number)))
-    out = kept(tmp_path / "out", campaign(rule=StoppingRule(0.01, launches_max=10)), launcher)
+    out = stored_campaign(
+        tmp_path / "out", campaign(rule=StoppingRule(0.01, launches_max=10)), launcher
+    )
     page = write_report(out, out).read_text()
     top = page[: page.index("<section")]
     assert "failed: no route to host" in top
@@ -208,7 +199,7 @@ def test_warnings_stand_on_top(tmp_path: Path) -> None:
 
 def test_a_run_without_numbers_has_a_page_that_says_so(tmp_path: Path) -> None:
     launcher = FakeLauncher(lambda number: Ending.FAILED)
-    out = kept(tmp_path / "out", campaign(), launcher)
+    out = stored_campaign(tmp_path / "out", campaign(), launcher)
     page = write_report(out, out).read_text()
     assert "0 of 1 experiments on test gave numbers" in page
     assert "given up" in page
@@ -282,7 +273,7 @@ def test_streams_without_a_size_are_held_against_their_link(tmp_path: Path, thre
     text = (DATA / "iperf3/tcp-1stream-omit1.json").read_text()
     planned = experiments(["iperf3"], (NETWORK,), CampaignOptions(("a", "b"), seconds=1.0))
     launcher = FakeLauncher(lambda number: text)
-    out = kept(tmp_path / "out", Campaign("test", (NETWORK,), planned, FEW, 1), launcher)
+    out = stored_campaign(tmp_path / "out", Campaign("test", (NETWORK,), planned, FEW, 1), launcher)
     section = rates(load_benchmarks(out))
     assert section is not None and section.figure is not None
     lines = {str(one.get_label()): list(one.get_xdata()) for one in section.figure.axes[0].lines}  # type: ignore[arg-type]
@@ -299,7 +290,7 @@ def test_more_than_a_link_carries_is_told_on_top(tmp_path: Path) -> None:
     text = (DATA / "iperf3/tcp-1stream-omit1.json").read_text()
     planned = experiments(["iperf3"], (NETWORK,), CampaignOptions(("a", "b"), seconds=1.0))
     launcher = FakeLauncher(lambda number: text)
-    out = kept(tmp_path / "out", Campaign("test", (NETWORK,), planned, FEW, 1), launcher)
+    out = stored_campaign(tmp_path / "out", Campaign("test", (NETWORK,), planned, FEW, 1), launcher)
     top = write_report(out, out).read_text().partition("<section")[0]
     assert "iperf3 on lan: 1.77 Gb/s between a,b where links carry 1 Gb/s" in top
 
@@ -362,7 +353,7 @@ def test_slow_hosts_are_told_on_top(tmp_path: Path) -> None:
     launcher = FakeLauncher(
         lambda number: latencies(20.0 if "n3" in launcher.jobs[number].hosts else 10.0)
     )
-    out = kept(tmp_path / "out", Campaign("test", (NETWORK,), planned, FEW, 1), launcher)
+    out = stored_campaign(tmp_path / "out", Campaign("test", (NETWORK,), planned, FEW, 1), launcher)
     page = write_report(out, out).read_text()
     top = page[: page.index("<section")]
     assert "n3: all its pairs are slow" in top and "2.00 times worse than usual" in top

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bench.test_calibration import measured
 from etherweave.bench.calibration import Calibration, ComparedWorkload, FittedConstant
 from etherweave.bench.calibration.calibration import CALIBRATION_FILE, SHARES
 from etherweave.bench.calibration.plans import directory_of
@@ -20,6 +19,7 @@ from etherweave.report.calibration.data import load_calibration
 from etherweave.report.calibration.sections import constants, errors, iterations
 from etherweave.report.style import SERIES
 from support import command_line
+from support.measured_results import measured
 
 
 def benchmark(test: str, size: int, microseconds: float, window: int = 1) -> ComparedWorkload:

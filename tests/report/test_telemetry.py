@@ -10,7 +10,6 @@ import numpy as np
 import polars
 import pytest
 
-from bench.test_report import kept
 from etherweave.bench.environment.snapshot import Snapshot
 from etherweave.bench.statistics.launches import StoppingRule
 from etherweave.bench.store import LaunchRecord, Store
@@ -28,7 +27,7 @@ from etherweave.report.benchmarks.recordings import (
     rates,
     track,
 )
-from support.launches import FakeLauncher, campaign, latencies
+from support.launches import FakeLauncher, campaign, latencies, stored_campaign
 from support.recorded_campaigns import Speeds, keep_recording, keep_recordings
 
 SIX = StoppingRule(0.5, launches_min=6, launches_max=6)
@@ -140,7 +139,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return latencies(10.0) if is_latency else bandwidths
 
     launcher = FakeLauncher(answer)
-    return kept(tmp_path_factory.mktemp("bare") / "out", chosen, launcher)
+    return stored_campaign(tmp_path_factory.mktemp("bare") / "out", chosen, launcher)
 
 
 def records(out: Path) -> list[LaunchRecord]:
@@ -251,7 +250,7 @@ def test_of_many_hosts_the_worst_is_named(tmp_path: Path) -> None:
     hosts = tuple(f"n{at}" for at in range(6))
     text = "# OSU MPI Allreduce Latency Test v7.4\n# Size       Avg Latency(us)\n4      9.00\n"
     chosen = campaign("osu_allreduce", hosts=hosts, rule=SIX)
-    place = kept(tmp_path / "out", chosen, FakeLauncher(lambda number: text))
+    place = stored_campaign(tmp_path / "out", chosen, FakeLauncher(lambda number: text))
 
     def of(host: str) -> Speeds:
         busy = 0.9 if host == "n3" else 0.1

@@ -4,10 +4,16 @@ import subprocess
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from etherweave.bench.campaign import Campaign, CampaignOptions, Network, experiments
 from etherweave.bench.launchers import Ending, LaunchJob, LaunchOutcome
+from etherweave.bench.points import judged_launches
+from etherweave.bench.runner import launch_until_decided
 from etherweave.bench.statistics.launches import StoppingRule
+from etherweave.bench.store import Store
+from etherweave.bench.summary import summary
+from etherweave.bench.tables import save
 
 NETWORK = Network("lan", "TCP", 1.25e8, 20e-6)
 RULE = StoppingRule(launches_min=6, launches_max=8)
@@ -81,3 +87,12 @@ def campaign(
     wish = CampaignOptions(hosts, sizes=((1, size_max),), is_all_pairs=is_all_pairs)
     planned = experiments(programs or ("osu_latency",), networks, wish)
     return Campaign("test", tuple(networks), planned, rule, seed=7)
+
+
+def stored_campaign(path: Path, wanted: Campaign, launcher: FakeLauncher) -> Path:
+    """Run a campaign to its end, and keep it with its summary in a directory."""
+    store = Store.create(path, wanted)
+    launch_until_decided(store, {one.name: launcher for one in wanted.networks}, 1)
+    launches = judged_launches(store.campaign, store.records())
+    save(store, summary(store.campaign, launches))
+    return path

@@ -1,0 +1,64 @@
+"""Results as `etherweave measure` leaves them, with given times of iterations."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import polars as pl
+
+import etherweave
+from etherweave.bench.calibration.measured import alone
+from etherweave.results import Measured, Result, Summary
+
+FOUR_HOSTS: dict[str, object] = {
+    "name": "four",
+    "topology": {"single_switch": {"hosts": 4, "rate": "10Gb/s"}},
+    "transport": {"tcp": {}},
+    "flow_control": {"none": {}},
+}
+"""A scenario without a job."""
+LATENCY = {
+    "name": "latency-8",
+    "workload": {"osu_latency": {"bytes": "8B", "iterations": 30}},
+}
+
+
+def measured(times_ns: Sequence[Sequence[float]]) -> Result:
+    """Make a result of launches.
+
+    Parameters
+    ----------
+    times_ns
+        Of each launch, the durations of its iterations [ns].
+    """
+    simulated = etherweave.run(alone(FOUR_HOSTS, LATENCY))
+    rows = [
+        (turn, at, time) for turn, times in enumerate(times_ns) for at, time in enumerate(times)
+    ]
+    launches, numbers, durations = zip(*rows, strict=True)
+    iterations = pl.DataFrame(
+        {
+            "job": ["latency-8"] * len(rows),
+            "rank": pl.Series([0] * len(rows), dtype=pl.UInt64),
+            "host": ["host0"] * len(rows),
+            "iteration": pl.Series(numbers, dtype=pl.UInt64),
+            "start_ns": [0.0] * len(rows),
+            "duration_ns": durations,
+            "launch": pl.Series(launches, dtype=pl.UInt64),
+        }
+    )
+    streams = simulated.to_polars("streams").with_columns(launch=pl.lit(0, dtype=pl.UInt64))
+    tables = {"iterations": iterations.to_arrow(), "streams": streams.to_arrow()}
+    facts = Measured(
+        launcher="local",
+        command=["mpirun"],
+        compiler="cc",
+        launches=len(times_ns),
+        ranks=2,
+        hosts=1,
+        messages=0,
+        payload_bytes=0,
+        clock_error_ns_max=0.0,
+        start_missed_ns_max=0.0,
+    )
+    summary: Summary = {**simulated.summary, "measured": facts}
+    return replace(simulated, tables=tables, summary=summary)
