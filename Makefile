@@ -11,18 +11,26 @@ VENV := .venv
 BIN := $(VENV)/bin
 # What the compiled core is made of; Cargo decides which crates to compile again.
 CORE := $(shell find crates mpi -path crates/tidy -prune -o -type f ! -path mpi/executor ! -path mpi/pingpong ! -path mpi/check -print) Cargo.toml Cargo.lock rust-toolchain.toml
+# Tests of one file, and tests of what a machine has once, run one after the other; see tests/conftest.py.
+SIDE_BY_SIDE := --numprocesses=auto --maxprocesses=8 --dist=loadgroup
+# Crates that differ from the last commit; the binding has no tests in Rust.
+CHANGED = $(filter-out python,$(shell git status --porcelain -- crates | cut -c4- | cut -d/ -f2))
 
 help: ## Print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' Makefile | expand -t 12
 
 setup: $(VENV)/core.stamp ## Build the core and leave the command line at .venv/bin/etherweave
 
-test: setup ## Run every test, then the lints
+test: setup ## Run every test, side by side where they share nothing, then the lints
 	cargo test --quiet
-	$(BIN)/pytest --quiet
+	$(BIN)/pytest --quiet $(SIDE_BY_SIDE)
 	@$(MAKE) --no-print-directory lint
 
-study: setup ## Reproduce published evaluations: ours against their figures
+test-fast: setup ## Run quick tests, and those of crates that differ from the last commit
+	cargo test --quiet --lib --tests $(addprefix --package etherweave-,$(sort tidy primitives topology $(CHANGED)))
+	$(BIN)/pytest --quiet $(SIDE_BY_SIDE) -m "not slow and not serial"
+
+study: setup ## Reproduce published evaluations and compare with their figures
 	$(BIN)/etherweave study sandia-2020
 	$(BIN)/etherweave study exascale-2017
 
@@ -62,4 +70,4 @@ $(VENV)/core.stamp: $(VENV)/maturin.stamp pyproject.toml $(CORE)
 	VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --quiet --extras dev >&2
 	@touch $@
 
-.PHONY: help setup test study bench lint format clean
+.PHONY: help setup test test-fast study bench lint format clean

@@ -1,7 +1,7 @@
 """What all tests share."""
 
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pytest
 
@@ -15,15 +15,15 @@ def pytest_configure(config: pytest.Config) -> None:
     """Declare the markers."""
     for line in (
         "needs(*names): skip where the machine lacks one of these; see tests/support/needs.py",
-        "serial: run one after the other with all tests of things that a machine has once",
-        "slow: left out of `make test-fast`",
+        "serial: changes what a machine has once, so that only one such test runs at a time",
+        "slow: takes more than a second of processor time; left out of `make test-fast`",
     ):
         config.addinivalue_line("markers", line)
 
 
 @pytest.hookimpl(tryfirst=True)  # Before xdist reads groups.
-def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
-    """Skip tests whose needs are not met, and keep apart what runs side by side."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skip tests whose needs are not met, and decide what runs side by side and what first."""
     for item in items:
         names = [name for mark in item.iter_markers("needs") for name in mark.args]
         try:
@@ -32,11 +32,17 @@ def pytest_collection_modifyitems(items: Sequence[pytest.Item]) -> None:
             raise pytest.UsageError(f"{item.nodeid}: {error}") from None
         if lack:
             item.add_marker(pytest.mark.skip(reason=lack))
-        is_shared = any(needs.NEEDS[name].is_machine_wide for name in names)
-        is_serial = is_shared or item.get_closest_marker("serial") is not None
-        # Tests of one file share its fixtures, so they stay together.
-        group = MACHINE if is_serial else item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
+        if any(needs.NEEDS[name].is_machine_wide for name in names):
+            item.add_marker("serial")
+        item.add_marker(pytest.mark.xdist_group(group(item)))
+    # What takes longest begins first, so that no processor waits for it at the end.
+    items.sort(key=lambda item: (group(item) != MACHINE, "/study/" not in item.nodeid))
+
+
+def group(item: pytest.Item) -> str:
+    """Name the tests that run one after the other: those of a file share its fixtures."""
+    is_serial = item.get_closest_marker("serial") is not None
+    return MACHINE if is_serial else item.nodeid.partition("::")[0]
 
 
 @pytest.fixture(scope="session", autouse=True)

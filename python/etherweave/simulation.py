@@ -88,8 +88,8 @@ def run(
 
     Examples
     --------
-    >>> result = run("halo3d.toml", {"seed": 7}, threads=2)  # doctest: +SKIP
-    >>> result.summary["finished"]  # doctest: +SKIP
+    >>> result = run("scenarios/first.toml", {"seed": 7}, threads=2)
+    >>> result.summary["finished"]
     'complete'
     """
     text, origin = read(scenario)

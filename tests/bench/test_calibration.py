@@ -16,6 +16,8 @@ from etherweave.bench.calibration.prediction import simulated
 from support import command_line
 from support.measured_results import FOUR_HOSTS, measured
 
+pytestmark = pytest.mark.slow
+
 
 def test_durations_of_resolved_scenarios_are_read() -> None:
     read_back = [1e9 * time_of(text) for text in ("7767ns", "2us", "1500ps", "0ps", "1.5ms", "1s")]

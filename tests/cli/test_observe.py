@@ -20,6 +20,8 @@ from etherweave.report.animation import animation_content, write_animation
 from etherweave.report.heat import draw_heat
 from support import command_line
 
+pytestmark = pytest.mark.slow
+
 GROUPS = 9
 TURN_NS = 24_000
 SMALL: dict[str, object] = {

@@ -25,6 +25,8 @@ from etherweave.control.plan import PlannedDeployment, plan
 from etherweave.control.rules import FORWARD_TABLE, FlowRule, Output, Purpose, SwitchPlan
 from support import command_line
 
+pytestmark = pytest.mark.slow
+
 ALL = VerifyOptions(pairs=None)
 SMALL = {"dragonfly": {"p": 2, "a": 2, "h": 1}}
 """3 groups of 2 switches with 2 hosts: all pairs are 12 × 11."""

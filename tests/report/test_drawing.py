@@ -30,6 +30,8 @@ from etherweave.report.metrics import metrics_figure
 from etherweave.report.style import house
 from support import command_line
 
+pytestmark = pytest.mark.slow
+
 SVG = "{http://www.w3.org/2000/svg}"
 
 

@@ -20,6 +20,8 @@ from etherweave.study.experiments import (
 from etherweave.study.results import load_result
 from etherweave.study.running import carry_out, check
 
+pytestmark = pytest.mark.slow
+
 STUDY = load_study("exascale-2017")
 METRICS, CODE = STUDY.metrics, STUDY.module("study")
 FABRICS, RADICES, TABLE_1 = CODE.FABRICS, CODE.RADICES, CODE.TABLE_1

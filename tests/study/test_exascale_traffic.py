@@ -11,6 +11,8 @@ from etherweave.study import load_study, run_study
 from etherweave.study.experiments import CurveExperiment, CurveResult
 from etherweave.study.results import load_result
 
+pytestmark = pytest.mark.slow
+
 STUDY = load_study("exascale-2017")
 METRICS, CODE = STUDY.metrics, STUDY.module("experiments")
 PATTERNS, ROUTINGS = CODE.PATTERNS, CODE.ROUTINGS

@@ -12,6 +12,8 @@ from etherweave.study.results import load_result
 from etherweave.study.running import check as check_study
 from etherweave.study.running import run_experiment
 
+pytestmark = pytest.mark.slow
+
 STUDY = load_study("sandia-2020")
 
 
