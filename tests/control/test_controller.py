@@ -166,10 +166,10 @@ def test_every_port_of_crossed_cables_is_named_with_what_should_be_there() -> No
     crossed = {SwitchPort("s1", 2): SwitchPort("s2", 3), SwitchPort("s2", 2): SwitchPort("s1", 3)}
     seen = ObservedWiring(crossed, BOTH, {}, SETTLED)
     assert sentences(seen) == [
-        "miswired: s1 port 2 goes to s2 port 3; should go to s2 port 2",
-        "miswired: s1 port 3 goes to s2 port 2; should go to s2 port 3",
-        "miswired: s2 port 2 goes to s1 port 3; should go to s1 port 2",
-        "miswired: s2 port 3 goes to s1 port 2; should go to s1 port 3",
+        "miswired: s1 port 2 leads to s2 port 3; expected s2 port 2",
+        "miswired: s1 port 3 leads to s2 port 2; expected s2 port 3",
+        "miswired: s2 port 2 leads to s1 port 3; expected s1 port 2",
+        "miswired: s2 port 3 leads to s1 port 2; expected s1 port 3",
     ]
     assert wiring.names(fabric(), wiring.failed_cables(fabric(), seen)) == [
         "s1:2 - s2",
@@ -182,12 +182,12 @@ def test_cables_without_frames_links_or_ports_and_cables_too_many_are_named() ->
     surplus = {SwitchPort("s1", 9): SwitchPort("s2", 9)}
     seen = ObservedWiring(surplus, ports, {}, SETTLED)
     assert sentences(seen) == [
-        "missing: s1 port 2 goes to nothing seen; should go to s2 port 2",
-        "down: s1 port 3 goes to nothing (no link); should go to s2 port 3",
-        "surplus: s1 port 9 goes to s2 port 9; should go to nothing",
-        "missing: s2 port 2 goes to nothing seen; should go to s1 port 2",
-        "absent: s2 port 3 goes to nothing (the switch has no such port); should go to s1 port 3",
-        "surplus: s2 port 9 goes to s1 port 9; should go to nothing",
+        "missing: s1 port 2 leads to nothing seen; expected s2 port 2",
+        "down: s1 port 3 leads to nothing (no link); expected s2 port 3",
+        "surplus: s1 port 9 leads to s2 port 9; expected nothing",
+        "missing: s2 port 2 leads to nothing seen; expected s1 port 2",
+        "absent: s2 port 3 leads to nothing (the switch has no such port); expected s1 port 3",
+        "surplus: s2 port 9 leads to s1 port 9; expected nothing",
     ]
 
 
@@ -195,8 +195,8 @@ def test_hosts_are_told_apart_by_the_names_in_their_lldp_and_from_switches() -> 
     names = {SwitchPort("s1", 1): "h2"}
     loop = AS_PLANNED | {SwitchPort("s2", 1): SwitchPort("s2", 1)}
     assert sentences(ObservedWiring(loop, BOTH, names, SETTLED)) == [
-        "miswired: s1 port 1 goes to host h2; should go to host h1",
-        "miswired: s2 port 1 goes to s2 port 1; should go to host h2",
+        "miswired: s1 port 1 leads to host h2; expected host h1",
+        "miswired: s2 port 1 leads to s2 port 1; expected host h2",
     ]
     seen = ObservedWiring(AS_PLANNED, BOTH, {SwitchPort("s1", 1): "h1"}, SETTLED)
     assert check(fabric(), seen) == ()

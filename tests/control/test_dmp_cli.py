@@ -54,8 +54,8 @@ def test_a_capture_without_a_frame_of_the_protocol_ends_with_1() -> None:
 @pytest.mark.parametrize(
     ("content", "result"),
     [
-        (b"", "no capture"),
-        (b"not a capture, but long enough to be one", "no capture"),
+        (b"", "not a capture"),
+        (b"not a capture, but long enough to be one", "not a capture"),
         (b"\xd4\xc3\xb2\xa1" + bytes(16) + struct.pack("<I", 113), "link type 113"),
         (b"\xd4\xc3\xb2\xa1" + bytes(16) + struct.pack("<I", 1) + b"cut", "frame at octet 24"),
     ],

@@ -18,16 +18,16 @@ from typing import Any, TypeVar
 
 import pytest
 
-from etherweave.control.dmp.client import ask
+from etherweave.control.dmp.client import request_addresses
 from etherweave.control.dmp.daemon import serve
 from etherweave.control.dmp.interface import DmpInterface, InterfaceError, NoInterfaceError
+from etherweave.control.dmp.monitor import MonitorTiming
 from etherweave.control.dmp.request import (
     AssignedAddress,
     FailedRequest,
     FailureReason,
     RequestTiming,
 )
-from etherweave.control.dmp.watch import MonitorTiming
 from support import command_line
 
 pytestmark = pytest.mark.needs("namespaces")
@@ -139,7 +139,7 @@ def request_address(
     cable: Cable, patience: RequestTiming = PATIENCE
 ) -> AssignedAddress | FailedRequest:
     with inside(cable.host, lambda: DmpInterface("eth0")) as interface:
-        return ask([interface], patience)["eth0"]
+        return request_addresses([interface], patience)["eth0"]
 
 
 def test_a_host_takes_the_address_while_it_is_up(cable: Cable) -> None:
@@ -274,7 +274,9 @@ def test_a_card_that_takes_no_address_at_all_is_told(
     monkeypatch.setattr(fcntl, "ioctl", refusing)
     with (
         inside(cable.host, lambda: DmpInterface("eth0")) as interface,
-        pytest.raises(InterfaceError, match=r"eth0: takes no address \(Operation not supported\)"),
+        pytest.raises(
+            InterfaceError, match=r"eth0: accepts no address \(Operation not supported\)"
+        ),
     ):
         interface.assign(HIERARCHICAL)
 
@@ -395,7 +397,7 @@ def test_the_daemon_waits_for_an_interface_that_is_not_there(cable: Cable) -> No
         assert eventually(lambda: len(log) == 2), log
         assert cable.address == HIERARCHICAL
         ip("-n", cable.host, "link", "del", "eth0")
-        assert eventually(lambda: log[-1] == "eth0: is gone; waiting for it"), log
+        assert eventually(lambda: log[-1] == "eth0: disappeared; waiting for it"), log
 
 
 def test_the_service_is_ready_with_its_address_and_ends_cleanly(

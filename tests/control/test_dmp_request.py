@@ -179,7 +179,7 @@ def test_what_is_no_answer_is_refused_and_told(
     assert request.receive(received(frame), 0.1) is None
     failure = exhausted(request)
     assert failure.reason is FailureReason.NO_ANSWER
-    assert failure.detail == f"no switch answered; frames refused: 1 {result}"
+    assert failure.detail == f"no switch answered; frames rejected: 1 {result}"
 
 
 def test_an_answer_to_an_earlier_frame_is_stale() -> None:
@@ -252,7 +252,7 @@ def test_an_answer_within_junk_is_found_and_a_flood_ends_the_request() -> None:
     assert request.receive(ReceivedFrame(rewritten(frame, HIERARCHICAL)), 0.002) is None
     failure = failed(request.receive(ReceivedFrame(b"junk"), 0.003))
     assert failure.reason is FailureReason.FLOOD
-    assert "over 1000 frames; frames refused: 999 of another EtherType" in failure.detail
+    assert "over 1000 frames; frames rejected: 999 of another EtherType" in failure.detail
 
 
 def test_frames_do_not_put_off_the_deadline() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from etherweave.control.dmp.daemon import notify
 from etherweave.control.dmp.links import LinkChange, links
+from etherweave.control.dmp.monitor import AddressMonitor, MonitorTiming
 from etherweave.control.dmp.request import (
     AssignedAddress,
     FailedRequest,
@@ -17,7 +18,6 @@ from etherweave.control.dmp.request import (
     RequestTiming,
     SendFrame,
 )
-from etherweave.control.dmp.watch import AddressMonitor, MonitorTiming
 
 FACTORY = 0x00163E000001
 HIERARCHICAL = 0x020100000007

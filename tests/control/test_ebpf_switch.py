@@ -84,7 +84,7 @@ class Wires(NamedTuple):
         return Ether(octets)
 
     def silent(self) -> bool:
-        """Tell whether no port has anything to say."""
+        """Return whether no port has anything to say."""
         return not select.select(list(self.ends.values()), [], [], 0.05)[0]
 
 

@@ -39,7 +39,7 @@ def tables(scenario: str, switch: int = 0) -> Tables:
 
 
 def verdict(config: Tables, models: Path) -> str:
-    """Give what ``yanglint`` says against a configuration: nothing if it is accepted."""
+    """Return what ``yanglint`` says against a configuration: nothing if it is accepted."""
     return "".join(refusals({"config_db.json": json.dumps(config)}, models).values())
 
 

@@ -32,7 +32,7 @@ TRIANGLE: dict[str, object] = {
     "topology": {"dragonfly": {"p": 1, "a": 2, "h": 1}},
     "control": {"rules": "conditional"},
 }
-"""6 switches with a host each, and ways round their local links."""
+"""6 switches with a host each, and paths around their local links."""
 STEPS = ("namespaces", "Open vSwitch", "agents", "hosts boot")
 """What bringing up tells, in order."""
 NUMBERS = count()
@@ -40,7 +40,7 @@ NUMBERS = count()
 
 @pytest.fixture
 def scope() -> Iterator[LabScope]:
-    """Give a realm that nobody else has; nothing of it may be left, and no process in it."""
+    """Return a realm that nobody else has; nothing of it may be left, and no process in it."""
     directory = Path(tempfile.mkdtemp(prefix="ew-lab-"))
     one = LabScope(directory / "lab", f"ew-t{os.getpid()}-{next(NUMBERS)}.")
     try:

@@ -65,7 +65,7 @@ def ofctl(*words: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def osken() -> Any:
-    """Give a factory of os-ken's messages of OpenFlow 1.3."""
+    """Return a factory of os-ken's messages of OpenFlow 1.3."""
     from os_ken.ofproto.ofproto_protocol import ProtocolDesc
 
     return ProtocolDesc(version=4)

@@ -155,7 +155,7 @@ def test_a_full_table_rolls_back_and_names_rule_and_switch(lab: Lab) -> None:
     lab.ovs.configure(*limit, "--", "set", "bridge", lab.bridge(name), "flow_tables:0=@full")
     with controlled(lab.plan, planner) as running:
         lab.connect(target(running))
-        refusal, *_ = eventually(lambda: running.log.events("refused_by_switch"), "refusal")
+        refusal, *_ = eventually(lambda: running.log.events("rejected_by_switch"), "refusal")
         assert refusal["switch"] == name
         assert re.match(
             r"rule table=0,priority=.*: table full \(type 5, code 1\)", refusal["reason"]
@@ -220,9 +220,7 @@ def test_a_cable_that_carries_nothing_is_planned_round(lab: Lab) -> None:
         detour = planner(["group0.switch0 - group0.switch1"])
         eventually(lambda: lab.differences(detour) == [], running.log)
         said = {wrong["finding"] for wrong in running.log.events("wiring")}
-        assert (
-            "group0.switch0 port 2 goes to nothing seen; should go to group0.switch1 port 2" in said
-        )
+        assert "group0.switch0 port 2 leads to nothing seen; expected group0.switch1 port 2" in said
 
 
 def test_two_swapped_cables_are_named_at_every_port_and_not_used(lab: Lab) -> None:
@@ -251,7 +249,7 @@ def test_two_swapped_cables_are_named_at_every_port_and_not_used(lab: Lab) -> No
         said = {finding["finding"] for finding in findings if finding["fault"] == "miswired"}
         words = {end: f"{end[0]} port {end[1]}" for end in (a, b, c, d)}
         assert said == {
-            f"{words[left]} goes to {words[found]}; should go to {words[expected]}"
+            f"{words[left]} leads to {words[found]}; expected {words[expected]}"
             for left, found, expected in ((a, d, b), (b, c, a), (c, b, d), (d, a, c))
         }
         detour = planner(["group0.switch0 - group0.switch1", "group1.switch0 - group1.switch1"])

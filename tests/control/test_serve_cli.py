@@ -102,9 +102,9 @@ def test_metrics_are_text_that_prometheus_reads(file: Path, start: Any) -> None:
             lines = answer.read().decode().splitlines()
         assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
     values = dict(line.rsplit(" ", 1) for line in lines if not line.startswith("#"))
-    assert values['etherweave_switch_connected{switch="switch0"}'] == "1"
+    assert values['etherweave_switch_connected{switch="switch0"}'] == "1.0"
     assert float(values['etherweave_rules_installed_total{switch="switch0"}']) == result["rules"]
-    assert values["etherweave_master"] == "1"
+    assert values["etherweave_master"] == "1.0"
 
 
 def test_a_dry_run_prints_every_rule_that_is_missing_and_changes_nothing(

@@ -82,7 +82,7 @@ TOO_BAD = {
 @pytest.mark.parametrize("octets", TOO_BAD.values(), ids=TOO_BAD)
 def test_whoever_speaks_something_else_is_refused_at_once(running: Running, octets: bytes) -> None:
     speak(running, octets)
-    (refusal,) = eventually(lambda: running.log.events("refused"), running.log)
+    (refusal,) = eventually(lambda: running.log.events("rejected"), running.log)
     assert refusal["address"].startswith("127.0.0.1:")
     serves_the_others(running)
 
@@ -125,7 +125,7 @@ def test_a_crowd_of_silent_peers_keeps_no_switch_out(running: Running) -> None:
 def test_the_log_stays_short_whatever_peers_do(running: Running) -> None:
     for _ in range(200):
         speak(running, b"GET / HTTP/1.1\r\n\r\n")
-    assert 20 <= len(running.log.events("refused")) < 100
+    assert 20 <= len(running.log.events("rejected")) < 100
     assert max(map(len, running.log.getvalue().splitlines())) < 4000
 
 
@@ -133,7 +133,7 @@ def test_an_identity_that_is_not_planned_is_refused(running: Running) -> None:
     with FakeSwitch(running.controller.port, 77) as stranger:
         eventually(lambda: stranger.is_over, running.log)
         serves_the_others(running)
-    (refusal,) = running.log.events("refused")
+    (refusal,) = running.log.events("rejected")
     assert refusal["reason"] == "datapath id 0x4d is not in the plan; expected one of 1 to 2"
 
 
@@ -145,7 +145,7 @@ def test_a_second_switch_of_the_same_identity_is_refused_while_the_first_lives(
         with FakeSwitch(running.controller.port, 1) as second:
             eventually(lambda: second.is_over, running.log)
         assert not first.is_over
-    (refusal,) = running.log.events("refused")
+    (refusal,) = running.log.events("rejected")
     assert refusal["reason"].startswith("s1 is connected already, from 127.0.0.1:")
 
 
@@ -211,7 +211,7 @@ def test_answers_cut_short_are_no_answers(running: Running, kind: MessageType) -
         assert running.log.events("failed") == []
 
 
-def test_a_switch_that_reports_nonsense_is_not_told_anything(running: Running) -> None:
+def test_a_switch_that_reports_nonsense_is_not_programmed_anything(running: Running) -> None:
     def nonsense(switch: FakeSwitch, kind: MessageType, xid: int, body: bytes) -> bool:
         if kind is not MessageType.MULTIPART_REQUEST or body[:2] != b"\x00\x01":
             return False
@@ -219,7 +219,7 @@ def test_a_switch_that_reports_nonsense_is_not_told_anything(running: Running) -
         return True
 
     with FakeSwitch(running.controller.port, 2, nonsense) as bad:
-        (result, *_) = eventually(lambda: running.log.events("not_told"), running.log)
+        (result, *_) = eventually(lambda: running.log.events("not_programmed"), running.log)
         assert result["switch"] == "s2"
         assert result["reason"] == "a flow entry of 9 octets; expected 56 to 102"
         assert bad.committed == 0
@@ -241,7 +241,7 @@ def test_a_report_without_end_is_given_up(
         return True
 
     with FakeSwitch(running.controller.port, 2, endless):
-        (result, *_) = eventually(lambda: running.log.events("not_told"), running.log)
+        (result, *_) = eventually(lambda: running.log.events("not_programmed"), running.log)
         assert result["reason"] == "more than 1048576 octets of flows"
         serves_the_others(running)
 
@@ -281,7 +281,7 @@ def test_a_switch_that_reads_nothing_is_given_up() -> None:
 
     with controlled(big, limits=HASTY) as running:
         with FakeSwitch(running.controller.port, 2, deaf):
-            eventually(lambda: running.log.events("not_told"), running.log)
+            eventually(lambda: running.log.events("not_programmed"), running.log)
             stop.set()
         serves_the_others(running)
 

@@ -28,7 +28,7 @@ class RecordedLog(io.StringIO):
         return self.getvalue()
 
     def events(self, event: str) -> list[dict[str, Any]]:
-        """Give all lines of an event."""
+        """Return all lines of an event."""
         lines = map(json.loads, self.getvalue().splitlines())
         return [line for line in lines if line["event"] == event]
 
@@ -42,7 +42,7 @@ class Running:
     stop: threading.Event = field(default_factory=threading.Event)
 
     def has_installed(self, names: Sequence[str]) -> bool:
-        """Tell whether switches do what the plan in force says."""
+        """Return whether switches do what the plan active says."""
         switches = [self.controller.switches[name] for name in names]
         return all(one.installed is self.controller.desired[one.name] for one in switches)
 

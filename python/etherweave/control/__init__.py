@@ -1,4 +1,4 @@
-"""The control plane: what switches and hosts of a real fabric are told, and who tells them.
+"""The control plane of a real fabric: rules, configurations and addresses, and what applies them.
 
 ::
 
@@ -6,6 +6,6 @@
                       addresses                            ├─► OpenFlow 1.3 messages ─► controller
                                                            └─► maps of the eBPF switch
 
-What is pure stands in modules that open nothing: ``rules``, ``plan``, ``text``, ``messages``,
-frames. Sockets, processes and files are around them.
+``rules``, ``plan``, ``text``, ``messages`` and the frames are pure; sockets, processes and files
+are in the other modules.
 """

@@ -1,17 +1,17 @@
-"""The first two tables: who may send what, and to whom.
+"""The first two tables: which frames hosts may send, and to which destinations.
 
 ::
 
-    ADMIT   LLDP          -> controller, metered
-            PAUSE, PFC    -> nobody: they are for the next device
-            DMP           -> back to the host, source rewritten, metered per port
-            host's port   -> KNOWN, if the source is the host's own address
-            fabric's port -> SERVICE
-            lossless      -> the same, in the next priority where the routing asks for it
-    KNOWN   addresses that hosts have, broadcasts and multicasts -> SERVICE
+    ingress ACL  LLDP           -> controller, metered
+                 PAUSE, PFC     -> dropped: they concern one link only
+                 DMP            -> back to the host, source rewritten, metered per port
+                 host's port    -> next table, if the source is the host's address
+                 fabric's port  -> services
+                 lossless       -> the same, in another priority where the routing needs it
+    destination  addresses of hosts, broadcasts, multicasts -> services
 
-What matches nothing is dropped: it never enters the fabric, so that no unknown address can be
-flooded or go round in circles.
+What matches nothing is dropped: it never enters the fabric, so that no frame to an unknown address
+can be flooded or circulate.
 """
 
 from collections.abc import Iterator
@@ -38,9 +38,9 @@ from etherweave.control.rules import (
 DMP, LLDP, MAC_CONTROL, ARP = 0x88B5, 0x88CC, 0x8808, 0x0806
 """EtherTypes: IEEE 802, local experimental 1; 802.1AB; 802.3 clause 31; RFC 826."""
 GROUP_BIT = 0x010000000000
-"""Set in the addresses of several receivers."""
+"""The bit of group addresses: multicast and broadcast."""
 VLAN_PRESENT = 0x1000
-"""The bit of ``vlan_vid`` that says there is a tag (OpenFlow 1.3, ``OFPVID_PRESENT``)."""
+"""The bit of ``vlan_vid`` that is set if there is a tag (OpenFlow 1.3, ``OFPVID_PRESENT``)."""
 
 
 def ingress_acl(site: SwitchDesign) -> Iterator[FlowRule]:
@@ -81,14 +81,14 @@ def known_destinations(site: SwitchDesign) -> Iterator[FlowRule]:
 
 
 def meters(site: SwitchDesign) -> tuple[Meter, ...]:
-    """Limit DMP per port, so that one host's flood takes nothing from others, and LLDP."""
+    """Return meters for DMP, one per port so that one host's flood affects no other, and LLDP."""
     rate = site.spec.dmp_rate
     asked = site.hosts if site.spec.addresses == "dmp" else ()
     return (*(Meter(host.port, rate, rate) for host in asked), lldp_meter(site))
 
 
 def lldp_meter(site: SwitchDesign) -> Meter:
-    """Limit what reaches the controller."""
+    """Return the meter for frames to the controller."""
     number = max(port.number for port in site.ports) + 1
     return Meter(number, site.spec.lldp_rate, site.spec.lldp_rate)
 
@@ -124,7 +124,7 @@ def _admit(site: SwitchDesign, host: HostPlan) -> Iterator[FlowRule]:
 
 
 def _raised(site: SwitchDesign, arriving: tuple[MatchField, ...], table: int) -> Iterator[FlowRule]:
-    """Let a frame that has come by a link go on in the next priority (section V-E)."""
+    """Raise the priority of a frame that arrives from another switch (section V-E)."""
     for before, after in pairwise(site.spec.priorities):
         yield _prioritised((*arriving, *tag(before)), (SetField("vlan_pcp", after),), table)
 
@@ -132,7 +132,7 @@ def _raised(site: SwitchDesign, arriving: tuple[MatchField, ...], table: int) ->
 def _lowered(
     site: SwitchDesign, own: tuple[MatchField, ...], *others: SetField
 ) -> Iterator[FlowRule]:
-    """Let a host send in the first priority, not in those that frames reach on their way."""
+    """Lower a host's frames to the first priority; the others are for frames within the fabric."""
     for later in site.spec.priorities[1:]:
         written = (*others, SetField("vlan_pcp", site.spec.priorities[0]))
         yield _prioritised((*own, *tag(later)), written, UNKNOWN_DESTINATION_TABLE)
@@ -145,17 +145,17 @@ def _prioritised(
 
 
 def tag(priority: int) -> tuple[MatchField, MatchField]:
-    """Match frames with a tag of IEEE 802.1Q of a priority."""
+    """Match frames with an IEEE 802.1Q tag of a priority."""
     return MatchField("vlan_vid", VLAN_PRESENT, VLAN_PRESENT), MatchField("vlan_pcp", priority)
 
 
 def _rewritten(site: SwitchDesign, host: HostPlan) -> Iterator[FlowRule]:
-    """Put the hierarchical address in the place of the factory's, in ARP's payload as well."""
+    """Replace the factory address by the hierarchical one, in ARP's payload as well."""
     own = (MatchField("in_port", host.port), MatchField("eth_src", site.factory[host.name]))
     source, onward = SetField("eth_src", host.mac), (GoTo(UNKNOWN_DESTINATION_TABLE),)
     arp = (*own, MatchField("eth_type", ARP))
     if site.spec.resolution == "responder":
-        # The switch answers it, to the address that the host has.
+        # The switch replies to it, to the address that the host has.
         asking = (*arp, MatchField("arp_op", 1))
         yield FlowRule(INGRESS_ACL_TABLE, 240, asking, (), onward, Purpose.REWRITE)
     inside = (source, SetField("arp_sha", host.mac))

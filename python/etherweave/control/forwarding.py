@@ -1,12 +1,18 @@
-"""The third table: broadcasts, address resolution, and the pause vector for all other packets.
+"""The last three tables: services, the flow table of the design, and packets that wait.
 
-A broadcast leaves by every port of a tree but the one that it came by, so every host sees it once.
+Services are broadcasts, address resolution, and the pause vector for all other packets.
+
+A broadcast leaves by every port of a tree except the port of entry, so every host receives it once.
 The responder computes the answer to an ARP request in the first switch: the address bits of the
-IPv4 address are those of the MAC address. It answers for addresses that the plan gives to hosts,
-not for probes, and no request goes further.
+IPv4 address are those of the MAC address. It replies for addresses that the plan gives to hosts,
+not for probes, and forwards no request.
 
-The vector has a bit for every port that conditional rules watch: one changed rule per pause,
-whatever the number of conditional rules. With a vector per class, one rule per 802.1Q priority.
+The vector has a bit for every port that conditional rules depend on: one changed rule per pause,
+whatever the number of conditional rules; with a vector per class, one rule per 802.1Q priority.
+
+A conditional rule is active while its port's bit of the metadata is zero. A packet whose matching
+rules are all inactive continues in the last table, where the first of those rules is repeated
+without its condition: it waits for its default port, as ``FlowTable::lookup`` of the core decides.
 """
 
 from collections.abc import Iterator
@@ -46,9 +52,9 @@ def services(site: SwitchDesign) -> Iterator[FlowRule]:
     """Yield the rules of the third table."""
     if site.spec.resolution == "responder":
         yield from _responder(site)
-    everybody = tuple(Output(port) for port in site.tree_ports)
+    outputs = tuple(Output(port) for port in site.tree_ports)
     for match in (MatchField("eth_dst", BROADCAST), MatchField("eth_dst", *IPV6_GROUPS)):
-        yield FlowRule(SERVICE_TABLE, 200, (match,), everybody, (), Purpose.ANNOUNCE)
+        yield FlowRule(SERVICE_TABLE, 200, (match,), outputs, (), Purpose.ANNOUNCE)
     yield from pauses(site)
 
 
@@ -60,16 +66,16 @@ def pauses(site: SwitchDesign) -> Iterator[FlowRule]:
 
 
 def pause_rule(bits: dict[int, int], paused: frozenset[int], priority: int | None) -> FlowRule:
-    """Write the rule that tells packets of a priority which ports are paused.
+    """Write the rule that adds the pause vector to packets of a priority.
 
     Parameters
     ----------
     bits
-        The metadata bit of every port that rules watch.
+        The metadata bit of every port that rules depend on.
     paused
         Ports.
     priority
-        Of IEEE 802.1Q; none: of packets without a tag, and of all where classes do not count.
+        Of IEEE 802.1Q; None: packets without a tag, and all packets where classes do not count.
     """
     mask = sum(1 << bit for bit in bits.values())
     value = sum(1 << bits[port] for port in paused if port in bits)
@@ -98,7 +104,7 @@ def _responder(site: SwitchDesign) -> Iterator[FlowRule]:
 def _target(site: SwitchDesign, pattern: AddressPattern) -> MatchField:
     """Match the IPv4 addresses of a pattern of MAC addresses."""
     network = site.spec.network
-    assert network is not None, "the core refuses a responder without addresses"
+    assert network is not None, "the core rejects a responder without addresses"
     low = (1 << site.address_bits) - 1
     value = int(network.network_address) | pattern.value & low
     mask = pattern.mask & low | (0xFFFFFFFF ^ low)
@@ -106,7 +112,7 @@ def _target(site: SwitchDesign, pattern: AddressPattern) -> MatchField:
 
 
 def _answer(bits: int) -> Iterator[Move | SetField | Output]:
-    """Turn a request round (RFC 826, "packet reception")."""
+    """Turn a request into its reply (RFC 826, "packet reception")."""
     yield Move("eth_src", 0, "eth_dst", 0, 48)
     yield SetField("eth_src", UNICAST)
     yield Move("arp_tpa", 0, "eth_src", 0, bits)
@@ -121,7 +127,7 @@ def _answer(bits: int) -> Iterator[Move | SetField | Output]:
 
 
 def groups(site: SwitchDesign) -> tuple[Group, ...]:
-    """Give every set of several ports a group."""
+    """Return a group for every set of several ports."""
     sets = dict.fromkeys(entry.ports for entry in site.entries if len(entry.ports) > 1)
     return tuple(Group(number, ports) for number, ports in enumerate(sets, start=1))
 
@@ -135,7 +141,7 @@ def forwarding(site: SwitchDesign) -> Iterator[FlowRule]:
         actions = _actions(entry.ports, numbers, factory)
         purpose = Purpose.ALTERNATIVE if entry.is_alternative else Purpose.FORWARD
         match = (*_condition(entry, bits), *_addresses(entry))
-        # Behind them all stands the way to the last table.
+        # Priority 0 is the rule to the last table.
         yield FlowRule(FORWARD_TABLE, entry.priority + 1, match, actions, (), purpose)
         if entry.waits:
             yield FlowRule(WAIT_TABLE, entry.priority, _addresses(entry), actions, (), Purpose.WAIT)
@@ -150,14 +156,14 @@ def _condition(entry: TableEntry, bits: dict[int, int]) -> tuple[MatchField, ...
 
 
 def _addresses(entry: TableEntry) -> tuple[MatchField, ...]:
-    tests = []
+    fields = []
     if entry.in_port:
-        tests.append(MatchField("in_port", entry.in_port))
+        fields.append(MatchField("in_port", entry.in_port))
     if entry.eth_dst_mask:
-        tests.append(MatchField("eth_dst", entry.eth_dst, entry.eth_dst_mask))
+        fields.append(MatchField("eth_dst", entry.eth_dst, entry.eth_dst_mask))
     if entry.eth_src_mask:
-        tests.append(MatchField("eth_src", entry.eth_src, entry.eth_src_mask))
-    return tuple(tests)
+        fields.append(MatchField("eth_src", entry.eth_src, entry.eth_src_mask))
+    return tuple(fields)
 
 
 def _actions(

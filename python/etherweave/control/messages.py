@@ -4,7 +4,7 @@
 Bundles are ONF's extension 230 for OpenFlow 1.3: what is added to a bundle takes effect when it is
 committed, all of it or nothing. They hold flow entries and groups; meters must go ahead of them.
 
-Nothing here is sent or read; a whole FLOW_MOD costs some ten microseconds.
+Nothing here is sent or read; writing a FLOW_MOD takes some ten microseconds.
 """
 
 import struct
@@ -80,7 +80,7 @@ class MessageType(IntEnum):
 
 
 class FlowCommand(IntEnum):
-    """What becomes of a flow entry (``ofp_flow_mod_command``)."""
+    """Change of a flow entry (``ofp_flow_mod_command``)."""
 
     ADD = 0
     """Replaces an entry of equal table, priority and match."""
@@ -92,7 +92,7 @@ class FlowCommand(IntEnum):
 
 
 class ModCommand(IntEnum):
-    """What becomes of a group or meter (``ofp_group_mod_command``, ``ofp_meter_mod_command``)."""
+    """Change of a group or meter (``ofp_group_mod_command``, ``ofp_meter_mod_command``)."""
 
     ADD = 0
     MODIFY = 1
@@ -100,7 +100,7 @@ class ModCommand(IntEnum):
 
 
 class BundleStep(IntEnum):
-    """Requests about a bundle, and their answers (``onf_bundle_ctrl_type``)."""
+    """Requests about a bundle, and their replies (``onf_bundle_ctrl_type``)."""
 
     OPEN = 0
     OPENED = 1
@@ -121,7 +121,7 @@ class Cookie(NamedTuple):
 
     value: int
     mask: int = 0
-    """Bits of the value that entries must have to be modified or deleted; 0: whichever."""
+    """Bits of the value that entries must have to be modified or deleted; 0: any."""
 
 
 NO_COOKIE = Cookie(0)
@@ -137,24 +137,24 @@ def message(kind: MessageType, body: bytes, xid: int) -> bytes:
     body
         What follows the header.
     xid
-        Transaction: comes back in the answer, or in the error.
+        Transaction id, which the reply or the error repeats.
     """
     return HEADER.pack(VERSION, kind, HEADER.size + len(body), xid) + body
 
 
 def with_xid(octets: bytes, xid: int) -> bytes:
-    """Give a message another transaction."""
+    """Return a message another transaction."""
     return octets[:4] + xid.to_bytes(4) + octets[8:]
 
 
 def flow_mod(
     rule: FlowRule, command: FlowCommand, *, cookie: Cookie = NO_COOKIE, xid: int = 0
 ) -> bytes:
-    """Write a FLOW_MOD (7.3.4.1); its entry has no time-outs and tells nobody when it goes."""
+    """Write a FLOW_MOD (7.3.4.1) of an entry without time-outs and without removal messages."""
     deletes = command in (FlowCommand.DELETE, FlowCommand.DELETE_STRICT)
     head = _flow_head(rule.table, rule.priority, command, cookie)
-    does = b"" if deletes else instructions(rule)
-    return message(MessageType.FLOW_MOD, head + match(rule.match) + does, xid)
+    actions = b"" if deletes else instructions(rule)
+    return message(MessageType.FLOW_MOD, head + match(rule.match) + actions, xid)
 
 
 def flow_delete(
@@ -165,14 +165,14 @@ def flow_delete(
     return message(MessageType.FLOW_MOD, head + written, xid)
 
 
-def match(tests: Iterable[MatchField]) -> bytes:
+def match(conditions: Iterable[MatchField]) -> bytes:
     """Write a match (``ofp_match``, 7.2.3), padded to eight octets."""
-    fields = b"".join(map(oxm.encode, tests))
+    fields = b"".join(map(oxm.encode, conditions))
     return struct.pack("!HH", 1, 4 + len(fields)) + fields + bytes(-(4 + len(fields)) % 8)
 
 
 def instructions(rule: FlowRule) -> bytes:
-    """Write what a rule does (7.2.4): its meter, its actions, then the other instructions."""
+    """Write a rule's instructions (7.2.4): its meter, its actions, then the others."""
     meters, others = b"", b""
     for step in rule.instructions:
         if isinstance(step, WriteMetadata | GoTo):
@@ -185,7 +185,7 @@ def instructions(rule: FlowRule) -> bytes:
 
 
 def group_mod(group: Group, command: ModCommand, *, xid: int = 0) -> bytes:
-    """Write a GROUP_MOD (7.3.4.2) of a group that takes a port by hash."""
+    """Write a GROUP_MOD (7.3.4.2) of a group that selects a port by hash."""
     select = 1
     buckets = b"" if command is ModCommand.DELETE else b"".join(map(_bucket, group.ports))
     body = struct.pack("!HBxI", command, select, group.number) + buckets
@@ -202,7 +202,7 @@ def meter_mod(meter: Meter, command: ModCommand, *, xid: int = 0) -> bytes:
 
 
 def barrier(xid: int) -> bytes:
-    """Write a BARRIER_REQUEST (7.3.7): its answer comes after all that was sent before."""
+    """Write a BARRIER_REQUEST (7.3.7): its reply follows all that was sent before."""
     return message(MessageType.BARRIER_REQUEST, b"", xid)
 
 
@@ -271,9 +271,9 @@ _EVERY_PORT_CHANGE = 0b111
 
 
 def packet_out(port: int, frame: bytes) -> bytes:
-    """Write a PACKET_OUT (7.3.7): the switch sends a frame of ours out of a port.
+    """Write a PACKET_OUT (7.3.7): the switch sends this frame out of a port.
 
-    To ``CONTROLLER``, it reaches all controllers that want packets: a message to the others.
+    To ``CONTROLLER``, it reaches all controllers that receive packets: a message to the others.
     """
     action = _OUTPUT.pack(0, 16, port, _WHOLE)
     body = _PACKET_OUT.pack(NO_BUFFER, CONTROLLER, len(action)) + action + frame
@@ -286,6 +286,6 @@ def role_request(wanted: Role, generation: int, xid: int) -> bytes:
 
 
 def set_async() -> bytes:
-    """Write a SET_ASYNC (7.3.10): packets and changes of ports, whatever our role; nothing else."""
+    """Write a SET_ASYNC (7.3.10): only packets and changes of ports, in every role."""
     masks = (_ACTION_ONLY, _ACTION_ONLY, _EVERY_PORT_CHANGE, _EVERY_PORT_CHANGE, 0, 0)
     return message(MessageType.SET_ASYNC, struct.pack("!6I", *masks), 0)

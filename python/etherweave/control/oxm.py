@@ -88,7 +88,7 @@ _NICIRA_HEADERS = {
 
 
 def nicira_header(name: str) -> bytes:
-    """Write a field's header as Nicira's actions name it, and as Open vSwitch reports it.
+    """Write a field's header for Nicira's actions, as Open vSwitch reports it.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def nicira_header(name: str) -> bytes:
     return _NICIRA_HEADERS[name]
 
 
-def encode(test: MatchField) -> bytes:
+def encode(field: MatchField) -> bytes:
     """Write a field with its value, and its mask if it has one.
 
     Bits of the value that the mask leaves out are 0, as section 7.2.3.5 wants them.
@@ -110,7 +110,7 @@ def encode(test: MatchField) -> bytes:
     OverflowError
         The value or the mask does not fit in the field.
     """
-    name, value, mask = test
+    name, value, mask = field
     octets = FIELDS[name].octets
     if mask is None:
         return _HEADERS[name] + value.to_bytes(octets)
@@ -123,16 +123,16 @@ def decode(octets: bytes) -> tuple[MatchField, ...] | None:
     Returns
     -------
     tuple of Test, or None
-        A mask of all ones is no mask. None where a field is none of ours, or cut short.
+        A mask of all ones is None. None instead of a tuple if a field is unknown or truncated.
     """
-    tests = []
+    fields = []
     while octets:
-        test = _first(octets)
-        if test is None:
+        field = _first(octets)
+        if field is None:
             return None
-        tests.append(test)
+        fields.append(field)
         octets = octets[4 + octets[3] :]
-    return tuple(tests)
+    return tuple(fields)
 
 
 def _first(octets: bytes) -> MatchField | None:

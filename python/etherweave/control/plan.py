@@ -1,8 +1,7 @@
-"""From a scenario to what every switch and host of its fabric is told.
+"""From a scenario to the rules of every switch and the addresses of every host of its fabric.
 
 Nothing is opened and nothing sent: the same scenario gives the same plan. Tables, addresses and
-their proofs are the core's; here they become rules, and the rules that deployment adds stand beside
-them.
+their proofs are the core's; here they become rules, and the rules that deployment needs are added.
 
 >>> from etherweave.control.plan import plan
 >>> planned = plan({"topology": {"single_switch": {"hosts": 2}}})
@@ -41,19 +40,19 @@ CARRIED = (Purpose.FORWARD, Purpose.ALTERNATIVE)
 
 
 class FabricPlanError(ValueError):
-    """A fabric cannot be told what the scenario asks for: what, where, and what would do."""
+    """A scenario cannot be deployed in its fabric: what, where, and what is expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedDeployment:
-    """A plan, and the tables that it was made of."""
+    """A plan, and the tables that it follows from."""
 
     plan: FabricPlan
     spec: ControlSettings
     deployment: _core.Deployment
-    """Answers where packets should go, by table and by routing."""
+    """Returns where packets should go, by table and by routing."""
     failed: tuple[str, ...]
-    """Cables that the plan goes round: "leaf0 - core0"."""
+    """Failed cables that the plan avoids: "leaf0 - core0"."""
 
 
 def plan(
@@ -70,8 +69,8 @@ def plan(
     scenario, overrides
         As for :func:`etherweave.design`; the tables ``control`` and ``design.tables`` count.
     failed
-        Cables that are down, by their ends ("leaf0 - core0"); of several parallel ones by the port
-        of the first end ("leaf0:13 - core0"), or the first ones by naming them again.
+        Cables that are down, by their ends ("leaf0 - core0"); parallel ones by the port
+        of the first end ("leaf0:13 - core0"), or the first of them by repeating the name.
     factory
         MAC addresses of hosts by name, where ``control.addresses`` is "rewrite".
 
@@ -110,13 +109,13 @@ def switch_plan(site: SwitchDesign) -> SwitchPlan:
 
 
 def counts(switch: SwitchPlan) -> dict[Purpose, int]:
-    """Count the rules of a switch by what they are for; those that the design counts come first."""
+    """Count the rules of a switch by purpose; those that the design counts come first."""
     counted = Counter(rule.purpose for rule in switch.rules)
     return {purpose: counted[purpose] for purpose in Purpose if counted[purpose]}
 
 
 def as_json(plan: FabricPlan) -> dict[str, Any]:
-    """Give a plan as plain dictionaries and lists."""
+    """Return a plan as dictionaries and lists."""
     figures: dict[str, Any] = asdict(plan)
     for switch, planned in zip(figures["switches"], plan.switches, strict=True):
         switch["rules"] = [_rule_json(rule) for rule in planned.rules]
@@ -128,7 +127,7 @@ def _rule_json(rule: Any) -> dict[str, Any]:
         return {"kind": type(step).__name__, **asdict(step)}
 
     steps = {part: [tagged(step) for step in getattr(rule, part)] for part in _STEPS}
-    match = [test._asdict() for test in rule.match]
+    match = [field._asdict() for field in rule.match]
     return {**rule._asdict(), "match": match, **steps}
 
 

@@ -1,6 +1,4 @@
-"""How fast pauses turn packets to another port, in the kernel's switch and in Open vSwitch.
-
-The latter has the local agent beside it.
+"""Reaction time to pauses: in the kernel's switch, and in Open vSwitch with the local agent.
 
 Trials run in a process and a network namespace of their own, which leave nothing behind.
 """
@@ -25,7 +23,7 @@ from etherweave.linux import namespaces
 TRIALS_MAX = 1000
 """A trial takes about 0.2 s."""
 _START_S, _TRIAL_S = 60.0, 2.0
-"""Longest that they may take."""
+"""Limits of the start and of each trial [s]."""
 _MODULE = "etherweave.control.reaction_trials"
 
 
@@ -34,16 +32,16 @@ class ReactionError(RuntimeError):
 
 
 class DataPlane(StrEnum):
-    """What obeys the pauses."""
+    """The switch that obeys the pauses."""
 
     EBPF = "ebpf"
     """The switch in the kernel, inside its lookup."""
     OVS = "ovs"
-    """Open vSwitch, told by the local agent."""
+    """Open vSwitch, programmed by the local agent."""
 
 
 class TimeSpread(NamedTuple):
-    """Times of several trials [us]; none: no trial has one."""
+    """Times of several trials [us]; None: no trial has one."""
 
     min: float | None
     median: float | None
@@ -51,7 +49,7 @@ class TimeSpread(NamedTuple):
 
 
 class Reaction(NamedTuple):
-    """What trials found."""
+    """Results of trials."""
 
     pause: TimeSpread
     """From a PAUSE to the first frame at the alternative port."""
@@ -65,13 +63,13 @@ class Reaction(NamedTuple):
     sent: int
     """Frames."""
     lost: int
-    """Frames that came out nowhere."""
+    """Frames that did not leave the switch."""
 
 
 def missing(plane: DataPlane) -> str | None:
-    """Say why this machine cannot try a plane; none: it can."""
+    """Return what this machine lacks for the trials of a switch, or None."""
     if not namespaces.is_privileged():
-        return "takes root: a network namespace of its own"
+        return "requires root, for a network namespace"
     if shutil.which("unshare") is None:
         return "unshare (util-linux) not installed"
     if plane is DataPlane.EBPF:
@@ -83,21 +81,21 @@ def missing(plane: DataPlane) -> str | None:
 def measure(
     plane: DataPlane, count: int, progress: Callable[[int], object] | None = None
 ) -> Reaction:
-    """Try out a plane.
+    """Measure the reaction of a switch.
 
     Parameters
     ----------
     plane
-        What obeys the pauses.
+        The switch that obeys the pauses.
     count
         Trials, 1 to 1,000.
-    tell
-        Takes how many are done.
+    progress
+        Called with the number of trials done.
 
     Raises
     ------
     ReactionError
-        The machine cannot, or the trials fail.
+        The machine lacks something, or the trials fail.
     """
     if not 1 <= count <= TRIALS_MAX:
         raise ReactionError(f"{count} trials: expected 1 to {TRIALS_MAX}")
@@ -158,7 +156,7 @@ def _trials(plane: DataPlane, count: int) -> Iterator[Trial]:
 
 
 def _command(plane: DataPlane, count: int) -> list[str]:
-    """Tell how trials are run: whatever they start goes with them, and so does what they make."""
+    """Write the command of the trials: processes, namespaces and mounts end with it."""
     limit_s = _START_S + _TRIAL_S * count
     limited = ["timeout", "--foreground", "--signal=KILL", str(limit_s)]
     alone = ["unshare", "--net", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"]

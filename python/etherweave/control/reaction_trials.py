@@ -76,7 +76,7 @@ class Arrival(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """What happened in a trial; none: not within 50 ms."""
+    """Results of a trial; None: no reaction within 50 ms."""
 
     pause_us: float | None
     """From PAUSE to the first frame at the alternative port."""
@@ -88,8 +88,8 @@ class Trial(NamedTuple):
     lost: int
 
 
-def plan() -> FabricPlan:
-    """Plan a switch with a default rule and an alternative."""
+def trial_plan() -> FabricPlan:
+    """Return the plan of a switch with a default rule and an alternative."""
     bits = {DEFAULT: 0}
     onward = (GoTo(SERVICE_TABLE),)
     control = (MatchField("eth_type", 0x8808),)
@@ -121,14 +121,14 @@ def trials(plane: str, count: int) -> Iterator[Trial]:
         ends = {port: cleanup.enter_context(_end(port)) for port in (SOURCE, DEFAULT, ALTERNATIVE)}
         source = random.Random(0)
         gc.disable()
-        # The first frames through Open vSwitch ask its slow path.
+        # The first frames through Open vSwitch take its slow path.
         _trial(ends, source)
         for _ in range(count):
             yield _trial(ends, source)
 
 
 def _take_priority() -> None:
-    """Run ahead of ordinary programs, as a switch would that shares its processor with nobody."""
+    """Run with real-time priority, as a switch does that has a processor of its own."""
     with contextlib.suppress(PermissionError):
         os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
     # Sleep to the nanosecond: by default the kernel may let us oversleep by 50 us.
@@ -147,7 +147,7 @@ def _create_interfaces() -> None:
 
 @contextlib.contextmanager
 def _ebpf() -> Iterator[None]:
-    (switch,) = plan().switches
+    (switch,) = trial_plan().switches
     interfaces = {
         port.number: RatedInterface(f"p{port.number}", BITS_PER_S) for port in switch.ports
     }
@@ -157,7 +157,7 @@ def _ebpf() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _ovs() -> Iterator[None]:
-    whole = plan()
+    whole = trial_plan()
     (switch,) = whole.switches
     interfaces = {(switch.name, port.number): f"p{port.number}" for port in switch.ports}
     wired = BridgeNames({switch.name: "s1"}, interfaces)
@@ -170,25 +170,25 @@ def _ovs() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _agent(switch: SwitchPlan, address: str) -> Iterator[None]:
-    """Run the agent beside us, as it would run beside a switch."""
-    ours, theirs = socket.socketpair()
+    """Run the agent in a process of its own, as beside a switch."""
+    near, far = socket.socketpair()
     interfaces = {DEFAULT: RatedInterface(f"p{DEFAULT}", BITS_PER_S)}
 
     def run() -> None:
-        ours.close()
-        serve(switch, interfaces, address, theirs, ready=lambda: theirs.send(b"!"))
+        near.close()
+        serve(switch, interfaces, address, far, ready=lambda: far.send(b"!"))
 
     process = multiprocessing.get_context("fork").Process(target=run)
     process.start()
-    theirs.close()
-    with ours:
+    far.close()
+    with near:
         try:
-            if not ours.recv(1):
-                raise RuntimeError("the agent did not start; its reason stands above")
+            if not near.recv(1):
+                raise RuntimeError("the agent did not start; its error is above")
             yield
         finally:
             with contextlib.suppress(OSError):
-                ours.send(b"!")
+                near.send(b"!")
             process.join(10)
             process.kill()
 
@@ -202,7 +202,7 @@ def _end(port: int) -> socket.socket:
 def _trial(ends: dict[int, socket.socket], source: random.Random) -> Trial:
     pauses = (QUANTA_MAX, 0, FEW_QUANTA)
     last = FRAMES_BEFORE + len(pauses) * FRAMES_AFTER
-    # A pause comes at any time between two frames.
+    # A pause is sent at a random time between two frames.
     moments = {
         FRAMES_BEFORE + place * FRAMES_AFTER: (quanta, source.randrange(SPACING_NS))
         for place, quanta in enumerate(pauses)
@@ -224,7 +224,7 @@ def _trial(ends: dict[int, socket.socket], source: random.Random) -> Trial:
 
 
 def reaction_times(arrivals: list[Arrival], triggers: list[int], sent: int) -> Trial:
-    """Find reactions among the frames of a trial.
+    """Compute reaction times from the frames of a trial.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def reaction_times(arrivals: list[Arrival], triggers: list[int], sent: int) -> T
     return Trial(
         _first_us(arrivals, ALTERNATIVE, pause, resume),
         _first_us(arrivals, DEFAULT, resume, few),
-        # A pause that ends early would be found before its end.
+        # A pause that ends early gives a negative time.
         _first_us(arrivals, DEFAULT, _first_alternative_ns(arrivals, few), None, since_ns=end),
         sent,
         sent - len({arrival.sequence for arrival in arrivals}),
@@ -248,7 +248,7 @@ def reaction_times(arrivals: list[Arrival], triggers: list[int], sent: int) -> T
 
 
 def _first_alternative_ns(arrivals: list[Arrival], after_ns: int) -> int | None:
-    """When the first frame took the alternative after a moment."""
+    """Return when the first frame after a moment left by the alternative port."""
     times = [a.time_ns for a in arrivals if a.port == ALTERNATIVE and a.time_ns >= after_ns]
     return min(times, default=None)
 
@@ -260,7 +260,7 @@ def _first_us(
     to_ns: int | None,
     since_ns: int | None = None,
 ) -> float | None:
-    """Tell how long after a moment the first frame came by a port, within a span."""
+    """Return the time from a moment to the first frame at a port, within a span."""
     if from_ns is None:
         return None
     times = [
@@ -286,7 +286,7 @@ def _arrivals(end: socket.socket, port: int) -> Iterator[Arrival]:
 
 
 def _wait(until_ns: int) -> None:
-    """Sleep, and leave the processors to the switch."""
+    """Sleep until a moment, which leaves the processors to the switch."""
     left_ns = until_ns - time.monotonic_ns()
     if left_ns > 0:
         time.sleep(left_ns / 1e9)

@@ -1,10 +1,10 @@
-"""What a switch is told, as plain values: rules, groups, meters, and its place in the fabric.
+"""Plans of switches as plain values: rules, groups, meters, and their ports.
 
 Names of fields are those of OpenFlow 1.3 (OXM, section 7.2.3.7): ``in_port``, ``metadata``,
 ``eth_dst``, ``vlan_pcp``, ``arp_tpa``. Values are whole numbers, most significant octet first: a
 MAC address has 48 bits, an IPv4 address 32. Ports are OpenFlow's, from 1.
 
-Nothing here is checked: a plan is made by :mod:`etherweave.control.plan`, which is.
+Values are not checked here: :mod:`etherweave.control.plan` makes them.
 """
 
 import json
@@ -14,31 +14,31 @@ from ipaddress import IPv4Network
 from typing import Literal, NamedTuple, TypeAlias
 
 IN_PORT = 0xFFFFFFF8
-"""Back to where the packet came from (OpenFlow 1.3, ``OFPP_IN_PORT``)."""
+"""Back to the port of entry (OpenFlow 1.3, ``OFPP_IN_PORT``)."""
 CONTROLLER = 0xFFFFFFFD
-"""To whoever controls the switch (``OFPP_CONTROLLER``)."""
+"""To the controllers of the switch (``OFPP_CONTROLLER``)."""
 
 INGRESS_ACL_TABLE = 0
-"""Who may send what: control frames, DMP, anti-spoofing."""
+"""Ingress ACL: control frames, DMP, anti-spoofing."""
 UNKNOWN_DESTINATION_TABLE = 1
-"""Whether anybody has the destination's address: what nobody has never enters the fabric."""
+"""Drops frames to addresses that no host has, before they enter the fabric."""
 SERVICE_TABLE = 2
-"""Broadcasts and ARP; whatever is left takes the pause vector along."""
+"""Broadcasts and ARP; all other packets get the pause vector as metadata."""
 FORWARD_TABLE = 3
 """The flow table of the design."""
 WAIT_TABLE = 4
-"""Default rules again, for packets that find all their ports paused."""
+"""Default rules without conditions, for packets whose ports are all paused."""
 
 
 class MatchField(NamedTuple):
-    """What a field of a packet must be."""
+    """A field that a rule matches, with its value."""
 
     field: str
     """Its name in OpenFlow."""
     value: int
-    """What it must be where the mask is set."""
+    """Its value where the mask is set."""
     mask: int | None = None
-    """Bits that count; none: all."""
+    """Bits that are compared; None: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class ToGroup:
-    """Hands the packet to a group."""
+    """Sends the packet to a group."""
 
     group: int
 
@@ -88,7 +88,7 @@ class WriteMetadata:
 
 @dataclass(frozen=True, slots=True)
 class GoTo:
-    """Goes on in a later table."""
+    """Continues in a later table."""
 
     table: int
 
@@ -104,7 +104,7 @@ Instruction: TypeAlias = WriteMetadata | GoTo | UseMeter
 
 
 class Purpose(StrEnum):
-    """What a rule is there for; counts of rules go by it."""
+    """What a rule is for; rules are counted by it."""
 
     FORWARD = "forward"
     """A rule of the flow table: minimal routing, or a default rule."""
@@ -115,19 +115,19 @@ class Purpose(StrEnum):
     PAUSES = "pauses"
     """Writes the pause vector."""
     ADMIT = "admit"
-    """Lets in what a port may send."""
+    """Accepts what a port may send."""
     PRIORITY = "priority"
-    """Lets it in likewise, in another priority, so that pauses cannot form a ring."""
+    """Accepts it in another priority, so that pauses cannot form a deadlock cycle."""
     KNOWN = "known"
-    """Lets a host send to addresses that hosts have."""
+    """Accepts frames to addresses that hosts have."""
     DMP = "dmp"
-    """Answers, or drops, requests of the Dynamic MAC Protocol."""
+    """Replies to requests of the Dynamic MAC Protocol, or drops them."""
     ANNOUNCE = "announce"
-    """Carries broadcasts: ARP, neighbour discovery, announcements of services."""
+    """Forwards broadcasts: ARP, neighbour discovery, announcements of services."""
     RESOLVE = "resolve"
-    """Answers ARP in the switch."""
+    """Replies to ARP requests in the switch."""
     REWRITE = "rewrite"
-    """Exchanges factory addresses and hierarchical ones."""
+    """Translates between factory addresses and hierarchical ones."""
     CONTROL = "control"
     """Frames for the control plane itself: LLDP, PAUSE, PFC."""
 
@@ -137,9 +137,9 @@ class FlowRule(NamedTuple):
 
     table: int
     priority: int
-    """The highest that matches decides; no two that overlap are equal."""
+    """The highest that matches decides; overlapping rules have different ones."""
     match: tuple[MatchField, ...]
-    """All must hold; in the order in which OpenFlow asks for prerequisites."""
+    """All must match; in the order of OpenFlow's prerequisites."""
     actions: tuple[Action, ...]
     """Applied in order."""
     instructions: tuple[Instruction, ...] = ()
@@ -148,7 +148,7 @@ class FlowRule(NamedTuple):
 
 
 class Group(NamedTuple):
-    """Several ports for a packet, of which a hash of its flow takes one (``OFPGT_SELECT``)."""
+    """Ports of which a hash of the packet's flow selects one (``OFPGT_SELECT``)."""
 
     number: int
     ports: tuple[int, ...]
@@ -164,7 +164,7 @@ class Meter(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PortPlan:
-    """A port and what is to be plugged into it."""
+    """A port and the device at the other end of its cable."""
 
     number: int
     node: str
@@ -176,17 +176,17 @@ class PortPlan:
 
 @dataclass(frozen=True, slots=True)
 class SwitchPlan:
-    """Everything that one switch is told."""
+    """Rules, groups and meters of a switch."""
 
     name: str
     datapath_id: int
-    """From 1; 0 is no identity for Open vSwitch."""
+    """From 1; Open vSwitch does not accept 0."""
     ports: tuple[PortPlan, ...]
     rules: tuple[FlowRule, ...]
     groups: tuple[Group, ...]
     meters: tuple[Meter, ...]
     pause_bits: dict[int, int]
-    """Of each port that conditional rules watch, the metadata bit that is set while it pauses."""
+    """By port that conditional rules depend on, the metadata bit set while it is paused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,12 +200,12 @@ class HostPlan:
     mac: int
     """Hierarchical MAC address."""
     ipv4: int | None
-    """Derived from the MAC address; none where the plan gives no IPv4 addresses."""
+    """Derived from the MAC address; None if the plan has no IPv4 addresses."""
 
 
 @dataclass(frozen=True, slots=True)
 class FabricPlan:
-    """Everything that a fabric is told."""
+    """Plans of all switches and hosts of a fabric."""
 
     name: str
     layout: str
@@ -231,13 +231,13 @@ class ControlSettings:
 
     @classmethod
     def parse(cls, text: str) -> "ControlSettings":
-        """Take the core's JSON."""
+        """Read the core's JSON."""
         fields = json.loads(text)
         return cls(**{**fields, "priorities": tuple(fields["priorities"])})
 
     @property
     def network(self) -> IPv4Network | None:
-        """What IPv4 addresses begin with; none: there are none."""
+        """Prefix of IPv4 addresses; None: there are none."""
         return IPv4Network(self.ipv4) if self.ipv4 else None
 
 
@@ -252,7 +252,7 @@ class TableEntry(NamedTuple):
     in_port: int
     """0: any."""
     unless_paused: int
-    """0: always in force."""
+    """0: always active."""
     ports: tuple[int, ...]
     is_alternative: bool
     waits: bool
@@ -267,7 +267,7 @@ class AddressPattern(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SwitchDesign:
-    """A switch and what rules need to know about it."""
+    """A switch as the core designed it: the input for its rules."""
 
     name: str
     datapath_id: int
@@ -276,9 +276,9 @@ class SwitchDesign:
     hosts: tuple[HostPlan, ...]
     """On this switch, by port."""
     tree_ports: tuple[int, ...]
-    """Where broadcasts go: hosts, and links of the tree that joins all switches."""
+    """Ports of broadcasts: hosts, and links of the spanning tree."""
     raising_ports: frozenset[int]
-    """Where frames go on in the next priority that they arrive by."""
+    """Ports at which the priority of arriving frames is raised."""
     entries: tuple[TableEntry, ...]
     known: tuple[AddressPattern, ...]
     """MAC addresses that hosts of the fabric have."""
@@ -289,6 +289,6 @@ class SwitchDesign:
 
     @property
     def pause_bits(self) -> dict[int, int]:
-        """The bit of the metadata of every port that a rule watches."""
-        watched = sorted({entry.unless_paused for entry in self.entries} - {0})
-        return {port: bit for bit, port in enumerate(watched)}
+        """The metadata bit of every port that a rule depends on."""
+        conditions = sorted({entry.unless_paused for entry in self.entries} - {0})
+        return {port: bit for bit, port in enumerate(conditions)}

@@ -1,4 +1,4 @@
-"""Rules as text for ``ovs-ofctl``: one line each, always the same, so that plans can be compared.
+"""Rules as text for ``ovs-ofctl``: one line each, in a fixed form, so that plans can be compared.
 
 ``ovs-ofctl -O OpenFlow13 --bundle replace-flows BRIDGE FILE`` installs it at once. Groups and
 meters have files of their own, which must be installed first.
@@ -43,10 +43,10 @@ def mac_value(word: str) -> int:
     Raises
     ------
     ValueError
-        When it is none.
+        When it is not a MAC address.
     """
     if not _MAC_FORM.fullmatch(word):
-        raise ValueError(f'"{word}" is no MAC address; expected six octets: 02:00:00:00:00:01')
+        raise ValueError(f'"{word}": expected a MAC address of six octets: 02:00:00:00:00:01')
     return int(word.replace(":", ""), 16)
 
 
@@ -61,9 +61,9 @@ def flows(rules: Iterable[FlowRule]) -> Iterator[str]:
 
 
 def flow(rule: FlowRule) -> str:
-    """Write a rule as ``ovs-ofctl add-flow`` takes it."""
+    """Write a rule in the form of ``ovs-ofctl add-flow``."""
     parts = [f"table={rule.table}", f"priority={rule.priority}"]
-    parts += map(_test, rule.match)
+    parts += map(_match_field, rule.match)
     meters = [_instruction(step) for step in rule.instructions if isinstance(step, UseMeter)]
     others = [_instruction(step) for step in rule.instructions if not isinstance(step, UseMeter)]
     steps = [*meters, *map(_action, rule.actions), *others] or ["drop"]
@@ -71,24 +71,24 @@ def flow(rule: FlowRule) -> str:
 
 
 def group(group: Group) -> str:
-    """Write a group as ``ovs-ofctl add-group`` takes it."""
+    """Write a group in the form of ``ovs-ofctl add-group``."""
     buckets = "".join(f",bucket=weight:1,actions=output:{port}" for port in group.ports)
     return f"group_id={group.number},type=select{buckets}"
 
 
 def meter(meter: Meter) -> str:
-    """Write a meter as ``ovs-ofctl add-meter`` takes it."""
+    """Write a meter in the form of ``ovs-ofctl add-meter``."""
     band = f"type=drop,rate={meter.packets_per_s},burst_size={meter.burst_packets}"
     return f"meter={meter.number},pktps,burst,bands={band}"
 
 
-def _test(test: MatchField) -> str:
-    name = _NAMES.get(test.field, test.field)
-    value = _value(test.field, test.value)
+def _match_field(field: MatchField) -> str:
+    name = _NAMES.get(field.field, field.field)
+    value = _value(field.field, field.value)
     return (
         f"{name}={value}"
-        if test.mask is None
-        else f"{name}={value}/{_value(test.field, test.mask)}"
+        if field.mask is None
+        else f"{name}={value}/{_value(field.field, field.mask)}"
     )
 
 

@@ -12,7 +12,7 @@ control = group(
         ),
         "agent": Verb(
             "agent.agent_verb",
-            "Hear PAUSE and PFC at a switch's ports, and put its conditional rules out of force.",
+            "Hear PAUSE and PFC at a switch's ports, and put its conditional rules inactive.",
         ),
         "diff": Verb(
             "diff.diff",

@@ -40,7 +40,7 @@ def agent_verb(
         list[str],
         typer.Option(
             metavar="NUMBER=INTERFACE",
-            help="An interface where pauses come in, as often as needed.",
+            help="An interface where pauses come in, repeatable.",
         ),
     ],
     rate: Annotated[
@@ -49,7 +49,7 @@ def agent_verb(
     failed: Failed = None,
     settings: Settings = None,
 ) -> None:
-    """Hear PAUSE and PFC at a switch's ports, and put its conditional rules out of force.
+    """Hear PAUSE and PFC at a switch's ports, and put its conditional rules inactive.
 
     Runs beside the switch, as root, until it is interrupted; then no port counts as paused. Ends
     with 1 when the switch is gone, with 2 after a mistake.
@@ -110,7 +110,7 @@ def _interfaces(ports: list[str], rate: str) -> dict[int, RatedInterface]:
 
 @contextlib.contextmanager
 def _interrupted() -> Iterator[socket.socket]:
-    """Give a socket that becomes readable when the program is to end."""
+    """Return a socket that becomes readable when the program is to end."""
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     signals = (signal.SIGINT, signal.SIGTERM)

@@ -39,7 +39,7 @@ def diff(
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what switches would be told to come from one plan to another; tell nobody.
+    """Return what switches would be told to come from one plan to another; tell nobody.
 
     A line begins with + for what is to come, - for what is to go, ~ for what does something else.
     --failed counts for the second plan. Ends with 1 when plans differ, with 2 after a mistake.
@@ -95,7 +95,7 @@ def as_lines(drift: Drift) -> Iterator[str]:
 
 
 def as_figures(drift: Drift) -> dict[str, Any]:
-    """Give what would be done to a switch as lists of text."""
+    """Return what would be done to a switch as lists of text."""
     figures: dict[str, list[str]] = {"add": [], "change": [], "remove": []}
     kinds = {"+": "add", "~": "change", "-": "remove"}
     for line in as_lines(drift):

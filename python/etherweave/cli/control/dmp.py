@@ -13,7 +13,7 @@ import typer
 from etherweave.cli.exits import FAILED, alarm, notice, refuse, told
 from etherweave.cli.parameters import AsJson
 from etherweave.control.dmp.capture import CapturedFrame, CaptureError, explain, frames
-from etherweave.control.dmp.client import ask
+from etherweave.control.dmp.client import request_addresses
 from etherweave.control.dmp.daemon import serve
 from etherweave.control.dmp.frame import FrameFault
 from etherweave.control.dmp.interface import DmpInterface, InterfaceError
@@ -24,7 +24,7 @@ from etherweave.control.dmp.request import (
     RequestOutcome,
     RequestTiming,
 )
-from etherweave.control.dmp.watch import MonitorTiming
+from etherweave.control.dmp.monitor import MonitorTiming
 from etherweave.control.text import mac_text
 
 NO_ANSWER = 4
@@ -85,7 +85,7 @@ def request(
         except InterfaceError as error:
             refuse(error)
         before = {name: each.address for name, each in opened.items()}
-        outcomes = ask(opened.values(), RequestTiming(limit_s=limit))
+        outcomes = request_addresses(opened.values(), RequestTiming(limit_s=limit))
         if not dry_run:
             outcomes = {name: _assigned(opened[name], outcomes[name]) for name in outcomes}
     rows = [_row(name, outcomes[name], before[name]) for name in outcomes]
@@ -121,7 +121,7 @@ def decode(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Tell what the frames of a capture are.
+    """Return what the frames of a capture are.
 
     Ends with 1 if there is no frame of the protocol, 2 after a mistake.
     """
@@ -154,7 +154,7 @@ def _assigned(interface: DmpInterface, outcome: RequestOutcome) -> RequestOutcom
         return outcome
     try:
         if not interface.assign(outcome.mac):
-            _log(f"{interface.name}: was set down for it, routes and IPv6 addresses are lost")
+            _log(f"{interface.name}: was set down for this, routes and IPv6 addresses are lost")
     except InterfaceError as error:
         return FailedRequest(FailureReason.INTERFACE, str(error), outcome.requests)
     return outcome

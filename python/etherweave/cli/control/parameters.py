@@ -14,7 +14,7 @@ Failed = Annotated[
     typer.Option(
         "--failed",
         metavar="CABLE",
-        help='A cable that is down, by its ends, as often as needed: "leaf0 - core0"; of several '
+        help='A cable that is down, by its ends, repeatable: "leaf0 - core0"; of several '
         'parallel ones by the port of its first end: "leaf0:13 - core0".',
     ),
 ]

@@ -39,12 +39,12 @@ def verify_verb(
     pairs: Annotated[
         str,
         typer.Option(
-            "--pairs", metavar="NUMBER|all", help="Pairs of hosts, chosen by chance; or all."
+            "--pairs", metavar="NUMBER|all", help="Pairs of hosts, chosen at random; or all."
         ),
     ] = "1000",
     failed: Failed = None,
     factory: Factory = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of what is chosen by chance.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Of what is chosen at random.")] = 1,
     keep: Annotated[
         Path | None,
         typer.Option(

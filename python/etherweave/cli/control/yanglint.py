@@ -59,7 +59,7 @@ def refusal(
     known: sonic_yang.TableModels,
     folders: tuple[Path, ...],
 ) -> str:
-    """Give what ``yanglint`` says against a configuration: nothing if it is accepted."""
+    """Return what ``yanglint`` says against a configuration: nothing if it is accepted."""
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "data.xml"
         data.write_text(sonic_yang.xml(tables, known), encoding="utf-8")

@@ -4,7 +4,7 @@ from etherweave.cli.verbs import Verb, group
 
 lab = group(
     __name__,
-    "A small fabric on this machine: real switches, real hosts, real frames. Takes root.",
+    "A small fabric on this machine: real switches, real hosts, real frames. Requires root.",
     {
         "up": Verb(
             "up.up_verb",

@@ -36,7 +36,7 @@ DRAGONFLY: Scenario = {
     "topology": {"dragonfly": {"p": 2, "a": 2, "h": 2}},
     "control": {"rules": "conditional"},
 }
-"""Five groups of two switches with two hosts, the smallest with ways round any global link."""
+"""Five groups of two switches with two hosts, the smallest with paths around any global link."""
 NAME = "demo"
 
 EXAMPLES = """Examples:
@@ -56,7 +56,7 @@ def demo_verb(
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell the whole story in a lab of its own, in less than a minute, and remove everything.
+    """Return the whole story in a lab of its own, in less than a minute, and remove everything.
 
     Addresses by DMP, rules by switch, ways as planned and as simulated, a port that pauses,
     traffic. Ends with 1 if anything is not as it should be, 2 after a mistake.

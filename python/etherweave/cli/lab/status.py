@@ -19,7 +19,7 @@ etherweave lab status --name dragonfly_8 --json"""
 
 
 def status_verb(name: Name = None, as_json: AsJson = False) -> None:
-    """Tell how a lab is: addresses of hosts, frames that every port has carried.
+    """Return how a lab is: addresses of hosts, frames that every port has carried.
 
     Ends with 1 if switches do not run or a host has not its address; 2 if there is no lab.
     """

@@ -1,12 +1,12 @@
-"""The controller: keeps the switches of a fabric at what the plan tells them.
+"""The controller: installs a plan in OpenFlow switches and keeps them at it.
 
 ::
 
-    switches ──► door ─► wire ─► session (os-ken) ──► controller ──► wiring, drift, replan, roles
-     TCP, TLS   limits   frames  handshake, answers   one thread         decisions, pure
-                                        ▲                 │
-                                        └── install ◄─────┘ a thread per switch that is told
+    switches ─► server ─► message_stream ─► session (os-ken) ─► app ─► wiring, drift, roles
+    TCP, TLS    limits    whole messages    handshake        one thread    decisions, pure
+                                               ▲                │
+                                               └─── install ◄──┘ a thread per switch
 
-``wiring``, ``drift``, ``replan``, ``roles`` and ``reports`` open nothing. A switch is told by
-bundles only: all of a change, or nothing. Whatever a peer sends costs bounded time and memory.
+``wiring``, ``drift``, ``roles`` and ``reports`` open nothing. A switch is changed by bundles only:
+all of a change, or none of it. Whatever a peer sends costs bounded time and memory.
 """

@@ -1,4 +1,4 @@
-"""The controller: one thread that decides, and the threads of switches that it sets to work."""
+"""The controller: one thread that decides, and threads that program switches."""
 
 import contextlib
 import logging
@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from etherweave.control.controller import drift, roles, wiring
 from etherweave.control.controller.discovery import LinkDiscovery, beacon_frame, read_beacon
-from etherweave.control.controller.figures import figures
 from etherweave.control.controller.install import IS_SLAVE, InstallError
 from etherweave.control.controller.log import EventLog, LibraryLogHandler
 from etherweave.control.controller.message_stream import Channel, PeerRejectedError
@@ -42,11 +41,11 @@ from etherweave.control.rules import CONTROLLER, FabricPlan, SwitchPlan
 
 TICK_S = 0.05
 REPLAN_EVERY_S = 1.0
-"""Between two plans: a cable that comes and goes must not keep everything busy."""
+"""Shortest time between two plans [s]: a flapping cable must not cause plans without pause."""
 _BEACONS_MAX = 1000
 
 Planner = Callable[[Sequence[str]], FabricPlan]
-"""Makes the plan that goes round cables."""
+"""Makes the plan that avoids the named cables."""
 
 
 class Controller:
@@ -55,7 +54,7 @@ class Controller:
     Parameters
     ----------
     planner
-        Makes plans; asked in a thread of its own.
+        Makes plans, in a thread of its own.
     plan
         The plan without failures.
     """
@@ -93,10 +92,10 @@ class Controller:
         self._server = ConnectionServer(listener, self._tls, options.limits, log, self._serve)
         self._exporter: Exporter | None = None
 
-    # What threads of switches call.
+    # Called by the threads of sessions.
 
     def connected(self, session: SwitchSession) -> None:
-        """Take a switch, if the plan has it and it is not there already."""
+        """Accept a switch that is in the plan and not connected already."""
         name = self._names.get(session.id)
         if name is None:
             raise PeerRejectedError(
@@ -115,7 +114,7 @@ class Controller:
         self._wake.set()
 
     def ended(self, session: SwitchSession) -> None:
-        """Take the end of a switch."""
+        """Remove a switch whose connection has ended."""
         name = self._names[session.id]
         with self._lock:
             if self._sessions.get(name) is session:
@@ -124,7 +123,7 @@ class Controller:
         self._wake.set()
 
     def packet_in(self, session: SwitchSession, port: int, frame: bytes) -> None:
-        """Take a frame: of another controller, or from a port."""
+        """Receive a frame: from another controller, or from a port."""
         if port != CONTROLLER:
             self.discovery.receive(self._names[session.id], port, frame)
             return
@@ -133,19 +132,19 @@ class Controller:
             self._beacons.append(beacon)
 
     def port_changed(self, session: SwitchSession) -> None:
-        """Take a change of ports."""
+        """Check the cables again after a change of ports."""
         self._next_check_s = 0.0
         self._wake.set()
 
     def demoted(self, session: SwitchSession, generation: int) -> None:
-        """Take a switch's word that another controller is its master."""
+        """Receive a switch's message that another controller is its master."""
         self._demotions.append(generation)
         self._wake.set()
 
-    # The thread that decides.
+    # Run by the thread that decides.
 
     def run(self, stop: threading.Event) -> None:
-        """Serve until told to stop."""
+        """Serve until the event is set."""
         with self.serving():
             while not stop.is_set():
                 self.step()
@@ -155,10 +154,10 @@ class Controller:
 
     @contextlib.contextmanager
     def serving(self) -> Iterator[None]:
-        """Listen to switches, and let go of them at the end."""
+        """Listen for switches; end their connections afterwards."""
         try:
             if self._options.metrics_port is not None:
-                self._exporter = Exporter(self._options.metrics_port, lambda: figures(self))
+                self._exporter = Exporter(self._options.metrics_port, self)
         except OSError as error:
             self._server.close_sockets()
             reason = f"127.0.0.1:{self._options.metrics_port}: {error.strerror}"
@@ -181,7 +180,7 @@ class Controller:
                     worker.join()
 
     def step(self) -> None:
-        """Look at everything once, and set to work what has work."""
+        """Process everything that has arrived, and start what is due."""
         self._update_sessions()
         self.discovery.process()
         if self._options.is_dry_run:
@@ -197,17 +196,17 @@ class Controller:
 
     @property
     def fingerprint(self) -> int:
-        """Of the plan that is in force."""
+        """Of the plan that is active."""
         return self._fingerprint
 
     @property
     def role(self) -> roles.RoleState:
-        """What it knows of itself and of other controllers."""
+        """State of this controller and of the others."""
         return self._role
 
     @property
     def facts(self) -> dict[str, int]:
-        """What is counted beside switches."""
+        """Gauges and counters of the controller as a whole."""
         return {
             "connections": self._server.connections,
             "master": self._role.state is ControllerState.MASTER,
@@ -218,16 +217,16 @@ class Controller:
 
     @property
     def desired(self) -> dict[str, SwitchPlan]:
-        """What switches are to do now."""
+        """Plans of switches as they should be now."""
         return self._desired
 
     def connected_switches(self) -> dict[str, SwitchSession]:
-        """Give the switches that are connected now."""
+        """Return the switches that are connected now."""
         with self._lock:
             return dict(self._sessions)
 
     def _update_sessions(self) -> None:
-        """Take note of switches that have come and gone."""
+        """Update which switches are connected."""
         sessions = self.connected_switches()
         for name, switch in self.switches.items():
             session = sessions.get(name)
@@ -260,7 +259,7 @@ class Controller:
         self._announce(before, now_s)
 
     def _announce(self, before: roles.RoleState, now_s: float) -> None:
-        """Tell the log, and the other controllers."""
+        """Return the log, and the other controllers."""
         now = self._role
         if (now.state, now.master) != (before.state, before.master):
             other = f"{now.master:016x}" if now.master is not None else None
@@ -299,7 +298,7 @@ class Controller:
         try:
             made = self._planner(names) if names else self._complete
         except Exception as error:
-            # Whatever the reason, switches go on with the plan that they have.
+            # Whatever the reason, switches keep the plan that they have.
             self._log.write("not_replanned", cables=names, reason=str(error))
             made = None
         self._replanned = (failed, made)
@@ -323,7 +322,7 @@ class Controller:
         self._fingerprint = drift.fingerprint(plan)
 
     def _assign(self, switch: ManagedSwitch, session: SwitchSession) -> None:
-        """Give a switch's thread what comes next, if anything."""
+        """Start what is due next for a switch, if anything, in its thread."""
         now_s = time.monotonic()
         role = self._role
         programmer = SwitchProgrammer(switch, session, self._log)
@@ -348,7 +347,7 @@ class Controller:
         target = SwitchTarget(desired, self._fingerprint, generation, self._options.leave_foreign)
         switch.start(self._guarded(switch, lambda: self._apply(switch, programmer, target, audit)))
 
-    # What threads that tell switches do.
+    # Run by the threads that program switches.
 
     def _query_role(self, switch: ManagedSwitch, programmer: SwitchProgrammer) -> None:
         self._generations.append(programmer.ask_role(Role.NO_CHANGE, 0))
@@ -369,7 +368,7 @@ class Controller:
             switch.ready_s = time.monotonic()
 
     def _guarded(self, switch: ManagedSwitch, action: Callable[[], None]) -> Callable[[], None]:
-        """Let a switch's thread survive what a switch does."""
+        """Wrap an action so that no error of a switch ends its thread without a log line."""
 
         def guarded() -> None:
             try:
@@ -382,9 +381,9 @@ class Controller:
             except (DisconnectedError, SwitchReportError) as error:
                 switch.installed = None
                 switch.delay_retry()
-                self._log.write_limited("not_told", switch=switch.name, reason=str(error))
+                self._log.write_limited("not_programmed", switch=switch.name, reason=str(error))
             except Exception as error:
-                # A mistake of ours about one switch must not leave it without a thread.
+                # A bug that concerns one switch must not end its thread.
                 switch.installed = None
                 switch.delay_retry()
                 self._log.write_limited("failed", switch=switch.name, reason=repr(error))
@@ -399,7 +398,7 @@ class Controller:
             self._demotions.append(self._role.generation)
             return
         switch.counts["refusals"] += 1
-        self._log.write("refused_by_switch", switch=switch.name, reason=str(error))
+        self._log.write("rejected_by_switch", switch=switch.name, reason=str(error))
 
     def _serve(self, channel: Channel, address: str, on_known: Callable[[], None]) -> None:
         session = SwitchSession(channel, address, self._speaker, _SessionRelay(self, on_known),
@@ -420,7 +419,7 @@ def _tls_context(options: ControllerOptions) -> ssl.SSLContext | None:
 
 
 class _SessionRelay:
-    """Tells the door when a stranger has become a switch."""
+    """Passes events on, and marks the peer as known once it is a switch."""
 
     def __init__(self, controller: Controller, on_known: Callable[[], None]) -> None:
         self._controller = controller
@@ -431,13 +430,13 @@ class _SessionRelay:
         self.demoted = controller.demoted
 
     def connected(self, session: SwitchSession) -> None:
-        """Take a switch."""
+        """Accept a switch."""
         self._controller.connected(session)
         self._known()
 
 
 def _redirect_library_log(log: EventLog) -> None:
-    """Let os-ken's log go into ours."""
+    """Write os-ken's log into the event log."""
     for name in ("os_ken", "OpenFlowHandshake"):
         logger = logging.getLogger(name)
         logger.propagate = False

@@ -1,7 +1,7 @@
-"""LLDP frames (IEEE 802.1AB): probes that show cables, and beacons that show controllers.
+"""Discovery by LLDP (IEEE 802.1AB): probes that find cables, beacons between controllers.
 
-A probe carries 128 random bits of its port: whoever has not received it cannot make it up, and
-octets are all that is compared when it arrives. Frames of hosts that speak LLDP tell their names.
+A probe carries 128 random bits of its port, so that a host cannot forge a probe that it has not
+received; a probe that arrives is recognised by its octets. Hosts that send LLDP name themselves.
 """
 
 import secrets
@@ -29,7 +29,7 @@ from etherweave.control.rules import FabricPlan
 
 _SOURCE = "02:45:57:00:00:01"
 _ORGANISATION = b"\x02EW"
-"""Locally administered: no organisation that IEEE knows."""
+"""A locally administered OUI, which the IEEE assigns to no organisation."""
 _PROBE, _BEACON = 1, 2
 _BEACON_BODY = struct.Struct("!QBQ")
 _SECONDS_TO_LIVE = 120
@@ -46,7 +46,7 @@ class Probes:
         self._ends: dict[bytes, SwitchPort] = {}
 
     def frame(self, end: SwitchPort) -> bytes:
-        """Give the frame that is sent out of a port."""
+        """Return the probe of a port."""
         if end not in self._frames:
             made = _frame(end.switch, str(end.port), _PROBE, secrets.token_bytes(16))
             self._frames[end] = made
@@ -54,17 +54,17 @@ class Probes:
         return self._frames[end]
 
     def end(self, frame: bytes) -> SwitchPort | None:
-        """Give the port that a frame had left by; none: no probe of ours."""
+        """Return the port that a probe left by, or None if the frame is no probe."""
         return self._ends.get(frame)
 
 
 def beacon_frame(beacon: Beacon) -> bytes:
-    """Write what other controllers are told."""
+    """Write a beacon as an LLDP frame."""
     return _frame("etherweave", "controller", _BEACON, _BEACON_BODY.pack(*beacon))
 
 
 def read_beacon(frame: bytes) -> Beacon | None:
-    """Read what another controller says."""
+    """Read another controller's beacon, or None if the frame is none."""
     for tlv in _tlvs(frame):
         is_ours = isinstance(tlv, lldp.OrganizationallySpecific) and tlv.oui == _ORGANISATION
         if is_ours and tlv.subtype == _BEACON and len(tlv.info) == _BEACON_BODY.size:
@@ -75,7 +75,7 @@ def read_beacon(frame: bytes) -> Beacon | None:
 
 
 def read_name(frame: bytes) -> str | None:
-    """Read the system name that a host's LLDP tells; none: it is a controller's, or has none."""
+    """Read the system name of a host's LLDP, or None for a controller's frame or no name."""
     tlvs = _tlvs(frame)
     if any(isinstance(tlv, lldp.OrganizationallySpecific) and tlv.oui == _ORGANISATION
            for tlv in tlvs):  # fmt: skip
@@ -102,7 +102,7 @@ def _frame(chassis: str, port: str, kind: int, body: bytes) -> bytes:
 
 
 def _tlvs(frame: bytes) -> tuple[Any, ...]:
-    """Read LLDP, whatever a host sends: os-ken's parser ends in many ways with bad frames."""
+    """Read LLDP, whatever a host sends: os-ken's parser raises many exceptions for bad frames."""
     if len(frame) > _FRAME_MAX or frame[12:14] != b"\x88\xcc":
         return ()
     try:
@@ -113,24 +113,24 @@ def _tlvs(frame: bytes) -> tuple[Any, ...]:
 
 
 FRAMES_MAX = 20_000
-"""Frames that may wait to be looked at; more are dropped."""
+"""Length of the queue of received frames; more are dropped."""
 _NAMES_AT_ONCE = 100
-"""Frames of hosts that are read in one go: they are the slow ones, and anybody can send them."""
+"""Frames of hosts parsed in one step: they are slow to parse, and any host can send them."""
 LOST_AFTER = 3.5
-"""Probes in a row that must be missing."""
+"""Number of consecutive probes after which a cable counts as lost."""
 _PROBES_PER_S = 2000
-"""Of all switches together: a large fabric is probed less often."""
+"""Upper limit for all switches together: a large fabric is probed less often."""
 
 
 class LinkDiscovery:
-    """Sends probes and remembers where they arrived.
+    """Sends probes and records where they arrive.
 
     Parameters
     ----------
     plan
-        Its switches and ports count, not its rules.
+        Its switches and ports are used, not its rules.
     probe_s
-        Time between two probes of a port [s]; longer in a fabric of very many ports.
+        Time between two probes of a port [s]; longer in a fabric of more than 2,000 ports/s.
     """
 
     def __init__(self, plan: FabricPlan, probe_s: float, log: EventLog) -> None:
@@ -147,20 +147,20 @@ class LinkDiscovery:
         self._next_s = 0.0
         self.findings: dict[WiringFault, int] = {}
         self.settled: frozenset[str] = frozenset()
-        """Switches whose cables are all known, or known to be missing."""
+        """Switches for which a missing probe means a missing cable."""
 
     def receive(self, switch: str, port: int, frame: bytes) -> None:
-        """Take a frame that arrived at a switch; called by its thread."""
+        """Queue a frame that arrived at a switch; called by its thread."""
         self._frames.append((SwitchPort(switch, port), frame))
 
     def forget(self, switch: str) -> None:
-        """Forget what a switch has shown: it begins anew."""
+        """Forget the probes of a switch that connects again."""
         ends = [end for end, (left, _) in self._arrivals.items() if switch in (end[0], left[0])]
         for end in ends:
             del self._arrivals[end]
 
     def probe(self, sessions: Mapping[str, SwitchSession]) -> None:
-        """Send probes out of all ports with a link, if it is time."""
+        """Send probes out of all ports with a link, when they are due."""
         now_s = time.monotonic()
         if now_s < self._next_s:
             return
@@ -175,7 +175,7 @@ class LinkDiscovery:
                 session.post(octets)
 
     def process(self) -> None:
-        """Read what has arrived."""
+        """Process the queued frames."""
         now_s = time.monotonic()
         names = _NAMES_AT_ONCE
         while self._frames:
@@ -192,14 +192,14 @@ class LinkDiscovery:
     def observed(
         self, sessions: Mapping[str, SwitchSession], ready_s: Mapping[str, float]
     ) -> ObservedWiring:
-        """Give what is known now.
+        """Return what is known of the wiring now.
 
         Parameters
         ----------
         sessions
             Switches that are connected.
         ready_s
-            When they began to hand over probes.
+            When each began to forward probes to the controller.
         """
         now_s = time.monotonic()
         lost_s = LOST_AFTER * self.every_s
@@ -215,7 +215,7 @@ class LinkDiscovery:
         return ObservedWiring(arrivals, links, names, settled)
 
     def report(self, observed: ObservedWiring) -> tuple[WiringFinding, ...]:
-        """Log what is wrong with the wiring, when it changes."""
+        """Log findings about the wiring that have come or gone, and return the present ones."""
         current = check(self._plan, observed)
         current_set = frozenset(current)
         for finding in sorted(current_set - self._findings):

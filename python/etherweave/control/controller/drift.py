@@ -1,8 +1,8 @@
-"""How what a switch reports differs from what the plan tells it, and what mends that.
+"""Differences between a switch's tables and its plan, and the messages that remove them.
 
-Entries are the same when table, priority and match are. Cookies do not count: a rule that does what
-the plan says is left alone, whoever put it there. The pause vector does not count either: a rule
-that writes it is changed all the time by whoever watches pauses.
+Entries are the same when table, priority and match are. Cookies are not compared: a rule that does
+what the plan says is kept, whoever installed it. The value of the pause vector is not compared
+either, because an agent for pauses changes it all the time.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from etherweave.control.rules import (
 )
 
 OWNER = 0x4557
-"""The first 16 bits of our cookies: "EW"."""
+"""The first 16 bits of Etherweave's cookies: "EW"."""
 GENERATIONS = 1 << 16
 _EVERY_BIT = (1 << 64) - 1
 _WRITE_METADATA = 2
@@ -34,7 +34,7 @@ _EntryKey: TypeAlias = tuple[int, int, object]
 
 
 class CookieFields(NamedTuple):
-    """What a cookie of ours says: under which plan a rule came, and which change of it."""
+    """Fields of Etherweave's cookies: the plan of a rule, and the change that installed it."""
 
     plan: int
     """First 32 bits of the plan's fingerprint."""
@@ -48,7 +48,7 @@ class CookieFields(NamedTuple):
 
     @classmethod
     def read(cls, cookie: int) -> Self | None:
-        """Read a cookie, if it is ours."""
+        """Read a cookie; None if it is not Etherweave's."""
         if cookie >> 48 != OWNER:
             return None
         return cls(cookie >> 16 & 0xFFFFFFFF, cookie & 0xFFFF)
@@ -56,13 +56,13 @@ class CookieFields(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """What must be done to a switch."""
+    """Differences between a switch and its plan."""
 
     missing: tuple[FlowRule, ...] = ()
     changed: tuple[FlowRule, ...] = ()
-    """Rules that are there, but do something else, or expire."""
+    """Rules that are installed with other actions, or with a time-out."""
     foreign: tuple[ReportedEntry, ...] = ()
-    """Entries that the plan does not know."""
+    """Entries that are not in the plan."""
     groups_missing: tuple[Group, ...] = ()
     groups_changed: tuple[Group, ...] = ()
     groups_foreign: tuple[int, ...] = ()
@@ -75,33 +75,33 @@ class Drift:
         return self != Drift()
 
     def without_foreign(self) -> "Drift":
-        """Leave alone what the plan does not know."""
+        """Return the differences without entries that are not in the plan."""
         fields = {name: getattr(self, name) for name in self.__slots__ if "foreign" not in name}
         return Drift(**fields)
 
 
 class TableChange(NamedTuple):
-    """A message to a switch, and what it is about."""
+    """A message to a switch, and the entry that it changes."""
 
     about: FlowRule | ReportedEntry | Group | Meter | int
     octets: bytes
     cleanup: bytes = b""
-    """The message that takes it back, where no bundle does."""
+    """The message that undoes it, where no bundle does."""
 
 
 class TableChanges(NamedTuple):
-    """What mends a switch, in this order."""
+    """Messages that make a switch equal to its plan, in this order."""
 
     meters: tuple[TableChange, ...]
     """First, because rules name them and bundles do not take them."""
     bundle: tuple[TableChange, ...]
     """All at once."""
     meters_left: tuple[TableChange, ...]
-    """Last: of rules that are gone."""
+    """Last: of rules that were removed."""
 
 
 def fingerprint(plan: FabricPlan) -> int:
-    """Give 32 bits that differ when plans do."""
+    """Return a hash of 32 bits."""
     digest = hashlib.sha256()
     for switch in plan.switches:
         digest.update(f"{switch.name} {switch.datapath_id}\n".encode())
@@ -111,14 +111,14 @@ def fingerprint(plan: FabricPlan) -> int:
 
 
 def switch_text(switch: SwitchPlan) -> Iterator[str]:
-    """Write all that a switch is told, one line each."""
+    """Write a switch's meters, groups and rules, one line each."""
     yield from map(text.meter, switch.meters)
     yield from map(text.group, switch.groups)
     yield from text.flows(switch.rules)
 
 
 def as_reported(switch: SwitchPlan) -> ReportedTables:
-    """Give what a switch reports that does what a plan says."""
+    """Return what a switch reports in which a plan is installed."""
     return ReportedTables(
         tuple(
             ReportedEntry(rule.table, rule.priority, messages.match(_normalised(rule.match)),
@@ -131,12 +131,12 @@ def as_reported(switch: SwitchPlan) -> ReportedTables:
 
 
 def between(old: SwitchPlan, new: SwitchPlan) -> Drift:
-    """Tell how plans of a switch differ."""
+    """Compare two plans of a switch."""
     return compare(new, as_reported(old))
 
 
 def compare(planned: SwitchPlan, reported: ReportedTables) -> Drift:
-    """Tell how a switch differs from its plan; takes a few microseconds per rule."""
+    """Compare a switch with its plan; takes a few microseconds per rule."""
     rules = {_rule_key(rule): rule for rule in planned.rules}
     there = {_entry_key(entry): entry for entry in reported.entries}
     groups = {group.number: group for group in planned.groups}
@@ -167,16 +167,16 @@ def compare(planned: SwitchPlan, reported: ReportedTables) -> Drift:
 
 
 def table_changes(drift: Drift, reported: ReportedTables, stamp: CookieFields) -> TableChanges:
-    """Write the messages that mend a switch.
+    """Write the messages that make a switch equal to its plan.
 
     Parameters
     ----------
     drift
         What differs.
-    told
-        What the switch has; former meters are taken back from it when rules are refused.
+    reported
+        Tables of the switch; its former meters are restored when rules are rejected.
     stamp
-        For the cookies of new rules.
+        Fields of the cookies of new rules.
     """
     return TableChanges(
         (
@@ -208,13 +208,13 @@ def _bundle(drift: Drift, cookie: Cookie) -> Iterator[TableChange]:
 
 
 def generation(entries: Iterable[ReportedEntry]) -> int:
-    """Give the latest generation of our rules; none of ours: 0."""
+    """Return the latest generation of Etherweave's rules; 0 without any."""
     stamps = (CookieFields.read(entry.cookie or 0) for entry in entries)
     return max((stamp.generation for stamp in stamps if stamp), default=0)
 
 
 def describe(about: FlowRule | ReportedEntry | Group | Meter | int) -> str:
-    """Name what a message was about."""
+    """Describe the entry that a message changes."""
     if isinstance(about, FlowRule):
         return f"rule {text.flow(about)}"
     if isinstance(about, ReportedEntry):
@@ -235,12 +235,12 @@ def entry_text(entry: ReportedEntry) -> str:
 
 
 def _normalised(fields: Iterable[MatchField]) -> Iterator[MatchField]:
-    """Write tests as switches report them: bits without a mask are 0, a full mask is none."""
-    for test in fields:
-        full = (1 << 8 * oxm.FIELDS[test.field].octets) - 1
-        mask = full if test.mask is None else test.mask
+    """Write match fields as switches report them: masked-out bits are 0, a full mask is None."""
+    for field in fields:
+        full = (1 << 8 * oxm.FIELDS[field.field].octets) - 1
+        mask = full if field.mask is None else field.mask
         if mask:
-            yield MatchField(test.field, test.value & mask, None if mask == full else mask)
+            yield MatchField(field.field, field.value & mask, None if mask == full else mask)
 
 
 def _rule_key(rule: FlowRule) -> _EntryKey:
@@ -265,7 +265,7 @@ def _is_installed(rule: FlowRule, entry: ReportedEntry) -> bool:
 
 
 def _without_vector(instructions: bytes) -> bytes:
-    """Blank the value that WRITE_METADATA writes; its mask stays."""
+    """Replace the value that WRITE_METADATA writes by zeros; its mask stays."""
     start = 0
     while start + _HEADER <= len(instructions):
         kind = int.from_bytes(instructions[start : start + 2])
@@ -277,13 +277,13 @@ def _without_vector(instructions: bytes) -> bytes:
 
 
 def _group_octets(group: Group) -> bytes:
-    """Give type and buckets, as a report has them."""
+    """Return type and buckets, as a report has them."""
     written = messages.group_mod(group, ModCommand.ADD)
     return written[10:11] + written[16:]
 
 
 def _meter_octets(meter: Meter) -> bytes:
-    """Give flags and bands, as a report has them."""
+    """Return flags and bands, as a report has them."""
     written = messages.meter_mod(meter, ModCommand.ADD)
     return written[10:12] + written[16:]
 

@@ -1,4 +1,4 @@
-"""Reading the tables of a switch, and changing them in one bundle: all of a change, or nothing."""
+"""Reads the tables of a switch, and changes them in one bundle: all of a change, or none."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -21,7 +21,7 @@ from etherweave.control.messages import (
 )
 
 ANSWER_S = 30.0
-"""How long a switch may take for an answer [s]: a commit of a large bundle is the slowest."""
+"""Longest wait for a reply [s]: the commit of a large bundle is the slowest."""
 _AT_ONCE = 200
 """Messages in one write: some 30 thousand octets."""
 _OCTETS_MAX = 1 << 28
@@ -37,21 +37,21 @@ _ERRORS = {
     (12, 3): "no such meter",
     (12, 9): "no more meters",
 }
-"""``ofp_error_msg`` type and code in words, where switches are likely to send them."""
+"""``ofp_error_msg`` type and code in words, for those that switches are likely to send."""
 IS_SLAVE = (1, 10)
 _TYPES = {
-    1: "bad request", 2: "bad action", 3: "bad instruction", 4: "bad match", 5: "flow refused",
-    6: "group refused", 11: "role refused", 12: "meter refused", 0xFFFF: "experimenter's error",
+    1: "bad request", 2: "bad action", 3: "bad instruction", 4: "bad match", 5: "flow rejected",
+    6: "group rejected", 11: "role rejected", 12: "meter rejected", 0xFFFF: "experimenter's error",
 }  # fmt: skip
 
 
 class InstallError(Exception):
-    """A switch refuses a change; it is as it was before.
+    """A switch rejects a change; its tables are as they were before.
 
     Parameters
     ----------
     about
-        What it refuses.
+        The entry that it rejects.
     code
         The type and code of its error.
     """
@@ -62,20 +62,20 @@ class InstallError(Exception):
 
 
 def error_text(code: tuple[int, int]) -> str:
-    """Say what an error means, with its numbers."""
+    """Describe an error, with its numbers."""
     words = _ERRORS.get(code) or _TYPES.get(code[0], "error")
     return f"{words} (type {code[0]}, code {code[1]})"
 
 
 def read_tables(session: SwitchSession) -> ReportedTables:
-    """Ask a switch for all entries, groups and meters.
+    """Read all entries, groups and meters of a switch.
 
     Raises
     ------
     GoneError
-        When it is gone, or does not answer.
+        When it is not connected any more, or does not reply.
     ReportError
-        When it reports what cannot be read.
+        When its report cannot be read.
     """
     entries = tuple(
         entry
@@ -97,9 +97,9 @@ def install(session: SwitchSession, steps: TableChanges) -> None:
     Raises
     ------
     InstallError
-        When it refuses; nothing has changed then.
+        When it rejects the change; nothing has changed then.
     GoneError
-        When it is gone; an open bundle goes with the connection.
+        When it is not connected any more; an open bundle ends with the connection.
     """
     _apply(session, steps.meters)
     try:
@@ -121,7 +121,7 @@ def _read_part(session: SwitchSession, part: ReportPart) -> Iterator[bytes]:
             if answer.kind is MessageType.ERROR:
                 if part is ReportPart.METERS and answer.error[0] == 1:
                     return  # A switch without meters.
-                raise InstallError(f"a question for {part.name.lower()}", answer.error)
+                raise InstallError(f"a request for {part.name.lower()}", answer.error)
             octets_left -= len(answer.octets)
             if octets_left < 0:
                 raise SwitchReportError(f"more than {_OCTETS_MAX} octets of {part.name.lower()}")
@@ -130,7 +130,7 @@ def _read_part(session: SwitchSession, part: ReportPart) -> Iterator[bytes]:
 
 
 def _apply(session: SwitchSession, steps: Iterable[TableChange]) -> None:
-    """Send messages one by one, and wait until the switch has taken all; undoes what it has."""
+    """Send messages one by one and wait for the switch; on an error, undo those it accepted."""
     some = tuple(steps)
     if not some:
         return
@@ -138,17 +138,17 @@ def _apply(session: SwitchSession, steps: Iterable[TableChange]) -> None:
         for octets in _numbered_messages(some, exchange):
             exchange.send(octets)
         exchange.send(barrier(exchange.xids[-1]))
-        refused = list(_errors(exchange))
-    if not refused:
+        rejected = list(_errors(exchange))
+    if not rejected:
         return
-    bad = {answer.xid - exchange.first for answer in refused}
+    bad = {answer.xid - exchange.first for answer in rejected}
     cleanup = [
         TableChange(step.about, step.cleanup)
         for place, step in enumerate(some)
         if place not in bad and step.cleanup
     ]
     _apply(session, cleanup)
-    raise InstallError(describe(some[min(bad)].about), refused[0].error)
+    raise InstallError(describe(some[min(bad)].about), rejected[0].error)
 
 
 def _errors(exchange: Exchange) -> Iterator[SwitchReply]:
@@ -181,7 +181,7 @@ def _install_bundle(session: SwitchSession, steps: tuple[TableChange, ...]) -> N
 def _await_bundle_reply(
     exchange: Exchange, step: BundleStep, steps: tuple[TableChange, ...], xid: int
 ) -> None:
-    """Wait for a confirmation; of several errors, the one about a rule says most."""
+    """Wait for a confirmation; an error about a rule is raised at once."""
     while True:
         answer = exchange.answer(ANSWER_S)
         if answer.kind is MessageType.ERROR:
@@ -202,7 +202,7 @@ def _install_error(
 def _numbered_messages(
     steps: tuple[TableChange, ...], exchange: Exchange, bundle: int | None = None
 ) -> Iterator[bytes]:
-    """Write messages under the talk's transactions, many at once."""
+    """Write messages with the transaction ids of an exchange, many at once."""
     messages = (with_xid(step.octets, xid) for step, xid in zip(steps, exchange.xids, strict=False))
     wrapped = messages if bundle is None else (bundle_add(bundle, one) for one in messages)
     while some := b"".join(islice(wrapped, _AT_ONCE)):

@@ -16,12 +16,12 @@ _QUOTE_MAX = 300
 
 
 class EventLog:
-    """Writes events.
+    """Writes events as JSON lines.
 
     Parameters
     ----------
     stream
-        Where lines go; none: standard error.
+        Where lines are written; default: standard error.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -31,7 +31,7 @@ class EventLog:
         self._suppressed: dict[str, int] = defaultdict(int)
 
     def write(self, event: str, **facts: Any) -> None:
-        """Write what happened."""
+        """Write an event with its facts."""
         now_ns = time.time_ns()
         second = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now_ns // 10**9))
         stamp = f"{second}.{now_ns // 10**6 % 1000:03}Z"
@@ -42,7 +42,7 @@ class EventLog:
             self._stream.flush()
 
     def write_limited(self, event: str, **facts: Any) -> None:
-        """Write what a peer did, unless there is too much of it; how much is told later."""
+        """Write an event that a peer caused; of too many, a later line has the number."""
         with self._lock:
             if not self._may(event):
                 self._suppressed[event] += 1
@@ -59,7 +59,7 @@ class EventLog:
 
 
 def _short(fact: Any) -> Any:
-    """Keep a line readable: the first of many items, the beginning of a long text."""
+    """Shorten a fact: the first of many items, the beginning of a long text."""
     if isinstance(fact, list) and len(fact) > _ITEMS_MAX:
         more = f"and {len(fact) - _ITEMS_MAX} more"
         return [*map(_short, fact[:_ITEMS_MAX]), more]
@@ -69,7 +69,7 @@ def _short(fact: Any) -> Any:
 
 
 class LibraryLogHandler(logging.Handler):
-    """Takes what os-ken has to say: warnings, cut short, and never the whole of a bad message."""
+    """Writes os-ken's warnings as events, shortened: never the whole of a bad message."""
 
     def __init__(self, log: EventLog) -> None:
         super().__init__(logging.WARNING)

@@ -1,9 +1,9 @@
-"""One connection with a peer that may be anything: whole messages in, octets out, with time limits.
+"""One connection with an untrusted peer: whole messages in, octets out, with time limits.
 
-os-ken's own loop waits without end for a message that never completes, believes any length and
-type, and leaves two threads behind when a peer goes. Here a peer has a time for its handshake, for
-every message that it begins and for every answer to an echo; it may send so many messages per
-second on average, and is refused as soon as a header is not OpenFlow 1.3.
+os-ken's own loop waits without limit for a message that never completes, accepts any length and
+type, and leaks two threads when a peer disconnects. Here a peer has limits of time for its
+handshake, for every message that it begins and for every reply to an echo, and a limit of messages
+per second on average; a header that is not OpenFlow 1.3 ends the connection.
 """
 
 import contextlib
@@ -23,44 +23,44 @@ _SETTLING_TYPES = frozenset(
     {MessageType.HELLO, MessageType.ERROR, MessageType.ECHO_REQUEST, MessageType.ECHO_REPLY,
      MessageType.FEATURES_REPLY, MessageType.PORT_STATUS, MessageType.MULTIPART_REPLY}
 )  # fmt: skip
-"""What a switch may send before it has told who it is and what ports it has."""
+"""What a switch may send during the handshake, before its identity and ports are known."""
 _TYPES = 30
 """Types of OpenFlow 1.3."""
 
 
 class PeerRejectedError(OSError):
-    """A peer does not behave like a switch: what it did, and what was expected."""
+    """A peer violates the protocol or a limit: what it did, and what was expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class PeerLimits:
-    """What a peer may take."""
+    """Limits of a peer."""
 
     handshake_s: float = 10.0
     """From the connection until the switch is known, TLS included [s]."""
     message_s: float = 10.0
-    """From a message's first octet to its last, and for writing what we send [s]."""
+    """From a message's first octet to its last, and for writing a message [s]."""
     silent_s: float = 15.0
-    """Without a message, though asked for an echo every third of it [s]."""
+    """Longest silence, although an echo is requested every third of it [s]."""
     hello_octets: int = 1024
     """Length of a HELLO [bytes]."""
     handshake_octets: int = 1 << 20
     """All that a peer sends before it is known [bytes]: room for 16,000 ports."""
     messages_per_s: int = 5000
-    """Average that is read; a faster peer waits."""
+    """Average rate that is read; a faster peer is slowed down."""
 
 
 class Channel(Protocol):
-    """Octets both ways; reading and writing may happen at once."""
+    """Octets in both directions; reading and writing may happen at once."""
 
     def read(self, timeout_s: float) -> bytes | None:
-        """Read what is there; none: nothing within the time; empty: the peer has ended."""
+        """Read what is there; None: nothing within the time; empty: the peer has disconnected."""
 
     def write(self, octets: bytes, timeout_s: float) -> None:
         """Write all octets, or raise ``TimeoutError``."""
 
     def close(self) -> None:
-        """End the connection, waking up whoever reads or writes."""
+        """End the connection; reads and writes that wait return."""
 
 
 class PlainChannel:
@@ -112,7 +112,7 @@ class TlsChannel:
         self._order = threading.Lock()
 
     def shake_hands(self, timeout_s: float) -> None:
-        """Prove to the peer who we are, and have it prove who it is.
+        """Authenticate both sides.
 
         Raises
         ------
@@ -191,11 +191,11 @@ class MessageStream:
     channel
         The connection.
     limits
-        What the peer may take.
+        Limits of the peer.
     ask_echo
-        Called when the peer has been silent for a third of what it may be.
+        Called when the peer has been silent for a third of its limit.
     started_s
-        When it connected.
+        When it connected [s].
     """
 
     def __init__(
@@ -217,12 +217,12 @@ class MessageStream:
         self._budget_s = started_s
 
     def settled(self) -> None:
-        """Take note that the peer is a known switch now."""
+        """Apply the limits of a known switch from now on."""
         self._is_known = True
 
     @property
     def silent_s(self) -> float:
-        """How long the peer has said nothing [s]."""
+        """Time since the peer's last message [s]."""
         return time.monotonic() - self._last_s
 
     def messages(self) -> Iterator[bytes]:
@@ -231,7 +231,7 @@ class MessageStream:
         Raises
         ------
         RefusedError
-            When the peer does not behave.
+            When the peer violates the protocol or a limit.
         """
         while True:
             message = self._next()
@@ -254,7 +254,7 @@ class MessageStream:
         return message
 
     def _check(self, version: int, kind: int, length: int) -> None:
-        """Refuse headers that no switch would send now."""
+        """Reject headers that no switch would send now."""
         if length < HEADER.size:
             raise PeerRejectedError(
                 f"a message of {length} octets; expected at least {HEADER.size}"
@@ -280,7 +280,7 @@ class MessageStream:
             )
 
     def _more(self) -> bool:
-        """Read more octets; tell whether there will be any."""
+        """Read more octets; False: the peer has disconnected."""
         now_s = time.monotonic()
         octets = self._channel.read(self._patience_s(now_s))
         if octets is None:
@@ -296,7 +296,7 @@ class MessageStream:
         return bool(octets)
 
     def _patience_s(self, now_s: float) -> float:
-        """Tell how long nothing need be done."""
+        """Return the time until the next limit [s]."""
         third_s = self._limits.silent_s / 3
         ends_s = [now_s + third_s]
         if not self._is_known:
@@ -318,7 +318,7 @@ class MessageStream:
             self._ask_echo()
 
     def _slow_down(self) -> None:
-        """Wait where a peer sends more messages than it may on average."""
+        """Wait while a peer exceeds its average number of messages."""
         now_s = time.monotonic()
         rate = self._limits.messages_per_s
         self._budget = min(rate, self._budget + (now_s - self._budget_s) * rate) - 1

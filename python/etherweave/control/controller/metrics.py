@@ -1,78 +1,61 @@
-"""Figures for Prometheus, in its text format, by HTTP on the loopback interface."""
+"""Metrics of a controller for Prometheus, by HTTP on the loopback interface."""
 
-import threading
-from collections.abc import Callable, Iterable, Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol
 
-_FORMAT = "text/plain; version=0.0.4; charset=utf-8"
-_REQUEST_S = 5
+from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from etherweave.control.controller.discovery import LinkDiscovery
+from etherweave.control.controller.session import SwitchSession
+from etherweave.control.controller.switch import COUNTS, ManagedSwitch
 
-class Figure(NamedTuple):
-    """A figure with its values."""
-
-    name: str
-    kind: str
-    """``gauge`` or ``counter``."""
-    help: str
-    values: Mapping[str, float]
-    """By labels as Prometheus writes them: ``switch="s0"``; none: an empty text."""
-
-
-def label(name: str, value: str) -> str:
-    """Write a label with its value."""
-    escaped = value.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
-    return f'{name}="{escaped}"'
-
-
-def page(figures: Iterable[Figure]) -> str:
-    """Write figures as Prometheus reads them."""
-    return "".join(line + "\n" for figure in figures for line in _lines(figure))
+_COUNTED = {
+    "rules_installed": "Rules installed in a switch.",
+    "rules_removed": "Entries removed because they are not in the plan.",
+    "audits": "Readings of a switch's tables.",
+    "drifts": "Audits that found a difference.",
+    "refusals": "Changes that a switch rejected.",
+}
+_FACTS = {
+    "connections": "Connections, of switches or not.",
+    "master": "Whether this controller is the master.",
+    "role_generation": "Generation of the latest claim.",
+    "cables_failed": "Cables that the plan avoids.",
+    "replans": "Plans made for failures.",
+}
 
 
-def _lines(figure: Figure) -> Iterable[str]:
-    yield f"# HELP {figure.name} {figure.help}"
-    yield f"# TYPE {figure.name} {figure.kind}"
-    for labels, value in figure.values.items():
-        yield f"{figure.name}{{{labels}}} {value:g}" if labels else f"{figure.name} {value:g}"
+class MetricsSource(Protocol):
+    """What a controller shows of itself."""
+
+    switches: dict[str, ManagedSwitch]
+    discovery: LinkDiscovery
+
+    @property
+    def facts(self) -> Mapping[str, int]:
+        """Gauges and counters of the controller as a whole."""
+
+    def connected_switches(self) -> Mapping[str, SwitchSession]:
+        """Return the switches that are connected now."""
 
 
 class Exporter:
-    """Serves figures on ``http://127.0.0.1:PORT/metrics``.
+    """Serves metrics on ``http://127.0.0.1:PORT/metrics``.
 
     Parameters
     ----------
     port
-        0: whichever is free.
-    figures
-        Gives the figures whenever somebody asks.
+        TCP port; 0: any that is free.
+    source
+        Read whenever metrics are requested.
     """
 
-    def __init__(self, port: int, figures: Callable[[], Iterable[Figure]]) -> None:
-        class Handler(BaseHTTPRequestHandler):
-            timeout = _REQUEST_S
-
-            def do_GET(self) -> None:
-                if self.path != "/metrics":
-                    self.send_error(404, "expected /metrics")
-                    return
-                octets = page(figures()).encode()
-                self.send_response(200)
-                self.send_header("Content-Type", _FORMAT)
-                self.send_header("Content-Length", str(len(octets)))
-                self.end_headers()
-                self.wfile.write(octets)
-
-            def log_message(self, *_: object) -> None:
-                """Say nothing."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
-        self._server.daemon_threads = True
-        self._thread = threading.Thread(
-            target=self._server.serve_forever, name="metrics", daemon=True
-        )
-        self._thread.start()
+    def __init__(self, port: int, source: MetricsSource) -> None:
+        self._source = source
+        registry = CollectorRegistry()
+        registry.register(self)
+        self._server, self._thread = start_http_server(port, "127.0.0.1", registry)
 
     @property
     def port(self) -> int:
@@ -84,3 +67,36 @@ class Exporter:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield all metrics as they are now."""
+        switches = list(self._source.switches.values())
+        connected = self._source.connected_switches()
+        yield _gauge(
+            "switch_connected",
+            "Whether a switch is connected.",
+            "switch",
+            ((one.name, one.name in connected) for one in switches),
+        )
+        entries = ((one.name, one.entries) for one in switches)
+        yield _gauge("rules", "Rules that a switch holds.", "switch", entries)
+        for count in COUNTS:
+            counter = CounterMetricFamily(f"etherweave_{count}", _COUNTED[count], labels=["switch"])
+            for one in switches:
+                counter.add_metric([one.name], one.counts[count])
+            yield counter
+        for name, value in self._source.facts.items():
+            kind: Any = CounterMetricFamily if name.endswith("_total") else GaugeMetricFamily
+            base = name.removesuffix("_total")
+            yield kind(f"etherweave_{base}", _FACTS[base], value=value)
+        faults = self._source.discovery.findings.items()
+        yield _gauge("wiring_findings", "Ports that are not wired as planned.", "fault", faults)
+
+
+def _gauge(
+    name: str, about: str, label: str, values: Iterable[tuple[str, float]]
+) -> GaugeMetricFamily:
+    gauge = GaugeMetricFamily(f"etherweave_{name}", about, labels=[label])
+    for key, value in values:
+        gauge.add_metric([key], value)
+    return gauge

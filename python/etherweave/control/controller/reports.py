@@ -1,7 +1,7 @@
-"""What a switch reports of its tables, read from the octets of its answers.
+"""Tables that a switch reports, read from the octets of its replies.
 
-os-ken would read them as well, at a fifth of the speed; here a match and instructions stay octets,
-which are compared with those that the plan is written in.
+os-ken reads them at a fifth of the speed; here matches and instructions stay octets, which are
+compared with the octets of the plan.
 """
 
 import struct
@@ -21,11 +21,11 @@ _ALL = 0xFFFFFFFF
 
 
 class SwitchReportError(ValueError):
-    """A switch reports what cannot be read."""
+    """A report of a switch cannot be read."""
 
 
 class ReportPart(IntEnum):
-    """What a switch is asked for in several messages (``ofp_multipart_type``)."""
+    """Reports that a switch sends in several messages (``ofp_multipart_type``)."""
 
     FLOWS = 1
     GROUPS = 7
@@ -42,14 +42,14 @@ class ReportedEntry(NamedTuple):
     """``ofp_match`` with its padding."""
     instructions: bytes
     cookie: int | None
-    """None: not known, because the entry follows from a plan."""
+    """None: unknown, because the entry follows from a plan."""
     expires: bool = False
     """Whether it has a time-out."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportedTables:
-    """All that a switch reports; groups and meters by number, as octets behind the number."""
+    """Tables of a switch; groups and meters by number, as the octets after the number."""
 
     entries: tuple[ReportedEntry, ...] = ()
     groups: Mapping[int, bytes] = field(default_factory=dict)
@@ -57,7 +57,7 @@ class ReportedTables:
 
 
 def request(part: ReportPart, xid: int) -> bytes:
-    """Write a MULTIPART_REQUEST (7.3.5) for everything of a part."""
+    """Write a MULTIPART_REQUEST (7.3.5) for a whole report."""
     body = {
         ReportPart.FLOWS: _FLOW_REQUEST.pack(0xFF, ANY, ANY, 0, 0) + match(()),
         ReportPart.METERS: struct.pack("!I4x", _ALL),

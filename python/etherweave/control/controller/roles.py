@@ -1,11 +1,11 @@
-"""Which of several controllers decides: one is master of all switches, the others stand by.
+"""Election among controllers: one is master of all switches, the others stand by.
 
-Every controller tells the others that it is there by frames that a switch hands from one to all:
-beacons. Who hears no master for a while claims the switches with a generation above all that they
-have seen (OpenFlow 1.3.5, 6.3.6), so that a former master's claims are stale. Of two that claim at
-once, the greater generation stays, then the greater identity.
+Controllers send beacons to each other through the switches, which pass a packet of one controller
+on to all. A controller that receives no beacon of a master for a while claims the switches with a
+generation above all that it has seen (OpenFlow 1.3.5, 6.3.6), so that a former master's claims are
+stale. Of two that claim at once, the greater generation wins, then the greater identity.
 
-Time is handed in, in seconds; nothing here reads a clock.
+Times are arguments, in seconds; nothing here reads a clock.
 """
 
 from dataclasses import dataclass, replace
@@ -13,31 +13,31 @@ from enum import IntEnum
 from typing import NamedTuple
 
 UNSET = (1 << 64) - 1
-"""What Open vSwitch answers before the first claim."""
+"""The generation that Open vSwitch reports before the first claim."""
 
 
 class RoleTiming(NamedTuple):
-    """How fast controllers find out about each other [s]."""
+    """Times of the election [s]."""
 
     beacon_s: float = 0.5
     listen_s: float = 1.5
-    """Before a claim: three beacons of a master that may be there."""
+    """Before a claim: time for three beacons of a master."""
     lost_s: float = 3.0
-    """A master that was not heard for so long is gone."""
+    """Silence after which a master counts as lost."""
 
 
 class ControllerState(IntEnum):
-    """What a controller does."""
+    """State of a controller."""
 
     LISTENING = 0
-    """Finds out whether there is a master."""
+    """Waits for beacons of a master."""
     STANDBY = 1
-    """Another is master."""
+    """Another controller is the master."""
     MASTER = 2
 
 
 class Role(IntEnum):
-    """What a switch takes a controller for (``ofp_controller_role``)."""
+    """Role of a controller at a switch (``ofp_controller_role``)."""
 
     NO_CHANGE = 0
     EQUAL = 1
@@ -46,42 +46,42 @@ class Role(IntEnum):
 
 
 class Beacon(NamedTuple):
-    """What a controller tells the others."""
+    """What a controller sends to the others."""
 
     controller: int
-    """A number that no other has, 64 bits."""
+    """A random number of 64 bits, its identity."""
     state: ControllerState
     generation: int
 
 
 @dataclass(frozen=True, slots=True)
 class RoleState:
-    """What a controller knows of itself and the others."""
+    """State of a controller, and what it has learned of the others."""
 
     controller: int
     state: ControllerState = ControllerState.LISTENING
     since_s: float = 0.0
-    """When the state began, or a rival was last heard."""
+    """When the state began, or the last beacon of a rival arrived."""
     generation: int = 0
-    """The greatest seen anywhere; a master's own."""
+    """The greatest generation seen; of a master, its own."""
     master: int | None = None
-    """Who else is master."""
+    """Identity of another controller that is the master."""
 
 
 def start(controller: int, now_s: float) -> RoleState:
-    """Begin to listen."""
+    """Return the state in which a controller starts."""
     return RoleState(controller, since_s=now_s)
 
 
 def with_generation(standing: RoleState, generation: int) -> RoleState:
-    """Take what a switch answers to a question for roles."""
+    """Include the generation that a switch reports."""
     if generation == UNSET:
         return standing
     return replace(standing, generation=max(standing.generation, generation))
 
 
 def receive_beacon(standing: RoleState, beacon: Beacon, now_s: float) -> RoleState:
-    """Take another controller's beacon."""
+    """Include another controller's beacon."""
     if beacon.controller == standing.controller:
         return standing
     updated = with_generation(standing, beacon.generation)
@@ -102,13 +102,13 @@ def receive_beacon(standing: RoleState, beacon: Beacon, now_s: float) -> RoleSta
 
 
 def demoted(standing: RoleState, generation: int, now_s: float) -> RoleState:
-    """Take a switch's word that another controller is its master now."""
+    """Stand by because a switch reports another controller as its master."""
     updated = with_generation(standing, generation)
     return replace(updated, state=ControllerState.STANDBY, since_s=now_s, master=None)
 
 
 def tick(standing: RoleState, now_s: float, pace: RoleTiming) -> RoleState:
-    """Claim the switches, or listen again, when enough time has passed."""
+    """Claim the switches, or listen again, when the time for it has passed."""
     waited_s = now_s - standing.since_s
     if standing.state is ControllerState.LISTENING and waited_s >= pace.listen_s:
         return claim(standing, now_s)
@@ -126,14 +126,14 @@ def claim(standing: RoleState, now_s: float) -> RoleState:
 
 
 def claim_above(standing: RoleState, generation: int, now_s: float) -> RoleState:
-    """Claim again where a switch knows a greater generation than a master's own."""
+    """Claim again where a switch reports a greater generation than the master's own."""
     if generation in (UNSET, standing.generation) or generation < standing.generation:
         return standing
     return claim(with_generation(standing, generation), now_s)
 
 
 def beacon(standing: RoleState) -> Beacon:
-    """Give what the others are told."""
+    """Return the beacon of a state."""
     return Beacon(standing.controller, standing.state, standing.generation)
 
 

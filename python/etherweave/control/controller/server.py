@@ -1,4 +1,4 @@
-"""Where switches connect: how many may be there, who may be there, and what is logged of them."""
+"""Accepts the connections of switches, within limits, with TLS where it is configured."""
 
 import contextlib
 import ipaddress
@@ -24,7 +24,7 @@ from etherweave.control.controller.roles import RoleTiming
 
 _BACKLOG = 128
 UNKNOWN_PEERS_MAX = 64
-"""Connections that are no known switch yet; one more ends the oldest of them."""
+"""Connections that are not known switches yet; one more ends the oldest of them."""
 
 
 class TlsFiles(NamedTuple):
@@ -33,10 +33,10 @@ class TlsFiles(NamedTuple):
     key: Path
     certificate: Path
     authority: Path
-    """Certificates of those who vouch for switches."""
+    """Certificates of the authority that signs the switches' certificates."""
 
     def context(self) -> ssl.SSLContext:
-        """Give TLS 1.2 or later that asks switches for certificates.
+        """Return a context of TLS 1.2 or later that requires certificates of switches.
 
         Raises
         ------
@@ -52,7 +52,7 @@ class TlsFiles(NamedTuple):
 
 
 class UnknownPeer(NamedTuple):
-    """A connection that is no known switch yet."""
+    """A connection that is not a known switch yet."""
 
     since_s: float
     connection: socket.socket
@@ -66,10 +66,10 @@ class ConnectionServer:
     listener
         A socket that listens.
     tls
-        How connections are protected; none: not at all.
+        Protects connections; None: plain TCP.
     serve
-        Serves a connection until it ends: its channel, its address, and what to call when the
-        other end has become a known switch.
+        Serves a connection until it ends. Its arguments: the channel, the peer's address, and a
+        function to call when the peer has become a known switch.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class ConnectionServer:
 
     @property
     def connections(self) -> int:
-        """How many connections there are."""
+        """Number of connections."""
         return len(self._connections)
 
     def open(self) -> None:
@@ -116,7 +116,7 @@ class ConnectionServer:
         self.close_sockets()
 
     def close_sockets(self) -> None:
-        """Give up the address; for a door that is not open."""
+        """Close the sockets of a server that was not opened."""
         for end in (self._listener, self._stop, self._wake):
             end.close()
 
@@ -135,7 +135,7 @@ class ConnectionServer:
             connection, address = self._listener.accept()
         except OSError as error:
             self._log.write_limited("not_accepted", reason=str(error))
-            # Out of descriptors: others must end first.
+            # Without free descriptors, other connections must end first.
             time.sleep(0.05)
             return
         with contextlib.suppress(OSError):
@@ -163,7 +163,7 @@ class ConnectionServer:
         try:
             self._serve(self._channel(connection), address, lambda: self._mark_known(number))
         except (PeerRejectedError, ssl.SSLError, TimeoutError) as error:
-            self._log.write_limited("refused", address=address, reason=str(error))
+            self._log.write_limited("rejected", address=address, reason=str(error))
         except OSError as error:
             self._log.write_limited("broken", address=address, reason=str(error))
         except Exception as error:
@@ -194,28 +194,28 @@ def _shut(connection: socket.socket) -> None:
 
 
 class ListenError(ValueError):
-    """The controller may not, or cannot, listen there."""
+    """The controller cannot, or must not, listen at this address."""
 
 
 @dataclass(frozen=True)
 class ControllerOptions:
-    """How the controller runs."""
+    """Options of a controller."""
 
     host: str = "127.0.0.1"
     port: int = 6653
-    """TCP; 0: whichever is free."""
+    """TCP port; 0: any that is free."""
     tls: TlsFiles | None = None
-    """None: plain TCP, on the loopback interface only."""
+    """Default: plain TCP, on the loopback interface only."""
     metrics_port: int | None = None
-    """None: no metrics; 0: whichever is free."""
+    """Default: no metrics; 0: any port that is free."""
     audit_s: float = 60.0
     """Between two readings of a switch's tables [s]."""
     probe_s: float = 1.0
     """Between two probes of a port [s]."""
     leave_foreign: bool = False
-    """Whether entries that the plan does not know stay."""
+    """Whether entries that are not in the plan stay."""
     is_dry_run: bool = False
-    """Whether nothing is changed in switches."""
+    """Whether switches are only read."""
     limits: PeerLimits = field(default_factory=PeerLimits)
     pace: RoleTiming = field(default_factory=RoleTiming)
 
@@ -226,7 +226,7 @@ def listen(options: ControllerOptions) -> socket.socket:
     Raises
     ------
     ListenError
-        Without TLS on another interface than loopback, or where the address is taken.
+        Without TLS on another interface than loopback, or if the address is in use.
     """
     try:
         address = ipaddress.ip_address(options.host)

@@ -1,7 +1,8 @@
-"""A switch that is connected: os-ken's handshake and messages over a guarded wire.
+"""A connected switch: os-ken's handshake and messages over a stream with limits.
 
-os-ken negotiates the version, asks for features and ports, answers echoes and reads messages. Its
-loops and queues are not used: one thread reads, one writes, and answers go to whoever asked.
+os-ken negotiates the version, requests features and ports, replies to echoes and reads messages.
+Its loops and queues are not used: one thread reads, one writes, and replies go to the exchange
+with their transaction id.
 """
 
 import contextlib
@@ -12,7 +13,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol
 
-# First: os-ken's modules import each other in a ring that only begins well here.
+# First: os-ken's modules import each other in a cycle that works from here only.
 import os_ken.base.app_manager  # noqa: F401
 from os_ken import cfg
 from os_ken.controller import handler, ofp_event
@@ -31,7 +32,7 @@ from etherweave.control.controller.reports import ReportPart
 from etherweave.control.messages import BUNDLE_CONTROL, HEADER, ONF, VERSION, MessageType
 
 _OUTBOX = 64
-"""Writes that may wait; one holds some tens of thousand octets at most."""
+"""Length of the queue of writes; each has some tens of thousand octets at most."""
 _ANSWERS = 10_000
 _ROLE_STATUS = 1911
 """ONF's extension for OpenFlow 1.3: another controller has become master."""
@@ -48,7 +49,7 @@ class DisconnectedError(OSError):
 
 
 class SwitchReply(NamedTuple):
-    """A message that answers, or refuses, one of ours."""
+    """A reply to a message, or an error about it."""
 
     kind: MessageType
     xid: int
@@ -57,7 +58,7 @@ class SwitchReply(NamedTuple):
 
     @property
     def error(self) -> tuple[int, int]:
-        """Type and code of an ERROR; of one that is cut short, none that exist."""
+        """Type and code of an ERROR; of a truncated one, values that do not exist."""
         kind, code = struct.unpack_from("!HH", self.octets.ljust(12, b"\xff"), 8)
         return kind, code
 
@@ -71,26 +72,26 @@ class SwitchReply(NamedTuple):
 
 
 class SessionListener(Protocol):
-    """Whoever wants to know of switches; called by their threads."""
+    """Receives the events of sessions; called by their threads."""
 
     def connected(self, session: "SwitchSession") -> None:
         """Accept an identified switch; raises ``PeerRejectedError`` if it is not in the plan."""
 
     def ended(self, session: "SwitchSession") -> None:
-        """Take the end of a switch that was taken."""
+        """Handle the end of a session that was accepted."""
 
     def packet_in(self, session: "SwitchSession", port: int, frame: bytes) -> None:
-        """Take a frame that a switch hands to its controllers."""
+        """Receive a frame that a switch sends to its controllers."""
 
     def port_changed(self, session: "SwitchSession") -> None:
-        """Take a change of ``session.links``."""
+        """Handle a change of ``session.links``."""
 
     def demoted(self, session: "SwitchSession", generation: int) -> None:
-        """Take a switch's word that another controller is its master."""
+        """Handle a switch's message that another controller is its master."""
 
 
 class Exchange:
-    """Messages under transactions of their own, and their answers."""
+    """Messages with transaction ids of their own, and the replies to them."""
 
     def __init__(self, session: "SwitchSession", first: int, count: int) -> None:
         self._session = session
@@ -104,17 +105,17 @@ class Exchange:
         Raises
         ------
         GoneError
-            When the switch is gone, or takes nothing.
+            When the switch is not connected any more, or reads nothing.
         """
         self._session.send(octets)
 
     def answer(self, timeout_s: float) -> SwitchReply:
-        """Wait for the next answer.
+        """Wait for the next reply.
 
         Raises
         ------
         GoneError
-            When there is none.
+            When none arrives.
         """
         try:
             answer = self._answers.get(timeout=timeout_s)
@@ -125,21 +126,21 @@ class Exchange:
         return answer
 
     def pending(self) -> SwitchReply | None:
-        """Give the next answer if it is there."""
+        """Return the next reply if it has arrived."""
         if self._answers.empty():
             return None
         return self.answer(0.1)
 
     def receive(self, answer: SwitchReply | None) -> None:
-        """Hand over an answer, or the news that there will be none."""
+        """Add a reply; None: the connection has ended."""
         try:
             self._answers.put_nowait(answer)
         except queue.Full:
-            raise PeerRejectedError(f"{_ANSWERS} answers that nobody has asked for") from None
+            raise PeerRejectedError(f"{_ANSWERS} replies that were not requested") from None
 
 
 class OpenFlowHandshake(OFPHandler):  # type: ignore[misc] # os-ken has no types.
-    """os-ken's handshake, without its listening socket and queues; one for all sessions."""
+    """os-ken's handshake, without its listening socket and queues; shared by all sessions."""
 
     def __init__(self) -> None:
         cfg.CONF(args=[], project="os_ken", default_config_files=[], default_config_dirs=[])
@@ -149,17 +150,17 @@ class OpenFlowHandshake(OFPHandler):  # type: ignore[misc] # os-ken has no types
 
 
 class _DetachedSocket:
-    """Takes what os-ken does to a socket when a connection begins."""
+    """Stands for the socket that os-ken configures when a connection begins."""
 
     def setsockopt(self, *_: object) -> None:
-        """Do nothing: the door has done it."""
+        """Do nothing: the server has done it."""
 
     def settimeout(self, _: float) -> None:
-        """Do nothing: the wire knows about time."""
+        """Do nothing: the stream has limits of its own."""
 
 
 class SwitchSession(Datapath):  # type: ignore[misc] # os-ken has no types.
-    """A connection with a switch, or with what may become one."""
+    """A connection with a peer that is, or may become, a switch."""
 
     def __init__(
         self,
@@ -189,7 +190,7 @@ class SwitchSession(Datapath):  # type: ignore[misc] # os-ken has no types.
         Raises
         ------
         RefusedError
-            When it does not behave like a switch of OpenFlow 1.3.
+            When it violates OpenFlow 1.3.
         OSError
             When the connection breaks.
         """
@@ -212,12 +213,12 @@ class SwitchSession(Datapath):  # type: ignore[misc] # os-ken has no types.
                 self._listener.ended(self)
 
     def send(self, buf: bytes, close_socket: bool = False) -> bool:
-        """Send octets in their turn; waits while many others wait.
+        """Send octets in order; waits while the queue is full.
 
         Raises
         ------
         GoneError
-            When the switch is gone, or takes nothing.
+            When the switch is not connected any more, or reads nothing.
         """
         if self._is_over:
             raise DisconnectedError("the switch is not connected any more")
@@ -231,7 +232,7 @@ class SwitchSession(Datapath):  # type: ignore[misc] # os-ken has no types.
         return True
 
     def post(self, octets: bytes) -> None:
-        """Send octets, unless many others wait: for what is sent again anyway."""
+        """Send octets unless the queue is full: for what is sent periodically."""
         with contextlib.suppress(queue.Full):
             self._outbox.put_nowait(octets)
 
@@ -246,7 +247,7 @@ class SwitchSession(Datapath):  # type: ignore[misc] # os-ken has no types.
         Raises
         ------
         GoneError
-            When the switch is gone.
+            When the switch is not connected any more.
         """
         with self._lock:
             if self._is_over:
@@ -275,7 +276,7 @@ class SwitchSession(Datapath):  # type: ignore[misc] # os-ken has no types.
             self._outbox.put_nowait(None)
 
     def _write(self) -> None:
-        """Write what waits, until the connection ends."""
+        """Write what is queued, until the connection ends."""
         try:
             while (octets := self._outbox.get()) is not None:
                 self._channel.write(octets, self._limits.message_s)
@@ -288,7 +289,7 @@ class SwitchSession(Datapath):  # type: ignore[misc] # os-ken has no types.
         self.post(HEADER.pack(VERSION, MessageType.ECHO_REQUEST, HEADER.size, 0))
 
     def _handle(self, octets: bytes) -> None:
-        """Take a message: answers go to whoever asked, what is left goes through os-ken."""
+        """Process a message: replies go to their exchange, the rest goes through os-ken."""
         version, kind, length, xid = HEADER.unpack_from(octets)
         if self.state == MAIN_DISPATCHER:
             if self._answers(kind, xid, octets):
@@ -302,7 +303,7 @@ class SwitchSession(Datapath):  # type: ignore[misc] # os-ken has no types.
             self.ofp_brick._hello_failed(self, f"version {version}; expected 4, OpenFlow 1.3")
             return
         if kind == MessageType.HELLO:
-            # Of a later version, which has the same HELLO; os-ken does not know them all.
+            # A later version, whose HELLO is the same; os-ken does not support all of them.
             version, octets = VERSION, bytes([VERSION]) + octets[1:]
         message = self._read(version, kind, length, xid, octets)
         event = ofp_event.ofp_msg_to_ev(message)
@@ -328,7 +329,7 @@ class SwitchSession(Datapath):  # type: ignore[misc] # os-ken has no types.
         return message
 
     def _answers(self, kind: int, xid: int, octets: bytes) -> bool:
-        """Hand an answer to whoever has asked; tell whether it was one."""
+        """Pass a reply to its exchange; return whether the message was a reply."""
         if kind not in _REPLY_TYPES:
             return False
         with self._lock:
@@ -363,7 +364,7 @@ class SwitchSession(Datapath):  # type: ignore[misc] # os-ken has no types.
 
 
 def _check(kind: int, octets: bytes) -> None:
-    """Refuse what os-ken would read without end: sequences of members that have no length."""
+    """Reject what os-ken would read in an endless loop: elements of length 0."""
     if kind == MessageType.HELLO:
         start = HEADER.size
         while start < len(octets):
@@ -372,7 +373,7 @@ def _check(kind: int, octets: bytes) -> None:
                 raise PeerRejectedError(f"a HELLO with an element of {length} octets")
             start += length + -length % 8
     elif kind == MessageType.MULTIPART_REPLY and int.from_bytes(octets[8:10]) != ReportPart.PORTS:
-        raise PeerRejectedError("a MULTIPART_REPLY that nobody has asked for")
+        raise PeerRejectedError("a MULTIPART_REPLY that was not requested")
 
 
 def _has_link(port: Any) -> bool:
@@ -389,7 +390,7 @@ _UNSOLICITED_TYPES = frozenset(
         MessageType.PORT_STATUS,
     }
 )
-"""What os-ken reads of a known switch; it knows more, but not how to read it safely."""
+"""What os-ken reads of a known switch; it does not read other types safely."""
 _REPLY_TYPES = frozenset(
     {
         MessageType.ERROR,

@@ -1,7 +1,7 @@
-"""What a controller would do, without doing it: switches against plans, cables as far as seen.
+"""A dry run of a controller: switches compared with their plans, cables as far as discovered.
 
-Nothing is changed: no role is claimed, no rule written. Probes go out, and come back only from
-switches whose tables already hand LLDP to controllers.
+Nothing is changed: no role is claimed, no rule written. Probes are sent, and return only from
+switches whose tables already send LLDP to controllers.
 """
 
 import threading
@@ -22,13 +22,13 @@ from etherweave.control.rules import SwitchPlan
 
 @dataclass(frozen=True)
 class Survey:
-    """How a fabric differs from its plan."""
+    """Differences between a fabric and its plan."""
 
     drifts: dict[str, Drift]
-    """Of every switch that has answered."""
+    """Of every switch that was read."""
     tables: dict[str, ReportedTables]
     absent: dict[str, str]
-    """Switches that have not, and why."""
+    """Switches that were not read, and why."""
     wiring: tuple[WiringFinding, ...]
 
     @property
@@ -43,9 +43,9 @@ def survey(controller: Controller, wait_s: float, stop: threading.Event) -> Surv
     Parameters
     ----------
     controller
-        One that only watches.
+        One for a dry run.
     wait_s
-        How long switches may take to connect [s].
+        Longest wait for switches to connect [s].
     stop
         Ends the waiting early.
     """
@@ -86,11 +86,11 @@ def _read(
 
 
 def _forwards_probes(reported: ReportedTables, controller: Controller, name: str) -> bool:
-    """Tell whether a switch has the rules that hand probes over, so that silence says something."""
+    """Return whether a switch has the rules that send probes to the controller."""
     plan: SwitchPlan = controller.desired[name]
     missing = drift.compare(plan, reported)
     return not any(
-        test.field == "eth_type" and test.value == LLDP
+        field.field == "eth_type" and field.value == LLDP
         for rule in (*missing.missing, *missing.changed)
-        for test in rule.match
+        for field in rule.match
     )

@@ -1,4 +1,4 @@
-"""A switch of the plan: what it is to do, what it is known to do, and the thread that tells it."""
+"""A switch of the plan: what is to be installed, what is installed, and how it is programmed."""
 
 import struct
 import threading
@@ -18,60 +18,60 @@ from etherweave.control.rules import SwitchPlan
 
 ROLE_S = 10.0
 RETRY_S = (1.0, 60.0)
-"""After a refusal: first and longest wait, doubled in between [s]."""
+"""After a rejected change: first and longest wait, doubled in between [s]."""
 _NAMED_MAX = 10
-"""Rules that a line of the log names."""
+"""Number of rules that a line of the log names."""
 
 
 COUNTS = ("rules_installed", "rules_removed", "audits", "drifts", "refusals")
-"""What is counted per switch."""
+"""Counters of each switch."""
 
 
 class StaleRoleError(Exception):
-    """A switch knows a greater generation than ours."""
+    """A switch has seen a greater generation than this controller's."""
 
 
 @dataclass
 class ManagedSwitch:
-    """A switch of the plan, and what is known of it; the controller's thread changes it."""
+    """A switch of the plan and its state; changed by the controller's thread."""
 
     name: str
     session: SwitchSession | None = None
     since_s: float = 0.0
     """When it connected."""
     claimed_generation: int | None = None
-    """The generation under which it takes us for its master."""
+    """The generation under which this controller is its master."""
     is_role_known: bool = False
-    """Whether it has told its generation."""
+    """Whether it has reported its generation."""
     is_standing_by: bool = False
     installed: SwitchPlan | None = None
-    """What it is known to do; none: not read yet."""
+    """What is installed; None: not read yet."""
     entries: int = 0
     stamp: int = 0
     """Generation of its latest change."""
     ready_s: float | None = None
-    """When it began to hand over probes."""
+    """When it began to send probes to the controller."""
     audited_s: float = 0.0
     retry_s: float = 0.0
     wait_s: float = RETRY_S[0]
     unrepaired: Drift | None = None
-    """What was still different right after it had been mended."""
+    """Differences that remained right after they were repaired."""
     worker: threading.Thread | None = None
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
 
     @property
     def is_busy(self) -> bool:
-        """Whether its thread is at work."""
+        """Whether its thread is running."""
         return self.worker is not None and self.worker.is_alive()
 
     def connected(self, session: SwitchSession) -> None:
-        """Take a new connection: nothing is known."""
+        """Begin with a new connection, of which nothing is known."""
         self.session, self.since_s = session, time.monotonic()
         self.claimed_generation, self.is_role_known, self.is_standing_by = None, False, False
         self.installed, self.ready_s, self.retry_s = None, None, 0.0
 
     def ended(self) -> None:
-        """Take the end of the connection."""
+        """Forget what was known of a connection that has ended."""
         self.session, self.claimed_generation, self.installed, self.ready_s = None, None, None, None
 
     def delay_retry(self) -> None:
@@ -80,14 +80,14 @@ class ManagedSwitch:
         self.wait_s = min(2 * self.wait_s, RETRY_S[1])
 
     def start(self, action: Callable[[], None]) -> None:
-        """Let its thread do something."""
-        self.worker = threading.Thread(target=action, name=f"tell {self.name}", daemon=True)
+        """Run an action in its thread."""
+        self.worker = threading.Thread(target=action, name=f"program {self.name}", daemon=True)
         self.worker.start()
 
 
 @dataclass(frozen=True)
 class SwitchTarget:
-    """What a switch's thread is to achieve."""
+    """What is to be installed in a switch."""
 
     plan: SwitchPlan
     fingerprint: int
@@ -98,12 +98,12 @@ class SwitchTarget:
 
 
 class SwitchProgrammer:
-    """Tells a switch what to do; runs in the switch's thread.
+    """Programs a switch; runs in the switch's thread.
 
     Parameters
     ----------
     switch
-        Nobody else changes what it is known to do meanwhile.
+        Changed by nothing else in the meantime.
     """
 
     def __init__(self, switch: ManagedSwitch, session: SwitchSession, log: EventLog) -> None:
@@ -112,25 +112,25 @@ class SwitchProgrammer:
         self._log = log
 
     def ask_role(self, wanted: Role, generation: int) -> int:
-        """Ask for a role, and return the generation that the switch knows.
+        """Request a role, and return the generation that the switch reports.
 
         Raises
         ------
         StaleError
             When a controller with a greater generation is its master.
         GoneError
-            When it is gone.
+            When it is not connected any more.
         """
         with self._session.exchange(1) as exchange:
             exchange.send(role_request(wanted, generation, exchange.first))
             answer = exchange.answer(ROLE_S)
             if answer.kind is not MessageType.ROLE_REPLY or len(answer.octets) < 24:
-                raise StaleRoleError(f"generation {generation} is not taken")
+                raise StaleRoleError(f"generation {generation} is rejected")
             known: int = struct.unpack_from("!Q", answer.octets, 16)[0]
             return known
 
     def apply(self, order: SwitchTarget, audit: bool) -> None:
-        """Make the switch do what the plan says, changing no more than differs."""
+        """Install the plan, changing only what differs."""
         switch = self._switch
         known = None if audit else switch.installed
         reported = drift.as_reported(known) if known else read_tables(self._session)
@@ -168,7 +168,7 @@ class SwitchProgrammer:
         )  # fmt: skip
 
     def _remaining(self, order: SwitchTarget) -> Drift | None:
-        """Read again what was changed: a switch may report it in other words than it was told."""
+        """Read the tables again: a switch may report a rule in another form than installed."""
         remaining = drift.compare(order.plan, read_tables(self._session))
         remaining = remaining.without_foreign() if order.leave_foreign else remaining
         if remaining:
@@ -182,7 +182,7 @@ class SwitchProgrammer:
 
 
 def drift_summary(difference: Drift) -> dict[str, object]:
-    """Count what differs, and name the first of it."""
+    """Count the differences, and name the first of them."""
     named = [
         *(f"missing {drift.describe(rule)}" for rule in difference.missing[:_NAMED_MAX]),
         *(f"changed {drift.describe(rule)}" for rule in difference.changed[:_NAMED_MAX]),

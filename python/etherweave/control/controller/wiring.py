@@ -1,7 +1,10 @@
-"""What is plugged in, against what the plan says: which port goes where and should go where.
+"""Comparison of the cables that were discovered with the plan, and the cables that have failed.
 
-A frame of ours that leaves a port and arrives at another shows a cable in one direction. Findings
-are about ports, because that is where a hand can change something; a swapped pair gives four.
+A probe that leaves a port and arrives at another shows a cable in one direction. Findings name
+ports, because that is where a cable can be moved; a swapped pair gives four.
+
+A cable has failed when an end has no link, or when both its switches are connected and probes do
+not arrive, or arrive elsewhere. A switch that is only disconnected has not failed: it forwards on.
 """
 
 from collections import Counter
@@ -31,7 +34,7 @@ class Cable(NamedTuple):
 
     @classmethod
     def of(cls, one: SwitchPort, other: SwitchPort) -> "Cable":
-        """Give the cable between two ends, whichever comes first."""
+        """Return the cable between two ends, in any order."""
         return cls(*sorted((one, other)))
 
     def __str__(self) -> str:
@@ -63,7 +66,7 @@ class WiringFinding(NamedTuple):
 
     def __str__(self) -> str:
         found = self.found or _NOTHING[self.fault]
-        return f"{self.end} goes to {found}; should go to {self.expected or 'nothing'}"
+        return f"{self.end} leads to {found}; expected {self.expected or 'nothing'}"
 
 
 _NOTHING = {
@@ -77,20 +80,20 @@ _NOTHING = {
 
 @dataclass(frozen=True, slots=True)
 class ObservedWiring:
-    """What the switches that answer have shown so far."""
+    """What was discovered of the connected switches so far."""
 
     arrivals: Mapping[SwitchPort, SwitchPort] = field(default_factory=dict)
-    """Where a frame arrived: where it had left."""
+    """By the port where a probe arrived, the port that it had left."""
     ports: Mapping[str, Mapping[int, bool]] = field(default_factory=dict)
     """Of every switch that is connected, its ports, and whether they have a link."""
     neighbours: Mapping[SwitchPort, str] = field(default_factory=dict)
-    """Names that hosts tell in LLDP of their own."""
+    """Names in the LLDP of hosts, by port."""
     settled: frozenset[str] = frozenset()
-    """Switches whose frames, sent and received, would have shown up by now."""
+    """Switches whose probes, sent and received, would have arrived by now."""
 
 
 def cables(plan: FabricPlan) -> frozenset[Cable]:
-    """Give the cables between switches."""
+    """Return the cables between switches."""
     return frozenset(
         Cable.of(SwitchPort(switch.name, port.number), SwitchPort(port.node, port.node_port))
         for switch in plan.switches
@@ -100,7 +103,7 @@ def cables(plan: FabricPlan) -> frozenset[Cable]:
 
 
 def check(plan: FabricPlan, observed: ObservedWiring) -> tuple[WiringFinding, ...]:
-    """Compare what is seen with what is planned, by switch and port."""
+    """Compare the discovered wiring with the plan, by switch and port."""
     across = in_both_directions(observed.arrivals)
     return tuple(
         finding
@@ -111,7 +114,7 @@ def check(plan: FabricPlan, observed: ObservedWiring) -> tuple[WiringFinding, ..
 
 
 def in_both_directions(arrivals: Mapping[SwitchPort, SwitchPort]) -> dict[SwitchPort, SwitchPort]:
-    """Give what is at the other end of every port that has shown a cable in any direction."""
+    """Return the other end of every port whose cable was seen in either direction."""
     across = {left: arrived for arrived, left in arrivals.items()}
     return across | dict(arrivals)
 
@@ -157,19 +160,14 @@ def _observed_peer(
     return f"host {observed.neighbours[end]}" if end in observed.neighbours else None
 
 
-def told(findings: Iterable[WiringFinding]) -> list[str]:
-    """Write findings, one sentence each."""
-    return [f"{finding.fault}: {finding}" for finding in findings]
-
-
 def failed_cables(plan: FabricPlan, observed: ObservedWiring) -> frozenset[Cable]:
-    """Give the cables of a plan that cannot be used."""
+    """Return the cables of a plan that cannot be used."""
     across = in_both_directions(observed.arrivals)
     return frozenset(cable for cable in cables(plan) if _has_failed(cable, across, observed))
 
 
 def names(plan: FabricPlan, failed: Iterable[Cable]) -> list[str]:
-    """Name cables as :func:`etherweave.control.plan.plan` takes them, parallel ones by port."""
+    """Return names of cables as :func:`etherweave.control.plan.plan` accepts them."""
     beside = Counter((one.switch, other.switch) for one, other in cables(plan))
 
     def first(cable: Cable) -> str:

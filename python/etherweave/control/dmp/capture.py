@@ -1,4 +1,4 @@
-"""Frames of the protocol in a capture, or written in hexadecimal digits.
+"""Frames of the protocol in a capture.
 
 Captures are those of ``tcpdump -w``: the classic format of libpcap (``pcap-savefile(5)``), of
 Ethernet.
@@ -17,11 +17,11 @@ _ETHERNET = 1
 
 
 class CaptureError(ValueError):
-    """Not a capture, or a broken one; the message says where."""
+    """Not a capture, or a truncated one; the message says where."""
 
 
 class CapturedFrame(NamedTuple):
-    """What a frame of a capture is."""
+    """A frame of a capture, decoded."""
 
     number: int
     """From 1."""
@@ -31,7 +31,7 @@ class CapturedFrame(NamedTuple):
 
 
 def explain(frames: Iterable[bytes]) -> Iterator[CapturedFrame]:
-    """Tell of each frame what it is, in order."""
+    """Decode frames, in order."""
     sources: dict[bytes, int] = {}
     for number, octets in enumerate(frames, 1):
         frame = decode(octets)
@@ -45,11 +45,11 @@ def frames(octets: bytes) -> Iterator[bytes]:
     Raises
     ------
     CaptureError
-        If it is none, is not of Ethernet, or ends within a frame.
+        If it is not a capture of Ethernet, or ends within a frame.
     """
     order = _FIRST.get(octets[:4])
     if order is None or len(octets) < _HEADER_OCTETS:
-        raise CaptureError("no capture; expected the classic format of libpcap (tcpdump -w)")
+        raise CaptureError("not a capture; expected the classic format of libpcap (tcpdump -w)")
     kind = struct.unpack_from(f"{order}I", octets, 20)[0] & 0xFFFF
     if kind != _ETHERNET:
         raise CaptureError(f"capture of link type {kind}; expected Ethernet (1)")
@@ -69,5 +69,5 @@ def _records(octets: bytes, order: str) -> Iterator[bytes]:
 
 
 def _source(sources: dict[bytes, int], frame: DmpFrame) -> int:
-    """Tell who sent the first frame with this nonce."""
+    """Return the source of the first frame with this nonce."""
     return sources.setdefault(frame.nonce, frame.source)

@@ -1,4 +1,4 @@
-"""Asks once, on several interfaces at a time."""
+"""Requests addresses once, on several interfaces at a time."""
 
 import secrets
 import select
@@ -17,8 +17,10 @@ from etherweave.control.dmp.request import (
 )
 
 
-def ask(interfaces: Iterable[DmpInterface], timing: RequestTiming) -> dict[str, RequestOutcome]:
-    """Ask the switch of each interface for its address; changes nothing.
+def request_addresses(
+    interfaces: Iterable[DmpInterface], timing: RequestTiming
+) -> dict[str, RequestOutcome]:
+    """Request the address of each interface from its switch; changes nothing.
 
     Returns
     -------
@@ -52,7 +54,7 @@ def _ready(
 
 
 def _step(interface: DmpInterface, request: AddressRequest) -> RequestStep:
-    """Serve the deadline first: frames without end must not hold it up."""
+    """Handle the deadline first: a flood of frames must not delay it."""
     step = request.wake(time.monotonic())
     if step is not None:
         return step

@@ -1,4 +1,4 @@
-"""The daemon: keeps the addresses of interfaces right for as long as it runs."""
+"""The daemon: keeps the addresses of interfaces up to date while it runs."""
 
 import math
 import os
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 
 from etherweave.control.dmp.interface import DmpInterface, InterfaceError, NoInterfaceError
 from etherweave.control.dmp.links import LinkChange, open_links, received_links
+from etherweave.control.dmp.monitor import AddressMonitor, MonitorTiming
 from etherweave.control.dmp.request import (
     AssignedAddress,
     FailedRequest,
@@ -17,11 +18,10 @@ from etherweave.control.dmp.request import (
     RequestTiming,
     SendFrame,
 )
-from etherweave.control.dmp.watch import AddressMonitor, MonitorTiming
 from etherweave.control.text import mac_text
 
 LogLine = Callable[[str], None]
-"""Takes a line for the log."""
+"""Writes a line of the log."""
 
 
 def serve(
@@ -31,10 +31,10 @@ def serve(
     log: LogLine,
     stop: socket.socket,
 ) -> None:
-    """Keep the addresses of interfaces right until something can be read from ``stop``.
+    """Keep the addresses of interfaces up to date until ``stop`` is readable.
 
-    systemd is told ``READY=1`` when every interface had its first outcome, or when there was time
-    enough for one: a host boots without its switch, too.
+    ``READY=1`` is sent to systemd when every interface has had its first outcome, or after the time
+    limit of one, so that a host boots without its switch, too.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def serve(
 
 
 class _MonitoredInterface:
-    """An interface, which may come and go, and what is done about it."""
+    """An interface, which may appear and disappear, and its state machine."""
 
     def __init__(
         self, name: str, timing: RequestTiming, schedule: MonitorTiming, log: LogLine
@@ -66,19 +66,19 @@ class _MonitoredInterface:
 
     @property
     def status(self) -> str:
-        """Say in a few words how it is."""
+        """Its name and present address."""
         address = mac_text(self.interface.address) if self.interface else "missing"
         return f"{self.name} {address}"
 
     @property
     def listens_at(self) -> int | None:
-        """The descriptor to read from while frames are wanted; others stay in the kernel."""
+        """The descriptor to read from while a request is under way, else None."""
         if self.interface is None or not self.watch.is_asking:
             return None
         return self.interface.fileno()
 
     def open(self) -> None:
-        """Begin, if the interface is there."""
+        """Open the interface if it exists."""
         try:
             self.interface = DmpInterface(self.name)
             if not self.interface.is_up:
@@ -89,16 +89,16 @@ class _MonitoredInterface:
             self._log(f"{error}; waiting for it")
 
     def close(self) -> None:
-        """Let the interface go."""
+        """Close the interface."""
         if self.interface:
             self.interface.close()
         self.interface = None
         self.watch.link(False, None, time.monotonic())
 
     def link_changed(self, link: LinkChange) -> None:
-        """Take news of the link."""
+        """Handle a change of the link."""
         if link.is_gone and self.interface:
-            self._log(f"{self.name}: is gone; waiting for it")
+            self._log(f"{self.name}: disappeared; waiting for it")
             self.close()
         elif not link.is_gone and self.interface is None:
             self.open()
@@ -106,17 +106,17 @@ class _MonitoredInterface:
             self.watch.link(link.is_running, link.changes, time.monotonic())
 
     def reopen(self) -> None:
-        """Begin anew: news of the link were lost."""
+        """Open the interface again, because changes of the link were lost."""
         self.close()
         self.open()
 
     def wake(self) -> None:
-        """Serve the deadline, if it has come."""
+        """Handle the deadline if it is due."""
         if self.interface:
             self._apply(self.watch.wake(self.interface.address, time.monotonic()), self.interface)
 
     def receive(self) -> None:
-        """Take one frame."""
+        """Receive one frame."""
         received = self.interface.receive() if self.interface else None
         if self.interface and received:
             self._apply(self.watch.receive(received, time.monotonic()), self.interface)
@@ -138,12 +138,12 @@ class _MonitoredInterface:
         if before == new:
             return
         stayed_up = interface.assign(answer.mac)
-        how = "" if stayed_up else "; was set down for it, routes and IPv6 addresses are lost"
+        how = "" if stayed_up else "; was set down for this, routes and IPv6 addresses are lost"
         self._log(f"{self.name}: address {new} (was {before}){how}")
 
 
 class _EventLoop:
-    """Waits for frames, for news of links, for deadlines and for the end."""
+    """Waits for frames, for changes of links, for deadlines and for the end."""
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ class _EventLoop:
         self._ready_s: float | None = ready_s
 
     def run(self) -> None:
-        """Go round until the end."""
+        """Run until the end."""
         while True:
             readable = self._wait()
             if self._stop.fileno() in readable:
@@ -172,7 +172,7 @@ class _EventLoop:
             self._report()
 
     def _wait(self) -> list[int]:
-        """Wait until something can be read, or a deadline has come; tell which descriptors."""
+        """Wait for a descriptor or a deadline; return the readable descriptors."""
         listening = [monitored.listens_at for monitored in self._interfaces]
         sources = [number for number in listening if number is not None]
         deadlines = [monitored.watch.deadline_s for monitored in self._interfaces]
@@ -192,7 +192,7 @@ class _EventLoop:
                     monitored.link_changed(link)
 
     def _report(self) -> None:
-        """Tell systemd once that other services may start."""
+        """Notify systemd once that other services may start."""
         if self._ready_s is None:
             return
         settled = all(monitored.watch.is_settled for monitored in self._interfaces)
@@ -204,9 +204,9 @@ class _EventLoop:
 
 
 def notify(*facts: str) -> None:
-    """Send facts such as ``READY=1`` to whoever started this process, if anybody wants them.
+    """Send facts such as ``READY=1`` to systemd by datagrams of ``sd_notify(3)``, if it listens.
 
-    A listener that is gone is none: the daemon has work to do.
+    Errors are ignored: the daemon works without systemd, too.
     """
     path = os.environ.get("NOTIFY_SOCKET", "")
     if not path.startswith(("/", "@")):

@@ -7,7 +7,7 @@
      │ group  │ source │ 88 b5 │ magic │ ver│type│ nonce  │ zeros   │
      └────────┴────────┴───────┴───────┴────┴────┴────────┴─────────┘
 
-60 octets: the shortest frame of Ethernet without its check sequence, so that no card pads it.
+60 octets: the shortest frame of Ethernet without its check sequence, so that NICs add no padding.
 Addresses are whole numbers, most significant octet first.
 """
 
@@ -18,11 +18,11 @@ from typing import NamedTuple
 ETHERTYPE = 0x88B5
 """Local experimental EtherType 1 (IEEE Std 802); the one of the paper."""
 GROUP = 0x03_00_00_00_88_B5
-"""Where requests go: a group address of local administration.
+"""Destination of requests: a group address of local administration.
 
-No forwarding rule matches it, so that a request dies in a switch that lacks the rule for DMP, while
-a broadcast would go on to every host; cards of other hosts leave it out; and, unlike the addresses
-01:80:c2:00:00:0x, no switch keeps it for itself before its rules see it.
+No forwarding rule matches it, so that a switch without the rule for DMP drops a request, while a
+broadcast would reach every host; NICs of other hosts filter it out; and, unlike frames to
+01:80:c2:00:00:0x, no switch consumes it before its rules are applied.
 """
 MAGIC = b"EWDM"
 VERSION = 1
@@ -49,7 +49,7 @@ class DmpFrame(NamedTuple):
 
 
 class FrameFault(StrEnum):
-    """Why a frame is none of this protocol's; checked in this order."""
+    """Why a frame is not one of this protocol; checked in this order."""
 
     TRUNCATED = "shorter than 60 octets"
     TAGGED = "with a VLAN tag"
@@ -79,7 +79,7 @@ def encode(frame: DmpFrame) -> bytes:
 
 
 def decode(octets: bytes) -> DmpFrame | FrameFault:
-    """Read a frame, or tell what is wrong with it; any octets will do."""
+    """Read a frame, or return what is wrong with it; accepts any octets."""
     if len(octets) < LENGTH:
         return FrameFault.TRUNCATED
     destination, source, ethertype, magic, version, kind, nonce = _HEADER.unpack_from(octets)
@@ -97,12 +97,12 @@ def decode(octets: bytes) -> DmpFrame | FrameFault:
 
 
 def is_group(mac: int) -> bool:
-    """Tell whether an address is one of many hosts: multicast or broadcast."""
+    """Return whether an address is a group address: multicast or broadcast."""
     return bool(mac & _GROUP_BIT)
 
 
 def is_local(mac: int) -> bool:
-    """Tell whether an address is of local administration: not from a factory."""
+    """Return whether an address is of local administration: not from a factory."""
     return bool(mac & _LOCAL_BIT)
 
 

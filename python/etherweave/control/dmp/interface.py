@@ -1,6 +1,7 @@
-"""A network interface: sends and hears frames of the protocol, takes a new address.
+"""A network interface: sends and receives frames of the protocol, and is given addresses.
 
-Calls are those of ``packet(7)`` and ``netdevice(7)``.
+Calls are those of ``packet(7)`` and ``netdevice(7)``, on the socket that is open for frames anyway:
+hosts run this at every boot, where the import of pyroute2 (0.3 s) would be the longest part.
 """
 
 import errno
@@ -22,15 +23,15 @@ _NAME_OCTETS_MAX = 15
 _OCTETS_MAX = 2048
 """More than any frame of the protocol; longer ones are too long anyway."""
 _LOST = {errno.ENETDOWN, errno.ENOBUFS, errno.ENETUNREACH, errno.EAGAIN}
-"""A frame could not be sent now, perhaps later."""
+"""Errors of a frame that may be sent later."""
 
 
 class InterfaceError(Exception):
-    """An interface cannot do what is asked; the message says which and why."""
+    """An operation on an interface fails; the message says which and why."""
 
 
 class NoInterfaceError(InterfaceError):
-    """There is no such interface now; there may be later."""
+    """The interface does not exist at present."""
 
 
 class DmpInterface:
@@ -39,14 +40,14 @@ class DmpInterface:
     Parameters
     ----------
     name
-        As ``ip link`` tells it.
+        As ``ip link`` prints it.
 
     Raises
     ------
     NoInterfaceError
         If there is none of that name.
     InterfaceError
-        If it is not Ethernet, or the right to raw frames is missing.
+        If it is not Ethernet, or the caller lacks the right to raw frames.
     """
 
     def __init__(self, name: str) -> None:
@@ -80,7 +81,7 @@ class DmpInterface:
         self._socket.close()
 
     def fileno(self) -> int:
-        """Tell the descriptor, for selectors."""
+        """Return the descriptor, for selectors."""
         return self._socket.fileno()
 
     @property
@@ -99,25 +100,25 @@ class DmpInterface:
         return bool(self._flags() & _RUNNING)
 
     def send(self, octets: bytes) -> None:
-        """Send a frame; one that the interface cannot take now is lost, as others are.
+        """Send a frame; one that the interface cannot send now is lost.
 
         Raises
         ------
         InterfaceError
-            If the interface is gone.
+            If the interface does not exist any more.
         """
         try:
             self._socket.send(octets)
         except OSError as error:
             if error.errno not in _LOST:
-                raise self._refusal("does not send", error) from error
+                raise self._error("does not send", error) from error
 
     def receive(self) -> ReceivedFrame | None:
-        """Take the next frame, if there is one; does not wait."""
+        """Return the next frame, if there is one; does not wait."""
         try:
             octets, (_, _, kind, *_) = self._socket.recvfrom(_OCTETS_MAX)
         except OSError:
-            # Nothing there, or news that the link went down: links are told of by others.
+            # No frame, or an error because the link went down, which links report.
             return None
         return ReceivedFrame(
             octets, kind == socket.PACKET_OUTGOING, kind == socket.PACKET_OTHERHOST
@@ -129,17 +130,17 @@ class DmpInterface:
         Raises
         ------
         InterfaceError
-            If the system refuses.
+            If the system rejects it.
         """
         try:
             self._set_flags(self._flags() | _UP)
         except OSError as error:
-            raise self._refusal("cannot be set up", error) from error
+            raise self._error("cannot be set up", error) from error
 
     def assign(self, mac: int) -> bool:
-        """Give it a MAC address, while it is up if its driver can do that.
+        """Return it a MAC address, while it is up if its driver can do that.
 
-        Otherwise it is set down for a moment, which costs its routes and IPv6 addresses.
+        Otherwise it is set down for a moment and loses its routes and IPv6 addresses.
 
         Returns
         -------
@@ -149,12 +150,12 @@ class DmpInterface:
         Raises
         ------
         InterfaceError
-            If the driver takes no address at all.
+            If the driver accepts no address at all.
         """
         try:
             return self._assign_up(mac) or self._assign_down(mac)
         except OSError as error:
-            raise self._refusal("takes no address", error) from error
+            raise self._error("accepts no address", error) from error
 
     def _assign_up(self, mac: int) -> bool:
         try:
@@ -185,10 +186,10 @@ class DmpInterface:
         except OSError as error:
             if error.errno == errno.ENODEV:
                 raise NoInterfaceError(f"{self.name}: no such interface") from error
-            raise self._refusal("cannot be opened", error) from error
+            raise self._error("cannot be opened", error) from error
 
     def _join(self) -> None:
-        """Let the card take frames to the protocol's group, until the socket is closed."""
+        """Let the NIC accept frames to the protocol's group, until the socket is closed."""
         index = socket.if_nametoindex(self.name)
         member = struct.pack("=iHH8s", index, _MULTICAST, 6, GROUP.to_bytes(6))
         self._socket.setsockopt(_PACKET, _JOIN, member)
@@ -209,8 +210,8 @@ class DmpInterface:
             return fcntl.ioctl(self._socket, number, request)
         except OSError as error:
             if error.errno == errno.ENODEV:
-                raise NoInterfaceError(f"{self.name}: is gone") from error
+                raise NoInterfaceError(f"{self.name}: does not exist any more") from error
             raise
 
-    def _refusal(self, what: str, error: OSError) -> InterfaceError:
+    def _error(self, what: str, error: OSError) -> InterfaceError:
         return InterfaceError(f"{self.name}: {what} ({error.strerror})")

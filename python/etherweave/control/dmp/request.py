@@ -2,11 +2,11 @@
 
 ::
 
-    asking ── answer ──► settling ── nobody contradicts ──► Assigned
-      │ ▲                   └──────── another answer ─────► Failed: conflict
-      └─┘ no answer: again, with a new nonce, later each time; at last Failed
+    asking ── answer ──► settling ── no other answer ──► AssignedAddress
+      │ ▲                   └─────── another answer ───► FailedRequest: conflict
+      └─┘ no answer: again, with a new nonce and a longer wait; at last FailedRequest
 
-Nothing here waits, draws from the air or opens anything: the caller passes times [s] of any clock
+Nothing here waits or opens anything: the caller passes random octets and times [s] of any clock
 that does not go back, and calls :meth:`AddressRequest.wake` when ``deadline_s`` has come.
 """
 
@@ -30,29 +30,29 @@ from etherweave.control.dmp.frame import (
 from etherweave.control.text import mac_text
 
 RandomSource: TypeAlias = Callable[[int], bytes]
-"""Draws so many random octets; those of nonces must not be guessed."""
+"""Returns N random octets; they must not be predictable, because nonces are made of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class RequestTiming:
-    """How long a request waits, and how much it listens to."""
+    """Times and limits of a request."""
 
     first_s: float = 0.2
     """From the first frame to the second [s]; doubles from frame to frame."""
     longest_s: float = 2.0
     """From a frame to the next, at most [s]."""
     jitter: float = 0.25
-    """Share by which a wait is longer or shorter, at random: hosts of one power cut disperse."""
+    """Share by which waits vary at random, so that hosts of one power cut do not synchronise."""
     limit_s: float = 10.0
     """From the first frame to giving up [s]."""
     settle_s: float = 0.05
     """After an answer, for another one that contradicts it [s]."""
     frames_max: int = 65_536
-    """Frames looked at in one request; more are a flood."""
+    """Frames examined in one request; more are a flood."""
 
 
 class RejectReason(StrEnum):
-    """Why a sound frame is no answer."""
+    """Why a valid frame is not accepted as an answer."""
 
     OUTGOING = "sent by this host"
     TAGGED = "from a VLAN"
@@ -71,20 +71,20 @@ class FailureReason(StrEnum):
     CONFLICT = "conflict"
     FLOOD = "flood"
     INTERFACE = "interface"
-    """The interface does not send; told by the caller."""
+    """The interface does not send; set by the caller."""
 
 
 class ReceivedFrame(NamedTuple):
-    """A frame from the interface, and what the kernel knows of it."""
+    """A frame from the interface, with the kernel's type of it."""
 
     octets: bytes
     is_outgoing: bool = False
     is_for_another: bool = False
-    """For another host, or, if it went to a group, from a VLAN whose tag the kernel took off."""
+    """For another host; to a group address: from a VLAN whose tag the kernel removed."""
 
 
 class SendFrame(NamedTuple):
-    """Wants a frame sent."""
+    """The caller must send this frame."""
 
     octets: bytes
 
@@ -108,11 +108,11 @@ class FailedRequest(NamedTuple):
 
 RequestOutcome: TypeAlias = AssignedAddress | FailedRequest
 RequestStep: TypeAlias = SendFrame | AssignedAddress | FailedRequest | None
-"""What the caller does: send, take the outcome, or nothing."""
+"""What the caller must do: send a frame, handle the outcome, or nothing."""
 
 
 class AddressRequest:
-    """Asks for the address of one interface.
+    """A request for the address of one interface.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class AddressRequest:
         """When :meth:`wake` is due [s]."""
 
     def wake(self, now_s: float) -> RequestStep:
-        """Go on after a wait: accept the answer, ask again, or give up."""
+        """Continue after a wait: accept the answer, repeat the request, or give up."""
         if now_s < self.deadline_s:
             return None
         if self._settles and self._first is not None:
@@ -158,7 +158,7 @@ class AddressRequest:
         return self._ask(now_s)
 
     def receive(self, received: ReceivedFrame, now_s: float) -> RequestStep:
-        """Take a frame from the interface; constant work for each, and a bound on their number."""
+        """Process a frame from the interface, in constant time and up to a number of frames."""
         self._frames += 1
         if self._frames > self._timing.frames_max:
             return self._failed(
@@ -173,8 +173,8 @@ class AddressRequest:
             and is_local(self._address)
             and not self._is_loop_suspected
         ):
-            # The switch's answer to a host that has its address already, or a loop? Ask at once
-            # with a source that no switch would answer.
+            # The switch's answer to a host that has its address already, or a loop: ask again
+            # with a source that differs from every hierarchical address.
             self._is_loop_suspected = True
             return self._ask(now_s)
         return None
@@ -195,7 +195,7 @@ class AddressRequest:
         return SendFrame(encode(frame))
 
     def _answer(self, received: ReceivedFrame) -> DmpFrame | FrameFault | RejectReason:
-        """Tell whether a frame is the last one sent with another source."""
+        """Return the frame if it is the last one sent with another source, else the reason."""
         if received.is_outgoing:
             return RejectReason.OUTGOING
         frame = decode(received.octets)
@@ -230,7 +230,7 @@ class AddressRequest:
         )
 
     def _dispersed(self, wait_s: float) -> float:
-        """Make a wait longer or shorter by up to the jitter."""
+        """Vary a wait by up to the jitter."""
         share = int.from_bytes(self._random(2)) / 0xFFFF
         return wait_s * (1 + self._timing.jitter * (2 * share - 1))
 
@@ -238,13 +238,13 @@ class AddressRequest:
         return FailedRequest(reason, detail, len(self._sent))
 
     def _rejected_text(self) -> str:
-        """Tell which frames were refused, for the end of a sentence."""
+        """List the frames that were rejected, for the end of a sentence."""
         kinds = [f"{count} {reason}" for reason, count in sorted(self._rejected.items())]
-        return f"; frames refused: {', '.join(kinds)}" if kinds else ""
+        return f"; frames rejected: {', '.join(kinds)}" if kinds else ""
 
 
 def _address_fault(mac: int) -> RejectReason | None:
-    """Tell why an address is not a host's of a hierarchical plan."""
+    """Return why an address cannot be a host's in a hierarchical plan."""
     faults = (
         (mac == 0, RejectReason.ZERO),
         (is_group(mac), RejectReason.GROUP),

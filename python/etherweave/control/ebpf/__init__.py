@@ -2,8 +2,8 @@
 
 ::
 
-    SwitchPlan ─► match, masks, maps (pure) ─► entries of maps ─┐
-    switch.bpf.c ─► build ─► program ───────────────────────────┴─► attach ─► ports of a namespace
+    SwitchPlan ─► match, maps (pure) ─► entries of maps ─┐
+    switch.bpf.c ─► program ──────────────────────────────┴─► attach ─► ports of a namespace
 
-A PAUSE or PFC frame puts conditional rules out of force inside the lookup: there is nobody to ask.
+A PAUSE or PFC frame deactivates conditional rules within the lookup, without a controller.
 """

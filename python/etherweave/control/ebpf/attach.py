@@ -1,4 +1,8 @@
-"""Loads the switch and attaches it to interfaces, with bpftool and tc; all of it goes again."""
+"""Compiles the switch with clang and attaches it to interfaces with bpftool and tc.
+
+Everything is removed at the end. pyroute2 neither compiles nor pins programs, so that these tools
+are needed in any case; it reads the numbers of interfaces.
+"""
 
 import contextlib
 import json
@@ -24,11 +28,11 @@ _TIMEOUT_S = 60.0
 
 
 class AttachError(RuntimeError):
-    """A program refuses; its words say why."""
+    """bpftool, tc or mount fails; the message has its error."""
 
 
 class RuleCount(NamedTuple):
-    """What a rule has matched."""
+    """Packets that a rule has matched."""
 
     packets: int
     octets: int
@@ -36,7 +40,7 @@ class RuleCount(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KernelProgram:
-    """A compiled switch, and a file system of its own that keeps what is loaded."""
+    """A compiled switch, and a file system for its loaded programs and maps."""
 
     program: Path
     pins: Path
@@ -44,19 +48,19 @@ class KernelProgram:
 
 @dataclass(frozen=True, slots=True)
 class AttachedSwitch:
-    """A switch at work."""
+    """A switch that is attached."""
 
     name: str
     pins: Path
     """Holds its maps, and the program as ``switch``."""
 
     def rules(self) -> dict[int, RuleCount]:
-        """Tell what every rule has matched, by its number in the plan."""
+        """Return the counters of every rule, by its number in the plan."""
         rows = (row["value"] for row in self._dump("rules"))
         return {row["number"]: RuleCount(row["packets"], row["octets"]) for row in rows}
 
     def ports(self) -> dict[int, dict[str, int]]:
-        """Tell what ports have received, sent and dropped, by number; idle ones are not there.
+        """Return what ports have received, sent and dropped, by number, without idle ones.
 
         Names are those of ``struct counter`` in the program.
         """
@@ -69,24 +73,24 @@ class AttachedSwitch:
 
 
 def missing() -> str | None:
-    """Say why this machine cannot run the switch; none: it can."""
+    """Return what this machine lacks to run the switch, or None."""
     absent = [program for program in PROGRAMS if shutil.which(program) is None]
     if absent:
         return f"{', '.join(absent)} not installed"
     if not namespaces.is_privileged():
-        return "takes root: programs in the kernel"
+        return "requires root, for programs in the kernel"
     headers = Path("/usr/include/bpf/bpf_helpers.h")
     return None if headers.exists() else f"no {headers}: libbpf's headers are not installed"
 
 
 @contextlib.contextmanager
 def kernel_program() -> Iterator[KernelProgram]:
-    """Compile the switch, and mount a file system for what is loaded; both go at the end.
+    """Compile the switch, and mount a file system for what is loaded; remove both at the end.
 
     Raises
     ------
     BuildError, AttachError
-        It does not compile, or may not be mounted.
+        It does not compile, or cannot be mounted.
     """
     with tempfile.TemporaryDirectory(prefix="ew-ebpf-") as directory:
         program = build(Path(directory))
@@ -106,25 +110,25 @@ def attached(
     interfaces: Mapping[int, RatedInterface],
     namespace: str | None = None,
 ) -> Iterator[AttachedSwitch]:
-    """Run a switch between interfaces; they are free again at the end.
+    """Run a switch between interfaces; detach it at the end.
 
     Parameters
     ----------
     kernel
         Where it is loaded.
     switch
-        What it is told.
-    plugs
+        Plan of the switch.
+    interfaces
         Interfaces by port number.
     namespace
-        Of the interfaces, as ``ip netns`` names it; none: that of the caller.
+        Namespace of the interfaces; default: that of the caller.
 
     Raises
     ------
     MapError
-        The switch cannot follow the plan.
+        The plan needs what the program does not support.
     AttachError
-        An interface is missing, or the kernel refuses.
+        An interface is missing, or the kernel rejects the program.
     """
     inside = ["-n", namespace] if namespace else []
     indices = _indices(namespace)
@@ -169,7 +173,7 @@ def run(*command: str, text: str | None = None) -> str:
 
 
 def _short(output: str) -> str:
-    """Keep the end: the verifier tells every instruction before it says what is wrong."""
+    """Return the last lines: the verifier prints every instruction before its error."""
     return " ".join(output.strip().splitlines()[-8:])
 
 
@@ -193,7 +197,7 @@ def _indices(namespace: str | None) -> dict[str, int]:
 
 
 def _detach(inside: Sequence[str], interface: str) -> None:
-    # Whoever removes the interface first takes the program with it.
+    # The program may be gone already, together with its interface.
     with contextlib.suppress(AttachError):
         run("tc", *inside, "qdisc", "del", "dev", interface, "clsact")
 
@@ -206,16 +210,16 @@ def _remove(pins: Path) -> None:
 
 SOURCE = "switch.bpf.c"
 _LIMITS = ("PORTS_MAX", "GROUPS_MAX", "MASKS_MAX", "RULES_MAX")
-"""Said in :mod:`~etherweave.control.ebpf.maps`."""
+"""Constants of :mod:`~etherweave.control.ebpf.maps` that the program needs."""
 _TIMEOUT_S = 120.0
 
 
 class BuildError(RuntimeError):
-    """The switch does not compile; the compiler's words say why."""
+    """The switch does not compile; the message has the compiler's errors."""
 
 
 def command(source: Path, target: Path) -> list[str]:
-    """Tell how the switch is compiled."""
+    """Write the command of the compiler."""
     limits = [f"-D{name}={getattr(maps, name)}" for name in _LIMITS]
     # The kernel's headers include <asm/types.h>, which Debian keeps with the machine's own.
     machine = sysconfig.get_config_var("MULTIARCH")

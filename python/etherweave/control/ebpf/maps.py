@@ -1,7 +1,7 @@
-"""What a switch is told, as the contents of the maps of ``switch.bpf.c``.
+"""Contents of the maps of ``switch.bpf.c`` for the plan of a switch.
 
-Entries are kept for rules that decide where packets go. Admission, answers to DMP, pauses and
-waiting are the program's own acts.
+Rules that decide where packets go have entries. Admission, replies to DMP, pauses and
+waiting are part of the program itself.
 """
 
 import struct
@@ -18,7 +18,7 @@ PORTS_MAX = 128
 GROUPS_MAX = 1024
 """Sets of ports of a switch."""
 MASKS_MAX = 256
-"""Masks that a lookup tries at most, at some tens of nanoseconds each."""
+"""Largest number of masks of a lookup; each takes some tens of nanoseconds."""
 RULES_MAX = 65536
 """Rules of a switch."""
 
@@ -40,15 +40,15 @@ _UNSUPPORTED = {
     Purpose.RESOLVE: 'control.resolution = "broadcast"',
     Purpose.REWRITE: 'control.addresses = "dmp"',
 }
-"""What the program does not do, and what to ask for instead."""
+"""Purposes that the program does not support, and the settings that avoid them."""
 
 
 class MapError(ValueError):
-    """A plan that the switch cannot follow; a sentence says why."""
+    """A plan that the program does not support; the message says why."""
 
 
 class PortLink(NamedTuple):
-    """What is plugged into a port."""
+    """The interface of a port."""
 
     interface: int
     """Its index in the namespace of the switch."""
@@ -65,7 +65,7 @@ class MapEntry(NamedTuple):
 
 
 class _RuleAction(NamedTuple):
-    """What is done with the packets of a rule."""
+    """What a rule does with packets."""
 
     kind: int
     ports: tuple[int, ...] = ()
@@ -87,14 +87,14 @@ def entries(switch: SwitchPlan, wires: Mapping[int, PortLink]) -> tuple[MapEntry
     Parameters
     ----------
     switch
-        What it is told.
+        Plan of the switch.
     wires
-        What is plugged into its ports, by number; ports with nothing are not there.
+        Interfaces of its ports, by number; without ports that have none.
 
     Raises
     ------
     MapError
-        A rule says what the program cannot do, or there are too many of something.
+        The program does not support a rule, or a limit is exceeded.
     """
     try:
         return _entries(switch, wires)
@@ -126,7 +126,7 @@ def _entries(switch: SwitchPlan, wires: Mapping[int, PortLink]) -> tuple[MapEntr
 
 def _settings(switch: SwitchPlan, known: int, masks: int) -> MapEntry:
     pauses = (rule.match for rule in switch.rules if rule.purpose is Purpose.PAUSES)
-    by_class = any(test.field == "vlan_pcp" for match in pauses for test in match)
+    by_class = any(field.field == "vlan_pcp" for match in pauses for field in match)
     seed = switch.datapath_id * _GOLDEN % (1 << 64)
     value = _SETTINGS.pack(known, masks, seed, by_class, 0)
     return MapEntry("settings", _NUMBER.pack(0), value)
@@ -145,7 +145,7 @@ def _ports(switch: SwitchPlan, wires: Mapping[int, PortLink]) -> Iterator[MapEnt
 
 
 def _mapped_rules(switch: SwitchPlan, purposes: set[Purpose]) -> Iterator[_MappedRule]:
-    """Yield rules that have entries, in the order in which they are looked up."""
+    """Yield rules that have entries, in the order of the lookup."""
     order = sorted(enumerate(switch.rules), key=lambda pair: (pair[1].table, -pair[1].priority))
     for number, rule in order:
         if rule.purpose in _UNSUPPORTED:
@@ -160,7 +160,7 @@ def _mapped_rules(switch: SwitchPlan, purposes: set[Purpose]) -> Iterator[_Mappe
 
 
 def _rule_action(switch: SwitchPlan, rule: FlowRule) -> _RuleAction:
-    """Read what a rule does: tag, then one port, several, or one of several."""
+    """Read the actions of a rule: set the tag, then send to a port, several, or a group."""
     tags = [step for step in rule.actions if isinstance(step, SetField)]
     groups = [step for step in rule.actions if isinstance(step, ToGroup)]
     outputs = tuple(step.port for step in rule.actions if isinstance(step, Output))
@@ -190,7 +190,7 @@ def _rule_entries(
     first: int,
     groups: dict[tuple[int, ...], int],
 ) -> tuple[list[int], list[MapEntry]]:
-    """Write rules under their masks, which are numbered from ``first``; number sets of ports."""
+    """Write rules under their masks, numbered from ``first``; number sets of ports."""
     masks, places = arrange(rule.condition.packets for rule in mapped)
     port_of = {bit: port for port, bit in switch.pause_bits.items()}
     written = []

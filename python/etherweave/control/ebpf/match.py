@@ -1,4 +1,4 @@
-"""What a rule matches, as one masked number: all fields that the switch looks at, side by side.
+"""What a rule matches, as one masked number of all fields; and the order in which masks are tried.
 
 ::
 
@@ -25,7 +25,7 @@ _FIELDS = {
 
 
 class MatchError(ValueError):
-    """A test that the switch cannot make; a sentence says which."""
+    """A match field that the switch does not support; the message says which."""
 
 
 class Ternary(NamedTuple):
@@ -35,34 +35,34 @@ class Ternary(NamedTuple):
     mask: int
 
     def matches(self, number: int) -> bool:
-        """Tell whether a number is one of them."""
+        """Return whether a number matches."""
         return number & self.mask == self.value
 
 
 class Condition(NamedTuple):
-    """When a rule decides."""
+    """Which packets a rule matches, and when it is active."""
 
     packets: Ternary
     """What it matches."""
     unless_bit: int | None
-    """Bit of the pause vector that puts it out of force; none: always in force."""
+    """Bit of the pause vector that deactivates it; None: always active."""
 
 
-def condition(tests: Iterable[MatchField]) -> Condition:
-    """Read the tests of a rule.
+def condition(fields: Iterable[MatchField]) -> Condition:
+    """Read the match fields of a rule.
 
     Raises
     ------
     MatchError
-        The switch does not know a field, or a value does not fit.
+        The switch does not support a field, or a value is out of range.
     """
     value = mask = 0
     unless_bit = None
-    for test in tests:
-        if test.field == "metadata":
-            unless_bit = _pause_bit(test)
+    for field in fields:
+        if field.field == "metadata":
+            unless_bit = _pause_bit(field)
             continue
-        part = _part(test)
+        part = _part(field)
         value, mask = value | part.value, mask | part.mask
     return Condition(Ternary(value, mask), unless_bit)
 
@@ -72,29 +72,29 @@ def packet(**fields: int) -> int:
     return sum(value << _FIELDS[name][0] for name, value in fields.items())
 
 
-def _part(test: MatchField) -> Ternary:
-    if test.field not in _FIELDS:
+def _part(field: MatchField) -> Ternary:
+    if field.field not in _FIELDS:
         known = ", ".join(_FIELDS)
-        raise MatchError(f"matches {test.field}: expected metadata or one of {known}")
-    low, bits = _FIELDS[test.field]
-    mask = (1 << bits) - 1 if test.mask is None else test.mask
-    if test.value & ~mask or mask >> bits:
+        raise MatchError(f"matches {field.field}: expected metadata or one of {known}")
+    low, bits = _FIELDS[field.field]
+    mask = (1 << bits) - 1 if field.mask is None else field.mask
+    if field.value & ~mask or mask >> bits:
         raise MatchError(
-            f"{test.field}={test.value:#x}/{mask:#x}: expected {bits} bits, none unmasked"
+            f"{field.field}={field.value:#x}/{mask:#x}: expected {bits} bits, none unmasked"
         )
-    tag = TAGGED if test.field == "vlan_pcp" else 0
-    return Ternary(test.value << low | tag, mask << low | tag)
+    tag = TAGGED if field.field == "vlan_pcp" else 0
+    return Ternary(field.value << low | tag, mask << low | tag)
 
 
-def _pause_bit(test: MatchField) -> int:
-    mask = test.mask or 0
-    if test.value or mask.bit_count() != 1 or mask >> 64:
-        raise MatchError(f"metadata={test.value:#x}/{mask:#x}: expected 0 of one bit of 64")
+def _pause_bit(field: MatchField) -> int:
+    mask = field.mask or 0
+    if field.value or mask.bit_count() != 1 or mask >> 64:
+        raise MatchError(f"metadata={field.value:#x}/{mask:#x}: expected 0 of one bit of 64")
     return mask.bit_length() - 1
 
 
 class MaskPosition(NamedTuple):
-    """Where a rule stands."""
+    """Position of a rule in the lookup."""
 
     mask: int
     """Number of its mask in the order of the lookup."""
@@ -102,7 +102,7 @@ class MaskPosition(NamedTuple):
 
 
 class _MaskGroup:
-    """Rules of one mask that are looked up together."""
+    """Rules of one mask that share a position in the lookup."""
 
     def __init__(self, mask: int) -> None:
         self.mask = mask
@@ -110,7 +110,7 @@ class _MaskGroup:
         self._seen_through: dict[int, set[int]] = {}
 
     def overlaps(self, rule: Ternary) -> bool:
-        """Tell whether some packet is matched by the rule and by one of these."""
+        """Return whether some packet matches the rule and one of these."""
         common = self.mask & rule.mask
         if common not in self._seen_through:
             self._seen_through[common] = {value & common for value in self._values}
@@ -134,7 +134,7 @@ class MaskOrder:
         return [column.mask for column in self._columns]
 
     def place(self, rule: Ternary) -> MaskPosition:
-        """Find a place for a rule behind all rules before it that overlap with it."""
+        """Return a position for a rule after all former rules that overlap with it."""
         number = next(self._places(rule), len(self._columns))
         if number == len(self._columns):
             self._columns.append(_MaskGroup(rule.mask))
@@ -150,7 +150,7 @@ class MaskOrder:
 
 
 def arrange(rules: Iterable[Ternary]) -> tuple[list[int], list[MaskPosition]]:
-    """Arrange a whole table, highest priority first: its masks, and the place of each rule."""
+    """Return the masks of a whole table, highest priority first, and the position of each rule."""
     order = MaskOrder()
     places = [order.place(rule) for rule in rules]
     return order.masks, places

@@ -1,4 +1,4 @@
-"""What the program does at a port by itself, as the rules of admission say it."""
+"""What the program does at a port before the lookup, as the rules of admission define it."""
 
 from dataclasses import dataclass
 
@@ -17,41 +17,41 @@ from etherweave.control.rules import (
 )
 
 PRIORITIES = tuple(range(8))
-"""Each as it is."""
+"""Each unchanged."""
 _ADMISSION = {"in_port", "eth_src", "vlan_vid", "vlan_pcp"}
-"""What rules of admission may test."""
+"""Fields that rules of admission may match."""
 
 
 @dataclass(frozen=True, slots=True)
 class PortBehaviour:
-    """What is done with frames that come in by a port, before any rule is looked up."""
+    """What is done with frames that arrive at a port, before the lookup."""
 
     address: int = 0
-    """MAC address of the host; 0: of none."""
+    """MAC address of the host; 0: there is none."""
     answers: bool = False
-    """Requests of DMP go back with the host's address."""
+    """Whether requests of DMP are returned with the host's address."""
     limit: Meter | None = None
-    """Of those answers; none: no limit."""
+    """Limit of those replies; None: no limit."""
     checks_source: bool = False
-    """Only the host's address may send."""
+    """Whether only the host's address may send."""
     checks_destination: bool = False
-    """Frames must be for an address that somebody has."""
+    """Whether frames must be for an address that some host has."""
     priorities: tuple[int, ...] = PRIORITIES
-    """In which tagged frames go on, by the one that they come in."""
+    """New priority of tagged frames, by the one with which they arrive."""
 
 
 def port_behaviour(switch: SwitchPlan, port: int) -> PortBehaviour:
-    """Read what a port does.
+    """Read the behaviour of a port.
 
     Raises
     ------
     MatchError
-        Rules of admission test what the program does not look at.
+        Rules of admission match fields that the program does not examine.
     """
     rules = [rule for rule in switch.rules if _value(rule, "in_port") == port]
     admit = [rule for rule in rules if rule.purpose is Purpose.ADMIT]
     raised = [rule for rule in rules if rule.purpose is Purpose.PRIORITY]
-    for field in (test.field for rule in admit + raised for test in rule.match):
+    for field in (field.field for rule in admit + raised for field in rule.match):
         if field not in _ADMISSION:
             raise MatchError(
                 f'port {port} admits by {field}; expected control.anti_spoofing "none" or "mac"'
@@ -91,5 +91,5 @@ def _limit(switch: SwitchPlan, answer: FlowRule | None) -> Meter | None:
     return next((meter for meter in switch.meters if meter.number in numbers), None)
 
 
-def _value(rule: FlowRule, field: str) -> int | None:
-    return next((test.value for test in rule.match if test.field == field), None)
+def _value(rule: FlowRule, name: str) -> int | None:
+    return next((field.value for field in rule.match if field.field == name), None)

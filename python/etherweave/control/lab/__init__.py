@@ -9,7 +9,7 @@
                      boot: DMP, then the IPv4 address of the plan
 
 All interfaces lie in namespaces with a prefix of their own, so that nothing of the machine's own
-network is touched, and ``down`` finds everything again, also after a crash. Takes root.
+network is touched, and ``down`` finds everything again, also after a crash. Requires root.
 
-It proves function: rules, addresses, ways round pauses. Performance is the simulator's business.
+It proves function: rules, addresses, paths around pauses. Performance is the simulator's business.
 """

@@ -1,4 +1,4 @@
-"""Boots hosts: cards up, the hierarchical address by DMP, then the IPv4 address of the plan."""
+"""Boots hosts: NICs up, the hierarchical address by DMP, then the IPv4 address of the plan."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from ipaddress import IPv4Interface
 from typing import Any, TypeAlias
 
-from etherweave.control.dmp.client import ask
+from etherweave.control.dmp.client import request_addresses
 from etherweave.control.dmp.frame import ETHERTYPE
 from etherweave.control.dmp.interface import DmpInterface
 from etherweave.control.dmp.request import AssignedAddress, RequestOutcome, RequestTiming
@@ -55,7 +55,7 @@ class BootRecord:
     """Frames of DMP at any other port, or the wrong way; a flood would be counted here."""
 
     def as_json(self) -> dict[str, Any]:
-        """Give it as plain values."""
+        """Return it as plain values."""
         return asdict(self)
 
 
@@ -100,7 +100,7 @@ def _request_all(interfaces: dict[str, DmpInterface]) -> dict[str, RequestOutcom
     """Ask for all at a time; their interfaces have all the same name."""
 
     def one(interface: DmpInterface) -> RequestOutcome:
-        return ask([interface], PATIENCE)[HOST_INTERFACE]
+        return request_addresses([interface], PATIENCE)[HOST_INTERFACE]
 
     with ThreadPoolExecutor(max(1, len(interfaces))) as pool:
         return dict(zip(interfaces, pool.map(one, interfaces.values()), strict=True))

@@ -58,7 +58,7 @@ class PathComparison:
     """The first that are not the same, in words."""
 
     def as_json(self) -> dict[str, Any]:
-        """Give it as plain values."""
+        """Return it as plain values."""
         return asdict(self)
 
 
@@ -129,7 +129,7 @@ def predict(layout: Layout, pair: HostPair, paused: Sequence[LabPort] = ()) -> t
 
 
 def follows(hops: Sequence[PathHop], allowed: Sequence[set[int]]) -> bool:
-    """Tell whether every port taken is one of those that the tables allow."""
+    """Return whether every port taken is one of those that the tables allow."""
     return all(hop.out_port in ports for hop, ports in zip(hops, allowed, strict=True))
 
 

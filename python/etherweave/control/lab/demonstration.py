@@ -97,7 +97,7 @@ class Demonstration:
     """None: ping is not installed."""
 
     def as_json(self) -> dict[str, Any]:
-        """Give it as plain values."""
+        """Return it as plain values."""
         return asdict(self)
 
 
@@ -197,7 +197,7 @@ def _as_modelled(rules: RuleCounts) -> bool:
 
 
 def check_addresses(lab: Lab) -> AddressCheck:
-    """Tell what was seen while hosts booted."""
+    """Return what was seen while hosts booted."""
     boot = lab.record.boot or {}
     planned = {host.name: mac_text(host.mac) for host in lab.layout.plan.hosts}
     trips = pl.Series([host["round_trip_ms"] for host in boot["hosts"]])

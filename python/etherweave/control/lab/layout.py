@@ -133,7 +133,7 @@ def check_name(name: str) -> None:
 
 
 def is_name(name: str) -> bool:
-    """Tell whether a lab may be called so."""
+    """Return whether a lab may be called so."""
     return _LAB_NAME.fullmatch(name) is not None
 
 
@@ -158,7 +158,7 @@ def fabric_namespace(prefix: str, name: str) -> str:
 
 
 def is_of_lab(namespace: str, prefix: str, name: str) -> bool:
-    """Tell whether a namespace is one of a lab; names of labs have no dots."""
+    """Return whether a namespace is one of a lab; names of labs have no dots."""
     fabric = fabric_namespace(prefix, name)
     return namespace == fabric or namespace.startswith(f"{fabric}.")
 

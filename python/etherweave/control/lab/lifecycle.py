@@ -62,7 +62,7 @@ class Lab:
 
 
 def missing(plane: str) -> str:
-    """Tell what this machine lacks for a lab; empty when nothing."""
+    """Return what this machine lacks for a lab; empty when nothing."""
     if why := namespaces.missing():
         return why
     if plane == "ovs":

@@ -71,7 +71,7 @@ PATIENCE_S = 5.0
 
 
 class DiversionCase(NamedTuple):
-    """Two hosts whose packets have a way round their first link."""
+    """Two hosts whose packets have a path around their first link."""
 
     pair: HostPair
     port: LabPort
@@ -113,7 +113,7 @@ class PauseResult:
 def find_diversion(layout: Layout) -> DiversionCase | None:
     """Find two hosts whose packets leave their first switch by another port when theirs pauses.
 
-    Of all such pairs the first whose usual way is shortest: the way round is then plainly another.
+    Of all such pairs the first whose usual way is shortest: the path around is then plainly another.
     """
     return min(_diversions(layout), key=lambda found: found[0], default=(0, None))[1]
 
@@ -186,7 +186,7 @@ def _phase(
 
 
 def _until(walker: ProbeSender, case: DiversionCase, layout: Layout, wanted: LabPort) -> float:
-    """Send frames until one leaves by a port, and tell how long that took [ms]."""
+    """Send frames until one leaves by a port; return the time until then [ms]."""
     start_s = time.monotonic()
     probe = ProbeFrame(case.pair.source, layout.plan.hosts[case.pair.destination].mac)
     while (took_s := time.monotonic() - start_s) < PATIENCE_S:

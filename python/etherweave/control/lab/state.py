@@ -42,7 +42,7 @@ class LabRecord:
     """What a lab is of."""
 
     failed: tuple[str, ...]
-    """Cables that its plan goes round."""
+    """Cables that its plan avoids."""
     plane: str
     """What its switches are."""
     guests: tuple[str, ...] = ()

@@ -71,7 +71,7 @@ class Status:
         return self.is_running and all(host.mac == host.mac_planned for host in self.hosts)
 
     def as_json(self) -> dict[str, Any]:
-        """Give it as plain values."""
+        """Return it as plain values."""
         return {**asdict(self), "is_whole": self.is_whole}
 
 

@@ -17,9 +17,9 @@ _PAUSE = "a pause must stop exactly the packets that fill the buffer"
 RULES: tuple[LintRule, ...] = (
     LintRule("readable", "what a switch cannot read it ignores or refuses", consistency.readable),
     LintRule(
-        "references", "a setting that refers to nothing is not in force", consistency.references
+        "references", "a setting that refers to nothing has no effect", consistency.references
     ),
-    LintRule("ports", "a setting of a port that is not there is not in force", consistency.ports),
+    LintRule("ports", "a setting of a port that is not there has no effect", consistency.ports),
     LintRule(
         "pfc", "RoCE goes back to the lost packet and sends all after it again", lossless.enabled
     ),
@@ -42,7 +42,7 @@ RULES: tuple[LintRule, ...] = (
     LintRule("weights", "a weight is a share only of 100, as hosts' ETS counts", queues.weights),
     LintRule("served", "without a share it may starve behind the others", queues.served),
     LintRule("marking", "PFC keeps what WRED drops", queues.marking),
-    LintRule("watchdog", "one stuck card may pause the whole fabric", queues.watchdog),
+    LintRule("watchdog", "one stuck NIC may pause the whole fabric", queues.watchdog),
     LintRule("watchdog-times", "SONiC refuses it", queues.watchdog_times),
     LintRule(
         "channels", "a flow's hash must not decide whether it is lossless", consistency.channels
@@ -50,9 +50,7 @@ RULES: tuple[LintRule, ...] = (
     LintRule("mtu", "larger packets are dropped, which looks like congestion", consistency.mtu),
     LintRule("ends", "a pause that one end does not know is ignored", consistency.ends),
     LintRule("switches", "a packet must be lossless on its whole way", agreement.switches),
-    LintRule(
-        "hosts", "a packet must be lossless on its whole way, cards included", agreement.hosts
-    ),
+    LintRule("hosts", "a packet must be lossless on its whole way, NICs included", agreement.hosts),
     LintRule("present", "a link with one end told is a link with losses", agreement.present),
     LintRule("intent", "what runs is not what was designed and simulated", agreement.intent),
     LintRule(

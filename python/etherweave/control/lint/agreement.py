@@ -39,7 +39,7 @@ def _port_differences(
 
 
 def _groups(port: ConfiguredPort) -> dict[int, tuple[int | None, int | None]]:
-    """Give the group and the queue of every code point."""
+    """Return the group and the queue of every code point."""
     groups, queues = port.maps.get("tc_to_pg_map", {}), port.maps.get("tc_to_queue_map", {})
     return {
         dscp: (groups.get(one), queues.get(one))
@@ -148,7 +148,7 @@ def present(site: Configurations) -> Iterator[LintFault]:
 
 
 def _unread_places(site: Configurations) -> set[str]:
-    """Give the directories of files that are of another system than SONiC."""
+    """Return the directories of files that are of another system than SONiC."""
     return {path.split("/")[-2] for path in site.unread if "/" in path}
 
 

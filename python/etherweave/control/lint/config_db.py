@@ -72,11 +72,11 @@ class ConfiguredPort:
     queues: Mapping[int, ConfiguredQueue]
 
     def group_of(self, priority: int) -> int | None:
-        """Give the priority group of a priority that PFC pauses."""
+        """Return the priority group of a priority that PFC pauses."""
         return self.maps.get("pfc_to_pg_map", IDENTITY).get(priority)
 
     def queue_of(self, priority: int) -> int | None:
-        """Give the queue that a pause of a priority stops."""
+        """Return the queue that a pause of a priority stops."""
         return self.maps.get("pfc_to_queue_map", IDENTITY).get(priority)
 
 
@@ -120,14 +120,14 @@ def _tables(file: str, text: str) -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def reference(value: object) -> str:
-    """Give the name that a reference means: ``NAME`` or ``[TABLE|NAME]``."""
+    """Return the name that a reference means: ``NAME`` or ``[TABLE|NAME]``."""
     text = str(value)
     old = re.fullmatch(r"\[[^|\]]*\|(.*)\]", text)
     return old[1] if old else text
 
 
 def spans(key: str) -> Iterator[tuple[str, int]]:
-    """Give the ports and numbers of a key: ``Ethernet0,Ethernet4|3-4``."""
+    """Return the ports and numbers of a key: ``Ethernet0,Ethernet4|3-4``."""
     ports, _, numbers = key.partition("|")
     first, dash, last = numbers.partition("-")
     if not (first.isdecimal() and (last.isdecimal() or not dash)) or len(numbers) > 5:
@@ -165,7 +165,7 @@ class _ConfigReader:
         self._profiles = {name: self._profile(name) for name in tables.get("BUFFER_PROFILE", {})}
 
     def switch(self) -> ConfiguredSwitch:
-        """Give the switch."""
+        """Return the switch."""
         meta = self._tables.get("DEVICE_METADATA", {}).get("localhost", {})
         ports = tuple(self._port(name) for name in self._tables["PORT"])
         name = str(meta.get("hostname", "")) or self._file

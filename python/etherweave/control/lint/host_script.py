@@ -14,7 +14,7 @@ EVERY = range(8)
 
 @dataclass(slots=True)
 class NicSettings:
-    """What one tool is told about a card; none: nothing."""
+    """What one tool is told about a NIC; none: nothing."""
 
     tool: str
     lossless: frozenset[int] | None = None
@@ -131,7 +131,7 @@ def _list(text: str) -> list[str]:
 
 
 def _after(words: list[str], name: str) -> list[str]:
-    """Give the words behind a parameter of ``dcb``, as long as they are pairs."""
+    """Return the words behind a parameter of ``dcb``, as long as they are pairs."""
     if name not in words:
         return []
     behind = words[words.index(name) + 1 :]

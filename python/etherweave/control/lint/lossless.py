@@ -17,7 +17,7 @@ MTU_BYTES = 9100
 
 
 def each(site: Configurations) -> Iterator[tuple[ConfiguredSwitch, ConfiguredPort]]:
-    """Give the ports that have lossless priorities."""
+    """Return the ports that have lossless priorities."""
     return ((switch, port) for switch in site.switches for port in switch.ports if port.lossless)
 
 
@@ -78,7 +78,7 @@ def headroom(site: Configurations) -> Iterator[LintFault]:
 
 
 def _needs(site: Configurations) -> dict[tuple[str, str], int]:
-    """Give the headroom that the fabric's own scenario asks for, by switch and port."""
+    """Return the headroom that the fabric's own scenario asks for, by switch and port."""
     if site.fabric is None:
         return {}
     name = PORT_NAMES["sonic"]
@@ -153,7 +153,7 @@ AMPLE = "1GiB"
 
 @lru_cache(maxsize=1024)
 def headroom_bytes(rate_mbps: int, length_m: int, mtu_bytes: int) -> int:
-    """Tell what a port must still take in after it has decided to pause its peer.
+    """Return what a port must still take in after it has decided to pause its peer.
 
     Parameters
     ----------

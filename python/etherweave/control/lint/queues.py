@@ -24,7 +24,7 @@ def weights(site: Configurations) -> Iterator[LintFault]:
 
 
 def shares_of(port: ConfiguredPort) -> dict[int, int]:
-    """Give the weight of every queue that has one [%]."""
+    """Return the weight of every queue that has one [%]."""
     return {
         number: queue.weight
         for number, queue in sorted(port.queues.items())

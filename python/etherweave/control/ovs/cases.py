@@ -44,7 +44,7 @@ BROADCASTERS_MAX = 32
 """A broadcast passes every switch: so many senders are enough, and quick."""
 _HASH_MAX = 0xFFFF
 _ATTEMPTS = 64
-"""To find an address that nobody has, by chance."""
+"""To find an address that nobody has, at random."""
 
 
 class FrameKind(StrEnum):
@@ -146,7 +146,7 @@ class CaseContext:
         return f"vid=0,pcp={priorities[min(raised, len(priorities) - 1)]}"
 
     def reaches(self, host: int, place: PortAddress) -> bool:
-        """Tell whether links that are up lead from a host to a place."""
+        """Return whether links that are up lead from a host to a place."""
         return self.islands[self.places[host][0]] == self.islands[place[0]]
 
     def case(
@@ -162,7 +162,7 @@ class CaseContext:
         return FrameCase(kind, host, destination, probe, headers, arrivals)
 
     def probe(self, kind: FrameKind, place: PortAddress, headers: FieldChanges) -> InjectedFrame:
-        """Write a frame; the hash, by which groups take a port, is by chance."""
+        """Write a frame; the hash, by which groups take a port, is at random."""
         eth_type = f"dl_type={_ETH_TYPES.get(kind, _IPV4):#06x}"
         fields = (_field(name, value) for name, value in headers.items())
         hashed = f"dp_hash={self.chance.randint(1, _HASH_MAX)}"
@@ -239,7 +239,7 @@ def lossless(context: CaseContext, chosen: Iterable[tuple[int, int]]) -> Iterato
 
 
 def with_raised_priority(context: CaseContext, case: FrameCase, journey: FramePath) -> FrameCase:
-    """Tell in which priority a lossless frame must arrive that went this way.
+    """Return in which priority a lossless frame must arrive that went this way.
 
     Hosts send in the first priority, whatever they wrote; links that lead up raise it by one.
     """

@@ -30,7 +30,7 @@ class Datapath(StrEnum):
     DUMMY = "dummy"
     """Nothing: packets are injected and traced. No interface, no privilege."""
     NETDEV = "netdev"
-    """Threads of the daemon, between network interfaces; takes root."""
+    """Threads of the daemon, between network interfaces; requires root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def stop(directory: Path) -> None:
 
 
 def is_running(directory: Path) -> bool:
-    """Tell whether a daemon runs in a directory."""
+    """Return whether a daemon runs in a directory."""
     return any(_pid(directory.absolute(), name) for name in ("vswitchd", "ovsdb-server"))
 
 

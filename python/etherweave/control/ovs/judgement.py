@@ -68,7 +68,7 @@ class _Difference(NamedTuple):
 def judge(
     plan: FabricPlan, case: FrameCase, journey: FramePath, decisions: Sequence[AllowedPorts]
 ) -> FrameFinding | None:
-    """Tell the first thing that is wrong with a frame's way; none: nothing is.
+    """Return the first thing that is wrong with a frame's way; none: nothing is.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def _repeated_visits(journey: FramePath) -> Iterator[_Difference]:
 
 
 def _forbidden_departures(journey: FramePath) -> Iterator[_Difference]:
-    """Tell when a frame goes on that must not leave its first switch."""
+    """Return when a frame goes on that must not leave its first switch."""
     if len(journey.hops) > 1:
         first = journey.hops[0]
         sent = first.sent[0]
@@ -136,7 +136,7 @@ def _forbidden_departures(journey: FramePath) -> Iterator[_Difference]:
 def _unexpected_deliveries(
     plan: FabricPlan, case: FrameCase, journey: FramePath
 ) -> Iterator[_Difference]:
-    """Tell when a frame arrives where it must not, twice, or changed."""
+    """Return when a frame arrives where it must not, twice, or changed."""
     delivered: set[PortAddress] = set()
     for delivery in journey.deliveries:
         place = (delivery.switch, delivery.port)
@@ -164,7 +164,7 @@ def _unexpected_deliveries(
 def _missing_deliveries(
     plan: FabricPlan, case: FrameCase, journey: FramePath
 ) -> Iterator[_Difference]:
-    """Tell when a frame does not arrive, and where it was last."""
+    """Return when a frame does not arrive, and where it was last."""
     there = {(delivery.switch, delivery.port) for delivery in journey.deliveries}
     for place in case.arrivals:
         if place not in there:

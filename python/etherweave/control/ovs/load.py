@@ -87,7 +87,7 @@ def change(daemons: Daemons, bridge: str, rule: FlowRule) -> None:
 
 
 def differences(daemons: Daemons, bridge: str, switch: SwitchPlan) -> list[str]:
-    """Tell what a bridge lacks (+) and has too much (-) of rules, groups and meters."""
+    """Return what a bridge lacks (+) and has too much (-) of rules, groups and meters."""
     target = daemons.management(bridge)
     meters = {meter.number: meter for meter in switch.meters}
     groups = {group.number: group for group in switch.groups}

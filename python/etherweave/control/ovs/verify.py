@@ -57,7 +57,7 @@ class VerifyOptions:
     pairs: int | None = 1000
     """Pairs of hosts; none: all."""
     seed: int = 1
-    """Of all that is by chance."""
+    """Of all that is at random."""
     keep: Path | None = None
     """Directory for the files of Open vSwitch, which stay; none: one that goes."""
 
@@ -83,7 +83,7 @@ class VerifyReport:
 
     @property
     def is_good(self) -> bool:
-        """Tell whether nothing differs."""
+        """Return whether nothing differs."""
         return not self.findings and not self.differences
 
     @property
@@ -233,7 +233,7 @@ class FrameTally:
 def _decide(
     planned: PlannedDeployment, queries: list[DecisionQuery], paused: frozenset[PortAddress]
 ) -> Iterator[AllowedPorts]:
-    """Ask the design where packets go; the routing has no say about ways round pauses."""
+    """Ask the design where packets go; the routing has no say about paths around pauses."""
     table = polars.DataFrame(planned.deployment.decide(queries, sorted(paused)))
     for by_table, by_routing in table.rows():
         yield AllowedPorts(_numbers(by_table), None if paused else _numbers(by_routing))

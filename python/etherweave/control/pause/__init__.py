@@ -1,4 +1,4 @@
-"""Pauses at frame time: frames of IEEE 802.3 Annex 31B and 31D, their timers, and who obeys.
+"""Pauses: frames of IEEE 802.3 Annex 31B and 31D, their timers, and the agent that obeys them.
 
 ::
 

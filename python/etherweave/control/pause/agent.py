@@ -1,4 +1,4 @@
-"""A local agent beside a switch that knows OpenFlow only: it hears pauses and moves the vector.
+"""A local agent beside an OpenFlow switch: receives pauses and updates the pause vector.
 
 ::
 
@@ -29,22 +29,22 @@ from etherweave.linux.packets import received_ns, receiver
 
 _READ = 2048
 _AT_ONCE = 64
-"""Frames of a port that are read before others have their turn."""
+"""Frames of a port that are read before other ports are read."""
 _AGE_MAX_NS = 10**9
-"""No frame lies unread for longer."""
+"""Upper limit for the age of a frame in a socket's queue [ns]."""
 
 
 class AgentError(RuntimeError):
-    """An interface cannot be listened to; a sentence says why."""
+    """An interface cannot be read; the message says why."""
 
 
 class AgentTotals(NamedTuple):
-    """What an agent has done."""
+    """What an agent has received and changed."""
 
     frames: int
-    """PAUSE and PFC frames that came in."""
+    """PAUSE and PFC frames that were received."""
     changes: int
-    """Rules that it changed since it began."""
+    """Rules that were changed."""
 
 
 def serve(
@@ -54,18 +54,18 @@ def serve(
     stop: socket.socket,
     ready: Callable[[], object] | None = None,
 ) -> AgentTotals:
-    """Listen, and keep the switch's vector right, until told to stop; then clear it.
+    """Keep the switch's vector equal to the pauses until ``stop`` is readable; then clear it.
 
     Parameters
     ----------
     switch
-        What the switch is told.
+        Plan of the switch.
     ears
-        By port number; ports without may pause unheard.
+        By port number; pauses of other ports are not received.
     address
-        Where the switch listens for OpenFlow: ``unix:PATH``.
+        OpenFlow address of the switch: ``unix:PATH``.
     stop
-        Becomes readable when it is time to end.
+        Becomes readable when the agent must end.
     ready
         Called once, when the vector is written for the first time.
 
@@ -81,7 +81,7 @@ def serve(
             for port, interface in interfaces.items()
         }
         speaker = cleanup.enter_context(RuleWriter(address))
-        # Whatever an agent before this one has left behind.
+        # A former agent may have left another vector.
         speaker.modify(vectors.cleared())
         speaker.settle()
         if ready:
@@ -95,7 +95,7 @@ def serve(
 
 
 class _Agent:
-    """Timers, the vector that follows them, and who is told."""
+    """Timers, and the vector that follows them."""
 
     def __init__(
         self,
@@ -114,7 +114,7 @@ class _Agent:
         self._written_ns = time.monotonic_ns()
 
     def write(self) -> None:
-        """Tell the switch what has changed."""
+        """Return the switch what has changed."""
         self._written_ns = time.monotonic_ns()
         changed = self._vectors.changed(self._timers, self._written_ns)
         if changed:
@@ -122,7 +122,7 @@ class _Agent:
         self.changes += len(changed)
 
     def wait(self, stop: socket.socket) -> bool:
-        """Wait for frames, the switch, or the end of a timer; tell whether to go on."""
+        """Wait for frames, the switch, or the end of a timer; False: stop."""
         waiting: list[socket.socket | RuleWriter] = [*self._sockets.values(), self._speaker, stop]
         woken = select.select(waiting, [], [], self._left_s())[0]
         if self._speaker in woken:
@@ -133,7 +133,7 @@ class _Agent:
         return stop not in woken
 
     def _left_s(self) -> float | None:
-        """Tell how long nothing changes: timers that end while the switch is told count too."""
+        """Return the time until the next timer ends [s]; None: no timer runs."""
         end_ns = self._timers.next_end_ns(self._written_ns)
         return None if end_ns is None else max(0, end_ns - time.monotonic_ns()) / 1e9
 
@@ -146,7 +146,7 @@ def _listening(interface: RatedInterface) -> socket.socket:
 
 
 def _receive(one: socket.socket, port: int, timers: PauseTimers) -> int:
-    """Read what has come in at a port; of several frames about a class, the last counts."""
+    """Read the frames that arrived at a port; of several frames, the last is in effect."""
     received = 0
     for _ in range(_AT_ONCE):
         try:
@@ -155,10 +155,10 @@ def _receive(one: socket.socket, port: int, timers: PauseTimers) -> int:
             break
         except OSError as error:
             if error.errno == errno.ENETDOWN:
-                # Said once; frames come again when the link does.
+                # Reported once; frames arrive again when the link is up.
                 break
             raise AgentError(f"port {port}: {error.strerror}") from None
-        # Other control frames, and damaged ones, mean nothing to a port (802.3, 31A).
+        # Other control frames, and damaged ones, have no effect (802.3, 31A).
         with contextlib.suppress(FrameError):
             timers.receive(port, decode(octets), _arrival_ns(ancillary))
             received += 1
@@ -166,8 +166,8 @@ def _receive(one: socket.socket, port: int, timers: PauseTimers) -> int:
 
 
 def _arrival_ns(ancillary: Iterable[tuple[int, int, bytes]]) -> int:
-    """Tell when a frame came, by the monotonic clock: its quanta run from then on."""
+    """Return when a frame arrived, by the monotonic clock: its quanta run from then on."""
     now_ns, came_ns = time.monotonic_ns(), received_ns(ancillary)
     age_ns = 0 if came_ns is None else time.clock_gettime_ns(time.CLOCK_REALTIME) - came_ns
-    # Whoever sets the real-time clock makes ages meaningless.
+    # A change of the real-time clock makes ages meaningless.
     return now_ns - age_ns if 0 <= age_ns < _AGE_MAX_NS else now_ns

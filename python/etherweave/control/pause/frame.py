@@ -7,7 +7,7 @@ never forwarded (IEEE 802.3-2018, Annex 31A). Behind the EtherType follow ::
     PFC    0x0101   class_enable_vector   pause_time[0] .. [7]      (Annex 31D, IEEE 802.1Qbb)
 
 of 16 bits each, most significant octet first, then zeros up to 60 octets. The check sequence is
-the network card's.
+the NIC's.
 """
 
 import struct
@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 ETHER_TYPE = 0x8808
 """MAC control (802.3, 31.4.1.3)."""
 DESTINATION = 0x0180C2000001
-"""Where PAUSE and PFC go; no bridge passes it on (802.3, 31B.1)."""
+"""Destination of PAUSE and PFC, which no bridge forwards (802.3, 31B.1)."""
 PAUSE = 0x0001
 """Opcode (802.3, table 31A-1)."""
 PFC = 0x0101
@@ -24,7 +24,7 @@ PFC = 0x0101
 CLASSES = 8
 """Priorities that PFC pauses one by one."""
 QUANTUM_BITS = 512
-"""A quantum is the time of so many bits at the rate of the link (802.3, 31B.2)."""
+"""Length of a quantum [bit times] (802.3, 31B.2)."""
 QUANTA_MAX = 0xFFFF
 
 OCTETS_MIN = 60
@@ -36,7 +36,7 @@ _PFC = struct.Struct(">9H")
 
 
 class FrameError(ValueError):
-    """Octets that are no PAUSE and no PFC frame; a sentence says why."""
+    """Octets that are neither a PAUSE nor a PFC frame; the message says why."""
 
 
 class Pause(NamedTuple):
@@ -54,7 +54,7 @@ class ClassPause(NamedTuple):
     source: int
     """MAC address of the port that sends it."""
     quanta: tuple[int | None, ...]
-    """Of each priority, 0 to 7: for how long [quanta]; 0: resume; none: as it was."""
+    """Of each priority, 0 to 7: for how long [quanta]; 0: resume; None: unchanged."""
 
 
 PauseFrame: TypeAlias = Pause | ClassPause
@@ -68,7 +68,7 @@ class RatedInterface(NamedTuple):
 
 
 def quantum_ps(bits_per_s: int) -> int:
-    """Tell how long a quantum lasts at the rate of a link [ps]: 5,120 at 100 Gb/s."""
+    """Return the length of a quantum at the rate of a link [ps]: 5,120 at 100 Gb/s."""
     if not 0 < bits_per_s <= QUANTUM_BITS * 10**12:
         raise ValueError(f"link rate {bits_per_s} b/s: expected more than 0, at most 512 Tb/s")
     return QUANTUM_BITS * 10**12 // bits_per_s
@@ -80,7 +80,7 @@ def encode(frame: PauseFrame) -> bytes:
     Raises
     ------
     ValueError
-        A number does not fit.
+        A number is out of range.
     """
     opcode = PAUSE if isinstance(frame, Pause) else PFC
     if not 0 <= frame.source < 1 << 48:
@@ -90,12 +90,12 @@ def encode(frame: PauseFrame) -> bytes:
 
 
 def decode(octets: bytes) -> PauseFrame:
-    """Read a frame; what stands behind its timers does not matter.
+    """Read a frame; octets after its timers are ignored.
 
     Raises
     ------
     FrameError
-        It is neither PAUSE nor PFC, or is cut short.
+        It is neither PAUSE nor PFC, or is truncated.
     """
     if len(octets) < _HEADER.size:
         raise FrameError(f"{len(octets)} octets: expected at least {_HEADER.size}")

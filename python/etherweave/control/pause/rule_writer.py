@@ -1,4 +1,4 @@
-"""The side of a controller that only changes rules: OpenFlow 1.3 on one connection."""
+"""A controller that only changes rules: OpenFlow 1.3 on one connection."""
 
 import socket
 import time
@@ -14,7 +14,7 @@ _READ = 1 << 16
 
 
 class RuleWriterError(RuntimeError):
-    """The switch refuses, is gone, or does not speak OpenFlow 1.3; a sentence says which."""
+    """The switch rejects a message, disconnects, or violates OpenFlow 1.3."""
 
 
 class ReceivedMessage(NamedTuple):
@@ -26,13 +26,13 @@ class ReceivedMessage(NamedTuple):
 
 
 class MessageDecoder:
-    """Cuts what comes in into messages."""
+    """Splits received octets into messages."""
 
     def __init__(self) -> None:
         self._octets = b""
 
     def take(self, octets: bytes) -> Iterator[ReceivedMessage]:
-        """Yield the messages that are now whole.
+        """Yield the messages that are complete now.
 
         Raises
         ------
@@ -59,12 +59,12 @@ class RuleWriter:
     Parameters
     ----------
     address
-        Where the switch listens: ``unix:PATH``.
+        OpenFlow address of the switch: ``unix:PATH``.
 
     Raises
     ------
     SpeakerError
-        Nobody listens there, or who does is no switch.
+        There is no switch at the address.
     """
 
     def __init__(self, address: str) -> None:
@@ -98,27 +98,27 @@ class RuleWriter:
         self._socket.close()
 
     def fileno(self) -> int:
-        """Tell what to wait for."""
+        """Return the descriptor, for selectors."""
         return self._socket.fileno()
 
     def modify(self, rules: list[FlowRule]) -> None:
-        """Change what rules do that are there already."""
+        """Change the instructions of rules that are installed."""
         self._write(
             b"".join(flow_mod(rule, FlowCommand.MODIFY_STRICT, xid=self._next()) for rule in rules)
         )
 
     def read(self) -> None:
-        """Take what the switch says: answer its echoes.
+        """Read messages of the switch, and reply to its echoes.
 
         Raises
         ------
         SpeakerError
-            It reports an error, or is gone.
+            It reports an error, or disconnects.
         """
         self._handle(self._some())
 
     def settle(self) -> None:
-        """Wait until the switch has done all that it was told."""
+        """Wait until the switch has processed all messages."""
         xid = self._next()
         self._write(message(MessageType.BARRIER_REQUEST, b"", xid))
         self._await(MessageType.BARRIER_REPLY)
@@ -143,7 +143,7 @@ class RuleWriter:
                 self._write(message(MessageType.ECHO_REPLY, received.body, received.xid))
             if received.kind == MessageType.ERROR:
                 kind, code = received.body[:2].hex(), received.body[2:4].hex()
-                raise RuleWriterError(f"{self._address}: refused with error {kind}, code {code}")
+                raise RuleWriterError(f"{self._address}: rejected with error {kind}, code {code}")
         return kinds
 
     def _some(self) -> bytes:

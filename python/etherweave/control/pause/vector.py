@@ -1,4 +1,4 @@
-"""The rules that write the pause vector, as timers change it."""
+"""Timers of PAUSE and PFC, and the rules that write the pause vector as they change it."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -10,7 +10,7 @@ UNTAGGED_CLASS = 0
 """The priority of packets without a VLAN tag (IEEE 802.1Q-2018, table 6-4)."""
 
 _ALL = CLASSES
-"""The place of a port's timer for PAUSE, behind those of its priorities."""
+"""Index of a port's timer for PAUSE, after those of its priorities."""
 
 
 class PauseTimers:
@@ -21,7 +21,7 @@ class PauseTimers:
     Parameters
     ----------
     quantum_ps
-        Of each port, how long a quantum lasts there [ps].
+        Length of a quantum at each port [ps].
     """
 
     def __init__(self, quantum_ps: Mapping[int, int]) -> None:
@@ -29,9 +29,9 @@ class PauseTimers:
         self._until_ns = {port: [0] * (CLASSES + 1) for port in quantum_ps}
 
     def receive(self, port: int, frame: PauseFrame, now_ns: int) -> None:
-        """Set timers by a frame that came in at a port.
+        """Set timers by a frame that arrived at a port.
 
-        A new frame replaces the old one's time, be it longer or shorter (802.3, 31B.3.3).
+        A new frame replaces the time of the former, longer or shorter (802.3, 31B.3.3).
         """
         until_ns = self._until_ns[port]
         if isinstance(frame, Pause):
@@ -42,12 +42,12 @@ class PauseTimers:
                 until_ns[traffic_class] = now_ns + self._lasts_ns(port, quanta)
 
     def is_paused(self, port: int, traffic_class: int, now_ns: int) -> bool:
-        """Tell whether packets of a priority have to wait at a port."""
+        """Return whether packets of a priority are paused at a port."""
         until_ns = self._until_ns[port]
         return now_ns < until_ns[_ALL] or now_ns < until_ns[traffic_class]
 
     def next_end_ns(self, now_ns: int) -> int | None:
-        """Tell when the next timer ends; none when no port pauses."""
+        """Return when the next timer ends [ns]; None: no timer runs."""
         ends = (end for until_ns in self._until_ns.values() for end in until_ns)
         return min((end for end in ends if end > now_ns), default=None)
 
@@ -57,9 +57,9 @@ class PauseTimers:
         Parameters
         ----------
         bits
-            Of each port, its bit; those of ports without timers are 0.
+            The bit of each port; 0 for ports without timers.
         traffic_class
-            The priority; none: a port's bit is set when it pauses any.
+            The priority; None: a port's bit is set if any priority is paused.
         now_ns
             The clock [ns].
         """
@@ -75,7 +75,7 @@ class PauseTimers:
 
 
 class VectorError(ValueError):
-    """A plan without a pause vector; a sentence says what is missing."""
+    """A plan without a pause vector; the message says what is missing."""
 
 
 class VectorRule(NamedTuple):
@@ -85,10 +85,10 @@ class VectorRule(NamedTuple):
     mask: int
     """Bits of the vector."""
     traffic_class: int | None
-    """The priority of those packets; none: any."""
+    """The priority of those packets; None: any."""
 
     def writing(self, vector: int) -> FlowRule:
-        """Give the rule as it writes a vector."""
+        """Return the rule with a vector."""
         steps = self.rule.instructions
         written = WriteMetadata(vector, self.mask)
         return self.rule._replace(
@@ -102,7 +102,7 @@ class PauseVectors:
     Parameters
     ----------
     switch
-        What the switch is told.
+        Plan of the switch.
 
     Raises
     ------
@@ -121,13 +121,13 @@ class PauseVectors:
         self._written = [0] * len(self._writers)
 
     def cleared(self) -> list[FlowRule]:
-        """Give all rules while no port pauses."""
+        """Return all rules with an empty vector."""
         return [writer.writing(0) for writer in self._writers]
 
     def changed(self, timers: PauseTimers, now_ns: int) -> list[FlowRule]:
-        """Give the rules that write another vector than when this was asked last.
+        """Return the rules whose vector has changed since the last call.
 
-        At first, another than 0.
+        The first call compares with empty vectors.
         """
         before = self._written
         self._written = [
@@ -155,4 +155,4 @@ def _each(rules: list[FlowRule], by_class: bool) -> Iterator[VectorRule]:
 
 
 def _priority(rule: FlowRule) -> int | None:
-    return next((test.value for test in rule.match if test.field == "vlan_pcp"), None)
+    return next((field.value for field in rule.match if field.field == "vlan_pcp"), None)

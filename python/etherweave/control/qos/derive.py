@@ -3,7 +3,7 @@
 Sources of what a scenario does not say:
 
 - Code points: the upper three bits are the priority (class selectors, RFC 2474, 4.2.2), as switches
-  and cards come. RoCE in priority p is marked 8p + 2, which makes 26 of priority 3, as in the
+  and NICs come. RoCE in priority p is marked 8p + 2, which makes 26 of priority 3, as in the
   vendors' RoCEv2 guides; congestion notifications have 48, priority 6 (same guides).
 - The watchdog: 200 ms each, as SONiC's ``pfcwd start_default``.
 - The MTU: 9000, as most hosts of clusters with jumbo frames.
@@ -65,7 +65,7 @@ class ExportOptions:
 def policy(
     scenario: Scenario, overrides: Overrides | None = None, options: ExportOptions | None = None
 ) -> Policy:
-    """Tell what the switches and hosts of a scenario's fabric must do.
+    """Return what the switches and hosts of a scenario's fabric must do.
 
     Parameters
     ----------
@@ -252,7 +252,7 @@ def _check_deadlock(routing: str, needed: int, priorities: tuple[Priority, ...])
 def _devices(
     one: _core.Fabric, mtu_bytes: int
 ) -> tuple[tuple[SwitchPolicy, ...], tuple[HostPolicy, ...]]:
-    """Give switches and hosts with their links, in the order of the fabric's tables."""
+    """Return switches and hosts with their links, in the order of the fabric's tables."""
     buffers = {
         (switch, port): (headroom, pool)
         for switch, port, headroom, pool in pl.DataFrame(one.buffers(mtu_bytes)).iter_rows()

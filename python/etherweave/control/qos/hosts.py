@@ -1,6 +1,6 @@
-"""What a host is told: a shell script for its card.
+"""What a host is told: a shell script for its NIC.
 
-Cards of NVIDIA take ``mlnx_qos``, others ``dcb`` of iproute2; the script uses the first that it
+NICs of NVIDIA take ``mlnx_qos``, others ``dcb`` of iproute2; the script uses the first that it
 finds. It is run as ``host0.sh DEVICE RDMA_DEVICE``.
 """
 
@@ -26,7 +26,7 @@ def script(policy: Policy, host: HostPolicy) -> str:
 
 
 def traffic_class(priority: Priority) -> int:
-    """Give the octet that RoCE applications ask for: code point and ECN-capable."""
+    """Return the octet that RoCE applications ask for: code point and ECN-capable."""
     return priority.mark << 2 | ECT
 
 

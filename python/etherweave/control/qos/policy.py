@@ -118,7 +118,7 @@ class SwitchPolicy:
     ports: tuple[PortPolicy, ...]
 
     def bundles(self) -> dict[int, tuple[PortPolicy, ...]]:
-        """Give the ports of every port channel, by its number."""
+        """Return the ports of every port channel, by its number."""
         numbers = sorted({port.bundle for port in self.ports if port.bundle is not None})
         return {
             number: tuple(port for port in self.ports if port.bundle == number)
@@ -160,7 +160,7 @@ class Policy:
     """Above Ethernet, of hosts and switches."""
     is_roce: bool
     cnp_dscp: int | None
-    """Of congestion notifications, where cards send them."""
+    """Of congestion notifications, where NICs send them."""
     routing: str
     routing_priorities: int
     """How many lossless priorities keep the routing from deadlock."""
@@ -183,12 +183,12 @@ class Policy:
         return self.flow_control is FlowControl.PFC
 
     def priority_of_dscp(self) -> dict[int, int]:
-        """Give the priority of every code point."""
+        """Return the priority of every code point."""
         pairs = ((dscp, one.number) for one in self.priorities for dscp in one.dscps)
         return dict(sorted(pairs))
 
     def group_of_priority(self) -> dict[int, int]:
-        """Give the priority group of every priority: its own if lossless, else the lossy one."""
+        """Return the priority group of every priority: its own if lossless, else the lossy one."""
         lossy = self.lossy_group()
         return {
             one.number: one.number if one.is_lossless or lossy is None else lossy
@@ -196,7 +196,7 @@ class Policy:
         }
 
     def lossy_group(self) -> int | None:
-        """Give the group of all lossy priorities: the first that no lossless one has."""
+        """Return the group of all lossy priorities: the first that no lossless one has."""
         lossy = (one.number for one in self.priorities if not one.is_lossless)
         return min(lossy, default=None)
 

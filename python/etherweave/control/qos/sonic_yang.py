@@ -33,11 +33,11 @@ class Statement:
     children: tuple["Statement", ...] = ()
 
     def all(self, keyword: str) -> Iterator["Statement"]:
-        """Give the statements of one keyword directly below."""
+        """Return the statements of one keyword directly below."""
         return (child for child in self.children if child.keyword == keyword)
 
     def text(self, keyword: str) -> str:
-        """Give the argument of the first statement of a keyword, or nothing."""
+        """Return the argument of the first statement of a keyword, or nothing."""
         return next((child.argument for child in self.all(keyword)), "")
 
 

@@ -40,7 +40,7 @@ class GuestKernel(NamedTuple):
 
 
 def missing() -> str:
-    """Tell which programs for guests this machine lacks; empty: none."""
+    """Return which programs for guests this machine lacks; empty: none."""
     absent = [name for name in (*PROGRAMS, *INSIDE) if shutil.which(name, path=_PATH) is None]
     if absent:
         packages = "qemu-system-x86 busybox-static cpio kmod rdma-core ibverbs-providers perftest"

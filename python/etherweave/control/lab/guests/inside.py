@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from etherweave.control.dmp.client import ask
+from etherweave.control.dmp.client import request_addresses
 from etherweave.control.dmp.interface import DmpInterface
 from etherweave.control.dmp.request import AssignedAddress, RequestTiming
 from etherweave.control.lab.guests import reports
@@ -46,7 +46,7 @@ def _boot(address: str) -> None:
     with DmpInterface(INTERFACE) as interface:
         factory = interface.address
         interface.set_up()
-        outcome = ask([interface], RequestTiming(limit_s=PATIENCE_S))[INTERFACE]
+        outcome = request_addresses([interface], RequestTiming(limit_s=PATIENCE_S))[INTERFACE]
         if not isinstance(outcome, AssignedAddress):
             raise RuntimeError(f"{outcome.reason}: {outcome.detail}")
         interface.assign(outcome.mac)

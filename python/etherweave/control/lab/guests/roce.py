@@ -181,7 +181,7 @@ class RoceResult:
     seconds: float
 
     def as_json(self) -> dict[str, Any]:
-        """Give it as plain values."""
+        """Return it as plain values."""
         figures = asdict(self)
         tables = {"latency": self.latency._asdict(), "bandwidth": self.bandwidth._asdict()}
         return figures | tables

@@ -62,7 +62,7 @@ def port_name(switch: SwitchPolicy, number: int) -> str:
 
 
 def config_db(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
-    """Give all tables."""
+    """Return all tables."""
     return {
         "DEVICE_METADATA": {"localhost": {"hostname": switch.name, "type": "LeafRouter"}},
         "PORT": {
@@ -134,7 +134,7 @@ def _maps(policy: Policy) -> ConfigTables:
 
 
 def _scheduled(policy: Policy) -> Iterator[TrafficClass]:
-    """Give the classes that have a scheduler: not lossy ones without a share that nobody uses."""
+    """Return the classes that have a scheduler: not lossy ones without a share that nobody uses."""
     return (one for one in policy.classes if one.weight or one.is_used or one.is_lossless)
 
 
@@ -245,7 +245,7 @@ def _profile(name: str) -> ConfigEntry:
 
 
 def _lossless(policy: Policy, port: PortPolicy) -> ConfigEntry:
-    """Give a group its reserve and, above XOFF, its headroom.
+    """Return a group its reserve and, above XOFF, its headroom.
 
     XON follows when the group is ``xon_offset`` below its limit, which is never below the reserve.
     """

@@ -1,12 +1,12 @@
-"""What the daemon does about one interface, as a state machine.
+"""State machine of the daemon for one interface.
 
 ::
 
-    no link ── link comes ──► asking ── Assigned ──► holding: asks again now and then
-       ▲                       │  ▲                     │
-       └───── link goes ───────┘  └── Failed: later ────┘
+    no link ── link up ──► requesting ── AssignedAddress ──► holding: requests periodically
+       ▲                    │  ▲                               │
+       └──── link down ─────┘  └───── FailedRequest: later ────┘
 
-The address of a host is that of its port: a link that comes may be another port's.
+The address of a host belongs to its port: a new link may lead to another port.
 """
 
 import math
@@ -26,7 +26,7 @@ from etherweave.control.dmp.request import (
 
 @dataclass(frozen=True, slots=True)
 class MonitorTiming:
-    """How often the daemon asks [s]."""
+    """Intervals between requests [s]."""
 
     check_s: float = 300.0
     """From an answer to the next request."""
@@ -39,16 +39,16 @@ class MonitorTiming:
 
 
 class AddressMonitor:
-    """Keeps an interface's address right.
+    """Keeps the address of an interface up to date.
 
     Parameters
     ----------
     draw
         Source of randomness.
     patience
-        Of each request.
+        Times of each request.
     rhythm
-        When to ask again.
+        Intervals between requests.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class AddressMonitor:
         self._retry_s = schedule.retry_s
         self._link: tuple[bool, int | None] = (False, None)
         self.is_settled = False
-        """Whether a request has ended since the start, well or not."""
+        """Whether a request has ended since the start, with or without success."""
 
     @property
     def deadline_s(self) -> float:
@@ -72,19 +72,19 @@ class AddressMonitor:
 
     @property
     def is_asking(self) -> bool:
-        """Whether frames are wanted."""
+        """Whether a request is under way."""
         return self._request is not None
 
     def link(self, is_running: bool, changes: int | None, now_s: float) -> None:
-        """Take the state of the link, and how often its carrier came and went.
+        """Update the state of the link, and the number of changes of its carrier.
 
         Parameters
         ----------
         is_running
             Whether there is a link.
         changes
-            Equal counts say that nothing was plugged in between, and so does the first count.
-            None: nobody knows; the daemon asks.
+            Equal counts mean that the cable stayed plugged in, and so does the first count.
+            None: unknown; the daemon sends a request.
         now_s
             Of a clock that does not go back [s].
         """
@@ -98,7 +98,7 @@ class AddressMonitor:
         self._due_s = earliest if is_running else math.inf
 
     def wake(self, address: int, now_s: float) -> RequestStep:
-        """Start a request, or go on with the one that runs.
+        """Start a request, or continue the one under way.
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class AddressMonitor:
         return self._after(self._request.wake(now_s), now_s) if self._request else None
 
     def receive(self, received: ReceivedFrame, now_s: float) -> RequestStep:
-        """Take a frame; without a request there is nothing to answer."""
+        """Process a frame of the request under way, if there is one."""
         return self._after(self._request.receive(received, now_s), now_s) if self._request else None
 
     def _after(self, step: RequestStep, now_s: float) -> RequestStep:
@@ -125,7 +125,7 @@ class AddressMonitor:
         return step
 
     def _pause(self, outcome: AssignedAddress | FailedRequest) -> float:
-        """Tell how long to wait after an outcome [s]."""
+        """Return how long to wait after an outcome [s]."""
         if isinstance(outcome, AssignedAddress):
             self._retry_s = self._schedule.retry_s
             return self._schedule.check_s
