@@ -152,7 +152,7 @@ def test_a_name_that_is_no_device_s_is_refused() -> None:
 def test_a_factor_that_switches_cannot_take_is_noted() -> None:
     result = policy({"topology": PAIR, "switch": {"ingress_threshold": {"alpha": 6.0}}})
     assert result.memory.ingress.alpha == 4
-    assert result.notes[0].startswith("switch.ingress_threshold.alpha: 6 is told as 4")
+    assert result.notes[0].startswith("switch.ingress_threshold.alpha: 6 is exported as 4")
 
 
 def test_a_routing_that_there_is_not_is_the_scenario_s_mistake() -> None:

@@ -117,7 +117,7 @@ MUTATIONS: list[Case] = [
         "ports",
         put("PFC_WD", "Ethernet99", "action", "drop"),
         "PFC_WD",
-        "Ethernet99 is no port of the switch",
+        "Ethernet99 is not a port of the switch",
         "one of Ethernet0, Ethernet4, Ethernet8, Ethernet12",
     ),
     (
@@ -167,7 +167,7 @@ MUTATIONS: list[Case] = [
         "pools",
         put("BUFFER_PROFILE", "ingress_lossy_profile", "pool", "egress_lossy_pool"),
         "BUFFER_PG|Ethernet0|0",
-        "profile ingress_lossy_profile takes from egress_lossy_pool, a pool of the egress",
+        "profile ingress_lossy_profile uses egress_lossy_pool, a pool of the egress",
         "a pool of the ingress",
     ),
     (
@@ -183,7 +183,7 @@ MUTATIONS: list[Case] = [
         put("DSCP_TO_TC_MAP", "ETHERWEAVE", "26", "12"),
         "Ethernet0",
         "dscp_to_tc_map leads 26 to traffic class 12",
-        "a class that tc_to_pg_map knows: 0, 1, 2, 3, 4, 5, …",
+        "a class of tc_to_pg_map: 0, 1, 2, 3, 4, 5, …",
     ),
     (
         "reached",
@@ -224,7 +224,7 @@ MUTATIONS: list[Case] = [
         "marking",
         put("WRED_PROFILE", "ETHERWEAVE_LOSSLESS", "ecn", "ecn_green"),
         "Ethernet0 queue 3",
-        "ETHERWEAVE_LOSSLESS: WRED drops red packets, for ecn is ecn_green",
+        "ETHERWEAVE_LOSSLESS: WRED drops red packets, because ecn is ecn_green",
         "ecn_all, which marks them",
     ),
     (
@@ -288,7 +288,7 @@ MUTATIONS: list[Case] = [
         put("SCHEDULER", "scheduler.0", "weight", "25"),
         "Ethernet0",
         "weights of queues are {0: 25, 3: 50, 4: 30}",
-        "{0: 20, 3: 50, 4: 30}, as the scenario says",
+        "{0: 20, 3: 50, 4: 30}, as in the scenario",
     ),
 ]
 

@@ -154,10 +154,10 @@ def test_rules_are_modified_and_echoes_answered(tmp_path: Path) -> None:
         (said(HELLO, version=1), "version 1, length 8: expected OpenFlow 1.3"),
         (b"\x04\x00\x00\x03\x00\x00\x00\x00", "version 4, length 3"),
         (b"HTTP/1.1 400 Bad Request\r\n", "version 72"),
-        (said(HELLO) + said(ERROR, b"\0\5\0\2"), "refused with error 0005, code 0002"),
+        (said(HELLO) + said(ERROR, b"\0\5\0\2"), "rejected with error 0005, code 0002"),
     ],
 )
-def test_a_peer_that_is_no_willing_switch_is_refused(
+def test_a_peer_that_violates_openflow_or_rejects_a_rule_is_an_error(
     tmp_path: Path, words: bytes, expected: str
 ) -> None:
     peer = Peer(tmp_path / "mgmt", words)

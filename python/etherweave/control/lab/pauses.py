@@ -1,4 +1,4 @@
-"""Pauses ports of a lab by real PAUSE frames from the other end of their cables."""
+"""Pauses ports of a lab by real PAUSE frames from their neighbours, and counts what avoids them."""
 
 import contextlib
 import socket
@@ -25,12 +25,12 @@ SOURCE = 0x00005E0053FF
 
 
 class PauseError(LayoutError):
-    """A port that cannot be paused; a sentence says why."""
+    """A port that cannot be paused; the message says why."""
 
 
 @contextlib.contextmanager
 def paused(layout: Layout, end: LabPort) -> Iterator[None]:
-    """Pause a port for as long as the block lasts, as a full neighbour does; then resume it.
+    """Pause a port within the block, as a congested neighbour does; then resume it.
 
     Raises
     ------
@@ -67,11 +67,11 @@ def _repeat(one: socket.socket, stop: threading.Event) -> None:
 FRAMES = 200
 """Sent in each phase [frames]."""
 PATIENCE_S = 5.0
-"""Longest wait for a switch to react [s]."""
+"""Longest wait for the reaction of a switch [s]."""
 
 
 class DiversionCase(NamedTuple):
-    """Two hosts whose packets have a path around their first link."""
+    """Two hosts whose packets have an alternative to their first link."""
 
     pair: HostPair
     port: LabPort
@@ -80,20 +80,20 @@ class DiversionCase(NamedTuple):
 
 @dataclass(frozen=True)
 class PausePhase:
-    """What the two ports sent while frames went by."""
+    """Frames that the two ports sent in a phase."""
 
     frames: int
     by_default: int
     by_alternative: int
     path: tuple[str, ...]
-    """Switches that the last frame passed."""
+    """Switches on the path of the last frame."""
     as_tables: bool
-    """Whether all took the ports that the tables allow, with that port paused or not."""
+    """Whether all left by ports that the tables allow in this phase."""
 
 
 @dataclass(frozen=True)
 class PauseResult:
-    """A port pauses, and resumes."""
+    """Frames before, during and after a pause of a port."""
 
     source: str
     destination: str
@@ -103,23 +103,23 @@ class PauseResult:
     paused: PausePhase
     resumed: PausePhase
     diverted_ms: float
-    """From the first PAUSE frame to the first frame seen on the other port, probes included."""
+    """From the first PAUSE frame to the first probe at the other port."""
     restored_ms: float
-    """From the frame that ends the pause to the first frame seen on the port again."""
+    """From the frame that ends the pause to the first probe at the port."""
     lost: int
     """Frames that did not arrive."""
 
 
 def find_diversion(layout: Layout) -> DiversionCase | None:
-    """Find two hosts whose packets leave their first switch by another port when theirs pauses.
+    """Find two hosts whose packets leave their first switch by another port if theirs is paused.
 
-    Of all such pairs the first whose usual way is shortest: the path around is then plainly another.
+    Of all such pairs, the first with the shortest default path.
     """
     return min(_diversions(layout), key=lambda found: found[0], default=(0, None))[1]
 
 
 def measure_pause(lab: Lab, case: DiversionCase) -> PauseResult:
-    """Pause a port by PAUSE frames from its neighbour, and count what the two ports send.
+    """Pause a port by PAUSE frames from its neighbour, and count the frames of the two ports.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Whether switches agree with each other, hosts with switches, and all with the scenario."""
+"""Rules on consistency between switches, between hosts and switches, and with the scenario."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,7 +11,7 @@ from etherweave.control.qos.policy import Policy
 
 
 def switches(site: Configurations) -> Iterator[LintFault]:
-    """Find switches that put code points, or pauses, elsewhere than the first one does."""
+    """Find switches whose maps of code points, or pauses, differ from the first one's."""
     lossless = [(one, port) for one in site.switches for port in one.ports if port.lossless]
     if not lossless:
         return
@@ -56,7 +56,7 @@ def _set(priorities: frozenset[int]) -> str:
 
 
 def hosts(site: Configurations) -> Iterator[LintFault]:
-    """Find hosts that pause, classify or share otherwise than their port of a switch."""
+    """Find hosts whose pauses, maps or weights differ from their switch port's."""
     ports = _ports_of_hosts(site)
     for host in site.hosts:
         port = ports.get(host.name)
@@ -98,15 +98,15 @@ def _nic(nic: NicSettings, port: ConfiguredPort) -> Iterator[tuple[str, str]]:
 
 
 def _code_points(nic: NicSettings, port: ConfiguredPort) -> Iterator[tuple[str, str]]:
-    """Compare where a code point is lossless, which is what loses packets when it differs."""
+    """Compare which code points are lossless: packets are lost where this differs."""
     groups, classes = port.maps.get("tc_to_pg_map", {}), port.maps.get("dscp_to_tc_map", {})
     for priority in sorted(port.lossless):
         group = port.group_of(priority)
-        theirs = {dscp for dscp, one in classes.items() if groups.get(one) == group}
-        ours = {dscp for dscp in classes if nic.priority_of_dscp.get(dscp, dscp >> 3) == priority}
-        for dscp in sorted(ours ^ theirs):
+        of_port = {dscp for dscp, one in classes.items() if groups.get(one) == group}
+        of_nic = {dscp for dscp in classes if nic.priority_of_dscp.get(dscp, dscp >> 3) == priority}
+        for dscp in sorted(of_nic ^ of_port):
             where = f"priority {priority}"
-            if dscp in ours:
+            if dscp in of_nic:
                 yield (
                     f"DSCP {dscp} is in {where}",
                     f"what {port.name} does: group {groups.get(classes[dscp])}",
@@ -116,7 +116,7 @@ def _code_points(nic: NicSettings, port: ConfiguredPort) -> Iterator[tuple[str, 
 
 
 def _ports_of_hosts(site: Configurations) -> Mapping[str, ConfiguredPort]:
-    """Find the port of every host; without a fabric all hosts are held against the first port."""
+    """Find the port of every host; without a fabric, the first lossless port."""
     if site.fabric is None:
         first = next((port for one in site.switches for port in one.ports if port.lossless), None)
         return {host.name: first for host in site.hosts} if first else {}
@@ -132,7 +132,7 @@ def _ports_of_hosts(site: Configurations) -> Mapping[str, ConfiguredPort]:
 
 
 def present(site: Configurations) -> Iterator[LintFault]:
-    """Find switches and hosts of the fabric that nobody told anything."""
+    """Find switches and hosts of the fabric without a configuration."""
     if site.fabric is None:
         return
     switches_known = {one.name for one in site.switches} | _unread_places(site)
@@ -153,16 +153,16 @@ def _unread_places(site: Configurations) -> set[str]:
 
 
 def intent(site: Configurations) -> Iterator[LintFault]:
-    """Find what differs from the scenario that the configurations were made from."""
+    """Find differences from the scenario of the configurations."""
     if site.fabric is None:
         return
     for switch in site.switches:
         for port in switch.ports:
             for found, expected in _intent(site.fabric, port):
-                yield LintFault(switch.file, port.name, found, f"{expected}, as the scenario says")
+                yield LintFault(switch.file, port.name, found, f"{expected}, as in the scenario")
     for host in site.hosts:
         for found, expected in _host_intent(site.fabric, host):
-            yield LintFault(host.file, host.name, found, f"{expected}, as the scenario says")
+            yield LintFault(host.file, host.name, found, f"{expected}, as in the scenario")
 
 
 def _intent(fabric: Policy, port: ConfiguredPort) -> Iterator[tuple[str, str]]:
@@ -185,7 +185,7 @@ def _host_intent(fabric: Policy, host: ConfiguredHost) -> Iterator[tuple[str, st
 
 
 def deadlock(site: Configurations) -> Iterator[LintFault]:
-    """Find ports with fewer groups and queues than the routing's proof takes apart."""
+    """Find ports with fewer groups and queues than the routing's deadlock proof needs."""
     fabric = site.fabric
     if fabric is None or not fabric.is_pfc or fabric.routing_priorities <= 1:
         return

@@ -1,8 +1,7 @@
-"""A switch as its ``config_db.json`` has it, ours or anybody's, port by port.
+"""A switch as any ``config_db.json`` configures it, port by port.
 
-Both ways of writing are read: references as names or as ``[TABLE|name]``, and keys that name
-several ports (``Ethernet0,Ethernet4|3-4``). What cannot be read is kept as a fault, for the linter
-to tell.
+Both forms are read: references as names or as ``[TABLE|name]``, and keys of several ports
+(``Ethernet0,Ethernet4|3-4``). Values that cannot be read are kept for the linter to report.
 """
 
 import json
@@ -24,11 +23,11 @@ MAPS = {
 }
 """Fields of PORT_QOS_MAP and the tables that they refer to."""
 IDENTITY: NumberMap = {number: number for number in range(8)}
-"""What a switch does where a map of PFC priorities is not given."""
+"""Default of switches for maps of PFC priorities."""
 
 
 class ConfigError(ValueError):
-    """A file that is no configuration: what, where; expected."""
+    """A file that is not a configuration: what, where, and what is expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +37,12 @@ class BufferProfile:
     name: str
     pool: str
     xoff_bytes: int
-    """0: a lossy one."""
+    """0: lossy."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredQueue:
-    """What serves a queue."""
+    """A queue's scheduler and marking."""
 
     kind: str
     """DWRR, WRR, STRICT, or nothing."""
@@ -66,9 +65,9 @@ class ConfiguredPort:
     watched: frozenset[int]
     has_watchdog: bool
     maps: Mapping[str, NumberMap]
-    """Those that are bound, by field of PORT_QOS_MAP."""
+    """Maps of the port, by field of PORT_QOS_MAP."""
     groups: Mapping[int, BufferProfile | None]
-    """By priority group; none: computed by the switch."""
+    """By priority group; None: computed by the switch."""
     queues: Mapping[int, ConfiguredQueue]
 
     def group_of(self, priority: int) -> int | None:
@@ -88,9 +87,9 @@ class ConfiguredSwitch:
     name: str
     tables: RawTables
     ports: tuple[ConfiguredPort, ...]
-    """Those that are not shut."""
+    """Ports that are not shut down."""
     unreadable: tuple[tuple[str, str, str], ...]
-    """Place, what stands there, what is expected."""
+    """Place, value, and what is expected."""
 
 
 def read(file: str, text: str) -> ConfiguredSwitch:
@@ -99,7 +98,7 @@ def read(file: str, text: str) -> ConfiguredSwitch:
     Raises
     ------
     ConfigError
-        When the file holds no tables.
+        When the file has no tables.
     """
     return _ConfigReader(file, _tables(file, text)).switch()
 
@@ -120,7 +119,7 @@ def _tables(file: str, text: str) -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def reference(value: object) -> str:
-    """Return the name that a reference means: ``NAME`` or ``[TABLE|NAME]``."""
+    """Return the name of a reference: ``NAME`` or ``[TABLE|NAME]``."""
     text = str(value)
     old = re.fullmatch(r"\[[^|\]]*\|(.*)\]", text)
     return old[1] if old else text
@@ -138,12 +137,12 @@ def spans(key: str) -> Iterator[tuple[str, int]]:
 
 
 class _ConfigReader:
-    """Reads tables and remembers what cannot be read.
+    """Reads tables and collects values that cannot be read.
 
     Parameters
     ----------
     file
-        What faults call it.
+        Name of the file.
     tables
         Of the file.
     """

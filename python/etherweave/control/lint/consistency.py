@@ -1,4 +1,4 @@
-"""Whether a file can be read at all, and everything that it refers to is there."""
+"""Rules on the form of files, references, port channels and both ends of links."""
 
 from collections.abc import Iterator
 
@@ -20,13 +20,13 @@ REFERENCES = {
     "BUFFER_QUEUE": {"profile": "BUFFER_PROFILE"},
     "BUFFER_PROFILE": {"pool": "BUFFER_POOL"},
 }
-"""By table and field, the table that has the name."""
+"""By table and field, the table that is referred to."""
 OF_PORTS = ("BUFFER_PG", "BUFFER_QUEUE", "QUEUE")
 """Tables with keys PORT|NUMBER."""
 
 
 def readable(site: Configurations) -> Iterator[LintFault]:
-    """Find values that are of no use."""
+    """Find values that cannot be read."""
     both: tuple[ConfiguredSwitch | ConfiguredHost, ...] = (*site.switches, *site.hosts)
     for one in both:
         for place, found, expected in one.unreadable:
@@ -34,7 +34,7 @@ def readable(site: Configurations) -> Iterator[LintFault]:
 
 
 def references(site: Configurations) -> Iterator[LintFault]:
-    """Find names of nothing."""
+    """Find references to missing entries."""
     for switch in site.switches:
         tables = switch.tables
         for table, known in REFERENCES.items():
@@ -48,7 +48,7 @@ def references(site: Configurations) -> Iterator[LintFault]:
 
 
 def ports(site: Configurations) -> Iterator[LintFault]:
-    """Find settings of ports that the switch does not have."""
+    """Find settings of missing ports."""
     for switch in site.switches:
         known = switch.tables["PORT"]
         named = {name: ("PORT_QOS_MAP", name) for name in switch.tables.get("PORT_QOS_MAP", {})}
@@ -63,7 +63,7 @@ def ports(site: Configurations) -> Iterator[LintFault]:
             places.append((f"PORTCHANNEL_MEMBER|{key}", key.partition("|")[2]))
         for place, port in places:
             if port not in known and port != "CPU":
-                found = f"{port} is no port of the switch"
+                found = f"{port} is not a port of the switch"
                 yield LintFault(switch.file, place, found, _known(list(known)))
 
 
@@ -76,7 +76,7 @@ def _known(names: list[str]) -> str:
 
 
 def channels(site: Configurations) -> Iterator[LintFault]:
-    """Find members of one port channel that treat packets differently."""
+    """Find members of a port channel with different settings."""
     for switch in site.switches:
         members: dict[str, list[ConfiguredPort]] = {}
         for port in switch.ports:
@@ -105,7 +105,7 @@ def _differences(
 
 
 def mtu(site: Configurations) -> Iterator[LintFault]:
-    """Find ports of one switch, or members of one fabric, that let through different packets."""
+    """Find ports with another MTU than the other ports, or the fabric."""
     switches = site.switches
     sizes = [port.mtu_bytes for one in switches for port in one.ports if port.mtu_bytes is not None]
     usual = max(set(sizes), key=sizes.count, default=None)
@@ -118,7 +118,7 @@ def mtu(site: Configurations) -> Iterator[LintFault]:
 
 
 def ends(site: Configurations) -> Iterator[LintFault]:
-    """Find links whose ends pause, or run, differently; the fabric says what is plugged where."""
+    """Find links whose ends have different pauses or speeds; the fabric lists the cables."""
     if site.fabric is None:
         return
     known = {one.name: one for one in site.switches}

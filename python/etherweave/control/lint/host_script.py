@@ -1,7 +1,7 @@
-"""A host as its script has it: the commands that say something about lossless traffic.
+"""A host as its script configures it: the commands that concern lossless traffic.
 
-Understood are ``ip link set … mtu``, ``mlnx_qos``, ``dcb pfc|ets|app`` and ``ethtool -A``, one to a
-line, whatever else the script does.
+These are ``ip link set … mtu``, ``mlnx_qos``, ``dcb pfc|ets|app`` and ``ethtool -A``, one to a
+line; all other commands are ignored.
 """
 
 import shlex
@@ -14,7 +14,7 @@ EVERY = range(8)
 
 @dataclass(slots=True)
 class NicSettings:
-    """What one tool is told about a NIC; none: nothing."""
+    """Settings of a NIC by one tool."""
 
     tool: str
     lossless: frozenset[int] | None = None
@@ -32,14 +32,14 @@ class ConfiguredHost:
     name: str
     mtu_bytes: int | None
     pauses: bool
-    """Whether 802.3x is switched on."""
+    """Whether 802.3x is enabled."""
     nics: tuple[NicSettings, ...]
-    """By tool, as many as the script has words for."""
+    """One for each tool that the script calls."""
     unreadable: tuple[tuple[str, str, str], ...]
 
 
 def read(file: str, name: str, text: str) -> ConfiguredHost:
-    """Read a script; a line that is no command of the known ones says nothing."""
+    """Read a script; other commands are ignored."""
     reader = _ScriptReader()
     for number, line in enumerate(text.splitlines(), start=1):
         try:
@@ -55,7 +55,7 @@ def read(file: str, name: str, text: str) -> ConfiguredHost:
 
 
 class _ScriptReader:
-    """Takes commands line by line."""
+    """Reads commands line by line."""
 
     def __init__(self) -> None:
         self.mtu_bytes: int | None = None
@@ -65,7 +65,7 @@ class _ScriptReader:
         self.unreadable: list[tuple[str, str, str]] = []
 
     def line(self, words: list[str]) -> None:
-        """Take a line."""
+        """Read a line."""
         match words:
             case ["ip", "link", "set", *rest] if "mtu" in rest:
                 self.mtu_bytes = int(rest[rest.index("mtu") + 1])
@@ -131,7 +131,7 @@ def _list(text: str) -> list[str]:
 
 
 def _after(words: list[str], name: str) -> list[str]:
-    """Return the words behind a parameter of ``dcb``, as long as they are pairs."""
+    """Return the pairs after a parameter of ``dcb``."""
     if name not in words:
         return []
     behind = words[words.index(name) + 1 :]

@@ -1,4 +1,4 @@
-"""All that is linted together: switches, hosts, and their fabric, if it is known."""
+"""Configurations that are checked together, and the form of rules and findings."""
 
 import json
 import types
@@ -20,14 +20,14 @@ FABRIC = "fabric.json"
 
 @dataclass(frozen=True, slots=True)
 class Configurations:
-    """See the module."""
+    """Switches, hosts, and their fabric, if it is known."""
 
     switches: tuple[ConfiguredSwitch, ...]
     hosts: tuple[ConfiguredHost, ...]
     fabric_file: str
     fabric: Policy | None
     unread: tuple[str, ...]
-    """Files that the linter has no eyes for."""
+    """Files that the linter does not support."""
 
 
 def read(files: Mapping[str, str]) -> Configurations:
@@ -36,7 +36,7 @@ def read(files: Mapping[str, str]) -> Configurations:
     Raises
     ------
     ConfigError
-        When one is not of its kind.
+        When a file is not of its type.
     """
     switches, hosts, unread = [], [], []
     policy, fabric_file = None, ""
@@ -54,7 +54,7 @@ def read(files: Mapping[str, str]) -> Configurations:
 
 
 class LintFault(NamedTuple):
-    """Something wrong at one place."""
+    """A violation of a rule at one place."""
 
     file: str
     place: str
@@ -65,7 +65,7 @@ class LintFault(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LintRule:
-    """A rule: what it is called, why it matters, and the function that checks it."""
+    """A rule: its name, its reason, and the function that checks it."""
 
     name: str
     why: str
@@ -74,7 +74,7 @@ class LintRule:
 
 @dataclass(frozen=True, slots=True)
 class LintFinding:
-    """What is wrong, at all its places of one file."""
+    """A violation of a rule, with all its places in one file."""
 
     rule: str
     file: str
@@ -85,7 +85,7 @@ class LintFinding:
 
 
 def findings(site: Configurations, rules: Iterable[LintRule]) -> list[LintFinding]:
-    """Check a site by rules; places of one file with the same fault are told together."""
+    """Check configurations by rules; equal faults of one file become one finding."""
     found: list[LintFinding] = []
     for rule in rules:
         places: dict[tuple[str, str, str], list[str]] = {}
@@ -105,7 +105,7 @@ def read_fabric(file: str, text: str) -> Policy:
     Raises
     ------
     ConfigError
-        When the file is none that ``control export`` wrote.
+        When ``control export`` did not write the file.
     """
     try:
         document = json.loads(text)

@@ -1,4 +1,4 @@
-"""Whether what must not be lost has a buffer, headroom, and a way of its own, port by port."""
+"""Rules on PFC, priority groups, headroom and pools of lossless priorities, port by port."""
 
 from collections.abc import Iterator
 from functools import lru_cache
@@ -13,7 +13,7 @@ from etherweave.control.qos.policy import FlowControl
 from etherweave.fabrics import fabric
 
 MTU_BYTES = 9100
-"""What SONiC sets where nothing is said [B]."""
+"""SONiC's default [B]."""
 
 
 def each(site: Configurations) -> Iterator[tuple[ConfiguredSwitch, ConfiguredPort]]:
@@ -22,7 +22,7 @@ def each(site: Configurations) -> Iterator[tuple[ConfiguredSwitch, ConfiguredPor
 
 
 def enabled(site: Configurations) -> Iterator[LintFault]:
-    """Find switches without PFC, and ports that pause other priorities than most of them do."""
+    """Find switches without PFC, and ports with other lossless priorities than most."""
     if site.fabric and site.fabric.flow_control is not FlowControl.PFC:
         return
     for switch in site.switches:
@@ -78,7 +78,7 @@ def headroom(site: Configurations) -> Iterator[LintFault]:
 
 
 def _needs(site: Configurations) -> dict[tuple[str, str], int]:
-    """Return the headroom that the fabric's own scenario asks for, by switch and port."""
+    """Return the headroom of the fabric's scenario, by switch and port."""
     if site.fabric is None:
         return {}
     name = PORT_NAMES["sonic"]
@@ -105,7 +105,7 @@ def _link(port: ConfiguredPort) -> str:
 
 
 def cables(site: Configurations) -> Iterator[LintFault]:
-    """Find lossless ports of which the cable is not known: nor, then, the headroom."""
+    """Find lossless ports without a cable length, on which headroom depends."""
     for switch, port in each(site):
         if not port.length_m:
             found = "no cable length" if port.length_m is None else "a cable of 0 m"
@@ -114,7 +114,7 @@ def cables(site: Configurations) -> Iterator[LintFault]:
 
 
 def orphans(site: Configurations) -> Iterator[LintFault]:
-    """Find headroom of groups whose priorities nobody pauses."""
+    """Find headroom of groups whose priorities are not paused."""
     for switch in site.switches:
         for port in switch.ports:
             paused = {port.group_of(priority) for priority in port.lossless}
@@ -126,7 +126,7 @@ def orphans(site: Configurations) -> Iterator[LintFault]:
 
 
 def pools(site: Configurations) -> Iterator[LintFault]:
-    """Find groups that take from the egress' memory, and queues that take from the ingress'."""
+    """Find groups in pools of the egress, and queues in pools of the ingress."""
     sides = (("BUFFER_PG", "egress"), ("BUFFER_QUEUE", "ingress"))
     for switch in site.switches:
         kinds = {
@@ -138,7 +138,7 @@ def pools(site: Configurations) -> Iterator[LintFault]:
                 name = reference(entry.get("profile", ""))
                 pool = reference(profiles.get(name, {}).get("pool", ""))
                 if kinds.get(pool) == wrong:
-                    found = f"profile {name} takes from {pool}, a pool of the {wrong}"
+                    found = f"profile {name} uses {pool}, a pool of the {wrong}"
                     right = "ingress" if wrong == "egress" else "egress"
                     yield LintFault(switch.file, f"{table}|{key}", found, f"a pool of the {right}")
 
@@ -153,7 +153,7 @@ AMPLE = "1GiB"
 
 @lru_cache(maxsize=1024)
 def headroom_bytes(rate_mbps: int, length_m: int, mtu_bytes: int) -> int:
-    """Return what a port must still take in after it has decided to pause its peer.
+    """Return the headroom of a port: what arrives after it has decided to pause its peer.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Whether queues are served, marked and watched as lossless traffic wants it."""
+"""Rules on maps to groups and queues, and on schedulers, marking and the watchdog of queues."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,11 +10,11 @@ from etherweave.control.lint.lossless import each
 COLOURS = ("green", "yellow", "red")
 SHARED = ("DWRR", "WRR")
 POLL_MS = 200
-"""How often SONiC looks where nothing is said [ms]."""
+"""SONiC's default polling interval [ms]."""
 
 
 def weights(site: Configurations) -> Iterator[LintFault]:
-    """Find weights that are no shares in percent."""
+    """Find weights that do not sum to 100."""
     for switch in site.switches:
         for port in switch.ports:
             shares = shares_of(port)
@@ -33,7 +33,7 @@ def shares_of(port: ConfiguredPort) -> dict[int, int]:
 
 
 def served(site: Configurations) -> Iterator[LintFault]:
-    """Find lossless queues that nothing is promised to, though others are."""
+    """Find lossless queues without a scheduler, although others have one."""
     for switch, port in each(site):
         if not any(queue.kind for queue in port.queues.values()):
             continue
@@ -48,7 +48,7 @@ def served(site: Configurations) -> Iterator[LintFault]:
 
 
 def marking(site: Configurations) -> Iterator[LintFault]:
-    """Find WRED that drops lossless packets instead of marking them, and thresholds upside down."""
+    """Find WRED that drops lossless packets, and maximum thresholds below minimum ones."""
     for switch, port in each(site):
         profiles = switch.tables.get("WRED_PROFILE", {})
         for priority in sorted(port.lossless):
@@ -70,7 +70,7 @@ def _marking(profile: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield f"{colour} maximum {most} B below minimum {least} B", "minimum below maximum"
         enabled = str(profile.get(f"wred_{colour}_enable", "false")).lower() == "true"
         if enabled and ecn != "ecn_all" and colour not in ecn:
-            yield f"WRED drops {colour} packets, for ecn is {ecn}", "ecn_all, which marks them"
+            yield f"WRED drops {colour} packets, because ecn is {ecn}", "ecn_all, which marks them"
 
 
 def _size(value: object) -> int | None:
@@ -79,7 +79,7 @@ def _size(value: object) -> int | None:
 
 
 def watchdog(site: Configurations) -> Iterator[LintFault]:
-    """Find lossless priorities that a stuck neighbour may pause for ever."""
+    """Find lossless priorities without a watchdog."""
     if site.fabric is not None and site.fabric.watchdog is None:
         return
     for switch, port in each(site):
@@ -91,7 +91,7 @@ def watchdog(site: Configurations) -> Iterator[LintFault]:
 
 
 def watchdog_times(site: Configurations) -> Iterator[LintFault]:
-    """Find watchdogs that look less often than they must decide."""
+    """Find watchdog times below the polling interval."""
     for switch in site.switches:
         table = switch.tables.get("PFC_WD", {})
         poll = _size(table.get("GLOBAL", {}).get("POLL_INTERVAL", POLL_MS))
@@ -124,7 +124,7 @@ def bound(site: Configurations) -> Iterator[LintFault]:
 
 
 def known_classes(site: Configurations) -> Iterator[LintFault]:
-    """Find traffic classes that lead nowhere."""
+    """Find traffic classes without a group or queue."""
     for switch, port in each(site):
         for into in INTO:
             for field in NEEDED[:2]:
@@ -135,12 +135,12 @@ def known_classes(site: Configurations) -> Iterator[LintFault]:
                 for traffic_class in lost:
                     origins = _origins(port, into, traffic_class)
                     found = f"{into} leads {origins} to traffic class {traffic_class}"
-                    expected = f"a class that {field} knows: {_span(list(target))}"
+                    expected = f"a class of {field}: {_span(list(target))}"
                     yield LintFault(switch.file, port.name, found, expected)
 
 
 def reached(site: Configurations) -> Iterator[LintFault]:
-    """Find lossless priorities that no packet ever gets into."""
+    """Find lossless priorities that no code point maps to."""
     for switch, port in each(site):
         group_of_class = port.maps.get("tc_to_pg_map")
         into = [port.maps[field] for field in INTO if field in port.maps]

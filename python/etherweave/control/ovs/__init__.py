@@ -1,11 +1,11 @@
-"""Open vSwitch in user space: real OpenFlow switches for a plan, without a switch.
+"""Open vSwitch in user space: real OpenFlow switches for a plan, without hardware.
 
 ::
 
     Plan ─► bridges ─► daemons (a directory of their own) ◄── load: rules, groups, meters
                            │
-                           └─► control socket ─► trace ─► verify: an oracle that we did not write
+                           └─► oracle ─► trace ─► verify: an implementation of others as reference
 
-Nothing here needs root with the dummy datapath. With the netdev datapath, bridges take network
-interfaces, which only root may give them.
+The dummy datapath does not require root. With the netdev datapath, bridges use network
+interfaces, which requires root.
 """

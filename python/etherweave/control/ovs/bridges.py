@@ -13,14 +13,14 @@ from etherweave.control.ovs.daemons import Daemons, Datapath, OvsError
 from etherweave.control.rules import FabricPlan, PortPlan, SwitchPlan
 
 PROTOCOLS = "OpenFlow13,OpenFlow14,OpenFlow15"
-"""Versions of OpenFlow; 1.4 has bundles, which the others borrow."""
+"""Versions of OpenFlow; 1.4 has bundles."""
 _PORTS_PER_TRANSACTION = 2000
 """About 300 octets each: far from the 2 MiB that Linux takes as arguments."""
 
 
 @dataclass(frozen=True)
 class BridgeNames:
-    """Names of bridges and of what is plugged into them."""
+    """Names of bridges and of their interfaces."""
 
     bridges: Mapping[str, str]
     """By name of the switch; at most 15 octets with the netdev datapath."""
@@ -47,7 +47,7 @@ def build(daemons: Daemons, plan: FabricPlan, wiring: BridgeNames) -> None:
     Raises
     ------
     OvsError
-        If a name is taken, or a port cannot be made or has not the number of the plan.
+        If a name is in use, or a port cannot be made or lacks the number of the plan.
     """
     for switches in _transactions(plan.switches):
         rows = (_bridge(switch, wiring, daemons.datapath) for switch in switches)
@@ -56,7 +56,7 @@ def build(daemons: Daemons, plan: FabricPlan, wiring: BridgeNames) -> None:
 
 
 def remove(daemons: Daemons, bridges: Iterable[str]) -> None:
-    """Remove bridges; those that are not there are no mistake."""
+    """Remove bridges that exist."""
     commands = [("--", "--if-exists", "del-br", bridge) for bridge in bridges]
     if commands:
         daemons.configure(*chain.from_iterable(commands))
@@ -121,7 +121,7 @@ def _kind(switch: SwitchPlan, port: PortPlan, wiring: BridgeNames) -> list[str]:
 
 
 def _check(daemons: Daemons, plan: FabricPlan, wiring: BridgeNames) -> None:
-    """Ask the database whether every port is what it was to be."""
+    """Check in the database that every port has its number."""
     columns = "--columns=name,ofport,error"
     table = json.loads(daemons.configure("--format=json", columns, "list", "Interface"))
     made = {name: (number, error) for name, number, error in table["data"]}

@@ -1,7 +1,6 @@
-"""Frames that hosts may send, good and bad, and where each must arrive; nothing is asked here.
+"""Frames that hosts may send, valid and invalid, and where each must arrive; nothing is opened.
 
-What must happen is derived from the words of the plan (who has which address, who is plugged in
-where), not from its rules: those are what is judged.
+Expectations follow from the plan's addresses and cables, not from its rules, which are verified.
 """
 
 import random
@@ -41,36 +40,36 @@ _FIELDS = {
 }
 """What Open vSwitch's datapath calls a field, and what its rules do."""
 BROADCASTERS_MAX = 32
-"""A broadcast passes every switch: so many senders are enough, and quick."""
+"""Number of hosts that send broadcasts, each of which passes every switch."""
 _HASH_MAX = 0xFFFF
 _ATTEMPTS = 64
-"""To find an address that nobody has, at random."""
+"""Attempts to find an unused address at random."""
 
 
 class FrameKind(StrEnum):
-    """What a frame is sent for."""
+    """What a frame verifies."""
 
     UNICAST = "unicast"
     """To another host."""
     PAUSED = "unicast, ports paused"
-    """The same, while ports that conditional rules watch are paused."""
+    """The same, while ports that conditional rules depend on are paused."""
     LOSSLESS = "lossless unicast"
-    """With a tag of IEEE 802.1Q, in a priority that a frame may need on its way."""
+    """With an IEEE 802.1Q tag, in a priority that a frame may have on its path."""
     UNKNOWN = "unknown address"
-    """To an address that nobody has."""
+    """To an address that no host has."""
     SPOOFED = "spoofed source"
-    """With another host's address as its source, or one that nobody has."""
+    """With another host's address as its source, or one that no host has."""
     SPOOFED_ARP = "spoofed ARP"
     """With the sender's own MAC address and another's IPv4 address."""
     REQUEST = "DMP request"
     """For the sender's hierarchical address."""
     STRAY = "DMP from a switch"
-    """What should never have left the first switch."""
+    """Sent between switches, where no request may arrive."""
     BROADCAST = "broadcast"
     MULTICAST = "IPv6 multicast"
     RESOLUTION = "ARP request"
     PAUSE = "PAUSE frame"
-    """Meant for the next device only."""
+    """Meant for the other end of the cable only."""
     DISCOVERY = "LLDP frame"
 
 
@@ -88,23 +87,23 @@ _IPV4 = 0x0800
 
 
 class FrameCase(NamedTuple):
-    """A frame and what must become of it."""
+    """A frame, and where it must arrive."""
 
     kind: FrameKind
     source: int
-    """Index of the host that sends it; −1: it comes from a switch."""
+    """Index of the host that sends it; −1: sent by a switch."""
     destination: int
-    """Index of the host that it is for; −1: nobody in particular."""
+    """Index of the host that it is for; −1: no single host."""
     probe: InjectedFrame
     headers: FieldChanges
-    """Fields as they are sent."""
+    """Fields of the frame that is sent."""
     arrivals: Mapping[PortAddress, FieldChanges]
-    """Where it must arrive, once each, and which fields must differ then from those sent."""
+    """Ports where it must arrive once, with the fields that must differ from those sent."""
 
 
 @dataclass(frozen=True)
 class CaseContext:
-    """Who is where, with which address."""
+    """Hosts, their ports and addresses, and the state of links."""
 
     planned: PlannedDeployment
     factory: Mapping[str, int]
@@ -112,11 +111,11 @@ class CaseContext:
     places: tuple[PortAddress, ...]
     """By host."""
     raising: frozenset[PortAddress]
-    """Ports at which a lossless frame that comes in goes on in the next priority."""
+    """Ports at which the priority of arriving lossless frames is raised."""
     links: Mapping[PortAddress, int]
     """Of every port of a link that is up the switch at the other end."""
     islands: tuple[int, ...]
-    """By switch; those of one island reach each other."""
+    """By switch, its connected component."""
     chance: random.Random
 
     @property
@@ -141,12 +140,12 @@ class CaseContext:
         return (host + self.chance.randrange(1, len(self.hosts))) % len(self.hosts)
 
     def priority(self, raised: int) -> str:
-        """Write the tag of a lossless frame that was raised so often."""
+        """Write the tag of a lossless frame after a number of raised priorities."""
         priorities = self.planned.spec.priorities
         return f"vid=0,pcp={priorities[min(raised, len(priorities) - 1)]}"
 
     def reaches(self, host: int, place: PortAddress) -> bool:
-        """Return whether links that are up lead from a host to a place."""
+        """Return whether links that are up connect a host and a port."""
         return self.islands[self.places[host][0]] == self.islands[place[0]]
 
     def case(
@@ -157,12 +156,12 @@ class CaseContext:
         arrivals: Mapping[PortAddress, FieldChanges],
         destination: int = -1,
     ) -> FrameCase:
-        """Let a host send a frame."""
+        """Return the case of a frame that a host sends."""
         probe = self.probe(kind, self.places[host], headers)
         return FrameCase(kind, host, destination, probe, headers, arrivals)
 
     def probe(self, kind: FrameKind, place: PortAddress, headers: FieldChanges) -> InjectedFrame:
-        """Write a frame; the hash, by which groups take a port, is at random."""
+        """Write a frame; the hash, by which groups select a port, is random."""
         eth_type = f"dl_type={_ETH_TYPES.get(kind, _IPV4):#06x}"
         fields = (_field(name, value) for name, value in headers.items())
         hashed = f"dp_hash={self.chance.randint(1, _HASH_MAX)}"
@@ -176,7 +175,7 @@ def _field(name: str, value: str) -> str:
 
 
 def case_context(planned: PlannedDeployment, factory: Mapping[str, int], seed: int) -> CaseContext:
-    """Look up where hosts are plugged in; ``seed`` makes all choices repeatable."""
+    """Look up the ports of hosts; ``seed`` makes all choices repeatable."""
     index = {switch.name: number for number, switch in enumerate(planned.plan.switches)}
     places = tuple((index[host.switch], host.port) for host in planned.plan.hosts)
     own_factory = factory if planned.spec.addresses == "rewrite" else {}
@@ -188,7 +187,7 @@ def case_context(planned: PlannedDeployment, factory: Mapping[str, int], seed: i
 
 
 def _links(planned: PlannedDeployment) -> list[tuple[PortAddress, str, bool]]:
-    """List ports of links that are up, who is at the other end, and whether they raise."""
+    """List ports of links that are up, the other end, and whether they raise priorities."""
     table = polars.DataFrame(planned.deployment.tables["ports"])
     up = table.filter((polars.col("is_up") == 1) & (polars.col("class") != "host"))
     rows = up.select("switch", "port", "node", "raises").rows()
@@ -196,7 +195,7 @@ def _links(planned: PlannedDeployment) -> list[tuple[PortAddress, str, bool]]:
 
 
 def _islands(switches: int, links: Mapping[PortAddress, int]) -> tuple[int, ...]:
-    """Name every switch's island by the least number on it."""
+    """Return every switch's connected component, numbered by its least switch."""
     islands = list(range(switches))
     is_settled = False
     while not is_settled:
@@ -239,9 +238,9 @@ def lossless(context: CaseContext, chosen: Iterable[tuple[int, int]]) -> Iterato
 
 
 def with_raised_priority(context: CaseContext, case: FrameCase, journey: FramePath) -> FrameCase:
-    """Return in which priority a lossless frame must arrive that went this way.
+    """Set the priority in which a lossless frame must arrive on this path.
 
-    Hosts send in the first priority, whatever they wrote; links that lead up raise it by one.
+    Hosts send in the first priority, whatever they wrote; raising ports change it to the next.
     """
     if case.kind is not FrameKind.LOSSLESS:
         return case
@@ -252,7 +251,7 @@ def with_raised_priority(context: CaseContext, case: FrameCase, journey: FramePa
 
 
 def pauses(context: CaseContext) -> Iterator[frozenset[PortAddress]]:
-    """Yield sets of paused ports: half of those that conditional rules watch, then all."""
+    """Yield sets of paused ports: half of those that conditional rules depend on, then all."""
     switches = enumerate(context.planned.plan.switches)
     watched = [(number, port) for number, switch in switches for port in switch.pause_bits]
     if watched:
@@ -261,7 +260,7 @@ def pauses(context: CaseContext) -> Iterator[frozenset[PortAddress]]:
 
 
 def services(context: CaseContext) -> Iterator[FrameCase]:
-    """Yield all that is not from a host to a host: for all, for the switch, and to be refused."""
+    """Yield all frames but those between hosts: broadcasts, for the switch, and invalid ones."""
     hosts = range(len(context.hosts))
     for host in hosts:
         yield from _to_unknown(context, host)
@@ -284,7 +283,7 @@ def _to_unknown(context: CaseContext, host: int) -> Iterator[FrameCase]:
 
 
 def _unknown(context: CaseContext) -> Iterator[str]:
-    """Yield addresses that no host has: a factory's, and one close to those of hosts, if free."""
+    """Yield addresses that no host has: a factory's, and one among the plan's, if there is one."""
     yield mac_text(FACTORY)
     known = {host.mac for host in context.hosts}
     least = min(known)
@@ -310,7 +309,7 @@ def _spoofed(context: CaseContext, host: int) -> Iterator[FrameCase]:
 
 
 def _to_the_switch(context: CaseContext, host: int) -> Iterator[FrameCase]:
-    """Yield what goes no further than the switch, and, of a request, its answer."""
+    """Yield frames that end in the first switch; a request returns as its answer."""
     broadcast = {"eth.src": mac_text(FACTORY), "eth.dst": mac_text(BROADCAST)}
     answer = {context.places[host]: {"eth.src": context.mac(host)}}
     asks = context.planned.spec.addresses == "dmp"
@@ -323,7 +322,7 @@ def _to_the_switch(context: CaseContext, host: int) -> Iterator[FrameCase]:
 
 
 def _from_switches(context: CaseContext) -> Iterator[FrameCase]:
-    """Yield requests that come by links between switches."""
+    """Yield requests that arrive from other switches."""
     headers = {"eth.src": mac_text(FACTORY), "eth.dst": mac_text(BROADCAST)}
     for place in context.links:
         probe = context.probe(FrameKind.STRAY, place, headers)
@@ -369,7 +368,7 @@ def _arp(context: CaseContext, host: int, target: int) -> FieldChanges:
 
 
 def _reply(context: CaseContext, host: int, target: int) -> FieldChanges:
-    """Write what the target would answer, as the asking host must see it to take it."""
+    """Write the target's reply in the form that the requesting host accepts."""
     return {
         "eth.src": context.mac(target),
         "eth.dst": context.own(host),

@@ -1,7 +1,7 @@
 """A database and a switch daemon of Open vSwitch in a directory of their own.
 
-They know nothing of an Open vSwitch that the machine may run besides, and it nothing of them: every
-socket, file and log lies in the directory. They are stopped by the process numbers written there.
+They are independent of an Open vSwitch that the machine may run: every
+socket, file and log is in the directory. They are stopped by the process numbers written there.
 """
 
 import contextlib
@@ -21,14 +21,14 @@ _SOCKET_PATH_MAX = 107
 _SOCKET_NAME_MAX = len("/run/") + 32
 """Room for a bridge's name and ``.mgmt`` below the directory."""
 _PATIENCE_S = 5.0
-"""How long a daemon may take to end before it is killed [s]."""
+"""Longest wait for a daemon to end before it is killed [s]."""
 
 
 class Datapath(StrEnum):
-    """What moves the packets."""
+    """What forwards packets."""
 
     DUMMY = "dummy"
-    """Nothing: packets are injected and traced. No interface, no privilege."""
+    """Nothing: packets are injected and traced, without interfaces and privileges."""
     NETDEV = "netdev"
     """Threads of the daemon, between network interfaces; requires root."""
 
@@ -43,7 +43,7 @@ class Daemons:
 
     @property
     def database(self) -> str:
-        """Where the database listens, as tools take it."""
+        """The database's address, in the form of the tools."""
         return f"unix:{self.directory}/run/db.sock"
 
     @property
@@ -52,24 +52,24 @@ class Daemons:
         return self.directory / "run" / "vswitchd.ctl"
 
     def management(self, bridge: str) -> str:
-        """Return where a bridge speaks OpenFlow, as tools take it."""
+        """Return a bridge's OpenFlow address, in the form of the tools."""
         return f"unix:{self.directory}/run/{bridge}.mgmt"
 
     def configure(self, *arguments: str) -> str:
-        """Run ``ovs-vsctl`` once, and wait until the switch daemon has done what it says."""
+        """Run ``ovs-vsctl`` once, and wait until the switch daemon has applied the change."""
         return run("ovs-vsctl", f"--db={self.database}", *arguments)
 
 
 @contextlib.contextmanager
 def running(datapath: Datapath, keep: Path | None = None) -> Iterator[Daemons]:
-    """Start Open vSwitch, and stop it whatever happens.
+    """Run Open vSwitch within the block.
 
     Parameters
     ----------
     datapath
-        What moves the packets.
+        What forwards packets.
     keep
-        The directory for its files, which stay afterwards; none: one that is removed.
+        Directory for its files, which stay afterwards; default: one that is removed.
     """
     directory = keep or Path(tempfile.mkdtemp(prefix="ew-ovs-"))
     try:
@@ -81,7 +81,7 @@ def running(datapath: Datapath, keep: Path | None = None) -> Iterator[Daemons]:
 
 
 def start(directory: Path, datapath: Datapath) -> Daemons:
-    """Start Open vSwitch in a directory that does not have one; nobody stops it but ``stop``.
+    """Start Open vSwitch in a directory without one; only ``stop`` ends it.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def start(directory: Path, datapath: Datapath) -> Daemons:
 
 
 def stop(directory: Path) -> None:
-    """Stop what ``start`` started in a directory; nothing happens where nothing runs."""
+    """Stop the daemons of a directory, if they run."""
     for name in ("vswitchd", "ovsdb-server"):
         pid = _pid(directory.absolute(), name)
         if pid is not None:
@@ -146,7 +146,7 @@ def _options(directory: Path, name: str) -> list[str]:
 
 
 def _isolation(datapath: Datapath) -> list[str]:
-    """Keep away from a datapath and from routes that the machine's kernel may have."""
+    """Do not use a datapath and routes of the machine's kernel."""
     dummy = ["--enable-dummy"] if datapath is Datapath.DUMMY else []
     return [*dummy, "--disable-system", "--disable-system-route"]
 
@@ -182,19 +182,19 @@ def _end(pid: int) -> None:
 
 
 NEEDED = ("ovsdb-tool", "ovsdb-server", "ovs-vsctl", "ovs-vswitchd", "ovs-ofctl")
-"""What a fabric of bridges takes."""
+"""Programs that bridges need."""
 TIMEOUT_S = 120.0
 """Longest that a program may take [s]."""
 _DAEMON_PATHS = ("/usr/sbin", "/usr/local/sbin", "/sbin")
-"""Where daemons lie that are on the path of root only."""
+"""Directories of daemons, which are in the PATH of root only."""
 
 
 class OvsError(Exception):
-    """Open vSwitch is missing, or refuses what it was told."""
+    """Open vSwitch is missing, or rejects a command."""
 
 
 def missing() -> list[str]:
-    """Name the programs that this machine lacks."""
+    """Return the names of the programs that this machine lacks."""
     return [name for name in NEEDED if _find(name) is None]
 
 
@@ -212,13 +212,13 @@ def run(
     program
         Its name.
     arguments
-        Given as they are; no shell reads them.
+        Passed unchanged, without a shell.
     text
         Its standard input.
     ends
-        Exit codes that are no failure.
+        Exit codes of success.
     sockets
-        Where a daemon puts the sockets of its bridges; none: where the machine's own does.
+        Directory for the sockets of a daemon's bridges; default: the machine's.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Compares what became of a frame with what must; nothing is asked here."""
+"""Compares the path of a frame with the design and its expected arrivals; nothing is opened."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -10,9 +10,9 @@ from etherweave.control.ovs.trace import Hit
 from etherweave.control.rules import CONTROLLER, IN_PORT, FabricPlan
 
 _ROUTED = {FrameKind.UNICAST, FrameKind.PAUSED, FrameKind.LOSSLESS}
-"""What goes by the flow table."""
+"""Kinds of frames that the flow table forwards."""
 _TRAVELS = {*_ROUTED, FrameKind.BROADCAST, FrameKind.MULTICAST}
-"""What other kinds send may go on only if it must arrive elsewhere."""
+"""Kinds of frames that leave their first switch; others must end there."""
 DecisionQuery: TypeAlias = tuple[int, int, int, int]
 """Switch, port of entry, source and destination, as the core's ``decide`` takes them."""
 
@@ -23,21 +23,21 @@ class AllowedPorts(NamedTuple):
     by_table: tuple[int, ...]
     """Of the flow table."""
     by_routing: tuple[int, ...] | None
-    """Of the routing algorithm; none: it has no say, because ports are paused."""
+    """Of the routing algorithm; None: not applicable, because ports are paused."""
 
 
 class FrameFinding(NamedTuple):
-    """A frame that does not go where it must."""
+    """A frame that was not forwarded as designed."""
 
     kind: FrameKind
     source: str
     """Name of the host, or of the switch, that it comes from."""
     destination: str
-    """Name of the host that it is for; empty: nobody in particular."""
+    """Name of the host that it is for; empty: no single host."""
     switch: str
-    """Where it is told apart."""
+    """The switch where it differs."""
     rule: str
-    """What decided there."""
+    """The rule that decided there."""
     found: str
     expected: str
 
@@ -50,14 +50,14 @@ class FrameFinding(NamedTuple):
 
 
 def decision_queries(case: FrameCase, journey: FramePath) -> list[DecisionQuery]:
-    """Ask the design about every switch on the way of a frame from a host to a host."""
+    """Return a query to the design for every switch on a frame's path."""
     if case.kind not in _ROUTED:
         return []
     return [(hop.switch, hop.port, case.source, case.destination) for hop in journey.hops]
 
 
 class _Difference(NamedTuple):
-    """A finding before anything has a name."""
+    """A finding with indices instead of names."""
 
     switch: int
     hit: Hit
@@ -68,21 +68,21 @@ class _Difference(NamedTuple):
 def judge(
     plan: FabricPlan, case: FrameCase, journey: FramePath, decisions: Sequence[AllowedPorts]
 ) -> FrameFinding | None:
-    """Return the first thing that is wrong with a frame's way; none: nothing is.
+    """Return the first difference of a frame's path from the design, or None.
 
     Parameters
     ----------
     plan
-        Gives names.
+        For the names.
     case
-        What was sent, and where it must arrive.
+        The frame, and where it must arrive.
     journey
-        What became of it.
+        The path of the frame.
     decisions
         One for each of :func:`questions`.
     """
     wrong = next(_differences(plan, case, journey, decisions), None)
-    remark = "".join(f", and Open vSwitch says {remark!r}" for remark in journey.remarks[:1])
+    remark = "".join(f", and Open vSwitch remarks {remark!r}" for remark in journey.remarks[:1])
     if wrong is None and not remark:
         return None
     last = journey.hops[-1]
@@ -105,7 +105,7 @@ def _differences(
 
 
 def _port_differences(hop: TraceHop, decision: AllowedPorts) -> Iterator[_Difference]:
-    """Compare the port that a switch takes with those of the design."""
+    """Compare the port by which a frame left a switch with those of the design."""
     allowed = decision.by_table
     who = "by the flow table"
     if decision.by_routing is not None and not set(allowed) <= set(decision.by_routing):
@@ -126,7 +126,7 @@ def _repeated_visits(journey: FramePath) -> Iterator[_Difference]:
 
 
 def _forbidden_departures(journey: FramePath) -> Iterator[_Difference]:
-    """Return when a frame goes on that must not leave its first switch."""
+    """Yield a difference if a frame leaves its first switch that must not."""
     if len(journey.hops) > 1:
         first = journey.hops[0]
         sent = first.sent[0]
@@ -136,7 +136,7 @@ def _forbidden_departures(journey: FramePath) -> Iterator[_Difference]:
 def _unexpected_deliveries(
     plan: FabricPlan, case: FrameCase, journey: FramePath
 ) -> Iterator[_Difference]:
-    """Return when a frame arrives where it must not, twice, or changed."""
+    """Yield differences if a frame arrives at a wrong port, twice, or with wrong fields."""
     delivered: set[PortAddress] = set()
     for delivery in journey.deliveries:
         place = (delivery.switch, delivery.port)
@@ -149,7 +149,7 @@ def _unexpected_deliveries(
         actual_fields, expected_fields = (
             {**case.headers, **one} for one in (delivery.changes, case.arrivals[place])
         )
-        # Headers before what is inside: whether a frame is taken at all depends on them.
+        # Ethernet's header first: it decides whether a frame is accepted at all.
         for name in sorted(
             {**actual_fields, **expected_fields},
             key=lambda name: (not name.startswith("eth"), name),
@@ -164,7 +164,7 @@ def _unexpected_deliveries(
 def _missing_deliveries(
     plan: FabricPlan, case: FrameCase, journey: FramePath
 ) -> Iterator[_Difference]:
-    """Return when a frame does not arrive, and where it was last."""
+    """Yield differences if a frame does not arrive, with its last switch."""
     there = {(delivery.switch, delivery.port) for delivery in journey.deliveries}
     for place in case.arrivals:
         if place not in there:
@@ -174,7 +174,7 @@ def _missing_deliveries(
 
 
 def _sender(journey: FramePath, place: PortAddress) -> tuple[int, Hit]:
-    """Return the switch and the rule that sent a frame to a place."""
+    """Return the switch and the rule that sent a frame to a port."""
     for hop in journey.hops:
         for sent in hop.sent:
             port = hop.port if sent.port == IN_PORT else sent.port
@@ -209,7 +209,7 @@ def _ports(ports: Sequence[int]) -> str:
 
 
 def _name(plan: FabricPlan, place: PortAddress) -> str:
-    """Name what is plugged in at a place."""
+    """Return the name of the device at a port."""
     if place[0] == CONTROL_PLANE:
         return "the controller"
     ports = plan.switches[place[0]].ports

@@ -1,7 +1,7 @@
-"""Brings what a plan says into bridges, and tells how a bridge differs from it.
+"""Installs a plan in bridges, and compares a bridge with it.
 
-A rule may name a group or a meter, so that these come first and what is left over of them goes
-last. Rules are replaced in one bundle: all at once, or none. Doing it again changes nothing.
+A rule may name a group or a meter, so that these are added first and removed last. Rules are
+replaced in one bundle: all at once, or none. Installing again changes nothing.
 """
 
 import re
@@ -16,7 +16,7 @@ from etherweave.control.ovs.daemons import Daemons, run
 from etherweave.control.rules import FabricPlan, FlowRule, Group, Meter, SwitchPlan
 
 LoadProgress: TypeAlias = Callable[[int, int], object]
-"""Takes how many switches are done, and of how many."""
+"""Called with the number of switches done, and of all."""
 
 _TableEntry = TypeVar("_TableEntry", Group, Meter)
 _Result = TypeVar("_Result")
@@ -24,10 +24,10 @@ _GROUP = re.compile(r"group_id=(\d+),type=select(.*)")
 _BUCKET = re.compile(r"actions=output:\"?(\d+)")
 _METER = re.compile(r"meter=(\d+) pktps burst bands=\s+type=drop rate=(\d+) burst_size=(\d+)")
 _AT_ONCE = 8
-"""Bridges. The switch daemon looks after all its bridges whenever one of them is spoken to, so that
-several requests at once cost it little more than one."""
+"""Number of bridges. The switch daemon processes all bridges for a request to any of them, so that
+several requests at once cost little more than one."""
 _DIFFERENT = 2
-"""How ``diff-flows`` ends when it finds differences."""
+"""Exit code of ``diff-flows`` for differences."""
 
 
 def load(
@@ -43,7 +43,7 @@ def at_all(
     work: Callable[[str, SwitchPlan], _Result],
     progress: LoadProgress | None = None,
 ) -> list[_Result]:
-    """Do something at all bridges, several at a time; what fails first ends it."""
+    """Apply a function to all bridges, several at a time; the first failure ends it."""
     bridges = [wiring.bridges[switch.name] for switch in plan.switches]
     results = []
     pool = ThreadPoolExecutor(max_workers=_AT_ONCE)
@@ -58,12 +58,12 @@ def at_all(
 
 
 def install(daemons: Daemons, bridge: str, switch: SwitchPlan) -> None:
-    """Make a bridge do what a switch is told, and nothing else.
+    """Make a bridge equal to the plan of a switch.
 
     Raises
     ------
     OvsError
-        If Open vSwitch refuses a meter, a group or a rule; no rule is changed then.
+        If Open vSwitch rejects a meter, a group or a rule; no rule is changed then.
     """
     target = daemons.management(bridge)
     meters, groups = _meters(target), _groups(target)
@@ -75,19 +75,19 @@ def install(daemons: Daemons, bridge: str, switch: SwitchPlan) -> None:
 
 
 def fill(daemons: Daemons, bridge: str, switch: SwitchPlan) -> list[str]:
-    """Make a bridge that was just built do what a switch is told, and tell how it differs."""
+    """Install a plan in a new bridge, and return the differences that remain."""
     target = daemons.management(bridge)
     _write(target, switch, {})
     return _rule_differences(target, switch)
 
 
 def change(daemons: Daemons, bridge: str, rule: FlowRule) -> None:
-    """Change what a rule does; where it is not, nothing happens."""
+    """Change the actions of a rule if it is installed."""
     _ofctl("--strict", "mod-flows", daemons.management(bridge), text.flow(rule))
 
 
 def differences(daemons: Daemons, bridge: str, switch: SwitchPlan) -> list[str]:
-    """Return what a bridge lacks (+) and has too much (-) of rules, groups and meters."""
+    """Return the rules, groups and meters that a bridge lacks (+) or has in excess (-)."""
     target = daemons.management(bridge)
     meters = {meter.number: meter for meter in switch.meters}
     groups = {group.number: group for group in switch.groups}
@@ -106,7 +106,7 @@ def _rule_differences(target: str, switch: SwitchPlan) -> list[str]:
 
 
 def _shadowed_rules(switch: SwitchPlan) -> Iterator[str]:
-    """Yield rules that another with the same match and priority takes the place of."""
+    """Yield rules that another with the same match and priority replaces."""
     last = {(rule.table, rule.priority, rule.match): rule for rule in switch.rules}
     for rule in switch.rules:
         if last[rule.table, rule.priority, rule.match] is not rule:
@@ -137,7 +137,7 @@ def _differences(
 
 
 def _set_meters(target: str, meters: Iterable[Meter], there: Mapping[int, Meter]) -> None:
-    """Add or change meters; those that are already right cost nothing."""
+    """Add or change meters that differ."""
     for meter in meters:
         if there.get(meter.number) != meter:
             verb = "mod-meter" if meter.number in there else "add-meter"

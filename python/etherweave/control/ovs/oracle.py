@@ -1,4 +1,4 @@
-"""Asks Open vSwitch what becomes of frames, and tells it in the words of the plan."""
+"""Traces frames through Open vSwitch, in terms of the plan, by the daemon's control socket."""
 
 import codecs
 import json
@@ -16,7 +16,7 @@ from etherweave.control.ovs.trace import BridgeVisit, FieldChanges, Hit, SentFra
 from etherweave.control.rules import FabricPlan
 
 CONTROL_PLANE = -1
-"""Stands for a switch where a frame leaves to the controller."""
+"""Index instead of a switch's where a frame leaves to the controller."""
 _BRIDGE = re.compile(r"  (\S+):")
 _PORT = re.compile(r"    \S+ (\d+)/(\d+): .*")
 
@@ -28,27 +28,27 @@ class InjectedFrame(NamedTuple):
     """Index in the plan."""
     port: int
     fields: str
-    """What it is like, as ``ovs-ofctl`` writes matches: ``dl_src=…,dl_dst=…``."""
+    """Its fields, in the form of ``ovs-ofctl``: ``dl_src=…,dl_dst=…``."""
 
 
 class TraceHop(NamedTuple):
-    """A switch on the way of a frame."""
+    """A switch on the path of a frame."""
 
     switch: int
     """Index in the plan."""
     port: int
-    """By which it came in."""
+    """Port of entry."""
     visit: BridgeVisit
-    """Rules that it met."""
+    """Rules that it matched."""
 
     @property
     def hit(self) -> Hit:
-        """The rule that it met last; none of the first table where it met no table."""
+        """The last rule that it matched; a miss in the first table if it passed no table."""
         return self.visit.hits[-1] if self.visit.hits else Hit(0, "", None)
 
     @property
     def sent(self) -> list[SentFrame]:
-        """Where it went."""
+        """Outputs of the frame."""
         return self.visit.sent
 
 
@@ -59,27 +59,27 @@ class Delivery(NamedTuple):
     """Index in the plan; ``CONTROL_PLANE``: it left to the controller."""
     port: int
     changes: FieldChanges
-    """What was written on the way."""
+    """Fields that were written on the path."""
 
 
 class FramePath(NamedTuple):
-    """All that became of a frame."""
+    """The path of a frame and its copies."""
 
     hops: tuple[TraceHop, ...]
     deliveries: tuple[Delivery, ...]
     remarks: tuple[str, ...]
-    """Of Open vSwitch; none on a good way."""
+    """Remarks of Open vSwitch; none on a correct path."""
 
 
 class Oracle:
-    """Bridges that were built and loaded, ready for questions.
+    """Traces frames through bridges that were built and loaded.
 
     Parameters
     ----------
     control
         The switch daemon's control socket.
     plan
-        What the bridges were told.
+        Plan of the bridges.
     wiring
         Their names.
     """
@@ -109,14 +109,14 @@ class Oracle:
         Raises
         ------
         OvsError
-            If Open vSwitch refuses a frame, ends, or says what we do not understand.
+            If Open vSwitch rejects a frame, ends, or prints an unknown trace.
         """
         asked, answered = tee(probes)
         questions = (
             ("ofproto/trace", self._bridges[probe.switch], f"in_port={probe.port},{probe.fields}")
             for probe in asked
         )
-        # The answers are asked for first, so that no question is left without one.
+        # Zipped first, so that every request is matched by its reply.
         for text, probe in zip(self._socket.ask_all(questions), answered, strict=True):
             yield self._journey(text, probe)
 
@@ -153,7 +153,7 @@ class Oracle:
 TIMEOUT_S = 60.0
 """Longest silence of a daemon [s]."""
 _UNDER_WAY = 16
-"""Questions without an answer: enough to hide waiting, few enough to fit the socket's buffer."""
+"""Requests without a reply: enough to hide waiting, few enough for the socket's buffer."""
 _DECODER = json.JSONDecoder()
 _READ = 1 << 18
 _ANSWER_MAX = 1 << 26
@@ -171,13 +171,13 @@ class ControlSocket:
     Raises
     ------
     OvsError
-        If nobody listens there.
+        If there is no daemon at the socket.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._read = ""
-        # Octets of one character may come apart.
+        # The octets of a character may be split between two reads.
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.settimeout(TIMEOUT_S)
@@ -198,20 +198,20 @@ class ControlSocket:
         self._socket.close()
 
     def ask(self, command: str, *arguments: str) -> str:
-        """Ask one question.
+        """Send one request and return its reply.
 
         Raises
         ------
         OvsError
-            If the daemon refuses, is silent or ends.
+            If the daemon rejects the request, is silent or ends.
         """
         (answer,) = self.ask_all([(command, *arguments)])
         return answer
 
     def ask_all(self, questions: Iterable[tuple[str, ...]]) -> Iterator[str]:
-        """Ask many questions, each a command and its arguments; answers come in the same order.
+        """Send many requests, each a command and its arguments; replies come in the same order.
 
-        Whoever stops early must not ask on this connection again: answers would still come.
+        After an early stop, the connection must not be used again: replies would still arrive.
         """
         in_flight: deque[tuple[str, ...]] = deque()
         for question in questions:

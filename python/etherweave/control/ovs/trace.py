@@ -1,4 +1,4 @@
-"""Reads what ``ofproto/trace`` of Open vSwitch prints: the way of one frame through all bridges.
+"""Reads what ``ofproto/trace`` of Open vSwitch prints: the path of a frame through all bridges.
 
 ::
 
@@ -31,18 +31,18 @@ _HIT = re.compile(r"(\d+)\. (?:(.*), )?priority (\d+)(?:, cookie .*)?")
 _MISS = re.compile(r"(\d+)\. No match.*")
 _OUTPUT = re.compile(r"output:(\d+)")
 _NO_RULE = re.compile(r"reg0=0x[123]")
-"""How a miss is told at bridges after the first: by a hidden rule of Open vSwitch itself."""
+"""A miss at bridges after the first, which is a hidden rule of Open vSwitch itself."""
 _FRAMES = "Datapath actions: "
 _BACK = ">> skipping output to input port"
 _SLOWLY = re.compile(r"This flow is handled by the userspace slow path.*|  - .*")
-"""That something else than the datapath rewrites the frame, and why; the result is the same."""
+"""Something else than the datapath rewrites the frame, with the reason; the result is the same."""
 _CALL = re.compile(r"(\w+)\((.*)\)")
 _HARMLESS = {"drop", "meter"}
-"""What the datapath does without writing or sending; a meter's rate is for real traffic."""
+"""Actions of the datapath that neither write nor send; a meter's rate is for real traffic."""
 
 
 class Hit(NamedTuple):
-    """A table that a frame came to, and the rule that decided there."""
+    """A table that a frame passed, and the rule that decided there."""
 
     table: int
     match: str
@@ -55,14 +55,14 @@ class SentFrame(NamedTuple):
     """A frame on its way out of a bridge."""
 
     port: int
-    """``IN_PORT`` if back to where it came from."""
+    """``IN_PORT``: back by the port of entry."""
     hit: Hit
-    """The rule that says so."""
+    """The rule with this output."""
 
 
 @dataclass(frozen=True, slots=True)
 class BridgeVisit:
-    """What became of a frame in a bridge."""
+    """Rules and outputs of a frame in a bridge."""
 
     bridge: str
     came_from: tuple[int, int] | None
@@ -72,7 +72,7 @@ class BridgeVisit:
     sent: list[SentFrame] = field(default_factory=list)
     """In order."""
     suppressed: list[SentFrame] = field(default_factory=list)
-    """Outputs by the port of entry, which OpenFlow does not make unless told ``IN_PORT``."""
+    """Outputs to the port of entry, which OpenFlow suppresses unless they are ``IN_PORT``."""
 
 
 class EmittedFrame(NamedTuple):
@@ -84,12 +84,12 @@ class EmittedFrame(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """The way of a frame."""
+    """The path of a frame."""
 
     visits: tuple[BridgeVisit, ...]
     frames: tuple[EmittedFrame, ...]
     remarks: tuple[str, ...]
-    """What Open vSwitch says was not done as told."""
+    """What Open vSwitch prints that it did not execute."""
 
 
 def parse(text: str) -> Trace:
@@ -107,7 +107,7 @@ def parse(text: str) -> Trace:
 
 
 class _TraceReader:
-    """Follows a trace line by line."""
+    """Reads a trace line by line."""
 
     def __init__(self) -> None:
         self.visits: list[BridgeVisit] = []
@@ -129,12 +129,12 @@ class _TraceReader:
             self._last = self._read_line(self._open[-1][1], text)
 
     def _close(self, depth: int) -> None:
-        """End the visits that a line so deep does not belong to; the first goes on to the end."""
+        """End the visits that a line of this depth does not belong to, except the first."""
         while len(self._open) > 1 and self._open[-1][0] >= depth:
             self._open.pop()
 
     def _read_line(self, number: int, text: str) -> tuple[int, int] | None:
-        """Take the next line of a visit, and return its number and port if it is an output."""
+        """Read the next line of a visit, and return its number and port if it is an output."""
         visit = self.visits[number]
         if hit := _hit(text):
             visit.hits.append(hit)
@@ -148,7 +148,7 @@ class _TraceReader:
         return None
 
     def _take_back(self, why: str) -> None:
-        """Forget an output that Open vSwitch did not make; keep why, unless it is back."""
+        """Remove an output that Open vSwitch did not execute, and keep the reason."""
         if self._last:
             visit = self.visits[self._last[0]]
             sent = visit.sent.pop()
@@ -169,7 +169,7 @@ def _hit(text: str) -> Hit | None:
 
 
 def _port(text: str) -> int | None:
-    """Return the port that an action sends to; none: it does not send."""
+    """Return the port of an output action, or None for other actions."""
     if output := _OUTPUT.fullmatch(text):
         return int(output[1])
     if text == "IN_PORT":
@@ -178,7 +178,7 @@ def _port(text: str) -> int | None:
 
 
 def _frames(actions: str, changes: FieldChanges, remarks: list[str]) -> Iterator[EmittedFrame]:
-    """Follow a frame through actions of the datapath; ``changes`` are those of all before."""
+    """Follow a frame through actions of the datapath; ``changes`` has those of all before."""
     for action in _split(actions):
         call = _CALL.fullmatch(action)
         name, inner = (call[1], call[2]) if call else (action, "")

@@ -1,7 +1,7 @@
 """Builds a plan as bridges, follows frames through them, and compares with the design.
 
-The design says by the core where packets may go; Open vSwitch says where they go. Neither knows the
-other, so that a mistake in either, or in the rules between them, shows as a difference.
+The core computes where packets may go; Open vSwitch shows where they go. They are independent, so
+that a mistake in either, or in the rules between them, shows as a difference.
 """
 
 import time
@@ -44,42 +44,42 @@ from etherweave.control.plan import PlannedDeployment, counts
 from etherweave.control.rules import FabricPlan, Purpose, SwitchPlan
 
 VerifyProgress: TypeAlias = Callable[[str, int, int], object]
-"""Takes what is being done, how much of it is done, and how much there is."""
+"""Called with what is being done, how much of it is done, and how much there is."""
 
 BATCH = 4096
-"""Frames between two questions to the design, which answers many at once much faster."""
+"""Frames between two queries to the core, which processes many at once much faster."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifyOptions:
-    """What is to be verified."""
+    """Options of a verification."""
 
     pairs: int | None = 1000
-    """Pairs of hosts; none: all."""
+    """Number of pairs of hosts; None: all."""
     seed: int = 1
-    """Of all that is at random."""
+    """Seed of all random choices."""
     keep: Path | None = None
-    """Directory for the files of Open vSwitch, which stay; none: one that goes."""
+    """Directory for the files of Open vSwitch, which stay; default: one that is removed."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """What came of it."""
+    """Results of a verification."""
 
     followed: dict[FrameKind, int]
-    """Frames that were followed, by what they were sent for."""
+    """Number of frames that were followed, by kind."""
     findings: tuple[FrameFinding, ...]
-    """Of every frame that goes wrong the first thing."""
+    """The first difference of every frame that has one."""
     differences: dict[str, list[str]]
-    """Rules, groups and meters that bridges lack or have too much, by switch."""
+    """Rules, groups and meters that bridges lack or have in excess, by switch."""
     rules: dict[Purpose, int]
-    """Of all switches."""
+    """Number of rules of all switches, by purpose."""
     rules_matched: int
-    """That decided about at least one frame."""
+    """Number of rules that at least one frame matched."""
     build_s: float
-    """For bridges and rules."""
+    """Time for bridges and rules [s]."""
     trace_s: float
-    """For following frames and judging them."""
+    """Time for following frames and comparing them [s]."""
 
     @property
     def is_good(self) -> bool:
@@ -98,12 +98,12 @@ def verify(
     factory: Mapping[str, int] | None = None,
     progress: VerifyProgress = lambda *_: None,
 ) -> VerifyReport:
-    """Verify a plan on bridges of an Open vSwitch that is started for it, and stopped.
+    """Verify a plan on bridges of an Open vSwitch that runs only for it.
 
     Raises
     ------
     OvsError
-        If Open vSwitch is missing, or refuses what it is told.
+        If Open vSwitch is missing, or rejects a command.
     """
     with running(Datapath.DUMMY, options.keep) as daemons:
         return examine(daemons, planned, options, factory or {}, progress)
@@ -116,7 +116,7 @@ def examine(
     factory: Mapping[str, int],
     progress: VerifyProgress,
 ) -> VerifyReport:
-    """Verify a plan on daemons that run, and have no bridges yet."""
+    """Verify a plan on running daemons without bridges."""
     start_s = time.monotonic()
     wiring = bridges.bridge_names(planned.plan)
     differences = _build(daemons, planned, wiring, progress)
@@ -141,7 +141,7 @@ def _build(
     wiring: bridges.BridgeNames,
     progress: VerifyProgress,
 ) -> dict[str, list[str]]:
-    """Make bridges, fill them, and tell how they differ from the plan."""
+    """Make bridges, install the plan, and return the differences."""
     progress("bridges", 0, len(planned.plan.switches))
     bridges.build(daemons, without_failed(planned), wiring)
     lines_by_switch = load.at_all(
@@ -175,7 +175,7 @@ def _follow(
 
 
 def without_failed(planned: PlannedDeployment) -> FabricPlan:
-    """Leave out the ports of cables that are down, as if they were not plugged in."""
+    """Leave out the ports of cables that are down."""
     table = polars.DataFrame(planned.deployment.tables["ports"])
     up = set(table.filter(polars.col("is_up") == 1).select("switch", "port").rows())
     switches = tuple(
@@ -186,12 +186,12 @@ def without_failed(planned: PlannedDeployment) -> FabricPlan:
 
 
 class FrameTally:
-    """Counts frames, and the rules that they meet, and keeps what is wrong.
+    """Counts frames and the rules that they match, and collects findings.
 
     Parameters
     ----------
     ground
-        Who is where.
+        Hosts and their ports.
     """
 
     def __init__(self, context: CaseContext) -> None:
@@ -206,7 +206,7 @@ class FrameTally:
         cases: Iterable[FrameCase],
         paused: frozenset[PortAddress] = frozenset(),
     ) -> Iterator[int]:
-        """Follow and judge frames; yield now and then how many are done."""
+        """Follow and compare frames; yield the number done after every batch."""
         rest = iter(cases)
         while batch := list(islice(rest, BATCH)):
             journeys = list(oracle.follow(case.probe for case in batch))
@@ -233,7 +233,7 @@ class FrameTally:
 def _decide(
     planned: PlannedDeployment, queries: list[DecisionQuery], paused: frozenset[PortAddress]
 ) -> Iterator[AllowedPorts]:
-    """Ask the design where packets go; the routing has no say about paths around pauses."""
+    """Return where the core sends packets; with paused ports, by the tables only."""
     table = polars.DataFrame(planned.deployment.decide(queries, sorted(paused)))
     for by_table, by_routing in table.rows():
         yield AllowedPorts(_numbers(by_table), None if paused else _numbers(by_routing))
@@ -245,7 +245,7 @@ def _pause(
     wiring: bridges.BridgeNames,
     paused: frozenset[PortAddress],
 ) -> None:
-    """Tell all bridges which ports are paused, as a pause agent does."""
+    """Write the pause vectors of all bridges, as an agent does."""
 
     def set_vector(bridge: str, switch: SwitchPlan) -> None:
         number = switch.datapath_id - 1

@@ -1,4 +1,4 @@
-"""Quality of service of a real fabric: what its switches and hosts must be told to lose nothing.
+"""Quality of service of a real fabric: configurations of switches and hosts for lossless traffic.
 
 ::
 
@@ -6,6 +6,6 @@
     core: headroom      ├─► nos/onyx, nos/cumulus, nos/eos ─► commands
                         └─► hosts ──► shell scripts
 
-All of it is pure. The linter of :mod:`etherweave.control.lint` reads what comes out, and what
-others wrote.
+All of it is pure. The linter of :mod:`etherweave.control.lint` reads these configurations, and
+those that others wrote.
 """

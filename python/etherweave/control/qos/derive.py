@@ -1,6 +1,6 @@
-"""From a scenario to the policy of its fabric.
+"""Derives the policy of a fabric from its scenario.
 
-Sources of what a scenario does not say:
+Sources of what a scenario does not define:
 
 - Code points: the upper three bits are the priority (class selectors, RFC 2474, 4.2.2), as switches
   and NICs come. RoCE in priority p is marked 8p + 2, which makes 26 of priority 3, as in the
@@ -42,7 +42,7 @@ from etherweave.scenario import Overrides, Scenario
 CNP_DSCP = 48
 MTU_BYTES = 9000
 MTU_RANGE = (1500, 9216)
-"""What switches take [B]."""
+"""MTUs that switches accept [B]."""
 WATCHDOG = Watchdog(detect_ms=200, restore_ms=200, poll_ms=200)
 
 _UNITS = {"B": 1, "kB": 1000, "KiB": 2**10, "MB": 10**6, "MiB": 2**20, "GB": 10**9, "GiB": 2**30}
@@ -51,35 +51,35 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 
 @dataclass(frozen=True, slots=True)
 class ExportOptions:
-    """What is said beside the scenario."""
+    """Options beside the scenario."""
 
     mtu_bytes: int = MTU_BYTES
     dscps: Mapping[int, int] = field(default_factory=dict)
-    """By priority, the code point that its hosts write."""
+    """Code points that hosts write, by priority."""
     cnp_dscp: int = CNP_DSCP
     watchdog: Watchdog | None = WATCHDOG
     routing: str | None = None
-    """The routing that must not deadlock; none: the scenario's."""
+    """The routing that must be free of deadlock; default: the scenario's."""
 
 
 def policy(
     scenario: Scenario, overrides: Overrides | None = None, options: ExportOptions | None = None
 ) -> Policy:
-    """Return what the switches and hosts of a scenario's fabric must do.
+    """Derive the policy of a scenario's fabric.
 
     Parameters
     ----------
     scenario, overrides
         As for :func:`etherweave.design`; jobs may be missing.
-    wishes
-        What is said beside it.
+    options
+        Options beside the scenario.
 
     Raises
     ------
     ScenarioError
         When the scenario is wrong.
     PolicyError
-        When wishes do not fit it, or no switch can be told what it says.
+        When options contradict the scenario, or switches do not support it.
     """
     options = options or ExportOptions()
     one = fabric(scenario, overrides)
@@ -205,7 +205,7 @@ def _threshold(side: str, switch: Mapping[str, Any], notes: list[str]) -> Thresh
     if power != alpha:
         key = f"switch.{side}_threshold.alpha"
         notes.append(
-            f"{key}: {alpha:g} is told as {power:g}, for switches take powers of two up to 2^7"
+            f"{key}: {alpha:g} is exported as {power:g}: switches accept powers of two up to 2^7"
         )
     return Threshold(power, None)
 
@@ -226,7 +226,7 @@ def _raised(settings: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def _check_raised(raised: tuple[int, ...], priorities: tuple[Priority, ...]) -> None:
-    """Refuse priorities that frames are raised to and that are lossy, or share a queue."""
+    """Reject priorities that frames are raised to and that are lossy, or share a queue."""
     lossy = [one for one in raised if not priorities[one].is_lossless]
     if lossy:
         why = "through which control.priorities takes frames"
@@ -237,7 +237,7 @@ def _check_raised(raised: tuple[int, ...], priorities: tuple[Priority, ...]) -> 
 
 
 def _check_deadlock(routing: str, needed: int, priorities: tuple[Priority, ...]) -> None:
-    """Refuse fewer lossless priorities and queues than the routing's proof takes apart."""
+    """Reject fewer lossless priorities and queues than the routing's deadlock proof needs."""
     if needed <= 1:
         return
     lossless = [one for one in priorities if one.is_lossless]

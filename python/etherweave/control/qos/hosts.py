@@ -1,7 +1,7 @@
-"""What a host is told: a shell script for its NIC.
+"""The shell script that configures the NIC of a host.
 
 NICs of NVIDIA take ``mlnx_qos``, others ``dcb`` of iproute2; the script uses the first that it
-finds. It is run as ``host0.sh DEVICE RDMA_DEVICE``.
+finds. It is called as ``host0.sh DEVICE RDMA_DEVICE``.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ def script(policy: Policy, host: HostPolicy) -> str:
 
 
 def traffic_class(priority: Priority) -> int:
-    """Return the octet that RoCE applications ask for: code point and ECN-capable."""
+    """Return the traffic class octet of RoCE applications: code point and ECN-capable."""
     return priority.mark << 2 | ECT
 
 
@@ -58,7 +58,7 @@ def _pause(policy: Policy) -> list[str]:
 
 def _classes(policy: Policy) -> Iterator[str]:
     lossless = {one.number for one in policy.lossless} if policy.is_pfc else set()
-    # Who has no share and nobody, gets what is left, as in the testbed.
+    # A class without weight that no job uses gets the rest, as in the testbed.
     tsa = ["strict" if one.is_used and not one.weight else "ets" for one in policy.classes]
     weights = [one.weight for one in policy.classes]
     classes = [one.traffic_class for one in policy.priorities]
@@ -100,7 +100,7 @@ def _pairs(values: list[str] | list[int]) -> str:
 
 
 def _roce(policy: Policy) -> Iterator[str]:
-    """Mark what asks for nothing as the first lossless priority, and switch DCQCN on."""
+    """Set the first lossless priority as default, and enable DCQCN."""
     if not policy.is_roce:
         return
     lossless = policy.lossless or policy.priorities[:1]

@@ -1,6 +1,6 @@
-"""What switches and hosts of a fabric must do, whatever system runs on them: plain values.
+"""Policy of a fabric's switches and hosts, independent of their systems, as plain values.
 
-Words: a *priority* is what a frame carries and PFC pauses; a *traffic class* is the queue that ETS
+A *priority* is what a frame carries and PFC pauses; a *traffic class* is the queue that ETS
 serves. A lossless priority has a priority group, and headroom in it, of its own at every port.
 """
 
@@ -14,11 +14,11 @@ DSCPS = range(64)
 
 
 class PolicyError(ValueError):
-    """What a scenario asks for and a switch cannot be told: what, where; expected."""
+    """A scenario needs what switches do not support: what, where, and what is expected."""
 
 
 class FlowControl(StrEnum):
-    """What stops senders before a buffer overflows."""
+    """Flow control of links."""
 
     NONE = "none"
     GLOBAL_PAUSE = "global_pause"
@@ -27,15 +27,15 @@ class FlowControl(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Priority:
-    """A priority and who belongs to it."""
+    """A priority and its traffic."""
 
     number: int
     dscps: tuple[int, ...]
-    """Code points that switches put into it."""
+    """Code points that switches map to it."""
     mark: int
     """The code point that hosts write."""
     traffic_class: int
-    """Its queue, too."""
+    """The traffic class, and queue, that it maps to."""
     is_lossless: bool
 
 
@@ -45,7 +45,7 @@ class TrafficClass:
 
     number: int
     weight: int
-    """Share of the port [%]; 0: strict priority, or nothing at all if nobody uses the class."""
+    """Share of the port [%]; 0: strict priority if the class is used, otherwise nothing."""
     is_used: bool
     """Whether a job or congestion notifications belong to it; without jobs, all lossless ones."""
     is_lossless: bool
@@ -53,7 +53,7 @@ class TrafficClass:
 
 @dataclass(frozen=True, slots=True)
 class Marking:
-    """ECN marking of lossless queues, as DCQCN wants it."""
+    """ECN marking of lossless queues, for DCQCN."""
 
     minimum_bytes: int
     maximum_bytes: int
@@ -63,10 +63,10 @@ class Marking:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """How much of the shared pool one group or queue may take; one of both is given."""
+    """Limit of a group or queue in the shared pool; one of both is given."""
 
     alpha: float | None
-    """So many times what is free."""
+    """Limit as a multiple of the free memory."""
     size_bytes: int | None
 
 
@@ -84,7 +84,7 @@ class BufferPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Watchdog:
-    """When a queue that stays paused is given up."""
+    """Times after which a paused queue is dropped and restored."""
 
     detect_ms: int
     restore_ms: int
@@ -93,7 +93,7 @@ class Watchdog:
 
 @dataclass(frozen=True, slots=True)
 class PortPolicy:
-    """A port of a switch and what is plugged into it."""
+    """A port of a switch and the device at the other end of its cable."""
 
     number: int
     """From 0."""
@@ -137,7 +137,7 @@ class HostPolicy:
 
 @dataclass(frozen=True, slots=True)
 class JobPolicy:
-    """Who sends in which priority."""
+    """A job and the priority of its traffic."""
 
     name: str
     priority: int
@@ -145,7 +145,7 @@ class JobPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """Everything that a fabric must be told."""
+    """Policy of a fabric."""
 
     name: str
     flow_control: FlowControl
@@ -160,21 +160,21 @@ class Policy:
     """Above Ethernet, of hosts and switches."""
     is_roce: bool
     cnp_dscp: int | None
-    """Of congestion notifications, where NICs send them."""
+    """Code point of congestion notifications, if NICs send them."""
     routing: str
     routing_priorities: int
-    """How many lossless priorities keep the routing from deadlock."""
+    """Number of lossless priorities that the routing's deadlock proof needs."""
     raised: tuple[int, ...]
-    """Priorities through which switches take lossless frames for that, in turn."""
+    """Priorities through which switches raise lossless frames for it, in order."""
     switches: tuple[SwitchPolicy, ...]
     hosts: tuple[HostPolicy, ...]
     jobs: tuple[JobPolicy, ...]
     notes: tuple[str, ...]
-    """Where a configuration cannot say what the scenario says."""
+    """Differences between scenario and configuration that systems force."""
 
     @property
     def lossless(self) -> tuple[Priority, ...]:
-        """The priorities that must not lose packets."""
+        """The lossless priorities."""
         return tuple(priority for priority in self.priorities if priority.is_lossless)
 
     @property

@@ -1,9 +1,13 @@
 """SONiC's ``config_db.json`` as instance data of its YANG models, for ``yanglint``.
 
 A table is a container of the model; its entries are the list ``TABLE_LIST``, of which the key is
-split at ``|``; a map nests one more list of the table's name. XML, because ``config_db.json`` holds
-texts only, and JSON instance data would want numbers where the model has numbers. Lists and keys
-are read from the models themselves.
+split at ``|``; a map nests one more list of the table's name. XML, because ``config_db.json`` has
+texts only, and JSON instance data requires numbers where the model has numbers. Lists and keys are
+read from the models themselves.
+
+The program yanglint is used rather than libyang's Python binding, which is compiled at installation
+against the headers of exactly its own version of the C library: PyPI has a binding of libyang 5,
+Debian 12 has libyang 2.
 """
 
 import re
@@ -21,7 +25,7 @@ TEMPLATED = "flex_counter"
 
 
 class YangError(ValueError):
-    """What is wrong with a model or a configuration: what, where; expected."""
+    """A mistake in a model or a configuration: what, where, and what is expected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class TableModel:
-    """Where a table stands in the models."""
+    """A table in the models."""
 
     module: str
     namespace: str
@@ -61,7 +65,7 @@ def table_models(files: Iterable[tuple[str, str]]) -> dict[str, TableModel]:
     Raises
     ------
     YangError
-        When a file is no YANG.
+        When a file is not YANG.
     """
     models: dict[str, TableModel] = {}
     for name, text in files:
@@ -93,7 +97,7 @@ class _OpenStatement:
 
 
 def _statements(name: str, tokens: list[str], start: int) -> tuple[tuple[Statement, ...], int]:
-    """Read statements without recursion, so that no depth of braces is too deep."""
+    """Read statements without recursion, so that any depth of braces can be read."""
     stack, at = [_OpenStatement("", "")], start
     while at < len(tokens):
         if tokens[at] == "}":
@@ -136,7 +140,7 @@ def xml(tables: Mapping[str, Any], known: TableModels) -> str:
     Raises
     ------
     YangError
-        When no model has such a table, or an entry is not of its form.
+        When no model has such a table, or an entry has another form.
     """
     by_top: dict[tuple[str, str], list[str]] = {}
     for name, entries in tables.items():
@@ -163,7 +167,7 @@ def _table(place: TableModel, name: str, entries: Mapping[str, Any]) -> str:
 
 
 def _entry(table: Statement, name: str, key: str, fields: Mapping[str, Any]) -> str:
-    """Write an entry into the list that has as many keys."""
+    """Write an entry into the list with the same number of keys."""
     values = key.split("|")
     for one in table.all("list"):
         keys = one.text("key").split()

@@ -29,15 +29,15 @@ PORT_NAMES: Mapping[str, Callable[[SwitchPolicy, int], str]] = {
     "onyx": onyx.port_name,
     "sonic": sonic.port_name,
 }
-"""What a system calls a port, numbered from 0."""
+"""Names of ports, by the system and the number from 0."""
 
 FABRIC = "fabric.json"
-"""What the configurations follow from; the linter holds them against it."""
+"""The values that the configurations follow from, with which the linter compares them."""
 HOSTS = "hosts"
 
 
 def files(policy: Policy, system: str) -> dict[str, str]:
-    """Write everything that switches and hosts are told.
+    """Write the configurations of all switches and hosts.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def files(policy: Policy, system: str) -> dict[str, str]:
     Raises
     ------
     PolicyError
-        When the system cannot be told.
+        When the system does not support the policy.
     """
     export = SYSTEMS[system]
     written = {FABRIC: json.dumps({"system": system, **asdict(policy)}, indent=1) + "\n"}

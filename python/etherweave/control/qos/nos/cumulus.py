@@ -1,6 +1,6 @@
 """NVIDIA Cumulus Linux 5: NVUE commands, ``nv set … ; nv config apply``.
 
-Names of objects are those of the NVUE command reference. Headroom is told as the size of a port's
+Names of objects are those of the NVUE command reference. Headroom is the size of a port's
 buffer; no schema exists here: try the commands on a device first.
 """
 

@@ -41,7 +41,7 @@ def _watchdog(policy: Policy) -> Iterator[str]:
         return
     watchdog = policy.watchdog
     default = "priority-flow-control pause watchdog default"
-    # EOS wants to look at least twice within the shorter of both times.
+    # EOS requires at least two polls within the shorter of both times.
     poll_ms = min(watchdog.poll_ms, watchdog.detect_ms // 2, watchdog.restore_ms // 2)
     yield f"{default} timeout {watchdog.detect_ms / 1000:g}"
     yield f"{default} recovery-time {watchdog.restore_ms / 1000:g}"

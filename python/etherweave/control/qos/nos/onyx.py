@@ -59,7 +59,7 @@ def _single(switch: SwitchPolicy) -> list[PortPolicy]:
 
 
 def _logical(switch: SwitchPolicy) -> list[str]:
-    """Name what frames are switched between: ports outside port channels, and those."""
+    """Name the logical interfaces: ports outside port channels, and port channels."""
     return [*_ethernet(_single(switch)), *_channels(switch)]
 
 
@@ -95,7 +95,7 @@ def _ets(policy: Policy, switch: SwitchPolicy) -> Iterator[str]:
 
 
 def _share(one: TrafficClass) -> str:
-    """Write a share; what nobody uses is promised nothing, as in the testbed."""
+    """Write a share; a class that no job uses has none, as in the testbed."""
     return "strict" if one.is_used and not one.weight else f"wrr {one.weight}"
 
 

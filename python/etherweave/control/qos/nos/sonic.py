@@ -26,7 +26,7 @@ ConfigTable: TypeAlias = dict[str, ConfigEntry]
 ConfigTables: TypeAlias = dict[str, ConfigTable]
 
 MAP = "ETHERWEAVE"
-"""What every map is called."""
+"""Name of every map."""
 INGRESS, EGRESS_LOSSLESS, EGRESS_LOSSY = (
     "ingress_lossless_pool",
     "egress_lossless_pool",
@@ -38,7 +38,7 @@ INGRESS_LOSSY, LOSSLESS_QUEUE, LOSSY_QUEUE = (
     "egress_lossy_profile",
 )
 CABLES = "AZURE"
-"""The one name that SONiC's buffer manager looks for."""
+"""The only name that SONiC's buffer manager reads."""
 
 
 def files(policy: Policy, switch: SwitchPolicy) -> dict[str, str]:
@@ -47,10 +47,10 @@ def files(policy: Policy, switch: SwitchPolicy) -> dict[str, str]:
     Raises
     ------
     PolicyError
-        When the fabric pauses by 802.3x, of which SONiC's configuration knows nothing.
+        When the fabric pauses by 802.3x, which SONiC's configuration does not support.
     """
     if policy.flow_control is FlowControl.GLOBAL_PAUSE:
-        problem = "flow_control.global_pause: SONiC's configuration has no place for it"
+        problem = "flow_control.global_pause: SONiC's configuration does not support it"
         raise PolicyError(f"{problem}; expected flow_control.pfc, or --nos onyx, cumulus or eos")
     tables = {name: table for name, table in config_db(policy, switch).items() if table}
     return {"config_db.json": json.dumps(tables, indent=2) + "\n"}
@@ -93,7 +93,7 @@ def _port(policy: Policy, switch: SwitchPolicy, port: PortPolicy) -> ConfigEntry
         "lanes": ",".join(str(lane) for lane in range(first, first + lanes)),
         "speed": str(port.rate_mbps),
     }
-    # A member has the MTU of its port channel: some versions of the model refuse one of its own.
+    # A member has the MTU of its port channel: some versions of the model reject one of its own.
     return entry if port.bundle else entry | {"mtu": str(policy.mtu_bytes)}
 
 
@@ -134,7 +134,7 @@ def _maps(policy: Policy) -> ConfigTables:
 
 
 def _scheduled(policy: Policy) -> Iterator[TrafficClass]:
-    """Return the classes that have a scheduler: not lossy ones without a share that nobody uses."""
+    """Return the classes with a scheduler: all but lossy, unused ones without a weight."""
     return (one for one in policy.classes if one.weight or one.is_used or one.is_lossless)
 
 
@@ -185,7 +185,7 @@ def _buffers(policy: Policy, switch: SwitchPolicy) -> ConfigTables:
             **_threshold(memory.ingress),
         },
         LOSSY_QUEUE: {"pool": EGRESS_LOSSY, "size": "0", **_threshold(memory.egress)},
-        # What ingress has let in is never dropped at the egress.
+        # What was accepted at the ingress is never dropped at the egress.
         LOSSLESS_QUEUE: {
             "pool": EGRESS_LOSSLESS,
             "size": "0",
@@ -247,7 +247,7 @@ def _profile(name: str) -> ConfigEntry:
 def _lossless(policy: Policy, port: PortPolicy) -> ConfigEntry:
     """Return a group its reserve and, above XOFF, its headroom.
 
-    XON follows when the group is ``xon_offset`` below its limit, which is never below the reserve.
+    XON is sent when the group is ``xon_offset`` below its limit, which is never below the reserve.
     """
     memory = policy.memory
     return {
