@@ -10,6 +10,7 @@ from etherweave.bench.environment.decoding import decoded
 from etherweave.bench.metrics import Better, Unit
 from etherweave.bench.points import DataPoint
 from etherweave.bench.store import Store, write_json
+from etherweave.inputs import read_bytes
 
 FORMAT = 1
 
@@ -107,7 +108,7 @@ def _rows(numbers: Numbers) -> tuple[_BaselineRow, ...]:
 def _read(file: Path) -> _BaselineFile:
     expected = "expected what `etherweave bench baseline add` writes"
     try:
-        shelf = decoded(_BaselineFile, json.loads(file.read_bytes()), "baselines")
+        shelf = decoded(_BaselineFile, json.loads(read_bytes(file)), "baselines")
     except OSError as error:
         raise BaselineError(f"{file}: {error.strerror}; {expected}") from None
     except (ValueError, RecursionError) as error:

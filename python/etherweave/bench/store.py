@@ -25,6 +25,7 @@ from typing import Any, TypeVar
 
 from etherweave.bench.campaign import Campaign
 from etherweave.bench.environment.decoding import decoded
+from etherweave.inputs import read_bytes
 
 T = TypeVar("T")
 
@@ -164,7 +165,7 @@ class Store:
 
     def environments(self) -> list[dict[str, Any]]:
         """Read what each session saw, in order."""
-        return [_read(path) for path in sorted(self._sessions())]
+        return [_environment(path) for path in sorted(self._sessions())]
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -251,17 +252,30 @@ def _record(path: Path) -> LaunchRecord:
         )
         facts["session"] = facts.pop("sitting")
     try:
-        return decoded(LaunchRecord, facts, path.name)
+        record = decoded(LaunchRecord, facts, path.name)
+        if not 0 <= record.start_ns <= record.end_ns < 2**63 or not 0 <= record.round < 10**6:
+            raise ValueError(f"{path.name}: start_ns, end_ns or round: out of range")
+        return record
     except ValueError as error:
         raise StoreError(f"{path}: {error}") from None
 
 
+def _environment(path: Path) -> dict[str, Any]:
+    facts = _read(path)
+    findings = facts.get("findings", [])
+    if not isinstance(findings, list) or not all(isinstance(one, dict) for one in findings):
+        raise StoreError(f"{path}: findings: expected a list of objects")
+    return facts
+
+
 def _read(path: Path) -> dict[str, Any]:
     try:
-        facts = json.loads(path.read_bytes())
+        facts = json.loads(read_bytes(path))
     except FileNotFoundError:
         raise StoreError(f"{path}: no such file; expected what `bench run -o` wrote") from None
-    except (OSError, ValueError, RecursionError) as error:
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
         raise StoreError(f"{path}: {error}") from None
     if not isinstance(facts, dict):
         raise StoreError(f"{path}: expected an object")
@@ -293,7 +307,7 @@ def kept_switches(directory: Path) -> dict[str, str]:
     if not path.exists():
         return {}
     try:
-        facts = json.loads(path.read_bytes())
+        facts = json.loads(read_bytes(path))
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path}: {error}") from None
     if not isinstance(facts, dict) or not all(isinstance(one, str) for one in facts.values()):

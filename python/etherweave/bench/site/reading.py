@@ -14,7 +14,10 @@ from etherweave.bench.amounts import rate_of, size_of, time_of
 from etherweave.bench.launchers.launcher import COMMON, OptionKind
 from etherweave.bench.launchers.registry import LAUNCHERS
 from etherweave.bench.site.values import ClusterSite, Option, SiteError, SiteFabric, SiteHost
+from etherweave.inputs import read_bytes
 
+_SIZE_MAX = 1 << 20
+"""Largest file of a site [bytes]."""
 _KEYS = ("name", "launcher", "modules", "environment", "hosts", "fabrics")
 _HOST_KEYS = ("address", "interface", "switch")
 _FABRIC_KEYS = ("kind", "stack", "rate", "interface", "device", "addresses", "environment")
@@ -35,7 +38,7 @@ def read(file: Path) -> ClusterSite:
     OSError
         When it cannot be read.
     """
-    data = file.read_bytes()
+    data = read_bytes(file, _SIZE_MAX)
     try:
         return site(data.decode(), str(file))
     except UnicodeDecodeError as error:

@@ -9,6 +9,7 @@ from typing import Any
 
 from etherweave import toml
 from etherweave.bench.site.values import SiteError
+from etherweave.inputs import read_bytes
 
 _SIZE_MOST = 1 << 20
 _VARIABLE = "site_configuration"
@@ -34,10 +35,7 @@ def converted(file: Path, partition: str | None = None) -> str:
     OSError
         When it cannot be read.
     """
-    with file.open("rb") as opened:
-        data = opened.read(_SIZE_MOST + 1)
-    if len(data) > _SIZE_MOST:
-        raise SiteError(f"{file}: is larger than {_SIZE_MOST:,} B; expected a configuration")
+    data = read_bytes(file, _SIZE_MOST)
     configuration = _configuration(file, data.decode(errors="replace"))
     try:
         found = dict(_partitions(configuration))

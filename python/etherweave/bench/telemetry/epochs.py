@@ -20,6 +20,7 @@ from etherweave.bench.store import Store, StoreError, write_json
 from etherweave.bench.telemetry.recorder import PERIOD_S, Recording
 from etherweave.bench.telemetry.stream import Stream, StreamError, stream
 from etherweave.bench.telemetry.tables import save
+from etherweave.inputs import read_bytes
 
 NAME = "telemetry"
 EPOCH = "epoch.json"
@@ -160,6 +161,6 @@ def epoch(path: Path) -> Epoch:
         When it is not there.
     """
     try:
-        return decoded(Epoch, json.loads(path.read_text(encoding="utf-8")), path.name)
+        return decoded(Epoch, json.loads(read_bytes(path)), path.name)
     except (ValueError, RecursionError) as error:
         raise StoreError(f"{path}: {error}; expected what `bench run` keeps") from None

@@ -12,6 +12,7 @@ from etherweave.bench.telemetry.families import FAMILIES, PROCESSOR, Column, Fam
 from etherweave.bench.telemetry.recorder import Recording
 from etherweave.bench.telemetry.sampling import Sample
 from etherweave.bench.telemetry.stream import StreamError, stream
+from etherweave.inputs import read_bytes
 
 
 def tables(recording: Recording) -> dict[str, pyarrow.Table]:
@@ -91,9 +92,9 @@ def recordings(path: Path) -> list[Recording]:
     OSError
         When it cannot be read.
     """
-    if path.is_file():
+    if not path.is_dir():
         try:
-            return [stream(path.read_text(errors="replace")).recording]
+            return [stream(read_bytes(path).decode(errors="replace")).recording]
         except StreamError as error:
             raise ReadingError(f"{path}: {error}") from None
     homes = sorted({one.parent for one in path.rglob(file_name(PROCESSOR.name))})
@@ -108,22 +109,50 @@ def recordings(path: Path) -> list[Recording]:
 def _recording(home: Path) -> Recording:
     try:
         found = {one.name: _read_table(home, one) for one in FAMILIES}
-        return _joined(found, pyarrow.parquet.read_table(home / file_name(PROCESSOR.name)))
-    except (KeyError, ValueError, pyarrow.ArrowException) as error:
+        return _joined(found)
+    except (KeyError, ValueError, TypeError, pyarrow.ArrowException) as error:
         raise ReadingError(f"{home}: {error}; expected tables of telemetry") from None
 
 
 def _read_table(home: Path, family: Family) -> pyarrow.Table | None:
     path = home / file_name(family.name)
-    return pyarrow.parquet.read_table(path) if path.is_file() else None
+    if not path.exists():
+        return None
+    table = pyarrow.parquet.read_table(pyarrow.BufferReader(read_bytes(path)))
+    _check_schema(family, table)
+    return table
 
 
-def _joined(tables: dict[str, pyarrow.Table | None], processors: pyarrow.Table) -> Recording:
+def _check_schema(family: Family, table: pyarrow.Table) -> None:
+    """Check the columns of a table and their types; ValueError names the first that is wrong."""
+    kinds = {"time_ns": pyarrow.int64(), **{one.name: _kind(one) for one in family.columns}}
+    for name in ("host", *family.keys, *kinds):
+        if name not in table.column_names:
+            raise ValueError(f"{file_name(family.name)}: no column {name}")
+    for name, kind in kinds.items():
+        if table.schema.field(name).type != kind:
+            found = table.schema.field(name).type
+            raise ValueError(f"{file_name(family.name)}: {name} is {found}; expected {kind}")
+    for name in ("host", *family.keys):
+        kind = table.schema.field(name).type
+        if (kind.value_type if pyarrow.types.is_dictionary(kind) else kind) != pyarrow.string():
+            raise ValueError(f"{file_name(family.name)}: {name} is {kind}; expected texts")
+    for name in ("host", "time_ns", *family.keys):
+        if table[name].null_count:
+            raise ValueError(f"{file_name(family.name)}: {name} is empty in a row")
+
+
+def _joined(tables: dict[str, pyarrow.Table | None]) -> Recording:
+    processors = tables[PROCESSOR.name]
+    if processors is None or not processors.num_rows:
+        raise ValueError(f"no rows in {file_name(PROCESSOR.name)}")
     rows: dict[int, dict[str, list[CounterRow]]] = {}
     for family in FAMILIES:
         for time_ns, row in _rows(family, tables[family.name]):
             rows.setdefault(time_ns, {one.name: [] for one in FAMILIES})[family.name].append(row)
-    metadata = {key.decode(): text.decode() for key, text in processors.schema.metadata.items()}
+    metadata = {
+        key.decode(): text.decode() for key, text in (processors.schema.metadata or {}).items()
+    }
     hosts = processors["host"].unique().to_pylist()
     if len(hosts) != 1:
         raise ValueError(f"rows of {len(hosts)} hosts")

@@ -29,7 +29,10 @@ from etherweave.cli.bench.amounts import octets, renamed
 from etherweave.cli.bench.interfaces import existing
 from etherweave.cli.exits import FAILED, os_error, reject
 from etherweave.cli.parameters import AsJson
+from etherweave.inputs import read_bytes
 
+_SIZE_MAX = 1 << 26
+"""Largest snapshot [bytes]."""
 EXAMPLES = """Examples:
 
 etherweave bench environment --interface eth0 --to node2
@@ -167,8 +170,10 @@ def _end(facts: Mapping[str, Any], findings: list[EnvironmentFinding], as_json: 
 
 def _read(path: Path) -> Snapshot:
     try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text(errors="replace")
-        return snapshot(text)
+        octets = (
+            sys.stdin.buffer.read(_SIZE_MAX) if str(path) == "-" else read_bytes(path, _SIZE_MAX)
+        )
+        return snapshot(octets.decode(errors="replace"))
     except OSError as error:
         reject(os_error(error))
     except ValueError as error:
