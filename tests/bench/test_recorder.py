@@ -280,5 +280,5 @@ def test_tables_that_are_none_are_refused(host: Path, tmp_path: Path) -> None:
         tmp_path / "mixed/telemetry_interface.parquet",
         tmp_path / "mixed/telemetry_processor.parquet",
     )
-    with pytest.raises(ReadingError, match="mixed: 'cpu'; expected tables"):
+    with pytest.raises(ReadingError, match="mixed: .*no column cpu; expected tables"):
         recordings(tmp_path / "mixed")

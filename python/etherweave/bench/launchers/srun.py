@@ -8,6 +8,7 @@ import math
 import os
 import re
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ WAIT_S = 3600.0
 MPI = "pmix"
 _GRANTED = re.compile(r"[Gg]ranted job allocation (\d+)")
 _PATIENCE_S = 30.0
+_PAUSE_S = 0.1
 _SPARE_S = 60.0
 """Slurm ends an allocation that nobody gave back so long after its launch's limit [s]."""
 
@@ -81,18 +83,29 @@ def _name(directory: Path) -> str:
 
 
 def cancel_earlier(job: LaunchJob) -> None:
-    """Cancel what a runner that was killed had asked for in the directory of a job."""
-    _scancel(f"--name={_name(job.directory)}", f"--user={os.geteuid()}")
+    """Cancel the jobs that a killed session left for the directory of a job, and await their end.
+
+    Until then they would share the hosts with the job, and disturb what it measures.
+    """
+    own = (f"--name={_name(job.directory)}", f"--user={os.geteuid()}")
+    end = time.monotonic() + _PATIENCE_S
+    if _called("squeue", "--noheader", "--format=%i", *own):
+        _called("scancel", *own)
+        while _called("squeue", "--noheader", "--format=%i", *own) and time.monotonic() < end:
+            time.sleep(_PAUSE_S)
 
 
 def cancel(allocation: str) -> None:
     """Give an allocation back; what runs in it ends."""
-    _scancel(allocation)
+    _called("scancel", allocation)
 
 
-def _scancel(*words: str) -> None:
+def _called(*words: str) -> str:
+    """Run a command of Slurm and return what it prints; nothing if it fails."""
     with suppress(OSError, subprocess.TimeoutExpired):
-        subprocess.run(["scancel", *words], capture_output=True, timeout=_PATIENCE_S)
+        done = subprocess.run(words, capture_output=True, text=True, timeout=_PATIENCE_S)
+        return done.stdout.strip()
+    return ""
 
 
 def _contexts(
@@ -131,7 +144,7 @@ def _allocate(site: ClusterSite, job: LaunchJob, family: ProcessGroup) -> str:
 
 
 def _make(site: ClusterSite, link: SiteFabric | None) -> Launcher:
-    lacks = lambda: lacking("salloc", "srun", "scancel", "timeout")  # noqa: E731
+    lacks = lambda: lacking("salloc", "srun", "scancel", "squeue", "timeout")  # noqa: E731
     return SiteLauncher("srun", site, link, _contexts(site), lacks)
 
 

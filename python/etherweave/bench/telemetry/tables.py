@@ -92,7 +92,7 @@ def recordings(path: Path) -> list[Recording]:
     OSError
         When it cannot be read.
     """
-    if not path.is_dir():
+    if path.exists() and not path.is_dir():
         try:
             return [stream(read_bytes(path).decode(errors="replace")).recording]
         except StreamError as error:
