@@ -75,10 +75,10 @@ def alone(*words: str) -> BenchmarkCommand:
 
 
 def launch(
-    directory: Path, site: ClusterSite, *companions: Monitor, command: BenchmarkCommand
+    directory: Path, site: ClusterSite, *monitors: Monitor, command: BenchmarkCommand
 ) -> LaunchOutcome:
     job = LaunchJob(
-        command, tuple(one.name for one in site.hosts), 1, directory, 20.0, companions=companions
+        command, tuple(one.name for one in site.hosts), 1, directory, 20.0, monitors=monitors
     )
     directory.mkdir(exist_ok=True)
     return launcher(site).launch(job)
@@ -114,7 +114,7 @@ def test_companions_stand_by_on_each_host_before_the_command_and_after_it(
     )
     for one in left(directory, site, "beside"):
         assert one.text.endswith("told to end\n")
-        at = one.attendance
+        at = one.times
         assert at.ready_ns and at.closed_ns and at.ended_ns
         assert at.started_ns < at.ready_ns < at.closed_ns < at.ended_ns
         assert (at.interface, at.status) == ("lo", 0)
@@ -126,19 +126,19 @@ def test_a_companion_that_fails_or_dies_keeps_nobody_from_anything(
     site = by_ssh("127.0.0.1", "gone")
     directory = tmp_path / "job"
     dies = Monitor("dies", ("sh", "-c", "echo alas >&2; exit 3"))
-    lacks = Monitor("lacks", ("/no/such/program",))
-    done = launch(directory, site, dies, lacks, command=alone("echo", "well"))
+    missing_programs = Monitor("lacks", ("/no/such/program",))
+    done = launch(directory, site, dies, missing_programs, command=alone("echo", "well"))
     assert (done.ending, done.text) == (Ending.DONE, "well\n")
     first, second = left(directory, site, "dies")
-    assert (first.attendance.status, first.reason) == (3, "alas")
-    assert (second.attendance.status, second.reason) == (255, "ssh: connect to host gone: no route")
+    assert (first.times.status, first.reason) == (3, "alas")
+    assert (second.times.status, second.reason) == (255, "ssh: connect to host gone: no route")
     assert "/no/such/program" in left(directory, site, "lacks")[0].reason
 
 
 def test_the_limit_of_a_launch_begins_when_its_companions_are_ready(tmp_path: Path) -> None:
     site = ClusterSite("here", "local", (SiteHost("n1", "n1"),))
     late = Monitor("late", ("sh", "-c", "sleep 1.5; echo ready; cat"))
-    job = LaunchJob(alone("sleep", "1"), ("n1",), 1, tmp_path, 2.0, companions=(late,))
+    job = LaunchJob(alone("sleep", "1"), ("n1",), 1, tmp_path, 2.0, monitors=(late,))
     assert launcher(site).launch(job).ending is Ending.DONE
 
 
@@ -146,7 +146,7 @@ def test_companions_of_a_launch_that_is_ended_may_still_tell(tmp_path: Path) -> 
     site = ClusterSite("here", "local", (SiteHost("n1", "n1"),))
     words = (sys.executable, "-c", STAND_BY)
     job = LaunchJob(
-        alone("sleep", "60"), ("n1",), 1, tmp_path, 0.5, companions=(Monitor("beside", words),)
+        alone("sleep", "60"), ("n1",), 1, tmp_path, 0.5, monitors=(Monitor("beside", words),)
     )
     assert launcher(site).launch(job).ending is Ending.TIMED_OUT
     (one,) = monitor_outputs(job, "beside")
@@ -156,7 +156,7 @@ def test_companions_of_a_launch_that_is_ended_may_still_tell(tmp_path: Path) -> 
 def test_companions_of_batch_jobs_survive_their_file(tmp_path: Path) -> None:
     site = ClusterSite("batch", "sbatch", (SiteHost("n1", "n1"),))
     beside = Monitor("beside", ("sleep", "{host}"))
-    job = LaunchJob(alone("true"), ("n1",), 1, tmp_path, 3.5, companions=(beside,))
+    job = LaunchJob(alone("true"), ("n1",), 1, tmp_path, 3.5, monitors=(beside,))
     write_tasks(tmp_path / "tasks.json", site, None, [job])
     assert read_task(tmp_path / "tasks.json", 0)[2] == job
 
@@ -273,8 +273,8 @@ def test_clocks_are_bound_by_what_must_have_come_before_what() -> None:
 
 def carried(store: Store, site: ClusterSite, companion: Monitor = QUICK) -> list[JudgedLaunch]:
     """Carry a campaign out; what its benchmark says is judged."""
-    watch = RunObserver(companions=(companion,), keep=keep)
-    assert launch_until_decided(store, {"lan": launcher(site)}, 1, watch, 30.0)
+    observer = RunObserver(monitors=(companion,), keep=keep)
+    assert launch_until_decided(store, {"lan": launcher(site)}, 1, observer, 30.0)
     return judged_launches(store.campaign, store.records())
 
 
@@ -395,7 +395,7 @@ def test_a_run_goes_on_where_recorders_are_missing_dead_or_cut(
     assert [one.record.ending for one in launches] == ["done", "done"]
     told = findings(launches, epochs(store))
     assert [(one.severity, one.where, one.what) for one in told] == [
-        (Severity.GAP, "n1", "not recorded: ended before it was told to (in 2 launches)"),
+        (Severity.GAP, "n1", "not recorded: ended before its input did (in 2 launches)"),
         (Severity.GAP, "n2", "not recorded: ssh: connect to host gone: no route (in 2 launches)"),
     ]
     kept = {one.host: one for one in epochs(store)}
@@ -424,14 +424,14 @@ def test_hosts_without_etherweave_are_gaps_of_the_telemetry(
     assert all(one.severity is Severity.GAP and "/no/python" in one.what for one in told)
 
 
-def test_a_launch_without_a_word_from_recorders_is_a_gap_of_each_host(tmp_path: Path) -> None:
+def test_a_launch_without_output_of_recorders_is_a_gap_of_each_host(tmp_path: Path) -> None:
     store = sending(tmp_path / "out", ("n1", "n2"))
     fake = FakeLauncher(lambda number: Ending.FAILED)
-    launch_until_decided(store, {"lan": fake}, 1, RunObserver(companions=(QUICK,), keep=keep))
+    launch_until_decided(store, {"lan": fake}, 1, RunObserver(monitors=(QUICK,), keep=keep))
     told = findings(judged_launches(store.campaign, store.records()), epochs(store))
-    said = "not recorded: the launch ended without a word from its recorder"
+    said = "not recorded: the launch ended without output of its recorder"
     assert {(one.where, one.what.startswith(said)) for one in told} == {("n1", True), ("n2", True)}
-    assert fake.jobs[0].companions == (QUICK,)
+    assert fake.jobs[0].monitors == (QUICK,)
 
 
 def test_a_look_that_the_user_ends_ends_the_run(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_parse_reads_what_windows_wrote(letters: str, tmp_path: Path) -> None:
     assert etherweave("parse", file).stdout == etherweave("parse", "-", text=text).stdout
 
 
-def test_parse_refuses_what_is_no_text(tmp_path: Path) -> None:
+def test_parse_rejects_what_is_no_text(tmp_path: Path) -> None:
     file = tmp_path / "image.png"
     file.write_bytes(bytes(range(256)) * 40)
     done = etherweave("parse", file)
@@ -80,7 +80,7 @@ def test_parse_refuses_what_is_no_text(tmp_path: Path) -> None:
     done = command_line.invoke("bench", "parse", "-", text=broken)
     assert (done.exit_code, "262,144 B" in done.stdout) == (0, True)
     endless = etherweave("parse", "/dev/zero")
-    assert (endless.exit_code, "no benchmark writes" in endless.stderr) == (2, True)
+    assert (endless.exit_code, "is a device; expected a file" in endless.stderr) == (2, True)
 
 
 def test_list_names_all_and_says_which_are_read() -> None:

@@ -279,9 +279,9 @@ def test_a_tool_that_fails_or_hangs_leaves_a_gap() -> None:
         return ToolResult(1, "", "netlink error: Operation not permitted\n")
 
     for start, reason in ((hang, "longer than 5 s"), (fail, "not permitted")):
-        place = HostFiles(Path("/nowhere"), start)
-        assert place.tool("fec", "ethtool", "x") is None
-        (gap,) = place.gaps
+        files = HostFiles(Path("/nowhere"), start)
+        assert files.tool("fec", "ethtool", "x") is None
+        (gap,) = files.gaps
         assert gap.source == "ethtool x" and reason in gap.reason
 
 
@@ -578,7 +578,7 @@ def test_what_the_verb_writes_it_reads_again(tmp_path: Path) -> None:
     assert {"snapshot", "findings"} == set(json.loads(output))
     code, output, errors = bench(
         "--root", tmp_path / "a", "-i", "eth2", "--before", earlier, "--other", earlier,
-        "--bytes", "1e9",
+        "--traffic", "1GB",
     )  # fmt: skip
     assert errors == ""
     assert "warning: wrong interface: n1 eth2: 0 bytes crossed it" in output
@@ -597,11 +597,11 @@ def test_a_file_that_is_no_snapshot_is_the_users_mistake(tmp_path: Path) -> None
     ("words", "message"),
     [
         (("-i", "eth9"), "--interface eth9: is not of this host; expected one of eth1, eth2, lo"),
-        (("--bytes", "5e9"), "--bytes: counts since an earlier look; expected --before FILE"),
+        (("--traffic", "5GB"), "--traffic: counts since an earlier inspection; expected --before"),
         (("--root", "/no/such/place"), "--root /no/such/place: expected a directory"),
     ],
 )
-def test_what_cannot_be_looked_at_is_the_users_mistake(
+def test_what_cannot_be_inspected_is_the_users_mistake(
     tmp_path: Path, words: tuple[str, ...], message: str
 ) -> None:
     code, output, errors = bench("--root", tree(tmp_path), *words)

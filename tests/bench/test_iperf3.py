@@ -13,7 +13,7 @@ from support.captured_texts import captured, failure, report, value, values
 def test_json_tells_bits_of_both_sides_and_what_tcp_saw() -> None:
     one = report("iperf3/tcp-1stream-omit1.json")
     assert one.version == "3.12"
-    received = value(one, "bandwidth", side="receiver", way="forward")
+    received = value(one, "bandwidth", side="receiver", direction="forward")
     assert received == pytest.approx(1773148098.7995286 / 8, rel=1e-12)
     assert value(one, "bandwidth", side="sender") == pytest.approx(1771836611.5098345 / 8)
     assert value(one, "retransmits", statistic="sum") == 0
@@ -30,20 +30,20 @@ def test_loss_and_jitter_of_udp_are_the_receivers() -> None:
 
 def test_both_ways_at_once_stay_apart() -> None:
     one = report("iperf3/tcp-bidir.json")
-    assert value(one, "bandwidth", side="receiver", way="forward") == pytest.approx(
+    assert value(one, "bandwidth", side="receiver", direction="forward") == pytest.approx(
         1685497160.2357068 / 8
     )
-    assert value(one, "bandwidth", side="receiver", way="reverse") == pytest.approx(
+    assert value(one, "bandwidth", side="receiver", direction="reverse") == pytest.approx(
         1735485750.557662 / 8
     )
 
 
 def test_a_reversed_test_says_so() -> None:
     one = report("iperf3/tcp-reverse.json")
-    assert value(one, "bandwidth", side="receiver", way="reverse") == pytest.approx(
+    assert value(one, "bandwidth", side="receiver", direction="reverse") == pytest.approx(
         1824969062.15136 / 8
     )
-    assert not values(one, "bandwidth", way="forward")
+    assert not values(one, "bandwidth", direction="forward")
 
 
 def test_text_counts_bits_in_powers_of_ten() -> None:
@@ -87,7 +87,7 @@ def test_results_of_several_programs_may_stand_in_one_text() -> None:
     document = parse("Hello,\n\nsee below\n" + "".join(map(captured, names)) + "Bye\n")
     assert [one.line for one in document.reports] == [4, 18]
     assert len(document.failures) == 1
-    assert (1, "Hello,") in document.strangers
+    assert (1, "Hello,") in document.unknown_lines
 
 
 def test_a_mail_that_quotes_it_reads_the_same() -> None:

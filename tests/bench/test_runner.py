@@ -215,7 +215,7 @@ def test_only_one_run_works_in_a_directory(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "out", campaign())
     with (
         store.alone(),
-        pytest.raises(StoreError, match="another run is at work"),
+        pytest.raises(StoreError, match="another session uses this directory"),
         Store.open(tmp_path / "out").alone(),
     ):
         pass
@@ -309,8 +309,8 @@ def seen_at(host: str, time_s: float) -> HostInspection:
 def test_progress_is_told_after_every_launch(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "out", campaign())
     told: list[tuple[int, int]] = []
-    watch = RunObserver(lambda one, done, most: told.append((done, most)))
-    launch_until_decided(store, {"lan": FakeLauncher(lambda number: latencies(10.0))}, 1, watch)
+    observer = RunObserver(lambda one, done, most: told.append((done, most)))
+    launch_until_decided(store, {"lan": FakeLauncher(lambda number: latencies(10.0))}, 1, observer)
     assert told == [(number, RULE.launches_max + 1) for number in range(1, 8)]
     assert all(one < other for one, other in pairwise(told))
 

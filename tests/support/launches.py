@@ -84,8 +84,8 @@ def campaign(
     is_all_pairs: bool = False,
     size_max: int = 4,
 ) -> Campaign:
-    wish = CampaignOptions(hosts, sizes=((1, size_max),), is_all_pairs=is_all_pairs)
-    planned = experiments(programs or ("osu_latency",), networks, wish)
+    options = CampaignOptions(hosts, sizes=((1, size_max),), is_all_pairs=is_all_pairs)
+    planned = experiments(programs or ("osu_latency",), networks, options)
     return Campaign("test", tuple(networks), planned, rule, seed=7)
 
 

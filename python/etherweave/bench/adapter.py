@@ -1,4 +1,4 @@
-"""What Etherweave knows of one benchmark: the interface between benchmarks and all that uses them.
+"""One benchmark as the rest of Etherweave sees it: programs, metrics, plan and parser.
 
 An adapter is a value, made in a file of its own under ``adapters`` and listed there once.
 """
@@ -19,26 +19,26 @@ class Adapter:
     name: str
     """As in the catalogue."""
     programs: tuple[str, ...]
-    """Binaries that one may find."""
+    """Names of its binaries."""
     metrics: tuple[Metric, ...]
-    """All that it measures."""
+    """Everything that it measures."""
     checks: tuple[str, ...]
-    """What a result must fulfil to count, besides what all must."""
+    """Conditions under which a result counts, besides those of all benchmarks."""
     begins: str
-    """A pattern, without groups that capture, of lines with which its text begins."""
+    """Pattern, without capturing groups, of lines with which its text begins."""
     plan: Callable[[BenchmarkRequest, FabricEstimate], BenchmarkPlan]
-    """Decides placement, command and forecast. Raises ``PlanError``."""
+    """Chooses placement, command and forecast. Raises ``BenchmarkPlanError``."""
     parse: Callable[[Draft], None]
     """Reads a block into a draft. Raises ``GarbledError``."""
     is_row: bool = False
     """Lines that match ``begins`` are results themselves, so those that follow each other belong
     together; else each begins a run."""
     inside: str | None = None
-    """A pattern of beginnings that occur within its text, and mean nothing there."""
+    """Pattern of beginnings that occur within its text, where they begin nothing."""
     json: str | None = None
-    """A pattern that occurs in its JSON objects, and in nobody else's."""
+    """Pattern that occurs in its JSON objects, and in those of no other benchmark."""
     rarer: tuple[str, ...] = ()
-    """Further binaries, whose text it reads as well."""
+    """Further binaries, whose text it parses as well."""
     version: tuple[tuple[str, ...], str] | None = None
     """Arguments that make a program print its version, and a pattern with one group for it."""
 

@@ -1,4 +1,7 @@
-"""Amounts with units, as people write and read them: 4KiB, 100Gb/s, 20us."""
+"""Amounts with units, as in options and site files: 4KiB, 100Gb/s, 20us.
+
+The core parses units of scenarios, and offers no function for them to Python.
+"""
 
 import math
 import re

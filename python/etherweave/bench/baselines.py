@@ -1,8 +1,10 @@
-"""Baselines: numbers that a user keeps under a name, in a file of the user's."""
+"""Baselines: results that a user stores under a name, in a file of the user's."""
 
 import json
+import re
+import warnings
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from etherweave.bench.comparisons import Numbers, numbers_of
@@ -13,10 +15,11 @@ from etherweave.bench.store import Store, write_json
 from etherweave.inputs import read_bytes
 
 FORMAT = 1
+_OLD_LABEL = re.compile(r"\bway=")
 
 
 class BaselineError(ValueError):
-    """A file that holds no baselines, or not the one that is wanted."""
+    """A file without baselines, or without the one that is wanted."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class _BaselineRow:
 
 @dataclass(frozen=True)
 class Baseline:
-    """Numbers that were kept."""
+    """Stored results of a campaign."""
 
     site: str
     identity: str
@@ -48,7 +51,7 @@ class Baseline:
 
     @property
     def numbers(self) -> dict[DataPoint, tuple[float, ...]]:
-        """What a comparison takes."""
+        """The numbers, as a comparison takes them."""
         return {row.point: row.launches for row in self.rows}
 
 
@@ -59,7 +62,7 @@ class _BaselineFile:
 
 
 def add(file: Path, name: str, store: Store) -> Baseline:
-    """Keep a store's numbers under a name; one that has the name already is replaced.
+    """Store a campaign's numbers under a name; an older baseline of the name is replaced.
 
     Raises
     ------
@@ -68,7 +71,9 @@ def add(file: Path, name: str, store: Store) -> Baseline:
     """
     numbers = numbers_of(store)
     if not numbers:
-        raise BaselineError(f"{store.directory}: no launch counts; expected some that do")
+        raise BaselineError(
+            f"{store.directory}: no launch is valid; expected a result with valid launches"
+        )
     start = min(one.start_ns for one in store.records())
     kept = Baseline(store.campaign.site, store.campaign.identity, start, _rows(numbers))
     shelf = _read(file) if file.exists() else _BaselineFile()
@@ -115,4 +120,27 @@ def _read(file: Path) -> _BaselineFile:
         raise BaselineError(f"{file}: {error}; {expected}") from None
     if shelf.format != FORMAT:
         raise BaselineError(f"{file}: format {shelf.format}; {expected}")
-    return shelf
+    return _with_new_labels(shelf, file)
+
+
+def _with_new_labels(shelf: _BaselineFile, file: Path) -> _BaselineFile:
+    """Rename the label ``way`` of older files to ``direction``, with a warning."""
+    if not any("way=" in row.point.labels for one in shelf.baselines.values() for row in one.rows):
+        return shelf
+    warnings.warn(
+        f"{file}: has the label `way`, which is now `direction`; the next release reads the new "
+        "label only: write the file anew",
+        FutureWarning,
+        stacklevel=2,
+    )
+    renamed = {name: replace(one, rows=_renamed(one.rows)) for name, one in shelf.baselines.items()}
+    return replace(shelf, baselines=renamed)
+
+
+def _renamed(rows: tuple[_BaselineRow, ...]) -> tuple[_BaselineRow, ...]:
+    return tuple(
+        replace(
+            row, point=replace(row.point, labels=_OLD_LABEL.sub("direction=", row.point.labels))
+        )
+        for row in rows
+    )

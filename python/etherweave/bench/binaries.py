@@ -1,6 +1,7 @@
 """Programs of this machine: where one is, which version, and which MPI library it is linked with.
 
-A build copied from another MPI starts as so many single processes; asking first is cheap.
+A program that is linked with another MPI library starts as single processes; to check first is
+cheap.
 """
 
 import os
@@ -13,7 +14,7 @@ from pathlib import Path
 from etherweave.bench.adapter import Adapter
 
 PATIENCE = 10.0
-"""For a program that is asked for its version [s]."""
+"""Longest time for a program to print its version [s]."""
 _LIBRARIES = (
     (r"libmpi_(?:cray|gnu|intel|nvidia|amd)\S*\.so", "Cray MPICH"),
     (r"libopen-(?:pal|rte)\.so|liboshmem\.so|libmpi\.so\.(?:20|40|80)\b", "Open MPI"),
@@ -29,13 +30,13 @@ class Binary:
 
     path: Path
     version: str | None
-    """As it says itself; ``None`` if it says so only in its results."""
+    """As it prints it; ``None`` if it does so only in its results."""
     mpi: str | None
     """The MPI library that it is linked with, if any."""
 
 
 def find(adapter: Adapter, program: str, folders: str | None = None) -> Binary | None:
-    """Look for a program of a benchmark.
+    """Find a program of a benchmark on this machine.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ def find(adapter: Adapter, program: str, folders: str | None = None) -> Binary |
     program
         One of its programs, or a path.
     folders
-        Where to look, as in ``PATH``, which it is by default.
+        Directories to search, as in ``PATH``, which is the default.
     """
     found = shutil.which(program, path=folders)
     if found is None:
@@ -54,7 +55,7 @@ def find(adapter: Adapter, program: str, folders: str | None = None) -> Binary |
 
 
 def mpi_of(libraries: str) -> str | None:
-    """Tell the MPI library from what ``ldd`` says."""
+    """Return the MPI library that the output of ``ldd`` names."""
     for pattern, name in _LIBRARIES:
         if re.search(pattern, libraries):
             return name
@@ -62,7 +63,7 @@ def mpi_of(libraries: str) -> str | None:
 
 
 def launcher_mpi(said: str) -> str | None:
-    """Tell the MPI library from what ``mpirun --version`` says."""
+    """Return the MPI library that the output of ``mpirun --version`` names."""
     names = {
         **{"Open MPI": "Open MPI", "OpenRTE": "Open MPI"},
         **{"HYDRA": "MPICH", "Intel(R) MPI": "Intel MPI"},

@@ -1,7 +1,7 @@
-"""What is to be launched: every benchmark on every fabric and placement, as plain values.
+"""A campaign: every benchmark on every fabric and placement, as plain values.
 
-A campaign is all that a user asked for, with commands already planned. It goes to JSON and back,
-and its identity is the hash of that: equal campaigns are the same one, on any machine.
+It holds planned commands, and can be written as JSON and read back. Its identity is the hash of
+that JSON: equal campaigns are the same one, on any machine.
 """
 
 import hashlib
@@ -31,23 +31,23 @@ FORMAT = 1
 
 @dataclass(frozen=True)
 class Network:
-    """One of the site's fabrics, as it is believed to be."""
+    """One of the site's fabrics, with its assumed rate and latency."""
 
     name: str
     kind: str = ""
-    """Words that find published figures of its like: ``RoCE``, ``TCP``."""
+    """Words that select published figures of such networks: ``RoCE``, ``TCP``."""
     rate: float = FabricEstimate.rate
     """Of a host's link [bytes/s]."""
     latency: float = FabricEstimate.latency
     """One way, between processes [s]."""
     interface: str = ""
     device: str = ""
-    """Of the card, for RDMA."""
+    """RDMA device of the NIC."""
 
 
 @dataclass(frozen=True)
 class CampaignExperiment:
-    """One benchmark, on one fabric, on certain hosts: what is launched again and again."""
+    """One benchmark on one fabric and on certain hosts, which is launched repeatedly."""
 
     benchmark: str
     program: str
@@ -65,13 +65,13 @@ class CampaignExperiment:
     files: tuple[tuple[str, str], ...]
     output: str | None
     bytes: float
-    """That the busiest host will send, roughly."""
+    """Predicted traffic of the busiest host [bytes]."""
     seconds: float
-    """That one launch will take, roughly."""
+    """Predicted time of one launch [s]."""
 
     @property
     def command(self) -> BenchmarkCommand:
-        """What a launcher starts."""
+        """The command that a launcher starts."""
         return BenchmarkCommand(
             Start(self.start),
             self.arguments,
@@ -83,7 +83,7 @@ class CampaignExperiment:
 
     @property
     def name(self) -> str:
-        """Names it in files: readable, and unlike any other by the hash of its contents."""
+        """Name in files: readable, and unique by the hash of the contents."""
         words = re.sub(r"[^A-Za-z0-9_-]+", "-", f"{self.program}-{self.fabric}")[:60]
         return f"{words}-{digest(asdict(self))[:10]}"
 
@@ -97,7 +97,7 @@ class Campaign:
     experiments: tuple[CampaignExperiment, ...]
     rule: StoppingRule = field(default_factory=StoppingRule)
     seed: int = 0
-    """Names the order of the launches."""
+    """Seed of the order of launches."""
     format: int = FORMAT
 
     @property
@@ -107,13 +107,13 @@ class Campaign:
 
     @property
     def launches_max(self) -> int:
-        """Launches of an experiment at most, the warm-up included."""
+        """Largest number of launches of an experiment, the warm-up included."""
         return self.rule.launches_max + 1
 
 
 @dataclass(frozen=True)
 class CampaignOptions:
-    """What a user asks of every benchmark."""
+    """Options of a campaign that hold for every benchmark."""
 
     hosts: tuple[str, ...]
     sizes: tuple[tuple[int | None, int | None], ...] = ((None, None),)
@@ -128,34 +128,34 @@ class CampaignOptions:
 
 
 def experiments(
-    programs: Sequence[str], networks: Sequence[Network], wish: CampaignOptions
+    programs: Sequence[str], networks: Sequence[Network], options: CampaignOptions
 ) -> tuple[CampaignExperiment, ...]:
     """Plan every program on every network and placement.
 
     Raises
     ------
     PlanError
-        When nobody knows a program, or it cannot be run so.
+        When a program is unknown, or cannot run as requested.
     """
-    if not wish.hosts:
+    if not options.hosts:
         raise BenchmarkPlanError("no hosts; expected at least one")
-    made = [
+    planned_experiments = [
         experiment
         for program in programs
         for network in networks
-        for smallest, largest in wish.sizes
-        for experiment in _placed(program, network, wish, smallest, largest)
+        for smallest, largest in options.sizes
+        for experiment in _experiments(program, network, options, smallest, largest)
     ]
-    return tuple(dict.fromkeys(made))
+    return tuple(dict.fromkeys(planned_experiments))
 
 
 def adapter_of(program: str) -> tuple[Adapter, str]:
-    """Find who knows a program: by its own name, its benchmark's, or the way it is built.
+    """Find the adapter of a program: by the program's name, or by the benchmark's.
 
     Raises
     ------
     PlanError
-        When nobody does.
+        When there is none.
     """
     if program in ADAPTERS:
         return ADAPTERS[program], ADAPTERS[program].programs[0]
@@ -170,61 +170,69 @@ def adapter_of(program: str) -> tuple[Adapter, str]:
 
 
 def digest(facts: Any) -> str:
-    """Hash what JSON can hold."""
+    """Return the hash of a value that JSON can represent."""
     text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _placed(
-    program: str, network: Network, wish: CampaignOptions, smallest: int | None, largest: int | None
+def _experiments(
+    program: str,
+    network: Network,
+    options: CampaignOptions,
+    smallest: int | None,
+    largest: int | None,
 ) -> list[CampaignExperiment]:
     adapter, name = adapter_of(program)
-    plan = _planned(adapter, network, _request(name, network, wish, smallest, largest), wish)
-    return [_experiment(adapter, plan, network, hosts) for hosts in _placements(plan, wish)]
+    plan = _planned(adapter, network, _request(name, network, options, smallest, largest), options)
+    return [_experiment(adapter, plan, network, hosts) for hosts in _placements(plan, options)]
 
 
 def _request(
-    program: str, network: Network, wish: CampaignOptions, smallest: int | None, largest: int | None
+    program: str,
+    network: Network,
+    options: CampaignOptions,
+    smallest: int | None,
+    largest: int | None,
 ) -> BenchmarkRequest:
-    is_alone = len(wish.hosts) == 1
+    is_alone = len(options.hosts) == 1
     return BenchmarkRequest(
         program,
         nodes=1 if is_alone else 2,
-        ranks_per_node=max(wish.ranks_per_node, 2) if is_alone else wish.ranks_per_node,
+        ranks_per_node=max(options.ranks_per_node, 2) if is_alone else options.ranks_per_node,
         size_min=smallest,
         size_max=largest,
-        iterations=wish.iterations,
-        seconds=wish.seconds,
-        streams=wish.streams,
+        iterations=options.iterations,
+        seconds=options.seconds,
+        streams=options.streams,
         device=network.device or None,
-        options=wish.options,
+        options=options.options,
     )
 
 
 def _planned(
-    adapter: Adapter, network: Network, request: BenchmarkRequest, wish: CampaignOptions
+    adapter: Adapter, network: Network, request: BenchmarkRequest, options: CampaignOptions
 ) -> BenchmarkPlan:
     """Plan for two hosts what runs on a pair, and for all hosts what does not."""
-    belief = FabricEstimate(network.rate, network.latency)
-    everywhere = BenchmarkRequest(**{**vars(request), "nodes": len(wish.hosts)})
+    estimate = FabricEstimate(network.rate, network.latency)
+    everywhere = BenchmarkRequest(**{**vars(request), "nodes": len(options.hosts)})
     try:
-        plan = adapter.plan(request, belief)
+        plan = adapter.plan(request, estimate)
     except BenchmarkPlanError:
-        return adapter.plan(everywhere, belief)
+        return adapter.plan(everywhere, estimate)
     if plan.placement.pattern in (HostPattern.PAIR, HostPattern.ALONE):
         return plan
-    return adapter.plan(everywhere, belief)
+    return adapter.plan(everywhere, estimate)
 
 
-def _placements(plan: BenchmarkPlan, wish: CampaignOptions) -> list[tuple[str, ...]]:
-    pattern, hosts = plan.placement.pattern, wish.hosts
+def _placements(plan: BenchmarkPlan, options: CampaignOptions) -> list[tuple[str, ...]]:
+    pattern, hosts = plan.placement.pattern, options.hosts
     if pattern is HostPattern.ALONE:
         return [hosts[:1]]
     if pattern is not HostPattern.PAIR:
         return [hosts]
     if len(hosts) == 1:
         return [hosts * plan.placement.nodes]
-    return list(combinations(hosts, 2)) if wish.is_all_pairs else [hosts[:2]]
+    return list(combinations(hosts, 2)) if options.is_all_pairs else [hosts[:2]]
 
 
 def _experiment(

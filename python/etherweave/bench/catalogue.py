@@ -1,4 +1,4 @@
-"""The benchmarks that there are, also those that Etherweave does not read, and why not."""
+"""The catalogue of benchmarks, with those that Etherweave does not parse, and the reason."""
 
 import tomllib
 from dataclasses import dataclass, fields
@@ -19,7 +19,7 @@ class CatalogueEntry:
     """``link``, ``socket``, ``mpi``, ``pgas``, ``collective``, ``application``, ``storage``…"""
     transport: str
     tier: int
-    """1 first, 2 then, 3 last; 0 is only listed."""
+    """Priority of support, 1 to 3; 0 is only listed."""
     spack: str = ""
     easybuild: str = ""
     debian: str = ""
@@ -35,14 +35,14 @@ class CatalogueEntry:
 
     @property
     def obtained(self) -> str:
-        """How to get it, in one line."""
-        ways = (
+        """How to obtain it, in one line."""
+        sources = (
             ("Spack", self.spack),
             ("EasyBuild", self.easybuild),
             ("Debian", self.debian),
             ("source", self.source),
         )
-        return "; ".join(f"{way}: {name}" for way, name in ways if name)
+        return "; ".join(f"{kind}: {name}" for kind, name in sources if name)
 
 
 @cache
@@ -53,4 +53,4 @@ def catalogue() -> dict[str, CatalogueEntry]:
 
 
 KEYS = frozenset(field.name for field in fields(CatalogueEntry)) - {"name"}
-"""What an entry of the file may say."""
+"""Keys that an entry of the file may have."""

@@ -1,6 +1,6 @@
-"""What must hold of any benchmark's numbers: rows, columns and statistics that bear each other out.
+"""Consistency of any benchmark's numbers: rows, columns and statistics that must agree.
 
-Every check raises :class:`GarbledError` with the line that does not fit.
+Every check raises :class:`GarbledError` with the line that contradicts the others.
 """
 
 import itertools
@@ -12,13 +12,13 @@ from etherweave.bench.measurements import GarbledError, Labels, Measurement, Tex
 from etherweave.bench.metrics import Metric, Unit
 
 _ALIGNED_FROM = 4
-"""Rows from which on alignment tells something."""
+"""Smallest number of rows for a check of alignment."""
 _SHARE = re.compile(r"p[0-9.]+(?:e[+-]?[0-9]+)?")
 """A percentile's name."""
 
 
 def check_alignment(rows: Sequence[TextLine]) -> None:
-    """Find the row of a right-aligned table from which something was lost, or to which it came.
+    """Find the row of a right-aligned table that lost or gained characters.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def check_rising(sizes: Iterable[tuple[int, int]]) -> None:
 
 
 def check_agreement(line: int, what: str, value: float, other: float, tolerance: float) -> None:
-    """Compare a printed number with what others in its row make of it.
+    """Compare a printed number with the value that follows from others in its row.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Two campaigns side by side: better, worse, or not decided by so many launches."""
+"""Comparisons of campaigns: better, worse, or undecided; pairwise, and over time."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,11 +17,11 @@ Numbers = Mapping[DataPoint, Sequence[float]]
 """One number of each launch that counts, by points."""
 
 IGNORABLE = ("fabric", "hosts", "ranks_per_node")
-"""Fields of a point that may differ between two that are held against each other."""
+"""Fields of a data point that may differ between two that are compared."""
 
 
 class DifferenceVerdict(StrEnum):
-    """What a difference means to the metric."""
+    """Meaning of a difference for the metric."""
 
     BETTER = "better"
     WORSE = "worse"
@@ -31,7 +31,7 @@ class DifferenceVerdict(StrEnum):
 
 @dataclass(frozen=True)
 class Difference:
-    """One point in both."""
+    """One data point in both campaigns."""
 
     point: DataPoint
     """As in the candidate."""
@@ -49,7 +49,7 @@ class Difference:
         return DifferenceVerdict.BETTER if is_better else DifferenceVerdict.WORSE
 
     def facts(self) -> dict[str, Any]:
-        """Give it as what JSON can hold, in the point's base unit."""
+        """Return it as JSON values, in the point's base unit."""
         found = self.comparison
         return vars(self.point) | {
             "baseline": found.baseline,
@@ -64,7 +64,7 @@ class Difference:
 
 
 def numbers_of(store: Store) -> dict[DataPoint, list[float]]:
-    """Take the numbers of a store: of each point one statistic, the median if there is one."""
+    """Return one statistic of each data point of a store, the median if there is one."""
     return centres(series(judged_launches(store.campaign, store.records())))
 
 
@@ -95,20 +95,20 @@ def differences(
         When two points of one side are the same but for what is ignored.
     """
     fields = tuple(ignore)
-    before, now = _blurred(baseline, fields), _blurred(candidate, fields)
-    common = [place for place in now if place in before]
+    before, now = _without(baseline, fields), _without(candidate, fields)
+    common = [point for point in now if point in before]
     each = 1 - (1 - confidence) / max(len(common), 1)
     return [
         Difference(
-            now[place],
-            compare(baseline[before[place]], candidate[now[place]], each),
-            (len(baseline[before[place]]), len(candidate[now[place]])),
+            now[point],
+            compare(baseline[before[point]], candidate[now[point]], each),
+            (len(baseline[before[point]]), len(candidate[now[point]])),
         )
-        for place in common
+        for point in common
     ]
 
 
-def _blurred(numbers: Numbers, ignore: Sequence[str]) -> dict[DataPoint, DataPoint]:
+def _without(numbers: Numbers, ignore: Sequence[str]) -> dict[DataPoint, DataPoint]:
     found: dict[DataPoint, DataPoint] = {}
     for point in numbers:
         blank = replace(point, **{name: _BLANK[name] for name in ignore})
@@ -125,7 +125,7 @@ _BLANK: dict[str, Any] = {"fabric": "", "hosts": "", "ranks_per_node": 0}
 
 
 DEPTH = 4
-"""Folders below the one named in which results are looked for."""
+"""Depth of directories in which results are searched."""
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class HistoryStep:
     """From one campaign to the next, or from a baseline to one."""
 
     before: str
-    """What the entry is held against."""
+    """Name of the campaign or baseline that the entry is compared with."""
     entry: HistoryEntry
     differences: tuple[Difference, ...]
 

@@ -1,4 +1,4 @@
-"""Texts that benchmarks wrote: which of them wrote which part, and what each part says."""
+"""Output texts: which benchmark wrote which part, and the results in each part."""
 
 import json
 import re
@@ -13,20 +13,20 @@ from etherweave.bench.measurements import BenchmarkReport, Failure, GarbledError
 from etherweave.bench.plausibility import with_warnings
 
 TEXT_MOST = 64 * 2**20
-"""A longer text is no benchmark's result [characters]."""
+"""Longest text that is read [characters]."""
 _WORD = re.compile(r"\w")
 _FLOOD = re.compile(r"\d{25,}|[ \t]{500,}")
 """No benchmark prints so many digits or blanks in a row; a sign in their place garbles the line."""
 _COLOUR = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
-"""What steers terminals, and titles of their windows (ECMA-48, 5.4 and 5.6)."""
+"""Control sequences of terminals and titles of windows (ECMA-48, 5.4 and 5.6)."""
 _PROMPT = re.compile(r"(?:\[?[\w.-]+@[\w.-]+\b.*|\w+-\d[\d.]*)?[$%>#] ?|\S* ?[❯➜] ?")
 """What a shell puts after the text: no line that was cut."""
 _RANK = re.compile(r"\[\d+,\d+\]<(?:stdout|stderr)>:")
-"""What launchers put before each line when asked to tell ranks apart; some add a blank."""
+"""Prefix of lines by which launchers mark ranks; some add a blank."""
 _FOREIGN_DIGIT = re.compile(r"(?![0-9])\d")
 """A digit of another script, which Python takes for one and no benchmark prints."""
 _QUOTE = re.compile(r"(?:> ?)+")
-"""What mail programs put before each line of a letter that is answered."""
+"""Prefix of quoted lines in an email."""
 _BEGINS = re.compile(
     "|".join(f"(?P<{name}>{adapter.begins})" for name, adapter in ADAPTERS.items())
 )
@@ -35,16 +35,16 @@ _SIGNATURES = [(re.compile(one.json), one) for one in ADAPTERS.values() if one.j
 
 @dataclass(frozen=True)
 class Document:
-    """What a text said."""
+    """The results in a text."""
 
     reports: tuple[BenchmarkReport, ...]
     failures: tuple[Failure, ...]
-    strangers: tuple[tuple[int, str], ...]
-    """Lines that belong to no benchmark, with their numbers; rules and empty ones are not told."""
+    unknown_lines: tuple[tuple[int, str], ...]
+    """Lines that belong to no benchmark, with their numbers; rules and empty lines are left out."""
 
 
 class UnrecognisedError(ValueError):
-    """No benchmark that we know wrote this text."""
+    """No known benchmark wrote this text."""
 
 
 class _Part(NamedTuple):
@@ -58,28 +58,28 @@ def parse(text: str) -> Document:
     Parameters
     ----------
     text
-        As it was printed, or as somebody mailed it.
+        As it was printed, or quoted in an email.
 
     Raises
     ------
     UnrecognisedError
-        When nobody that we know wrote any part of it.
+        When no known benchmark wrote any part of it.
     """
     if len(text) > TEXT_MOST:
         raise UnrecognisedError(f"more than {TEXT_MOST} characters, which no benchmark writes")
     reports: list[BenchmarkReport] = []
     failures: list[Failure] = []
-    strangers: list[TextLine] = []
+    unknown_lines: list[TextLine] = []
     for adapter, block in _parts(*_lines(text)):
         if adapter is None:
-            strangers += block.lines
+            unknown_lines += block.lines
             continue
         result = read(adapter, block)
         reports.append(result) if isinstance(result, BenchmarkReport) else failures.append(result)
     if not (reports or failures):
         raise UnrecognisedError("no benchmark that is known writes such a text")
-    told = tuple((line.number, line.text) for line in strangers if _WORD.search(line.text))
-    return Document(tuple(reports), tuple(failures), told)
+    unknown = tuple((line.number, line.text) for line in unknown_lines if _WORD.search(line.text))
+    return Document(tuple(reports), tuple(failures), unknown)
 
 
 def read(adapter: Adapter, block: TextBlock) -> BenchmarkReport | Failure:
@@ -116,7 +116,7 @@ def _lines(text: str) -> tuple[list[TextLine], bool]:
 
 
 def _rank_before(parts: Sequence[str]) -> re.Pattern[str]:
-    """Tell whether this launcher adds a blank; rows may begin with one of their own."""
+    """Return the prefix of ranks, with a blank if the launcher adds one to each row."""
     after = [part[match.end() :] for part in parts if (match := _RANK.search(part))]
     bare = [rest.removeprefix(" ") for rest in after]
     is_indented = all(not rest or rest.startswith(" ") for rest in after)
@@ -140,7 +140,7 @@ def _plain(line: str, rank: re.Pattern[str]) -> str:
 
 
 def _parts(lines: Sequence[TextLine], is_cut: bool) -> Iterator[_Part]:
-    """Part the lines by the benchmarks that wrote them; ``None`` wrote what nobody knows."""
+    """Part the lines by the benchmarks that wrote them; ``None`` stands for unknown ones."""
     adapter: Adapter | None = None
     gathered: list[TextLine] = []
     index = 0
@@ -168,7 +168,7 @@ def _part(
 
 
 def _begun(line: TextLine, adapter: Adapter | None, gathered: list[TextLine]) -> Adapter | None:
-    """Tell whose text begins with this line; ``None`` if it belongs to what was gathered."""
+    """Return the adapter whose text begins with this line; ``None`` within a text."""
     match = _BEGINS.match(line.text)
     if not match:
         return None
@@ -232,7 +232,7 @@ def _decoded_object(text: str) -> dict[str, Any] | None:
     """Decode an object; ``None`` if the text is none."""
     for attempt in (text, _quoted(text)):
         try:
-            data = json.loads(attempt, parse_constant=_refuse, object_pairs_hook=_unique)
+            data = json.loads(attempt, parse_constant=_reject_constant, object_pairs_hook=_unique)
         except (ValueError, RecursionError):
             continue
         return data if isinstance(data, dict) else None
@@ -255,5 +255,5 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return known
 
 
-def _refuse(constant: str) -> NoReturn:
+def _reject_constant(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no measurement")

@@ -1,4 +1,4 @@
-"""A report while its text is being read, and the few tools that all adapters read with."""
+"""A report under construction, and the functions by which all adapters parse."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -61,7 +61,7 @@ class TextBlock(NamedTuple):
 
 @dataclass
 class Draft:
-    """Collects what an adapter reads from a block."""
+    """Collects what an adapter parses from a block."""
 
     benchmark: str
     block: TextBlock
@@ -109,12 +109,12 @@ class Draft:
             self.warn(f"a {metric.name} printed as {printed} is left out: too small to be printed")
 
     def warn(self, warning: str) -> None:
-        """Tell something suspicious, once."""
+        """Add a warning, once."""
         if warning not in self.warnings:
             self.warnings.append(warning)
 
     def miss(self, what: str) -> None:
-        """Tell what is missing."""
+        """Add a warning of missing text, and mark the report as partial."""
         self.warn(what)
         self.completeness = Completeness.PARTIAL
 
@@ -126,7 +126,7 @@ class Draft:
             self.completeness = Completeness.COMPLETE
 
     def check(self, is_passed: bool, failure: str) -> None:
-        """Take note of a verification that the benchmark made."""
+        """Record a verification by the benchmark itself."""
         self.valid = is_passed and self.valid is not False
         if not is_passed:
             self.warn(failure)
@@ -164,7 +164,7 @@ def decimal(printed: str, line: int) -> Decimal:
     Raises
     ------
     GarbledError
-        When it is none, or too large to be one of ours.
+        When it is none, or beyond any measurement.
     """
     if not _DECIMAL.fullmatch(printed):
         raise GarbledError(line, f"expected a number, found {printed[:40]!r}")

@@ -1,4 +1,4 @@
-"""Results and runs in the words of other programs: ReFrame's references, Slurm's batch scripts."""
+"""Exports to other programs: references of ReFrame, batch scripts of Slurm."""
 
 import re
 import shlex
@@ -15,13 +15,13 @@ Reference = tuple[float, float | None, float | None, str]
 
 
 class ExportError(ValueError):
-    """Something that the other program has no word for."""
+    """A value that the other program cannot take."""
 
 
 def reframe_reference(
     found: CampaignSummary, system: str = "*", tolerance: float = 0.1
 ) -> dict[str, dict[str, Reference]]:
-    """Give the medians as a ``reference`` of a ReFrame test.
+    """Return the medians as the ``reference`` of a ReFrame test.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def reframe_text(reference: dict[str, dict[str, Reference]]) -> str:
 
 @dataclass(frozen=True)
 class BatchScript:
-    """What Slurm is asked for."""
+    """Options of a batch job of Slurm."""
 
     name: str
     nodes: int
@@ -61,10 +61,10 @@ class BatchScript:
 
 
 def slurm_script(batch: BatchScript, words: Sequence[str]) -> str:
-    """Write a batch script that runs a command, which Slurm tells a minute before the limit.
+    """Write a batch script that runs a command, and signals it a minute before the limit.
 
     ``exec`` lets that signal reach the command itself: a run of benchmarks ends cleanly, and the
-    same script goes on where it stood.
+    same script continues it.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a text said: measurements, and how far they can be trusted."""
+"""Measurements in a text, and how far they can be trusted."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class TextLine(NamedTuple):
 
 
 Labels = Sequence[tuple[str, str]]
-"""What tells a measurement from its neighbours: names and values."""
+"""Names and values that distinguish a measurement from its neighbours."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Measurement:
     size_bytes: int | None
     """Of a message, a block or a request; ``None`` where there is no such thing."""
     labels: tuple[tuple[str, str], ...]
-    """What else tells this number from its neighbours: ``operation``, ``from``, ``side``."""
+    """Names and values that distinguish it from others: ``operation``, ``from``, ``side``."""
     printed: str
     """The number and its unit as the tool means them: ``20.60 us``."""
     line: int
@@ -43,16 +43,16 @@ class Completeness(StrEnum):
     """Whether all that a run should print is there."""
 
     COMPLETE = "complete"
-    """The tool's own closing words were seen."""
+    """The tool's own closing line is there."""
     OPEN = "open"
-    """The tool prints no closing words: only who knows the command can tell."""
+    """The tool prints no closing line: the text may be complete or cut."""
     PARTIAL = "partial"
     """Something is known to be missing; what is here is right."""
 
 
 @dataclass(frozen=True)
 class BenchmarkReport:
-    """What one run of one benchmark said."""
+    """The results of one run of one benchmark."""
 
     benchmark: str
     """The adapter that read it."""

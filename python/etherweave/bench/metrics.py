@@ -1,4 +1,4 @@
-"""What benchmarks measure: a few words that all adapters share, each with unit and direction."""
+"""Metrics that all adapters share, each with its unit and direction."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,7 +16,7 @@ class Unit(StrEnum):
 
 
 class Better(StrEnum):
-    """Which way is better."""
+    """Which direction is better."""
 
     LOWER = "lower"
     HIGHER = "higher"
@@ -114,4 +114,4 @@ UNITS: dict[str, tuple[Unit, Decimal]] = {
     "1": (Unit.COUNT, Decimal(1)),
     "%": (Unit.COUNT, Decimal("0.01")),
 }
-"""What programs print, with powers of ten and of two told apart: base unit and factor."""
+"""Units that programs print, decimal and binary ones apart: base unit and factor."""

@@ -1,4 +1,4 @@
-"""How a benchmark would be run: where its processes stand, what starts them, what it will cost."""
+"""Plans of benchmarks: placement of processes, command, and predicted cost."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ class HostPattern(StrEnum):
 
 
 class Start(StrEnum):
-    """What brings the processes to life."""
+    """How the processes are started."""
 
     MPI = "mpi"
     """An MPI launcher starts all ranks with the same words."""
@@ -37,7 +37,7 @@ class Start(StrEnum):
 
 @dataclass(frozen=True)
 class RankPlacement:
-    """Where processes stand."""
+    """Placement of processes on hosts."""
 
     pattern: HostPattern
     nodes: int
@@ -51,7 +51,7 @@ class RankPlacement:
 
 @dataclass(frozen=True)
 class BenchmarkCommand:
-    """What is to be started, as lists of arguments; no shell reads them.
+    """Command lines as lists of arguments; no shell reads them.
 
     A runner fills in ``{server}``, ``{rank}``, ``{ranks}``, ``{directory}`` and ``{interface}``.
     """
@@ -68,7 +68,7 @@ class BenchmarkCommand:
     """The file that it writes its results to; standard output if ``None``."""
 
     def filled(self, values: Mapping[str, str]) -> "BenchmarkCommand":
-        """Put values for the words in braces.
+        """Replace the words in braces by values.
 
         Raises
         ------
@@ -82,7 +82,7 @@ class BenchmarkCommand:
 
 @dataclass(frozen=True)
 class FabricEstimate:
-    """What one believes of the network before measuring it."""
+    """Assumed properties of the network before it is measured."""
 
     rate: float = 1.25e9
     """Of a host's link [bytes/s]."""
@@ -92,7 +92,7 @@ class FabricEstimate:
 
 @dataclass(frozen=True)
 class RunForecast:
-    """What a run will cost, roughly."""
+    """Predicted traffic and time of a run."""
 
     bytes: float
     """Sent by the busiest host."""
@@ -103,7 +103,7 @@ class RunForecast:
 
 @dataclass(frozen=True)
 class BenchmarkRequest:
-    """What a user asks of a benchmark; ``None`` leaves the choice to the benchmark."""
+    """Options of one run of a benchmark; ``None`` leaves the choice to the benchmark."""
 
     program: str
     nodes: int = 2
@@ -121,7 +121,7 @@ class BenchmarkRequest:
     streams: int = 1
     """Parallel connections of a pair."""
     device: str | None = None
-    """Of the network card, where a benchmark must be told."""
+    """RDMA device of the NIC, where a benchmark needs it."""
     options: tuple[str, ...] = ()
     """Further arguments, as they are."""
 
@@ -137,7 +137,7 @@ class BenchmarkPlan:
     sizes: tuple[int, ...] = ()
     """Message sizes that must appear in the result [bytes]."""
     notes: tuple[str, ...] = field(default=())
-    """What one should know first."""
+    """Notes for the user."""
 
 
 class BenchmarkPlanError(ValueError):
@@ -257,7 +257,7 @@ def alone(
 ) -> BenchmarkPlan:
     """Plan a program that talks to a service, or to no one; the runner starts it once."""
     command = BenchmarkCommand(Start.ALONE, (*arguments, *request.options))
-    forecast = RunForecast(0.0, request.seconds or seconds, "as long as asked for; bytes not told")
+    forecast = RunForecast(0.0, request.seconds or seconds, "as long as requested; traffic unknown")
     return BenchmarkPlan(
         request.program, RankPlacement(HostPattern.ALONE, 1), command, forecast, notes=notes
     )

@@ -1,4 +1,4 @@
-"""What a result makes one suspect: signs of a bad run, each seen in practice."""
+"""Plausibility of results: signs of an invalid run, each seen in practice."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -13,11 +13,11 @@ LEAVES_THE_HOST = 0.3e-6
 """No message crosses a network faster, one way [s]."""
 _WAITS = (LATENCY, CALL_TIME, ROUND_TRIP)
 _TAIL_FACTOR = 50
-"""A 99th percentile so much above the median is told."""
+"""Ratio of the 99th percentile to the median from which on a warning is given."""
 
 
 def with_warnings(report: BenchmarkReport) -> BenchmarkReport:
-    """Add what is suspicious to the report's warnings."""
+    """Add what is implausible to the report's warnings."""
     found = (*report.warnings, *_suspicions(report.measurements))
     return replace(report, warnings=tuple(dict.fromkeys(found)))
 

@@ -20,7 +20,7 @@ CENTRES = ("p50", "mean", "sum")
 
 @dataclass(frozen=True)
 class DataPoint:
-    """What was measured: its numbers can be held against each other."""
+    """What was measured: numbers of one data point can be compared."""
 
     benchmark: str
     program: str
@@ -39,14 +39,14 @@ class DataPoint:
 
     @property
     def words(self) -> str:
-        """Name it for people, without its size."""
+        """Name for people, without the size."""
         statistic = "" if self.statistic == "mean" else self.statistic
         parts = (self.program, self.fabric, self.hosts, self.metric, statistic, self.labels)
         return " ".join(filter(None, parts))
 
     @property
     def slug(self) -> str:
-        """Name it for programs: letters, digits and underscores, its size at the end."""
+        """Name for programs: letters, digits and underscores, the size at the end."""
         size = "" if self.size_bytes is None else f"{self.size_bytes}B"
         ranks = f"{self.ranks_per_node} ranks" if self.ranks_per_node > 1 else ""
         return re.sub(r"[^A-Za-z0-9]+", "_", f"{self.words} {ranks} {size}").strip("_")
@@ -54,7 +54,7 @@ class DataPoint:
 
 @dataclass(frozen=True)
 class LaunchVerdict:
-    """What one launch came to."""
+    """The verdict on one launch."""
 
     reports: tuple[BenchmarkReport, ...]
     """Those of the benchmark that was launched."""
@@ -78,7 +78,7 @@ class LaunchVerdict:
 
 
 class JudgedLaunch(NamedTuple):
-    """A launch and what became of it."""
+    """A launch with its verdict."""
 
     record: LaunchRecord
     experiment: CampaignExperiment
@@ -123,7 +123,7 @@ def centres(found: Mapping[DataPoint, Sequence[Sequence[float]]]) -> dict[DataPo
 
 
 def point_of(experiment: CampaignExperiment, one: Measurement) -> DataPoint:
-    """Tell which point a measurement belongs to."""
+    """Return the data point that a measurement belongs to."""
     return DataPoint(
         benchmark=experiment.benchmark,
         program=experiment.program,
@@ -192,7 +192,7 @@ def _problems(
 
 
 def _missing(experiment: CampaignExperiment, own: Sequence[BenchmarkReport]) -> Iterator[str]:
-    """Tell the sizes that were planned and not printed."""
+    """Report the sizes that were planned and not printed."""
     seen = {one.size_bytes for report in own for one in report.measurements}
     if own and (gone := [size for size in experiment.sizes if size not in seen]):
         yield f"no result for {', '.join(f'{size:,} B' for size in gone[:5])}"

@@ -1,6 +1,6 @@
-"""Published figures to hold a result against, each with its source and conditions.
+"""Published figures to compare a result with, each with its source and conditions.
 
-A figure that somebody tells second-hand is never one that a result must reach.
+A second-hand figure is never one that a result must reach.
 """
 
 import csv
@@ -13,12 +13,12 @@ from typing import Any
 from etherweave.bench.measurements import BenchmarkReport, Measurement
 
 SECOND_HAND = "secondary"
-"""The provenance of what the source itself did not measure."""
+"""Provenance of a figure that the source itself did not measure."""
 PROVENANCES = (
     *("primary", "primary-copy", "artefact", "vendor-doc", "code-threshold", "derived"),
     *("issue-thread", SECOND_HAND),
 )
-"""How a figure came to us, the most trusted first."""
+"""Provenances of figures, the most trusted first."""
 _WITHIN_A_NODE = ("intra-node", "loopback", "same node")
 
 
@@ -57,7 +57,7 @@ class Reference:
 
     @property
     def may_accept(self) -> bool:
-        """Whether a result may be held to it."""
+        """Whether it may serve as a bound of results."""
         return self.provenance != SECOND_HAND
 
     @property
@@ -125,7 +125,7 @@ def search(
 
 
 def compare(report: BenchmarkReport, among: Iterable[Reference]) -> list[PublishedComparison]:
-    """Hold a result against figures of the same metric, statistic, size and test.
+    """Compare a result with figures of the same metric, statistic, size and test.
 
     Those of the same program come first, then the most trusted. Figures from within a node are left
     out, as are those of other tests and sizes.

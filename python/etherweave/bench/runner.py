@@ -1,7 +1,7 @@
-"""Carries a campaign out, launch after launch: decides, launches, keeps, decides again.
+"""Carries a campaign out, launch after launch: decides, launches, stores, decides again.
 
-What to launch next follows from the campaign and the launches that are kept, and from nothing else:
-a run that was killed goes on where it stood, loses no launch that ended, and repeats none.
+The next launch follows from the campaign and the stored launches, and from nothing else: a session
+that was killed is continued without a loss of launches, and without a repetition.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ LIMIT_LEAST = 60.0
 
 
 class ExperimentState(StrEnum):
-    """How an experiment stands."""
+    """State of an experiment."""
 
     OPEN = "open"
     PRECISE = "precise"
@@ -49,18 +49,18 @@ class ExperimentState(StrEnum):
 
 @dataclass(frozen=True)
 class RunObserver:
-    """What a run tells while it goes on, and what records beside it."""
+    """Functions that are called during a session, and programs that run beside each launch."""
 
-    tell: Callable[[JudgedLaunch, int, int], None] = lambda launch, done, most: None
-    """Takes a launch that ended, how many have, and how many there can be."""
-    companions: tuple[Monitor, ...] = ()
-    """What stands by on every host of each launch."""
+    launched: Callable[[JudgedLaunch, int, int], None] = lambda launch, done, most: None
+    """Takes a launch that ended, the number of launches so far, and their largest number."""
+    monitors: tuple[Monitor, ...] = ()
+    """Programs that run on every host of each launch."""
     keep: Callable[[Store, str, LaunchJob], None] = lambda store, name, job: None
-    """Keeps what they left, by the name of the launch."""
+    """Stores their output, by the name of the launch."""
 
 
 class _PlannedLaunch(NamedTuple):
-    """A launch that is to be made."""
+    """A launch that is due."""
 
     experiment: CampaignExperiment
     round: int
@@ -72,18 +72,18 @@ class _PlannedLaunch(NamedTuple):
 
 @dataclass(frozen=True)
 class _Executor:
-    """Carries launches out and keeps them."""
+    """Carries launches out and stores them."""
 
     store: Store
     launchers: Mapping[str, Launcher]
     session: int
-    watch: RunObserver
+    observer: RunObserver
     limit: float | None
 
     def carry_out(
         self, turns: Sequence[_PlannedLaunch]
     ) -> Generator[tuple[_PlannedLaunch, LaunchRecord], None, None]:
-        """Give each launch once it is kept; those that the user ended leave no trace."""
+        """Yield each launch once it is stored; those that the user ended leave nothing."""
         launcher = self.launchers[turns[0].experiment.fabric]
         useless = {turn.name for turn in turns}
         jobs = [self._job(turn) for turn in turns]
@@ -94,7 +94,7 @@ class _Executor:
                         return
                     if outcome.ending is not Ending.DONE:
                         useless.remove(turn.name)
-                    self.watch.keep(self.store, turn.name, job)
+                    self.observer.keep(self.store, turn.name, job)
                     yield turn, self._keep(turn, launcher.name, outcome)
         except KeyboardInterrupt:
             return
@@ -111,7 +111,7 @@ class _Executor:
             one.ranks_per_node,
             place,
             limit_s(one, self.limit),
-            companions=self.watch.companions,
+            monitors=self.observer.monitors,
         )
 
     def _keep(self, turn: _PlannedLaunch, launcher: str, outcome: LaunchOutcome) -> LaunchRecord:
@@ -143,7 +143,7 @@ def _outcomes(
 
 
 def limit_s(experiment: CampaignExperiment, wanted: float | None = None) -> float:
-    """Tell after how long a launch is ended [s]."""
+    """Return the time after which a launch is ended [s]."""
     return wanted or max(LIMIT_LEAST, LIMIT_FACTOR * experiment.seconds)
 
 
@@ -151,7 +151,7 @@ def launch_until_decided(
     store: Store,
     launchers: Mapping[str, Launcher],
     session: int,
-    watch: RunObserver | None = None,
+    observer: RunObserver | None = None,
     limit: float | None = None,
 ) -> bool:
     """Launch until every experiment is decided.
@@ -164,8 +164,8 @@ def launch_until_decided(
         By the names of networks.
     session
         Number of the environment that the launches have.
-    watch
-        What is told and recorded meanwhile.
+    observer
+        Is informed of each launch.
     limit
         After which each launch is ended [s]; ten forecasts if ``None``, but at least a minute.
 
@@ -174,7 +174,7 @@ def launch_until_decided(
     bool
         Whether it came to its end; otherwise the user ended it.
     """
-    executor = _Executor(store, launchers, session, watch or RunObserver(), limit)
+    executor = _Executor(store, launchers, session, observer or RunObserver(), limit)
     campaign = store.campaign
     records = store.records()
     for name in (one.name for one in records if one.ending == Ending.DONE):
@@ -188,7 +188,7 @@ def launch_until_decided(
                 kept += 1
                 one = judged_launch(turn.experiment, record)
                 done[turn.experiment.name].append(one)
-                executor.watch.tell(one, sum(map(len, done.values())), most)
+                executor.observer.launched(one, sum(map(len, done.values())), most)
         if kept < len(turns):
             return False
     return True
@@ -232,7 +232,7 @@ def _is_open(rule: StoppingRule, own: Sequence[JudgedLaunch], turn: int) -> bool
 
 
 def _array(launchers: Mapping[str, Launcher], turn: _PlannedLaunch) -> tuple[object, ...]:
-    """Tell what launches of one array have in common; empty when there are no arrays."""
+    """Return what launches of one array have in common; empty when there are no arrays."""
     one = turn.experiment
     is_able = isinstance(launchers[one.fabric], ArrayLauncher)
     return (one.fabric, one.hosts, one.ranks_per_node) if is_able else ()

@@ -267,13 +267,13 @@ def _launched(
     def ended(one: JudgedLaunch, done: int, most: int) -> None:
         observer.launched(done, most, one.record.name)
 
-    watch = RunObserver(ended)
+    run_observer = RunObserver(ended)
     if telemetry:
-        watch = RunObserver(ended, (recorder(cluster.python),), keep)
+        run_observer = RunObserver(ended, (recorder(cluster.python),), keep)
     try:
         with session(store, lambda: _inspections(store, cluster)) as (number, findings):
             observer.inspected(findings)
-            return launch_until_decided(store, cluster.launchers, number, watch, limit_s)
+            return launch_until_decided(store, cluster.launchers, number, run_observer, limit_s)
     except KeyboardInterrupt:
         return False
 

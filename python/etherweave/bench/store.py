@@ -1,8 +1,8 @@
-"""A campaign on disk: each finished launch is there whole, or not at all.
+"""The store of a campaign on disk: each finished launch is there completely, or not at all.
 
 ::
 
-    DIR/campaign.json              what was asked for
+    DIR/campaign.json              the campaign
         launches/NAME.json         one launch: words, text, ending; written before the next begins
         environment/0001.json      all hosts before and after one session of the runner, findings
         telemetry/NAME/HOST/       what a host counted during a launch
@@ -55,9 +55,9 @@ class LaunchRecord:
     end_ns: int
     launcher: str
     session: int
-    """Whose environment it had, from 1."""
+    """Number of the session that made it, from 1."""
     version: str
-    """Of the Etherweave whose parser read it first."""
+    """Version of Etherweave that parsed it first."""
     campaign: str
     """Identity of the campaign."""
 
@@ -137,11 +137,11 @@ class Store:
         return sorted(found, key=lambda one: (one.end_ns, one.name))
 
     def add(self, record: LaunchRecord) -> None:
-        """Keep a launch; it is on the disk when this returns."""
+        """Write a launch; it is on the disk when this returns."""
         write_json(self._launches / f"{record.name}.json", asdict(record))
 
     def workplace(self, name: str) -> Path:
-        """Give a launch an empty directory; what an earlier, killed one left there is removed."""
+        """Return an empty directory for a launch; files of an earlier, killed one are removed."""
         path = self.directory / "work" / name
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir(parents=True)
@@ -152,35 +152,35 @@ class Store:
         shutil.rmtree(self.directory / "work" / name, ignore_errors=True)
 
     def telemetry(self, name: str) -> Path:
-        """Tell where what hosts counted during a launch is kept."""
+        """Return the directory of the telemetry of a launch."""
         return self.directory / "telemetry" / name
 
     def new_session(self) -> int:
-        """Give a new session its number, from 1."""
+        """Return the number of a new session, from 1."""
         return 1 + max((int(path.stem) for path in self._sessions()), default=0)
 
     def keep_environment(self, session: int, facts: Mapping[str, Any]) -> None:
-        """Write what a session saw of its hosts."""
+        """Write the inspections of a session."""
         write_json(self.directory / "environment" / f"{session:04}.json", facts)
 
     def environments(self) -> list[dict[str, Any]]:
-        """Read what each session saw, in order."""
+        """Read the inspections of each session, in order."""
         return [_environment(path) for path in sorted(self._sessions())]
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other runners away.
+        """Lock the store against other sessions.
 
         Raises
         ------
         StoreError
-            When another one is at work here.
+            When another session uses it.
         """
         with (self.directory / ".lock").open("w") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
-                raise StoreError(f"{self.directory}: another run is at work here") from None
+                raise StoreError(f"{self.directory}: another session uses this directory") from None
             yield
 
     @property
@@ -290,7 +290,7 @@ SWITCHES = "switches.json"
 
 
 def keep_switches(directory: Path, switches: Mapping[str, str]) -> None:
-    """Write the switches of hosts into a store; nothing where the site tells none."""
+    """Write the switches of hosts into a store; nothing where the site names none."""
     if switches:
         write_json(directory / SWITCHES, dict(switches))
 

@@ -1,4 +1,4 @@
-"""What a campaign came to: every point with its interval, and on top what spoils it."""
+"""Summary of a campaign: every data point with its interval, and warnings first."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,12 +19,12 @@ from etherweave.bench.statistics.summary import summarise
 
 FORMAT = 1
 _MOST = 5
-"""Warnings of a kind that are told one by one."""
+"""Largest number of warnings of a kind that are listed."""
 
 
 @dataclass(frozen=True)
 class Band:
-    """Published figures that one number can be held against."""
+    """Range of published figures that one number is compared with."""
 
     low: float
     high: float
@@ -43,7 +43,7 @@ class PointSummary:
     band: Band | None
 
     def facts(self) -> dict[str, Any]:
-        """Give it as what JSON can hold, in the point's base unit."""
+        """Return it as JSON values, in the point's base unit."""
         found = self.statistics
         interval = found.interval
         return vars(self.point) | {
@@ -85,7 +85,7 @@ class CampaignSummary:
         return ExperimentState.GIVEN_UP in self.states.values()
 
     def facts(self) -> dict[str, Any]:
-        """Give it as what JSON can hold."""
+        """Return it as JSON values."""
         return {
             "format": FORMAT,
             "version": etherweave.__version__,
@@ -114,23 +114,23 @@ def summary(
     Parameters
     ----------
     campaign
-        What was asked for.
+        The campaign.
     launches
         Those that ended.
     environments
-        As the store keeps them: each with its ``findings``.
+        As the store holds them: each with its ``findings``.
     """
     points = tuple(_points(campaign, launches))
     parts = by_experiment(campaign, launches)
-    standing = {name: state(campaign.rule, own) for name, own in parts.items()}
-    told = (
+    states = {name: state(campaign.rule, own) for name, own in parts.items()}
+    reasons = (
         *_environment(environments),
-        *_given_up(campaign, standing),
+        *_given_up(campaign, states),
         *_failed(launches),
         *_suspected(launches),
         *_unstable(points),
     )
-    return CampaignSummary(campaign, tuple(launches), points, standing, tuple(dict.fromkeys(told)))
+    return CampaignSummary(campaign, tuple(launches), points, states, tuple(dict.fromkeys(reasons)))
 
 
 def _points(campaign: Campaign, launches: Sequence[JudgedLaunch]) -> Iterator[PointSummary]:
@@ -147,7 +147,7 @@ def _points(campaign: Campaign, launches: Sequence[JudgedLaunch]) -> Iterator[Po
 
 
 def _samples(launches: Sequence[JudgedLaunch]) -> dict[DataPoint, Measurement]:
-    """Take a measurement of each point, for what else it says of itself."""
+    """Return one measurement of each data point, for its other properties."""
     return {
         point_of(launch.experiment, one): one
         for launch in launches
@@ -179,32 +179,32 @@ def _environment(environments: Sequence[Mapping[str, Any]]) -> Iterator[str]:
                 yield f"{one.get('where')}: {one.get('what')}"
 
 
-def _given_up(campaign: Campaign, standing: Mapping[str, ExperimentState]) -> Iterator[str]:
+def _given_up(campaign: Campaign, states: Mapping[str, ExperimentState]) -> Iterator[str]:
     for one in campaign.experiments:
-        if standing[one.name] is ExperimentState.GIVEN_UP:
+        if states[one.name] is ExperimentState.GIVEN_UP:
             yield f"{one.program} on {one.fabric}, {','.join(one.hosts)}: given up, launches fail"
 
 
 def _failed(launches: Sequence[JudgedLaunch]) -> Iterator[str]:
-    told = Counter(
+    reasons = Counter(
         f"{one.experiment.program} on {one.experiment.fabric}: {problem}"
         for one in launches
         for problem in one.verdict.problems
     )
-    for what, count in told.most_common(_MOST):
+    for what, count in reasons.most_common(_MOST):
         yield f"{what} ({count} of {len(launches)} launches; they do not count)"
-    if len(told) > _MOST:
-        yield f"{len(told) - _MOST} more reasons why launches do not count"
+    if len(reasons) > _MOST:
+        yield f"{len(reasons) - _MOST} more reasons why launches do not count"
 
 
 def _suspected(launches: Sequence[JudgedLaunch]) -> Iterator[str]:
-    told = Counter(
+    reasons = Counter(
         f"{one.experiment.program} on {one.experiment.fabric}: {warning}"
         for one in launches
         if one.counts
         for warning in one.verdict.warnings
     )
-    yield from (what for what, _ in told.most_common(_MOST))
+    yield from (what for what, _ in reasons.most_common(_MOST))
 
 
 def _unstable(points: Sequence[PointSummary]) -> Iterator[str]:
@@ -219,7 +219,7 @@ def _unstable(points: Sequence[PointSummary]) -> Iterator[str]:
 def among(network: Network) -> list[Reference]:
     """Choose the figures of a network's kind, and of its rate if there are any.
 
-    Bandwidths of other rates are left out: they tell of the rate.
+    Bandwidths of other rates are left out, as they reflect the rate.
     """
     own = search(fabric=network.kind) if network.kind else list(references())
     usable = [one for one in own if one.may_accept]

@@ -61,12 +61,11 @@ app = group(
         ),
         "reference": Verb(
             "reference.reference",
-            "Search published figures, or hold a result against those of its metric and size.",
+            "Search published figures, or compare a result with those of its metric and size.",
         ),
         "bench": Verb(
             "bench.bench",
-            "Benchmarks of real clusters: what there is, what a run will cost, what its text "
-            "says, what spoils it.",
+            "Plan, run, parse and compare benchmarks of real clusters.",
         ),
         "control": Verb(
             "control.control",

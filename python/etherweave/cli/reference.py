@@ -11,9 +11,9 @@ from etherweave.bench.document import Document, UnrecognisedError, parse
 from etherweave.bench.metrics import Better
 from etherweave.bench.references import PublishedComparison, Reference, compare, references, search
 from etherweave.cli.bench.amounts import amount
-from etherweave.cli.bench.texts import text_of
+from etherweave.cli.bench.parse import text_of
 from etherweave.cli.design_page import print_sheet
-from etherweave.cli.exits import FAILED, alarm, refuse, told
+from etherweave.cli.exits import FAILED, os_error, print_error, reject
 from etherweave.cli.parameters import AsJson
 
 EXAMPLES = """Examples:
@@ -30,29 +30,37 @@ _BOUNDS = {"eq": "", "approx": "about ", "gt": "above ", "lt": "below "}
 
 def reference(
     words: Annotated[
-        list[str] | None, typer.Argument(help="Words that must all occur in a figure.")
+        list[str] | None, typer.Argument(help="Words that a figure must contain, all of them.")
     ] = None,
     fabric: Annotated[
-        str | None, typer.Option(help="Words of the fabric: RoCE, Slingshot-11, TCP.")
+        str | None,
+        typer.Option(metavar="WORDS", help="Show figures of this fabric: RoCE, Slingshot-11, TCP."),
     ] = None,
-    metric: Annotated[str | None, typer.Option(help="latency, bandwidth, call_time…")] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Show figures of this metric: latency, bandwidth, call_time…"
+        ),
+    ] = None,
     result: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="A benchmark's text, to be held against the figures."),
+        typer.Option(
+            metavar="FILE", help="Compare the output of a benchmark in this file with the figures."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Search published figures, or hold a result against those of its metric and size.
+    """Search published figures, or compare a result with those of its metric and size.
 
     Every figure has its source and conditions. Ratios are measured over published. Ends with 1
     when the result is cut, garbled or failed its verification, with 2 after a mistake.
     """
     known = sorted({one.metric for one in references()})
     if metric not in (None, *known):
-        refuse(f"--metric {metric}: expected one of {', '.join(known)}")
+        reject(f"--metric {metric}: expected one of {', '.join(known)}")
     found = search(words or (), fabric=fabric, metric=metric)
     if not found:
-        refuse("no such figure; fewer words find more")
+        reject("no such figure; fewer words find more")
     if result is not None:
         _compare(result, found, as_json)
     elif as_json:
@@ -88,30 +96,32 @@ def _compare(result: Path, among: list[Reference], as_json: bool) -> None:
     try:
         document = parse(text_of(result))
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))
     except UnrecognisedError as error:
-        refuse(f"{result}: {error}; known: etherweave bench list")
+        reject(f"{result}: {error}; known: etherweave bench list")
     pairs = [pair for report in document.reports for pair in compare(report, among)]
-    _tell_doubts(result, document)
+    _print_doubts(result, document)
     if as_json:
         print(json.dumps([_pair_facts(pair) for pair in pairs], indent=2))
     elif pairs:
         print_sheet(_TITLES, map(_pair_row, pairs))
     elif not document.failures:
-        refuse(f"{result}: no figure of the same metric, size and test")
+        reject(f"{result}: no figure of the same metric, size and test")
     if document.failures or not all(report.is_sound for report in document.reports):
         raise typer.Exit(FAILED)
 
 
-def _tell_doubts(result: Path, document: Document) -> None:
-    """Tell what `bench parse` says of numbers that stand beside the figures, or of none."""
+def _print_doubts(result: Path, document: Document) -> None:
+    """Print what `bench parse` reports about the compared result."""
     for failure in document.failures:
-        alarm(f"{result}:{failure.line}: {failure.benchmark}: {failure.reason}")
+        print_error(f"{result}:{failure.line}: {failure.benchmark}: {failure.reason}")
     for report in document.reports:
         if not report.is_sound:
-            alarm(f"{result}:{report.line}: {report.program}: incomplete, or failed verification")
+            print_error(
+                f"{result}:{report.line}: {report.program}: incomplete, or failed verification"
+            )
         for warning in report.warnings:
-            alarm(f"{result}:{report.line}: {report.program}: {warning}")
+            print_error(f"{result}:{report.line}: {report.program}: {warning}")
 
 
 def _pair_facts(pair: PublishedComparison) -> dict[str, Any]:
@@ -137,7 +147,7 @@ def _pair_row(pair: PublishedComparison) -> tuple[str, ...]:
 
 
 def verdict_of(pair: PublishedComparison) -> str:
-    """Say which is better, within a hundredth; nothing is judged by what is told second-hand."""
+    """Return which is better, beyond 1 %; second-hand figures are not judged."""
     better, published = pair.measurement.metric.better, pair.reference
     if better == Better.NEITHER or not published.may_accept or abs(pair.ratio - 1) < 0.01:
         return ""

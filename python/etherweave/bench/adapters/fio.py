@@ -15,12 +15,12 @@ from etherweave.bench.measurements import GarbledError, Labels
 from etherweave.bench.metrics import OPERATION_RATE, ROUND_TRIP, STORAGE_BANDWIDTH
 from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, alone
 
-_WAYS = ("read", "write")
+_OPERATIONS = ("read", "write")
 _SPREAD = {"min": "min", "max": "max", "mean": "mean", "stddev": "stdev"}
 _HEAD = re.compile(r"(?P<job>[^:\s]+): \(g=\d+\): rw=(?P<kind>\w+), bs=.*")
 _RESULT = re.compile(r"^(\S+): \(groupid=")
 _LINE = re.compile(
-    rf"  (?P<way>read|write): IOPS=(?P<rate>{NUMBER})(?P<scale>[kM]?), "
+    rf"  (?P<operation>read|write): IOPS=(?P<rate>{NUMBER})(?P<scale>[kM]?), "
     rf"BW=(?P<two>{NUMBER})(?P<two_unit>[KMG]iB/s|B/s) \((?P<ten>{NUMBER})(?P<ten_unit>[kMG]?B/s)\)"
     r"\(\S+\)\s*"
 )
@@ -49,19 +49,19 @@ def _parse_object(draft: Draft, data: Mapping[str, Any]) -> None:
             draft.check(job["error"] == 0, f"job {job['jobname']}: error {job['error']}")
             if job["job options"].get("name", job["jobname"]) != job["jobname"]:
                 raise GarbledError(line, "a job has two names")
-            for way in _WAYS:
-                if job[way]["io_bytes"] and job["error"] == 0:
-                    _take(draft, job, way, line)
+            for operation in _OPERATIONS:
+                if job[operation]["io_bytes"] and job["error"] == 0:
+                    _take(draft, job, operation, line)
     except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
         raise GarbledError(line, f"the JSON object is not fio's: {error!r}") from None
     draft.end(True, "")
 
 
-def _take(draft: Draft, job: Mapping[str, Any], way: str, line: int) -> None:
-    numbers, options = job[way], job["job options"]
+def _take(draft: Draft, job: Mapping[str, Any], operation: str, line: int) -> None:
+    numbers, options = job[operation], job["job options"]
     block = options.get("bs")
     size = size_bytes(block, line) if isinstance(block, str) and block else None
-    labels = [("job", str(job["jobname"])), ("operation", way)]
+    labels = [("job", str(job["jobname"])), ("operation", operation)]
     moved, runtime = numbers["io_bytes"] / max(numbers["runtime"], 1) * 1e3, numbers["bw_bytes"]
     check_agreement(line, "bytes, runtime and rate", runtime, moved, 0.01)
     _put(draft, line, "B/s", size, labels, numbers["bw_bytes"])
@@ -100,7 +100,7 @@ def _parse_text(draft: Draft) -> None:
         raise GarbledError(draft.block.start, "text of other than one job: use JSON")
     for line in draft.block.lines:
         if found := _LINE.fullmatch(line.text):
-            labels = [("job", jobs[0]), ("operation", found["way"])]
+            labels = [("job", jobs[0]), ("operation", found["operation"])]
             two = float(found["two"]) * _BYTES[found["two_unit"]]
             ten = float(found["ten"]) * _DECIMAL[found["ten_unit"]]
             check_agreement(line.number, "MiB and MB", two, ten, 0.01)

@@ -86,7 +86,7 @@ def _cells(line: TextLine) -> list[str] | None:
 
 
 def _places(line: TextLine, sign: str) -> list[int]:
-    return [place for place, letter in enumerate(line.text) if letter == sign]
+    return [place for place, character in enumerate(line.text) if character == sign]
 
 
 def _take_other(draft: Draft, line: TextLine) -> None:
@@ -97,7 +97,7 @@ def _take_other(draft: Draft, line: TextLine) -> None:
 
 
 def _title(text: str, line: TextLine) -> str:
-    """Tell tables apart; the verbose build has one for each victim."""
+    """Return the table's name; the verbose build has a table for each victim."""
     plain, _, victim = text.removesuffix(" Network Test)").partition(" (")
     name = _TABLES.get(plain)
     if name is None or (victim and victim.strip() not in _VICTIMS):
@@ -202,7 +202,7 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     forecast = RunForecast(
         seconds * fabric.rate, seconds, "each test stops after 10 s, later on slow networks"
     )
-    notes = ("no options; official results use all nodes and three numbers of ranks per card",)
+    notes = ("no options; official results use all nodes and three numbers of ranks per NIC",)
     arguments = (request.program,)
     return all_ranks(request, arguments, forecast, pattern=HostPattern.RING, notes=notes)
 

@@ -53,9 +53,9 @@ def _parse(draft: Draft) -> None:
                 _take(draft, row, verdict[1])
             row = None
         elif counts := _COUNTS.match(line.text):
-            ours = passed if counts[2] == "passed" else failed
-            if int(counts[1]) != ours:
-                draft.miss(f"{counts[1]} tests {counts[2]}, of which {ours} are here")
+            counted = passed if counts[2] == "passed" else failed
+            if int(counts[1]) != counted:
+                draft.miss(f"{counts[1]} tests {counts[2]}, of which {counted} are here")
         is_over = is_over or line.text.startswith("End of Tests.")
     if row is not None:
         draft.miss("the last test has no verdict")

@@ -235,7 +235,7 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     is_p2p = request.program == "IMB-P2P"
     sizes = doubling(request.size_min or (1 if is_p2p else 0), largest)
     repeats = request.iterations or (P2P_REPEATS if is_p2p else REPEATS)
-    # P2P was not seen to repeat less of any size: what it will cost is rather told too high.
+    # P2P was not seen to repeat less of any size: the cost is rather predicted too high.
     most = [repeats if is_p2p else VOLUME // max(size, 1) for size in sizes]
     counts = [(size, max(min(repeats, count), 1)) for size, count in zip(sizes, most, strict=True)]
     low = max((request.size_min or 1).bit_length() - 1, 0)

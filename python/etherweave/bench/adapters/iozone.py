@@ -1,4 +1,4 @@
-"""IOzone's automatic table. *kBytes* are 2^10 bytes; columns are told apart by where they end."""
+"""IOzone's automatic table. *kBytes* are 2^10 bytes; columns are recognised by where they end."""
 
 import re
 

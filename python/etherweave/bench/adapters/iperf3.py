@@ -66,9 +66,9 @@ def _parse_object(draft: Draft, data: Mapping[str, Any]) -> None:
         start, end = data["start"], data["end"]
         _take_start(draft, start)
         _check_streams(draft, end)
-        for suffix, way in (("", "forward"), ("_bidir_reverse", "reverse")):
+        for suffix, direction in (("", "forward"), ("_bidir_reverse", "reverse")):
             if not suffix or "sum_sent_bidir_reverse" in end:
-                turned = _way(way, start["test_start"])
+                turned = _direction(direction, start["test_start"])
                 _take_total(draft, end["sum_sent" + suffix], "sender", turned)
                 _take_total(draft, end["sum_received" + suffix], "receiver", turned)
         _take_streams(draft, end)
@@ -86,9 +86,9 @@ def _check_streams(draft: Draft, end: Mapping[str, Any]) -> None:
             raise GarbledError(draft.block.start, f"{side}: the total is not the sum of streams")
 
 
-def _way(way: str, test: Mapping[str, Any]) -> str:
+def _direction(direction: str, test: Mapping[str, Any]) -> str:
     turned = {"forward": "reverse", "reverse": "forward"}
-    return turned[way] if test["reverse"] else way
+    return turned[direction] if test["reverse"] else direction
 
 
 def _take_start(draft: Draft, start: Mapping[str, Any]) -> None:
@@ -100,17 +100,30 @@ def _take_start(draft: Draft, start: Mapping[str, Any]) -> None:
         draft.warn(f"blocks of {test['blksize']} B measure system calls, not the network")
 
 
-def _take_total(draft: Draft, total: Mapping[str, Any], side: str, way: str) -> None:
+def _take_total(draft: Draft, total: Mapping[str, Any], side: str, direction: str) -> None:
     rate, size, seconds = total["bits_per_second"], total["bytes"], total["seconds"]
     if abs(rate * seconds - 8 * size) > max(0.01 * rate * seconds, 8):
         raise GarbledError(draft.block.start, f"{side}: rate, bytes and seconds contradict")
-    labels = [("side", side), ("way", way)]
+    labels = [("side", side), ("direction", direction)]
     _put(draft, BANDWIDTH, rate, "bit/s", labels=labels)
     if "retransmits" in total and side == "sender":
-        _put(draft, RETRANSMITS, total["retransmits"], "1", statistic="sum", labels=[("way", way)])
+        _put(
+            draft,
+            RETRANSMITS,
+            total["retransmits"],
+            "1",
+            statistic="sum",
+            labels=[("direction", direction)],
+        )
     if total.get("packets") and side == "receiver":
-        _put(draft, LOSS, total["lost_packets"] / total["packets"], "1", labels=[("way", way)])
-        _put(draft, JITTER, total["jitter_ms"], "ms", labels=[("way", way)])
+        _put(
+            draft,
+            LOSS,
+            total["lost_packets"] / total["packets"],
+            "1",
+            labels=[("direction", direction)],
+        )
+        _put(draft, JITTER, total["jitter_ms"], "ms", labels=[("direction", direction)])
 
 
 def _take_streams(draft: Draft, end: Mapping[str, Any]) -> None:
@@ -145,32 +158,34 @@ def _put(
 def _parse_text(draft: Draft) -> None:
     lines = draft.block.lines
     totals = [(line, match) for line in lines if (match := _TOTAL.fullmatch(line.text))]
-    ways = {match["role"] for _, match in totals}
+    directions = {match["role"] for _, match in totals}
     streams = len({match[1] for _, match in find(_STREAM, lines)})
     for line, match in totals:
-        if match["id"] == "SUM" or streams <= max(len(ways), 1):
+        if match["id"] == "SUM" or streams <= max(len(directions), 1):
             _take_line(draft, line, match)
     draft.end(any(line.text.startswith("iperf Done.") for line in lines), "the line `iperf Done.`")
     draft.warn("text is rounded to three or four digits: -J gives all")
 
 
 def _take_line(draft: Draft, line: TextLine, match: re.Match[str]) -> None:
-    way = "reverse" if (match["role"] or "").startswith("RX") else "forward"
+    direction = "reverse" if (match["role"] or "").startswith("RX") else "forward"
     side = match["side"]
     draft.add(
         BANDWIDTH,
         match["rate"],
         _RATES[match["scale"]],
         line.number,
-        labels=[("side", side), ("way", way)],
+        labels=[("side", side), ("direction", direction)],
     )
     rest = match["rest"].strip()
     if (loss := _LOSS.fullmatch(rest)) and side == "receiver":
         share = int(loss[2]) / max(int(loss[3]), 1)
-        draft.add(LOSS, repr(share), "1", line.number, labels=[("way", way)])
-        draft.add(JITTER, loss[1], "ms", line.number, labels=[("way", way)])
+        draft.add(LOSS, repr(share), "1", line.number, labels=[("direction", direction)])
+        draft.add(JITTER, loss[1], "ms", line.number, labels=[("direction", direction)])
     elif rest.isdecimal() and side == "sender":
-        draft.add(RETRANSMITS, rest, "1", line.number, statistic="sum", labels=[("way", way)])
+        draft.add(
+            RETRANSMITS, rest, "1", line.number, statistic="sum", labels=[("direction", direction)]
+        )
 
 
 def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
@@ -196,7 +211,7 @@ ADAPTER = Adapter(
     programs=("iperf3",),
     metrics=(BANDWIDTH, RETRANSMITS, LOSS, JITTER, ROUND_TRIP, CPU_LOAD),
     checks=(
-        "no error was told",
+        "no error is reported",
         "bytes, seconds and rate agree",
         "totals are the sums of the streams",
     ),

@@ -21,7 +21,7 @@ from etherweave.bench.plans import (
     need_ranks,
 )
 
-_WAYS = {"Send": "to", "Recv": "from"}
+_DIRECTIONS = {"Send": "to", "Recv": "from"}
 _FIXED = re.compile(r"[0-9]{1,12}\.[0-9]{3}")
 
 
@@ -39,7 +39,7 @@ def _parse(draft: Draft) -> None:
             draft.facts[cells[0].lower()] = cells[1]
         elif total := re.fullmatch(r"(Send|Recv) (max|avg)\s+(\S+)", line.text.strip()):
             totals[f"{total[1]} {total[2]}"] = TextLine(line.number, total[3])
-        elif cells[0] in _WAYS and len(cells) > 1:
+        elif cells[0] in _DIRECTIONS and len(cells) > 1:
             if size is None:
                 raise GarbledError(line.number, "the message size is missing")
             _take(draft, cells, lines[place + 1 :], size, totals)
@@ -54,29 +54,31 @@ def _take(
     size: int,
     totals: dict[str, TextLine],
 ) -> None:
-    way, *hosts = header
+    direction, *hosts = header
     if len(rows) < len(hosts):
-        draft.miss(f"the matrix {way} is cut, and left out")
+        draft.miss(f"the matrix {direction} is cut, and left out")
         return
     values: list[tuple[str, str, str, int]] = []
     for host, row in zip(hosts, rows, strict=False):
         label, *cells = row.text.rstrip().split("\t")
-        if label != f"{host} {_WAYS[way]}" or len(cells) != len(hosts):
-            raise GarbledError(row.number, f"expected {len(hosts)} values {host} {_WAYS[way]}")
+        if label != f"{host} {_DIRECTIONS[direction]}" or len(cells) != len(hosts):
+            raise GarbledError(
+                row.number, f"expected {len(hosts)} values {host} {_DIRECTIONS[direction]}"
+            )
         for other, cell in zip(hosts, cells, strict=True):
             if not _FIXED.fullmatch(cell):
                 raise GarbledError(row.number, f"{cell[:40]!r} is no bandwidth")
             if other != host:
                 values.append((host, other, cell, row.number))
-    _check(way, [float(cell) for _, _, cell, _ in values], totals, rows[0].number)
+    _check(direction, [float(cell) for _, _, cell, _ in values], totals, rows[0].number)
     for host, other, cell, line in values:
-        ends = (host, other) if way == "Send" else (other, host)
-        labels = [("measured_by", way.lower()), ("from", ends[0]), ("to", ends[1])]
+        ends = (host, other) if direction == "Send" else (other, host)
+        labels = [("measured_by", direction.lower()), ("from", ends[0]), ("to", ends[1])]
         draft.add(BANDWIDTH, cell, "MiB/s", line, size=size, labels=labels)
 
 
-def _check(way: str, values: list[float], totals: dict[str, TextLine], line: int) -> None:
-    own = {f"{way} max": max(values), f"{way} avg": harmonic_mean(values)}
+def _check(direction: str, values: list[float], totals: dict[str, TextLine], line: int) -> None:
+    own = {f"{direction} max": max(values), f"{direction} avg": harmonic_mean(values)}
     for name, value in own.items():
         if name not in totals:
             raise GarbledError(line, f"{name} is missing")

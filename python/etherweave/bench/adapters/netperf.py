@@ -147,7 +147,7 @@ def _take_transactions(draft: Draft, lines: list[TextLine], labels: Labels) -> N
     cells, line = fields(rows[0], kinds), rows[0].number
     size = int(cells[2])
     draft.add(TRANSACTION_RATE, cells[5], "1/s", line, size=size, labels=labels)
-    # With -v 2 a further row tells the mean round trip, and repeats the rate.
+    # With -v 2 a further row has the mean round trip, and repeats the rate.
     for row in rows[1:]:
         parts = row.text.split()
         if len(parts) == 8 and abs(decimal(parts[5], row.number) - decimal(cells[5], line)) < 1:

@@ -46,7 +46,7 @@ def _parse(draft: Draft) -> None:
     draft.add(ELAPSED, clock[2], "s", last.number, labels=[("clock", "wall")])
     draft.add(ELAPSED, clock[1], "s", last.number, labels=[("clock", "processor")])
     if not _is_even([float(step[1]) for _, step in steps]):
-        draft.warn("steps of unequal length, or some are lost: the time of a step is not told")
+        draft.warn("steps of unequal length, or some are lost: the time of a step is left out")
     elif len(times) > 1:
         mean = (times[-1] - times[0]) / (len(times) - 1)
         draft.add(ITERATION_TIME, repr(mean), "s", last.number)

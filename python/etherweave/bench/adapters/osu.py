@@ -72,8 +72,8 @@ _SHMEM = {
     "Get_nb": ("get_nb", CALL_TIME),
     "Put Message Rate": ("put_mr", MESSAGE_RATE),
     **{
-        f"{way}_{kind} Message Rate": (f"{way.lower()}_mr_nb", MESSAGE_RATE)
-        for way in ("Put", "Get")
+        f"{call}_{kind} Message Rate": (f"{call.lower()}_mr_nb", MESSAGE_RATE)
+        for call in ("Put", "Get")
         for kind in ("nb", "nbi")
     },
     "Atomic Operation Rate": ("atomics", CALL_TIME),
@@ -143,7 +143,7 @@ def _is_row(text: str, header: list[str]) -> bool:
 
 
 def _recognise(draft: Draft, line: TextLine) -> Metric:
-    """Tell program and metric from the title."""
+    """Return the metric, and set the program, by the title."""
     match = _TITLE.fullmatch(line.text)
     found = match and _program(line.text, match["separator"], match["title"])
     if not (match and found):

@@ -2,7 +2,7 @@
 
 *MB/sec* and *MiB/sec* are both 2^20 bytes, *Gb/sec* are 10^9 bits. Latencies of write and send are
 half a round trip, those of read and atomic operations a whole one. JSON names no unit of bandwidth:
-size times message rate tells which it is. A standard deviation may be printed as ``-nan``.
+size times message rate determines it. A standard deviation may be printed as ``-nan``.
 """
 
 import re
@@ -94,7 +94,7 @@ def _warn(draft: Draft, text: str) -> None:
 
 
 def _recognise(draft: Draft, title: str) -> tuple[Metric, Metric]:
-    """Tell the program; return what its times and what its bandwidths are."""
+    """Set the program; return the metrics of its times and of its bandwidths."""
     verb = next((name for word, name in _VERBS.items() if title.strip().startswith(word)), "raw")
     kind = "lat" if "Latency" in title else "bw"
     draft.program = f"{'raw_ethernet' if verb == 'raw' else f'ib_{verb}'}_{kind}"
@@ -131,7 +131,7 @@ def _add(draft: Draft, cells: Mapping[str, str], line: int, time: Metric, rate: 
     labels = [("priority", cells["sl"])] if "sl" in cells else []
     for name, value in cells.items():
         if name == "t_stdev[usec]" and value in _NONE:
-            draft.warn(f"{size} B: perftest could not tell the standard deviation ({value})")
+            draft.warn(f"{size} B: perftest printed no standard deviation ({value})")
         elif name in _TIMES:
             which = _TIMES[name]
             draft.add(time, value, "us", line, size=size, statistic=which, labels=labels)
@@ -158,7 +158,7 @@ def _check(cells: Mapping[str, str], line: int, size: int, printed: str, unit: s
 
 
 def _rounding(printed: float, messages: float) -> float:
-    """Tell by what share a bandwidth of two places and a message rate of six in 10^6 may differ."""
+    """Return the share by which rounded bandwidth and message rate may differ."""
     return 0.005 + 0.006 / printed + 1 / messages
 
 

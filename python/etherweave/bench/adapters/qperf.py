@@ -66,7 +66,7 @@ class _Section:
     equals: set[int] = field(default_factory=set)
     """Where the equals signs stand."""
     is_over: bool = False
-    """A line of somebody else came after it."""
+    """A foreign line follows it."""
 
     @property
     def is_whole(self) -> bool:
@@ -115,7 +115,7 @@ def _take(draft: Draft, section: _Section) -> int | None:
     size = _size(items["msg_size"]) if "msg_size" in items else None
     wrong = ("latency",) if is_bandwidth else tuple(_RATES)
     if any(name in items for name in wrong):
-        raise GarbledError(section.line, f"{test} tells something else: sections are mixed")
+        raise GarbledError(section.line, f"{test} has other values: sections are mixed")
     if "latency" in items:
         printed, unit = _amount(items["latency"])
         draft.add(LATENCY, printed, unit, items["latency"].number, size=size, labels=labels)

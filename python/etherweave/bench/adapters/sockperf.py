@@ -88,7 +88,7 @@ ADAPTER = Adapter(
     checks=(
         "percentiles fall from the highest to the smallest",
         "size, rate and bandwidth agree",
-        "dropped or duplicated messages are told",
+        "dropped or duplicated messages are reported",
     ),
     begins=r"sockperf: == version #",
     plan=_plan,

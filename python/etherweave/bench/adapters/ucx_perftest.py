@@ -1,6 +1,6 @@
 """ucx_perftest: the row *Final*, or comma-separated values. Megabytes are 2^20 bytes.
 
-A latency test tells half a round trip, a bandwidth test the time of a message; neither table nor
+A latency test prints half a round trip, a bandwidth test the time of a message; neither table nor
 values say which test it was, so times are those of a call.
 """
 

@@ -12,11 +12,11 @@ from etherweave.bench.environment.readers import take
 
 def main() -> None:
     """Take a snapshot of this host, and print it."""
-    options = argparse.ArgumentParser(prog="etherweave.bench.environment")
-    options.add_argument("--interface", action="append", default=[])
-    options.add_argument("--to", action="append", default=[])
-    said = options.parse_args()
-    found = take(interfaces=tuple(filter(None, said.interface)), to=said.to)
+    parser = argparse.ArgumentParser(prog="etherweave.bench.environment")
+    parser.add_argument("--interface", action="append", default=[])
+    parser.add_argument("--to", action="append", default=[])
+    given = parser.parse_args()
+    found = take(interfaces=tuple(filter(None, given.interface)), to=given.to)
     print(json.dumps(found.facts()))
 
 

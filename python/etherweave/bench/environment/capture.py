@@ -47,7 +47,7 @@ def captured(text: str, interface: str) -> Snapshot:
     text
         Lines of files.
     interface
-        The one to look at; none if empty.
+        The interface to read; none if empty.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def _lines(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _write(root: Path, path: PurePosixPath, content: str) -> None:
-    """Write a file; one that cannot be is missed later, as on the host."""
+    """Write a file; one that cannot be written is missing later, as on a host without it."""
     try:
         file = root / path
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -38,8 +38,8 @@ def _dataclass(kind: Any, data: object, where: str) -> Any:
     if not isinstance(data, dict):
         raise ValueError(f"{where}: expected an object")
     hints = typing.get_type_hints(kind)
-    if strangers := sorted(set(data) - set(hints)):
-        raise ValueError(f"{where}: unknown key {strangers[0][:40]!r}")
+    if unknown := sorted(set(data) - set(hints)):
+        raise ValueError(f"{where}: unknown key {unknown[0][:40]!r}")
     needed = [one.name for one in fields(kind) if _is_needed(one)]
     if missing := [name for name in needed if name not in data]:
         raise ValueError(f"{where}: {missing[0]} is missing")

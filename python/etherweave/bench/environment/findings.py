@@ -1,4 +1,4 @@
-"""What checks find, and what they are given."""
+"""Findings of checks, the evidence that checks take, and functions that they share."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +12,7 @@ class Severity(StrEnum):
     """How much a finding matters."""
 
     WARNING = "warning"
-    """Numbers are probably wrong, or not those of the network one means."""
+    """Numbers are probably wrong, or not those of the intended network."""
     NOTE = "note"
     """Numbers may be worse or less steady than they could be."""
     GAP = "gap"
@@ -21,7 +21,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True)
 class EnvironmentFinding:
-    """Something about a host that spoils measurements."""
+    """A state of a host that impairs measurements."""
 
     check: str
     severity: Severity
@@ -29,12 +29,12 @@ class EnvironmentFinding:
     """A host, with the interface or device if there is one."""
     what: str
     do: str
-    """The cure."""
+    """The remedy."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """What is known of a run."""
+    """Known facts of a run."""
 
     interface: str = ""
     """The one that is to be measured."""
@@ -47,12 +47,12 @@ class Run:
     times_s: tuple[float, ...] = ()
     """Single latencies [s]."""
     gid_index: int | None = None
-    """The one that the benchmark was told."""
+    """GID index that the benchmark uses."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What checks look at."""
+    """What checks take."""
 
     before: Snapshot
     after: Snapshot | None = None
@@ -68,7 +68,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Problem:
-    """A finding before it is known whose it is."""
+    """A finding without the name of its host."""
 
     where: str
     """Interface, device or other host; empty for the host itself."""
@@ -79,11 +79,11 @@ class Problem:
 
 @dataclass(frozen=True)
 class EnvironmentCheck:
-    """One thing to look at."""
+    """One check."""
 
     name: str
     reads: tuple[str, ...]
-    """Topics of a snapshot without which it sees less."""
+    """Topics of a snapshot that it needs."""
     examine: Callable[[Evidence], Iterator[Problem]]
 
 
@@ -107,7 +107,7 @@ def interfaces(evidence: Evidence, snapshot: Snapshot) -> dict[str, NetworkInter
 
 
 def risen(before: Mapping[str, int], after: Mapping[str, int]) -> dict[str, int]:
-    """Tell which counters rose, and by how much; one that was reset counts from zero."""
+    """Return the counters that rose, and by how much; one that was reset counts from zero."""
     rises = {
         name: value - before.get(name, 0) if value >= before.get(name, 0) else value
         for name, value in after.items()

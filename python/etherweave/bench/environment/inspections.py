@@ -1,4 +1,4 @@
-"""Looks at every host of a run at once, through the launcher of the run.
+"""Inspections of all hosts of a run at once, through the launcher of the run.
 
 Where Etherweave is installed it takes the snapshot there; where it is not, ``grep`` prints the
 files that matter; where neither works, the host is a gap.
@@ -20,13 +20,13 @@ from etherweave.bench.plans import BenchmarkCommand, Start
 NAME = "environment"
 _CAPTURE = "capture"
 LIMIT_S = 30.0
-"""For the command that does nothing; companions have limits of their own [s]."""
+"""Limit of the command that does nothing; monitors have limits of their own [s]."""
 _DO = "install Etherweave there, and name its Python in the site's file: python, of the launcher"
 
 
 @dataclass(frozen=True)
 class HostInspection:
-    """What was seen of one host on one fabric."""
+    """The state of one host on one fabric."""
 
     host: str
     """As the site names it."""
@@ -35,13 +35,13 @@ class HostInspection:
     """The tested one; empty where the site names none."""
     snapshot: Snapshot | None
     reason: str
-    """Why less than all was seen; empty if all was."""
+    """Why it is incomplete; empty if it is complete."""
 
 
 def inspect_hosts(
     launcher: Launcher, fabric: str, hosts: Sequence[str], python: str, directory: Path
 ) -> list[HostInspection]:
-    """Look at hosts.
+    """Inspect hosts.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def inspect_hosts(
     python
         With Etherweave, on the hosts.
     directory
-        Empty, and seen by all hosts where the launcher wants that.
+        Empty, and shared by all hosts where the launcher requires that.
 
     Raises
     ------
@@ -62,14 +62,14 @@ def inspect_hosts(
         When the user ended it.
     """
     words = (python, "-m", "etherweave.bench.environment", "--interface={interface}")
-    companions = (Monitor(NAME, (*words, "--to={server}")), Monitor(_CAPTURE, capture.WORDS))
+    monitors = (Monitor(NAME, (*words, "--to={server}")), Monitor(_CAPTURE, capture.WORDS))
     nothing = BenchmarkCommand(Start.ALONE, ("true",))
-    job = LaunchJob(nothing, tuple(hosts), 1, directory, LIMIT_S, companions=companions)
+    job = LaunchJob(nothing, tuple(hosts), 1, directory, LIMIT_S, monitors=monitors)
     outcome = launcher.launch(job)
     if outcome.ending is Ending.INTERRUPTED:
         raise KeyboardInterrupt
-    seen = {one.attendance.host: one for one in monitor_outputs(job, NAME)}
-    files = {one.attendance.host: one for one in monitor_outputs(job, _CAPTURE)}
+    seen = {one.times.host: one for one in monitor_outputs(job, NAME)}
+    files = {one.times.host: one for one in monitor_outputs(job, _CAPTURE)}
     said = " ".join(outcome.errors.split())[:200] or "nothing was started there"
     return [_inspection(host, fabric, seen.get(host), files.get(host), said) for host in hosts]
 
@@ -79,7 +79,7 @@ def _inspection(
 ) -> HostInspection:
     if seen is None:
         return HostInspection(host, fabric, "", None, said)
-    interface = seen.attendance.interface
+    interface = seen.times.interface
     try:
         # Findings name hosts as the site does.
         taken = replace(snapshot(seen.text), host=host)
@@ -127,7 +127,7 @@ def _findings(
 
 
 def _aligned(other: HostInspection, interface: str) -> Snapshot:
-    """Call another host's tested interface as this host's, so that the two are compared."""
+    """Rename another host's tested interface to this host's, so that the two are compared."""
     assert other.snapshot, "hosts without a snapshot are left out"
     own = other.snapshot.interfaces
     if not interface or other.interface not in own:
@@ -138,7 +138,7 @@ def _aligned(other: HostInspection, interface: str) -> Snapshot:
 def inspection_facts(
     before: Sequence[HostInspection], after: Sequence[HostInspection]
 ) -> list[Mapping[str, Any]]:
-    """Give what was seen as what JSON can hold: a host after the other, before and after."""
+    """Return inspections as JSON values: for each host, before and after."""
     later = {(one.host, one.fabric): one for one in after}
     return [
         {

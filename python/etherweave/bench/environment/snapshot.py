@@ -1,4 +1,4 @@
-"""What a host looks like at one moment, as values that go to JSON and back."""
+"""The state of a host at one moment, as values that can be written as JSON and read back."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -14,7 +14,7 @@ class Gap:
     """Something that could not be read."""
 
     topic: str
-    """What it would have told, in the word that checks use."""
+    """Topic that checks name."""
     source: str
     """The file or the command."""
     reason: str
@@ -49,7 +49,7 @@ class NumaMemory:
 
 @dataclass(frozen=True)
 class Load:
-    """What else the host does."""
+    """Other load of the host."""
 
     one_minute: float | None = None
     """Load average."""
@@ -59,7 +59,7 @@ class Load:
 
 @dataclass(frozen=True)
 class ProcessPlacement:
-    """Where this process may run, and what it tells its communication libraries."""
+    """Where this process may run, and its variables for communication libraries."""
 
     allowed: str = ""
     """Processors, as Linux lists them."""
@@ -69,16 +69,16 @@ class ProcessPlacement:
 
 @dataclass(frozen=True)
 class Pcie:
-    """The slot of a card."""
+    """The PCIe slot of a NIC."""
 
     width: int
     """Lanes in use."""
     width_max: int
-    """Lanes of the card."""
+    """Lanes of the NIC."""
     speed: float
     """Transfers per second and lane, now [GT/s]."""
     speed_max: float
-    """What the card can do [GT/s]."""
+    """Highest rate of the NIC [GT/s]."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class NetworkInterface:
     driver: str = ""
     firmware: str = ""
     node: int | None = None
-    """NUMA node of the card."""
+    """NUMA node of the NIC."""
     pcie: Pcie | None = None
     counters: dict[str, int] = field(default_factory=dict)
     """Of the kernel, by their names in ``statistics``."""
@@ -108,7 +108,7 @@ class NetworkInterface:
     pfc: tuple[int, ...] | None = None
     """Priorities that may be paused; ``None`` where unknown."""
     ecn: tuple[int, ...] | None = None
-    """Priorities on which RoCE heeds and reports marks; ``None`` where the driver does not say."""
+    """Priorities on which RoCE reacts to and reports ECN marks; ``None`` where unknown."""
     classes: dict[str, int] = field(default_factory=dict)
     """Traffic classes by priority (ETS)."""
     dscp: dict[str, int] = field(default_factory=dict)
@@ -140,7 +140,7 @@ class RdmaDevice:
 
 @dataclass(frozen=True)
 class NetworkPath:
-    """The way to another host."""
+    """The path to another host."""
 
     interface: str
     """By which the routing goes."""
@@ -149,7 +149,7 @@ class NetworkPath:
     passes: bool
     """Whether one was answered."""
     message: str
-    """What was said if not."""
+    """Message of ping if not."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ class Snapshot:
     gaps: tuple[Gap, ...] = ()
 
     def facts(self) -> dict[str, Any]:
-        """Give it as what JSON can hold."""
+        """Return it as JSON values."""
         return asdict(self)
 
 

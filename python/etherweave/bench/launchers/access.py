@@ -1,4 +1,7 @@
-"""How one process is brought to a host."""
+"""Access to hosts: the command that runs a process there, bounded in time.
+
+The scripts are constant; what users write reaches them as arguments, which no shell reads.
+"""
 
 import math
 import shlex
@@ -19,7 +22,7 @@ def remote_shell(site: ClusterSite) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Task:
-    """A process as it is wanted."""
+    """A process that is to run on a host."""
 
     words: Sequence[str]
     variables: Mapping[str, str]
@@ -27,16 +30,16 @@ class Task:
     """It ends itself after that [s]."""
     directory: Path | None = None
     """Where it runs, if that matters; must exist there."""
-    hears: bool = False
-    """Whether it reads standard input, and ends itself when that ends."""
+    reads_input: bool = False
+    """Whether it reads standard input, and ends when that ends."""
 
     def bounded(self, words: Sequence[str]) -> list[str]:
         """Return the task's words, however they were wrapped, with a guard or its like."""
-        return (limited if self.hears else guarded)(words, self.limit_s)
+        return (limited if self.reads_input else guarded)(words, self.limit_s)
 
 
 class HostAccess(Protocol):
-    """Brings processes to hosts."""
+    """Runs processes on hosts."""
 
     def words(self, host: str, task: Task) -> list[str]:
         """Return what to start on this machine, so that a task runs on a host."""

@@ -12,7 +12,7 @@ from etherweave.bench.site.values import ClusterSite, SiteFabric
 
 @dataclass(frozen=True)
 class Monitor:
-    """A program that stands by on each host of a job; see :mod:`.companions`."""
+    """A program that runs beside a job on each of its hosts; see :mod:`.monitors`."""
 
     name: str
     """Names its files, with the host."""
@@ -34,8 +34,8 @@ class LaunchJob:
     limit_s: float
     """After so long, all processes are ended [s]."""
     ranks_most: int | None = None
-    """Leaves places on the last host empty."""
-    companions: tuple[Monitor, ...] = ()
+    """Largest number of ranks; the last host may have fewer."""
+    monitors: tuple[Monitor, ...] = ()
     """Started before the command, and ended after it."""
 
     @property

@@ -9,8 +9,8 @@ from etherweave.bench.site.values import ClusterSite, SiteFabric
 
 def _make(site: ClusterSite, link: SiteFabric | None) -> Launcher:
     starter = Mpirun(site, site.text("program", "mpirun"), site.texts("arguments"))
-    ground = fixed_context(LocalAccess(site), site, starter)
-    return SiteLauncher("local", site, link, ground, lambda: lacking("sh", "timeout"))
+    context = fixed_context(LocalAccess(site), site, starter)
+    return SiteLauncher("local", site, link, context, lambda: lacking("sh", "timeout"))
 
 
 KIND = LauncherKind(

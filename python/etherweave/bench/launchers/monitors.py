@@ -1,7 +1,7 @@
-"""Programs beside a job: one on each of its hosts, started before it and ended after it.
+"""Monitors: programs on each host of a job, started before its command and ended after it.
 
-A companion writes its first line when it is ready, and ends itself when its standard input does.
-It never keeps the job from its course: one that cannot be started, is late or dies leaves less.
+A monitor prints its first line when it is ready, and ends when its standard input ends. It never
+delays or fails the job: one that cannot start, is late or dies only leaves less output.
 """
 
 import contextlib
@@ -17,11 +17,11 @@ from etherweave.bench.launchers.processes import ProcessGroup, read
 from etherweave.bench.site.values import ClusterSite, SiteFabric, address, interface
 
 READY_S = 15.0
-"""For all companions together to be ready: an ssh that finds no host gives up after ten [s]."""
+"""Longest time until all monitors are ready; ssh gives a host up after ten [s]."""
 END_S = 10.0
-"""For all of them together to end themselves [s]."""
+"""Longest time until all monitors have ended [s]."""
 SLACK_S = READY_S + END_S
-"""By which a companion may outlive its job [s]."""
+"""Longest time for which a monitor may outlive its job [s]."""
 _PAUSE_S = 0.01
 
 StartOnHost = Callable[[str, str, Sequence[str]], Popen[bytes]]
@@ -30,7 +30,7 @@ StartOnHost = Callable[[str, str, Sequence[str]], Popen[bytes]]
 
 @dataclass(frozen=True)
 class MonitorTimes:
-    """How a companion stood by, on the clock of the machine that started it."""
+    """When a monitor started, was ready and ended, on the clock of the starting machine."""
 
     host: str
     interface: str
@@ -40,7 +40,7 @@ class MonitorTimes:
     ready_ns: int | None = None
     """When its first line was seen; ``None``: not before the job began."""
     closed_ns: int | None = None
-    """When it was told to end; ``None``: it had ended by itself."""
+    """When its input was closed; ``None``: it had ended by itself."""
     ended_ns: int | None = None
     """When it was seen to have ended; ``None``: not in time."""
     status: int | None = None
@@ -49,25 +49,25 @@ class MonitorTimes:
 
 @dataclass(frozen=True)
 class MonitorOutput:
-    """What a companion left."""
+    """The output of a monitor."""
 
-    attendance: MonitorTimes
+    times: MonitorTimes
     text: str
     errors: str
     """The end of its standard error."""
 
     @property
     def reason(self) -> str:
-        """Tell why it left nothing, in its own last words if there are any."""
+        """Return why it left nothing: its last line of standard error, if any."""
         lines = [line.strip() for line in self.errors.splitlines() if line.strip()]
         if lines:
             return lines[-1][:200]
-        status = self.attendance.status
+        status = self.times.status
         return "was not done in time" if status is None else f"ended with {status}"
 
 
 def monitor_outputs(job: LaunchJob, name: str) -> list[MonitorOutput]:
-    """Read what companions of one name left on the hosts of a job, in the hosts' order."""
+    """Read the output of the monitors of one name, in the order of the job's hosts."""
     found = [_monitor_output(job.directory, f"{name}-{host}") for host in dict.fromkeys(job.hosts)]
     return [one for one in found if one is not None]
 
@@ -84,54 +84,54 @@ def _monitor_output(directory: Path, stem: str) -> MonitorOutput | None:
 @contextlib.contextmanager
 def monitored(
     job: LaunchJob,
-    family: ProcessGroup,
-    bring: StartOnHost,
+    group: ProcessGroup,
+    start_on_host: StartOnHost,
     site: ClusterSite,
     link: SiteFabric | None,
 ) -> Iterator[None]:
-    """Let the companions of a job stand by while the block lasts; its limit begins with it."""
-    left = family.left_s
-    standing = [
-        _RunningMonitor(one, host, job, bring, site, link)
-        for one in job.companions
+    """Run the monitors of a job while the block lasts; the job's limit begins with it."""
+    left = group.left_s
+    running = [
+        _RunningMonitor(one, host, job, start_on_host, site, link)
+        for one in job.monitors
         for host in dict.fromkeys(job.hosts)
     ]
-    _await(standing)
-    family.limit(left)
+    _await(running)
+    group.limit(left)
     is_over = True
     try:
         yield
     except KeyboardInterrupt:
-        is_over = False  # Nobody will read what they say.
+        is_over = False  # Their output is not read.
         raise
     finally:
         if is_over:
-            _end(standing)
+            _end(running)
 
 
-def _await(standing: Sequence["_RunningMonitor"]) -> None:
+def _await(running: Sequence["_RunningMonitor"]) -> None:
     end = time.monotonic() + READY_S
-    while time.monotonic() < end and [one for one in standing if one.is_awaited()]:
+    while time.monotonic() < end and [one for one in running if one.is_awaited()]:
         time.sleep(_PAUSE_S)
 
 
-def _end(standing: Sequence["_RunningMonitor"]) -> None:
-    for one in standing:
+def _end(running: Sequence["_RunningMonitor"]) -> None:
+    for one in running:
         one.close()
     end = time.monotonic() + END_S
-    for one in standing:
-        one.write(one.attended(end))
+    for one in running:
+        one.write(one.times(end))
 
 
 class _RunningMonitor:
-    """One companion on one host."""
+    """One monitor on one host."""
 
     def __init__(
         self,
         wanted: Monitor,
         host: str,
         job: LaunchJob,
-        bring: StartOnHost,
+        start_on_host: StartOnHost,
         site: ClusterSite,
         link: SiteFabric | None,
     ) -> None:
@@ -147,23 +147,23 @@ class _RunningMonitor:
         self._closed_ns: int | None = None
         self._started_ns = time.time_ns()
         words = [_filled(word, values) for word in wanted.words]
-        self._process = bring(self._stem, host, words)
+        self._process = start_on_host(self._stem, host, words)
 
     def is_awaited(self) -> bool:
-        """Whether it still has to become ready; takes note when it has."""
+        """Whether it is not ready yet; records when it is."""
         if self._ready_ns is None and (self._directory / f"{self._stem}.out").stat().st_size:
             self._ready_ns = time.time_ns()
         return self._ready_ns is None and self._process.poll() is None
 
     def close(self) -> None:
-        """Tell it to end."""
+        """Close its input, on which it ends."""
         if self._process.poll() is None:
             self._closed_ns = time.time_ns()
         if self._process.stdin:
             with contextlib.suppress(OSError):
                 self._process.stdin.close()
 
-    def attended(self, end: float) -> MonitorTimes:
+    def times(self, end: float) -> MonitorTimes:
         """Wait until it has ended, or a moment of the monotonic clock has come."""
         try:
             status: int | None = self._process.wait(max(end - time.monotonic(), 0.0))
@@ -179,10 +179,10 @@ class _RunningMonitor:
             status=status,
         )
 
-    def write(self, attended: MonitorTimes) -> None:
-        """Leave how it stood by, beside its output."""
+    def write(self, times: MonitorTimes) -> None:
+        """Write its times beside its output."""
         file = self._directory / f"{self._stem}.json"
-        file.write_text(json.dumps(asdict(attended)), encoding="utf-8")
+        file.write_text(json.dumps(asdict(times)), encoding="utf-8")
 
 
 def _filled(word: str, values: dict[str, str]) -> str:

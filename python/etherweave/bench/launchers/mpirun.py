@@ -1,4 +1,4 @@
-"""``mpirun`` of Open MPI and of MPICH, told apart by what they say about themselves."""
+"""``mpirun`` of Open MPI and of MPICH, distinguished by the output of ``--version``."""
 
 import os
 import re
@@ -39,15 +39,15 @@ class Mpirun:
     agent: str | None = None
     """Script with which daemons get to other hosts; without one, all ranks are on this machine."""
     is_inside: bool = False
-    """Whether it is itself started on the first host, and calls hosts by their names."""
+    """Whether it is itself started on the first host, and uses the hosts' names."""
 
     def ranks(
         self, job: LaunchJob, command: BenchmarkCommand, variables: Mapping[str, str]
     ) -> RanksCommand:
         """Return the call of mpirun."""
-        family, major = flavour(self.program, self.site.modules)
+        group, major = flavour(self.program, self.site.modules)
         agent = self._agent(job)
-        if family == "Open MPI":
+        if group == "Open MPI":
             words = [*user(), *self._open_mpi(job, agent, major), *_forwarding(variables)]
             words += ["--wdir", str(job.directory), "-np"]
         else:
@@ -69,8 +69,15 @@ class Mpirun:
             return ["--oversubscribe"]
         hosts = ",".join(f"{self._name(host)}:{job.ranks_per_node}" for host in job.hosts)
         # The part that starts daemons became a project of its own with version 5.
-        told = ["--mca", "plm_rsh_agent"] if major < 5 else ["--prtemca", "plm_ssh_agent"]
-        return [*told, str(agent), "--host", hosts, "--map-by", f"ppr:{job.ranks_per_node}:node"]
+        agent_option = ["--mca", "plm_rsh_agent"] if major < 5 else ["--prtemca", "plm_ssh_agent"]
+        return [
+            *agent_option,
+            str(agent),
+            "--host",
+            hosts,
+            "--map-by",
+            f"ppr:{job.ranks_per_node}:node",
+        ]
 
     def _hydra(self, job: LaunchJob, agent: Path | None) -> list[str]:
         if agent is None:
@@ -84,7 +91,7 @@ class Mpirun:
 
 
 def user() -> list[str]:
-    """Tell Open MPI that root is meant, if it is root."""
+    """Allow Open MPI to run as root, if this is root."""
     return ["--allow-run-as-root"] if os.geteuid() == 0 else []
 
 
@@ -118,16 +125,16 @@ def flavour(program: str, modules: tuple[str, ...] = ()) -> tuple[str, int]:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise LauncherError(f"{program} --version: {error}; expected an MPI launcher") from None
-    family = launcher_mpi(done.stdout)
-    if family is None:
+    group = launcher_mpi(done.stdout)
+    if group is None:
         said = " ".join(done.stdout.split())[:60]
         raise LauncherError(f'{program} --version: "{said}"; expected Open MPI, MPICH or Intel MPI')
     version = _VERSION.search(done.stdout)
-    return family, int(version[1]) if version else 0
+    return group, int(version[1]) if version else 0
 
 
 def lacking(*programs: str) -> str:
-    """Tell which programs are not found; empty when none."""
+    """Return which programs are not found; empty when none."""
     gone = [name for name in programs if shutil.which(name) is None]
     return f"not found: {', '.join(gone)}" if gone else ""
 
@@ -138,8 +145,8 @@ def _make(site: ClusterSite, link: SiteFabric | None) -> Launcher:
     # No user's line: words of the site's file, each quoted.
     starter = Mpirun(site, program, site.texts("arguments"), _AGENT.format(shlex.join(shell)))
     needed = (shell[0], "timeout") if site.modules else (program, shell[0], "timeout")
-    ground = fixed_context(SshAccess(site, shell), site, starter)
-    return SiteLauncher("mpirun", site, link, ground, lambda: lacking(*needed))
+    context = fixed_context(SshAccess(site, shell), site, starter)
+    return SiteLauncher("mpirun", site, link, context, lambda: lacking(*needed))
 
 
 KIND = LauncherKind(

@@ -73,7 +73,7 @@ def _contexts(
     site: ClusterSite, shape: Shape
 ) -> Callable[[LaunchJob, ProcessGroup], AbstractContextManager[LaunchContext]]:
     @contextmanager
-    def stand(job: LaunchJob, family: ProcessGroup) -> Iterator[LaunchContext]:
+    def stand(job: LaunchJob, group: ProcessGroup) -> Iterator[LaunchContext]:
         prefix = namespaces.own_prefix()
         hosts = job.directory / "hosts"
         lines = (f"{host.address} {host.name}\n" for host in site.hosts)

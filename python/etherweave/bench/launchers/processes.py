@@ -1,4 +1,8 @@
-"""The processes of one launch: started with their output in files, waited for, ended together."""
+"""The processes of one launch: started with their output in files, awaited, and ended together.
+
+A process may leave its group and its session, as daemons of MPI do; the variable in the environment
+of its start stays, and marks it.
+"""
 
 import contextlib
 import os
@@ -54,7 +58,7 @@ class ProcessGroup:
     def end(self) -> None:
         """End all that was started: ask, wait, kill."""
         for process in self._started:
-            # Tells guards behind ssh to end what they guard.
+            # On which guards behind ssh end their programs.
             _close(process.stdin)
         end_marked(self._mark)
         for process in self._started:
@@ -164,10 +168,10 @@ def marked_processes(mark: str) -> list[int]:
     """Return the numbers of living processes with a mark."""
     wanted = f"{VARIABLE}={mark}".encode()
     numbers = (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit())
-    return [number for number in numbers if _bears(number, wanted)]
+    return [number for number in numbers if _has_mark(number, wanted)]
 
 
-def _bears(number: int, wanted: bytes) -> bool:
+def _has_mark(number: int, wanted: bytes) -> bool:
     with contextlib.suppress(OSError):
         return wanted in Path(f"/proc/{number}/environ").read_bytes().split(b"\0")
     return False
@@ -192,7 +196,7 @@ def _signal_all(mark: str, number: signal.Signals) -> int:
         with contextlib.suppress(OSError):
             held = os.pidfd_open(process)
             try:
-                if _bears(process, wanted):
+                if _has_mark(process, wanted):
                     signal.pidfd_send_signal(held, number)
             finally:
                 os.close(held)
@@ -204,17 +208,17 @@ _START_FIELD = 19
 
 
 def process_identity() -> str:
-    """Return what tells this process on this machine: two numbers with a dot between."""
-    return f"{os.getpid()}.{_born(os.getpid())}"
+    """Return the identity of this process on this machine: its number and its time of start."""
+    return f"{os.getpid()}.{_start_time(os.getpid())}"
 
 
 def has_ended(owner: str) -> bool:
     """Whether a process of this machine has ended, by what :func:`own` returned there."""
-    number, _, born = owner.partition(".")
-    return _born(int(number)) != int(born)
+    number, _, started = owner.partition(".")
+    return _start_time(int(number)) != int(started)
 
 
-def _born(process: int) -> int | None:
+def _start_time(process: int) -> int | None:
     try:
         text = Path(f"/proc/{process}/stat").read_text()
     except OSError:

@@ -32,11 +32,11 @@ from etherweave.bench.plans import BenchmarkCommand, Start
 from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric, SiteHost
 
 _SCRIPT = '#!/bin/sh\nexec "$@"\n'
-"""What is to be done comes as arguments."""
+"""The command is in the arguments."""
 _PAUSE_S = 0.1
-"""Between looks for a file, which cost Slurm nothing [s]."""
+"""Between two checks for a file, which cost Slurm nothing [s]."""
 _ASK_MIN_S, _ASK_MAX_S = 0.1, 5.0
-"""Between questions to Slurm, growing [s]."""
+"""Between two queries of Slurm, growing [s]."""
 _LATE_S = 10.0
 """By which a shared directory may show a file late [s]."""
 _PATIENCE_S = 60.0
@@ -52,7 +52,7 @@ class SlurmBatchLauncher:
     name: str = "sbatch"
 
     def missing(self) -> str:
-        """Tell which program is; empty when none."""
+        """Return which program is missing; empty when none is."""
         return lacking("sbatch", "squeue", "scontrol", "scancel")
 
     def launch(self, job: LaunchJob) -> LaunchOutcome:
@@ -73,19 +73,19 @@ class SlurmBatchLauncher:
         """
         jobs = [replace(job, directory=job.directory.absolute()) for job in jobs]
         start = time.time_ns()
-        said, ending, array = "", Ending.FAILED, None
+        message, ending, array = "", Ending.FAILED, None
         try:
             for job in jobs:
                 try:
                     array = array or self._submitted(jobs)
                     # Of an array that came to nothing, nothing more can come.
-                    said = said or self._wait(array, job.directory)
+                    message = message or self._wait(array, job.directory)
                 except (LauncherError, SiteError, OSError) as error:
-                    said = str(error)
+                    message = str(error)
                 except KeyboardInterrupt:
-                    said, ending = "ended by the user", Ending.INTERRUPTED
+                    message, ending = "ended by the user", Ending.INTERRUPTED
                 words = array.words if array else ()
-                lost = LaunchOutcome(ending, "", said, words, start, time.time_ns())
+                lost = LaunchOutcome(ending, "", message, words, start, time.time_ns())
                 yield read_outcome(job.directory) or lost
         finally:
             if array:
@@ -96,7 +96,7 @@ class SlurmBatchLauncher:
         cancel_earlier(jobs[-1])
         words = tuple(self._submission(jobs))
         wait_s = self.site.number("wait", WAIT_S) + sum(job.limit_s for job in jobs)
-        number = _said(words).split(";")[0].strip()
+        number = _output(words).split(";")[0].strip()
         return _Array(number, words, wait_s, time.monotonic() + wait_s, jobs[0].directory)
 
     def _submission(self, jobs: Sequence[LaunchJob]) -> list[str]:
@@ -119,7 +119,7 @@ class SlurmBatchLauncher:
         return [*words, str(script), python, "-m", "etherweave.bench.launchers.sbatch", str(tasks)]
 
     def _wait(self, array: "_Array", directory: Path) -> str:
-        """Wait until an outcome is there, or cannot come; tell why not."""
+        """Wait until an outcome is there, or cannot come; return why not."""
         pause, ask, gone = _ASK_MIN_S, 0.0, 0.0
         while read_outcome(directory) is None:
             now = time.monotonic()
@@ -152,14 +152,14 @@ class _Array(NamedTuple):
 
 def _lives(number: str) -> bool:
     try:
-        return bool(_said(("squeue", "--noheader", f"--jobs={number}", "--format=%i")).strip())
+        return bool(_output(("squeue", "--noheader", f"--jobs={number}", "--format=%i")).strip())
     except LauncherError:
         return False  # An old number is an error to squeue.
 
 
 def _fate(number: str) -> str:
     try:
-        states = set(_STATE.findall(_said(("scontrol", "--oneliner", "show", "job", number))))
+        states = set(_STATE.findall(_output(("scontrol", "--oneliner", "show", "job", number))))
     except LauncherError as error:
         return str(error)
     return f"ended as {', '.join(sorted(states))}"
@@ -170,7 +170,7 @@ def _log(directory: Path) -> str:
     return "\n".join(texts)[-2000:]
 
 
-def _said(words: Sequence[str]) -> str:
+def _output(words: Sequence[str]) -> str:
     try:
         done = subprocess.run(
             words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_PATIENCE_S
@@ -229,12 +229,12 @@ def _site(facts: dict[str, Any]) -> ClusterSite:
 
 
 def _job(facts: dict[str, Any]) -> LaunchJob:
-    said = _frozen(facts["command"])
-    command = BenchmarkCommand(**said | {"start": Start(said["start"])})
+    message = _frozen(facts["command"])
+    command = BenchmarkCommand(**message | {"start": Start(message["start"])})
     own = {
         "command": command,
         "directory": Path(facts["directory"]),
-        "companions": tuple(Monitor(**_frozen(one)) for one in facts["companions"]),
+        "monitors": tuple(Monitor(**_frozen(one)) for one in facts["monitors"]),
     }
     return LaunchJob(**_frozen(facts) | own)
 
@@ -264,7 +264,7 @@ def read_outcome(directory: Path) -> LaunchOutcome | None:
 
 
 def main(tasks: Path) -> None:
-    """Carry out the task that Slurm's environment tells."""
+    """Carry out the task whose number is in Slurm's environment."""
     site, link, job = read_task(tasks, int(os.environ.get("SLURM_ARRAY_TASK_ID", "0")))
     write_outcome(job.directory, SRUN.make(site, link).launch(job))
 

@@ -1,4 +1,4 @@
-"""Carries out a job: processes at places, or ranks by an MPI launcher."""
+"""The launcher of a site: starts the processes of a job, or its ranks by an MPI launcher."""
 
 import random
 import subprocess
@@ -24,11 +24,11 @@ from etherweave.bench.site.values import (
 )
 
 _SLACK_S = 2.0
-"""By which a process outlives the limit of its launch when nobody ends it [s]."""
+"""Time by which a process may outlive the limit of its launch [s]."""
 
 
 class LauncherError(Exception):
-    """A launch cannot be carried out; the words say why, and what would help."""
+    """A launch cannot be carried out: the reason, and what is expected."""
 
 
 class RanksCommand(NamedTuple):
@@ -56,31 +56,31 @@ class RankStarter(Protocol):
 
 
 class LaunchContext(NamedTuple):
-    """What stands while a launch lasts."""
+    """What a launch needs while it lasts: access to hosts, and a starter of ranks."""
 
-    place: HostAccess
+    access: HostAccess
     site: ClusterSite
     starter: RankStarter | None
 
 
 @dataclass(frozen=True)
 class SiteLauncher:
-    """A launcher: a site, and the ground that is prepared for each launch."""
+    """A launcher: a site, and the context that is set up for each launch."""
 
     name: str
     site: ClusterSite
     link: SiteFabric | None
-    ground: Callable[[LaunchJob, ProcessGroup], AbstractContextManager[LaunchContext]]
-    lacks: Callable[[], str] = str
+    context: Callable[[LaunchJob, ProcessGroup], AbstractContextManager[LaunchContext]]
+    missing_programs: Callable[[], str] = str
 
     def missing(self) -> str:
-        """Tell which program or privilege is; empty when nothing."""
-        return self.lacks()
+        """Return which program or privilege is missing; empty when none is."""
+        return self.missing_programs()
 
     def launch(self, job: LaunchJob) -> LaunchOutcome:
         """Carry out a job."""
         start_ns = time.time_ns()
-        # Programs are told it, and start in it themselves.
+        # Programs take it as an argument, and start in it.
         end = _carry_out(self, replace(job, directory=job.directory.absolute()))
         return LaunchOutcome(end.ending, end.text, end.errors, end.words, start_ns, time.time_ns())
 
@@ -95,30 +95,30 @@ class LaunchEnd(NamedTuple):
 
 
 def fixed_context(
-    place: HostAccess, site: ClusterSite, starter: RankStarter | None
+    access: HostAccess, site: ClusterSite, starter: RankStarter | None
 ) -> Callable[[LaunchJob, ProcessGroup], AbstractContextManager[LaunchContext]]:
-    """Return a ground that is always there."""
-    return lambda job, family: nullcontext(LaunchContext(place, site, starter))
+    """Return a context that needs no set-up."""
+    return lambda job, group: nullcontext(LaunchContext(access, site, starter))
 
 
 def _carry_out(launcher: SiteLauncher, job: LaunchJob) -> LaunchEnd:
-    act = _Launch(launcher, job)
+    launch = _Launch(launcher, job)
     try:
         try:
-            with ProcessGroup(job.directory, job.limit_s) as family:
-                return act.play(family)
+            with ProcessGroup(job.directory, job.limit_s) as group:
+                return launch.carry_out(group)
         except OverdueError:
-            return act.end(Ending.TIMED_OUT, f"ended at its limit of {job.limit_s:g} s")
+            return launch.end(Ending.TIMED_OUT, f"ended at its limit of {job.limit_s:g} s")
         except KeyboardInterrupt:
-            return act.end(Ending.INTERRUPTED, "ended by the user")
+            return launch.end(Ending.INTERRUPTED, "ended by the user")
     except (LauncherError, SiteError) as error:
-        return LaunchEnd(Ending.FAILED, "", str(error), act.words)
+        return LaunchEnd(Ending.FAILED, "", str(error), launch.words)
     except OSError as error:
         return LaunchEnd(
-            Ending.FAILED, "", f"{error.filename or job.directory}: {error}", act.words
+            Ending.FAILED, "", f"{error.filename or job.directory}: {error}", launch.words
         )
     except (KeyError, ValueError, IndexError, AttributeError) as error:
-        return LaunchEnd(Ending.FAILED, "", f"words in braces: {error} is unknown", act.words)
+        return LaunchEnd(Ending.FAILED, "", f"words in braces: {error} is unknown", launch.words)
 
 
 class _Launch:
@@ -131,47 +131,49 @@ class _Launch:
         """Name of the files of the program whose output counts."""
         self.others: tuple[str, ...] = ()
 
-    def play(self, family: ProcessGroup) -> LaunchEnd:
+    def carry_out(self, group: ProcessGroup) -> LaunchEnd:
         for host in self.job.hosts:
             self.launcher.site.host(host)
         for name, text in self.job.command.files:
             (self.job.directory / name).write_text(text, encoding="utf-8")
-        with self.launcher.ground(self.job, family) as ground:
-            scene = _RunningLaunch(self, family, ground)
+        with self.launcher.context(self.job, group) as context:
+            running = _RunningLaunch(self, group, context)
             try:
-                with monitored(self.job, family, scene.bring, ground.site, self.launcher.link):
-                    is_well = scene.play()
+                with monitored(
+                    self.job, group, running.start_on_host, context.site, self.launcher.link
+                ):
+                    is_well = running.carry_out()
             finally:
-                family.end()  # While they stand on their ground, and may tidy up.
+                group.end()  # While the context exists, so that they can clean up.
         return self.end(Ending.DONE if is_well else Ending.FAILED, "")
 
-    def end(self, ending: Ending, said: str) -> LaunchEnd:
+    def end(self, ending: Ending, message: str) -> LaunchEnd:
         """Collect what was written."""
-        family = ProcessGroup(self.job.directory, 0)
-        errors = [said, family.errors(self.main, *self.others)]
+        group = ProcessGroup(self.job.directory, 0)
+        errors = [message, group.errors(self.main, *self.others)]
         text = ""
         try:
             output = self.job.command.output
-            text = read(self.job.directory / output) if output else family.text(self.main)
+            text = read(self.job.directory / output) if output else group.text(self.main)
         except FileNotFoundError as error:
             if ending is Ending.DONE:
                 return LaunchEnd(
                     Ending.FAILED, "", f"{error.filename}: was not written", self.words
                 )
-        told = "\n".join(part for part in errors if part)
-        return LaunchEnd(ending, text, told, self.words)
+        messages = "\n".join(part for part in errors if part)
+        return LaunchEnd(ending, text, messages, self.words)
 
 
 class _RunningLaunch:
-    """One launch on its ground."""
+    """One launch in its context."""
 
-    def __init__(self, act: _Launch, family: ProcessGroup, ground: LaunchContext) -> None:
-        self.act, self.family, self.ground = act, family, ground
-        self.job = act.job
-        self.link = act.launcher.link
-        self.variables = variables(ground.site, self.link) | dict(self.job.command.environment)
+    def __init__(self, launch: _Launch, group: ProcessGroup, context: LaunchContext) -> None:
+        self.launch, self.group, self.context = launch, group, context
+        self.job = launch.job
+        self.link = launch.launcher.link
+        self.variables = variables(context.site, self.link) | dict(self.job.command.environment)
 
-    def play(self) -> bool:
+    def carry_out(self) -> bool:
         """Return whether it ended well."""
         match self.job.command.start:
             case Start.MPI | Start.SHMEM:
@@ -183,10 +185,10 @@ class _RunningLaunch:
             case Start.ALONE:
                 command = self._filled()
                 client = self._start("client", self.job.hosts[0], command.arguments)
-                return self.family.wait(client) == 0
+                return self.group.wait(client) == 0
 
     def _filled(self, port: int | None = None, rank: int | None = None) -> BenchmarkCommand:
-        job, site = self.job, self.ground.site
+        job, site = self.job, self.context.site
         values = {
             "server": address(site, self.link, job.hosts[0]),
             "ranks": str(job.ranks),
@@ -201,63 +203,63 @@ class _RunningLaunch:
         return job.command.filled(values)
 
     def _by_starter(self) -> bool:
-        starter = self.ground.starter
+        starter = self.context.starter
         if starter is None:
             raise LauncherError(
-                f"launcher {self.act.launcher.name}: starts no ranks of MPI; "
+                f"launcher {self.launch.launcher.name}: starts no ranks of MPI; "
                 "expected mpirun, srun, sbatch, netns or local"
             )
         ranks = starter.ranks(self.job, self._filled(), self.variables)
-        self.act.main = "ranks"
-        return self.family.wait(self._start("ranks", ranks.host, ranks.words)) == 0
+        self.launch.main = "ranks"
+        return self.group.wait(self._start("ranks", ranks.host, ranks.words)) == 0
 
     def _start(self, name: str, host: str | None, words: Sequence[str]) -> Popen[bytes]:
-        self.act.words = tuple(words)
-        return self.family.start(name, self._words(host, words), self.variables)
+        self.launch.words = tuple(words)
+        return self.group.start(name, self._words(host, words), self.variables)
 
-    def bring(self, name: str, host: str, words: Sequence[str]) -> Popen[bytes]:
-        """Start a companion."""
-        task = Task(words, self.variables, self.family.left_s + SLACK_S, hears=True)
-        return self.family.start(name, self.ground.place.words(host, task), self.variables)
+    def start_on_host(self, name: str, host: str, words: Sequence[str]) -> Popen[bytes]:
+        """Start a monitor."""
+        task = Task(words, self.variables, self.group.left_s + SLACK_S, reads_input=True)
+        return self.group.start(name, self.context.access.words(host, task), self.variables)
 
     def _words(self, host: str | None, words: Sequence[str]) -> list[str]:
         command = self.job.command
         shared = self.job.directory if command.files or command.output else None
-        task = Task(words, self.variables, self.family.left_s + _SLACK_S, shared)
+        task = Task(words, self.variables, self.group.left_s + _SLACK_S, shared)
         if host is None:
-            return LocalAccess(self.ground.site).words("", task)
-        return self.ground.place.words(host, task)
+            return LocalAccess(self.context.site).words("", task)
+        return self.context.access.words(host, task)
 
     def _serve(self) -> bool:
         host = self.job.hosts[0]
         before = self._ports(host)
         port = free_port(before)
         command = self._filled(port)
-        is_told = any("{port}" in word for word in self.job.command.server)
-        self.act.others = ("server",)
+        names_port = any("{port}" in word for word in self.job.command.server)
+        self.launch.others = ("server",)
         server = self._start("server", host, command.server)
         if not await_listener(
-            self.family,
+            self.group,
             server,
             lambda: self._ports(host),
-            lambda now: port in now if is_told else bool(now - before),
+            lambda now: port in now if names_port else bool(now - before),
         ):
             raise LauncherError(
                 f"server {command.server[0]}: ended with {server.returncode} before it listened; "
-                f"{self.family.errors('server')}"
+                f"{self.group.errors('server')}"
             )
         client = self._start("client", self.job.hosts[-1], command.arguments)
-        return self.family.wait(client) == 0
+        return self.group.wait(client) == 0
 
     def _ports(self, host: str) -> frozenset[int]:
-        return listening_ports(self.family.ask(self._words(host, SOCKET_TABLES)))
+        return listening_ports(self.group.ask(self._words(host, SOCKET_TABLES)))
 
     def _each(self) -> bool:
         job = self.job
         ranks = range(job.ranks)
         port = free_port(frozenset())
-        self.act.main = "rank0"
-        self.act.others = tuple(f"rank{rank}" for rank in ranks[1:])
+        self.launch.main = "rank0"
+        self.launch.others = tuple(f"rank{rank}" for rank in ranks[1:])
         started = [
             self._start(
                 f"rank{rank}",
@@ -266,7 +268,7 @@ class _RunningLaunch:
             )
             for rank in ranks
         ]
-        return all(self.family.wait(process) == 0 for process in started)
+        return all(self.group.wait(process) == 0 for process in started)
 
 
 SOCKET_TABLES = ("cat", *(f"/proc/net/{name}" for name in ("tcp", "tcp6", "udp", "udp6")))
@@ -274,7 +276,7 @@ SOCKET_TABLES = ("cat", *(f"/proc/net/{name}" for name in ("tcp", "tcp6", "udp",
 _LISTENS, _UNCONNECTED = "0A", "07"
 """States of sockets of TCP that listen, and of UDP that receive from anyone."""
 _PORTS = range(20_000, 30_000)
-"""Below those that Linux gives to clients."""
+"""Ports below those that Linux assigns to clients."""
 _PAUSE_S = 0.02
 
 
@@ -287,15 +289,15 @@ def listening_ports(tables: str) -> frozenset[int]:
 
 
 def free_port(taken: frozenset[int]) -> int:
-    """Choose a port that nobody listens at."""
+    """Choose a port at which no process listens."""
     # Any is as good: no result depends on it.
     return random.choice([port for port in _PORTS if port not in taken])
 
 
 def await_listener(
-    family: ProcessGroup,
+    group: ProcessGroup,
     server: subprocess.Popen[bytes],
-    look: Callable[[], frozenset[int]],
+    ports: Callable[[], frozenset[int]],
     is_there: Callable[[frozenset[int]], bool],
 ) -> bool:
     """Wait until a server listens; return whether it does, rather than having ended.
@@ -306,9 +308,9 @@ def await_listener(
         When the limit of the launch comes first.
     """
     while server.poll() is None:
-        if is_there(look()):
+        if is_there(ports()):
             return True
-        if family.left_s < _PAUSE_S:
+        if group.left_s < _PAUSE_S:
             raise OverdueError
         time.sleep(_PAUSE_S)
     return False

@@ -1,4 +1,4 @@
-"""Steps of a Slurm allocation: one that this is inside of, or one that is asked for and given back.
+"""Steps of a Slurm allocation: of the one around this process, or of one for each launch.
 
 Needs no accounting: the allocation's number is what ``salloc`` prints.
 """
@@ -34,7 +34,7 @@ _GRANTED = re.compile(r"[Gg]ranted job allocation (\d+)")
 _PATIENCE_S = 30.0
 _PAUSE_S = 0.1
 _SPARE_S = 60.0
-"""Slurm ends an allocation that nobody gave back so long after its launch's limit [s]."""
+"""Time after the limit of a launch at which Slurm ends its allocation [s]."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class SlurmSteps:
 
 
 def allocation_options(job: LaunchJob) -> list[str]:
-    """Return the options of Slurm that ask for a job's hosts."""
+    """Return the options of Slurm that request a job's hosts."""
     minutes = math.ceil((job.limit_s + _SPARE_S) / 60)
     hosts = ",".join(job.hosts)
     return [
@@ -112,40 +112,40 @@ def _contexts(
     site: ClusterSite,
 ) -> Callable[[LaunchJob, ProcessGroup], AbstractContextManager[LaunchContext]]:
     @contextmanager
-    def stand(job: LaunchJob, family: ProcessGroup) -> Iterator[LaunchContext]:
+    def stand(job: LaunchJob, group: ProcessGroup) -> Iterator[LaunchContext]:
         if allocation := os.environ.get("SLURM_JOB_ID"):
             steps = SlurmSteps(site, allocation)
             yield LaunchContext(steps, site, steps)
             return
         cancel_earlier(job)
         try:
-            steps = SlurmSteps(site, _allocate(site, job, family))
+            steps = SlurmSteps(site, _allocate(site, job, group))
             yield LaunchContext(steps, site, steps)
         finally:
-            if granted := _GRANTED.search(family.errors("salloc")):
+            if granted := _GRANTED.search(group.errors("salloc")):
                 cancel(granted[1])
 
     return stand
 
 
-def _allocate(site: ClusterSite, job: LaunchJob, family: ProcessGroup) -> str:
+def _allocate(site: ClusterSite, job: LaunchJob, group: ProcessGroup) -> str:
     wait_s = site.number("wait", WAIT_S)
-    family.limit(wait_s)
+    group.limit(wait_s)
     words = ["salloc", "--no-shell", *allocation_options(job), *site.texts("arguments")]
     try:
-        family.wait(family.start("salloc", guarded(words, wait_s), {}))
+        group.wait(group.start("salloc", guarded(words, wait_s), {}))
     except OverdueError:
         raise LauncherError(f"salloc: nothing was granted within {wait_s:g} s") from None
-    family.limit(job.limit_s)
-    granted = _GRANTED.search(family.errors("salloc"))
+    group.limit(job.limit_s)
+    granted = _GRANTED.search(group.errors("salloc"))
     if granted is None:
-        raise LauncherError(family.errors("salloc") or "salloc: granted nothing")
+        raise LauncherError(group.errors("salloc") or "salloc: granted nothing")
     return granted[1]
 
 
 def _make(site: ClusterSite, link: SiteFabric | None) -> Launcher:
-    lacks = lambda: lacking("salloc", "srun", "scancel", "squeue", "timeout")  # noqa: E731
-    return SiteLauncher("srun", site, link, _contexts(site), lacks)
+    missing_programs = lambda: lacking("salloc", "srun", "scancel", "squeue", "timeout")  # noqa: E731
+    return SiteLauncher("srun", site, link, _contexts(site), missing_programs)
 
 
 KIND = LauncherKind(

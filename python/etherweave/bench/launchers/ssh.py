@@ -9,8 +9,8 @@ from etherweave.bench.site.values import ClusterSite, SiteFabric
 
 def _make(site: ClusterSite, link: SiteFabric | None) -> Launcher:
     shell = remote_shell(site)
-    ground = fixed_context(SshAccess(site, shell), site, None)
-    return SiteLauncher("ssh", site, link, ground, lambda: lacking(shell[0]))
+    context = fixed_context(SshAccess(site, shell), site, None)
+    return SiteLauncher("ssh", site, link, context, lambda: lacking(shell[0]))
 
 
 KIND = LauncherKind("ssh", _make, {"shell": OptionKind.TEXTS})

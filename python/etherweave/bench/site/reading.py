@@ -1,4 +1,4 @@
-"""Reads a site's file: TOML, unknown keys refused, each mistake with its line."""
+"""Reads a site's file: TOML; rejects unknown keys, each mistake with its line."""
 
 import re
 import tomllib
@@ -69,21 +69,21 @@ class _Table:
     path: tuple[str, ...]
     values: Mapping[str, object]
 
-    def refuse(self, key: str | None, said: str) -> NoReturn:
+    def reject(self, key: str | None, mistake: str) -> NoReturn:
         path = (*self.path, key) if key else self.path
         line = line_of(self.text, path)
-        raise SiteError(f"{self.file}:{line}: {'.'.join(path) or 'the file'}: {said}")
+        raise SiteError(f"{self.file}:{line}: {'.'.join(path) or 'the file'}: {mistake}")
 
     def only(self, known: Iterable[str]) -> None:
         names = list(known)
         for key in self.values:
             if key not in names:
-                self.refuse(key, f"unknown key; expected one of {', '.join(names)}")
+                self.reject(key, f"unknown key; expected one of {', '.join(names)}")
 
     def table(self, key: str) -> "_Table":
         value = self.values.get(key, {})
         if not isinstance(value, dict):
-            self.refuse(key, f"{value!r:.60} is no table; expected [{key}] or [{key}.NAME]")
+            self.reject(key, f"{value!r:.60} is no table; expected [{key}] or [{key}.NAME]")
         return _Table(self.file, self.text, (*self.path, key), value)
 
     def tables(self, key: str) -> dict[str, "_Table"]:
@@ -94,7 +94,7 @@ class _Table:
         """Return a text of a certain form; none if it is not given."""
         value = self.values.get(key)
         if value is not None and not (isinstance(value, str) and pattern.fullmatch(value)):
-            self.refuse(key, f'{value!r:.60}; expected a text such as "{example}"')
+            self.reject(key, f'{value!r:.60}; expected a text such as "{example}"')
         return value if isinstance(value, str) else None
 
     def one_of(self, key: str, known: Iterable[str]) -> str:
@@ -103,12 +103,12 @@ class _Table:
         if isinstance(value, str) and value in names:
             return value
         what = "is missing" if value is None else f"{value!r:.60}"
-        self.refuse(key, f"{what}; expected one of {', '.join(names)}")
+        self.reject(key, f"{what}; expected one of {', '.join(names)}")
 
     def texts(self, key: str) -> tuple[str, ...]:
         value = self.values.get(key, [])
         if not isinstance(value, list) or not all(map(_is_text, value)):
-            self.refuse(key, f'{value!r:.60}; expected a list of texts such as ["a", "b"]')
+            self.reject(key, f'{value!r:.60}; expected a list of texts such as ["a", "b"]')
         return tuple(value)
 
     def amount(self, key: str, of: Callable[[str], float], example: str) -> float | None:
@@ -116,19 +116,19 @@ class _Table:
         if value is None:
             return None
         if not isinstance(value, str):
-            self.refuse(key, f"{value!r:.60}; expected {example}")
+            self.reject(key, f"{value!r:.60}; expected {example}")
         try:
             return of(value)
         except ValueError as error:
-            self.refuse(key, str(error))
+            self.reject(key, str(error))
 
     def pairs(self, key: str, names: re.Pattern[str]) -> tuple[tuple[str, str], ...]:
         table = self.table(key)
         for name, value in table.values.items():
             if not names.fullmatch(name):
-                table.refuse(name, "is no name that can be set")
+                table.reject(name, "is no name that can be set")
             if not _is_text(value):
-                table.refuse(name, f'{value!r:.60}; expected a text such as "1"')
+                table.reject(name, f'{value!r:.60}; expected a text such as "1"')
         return tuple((name, str(value)) for name, value in table.values.items())
 
 
@@ -141,7 +141,7 @@ def _site(top: _Table, stem: str) -> ClusterSite:
     kind, options = _launcher(top.table("launcher"))
     hosts = tuple(_host(name, table) for name, table in top.tables("hosts").items())
     if not hosts:
-        top.refuse("hosts", 'is missing; expected [hosts.n1] with address = "10.0.0.1"')
+        top.reject("hosts", 'is missing; expected [hosts.n1] with address = "10.0.0.1"')
     links = tuple(_link(name, table, hosts) for name, table in top.tables("fabrics").items())
     return ClusterSite(
         top.word("name", _NAME, "cluster") or stem,
@@ -173,17 +173,17 @@ def _option(table: _Table, key: str, kind: OptionKind) -> Option:
     if kind is OptionKind.TEXT:
         value = table.values[key]
         if not _is_text(value) or not value:
-            table.refuse(key, f"{value!r:.60}; expected {kind}")
+            table.reject(key, f"{value!r:.60}; expected {kind}")
         return str(value)
     value = table.amount(key, amounts[kind], kind)
     if not value:
-        table.refuse(key, f"{table.values[key]!r:.60}; expected {kind}, above zero")
+        table.reject(key, f"{table.values[key]!r:.60}; expected {kind}, above zero")
     return value
 
 
 def _host(name: str, table: _Table) -> SiteHost:
     if not _NAME.fullmatch(name):
-        table.refuse(None, "expected a name of letters, digits, dots and hyphens")
+        table.reject(None, "expected a name of letters, digits, dots and hyphens")
     table.only(_HOST_KEYS)
     address = table.word("address", _ADDRESS, "10.0.0.1")
     interface = table.word("interface", _INTERFACE, "eth0")
@@ -196,7 +196,7 @@ def _link(name: str, table: _Table, hosts: tuple[SiteHost, ...]) -> SiteFabric:
     stack = table.one_of("stack", profiles()[kind])
     rate = table.amount("rate", rate_of, OptionKind.RATE)
     if rate is None:
-        table.refuse("rate", f"is missing; expected {OptionKind.RATE}")
+        table.reject("rate", f"is missing; expected {OptionKind.RATE}")
     interface = table.word("interface", _INTERFACE, "eth0")
     device = table.word("device", _DEVICE, "mlx5_0:1")
     addresses = _addresses(table, [host.name for host in hosts])
@@ -205,7 +205,7 @@ def _link(name: str, table: _Table, hosts: tuple[SiteHost, ...]) -> SiteFabric:
     try:
         known = dict(environment(kind, stack, common, device))
     except SiteError as error:
-        table.refuse(None, str(error))
+        table.reject(None, str(error))
     merged = tuple((known | dict(table.pairs("environment", _VARIABLE))).items())
     return SiteFabric(name, kind, stack, rate, interface, device, addresses, merged)
 
@@ -283,7 +283,7 @@ def environment(
     SiteError
         When one is needed that is not given.
     """
-    known = {"interface": interface, "device": device, "card": device and device.split(":")[0]}
+    known = {"interface": interface, "device": device, "nic": device and device.split(":")[0]}
     pairs = []
     for name, text in profiles()[kind][stack].items():
         for _, field, _, _ in Formatter().parse(text):

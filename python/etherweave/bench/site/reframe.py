@@ -1,4 +1,4 @@
-"""Takes over what a ReFrame configuration tells of a system; its Python is read, never executed."""
+"""Converts a partition of a ReFrame configuration to a site; its Python is read, never executed."""
 
 import ast
 import json

@@ -1,4 +1,4 @@
-"""A site as its file tells it, checked."""
+"""A site as its file describes it, checked."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,12 +20,12 @@ class SiteHost:
     """How the launcher reaches it: an IP address, or a name that resolves."""
     interface: str | None = None
     switch: str | None = None
-    """That it hangs on; pages put hosts of a switch together."""
+    """Switch that it is connected to; reports group hosts by switch."""
 
 
 @dataclass(frozen=True)
 class SiteFabric:
-    """A fabric between the hosts of a site, and how one stack of libraries is told to use it."""
+    """A fabric between the hosts of a site, and the variables by which a stack uses it."""
 
     name: str
     kind: str
@@ -36,7 +36,7 @@ class SiteFabric:
     """Of a host's link [bytes/s]."""
     interface: str | None = None
     device: str | None = None
-    """Of the network card with its port: mlx5_0:1."""
+    """RDMA device of the NIC with its port: mlx5_0:1."""
     addresses: tuple[tuple[str, str], ...] = ()
     """Of hosts on this fabric, where it is not the one that the launcher uses."""
     environment: tuple[tuple[str, str], ...] = ()

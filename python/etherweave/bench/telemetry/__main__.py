@@ -13,20 +13,20 @@ from etherweave.bench.telemetry.process import RecordingOptions, record, until_e
 
 def main() -> None:
     """Record until standard input ends."""
-    options = argparse.ArgumentParser(prog="etherweave.bench.telemetry")
-    options.add_argument("--run", default="")
-    options.add_argument("--host", default="")
-    options.add_argument("--interface", action="append", default=[])
-    options.add_argument("--period", type=float, default=RecordingOptions.period_s)
-    options.add_argument("--limit", type=float, default=RecordingOptions.limit_s)
-    said = options.parse_args()
-    interfaces = tuple(filter(None, said.interface))
-    wish = RecordingOptions(said.run, said.host, interfaces, said.period, said.limit)
+    parser = argparse.ArgumentParser(prog="etherweave.bench.telemetry")
+    parser.add_argument("--run", default="")
+    parser.add_argument("--host", default="")
+    parser.add_argument("--interface", action="append", default=[])
+    parser.add_argument("--period", type=float, default=RecordingOptions.period_s)
+    parser.add_argument("--limit", type=float, default=RecordingOptions.limit_s)
+    given = parser.parse_args()
+    interfaces = tuple(filter(None, given.interface))
+    options = RecordingOptions(given.run, given.host, interfaces, given.period, given.limit)
     try:
         with until_ended() as ended:
-            record(wish, sys.stdout, ended)
+            record(options, sys.stdout, ended)
     except BrokenPipeError:
-        # Nobody listens any more, nor does Python have to say so on its way out.
+        # The reader has ended; Python need not report that as it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -1,4 +1,4 @@
-"""From the words of kernel and drivers to the columns of families."""
+"""From the counters of kernel and drivers to the columns of families."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeAlias
 from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, RDMA, Family
 
 Value: TypeAlias = float | int | None
-"""``None`` where nobody counts."""
+"""``None`` where there is no such counter."""
 
 
 class CounterRow(NamedTuple):
@@ -38,17 +38,22 @@ _PAUSES = {
 """Global pause frames: mlx5, bnxt_en, mlx4, i40e, ice, ixgbe."""
 _PRIORITY = (
     # mlx5: Documentation/networking/device_drivers/ethernet/mellanox/mlx5/counters.rst
-    (re.compile(r"(?P<way>[rt]x)_prio(?P<priority>[0-7])_(?P<what>bytes|packets|pause)"), 1),
-    (re.compile(r"(?P<way>rx)_prio(?P<priority>[0-7])_(?P<what>pause_duration)"), 1e-6),
+    (
+        re.compile(
+            r"(?P<direction>[rt]x)_prio(?P<priority>[0-7])_(?P<quantity>bytes|packets|pause)"
+        ),
+        1,
+    ),
+    (re.compile(r"(?P<direction>rx)_prio(?P<priority>[0-7])_(?P<quantity>pause_duration)"), 1e-6),
     # bnxt_en
-    (re.compile(r"(?P<way>[rt]x)_(?P<what>bytes|packets)_pri(?P<priority>[0-7])"), 1),
-    (re.compile(r"(?P<way>[rt]x)_(?P<what>pfc_ena_frames)_pri(?P<priority>[0-7])"), 1),
+    (re.compile(r"(?P<direction>[rt]x)_(?P<quantity>bytes|packets)_pri(?P<priority>[0-7])"), 1),
+    (re.compile(r"(?P<direction>[rt]x)_(?P<quantity>pfc_ena_frames)_pri(?P<priority>[0-7])"), 1),
     # i40e, ice
-    (re.compile(r"port\.(?P<way>[rt]x)_priority_(?P<priority>[0-7])_(?P<what>xoff)"), 1),
-    (re.compile(r"(?P<way>[rt]x)_priority_(?P<priority>[0-7])_(?P<what>xoff)\.nic"), 1),
+    (re.compile(r"port\.(?P<direction>[rt]x)_priority_(?P<priority>[0-7])_(?P<quantity>xoff)"), 1),
+    (re.compile(r"(?P<direction>[rt]x)_priority_(?P<priority>[0-7])_(?P<quantity>xoff)\.nic"), 1),
 )
-_WAYS = {"rx": "received", "tx": "sent"}
-_WHATS = {"pause": "pauses", "pfc_ena_frames": "pauses", "xoff": "pauses"}
+_DIRECTIONS = {"rx": "received", "tx": "sent"}
+_QUANTITIES = {"pause": "pauses", "pfc_ena_frames": "pauses", "xoff": "pauses"}
 _RDMA_WORDS = {"received_bytes": "port_rcv_data", "sent_bytes": "port_xmit_data"}
 _RDMA = {
     "received_packets": "port_rcv_packets",
@@ -101,13 +106,17 @@ def priorities(name: str, driver: Mapping[str, int]) -> list[CounterRow]:
     for word, value in driver.items():
         for pattern, factor in _PRIORITY:
             if match := pattern.fullmatch(word):
-                column, count = _column(match["way"], match["what"]), value * factor
+                column, count = _column(match["direction"], match["quantity"]), value * factor
                 found.setdefault(match["priority"], {})[column] = value if factor == 1 else count
     return [_row(PRIORITY, (name, one), found[one]) for one in sorted(found)]
 
 
-def _column(way: str, what: str) -> str:
-    return "paused_s" if what == "pause_duration" else f"{_WAYS[way]}_{_WHATS.get(what, what)}"
+def _column(direction: str, what: str) -> str:
+    return (
+        "paused_s"
+        if what == "pause_duration"
+        else f"{_DIRECTIONS[direction]}_{_QUANTITIES.get(what, what)}"
+    )
 
 
 def rdma(device: str, port: str, counted: Mapping[str, int]) -> CounterRow:

@@ -1,4 +1,4 @@
-"""What every host of a launch counted during it, kept under the launch's name.
+"""Recordings of each host of a launch, stored under the launch's name.
 
 ::
 
@@ -24,7 +24,7 @@ from etherweave.inputs import read_bytes
 
 NAME = "telemetry"
 EPOCH = "epoch.json"
-_NOTHING = "the launch ended without a word from its recorder"
+_NOTHING = "the launch ended without output of its recorder"
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Offset:
     """By how much a host's clock is ahead of the clock of who started the launch: from, to [ns].
 
     Known from what must have happened before what: a recorder reads its clock after it was started
-    and before its first line was seen, and again between being told to end and having ended.
+    and before its first line was seen, and again after its input was closed and before it ended.
     """
 
     low_ns: int
@@ -68,7 +68,7 @@ class Epoch:
 
 
 def recorder(python: str, period_s: float = PERIOD_S) -> Monitor:
-    """Make the companion that records each host of a job.
+    """Return the monitor that records each host of a job.
 
     Parameters
     ----------
@@ -82,10 +82,10 @@ def recorder(python: str, period_s: float = PERIOD_S) -> Monitor:
 
 
 def keep(store: Store, name: str, job: LaunchJob) -> None:
-    """Keep what the recorders of a launch left, in place of what an earlier one left."""
+    """Store the recordings of a launch, in place of earlier ones of the same launch."""
     home = store.telemetry(name)
     shutil.rmtree(home, ignore_errors=True)
-    left = {one.attendance.host: one for one in monitor_outputs(job, NAME)}
+    left = {one.times.host: one for one in monitor_outputs(job, NAME)}
     for host in dict.fromkeys(job.hosts):
         own = home / host
         own.mkdir(parents=True)
@@ -94,23 +94,23 @@ def keep(store: Store, name: str, job: LaunchJob) -> None:
 
 
 def _kept(home: Path, run: str, one: MonitorOutput) -> Epoch:
-    attendance = one.attendance
+    times = one.times
     try:
         found = stream(one.text)
     except StreamError as error:
         failure = one.reason if one.errors.strip() or not one.text else str(error)
-        return Epoch(run, attendance.host, attendance.interface, failure)
-    recording = replace(found.recording, run=run, host=attendance.host)
+        return Epoch(run, times.host, times.interface, failure)
+    recording = replace(found.recording, run=run, host=times.host)
     save(recording, home)
-    return _epoch(recording, found, attendance)
+    return _epoch(recording, found, times)
 
 
-def _epoch(recording: Recording, found: Stream, attendance: MonitorTimes) -> Epoch:
-    late = "" if attendance.ready_ns else "was not ready before the launch began"
+def _epoch(recording: Recording, found: Stream, times: MonitorTimes) -> Epoch:
+    late = "" if times.ready_ns else "was not ready before the launch began"
     return Epoch(
         run=recording.run,
-        host=attendance.host,
-        interface=attendance.interface,
+        host=times.host,
+        interface=times.interface,
         failure=recording.failure or late,
         period_s=recording.period_s,
         duration_s=recording.duration_s,
@@ -118,21 +118,21 @@ def _epoch(recording: Recording, found: Stream, attendance: MonitorTimes) -> Epo
         late=recording.late,
         processor_s=recording.processor_s if found.after else None,
         cost=recording.cost if found.after else None,
-        offset=offset(found, attendance),
+        offset=offset(found, times),
         before=found.before,
         after=found.after,
     )
 
 
-def offset(found: Stream, attendance: MonitorTimes) -> Offset | None:
-    """Tell how far a host's clock is ahead; ``None`` when the bounds contradict: it was set."""
+def offset(found: Stream, times: MonitorTimes) -> Offset | None:
+    """Return how far a host's clock is ahead; ``None`` when the bounds contradict: it was set."""
     first = round(found.before.taken_s * 1e9)
-    highs = [first - attendance.started_ns]
-    lows = [first - attendance.ready_ns] if attendance.ready_ns else []
+    highs = [first - times.started_ns]
+    lows = [first - times.ready_ns] if times.ready_ns else []
     if found.after:
         last = round(found.after.taken_s * 1e9)
-        lows += [last - attendance.ended_ns] if attendance.ended_ns else []
-        highs += [last - attendance.closed_ns] if attendance.closed_ns else []
+        lows += [last - times.ended_ns] if times.ended_ns else []
+        highs += [last - times.closed_ns] if times.closed_ns else []
     if not lows or max(lows) > min(highs):
         return None
     return Offset(max(lows), min(highs))

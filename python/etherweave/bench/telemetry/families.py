@@ -1,4 +1,4 @@
-"""What is counted, once: names in tables, names in Prometheus, units, meanings."""
+"""Families of counters: names in tables and in Prometheus, units, meanings."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -25,7 +25,7 @@ class Family:
 
     name: str
     keys: tuple[str, ...]
-    """What tells the things apart: columns of tables, labels in Prometheus."""
+    """Keys of the things: columns of tables, labels in Prometheus."""
     columns: tuple[Column, ...]
 
     def metric(self, column: Column) -> str:
@@ -34,7 +34,7 @@ class Family:
         return f"{PREFIX}_{self.name}_{stem}"
 
 
-_BOTH_WAYS = (
+_BOTH_DIRECTIONS = (
     Column("received_bytes", "Bytes that arrived."),
     Column("sent_bytes", "Bytes that left."),
     Column("received_packets", "Packets that arrived."),
@@ -61,7 +61,7 @@ INTERFACE = Family(
     "interface",
     ("interface",),
     (
-        *_BOTH_WAYS,
+        *_BOTH_DIRECTIONS,
         Column("received_drops", "Packets dropped after they arrived."),
         Column("sent_drops", "Packets dropped before they left."),
         Column("received_errors", "Packets that arrived damaged."),
@@ -72,7 +72,7 @@ PRIORITY = Family(
     "priority",
     ("interface", "priority"),
     (
-        *_BOTH_WAYS,
+        *_BOTH_DIRECTIONS,
         *_PAUSES,
         Column("paused_s", "Time for which received pauses stopped this priority."),
     ),
@@ -81,7 +81,7 @@ RDMA = Family(
     "rdma",
     ("device", "port"),
     (
-        *_BOTH_WAYS,
+        *_BOTH_DIRECTIONS,
         Column("sent_cnps", "Congestion notifications sent."),
         Column("handled_cnps", "Congestion notifications received, at which the sender slows."),
         Column("marked_packets", "Packets that arrived with a mark of congestion."),

@@ -1,9 +1,9 @@
-"""Whether the bytes of each launch crossed the tested link of each of its hosts.
+"""Traffic of launches: whether it crossed the tested link of each host.
 
 Where messages of planned sizes are sent a planned number of times, all of them are expected. A run
-that goes by the clock moved what its own result says: its mean bandwidth for half of its time, as
-other tests may have shared it. Benchmarks that tell neither are not examined. Counters have headers
-as well, and both directions.
+for a time moved what its own result says: its mean bandwidth for half of its time, as other tests
+may have shared it. Benchmarks that report neither are not examined. Counters include headers, and
+both directions.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ _SHARE = 0.5
 
 
 def findings(launches: Iterable[JudgedLaunch], epochs: Iterable[Epoch]) -> list[EnvironmentFinding]:
-    """Tell hosts whose bytes went elsewhere, and hosts of which that is not known.
+    """Report hosts whose traffic used other links, and hosts of which that is unknown.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def _launch(one: JudgedLaunch, epochs: Sequence[Epoch]) -> Iterator[EnvironmentF
 def _problems(epochs: Sequence[Epoch], amount: float) -> Iterator[tuple[Epoch, Problem]]:
     """Find hosts whose tested link carried too little.
 
-    With more than two hosts only the busiest has to carry what was foretold for it.
+    With more than two hosts only the busiest has to carry what is predicted for it.
     """
     evidence = {
         epoch.host: Evidence(epoch.before, epoch.after, run=Run(epoch.interface, amount))
@@ -86,7 +86,7 @@ def _problems(epochs: Sequence[Epoch], amount: float) -> Iterator[tuple[Epoch, P
 
 
 def expected(one: JudgedLaunch) -> float | None:
-    """Tell how many bytes the busiest host moved at least; ``None`` when nobody knows [bytes]."""
+    """Return how many bytes the busiest host moved at least; ``None`` if unknown [bytes]."""
     planned, record = one.experiment, one.record
     if not one.verdict.is_valid or not planned.bytes:
         return None
@@ -109,7 +109,7 @@ def _rates(measurements: Iterable[Measurement]) -> list[float]:
 
 
 def _gathered(found: Iterable[tuple[str, EnvironmentFinding]]) -> Iterator[EnvironmentFinding]:
-    """Tell the same of several launches once: figures of the first, and how many there are."""
+    """Merge equal findings of several launches: figures of the first, and their number."""
     alike: dict[tuple[str, str, str], list[EnvironmentFinding]] = {}
     for experiment, one in found:
         what = one.what if one.check == GAP else experiment

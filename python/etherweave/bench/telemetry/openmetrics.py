@@ -37,7 +37,7 @@ def metrics() -> list[str]:
 def history(recording: Recording) -> str:
     """Write all samples with their times, for ``promtool tsdb create-blocks-from openmetrics``.
 
-    Prometheus counts milliseconds, and refuses two samples of one: the later counts.
+    Prometheus counts milliseconds, and rejects two samples of one: the later one is written.
     """
     samples = {_time(sample.time_ns): sample for sample in recording.samples}
     return _exposition(recording, samples.values(), has_times=True)

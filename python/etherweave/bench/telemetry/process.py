@@ -26,7 +26,7 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True)
 class RecordingOptions:
-    """What shall be recorded."""
+    """Options of a recording."""
 
     run: str = ""
     """Names the epoch."""
@@ -40,12 +40,12 @@ class RecordingOptions:
     root: Path = ROOT
 
 
-def record(wish: RecordingOptions, out: IO[str], ended: Callable[[float], None]) -> Recording:
+def record(options: RecordingOptions, out: IO[str], ended: Callable[[float], None]) -> Recording:
     """Record, and write lines of a stream.
 
     Parameters
     ----------
-    wish
+    options
         What.
     out
         Takes the lines, each at once.
@@ -57,11 +57,11 @@ def record(wish: RecordingOptions, out: IO[str], ended: Callable[[float], None])
     ValueError
         When the period is too short.
     """
-    interfaces = wish.interfaces or tuple(names(HostFiles(wish.root, None)))
-    host = wish.host or platform.node()
+    interfaces = options.interfaces or tuple(names(HostFiles(options.root, None)))
+    host = options.host or platform.node()
     # With the first sample: who sees it knows that counting has begun.
-    waiting = [first_line(wish.run, host, wish.period_s, counted(wish.root, interfaces))]
-    sampler = Sampler(interfaces, wish.root)
+    waiting = [first_line(options.run, host, options.period_s, counted(options.root, interfaces))]
+    sampler = Sampler(interfaces, options.root)
 
     def look() -> Sample:
         sample = sampler()
@@ -70,11 +70,11 @@ def record(wish: RecordingOptions, out: IO[str], ended: Callable[[float], None])
         waiting.clear()
         return sample
 
-    recorder = Recorder(wish.run, host, look, wish.period_s)
+    recorder = Recorder(options.run, host, look, options.period_s)
     with recorder:
-        ended(wish.limit_s)
+        ended(options.limit_s)
     recording = recorder.recording()
-    out.write(last_line(recording, counted(wish.root, interfaces)))
+    out.write(last_line(recording, counted(options.root, interfaces)))
     out.flush()
     return recording
 
@@ -82,28 +82,28 @@ def record(wish: RecordingOptions, out: IO[str], ended: Callable[[float], None])
 def counted(root: Path, interfaces: Sequence[str]) -> Snapshot:
     """Take a snapshot without starting tools: drivers are asked for their counters directly."""
     found = take(root, interfaces=interfaces, tools=None)
-    cards = {
+    inspected = {
         name: replace(one, driver_counters=driver_counters(name) if root == ROOT else {})
         for name, one in found.interfaces.items()
     }
-    return replace(found, interfaces=cards, gaps=())
+    return replace(found, interfaces=inspected, gaps=())
 
 
 @contextmanager
 def until_ended(source: int = 0) -> Iterator[Callable[[float], None]]:
     """Give what waits until a descriptor ends, or SIGTERM or SIGINT comes, or a limit."""
-    ours, theirs = os.pipe()
-    os.set_blocking(theirs, False)
+    receiver, sender = os.pipe()
+    os.set_blocking(sender, False)
     before = {one: signal.signal(one, lambda *_: None) for one in _SIGNALS}
-    woken = signal.set_wakeup_fd(theirs)
+    woken = signal.set_wakeup_fd(sender)
     try:
-        yield lambda limit_s: _wait(source, ours, limit_s)
+        yield lambda limit_s: _wait(source, receiver, limit_s)
     finally:
         signal.set_wakeup_fd(woken)
         for one, handler in before.items():
             signal.signal(one, handler)
-        os.close(ours)
-        os.close(theirs)
+        os.close(receiver)
+        os.close(sender)
 
 
 def _wait(source: int, woken: int, limit_s: float) -> None:

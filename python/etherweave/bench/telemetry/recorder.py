@@ -1,4 +1,4 @@
-"""Samples at a stated period, by a thread, with what that costs."""
+"""Samples at a stated period, by a thread, with the cost of taking them."""
 
 import threading
 import time
@@ -136,7 +136,7 @@ class Rise(NamedTuple):
 
     family: str
     thing: str
-    """What tells it apart, joined by blanks."""
+    """Its keys, joined by blanks."""
     column: str
     """With its unit at the end."""
     amount: float
@@ -145,7 +145,7 @@ class Rise(NamedTuple):
 
 
 def rises(recording: Recording) -> list[Rise]:
-    """Tell the rise of each counter that anybody counts."""
+    """Return the rise of each counter that exists."""
     return [rise for family in FAMILIES for rise in _rises(family, recording)]
 
 

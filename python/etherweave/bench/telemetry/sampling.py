@@ -1,4 +1,4 @@
-"""One look at all counters of a host."""
+"""A sample of all counters of a host."""
 
 import ctypes
 import fcntl
@@ -33,7 +33,7 @@ _STATISTICS = 1
 _NAME = 32
 """Octets of a counter's name."""
 _MOST = 1 << 16
-"""No card has more counters."""
+"""No NIC has more counters."""
 _SPARE = 4096
 """Room for counters that appear between two calls: the kernel writes as many as there are."""
 
@@ -48,22 +48,22 @@ def driver_counters(interface: str) -> dict[str, int]:
     """
     if not 0 < len(interface.encode()) < 16 or "\0" in interface:
         return {}
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as way:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as control:
         try:
-            return _counters(way, interface.encode())
+            return _counters(control, interface.encode())
         except OSError:
             return {}
 
 
-def _counters(way: socket.socket, interface: bytes) -> dict[str, int]:
-    question = struct.pack("=IIQI", _GSSET_INFO, 0, 1 << _STATISTICS, 0)
-    _, _, mask, count = struct.unpack_from("=IIQI", _asked(way, interface, question, 0))
+def _counters(control: socket.socket, interface: bytes) -> dict[str, int]:
+    command = struct.pack("=IIQI", _GSSET_INFO, 0, 1 << _STATISTICS, 0)
+    _, _, mask, count = struct.unpack_from("=IIQI", _ioctl(control, interface, command, 0))
     if not mask or count > _MOST:
         return {}
     room = count + _SPARE
-    question = struct.pack("=III", _GSTRINGS, _STATISTICS, count)
-    strings = _asked(way, interface, question, room * _NAME)
-    values = _asked(way, interface, struct.pack("=II", _GSTATS, count), room * 8)
+    command = struct.pack("=III", _GSTRINGS, _STATISTICS, count)
+    strings = _ioctl(control, interface, command, room * _NAME)
+    values = _ioctl(control, interface, struct.pack("=II", _GSTATS, count), room * 8)
     names = [strings[12 + at * _NAME :][:_NAME].split(b"\0")[0] for at in range(count)]
     numbers = struct.unpack_from(f"={count}Q", values, 8)
     return {
@@ -72,21 +72,21 @@ def _counters(way: socket.socket, interface: bytes) -> dict[str, int]:
     }
 
 
-def _asked(way: socket.socket, interface: bytes, question: bytes, room: int) -> bytes:
+def _ioctl(control: socket.socket, interface: bytes, command: bytes, room: int) -> bytes:
     """Ask by ``struct ifreq``: 16 octets of name and a pointer, 40 octets in all."""
-    buffer = ctypes.create_string_buffer(question, len(question) + room)
+    buffer = ctypes.create_string_buffer(command, len(command) + room)
     request = struct.pack("16sP", interface, ctypes.addressof(buffer)).ljust(40, b"\0")
-    fcntl.ioctl(way, _SIOCETHTOOL, request)
+    fcntl.ioctl(control, _SIOCETHTOOL, request)
     return buffer.raw
 
 
 class Sampler:
-    """Looks at a host.
+    """Takes samples of a host.
 
     Parameters
     ----------
     interfaces
-        Those to look at.
+        Those to sample.
     root
         Holds ``proc`` and ``sys``.
     driver
@@ -105,7 +105,7 @@ class Sampler:
         self._ports = sorted(root.glob("sys/class/infiniband/*/ports/*"))
 
     def __call__(self) -> Sample:
-        """Look once."""
+        """Take a sample."""
         driver = {name: self._driver(name) for name in self._interfaces}
         rows = {
             PROCESSOR.name: counters.processors(_text(self._root / "proc/stat"), TICKS),

@@ -1,4 +1,4 @@
-"""A recording as lines of JSON, each written when it is known: what is killed leaves what it saw.
+"""A recording as lines of JSON, each written at once: a killed recorder leaves its samples.
 
 ::
 
@@ -25,9 +25,9 @@ from etherweave.bench.telemetry.sampling import Sample
 T = TypeVar("T")
 
 FORMAT = 1
-EARLY = "ended before it was told to"
+EARLY = "ended before its input did"
 _NAME_MOST = 256
-"""Of what tells things apart [characters]."""
+"""Longest key of a thing [characters]."""
 
 
 class StreamError(ValueError):
@@ -100,8 +100,8 @@ def stream(text: str) -> Stream:
     recording = Recording(first.run, first.host, first.period_s, samples, 0, 0.0, EARLY)
     if last is None:
         return Stream(recording, first.snapshot, None)
-    told = replace(recording, late=last.late, processor_s=last.processor_s, failure=last.failure)
-    return Stream(told, first.snapshot, last.snapshot)
+    ended = replace(recording, late=last.late, processor_s=last.processor_s, failure=last.failure)
+    return Stream(ended, first.snapshot, last.snapshot)
 
 
 def _object(number: int, line: str) -> dict[str, Any]:

@@ -18,8 +18,8 @@ from etherweave.inputs import read_bytes
 def tables(recording: Recording) -> dict[str, pyarrow.Table]:
     """Give a table for each family that has rows, by its name.
 
-    Columns are ``run``, ``host``, ``time_ns`` (since 1970), what tells things apart, and counters;
-    what nobody counts is null. Epochs of several runs can be put together.
+    Columns are ``run``, ``host``, ``time_ns`` (since 1970), the keys of things, and counters;
+    a counter that does not exist is null. Epochs of several runs can be put together.
     """
     made = {family.name: _table(family, recording) for family in FAMILIES}
     return {name: table for name, table in made.items() if table.num_rows}
@@ -79,7 +79,7 @@ def _unit(name: str) -> dict[str, str] | None:
 
 
 class ReadingError(ValueError):
-    """What is kept somewhere is no recording."""
+    """A file or a directory is no recording."""
 
 
 def recordings(path: Path) -> list[Recording]:

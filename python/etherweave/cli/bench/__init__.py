@@ -4,44 +4,40 @@ from etherweave.cli.verbs import Verb, group
 
 bench = group(
     __name__,
-    "Benchmarks of real clusters: what there is, what a run will cost, what its text says, what "
-    "spoils it.",
+    "Plan, run, parse and compare benchmarks of real clusters.",
     {
         "baseline": Verb(
-            "baseline.baseline", "Numbers that are kept under a name, to hold later ones against."
+            "baseline.baseline", "Store results under a name, and list them, for later comparisons."
         ),
-        "export": Verb("export.export", "Results and runs for ReFrame and Slurm."),
+        "export": Verb("export.export", "Export results to ReFrame, and runs to Slurm."),
         "telemetry": Verb(
             "telemetry.telemetry",
-            "What hosts count while benchmarks run: record it, show it, give it to Prometheus.",
+            "Record counters of hosts while benchmarks run, show them, export them to Prometheus.",
         ),
         "compare": Verb(
-            "compare.compare",
-            "Tell what is better, worse or undecided in the second result, point by point.",
+            "compare.compare", "Compare two results point by point: better, worse or undecided."
         ),
         "environment": Verb(
             "environment.environment",
             "Print what about this host impairs measurements, and how to correct it.",
         ),
         "history": Verb(
-            "history.history", "Tell what became worse from each result of a cluster to the next."
+            "history.history", "Compare each result of a cluster with the one before it."
         ),
         "info": Verb(
             "info.info",
-            "Tell what a benchmark measures, how it is run and checked, how to obtain it, what is "
-            "here.",
+            "Describe a benchmark: metrics, plan, checks, how to obtain it, and what is installed.",
         ),
         "list": Verb(
-            "list.list_all",
-            "List the benchmarks that there are: what they measure, and whether they are read.",
+            "info.list_all",
+            "List the known benchmarks: what they measure, and whether their results are parsed.",
         ),
         "parse": Verb(
             "parse.parse",
-            "Tell what a benchmark's text says, in base units, and what is suspicious about it.",
+            "Print the results in a benchmark's output in base units, and what is implausible.",
         ),
         "plan": Verb(
-            "plan.plan",
-            "Print the command, the traffic and the predicted time of a benchmark.",
+            "plan.plan", "Print the command, the traffic and the predicted time of a benchmark."
         ),
         "run": Verb(
             "run.bench_run",
@@ -49,8 +45,7 @@ bench = group(
         ),
         "site": Verb(
             "site.site",
-            "Check a site's file and tell what it says: hosts, launcher, fabrics and their "
-            "variables.",
+            "Check a site's file, and print its hosts, launcher, fabrics and their variables.",
         ),
     },
 )

@@ -4,12 +4,14 @@ Sizes, rates and times are texts with a unit: 64KiB, 100Gb/s, 10min. An old opti
 name stays for one release as a hidden one; :func:`renamed` warns and takes its value.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Annotated, TypeVar
 
 import typer
 
 from etherweave.bench.amounts import amount, rate_of, size_of, time_of
+from etherweave.bench.environment.readers import ROOT
 from etherweave.cli.exits import print_error, reject
 
 __all__ = ["amount", "rate_of", "size_of", "time_of"]
@@ -62,3 +64,14 @@ def _above_zero(option: str, text: str, read: Callable[[str], N]) -> N:
     if not value:
         reject(f"{option} {text}: expected more than zero")
     return value
+
+
+_NET = "sys/class/net"
+
+
+def existing(names: Iterable[str], root: Path = ROOT) -> None:
+    """End with the user's mistake where a host has no interface of that name."""
+    known = sorted(path.name for path in (root / _NET).glob("*") if path.is_dir())
+    for name in names:
+        if known and name not in known:
+            reject(f"--interface {name}: is not of this host; expected one of {', '.join(known)}")

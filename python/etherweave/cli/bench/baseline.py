@@ -7,9 +7,9 @@ import typer
 
 from etherweave.bench.baselines import BaselineError, add, baselines
 from etherweave.bench.store import Store, StoreError
-from etherweave.cli.bench.moments import moment
+from etherweave.cli.bench.printing import moment
 from etherweave.cli.design_page import print_sheet
-from etherweave.cli.exits import refuse, told
+from etherweave.cli.exits import os_error, reject
 
 EXAMPLES = """Examples:
 
@@ -17,10 +17,10 @@ etherweave bench baseline add results/monday --name spring --file baselines.json
 
 etherweave bench baseline list --file baselines.json"""
 
-File = Annotated[Path, typer.Option("--file", help="Holds baselines, JSON.")]
+File = Annotated[Path, typer.Option("--file", metavar="FILE", help="JSON file of baselines.")]
 
 baseline = typer.Typer(
-    help="Numbers that are kept under a name, to hold later ones against.",
+    help="Store results under a name, and list them, for later comparisons.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -28,17 +28,17 @@ baseline = typer.Typer(
 
 @baseline.command("add", epilog=EXAMPLES)
 def add_one(
-    result: Annotated[Path, typer.Argument(help="Directory of `bench run`.")],
-    name: Annotated[str, typer.Option(help="Of the baseline; one that exists is replaced.")],
+    result: Annotated[Path, typer.Argument(help="Directory of `bench run -o`.")],
+    name: Annotated[str, typer.Option(help="Name of the baseline; an existing one is replaced.")],
     file: File,
 ) -> None:
-    """Keep the numbers of a result; `bench compare FILE:NAME RESULT` uses them."""
+    """Store the numbers of a result for `bench compare FILE:NAME RESULT`."""
     try:
         kept = add(file, name, Store.open(result))
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))
     except (StoreError, BaselineError) as error:
-        refuse(error)
+        reject(error)
     print(f"{name}: {len(kept.rows)} points of {kept.site}")
 
 
@@ -48,7 +48,7 @@ def list_all(file: File) -> None:
     try:
         found = baselines(file)
     except BaselineError as error:
-        refuse(error)
+        reject(error)
     rows = [
         (name, one.site, moment(one.start_ns), str(len(one.rows))) for name, one in found.items()
     ]

@@ -19,9 +19,9 @@ from etherweave.bench.comparisons import (
 )
 from etherweave.bench.store import Store, StoreError
 from etherweave.cli.bench.amounts import amount
-from etherweave.cli.bench.summaries import size_text
+from etherweave.cli.bench.printing import size_text
 from etherweave.cli.design_page import print_sheet
-from etherweave.cli.exits import FAILED, refuse, told
+from etherweave.cli.exits import FAILED, os_error, reject
 from etherweave.cli.parameters import AsJson
 
 EXAMPLES = """Examples:
@@ -33,7 +33,8 @@ etherweave bench compare baselines.json:spring results/tuesday --strict
 etherweave bench compare results/tcp results/roce --ignore fabric"""
 
 Source = Annotated[
-    str, typer.Argument(metavar="RESULT", help="Directory of `bench run`, or FILE:NAME.")
+    str,
+    typer.Argument(metavar="RESULT", help="Directory of `bench run -o`, or baseline as FILE:NAME."),
 ]
 
 
@@ -42,26 +43,30 @@ def compare(
     candidate: Source,
     ignore: Annotated[
         list[str] | None,
-        typer.Option(metavar="FIELD", help=f"May differ: {', '.join(IGNORABLE)}."),
+        typer.Option(
+            metavar="FIELD",
+            help="Compare points that differ in this field: fabric, hosts or ranks_per_node; "
+            "repeatable.",
+        ),
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="End with 1 when something is worse.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what is better, worse or undecided in the second result, point by point.
+    """Compare two results point by point: better, worse or undecided.
 
-    By the shift of Hodges and Lehmann, with intervals that hold together at 95 %. Ends with 2 after
-    a mistake, or when nothing can be compared.
+    By the Hodges-Lehmann shift, with simultaneous 95 % intervals. Ends with 2 after a mistake, or
+    when nothing can be compared.
     """
-    if strangers := set(ignore or ()) - set(IGNORABLE):
-        refuse(f"--ignore {strangers.pop()}: expected one of {', '.join(IGNORABLE)}")
+    if unknown := set(ignore or ()) - set(IGNORABLE):
+        reject(f"--ignore {unknown.pop()}: expected one of {', '.join(IGNORABLE)}")
     try:
         found = differences(numbers(baseline), numbers(candidate), ignore=ignore or ())
     except ValueError as error:
-        refuse(error)
+        reject(error)
     if not found:
-        refuse(f"{baseline} and {candidate} have no point in common; --ignore hosts may help")
+        reject(f"{baseline} and {candidate} have no point in common; --ignore hosts may help")
     if as_json:
         print(json.dumps([one.facts() for one in found], indent=2))
     else:
@@ -78,9 +83,9 @@ def numbers(source: str) -> Numbers:
             return baseline(Path(file), name).numbers
         return numbers_of(Store.open(Path(source)))
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))
     except (StoreError, BaselineError) as error:
-        refuse(error)
+        reject(error)
 
 
 def print_differences(found: Sequence[Difference]) -> None:

@@ -25,8 +25,7 @@ from etherweave.bench.environment.snapshot import Snapshot, snapshot
 from etherweave.bench.launchers import Launcher
 from etherweave.bench.site.reading import read
 from etherweave.bench.site.values import SiteError
-from etherweave.cli.bench.amounts import octets, renamed
-from etherweave.cli.bench.interfaces import existing
+from etherweave.cli.bench.amounts import existing, octets, renamed
 from etherweave.cli.exits import FAILED, os_error, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.inputs import read_bytes

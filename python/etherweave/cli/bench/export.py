@@ -17,7 +17,7 @@ from etherweave.bench.points import judged_launches
 from etherweave.bench.store import Store, StoreError
 from etherweave.bench.summary import summary
 from etherweave.cli.bench.amounts import time_of
-from etherweave.cli.exits import refuse, told
+from etherweave.cli.exits import os_error, reject
 
 EXAMPLES = """Examples:
 
@@ -28,7 +28,7 @@ reframe -c "$(etherweave bench export plugin)" -S programs=osu_bw -S reference_f
 etherweave bench export slurm --nodes 2 --time 1h osu_bw --site site.toml -o results > run.sh"""
 
 export = typer.Typer(
-    help="Results and runs for ReFrame and Slurm.",
+    help="Export results to ReFrame, and runs to Slurm.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -36,26 +36,31 @@ export = typer.Typer(
 
 @export.command(epilog=EXAMPLES)
 def reframe(
-    result: Annotated[Path, typer.Argument(help="Directory of `bench run`.")],
-    system: Annotated[str, typer.Option(help="As ReFrame names it: cluster:compute.")] = "*",
+    result: Annotated[Path, typer.Argument(help="Directory of `bench run -o`.")],
+    system: Annotated[
+        str, typer.Option(metavar="NAME", help="System and partition of ReFrame: cluster:compute.")
+    ] = "*",
     tolerance: Annotated[
-        float, typer.Option(min=0.0001, max=1, help="Share by which a value may be worse.")
+        float,
+        typer.Option(
+            min=0.0001, max=1, metavar="SHARE", help="Accept values that are worse by this share."
+        ),
     ] = 0.1,
 ) -> None:
-    """Write medians as the reference dictionary of a ReFrame test."""
+    """Print medians as the reference dictionary of a ReFrame test."""
     try:
         store = Store.open(result)
         found = summary(store.campaign, judged_launches(store.campaign, store.records()))
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))
     except StoreError as error:
-        refuse(error)
+        reject(error)
     print(reframe_text(reframe_reference(found, system, tolerance)), end="")
 
 
 @export.command(epilog=EXAMPLES)
 def plugin() -> None:
-    """Tell the path of the ReFrame test that runs Etherweave."""
+    """Print the path of the ReFrame test that runs Etherweave."""
     print(files("etherweave.bench").joinpath("plugins", "reframe.py"))
 
 
@@ -64,18 +69,18 @@ def plugin() -> None:
     context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
 )
 def slurm(
-    words: Annotated[
-        list[str], typer.Argument(metavar="WORDS", help="All that follows `bench run`.")
-    ],
-    nodes: Annotated[int, typer.Option(min=1, help="To allocate.")] = 2,
-    time: Annotated[str, typer.Option(metavar="TIME", help="Limit of the job: 90min.")] = "1h",
-    name: Annotated[str, typer.Option(help="Of the job.")] = "etherweave",
-    partition: Annotated[str, typer.Option(help="Slurm's.")] = "",
-    account: Annotated[str, typer.Option(help="Slurm's.")] = "",
+    words: Annotated[list[str], typer.Argument(metavar="WORDS", help="Arguments of `bench run`.")],
+    nodes: Annotated[int, typer.Option(min=1, help="Number of hosts to allocate.")] = 2,
+    time: Annotated[
+        str, typer.Option(metavar="TIME", help="Time limit of the job, such as 90min.")
+    ] = "1h",
+    name: Annotated[str, typer.Option(help="Name of the job.")] = "etherweave",
+    partition: Annotated[str, typer.Option(help="Partition of Slurm. Default: Slurm's.")] = "",
+    account: Annotated[str, typer.Option(help="Account of Slurm. Default: the user's.")] = "",
 ) -> None:
-    """Write a batch script that runs benchmarks; submitted again, it goes on."""
+    """Print a batch script that runs benchmarks, and continues them when submitted again."""
     try:
         batch = BatchScript(name, nodes, time_of(time), partition, account)
         print(slurm_script(batch, ["etherweave", "bench", "run", *words]), end="")
     except (ExportError, ValueError) as error:
-        refuse(error)
+        reject(error)

@@ -18,10 +18,9 @@ from etherweave.bench.comparisons import (
 from etherweave.bench.store import StoreError
 from etherweave.cli.bench.amounts import amount
 from etherweave.cli.bench.compare import numbers, signed
-from etherweave.cli.bench.moments import moment
-from etherweave.cli.bench.summaries import size_text
+from etherweave.cli.bench.printing import moment, size_text
 from etherweave.cli.design_page import print_sheet
-from etherweave.cli.exits import FAILED, refuse, told
+from etherweave.cli.exits import FAILED, os_error, reject
 from etherweave.cli.parameters import AsJson
 
 EXAMPLES = """Examples:
@@ -32,29 +31,35 @@ etherweave bench history results --against baselines.json:spring --strict"""
 
 
 def history(
-    results: Annotated[Path, typer.Argument(help="Directory with those of `bench run` below.")],
-    site: Annotated[str | None, typer.Option("--site", help="Only this cluster's.")] = None,
+    results: Annotated[Path, typer.Argument(help="Directory above those of `bench run -o`.")],
+    site: Annotated[
+        str | None, typer.Option("--site", metavar="NAME", help="Show this cluster only.")
+    ] = None,
     against: Annotated[
         str | None,
-        typer.Option(metavar="RESULT", help="One result, or baseline as FILE:NAME, for all."),
+        typer.Option(
+            metavar="RESULT",
+            help="Compare all results with this one, or with a baseline as FILE:NAME.",
+        ),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="End with 1 when the last of a cluster is worse.")
+        bool,
+        typer.Option("--strict", help="End with 1 when the last result of a cluster is worse."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what became worse from each result of a cluster to the next.
+    """Compare each result of a cluster with the one before it.
 
-    Steps that are each too small to be seen add up: --against finds them. Ends with 2 after a
+    Changes that are too small to be significant add up: --against finds them. Ends with 2 after a
     mistake.
     """
     try:
         found = _found(results, site)
         made = steps(found, (against, numbers(against)) if against else None)
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))
     except StoreError as error:
-        refuse(error)
+        reject(error)
     print(json.dumps([_facts(one) for one in made], indent=2)) if as_json else _print(found, made)
     last = {one.entry.site: one for one in made}
     if strict and any(one.regressions for one in last.values()):
@@ -66,8 +71,8 @@ def _found(results: Path, site: str | None) -> list[HistoryEntry]:
         return found
     known = ", ".join(sorted({entry.site for entry in entries(results)}))
     if known:
-        refuse(f"--site {site}: no results of it below {results}; expected {known}")
-    refuse(f"{results}: no results below; expected what `bench run -o` wrote")
+        reject(f"--site {site}: no results of it below {results}; expected {known}")
+    reject(f"{results}: no results below; expected what `bench run -o` wrote")
 
 
 def _facts(step: HistoryStep) -> dict[str, Any]:

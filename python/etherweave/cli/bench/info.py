@@ -1,4 +1,4 @@
-"""The verb ``bench info``."""
+"""The verbs ``bench list`` and ``bench info``."""
 
 import json
 from dataclasses import asdict
@@ -19,31 +19,35 @@ from etherweave.bench.plans import (
     FabricEstimate,
     nodes_least,
 )
-from etherweave.cli.bench.plan_sheet import plan_rows
+from etherweave.cli.bench.printing import plan_rows
 from etherweave.cli.design_page import print_sheet
-from etherweave.cli.exits import refuse
+from etherweave.cli.exits import reject
 from etherweave.cli.parameters import AsJson
 
 EXAMPLES = """Examples:
+
+etherweave bench list
 
 etherweave bench info osu
 
 etherweave bench info iperf3 --json"""
 
-Name = Annotated[str, typer.Argument(help="As `bench list` calls it, or one of its programs.")]
+Name = Annotated[
+    str, typer.Argument(help="Benchmark as `bench list` names it, or one of its programs.")
+]
 
 
 def info(name: Name, as_json: AsJson = False) -> None:
-    """Tell what a benchmark measures, how it is run and checked, how to obtain it, what is here.
+    """Describe a benchmark: metrics, plan, checks, how to obtain it, and what is installed.
 
-    The plan is of the program that was named, else of its first, on as few hosts as it needs.
+    The plan is that of the named program, or of the first one, on the fewest hosts that it needs.
     """
     adapter, program = _known(name)
     entry = entry_of(adapter.name if adapter else name)
     here = {program: find(adapter, program) for program in adapter.programs} if adapter else {}
     found = {program: binary for program, binary in here.items() if binary}
-    tell = _json if as_json else _print
-    tell(entry, adapter, program, found)
+    show = _json if as_json else _print
+    show(entry, adapter, program, found)
 
 
 def _known(name: str) -> tuple[Adapter | None, str]:
@@ -61,7 +65,7 @@ def entry_of(name: str) -> CatalogueEntry:
     entries = catalogue()
     if name not in entries:
         near = get_close_matches(name, entries, n=3) or ["etherweave bench list"]
-        refuse(f"unknown benchmark {name}; known: {', '.join(near)}")
+        reject(f"unknown benchmark {name}; known: {', '.join(near)}")
     return entries[name]
 
 
@@ -92,7 +96,7 @@ def _print(
         ("obtain", entry.obtained or "no package known"),
     ]
     if adapter is None:
-        rows.append(("not read", entry.why_not))
+        rows.append(("not parsed", entry.why_not))
     print_sheet(("", ""), rows)
     if adapter is None:
         return
@@ -101,7 +105,7 @@ def _print(
     planned = _plan(adapter, program)
     print_sheet((f"plan of {planned.program}", ""), plan_rows(planned))
     print_sheet(("a result counts if", ""), [(check, "") for check in adapter.checks])
-    programs = [(name, *_place(found.get(name))) for name in adapter.programs]
+    programs = [(name, *_location(found.get(name))) for name in adapter.programs]
     print_sheet(("program", "version", "MPI", "found"), programs)
 
 
@@ -109,10 +113,24 @@ def _plan(adapter: Adapter, program: str) -> BenchmarkPlan:
     try:
         return adapter.plan(BenchmarkRequest(program, nodes=nodes_least(program)), FabricEstimate())
     except BenchmarkPlanError as error:
-        refuse(error)
+        reject(error)
 
 
-def _place(binary: Binary | None) -> tuple[str, str, str]:
+def _location(binary: Binary | None) -> tuple[str, str, str]:
     if binary is None:
         return "", "", "not in PATH"
     return binary.version or "", binary.mpi or "", str(binary.path)
+
+
+def list_all(as_json: AsJson = False) -> None:
+    """List the known benchmarks: what they measure, and whether their results are parsed."""
+    entries = catalogue().values()
+    if as_json:
+        facts = [asdict(entry) | {"is_read": entry.is_read} for entry in entries]
+        print(json.dumps(facts, indent=2))
+        return
+    print_sheet(("name", "layer", "parsed", "measures"), map(_row, entries))
+
+
+def _row(entry: CatalogueEntry) -> tuple[str, str, str, str]:
+    return entry.name, entry.layer, "yes" if entry.is_read else "", entry.measures

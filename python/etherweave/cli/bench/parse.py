@@ -1,20 +1,22 @@
 """The verb ``bench parse``."""
 
+import codecs
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from etherweave.bench.document import Document, UnrecognisedError
+from etherweave.bench.document import TEXT_MOST, Document, UnrecognisedError
 from etherweave.bench.document import parse as parse_text
 from etherweave.bench.measurements import BenchmarkReport, Measurement
 from etherweave.cli.bench.amounts import amount
-from etherweave.cli.bench.texts import text_of
 from etherweave.cli.design_page import print_sheet
-from etherweave.cli.exits import FAILED, alarm, refuse, told
+from etherweave.cli.exits import FAILED, os_error, print_error, reject
 from etherweave.cli.parameters import AsJson
+from etherweave.inputs import read_bytes
 
 EXAMPLES = """Examples:
 
@@ -23,27 +25,27 @@ etherweave bench parse osu_latency.txt
 ssh node1 iperf3 -c node2 -J | etherweave bench parse - --json"""
 
 LEFTOVER_MOST = 5
-"""Lines that are shown of those not understood."""
+"""Number of unknown lines that are shown."""
 
 
 def parse(
-    file: Annotated[Path, typer.Argument(help="What benchmarks wrote; - is standard input.")],
+    file: Annotated[Path, typer.Argument(help="Output of benchmarks; - is standard input.")],
     as_json: AsJson = False,
 ) -> None:
-    """Tell what a benchmark's text says, in base units, and what is suspicious about it.
+    """Print the results in a benchmark's output in base units, and what is implausible.
 
-    Recognises who wrote it; several in one file too. Ends with 1 when something is cut, garbled or
-    failed its own verification, with 2 when nobody that is known wrote it.
+    Recognises the benchmark, also several in one file. Ends with 1 when something is cut, garbled
+    or failed its own verification, with 2 when no known benchmark wrote it.
     """
     try:
         document = parse_text(text_of(file))
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))
     except UnrecognisedError as error:
-        refuse(f"{file}: {error}; known: etherweave bench list")
+        reject(f"{file}: {error}; known: etherweave bench list")
     print(_json(document)) if as_json else _print(document)
     for failure in document.failures:
-        alarm(f"{file}:{failure.line}: {failure.benchmark}: {failure.reason}")
+        print_error(f"{file}:{failure.line}: {failure.benchmark}: {failure.reason}")
     if document.failures or not all(report.is_sound for report in document.reports):
         raise typer.Exit(FAILED)
 
@@ -52,7 +54,8 @@ def _json(document: Document) -> str:
     facts = {
         "reports": [_report(report) for report in document.reports],
         "failures": [asdict(failure) for failure in document.failures],
-        "strangers": document.strangers,
+        "unknown_lines": document.unknown_lines,
+        "strangers": document.unknown_lines,
     }
     return json.dumps(facts, indent=2)
 
@@ -73,7 +76,7 @@ def _print(document: Document) -> None:
     for report in document.reports:
         _print_report(report)
     lines = [line for report in document.reports for line in report.leftover]
-    lines += document.strangers
+    lines += document.unknown_lines
     if lines:
         print(f"{len(lines)} lines not understood, such as")
         for number, text in lines[:LEFTOVER_MOST]:
@@ -84,7 +87,7 @@ def _print_report(report: BenchmarkReport) -> None:
     version = f" {report.version}" if report.version else ""
     verified = {None: "", True: ", verified", False: ", FAILED its verification"}[report.valid]
     state = {
-        "open": ", to its last row (nothing in such a text tells whether more should follow)",
+        "open": ", to its last row (the format has no end mark: it may be cut)",
         "partial": ", INCOMPLETE",
         "complete": "",
     }[report.completeness]
@@ -112,3 +115,32 @@ def _rows(report: BenchmarkReport, statistics: list[str], has_sizes: bool) -> li
         sizes = ["" if size is None else f"{size:,} B"] * has_sizes
         rows.append([words, *sizes, *cells])
     return rows
+
+
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+"""Byte order marks, with which files of Windows begin."""
+
+
+def text_of(file: Path) -> str:
+    """Read a file, or standard input for ``-``; no more than a benchmark may write.
+
+    Raises
+    ------
+    OSError
+        When it cannot be read.
+    """
+    if str(file) == "-":
+        return decoded(sys.stdin.buffer.read(TEXT_MOST + 1))
+    return decoded(read_bytes(file, 4 * TEXT_MOST))
+
+
+def decoded(octets: bytes) -> str:
+    """Decode UTF-8, or UTF-16 with a mark; other bytes become characters that no number holds."""
+    for mark, name in _MARKS:
+        if octets.startswith(mark):
+            return octets.removeprefix(mark).decode(name, errors="replace")
+    return octets.decode(errors="replace")

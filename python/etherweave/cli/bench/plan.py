@@ -18,7 +18,7 @@ from etherweave.bench.plans import (
 )
 from etherweave.cli.bench.amounts import rate_of, renamed, seconds, size_of, time_of
 from etherweave.cli.bench.info import entry_of
-from etherweave.cli.bench.plan_sheet import plan_rows
+from etherweave.cli.bench.printing import plan_rows
 from etherweave.cli.design_page import print_sheet
 from etherweave.cli.exits import reject
 from etherweave.cli.parameters import AsJson

@@ -213,7 +213,7 @@ def launches_of(text: str) -> tuple[int, int]:
 
 def _end(done: "SessionResult", output: Path, as_json: bool) -> None:
     from etherweave.bench.environment.findings import Severity
-    from etherweave.cli.bench.summaries import print_summary
+    from etherweave.cli.bench.printing import print_summary
 
     _warn([one for one in done.findings if one.severity is Severity.GAP])
     _print_recording_cost(done.epochs)

@@ -14,7 +14,7 @@ from etherweave.bench.site.reading import read
 from etherweave.bench.site.reframe import converted
 from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric
 from etherweave.cli.design_page import print_sheet
-from etherweave.cli.exits import FAILED, alarm, refuse, told
+from etherweave.cli.exits import FAILED, os_error, print_error, reject
 from etherweave.cli.parameters import AsJson
 
 EXAMPLES = """Examples:
@@ -28,27 +28,31 @@ _AMOUNTS = ("rate", "burst", "wait")
 
 
 def site(
-    file: Annotated[Path | None, typer.Argument(help="A site: TOML.")] = None,
+    file: Annotated[Path | None, typer.Argument(help="TOML file of a site.")] = None,
     import_reframe: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Print what a partition of a ReFrame configuration says, as a site: JSON, or "
-            "a Python file that holds one literal. It is read, never executed.",
+            help="Print a partition of this ReFrame configuration as a site; JSON, or Python with "
+            "one literal, which is never executed.",
         ),
     ] = None,
     partition: Annotated[
-        str | None, typer.Option(metavar="SYSTEM:PARTITION", help="Of ReFrame's, if several.")
+        str | None,
+        typer.Option(
+            metavar="SYSTEM:PARTITION",
+            help="Partition of the ReFrame configuration, if it has several.",
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a site's file and tell what it says: hosts, launcher, fabrics and their variables.
+    """Check a site's file, and print its hosts, launcher, fabrics and their variables.
 
     Starts no program on other hosts. Ends with 1 when this machine lacks what the launcher needs,
     with 2 when the file is wrong.
     """
     if (file is None) == (import_reframe is None):
-        refuse("expected FILE or --import-reframe FILE")
+        reject("expected FILE or --import-reframe FILE")
     try:
         if import_reframe:
             print(converted(import_reframe, partition), end="")
@@ -56,13 +60,13 @@ def site(
         assert file is not None
         found = read(file)
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))
     except SiteError as error:
-        refuse(error)
+        reject(error)
     lacks = launcher(found).missing()
     print(_json(found, lacks)) if as_json else _print(found)
     if lacks:
-        alarm(f"launcher {found.launcher}: {lacks}")
+        print_error(f"launcher {found.launcher}: {lacks}")
         raise typer.Exit(FAILED)
 
 

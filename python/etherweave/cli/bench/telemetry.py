@@ -16,15 +16,14 @@ from etherweave.bench.telemetry.process import RecordingOptions, until_ended
 from etherweave.bench.telemetry.process import record as recorded
 from etherweave.bench.telemetry.recorder import Recording, Rise, rises
 from etherweave.bench.telemetry.tables import ReadingError, recordings, save
-from etherweave.cli.bench.amounts import amount, time_of
-from etherweave.cli.bench.interfaces import existing
+from etherweave.cli.bench.amounts import amount, existing, renamed, seconds, time_of
 from etherweave.cli.design_page import print_sheet
-from etherweave.cli.exits import notice, refuse, told
+from etherweave.cli.exits import notice, os_error, reject
 from etherweave.cli.parameters import AsJson, directory
 
 EXAMPLES = """Examples:
 
-etherweave bench telemetry record --interface eth0 --limit 10s > eth0.jsonl
+etherweave bench telemetry record --interface eth0 --time-limit 10s > eth0.jsonl
 
 etherweave bench telemetry show results/monday/telemetry
 
@@ -33,16 +32,14 @@ etherweave bench telemetry openmetrics eth0.jsonl -o /var/lib/node_exporter/ethe
 etherweave bench telemetry dashboard > dashboard.json"""
 
 telemetry = typer.Typer(
-    help="What hosts count while benchmarks run: record it, show it, give it to Prometheus.",
+    help="Record counters of hosts while benchmarks run, show them, export them to Prometheus.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 Kept = Annotated[
     Path,
-    typer.Argument(
-        help="Directory of recordings, such as that of `bench run`, or a file of lines."
-    ),
+    typer.Argument(help="Directory of recordings, as of `bench run -o`, or a file of `record`."),
 ]
 
 
@@ -50,38 +47,50 @@ Kept = Annotated[
 def record(
     interface: Annotated[
         list[str] | None,
-        typer.Option("--interface", "-i", help="Record this one; as often as needed."),
+        typer.Option(
+            "--interface",
+            "-i",
+            metavar="NAME",
+            help="Record this interface; repeatable. Default: all that are up.",
+        ),
     ] = None,
-    period: Annotated[str, typer.Option(metavar="TIME", help="Between two samples.")] = "1s",
-    limit: Annotated[str | None, typer.Option(metavar="TIME", help="Ends by itself then.")] = None,
-    run: Annotated[str, typer.Option(help="Names the epoch.")] = "",
+    period: Annotated[str, typer.Option(metavar="TIME", help="Time between two samples.")] = "1s",
+    time_limit: Annotated[
+        str | None, typer.Option(metavar="TIME", help="End after this time. Default: never.")
+    ] = None,
+    run: Annotated[str, typer.Option(metavar="NAME", help="Name of the recorded run.")] = "",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Directory for tables, Parquet.")
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="DIRECTORY", help="Write Parquet tables here instead."
+        ),
     ] = None,
+    limit: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Record this host's counters until standard input ends, or Ctrl-C.
 
-    Writes a line of JSON at each sample, or tables at the end with --output. Tells on standard
-    error which share of a processor it took.
+    Prints a line of JSON at each sample, or writes tables at the end with --output. The share of a
+    processor that it took is printed on standard error.
     """
+    time_limit = renamed("--limit", "--time-limit", limit, time_limit)
     existing(interface or ())
     try:
-        limit_s = time_of(limit) if limit else RecordingOptions.limit_s
-        wish = RecordingOptions(run, "", tuple(interface or ()), time_of(period), limit_s)
-        found = _recorded(wish, directory(output) if output else None)
+        limit_s = seconds("--time-limit", time_limit) if time_limit else RecordingOptions.limit_s
+        options = RecordingOptions(run, "", tuple(interface or ()), time_of(period), limit_s)
+        found = _recorded(options, directory(output) if output else None)
     except ValueError as error:
-        refuse(error)
+        reject(error)
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))
     notice(_words(found))
 
 
-def _recorded(wish: RecordingOptions, output: Path | None) -> Recording:
+def _recorded(options: RecordingOptions, output: Path | None) -> Recording:
     with until_ended() as ended:
         if output is None:
-            return recorded(wish, sys.stdout, ended)
+            return recorded(options, sys.stdout, ended)
         with Path(os.devnull).open("w") as nowhere:
-            found = recorded(wish, nowhere, ended)
+            found = recorded(options, nowhere, ended)
     save(found, output)
     return found
 
@@ -97,7 +106,7 @@ def _words(found: Recording) -> str:
 
 @telemetry.command(epilog=EXAMPLES)
 def show(path: Kept, as_json: AsJson = False) -> None:
-    """Tell by how much counters rose, and how fast."""
+    """Print by how much counters rose, and at what rate."""
     found = _read(path)
     if as_json:
         print(json.dumps([_facts(one) for one in found], indent=2))
@@ -147,33 +156,38 @@ def _amount(value: float, unit: str) -> str:
 def openmetrics(
     path: Kept,
     history: Annotated[
-        bool, typer.Option("--history", help="All samples with their times, for promtool.")
+        bool, typer.Option("--history", help="Print all samples with their times, for promtool.")
     ] = False,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="File of the textfile collector: NAME.prom."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write this file of the textfile collector: NAME.prom.",
+        ),
     ] = None,
 ) -> None:
-    """Write a recording for Prometheus: its last sample, or with --history all."""
+    """Export a recording to Prometheus: its last sample, or with --history all."""
     if history and output:
-        refuse("--output takes the last sample only; expected --history > FILE")
+        reject("--output takes the last sample only; expected --history > FILE")
     found = _read(path)
     if len(found) > 1:
-        refuse(f"{path}: holds {len(found):,} recordings; expected one")
+        reject(f"{path}: holds {len(found):,} recordings; expected one")
     try:
         if output:
             exposition.write_textfile(found[0], output)
             return
     except ValueError as error:
-        refuse(error)
+        reject(error)
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))
     print((exposition.history if history else exposition.latest)(found[0]), end="")
 
 
 @telemetry.command(epilog=EXAMPLES)
 def dashboard() -> None:
-    """Print the dashboard for Grafana, as JSON to be imported there."""
+    """Print the Grafana dashboard as JSON."""
     print(dashboard_text(), end="")
 
 
@@ -181,6 +195,6 @@ def _read(path: Path) -> list[Recording]:
     try:
         return recordings(path)
     except ReadingError as error:
-        refuse(error)
+        reject(error)
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))

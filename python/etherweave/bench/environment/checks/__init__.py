@@ -1,4 +1,4 @@
-"""What is looked at, listed once; each check is a function of the evidence."""
+"""The checks, listed once; each is a function of the evidence."""
 
 from collections.abc import Iterator
 

@@ -18,7 +18,7 @@ _BUSY = 1.0
 
 
 def governor(evidence: Evidence) -> Iterator[Problem]:
-    """Find processors that change their frequency as they like."""
+    """Find processors whose governor changes their frequency."""
     found = evidence.latest.processor.governors
     others = {name: count for name, count in found.items() if name != "performance"}
     if others:
@@ -57,7 +57,7 @@ def smt(evidence: Evidence) -> Iterator[Problem]:
 
 
 def numa(evidence: Evidence) -> Iterator[Problem]:
-    """Find processes that run far from the card."""
+    """Find processes that run on another NUMA node than the NIC."""
     latest = evidence.latest
     allowed = cpus(latest.placement.allowed)
     if len(latest.memory.nodes) < 2 or not allowed:
@@ -67,7 +67,7 @@ def numa(evidence: Evidence) -> Iterator[Problem]:
         if near and not allowed <= near:
             yield Problem(
                 name,
-                f"the card is on NUMA node {one.node}, but processes may run on others "
+                f"the NIC is on NUMA node {one.node}, but processes may run on others "
                 f"({latest.placement.allowed})",
                 f"numactl --cpunodebind={one.node} --membind={one.node}",
             )

@@ -1,4 +1,4 @@
-"""Links, cards, and what they do to packets."""
+"""Checks of links and NICs."""
 
 from collections.abc import Iterator
 from operator import attrgetter
@@ -28,7 +28,7 @@ _DROPS = ("drop", "discard", "missed", "out_of_buffer", "no_buffer", "nobuf", "f
 
 
 def mtu(evidence: Evidence) -> Iterator[Problem]:
-    """Find packets that do not fit everywhere."""
+    """Find packets that are larger than the MTU of a part of the path."""
     yield from _differing(evidence, "mtu", "MTU", "set the same MTU on all hosts and switches")
     for host, path in evidence.latest.paths.items():
         if not path.passes:
@@ -49,7 +49,7 @@ def mtu(evidence: Evidence) -> Iterator[Problem]:
 
 def link(evidence: Evidence) -> Iterator[Problem]:
     """Find links that are down, half duplex, or slower than others."""
-    yield from _differing(evidence, "rate", "link rate", "look for a bad cable or autonegotiation")
+    yield from _differing(evidence, "rate", "link rate", "check cable and autonegotiation")
     for name, one in interfaces(evidence, evidence.latest).items():
         if one.state == "down":
             yield Problem(name, "the link is down", "connect it, or choose another interface")
@@ -65,7 +65,7 @@ def errors(evidence: Evidence) -> Iterator[Problem]:
 
 def drops(evidence: Evidence) -> Iterator[Problem]:
     """Find packets that the host dropped."""
-    do = "longer rings (ethtool -G), more queues (ethtool -L), interrupts near the card"
+    do = "longer rings (ethtool -G), more queues (ethtool -L), interrupts on the NIC's NUMA node"
     yield from _counters(evidence, _DROPS, "packets dropped by the host", do)
 
 
@@ -84,7 +84,7 @@ def fec(evidence: Evidence) -> Iterator[Problem]:
 
 
 def pcie(evidence: Evidence) -> Iterator[Problem]:
-    """Find cards whose slot is narrower or slower than they are, or than their link."""
+    """Find NICs whose slot is narrower or slower than the NIC, or than its link."""
     for name, one in interfaces(evidence, evidence.latest).items():
         slot = one.pcie
         if slot is None:
@@ -92,16 +92,16 @@ def pcie(evidence: Evidence) -> Iterator[Problem]:
         if slot.width < slot.width_max or slot.speed < slot.speed_max:
             yield Problem(
                 name,
-                f"PCIe x{slot.width} at {slot.speed:g} GT/s; the card can do x{slot.width_max} at "
+                f"PCIe x{slot.width} at {slot.speed:g} GT/s; the NIC can do x{slot.width_max} at "
                 f"{slot.speed_max:g} GT/s",
-                "move the card to a slot with all lanes, and look at the firmware's settings",
+                "move the NIC to a slot with all lanes, and check the firmware's settings",
             )
         if one.rate and slot_rate(slot.width, slot.speed) < one.rate:
             yield Problem(
                 name,
                 f"PCIe carries {slot_rate(slot.width, slot.speed) / 1e9:.0f} Gbit/s at most, the "
                 f"link {one.rate / 1e9:g}",
-                "expect the slot's rate, or move the card",
+                "expect the slot's rate, or move the NIC",
             )
 
 
@@ -112,21 +112,21 @@ def slot_rate(width: int, speed: float) -> float:
 
 
 def firmware(evidence: Evidence) -> Iterator[Problem]:
-    """Find cards of one kind with different firmware."""
+    """Find NICs of one kind with different firmware."""
     for name, one in interfaces(evidence, evidence.latest).items():
         for other in evidence.others:
-            theirs = other.interfaces.get(name)
-            if theirs and theirs.driver == one.driver and theirs.firmware != one.firmware:
+            remote = other.interfaces.get(name)
+            if remote and remote.driver == one.driver and remote.firmware != one.firmware:
                 yield Problem(
                     name,
                     f"firmware {one.firmware or '?'} ({one.driver}); {other.host} has "
-                    f"{theirs.firmware or '?'}",
-                    "bring all cards to one version",
+                    f"{remote.firmware or '?'}",
+                    "install one version on all NICs",
                 )
 
 
 def offloads(evidence: Evidence) -> Iterator[Problem]:
-    """Find work that the card could take from the processor."""
+    """Find work that the NIC could do instead of the processor."""
     for name, one in interfaces(evidence, evidence.latest).items():
         off = [word for word in _OFFLOADS if one.offloads.get(word) is False]
         if off:
@@ -154,9 +154,9 @@ def _differing(evidence: Evidence, attribute: str, words: str, do: str) -> Itera
     value = attrgetter(attribute)
     for name, one in interfaces(evidence, evidence.latest).items():
         for other in evidence.others:
-            theirs = other.interfaces.get(name)
-            if theirs and value(one) and value(theirs) and value(one) != value(theirs):
-                what = f"{words} {_plain(value(one))}; {other.host} has {_plain(value(theirs))}"
+            remote = other.interfaces.get(name)
+            if remote and value(one) and value(remote) and value(one) != value(remote):
+                what = f"{words} {_plain(value(one))}; {other.host} has {_plain(value(remote))}"
                 yield Problem(name, what, do)
 
 

@@ -1,4 +1,4 @@
-"""Pauses and priorities: whether a fabric is lossless where it should be."""
+"""Checks of lossless Ethernet and RDMA: pauses, priorities, GIDs, losses, ECN marks."""
 
 from collections.abc import Iterator
 
@@ -34,7 +34,7 @@ def _is_pause(counter: str) -> bool:
 
 
 def lossless(evidence: Evidence) -> Iterator[Problem]:
-    """Find links whose pauses are at odds, or RoCE without them."""
+    """Find links with contradictory pause settings, or RoCE without pauses."""
     latest = evidence.latest
     roce = {
         port.interface
@@ -71,11 +71,11 @@ def lossless(evidence: Evidence) -> Iterator[Problem]:
                 Severity.NOTE,
             )
         for other in evidence.others:
-            theirs = other.interfaces.get(name)
-            if theirs and None not in (one.pfc, theirs.pfc) and one.pfc != theirs.pfc:
+            remote = other.interfaces.get(name)
+            if remote and None not in (one.pfc, remote.pfc) and one.pfc != remote.pfc:
                 yield Problem(
                     name,
-                    f"PFC on priorities {_list(one.pfc)}; {other.host} has {_list(theirs.pfc)}",
+                    f"PFC on priorities {_list(one.pfc)}; {other.host} has {_list(remote.pfc)}",
                     "set the same priorities on all hosts and switches",
                 )
 
@@ -84,13 +84,13 @@ def mappings(evidence: Evidence) -> Iterator[Problem]:
     """Find hosts that put the same packets into different queues."""
     for name, one in interfaces(evidence, evidence.latest).items():
         for other in evidence.others:
-            theirs = other.interfaces.get(name, one)
-            if (one.classes, one.dscp) != (theirs.classes, theirs.dscp):
+            remote = other.interfaces.get(name, one)
+            if (one.classes, one.dscp) != (remote.classes, remote.dscp):
                 yield Problem(
                     name,
                     f"traffic classes and DSCP differ from {other.host}: "
-                    f"{_pairs(one.classes)} / {_pairs(theirs.classes)}; "
-                    f"{_pairs(one.dscp)} / {_pairs(theirs.dscp)}",
+                    f"{_pairs(one.classes)} / {_pairs(remote.classes)}; "
+                    f"{_pairs(one.dscp)} / {_pairs(remote.dscp)}",
                     "set the same on all hosts and switches (dcb ets, dcb app)",
                 )
 
@@ -147,13 +147,13 @@ def gid(evidence: Evidence) -> Iterator[Problem]:
 
 def losses(evidence: Evidence) -> Iterator[Problem]:
     """Find packets that were lost and sent again."""
-    do = "look for drops on the switches; PFC and ECN of this priority along the path"
+    do = "check the switches for drops; PFC and ECN of this priority along the path"
     yield from _risen(evidence, _LOSSES, "packets lost or out of order", do, Severity.WARNING)
 
 
 def marks(evidence: Evidence) -> Iterator[Problem]:
     """Find notifications of congestion."""
-    do = "nothing is wrong if congestion is what you measure; else look for other traffic"
+    do = "expected when congestion is measured; otherwise check for other traffic"
     yield from _risen(evidence, _MARKS, "congestion was notified", do, Severity.NOTE)
 
 

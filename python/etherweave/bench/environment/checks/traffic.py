@@ -1,4 +1,4 @@
-"""Whether bytes took the way one believes."""
+"""Checks of traffic: the interface that carried it, TCP buffers, settings and losses."""
 
 from collections.abc import Iterator
 
@@ -43,10 +43,10 @@ def crossed(evidence: Evidence) -> int | None:
         return None
     first, last = evidence.before.interfaces[name], evidence.after.interfaces[name]
     kernel = risen(first.counters, last.counters)
-    card = risen(first.driver_counters, last.driver_counters)
+    nic = risen(first.driver_counters, last.driver_counters)
     return max(
         kernel.get("rx_bytes", 0) + kernel.get("tx_bytes", 0),
-        card.get("rx_bytes_phy", 0) + card.get("tx_bytes_phy", 0),
+        nic.get("rx_bytes_phy", 0) + nic.get("tx_bytes_phy", 0),
         _crossed_by_rdma(evidence.before, evidence.after, name),
     )
 
@@ -146,5 +146,5 @@ def losses(evidence: Evidence) -> Iterator[Problem]:
         yield Problem(
             "",
             f"TCP sent {again:,} of {sent:,} segments again during the run",
-            "look for drops on hosts and switches; ECN with DCTCP avoids them",
+            "check hosts and switches for drops; ECN with DCTCP avoids them",
         )

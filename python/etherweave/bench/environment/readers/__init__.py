@@ -1,4 +1,4 @@
-"""The edge: what is read from a host, and how."""
+"""Readers of a host's state, which :func:`take` joins to a snapshot."""
 
 import os
 import platform
@@ -38,7 +38,7 @@ def take(
     root
         Holds ``proc`` and ``sys``.
     interfaces
-        Those to look at; all but the loopback if there are none.
+        Those to read; all but the loopback if there are none.
     to
         Hosts to which a packet of the interface's MTU is sent, with "do not fragment".
     tools
@@ -46,22 +46,22 @@ def take(
     variables
         Environment variables, of this process if ``None``.
     """
-    place = HostFiles(root, tools)
+    files = HostFiles(root, tools)
     found = Snapshot(
         format=FORMAT,
-        host=place.text("", "proc/sys/kernel/hostname") or platform.node(),
-        boot=place.text("", "proc/sys/kernel/random/boot_id") or "",
+        host=files.text("", "proc/sys/kernel/hostname") or platform.node(),
+        boot=files.text("", "proc/sys/kernel/random/boot_id") or "",
         taken_s=time.time(),
-        kernel=place.text("", "proc/sys/kernel/osrelease") or "",
-        processor=processor(place),
-        memory=memory(place),
-        load=load(place, os.getpid()),
-        placement=placement(place, os.environ if variables is None else variables),
-        interfaces={name: interface(place, name) for name in interfaces or names(place)},
-        traffic=traffic(place),
-        rdma=devices(place),
-        tcp=settings(place),
-        tcp_counters=counters(place),
-        paths={host: path for host in to if (path := path_to(place, host))},
+        kernel=files.text("", "proc/sys/kernel/osrelease") or "",
+        processor=processor(files),
+        memory=memory(files),
+        load=load(files, os.getpid()),
+        placement=placement(files, os.environ if variables is None else variables),
+        interfaces={name: interface(files, name) for name in interfaces or names(files)},
+        traffic=traffic(files),
+        rdma=devices(files),
+        tcp=settings(files),
+        tcp_counters=counters(files),
+        paths={host: path for host in to if (path := path_to(files, host))},
     )
-    return replace(found, gaps=tuple(dict.fromkeys(place.gaps)))
+    return replace(found, gaps=tuple(dict.fromkeys(files.gaps)))

@@ -1,4 +1,4 @@
-"""Files below a root directory, and tools: what fails leaves a gap, not an error."""
+"""Files below a root directory, and tools: a failure leaves a gap, not an error."""
 
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
@@ -50,7 +50,7 @@ def run_tool(words: Sequence[str]) -> ToolResult:
 
 
 class HostFiles:
-    """A host to be read.
+    """Files and tools of a host.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class HostFiles:
         self.gaps: list[Gap] = []
 
     def text(self, topic: str, path: str) -> str | None:
-        """Read a file; ``None`` if it cannot be, and a gap if that is for lack of a right."""
+        """Read a file; ``None`` if it cannot be, and a gap if a privilege is missing."""
         try:
             with (self._root / path).open("rb") as file:
                 return file.read(_MOST).decode(errors="replace").strip()

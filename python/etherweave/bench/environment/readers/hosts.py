@@ -13,19 +13,19 @@ _KERNEL_THREAD = 0x200000
 _ALSO = ("OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_PLACES")
 
 
-def processor(place: HostFiles) -> Processor:
+def processor(files: HostFiles) -> Processor:
     """Read the processors."""
-    each = [name for name in place.names(_CPU) if name.removeprefix("cpu").isdigit()]
+    each = [name for name in files.names(_CPU) if name.removeprefix("cpu").isdigit()]
     scaling = [f"{_CPU}/{name}/cpufreq" for name in each]
-    governors = [place.text("frequency", f"{path}/scaling_governor") for path in scaling]
-    now = [place.number("frequency", f"{path}/scaling_cur_freq") for path in scaling]
-    most = [place.number("frequency", f"{path}/cpuinfo_max_freq") for path in scaling]
+    governors = [files.text("frequency", f"{path}/scaling_governor") for path in scaling]
+    now = [files.number("frequency", f"{path}/scaling_cur_freq") for path in scaling]
+    most = [files.number("frequency", f"{path}/cpuinfo_max_freq") for path in scaling]
     if not any(governors):
-        place.miss("frequency", f"/{_CPU}/cpu*/cpufreq", "the kernel shows no frequencies")
-    smt = place.text("smt", f"{_CPU}/smt/active")
+        files.miss("frequency", f"/{_CPU}/cpu*/cpufreq", "the kernel shows no frequencies")
+    smt = files.text("smt", f"{_CPU}/smt/active")
     return Processor(
-        model=next((value for name, value in _cpuinfo(place) if name == "model name"), ""),
-        online=place.text("", f"{_CPU}/online") or "",
+        model=next((value for name, value in _cpuinfo(files) if name == "model name"), ""),
+        online=files.text("", f"{_CPU}/online") or "",
         governors=dict(Counter(one for one in governors if one)),
         frequency_hz_min=min((one * 1e3 for one in now if one), default=None),
         frequency_hz_max=max((one * 1e3 for one in most if one), default=None),
@@ -33,37 +33,37 @@ def processor(place: HostFiles) -> Processor:
     )
 
 
-def _cpuinfo(place: HostFiles) -> list[tuple[str, str]]:
-    return list(pairs(place.text("", "proc/cpuinfo")))
+def _cpuinfo(files: HostFiles) -> list[tuple[str, str]]:
+    return list(pairs(files.text("", "proc/cpuinfo")))
 
 
-def memory(place: HostFiles) -> NumaMemory:
+def memory(files: HostFiles) -> NumaMemory:
     """Read the NUMA nodes."""
     path = "sys/devices/system/node"
-    each = [name for name in place.names(path) if name.removeprefix("node").isdigit()]
-    lists = {name[4:]: place.text("numa", f"{path}/{name}/cpulist") for name in each}
-    balancing = place.text("numa", "proc/sys/kernel/numa_balancing")
+    each = [name for name in files.names(path) if name.removeprefix("node").isdigit()]
+    lists = {name[4:]: files.text("numa", f"{path}/{name}/cpulist") for name in each}
+    balancing = files.text("numa", "proc/sys/kernel/numa_balancing")
     return NumaMemory(
         nodes={name: cpus for name, cpus in lists.items() if cpus is not None},
         balancing=None if balancing is None else balancing != "0",
     )
 
 
-def load(place: HostFiles, own: int) -> Load:
+def load(files: HostFiles, own: int) -> Load:
     """Read what else runs.
 
     Parameters
     ----------
-    place
-        Where to read.
+    files
+        Files and tools of the host.
     own
         Number of the process that does not count.
     """
-    average = (place.text("load", "proc/loadavg") or "").split()
+    average = (files.text("load", "proc/loadavg") or "").split()
     running: Counter[str] = Counter()
-    for name in place.names("proc"):
+    for name in files.names("proc"):
         if name.isdigit() and int(name) != own:
-            program = _running(place.text("load", f"proc/{name}/stat") or "")
+            program = _running(files.text("load", f"proc/{name}/stat") or "")
             if program:
                 running[program] += 1
     return Load(one_minute=_decimal(average[0]) if average else None, running=dict(running))
@@ -84,12 +84,12 @@ def _decimal(text: str) -> float | None:
     return float(text) if text.replace(".", "", 1).isdecimal() and len(text) < 20 else None
 
 
-def placement(place: HostFiles, variables: Mapping[str, str]) -> ProcessPlacement:
-    """Read where this process may run, and what it tells its communication libraries."""
-    status = dict(pairs(place.text("placement", "proc/self/status")))
-    told = {
+def placement(files: HostFiles, variables: Mapping[str, str]) -> ProcessPlacement:
+    """Read where this process may run, and its variables for communication libraries."""
+    status = dict(pairs(files.text("placement", "proc/self/status")))
+    chosen = {
         name: value
         for name, value in sorted(variables.items())
         if name.startswith(_PREFIXES) or name in _ALSO
     }
-    return ProcessPlacement(allowed=status.get("Cpus_allowed_list", ""), variables=told)
+    return ProcessPlacement(allowed=status.get("Cpus_allowed_list", ""), variables=chosen)

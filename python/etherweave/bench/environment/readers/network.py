@@ -1,4 +1,4 @@
-"""Network interfaces: link, card, counters, offloads, pauses, priorities, queues."""
+"""Readers of network interfaces, RDMA devices, TCP, and the path to other hosts."""
 
 import json
 import re
@@ -18,15 +18,15 @@ _MAPPING = re.compile(r"(\d{1,2}):([0-7])\b")
 _SPEED = re.compile(r"(\d{1,3}(?:\.\d{1,2})?) GT/s")
 
 
-def names(place: HostFiles) -> list[str]:
+def names(files: HostFiles) -> list[str]:
     """Name all interfaces but the loopback, those that are up."""
-    each = [name for name in place.names(_NET) if name != "lo"]
-    return [name for name in each if _state(place, f"{_NET}/{name}") != "down"]
+    each = [name for name in files.names(_NET) if name != "lo"]
+    return [name for name in each if _state(files, f"{_NET}/{name}") != "down"]
 
 
-def traffic(place: HostFiles) -> dict[str, int]:
+def traffic(files: HostFiles) -> dict[str, int]:
     """Read the bytes of every interface, both directions together (proc(5))."""
-    columns = {name: line.split() for name, line in pairs(place.text("counters", "proc/net/dev"))}
+    columns = {name: line.split() for name, line in pairs(files.text("counters", "proc/net/dev"))}
     ends = {
         name: (whole(words[0]), whole(words[8]))
         for name, words in columns.items()
@@ -39,49 +39,49 @@ def traffic(place: HostFiles) -> dict[str, int]:
     }
 
 
-def interface(place: HostFiles, name: str) -> NetworkInterface:
+def interface(files: HostFiles, name: str) -> NetworkInterface:
     """Read an interface; empty if there is none of this name."""
     path = f"{_NET}/{name}"
-    if "/" in name or name.startswith((".", "-")) or not place.names(path):
-        place.miss("link", f"/{path}", "there is no such interface")
+    if "/" in name or name.startswith((".", "-")) or not files.names(path):
+        files.miss("link", f"/{path}", "there is no such interface")
         return NetworkInterface()
-    rate = place.number("link", f"{path}/speed")
-    driver = dict(pairs(place.tool("firmware", "ethtool", "-i", name)))
-    pause = dict(pairs(place.tool("lossless", "ethtool", "-a", name)))
-    node = place.number("numa", f"{path}/device/numa_node")
+    rate = files.number("link", f"{path}/speed")
+    driver = dict(pairs(files.tool("firmware", "ethtool", "-i", name)))
+    pause = dict(pairs(files.tool("lossless", "ethtool", "-a", name)))
+    node = files.number("numa", f"{path}/device/numa_node")
     return NetworkInterface(
-        state=_state(place, path),
-        mtu=place.number("link", f"{path}/mtu"),
+        state=_state(files, path),
+        mtu=files.number("link", f"{path}/mtu"),
         rate=rate * 1e6 if rate and rate > 0 else None,
-        duplex=place.text("link", f"{path}/duplex") or "",
-        driver=driver.get("driver", "") or place.link(f"{path}/device/driver"),
+        duplex=files.text("link", f"{path}/duplex") or "",
+        driver=driver.get("driver", "") or files.link(f"{path}/device/driver"),
         firmware=driver.get("firmware-version", ""),
         node=node if node is not None and node >= 0 else None,
-        pcie=_pcie(place, f"{path}/device"),
-        counters=place.numbers("counters", f"{path}/statistics"),
-        driver_counters=_driver_counters(place.tool("counters", "ethtool", "-S", name)),
-        offloads=_offloads(place.tool("offloads", "ethtool", "-k", name)),
+        pcie=_pcie(files, f"{path}/device"),
+        counters=files.numbers("counters", f"{path}/statistics"),
+        driver_counters=_driver_counters(files.tool("counters", "ethtool", "-S", name)),
+        offloads=_offloads(files.tool("offloads", "ethtool", "-k", name)),
         pause_received=_switch(pause.get("RX")),
         pause_sent=_switch(pause.get("TX")),
-        fec=_fec(place.tool("fec", "ethtool", "--show-fec", name)),
-        pfc=_pfc(place.tool("lossless", "dcb", "pfc", "show", "dev", name)),
-        ecn=_ecn(place, f"{path}/ecn"),
-        classes=_mapping(place.tool("dcb", "dcb", "ets", "show", "dev", name, "prio-tc")),
-        dscp=_mapping(place.tool("dcb", "dcb", "-N", "app", "show", "dev", name, "dscp-prio")),
-        qdiscs=_qdiscs(place.tool("qdisc", "tc", "-j", "qdisc", "show", "dev", name)),
+        fec=_fec(files.tool("fec", "ethtool", "--show-fec", name)),
+        pfc=_pfc(files.tool("lossless", "dcb", "pfc", "show", "dev", name)),
+        ecn=_ecn(files, f"{path}/ecn"),
+        classes=_mapping(files.tool("dcb", "dcb", "ets", "show", "dev", name, "prio-tc")),
+        dscp=_mapping(files.tool("dcb", "dcb", "-N", "app", "show", "dev", name, "dscp-prio")),
+        qdiscs=_qdiscs(files.tool("qdisc", "tc", "-j", "qdisc", "show", "dev", name)),
     )
 
 
-def _state(place: HostFiles, path: str) -> str:
+def _state(files: HostFiles, path: str) -> str:
     """Read the state; the kernel notes up to a second late that a link which was down has come."""
-    state = place.text("link", f"{path}/operstate") or ""
-    has_carrier = state == "down" and place.number("link", f"{path}/carrier") == 1
+    state = files.text("link", f"{path}/operstate") or ""
+    has_carrier = state == "down" and files.number("link", f"{path}/carrier") == 1
     return "up" if has_carrier else state
 
 
-def _pcie(place: HostFiles, device: str) -> Pcie | None:
-    width, most = (place.number("pcie", f"{device}/{end}_link_width") for end in ("current", "max"))
-    speeds = [place.text("pcie", f"{device}/{end}_link_speed") for end in ("current", "max")]
+def _pcie(files: HostFiles, device: str) -> Pcie | None:
+    width, most = (files.number("pcie", f"{device}/{end}_link_width") for end in ("current", "max"))
+    speeds = [files.text("pcie", f"{device}/{end}_link_speed") for end in ("current", "max")]
     found = [match for text in speeds if (match := _SPEED.match(text or ""))]
     if not (width and most and len(found) == 2):
         return None
@@ -114,10 +114,10 @@ def _pfc(text: str | None) -> tuple[int, ...] | None:
     return None
 
 
-def _ecn(place: HostFiles, directory: str) -> tuple[int, ...] | None:
+def _ecn(files: HostFiles, directory: str) -> tuple[int, ...] | None:
     """Read what mlx5's driver of the vendor shows; the kernel's own shows nothing."""
     heeds, tells = (
-        place.numbers("dcb", f"{directory}/{side}/enable") for side in ("roce_rp", "roce_np")
+        files.numbers("dcb", f"{directory}/{side}/enable") for side in ("roce_rp", "roce_np")
     )
     both = [int(name) for name in heeds if name.isdigit() and heeds[name] and tells.get(name)]
     return tuple(both) if heeds else None
@@ -142,33 +142,33 @@ _HEADERS = 28
 """IPv4 and ICMP echo without options [bytes]."""
 
 
-def path_to(place: HostFiles, host: str) -> NetworkPath | None:
+def path_to(files: HostFiles, host: str) -> NetworkPath | None:
     """Send an echo request of the interface's MTU; ``None`` where that is not possible."""
     if not _HOST.fullmatch(host):
-        place.miss("path", host[:80], "is neither a host's name nor an address")
+        files.miss("path", host[:80], "is neither a host's name nor an address")
         return None
-    routes = place.tool("path", "getent", "ahostsv4", host)
+    routes = files.tool("path", "getent", "ahostsv4", host)
     address = (routes or "").split()[:1]
     if not address:
         return None
-    interface = _interface(place.tool("path", "ip", "-j", "route", "get", address[0]))
-    mtu = place.number("path", f"sys/class/net/{interface}/mtu") if interface else None
+    interface = _interface(files.tool("path", "ip", "-j", "route", "get", address[0]))
+    mtu = files.number("path", f"sys/class/net/{interface}/mtu") if interface else None
     if not interface or not mtu or mtu <= _HEADERS:
         return None
-    return _probed(place, address[0], interface, mtu)
+    return _probed(files, address[0], interface, mtu)
 
 
-def _probed(place: HostFiles, address: str, interface: str, mtu: int) -> NetworkPath | None:
+def _probed(files: HostFiles, address: str, interface: str, mtu: int) -> NetworkPath | None:
     # A loopback carries 64 KiB, but no IPv4 packet is larger than 65,535 bytes.
     sent = min(mtu, 65_535)
     small = ("ping", "-n", "-c", "1", "-W", "1", address)
     large = (*small[:-1], "-M", "do", "-s", str(sent - _HEADERS), address)
-    if place.tool("path", *small) is None:
+    if files.tool("path", *small) is None:
         return None
-    gaps = len(place.gaps)
-    if place.tool("path", *large) is not None:
+    gaps = len(files.gaps)
+    if files.tool("path", *large) is not None:
         return NetworkPath(interface, sent, True, "")
-    return NetworkPath(interface, sent, False, place.gaps.pop(gaps).reason)
+    return NetworkPath(interface, sent, False, files.gaps.pop(gaps).reason)
 
 
 def _interface(text: str | None) -> str:
@@ -184,35 +184,35 @@ _CLASS = "sys/class/infiniband"
 _UNSET = "0000:0000:0000:0000:0000:0000:0000:0000"
 
 
-def devices(place: HostFiles) -> dict[str, RdmaDevice]:
+def devices(files: HostFiles) -> dict[str, RdmaDevice]:
     """Read all RDMA devices."""
-    return {name: _device(place, f"{_CLASS}/{name}") for name in place.names(_CLASS)}
+    return {name: _device(files, f"{_CLASS}/{name}") for name in files.names(_CLASS)}
 
 
-def _device(place: HostFiles, path: str) -> RdmaDevice:
-    ports = {name: _port(place, f"{path}/ports/{name}") for name in place.names(f"{path}/ports")}
-    return RdmaDevice(place.text("rdma", f"{path}/fw_ver") or "", ports)
+def _device(files: HostFiles, path: str) -> RdmaDevice:
+    ports = {name: _port(files, f"{path}/ports/{name}") for name in files.names(f"{path}/ports")}
+    return RdmaDevice(files.text("rdma", f"{path}/fw_ver") or "", ports)
 
 
-def _port(place: HostFiles, path: str) -> RdmaPort:
-    gids = _gids(place, path)
-    interfaces = [place.text("rdma", f"{path}/gid_attrs/ndevs/{index}") for index in gids]
+def _port(files: HostFiles, path: str) -> RdmaPort:
+    gids = _gids(files, path)
+    interfaces = [files.text("rdma", f"{path}/gid_attrs/ndevs/{index}") for index in gids]
     return RdmaPort(
-        state=place.text("rdma", f"{path}/state") or "",
-        link_layer=place.text("rdma", f"{path}/link_layer") or "",
+        state=files.text("rdma", f"{path}/state") or "",
+        link_layer=files.text("rdma", f"{path}/link_layer") or "",
         interface=next((name for name in interfaces if name), ""),
         gids=gids,
-        counters=place.numbers("rdma", f"{path}/counters"),
-        hardware_counters=place.numbers("rdma", f"{path}/hw_counters"),
+        counters=files.numbers("rdma", f"{path}/counters"),
+        hardware_counters=files.numbers("rdma", f"{path}/hw_counters"),
     )
 
 
-def _gids(place: HostFiles, path: str) -> dict[str, str]:
-    indices = sorted((name for name in place.names(f"{path}/gids") if name.isdigit()), key=int)
+def _gids(files: HostFiles, path: str) -> dict[str, str]:
+    indices = sorted((name for name in files.names(f"{path}/gids") if name.isdigit()), key=int)
     return {
-        index: place.text("rdma", f"{path}/gid_attrs/types/{index}") or ""
+        index: files.text("rdma", f"{path}/gid_attrs/types/{index}") or ""
         for index in indices
-        if place.text("rdma", f"{path}/gids/{index}") not in (None, _UNSET)
+        if files.text("rdma", f"{path}/gids/{index}") not in (None, _UNSET)
     }
 
 
@@ -234,16 +234,16 @@ SETTINGS = (
 )
 
 
-def settings(place: HostFiles) -> dict[str, str]:
+def settings(files: HostFiles) -> dict[str, str]:
     """Read the settings that matter, by their names below ``net``."""
     paths = {name: f"proc/sys/net/{name.replace('.', '/')}" for name in SETTINGS}
-    found = {name: place.text("tcp", path) for name, path in paths.items()}
+    found = {name: files.text("tcp", path) for name, path in paths.items()}
     return {name: " ".join(text.split()) for name, text in found.items() if text is not None}
 
 
-def counters(place: HostFiles) -> dict[str, int]:
+def counters(files: HostFiles) -> dict[str, int]:
     """Read TCP's counters of this network namespace."""
-    lines = (place.text("tcp", "proc/net/snmp") or "").splitlines()
+    lines = (files.text("tcp", "proc/net/snmp") or "").splitlines()
     rows = [line.split()[1:] for line in lines if line.startswith("Tcp:")]
     if len(rows) != 2:
         return {}

@@ -1,7 +1,10 @@
 """A campaign's results on a terminal."""
 
+import shlex
+from datetime import UTC, datetime
 from itertools import groupby
 
+from etherweave.bench.plans import BenchmarkPlan
 from etherweave.bench.points import CENTRES
 from etherweave.bench.summary import CampaignSummary, PointSummary
 from etherweave.cli.bench.amounts import amount
@@ -58,3 +61,26 @@ def _published(one: PointSummary) -> tuple[str, str]:
 
 def _amount(value: float | None, unit: str) -> str:
     return "" if value is None else amount(value, unit)
+
+
+def moment(ns: int) -> str:
+    """Write a moment since 1970 [ns] to the minute, in UTC."""
+    try:
+        return f"{datetime.fromtimestamp(ns / 1e9, UTC):%Y-%m-%d %H:%M}"
+    except (OverflowError, ValueError, OSError):
+        return "?"
+
+
+def plan_rows(planned: BenchmarkPlan) -> list[tuple[str, str]]:
+    """Tell placement, command, bytes and seconds of a run."""
+    command, placement, forecast = planned.command, planned.placement, planned.forecast
+    rows = [("placement", f"{placement.pattern}: {placement.nodes} x {placement.ranks_per_node}")]
+    rows += [("server", shlex.join(command.server))] * bool(command.server)
+    rows += [("command", shlex.join(command.arguments))]
+    rows += [("reads", name) for name, _ in command.files]
+    rows += [("writes", command.output)] if command.output else []
+    rows += [
+        ("sends", f"{amount(forecast.bytes, 'B')} from the busiest host"),
+        ("takes", f"{amount(forecast.seconds, 's')} ({forecast.basis})"),
+    ]
+    return rows + [("note", note) for note in planned.notes]
