@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use etherweave_primitives::Power;
+use etherweave_primitives::{InputError, Power};
 use etherweave_routing::RoutingKind;
 use etherweave_topology::{Topology, TopologyKind};
 
@@ -88,11 +88,7 @@ impl Design {
 }
 
 /// A part that must be there when it was asked for, and else may be missing for a reason.
-fn known<T>(
-    found: Result<T, DesignError>,
-    is_asked: bool,
-    missing: &mut Vec<String>,
-) -> Result<Option<T>, DesignError> {
+fn known<T>(found: Result<T, InputError>, is_asked: bool, missing: &mut Vec<String>) -> Result<Option<T>, InputError> {
     match found {
         Ok(part) => Ok(Some(part)),
         Err(error) if is_asked => Err(error),
@@ -120,7 +116,7 @@ fn prove(
     for &routing in asked.unwrap_or(proofs::known_for(kind)) {
         next(Step::Prove(routing))?;
         let proof = RoutingProof::of(routing, topology, spec.priorities)
-            .map_err(|reason| DesignError::key("routings", format!("{}: {reason}", routing.name())));
+            .map_err(|reason| InputError::new("routings", format!("{}: {reason}", routing.name()), ""));
         proofs.extend(known(proof, asked.is_some(), missing)?);
     }
     Ok(proofs)

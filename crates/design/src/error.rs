@@ -2,35 +2,34 @@
 
 use std::fmt;
 
-/// What is wrong, and with which key of `[design]`.
+use etherweave_primitives::{InputError, InputErrors};
+
+/// A mistake in `[design]`, or the caller's wish to stop.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DesignError {
-    /// A key asks for what the fabric or a profile cannot give.
-    Key {
-        /// The key below `design`, with dots.
-        key: &'static str,
-        /// What is wrong, and what would be right.
-        message: String,
-    },
-    /// The caller wished to stop.
+    /// Keys, below `design`, that ask for what the fabric or a profile cannot give.
+    Input(InputErrors),
+    /// The caller stopped it.
     Stopped,
 }
 
-impl DesignError {
-    pub(crate) fn key(key: &'static str, message: impl fmt::Display) -> DesignError {
-        DesignError::Key { key, message: message.to_string() }
+impl From<InputError> for DesignError {
+    fn from(error: InputError) -> DesignError {
+        DesignError::Input(error.into())
     }
+}
 
-    pub(crate) fn is_about(&self, name: &str) -> bool {
-        matches!(self, DesignError::Key { key, .. } if *key == name)
+impl From<InputErrors> for DesignError {
+    fn from(errors: InputErrors) -> DesignError {
+        DesignError::Input(errors)
     }
 }
 
 impl fmt::Display for DesignError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Key { key, message } => write!(f, "{key}: {message}"),
-            Self::Stopped => write!(f, "stopped before the design was complete"),
+            Self::Input(errors) => errors.fmt(f),
+            Self::Stopped => f.write_str("stopped before the design was complete"),
         }
     }
 }

@@ -1,10 +1,10 @@
 //! A load that was measured: what a fabric draws under it.
 
 use etherweave_power::{Activity, ChannelActivity, Saving};
-use etherweave_primitives::Bytes;
+use etherweave_primitives::{Bytes, InputError};
 use etherweave_topology::Topology;
 
-use crate::{Design, DesignError, DesignSpec};
+use crate::{Design, DesignSpec};
 
 /// What every channel of a fabric carried.
 #[derive(Clone, PartialEq, Debug)]
@@ -36,13 +36,8 @@ impl Design {
     ///
     /// # Errors
     /// When the design has no power, or the load is not of this topology.
-    pub fn add_load(&mut self, topology: &Topology, spec: &DesignSpec, load: &Load) -> Result<(), DesignError> {
-        let Some(power) = &mut self.power else {
-            return Err(DesignError::key(
-                "power",
-                "no profile suits the fabric; expected one, to tell what a load draws",
-            ));
-        };
-        power.add_load(topology, spec, load)
+    pub fn add_load(&mut self, topology: &Topology, spec: &DesignSpec, load: &Load) -> Result<(), InputError> {
+        let no_power = || InputError::new("power", "no profile suits the fabric", "one, as a load draws power by it");
+        self.power.as_mut().ok_or_else(no_power)?.add_load(topology, spec, load)
     }
 }

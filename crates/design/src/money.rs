@@ -1,10 +1,10 @@
 //! What a fabric costs to buy, and a year of its electricity.
 
-use etherweave_power::{Certainty, Citation, Cost, PowerError, PriceBook};
-use etherweave_primitives::Power;
+use etherweave_power::{Certainty, Citation, Cost, PriceBook};
+use etherweave_primitives::{InputError, Power};
 use etherweave_topology::Topology;
 
-use crate::{DesignError, DesignSpec};
+use crate::DesignSpec;
 
 /// The bill of a fabric.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
@@ -82,29 +82,26 @@ impl Bill {
         topology: &Topology,
         power: Option<Power>,
         spec: &DesignSpec,
-    ) -> Result<Result<Bill, String>, DesignError> {
-        let told = |key| move |error: PowerError| DesignError::key(key, error);
+    ) -> Result<Result<Bill, String>, InputError> {
+        let within = |key| move |error: InputError| error.within(key);
         match (&spec.prices, &spec.prices_text) {
-            (Some(_), Some(_)) => Err(DesignError::key("prices", "given beside a book of one's own; expected one")),
+            (Some(_), Some(_)) => Err(InputError::new("prices", "given beside a book of one's own", "one")),
             (Some(name), None) => {
-                let book = PriceBook::shipped(name).map_err(told("prices"))?;
-                Bill::by(&book, topology, power).map(Ok).map_err(told("prices"))
+                let book = PriceBook::shipped(name).map_err(within("prices"))?;
+                Bill::by(&book, topology, power).map(Ok).map_err(within("prices"))
             }
             (None, Some(text)) => {
-                let book = PriceBook::parse("prices_text", text).map_err(told("prices_text"))?;
-                Bill::by(&book, topology, power).map(Ok).map_err(told("prices_text"))
+                let book = PriceBook::parse("prices_text", text).map_err(within("prices_text"))?;
+                Bill::by(&book, topology, power).map(Ok).map_err(within("prices_text"))
             }
             (None, None) => {
-                let book = PriceBook::shipped(BOOK).map_err(told("prices"))?;
-                Ok(Bill::by(&book, topology, power).map_err(|error| match error {
-                    PowerError::Missing { key, .. } => format!("the book that comes along has no {key}"),
-                    error => error.to_string(),
-                }))
+                let book = PriceBook::shipped(BOOK).map_err(within("prices"))?;
+                Ok(Bill::by(&book, topology, power).map_err(|error| error.found))
             }
         }
     }
 
-    fn by(book: &PriceBook, topology: &Topology, power: Option<Power>) -> Result<Bill, PowerError> {
+    fn by(book: &PriceBook, topology: &Topology, power: Option<Power>) -> Result<Bill, InputError> {
         let cost = book.cost(topology)?;
         let year = power.filter(|_| book.electricity.is_some()).map(|power| book.year_of(power)).transpose()?;
         let figures: Vec<Citation> = [Some(&cost), year.as_ref()].into_iter().flatten().flat_map(figures_of).collect();

@@ -2,10 +2,8 @@
 
 use etherweave_forwarding::{CompactionKind, PlanKind, TableProfile};
 use etherweave_power::Saving;
-use etherweave_primitives::Bytes;
+use etherweave_primitives::{Bytes, InputError, InputErrors};
 use etherweave_routing::RoutingKind;
-
-use crate::DesignError;
 
 /// How a fabric is judged: `[design]` in a scenario. The default asks for everything that suits the fabric.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -38,21 +36,21 @@ pub struct DesignSpec {
 }
 
 impl DesignSpec {
-    /// What can be said before anything is built.
-    pub(crate) fn check(&self) -> Result<(), DesignError> {
-        if let Some(given) = self.priorities.filter(|given| !(1..=8).contains(given)) {
-            return Err(DesignError::key("priorities", format!("{given}; expected 1 to 8, as 802.1Q has")));
-        }
-        let capacity = &self.tables.capacity;
-        at_least_one("tables.capacity.exact_entries", capacity.exact_entries)?;
-        at_least_one("tables.capacity.ternary_entries", capacity.ternary_entries)?;
-        self.activity.as_ref().map_or(Ok(()), ActivitySpec::check)
+    /// Checks what can be checked before anything is built.
+    pub(crate) fn check(&self) -> Result<(), InputErrors> {
+        let mut errors = InputErrors::default();
+        let given = self.priorities.unwrap_or(1);
+        errors.check(InputError::unless((1..=8).contains(&given), "priorities", given, "1 to 8, as 802.1Q has"));
+        let TableProfile { exact_entries, ternary_entries, .. } = self.tables.capacity;
+        errors.check(at_least_one("tables.capacity.exact_entries", exact_entries));
+        errors.check(at_least_one("tables.capacity.ternary_entries", ternary_entries));
+        errors.check(self.activity.as_ref().map_or(Ok(()), ActivitySpec::check));
+        errors.into_result()
     }
 }
 
-fn at_least_one(key: &'static str, entries: u32) -> Result<(), DesignError> {
-    let refused = || DesignError::key(key, format!("{entries}; expected 1 to {}", u32::MAX));
-    if entries > 0 { Ok(()) } else { Err(refused()) }
+fn at_least_one(key: &'static str, entries: u32) -> Result<(), InputError> {
+    InputError::unless(entries > 0, key, entries, format!("1 to {}", u32::MAX))
 }
 
 /// Addresses and tables: `[design.tables]`.
@@ -91,15 +89,13 @@ pub struct ActivitySpec {
 }
 
 impl ActivitySpec {
-    fn check(&self) -> Result<(), DesignError> {
-        if !(0.0..=1.0).contains(&self.load) {
-            return Err(DesignError::key("activity.load", format!("{}; expected 0 to 1", self.load)));
-        }
-        if !(1..=PACKET_MAX.get()).contains(&self.packet.get()) {
-            let refused = format!("{}; expected 1B to {PACKET_MAX}", self.packet);
-            return Err(DesignError::key("activity.packet", refused));
-        }
-        Ok(())
+    fn check(&self) -> Result<(), InputErrors> {
+        let mut errors = InputErrors::default();
+        errors.check(InputError::unless((0.0..=1.0).contains(&self.load), "activity.load", self.load, "0 to 1"));
+        let is_packet = (1..=PACKET_MAX.get()).contains(&self.packet.get());
+        let expected = format!("1B to {PACKET_MAX}");
+        errors.check(InputError::unless(is_packet, "activity.packet", self.packet, expected));
+        errors.into_result()
     }
 }
 

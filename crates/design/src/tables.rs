@@ -1,9 +1,10 @@
 //! How many entries the tables of switches need, and whether they fit.
 
 use etherweave_forwarding::{Compacted, Count, ForwardingError, PlanKind, PlanTables, Strategy, Survey, TableUse};
+use etherweave_primitives::InputError;
 use etherweave_topology::{Topology, TopologyKind};
 
-use crate::{DesignError, TablesSpec};
+use crate::TablesSpec;
 
 /// The tables of a fabric under each organisation.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
@@ -78,9 +79,9 @@ impl TableFit {
 impl TableCounts {
     /// # Errors
     /// When the fabric cannot have what the specification asks for.
-    pub(crate) fn of(kind: &TopologyKind, topology: &Topology, spec: &TablesSpec) -> Result<TableCounts, DesignError> {
+    pub(crate) fn of(kind: &TopologyKind, topology: &Topology, spec: &TablesSpec) -> Result<TableCounts, InputError> {
         let survey = Survey::with(kind, topology, spec.strategy(kind), &spec.widths)
-            .map_err(|error| DesignError::key(key_of(&error), error))?;
+            .map_err(|error| InputError::new(key_of(&error), error, ""))?;
         let capacity = &spec.capacity;
         let hosts = Count { min: survey.exact, max: survey.exact, total: survey.exact, tables: 1 };
         Ok(TableCounts {

@@ -2,12 +2,13 @@
 
 use etherweave_forwarding::PlanKind;
 use etherweave_power::{
-    Certainty, Citation, Components, Draw, Entries, PowerError, PowerProfile, Saving, TableKind, Tables, shipped,
+    Certainty, Citation, Components, Draw, Entries, PowerProfile, Saving, TableKind, Tables, shipped,
 };
+use etherweave_primitives::InputError;
 use etherweave_topology::Topology;
 
 use crate::money::Figure;
-use crate::{DesignError, DesignSpec, Load, TableCounts};
+use crate::{DesignSpec, Load, TableCounts};
 
 /// What a fabric draws.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
@@ -107,16 +108,16 @@ impl WattsOf {
         topology: &Topology,
         tables: Option<&TableCounts>,
         spec: &DesignSpec,
-    ) -> Result<Result<WattsOf, String>, DesignError> {
-        let told = |key| move |error: PowerError| DesignError::key(key, error);
+    ) -> Result<Result<WattsOf, String>, InputError> {
+        let within = |key| move |error: InputError| error.within(key);
         match (&spec.power, &spec.power_text) {
-            (Some(_), Some(_)) => Err(DesignError::key("power", "given beside a profile of one's own; expected one")),
+            (Some(_), Some(_)) => Err(InputError::new("power", "given beside a profile of one's own", "one")),
             (Some(name), None) => {
-                let profile = PowerProfile::shipped(name).map_err(told("power"))?;
+                let profile = PowerProfile::shipped(name).map_err(within("power"))?;
                 WattsOf::by(&profile, "power", topology, tables, spec).map(Ok)
             }
             (None, Some(text)) => {
-                let profile = PowerProfile::parse("power_text", text).map_err(told("power_text"))?;
+                let profile = PowerProfile::parse("power_text", text).map_err(within("power_text"))?;
                 WattsOf::by(&profile, "power_text", topology, tables, spec).map(Ok)
             }
             (None, None) => WattsOf::first(topology, tables, spec),
@@ -128,14 +129,14 @@ impl WattsOf {
         topology: &Topology,
         tables: Option<&TableCounts>,
         spec: &DesignSpec,
-    ) -> Result<Result<WattsOf, String>, DesignError> {
+    ) -> Result<Result<WattsOf, String>, InputError> {
         let profiles = shipped::profiles();
         let mut unsaved = None;
         for name in &profiles {
             let profile = PowerProfile::shipped(name).expect("a shipped profile can be read");
             match WattsOf::by(&profile, "power", topology, tables, spec) {
                 Ok(watts) => return Ok(Ok(watts)),
-                Err(error) if error.is_about(SAVING) => unsaved = Some(error),
+                Err(error) if error.key == SAVING => unsaved = Some(error),
                 Err(_) => {}
             }
         }
@@ -145,9 +146,7 @@ impl WattsOf {
         );
         match (unsaved, &spec.activity) {
             (Some(error), _) => Err(error),
-            (None, Some(_)) => {
-                Err(DesignError::key("activity", format!("{reason}; expected a profile with all parts")))
-            }
+            (None, Some(_)) => Err(InputError::new("activity", reason, "a profile with all parts")),
             (None, None) => Ok(Err(reason)),
         }
     }
@@ -159,11 +158,11 @@ impl WattsOf {
         topology: &Topology,
         tables: Option<&TableCounts>,
         spec: &DesignSpec,
-    ) -> Result<WattsOf, DesignError> {
-        let told = |error: PowerError| DesignError::key(key, error);
+    ) -> Result<WattsOf, InputError> {
+        let within = |error: InputError| error.within(key);
         let mut draws = Vec::new();
         for kind in organisations(profile, tables) {
-            let draw = profile.draw(topology, kind.tables().as_ref()).map_err(told)?;
+            let draw = profile.draw(topology, kind.tables().as_ref()).map_err(within)?;
             draws.push((kind, draw));
         }
         let (design, last) = draws.last().expect("there is one organisation at least");
@@ -172,7 +171,7 @@ impl WattsOf {
             let load = Load::even(topology, spec.load, spec.packet);
             for saving in savings(profile, spec.saving)? {
                 let (at, draw) =
-                    WattsAt::of(profile, topology, design.tables().as_ref(), &load, saving).map_err(told)?;
+                    WattsAt::of(profile, topology, design.tables().as_ref(), &load, saving).map_err(within)?;
                 under.push((WattsAt { load: spec.load, is_measured: false, ..at }, draw));
             }
         }
@@ -193,16 +192,16 @@ impl WattsOf {
     }
 
     /// As [`Design::add_load`](crate::Design::add_load).
-    pub(crate) fn add_load(&mut self, topology: &Topology, spec: &DesignSpec, load: &Load) -> Result<(), DesignError> {
-        let told = |error: PowerError| DesignError::key("power", error);
+    pub(crate) fn add_load(&mut self, topology: &Topology, spec: &DesignSpec, load: &Load) -> Result<(), InputError> {
+        let within = |error: InputError| error.within("power");
         let profile = match &spec.power_text {
-            Some(text) => PowerProfile::parse(&self.profile, text).map_err(told)?,
-            None => PowerProfile::shipped(&self.profile).map_err(told)?,
+            Some(text) => PowerProfile::parse(&self.profile, text).map_err(within)?,
+            None => PowerProfile::shipped(&self.profile).map_err(within)?,
         };
         let tables = self.design().tables();
         let mut draws = Vec::new();
         for saving in savings(&profile, spec.activity.as_ref().and_then(|activity| activity.saving))? {
-            let (at, draw) = WattsAt::of(&profile, topology, tables.as_ref(), load, saving).map_err(told)?;
+            let (at, draw) = WattsAt::of(&profile, topology, tables.as_ref(), load, saving).map_err(within)?;
             self.activity.push(at);
             draws.push(draw);
         }
@@ -291,7 +290,7 @@ fn merged(figures: impl Iterator<Item = Citation>) -> Vec<Citation> {
 const SAVING: &str = "activity.saving";
 
 /// What is done with idle ports: as asked, or else each way that the profile knows.
-fn savings(profile: &PowerProfile, asked: Option<Saving>) -> Result<Vec<Saving>, DesignError> {
+fn savings(profile: &PowerProfile, asked: Option<Saving>) -> Result<Vec<Saving>, InputError> {
     let is_known = |saving: &Saving| match saving {
         Saving::AlwaysOn => true,
         Saving::LowPowerIdle => profile.low_power_idle.is_some(),
@@ -304,7 +303,7 @@ fn savings(profile: &PowerProfile, asked: Option<Saving>) -> Result<Vec<Saving>,
         Some(saving) => {
             let names: Vec<&str> = known.into_iter().map(Saving::name).collect();
             let found = format!("power profile {} has no figures for {}", profile.name, saving.name());
-            Err(DesignError::key(SAVING, format!("{found}; expected {}", names.join(" or "))))
+            Err(InputError::new(SAVING, found, names.join(" or ")))
         }
     }
 }
@@ -316,7 +315,7 @@ impl WattsAt {
         tables: Option<&Tables>,
         load: &Load,
         saving: Saving,
-    ) -> Result<(WattsAt, Draw), PowerError> {
+    ) -> Result<(WattsAt, Draw), InputError> {
         let draw = profile.draw_under(topology, tables, &load.under(saving))?;
         let at = WattsAt {
             load: load.mean(),

@@ -1,9 +1,9 @@
 //! What channels carried, as a probe measured it, and what was done while they did not.
 
-use etherweave_primitives::{BitRate, Bytes, ChannelId};
+use etherweave_primitives::{BitRate, Bytes, ChannelId, InputError};
 use etherweave_topology::Topology;
 
-use crate::{LowPowerIdle, PowerError};
+use crate::LowPowerIdle;
 
 /// What every channel of a fabric carried.
 #[derive(Clone, PartialEq, Debug)]
@@ -58,28 +58,28 @@ impl Activity {
         Activity { channels: vec![channel; topology.channels().len()], packet, saving }
     }
 
-    pub(crate) fn check(&self, topology: &Topology) -> Result<(), PowerError> {
+    pub(crate) fn check(&self, topology: &Topology) -> Result<(), InputError> {
         if self.channels.len() != topology.channels().len() {
             let expected = format!("one entry for each of the {} channels", topology.channels().len());
             let found = format!("a list of {}", self.channels.len());
-            return Err(PowerError::value("activity.channels", found, expected));
+            return Err(InputError::new("activity.channels", found, expected));
         }
         if self.packet.get() == 0 {
-            return Err(PowerError::value("activity.packet", "0B", "at least 1B"));
+            return Err(InputError::new("activity.packet", "0B", "at least 1B"));
         }
         self.channels.iter().enumerate().try_for_each(|(number, channel)| channel.check(number))
     }
 }
 
 impl ChannelActivity {
-    fn check(&self, number: usize) -> Result<(), PowerError> {
+    fn check(&self, number: usize) -> Result<(), InputError> {
         let key = |field| format!("activity.channels.{number}.{field}");
         if !(0.0..=1.0).contains(&self.load) {
-            return Err(PowerError::value(key("load"), self.load, "0 to 1"));
+            return Err(InputError::new(key("load"), self.load, "0 to 1"));
         }
         match self.wakes_per_second {
             Some(wakes) if !(wakes.is_finite() && wakes >= 0.0) => {
-                Err(PowerError::value(key("wakes_per_second"), wakes, "0 or more"))
+                Err(InputError::new(key("wakes_per_second"), wakes, "0 or more"))
             }
             Some(_) | None => Ok(()),
         }

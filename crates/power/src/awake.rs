@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use etherweave_primitives::{ChannelId, Duration, SwitchId};
+use etherweave_primitives::{ChannelId, Duration, InputError, SwitchId};
 use etherweave_topology::{Topology, reverse};
 
 use crate::activity::load;
 use crate::cited::Ledger;
 use crate::inventory::port_of;
-use crate::{Activity, LinkSleep, LowPowerIdle, PortKind, PowerError, PowerProfile, Saving};
+use crate::{Activity, LinkSleep, LowPowerIdle, PortKind, PowerProfile, Saving};
 
 /// Shares of full power; all of it unless something is saved.
 #[derive(Clone, Copy)]
@@ -43,7 +43,7 @@ impl<'a> Awake<'a> {
         topology: &'a Topology,
         activity: Option<&'a Activity>,
         ledger: &mut Ledger,
-    ) -> Result<Awake<'a>, PowerError> {
+    ) -> Result<Awake<'a>, InputError> {
         let figures = match activity {
             Some(activity) => Figures::of(profile, activity, ledger)?,
             None => Figures::AlwaysOn,
@@ -107,7 +107,7 @@ impl<'a> Awake<'a> {
 }
 
 impl<'a> Figures<'a> {
-    fn of(profile: &'a PowerProfile, activity: &'a Activity, ledger: &mut Ledger) -> Result<Figures<'a>, PowerError> {
+    fn of(profile: &'a PowerProfile, activity: &'a Activity, ledger: &mut Ledger) -> Result<Figures<'a>, InputError> {
         let missing = || profile.missing(activity.saving.name(), Vec::new());
         match activity.saving {
             Saving::AlwaysOn => Ok(Figures::AlwaysOn),

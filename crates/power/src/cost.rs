@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use etherweave_primitives::{BitRate, Length, Money, Power};
+use etherweave_primitives::{BitRate, InputError, Length, Money, Power};
 use etherweave_topology::{Cables, LinkClass, Topology};
 
 use crate::inventory::switches;
-use crate::{CableKey, Certainty, Citation, Make, OpticsKey, PowerError, Price, PriceBook, SwitchKey, SwitchKind};
+use crate::profile::missing;
+use crate::{CableKey, Certainty, Citation, Make, OpticsKey, Price, PriceBook, SwitchKey, SwitchKind};
 
 /// Hours in a year of 365.25 days.
 const YEAR_HOURS: f64 = 8_766.0;
@@ -52,7 +53,7 @@ impl PriceBook {
     ///
     /// # Errors
     /// When the book has no price for a switch, card, cable or transceiver that the fabric needs.
-    pub fn cost(&self, topology: &Topology) -> Result<Cost, PowerError> {
+    pub fn cost(&self, topology: &Topology) -> Result<Cost, InputError> {
         let mut bill = Bill { book: self, items: Vec::new(), notes: Vec::new(), figures: BTreeMap::new() };
         bill.add_switches(topology)?;
         for cables in Cables::of(topology) {
@@ -72,7 +73,7 @@ impl PriceBook {
     ///
     /// # Errors
     /// When the book has no price of electricity.
-    pub fn year_of(&self, power: Power) -> Result<Cost, PowerError> {
+    pub fn year_of(&self, power: Power) -> Result<Cost, InputError> {
         let electricity = self.electricity.as_ref().ok_or_else(|| self.missing("electricity", Vec::new()))?;
         let overhead = electricity.overhead.value;
         let hours = power.as_w_f64() / 1e3 * YEAR_HOURS * overhead;
@@ -87,8 +88,8 @@ impl PriceBook {
         Ok(Cost { total: item.all, items: vec![item], notes: Vec::new(), figures: ledger.into_list() })
     }
 
-    fn missing(&self, key: &str, known: Vec<String>) -> PowerError {
-        PowerError::Missing { document: format!("price book {}", self.name), key: key.to_owned(), known }
+    fn missing(&self, key: &str, known: Vec<String>) -> InputError {
+        missing(format!("price book {}", self.name), key, &known)
     }
 }
 
@@ -115,7 +116,7 @@ impl<'a> Bill<'a> {
     }
 
     /// With a radix said, every switch has so many ports; otherwise those in use.
-    fn add_switches(&mut self, topology: &Topology) -> Result<(), PowerError> {
+    fn add_switches(&mut self, topology: &Topology) -> Result<(), InputError> {
         let mut needs: BTreeMap<SwitchKey, u64> = BTreeMap::new();
         for switch in switches(topology) {
             let kind = SwitchKind::of(topology, switch);
@@ -133,7 +134,7 @@ impl<'a> Bill<'a> {
         Ok(())
     }
 
-    fn add_cards(&mut self, topology: &Topology) -> Result<(), PowerError> {
+    fn add_cards(&mut self, topology: &Topology) -> Result<(), InputError> {
         if self.book.nic.is_empty() {
             self.notes.push("network cards are not counted: the price book has none".to_owned());
             return Ok(());
@@ -151,7 +152,7 @@ impl<'a> Bill<'a> {
     }
 
     /// The cheapest way to make equal cables; fibre counts with its transceivers.
-    fn add_cables(&mut self, cables: &Cables, breakout: u32) -> Result<(), PowerError> {
+    fn add_cables(&mut self, cables: &Cables, breakout: u32) -> Result<(), InputError> {
         let links = if cables.class == LinkClass::Host { breakout } else { 1 };
         let ready = self.cable(cables, links, |make| make != Make::Fibre);
         let fibre = self.cable(cables, links, |make| make == Make::Fibre);
@@ -207,7 +208,7 @@ impl<'a> Bill<'a> {
         Some(vec![(of_rate(whole)?, cables.cables), (of_rate(cables.rate)?, cables.links)])
     }
 
-    fn no_cable(&self, cables: &Cables, links: u32) -> PowerError {
+    fn no_cable(&self, cables: &Cables, links: u32) -> InputError {
         let make = if cables.medium == Make::Copper.medium() { Make::Copper } else { Make::Active };
         let Cables { rate, length, .. } = *cables;
         let need = CableKey { rate, make, length, links, class: None };
@@ -220,7 +221,7 @@ impl<'a> Bill<'a> {
         self.book.missing(&format!("{} or longer{or_fibre}", name("cable", &need)), known)
     }
 
-    fn missing<K: fmt::Display>(&self, table: &str, need: &impl fmt::Display, have: &BTreeMap<K, Price>) -> PowerError {
+    fn missing<K: fmt::Display>(&self, table: &str, need: &impl fmt::Display, have: &BTreeMap<K, Price>) -> InputError {
         self.book.missing(&name(table, need), have.keys().map(|key| name(table, key)).collect())
     }
 }

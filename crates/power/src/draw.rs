@@ -1,10 +1,10 @@
 //! The power of a fabric: at the worst case, or under a measured activity.
 
-use etherweave_primitives::Duration;
+use etherweave_primitives::{Duration, InputError};
 use etherweave_topology::Topology;
 
 use crate::meter::Meter;
-use crate::{Activity, Certainty, Citation, Components, PowerError, PowerProfile, SwitchKind, Tables};
+use crate::{Activity, Certainty, Citation, Components, PowerProfile, SwitchKind, Tables};
 
 /// What a fabric draws.
 #[derive(Clone, PartialEq, Debug)]
@@ -94,7 +94,7 @@ impl PowerProfile {
     /// # Errors
     /// When the profile lacks a kind of port, module, card or table, a switch has fewer ports than are used, or
     /// `tables` does not fit the topology.
-    pub fn draw(&self, topology: &Topology, tables: Option<&Tables>) -> Result<Draw, PowerError> {
+    pub fn draw(&self, topology: &Topology, tables: Option<&Tables>) -> Result<Draw, InputError> {
         Meter::new(self, topology, tables, None)?.read()
     }
 
@@ -108,7 +108,7 @@ impl PowerProfile {
         topology: &Topology,
         tables: Option<&Tables>,
         activity: &Activity,
-    ) -> Result<Draw, PowerError> {
+    ) -> Result<Draw, InputError> {
         activity.check(topology)?;
         Meter::new(self, topology, tables, Some(activity))?.read()
     }

@@ -13,7 +13,7 @@
 //! ```
 //! use etherweave_power::{Entries, PowerProfile, TableKind, Tables};
 //! use etherweave_topology::{Cable, Dragonfly, Family};
-//! use etherweave_primitives::BitRate;
+//! use etherweave_primitives::{BitRate, InputError};
 //!
 //! let rate = BitRate::from_gbps(40);
 //! let fabric = Dragonfly { host_rate: rate, local_rate: rate, global_rate: rate, ..Dragonfly::default() };
@@ -31,7 +31,6 @@ mod cited;
 mod components;
 mod cost;
 mod draw;
-mod error;
 mod inventory;
 mod meter;
 mod port_kind;
@@ -47,7 +46,6 @@ pub use cited::{Basis, Certainty, Citation, Cited, Source};
 pub use components::Components;
 pub use cost::{Cost, Item};
 pub use draw::{Draw, KindDraw};
-pub use error::PowerError;
 pub use inventory::SwitchKind;
 pub use port_kind::PortKind;
 pub use price::{Electricity, OpticsKey, Price, PriceBook, SwitchKey};

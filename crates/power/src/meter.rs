@@ -2,16 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use etherweave_primitives::{BitRate, ChannelId, Power, SwitchId};
+use etherweave_primitives::{BitRate, ChannelId, InputError, Power, SwitchId};
 use etherweave_topology::{LinkClass, Topology};
 
 use crate::awake::Awake;
 use crate::cited::Ledger;
 use crate::inventory::switches;
 use crate::traffic::Traffic;
-use crate::{
-    Activity, Components, Draw, KindDraw, PortKind, PowerError, PowerProfile, SwitchKind, TableEnergy, Tables,
-};
+use crate::{Activity, Components, Draw, KindDraw, PortKind, PowerProfile, SwitchKind, TableEnergy, Tables};
 
 /// One reading; the ledger notes the figures that it takes.
 pub(crate) struct Meter<'a> {
@@ -32,7 +30,7 @@ impl<'a> Meter<'a> {
         topology: &'a Topology,
         tables: Option<&'a Tables>,
         activity: Option<&'a Activity>,
-    ) -> Result<Meter<'a>, PowerError> {
+    ) -> Result<Meter<'a>, InputError> {
         let mut ledger = Ledger::default();
         let awake = Awake::new(profile, topology, activity, &mut ledger)?;
         let notes = Vec::new();
@@ -42,7 +40,7 @@ impl<'a> Meter<'a> {
         Ok(meter)
     }
 
-    fn set_tables(&mut self) -> Result<(), PowerError> {
+    fn set_tables(&mut self) -> Result<(), InputError> {
         let (Some(tables), profile) = (self.tables, self.profile) else { return Ok(()) };
         tables.entries.check(self.topology.switches())?;
         if profile.table.is_empty() {
@@ -71,7 +69,7 @@ impl<'a> Meter<'a> {
         }
     }
 
-    pub(crate) fn read(mut self) -> Result<Draw, PowerError> {
+    pub(crate) fn read(mut self) -> Result<Draw, InputError> {
         let mut kinds: BTreeMap<SwitchKind, KindDraw> = BTreeMap::new();
         for switch in switches(self.topology) {
             let kind = SwitchKind::of(self.topology, switch);
@@ -91,17 +89,17 @@ impl<'a> Meter<'a> {
         })
     }
 
-    fn check_size(&self, kind: &SwitchKind, switch: SwitchId) -> Result<(), PowerError> {
+    fn check_size(&self, kind: &SwitchKind, switch: SwitchId) -> Result<(), InputError> {
         match self.profile.switch.ports {
             Some(ports) if kind.ports_used() > ports => {
                 let found = format!("{ports}, and {} uses {}", self.topology.switch_name(switch), kind.ports_used());
-                Err(PowerError::value("switch.ports", found, "a profile of switches that are large enough"))
+                Err(InputError::new("switch.ports", found, "a profile of switches that are large enough"))
             }
             Some(_) | None => Ok(()),
         }
     }
 
-    fn switch(&mut self, kind: &SwitchKind, switch: SwitchId, entries: u64) -> Result<Components, PowerError> {
+    fn switch(&mut self, kind: &SwitchKind, switch: SwitchId, entries: u64) -> Result<Components, InputError> {
         let (ports, modules) = self.ports(kind, switch)?;
         let packet = self.profile.packet.as_ref();
         let traffic = packet.map(|packet| Traffic::of(self.topology, self.activity, packet, switch));
@@ -117,7 +115,7 @@ impl<'a> Meter<'a> {
     }
 
     /// Ports and modules of a switch; each kind at the mean share of its links.
-    fn ports(&mut self, kind: &SwitchKind, switch: SwitchId) -> Result<(Power, Power), PowerError> {
+    fn ports(&mut self, kind: &SwitchKind, switch: SwitchId) -> Result<(Power, Power), InputError> {
         let shares = self.awake.shares(switch);
         let (mut ports, mut modules) = (Power::ZERO, Power::ZERO);
         for (kind, &count) in &kind.ports {
@@ -129,7 +127,7 @@ impl<'a> Meter<'a> {
         Ok((ports, modules))
     }
 
-    fn module(&mut self, kind: &PortKind) -> Result<Power, PowerError> {
+    fn module(&mut self, kind: &PortKind) -> Result<Power, InputError> {
         if self.profile.module.is_empty() {
             return Ok(Power::ZERO);
         }
@@ -137,7 +135,7 @@ impl<'a> Meter<'a> {
     }
 
     /// Cards and their modules; asleep with their link, as its other end.
-    fn hosts(&mut self) -> Result<Components, PowerError> {
+    fn hosts(&mut self) -> Result<Components, InputError> {
         if self.profile.nic.is_empty() {
             self.notes.push("network cards are not counted: the profile has none".to_owned());
         }
@@ -152,7 +150,7 @@ impl<'a> Meter<'a> {
         Ok(all)
     }
 
-    fn card(&mut self, rate: BitRate) -> Result<Power, PowerError> {
+    fn card(&mut self, rate: BitRate) -> Result<Power, InputError> {
         if self.profile.nic.is_empty() {
             return Ok(Power::ZERO);
         }

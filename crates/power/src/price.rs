@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use etherweave_primitives::{BitRate, Currency, Length, Money};
+use etherweave_primitives::{BitRate, Currency, InputError, Length, Money};
 
 use crate::port_kind::impl_key;
-use crate::{Basis, CableKey, Citation, Cited, PowerError, Source, shipped};
+use crate::profile::read;
+use crate::{Basis, CableKey, Citation, Cited, Source, shipped};
 
 /// What parts cost, read from TOML. All prices are in one currency.
 #[derive(Clone, PartialEq, Debug, serde::Deserialize, serde::Serialize)]
@@ -145,9 +146,8 @@ impl PriceBook {
     /// # Errors
     /// When the text is no price book, with line and column; when a price is in another currency, has no date though it
     /// is no example, or has metres though it is no cable's.
-    pub fn parse(name: &str, text: &str) -> Result<PriceBook, PowerError> {
-        let fail = |error| PowerError::text(format!("price book {name}"), text, &error);
-        let mut book: PriceBook = toml::from_str(text).map_err(fail)?;
+    pub fn parse(name: &str, text: &str) -> Result<PriceBook, InputError> {
+        let mut book: PriceBook = read(text)?;
         book.name = name.to_owned();
         book.check()?;
         Ok(book)
@@ -157,35 +157,35 @@ impl PriceBook {
     ///
     /// # Errors
     /// When there is none of this name.
-    pub fn shipped(name: &str) -> Result<PriceBook, PowerError> {
+    pub fn shipped(name: &str) -> Result<PriceBook, InputError> {
         PriceBook::parse(name, shipped::price_book_text(name)?)
     }
 
-    fn check(&self) -> Result<(), PowerError> {
+    fn check(&self) -> Result<(), InputError> {
         for (key, price) in self.prices() {
             self.check_price(&key, price)?;
         }
         let overhead = self.electricity.as_ref().map(|electricity| electricity.overhead.value);
         match overhead.filter(|overhead| !(1.0..=10.0).contains(overhead)) {
-            Some(overhead) => Err(PowerError::value("electricity.overhead", overhead, "1 to 10")),
+            Some(overhead) => Err(InputError::new("electricity.overhead", overhead, "1 to 10")),
             None => Ok(()),
         }
     }
 
-    fn check_price(&self, key: &str, price: &Price) -> Result<(), PowerError> {
+    fn check_price(&self, key: &str, price: &Price) -> Result<(), InputError> {
         let amounts = [Some(price.value), price.per_metre];
         if let Some(other) = amounts.into_iter().flatten().find(|amount| amount.currency() != self.currency) {
-            return Err(PowerError::value(key, other, format!("a price in {}, as the book says", self.currency)));
+            return Err(InputError::new(key, other, format!("a price in {}, as the book says", self.currency)));
         }
         if price.date.is_none() && price.basis != Basis::Example {
-            return Err(PowerError::value(
+            return Err(InputError::new(
                 format!("{key}.date"),
                 "missing",
                 "when the price held, or basis = \"example\"",
             ));
         }
         match price.per_metre.filter(|_| !key.starts_with("cable.")) {
-            Some(each) => Err(PowerError::value(format!("{key}.per_metre"), each, "none but for cables")),
+            Some(each) => Err(InputError::new(format!("{key}.per_metre"), each, "none but for cables")),
             None => Ok(()),
         }
     }

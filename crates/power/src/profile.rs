@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use etherweave_primitives::{BitRate, Bytes, Duration, Energy, Power};
+use etherweave_primitives::{BitRate, Bytes, Duration, Energy, InputError, Power, TextPlace};
 
 use crate::cited::Ledger;
-use crate::{Cited, PortKind, PowerError, TableKind, shipped};
+use crate::{Cited, PortKind, TableKind, shipped};
 
 /// What parts draw, read from TOML.
 #[derive(Clone, PartialEq, Debug, serde::Deserialize, serde::Serialize)]
@@ -107,9 +107,8 @@ impl PowerProfile {
     ///
     /// # Errors
     /// When the text is no profile, with line and column; when a share or size is out of range.
-    pub fn parse(name: &str, text: &str) -> Result<PowerProfile, PowerError> {
-        let fail = |error| PowerError::text(format!("power profile {name}"), text, &error);
-        let mut profile: PowerProfile = toml::from_str(text).map_err(fail)?;
+    pub fn parse(name: &str, text: &str) -> Result<PowerProfile, InputError> {
+        let mut profile: PowerProfile = read(text)?;
         profile.name = name.to_owned();
         profile.check()?;
         Ok(profile)
@@ -119,15 +118,15 @@ impl PowerProfile {
     ///
     /// # Errors
     /// When there is none of this name.
-    pub fn shipped(name: &str) -> Result<PowerProfile, PowerError> {
+    pub fn shipped(name: &str) -> Result<PowerProfile, InputError> {
         PowerProfile::parse(name, shipped::profile_text(name)?)
     }
 
-    pub(crate) fn missing(&self, key: &str, known: Vec<String>) -> PowerError {
-        PowerError::Missing { document: format!("power profile {}", self.name), key: key.to_owned(), known }
+    pub(crate) fn missing(&self, key: &str, known: Vec<String>) -> InputError {
+        missing(format!("power profile {}", self.name), key, &known)
     }
 
-    fn check(&self) -> Result<(), PowerError> {
+    fn check(&self) -> Result<(), InputError> {
         if let Some(PacketEnergy { size, gap, .. }) = self.packet {
             in_frame("packet.size", size, 1)?;
             in_frame("packet.gap", gap, 0)?;
@@ -136,7 +135,7 @@ impl PowerProfile {
         let sleep = self.link_sleep.as_ref().map(|sleep| ("link_sleep.share", sleep.share.value));
         for (key, share) in idle.into_iter().chain(sleep) {
             if !(0.0..=1.0).contains(&share) {
-                return Err(PowerError::value(key, share, "0 to 1"));
+                return Err(InputError::new(key, share, "0 to 1"));
             }
         }
         Ok(())
@@ -149,15 +148,33 @@ impl PowerProfile {
         figures: &BTreeMap<K, Cited<Power>>,
         key: &K,
         ledger: &mut Ledger,
-    ) -> Result<Power, PowerError> {
+    ) -> Result<Power, InputError> {
         let name = |key: &K| format!("{table}.\"{key}\"");
         let missing = || self.missing(&name(key), figures.keys().map(name).collect());
         figures.get(key).map(|cited| ledger.take(&name(key), cited)).ok_or_else(missing)
     }
 }
 
+/// Reads a profile or price book.
+pub(crate) fn read<T: for<'de> serde::Deserialize<'de>>(text: &str) -> Result<T, InputError> {
+    toml::from_str(text).map_err(|error| {
+        let message = error.message().trim().replace('\n', "; ");
+        let expected =
+            if message.contains("expected") { "" } else { "the keys and forms of the profiles that are included" };
+        let place = TextPlace::of_byte(text, error.span().map_or(0, |span| span.start));
+        InputError { place: Some(place), ..InputError::new("", message, expected) }
+    })
+}
+
+/// A profile or price book lacks `key`, which the fabric needs; `known` are the keys of the same table.
+pub(crate) fn missing(document: String, key: &str, known: &[String]) -> InputError {
+    let expected =
+        if known.is_empty() { "it in the profile".to_owned() } else { format!("one of {}", known.join(", ")) };
+    InputError::new("", format!("{document} has no {key}"), expected)
+}
+
 /// No Ethernet frame is longer than 16 KiB, jumbo frames included.
-fn in_frame(key: &str, size: Bytes, least: u64) -> Result<(), PowerError> {
+fn in_frame(key: &str, size: Bytes, least: u64) -> Result<(), InputError> {
     let is_fitting = (least..=16_384).contains(&size.get());
-    if is_fitting { Ok(()) } else { Err(PowerError::value(key, size, format!("{least}B to 16384B"))) }
+    if is_fitting { Ok(()) } else { Err(InputError::new(key, size, format!("{least}B to 16384B"))) }
 }

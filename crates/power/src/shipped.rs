@@ -1,6 +1,6 @@
 //! The profiles and price books that come with Etherweave, by name.
 
-use crate::PowerError;
+use etherweave_primitives::InputError;
 
 const PROFILES: &[(&str, &str)] = &[
     ("exascale-2015", include_str!("../../../profiles/power/exascale-2015.toml")),
@@ -25,7 +25,7 @@ pub fn price_books() -> Vec<&'static str> {
 ///
 /// # Errors
 /// When there is none of this name.
-pub fn profile_text(name: &str) -> Result<&'static str, PowerError> {
+pub fn profile_text(name: &str) -> Result<&'static str, InputError> {
     text("power profile", PROFILES, name)
 }
 
@@ -33,7 +33,7 @@ pub fn profile_text(name: &str) -> Result<&'static str, PowerError> {
 ///
 /// # Errors
 /// When there is none of this name.
-pub fn price_book_text(name: &str) -> Result<&'static str, PowerError> {
+pub fn price_book_text(name: &str) -> Result<&'static str, InputError> {
     text("price book", PRICE_BOOKS, name)
 }
 
@@ -41,7 +41,8 @@ fn names(list: &[(&'static str, &str)]) -> Vec<&'static str> {
     list.iter().map(|&(name, _)| name).collect()
 }
 
-fn text(what: &'static str, list: &[(&'static str, &'static str)], name: &str) -> Result<&'static str, PowerError> {
+fn text(what: &'static str, list: &[(&'static str, &'static str)], name: &str) -> Result<&'static str, InputError> {
     let found = list.iter().find(|(known, _)| *known == name).map(|&(_, text)| text);
-    found.ok_or_else(|| PowerError::Unknown { what, name: name.to_owned(), known: names(list) })
+    let expected = || format!("one of {}", names(list).join(", "));
+    found.ok_or_else(|| InputError::new("", format!("no {what} \"{name}\""), expected()))
 }

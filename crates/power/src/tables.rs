@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use etherweave_primitives::SwitchId;
-
-use crate::PowerError;
+use etherweave_primitives::{InputError, SwitchId};
 
 /// What a table is made of.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Deserialize, serde::Serialize)]
@@ -59,11 +57,11 @@ impl Entries {
         }
     }
 
-    pub(crate) fn check(&self, switches: usize) -> Result<(), PowerError> {
+    pub(crate) fn check(&self, switches: usize) -> Result<(), InputError> {
         match self {
             Entries::PerSwitch(entries) if entries.len() != switches => {
                 let expected = format!("one number for each of the {switches} switches");
-                Err(PowerError::value("entries", format!("a list of {}", entries.len()), expected))
+                Err(InputError::new("entries", format!("a list of {}", entries.len()), expected))
             }
             Entries::Each(_) | Entries::PerSwitch(_) => Ok(()),
         }

@@ -1,7 +1,7 @@
 //! What a bill promises: every part once, the cheapest that fits, and what it rests on.
 
-use etherweave_power::{Basis, Cost, PowerError, PriceBook, shipped};
-use etherweave_primitives::{BitRate, Power};
+use etherweave_power::{Basis, Cost, PriceBook, shipped};
+use etherweave_primitives::{BitRate, InputError, Power};
 use etherweave_topology::{AsBuilt, Cable, Family, FatTree, SingleSwitch, Topology};
 
 const BOOK: &str = r#"
@@ -126,7 +126,7 @@ fn a_radix_that_was_said_is_what_is_bought() {
         book().cost(&star.generate().unwrap())
     };
     assert!(of_radix(16).is_ok());
-    refused(of_radix(17), &["price book round has no switch.\"17 x 100Gb/s\"; it has switch.\"8 x 100Gb/s\""]);
+    rejects(of_radix(17), &["price book round has no switch.\"17 x 100Gb/s\"; it has switch.\"8 x 100Gb/s\""]);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn a_year_s_electricity_counts_the_facility() {
     assert_eq!(year.total.to_string(), "26298 EUR");
     assert_eq!((year.items[0].count, year.figures.len()), (131_490, 2));
     let without = PriceBook::parse("none", &BOOK[..BOOK.find("[electricity]").unwrap()]).unwrap();
-    refused(without.year_of(Power::from_w(1)), &["price book none has no electricity"]);
+    rejects(without.year_of(Power::from_w(1)), &["price book none has no electricity"]);
 }
 
 #[test]
@@ -154,34 +154,34 @@ fn the_shipped_books_price_fabrics_of_today_and_say_what_they_are() {
     }
 }
 
-fn refused(result: Result<impl Sized, PowerError>, parts: &[&str]) {
-    let error = result.err().expect("it is refused").to_string();
+fn rejects(result: Result<impl Sized, InputError>, parts: &[&str]) {
+    let error = result.err().expect("it is rejected").to_string();
     assert!(parts.iter().all(|part| error.contains(part)), "{error}");
 }
 
 #[test]
 fn a_missing_price_is_named_with_those_that_exist() {
-    refused(PriceBook::shipped("list"), &["no price book \"list\"; known: example"]);
+    rejects(PriceBook::shipped("list"), &["no price book \"list\"; expected one of example"]);
     let cost = |host, uplink| book().cost(&tree(host, uplink));
-    refused(cost("7m copper", "3m"), &["no cable.\"100Gb/s copper 7m\" or longer", "cable.\"100Gb/s copper 5m\""]);
-    refused(
+    rejects(cost("7m copper", "3m"), &["no cable.\"100Gb/s copper 7m\" or longer", "cable.\"100Gb/s copper 5m\""]);
+    rejects(
         cost("3m", "600m"),
         &["no cable.\"100Gb/s active 600m\" or longer, nor fibre with transceivers", "optics."],
     );
     let rate = BitRate::from_gbps(200);
     let fast = SingleSwitch { rate, cable: cable("3m"), ..SingleSwitch::default() }.generate().unwrap();
-    refused(book().cost(&fast), &["no cable.\"200Gb/s copper 3m\""]);
+    rejects(book().cost(&fast), &["no cable.\"200Gb/s copper 3m\""]);
 }
 
 #[test]
-fn mistakes_in_a_book_are_told_with_their_key() {
+fn mistakes_in_a_book_are_reported_with_their_key() {
     let parse = |from: &str, to: &str| PriceBook::parse("mine", &BOOK.replacen(from, to, 1));
-    refused(parse("\"70 EUR\"", "70"), &["price book mine", "a price as a string with its currency"]);
-    refused(parse("70 EUR", "70 USD"), &["nic.\"100Gb/s\" is 70 USD; expected a price in EUR"]);
-    refused(parse(", date = \"2024-05\"", ""), &["switch.", ".date is missing; expected when the price held"]);
-    refused(parse("value = \"70 EUR\"", "value = \"70 EUR\", per_metre = \"1 EUR\""), &["nic", "none but for cables"]);
-    refused(parse("8 x 100Gb/s", "0 x 100Gb/s"), &["is no switch; expected ports and rate"]);
-    refused(parse("100Gb/s 100m", "100Gb/s"), &["is no transceiver"]);
-    refused(parse("value = 1.5", "value = 0.5"), &["electricity.overhead is 0.5; expected 1 to 10"]);
-    refused(parse("currency = \"EUR\"", "currency = \"euro\""), &["expected three capital letters"]);
+    rejects(parse("\"70 EUR\"", "70"), &["a price as a string with its currency"]);
+    rejects(parse("70 EUR", "70 USD"), &["nic.\"100Gb/s\": 70 USD; expected a price in EUR"]);
+    rejects(parse(", date = \"2024-05\"", ""), &["switch.", ".date: missing; expected when the price held"]);
+    rejects(parse("value = \"70 EUR\"", "value = \"70 EUR\", per_metre = \"1 EUR\""), &["nic", "none but for cables"]);
+    rejects(parse("8 x 100Gb/s", "0 x 100Gb/s"), &["is no switch; expected ports and rate"]);
+    rejects(parse("100Gb/s 100m", "100Gb/s"), &["is no transceiver"]);
+    rejects(parse("value = 1.5", "value = 0.5"), &["electricity.overhead: 0.5; expected 1 to 10"]);
+    rejects(parse("currency = \"EUR\"", "currency = \"euro\""), &["expected three capital letters"]);
 }

@@ -1,9 +1,7 @@
 //! What profiles promise: every shipped one works, and what one lacks is said.
 
-use etherweave_power::{
-    Activity, Basis, ChannelActivity, Entries, PowerError, PowerProfile, Saving, TableKind, Tables, shipped,
-};
-use etherweave_primitives::{BitRate, Bytes, Duration, Power};
+use etherweave_power::{Activity, Basis, ChannelActivity, Entries, PowerProfile, Saving, TableKind, Tables, shipped};
+use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Power};
 use etherweave_topology::{AsBuilt, Family, FatTree, SingleSwitch, Topology};
 
 /// 2 leaves of 3 hosts, 1 core, 2 links from each leaf.
@@ -179,54 +177,57 @@ fn full_load_saves_nothing() {
     }
 }
 
-fn refused(result: Result<impl Sized, PowerError>, parts: &[&str]) {
-    let error = result.err().expect("it is refused").to_string();
+fn rejects(result: Result<impl Sized, InputError>, parts: &[&str]) {
+    let error = result.err().expect("it is rejected").to_string();
     assert!(parts.iter().all(|part| error.contains(part)), "{error}");
 }
 
 #[test]
 fn what_is_missing_is_named_with_what_exists() {
-    refused(PowerProfile::shipped("exascale"), &["no power profile \"exascale\"; known: exascale-2015, ethernet-100g"]);
+    rejects(
+        PowerProfile::shipped("exascale"),
+        &["no power profile \"exascale\"; expected one of exascale-2015, ethernet-100g"],
+    );
     let forty = tree(BitRate::from_gbps(40));
-    refused(
+    rejects(
         round().draw(&forty, None),
-        &["power profile round has no port.\"40Gb/s copper\"", "it has port.\"100Gb/s"],
+        &["power profile round has no port.\"40Gb/s copper\"", "expected one of port.\"100Gb/s"],
     );
     let many = SingleSwitch { hosts: 9, rate: hundred(), ..SingleSwitch::default() }.generate().unwrap();
-    refused(round().draw(&many, None), &["switch.ports is 8, and switch0 uses 9"]);
+    rejects(round().draw(&many, None), &["switch.ports: 8, and switch0 uses 9"]);
     let profile = PowerProfile::shipped("exascale-2015").unwrap();
     let idle = Activity::even(&forty, 0.1, Bytes::new(64), Saving::LowPowerIdle);
-    refused(profile.draw_under(&forty, None, &idle), &["power profile exascale-2015 has no low_power_idle"]);
+    rejects(profile.draw_under(&forty, None, &idle), &["power profile exascale-2015 has no low_power_idle"]);
     let tables = Tables { kind: TableKind::Cam, entries: Entries::PerSwitch(vec![1, 2]) };
-    refused(profile.draw(&forty, Some(&tables)), &["entries is a list of 2; expected one number for each of the 3"]);
+    rejects(profile.draw(&forty, Some(&tables)), &["entries: a list of 2; expected one number for each of the 3"]);
 }
 
 #[test]
-fn activities_out_of_range_are_refused() {
+fn activities_out_of_range_are_rejects() {
     let topology = tree(hundred());
     let with = |load, wakes_per_second| {
         let channel = ChannelActivity { load, wakes_per_second };
         let channels = vec![channel; topology.channels().len()];
         round().draw_under(&topology, None, &Activity { channels, packet: Bytes::new(64), saving: Saving::AlwaysOn })
     };
-    refused(with(1.5, None), &["activity.channels.0.load is 1.5; expected 0 to 1"]);
-    refused(with(f64::NAN, None), &["load is NaN"]);
-    refused(with(0.5, Some(f64::INFINITY)), &["wakes_per_second is inf"]);
+    rejects(with(1.5, None), &["activity.channels.0.load: 1.5; expected 0 to 1"]);
+    rejects(with(f64::NAN, None), &["load: NaN"]);
+    rejects(with(0.5, Some(f64::INFINITY)), &["wakes_per_second: inf"]);
     let none = Activity { channels: Vec::new(), packet: Bytes::new(64), saving: Saving::AlwaysOn };
-    refused(
+    rejects(
         round().draw_under(&topology, None, &none),
         &["a list of 0; expected one entry for each of the 20 channels"],
     );
     let empty = Activity::even(&topology, 0.5, Bytes::ZERO, Saving::AlwaysOn);
-    refused(round().draw_under(&topology, None, &empty), &["activity.packet is 0B"]);
+    rejects(round().draw_under(&topology, None, &empty), &["activity.packet: 0B"]);
 }
 
 #[test]
-fn mistakes_in_a_text_are_told_with_their_place() {
+fn mistakes_in_a_text_are_reported_with_their_place() {
     let parse = |from: &str, to: &str| PowerProfile::parse("mine", &ROUND.replacen(from, to, 1));
-    refused(parse("\"100W\"", "100"), &["power profile mine", "line 3", "a power as a string with its unit"]);
-    refused(parse("\"100Gb/s copper\" =", "\"copper\" ="), &["as \"40Gb/s copper\""]);
-    refused(parse("[nic]", "[card]"), &["unknown field `card`", "`nic`"]);
-    refused(parse("value = 0.2", "value = 1.2"), &["low_power_idle.share is 1.2; expected 0 to 1"]);
-    refused(parse("basis = \"published\"", "basis = \"known\""), &["unknown variant `known`", "`estimate`"]);
+    rejects(parse("\"100W\"", "100"), &["line 3", "a power as a string with its unit"]);
+    rejects(parse("\"100Gb/s copper\" =", "\"copper\" ="), &["as \"40Gb/s copper\""]);
+    rejects(parse("[nic]", "[card]"), &["unknown field `card`", "`nic`"]);
+    rejects(parse("value = 0.2", "value = 1.2"), &["low_power_idle.share: 1.2; expected 0 to 1"]);
+    rejects(parse("basis = \"published\"", "basis = \"known\""), &["unknown variant `known`", "`estimate`"]);
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
+use etherweave_primitives::{InputError, InputErrors};
+
 /// How a fabric is deployed, by `etherweave control` and `etherweave lab`; neither a run nor a design asks.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -117,54 +119,54 @@ impl ControlSpec {
         *self == ControlSpec::default()
     }
 
+    /// Checks the table for addresses of `bits` bits and a routing that needs `needed` priorities, where that is known.
+    ///
     /// # Errors
-    /// The key that is wrong, and why. `bits` is how long addresses are, `needed` how many priorities the routing
-    /// takes, where that is known.
-    pub(crate) fn check(&self, bits: u32, needed: Option<u8>) -> Result<(), (&'static str, String)> {
+    /// Every key that is wrong.
+    pub(crate) fn check(&self, bits: u32, needed: Option<u8>) -> Result<(), InputErrors> {
+        let mut errors = InputErrors::default();
         for (key, rate) in [("dmp_rate", self.dmp_rate), ("lldp_rate", self.lldp_rate)] {
-            if !(1..=RATE_MAX).contains(&rate) {
-                return Err((key, format!("{rate}; expected 1 to {RATE_MAX}")));
-            }
+            errors.check(InputError::unless((1..=RATE_MAX).contains(&rate), key, rate, format!("1 to {RATE_MAX}")));
         }
-        if self.rules == RuleKind::Minimal && self.alternatives.is_some() {
-            return Err(("alternatives", "given beside minimal rules; expected rules = \"conditional\"".to_owned()));
-        }
-        self.check_priorities(needed).map_err(|message| ("priorities", message))?;
-        self.check_ipv4(bits).map_err(|message| ("ipv4", message))
+        let is_used = self.rules == RuleKind::Conditional || self.alternatives.is_none();
+        let expected = "rules = \"conditional\"";
+        errors.check(InputError::unless(is_used, "alternatives", "given beside minimal rules", expected));
+        errors.check(self.check_priorities(needed));
+        errors.check(self.check_ipv4(bits));
+        errors.into_result()
     }
 
-    fn check_priorities(&self, needed: Option<u8>) -> Result<(), String> {
-        let found = format!("{:?}", self.priorities);
+    fn check_priorities(&self, needed: Option<u8>) -> Result<(), InputError> {
+        let error = |expected: String| Err(InputError::new("priorities", format!("{:?}", self.priorities), expected));
         let distinct: BTreeSet<u8> = self.priorities.iter().copied().collect();
         match needed {
             _ if self.priorities.is_empty() => Ok(()),
-            None => Err(format!("{found}; expected none: how many the routing needs is not known for this fabric")),
+            None => error("none: how many the routing needs is not known for this fabric".to_owned()),
             Some(_) if distinct.len() < self.priorities.len() || distinct.iter().any(|&priority| priority > 7) => {
-                Err(format!("{found}; expected different ones of 0 to 7"))
+                error("different ones of 0 to 7".to_owned())
             }
             Some(needed) if self.priorities.len() != usize::from(needed) => {
-                Err(format!("{found}; expected {needed}, which the routing needs"))
+                error(format!("{needed}, which the routing needs"))
             }
             Some(_) => Ok(()),
         }
     }
 
-    fn check_ipv4(&self, bits: u32) -> Result<(), String> {
+    fn check_ipv4(&self, bits: u32) -> Result<(), InputError> {
         let answers = self.resolution == ResolutionKind::Responder || self.anti_spoofing == SpoofingKind::Arp;
+        let quoted = format!("\"{}\"", self.ipv4);
+        let unless = |is_right, found: &str, expected: &str| InputError::unless(is_right, "ipv4", found, expected);
         if self.ipv4.is_empty() {
-            let message = "empty; expected a prefix, which the responder and ARP's anti-spoofing compare with";
-            return if answers { Err(message.to_owned()) } else { Ok(()) };
+            return unless(!answers, "empty", "a prefix, which the responder and ARP's anti-spoofing compare with");
         }
-        let (network, length) = prefix(&self.ipv4)
-            .ok_or_else(|| format!("\"{}\"; expected a network and its length, such as \"10.128.0.0/9\"", self.ipv4))?;
+        let Some((network, length)) = prefix(&self.ipv4) else {
+            return unless(false, &quoted, "a network and its length, such as \"10.128.0.0/9\"");
+        };
         let room = 32 - length;
-        if u32::from(network).trailing_zeros() < room {
-            return Err(format!("\"{}\" has bits beyond its length; expected none", self.ipv4));
-        }
-        if bits > room {
-            return Err(format!("\"{}\" leaves {room} bits; expected {bits} or more, which addresses have", self.ipv4));
-        }
-        Ok(())
+        let is_network = u32::from(network).trailing_zeros() >= room;
+        unless(is_network, &format!("{quoted} has bits beyond its length"), "none")?;
+        let expected = format!("{bits} or more, which addresses have");
+        unless(bits <= room, &format!("{quoted} leaves {room} bits"), &expected)
     }
 }
 
@@ -179,9 +181,8 @@ fn prefix(text: &str) -> Option<(Ipv4Addr, u32)> {
 mod tests {
     use super::*;
 
-    fn refused(spec: ControlSpec, bits: u32) -> String {
-        let (key, message) = spec.check(bits, Some(2)).unwrap_err();
-        format!("{key}: {message}")
+    fn error(spec: ControlSpec, bits: u32) -> String {
+        spec.check(bits, Some(2)).unwrap_err().to_string()
     }
 
     #[test]
@@ -189,22 +190,22 @@ mod tests {
         let spec = |ipv4: &str| ControlSpec { ipv4: ipv4.to_owned(), ..ControlSpec::default() };
         assert_eq!(spec("10.128.0.0/9").check(23, None), Ok(()));
         assert_eq!(
-            refused(spec("10.128.0.0/9"), 24),
+            error(spec("10.128.0.0/9"), 24),
             "ipv4: \"10.128.0.0/9\" leaves 23 bits; expected 24 or more, which addresses have"
         );
-        assert_eq!(refused(spec("10.1.0.0/9"), 7), "ipv4: \"10.1.0.0/9\" has bits beyond its length; expected none");
-        assert!(refused(spec("ten/9"), 7).ends_with("such as \"10.128.0.0/9\""));
+        assert_eq!(error(spec("10.1.0.0/9"), 7), "ipv4: \"10.1.0.0/9\" has bits beyond its length; expected none");
+        assert!(error(spec("ten/9"), 7).ends_with("such as \"10.128.0.0/9\""));
         assert_eq!(spec("").check(46, None), Ok(()));
         let responder = ControlSpec { resolution: ResolutionKind::Responder, ..spec("") };
-        assert!(refused(responder, 7).starts_with("ipv4: empty; expected a prefix"));
+        assert!(error(responder, 7).starts_with("ipv4: empty; expected a prefix"));
     }
 
     #[test]
     fn priorities_are_as_many_as_the_routing_needs() {
         let spec = |priorities: &[u8]| ControlSpec { priorities: priorities.to_vec(), ..ControlSpec::default() };
         assert_eq!(spec(&[3, 4]).check(7, Some(2)), Ok(()));
-        assert_eq!(refused(spec(&[3]), 7), "priorities: [3]; expected 2, which the routing needs");
-        assert_eq!(refused(spec(&[3, 3]), 7), "priorities: [3, 3]; expected different ones of 0 to 7");
-        assert_eq!(refused(spec(&[3, 8]), 7), "priorities: [3, 8]; expected different ones of 0 to 7");
+        assert_eq!(error(spec(&[3]), 7), "priorities: [3]; expected 2, which the routing needs");
+        assert_eq!(error(spec(&[3, 3]), 7), "priorities: [3, 3]; expected different ones of 0 to 7");
+        assert_eq!(error(spec(&[3, 8]), 7), "priorities: [3, 8]; expected different ones of 0 to 7");
     }
 }

@@ -8,12 +8,11 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 use etherweave_forwarding::{
     AddressPlan, FlowTable, Mac, MinimalRouting, PacketHeader, PlanKind, Rule, Strategy, Ternary,
 };
-use etherweave_openloop::OpenLoopError;
 use etherweave_openloop::routing::tables::{ChannelScheme, ConditionalTables, Conditions, FlowTables, MinimalTables};
-use etherweave_primitives::{ChannelId, HostId, Port, SwitchId};
+use etherweave_primitives::{ChannelId, HostId, InputError, Port, SwitchId};
 use etherweave_topology::{LinkClass, Node, Topology, TopologyKind, reverse};
 
-use crate::Table;
+use crate::{Table, conversions};
 use crate::control::{ControlSpec, RuleKind};
 use crate::tables::{integers, texts};
 
@@ -52,17 +51,21 @@ impl Deployment {
         strategy: Strategy,
         widths: &[u32],
         down: &[ChannelId],
-    ) -> Result<Deployment, OpenLoopError> {
+    ) -> Result<Deployment, InputError> {
+        let error = conversions::deployment;
         let flow_tables = match spec.rules {
-            RuleKind::Minimal => FlowTables::new(kind, topology, strategy, Conditions::None)?,
-            RuleKind::Conditional => conditional(spec, strategy, kind)?.tables(kind, topology)?.0,
+            RuleKind::Minimal => FlowTables::new(kind, topology, strategy, Conditions::None).map_err(error)?,
+            RuleKind::Conditional => {
+                conditional(spec, strategy, kind)?.tables(kind, topology).map_err(error)?.0
+            }
         };
-        let flow_tables = flow_tables.with_widths(widths)?.around(kind, down);
+        let flow_tables = flow_tables.with_widths(widths).map_err(error)?.around(kind, down);
         let mut tables = Vec::with_capacity(topology.switches());
-        flow_tables.each(|_, table| {
+        let each = flow_tables.each(|_, table| {
             tables.push(table.clone());
             Ok(())
-        })?;
+        });
+        each.map_err(error)?;
         let plan = flow_tables.plan().clone();
         let ranks = ranks(spec, kind, topology);
         let down = down.iter().flat_map(|&channel| [channel, reverse(channel)]).collect();
@@ -238,19 +241,15 @@ fn conditional(
     spec: &ControlSpec,
     strategy: Strategy,
     kind: &TopologyKind,
-) -> Result<ConditionalTables, OpenLoopError> {
+) -> Result<ConditionalTables, InputError> {
     let fitting = Strategy::fitting(kind);
     if strategy.plan != PlanKind::Coordinates && strategy.plan != fitting.plan {
-        let expected = "coordinates, under conditional rules".to_owned();
-        return Err(OpenLoopError { key: "address_plan", found: strategy.plan.name().to_owned(), expected });
+        let expected = "coordinates, under conditional rules";
+        return Err(InputError::new("design.tables.plan", strategy.plan.name(), expected));
     }
     if strategy.is_shared_by_source != fitting.is_shared_by_source {
-        let expected = format!("{}, which conditional rules stand on", fitting.is_shared_by_source);
-        return Err(OpenLoopError {
-            key: "share_by_source",
-            found: strategy.is_shared_by_source.to_string(),
-            expected,
-        });
+        let expected = format!("{}, which conditional rules require", fitting.is_shared_by_source);
+        return Err(InputError::new("design.tables.share_by_source", strategy.is_shared_by_source, expected));
     }
     // Dragonflies have a compaction of their own under conditional rules unless the scenario says one.
     let compaction = (strategy.compaction != fitting.compaction).then_some(strategy.compaction);

@@ -1,18 +1,24 @@
 //! The file as text: syntax, overrides, and where a key stands.
 
+use std::fmt::Display;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use etherweave_topology::{TextPlace, TopologyError, TopologyKind};
+use etherweave_primitives::{InputError, InputErrors, TextPlace};
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
-use crate::{ScenarioError, plain};
+use crate::error::{Mistake, ScenarioError};
+
+/// Most names of an override's key: each is a table inside the one before.
+const KEY_DEPTH_MAX: usize = 64;
+/// Most characters of an override's value that a message repeats.
+const LITERAL_SHOWN_MAX: usize = 60;
 
 /// A scenario's text and its values.
-pub(crate) struct Document<'a> {
-    origin: &'a str,
-    text: &'a str,
+pub(crate) struct Document {
+    origin: String,
+    text: String,
     /// All values, overrides included.
     pub values: Table,
     /// Keys that an override has set.
@@ -21,72 +27,93 @@ pub(crate) struct Document<'a> {
     pub files: Vec<(String, String)>,
 }
 
-impl<'a> Document<'a> {
-    /// Parses `text`.
-    pub fn parse(text: &'a str, origin: &'a str) -> Result<Document<'a>, ScenarioError> {
-        let document = Document { origin, text, values: Table::new(), overridden: Vec::new(), files: Vec::new() };
-        match text.parse::<Table>() {
-            Ok(values) => Ok(Document { values, ..document }),
-            Err(error) => {
-                let start = error.span().map_or(0, |span| span.start);
-                let place = Some(document.line_and_column(start));
-                Err(ScenarioError { place, ..document.error("", plain::syntax(error.message())) })
-            }
+impl Document {
+    /// Parses `text` and sets `overrides`, dotted keys with TOML literals.
+    ///
+    /// # Errors
+    /// The place where the text is no TOML; every override that cannot be set.
+    pub fn parse(text: &str, origin: &str, overrides: &[(String, String)]) -> Result<Document, ScenarioError> {
+        let (origin, text) = (origin.to_owned(), text.to_owned());
+        let mut document = Document { origin, text, values: Table::new(), overridden: Vec::new(), files: Vec::new() };
+        document.values = document.text.parse().map_err(|error: toml::de::Error| {
+            let place = Some(TextPlace::of_byte(&document.text, error.span().map_or(0, |span| span.start)));
+            let found = error.message().trim().replace('\n', "; ");
+            let expected = if found.contains("expected") { "" } else { "TOML, and each key once" };
+            Mistake { origin: document.origin.clone(), place, error: InputError::new("", found, expected) }
+        })?;
+        let mut errors = InputErrors::default();
+        for (key, literal) in overrides {
+            errors.check(document.set(key, literal));
         }
+        let mistake = |error| Mistake { origin: "override".to_owned(), place: None, error };
+        errors.into_result().map_err(|errors| ScenarioError { mistakes: errors.into_iter().map(mistake).collect() })?;
+        Ok(document)
     }
 
     /// Sets a dotted key to a TOML literal. Elements of lists are named by their number.
-    pub fn set(&mut self, key: &str, literal: &str) -> Result<(), ScenarioError> {
+    fn set(&mut self, key: &str, literal: &str) -> Result<(), InputError> {
+        if key.split('.').nth(KEY_DEPTH_MAX).is_some() {
+            let start: String = key.chars().take(LITERAL_SHOWN_MAX).collect();
+            let expected = format!("at most {KEY_DEPTH_MAX} names with dots between them");
+            return Err(InputError::new(format!("{start}…"), "a key of too many names", expected));
+        }
         let parsed: Result<Table, _> = format!("value = {literal}").parse();
-        let error = |message: String| ScenarioError {
-            origin: "override".to_owned(),
-            place: None,
-            key: key.to_owned(),
-            message,
-        };
-        let Some(value) = parsed.ok().and_then(|mut table| table.remove("value")) else {
-            return Err(error(format!("`{literal}` is no TOML value; expected one such as 5, \"200ns\" or true")));
-        };
+        // A literal with a line end in it is another document.
+        let value = parsed.ok().filter(|table| table.len() == 1).and_then(|mut table| table.remove("value"));
+        let value = value.ok_or_else(|| {
+            let start: String = literal.chars().take(LITERAL_SHOWN_MAX).collect();
+            let rest = if start.len() < literal.len() { "…" } else { "" };
+            let found = format!("`{start}{rest}` is no TOML value");
+            InputError::new(key, found, "one such as 5, \"200ns\" or true")
+        })?;
         let mut table = Value::Table(std::mem::take(&mut self.values));
-        let found = put(&mut table, key, value);
+        let result = put(&mut table, key, value);
         if let Value::Table(values) = table {
             self.values = values;
         }
         self.overridden.push(key.to_owned());
-        found.map_err(error)
+        result
     }
 
-    /// The error about a key, where it stands in the text.
-    pub fn error(&self, key: &str, message: impl Into<String>) -> ScenarioError {
-        let (key, message) = (self.written(key).to_owned(), message.into());
-        if self.is_overridden(&key) {
-            return ScenarioError { origin: "override".to_owned(), place: None, key, message };
+    /// Mistakes, each with the place of its key in the text.
+    pub fn locate(&self, errors: impl Into<InputErrors>) -> ScenarioError {
+        let errors: InputErrors = errors.into();
+        ScenarioError { mistakes: errors.into_iter().map(|error| self.mistake(error)).collect() }
+    }
+
+    /// The mistake at a key, where it stands in the text.
+    pub fn error(&self, key: impl Into<String>, found: impl Display, expected: impl Display) -> ScenarioError {
+        self.locate(InputError::new(key, found, expected))
+    }
+
+    /// A mistake in what the caller asks for, which does not stand in the text.
+    pub fn elsewhere(&self, errors: impl Into<InputErrors>) -> ScenarioError {
+        let mistake = |error| Mistake { origin: self.origin.clone(), place: None, error };
+        ScenarioError { mistakes: errors.into().into_iter().map(mistake).collect() }
+    }
+
+    fn mistake(&self, error: InputError) -> Mistake {
+        let error = InputError { key: self.written(&error.key), ..error };
+        if self.is_overridden(&error.key) {
+            return Mistake { origin: "override".to_owned(), place: None, error };
         }
-        let place = self.locate(&key).map(|(offset, _)| self.line_and_column(offset));
-        ScenarioError { origin: self.origin.to_owned(), place, key, message }
+        let of_key = || self.position(&error.key).map(|(offset, _)| TextPlace::of_byte(&self.text, offset));
+        let place = error.place.and_then(|place| self.line_within(&error.key, place.line)).or_else(of_key);
+        Mistake { origin: self.origin.clone(), place, error }
     }
 
     /// A path that the file names, seen from where the file is.
     pub fn beside(&self, name: &str) -> PathBuf {
-        Path::new(self.origin).parent().unwrap_or(Path::new("")).join(name)
-    }
-
-    /// The error of a topology's parameter.
-    pub fn topology_error(&self, kind: &TopologyKind, error: &TopologyError) -> ScenarioError {
-        let parameter = error.key().map(|key| format!(".{key}")).unwrap_or_default();
-        let key = format!("topology.{}{parameter}", kind.name());
-        let told = self.error(&key, error.beside_key());
-        match error {
-            TopologyError::Text { place: TextPlace::Line(line), .. } => {
-                ScenarioError { place: self.line_within(&key, *line).or(told.place), ..told }
-            }
-            _ => told,
-        }
+        Path::new(&self.origin).parent().unwrap_or(Path::new("")).join(name)
     }
 
     /// The key as the author wrote it.
-    fn written<'k>(&'k self, key: &'k str) -> &'k str {
-        self.files.iter().find(|(held, _)| held == key).map_or(key, |(_, named)| named)
+    fn written(&self, key: &str) -> String {
+        let named = self.files.iter().find_map(|(held, named)| {
+            let rest = key.strip_prefix(held.as_str()).filter(|rest| rest.is_empty() || rest.starts_with('.'))?;
+            Some(format!("{named}{rest}"))
+        });
+        named.unwrap_or_else(|| key.to_owned())
     }
 
     /// Whether an override has set the key or a table around it.
@@ -96,11 +123,10 @@ impl<'a> Document<'a> {
         self.overridden.iter().any(covers)
     }
 
-    /// Where line `line`, counted from 1, of the text at `key` stands. `None` where that cannot be told from the
-    /// file: a key of another origin, or a string with escapes, which may hold line ends of its own.
-    pub fn line_within(&self, key: &str, line: usize) -> Option<(usize, usize)> {
-        let key = self.written(key);
-        let (_, value) = self.locate(key).filter(|_| !self.is_overridden(key))?;
+    /// Where line `line`, counted from 1, of the text at `key` stands. `None` where the file does not say: a key of
+    /// another origin, or a string with escapes, which may hold line ends of its own.
+    fn line_within(&self, key: &str, line: usize) -> Option<TextPlace> {
+        let (_, value) = self.position(key)?;
         let raw = self.text.get(value.clone())?;
         let quotes = ["\"\"\"", "'''"].into_iter().find(|quotes| raw.starts_with(quotes))?;
         let content = &raw[quotes.len()..];
@@ -109,27 +135,21 @@ impl<'a> Document<'a> {
         }
         // A line end right after the quotes does not belong to the text.
         let begins_below = content.starts_with('\n') || content.starts_with("\r\n");
-        let (first, _) = self.line_and_column(value.start);
-        Some((first + line - usize::from(!begins_below), 1))
+        let first = TextPlace::of_byte(&self.text, value.start).line;
+        Some(TextPlace { line: first + line - usize::from(!begins_below), column: Some(1) })
     }
 
     /// Where a key stands, or the nearest table around it that does; and its value.
-    fn locate(&self, key: &str) -> Option<(usize, Range<usize>)> {
-        let root = DeTable::parse(self.text).ok()?;
-        let mut found = None;
+    fn position(&self, key: &str) -> Option<(usize, Range<usize>)> {
+        let root = DeTable::parse(&self.text).ok()?;
+        let mut position = None;
         let mut place = Place::Table(root.get_ref());
         for part in key.split('.').filter(|part| !part.is_empty()) {
             let Some((start, value, next)) = place.step(part) else { break };
-            found = Some((start, value));
+            position = Some((start, value));
             place = next;
         }
-        found
-    }
-
-    fn line_and_column(&self, offset: usize) -> (usize, usize) {
-        let before = &self.text[..offset.min(self.text.len())];
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+        position
     }
 }
 
@@ -164,20 +184,22 @@ impl<'t, 'i> Place<'t, 'i> {
 }
 
 /// Puts a value at a dotted key, making tables on the way.
-pub(crate) fn put(root: &mut Value, key: &str, value: Value) -> Result<(), String> {
+fn put(root: &mut Value, key: &str, value: Value) -> Result<(), InputError> {
     let mut place = root;
     for part in key.split('.') {
         if part.is_empty() {
-            return Err("an empty key; expected names with dots between them".to_owned());
+            return Err(InputError::new(key, "an empty key", "names with dots between them"));
         }
         place = match place {
             Value::Table(table) => table.entry(part).or_insert_with(|| Value::Table(Table::new())),
             Value::Array(list) => {
                 let count = list.len();
                 let slot = part.parse::<usize>().ok().and_then(|index| list.get_mut(index));
-                slot.ok_or_else(|| format!("no element `{part}`; expected 0 to {}", count.saturating_sub(1)))?
+                slot.ok_or_else(|| {
+                    InputError::new(key, format!("no element `{part}`"), format!("0 to {}", count.saturating_sub(1)))
+                })?
             }
-            _ => return Err(format!("`{part}` lies in a value; expected a table")),
+            _ => return Err(InputError::new(key, format!("`{part}` lies in a value"), "a table")),
         };
     }
     *place = value;

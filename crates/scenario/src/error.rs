@@ -1,32 +1,53 @@
-//! One mistake, told once: where, what, and what is expected.
+//! The mistakes of a scenario, each with its place in the file.
 
 use std::fmt::{self, Write};
 
-/// `file:line:column: key: what; expected …`
+use etherweave_primitives::{InputError, TextPlace};
+
+/// Every independent mistake that was found, one at least. Displayed as a line for each.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScenarioError {
-    /// The file, as the caller named it.
-    pub origin: String,
-    /// Line and column, counted from 1; `None` when the key does not stand in the file.
-    pub place: Option<(usize, usize)>,
-    /// Dotted key.
-    pub key: String,
-    /// What is wrong, and what would be right.
-    pub message: String,
+    /// In the order of their discovery.
+    pub mistakes: Vec<Mistake>,
 }
 
-impl fmt::Display for ScenarioError {
+/// `file:line:column: key: found; expected …`
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mistake {
+    /// The file, as the caller named it.
+    pub origin: String,
+    /// Where in the file; `None` when the key does not stand in it.
+    pub place: Option<TextPlace>,
+    /// Key, what was found there and what was expected.
+    pub error: InputError,
+}
+
+impl From<Mistake> for ScenarioError {
+    fn from(mistake: Mistake) -> ScenarioError {
+        ScenarioError { mistakes: vec![mistake] }
+    }
+}
+
+impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.origin)?;
-        if let Some((line, column)) = self.place {
-            write!(f, "{line}:{column}:")?;
+        if let Some(TextPlace { line, column }) = self.place {
+            write!(f, "{line}:{}:", column.unwrap_or(1))?;
         }
-        let colon = if self.key.is_empty() { "" } else { ": " };
-        let said = format!(" {}{colon}{}", self.key, self.message);
+        let message = format!(" {}", self.error);
         // One line, whatever names the file has: a key or a node may hold line ends.
-        said.chars()
+        message
+            .chars()
             .try_for_each(|c| if c.is_control() { write!(f, "{}", c.escape_default()) } else { f.write_char(c) })
     }
 }
 
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let lines: Vec<String> = self.mistakes.iter().map(Mistake::to_string).collect();
+        f.write_str(&lines.join("\n"))
+    }
+}
+
+impl std::error::Error for Mistake {}
 impl std::error::Error for ScenarioError {}

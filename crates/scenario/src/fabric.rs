@@ -1,61 +1,36 @@
 //! A scenario's fabric, on paper: nothing runs on it.
 
 use etherweave_design::{Design, DesignError, Largest, Step};
-use etherweave_openloop::{OpenLoopError, Outage};
-use etherweave_primitives::{BitRate, Bytes};
+use etherweave_openloop::Outage;
+use etherweave_primitives::{BitRate, Bytes, InputError};
 use etherweave_routing::{Routing, RoutingKind};
 use etherweave_sim::{largest_packet, port_buffers};
 use etherweave_topology::{Export, ExportNames, SizeRequest, Topology, TopologyError, TopologyKind};
 
 use crate::document::Document;
-use crate::faults;
 use crate::measured::{self, PortSent};
-use crate::observation::{ObservationError, PointChoice, observe};
+use crate::observation::{PointChoice, observe};
 use crate::open_loop::{self, CurveProgress, Ground};
-use crate::scenario::{read_values, stem_or_name};
-use crate::{Deployment, Scenario, ScenarioError, Table, fabric_tables};
+use crate::scenario::{generate, read_values};
+use crate::{Deployment, Scenario, ScenarioError, Table, conversions, fabric_tables, faults, reader};
 
 /// The fabric of a scenario, built; jobs and all that only matters to a run may be missing from the file.
 pub struct Fabric {
     scenario: Scenario,
     topology: Topology,
-    file: File,
-}
-
-/// Where a scenario came from, for errors that are found late.
-struct File {
-    text: String,
-    origin: String,
-    overrides: Vec<(String, String)>,
-    /// As [`Document::files`].
-    files: Vec<(String, String)>,
-}
-
-impl File {
-    fn error(&self, key: &str, message: String) -> ScenarioError {
-        let read = || {
-            let mut document = Document::parse(&self.text, &self.origin)?;
-            self.overrides.iter().try_for_each(|(key, literal)| document.set(key, literal))?;
-            document.files.clone_from(&self.files);
-            Ok(document.error(key, message))
-        };
-        read().unwrap_or_else(|error| error)
-    }
+    /// Where the keys of later mistakes stand.
+    document: Document,
 }
 
 impl Fabric {
     /// Reads a scenario and builds its fabric.
     ///
     /// # Errors
-    /// The first mistake, where it stands in the file.
+    /// Every independent mistake, where it stands in the file.
     pub fn parse(text: &str, origin: &str, overrides: &[(String, String)]) -> Result<Fabric, ScenarioError> {
-        let (document, mut scenario) = read_values(text, origin, overrides)?;
-        scenario.name = stem_or_name(&scenario, origin);
-        let kind = &scenario.topology;
-        let topology = kind.generate().map_err(|error| document.topology_error(kind, &error))?;
-        let (text, origin, overrides) = (text.to_owned(), origin.to_owned(), overrides.to_vec());
-        let file = File { files: document.files, text, origin, overrides };
-        Ok(Fabric { scenario, topology, file })
+        let (document, scenario) = read_values(text, origin, overrides)?;
+        let topology = generate(&scenario.topology).map_err(|error| document.locate(error))?;
+        Ok(Fabric { scenario, topology, document })
     }
 
     /// What the fabric is called.
@@ -85,11 +60,7 @@ impl Fabric {
     /// When parameters do not fit together, or a switch has too little memory.
     pub fn buffers(&self, mtu: u16) -> Result<Table, ScenarioError> {
         let ports = port_buffers(&self.topology, &self.scenario.params(), Bytes::new(mtu.into()));
-        let ports = ports.map_err(|error| {
-            let message = error.to_string();
-            let (key, message) = message.split_once(": ").unwrap_or(("", &message));
-            self.file.error(key, message.to_owned())
-        })?;
+        let ports = ports.map_err(|error| self.document.locate(conversions::build(error)))?;
         Ok(fabric_tables::buffers(&self.topology, &ports))
     }
 
@@ -104,16 +75,12 @@ impl Fabric {
     /// # Errors
     /// When there is no such routing, or it is not for this fabric.
     pub fn routing_priorities(&self, routing: Option<&str>) -> Result<u8, ScenarioError> {
-        let told = |message| self.file.error("routing", message);
         let kind = match routing {
-            Some(name) => {
-                let found = RoutingKind::ALL.iter().find(|kind| kind.name() == name);
-                let known: Vec<_> = RoutingKind::ALL.iter().map(|kind| kind.name()).collect();
-                *found.ok_or_else(|| told(format!("unknown routing {name}; known: {}", known.join(", "))))?
-            }
+            Some(name) => routing_named(name).map_err(|error| self.document.elsewhere(error))?,
             None => self.scenario.routing,
         };
-        kind.legality(&self.topology).map(|legality| legality.priorities()).map_err(|error| told(error.to_string()))
+        let legality = kind.legality(&self.topology).map_err(|error| self.document.error("routing", error, ""))?;
+        Ok(legality.priorities())
     }
 
     /// The scenario, with every default written out.
@@ -126,9 +93,9 @@ impl Fabric {
     /// # Errors
     /// When the rows are of another fabric, or the design has no power.
     pub fn add_load(&self, design: &mut Design, rows: &[PortSent], span_ns: f64) -> Result<(), ScenarioError> {
-        let load = measured::load(&self.topology, rows, span_ns).map_err(|message| self.file.error("", message))?;
+        let load = measured::load(&self.topology, rows, span_ns).map_err(|error| self.document.elsewhere(error))?;
         let added = design.add_load(&self.topology, &self.scenario.design, &load);
-        added.map_err(|error| self.file.error("design", error.to_string()))
+        added.map_err(|error| self.document.locate(error.within("design")))
     }
 
     /// The fabric in a format that other programs read: files by name, with their texts. `names` are fields of
@@ -137,28 +104,23 @@ impl Fabric {
     /// # Errors
     /// When there is no such format or field, or a node has a name that the format cannot express.
     pub fn export(&self, format: &str, names: &[(String, String)]) -> Result<Vec<(String, String)>, ScenarioError> {
-        let told = |error: TopologyError| {
-            let key = error.key().unwrap_or("topology").to_owned();
-            self.unplaced_error(key, error.beside_key())
+        let error = |error: TopologyError| {
+            let error = conversions::topology(error);
+            self.document.elsewhere(if error.key.is_empty() { error.within("topology") } else { error })
         };
-        let export: Export = format.parse().map_err(told)?;
+        let export: Export = format.parse().map_err(error)?;
         let names = self.export_names(names)?;
         // A scenario may be called anything, but its files stay where they are written.
         let stem = self.name().replace(|sign: char| sign.is_control() || ['/', '\\'].contains(&sign), "-");
-        let files = export.files(&self.topology, &names).map_err(told)?;
+        let files = export.files(&self.topology, &names).map_err(error)?;
         Ok(files.into_iter().map(|file| (format!("{stem}{}", file.suffix), file.text)).collect())
     }
 
     fn export_names(&self, names: &[(String, String)]) -> Result<ExportNames, ScenarioError> {
         let own = [("fabric".to_owned(), self.name().to_owned())];
         let fields = own.iter().chain(names).map(|(key, value)| (key.clone(), toml::Value::String(value.clone())));
-        let names = fields.collect::<toml::Table>().try_into::<ExportNames>();
-        names.map_err(|error| self.unplaced_error("export names".to_owned(), error.message().to_owned()))
-    }
-
-    /// A mistake that does not stand in the file.
-    fn unplaced_error(&self, key: String, message: String) -> ScenarioError {
-        ScenarioError { origin: self.file.origin.clone(), place: None, key, message }
+        let names = reader::read(&fields.collect::<toml::Table>());
+        names.map_err(|errors| self.document.elsewhere(errors.within("export names")))
     }
 
     /// Latency and throughput under the traffic of `[open_loop]`, a row for each routing, pattern and load; `on_point`
@@ -175,7 +137,7 @@ impl Fabric {
         let (topology, outages) = (&self.topology, &self.outages()?);
         let ground = Ground { kind: &self.scenario.topology, topology, outages };
         let points = open_loop::curve(&ground, open_loop, *seed, threads, on_point);
-        points.map_err(|error| self.open_loop_error(&error))
+        points.map_err(|error| self.document.locate(error))
     }
 
     /// One point of `[open_loop]`, watched: `points` with its row as of [`Fabric::curve`], `patterns` with when each
@@ -188,12 +150,12 @@ impl Fabric {
         let Scenario { open_loop, seed, .. } = &self.scenario;
         let (topology, outages) = (&self.topology, &self.outages()?);
         let ground = Ground { kind: &self.scenario.topology, topology, outages };
-        observe(&ground, open_loop, *seed, choice, threads).map_err(|error| match error {
-            ObservationError::Choice(key, message) => self.unplaced_error(key.to_owned(), message),
-            ObservationError::Traffic(error) if error.key == "load" && choice.load.is_some() => {
-                self.unplaced_error("load".to_owned(), format!("{}; expected {}", error.found, error.expected))
+        let point = choice.of(open_loop).map_err(|error| self.document.elsewhere(error))?;
+        observe(&ground, open_loop, *seed, point, threads).map_err(|error| match choice.load {
+            Some(_) if error.key == "open_loop.loads" => {
+                self.document.elsewhere(InputError { key: "load".to_owned(), ..error })
             }
-            ObservationError::Traffic(error) => self.open_loop_error(&error),
+            _ => self.document.locate(error),
         })
     }
 
@@ -204,47 +166,18 @@ impl Fabric {
     /// When a parameter does not suit the fabric, addresses do not fit, or no such cable is there.
     pub fn deployment(&self, down: &[String]) -> Result<Deployment, ScenarioError> {
         let down = faults::cables(&self.topology, down);
-        let down = down.map_err(|message| self.unplaced_error("failed".to_owned(), message))?;
+        let down = down.map_err(|error| self.document.elsewhere(error.within("failed")))?;
         let Scenario { topology: kind, design, control, .. } = &self.scenario;
         let strategy = design.tables.strategy(kind);
-        let made = Deployment::of(kind, &self.topology, control, strategy, &design.tables.widths, &down);
-        let deployment = made.map_err(|error| self.deployment_error(&error))?;
+        let deployment = Deployment::of(kind, &self.topology, control, strategy, &design.tables.widths, &down);
+        let deployment = deployment.map_err(|error| self.document.locate(error))?;
         let checked = control.check(deployment.address_bits(), deployment.priorities());
-        checked.map_err(|(key, message)| self.file.error(&format!("control.{key}"), message))?;
+        checked.map_err(|errors| self.document.locate(errors.within("control")))?;
         Ok(deployment)
     }
 
-    fn deployment_error(&self, error: &OpenLoopError) -> ScenarioError {
-        let key = match error.key {
-            "alternatives" => "control.alternatives",
-            "address_plan" => "design.tables.plan",
-            "compaction" => "design.tables.compaction",
-            "share_by_source" => "design.tables.share_by_source",
-            _ => "topology",
-        };
-        self.file.error(key, format!("{}; expected {}", error.found, error.expected))
-    }
-
     fn outages(&self) -> Result<Vec<Outage>, ScenarioError> {
-        faults::outages(&self.scenario.faults, &self.topology).map_err(|(key, message)| self.file.error(&key, message))
-    }
-
-    fn open_loop_error(&self, error: &OpenLoopError) -> ScenarioError {
-        // Some keys say a unit behind a comma.
-        let key = match error.key.split(',').next().unwrap_or_default() {
-            "topology" => "topology".to_owned(),
-            "load" => "open_loop.loads".to_owned(),
-            key @ ("warm_up" | "measured" | "batch" | "precision" | "longest" | "reroute_after") => {
-                format!("open_loop.{key}")
-            }
-            "routing" => "open_loop.routings".to_owned(),
-            key @ ("slots_per_packet" | "burst" | "peak" | "shape") => format!("open_loop.arrival.{key}"),
-            key if PATTERN_KEYS.contains(&key) => format!("open_loop.patterns.{key}"),
-            "address_plan" | "compaction" | "alternatives" => "open_loop.tables".to_owned(),
-            key @ ("down.from" | "down.until") => format!("faults.{key}"),
-            key => format!("open_loop.switch.{key}"),
-        };
-        self.file.error(&key, format!("{}; expected {}", error.found, error.expected))
+        faults::outages(&self.scenario.faults, &self.topology).map_err(|errors| self.document.locate(errors))
     }
 
     /// All figures of the fabric; `on_step` is told what comes next and says whether to go on. None when it stopped.
@@ -256,25 +189,16 @@ impl Fabric {
         match Design::of(name, kind, &self.topology, design, on_step) {
             Ok(design) => Ok(Some(design)),
             Err(DesignError::Stopped) => Ok(None),
-            Err(DesignError::Key { key, message }) => Err(self.file.error(&format!("design.{key}"), message)),
+            Err(DesignError::Input(errors)) => Err(self.document.locate(errors.within("design"))),
         }
     }
 }
 
-/// What a pattern may find wrong.
-const PATTERN_KEYS: [&str; 11] = [
-    "at",
-    "extents",
-    "from",
-    "hosts",
-    "hosts_per_switch",
-    "offset",
-    "pairs",
-    "patterns",
-    "period",
-    "rows",
-    "switching",
-];
+fn routing_named(name: &str) -> Result<RoutingKind, InputError> {
+    let kind = RoutingKind::ALL.iter().find(|kind| kind.name() == name).copied();
+    let known: Vec<_> = RoutingKind::ALL.iter().map(|kind| kind.name()).collect();
+    kind.ok_or_else(|| InputError::new("routing", format!("unknown name `{name}`"), format!("one of {}", known.join(", "))))
+}
 
 /// A fabric that fulfils a wish.
 pub struct Proposal {
@@ -289,8 +213,8 @@ pub struct Proposal {
 ///
 /// # Errors
 /// When `rate` is no rate, such as "100Gb/s".
-pub fn proposals(hosts: u32, radix: u32, rate: &str) -> Result<(Vec<Proposal>, Vec<String>), String> {
-    let rate = rate.parse::<BitRate>().map_err(|error| format!("rate: {error}"))?;
+pub fn proposals(hosts: u32, radix: u32, rate: &str) -> Result<(Vec<Proposal>, Vec<String>), InputError> {
+    let rate = rate.parse::<BitRate>().map_err(|error| error.within("rate"))?;
     let (found, refused) = etherweave_design::proposals(&SizeRequest { hosts, radix });
     let told = |proposal: etherweave_design::Proposal| Proposal {
         scenario: topology_alone(&proposal.name, &proposal.kind, Some(rate)),
@@ -419,6 +343,6 @@ mod tests {
         assert_eq!(fabric.routing_priorities(None), Ok(1));
         assert_eq!(fabric.routing_priorities(Some("dragonfly_minimal")), Ok(2));
         let error = fabric.routing_priorities(Some("ugall")).unwrap_err().to_string();
-        assert!(error.contains("unknown routing ugall; known: up_down, "), "{error}");
+        assert!(error.contains("unknown name `ugall`; expected one of up_down, "), "{error}");
     }
 }

@@ -2,12 +2,11 @@
 //! `as_built.failed`.
 
 use etherweave_openloop::Outage;
-use etherweave_primitives::{ChannelId, Duration, SwitchId};
+use etherweave_primitives::{ChannelId, Duration, InputError, InputErrors, SwitchId};
 use etherweave_sim::DegradedLink;
 use etherweave_topology::Topology;
 
-use crate::document::Document;
-use crate::{Scenario, ScenarioError};
+use crate::Scenario;
 
 /// Faults of a run. Default none.
 #[derive(Clone, Debug, PartialEq, Default, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -45,30 +44,27 @@ impl FaultsSpec {
     }
 }
 
-/// The degraded links on their channels; what else may be wrong with them the simulator says.
-pub(crate) fn degraded(
-    document: &Document<'_>,
-    scenario: &Scenario,
-    topology: &Topology,
-) -> Result<Vec<DegradedLink>, ScenarioError> {
-    if !scenario.faults.down.is_empty() {
-        let message = "what fails and returns is simulated by `etherweave curve` and `observe`; expected none";
-        return Err(document.error("faults.down", message));
+/// The degraded links on their channels; the simulator checks the rest.
+///
+/// # Errors
+/// Every link that is wrong.
+pub(crate) fn degraded(scenario: &Scenario, topology: &Topology) -> Result<Vec<DegradedLink>, InputErrors> {
+    let mut errors = InputErrors::default();
+    let found = "links and switches that fail and return are simulated by `etherweave curve` and `observe`";
+    errors.check(InputError::unless(scenario.faults.down.is_empty(), "faults.down", found, "none"));
+    let mut links = Vec::with_capacity(scenario.faults.degraded.len());
+    for (number, spec) in scenario.faults.degraded.iter().enumerate() {
+        let link = spec.link(scenario, topology);
+        links.extend(errors.check(link.map_err(|error| error.within(&format!("faults.degraded.{number}")))));
     }
-    let links = scenario.faults.degraded.iter().enumerate();
-    let link = |(number, spec): (usize, &DegradedSpec)| {
-        let error =
-            |(part, message): (&str, String)| document.error(&format!("faults.degraded.{number}.{part}"), message);
-        spec.link(scenario, topology).map_err(error)
-    };
-    links.map(link).collect()
+    errors.into_result().map(|()| links)
 }
 
 impl DegradedSpec {
-    fn link(&self, scenario: &Scenario, topology: &Topology) -> Result<DegradedLink, (&'static str, String)> {
+    fn link(&self, scenario: &Scenario, topology: &Topology) -> Result<DegradedLink, InputError> {
         let channel = cable(topology, &self.link, self.parallel)?;
         if let Some(end) = scenario.run.end.filter(|&end| self.from >= end) {
-            return Err(("from", format!("{}; expected less than the end of the run, {end}", self.from)));
+            return Err(InputError::new("from", self.from, format!("less than the end of the run, {end}")));
         }
         Ok(DegradedLink { channel, bit_error_rate: self.bit_error_rate, from: self.from, until: self.until })
     }
@@ -76,12 +72,12 @@ impl DegradedSpec {
 
 /// Cables by name; one of several parallel ones by the port of its first end, as OpenFlow counts them from 1
 /// ("leaf0:13 - core0"), or the first ones by being named again.
-pub(crate) fn cables(topology: &Topology, names: &[String]) -> Result<Vec<ChannelId>, String> {
+pub(crate) fn cables(topology: &Topology, names: &[String]) -> Result<Vec<ChannelId>, InputError> {
     let mut found: Vec<ChannelId> = Vec::new();
     for (place, name) in names.iter().enumerate() {
         let before = names[..place].iter().filter(|other| *other == name).count();
         let named = by_port(topology, name).map_or_else(|| cable(topology, name, before as u32), Ok);
-        found.push(named.map_err(|(_, message)| message)?);
+        found.push(named.map_err(|error| InputError { key: String::new(), ..error })?);
     }
     Ok(found)
 }
@@ -97,17 +93,17 @@ fn by_port(topology: &Topology, name: &str) -> Option<ChannelId> {
     found.next()
 }
 
-/// One of the parallel cables of a name, or which key is wrong and why.
-fn cable(topology: &Topology, name: &str, parallel: u32) -> Result<ChannelId, (&'static str, String)> {
+/// One of the parallel cables of a name.
+fn cable(topology: &Topology, name: &str, parallel: u32) -> Result<ChannelId, InputError> {
     let cables = topology.cables(name);
     if cables.is_empty() {
         let example = topology.channel(ChannelId::new(0));
         let (from, to) = (topology.name(example.from.node), topology.name(example.to.node));
-        let message = format!("no cable \"{name}\"; expected two nodes with one, such as \"{from} - {to}\"");
-        return Err(("link", message));
+        let expected = format!("two nodes with one, such as \"{from} - {to}\"");
+        return Err(InputError::new("link", format!("no cable \"{name}\""), expected));
     }
     let found = cables.get(parallel as usize).copied();
-    found.ok_or_else(|| ("parallel", format!("{parallel}; expected 0 to {}", cables.len() - 1)))
+    found.ok_or_else(|| InputError::new("parallel", parallel, format!("0 to {}", cables.len() - 1)))
 }
 
 /// What carries nothing for a time: a cable, or every link of a switch.
@@ -131,38 +127,40 @@ pub struct DownSpec {
     pub until: Option<Duration>,
 }
 
-/// Links that fail, as keys and messages where they do not exist.
-pub(crate) fn outages(faults: &FaultsSpec, topology: &Topology) -> Result<Vec<Outage>, (String, String)> {
-    if !faults.degraded.is_empty() {
-        let message = "links that damage frames are simulated by `etherweave run`; expected none".to_owned();
-        return Err(("faults.degraded".to_owned(), message));
-    }
+/// Links that fail.
+///
+/// # Errors
+/// Every one that does not exist.
+pub(crate) fn outages(faults: &FaultsSpec, topology: &Topology) -> Result<Vec<Outage>, InputErrors> {
+    let mut errors = InputErrors::default();
+    let found = "links that damage frames are simulated by `etherweave run`";
+    errors.check(InputError::unless(faults.degraded.is_empty(), "faults.degraded", found, "none"));
     let mut outages = Vec::new();
     for (number, spec) in faults.down.iter().enumerate() {
-        let told = |(part, message)| (format!("faults.down.{number}.{part}"), message);
-        let channels = spec.channels(topology).map_err(told)?;
+        let channels = spec.channels(topology).map_err(|error| error.within(&format!("faults.down.{number}")));
+        let channels = errors.check(channels).unwrap_or_default();
         outages.extend(channels.into_iter().map(|channel| Outage { channel, from: spec.from, until: spec.until }));
     }
-    Ok(outages)
+    errors.into_result().map(|()| outages)
 }
 
 impl DownSpec {
-    fn channels(&self, topology: &Topology) -> Result<Vec<ChannelId>, (&'static str, String)> {
+    fn channels(&self, topology: &Topology) -> Result<Vec<ChannelId>, InputError> {
         if let Some(until) = self.until.filter(|&until| until <= self.from) {
-            return Err(("until", format!("{until}; expected more than `from`, {}", self.from)));
+            return Err(InputError::new("until", until, format!("more than `from`, {}", self.from)));
         }
         match (&self.link, &self.switch) {
             (Some(link), None) => Ok(vec![cable(topology, link, self.parallel)?]),
             (None, Some(name)) => {
                 let mut switches = (0..topology.switches()).map(SwitchId::from_index);
-                let found = switches.find(|&at| topology.switch_name(at) == name.as_str());
-                let example = || {
-                    format!("no switch \"{name}\"; expected one such as \"{}\"", topology.switch_name(SwitchId::new(0)))
-                };
-                Ok(topology.out_channels(found.ok_or_else(|| ("switch", example()))?).to_vec())
+                let switch = switches.find(|&at| topology.switch_name(at) == name.as_str()).ok_or_else(|| {
+                    let example = topology.switch_name(SwitchId::new(0));
+                    InputError::new("switch", format!("no switch \"{name}\""), format!("one such as \"{example}\""))
+                })?;
+                Ok(topology.out_channels(switch).to_vec())
             }
-            (Some(_), Some(_)) => Err(("switch", "a switch besides a link; expected one of them".to_owned())),
-            (None, None) => Err(("link", "neither a link nor a switch; expected one of them".to_owned())),
+            (Some(_), Some(_)) => Err(InputError::new("switch", "a switch besides a link", "one of them")),
+            (None, None) => Err(InputError::new("link", "neither a link nor a switch", "one of them")),
         }
     }
 }

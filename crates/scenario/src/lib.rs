@@ -1,7 +1,7 @@
 //! One scenario file makes one run.
 //!
-//! - [`Scenario`] is the file as a value: every option with its default. [`Scenario::parse`] reads it and says of
-//!   any mistake where it is and what is expected there; [`Scenario::resolved`] writes it out in full.
+//! - [`Scenario`] is the file as a value: every option with its default. [`Scenario::parse`] reads it and reports every
+//!   independent mistake with its place and what is expected there; [`Scenario::resolved`] writes it out in full.
 //! - [`Run::start`] builds the simulation, [`Run::finish`] runs it; [`Outcome`] has the tables and the summary.
 //! - [`Schedules`] are the jobs for a real cluster: what a run would simulate, as bytes to execute.
 //! - [`Fabric`] is what a scenario says is connected to what, for everything that is known without a run.
@@ -10,23 +10,21 @@
 //! out: the scenario's own file; callers pass its text.
 
 mod check;
+mod conversions;
 mod control;
 mod deployment;
-mod design_file;
 mod document;
 mod error;
 mod fabric;
-mod fabric_file;
 mod fabric_tables;
 mod faults;
-mod goal_file;
+mod files;
 mod measured;
 mod observation;
 mod open_loop;
 mod outcome;
 mod pattern_spec;
-mod plain;
-mod profile;
+mod reader;
 mod run;
 mod scenario;
 mod schedules;
@@ -34,7 +32,7 @@ mod tables;
 
 pub use control::{AddressKind, ControlSpec, PauseKind, ResolutionKind, RuleKind, SpoofingKind};
 pub use deployment::{Deployment, Question};
-pub use error::ScenarioError;
+pub use error::{Mistake, ScenarioError};
 pub use etherweave_design::{Comparison, Design, Step};
 pub use etherweave_sim::Progress;
 pub use fabric::{Fabric, Proposal, largest, proposals};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use etherweave_design::Load;
-use etherweave_primitives::{Bytes, ChannelId, HostId, SwitchId};
+use etherweave_primitives::{Bytes, ChannelId, HostId, InputError, SwitchId};
 use etherweave_topology::{Node, Topology};
 
 /// What one port sent in one priority: a row of the table `ports` of a result.
@@ -23,9 +23,9 @@ pub struct PortSent {
 ///
 /// # Errors
 /// When a row is of another fabric, no time passed, or a port sent more than its rate allows.
-pub(crate) fn load(topology: &Topology, rows: &[PortSent], span_ns: f64) -> Result<Load, String> {
+pub(crate) fn load(topology: &Topology, rows: &[PortSent], span_ns: f64) -> Result<Load, InputError> {
     if !(span_ns.is_finite() && span_ns > 0.0) {
-        return Err(format!("a result over {span_ns} ns; expected one in which time passed"));
+        return Err(InputError::new("", format!("a result over {span_ns} ns"), "one in which time passed"));
     }
     let names = names(topology);
     let (mut sent, mut packets) = (vec![0u64; topology.channels().len()], 0u64);
@@ -41,17 +41,15 @@ pub(crate) fn load(topology: &Topology, rows: &[PortSent], span_ns: f64) -> Resu
         // The last packet may still be on its way when the run ends.
         if load <= 1.001 { Ok(load.min(1.0)) } else { Err(too_much(topology, ChannelId::from_index(id), load)) }
     };
-    let channels = sent.iter().enumerate().map(share).collect::<Result<_, String>>()?;
+    let channels = sent.iter().enumerate().map(share).collect::<Result<_, InputError>>()?;
     Ok(Load { channels, packet: Bytes::new((bytes / packets.max(1)).max(1)) })
 }
 
-fn too_much(topology: &Topology, id: ChannelId, load: f64) -> String {
+fn too_much(topology: &Topology, id: ChannelId, load: f64) -> InputError {
     let from = topology.channel(id).from;
     let name = topology.name(from.node);
-    format!(
-        "port {} of {name} sent {load:.3} times what its rate allows; expected the result of this fabric",
-        from.port
-    )
+    let found = format!("port {} of {name} sent {load:.3} times what its rate allows", from.port);
+    InputError::new("", found, "the result of this fabric")
 }
 
 fn names(topology: &Topology) -> HashMap<&str, Node> {
@@ -60,11 +58,11 @@ fn names(topology: &Topology) -> HashMap<&str, Node> {
     hosts.chain(switches).map(|node| (topology.name(node), node)).collect()
 }
 
-fn channel(topology: &Topology, names: &HashMap<&str, Node>, row: &PortSent) -> Result<ChannelId, String> {
-    let node = names.get(row.node.as_str());
-    let node = node.ok_or_else(|| format!("no node {} in this fabric; expected its own result", row.node))?;
+fn channel(topology: &Topology, names: &HashMap<&str, Node>, row: &PortSent) -> Result<ChannelId, InputError> {
+    let error = |found: String| InputError::new("", found, "the result of this fabric");
+    let node = names.get(row.node.as_str()).ok_or_else(|| error(format!("no node {} in this fabric", row.node)))?;
     let port = usize::try_from(row.port).ok().and_then(|port| topology.out_channels(*node).get(port));
-    port.copied().ok_or_else(|| format!("no port {} of {} in this fabric; expected its own result", row.port, row.node))
+    port.copied().ok_or_else(|| error(format!("no port {} of {} in this fabric", row.port, row.node)))
 }
 
 #[cfg(test)]
@@ -90,12 +88,12 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_another_fabric_are_refused() {
+    fn rows_of_another_fabric_are_rejected() {
         let topology = SingleSwitch { hosts: 2, ..SingleSwitch::default() }.generate().unwrap();
-        let told = |row, span_ns| load(&topology, &[row], span_ns).unwrap_err();
-        assert!(told(sent("host9", 0, 1), 1e3).contains("no node host9"));
-        assert!(told(sent("host0", 1, 1), 1e3).contains("no port 1 of host0"));
-        assert!(told(sent("host0", 0, 1), 0.0).contains("time passed"));
-        assert!(told(sent("host0", 0, 25_000), 1e3).contains("2.000 times"));
+        let error = |row, span_ns| load(&topology, &[row], span_ns).unwrap_err().to_string();
+        assert!(error(sent("host9", 0, 1), 1e3).contains("no node host9"));
+        assert!(error(sent("host0", 1, 1), 1e3).contains("no port 1 of host0"));
+        assert!(error(sent("host0", 0, 1), 0.0).contains("time passed"));
+        assert!(error(sent("host0", 0, 25_000), 1e3).contains("2.000 times"));
     }
 }

@@ -6,14 +6,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Instant;
 
-use etherweave_openloop::{OpenLoopError, Pattern, Report, RunLength, RunParams};
-use etherweave_primitives::{Duration, SwitchId};
+use etherweave_openloop::{PacketRouting, Pattern, Report, RunLength, RunParams};
+use etherweave_primitives::{Duration, InputError, SwitchId};
 use etherweave_topology::{Channel, Node, Topology};
 use serde::Deserialize;
-use serde::de::IntoDeserializer;
-use serde::de::value::{Error, StrDeserializer};
 
-use crate::OpenLoopSpec;
+use crate::{OpenLoopSpec, conversions, reader};
 use crate::open_loop::{self, Ground, Point};
 use crate::pattern_spec::PatternSpec;
 use crate::tables::{Column, Table, integers, numbers, texts};
@@ -29,42 +27,47 @@ pub struct PointChoice {
     pub load: Option<f64>,
 }
 
-/// Why a point could not be observed.
-pub(crate) enum ObservationError {
-    /// There is no such choice: which, and why.
-    Choice(&'static str, String),
-    /// The traffic cannot be simulated.
-    Traffic(OpenLoopError),
+/// A point of a scenario's traffic.
+pub(crate) struct ObservedPoint {
+    routing: PacketRouting,
+    pattern: PatternSpec,
+    load: f64,
 }
 
-impl From<OpenLoopError> for ObservationError {
-    fn from(error: OpenLoopError) -> Self {
-        ObservationError::Traffic(error)
+impl PointChoice {
+    /// The chosen point.
+    ///
+    /// # Errors
+    /// When there is no such routing or pattern, or none is chosen and the scenario has none.
+    pub(crate) fn of(&self, spec: &OpenLoopSpec) -> Result<ObservedPoint, InputError> {
+        Ok(ObservedPoint {
+            routing: first_or("routing", self.routing.as_deref(), &spec.routings, |_, _| false)?,
+            pattern: first_or("pattern", self.pattern.as_deref(), &spec.patterns, PatternSpec::is_called)?,
+            load: self.load.or(spec.loads.first().copied()).ok_or_else(|| none_given("load"))?,
+        })
     }
 }
 
-/// Simulates one point, with the load of every channel in every batch: `points` with its row, `patterns`, `channels`, `steps` and `series`.
+/// Simulates one point and records every batch: `points` with its row, `patterns`, `channels`, `steps` and `series`.
 ///
 /// # Errors
-/// When there is no such point, or it cannot be simulated.
+/// When it cannot be simulated; with the key from the scenario's root.
 pub(crate) fn observe(
     ground: &Ground<'_>,
     spec: &OpenLoopSpec,
     seed: u64,
-    choice: &PointChoice,
+    point: ObservedPoint,
     threads: usize,
-) -> Result<Vec<Table>, ObservationError> {
+) -> Result<Vec<Table>, InputError> {
     spec.check(ground)?;
-    let routing = first_or("routing", choice.routing.as_deref(), &spec.routings, |_, _| false)?;
-    let pattern = first_or("pattern", choice.pattern.as_deref(), &spec.patterns, PatternSpec::is_called)?;
-    let load = choice.load.or(spec.loads.first().copied()).ok_or_else(|| none_given("load"))?;
+    let ObservedPoint { routing, pattern, load } = point;
     let run = RunParams { load, length: length(spec, &pattern.0), records_steps: true, seed };
     let traffic = spec.traffic(ground, &pattern, run);
     let started = Instant::now();
-    let report = routing.run(&traffic, threads)?;
+    let report = routing.run(&traffic, threads).map_err(conversions::open_loop)?;
     let wall_s = started.elapsed().as_secs_f64();
     let packet_ns = traffic.switch.rate.serialization_time(traffic.switch.packet).as_ns_f64();
-    let bound = routing.bound(&traffic)?;
+    let bound = routing.bound(&traffic).map_err(conversions::open_loop)?;
     let change_ns = open_loop::change_ns(&traffic.pattern);
     let pattern_name = pattern.label();
     let point = [Point { routing, pattern: pattern_name, load, change_ns, bound, saturation: None, report, wall_s }];
@@ -84,17 +87,14 @@ fn first_or<T: Clone + for<'de> Deserialize<'de>>(
     name: Option<&str>,
     listed: &[T],
     is_called: fn(&T, &str) -> bool,
-) -> Result<T, ObservationError> {
+) -> Result<T, InputError> {
     let Some(name) = name else { return listed.first().cloned().ok_or_else(|| none_given(key)) };
-    let by_name = || {
-        let plain: StrDeserializer<'_, Error> = name.into_deserializer();
-        T::deserialize(plain).map_err(|error| ObservationError::Choice(key, error.to_string()))
-    };
+    let by_name = || reader::name(name).map_err(|error| error.within(key));
     listed.iter().find(|member| is_called(member, name)).map_or_else(by_name, |member| Ok(member.clone()))
 }
 
-fn none_given(key: &'static str) -> ObservationError {
-    ObservationError::Choice(key, "none given; expected one, as the scenario lists none".to_owned())
+fn none_given(key: &'static str) -> InputError {
+    InputError::new(key, "none given", "one, as the scenario lists none")
 }
 
 /// The scenario's times. A pattern that turns is watched from the start and for as long after the last turn as before
@@ -155,12 +155,12 @@ struct Animation<'a> {
 }
 
 impl<'a> Animation<'a> {
-    fn new(topology: &'a Topology, report: &'a Report, packet_ns: f64) -> Result<Animation<'a>, OpenLoopError> {
+    fn new(topology: &'a Topology, report: &'a Report, packet_ns: f64) -> Result<Animation<'a>, InputError> {
         let (span, batch) = (&report.measured_ns, report.batch_ns);
         let batches = span.start.div_ceil(batch) as usize..(span.end / batch) as usize;
         if batches.is_empty() {
             let (found, expected) = (format!("{}ns", span.len()), format!("a whole batch, of {batch}ns here"));
-            return Err(OpenLoopError { key: "measured", found, expected });
+            return Err(InputError::new("open_loop.measured", found, expected));
         }
         let group_axis = topology.axes().iter().position(|axis| axis == "group");
         let area = |at: SwitchId| group_axis.map_or(at.get(), |axis| topology.coordinates(at)[axis]);
@@ -302,17 +302,14 @@ mod tests {
     fn a_choice_is_a_member_of_the_list_before_it_is_any_other_by_its_name() {
         let listed = spec(r#"patterns = [{ switching = { at = "30us" } }, { adversarial = { offset = 2 } }]"#).patterns;
         let choose = |name| {
-            let found = first_or("pattern", name, &listed, PatternSpec::is_called);
-            found.map(|pattern| pattern.label()).map_err(|error| match error {
-                ObservationError::Choice(key, message) => format!("{key}: {message}"),
-                ObservationError::Traffic(error) => error.to_string(),
-            })
+            let pattern = first_or("pattern", name, &listed, PatternSpec::is_called);
+            pattern.map(|pattern| pattern.label()).map_err(|error| error.to_string())
         };
         assert_eq!(choose(None).unwrap(), "uniform, from 30us on adversarial+1");
         assert_eq!(choose(Some("adversarial+2")).unwrap(), "adversarial+2");
         assert_eq!(choose(Some("adversarial")).unwrap(), "adversarial+2");
         assert_eq!(choose(Some("uniform")).unwrap(), "uniform");
-        let told = choose(Some("unifrom")).unwrap_err();
-        assert!(told.starts_with("pattern: unknown variant `unifrom`, expected one of `uniform`"), "{told}");
+        let error = choose(Some("unifrom")).unwrap_err();
+        assert!(error.starts_with("pattern: unknown name `unifrom`; expected one of `uniform`"), "{error}");
     }
 }

@@ -6,13 +6,14 @@ use etherweave_openloop::bounds::Bound;
 use etherweave_openloop::routing::FabricOf;
 use etherweave_openloop::routing::tables::TableParams;
 use etherweave_openloop::{
-    Arrival, ControllerParams, OfferedTraffic, OpenLoopError, Outage, PacketRouting, Pattern, Report, RunLength,
+    Arrival, ControllerParams, OfferedTraffic, Outage, PacketRouting, Pattern, Report, RunLength,
     RunParams, SwitchParams, WaitingChannel,
 };
-use etherweave_primitives::{Duration, SwitchId};
+use etherweave_primitives::{Duration, InputError, SwitchId};
 use etherweave_topology::{Topology, TopologyKind};
 use etherweave_workload::arrival::Bernoulli;
 
+use crate::conversions;
 use crate::pattern_spec::PatternSpec;
 use crate::tables::{Column, Table, integers, numbers, texts};
 
@@ -108,12 +109,12 @@ impl OpenLoopSpec {
     }
 
     /// What cannot take effect is a mistake.
-    pub(crate) fn check(&self, ground: &Ground<'_>) -> Result<(), OpenLoopError> {
+    pub(crate) fn check(&self, ground: &Ground<'_>) -> Result<(), InputError> {
         let has_effect = self.routings.contains(&PacketRouting::ShortestPath) && !ground.outages.is_empty();
         match self.reroute_after.filter(|_| !has_effect) {
             Some(delay) => {
-                let expected = "none, without the routing shortest_path and `faults.down`".to_owned();
-                Err(OpenLoopError { key: "reroute_after", found: delay.to_string(), expected })
+                let expected = "none, without the routing shortest_path and `faults.down`";
+                Err(InputError::new("open_loop.reroute_after", delay, expected))
             }
             None => Ok(()),
         }
@@ -169,7 +170,7 @@ pub(crate) fn curve(
     seed: u64,
     threads: usize,
     on_point: &mut dyn FnMut(CurveProgress) -> bool,
-) -> Result<Table, OpenLoopError> {
+) -> Result<Table, InputError> {
     spec.check(ground)?;
     let of_routing = |&routing| spec.patterns.iter().map(move |pattern| (routing, pattern));
     let lines: Vec<_> = spec.routings.iter().flat_map(of_routing).collect();
@@ -200,11 +201,11 @@ fn point(
     traffic: OfferedTraffic<'_>,
     bound: Option<Option<Bound>>,
     threads: usize,
-) -> Result<Point, OpenLoopError> {
+) -> Result<Point, InputError> {
     let started = Instant::now();
-    let report = routing.run(&traffic, threads)?;
+    let report = routing.run(&traffic, threads).map_err(conversions::open_loop)?;
     let wall_s = started.elapsed().as_secs_f64();
-    let bound = bound.map_or_else(|| routing.bound(&traffic), Ok)?;
+    let bound = bound.map_or_else(|| routing.bound(&traffic).map_err(conversions::open_loop), Ok)?;
     let (load, change_ns) = (traffic.run.load, change_ns(&traffic.pattern));
     Ok(Point { routing, pattern: pattern.label(), load, change_ns, bound, saturation: None, report, wall_s })
 }

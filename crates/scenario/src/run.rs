@@ -13,7 +13,7 @@ use crate::check::RUN_MAX;
 use crate::outcome::{Summary, finished, warnings};
 use crate::scenario::{Scenario, experiment, read};
 use crate::tables::tables;
-use crate::{Outcome, ScenarioError};
+use crate::{Outcome, ScenarioError, conversions};
 
 /// A simulation that has been built and not yet run.
 pub struct Run {
@@ -45,7 +45,7 @@ impl Run {
     /// Reads, checks and builds a scenario for at most `threads` threads; `capture` names hosts.
     ///
     /// # Errors
-    /// The first mistake in the scenario.
+    /// Every independent mistake in the scenario.
     pub fn start(
         text: &str,
         origin: &str,
@@ -56,11 +56,8 @@ impl Run {
         let started = Instant::now();
         let (document, scenario) = read(text, origin, overrides)?;
         let experiment = experiment(&document, &scenario, capture)?;
-        let simulation = Simulation::build(&experiment, threads).map_err(|error| {
-            let message = error.to_string();
-            let (key, message) = message.split_once(": ").unwrap_or(("", &message));
-            document.error(key, message)
-        })?;
+        let simulation = Simulation::build(&experiment, threads);
+        let simulation = simulation.map_err(|error| document.locate(conversions::build(error)))?;
         Ok(Run { scenario, topology: experiment.topology, simulation, setup: started.elapsed() })
     }
 

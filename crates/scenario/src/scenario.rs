@@ -1,18 +1,18 @@
 //! A scenario as a value, and how it becomes an experiment.
 
 use etherweave_design::DesignSpec;
-use etherweave_primitives::{Duration, HostId, Priority};
+use etherweave_primitives::{Duration, HostId, InputError, InputErrors, Priority};
 use etherweave_routing::{RoutingKind, SelectionKind};
 use etherweave_sim::params::{Ets, FlowControl, HostParams, NicParams, SimParams, SwitchParams, Transport};
 use etherweave_sim::{Experiment, Job};
 use etherweave_topology::{FatTree, Topology, TopologyKind};
-use etherweave_workload::{Placement, Workload, WorkloadError};
+use etherweave_workload::{Placement, Workload};
 
 use crate::control::ControlSpec;
 use crate::document::Document;
 use crate::faults::{self, FaultsSpec};
 use crate::open_loop::OpenLoopSpec;
-use crate::{ScenarioError, check, design_file, fabric_file, goal_file, plain, profile};
+use crate::{ScenarioError, check, conversions, files, reader};
 
 /// One run, as a file says it.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -126,12 +126,15 @@ impl Default for RunSpec {
 }
 
 impl Scenario {
-    /// Reads a scenario. `origin` is what errors call the text; `overrides` are dotted keys and TOML literals.
+    /// Reads a scenario and checks all that can be checked before anything is built; jobs may be missing. `origin` is
+    /// what errors call the text; `overrides` are dotted keys and TOML literals.
     ///
     /// # Errors
-    /// The first mistake.
+    /// Every independent mistake.
     pub fn parse(text: &str, origin: &str, overrides: &[(String, String)]) -> Result<Scenario, ScenarioError> {
-        Ok(read(text, origin, overrides)?.1)
+        let (document, scenario) = read_values(text, origin, overrides)?;
+        check::scenario(&scenario).map_err(|errors| document.locate(errors))?;
+        Ok(scenario)
     }
 
     /// The scenario with every default written out.
@@ -153,49 +156,37 @@ impl Scenario {
     }
 }
 
-/// Reads and checks; gives the document too, for later errors.
-pub(crate) fn read<'a>(
-    text: &'a str,
-    origin: &'a str,
+/// Reads and checks what a run needs; with the document, for later errors.
+pub(crate) fn read(
+    text: &str,
+    origin: &str,
     overrides: &[(String, String)],
-) -> Result<(Document<'a>, Scenario), ScenarioError> {
-    let (document, mut scenario) = read_values(text, origin, overrides)?;
-    scenario.name = stem_or_name(&scenario, origin);
-    if scenario.job.is_empty() {
-        return Err(document.error("job", "no job; expected at least one `[[job]]` with a name and a workload"));
-    }
-    check::scenario(&document, &scenario)?;
+) -> Result<(Document, Scenario), ScenarioError> {
+    let (document, scenario) = read_values(text, origin, overrides)?;
+    let mut errors = InputErrors::default();
+    let expected = "at least one `[[job]]` with a name and a workload";
+    errors.check(InputError::unless(!scenario.job.is_empty(), "job", "no job", expected));
+    errors.check(check::scenario(&scenario));
+    errors.into_result().map_err(|errors| document.locate(errors))?;
     Ok((document, scenario))
 }
 
 /// Reads, and checks no more than each value by itself.
-pub(crate) fn read_values<'a>(
-    text: &'a str,
-    origin: &'a str,
+pub(crate) fn read_values(
+    text: &str,
+    origin: &str,
     overrides: &[(String, String)],
-) -> Result<(Document<'a>, Scenario), ScenarioError> {
-    let mut document = Document::parse(text, origin)?;
-    for (key, literal) in overrides {
-        document.set(key, literal)?;
+) -> Result<(Document, Scenario), ScenarioError> {
+    let mut document = Document::parse(text, origin, overrides)?;
+    files::insert(&mut document)?;
+    let mut scenario: Scenario = reader::read(&document.values).map_err(|errors| document.locate(errors))?;
+    if scenario.name.is_empty() {
+        scenario.name = stem(origin).to_owned();
     }
-    profile::apply(&mut document)?;
-    fabric_file::apply(&mut document)?;
-    design_file::apply(&mut document)?;
-    goal_file::apply(&mut document)?;
-    let values = toml::Value::Table(document.values.clone());
-    let scenario: Scenario = serde_path_to_error::deserialize(values).map_err(|error| {
-        let key = error.path().to_string().replace('[', ".").replace(']', "");
-        let key = key.trim_start_matches('.');
-        document.error(key, plain::value(error.inner().message(), key, &document.values))
-    })?;
     Ok((document, scenario))
 }
 
-/// A scenario without a name is called as its file.
-pub(crate) fn stem_or_name(scenario: &Scenario, origin: &str) -> String {
-    if scenario.name.is_empty() { stem(origin).to_owned() } else { scenario.name.clone() }
-}
-
+/// What a scenario without a name is called.
 fn stem(origin: &str) -> &str {
     let file = origin.rsplit('/').next().unwrap_or(origin);
     file.strip_suffix(".toml").unwrap_or(file)
@@ -203,47 +194,55 @@ fn stem(origin: &str) -> &str {
 
 /// Builds topology, routes and jobs.
 pub(crate) fn experiment(
-    document: &Document<'_>,
+    document: &Document,
     scenario: &Scenario,
     capture: &[String],
 ) -> Result<Experiment, ScenarioError> {
-    let kind = &scenario.topology;
-    let topology = kind.generate().map_err(|error| document.topology_error(kind, &error))?;
-    let routing = scenario.routing.build(&topology).map_err(|error| document.error("routing", error.to_string()))?;
-    let jobs = jobs(document, scenario, &topology)?;
-    check::built(document, scenario, &topology, &jobs)?;
-    let capture: Result<_, String> = capture.iter().map(|name| host_named(&topology, name)).collect();
+    let locate = |errors: InputErrors| document.locate(errors);
+    let topology = generate(&scenario.topology).map_err(|error| document.locate(error))?;
+    let capture: Result<Vec<HostId>, _> = capture.iter().map(|name| host_named(&topology, name)).collect();
+    let capture = capture.map_err(|error| document.elsewhere(error))?;
+    let mut errors = InputErrors::default();
+    let routing = scenario.routing.build(&topology).map_err(|error| InputError::new("routing", error, ""));
+    let routing = errors.check(routing);
+    let degraded = errors.check(faults::degraded(scenario, &topology));
+    let jobs = errors.check(jobs(scenario, &topology));
+    let (Some(routing), Some(degraded), Some(jobs)) = (routing, degraded, jobs) else { return Err(locate(errors)) };
+    check::built(scenario, &topology, &jobs).map_err(|error| document.locate(error))?;
     Ok(Experiment {
         routing,
         selection: scenario.selection.build(&topology),
         params: scenario.params(),
         jobs,
-        degraded: faults::degraded(document, scenario, &topology)?,
+        degraded,
         warm_up: scenario.run.warm_up,
         stall_limit: scenario.run.stall_limit,
-        capture: capture.map_err(|message| document.error("", message))?,
+        capture,
         fingerprint: scenario.run.fingerprint,
         topology,
     })
 }
 
-fn jobs(document: &Document<'_>, scenario: &Scenario, topology: &Topology) -> Result<Vec<Job>, ScenarioError> {
+/// The fabric of a family's parameters.
+pub(crate) fn generate(kind: &TopologyKind) -> Result<Topology, InputError> {
+    kind.generate().map_err(|error| conversions::topology(error).within(kind.name()).within("topology"))
+}
+
+/// Every job on hosts of its own; the first mistake, because a job takes the hosts that those before it leave.
+fn jobs(scenario: &Scenario, topology: &Topology) -> Result<Vec<Job>, InputError> {
     let hosts = (0..topology.hosts()).map(HostId::from_index);
     let leaf_of_host: Vec<u32> = hosts.map(|host| topology.switch_of(host).get()).collect();
     let mut taken = vec![false; topology.hosts()];
     let mut jobs = Vec::with_capacity(scenario.job.len());
     for (number, spec) in scenario.job.iter().enumerate() {
-        let told = |part: &str, error: &WorkloadError| {
-            let key = format!("job.{number}.{part}.{}", error.key);
-            document.error(&key, format!("{}; expected {}", error.found, error.expected))
-        };
-        check::ranks(document, number, spec.workload.ranks(), topology)?;
+        let within = |part: &str, error| conversions::workload(error).within(&format!("job.{number}.{part}"));
+        check::ranks(number, spec.workload.ranks(), topology)?;
         let workload = format!("workload.{}", spec.workload.name());
-        let traffic = spec.workload.traffic(scenario.seed).map_err(|error| told(&workload, &error))?;
+        let traffic = spec.workload.traffic(scenario.seed).map_err(|error| within(&workload, error))?;
         let hosts = spec.placement.place(traffic.ranks(), &leaf_of_host, &mut taken, scenario.seed);
         jobs.push(Job {
             name: spec.name.clone(),
-            hosts: hosts.map_err(|error| told("placement", &error))?,
+            hosts: hosts.map_err(|error| within("placement", error))?,
             traffic,
             priority: spec.priority,
             start: spec.start,
@@ -253,10 +252,10 @@ fn jobs(document: &Document<'_>, scenario: &Scenario, topology: &Topology) -> Re
     Ok(jobs)
 }
 
-fn host_named(topology: &Topology, name: &str) -> Result<HostId, String> {
+fn host_named(topology: &Topology, name: &str) -> Result<HostId, InputError> {
     let mut hosts = (0..topology.hosts()).map(HostId::from_index);
     let last = topology.host_name(HostId::from_index(topology.hosts() - 1));
-    hosts
-        .find(|&host| topology.host_name(host) == name)
-        .ok_or_else(|| format!("no host {name} to capture; expected a host of the topology, up to {last}"))
+    let host = hosts.find(|&host| topology.host_name(host) == name);
+    let expected = || format!("a host of the topology, up to {last}");
+    host.ok_or_else(|| InputError::new("", format!("no host {name} to capture"), expected()))
 }

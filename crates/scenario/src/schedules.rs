@@ -1,13 +1,13 @@
 //! A scenario's jobs as schedules that a program elsewhere executes: the very programs that a run simulates.
 
-use etherweave_primitives::HostId;
+use etherweave_primitives::{HostId, InputError};
 use etherweave_sim::Job;
 use etherweave_topology::Topology;
 use etherweave_workload::{Amounts, Goal, Schedule, Traffic};
 
-use crate::ScenarioError;
 use crate::document::Document;
 use crate::scenario::{Scenario, experiment, read};
+use crate::{ScenarioError, conversions};
 
 /// All jobs of a scenario.
 #[derive(Clone, Debug)]
@@ -49,11 +49,11 @@ impl JobSchedule {
     ///
     /// # Errors
     /// When it is one of streams, or longer than such a text should be.
-    pub fn goal(&self) -> Result<String, String> {
+    pub fn goal(&self) -> Result<String, InputError> {
         let schedule = Schedule::from_bytes(&self.bytes).expect("what has been written is read");
         match schedule.traffic {
-            Traffic::Ranks(programs) => Goal::write(&programs).map_err(|error| error.to_string()),
-            Traffic::Streams(_) => Err("streams; expected programs of ranks, which GOAL is about".to_owned()),
+            Traffic::Ranks(programs) => Goal::write(&programs).map_err(conversions::workload),
+            Traffic::Streams(_) => Err(InputError::new("", "streams", "programs of ranks, which GOAL is about")),
         }
     }
 }
@@ -92,7 +92,7 @@ fn rate_bps(topology: &Topology, host: HostId) -> u64 {
 }
 
 fn schedule(
-    document: &Document<'_>,
+    document: &Document,
     scenario: &Scenario,
     topology: &Topology,
     (number, job): (usize, Job),
@@ -108,7 +108,9 @@ fn schedule(
         ..Schedule::new(&job.name, job.traffic)
     };
     let bytes = schedule.with_warm_up(warm_up).and_then(|schedule| schedule.to_bytes());
-    let bytes = bytes.map_err(|error| document.error(&format!("job.{number}.workload"), error.to_string()))?;
+    let bytes = bytes.map_err(|error| {
+        document.error(format!("job.{number}.workload"), format!("{}: {}", error.key, error.found), error.expected)
+    })?;
     Ok(JobSchedule { name: job.name, hosts, amounts, bytes })
 }
 

@@ -1,0 +1,144 @@
+//! What a scenario names instead of writing it out: profiles that come with Etherweave, and files beside the scenario.
+//! Names are replaced by what they stand for, so that the resolved scenario needs no file.
+
+use std::path::Path;
+
+use etherweave_primitives::{InputError, InputErrors};
+use toml::{Table, Value};
+
+use crate::ScenarioError;
+use crate::document::Document;
+
+/// Every switch profile and its text.
+const SWITCHES: &[(&str, &str)] = &[("spectrum", include_str!("../../../profiles/switch/spectrum.toml"))];
+/// Keys of `[design]` that name a file, and those that take its text.
+const DESIGN: [(&str, &str); 2] = [("power_file", "power_text"), ("prices_file", "prices_text")];
+/// The key of `topology.custom` for a file, by its extension.
+const FORMATS: [(&str, &str); 4] = [("csv", "links"), ("graphml", "graphml"), ("xml", "graphml"), ("json", "json")];
+/// Longest file: beyond that it is not read whole [B].
+const BYTES_MAX: u64 = 1 << 30;
+
+/// Replaces every name in a document.
+///
+/// # Errors
+/// Every name that stands for nothing, and every file that cannot be read.
+pub(crate) fn insert(document: &mut Document) -> Result<(), ScenarioError> {
+    let mut errors = InputErrors::default();
+    errors.check(switch_profile(document));
+    errors.check(insert_custom(document));
+    for (file, text) in DESIGN {
+        errors.check(insert_text(document, &["design"], file, |_| Ok(text)));
+    }
+    let jobs = document.values.get("job").and_then(Value::as_array).map_or(0, Vec::len);
+    for number in 0..jobs {
+        errors.check(insert_text(document, &["job", &number.to_string(), "workload", "goal"], "file", |_| Ok("text")));
+    }
+    errors.into_result().map_err(|errors| document.locate(errors))
+}
+
+/// Replaces `switch.profile`; keys that are given stay.
+fn switch_profile(document: &mut Document) -> Result<(), InputError> {
+    let Some(switch) = table(document, &["switch"]) else { return Ok(()) };
+    let Some(name) = switch.remove("profile") else { return Ok(()) };
+    let profile = name.as_str().and_then(|name| SWITCHES.iter().find(|(known, _)| *known == name));
+    let Some((_, text)) = profile else {
+        let known: Vec<&str> = SWITCHES.iter().map(|(name, _)| *name).collect();
+        return Err(InputError::new("switch.profile", format!("no profile {name}"), known.join(", ")));
+    };
+    let profile: Table = text.parse().expect("a shipped profile is TOML");
+    for (key, value) in profile {
+        switch.entry(key).or_insert(value);
+    }
+    Ok(())
+}
+
+fn insert_custom(document: &mut Document) -> Result<(), InputError> {
+    insert_text(document, &["topology", "custom"], "file", |name| {
+        let extension = Path::new(name).extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        let format = FORMATS.iter().find(|(known, _)| *known == extension).map(|(_, format)| *format);
+        let known: Vec<String> = FORMATS.iter().map(|(extension, _)| format!(".{extension}")).collect();
+        format.ok_or_else(|| (format!("\"{name}\" is of no known format"), format!("one of {}", known.join(", "))))
+    })
+}
+
+/// Replaces the key `file` of the table at `path` by the key that `held` names for a file, with the file's text.
+fn insert_text(
+    document: &mut Document,
+    path: &[&str],
+    file: &str,
+    held: impl FnOnce(&str) -> Result<&'static str, (String, String)>,
+) -> Result<(), InputError> {
+    let Some(name) = table(document, path).and_then(|table| table.remove(file)) else { return Ok(()) };
+    let key = format!("{}.{file}", path.join("."));
+    let error = |(found, expected): (String, String)| InputError::new(&key, found, expected);
+    let Value::String(name) = name else {
+        return Err(error((name.to_string(), "the name of a file as a string".to_owned())));
+    };
+    let text_key = held(&name).map_err(error)?;
+    if table(document, path).is_some_and(|table| table.contains_key(text_key)) {
+        return Err(error((format!("given beside {text_key}"), "only one of them".to_owned())));
+    }
+    let text = read(&document.beside(&name)).map_err(|reason| {
+        error((format!("\"{name}\" cannot be read ({reason})"), "a file of text beside the scenario".to_owned()))
+    })?;
+    if let Some(table) = table(document, path) {
+        table.insert(text_key.to_owned(), Value::String(text));
+        document.files.push((format!("{}.{text_key}", path.join(".")), key));
+    }
+    Ok(())
+}
+
+/// The text of a regular file.
+fn read(path: &Path) -> Result<String, String> {
+    let reason = |error: std::io::Error| error.to_string();
+    let file = std::fs::metadata(path).map_err(reason)?;
+    if !file.is_file() {
+        return Err("not a regular file".to_owned());
+    }
+    if file.len() > BYTES_MAX {
+        return Err(format!("{} bytes, more than {BYTES_MAX}", file.len()));
+    }
+    std::fs::read_to_string(path).map_err(reason)
+}
+
+/// The table at a path of keys and numbers of elements.
+fn table<'a>(document: &'a mut Document, path: &[&str]) -> Option<&'a mut Table> {
+    let (first, rest) = path.split_first()?;
+    let step = |value: &'a mut Value, part: &&str| match value {
+        Value::Table(table) => table.get_mut(*part),
+        Value::Array(list) => list.get_mut(part.parse::<usize>().ok()?),
+        _ => None,
+    };
+    rest.iter().try_fold(document.values.get_mut(*first)?, step)?.as_table_mut()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Schedules;
+
+    const PAIR: &str = "num_ranks 2\nrank 0 {\na: send 8b to 1\n}\nrank 1 {\na: recv 8b from 0\n}\n";
+
+    fn scenario(goal: &str) -> String {
+        format!("[topology.single_switch]\nhosts = 2\n[[job]]\nname = \"a\"\nworkload.goal = {{ {goal} }}\n")
+    }
+
+    #[test]
+    fn a_schedule_is_read_from_beside_the_scenario() {
+        let directory = std::env::temp_dir().join(format!("etherweave-goal-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join("pair.goal"), PAIR).unwrap();
+        std::fs::write(directory.join("cut.goal"), &PAIR[..40]).unwrap();
+        let origin = directory.join("a.toml");
+        let made = |goal: &str| Schedules::of(&scenario(goal), origin.to_str().unwrap(), &[], 0);
+        let whole = made("file = \"pair.goal\"").unwrap();
+        assert!(whole.resolved.contains("send 8b to 1") && whole.jobs[0].hosts.len() == 2);
+        let told = |goal: &str| made(goal).unwrap_err().to_string();
+        let both = told("file = \"pair.goal\", text = \"\"");
+        let (cut, missing) = (told("file = \"cut.goal\""), told("file = \"no.goal\""));
+        std::fs::remove_dir_all(&directory).unwrap();
+        assert!(cut.contains("a.toml:5:") && cut.contains("goal.file: line 5: r; expected `rank N {`"), "{cut}");
+        assert!(missing.contains("\"no.goal\" cannot be read (No such file"), "{missing}");
+        assert!(both.contains("given beside text"), "{both}");
+        assert!(told("file = 5").contains("5; expected the name of a file"));
+    }
+}
