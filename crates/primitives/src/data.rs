@@ -4,7 +4,7 @@ use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Sub};
 
 use crate::time::Duration;
-use crate::unit::{Unit, UnitError, impl_text_form};
+use crate::unit::{Unit, impl_text_form};
 
 /// An amount of data [B].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]

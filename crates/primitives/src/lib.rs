@@ -34,4 +34,3 @@ pub use money::{Currency, Money};
 pub use power::{Energy, Power};
 pub use random::{Purpose, Stream, mix};
 pub use time::{Duration, Time};
-pub use unit::UnitError;

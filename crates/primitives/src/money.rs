@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::unit::{UnitError, scaled};
+use crate::InputError;
+use crate::unit::{invalid, misread, scaled};
 
 /// Millionths in one unit of a currency: a kilowatt-hour costs less than a hundredth.
 const MILLIONTHS: u64 = 1_000_000;
@@ -104,15 +105,10 @@ impl fmt::Display for Money {
 }
 
 impl FromStr for Money {
-    type Err = UnitError;
+    type Err = InputError;
 
-    fn from_str(text: &str) -> Result<Money, UnitError> {
-        let fail = |reason| UnitError {
-            quantity: "price",
-            found: text.to_owned(),
-            suffixes: vec!["USD", "EUR", "or another code of ISO 4217"],
-            reason,
-        };
+    fn from_str(text: &str) -> Result<Money, InputError> {
+        let fail = |reason| misread("price", text, reason, &["USD", "EUR", "or another code of ISO 4217"]);
         let trimmed = text.trim();
         let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
         let (number, code) = (&trimmed[..split], trimmed[split..].trim_start());
@@ -142,7 +138,7 @@ impl<'de> serde::Deserialize<'de> for Money {
     }
 }
 
-/// Accepts strings; tells a bare number what it lacks.
+/// Accepts strings; the error for a bare number names a currency.
 struct TextVisitor;
 
 impl serde::de::Visitor<'_> for TextVisitor {
@@ -153,7 +149,7 @@ impl serde::de::Visitor<'_> for TextVisitor {
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Money, E> {
-        text.parse().map_err(E::custom)
+        text.parse().map_err(|error| invalid(&error))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
 
-use crate::unit::{Unit, UnitError, impl_text_form};
+use crate::unit::{Unit, impl_text_form};
 
 /// Power [µW]. 2^64 µW are 18 TW.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]

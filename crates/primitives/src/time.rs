@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::{Add, AddAssign, Div, Mul, Sub};
 
-use crate::unit::{Unit, UnitError, impl_text_form};
+use crate::unit::{Unit, impl_text_form};
 
 /// An instant: picoseconds since the simulation started. 2^64 ps are 213 days.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]

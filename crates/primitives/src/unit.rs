@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::InputError;
+
 /// A quantity that is written as a number with a unit suffix.
 pub(crate) trait Unit: Copy {
     /// What the quantity is called in an error message.
@@ -14,39 +16,22 @@ pub(crate) trait Unit: Copy {
     fn base(self) -> u64;
 }
 
-/// Why a text is not the quantity that it should be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnitError {
-    /// What was being read: "duration", "bit rate", …
-    pub quantity: &'static str,
-    /// The offending text.
-    pub found: String,
-    /// The suffixes that would do.
-    pub suffixes: Vec<&'static str>,
-    /// What is wrong with it.
-    pub reason: &'static str,
+/// A text that is not the quantity that it should be.
+pub(crate) fn misread(quantity: &str, text: &str, reason: &str, units: &[&str]) -> InputError {
+    let found = format!("\"{text}\" is not a {quantity}: {reason}");
+    InputError::new("", found, format!("a number with one of the units {}", units.join(", ")))
 }
 
-impl fmt::Display for UnitError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { quantity, found, suffixes, reason } = self;
-        write!(
-            f,
-            "\"{found}\" is not a {quantity}: {reason}; expected a number with one of the units {}",
-            suffixes.join(", ")
-        )
-    }
+/// The same mistake for serde.
+pub(crate) fn invalid<E: serde::de::Error>(error: &InputError) -> E {
+    E::invalid_value(serde::de::Unexpected::Other(&error.found), &error.expected.as_str())
 }
-
-impl std::error::Error for UnitError {}
 
 /// Reads `"1.5us"` and the like. Exact: the decimal fraction is scaled in integers.
-pub(crate) fn parse<U: Unit>(text: &str) -> Result<U, UnitError> {
-    let fail = |reason| UnitError {
-        quantity: U::NAME,
-        found: text.to_owned(),
-        suffixes: U::SUFFIXES.iter().map(|&(suffix, _)| suffix).collect(),
-        reason,
+pub(crate) fn parse<U: Unit>(text: &str) -> Result<U, InputError> {
+    let fail = |reason| {
+        let units: Vec<_> = U::SUFFIXES.iter().map(|&(suffix, _)| suffix).collect();
+        misread(U::NAME, text, reason, &units)
     };
     let trimmed = text.trim();
     let split = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(trimmed.len());
@@ -88,8 +73,8 @@ pub(crate) fn display<U: Unit>(value: U, f: &mut fmt::Formatter<'_>) -> fmt::Res
 macro_rules! impl_text_form {
     ($unit:ty) => {
         impl std::str::FromStr for $unit {
-            type Err = UnitError;
-            fn from_str(text: &str) -> Result<Self, UnitError> {
+            type Err = crate::InputError;
+            fn from_str(text: &str) -> Result<Self, crate::InputError> {
                 crate::unit::parse(text)
             }
         }
@@ -131,10 +116,10 @@ pub(crate) fn schema<U: Unit>() -> schemars::Schema {
     schemars::json_schema!({ "type": "string", "pattern": pattern })
 }
 
-/// Accepts strings; tells a bare number which units it lacks.
+/// Accepts strings; the error for a bare number names a unit.
 pub(crate) struct TextVisitor<U>(pub std::marker::PhantomData<U>);
 
-impl<U: Unit + std::str::FromStr<Err = UnitError>> serde::de::Visitor<'_> for TextVisitor<U> {
+impl<U: Unit + std::str::FromStr<Err = InputError>> serde::de::Visitor<'_> for TextVisitor<U> {
     type Value = U;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -143,6 +128,6 @@ impl<U: Unit + std::str::FromStr<Err = UnitError>> serde::de::Visitor<'_> for Te
     }
 
     fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<U, E> {
-        text.parse().map_err(E::custom)
+        text.parse().map_err(|error| invalid(&error))
     }
 }

@@ -224,7 +224,8 @@ type Named = (String, String);
 /// have none.
 #[pyfunction]
 pub fn proposals(hosts: u32, radix: u32, rate: &str) -> PyResult<(Vec<Named>, Vec<String>)> {
-    let (found, refused) = etherweave_scenario::proposals(hosts, radix, rate).map_err(ScenarioError::new_err)?;
+    let proposals = etherweave_scenario::proposals(hosts, radix, rate);
+    let (found, refused) = proposals.map_err(|error| ScenarioError::new_err(error.to_string()))?;
     Ok((found.into_iter().map(|proposal| (proposal.name, proposal.scenario)).collect(), refused))
 }
 

@@ -12,9 +12,9 @@ use etherweave_openloop::routing::tables::{ChannelScheme, ConditionalTables, Con
 use etherweave_primitives::{ChannelId, HostId, InputError, Port, SwitchId};
 use etherweave_topology::{LinkClass, Node, Topology, TopologyKind, reverse};
 
-use crate::{Table, conversions};
 use crate::control::{ControlSpec, RuleKind};
 use crate::tables::{integers, texts};
+use crate::{Table, conversions};
 
 /// A fabric's flow tables, made and proved, with links that are down left out.
 pub struct Deployment {
@@ -55,9 +55,7 @@ impl Deployment {
         let error = conversions::deployment;
         let flow_tables = match spec.rules {
             RuleKind::Minimal => FlowTables::new(kind, topology, strategy, Conditions::None).map_err(error)?,
-            RuleKind::Conditional => {
-                conditional(spec, strategy, kind)?.tables(kind, topology).map_err(error)?.0
-            }
+            RuleKind::Conditional => conditional(spec, strategy, kind)?.tables(kind, topology).map_err(error)?.0,
         };
         let flow_tables = flow_tables.with_widths(widths).map_err(error)?.around(kind, down);
         let mut tables = Vec::with_capacity(topology.switches());
@@ -237,11 +235,7 @@ impl Deployment {
 }
 
 /// Conditional tables as `[design.tables]` allows them.
-fn conditional(
-    spec: &ControlSpec,
-    strategy: Strategy,
-    kind: &TopologyKind,
-) -> Result<ConditionalTables, InputError> {
+fn conditional(spec: &ControlSpec, strategy: Strategy, kind: &TopologyKind) -> Result<ConditionalTables, InputError> {
     let fitting = Strategy::fitting(kind);
     if strategy.plan != PlanKind::Coordinates && strategy.plan != fitting.plan {
         let expected = "coordinates, under conditional rules";

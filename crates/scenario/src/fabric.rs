@@ -197,7 +197,9 @@ impl Fabric {
 fn routing_named(name: &str) -> Result<RoutingKind, InputError> {
     let kind = RoutingKind::ALL.iter().find(|kind| kind.name() == name).copied();
     let known: Vec<_> = RoutingKind::ALL.iter().map(|kind| kind.name()).collect();
-    kind.ok_or_else(|| InputError::new("routing", format!("unknown name `{name}`"), format!("one of {}", known.join(", "))))
+    kind.ok_or_else(|| {
+        InputError::new("routing", format!("unknown name `{name}`"), format!("one of {}", known.join(", ")))
+    })
 }
 
 /// A fabric that fulfils a wish.

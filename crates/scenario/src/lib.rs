@@ -10,8 +10,8 @@
 //! out: the scenario's own file; callers pass its text.
 
 mod check;
-mod conversions;
 mod control;
+mod conversions;
 mod deployment;
 mod document;
 mod error;

@@ -11,10 +11,10 @@ use etherweave_primitives::{Duration, InputError, SwitchId};
 use etherweave_topology::{Channel, Node, Topology};
 use serde::Deserialize;
 
-use crate::{OpenLoopSpec, conversions, reader};
 use crate::open_loop::{self, Ground, Point};
 use crate::pattern_spec::PatternSpec;
 use crate::tables::{Column, Table, integers, numbers, texts};
+use crate::{OpenLoopSpec, conversions, reader};
 
 /// Which point is observed; what is absent is the first of the scenario.
 #[derive(Clone, PartialEq, Debug, Default)]

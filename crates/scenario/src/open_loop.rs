@@ -6,8 +6,8 @@ use etherweave_openloop::bounds::Bound;
 use etherweave_openloop::routing::FabricOf;
 use etherweave_openloop::routing::tables::TableParams;
 use etherweave_openloop::{
-    Arrival, ControllerParams, OfferedTraffic, Outage, PacketRouting, Pattern, Report, RunLength,
-    RunParams, SwitchParams, WaitingChannel,
+    Arrival, ControllerParams, OfferedTraffic, Outage, PacketRouting, Pattern, Report, RunLength, RunParams,
+    SwitchParams, WaitingChannel,
 };
 use etherweave_primitives::{Duration, InputError, SwitchId};
 use etherweave_topology::{Topology, TopologyKind};

@@ -339,9 +339,7 @@ impl<'de> de::VariantAccess<'de> for Member {
             _ => false,
         };
         match self.parameters {
-            Some(value) if !is_empty(&value) => {
-                Err(ReadError::at(&self.name, shown_value(&value), "no parameters"))
-            }
+            Some(value) if !is_empty(&value) => Err(ReadError::at(&self.name, shown_value(&value), "no parameters")),
             _ => Ok(()),
         }
     }
@@ -356,11 +354,7 @@ impl<'de> de::VariantAccess<'de> for Member {
         ValueReader(value).deserialize_any(visitor).map_err(|error| error.within(Part::Key(name)))
     }
 
-    fn struct_variant<V: Visitor<'de>>(
-        self,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, ReadError> {
+    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, ReadError> {
         self.tuple_variant(0, visitor)
     }
 }
@@ -435,7 +429,10 @@ mod tests {
         let duration = "latency: 5; expected a duration as a string with its unit, such as \"1s\"";
         assert_eq!(mistakes("latency = 5"), [duration]);
         assert_eq!(mistakes("ports = -1"), ["ports: -1; expected a whole number, 0 to 4294967295"]);
-        assert_eq!(mistakes("mode = \"alpah\""), ["mode: unknown name `alpah`; expected one of `plain`, `static`, `alpha`"]);
+        assert_eq!(
+            mistakes("mode = \"alpah\""),
+            ["mode: unknown name `alpah`; expected one of `plain`, `static`, `alpha`"]
+        );
         assert_eq!(mistakes("mode = 1"), ["mode: 1; expected one of `plain`, `static`, `alpha`"]);
         let several = "mode: several members at once; expected one of `plain`, `static`, `alpha`";
         assert_eq!(mistakes("mode = { plain = {}, static = 1 }"), [several]);
