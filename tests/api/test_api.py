@@ -93,5 +93,5 @@ def test_a_saved_result_loads_as_it_was(tmp_path: Path) -> None:
 
 
 def test_mistakes_name_the_key() -> None:
-    with pytest.raises(etherweave.ScenarioError, match=r"<scenario>:.*latencyy: unknown field"):
+    with pytest.raises(etherweave.ScenarioError, match=r"<scenario>:.*latencyy: unknown key"):
         etherweave.run({**SCENARIO, "switch": {"latencyy": "1ns"}})

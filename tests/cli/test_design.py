@@ -133,7 +133,7 @@ def test_a_wrong_key_is_reported_with_its_place(tmp_path: Path) -> None:
     file.write_text('[topology.dragonfly]\n\n[design]\npower = "hamster"\n')
     done = run(file)
     assert done.returncode == 2
-    assert done.stderr.startswith(f'{file}:4:1: design.power: no power profile "hamster"; known: ')
+    assert done.stderr.startswith(f'{file}:4:1: design.power: no power profile "hamster"; expected one of ')
 
 
 def test_progress_can_stop_a_design() -> None:

@@ -73,7 +73,7 @@ def test_names_of_the_world_are_taken_and_unknown_ones_refused() -> None:
     assert Counter(row["rack"] for row in devices) == {f"r-leaf{leaf}": 5 for leaf in range(3)} | {
         "": 2
     }
-    with pytest.raises(etherweave.ScenarioError, match="export names: unknown field `sit`"):
+    with pytest.raises(etherweave.ScenarioError, match="export names.sit: unknown key"):
         etherweave.export(scenario, "netbox", names={"sit": "DC"})
 
 

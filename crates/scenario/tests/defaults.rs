@@ -19,7 +19,7 @@ fn a_change_of_one_key_leaves_the_others_of_an_mpi_library_to_its_transport() {
 }
 
 #[test]
-fn an_unknown_key_of_an_mpi_library_is_told_with_those_that_are_known() {
+fn an_unknown_key_of_an_mpi_library_is_reported_with_the_known_ones() {
     let error = host(&[("host.mpi_tcp.heder", "\"16B\"")]).unwrap_err();
     assert!(error.contains("heder") && error.contains("expected one of `send_overhead`"), "{error}");
 }

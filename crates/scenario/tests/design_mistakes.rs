@@ -1,4 +1,4 @@
-//! Every mistake in a fabric on paper gives one error: line, key, what is wrong and what is expected.
+//! Every mistake in a fabric on paper gives a line: place, key, what is wrong and what is expected.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use etherweave_scenario::Fabric;
 fn error_at(text: &str, origin: &str) -> String {
     let designed = Fabric::parse(text, origin, &[]).and_then(|fabric| fabric.design(&mut |_| true));
     let Err(error) = designed else { panic!("{text} is accepted") };
-    let said = error.to_string();
-    assert!(!said.contains('\n'), "{said}");
-    assert!(["expected", "known:", "it has"].iter().any(|word| said.contains(word)), "{said}");
-    said
+    let message = error.to_string();
+    assert!(!message.contains('\n'), "{message}");
+    assert!(message.contains("expected"), "{message}");
+    message
 }
 
 fn check(text: &str, expected: &str) {
@@ -54,7 +54,7 @@ fn parameters_of_fabrics_name_their_range() {
         "x.toml:2:13: topology.flattened_butterfly.sizes.1: 0; expected at least 1",
     );
     check("[topology.torus]\nhosts_per_switch = -1", "x.toml:2:1: topology.torus.hosts_per_switch: ");
-    check("[topology.klein_bottle]", "x.toml:1:2: topology: unknown variant `klein_bottle`, expected one");
+    check("[topology.klein_bottle]", "x.toml:1:2: topology: unknown name `klein_bottle`; expected one");
 }
 
 /// Two hosts on two switches, as GraphML: nodes on line 5, edges from line 6 of the scenario on.
@@ -124,16 +124,16 @@ fn cables_of_json_that_are_loose_doubled_or_of_two_speeds_have_their_place() {
     let key = "topology.custom.json";
     check(
         &fabric(&format!("{host}, {between}, {between}")),
-        &format!("x.toml:2:1: {key}: links.2: the cable a - b is listed twice; expected each pair once"),
+        &format!("x.toml:2:1: {key}.links.2: the cable a - b is listed twice; expected each pair once"),
     );
     check(&fabric(host), "x.toml:1:11: topology.custom: b cannot be reached from n; expected a connected fabric");
     check(
         &fabric(&format!("{host}, {}", between.replace('}', ", \"rate\": \"1Gb/s\", \"to_rate\": \"10Gb/s\"}"))),
-        &format!("x.toml:2:1: {key}: links.1: port speeds 1Gb/s and 10Gb/s differ; expected the same rate at both"),
+        &format!("x.toml:2:1: {key}.links.1: port speeds 1Gb/s and 10Gb/s differ; expected the same rate at both"),
     );
     check(
         &fabric(&format!("{host}, {}", between.replace('}', ", \"links\": 1025}"))),
-        &format!("x.toml:2:1: {key}: links.1: links is 1025; expected 1 to 1024"),
+        &format!("x.toml:2:1: {key}.links.1: links is 1025; expected 1 to 1024"),
     );
     check(&fabric("{}"), &format!("x.toml:2:1: {key}: line 1: missing field `source`; expected an object with nodes"));
 }
@@ -159,11 +159,11 @@ fn tables_name_the_field_and_the_plan() {
     );
     check_design(
         "[design.tables]\nplan = \"per_rack\"",
-        "x.toml:3:1: design.tables.plan: unknown variant `per_rack`, exp",
+        "x.toml:3:1: design.tables.plan: unknown name `per_rack`; exp",
     );
     check_design(
         "[design.tables]\ncompaction = \"zip\"",
-        "x.toml:3:1: design.tables.compaction: unknown variant `zip`",
+        "x.toml:3:1: design.tables.compaction: unknown name `zip`",
     );
     check_design(
         "[design.tables.capacity]\nternary_entries = 0",
@@ -196,22 +196,22 @@ fn widths_without_a_plan_are_those_of_the_plan_that_suits_the_family() {
 }
 
 #[test]
-fn names_that_are_not_known_are_told_those_that_are() {
+fn an_unknown_name_is_reported_with_the_known_ones() {
     check_design(
         "[design]\npower = \"exascale\"",
-        "x.toml:3:1: design.power: no power profile \"exascale\"; known: exascale-2015",
+        "x.toml:3:1: design.power: no power profile \"exascale\"; expected one of exascale-2015",
     );
-    check_design("[design]\nprices = \"list\"", "x.toml:3:1: design.prices: no price book \"list\"; known: example");
+    check_design("[design]\nprices = \"list\"", "x.toml:3:1: design.prices: no price book \"list\"; expected one of example");
     check_design(
         "[design]\nroutings = [\"ugall\"]",
-        "x.toml:3:13: design.routings.0: unknown variant `ugall`, expected one of",
+        "x.toml:3:13: design.routings.0: unknown name `ugall`; expected one of",
     );
-    check_design("[design]\npowr = \"x\"", "x.toml:3:1: design.powr: unknown field `powr`, expected one of");
+    check_design("[design]\npowr = \"x\"", "x.toml:3:1: design.powr: unknown key; expected one of");
     check_design("[design]\nroutings = [\"dimension_order\"]", "x.toml:3:1: design.routings: dimension_order: ");
 }
 
 #[test]
-fn a_load_names_its_range_and_the_profile_that_cannot_tell() {
+fn a_load_names_its_range_and_the_profile_without_figures() {
     for (load, told) in [("1.5", "1.5"), ("-0.1", "-0.1"), ("nan", "NaN"), ("inf", "inf"), ("-inf", "-inf")] {
         check_design(
             &format!("[design.activity]\nload = {load}"),
@@ -220,7 +220,7 @@ fn a_load_names_its_range_and_the_profile_that_cannot_tell() {
     }
     check_design(
         "[design]\nactivity = {}",
-        "x.toml:3:1: design.activity: no `load`; expected one, for it has no default",
+        "x.toml:3:1: design.activity.load: missing; expected a value, for it has no default",
     );
     for (packet, told) in [("0B", "0B"), ("17KiB", "17KiB")] {
         check_design(
@@ -266,9 +266,9 @@ fn a_mistake_in_a_file_beside_the_scenario_names_the_key_that_names_the_file() {
     check(&design("prices_file = 3"), ":3:1: design.prices_file: 3; expected the name of a file as a string");
     check(
         &design("power_file = \"bad.toml\""),
-        ":3:1: design.power_file: power profile power_text: line 2, column 10: ",
+        ":3:1: design.power_file: line 2, column 10: ",
     );
-    check(&design("prices_file = \"bad.toml\""), ":3:1: design.prices_file: price book prices_text: line ");
+    check(&design("prices_file = \"bad.toml\""), ":3:1: design.prices_file: line ");
     check(
         &design("power_file = \"bad.toml\"\npower_text = \"\""),
         ":3:1: design.power_file: given beside power_text; exp",
@@ -279,12 +279,12 @@ fn a_mistake_in_a_file_beside_the_scenario_names_the_key_that_names_the_file() {
     );
     let custom = |name: &str| format!("[topology.custom]\nfile = \"{name}\"");
     check(&custom("bad.graphml"), ":2:1: topology.custom.file: line 3: a edge without source; expected the attribute");
-    check(&custom("fabric.xyz"), ":2:1: topology.custom.file: \"fabric.xyz\" is of no known format; known: csv");
+    check(&custom("fabric.xyz"), ":2:1: topology.custom.file: \"fabric.xyz\" is of no known format; expected one of .csv");
     check(&custom("none.csv"), ":2:1: topology.custom.file: \"none.csv\" cannot be read (");
 }
 
 #[test]
-fn numbers_beyond_all_bounds_are_refused_at_once() {
+fn numbers_beyond_all_bounds_are_rejected_at_once() {
     let most = u32::MAX;
     let cases = [
         format!("single_switch]\nhosts = {most}"),
@@ -328,7 +328,7 @@ fn numbers_beyond_all_bounds_are_refused_at_once() {
 }
 
 #[test]
-fn a_number_of_the_wrong_sign_or_kind_is_told_the_range() {
+fn a_number_of_the_wrong_sign_or_kind_is_reported_with_the_range() {
     for value in ["-1", "4294967296", "1.5", "nan", "\"many\""] {
         let said = error_at(&format!("[topology.dragonfly]\ngroups = {value}"), "x.toml");
         assert!(said.starts_with("x.toml:2:1: topology.dragonfly.groups: "), "{said}");

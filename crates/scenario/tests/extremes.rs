@@ -1,4 +1,4 @@
-//! Values at the edge of sense, key by key: each is refused with what would do, or runs.
+//! Values at the edge of sense, key by key: each runs, or is rejected with what is expected.
 
 use etherweave_scenario::Run;
 
@@ -22,12 +22,11 @@ fn error(lines: &str) -> String {
 }
 
 /// Each case is a line and how its error goes on after the key.
-fn refused(cases: &[(&str, &str)]) {
+fn rejects(cases: &[(&str, &str)]) {
     for (lines, expected) in cases {
         let error = error(lines);
         assert!(error.contains(expected), "{lines}\ngave     {error}\nexpected {expected}");
-        assert!(error.starts_with("x.toml:"), "{error}");
-        assert!(!error.contains('\n'), "{error}");
+        assert!(error.lines().all(|line| line.starts_with("x.toml:")), "{error}");
     }
 }
 
@@ -45,7 +44,7 @@ fn runs(cases: &[&str]) {
 
 #[test]
 fn switches() {
-    refused(&[
+    rejects(&[
         ("switch.latency = \"10s\"", "3:8: switch.latency: 10s; expected at most 1s"),
         ("switch.buffer = \"1000GB\"", "switch.buffer: 1000GB; expected less than 4GiB"),
         ("switch.buffer = \"0B\"", "switch.buffer: 0B; expected at least the largest frame on the wire, 4198B"),
@@ -84,7 +83,7 @@ fn marking() {
     let ecn = |low: &str, high: &str, share: &str| {
         format!("switch.ecn = {{ queue_min = \"{low}\", queue_max = \"{high}\", share_max = {share} }}")
     };
-    refused(&[
+    rejects(&[
         (&format!("transport.roce.dcqcn = {{}}\n{}", ecn("2KiB", "1KiB", "1.0")), "2KiB; expected at most queue_max"),
         (&format!("transport.roce.dcqcn = {{}}\n{}", ecn("1KiB", "2KiB", "1.5")), "1.5; expected a share of 0 to 1"),
         (&format!("transport.roce.dcqcn = {{}}\n{}", ecn("1KiB", "2KiB", "nan")), "NaN; expected a share of 0 to 1"),
@@ -98,12 +97,12 @@ fn marking() {
 
 #[test]
 fn flow_control() {
-    refused(&[
+    rejects(&[
         ("flow_control.pfc.quanta = 0", "1 to 65535; 0 would mean to go on"),
         ("flow_control.pfc.reaction = \"2s\"", "flow_control.pfc.reaction: 2s; expected at most 1s"),
         ("flow_control.global_pause.reaction = \"2s\"", "flow_control.global_pause.reaction: 2s; expected at most 1s"),
         ("flow_control.pfc.reaction = \"1s\"", "switch.buffer: reserves and headroom of switch0 take"),
-        ("flow_control.none = { quanta = 1 }", "3:23: flow_control.none.quanta: unknown field `quanta`"),
+        ("flow_control.none = { quanta = 1 }", "3:23: flow_control.none.quanta: unknown key; expected none"),
         ("flow_control.none = {}\nswitch.xon_offset = \"1KiB\"", "switch.xon_offset: 1KiB; expected nothing here pa"),
         (
             "flow_control.global_pause = {}\nswitch.egress_threshold.alpha = 1.0",
@@ -128,7 +127,7 @@ fn flow_control() {
 
 #[test]
 fn hosts() {
-    refused(&[
+    rejects(&[
         ("nic.drain_rate = \"1b/s\"", "nic.drain_rate: 1b/s; expected 1Mb/s to 100Tb/s"),
         ("nic = { receive_buffer = \"2KiB\", xoff = \"1KiB\", xon = \"0B\" }", "at least 4533B: a frame, 4198B, and"),
         ("nic.context_switch = \"1ms\"", "nic.receive_buffer: 262016B; expected at least"),
@@ -154,7 +153,7 @@ fn hosts() {
 
 #[test]
 fn roce() {
-    refused(&[
+    rejects(&[
         ("transport.roce.window = \"0B\"", "0B; expected at least ack_every packets, 64KiB"),
         ("transport.roce.window = \"1000GB\"", "1000GB; expected at most 32GiB: 2^23 packets"),
         ("transport.roce.ack_every = 4294967295", "transport.roce.window: 1MiB; expected at least ack_every packets"),
@@ -175,7 +174,7 @@ fn roce() {
 #[test]
 fn tcp() {
     let tcp = |lines: &str| format!("flow_control.none = {{}}\ntransport.tcp = {{ {lines} }}");
-    refused(&[
+    rejects(&[
         (&tcp("mss = \"0B\""), "4:19: transport.tcp.mss: 0B; expected 1B to 65483B"),
         (&tcp("mss = \"18446744073GB\""), "transport.tcp.mss: 18446744073GB; expected 1B to 65483B"),
         (
@@ -215,7 +214,7 @@ fn tcp() {
 
 #[test]
 fn fabrics() {
-    refused(&[
+    rejects(&[
         ("topology.single_switch = { hosts = 4, rate = \"1b/s\" }", "has rate 1b/s; expected 1Mb/s to 100Tb/s"),
         ("topology.single_switch = { hosts = 4, rate = \"200Tb/s\" }", "has rate 200Tb/s; expected 1Mb/s to 100Tb/s"),
         ("topology.single_switch = { hosts = 4, cable = \"1001km\" }", "too long; expected at most 1000km"),
@@ -236,7 +235,7 @@ fn job(workload: &str) -> String {
 
 #[test]
 fn messages_and_ranks() {
-    refused(&[
+    rejects(&[
         (&job("osu_bw = { bytes = \"2000GB\" }"), "job.0.workload.osu_bw.bytes: 2000GB; expected at most 1024GiB"),
         (&job("osu_bw = { window = 4294967295 }"), "job.0.workload.osu_bw.window: 4294967295; expected 1 to 65536"),
         (&job("osu_latency = { iterations = 4294967295 }"), "4294967295 rows over all ranks and jobs so far; expected"),
@@ -278,7 +277,7 @@ fn messages_and_ranks() {
 fn times_of_runs_and_jobs() {
     let two = format!("{}\n{}", job("osu_latency = {}"), job("osu_latency = {}"));
     let nap = job("halo3d = { pex = 2, pey = 2, pez = 1, sleep = \"10s\" }");
-    refused(&[
+    rejects(&[
         ("run.end = \"0s\"", "run.end: 0ps; expected more than 0 and at most 5000000s"),
         ("run.end = \"18000000s\"", "run.end: 18000000s; expected more than 0 and at most 5000000s"),
         ("run = { end = \"1us\", warm_up = \"1us\" }", "run.warm_up: 1us; expected less than the end of the run, 1us"),
