@@ -42,7 +42,9 @@ def compare(designs: Sequence[Design]) -> str:
 def exports() -> list[tuple[str, str]]:
     """Name the formats of :meth:`Fabric.export`, with a sentence about each."""
 
-def proposals(hosts: int, radix: int, rate: str) -> tuple[list[tuple[str, str]], list[str]]:
+def proposals(
+    hosts: int, hosts_max: int, radix: int, rate: str
+) -> tuple[list[tuple[str, str]], list[str]]:
     """Name fabrics of so many hosts with their scenarios, and why some families have none."""
 
 def largest(radix: int) -> str:

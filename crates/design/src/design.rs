@@ -73,7 +73,7 @@ impl Design {
         let fabric = Fabric::of(kind, topology);
         next(Step::Tables)?;
         let tables = known(TableCounts::of(kind, topology, &spec.tables), spec.tables.is_asked(), &mut missing)?;
-        let routings = prove(kind, topology, spec, &mut next, &mut missing)?;
+        let routings = prove(kind, topology, spec, fabric.diameter, &mut next, &mut missing)?;
         next(Step::PowerAndCost)?;
         let power = noted(WattsOf::of(topology, tables.as_ref(), spec)?, "power", &mut missing);
         let drawn = power.as_ref().map(|power| Power::from_uw((power.design().fabric.total_w * 1e6) as u64));
@@ -108,6 +108,7 @@ fn prove(
     kind: &TopologyKind,
     topology: &Topology,
     spec: &DesignSpec,
+    diameter: u32,
     next: &mut dyn FnMut(Step) -> Result<(), DesignError>,
     missing: &mut Vec<String>,
 ) -> Result<Vec<RoutingProof>, DesignError> {
@@ -115,7 +116,7 @@ fn prove(
     let mut proofs = Vec::new();
     for &routing in asked.unwrap_or(proofs::known_for(kind)) {
         next(Step::Prove(routing))?;
-        let proof = RoutingProof::of(routing, topology, spec.priorities)
+        let proof = RoutingProof::of(routing, topology, spec.priorities, diameter)
             .map_err(|reason| InputError::new("routings", format!("{}: {reason}", routing.name()), ""));
         proofs.extend(known(proof, asked.is_some(), missing)?);
     }

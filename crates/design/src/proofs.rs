@@ -12,7 +12,7 @@ pub struct RoutingProof {
     pub priorities: u8,
     /// Priorities that it has here.
     pub priorities_given: u8,
-    /// The most links between switches on a way.
+    /// Links between switches on the longest path that the routing allows.
     pub hops_max: u32,
     /// Whether it cannot deadlock, because dependencies are acyclic.
     pub is_free: bool,
@@ -29,8 +29,14 @@ pub struct RoutingProof {
 }
 
 impl RoutingProof {
-    /// Proves one routing, with no more than `given` priorities, or says why it is not for this fabric.
-    pub(crate) fn of(routing: RoutingKind, topology: &Topology, given: Option<u8>) -> Result<RoutingProof, String> {
+    /// Proves one routing, with no more than `given` priorities, on a fabric whose hosts are at most `diameter` links
+    /// between switches apart; or says why it is not for this fabric.
+    pub(crate) fn of(
+        routing: RoutingKind,
+        topology: &Topology,
+        given: Option<u8>,
+        diameter: u32,
+    ) -> Result<RoutingProof, String> {
         let legality = routing.legality(topology).map_err(|error| error.to_string())?;
         let needed = legality.priorities();
         let legality = match given {
@@ -42,7 +48,8 @@ impl RoutingProof {
             routing,
             priorities: needed,
             priorities_given: proof.priorities,
-            hops_max: legality.hops_max(),
+            // A table of shortest paths only knows that no switch is on a path twice.
+            hops_max: if routing == RoutingKind::ShortestPath { diameter } else { legality.hops_max() },
             is_free: proof.is_free(),
             verdict: proof.verdict.describe(topology),
             channels: proof.channels,

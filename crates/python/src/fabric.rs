@@ -220,11 +220,11 @@ pub fn exports() -> Vec<(&'static str, &'static str)> {
 /// A fabric's name and its scenario.
 type Named = (String, String);
 
-/// Names and scenarios of the fabrics with so many hosts from switches of so many ports of a rate, and why families
-/// have none.
+/// Names and scenarios of the fabrics with `hosts` to `hosts_max` hosts from switches of `radix` ports of a rate, and
+/// why others were left out.
 #[pyfunction]
-pub fn proposals(hosts: u32, radix: u32, rate: &str) -> PyResult<(Vec<Named>, Vec<String>)> {
-    let proposals = etherweave_scenario::proposals(hosts, radix, rate);
+pub fn proposals(hosts: u32, hosts_max: u32, radix: u32, rate: &str) -> PyResult<(Vec<Named>, Vec<String>)> {
+    let proposals = etherweave_scenario::proposals(&(hosts..=hosts_max), radix, rate);
     let (found, refused) = proposals.map_err(|error| ScenarioError::new_err(error.to_string()))?;
     Ok((found.into_iter().map(|proposal| (proposal.name, proposal.scenario)).collect(), refused))
 }

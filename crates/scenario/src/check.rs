@@ -27,12 +27,14 @@ fn check_run(errors: &mut InputErrors, scenario: &Scenario) {
     let run = &scenario.run;
     let end = run.end.unwrap_or(RUN_MAX);
     let expected = format!("more than 0 and at most {RUN_MAX}");
-    errors.check(InputError::unless(!end.is_zero() && end <= RUN_MAX, "run.end", end, expected));
-    let before_end = format!("less than the end of the run, {end}");
-    errors.check(InputError::unless(run.warm_up < end, "run.warm_up", run.warm_up, &before_end));
-    for (number, job) in scenario.job.iter().enumerate() {
-        let key = format!("job.{number}.start");
-        errors.check(InputError::unless(job.start < end, key, job.start, &before_end));
+    let is_end = errors.check(InputError::unless(!end.is_zero() && end <= RUN_MAX, "run.end", end, expected)).is_some();
+    if is_end {
+        let before_end = format!("less than the end of the run, {end}");
+        errors.check(InputError::unless(run.warm_up < end, "run.warm_up", run.warm_up, &before_end));
+        for (number, job) in scenario.job.iter().enumerate() {
+            let key = format!("job.{number}.start");
+            errors.check(InputError::unless(job.start < end, key, job.start, &before_end));
+        }
     }
     errors.check(check_stall_limit(scenario));
 }

@@ -1,11 +1,13 @@
 //! A scenario's fabric, on paper: nothing runs on it.
 
+use std::ops::RangeInclusive;
+
 use etherweave_design::{Design, DesignError, Largest, Step};
 use etherweave_openloop::Outage;
 use etherweave_primitives::{BitRate, Bytes, InputError};
 use etherweave_routing::{Routing, RoutingKind};
 use etherweave_sim::{largest_packet, port_buffers};
-use etherweave_topology::{Export, ExportNames, SizeRequest, Topology, TopologyError, TopologyKind};
+use etherweave_topology::{Export, ExportNames, Topology, TopologyError, TopologyKind};
 
 use crate::document::Document;
 use crate::measured::{self, PortSent};
@@ -202,7 +204,7 @@ fn routing_named(name: &str) -> Result<RoutingKind, InputError> {
     })
 }
 
-/// A fabric that fulfils a wish.
+/// A fabric that fulfils a request.
 pub struct Proposal {
     /// Its family, and whether it is the family's largest.
     pub name: String,
@@ -210,19 +212,23 @@ pub struct Proposal {
     pub scenario: String,
 }
 
-/// The members of every family with at least `hosts` hosts from switches of `radix` ports with links of `rate`, and why
-/// some families have none.
+/// The members of every family with hosts in a range, from switches of `radix` ports with links of `rate`, and why
+/// others were left out.
 ///
 /// # Errors
 /// When `rate` is no rate, such as "100Gb/s".
-pub fn proposals(hosts: u32, radix: u32, rate: &str) -> Result<(Vec<Proposal>, Vec<String>), InputError> {
+pub fn proposals(
+    hosts: &RangeInclusive<u32>,
+    radix: u32,
+    rate: &str,
+) -> Result<(Vec<Proposal>, Vec<String>), InputError> {
     let rate = rate.parse::<BitRate>().map_err(|error| error.within("rate"))?;
-    let (found, refused) = etherweave_design::proposals(&SizeRequest { hosts, radix });
-    let told = |proposal: etherweave_design::Proposal| Proposal {
+    let (found, refused) = etherweave_design::proposals(hosts, radix);
+    let with_scenario = |proposal: etherweave_design::Proposal| Proposal {
         scenario: topology_alone(&proposal.name, &proposal.kind, Some(rate)),
         name: proposal.name,
     };
-    Ok((found.into_iter().map(told).collect(), refused))
+    Ok((found.into_iter().map(with_scenario).collect(), refused))
 }
 
 /// The largest balanced fabrics of switches of `radix` ports, by formula, as JSON: the fields of
@@ -279,7 +285,7 @@ mod tests {
 
     #[test]
     fn proposals_have_the_rate_on_every_link() {
-        let (found, refused) = proposals(50, 12, "25Gb/s").unwrap();
+        let (found, refused) = proposals(&(50..=2_000), 12, "25Gb/s").unwrap();
         assert!(found.len() > 8, "{refused:?}");
         for proposal in found {
             let fabric = Fabric::parse(&proposal.scenario, &proposal.name, &[]).unwrap();
@@ -291,7 +297,7 @@ mod tests {
                 assert!(!is_switch || channel.from.port.get() < 12, "{}", proposal.name);
             }
         }
-        assert!(proposals(50, 12, "25").is_err());
+        assert!(proposals(&(50..=2_000), 12, "25").is_err());
     }
 
     fn column(table: &Table, name: &str) -> Vec<u64> {

@@ -161,10 +161,7 @@ fn tables_name_the_field_and_the_plan() {
         "[design.tables]\nplan = \"per_rack\"",
         "x.toml:3:1: design.tables.plan: unknown name `per_rack`; exp",
     );
-    check_design(
-        "[design.tables]\ncompaction = \"zip\"",
-        "x.toml:3:1: design.tables.compaction: unknown name `zip`",
-    );
+    check_design("[design.tables]\ncompaction = \"zip\"", "x.toml:3:1: design.tables.compaction: unknown name `zip`");
     check_design(
         "[design.tables.capacity]\nternary_entries = 0",
         "x.toml:3:1: design.tables.capacity.ternary_entries: 0; expected 1 to 4294967295",
@@ -201,7 +198,10 @@ fn an_unknown_name_is_reported_with_the_known_ones() {
         "[design]\npower = \"exascale\"",
         "x.toml:3:1: design.power: no power profile \"exascale\"; expected one of exascale-2015",
     );
-    check_design("[design]\nprices = \"list\"", "x.toml:3:1: design.prices: no price book \"list\"; expected one of example");
+    check_design(
+        "[design]\nprices = \"list\"",
+        "x.toml:3:1: design.prices: no price book \"list\"; expected one of example",
+    );
     check_design(
         "[design]\nroutings = [\"ugall\"]",
         "x.toml:3:13: design.routings.0: unknown name `ugall`; expected one of",
@@ -264,10 +264,7 @@ fn a_mistake_in_a_file_beside_the_scenario_names_the_key_that_names_the_file() {
     let design = |line: &str| format!("[topology.dragonfly]\n[design]\n{line}");
     check(&design("power_file = \"none.toml\""), ":3:1: design.power_file: \"none.toml\" cannot be read (");
     check(&design("prices_file = 3"), ":3:1: design.prices_file: 3; expected the name of a file as a string");
-    check(
-        &design("power_file = \"bad.toml\""),
-        ":3:1: design.power_file: line 2, column 10: ",
-    );
+    check(&design("power_file = \"bad.toml\""), ":3:1: design.power_file: line 2, column 10: ");
     check(&design("prices_file = \"bad.toml\""), ":3:1: design.prices_file: line ");
     check(
         &design("power_file = \"bad.toml\"\npower_text = \"\""),
@@ -279,7 +276,10 @@ fn a_mistake_in_a_file_beside_the_scenario_names_the_key_that_names_the_file() {
     );
     let custom = |name: &str| format!("[topology.custom]\nfile = \"{name}\"");
     check(&custom("bad.graphml"), ":2:1: topology.custom.file: line 3: a edge without source; expected the attribute");
-    check(&custom("fabric.xyz"), ":2:1: topology.custom.file: \"fabric.xyz\" is of no known format; expected one of .csv");
+    check(
+        &custom("fabric.xyz"),
+        ":2:1: topology.custom.file: \"fabric.xyz\" is of no known format; expected one of .csv",
+    );
     check(&custom("none.csv"), ":2:1: topology.custom.file: \"none.csv\" cannot be read (");
 }
 

@@ -194,13 +194,14 @@ fn independent_mistakes_are_reported_together() {
     for start in starts {
         assert!(lines.lines().any(|line| line.starts_with(start)), "{start}\nis not in\n{lines}");
     }
-    let values = error(&with("[nic]\nxon = \"1MiB\"\n[run]\nend = \"0s\"\nwarm_up = \"1s\""));
+    let values = error(&with("[nic]\nxon = \"1MiB\"\n[run]\nend = \"1ms\"\nwarm_up = \"1s\"\nstall_limit = \"0s\""));
     assert_eq!(values.lines().count(), 3, "{values}");
 }
 
 #[test]
 fn overrides_of_any_size_are_rejected_in_a_short_line() {
-    let set = |key: String, value: String| Scenario::parse(&with(""), "x.toml", &[(key, value)]).unwrap_err().to_string();
+    let set =
+        |key: String, value: String| Scenario::parse(&with(""), "x.toml", &[(key, value)]).unwrap_err().to_string();
     let cases = [
         set("seed".to_owned(), "9".repeat(5_000)),
         set("seed".to_owned(), "[".repeat(1_000) + &"]".repeat(1_000)),

@@ -71,10 +71,7 @@ fn each_mistake_names_its_line_key_and_range() {
             "[topology.custom]\nlinks = \"h0,s0,1Gb/s,3m\\nh0,s0\"",
             "x.toml:3:1: topology.custom.links: line 2: 2 fields; expected four: from,to,rate,length",
         ),
-        (
-            "[topology.mesh]\nhost_cable = 3",
-            "x.toml:3:1: topology.mesh.host_cable: 3; expected a",
-        ),
+        ("[topology.mesh]\nhost_cable = 3", "x.toml:3:1: topology.mesh.host_cable: 3; expected a"),
         ("[topology.thorus]", "x.toml:2:2: topology: unknown name `thorus`; expected one of `single_switch`"),
     ];
     for (topology, expected) in cases {
@@ -94,7 +91,10 @@ fn a_fabric_may_have_a_file_of_its_own() {
     assert!(parsed.resolved().contains("h1,s0,1Gb/s,3m"), "{}", parsed.resolved());
     let error = |file: &str| read(file).unwrap_err().to_string().replace(&origin, "x.toml");
     assert!(error("\"none.csv\"").starts_with("x.toml:3:1: topology.custom.file: \"none.csv\" cannot be read"));
-    assert!(error("\"two.dot\"").ends_with("\"two.dot\" is of no known format; expected one of .csv, .graphml, .xml, .json"));
+    assert!(
+        error("\"two.dot\"")
+            .ends_with("\"two.dot\" is of no known format; expected one of .csv, .graphml, .xml, .json")
+    );
     assert!(error("7").ends_with("topology.custom.file: 7; expected the name of a file as a string"));
     fs::remove_dir_all(&folder).unwrap();
 }
