@@ -32,6 +32,10 @@ GOALS = {
 """Names of rankings: the metric, and whether more of it is better."""
 
 
+HOSTS_MAX = 2**32 - 1
+"""The most hosts that a request can name."""
+
+
 class StoppedError(Exception):
     """The caller's progress function asked to stop."""
 
@@ -138,6 +142,7 @@ def find(
     radix: int,
     rate: str = "100Gb/s",
     *,
+    hosts_max: int | None = None,
     rank: str = "watts",
     threads: int = 1,
     progress: StepCallback | None = None,
@@ -152,6 +157,8 @@ def find(
         Number of ports of every switch.
     rate
         Rate of every link.
+    hosts_max
+        Greatest number of hosts; twice ``hosts`` by default.
     rank
         One of :data:`GOALS`. Fabrics that no other beats in every metric come first.
     threads, progress
@@ -166,7 +173,8 @@ def find(
     -----
     Deadlock proofs are left out; :func:`design` has them.
     """
-    proposals, rejected = _core.proposals(hosts, radix, rate)
+    most = min(2 * hosts, HOSTS_MAX) if hosts_max is None else hosts_max
+    proposals, rejected = _core.proposals(hosts, most, radix, rate)
 
     def designed(proposal: tuple[str, str], stop: Event) -> _core.Design | str:
         name, text = proposal

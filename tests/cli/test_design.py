@@ -88,7 +88,7 @@ def test_found_fabrics_have_the_hosts_and_can_be_designed(tmp_path: Path) -> Non
     done = run("--find", "hosts=100", "radix=8", "-o", output, "--json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
-    assert all(figures["fabric"]["hosts"] >= 100 for figures in found["designs"])
+    assert all(100 <= figures["fabric"]["hosts"] <= 200 for figures in found["designs"])
     assert all(figures["fabric"]["ports_used_max"] <= 8 for figures in found["designs"])
     efficient = [metrics["is_efficient"] for metrics in found["metrics"]]
     assert efficient == sorted(efficient, reverse=True)
@@ -100,12 +100,21 @@ def test_found_fabrics_have_the_hosts_and_can_be_designed(tmp_path: Path) -> Non
     assert again["fabric"]["hosts"] >= 100
 
 
+def test_a_range_of_hosts_leaves_larger_members_out() -> None:
+    done = run("--find", "hosts=100..120", "radix=8", "--json")
+    found = json.loads(done.stdout)
+    assert all(100 <= figures["fabric"]["hosts"] <= 120 for figures in found["designs"])
+    assert any(reason.endswith("expected 100 to 120") for reason in found["rejected"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--find", "hosts=10"], "expected hosts=NUMBER radix=NUMBER"),
+        (["--find", "hosts=10"], "expected hosts=NUMBER or hosts=LEAST..MOST, radix=NUMBER"),
         (["--find", "hosts=0", "radix=8"], "hosts=0: expected 1 to 4,294,967,295"),
         (["--find", "hosts=9", "radix=99999"], "radix=99999: expected 1 to 65,536"),
+        (["--find", "hosts=9..8", "radix=8"], "hosts=8: expected 9 to 4,294,967,295"),
+        (["--find", "hosts=" + "9" * 5000, "radix=8"], "9: expected 1 to 4,294,967,295"),
         (["--find", "hosts=9", "radix=8", "rate=9"], "9"),
         (["nowhere.toml"], "nowhere.toml: No such file"),
     ],
@@ -133,7 +142,9 @@ def test_a_wrong_key_is_reported_with_its_place(tmp_path: Path) -> None:
     file.write_text('[topology.dragonfly]\n\n[design]\npower = "hamster"\n')
     done = run(file)
     assert done.returncode == 2
-    assert done.stderr.startswith(f'{file}:4:1: design.power: no power profile "hamster"; expected one of ')
+    assert done.stderr.startswith(
+        f'{file}:4:1: design.power: no power profile "hamster"; expected one of '
+    )
 
 
 def test_progress_can_stop_a_design() -> None:

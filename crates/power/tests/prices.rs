@@ -126,7 +126,7 @@ fn a_radix_that_was_said_is_what_is_bought() {
         book().cost(&star.generate().unwrap())
     };
     assert!(of_radix(16).is_ok());
-    rejects(of_radix(17), &["price book round has no switch.\"17 x 100Gb/s\"; it has switch.\"8 x 100Gb/s\""]);
+    rejects(of_radix(17), &["price book round has no switch.\"17 x 100Gb/s\"; expected one of switch.\"8 x 100Gb/s\""]);
 }
 
 #[test]

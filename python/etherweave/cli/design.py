@@ -72,7 +72,8 @@ def design(
         list[str],
         typer.Argument(
             metavar="SCENARIO",
-            help="Scenario files, TOML, or with --find the request hosts=N radix=N [rate=100Gb/s].",
+            help="Scenario files, TOML, or with --find the request hosts=N[..M] radix=N "
+            "[rate=100Gb/s]; M is twice N by default.",
         ),
     ],
     side_by_side: Annotated[
@@ -215,33 +216,56 @@ def _export(files: list[str], forms: list[str], changes: dict[str, object], outp
             print(output / name)
 
 
-def _request(words: list[str]) -> tuple[int, int, str]:
-    """Read ``hosts=300000 radix=72 rate=40Gb/s``, each once; the rate may be missing."""
+@dataclass(frozen=True)
+class _Request:
+    """What ``--find`` asks for."""
+
+    hosts: int
+    hosts_max: int | None
+    radix: int
+    rate: str
+
+
+def _request(words: list[str]) -> _Request:
+    """Read ``hosts=1000..2000 radix=72 rate=40Gb/s``, each once; the rate may be missing."""
     pairs = [word.partition("=") for word in words]
     given = {key: value for key, _, value in pairs}
     rate = given.pop("rate", "100Gb/s")
     if set(given) != set(NUMBERS) or len({key for key, _, _ in pairs}) != len(pairs):
         reject(
-            f"--find {' '.join(words)}: expected hosts=NUMBER radix=NUMBER, and rate=RATE if any"
+            f"--find {' '.join(words)}: expected hosts=NUMBER or hosts=LEAST..MOST, radix=NUMBER, "
+            "and rate=RATE if any"
         )
-    return _number(given, "hosts"), _number(given, "radix"), rate
+    fewest, dots, most = given["hosts"].partition("..")
+    hosts = _number("hosts", fewest)
+    hosts_max = _number("hosts", most, hosts) if dots else None
+    return _Request(hosts, hosts_max, _number("radix", given["radix"]), rate)
 
 
-def _number(given: dict[str, str], key: str) -> int:
+def _number(key: str, text: str, at_least: int = 0) -> int:
     least, most = NUMBERS[key]
-    text = given[key].replace("_", "").replace(",", "")
-    if not (text.isascii() and text.isdigit() and least <= int(text) <= most):
-        reject(f"--find {key}={given[key]}: expected {least:,} to {most:,}")
-    return int(text)
+    least = max(least, at_least)
+    digits = text.replace("_", "").replace(",", "")
+    # No number in the range has more digits; a longer text is not converted.
+    is_short = digits.isascii() and digits.isdigit() and len(digits) <= len(str(most))
+    if not (is_short and least <= int(digits) <= most):
+        reject(f"--find {key}={text[:40]}: expected {least:,} to {most:,}")
+    return int(digits)
 
 
-def _find(
-    request: tuple[int, int, str], rank: str, threads: int, destination: _Destination
-) -> None:
+def _find(request: _Request, rank: str, threads: int, destination: _Destination) -> None:
     if destination.output:
         directory(destination.output)
     with step_progress() as report:
-        proposals = etherweave.find(*request, rank=rank, threads=threads, progress=report)
+        proposals = etherweave.find(
+            request.hosts,
+            request.radix,
+            request.rate,
+            hosts_max=request.hosts_max,
+            rank=rank,
+            threads=threads,
+            progress=report,
+        )
     if destination.output:
         _write(proposals, destination.output)
     _draw_metrics(proposals.comparison, destination.draw)
