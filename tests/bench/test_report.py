@@ -26,7 +26,7 @@ from etherweave.report import write_report
 from etherweave.report.benchmarks import pairs
 from etherweave.report.benchmarks.data import Place, load_benchmarks, places
 from etherweave.report.benchmarks.points import rates
-from etherweave.report.benchmarks.predictions import foretold
+from etherweave.report.benchmarks.predictions import predictions
 from etherweave.report.benchmarks.stability import relative
 from etherweave.report.benchmarks.sweeps import (
     RATE_SWEEP,
@@ -211,11 +211,11 @@ def legend(figure: Figure) -> list[str]:
 
 def test_a_table_stands_beside_what_was_measured(tmp_path: Path, three: Path) -> None:
     out = copytree(three, tmp_path / "out")
-    foretold = tmp_path / "foretold.csv"
-    foretold.write_text("metric,unit,size_bytes,median_s\nlatency,s,1,9e-6\nlatency,s,4,2e-5\n")
-    done = command_line.invoke("report", out, "--simulation", foretold)
+    predictions = tmp_path / "predictions.csv"
+    predictions.write_text("metric,unit,size_bytes,median_s\nlatency,s,1,9e-6\nlatency,s,4,2e-5\n")
+    done = command_line.invoke("report", out, "--simulation", predictions)
     assert done.exit_code == 0, done.output
-    found = load_benchmarks(out, [foretold])
+    found = load_benchmarks(out, [predictions])
     assert found.simulation is not None
     assert found.simulation["median"].to_list() == [9e-6, 2e-5]
     section = latency(found)
@@ -254,18 +254,18 @@ def test_results_of_a_simulation_stand_beside_benchmarks(tmp_path: Path, three: 
 def test_two_simulations_of_one_size_are_told_apart(tmp_path: Path) -> None:
     one = simulated(tmp_path / "one", "1B").rename(tmp_path / "cubic")
     other = simulated(tmp_path / "other", "1B").rename(tmp_path / "reno")
-    names = foretold([one, other])["name"].to_list()
+    names = predictions([one, other])["name"].to_list()
     assert [name.rpartition(" ")[2] for name in names] == ["(cubic)", "(reno)"]
 
 
 def test_a_simulation_without_such_tests_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no result here; expected what `etherweave run -o` wrote"):
-        foretold([tmp_path])
+        predictions([tmp_path])
     topology = {"single_switch": {"hosts": 3}}
     job = {"name": "incast", "workload": {"incast": {"sources": 2}}}
     etherweave.run({"topology": topology, "run": {"end": "1ms"}, "job": [job]}).save(tmp_path)
     with pytest.raises(ValueError, match="no job like a benchmark; expected osu_latency"):
-        foretold([tmp_path])
+        predictions([tmp_path])
 
 
 def test_streams_without_a_size_are_held_against_their_link(tmp_path: Path, three: Path) -> None:

@@ -1,4 +1,4 @@
-"""What jobs of results are as benchmarks, and which published figures they are held against."""
+"""What jobs of results are as benchmarks, and which published figures they are compared with."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -74,7 +74,7 @@ def mean_s(result: Result, job: str) -> float:
     return float(times.to_numpy().mean()) * 1e-9
 
 
-def test_jobs_are_told_as_the_tools_count_them() -> None:
+def test_jobs_are_measured_as_the_tools_count_them() -> None:
     """Half a round trip; window · size over time; the mean of a call; the sum of streams."""
     result = simulated()
     found = {one.job: one for one in quantities(result)}
@@ -111,7 +111,7 @@ def test_of_several_launches_the_median_counts() -> None:
 
 
 def test_the_fabric_is_that_of_the_scenario() -> None:
-    """The path MTU of RoCE is 4 KiB unless told; TCP's segments leave 52 octets for headers."""
+    """The path MTU of RoCE is 4 KiB by default; TCP's segments leave 52 octets for headers."""
     own = fabric(simulated())
     assert (own.words, own.medium.rate) == ("RoCE v2+PFC", 12.5e9)
     assert own.medium.wire == (4096, 4096 + 44 + 38)
@@ -217,7 +217,7 @@ def both() -> ComparedResults:
 
 
 def test_one_figure_holds_simulated_measured_published_and_limits() -> None:
-    """Published is 1.0 us without payload, of which ours is the simulated, and twice that."""
+    """Published is 1.0 us without payload, beside what is simulated, and twice that."""
     found = osu.times(both())
     assert found is not None
     half = mean_s(simulated(), "pong") / 2 * 1e6
@@ -227,13 +227,13 @@ def test_one_figure_holds_simulated_measured_published_and_limits() -> None:
         "size / line rate, 100 Gb/s",
         f"simulated: {half:.3g} us + size / goodput (RoCE v2, path MTU 4096 B)",
         f"measured: {2 * half:.3g} us + size / goodput (RoCE v2, path MTU 4096 B)",
-        f"published; ours is {half:.3g} to {2 * half:.3g} of it",
+        f"published; measured is {half:.3g} to {2 * half:.3g} of it",
     ]
     calls = legend(found.figure, 1)
     assert calls[-1] == f"measured: {2 * half:.3g} us + bytes / goodput, 4 ranks at least"
 
 
-def test_rates_of_one_and_of_both_ways_have_limits_of_their_own() -> None:
+def test_rates_of_one_and_of_both_directions_have_limits_of_their_own() -> None:
     found = osu.rates(both())
     assert found is not None and found.figure is not None
     first, second = found.figure.axes
@@ -255,8 +255,8 @@ def test_published_figures_are_listed_with_source_and_ratio() -> None:
 def test_an_incast_is_held_against_the_link_and_the_publication() -> None:
     found = goodput(both())
     assert found is not None
-    told = ["published", "line rate, 100 Gb/s", "full frames (RoCE v2, path MTU 4096 B)"]
-    assert set(told) < set(legend(found.figure))
+    labels = ["published", "line rate, 100 Gb/s", "full frames (RoCE v2, path MTU 4096 B)"]
+    assert set(labels) < set(legend(found.figure))
 
 
 def test_published_means_stand_among_iteration_times() -> None:

@@ -192,7 +192,7 @@ def test_groups_of_a_dragonfly_stand_on_a_circle_and_the_first_below_it() -> Non
     assert sorted(names) == sorted(groups)
 
 
-def test_cards_of_a_server_stand_together_when_a_leaf_has_failed() -> None:
+def test_nics_of_a_server_stand_together_when_a_leaf_has_failed() -> None:
     rails = {"rails": 2, "servers": 3, "spines": 2, "as_built": {"failed": ["leaf0.0"]}}
     picture = picture_of(wiring({"rail_optimised": rails}))
     names = sorted(words.text for words in picture.words if words.text.startswith("server"))
@@ -304,8 +304,8 @@ def test_the_verb_draws_one_scenario(tmp_path: Path) -> None:
     assert ElementTree.parse(drawing).getroot().tag == f"{SVG}svg"
 
 
-def test_the_verb_draws_the_merits_of_several(tmp_path: Path) -> None:
-    scenario, drawing = tmp_path / "small.toml", tmp_path / "merits.svg"
+def test_the_verb_draws_the_metrics_of_several(tmp_path: Path) -> None:
+    scenario, drawing = tmp_path / "small.toml", tmp_path / "metrics.svg"
     scenario.write_text("[topology.mesh]\n[design]\nroutings = []\n")
     done = run("design", "--compare", scenario, scenario, "--draw", drawing)
     assert (done.returncode, done.stderr) == (0, "")

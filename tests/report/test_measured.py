@@ -100,7 +100,7 @@ def test_results_are_called_by_how_they_came_about(simulated: Result, measured: 
     ]
 
 
-def test_another_workload_is_told(simulated: Result, measured: Result) -> None:
+def test_another_workload_is_reported(simulated: Result, measured: Result) -> None:
     longer = etherweave.run(SCENARIO, {"job.0.workload.fft.iterations": 10})
     assert ComparedResults([simulated, measured]).differences == []
     assert ComparedResults([simulated, longer]).differences == [

@@ -1,4 +1,4 @@
-"""Who is to blame for slow pairs, where a defect is planted."""
+"""Slow-path localisation, where a defect is planted."""
 
 import random
 from collections.abc import Callable
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from etherweave.report.benchmarks.data import Place, in_order
-from etherweave.report.benchmarks.slow_paths import Matrix, culprits, kinds
+from etherweave.report.benchmarks.slow_paths import PairMatrix, pair_classes, suspects
 
 Defect = Callable[[int, int], float]
 """Times that a pair is slower, by its hosts' numbers."""
@@ -22,7 +22,7 @@ def leaf(host: int) -> int:
     return host // PER_LEAF
 
 
-def matrix(defect: Defect, noise: float = 0.02, is_bandwidth: bool = False) -> Matrix:
+def matrix(defect: Defect, noise: float = 0.02, is_bandwidth: bool = False) -> PairMatrix:
     """Four hosts on each of four leaves; other leaves are farther. Times, or rates: 100 / time."""
     chance = random.Random(5)
     values = np.full((len(HOSTS), len(HOSTS)), np.nan)
@@ -32,7 +32,7 @@ def matrix(defect: Defect, noise: float = 0.02, is_bandwidth: bool = False) -> M
                 time = NEAR if leaf(one) == leaf(other) else FAR
                 time *= defect(one, other) * chance.uniform(1 - noise, 1 + noise)
                 values[one, other] = 100 / time if is_bandwidth else time
-    return Matrix(HOSTS, values, is_bandwidth, PLACES)
+    return PairMatrix(HOSTS, values, is_bandwidth, PLACES)
 
 
 def host_7(one: int, other: int) -> float:
@@ -69,7 +69,7 @@ def sent_by_7(one: int, other: int) -> float:
 def test_a_planted_defect_is_named_and_nothing_else(
     defect: Defect, who: str, words: str, is_bandwidth: bool
 ) -> None:
-    (found,) = culprits(matrix(defect, is_bandwidth=is_bandwidth))
+    (found,) = suspects(matrix(defect, is_bandwidth=is_bandwidth))
     assert found.who == who
     assert found.words.startswith(words)
     assert found.factor == pytest.approx(1.5, rel=0.05)
@@ -78,13 +78,13 @@ def test_a_planted_defect_is_named_and_nothing_else(
 def test_usual_is_what_good_pairs_take_though_half_of_them_are_bad() -> None:
     """Of three leaves one is bad: so are half of the other hosts' pairs with other leaves."""
     whole, three = matrix(uplinks_of_leaf_0), 3 * PER_LEAF
-    (found,) = culprits(Matrix(HOSTS[:three], whole.values[:three, :three], False, PLACES))
+    (found,) = suspects(PairMatrix(HOSTS[:three], whole.values[:three, :three], False, PLACES))
     assert found.who == "leaf0"
     assert found.factor == pytest.approx(1.5, rel=0.05)
 
 
 def test_two_defects_are_told_apart() -> None:
-    both = culprits(
+    both = suspects(
         matrix(lambda one, other: host_7(one, other) * between_leaves_0_and_3(one, other))
     )
     assert [one.who for one in both] == ["n7", "leaf0 – leaf3"]
@@ -92,45 +92,45 @@ def test_two_defects_are_told_apart() -> None:
 
 @pytest.mark.parametrize("noise", [0.0, 0.02, 0.3])
 def test_chance_is_nobodys_fault(noise: float) -> None:
-    assert culprits(matrix(lambda one, other: 1.0, noise)) == []
+    assert suspects(matrix(lambda one, other: 1.0, noise)) == []
 
 
 def test_a_host_is_named_without_a_topology_where_all_pairs_are_alike() -> None:
     alike = matrix(
         lambda one, other: host_7(one, other) / (NEAR if leaf(one) == leaf(other) else FAR)
     )
-    (found,) = culprits(Matrix(HOSTS, alike.values, False, {}))
+    (found,) = suspects(PairMatrix(HOSTS, alike.values, False, {}))
     assert found.who == "n7"
 
 
-def test_with_three_hosts_nobody_can_tell_which_end_is_slow() -> None:
+def test_with_three_hosts_the_slow_end_is_unknown() -> None:
     values = np.array([[np.nan, 1, 2], [1, np.nan, 2], [2, 2, np.nan]])
-    assert culprits(Matrix(HOSTS[:3], values, False, {})) == []
+    assert suspects(PairMatrix(HOSTS[:3], values, False, {})) == []
 
 
 def test_a_pair_that_moved_nothing_is_the_worst_and_no_crash() -> None:
     rates = matrix(lambda one, other: 1.0, is_bandwidth=True)
     rates.values[1, 6] = rates.values[6, 1] = 0.0
-    (found,) = culprits(rates)
+    (found,) = suspects(rates)
     assert (found.who, found.factor) == ("n1 – n6", np.inf)
 
 
 @pytest.mark.parametrize("value", [np.nan, 0.0])
-def test_a_matrix_of_nothing_has_no_culprit(value: float) -> None:
-    assert culprits(Matrix(HOSTS[:4], np.full((4, 4), value), False, PLACES)) == []
+def test_a_matrix_of_nothing_has_no_suspect(value: float) -> None:
+    assert suspects(PairMatrix(HOSTS[:4], np.full((4, 4), value), False, PLACES)) == []
 
 
 def test_pairs_are_summarised_by_how_far_they_are() -> None:
     """Four leaves with 4 · 3 / 2 pairs each; the other 16 · 15 / 2 - 24 cross."""
-    near, far = kinds(matrix(lambda one, other: 1.0, noise=0.0))
+    near, far = pair_classes(matrix(lambda one, other: 1.0, noise=0.0))
     assert near == ("on one switch", 24, NEAR)
     assert far == ("between", 96, FAR)
     groups = {
         host: Place(place.switch, f"g{leaf(at) // 2}")
         for at, (host, place) in enumerate(PLACES.items())
     }
-    grouped = Matrix(HOSTS, matrix(lambda one, other: 1.0).values, False, groups)
-    assert [(one.name, one.pairs) for one in kinds(grouped)] == [
+    grouped = PairMatrix(HOSTS, matrix(lambda one, other: 1.0).values, False, groups)
+    assert [(one.name, one.pairs) for one in pair_classes(grouped)] == [
         ("on one switch", 24),
         ("in one group", 32),  # two groups of two leaves with 4 · 4 pairs
         ("between", 64),

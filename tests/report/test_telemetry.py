@@ -19,10 +19,10 @@ from etherweave.report import write_report
 from etherweave.report.benchmarks import telemetry, timelines
 from etherweave.report.benchmarks.data import load_benchmarks
 from etherweave.report.benchmarks.recordings import (
-    Key,
-    Launch,
-    Steps,
-    Track,
+    CounterKey,
+    CounterSteps,
+    HostRecording,
+    RecordedLaunch,
     launches,
     rates,
     track,
@@ -31,12 +31,12 @@ from support.launches import FakeLauncher, campaign, latencies, stored_campaign
 from support.recorded_campaigns import Speeds, keep_recording, keep_recordings
 
 SIX = StoppingRule(0.5, launches_min=6, launches_max=6)
-LAUNCH = Launch("osu-001", "osu", False, 10**18, 10.0)
+LAUNCH = RecordedLaunch("osu-001", "osu", False, 10**18, 10.0)
 RECORD = LaunchRecord("osu", 1, "done", "", "", (), 10**18, 10**18 + 10**10, "fake", 1, "0", "x")
 SPEEDS = Speeds(interface={"received_bytes": 1e6, "sent_bytes": 2e6, "received_drops": 0.0})
 
 
-def recorded(home: Path, speeds: Speeds = SPEEDS, **words: object) -> Track:
+def recorded(home: Path, speeds: Speeds = SPEEDS, **words: object) -> HostRecording:
     keep_recording(home, RECORD, "n1", speeds, **words)  # type: ignore[arg-type]
     return track(home, LAUNCH)
 
@@ -44,7 +44,7 @@ def recorded(home: Path, speeds: Speeds = SPEEDS, **words: object) -> Track:
 def test_rises_of_a_host_are_in_the_time_of_who_started_the_launch(tmp_path: Path) -> None:
     """Ten seconds at 2 MB/s, on a host whose clock is 20 ± 5 ms ahead."""
     found = recorded(tmp_path, ahead_ms=(15.0, 25.0))
-    steps = found.steps[Key("interface", "", "sent_bytes")]
+    steps = found.steps[CounterKey("interface", "", "sent_bytes")]
     assert steps.times[[0, -1]].tolist() == [0.0, 10.0]
     assert steps.risen[[0, 5, -1]].tolist() == [0.0, 1e7, 2e7]
     assert found.total(INTERFACE, "received_bytes", "sent_bytes") == 3e7
@@ -53,10 +53,10 @@ def test_rises_of_a_host_are_in_the_time_of_who_started_the_launch(tmp_path: Pat
 def test_a_host_whose_clock_is_not_known_begins_with_its_launch(tmp_path: Path) -> None:
     keep_recording(tmp_path, RECORD, "n1", SPEEDS, ahead_ms=None)
     later = track(tmp_path, LAUNCH._replace(start_ns=LAUNCH.start_ns - 10**12))
-    assert later.steps[Key("interface", "", "sent_bytes")].times[0] == 0.0
+    assert later.steps[CounterKey("interface", "", "sent_bytes")].times[0] == 0.0
 
 
-def test_processors_are_added_up_and_the_busiest_is_told(tmp_path: Path) -> None:
+def test_processors_are_added_up_and_the_busiest_is_named(tmp_path: Path) -> None:
     """Two processors: 0.75 and 0.25 of their time."""
     busy = {"user_s": 0.5, "softirq_s": 0.25, "idle_s": 0.25}
     found = recorded(tmp_path, Speeds(cpus=[busy, {"user_s": 0.25, "idle_s": 0.75}]))
@@ -90,7 +90,7 @@ def test_a_counter_that_was_set_back_counts_from_zero(tmp_path: Path) -> None:
 
 def test_rates_are_those_of_the_part_that_was_recorded() -> None:
     """From 1 s to 3 s a counter rises by 10 each second: cells of 2 s from 0 s on."""
-    steps = Steps(np.array([1.0, 2.0, 3.0]), np.array([0.0, 10.0, 20.0]))
+    steps = CounterSteps(np.array([1.0, 2.0, 3.0]), np.array([0.0, 10.0, 20.0]))
     found = rates(steps, np.array([0.0, 2.0, 4.0, 6.0]))
     assert found[:2].tolist() == [10.0, 10.0]
     assert np.isnan(found[2])
@@ -98,14 +98,14 @@ def test_rates_are_those_of_the_part_that_was_recorded() -> None:
 
 @pytest.mark.parametrize("name", ["epoch.json", "telemetry_interface.parquet"])
 @pytest.mark.parametrize("octets", [b"", b"PAR1", b"[" * 100_000, b'{"run": 1}'])
-def test_what_is_damaged_is_told(tmp_path: Path, name: str, octets: bytes) -> None:
+def test_what_is_damaged_is_reported(tmp_path: Path, name: str, octets: bytes) -> None:
     recorded(tmp_path)
     (tmp_path / name).write_bytes(octets)
     found = track(tmp_path, LAUNCH)
     assert found.failure.startswith("cannot be read: ") and not found.steps
 
 
-def test_columns_that_lack_or_are_of_another_kind_are_told(tmp_path: Path) -> None:
+def test_columns_that_lack_or_are_of_another_kind_are_reported(tmp_path: Path) -> None:
     recorded(tmp_path)
     file = tmp_path / "telemetry_processor.parquet"
     polars.DataFrame({"time_ns": ["soon"]}).write_parquet(file)
@@ -123,7 +123,7 @@ def test_launches_stand_beside_each_other(tmp_path: Path) -> None:
 
 def test_long_launches_are_cut_into_few_cells() -> None:
     many = [LAUNCH._replace(name=f"osu-{at:03}", seconds=1e4 + at) for at in range(12)]
-    where = timelines.lay(many, [Track(many[0], "n1", "")])
+    where = timelines.lay(many, [HostRecording(many[0], "n1", "")])
     assert sum(len(edges) - 1 for edges in where.edges) <= timelines.CELLS_MOST
 
 
@@ -193,12 +193,12 @@ def totals(out: Path) -> dict[tuple[str, str], dict[str, str]]:
     found_of: dict[tuple[str, str], dict[str, str]] = {}
     for table in section.tables:
         for row in table.rows:
-            told = dict(zip(table.head, row, strict=True))
-            found_of.setdefault((told["launch"], told["host"]), {}).update(told)
+            values = dict(zip(table.head, row, strict=True))
+            found_of.setdefault((values["launch"], values["host"]), {}).update(values)
     return found_of
 
 
-def test_totals_are_told_for_each_launch_and_host(out: Path) -> None:
+def test_totals_are_listed_for_each_launch_and_host(out: Path) -> None:
     """Ten seconds at 1 MB/s, 0.5 drops, 2 pauses each second; 0.75 of one processor."""
     found = totals(out)
     assert len(found) == 28
@@ -223,7 +223,7 @@ def test_totals_are_told_for_each_launch_and_host(out: Path) -> None:
     assert "pauses received" not in first  # Nobody counts global pauses.
 
 
-def test_gaps_are_told_once_for_each_reason_under_the_results(tmp_path: Path, out: Path) -> None:
+def test_gaps_are_listed_once_for_each_reason_under_the_results(tmp_path: Path, out: Path) -> None:
     own = records(out)
     for record in own[:3]:
         home = out / "telemetry" / record.name / "b"
@@ -271,7 +271,7 @@ def test_of_many_hosts_the_worst_is_named(tmp_path: Path) -> None:
     assert values[np.isfinite(values)] == pytest.approx(0.1)
 
 
-def test_what_is_left_out_is_told(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_left_out_is_counted(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, most in [("READ_MOST", 20), ("EXPERIMENTS_MOST", 1), ("LAUNCHES_MOST", 2)]:
         monkeypatch.setattr(telemetry, name, most)
     monkeypatch.setattr(telemetry, "ROWS_MOST", 3)
@@ -292,7 +292,7 @@ def test_launches_are_in_the_order_of_time(bare: Path) -> None:
     assert sum(one.is_warm_up for one in found) == 2
 
 
-def test_priorities_and_rdma_devices_are_told_apart(tmp_path: Path) -> None:
+def test_priorities_and_rdma_devices_are_shown_apart(tmp_path: Path) -> None:
     speeds = Speeds(
         interface={"sent_bytes": 1.0, "received_bytes": 1.0},
         priorities={"3": {"sent_bytes": 5.0}, "4": {"sent_bytes": 7.0}},
@@ -300,13 +300,13 @@ def test_priorities_and_rdma_devices_are_told_apart(tmp_path: Path) -> None:
     )
     found = recorded(tmp_path, speeds)
     assert {key.thing for key in found.steps if key.family == PRIORITY.name} == {"3", "4"}
-    assert found.steps[Key("priority", "4", "sent_bytes")].risen[-1] == 70
-    assert found.steps[Key("rdma", "mlx5_0 port 1", "sent_bytes")].risen[-1] == 30
+    assert found.steps[CounterKey("priority", "4", "sent_bytes")].risen[-1] == 70
+    assert found.steps[CounterKey("rdma", "mlx5_0 port 1", "sent_bytes")].risen[-1] == 30
 
 
 def test_segments_sent_again_are_those_of_the_whole_host() -> None:
     before, after = (Snapshot(1, "n1", "", 0.0, tcp_counters={"RetransSegs": at}) for at in (7, 12))
-    told = Epoch("osu-001", "n1", "eth0", "", before=before, after=after)
-    found = Track(LAUNCH, "n1", "", told)
+    values = Epoch("osu-001", "n1", "eth0", "", before=before, after=after)
+    found = HostRecording(LAUNCH, "n1", "", values)
     assert (found.sent_again, found.trouble) == (5, 5.0)
-    assert Track(LAUNCH, "n1", "", replace(told, after=None)).sent_again is None
+    assert HostRecording(LAUNCH, "n1", "", replace(values, after=None)).sent_again is None

@@ -36,7 +36,7 @@ def report(
         typer.Option(
             exists=True,
             file_okay=False,
-            help="Result of the same jobs, as of `measure -o`, shown beside; as often as needed.",
+            help="Result of the same jobs, as of `measure -o`, to be shown beside it; repeatable.",
         ),
     ] = None,
     simulation: Annotated[
@@ -45,7 +45,7 @@ def report(
             metavar="PATH",
             exists=True,
             help="Shown beside benchmarks: a directory of `run -o` with OSU's tests, one of "
-            "several such, or a table as points.csv; as often as needed.",
+            "several such, or a table as points.csv; repeatable.",
         ),
     ] = None,
     topology: Annotated[

@@ -16,7 +16,7 @@ _NAME = re.compile(r"(roce|tcp)\s*(v[12])?\b")
 _REMARK = re.compile(r"\s*\([^)]*\)")
 _RANKS = re.compile(r"\b(\d+) (?:MPI )?ranks\b")
 _CENTRES = ("mean", "min", "max")
-"""A publication that tells a range of means has its ends as ``min`` and ``max``."""
+"""The ends of a published range of means are ``min`` and ``max``."""
 _ALIKE = 0.01
 """Rates that differ by less are equal."""
 
@@ -26,7 +26,7 @@ class FabricName(NamedTuple):
 
     transport: str
     version: str
-    """Empty where it is not told."""
+    """Empty where the publication does not name it."""
     extras: frozenset[str]
     """What else is switched on: ``pfc``, ``ets 50/50``."""
 
@@ -54,7 +54,7 @@ def published(
     Parameters
     ----------
     quantity
-        Ours.
+        Simulated or measured.
     fabric
         That it was measured on.
     figures

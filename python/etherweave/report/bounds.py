@@ -73,12 +73,12 @@ class Party(NamedTuple):
 
 
 def tcp(mtu: int) -> Wire:
-    """Tell what a segment of TCP over IPv4 with timestamps takes, at an interface's MTU [bytes]."""
+    """Return the size of a segment of TCP over IPv4 with timestamps, by the interface's MTU."""
     return Wire(mtu - _TCP, mtu + _FRAME)
 
 
 def roce(path_mtu: int, version: int = 2) -> Wire:
-    """Tell what a packet of RoCE takes, in the middle of a message, at the path's MTU [bytes]."""
+    """Return what a packet of RoCE takes, in the middle of a message, at the path's MTU [bytes]."""
     headers = _ROCE_V1 if version == 1 else _ROCE_V2
     return Wire(path_mtu, path_mtu + headers + _FRAME)
 
@@ -89,7 +89,7 @@ def path_mtu(mtu: int) -> int:
 
 
 def medium(kind: str, rate: float, mtu: int | None) -> Medium:
-    """Tell what a fabric's frames carry.
+    """Return what a fabric's frames carry.
 
     Parameters
     ----------
@@ -113,12 +113,12 @@ def medium(kind: str, rate: float, mtu: int | None) -> Medium:
 
 
 def transfer(sizes: Floats, rate: float) -> Floats:
-    """Tell how long sizes take at a rate [s]."""
+    """Return how long sizes take at a rate [s]."""
     return sizes / rate
 
 
 def alpha_beta(sizes: Floats, alpha: float, goodput: float) -> Floats:
-    """Tell how long messages take that wait ``alpha`` and then pass at the goodput [s].
+    """Return how long messages take that wait ``alpha`` and then pass at the goodput [s].
 
     The linear model of Hockney (Parallel Computing 20, 1994): α + n·β.
     """
@@ -128,9 +128,9 @@ def alpha_beta(sizes: Floats, alpha: float, goodput: float) -> Floats:
 def collective(
     operation: str, sizes: Floats, party: Party, goodput: float, alpha: float
 ) -> Floats | None:
-    """Tell how long a collective takes at least; None for what has no bound here.
+    """Return the least time of a collective; None for what has no bound here.
 
-    All ranks must hear of all others, which takes a message at least, and the bytes must pass the
+    All ranks depend on all others, which takes a message at least, and the bytes must pass the
     links of their hosts: lower bounds of Chan, Heimlich, Purkayastha and van de Geijn (Concurrency
     and Computation 19, 2007); all-to-all as in Thakur, Rabenseifner and Gropp (Int. J. of High
     Performance Computing Applications 19, 2005). Theirs count ⌈log₂ p⌉ messages one after another;

@@ -74,7 +74,7 @@ def _accepted(axes: Axes, rows: pl.DataFrame) -> None:
 
 
 def _bound(axes: Axes, line: pl.DataFrame, colour: str) -> None:
-    """Draw what can be accepted at most, where the table tells: a thin dashed line."""
+    """Draw what can be accepted at most, where the table has it: a thin dashed line."""
     bound = line["load_bound"][0]
     if not math.isnan(bound):
         axes.axhline(bound, color=colour, linewidth=0.8, linestyle="--")

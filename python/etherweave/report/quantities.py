@@ -106,7 +106,7 @@ def fabric(result: Result) -> Fabric:
 
 
 def quantities(result: Result) -> list[Quantity]:
-    """Tell the numbers of all jobs that are like a benchmark's, in the order of the jobs."""
+    """List the figures of all jobs that are like a benchmark's, in the order of the jobs."""
     scenario = tomllib.loads(result.resolved)
     (transport,) = scenario["transport"]
     jobs = scenario.get("job", [])
@@ -137,7 +137,7 @@ def _rows(result: Result, job: str) -> tuple[pl.DataFrame, ...]:
 
 
 def _mean(rows: pl.DataFrame) -> float:
-    """Tell the mean iteration [s]."""
+    """Return the mean iteration [s]."""
     return float(rows["duration_ns"].to_numpy().mean()) * 1e-9
 
 
@@ -186,7 +186,7 @@ def _incast(job: _Job) -> Quantity:
 
 @cache
 def _usual(kind: str) -> Mapping[str, Any]:
-    """Tell the core's defaults of a workload: those of the publication that it is from."""
+    """Return the core's defaults of a workload: those of the publication that it is from."""
     job = {"name": "usual", "workload": {kind: {}}}
     text = resolve({"topology": {"single_switch": {"hosts": 64}}, "job": [job]})
     return dict(tomllib.loads(text)["job"][0]["workload"][kind])

@@ -22,7 +22,7 @@ _PREFIXES = ((2**30, "Gi"), (2**20, "Mi"), (2**10, "Ki"))
 
 
 @dataclass(frozen=True)
-class Curve:
+class SizeCurve:
     """Numbers by size, in base units."""
 
     name: str
@@ -39,18 +39,18 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Marks:
+class PublishedMarks:
     """Published figures by size, in base units."""
 
     sizes: Floats
     low: Floats
     high: Floats
     ratios: Floats
-    """Ours over theirs, of every pair that is compared."""
+    """Measured over published, of every pair that is compared."""
 
 
 @dataclass(frozen=True)
-class Bound:
+class SizeBound:
     """A limit by size, in base units."""
 
     name: str
@@ -61,16 +61,16 @@ class Bound:
 
 
 @dataclass(frozen=True)
-class Panel:
+class SizePanel:
     """Curves of one metric."""
 
     title: str
-    curves: Sequence[Curve]
-    bounds: Sequence[Bound] = ()
-    marks: Sequence[Marks] = field(default=())
+    curves: Sequence[SizeCurve]
+    bounds: Sequence[SizeBound] = ()
+    marks: Sequence[PublishedMarks] = field(default=())
 
 
-def draw(panels: Sequence[Panel], scale: float, label: str) -> Figure:
+def draw(panels: Sequence[SizePanel], scale: float, label: str) -> Figure:
     """Draw a row for each panel, and beside it what each line is.
 
     Parameters
@@ -90,14 +90,14 @@ def draw(panels: Sequence[Panel], scale: float, label: str) -> Figure:
     return figure
 
 
-def _panel(axes: Axes, panel: Panel, scale: float) -> None:
+def _panel(axes: Axes, panel: SizePanel, scale: float) -> None:
     names = list(dict.fromkeys(curve.name for curve in panel.curves))
-    told: set[str] = set()
+    named: set[str] = set()
     for curve in panel.curves:
         number = names.index(curve.name)
-        is_named = curve.name not in told and (curve.is_simulated or number < LEGEND_MOST)
+        is_named = curve.name not in named and (curve.is_simulated or number < LEGEND_MOST)
         _curve(axes, curve, scale, SERIES[number % len(SERIES)], is_named)
-        told.add(curve.name)
+        named.add(curve.name)
     for bound in panel.bounds:
         dash = DASHES[bound.dash % len(DASHES)]
         look: dict[str, Any] = {"color": INK, "linewidth": 1, "linestyle": dash}
@@ -112,7 +112,7 @@ def _panel(axes: Axes, panel: Panel, scale: float) -> None:
     axes.legend(**ASIDE)
 
 
-def _curve(axes: Axes, curve: Curve, scale: float, colour: str, is_named: bool) -> None:
+def _curve(axes: Axes, curve: SizeCurve, scale: float, colour: str, is_named: bool) -> None:
     places, values = _places(curve.sizes), curve.values * scale
     dash = "-." if curve.is_simulated else "-"
     marker = "x" if curve.is_simulated else "o"
@@ -126,12 +126,12 @@ def _curve(axes: Axes, curve: Curve, scale: float, colour: str, is_named: bool) 
     axes.plot(places[hollow], values[hollow], linestyle="", markerfacecolor="white", **look)
 
 
-def _published(axes: Axes, marks: Sequence[Marks], scale: float) -> None:
+def _published(axes: Axes, marks: Sequence[PublishedMarks], scale: float) -> None:
     known = [one for one in marks if len(one.sizes)]
     if not known:
         return
     ratios = np.concatenate([one.ratios for one in known])
-    label = f"published; ours is {_span(ratios)} of it"
+    label = f"published; measured is {_span(ratios)} of it"
     for one in known:
         middle = np.sqrt(one.low * one.high)
         reach = np.vstack([middle - one.low, one.high - middle]) * scale
@@ -145,7 +145,7 @@ def _span(ratios: Floats) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _near(axes: Axes, panel: Panel, scale: float) -> None:
+def _near(axes: Axes, panel: SizePanel, scale: float) -> None:
     """Show what is there and half a decade around: bounds may lie far away."""
     shown = [curve.values for curve in panel.curves]
     shown += [end for one in panel.marks for end in (one.low, one.high)]
@@ -155,7 +155,7 @@ def _near(axes: Axes, panel: Panel, scale: float) -> None:
         axes.set_ylim(positive.min() / 3, positive.max() * 3)
 
 
-def _name_sizes(axes: Axes, panel: Panel) -> None:
+def _name_sizes(axes: Axes, panel: SizePanel) -> None:
     sizes = np.unique(np.concatenate([curve.sizes for curve in panel.curves]))
     step = -(-len(sizes) // _SIZES_MOST)
     shown = sizes[::-step][::-1]  # the largest has a name

@@ -48,7 +48,7 @@ COLOURS = {
     "tcp_pfc": "#e69f00",
     "ets": "#009e73",
 }
-"""Of the palette by Okabe and Ito, whose colours colour-blind readers can tell apart."""
+"""Of the palette by Okabe and Ito, whose colours colour-blind readers can distinguish."""
 
 SERIES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
 """For series without a colour of their own; of the same palette."""

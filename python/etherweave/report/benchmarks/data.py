@@ -18,7 +18,7 @@ from etherweave.bench.store import kept_switches
 from etherweave.bench.summary import FORMAT
 from etherweave.bench.tables import RESULTS
 from etherweave.fabrics import fabric
-from etherweave.report.benchmarks.predictions import foretold, plain, read
+from etherweave.report.benchmarks.predictions import plain, predictions, read
 from etherweave.report.bounds import Medium, medium
 
 NEEDED = {"site", "networks", "rule", "seed", "experiments", "warnings", "is_finished", "launches"}
@@ -47,7 +47,7 @@ class Benchmarks:
     points: pl.DataFrame
     """With ``median``, ``low``, ``high``… in the base unit, one statistic of each."""
     simulation: pl.DataFrame | None = None
-    """What was simulated; see :func:`etherweave.report.foretold.foretold`."""
+    """What was simulated; see :func:`etherweave.report.benchmarks.predictions.predictions`."""
     mtus: Mapping[str, int] = field(default_factory=dict)
     """Of fabrics, where the interface was seen [bytes]."""
     places: Mapping[str, Place] = field(default_factory=dict)
@@ -61,12 +61,12 @@ class Benchmarks:
         return {one["name"]: one for one in self.facts["networks"]}
 
     def medium(self, fabric: str) -> Medium:
-        """Tell what frames of a fabric carry."""
+        """Return what frames of a fabric carry."""
         network = self.networks[fabric]
         return medium(network["kind"], float(network["rate"]), self.mtus.get(fabric))
 
     def alpha(self, fabric: str) -> float | None:
-        """Tell how long the smallest message took at best; None where it was not measured [s]."""
+        """Return how long the smallest message took at best; None where it was not measured [s]."""
         if not self.points.height:
             return None
         own = self.points.filter(metric="latency", fabric=fabric)
@@ -87,10 +87,10 @@ def load_benchmarks(
     source
         Directory of ``bench run``.
     simulation
-        Tables of points that a simulation foretold, or results of it; see
-        :func:`etherweave.report.foretold.foretold`.
+        Tables of points that a simulation predicts, or results of it; see
+        :func:`etherweave.report.benchmarks.predictions.predictions`.
     topology
-        A site's file or a scenario that tells where hosts sit; see
+        A site's file or a scenario that says where hosts sit; see
         :func:`etherweave.report.places.places`.
 
     Raises
@@ -114,7 +114,7 @@ def load_benchmarks(
         tables["launches"],
         measured,
         _points(read(source / "points.parquet")),
-        foretold(simulation) if simulation else None,
+        predictions(simulation) if simulation else None,
         _mtus(source, facts["networks"]),
         places(topology, hosts_of(facts), known) if topology else known,
         source,

@@ -1,4 +1,4 @@
-"""All pairs of hosts: maps in the order of the topology, and who is to blame for slow ones."""
+"""All pairs of hosts: maps in the order of the topology, and suspects for slow ones."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 
 from etherweave.report.benchmarks.data import Benchmarks, Place, hosts_of, in_order
-from etherweave.report.benchmarks.slow_paths import Culprit, Matrix, culprits, kinds
+from etherweave.report.benchmarks.slow_paths import PairMatrix, Suspect, pair_classes, suspects
 from etherweave.report.section import Section, Table
 
 PAIRS_LEAST = 3
@@ -22,7 +22,7 @@ ABSENT = "#e4e4e4"
 _TITLE = 36
 """Characters in a line of a map's title."""
 _NAMED_MOST = 48
-"""Hosts whose names fit beside a map; of more, those of switches are told."""
+"""Hosts whose names fit beside a map; of more, switches are named."""
 _PARTS_MOST = 20
 """Switches or groups whose names fit beside a map; lines of more would hide its cells."""
 _UPRIGHT = 36
@@ -30,17 +30,17 @@ _UPRIGHT = 36
 
 
 @dataclass(frozen=True)
-class Map:
+class PairMap:
     """Values between hosts."""
 
     title: str
     label: str
     """Unit of the values."""
-    matrix: Matrix
+    matrix: PairMatrix
 
 
 @dataclass(frozen=True)
-class _Kind:
+class _PairMapKind:
     name: str
     title: str
     unit: str
@@ -49,8 +49,8 @@ class _Kind:
 
 
 _KINDS = (
-    _Kind("pairs_bandwidth", "Bandwidth of every pair", "B/s", 8e-9, "Gb/s"),
-    _Kind("pairs_latency", "Time of every pair", "s", 1e6, "us"),
+    _PairMapKind("pairs_bandwidth", "Bandwidth of every pair", "B/s", 8e-9, "Gb/s"),
+    _PairMapKind("pairs_latency", "Time of every pair", "s", 1e6, "us"),
 )
 
 
@@ -68,16 +68,16 @@ sections = (bandwidths, latencies)
 
 
 def findings(found: Benchmarks) -> list[str]:
-    """Tell who is to blame for slow pairs, in a sentence each."""
+    """Name the suspects for slow pairs, in a sentence each."""
     return [
-        f"{culprit.who}: {culprit.words} ({one.title}: {culprit.factor:.2f} times worse than usual)"
+        f"{suspect.who}: {suspect.words} ({one.title}: {suspect.factor:.2f} times worse than usual)"
         for kind in _KINDS
         for one in maps(found, kind.unit, kind.scale, kind.label)
-        for culprit in culprits(one.matrix)
+        for suspect in suspects(one.matrix)
     ]
 
 
-def maps(found: Benchmarks, unit: str, scale: float, label: str) -> list[Map]:
+def maps(found: Benchmarks, unit: str, scale: float, label: str) -> list[PairMap]:
     """Make a map of each program, metric and fabric with enough pairs."""
     if not found.points.height:
         return []
@@ -90,11 +90,11 @@ def maps(found: Benchmarks, unit: str, scale: float, label: str) -> list[Map]:
             own = own.filter(size_bytes=size)
         if own.select("one", "other").n_unique() >= PAIRS_LEAST:
             title = " ".join(str(name) for name in names if name)
-            made.append(Map(title, label, _matrix(found, own, scale)))
+            made.append(PairMap(title, label, _matrix(found, own, scale)))
     return made
 
 
-def _section(found: Benchmarks, kind: _Kind) -> Section | None:
+def _section(found: Benchmarks, kind: _PairMapKind) -> Section | None:
     made = maps(found, kind.unit, kind.scale, kind.label)
     if not made:
         return None
@@ -115,7 +115,7 @@ def _section(found: Benchmarks, kind: _Kind) -> Section | None:
 
 
 def _between(points: pl.DataFrame) -> pl.DataFrame:
-    """Tell which two hosts a point is between: by its labels, or as it ran on two only."""
+    """Find the two hosts that a point is between: by its labels, or as it ran on two only."""
     labels, hosts = pl.col("labels"), pl.col("hosts").str.split(",")
     is_pair = hosts.list.len() == 2
     one = pl.coalesce(
@@ -129,7 +129,7 @@ def _between(points: pl.DataFrame) -> pl.DataFrame:
     return named.filter(pl.col("one").is_not_null() & pl.col("other").is_not_null())
 
 
-def _matrix(found: Benchmarks, rows: pl.DataFrame, scale: float) -> Matrix:
+def _matrix(found: Benchmarks, rows: pl.DataFrame, scale: float) -> PairMatrix:
     present = dict.fromkeys([*rows["one"], *rows["other"]])
     known = [host for host in hosts_of(found.facts) if host in present]
     hosts = in_order([*known, *(host for host in present if host not in known)], found.places)
@@ -140,28 +140,28 @@ def _matrix(found: Benchmarks, rows: pl.DataFrame, scale: float) -> Matrix:
         values[at[one], at[other]] = median * scale
         if not is_directed:
             values[at[other], at[one]] = median * scale
-    return Matrix(hosts, values, bool(rows["better"][0] == "higher"), found.places)
+    return PairMatrix(hosts, values, bool(rows["better"][0] == "higher"), found.places)
 
 
-def _tables(made: Sequence[Map]) -> list[Table]:
+def _tables(made: Sequence[PairMap]) -> list[Table]:
     rows = [
         (one.title, kind.name, f"{kind.pairs:,}", f"{kind.median:.4g}", one.label)
         for one in made
-        for kind in kinds(one.matrix)
+        for kind in pair_classes(one.matrix)
     ]
-    blame = [row for one in made for row in _blame(one, culprits(one.matrix))]
+    suspected = [row for one in made for row in _suspect_rows(one, suspects(one.matrix))]
     tables = [Table(("", "pairs", "how many", "median", ""), rows)] if rows else []
     head = ("", "who", "times worse than usual", "what")
     caption = "Who is slow, beside what else is slow; usual are pairs that are as near."
-    return [*tables, *([Table(head, blame, caption)] if blame else [])]
+    return [*tables, *([Table(head, suspected, caption)] if suspected else [])]
 
 
-def _blame(one: Map, found: Sequence[Culprit]) -> Iterator[tuple[str, ...]]:
-    for culprit in found:
-        yield one.title, culprit.who, f"{culprit.factor:.2f}", culprit.words
+def _suspect_rows(one: PairMap, found: Sequence[Suspect]) -> Iterator[tuple[str, ...]]:
+    for suspect in found:
+        yield one.title, suspect.who, f"{suspect.factor:.2f}", suspect.words
 
 
-def _draw(figure: Figure, axes: Axes, one: Map) -> None:
+def _draw(figure: Figure, axes: Axes, one: PairMap) -> None:
     matrix = one.matrix
     axes.set_facecolor(ABSENT)
     image = axes.imshow(matrix.values, cmap=COLOURS, interpolation="nearest")

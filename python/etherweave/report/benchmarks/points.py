@@ -34,13 +34,13 @@ def rates(found: Benchmarks) -> Section | None:
     panels = figure.subplots(
         len(parts), 1, squeeze=False, height_ratios=[4 + one for one in counts]
     )
-    told = [name for name in _NAMES if rows[name].n_unique() > 1] or ["program"]
+    distinct = [name for name in _NAMES if rows[name].n_unique() > 1] or ["program"]
     for number, (axes, (fabric, part)) in enumerate(zip(panels[:, 0], parts.items(), strict=True)):
         colour = SERIES[number % len(SERIES)]
         for place, row in enumerate(part.head(_RATES_MOST).iter_rows(named=True)):
             _draw_rate(axes, place, row, colour)
             mark_link(axes, place, found.medium(fabric))
-        names = part.head(_RATES_MOST).select(told).iter_rows()
+        names = part.head(_RATES_MOST).select(distinct).iter_rows()
         finish_rows(axes, [" ".join(map(str, name)) for name in names], "payload [Gb/s]")
         axes.set_title(fabric)
     rest = f" Of a fabric the first {_RATES_MOST} rows." * any(
@@ -57,7 +57,7 @@ def _draw_rate(axes: Axes, place: int, row: dict[str, Any], colour: str) -> None
     axes.plot(median * GIGABITS, place, "o", color=colour, mfc=face, label="measured")
     if row["reference_low"] is not None:
         ends = [row[name] * GIGABITS for name in ("reference_low", "reference_high")]
-        name = f"published; ours is {row['reference_ratio']:.3g} of it"
+        name = f"published; measured is {row['reference_ratio']:.3g} of it"
         axes.plot(ends, [place + 0.3] * 2, "-D", color=INK, markersize=3, label=name)
 
 
@@ -104,8 +104,8 @@ def _table(unit: str, rows: pl.DataFrame) -> Table:
         *("published", "ratio", ""),
     )
     shown = [_row(row, scale) for row in rows.head(_MOST).iter_rows(named=True)]
-    told = f"{rows.height} points{brackets}, the first {_MOST} shown" * (rows.height > _MOST)
-    caption = told or f"{rows.height} points{brackets}"
+    cut = f"{rows.height} points{brackets}, the first {_MOST} shown" * (rows.height > _MOST)
+    caption = cut or f"{rows.height} points{brackets}"
     return Table(head, shown, caption, is_folded=len(shown) > FOLDED_FROM)
 
 

@@ -25,7 +25,7 @@ _SCHEMA = {
 _TESTS = "osu_latency, osu_bw, osu_bibw or osu_collective"
 
 
-def foretold(sources: Sequence[Path]) -> pl.DataFrame:
+def predictions(sources: Sequence[Path]) -> pl.DataFrame:
     """Read points.
 
     Parameters
@@ -49,7 +49,7 @@ def foretold(sources: Sequence[Path]) -> pl.DataFrame:
         When one cannot be read.
     """
     parts = [_directory(one) if one.is_dir() else _table(one) for one in sources]
-    return _told_apart(pl.concat(parts))
+    return _distinguished(pl.concat(parts))
 
 
 def read(path: Path) -> pl.DataFrame:
@@ -144,7 +144,7 @@ def _extremes(one: Quantity) -> dict[str, float | None]:
     return {"low": min(one.values), "high": max(one.values)}
 
 
-def _told_apart(points: pl.DataFrame) -> pl.DataFrame:
+def _distinguished(points: pl.DataFrame) -> pl.DataFrame:
     """Add where points come from to the names of curves that would have two at a size."""
     twice = pl.len().over("name", "metric", "size_bytes") > 1
     names = points.filter(twice.alias("twice")).get_column("name").unique()

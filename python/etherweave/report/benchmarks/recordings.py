@@ -19,11 +19,11 @@ from etherweave.bench.telemetry.tables import file_name
 from etherweave.report.bounds import Floats
 
 _FAMILIES = (INTERFACE, PRIORITY, RDMA)
-"""Whose things are told apart; processors are added up."""
+"""Families shown thing by thing; processors are added up."""
 _IDLE = "idle_s"
 
 
-class Launch(NamedTuple):
+class RecordedLaunch(NamedTuple):
     """A launch that was kept."""
 
     name: str
@@ -35,7 +35,7 @@ class Launch(NamedTuple):
     """Until it ended [s]."""
 
 
-class Key(NamedTuple):
+class CounterKey(NamedTuple):
     """A counter of a thing."""
 
     family: str
@@ -44,7 +44,7 @@ class Key(NamedTuple):
     column: str
 
 
-class Steps(NamedTuple):
+class CounterSteps(NamedTuple):
     """How a counter rose."""
 
     times: Floats
@@ -54,16 +54,16 @@ class Steps(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Track:
+class HostRecording:
     """One host during one launch."""
 
-    launch: Launch
+    launch: RecordedLaunch
     host: str
     failure: str
     """Why nothing, or not everything, was recorded; empty if everything was."""
     epoch: Epoch | None = None
     """``None`` when it cannot be read."""
-    steps: Mapping[Key, Steps] = field(default_factory=dict)
+    steps: Mapping[CounterKey, CounterSteps] = field(default_factory=dict)
     processors: int = 0
     busiest: float | None = None
     """Share of its time that the busiest processor worked, 0..1."""
@@ -87,7 +87,7 @@ class Track:
 
     @property
     def trouble(self) -> float:
-        """Tell how much a reader should look at it: lost, paused, sent again, not recorded."""
+        """Weigh what deserves attention: lost, paused, sent again, not recorded."""
         losses = self.total(INTERFACE, *_TROUBLES[INTERFACE.name]) or 0.0
         pauses = self.total(PRIORITY, *_TROUBLES[PRIORITY.name]) or 0.0
         errors = self.total(RDMA, *_TROUBLES[RDMA.name]) or 0.0
@@ -104,37 +104,37 @@ _TROUBLES = {
 }
 
 
-def launches(table: pl.DataFrame) -> list[Launch]:
+def launches(table: pl.DataFrame) -> list[RecordedLaunch]:
     """List the launches of a run's table, in the order of time."""
     if not table.height:
         return []
     names = ("launch", "experiment", "is_warm_up", "start_ns", "end_ns")
     rows = table.sort("start_ns", "launch").select(names).iter_rows()
     return [
-        Launch(name, experiment, is_warm_up, start, (end - start) / 1e9)
+        RecordedLaunch(name, experiment, is_warm_up, start, (end - start) / 1e9)
         for name, experiment, is_warm_up, start, end in rows
     ]
 
 
-def homes(source: Path, launch: Launch) -> list[Path]:
+def homes(source: Path, launch: RecordedLaunch) -> list[Path]:
     """List the directories of the hosts of a launch, in the order of their names."""
     return sorted(path.parent for path in (source / NAME / launch.name).glob(f"*/{EPOCH}"))
 
 
-def track(home: Path, launch: Launch) -> Track:
+def track(home: Path, launch: RecordedLaunch) -> HostRecording:
     """Read one host; what is damaged is a track that says so."""
     try:
         found = epoch(home / EPOCH)
     except (StoreError, OSError) as error:
-        return Track(launch, home.name, f"cannot be read: {_short(error)}")
+        return HostRecording(launch, home.name, f"cannot be read: {_short(error)}")
     try:
         return _track(home, launch, found)
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-        return Track(launch, home.name, f"cannot be read: {_short(error)}", found)
+        return HostRecording(launch, home.name, f"cannot be read: {_short(error)}", found)
 
 
-def rates(steps: Steps, edges: Floats) -> Floats:
-    """Tell how fast a counter rose between edges [1/s], as far as samples lie between them.
+def rates(steps: CounterSteps, edges: Floats) -> Floats:
+    """Return how fast a counter rose between edges [1/s], as far as samples lie between them.
 
     Not a number where there are none.
     """
@@ -148,10 +148,10 @@ def _short(error: Exception) -> str:
     return " ".join(str(error).split())[:160]
 
 
-def _track(home: Path, launch: Launch, found: Epoch) -> Track:
+def _track(home: Path, launch: RecordedLaunch, found: Epoch) -> HostRecording:
     samples = _table(home, PROCESSOR)
     if samples is None:
-        return Track(launch, home.name, found.failure or "no samples", found)
+        return HostRecording(launch, home.name, found.failure or "no samples", found)
     first = int(samples["time_ns"].to_numpy().min())
     middle = (found.offset.low_ns + found.offset.high_ns) // 2 if found.offset else None
     # A host whose clock is not known began with its launch.
@@ -162,7 +162,7 @@ def _track(home: Path, launch: Launch, found: Epoch) -> Track:
         if table is not None:
             steps |= _steps(_things(table, family, found), family, zero)
     count, busiest = _processors(samples)
-    return Track(launch, home.name, found.failure, found, steps, count, busiest)
+    return HostRecording(launch, home.name, found.failure, found, steps, count, busiest)
 
 
 def _table(home: Path, family: Family) -> pl.DataFrame | None:
@@ -202,7 +202,9 @@ def _things(table: pl.DataFrame, family: Family, found: Epoch) -> pl.DataFrame:
     return own.with_columns(thing=pl.col("priority") if family is PRIORITY else pl.lit(""))
 
 
-def _steps(table: pl.DataFrame, family: Family, zero: int) -> Iterator[tuple[Key, Steps]]:
+def _steps(
+    table: pl.DataFrame, family: Family, zero: int
+) -> Iterator[tuple[CounterKey, CounterSteps]]:
     columns = [one.name for one in family.columns]
     summed = table.group_by("thing", "time_ns").agg(pl.col(columns).sum()).sort("time_ns")
     counted = table.group_by("thing").agg(pl.col(columns).count())
@@ -212,11 +214,11 @@ def _steps(table: pl.DataFrame, family: Family, zero: int) -> Iterator[tuple[Key
         for name in columns:
             if known[str(thing)][name]:
                 risen = own[name].cum_sum().to_numpy()
-                yield Key(family.name, str(thing), name), Steps(times, risen)
+                yield CounterKey(family.name, str(thing), name), CounterSteps(times, risen)
 
 
 def _processors(samples: pl.DataFrame) -> tuple[int, float | None]:
-    """Count processors, and tell how busy the busiest was."""
+    """Count processors, and measure how busy the busiest was."""
     columns = [one.name for one in PROCESSOR.columns]
     sums = samples.group_by("cpu").agg(pl.col(columns).sum())
     whole = sums.select(pl.sum_horizontal(columns)).to_series()

@@ -1,9 +1,9 @@
-"""Who is to blame for slow pairs: a host, a switch, the way between two switches, or one path.
+"""Slow-path localisation: a host, a switch, the links between two switches, or one path.
 
-Each pair is held against pairs of its like (on one switch, in one group, between): how many times
-worse it is than usual. What a whole host, switch or pair of switches has in common is told once,
-of that, and not again of each of its pairs. A pair is blamed when it is a tenth worse, and out of
-what pairs differ by anyhow.
+Each pair is compared with pairs of its class (on one switch, in one group, between): how many times
+worse it is than usual. What a whole host, switch or pair of switches has in common is reported
+once, and not again for each of its pairs. A pair is suspected when it is a tenth worse, and by more than
+pairs usually differ.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,21 +20,21 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 WORSE = 0.1
-"""How much worse than usual something must be to be told."""
+"""How much worse than usual something must be to be reported."""
 SPREADS = 3.0
 """How many times the usual spread it must be worse by, beside that."""
 _NORMAL = 1.4826
 """From the median absolute deviation to a standard deviation, of normal numbers."""
 _HOSTS_LEAST = 4
-"""With fewer nobody can tell which end of a pair is slow."""
+"""With fewer hosts the slow end of a pair cannot be found."""
 _SWITCHES_LEAST = 3
 _PAIRS_MOST = 5
-_PAIRS_BOTH_WAYS = 2
-"""Numbers of a single pair, which is told as such."""
+_PAIRS_BOTH_DIRECTIONS = 2
+"""Values of a single pair, which is reported as such."""
 
 
-class Culprit(NamedTuple):
-    """What is to blame."""
+class Suspect(NamedTuple):
+    """What is suspected."""
 
     who: str
     words: str
@@ -43,17 +43,17 @@ class Culprit(NamedTuple):
     """How many times worse than usual."""
 
 
-class Kind(NamedTuple):
+class PairClass(NamedTuple):
     """Pairs that are alike."""
 
     name: str
     pairs: int
-    """Of hosts, whichever way."""
+    """Of hosts, in either direction."""
     median: float
 
 
 @dataclass(frozen=True)
-class Matrix:
+class PairMatrix:
     """What was measured between hosts."""
 
     hosts: Sequence[str]
@@ -68,7 +68,7 @@ class Matrix:
         return [self.places.get(host) for host in self.hosts]
 
 
-def kinds(matrix: Matrix) -> list[Kind]:
+def pair_classes(matrix: PairMatrix) -> list[PairClass]:
     """Summarise pairs on one switch, in one group, and between, as far as places are known."""
     labels = _labels(matrix)
     found = []
@@ -77,12 +77,12 @@ def kinds(matrix: Matrix) -> list[Kind]:
         own = (labels == name) & known
         if own.any():
             pairs = int(np.triu(own | own.T, 1).sum())
-            found.append(Kind(name, pairs, float(np.median(matrix.values[own]))))
+            found.append(PairClass(name, pairs, float(np.median(matrix.values[own]))))
     return found
 
 
-def slowness(matrix: Matrix) -> Floats:
-    """Tell how many times worse than usual each pair is; 1 is usual.
+def slowness(matrix: PairMatrix) -> Floats:
+    """Return how many times worse than usual each pair is; 1 is usual.
 
     Usual is the median over hosts of the better fifth of each host's pairs of that kind: one bad
     host among four spoils half of the pairs, but not half of the hosts.
@@ -96,43 +96,43 @@ def slowness(matrix: Matrix) -> Floats:
     return slow
 
 
-def culprits(matrix: Matrix) -> list[Culprit]:
-    """Find who is to blame, the widest first: switches, ways between them, hosts, single pairs."""
+def suspects(matrix: PairMatrix) -> list[Suspect]:
+    """Find the suspects, the widest first: switches, links between them, hosts, single pairs."""
     slow = slowness(matrix)
     if len(matrix.hosts) < _HOSTS_LEAST or not np.isfinite(slow).any():
         return []
     least = 1 + max(WORSE, SPREADS * _spread(slow))
     found = []
-    for blame in (_hosts, _switches, _ways, _pairs):
-        for culprit, pairs in blame(matrix, slow, least):
-            found.append(culprit)
+    for localise in (_hosts, _switches, _paths, _pairs):
+        for suspect, pairs in localise(matrix, slow, least):
+            found.append(suspect)
             slow = np.where(pairs, np.nan, slow)
     return found
 
 
-Blamed = Iterator[tuple[Culprit, Bools]]
-"""A culprit, and the pairs that it explains."""
+Localised = Iterator[tuple[Suspect, Bools]]
+"""A suspect, and the pairs that it explains."""
 
 
-def _hosts(matrix: Matrix, slow: Floats, least: float) -> Blamed:
-    """Blame hosts that are slow in all their pairs, on their own switch too; the worst first."""
+def _hosts(matrix: PairMatrix, slow: Floats, least: float) -> Localised:
+    """Suspect hosts that are slow in all their pairs, on their own switch too; the worst first."""
     left = slow.copy()
     while True:
         sends, receives = (np.array([_good(row) for row in part]) for part in (left, left.T))
         order = np.argsort(-np.fmax(sends, receives), kind="stable")  # not a number comes last
-        worst = [int(at) for at in order if _is_culprit(matrix, left, int(at), least)]
+        worst = [int(at) for at in order if _is_suspect(matrix, left, int(at), least)]
         if not worst:
             return
         at = worst[0]
         pairs = np.zeros(slow.shape, dtype=bool)
         pairs[at, :] = pairs[:, at] = True
-        words = f"{_direction(sends[at], receives[at], least)}: its cable, card or settings"
+        words = f"{_direction(sends[at], receives[at], least)}: its cable, NIC or settings"
         factor = float(np.fmax(_median(left[at, :]), _median(left[:, at])))
-        yield Culprit(matrix.hosts[at], words, factor), pairs
+        yield Suspect(matrix.hosts[at], words, factor), pairs
         left[pairs] = np.nan
 
 
-def _is_culprit(matrix: Matrix, slow: Floats, at: int, least: float) -> bool:
+def _is_suspect(matrix: PairMatrix, slow: Floats, at: int, least: float) -> bool:
     """Whether a host is slow, and neither only off its switch nor with all others on it."""
     place = matrix.known[at]
     near = [
@@ -164,52 +164,54 @@ def _direction(sends: float, receives: float, least: float) -> str:
     return "all its pairs are slow"
 
 
-def _switches(matrix: Matrix, slow: Floats, least: float) -> Blamed:
-    """Blame switches all of whose ways out are slow."""
+def _switches(matrix: PairMatrix, slow: Floats, least: float) -> Localised:
+    """Suspect switches all of whose pairs with other switches are slow."""
     names = _switch_names(matrix)
     if len(names) < _SWITCHES_LEAST:
         return
     for name in names:
         own = np.array([place is not None and place.switch == name for place in matrix.known])
         leaving = own[:, None] != own[None, :]
-        ways = [_good(slow[_way(matrix, name, other)]) for other in names if other != name]
-        if min((way for way in ways if np.isfinite(way)), default=0.0) > least:
+        others = [
+            _good(slow[_between_switches(matrix, name, other)]) for other in names if other != name
+        ]
+        if min((one for one in others if np.isfinite(one)), default=0.0) > least:
             words = "all pairs that leave it are slow: its uplinks or the switch itself"
-            yield Culprit(name, words, _median(slow[leaving])), leaving
+            yield Suspect(name, words, _median(slow[leaving])), leaving
 
 
-def _ways(matrix: Matrix, slow: Floats, least: float) -> Blamed:
-    """Blame the way between two switches all of whose pairs are slow."""
+def _paths(matrix: PairMatrix, slow: Floats, least: float) -> Localised:
+    """Suspect the links between two switches all of whose pairs are slow."""
     names = _switch_names(matrix)
     if len(names) < _SWITCHES_LEAST:
         return
     for one, other in combinations(names, 2):
-        pairs = _way(matrix, one, other)
+        pairs = _between_switches(matrix, one, other)
         known = np.isfinite(slow[pairs]).sum()
-        if known > _PAIRS_BOTH_WAYS and _good(slow[pairs]) > least:
+        if known > _PAIRS_BOTH_DIRECTIONS and _good(slow[pairs]) > least:
             words = "pairs between them are slow: their uplinks, or the links that routing takes"
-            yield Culprit(f"{one} – {other}", words, _median(slow[pairs])), pairs
+            yield Suspect(f"{one} – {other}", words, _median(slow[pairs])), pairs
 
 
-def _pairs(matrix: Matrix, slow: Floats, least: float) -> Blamed:
-    """Blame single pairs, the worst first; what is the same both ways is told once."""
+def _pairs(matrix: PairMatrix, slow: Floats, least: float) -> Localised:
+    """Suspect single pairs, the worst first; both directions are reported once."""
     order = np.argsort(-np.nan_to_num(slow, nan=0), axis=None, kind="stable")
-    told: set[frozenset[int]] = set()
+    reported: set[frozenset[int]] = set()
     for flat in order:
         one, other = (int(part) for part in np.unravel_index(flat, slow.shape))
-        if not slow[one, other] > least or len(told) == _PAIRS_MOST:
+        if not slow[one, other] > least or len(reported) == _PAIRS_MOST:
             return
-        if frozenset((one, other)) in told:
+        if frozenset((one, other)) in reported:
             continue
-        told.add(frozenset((one, other)))
+        reported.add(frozenset((one, other)))
         pairs = np.zeros(slow.shape, dtype=bool)
         pairs[one, other] = pairs[other, one] = True
         who = f"{matrix.hosts[one]} – {matrix.hosts[other]}"
         words = "only this pair is slow: one link among parallel ones, or chance"
-        yield Culprit(who, words, float(slow[one, other])), pairs
+        yield Suspect(who, words, float(slow[one, other])), pairs
 
 
-def _labels(matrix: Matrix) -> npt.NDArray[np.str_]:
+def _labels(matrix: PairMatrix) -> npt.NDArray[np.str_]:
     """Name the kind of each pair."""
     known = matrix.known
     return np.array([[_label(one, other) for other in known] for one in known])
@@ -223,12 +225,12 @@ def _label(one: Place | None, other: Place | None) -> str:
     return "in one group" if one.group and one.group == other.group else "between"
 
 
-def _switch_names(matrix: Matrix) -> list[str]:
+def _switch_names(matrix: PairMatrix) -> list[str]:
     return list(dict.fromkeys(place.switch for place in matrix.known if place))
 
 
-def _way(matrix: Matrix, one: str, other: str) -> Bools:
-    """Mark the pairs between two switches, both ways."""
+def _between_switches(matrix: PairMatrix, one: str, other: str) -> Bools:
+    """Mark the pairs between two switches, in both directions."""
     known = matrix.known
     ends = [
         np.array([place is not None and place.switch == name for place in known])
@@ -238,7 +240,7 @@ def _way(matrix: Matrix, one: str, other: str) -> Bools:
     return there | there.T
 
 
-def _cost(matrix: Matrix) -> Floats:
+def _cost(matrix: PairMatrix) -> Floats:
     """Turn values so that less is better; nothing is known of a time that is not above zero."""
     values = np.array(matrix.values, dtype=np.float64)
     np.fill_diagonal(values, np.nan)
@@ -251,12 +253,12 @@ def _cost(matrix: Matrix) -> Floats:
 
 
 def _of_hosts(values: Floats) -> Floats:
-    """Give a row for each host: its pairs both ways."""
+    """Give a row for each host: its pairs in both directions."""
     return np.concatenate([values, values.T], axis=1)
 
 
 def _good(values: Floats) -> float:
-    """Tell what all but a few of these are no better than: the end of the better fifth."""
+    """Return what all but a few of these are no better than: the end of the better fifth."""
     known = np.sort(values[~np.isnan(values)])
     return float(known[len(known) // 5]) if len(known) else float("nan")
 
@@ -267,7 +269,7 @@ def _median(values: Floats) -> float:
 
 
 def _spread(slow: Floats) -> float:
-    """Tell what the pairs of a host usually differ by, as a standard deviation.
+    """Return what the pairs of a host usually differ by, as a standard deviation.
 
     Robustly, host by host: a bad host neither hides itself nor others.
     """

@@ -55,7 +55,7 @@ def distributions(found: Benchmarks) -> Section | None:
 
 
 def _dash(number: int) -> Any:
-    """Tell curves of one colour apart."""
+    """Choose a dash that distinguishes curves of one colour."""
     return ["-", *DASHES][number // len(SERIES) % (len(DASHES) + 1)]
 
 

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from etherweave.report.benchmarks.data import Benchmarks
 from etherweave.report.bounds import Floats, Medium, Party, alpha_beta, collective, transfer
 from etherweave.report.section import Section
-from etherweave.report.sizes import Bound, Curve, Marks, Panel, draw
+from etherweave.report.sizes import PublishedMarks, SizeBound, SizeCurve, SizePanel, draw
 
 SWEEP_CAPTION = (
     "Medians of launches; the band is the 95 % interval of the median, hollow points are unstable, "
@@ -33,8 +33,8 @@ class SweepSetting(NamedTuple):
     """Of the smallest message on this fabric, where it was measured [s]."""
 
 
-SweepBounds = Callable[[SweepSetting, Floats], Iterator[Bound]]
-"""Tells limits at these sizes [bytes]."""
+SweepBounds = Callable[[SweepSetting, Floats], Iterator[SizeBound]]
+"""Gives limits at these sizes [bytes]."""
 
 
 class Sweep(NamedTuple):
@@ -68,11 +68,11 @@ def _panel_of(metric: pl.Expr, program: pl.Expr) -> pl.Expr:
     return pl.when(metric == "call_time").then(together + ": " + program).otherwise(together)
 
 
-def _panel(found: Benchmarks, title: str, rows: pl.DataFrame, sweep: Sweep) -> Panel:
+def _panel(found: Benchmarks, title: str, rows: pl.DataFrame, sweep: Sweep) -> SizePanel:
     parts = list(_curves(rows))
     curves = [_curve(name, part) for name, part in parts]
     marks = [_marks(part) for _, part in parts]
-    return Panel(
+    return SizePanel(
         title,
         [*curves, *_simulated(found, rows, sweep)],
         list(_bounds(found, rows, sweep)),
@@ -81,35 +81,35 @@ def _panel(found: Benchmarks, title: str, rows: pl.DataFrame, sweep: Sweep) -> P
 
 
 def _curves(rows: pl.DataFrame) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Part points into curves, named by what tells these curves apart; many pairs in one name."""
-    told = [name for name in _NAMES if rows[name].n_unique() > 1] or ["program"]
+    """Part points into curves, named by what distinguishes them; many pairs share one name."""
+    distinct = [name for name in _NAMES if rows[name].n_unique() > 1] or ["program"]
     for _, test in rows.group_by([name for name in _NAMES if name != "hosts"], maintain_order=True):
         pairs = test["hosts"].n_unique()
         is_crowd = pairs > _HOSTS_MOST
         for (hosts,), curve in test.group_by("hosts", maintain_order=True):
             words = dict(zip(_NAMES, curve.select(_NAMES).row(0), strict=True))
             words["hosts"] = f"{pairs} pairs" if is_crowd else hosts
-            yield " ".join(str(words[name]) for name in told), curve.sort("size_bytes")
+            yield " ".join(str(words[name]) for name in distinct), curve.sort("size_bytes")
 
 
-def _curve(name: str, rows: pl.DataFrame, is_simulated: bool = False) -> Curve:
+def _curve(name: str, rows: pl.DataFrame, is_simulated: bool = False) -> SizeCurve:
     is_stable = rows["is_stable"].to_list() if "is_stable" in rows.columns else ()
     sizes, medians = _floats(rows, "size_bytes"), _floats(rows, "median")
     low, high = _floats(rows, "low"), _floats(rows, "high")
-    return Curve(name, sizes, medians, low, high, is_stable, is_simulated)
+    return SizeCurve(name, sizes, medians, low, high, is_stable, is_simulated)
 
 
 def _floats(rows: pl.DataFrame, column: str) -> Floats:
     return rows[column].cast(pl.Float64).fill_null(float("nan")).to_numpy()
 
 
-def _marks(rows: pl.DataFrame) -> Marks:
+def _marks(rows: pl.DataFrame) -> PublishedMarks:
     known = rows.filter(pl.col("reference_low").is_not_null())
     columns = ("size_bytes", "reference_low", "reference_high", "reference_ratio")
-    return Marks(*(_floats(known, column) for column in columns))
+    return PublishedMarks(*(_floats(known, column) for column in columns))
 
 
-def _simulated(found: Benchmarks, rows: pl.DataFrame, sweep: Sweep) -> Iterator[Curve]:
+def _simulated(found: Benchmarks, rows: pl.DataFrame, sweep: Sweep) -> Iterator[SizeCurve]:
     if found.simulation is None:
         return
     own = found.simulation.filter(
@@ -124,16 +124,16 @@ def _simulated(found: Benchmarks, rows: pl.DataFrame, sweep: Sweep) -> Iterator[
         yield _curve(str(name), part.sort("size_bytes"), is_simulated)
 
 
-def _bounds(found: Benchmarks, rows: pl.DataFrame, sweep: Sweep) -> Iterator[Bound]:
-    """Tell the limits of every fabric, each once."""
+def _bounds(found: Benchmarks, rows: pl.DataFrame, sweep: Sweep) -> Iterator[SizeBound]:
+    """Give the limits of every fabric, each once."""
     sizes = np.unique(_floats(rows, "size_bytes"))
-    told = set()
+    names = set()
     for (fabric,), own in rows.group_by("fabric", maintain_order=True):
         name = str(fabric)
         setting = SweepSetting(name, found.medium(name), own, found.alpha(name))
         for bound in sweep.bounds(setting, sizes):
-            if bound.name not in told:
-                told.add(bound.name)
+            if bound.name not in names:
+                names.add(bound.name)
                 yield bound
 
 
@@ -155,33 +155,33 @@ def bandwidth(found: Benchmarks) -> Section | None:
 
 
 def rate_findings(found: Benchmarks) -> list[str]:
-    """Tell of rates that no link of the fabric can have carried, once for a program and fabric."""
+    """Report rates that no link of the fabric can have carried, once for a program and fabric."""
     if not found.points.height:
         return []
-    told: dict[tuple[str, str], str] = {}
+    findings: dict[tuple[str, str], str] = {}
     for row in found.points.filter(pl.col("metric").is_in(list(_LINKS))).iter_rows(named=True):
         program, fabric = row["program"], row["fabric"]
         most = _LINKS[row["metric"]] * found.medium(fabric).rate
         if row["median"] > most * _EXCESS:
-            told.setdefault(
+            findings.setdefault(
                 (program, fabric),
                 f"{program} on {fabric}: {row['median'] * 8e-9:.3g} Gb/s between {row['hosts']} "
-                f"where links carry {most * 8e-9:.3g} Gb/s: the bytes took another way, or the "
-                "site's file tells another rate",
+                f"where links carry {most * 8e-9:.3g} Gb/s: the bytes took another path, or the "
+                "site's file has a wrong rate",
             )
-    return list(told.values())
+    return list(findings.values())
 
 
-def _rate_limits(setting: SweepSetting, sizes: Floats) -> Iterator[Bound]:
+def _rate_limits(setting: SweepSetting, sizes: Floats) -> Iterator[SizeBound]:
     times = _LINKS.get(setting.rows["metric"][0])
     if times is None:
         return
     medium, ways = setting.medium, " both ways" * (times == 2)
     rate = f"line rate{ways}, {medium.rate * 8 / 1e9:g} Gb/s"
-    yield Bound(rate, sizes, np.full_like(sizes, times * medium.rate))
+    yield SizeBound(rate, sizes, np.full_like(sizes, times * medium.rate))
     if medium.wire:
         goodput = f"payload of full frames{ways}\n({medium.note})"
-        yield Bound(goodput, sizes, np.full_like(sizes, times * medium.goodput), 1)
+        yield SizeBound(goodput, sizes, np.full_like(sizes, times * medium.goodput), 1)
 
 
 RATE_SWEEP = Sweep("B/s", 8e-9, "payload [Gb/s]", _rate_limits)
@@ -207,7 +207,7 @@ def latency(found: Benchmarks) -> Section | None:
     )
 
 
-def _time_limits(setting: SweepSetting, sizes: Floats) -> Iterator[Bound]:
+def _time_limits(setting: SweepSetting, sizes: Floats) -> Iterator[SizeBound]:
     metric, program = setting.rows.select("metric", "program").row(0)
     operation = program.removeprefix("osu_")
     if metric == "call_time" and (bounds := list(_collective(setting, operation, sizes))):
@@ -216,24 +216,24 @@ def _time_limits(setting: SweepSetting, sizes: Floats) -> Iterator[Bound]:
         yield from _messages(setting, metric, sizes)
 
 
-def _messages(setting: SweepSetting, metric: str, sizes: Floats) -> Iterator[Bound]:
+def _messages(setting: SweepSetting, metric: str, sizes: Floats) -> Iterator[SizeBound]:
     medium, alpha = setting.medium, setting.alpha
-    yield Bound(
+    yield SizeBound(
         f"size / line rate, {medium.rate * 8 / 1e9:g} Gb/s", sizes, transfer(sizes, medium.rate)
     )
     if metric == "latency" and alpha is not None:
         name = f"{setting.fabric}: {alpha * 1e6:.3g} us + size / goodput"
         note = f"\n({medium.note})" if medium.note else ""
-        yield Bound(name + note, sizes, alpha_beta(sizes, alpha, medium.goodput), 1)
+        yield SizeBound(name + note, sizes, alpha_beta(sizes, alpha, medium.goodput), 1)
 
 
-def _collective(setting: SweepSetting, operation: str, sizes: Floats) -> Iterator[Bound]:
+def _collective(setting: SweepSetting, operation: str, sizes: Floats) -> Iterator[SizeBound]:
     alpha = setting.alpha or 0.0
     for party in _parties(setting.rows):
         times = collective(operation, sizes, party, setting.medium.goodput, alpha)
         if times is not None:
             who = f"{setting.fabric}: least time of {party.ranks} ranks on {party.hosts} hosts"
-            yield Bound(who, sizes, times, 2)
+            yield SizeBound(who, sizes, times, 2)
 
 
 def _parties(rows: pl.DataFrame) -> Iterator[Party]:

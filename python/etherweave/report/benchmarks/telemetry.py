@@ -8,7 +8,14 @@ from typing import NamedTuple, TypeVar
 from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, PROCESSOR, RDMA, Family
 from etherweave.report.benchmarks import timelines
 from etherweave.report.benchmarks.data import Benchmarks
-from etherweave.report.benchmarks.recordings import LOSSES, Launch, Track, homes, launches, track
+from etherweave.report.benchmarks.recordings import (
+    LOSSES,
+    HostRecording,
+    RecordedLaunch,
+    homes,
+    launches,
+    track,
+)
 from etherweave.report.section import FOLDED_FROM, Builder, Section, Table
 
 READ_MOST = 1_000
@@ -31,11 +38,11 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Overview:
+class RecordingOverview:
     """All recordings of a run, or as many as are read."""
 
     found: Benchmarks
-    tracks: Sequence[Track]
+    tracks: Sequence[HostRecording]
     """In the order of time; launches are read whole or not at all."""
     left_out: int
     """Launches that were not read."""
@@ -51,7 +58,7 @@ def builders(found: Benchmarks) -> list[Builder[Benchmarks]]:
     return [*(partial(_drawn, overview, name) for name in _drawn_most(overview)), table(overview)]
 
 
-def look(found: Benchmarks) -> Overview | None:
+def look(found: Benchmarks) -> RecordingOverview | None:
     """Read the recordings of a run; ``None`` where there are none."""
     if found.directory is None:
         return None
@@ -62,7 +69,7 @@ def look(found: Benchmarks) -> Overview | None:
         return None
     recordings = sum(len(own) for _, own in known)
     read = _even(known, max(1, READ_MOST * len(known) // recordings))
-    return Overview(
+    return RecordingOverview(
         found,
         [track(home, one) for one, own in read for home in own],
         len(known) - len(read),
@@ -83,7 +90,7 @@ def worst(items: Sequence[T], trouble: Callable[[T], float], most: int) -> list[
     return [items[at] for at in sorted(ranked[:most])]
 
 
-def _drawn_most(overview: Overview) -> list[str]:
+def _drawn_most(overview: RecordingOverview) -> list[str]:
     """Name the experiments that are drawn, in the order of the campaign."""
     troubles: dict[str, float] = {}
     for one in overview.tracks:
@@ -94,10 +101,10 @@ def _drawn_most(overview: Overview) -> list[str]:
     return worst(known, lambda name: troubles[name], EXPERIMENTS_MOST)
 
 
-def _drawn(overview: Overview, experiment: str, found: Benchmarks) -> Section | None:
+def _drawn(overview: RecordingOverview, experiment: str, found: Benchmarks) -> Section | None:
     """Draw one experiment."""
     own = [one for one in overview.tracks if one.launch.experiment == experiment]
-    troubles: dict[Launch, float] = {}
+    troubles: dict[RecordedLaunch, float] = {}
     for one in own:
         troubles[one.launch] = troubles.get(one.launch, 0.0) + one.trouble
     shown = worst(list(troubles), lambda launch: troubles[launch], LAUNCHES_MOST)
@@ -131,15 +138,15 @@ def _words(hosts: Sequence[str], experiment: str, shown: int, known: int) -> str
     )
 
 
-class _Column(NamedTuple):
+class _TotalsColumn(NamedTuple):
     """A column of totals."""
 
     head: str
-    cell: Callable[[Track], str]
+    cell: Callable[[HostRecording], str]
     """Empty where nobody counts."""
 
 
-def table(overview: Overview) -> Builder[Benchmarks]:
+def table(overview: RecordingOverview) -> Builder[Benchmarks]:
     """List totals, and gaps."""
 
     def made(found: Benchmarks) -> Section:
@@ -150,23 +157,23 @@ def table(overview: Overview) -> Builder[Benchmarks]:
     return made
 
 
-def _left_out(overview: Overview) -> str:
+def _left_out(overview: RecordingOverview) -> str:
     drawn = _drawn_most(overview)
     known = {one.launch.experiment for one in overview.tracks}
-    told = []
+    notes = []
     if len(drawn) < len(known):
-        told.append(f"{len(drawn)} of {len(known)} experiments are drawn: {CHOICE}.")
+        notes.append(f"{len(drawn)} of {len(known)} experiments are drawn: {CHOICE}.")
     if overview.left_out:
-        told.append(
+        notes.append(
             f"Of {overview.left_out:,} launches, evenly over time, nothing was read; "
             "`bench telemetry show` prints all."
         )
     if overview.silent:
-        told.append(f"{overview.silent:,} launches have no recording.")
-    return " ".join(told)
+        notes.append(f"{overview.silent:,} launches have no recording.")
+    return " ".join(notes)
 
 
-def _totals(overview: Overview) -> Iterator[Table]:
+def _totals(overview: RecordingOverview) -> Iterator[Table]:
     """List recordings, in a table for each group of columns of which anything is counted."""
     rows = worst(overview.tracks, lambda one: one.trouble, ROWS_MOST)
     part = f", {len(rows)} shown: {CHOICE}" if len(rows) < len(overview.tracks) else ""
@@ -181,7 +188,7 @@ def _totals(overview: Overview) -> Iterator[Table]:
             yield Table(heads, table, caption, is_folded=len(rows) > FOLDED_FROM)
 
 
-def _gaps(overview: Overview) -> Iterator[Table]:
+def _gaps(overview: RecordingOverview) -> Iterator[Table]:
     reasons: dict[tuple[str, str], list[str]] = {}
     for one in overview.tracks:
         if one.failure:
@@ -195,11 +202,11 @@ def _gaps(overview: Overview) -> Iterator[Table]:
         yield Table(("host", "because", "launches", "first"), rows, caption)
 
 
-def _count(family: Family, *columns: str) -> Callable[[Track], str]:
+def _count(family: Family, *columns: str) -> Callable[[HostRecording], str]:
     return lambda one: _text(one.total(family, *columns), "{:,.0f}")
 
 
-def _megabytes(family: Family, column: str) -> Callable[[Track], str]:
+def _megabytes(family: Family, column: str) -> Callable[[HostRecording], str]:
     return lambda one: _text(one.total(family, column), "{:,.4g}", 1e-6)
 
 
@@ -207,7 +214,7 @@ def _text(value: float | None, form: str, scale: float = 1.0) -> str:
     return "" if value is None else form.format(value * scale)
 
 
-def _busy(one: Track) -> str:
+def _busy(one: HostRecording) -> str:
     busy = one.total(PROCESSOR, "user_s", "system_s", "softirq_s", "irq_s")
     seconds = one.epoch.duration_s if one.epoch else None
     return f"{busy / seconds:.2f} of {one.processors}" if busy is not None and seconds else ""
@@ -217,38 +224,40 @@ def _share(value: float | None) -> str:
     return "" if value is None else f"{value:.3%}" if value < 0.01 else f"{value:.0%}"
 
 
-def _clock(one: Track) -> str:
+def _clock(one: HostRecording) -> str:
     ahead = one.epoch.offset if one.epoch else None
     return f"{ahead.low_ns / 1e6:+.1f} to {ahead.high_ns / 1e6:+.1f}" if ahead else ""
 
 
 _NAMES = (
-    _Column("launch", lambda one: one.launch.name),
-    _Column("host", lambda one: one.host),
+    _TotalsColumn("launch", lambda one: one.launch.name),
+    _TotalsColumn("host", lambda one: one.host),
 )
 _GROUPS = {
     "Processors and the tested interface": (
-        _Column("processors busy", _busy),
-        _Column("the busiest", lambda one: _share(one.busiest)),
-        _Column("received [MB]", _megabytes(INTERFACE, "received_bytes")),
-        _Column("sent [MB]", _megabytes(INTERFACE, "sent_bytes")),
-        _Column("drops", _count(INTERFACE, "received_drops", "sent_drops")),
-        _Column("sent again", lambda one: "" if one.sent_again is None else f"{one.sent_again:,}"),
+        _TotalsColumn("processors busy", _busy),
+        _TotalsColumn("the busiest", lambda one: _share(one.busiest)),
+        _TotalsColumn("received [MB]", _megabytes(INTERFACE, "received_bytes")),
+        _TotalsColumn("sent [MB]", _megabytes(INTERFACE, "sent_bytes")),
+        _TotalsColumn("drops", _count(INTERFACE, "received_drops", "sent_drops")),
+        _TotalsColumn(
+            "sent again", lambda one: "" if one.sent_again is None else f"{one.sent_again:,}"
+        ),
     ),
     "Pauses and RDMA": (
-        _Column("pauses received", _count(INTERFACE, "received_pauses")),
-        _Column("pauses sent", _count(INTERFACE, "sent_pauses")),
-        _Column("PFC received", _count(PRIORITY, "received_pauses")),
-        _Column("PFC sent", _count(PRIORITY, "sent_pauses")),
-        _Column("paused [s]", lambda one: _text(one.total(PRIORITY, "paused_s"), "{:.4g}")),
-        _Column("RDMA received [MB]", _megabytes(RDMA, "received_bytes")),
-        _Column("RDMA sent [MB]", _megabytes(RDMA, "sent_bytes")),
-        _Column("RDMA losses", _count(RDMA, *LOSSES)),
+        _TotalsColumn("pauses received", _count(INTERFACE, "received_pauses")),
+        _TotalsColumn("pauses sent", _count(INTERFACE, "sent_pauses")),
+        _TotalsColumn("PFC received", _count(PRIORITY, "received_pauses")),
+        _TotalsColumn("PFC sent", _count(PRIORITY, "sent_pauses")),
+        _TotalsColumn("paused [s]", lambda one: _text(one.total(PRIORITY, "paused_s"), "{:.4g}")),
+        _TotalsColumn("RDMA received [MB]", _megabytes(RDMA, "received_bytes")),
+        _TotalsColumn("RDMA sent [MB]", _megabytes(RDMA, "sent_bytes")),
+        _TotalsColumn("RDMA losses", _count(RDMA, *LOSSES)),
     ),
     "The recorder": (
-        _Column("samples", lambda one: f"{one.epoch.samples:,}" if one.epoch else ""),
-        _Column("late", lambda one: f"{one.epoch.late:,}" if one.epoch else ""),
-        _Column("cost", lambda one: _share(one.epoch.cost if one.epoch else None)),
-        _Column("clock ahead [ms]", _clock),
+        _TotalsColumn("samples", lambda one: f"{one.epoch.samples:,}" if one.epoch else ""),
+        _TotalsColumn("late", lambda one: f"{one.epoch.late:,}" if one.epoch else ""),
+        _TotalsColumn("cost", lambda one: _share(one.epoch.cost if one.epoch else None)),
+        _TotalsColumn("clock ahead [ms]", _clock),
     ),
 }

@@ -9,7 +9,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, PROCESSOR, RDMA
-from etherweave.report.benchmarks.recordings import LOSSES, Key, Launch, Track, rates
+from etherweave.report.benchmarks.recordings import (
+    LOSSES,
+    CounterKey,
+    HostRecording,
+    RecordedLaunch,
+    rates,
+)
 from etherweave.report.bounds import Floats
 from etherweave.report.style import ASIDE, DASHES, INK, SERIES, literal
 
@@ -18,7 +24,7 @@ HOSTS_MOST = 4
 CELLS_MOST = 160
 """Of a line: what a column of the page can show."""
 SERIES_MOST = 8
-"""Lines of a panel: those that rose most."""
+"""CounterLines of a panel: those that rose most."""
 _MARGIN = 0.25
 """Of a launch's time, that is shown of what was recorded before and after."""
 _NAMES_MOST = 16
@@ -26,7 +32,7 @@ _NAMES_MOST = 16
 _SHADE, _WARM_UP = "#e8eef4", "#faf3d8"
 
 
-class Panel(NamedTuple):
+class TimelinePanel(NamedTuple):
     """A row of the figure."""
 
     label: str
@@ -45,37 +51,45 @@ _PAUSES = ("received_pauses", "sent_pauses")
 _BYTES = ("received_bytes", "sent_bytes")
 _GIGABITS = 8e-9
 PANELS = (
-    Panel("processors busy", PROCESSOR.name, ("user_s", "system_s", "softirq_s"), is_always=True),
-    Panel("link [Gb/s]", INTERFACE.name, _BYTES, _GIGABITS, True, True),
-    Panel("lost [1/s]", INTERFACE.name, ("received_drops", "sent_drops", "received_errors")),
-    Panel("pauses [1/s]", INTERFACE.name, _PAUSES),
-    Panel("priorities [Gb/s]", PRIORITY.name, _BYTES, _GIGABITS, is_least_worst=True),
-    Panel("PFC [1/s]", PRIORITY.name, _PAUSES),
-    Panel("paused [share]", PRIORITY.name, ("paused_s",)),
-    Panel("RDMA [Gb/s]", RDMA.name, _BYTES, _GIGABITS, is_least_worst=True),
-    Panel("RDMA congestion [1/s]", RDMA.name, ("sent_cnps", "handled_cnps", "marked_packets")),
-    Panel("RDMA losses [1/s]", RDMA.name, LOSSES),
+    TimelinePanel(
+        "processors busy", PROCESSOR.name, ("user_s", "system_s", "softirq_s"), is_always=True
+    ),
+    TimelinePanel("link [Gb/s]", INTERFACE.name, _BYTES, _GIGABITS, True, True),
+    TimelinePanel(
+        "lost [1/s]", INTERFACE.name, ("received_drops", "sent_drops", "received_errors")
+    ),
+    TimelinePanel("pauses [1/s]", INTERFACE.name, _PAUSES),
+    TimelinePanel("priorities [Gb/s]", PRIORITY.name, _BYTES, _GIGABITS, is_least_worst=True),
+    TimelinePanel("PFC [1/s]", PRIORITY.name, _PAUSES),
+    TimelinePanel("paused [share]", PRIORITY.name, ("paused_s",)),
+    TimelinePanel("RDMA [Gb/s]", RDMA.name, _BYTES, _GIGABITS, is_least_worst=True),
+    TimelinePanel(
+        "RDMA congestion [1/s]", RDMA.name, ("sent_cnps", "handled_cnps", "marked_packets")
+    ),
+    TimelinePanel("RDMA losses [1/s]", RDMA.name, LOSSES),
 )
 
 
-class Epochs(NamedTuple):
+class TimelineAxis(NamedTuple):
     """Launches beside each other on one axis."""
 
-    launches: Sequence[Launch]
+    launches: Sequence[RecordedLaunch]
     edges: Sequence[Floats]
     """Of the cells of each, since it began [s]."""
     places: Sequence[float]
     """Where each begins on the axis [s]."""
 
 
-class Lines(NamedTuple):
+class CounterLines(NamedTuple):
     """A counter of several hosts over all launches, a row each, at the ends of cells."""
 
-    key: Key
+    key: CounterKey
     values: Floats
 
 
-def draw(launches: Sequence[Launch], tracks: Sequence[Track], rate: float) -> Figure:
+def draw(
+    launches: Sequence[RecordedLaunch], tracks: Sequence[HostRecording], rate: float
+) -> Figure:
     """Draw an experiment.
 
     Parameters
@@ -103,12 +117,12 @@ def draw(launches: Sequence[Launch], tracks: Sequence[Track], rate: float) -> Fi
         _limits(own, panel, lines, rate, is_crowd=len(columns) < len(hosts))
     for axes, names in zip(grid[0], columns, strict=True):
         if len(names) == 1:
-            _tell_gaps(axes, names[0], by_place, where)
+            _mark_gaps(axes, names[0], by_place, where)
     _name(grid, columns, where)
     return figure
 
 
-def lay(launches: Sequence[Launch], tracks: Sequence[Track]) -> Epochs:
+def lay(launches: Sequence[RecordedLaunch], tracks: Sequence[HostRecording]) -> TimelineAxis:
     """Put launches beside each other, each cut into cells of a sample's period, or longer."""
     spans = [_span(one, [track for track in tracks if track.launch == one]) for one in launches]
     total = sum(high - low for low, high in spans)
@@ -121,11 +135,11 @@ def lay(launches: Sequence[Launch], tracks: Sequence[Track]) -> Epochs:
         edges.append(np.linspace(low, high, cells + 1))
         places.append(at - low)
         at += high - low + gap
-    return Epochs(launches, edges, places)
+    return TimelineAxis(launches, edges, places)
 
 
-def _span(launch: Launch, tracks: Sequence[Track]) -> tuple[float, float]:
-    """Tell what is shown of a launch: what was recorded, and little more than it lasted [s]."""
+def _span(launch: RecordedLaunch, tracks: Sequence[HostRecording]) -> tuple[float, float]:
+    """Return what is shown of a launch: what was recorded, and little more than it lasted [s]."""
     length = max(launch.seconds, 1e-3)
     margin = max(_MARGIN * length, 0.5)
     times = [steps.times for one in tracks for steps in one.steps.values()]
@@ -135,29 +149,32 @@ def _span(launch: Launch, tracks: Sequence[Track]) -> tuple[float, float]:
 
 
 def _lines(
-    panel: Panel,
+    panel: TimelinePanel,
     hosts: Sequence[str],
-    tracks: Mapping[tuple[str, str], Track],
-    where: Epochs,
-) -> list[Lines]:
+    tracks: Mapping[tuple[str, str], HostRecording],
+    where: TimelineAxis,
+) -> list[CounterLines]:
     """Gather what a panel shows; nothing if nothing rose that must not be shown anyhow."""
-    totals: dict[Key, float] = {}
+    totals: dict[CounterKey, float] = {}
     for track in tracks.values():
         for key, steps in track.steps.items():
             if key.family == panel.family and key.column in panel.columns:
                 totals[key] = totals.get(key, 0.0) + float(steps.risen[-1])
     risen = [key for key in totals if totals[key] > 0 or panel.is_always]
     most = sorted(sorted(risen, key=lambda key: -totals[key])[:SERIES_MOST], key=_order)
-    return [Lines(key, _values(key, hosts, tracks, where) * panel.scale) for key in most]
+    return [CounterLines(key, _values(key, hosts, tracks, where) * panel.scale) for key in most]
 
 
-def _order(key: Key) -> tuple[str, int]:
+def _order(key: CounterKey) -> tuple[str, int]:
     columns = [name for panel in PANELS for name in panel.columns]
     return key.thing, columns.index(key.column)
 
 
 def _values(
-    key: Key, hosts: Sequence[str], tracks: Mapping[tuple[str, str], Track], where: Epochs
+    key: CounterKey,
+    hosts: Sequence[str],
+    tracks: Mapping[tuple[str, str], HostRecording],
+    where: TimelineAxis,
 ) -> Floats:
     """Give a row for each host: rates of all cells, the last held to its end, then a hole."""
     rows: list[Floats] = []
@@ -172,13 +189,13 @@ def _values(
     return np.array(rows)
 
 
-def _places(where: Epochs) -> Floats:
+def _places(where: TimelineAxis) -> Floats:
     """Give the place of each value."""
     pairs = zip(where.edges, where.places, strict=True)
     return np.concatenate([np.append(edges, edges[-1]) + place for edges, place in pairs])
 
 
-def _panel(axes: Axes, where: Epochs, lines: Sequence[Lines]) -> None:
+def _panel(axes: Axes, where: TimelineAxis, lines: Sequence[CounterLines]) -> None:
     for launch, place in zip(where.launches, where.places, strict=True):
         colour = _WARM_UP if launch.is_warm_up else _SHADE
         axes.axvspan(place, place + launch.seconds, color=colour, linewidth=0, zorder=0)
@@ -207,7 +224,7 @@ def _known(across: Callable[..., Any], values: Floats) -> Floats:
     return found
 
 
-def _label(key: Key) -> str:
+def _label(key: CounterKey) -> str:
     stem, _, end = key.column.rpartition("_")
     name = stem if end in ("s", "bytes", "pauses") else key.column.replace("_", " ")
     name = name.replace("cnps", "CNPs")
@@ -216,7 +233,11 @@ def _label(key: Key) -> str:
 
 
 def _name_worst(
-    axes: Axes, panel: Panel, lines: Sequence[Lines], hosts: Sequence[str], where: Epochs
+    axes: Axes,
+    panel: TimelinePanel,
+    lines: Sequence[CounterLines],
+    hosts: Sequence[str],
+    where: TimelineAxis,
 ) -> None:
     """Dot the lines of the host that counted most, or least, and name it."""
     sums = np.nansum([one.values for one in lines], axis=(0, 2))
@@ -231,7 +252,12 @@ def _name_worst(
 
 
 def _limits(
-    row: Sequence[Axes], panel: Panel, lines: Sequence[Lines], rate: float, *, is_crowd: bool
+    row: Sequence[Axes],
+    panel: TimelinePanel,
+    lines: Sequence[CounterLines],
+    rate: float,
+    *,
+    is_crowd: bool,
 ) -> None:
     """Begin at nothing, leave room for words above many hosts, show the line rate if it is near."""
     highest = max(float(np.nanmax(one.values, initial=0.0)) for one in lines)
@@ -245,7 +271,7 @@ def _limits(
     row[-1].legend(**ASIDE)
 
 
-def _name(grid: Any, columns: Sequence[Sequence[str]], where: Epochs) -> None:
+def _name(grid: Any, columns: Sequence[Sequence[str]], where: TimelineAxis) -> None:
     """Name columns, axes and launches."""
     for hosts, top, bottom in zip(columns, grid[0], grid[-1], strict=True):
         top.set_title(
@@ -265,8 +291,8 @@ def _above(axes: Axes, place: float, text: str) -> None:
     axes.annotate(text, **where, **offset, fontsize=7, color=INK, annotation_clip=False)
 
 
-def _tell_gaps(
-    axes: Axes, host: str, tracks: Mapping[tuple[str, str], Track], where: Epochs
+def _mark_gaps(
+    axes: Axes, host: str, tracks: Mapping[tuple[str, str], HostRecording], where: TimelineAxis
 ) -> None:
     """Say in the launches of which nothing was recorded that this is so."""
     for launch, place in zip(where.launches, where.places, strict=True):

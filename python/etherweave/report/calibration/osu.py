@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from etherweave.bench.calibration import ComparedWorkload
 from etherweave.report.calibration.data import Calibrated
 from etherweave.report.section import Section
-from etherweave.report.sizes import Curve, Panel, draw
+from etherweave.report.sizes import SizeCurve, SizePanel, draw
 from etherweave.report.style import SERIES
 
 CAPTION = (
@@ -68,7 +68,7 @@ def figure(rows: Sequence[ComparedWorkload], test: _MicroBenchmark) -> Figure:
         curve("measured", ordered, measured, test),
         replace(curve("predicted", ordered, predicted, test), is_simulated=True),
     ]
-    drawn = draw([Panel(test.title, curves)], test.scale, test.label)
+    drawn = draw([SizePanel(test.title, curves)], test.scale, test.label)
     dots = [(one, time) for one in ordered for time in one.launches_s]
     places = [one.size_bytes or 0 for one, _ in dots]
     values = [test.number(one, time) * test.scale for one, time in dots]
@@ -91,9 +91,9 @@ def curve(
     rows: Sequence[ComparedWorkload],
     times: Callable[[ComparedWorkload], _Times],
     test: _MicroBenchmark,
-) -> Curve:
+) -> SizeCurve:
     """Make a curve with a band; the longest time is the least rate."""
     sizes = np.array([float(one.size_bytes or 0) for one in rows])
     numbers = np.array([[test.number(one, time) for time in times(one)] for one in rows])
     ends = np.sort(numbers[:, 1:], axis=1)
-    return Curve(name, sizes, numbers[:, 0], ends[:, 0], ends[:, 1])
+    return SizeCurve(name, sizes, numbers[:, 0], ends[:, 0], ends[:, 1])

@@ -159,7 +159,7 @@ def _draw_shares(axes: Axes, times: pl.Series, **look: object) -> None:
 
 CONSTANTS_CAPTION = (
     "What the scenario said before (diamonds), and what was fitted (dots) with its 95 % interval. "
-    "Where micro-benchmarks do not tell a constant within a factor of two it stays what it was: "
+    "A constant that micro-benchmarks do not determine within a factor of two stays what it was: "
     "only the diamond is drawn."
 )
 CONSTANTS_HEAD = ("constant", "", "before [ns]", "fitted [ns]", "from", "to")

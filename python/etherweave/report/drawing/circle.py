@@ -60,7 +60,7 @@ class Spot:
 
 def layout(wiring: Wiring) -> Picture:
     """Place groups on a circle and the first one below it."""
-    drawing = _Drawing(wiring)
+    drawing = _CircleDrawing(wiring)
     drawing.place()
     inside = drawing.join()
     return drawing.sketch.picture(drawing.notes(), inside)
@@ -93,7 +93,7 @@ def _around(on_circle: Sequence[Spot]) -> float:
 
 
 @dataclass
-class _Drawing:
+class _CircleDrawing:
     wiring: Wiring
     sketch: Sketch = field(default_factory=Sketch)
     key_of: dict[str, str] = field(default_factory=dict)

@@ -47,7 +47,7 @@ def layout(wiring: Wiring) -> Picture:
     places = _Places(cells, bows, _box_width(cells))
     # Of an installation with failures, the very first may be missing.
     first = next(switch for switch in wiring.switches if switch.name in cells.members)
-    drawing = _Drawing(wiring, cells, places, first)
+    drawing = _GridDrawing(wiring, cells, places, first)
     drawing.place((), (0.0, 0.0))
     inside += drawing.join(bundles)
     return drawing.sketch.picture(drawing.notes(), inside)
@@ -171,7 +171,7 @@ def _along(sizes: Sequence[float], start: float, gap: float) -> tuple[list[float
 
 
 @dataclass
-class _Drawing:
+class _GridDrawing:
     wiring: Wiring
     cells: Cells
     places: _Places
@@ -236,10 +236,10 @@ class _Drawing:
             self.sketch.marks.append(mark)
             self.sketch.marks += hosts.fan(self.wiring, found, centre, 222, HOSTS_AWAY)
         else:
-            text = self._told(cell, members)
+            text = self._note_text(cell, members)
             self.sketch.marks.append(Mark(found, centre, size, text, "folded"))
 
-    def _told(self, cell: Cell, members: Sequence[Switch]) -> str:
+    def _note_text(self, cell: Cell, members: Sequence[Switch]) -> str:
         switches = count(len(members), "switch")
         if len(cell) == len(self.cells.axes):
             return switches

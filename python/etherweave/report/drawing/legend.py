@@ -47,10 +47,10 @@ def _title(wiring: Wiring, left: float, foot: float) -> list[Words]:
         count(wiring.hosts.height, "host"),
         count(wiring.links.height, "link"),
     ]
-    told = ", ".join([NAMES.get(wiring.family, wiring.family.replace("_", " ")), *counts])
+    subtitle = ", ".join([NAMES.get(wiring.family, wiring.family.replace("_", " ")), *counts])
     return [
         Words((left, foot + 14), short(wiring.name), 11, "left", "baseline", is_bold=True),
-        Words((left, foot), told, 8.5, "left", "baseline"),
+        Words((left, foot), subtitle, 8.5, "left", "baseline"),
     ]
 
 

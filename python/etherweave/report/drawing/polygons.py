@@ -60,7 +60,7 @@ def _join_hosts(wiring: Wiring, sketch: Sketch, key_of: dict[str, str]) -> None:
 
 
 SWITCHES_MAX = 300
-"""Whose links can be told apart."""
+"""Largest number of switches whose links can be distinguished."""
 SPACE = 50.0
 """Between neighbours of a polygon [pt]."""
 HOSTS_AWAY = 20.0

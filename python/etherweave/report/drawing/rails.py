@@ -1,6 +1,6 @@
-"""Rail-optimised fabrics: spines, leaves by rail, and servers whose cards spread over the rails.
+"""Rail-optimised fabrics: spines, leaves by rail, and servers whose nics spread over the rails.
 
-Host ``i`` is card ``i mod rails`` of server ``i // rails``. The first servers of a pod and its
+Host ``i`` is nic ``i mod rails`` of server ``i // rails``. The first servers of a pod and its
 last are drawn; between them, and between the first pod and the last, boxes stand for the others.
 """
 
@@ -27,8 +27,8 @@ PODS_MAX = 4
 """Drawn in detail, when their switches are not too many."""
 SWITCHES_MAX = 48
 """Of a fabric whose pods are all drawn in detail."""
-CARD = 11.0
-"""Between the cards of a server [pt]."""
+NIC_STEP = 11.0
+"""Between the nics of a server [pt]."""
 LEAF_ROW = 0.0
 SERVER_ROW = -96.0
 SPINE_ROW = 104.0
@@ -40,7 +40,7 @@ class Server:
 
     name: str
     """Shown below it."""
-    cards: tuple[str, ...]
+    nics: tuple[str, ...]
     """Hosts that are drawn as dots; empty for a box."""
     members: tuple[str, ...]
     """Hosts that it stands for."""
@@ -60,7 +60,7 @@ class Pod:
 
 def layout(wiring: Wiring) -> Picture:
     """Place spines above leaves above servers, pods side by side."""
-    drawing = _Drawing(wiring)
+    drawing = _RailsDrawing(wiring)
     drawing.place()
     inside = drawing.join()
     return drawing.sketch.picture(drawing.notes(), inside)
@@ -72,7 +72,7 @@ def _number(host: str) -> int:
 
 
 @dataclass
-class _Drawing:
+class _RailsDrawing:
     wiring: Wiring
     sketch: Sketch = field(default_factory=Sketch)
     key_of: dict[str, str] = field(default_factory=dict)
@@ -108,8 +108,8 @@ class _Drawing:
 
     def _servers(self, leaves: Sequence[Switch]) -> Iterator[Server]:
         servers: dict[int, list[str]] = {}
-        cards = [name for leaf in leaves for name in self.wiring.hosts_of.get(leaf.name, ())]
-        for name in sorted(cards, key=_number):
+        nics = [name for leaf in leaves for name in self.wiring.hosts_of.get(leaf.name, ())]
+        for name in sorted(nics, key=_number):
             servers.setdefault(_number(name) // self.rails, []).append(name)
         folds = len(servers) > SERVERS_MAX
         numbers = list(servers)
@@ -121,8 +121,8 @@ class _Drawing:
             yield Server(f"{len(middle)} more servers", (), members)
             yield self._server(numbers[-1], servers[numbers[-1]])
 
-    def _server(self, number: int, cards: Sequence[str]) -> Server:
-        return Server(f"server {number}", tuple(cards), tuple(cards))
+    def _server(self, number: int, nics: Sequence[str]) -> Server:
+        return Server(f"server {number}", tuple(nics), tuple(nics))
 
     # -- places --------------------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ class _Drawing:
             self._place_pod(pod, left, wide)
             left += wide + 2 * GAP
         self._row(self.spines, (left - 2 * GAP) / 2, SPINE_ROW, left)
-        names = ("spines", SPINE_ROW), ("leaves", LEAF_ROW), ("cards", SERVER_ROW)
+        names = ("spines", SPINE_ROW), ("leaves", LEAF_ROW), ("nics", SERVER_ROW)
         for name, y in names:
             self.sketch.words.append(Words((-PAD, y), name, 7.5, "right"))
 
@@ -145,7 +145,7 @@ class _Drawing:
 
     def _server_width(self, server: Server) -> float:
         label = width(server.name, 7) + 10
-        return max(label, CARD * len(server.cards) + 6)
+        return max(label, NIC_STEP * len(server.nics) + 6)
 
     def _place_pod(self, pod: Pod, left: float, wide: float) -> None:
         middle = left + wide / 2
@@ -165,7 +165,7 @@ class _Drawing:
     def _place_server(self, server: Server, left: float, wide: float) -> None:
         middle = left + wide / 2
         low, high = (left, SERVER_ROW - 11), (left + wide, SERVER_ROW + 11)
-        if not server.cards:
+        if not server.nics:
             key = f"servers of {server.members[0]}"
             size = (wide, high[1] - low[1])
             place = (middle, SERVER_ROW)
@@ -174,10 +174,10 @@ class _Drawing:
             return
         self.sketch.areas.append(Area(low, high, 2, is_framed=True))
         self.sketch.words.append(Words((middle, low[1] - 7), server.name, 6.5))
-        first = middle - CARD * (len(server.cards) - 1) / 2
-        for n, card in enumerate(server.cards):
-            self.sketch.marks.append(hosts.dot(card, (first + CARD * n, SERVER_ROW)))
-            self.key_of[card] = card
+        first = middle - NIC_STEP * (len(server.nics) - 1) / 2
+        for n, nic in enumerate(server.nics):
+            self.sketch.marks.append(hosts.dot(nic, (first + NIC_STEP * n, SERVER_ROW)))
+            self.key_of[nic] = nic
 
     def _row(self, items: Sequence[Item], middle: float, y: float, wide: float) -> None:
         """Spread items about a middle."""
@@ -216,6 +216,6 @@ class _Drawing:
 
     def notes(self) -> list[str]:
         """Say how to read it."""
-        rule = f"Card c of every server is on leaf c of its pod; a server has {self.rails} cards."
+        rule = f"Card c of every server is on leaf c of its pod; a server has {self.rails} nics."
         folded = any(mark.shape == "folded" for mark in self.sketch.marks)
         return [rule, "A dashed box stands for what it names."] if folded else [rule]

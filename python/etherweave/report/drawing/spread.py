@@ -174,7 +174,7 @@ def _turned(places: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _distances(names: Sequence[str], ends: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
-    """Links on the shortest way between every two nodes."""
+    """Links on the shortest path between every two nodes."""
     near: dict[str, list[str]] = {name: [] for name in names}
     for one, other in ends:
         near[one].append(other)

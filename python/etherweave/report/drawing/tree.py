@@ -75,7 +75,7 @@ def layout(wiring: Wiring) -> Picture:
     subtrees = _Subtrees(_by_subtree(wiring.switches, height), height)
     folds = _folds(wiring)
     root = subtrees.block(height, (), folds)
-    drawing = _Drawing(wiring, Sketch(), {}, _row_pitch(_width(root, wiring)))
+    drawing = _TreeDrawing(wiring, Sketch(), {}, _row_pitch(_width(root, wiring)))
     drawing.place(root, 0.0, 0)
     drawing.name_rows(root)
     links_inside = drawing.join()
@@ -200,7 +200,7 @@ def _row_pitch(wide: float) -> float:
 
 
 @dataclass
-class _Drawing:
+class _TreeDrawing:
     wiring: Wiring
     sketch: Sketch
     items: dict[str, Item]

@@ -53,7 +53,7 @@ class ComparedResults:
 
     @property
     def differences(self) -> list[str]:
-        """Tell of which jobs the results have other workloads, so that like is not compared."""
+        """Name the jobs whose workloads differ between results, which cannot be compared."""
         first, *others = [_workloads(result) for result in self.results]
         return [
             f"{label}: job {job} has another workload than in the first result"
@@ -64,7 +64,7 @@ class ComparedResults:
 
 
 def kind(result: Result) -> str:
-    """Tell how a result came about."""
+    """Say how a result came about: simulated or measured."""
     return "measured" if "measured" in result.summary else "simulated"
 
 
@@ -145,13 +145,13 @@ def _iteration_rows(
     first = _quantiles(parts[0]["duration_ns"] / 1e3)[1]
     for part, label in zip(parts, labels, strict=True):
         low, median, high = _quantiles(part["duration_ns"] / 1e3)
-        told = [f"{time:,.5g}" if np.isfinite(time) else "–" for time in (low, median, high)]
-        rows.append([job, label, f"{len(part):,}", *told, _launches(part), ratio(median, first)])
+        times = [f"{time:,.5g}" if np.isfinite(time) else "–" for time in (low, median, high)]
+        rows.append([job, label, f"{len(part):,}", *times, _launches(part), ratio(median, first)])
     return rows
 
 
 def _launches(rows: pl.DataFrame) -> str:
-    """Tell the least and the largest median of launches; nothing when there is only one."""
+    """Return the least and the largest median of launches; nothing when there is only one."""
     if "launch" not in rows.columns or rows["launch"].n_unique() < 2:
         return "–"
     medians = rows.group_by("launch").agg(pl.col("duration_ns").median())["duration_ns"]
@@ -243,13 +243,13 @@ def _draw_goodput(axes: Axes, bars: Sequence[_GoodputBar]) -> None:
 
 
 PUBLISHED_HEAD = (
-    *("job", "result", "number", "size [bytes]", "ours", "published", "ratio"),
+    *("job", "result", "number", "size [bytes]", "computed", "published", "ratio"),
     *("fabric", "conditions", "source"),
 )
 PUBLISHED_CAPTION = (
-    "Means over iterations and processes, the median of launches; the ratio is ours over the "
+    "Means over iterations and processes, the median of launches; the ratio is computed over "
     "published. Listed is what has the same workload, size, number of ranks, transport and rate of "
-    "links; the conditions tell what may differ. Applications count only as published and alone."
+    "links; the conditions say what may differ. Applications count only as published and alone."
 )
 _BOUNDS = {"eq": "", "approx": "≈ ", "gt": "> ", "lt": "< "}
 

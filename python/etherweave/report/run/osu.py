@@ -11,7 +11,7 @@ from etherweave.report.bounds import Floats, Party, alpha_beta, collective, tran
 from etherweave.report.quantities import Fabric, Quantity, fabric, quantities
 from etherweave.report.run.comparison import ComparedResults
 from etherweave.report.section import Section
-from etherweave.report.sizes import Bound, Curve, Marks, Panel, draw
+from etherweave.report.sizes import PublishedMarks, SizeBound, SizeCurve, SizePanel, draw
 
 CAPTION = (
     "As the OSU Micro-Benchmarks count: half a round trip, window · size over time, the mean of a "
@@ -91,12 +91,12 @@ def _lines(beside: ComparedResults) -> Iterator[_TestLine]:
             yield _TestLine(label, "measured" not in result.summary, where, alpha, points)
 
 
-def _panel(title: str, lines: Sequence[_TestLine]) -> Panel:
+def _panel(title: str, lines: Sequence[_TestLine]) -> SizePanel:
     programs = {(line.first.program, line.first.ranks) for line in lines}
     names = [_name(line, len(programs) > 1) for line in lines]
     curves = [_curve(name, line) for name, line in zip(names, lines, strict=True)]
     bounds = {bound.name: bound for line in lines for bound in _bounds(line)}
-    return Panel(title, curves, list(bounds.values()), [_marks(line) for line in lines])
+    return SizePanel(title, curves, list(bounds.values()), [_marks(line) for line in lines])
 
 
 def _name(line: _TestLine, has_several: bool) -> str:
@@ -105,29 +105,33 @@ def _name(line: _TestLine, has_several: bool) -> str:
     return f"{line.label}{test}, {line.fabric.words}"
 
 
-def _curve(name: str, line: _TestLine) -> Curve:
+def _curve(name: str, line: _TestLine) -> SizeCurve:
     def over(pick: Callable[[Sequence[float]], float]) -> Floats:
         return np.array([pick(one.values) for one in line.points])
 
     medians = np.array([one.median for one in line.points])
-    return Curve(name, line.sizes, medians, over(min), over(max), is_simulated=line.is_simulated)
+    return SizeCurve(
+        name, line.sizes, medians, over(min), over(max), is_simulated=line.is_simulated
+    )
 
 
-def _marks(line: _TestLine) -> Marks:
+def _marks(line: _TestLine) -> PublishedMarks:
     found = [(one, figure) for one in line.points for figure in published(one, line.fabric)]
     sizes = np.array([one.size_bytes for one, _ in found], dtype=np.float64)
     values = np.array([figure.value for _, figure in found])
-    return Marks(sizes, values, values, np.array([one.median / fig.value for one, fig in found]))
+    return PublishedMarks(
+        sizes, values, values, np.array([one.median / fig.value for one, fig in found])
+    )
 
 
-def _bounds(line: _TestLine) -> Iterator[Bound]:
+def _bounds(line: _TestLine) -> Iterator[SizeBound]:
     if line.first.metric is CALL_TIME:
         return _of_calls(line)
     is_time = line.first.metric.unit is Unit.SECONDS
     return _of_messages(line) if is_time else _of_rates(line)
 
 
-def _of_rates(line: _TestLine) -> Iterator[Bound]:
+def _of_rates(line: _TestLine) -> Iterator[SizeBound]:
     medium, ways = line.fabric.medium, 2 if line.first.metric is BANDWIDTH_BOTH else 1
     words = " both ways" * (ways == 2)
     rates = {
@@ -135,22 +139,22 @@ def _of_rates(line: _TestLine) -> Iterator[Bound]:
         f"payload of full frames{words}\n({medium.note})": medium.goodput,
     }
     for dash, (name, rate) in enumerate(rates.items()):
-        yield Bound(name, line.sizes, np.full_like(line.sizes, ways * rate), dash)
+        yield SizeBound(name, line.sizes, np.full_like(line.sizes, ways * rate), dash)
 
 
-def _of_messages(line: _TestLine) -> Iterator[Bound]:
+def _of_messages(line: _TestLine) -> Iterator[SizeBound]:
     medium, sizes, alpha = line.fabric.medium, line.sizes, line.alpha
     name = f"size / line rate, {medium.rate * 8 / 1e9:g} Gb/s"
-    yield Bound(name, sizes, transfer(sizes, medium.rate))
+    yield SizeBound(name, sizes, transfer(sizes, medium.rate))
     if line.first.metric is LATENCY:
         name = f"{line.label}: {alpha * 1e6:.3g} us + size / goodput\n({medium.note})"
-        yield Bound(name, sizes, alpha_beta(sizes, alpha, medium.goodput), 1)
+        yield SizeBound(name, sizes, alpha_beta(sizes, alpha, medium.goodput), 1)
 
 
-def _of_calls(line: _TestLine) -> Iterator[Bound]:
+def _of_calls(line: _TestLine) -> Iterator[SizeBound]:
     operation, ranks = line.first.program.removeprefix("osu_"), line.first.ranks
     goodput = line.fabric.medium.goodput
     least = collective(operation, line.sizes, Party(ranks, ranks), goodput, line.alpha)
     if least is not None:
         message = f"{line.label}: {line.alpha * 1e6:.3g} us + " * (line.alpha > 0)
-        yield Bound(f"{message}bytes / goodput,\n{ranks} ranks at least", line.sizes, least, 2)
+        yield SizeBound(f"{message}bytes / goodput,\n{ranks} ranks at least", line.sizes, least, 2)

@@ -40,7 +40,7 @@ ENDS = {
     "complete": "ran to its end",
     "time_limit": "ended at its time limit",
     "interrupted": "was interrupted: its results are partial",
-    "stuck": "got stuck: nothing could move any more",
+    "stuck": "got stuck: no event could make progress",
 }
 
 
@@ -72,8 +72,8 @@ def write_run(result: Result, out: Path, others: Sequence[Result] = ()) -> Path:
 def _front(result: Result, beside: ComparedResults) -> Front:
     summary = result.summary
     lead = f"The run {ENDS[summary['finished']]}, at {summary['end_ns'] / 1e6:,.6g} ms."
-    told = _measured_facts if "measured" in summary else _facts
-    facts = [*told(summary), *result.machine.items()]
+    of_summary = _measured_facts if "measured" in summary else _facts
+    facts = [*of_summary(summary), *result.machine.items()]
     others = [warning for other in beside.results[1:] for warning in other.summary["warnings"]]
     warnings = [*summary["warnings"], *others, *beside.differences]
     return Front(summary["name"], lead, facts, warnings, summary.get("stuck_report") or "")

@@ -35,10 +35,10 @@ class MapLayer:
 
 
 def measured_ns(result: Result) -> float:
-    """Tell for how long counters counted: from the end of the warm-up on [ns]."""
+    """Return for how long counters counted: from the end of the warm-up on [ns]."""
     warm_up = str(loads(result.resolved).get("run", {}).get("warm_up", "0s"))
     number = re.match(r"[\d.]+", warm_up)
-    assert number, "a resolved scenario tells times in numbers and units"
+    assert number, "times in a resolved scenario are numbers with units"
     seconds = float(number[0]) * _SECONDS[warm_up[number.end() :].strip()]
     return max(result.summary["end_ns"] - seconds * 1e9, 1.0)
 
@@ -154,7 +154,7 @@ def utilisation(result: Result) -> Section | None:
 
 
 PAUSES_CAPTION = (
-    "Share of the time since the warm-up. Left: the peer, a network card or a switch, had the port "
+    "Share of the time since the warm-up. Left: the peer, a NIC or a switch, had the port "
     "stopped. Right: the port had its peer stopped. Of several priorities the longest."
 )
 PAUSES_LAYERS = [
