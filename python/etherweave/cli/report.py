@@ -28,7 +28,7 @@ def report(
         typer.Argument(
             exists=True,
             file_okay=False,
-            help="Directory of `run -o`, `bench run -o`, `calibrate -o` or a study.",
+            help="Directory that `run -o`, `bench run -o`, `calibrate -o` or `study` wrote.",
         ),
     ],
     beside: Annotated[
@@ -36,7 +36,7 @@ def report(
         typer.Option(
             exists=True,
             file_okay=False,
-            help="Result of the same jobs, as of `measure -o`, to be shown beside it; repeatable.",
+            help="Show a result of the same jobs beside it, such as of `measure -o`; repeatable.",
         ),
     ] = None,
     simulation: Annotated[
@@ -44,8 +44,8 @@ def report(
         typer.Option(
             metavar="PATH",
             exists=True,
-            help="Shown beside benchmarks: a directory of `run -o` with OSU's tests, one of "
-            "several such, or a table as points.csv; repeatable.",
+            help="Show a simulation beside benchmarks: a directory of `run -o` with OSU's tests, "
+            "a directory of several such, or a table like points.csv; repeatable.",
         ),
     ] = None,
     topology: Annotated[
@@ -54,12 +54,12 @@ def report(
             metavar="FILE",
             exists=True,
             dir_okay=False,
-            help="Where the hosts of benchmarks sit: a site's file, or a scenario whose hosts "
-            "are those of the site, in order.",
+            help="Group the hosts of benchmarks by their switches: a site's file, or a scenario "
+            "whose hosts are those of the site, in order.",
         ),
     ] = None,
 ) -> None:
-    """Draw a result, a study, benchmarks or a calibration as one HTML page, report.html there."""
+    """Draw a result, a study, benchmarks or a calibration as one HTML page, report.html."""
     from etherweave.report import write_report
 
     try:

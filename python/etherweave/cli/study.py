@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from etherweave.cli.exits import FAILED, notice, os_error, reject
-from etherweave.cli.parameters import AsJson, directory
+from etherweave.cli.parameters import ALL_PROCESSORS, AsJson, Threads, directory
 from etherweave.cli.progress import study_progress
 
 if TYPE_CHECKING:
@@ -61,14 +61,9 @@ def study(
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Run experiments again that have a result.")
     ] = False,
+    threads: Threads = ALL_PROCESSORS,
     processes: Annotated[
-        int | None,
-        typer.Option(
-            "--threads",
-            "--processes",
-            min=1,
-            help="Number of experiments side by side; default: one per processor.",
-        ),
+        int | None, typer.Option("--processes", min=1, hidden=True, help="Alias of --threads.")
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 if a figure is outside its bounds.")
@@ -87,6 +82,8 @@ def study(
 
     if not name:
         return _print_studies()
+    if processes:
+        notice("WARNING: --processes is now --threads; the next release rejects the old name.")
     stem = Path(name).resolve().name
     home = directory(output or Path("results") / (f"{stem}-full" if full else stem))
     try:
@@ -97,7 +94,7 @@ def study(
                 full=full,
                 only=only,
                 fresh=fresh,
-                processes=processes,
+                processes=processes or threads,
                 on_progress=on_progress,
             )
         page = None if done.not_run else write_study(done)

@@ -123,7 +123,9 @@ class CurveResult:
             When there is none.
         """
         resolved = (directory / RESOLVED).read_text(encoding="utf-8")
-        return cls(pl.read_parquet(directory / POINTS), resolved, read_json(directory / FACTS))
+        points = pl.read_parquet(directory / POINTS)
+        points = points.rename({"detoured_share": "misrouted_share"}, strict=False)  # alias
+        return cls(points, resolved, read_json(directory / FACTS))
 
 
 @dataclass(frozen=True)

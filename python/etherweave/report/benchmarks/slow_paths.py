@@ -2,8 +2,8 @@
 
 Each pair is compared with pairs of its class (on one switch, in one group, between): how many times
 worse it is than usual. What a whole host, switch or pair of switches has in common is reported
-once, and not again for each of its pairs. A pair is suspected when it is a tenth worse, and by more than
-pairs usually differ.
+once, and not again for each of its pairs. A pair is suspected when it is a tenth worse, and by more
+than pairs usually differ.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
