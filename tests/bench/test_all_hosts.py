@@ -89,18 +89,18 @@ def left(directory: Path, site: ClusterSite, name: str) -> list[MonitorOutput]:
     return monitor_outputs(LaunchJob(alone("true"), names, 1, directory, 20.0), name)
 
 
-# Companions
+# Monitors
 
 
 STAND_BY = """
 import sys, time
 print("ready", *sys.argv[1:], flush=True)
 sys.stdin.read()
-print("told to end")
+print("input ended")
 """
 
 
-def test_companions_stand_by_on_each_host_before_the_command_and_after_it(
+def test_monitors_run_on_each_host_before_the_command_and_after_it(
     by_ssh: Callable[..., ClusterSite], tmp_path: Path
 ) -> None:
     site = by_ssh("127.0.0.1", "127.0.0.2")
@@ -113,14 +113,14 @@ def test_companions_stand_by_on_each_host_before_the_command_and_after_it(
         ["ready n1 lo 127.0.0.1 {odd}", "ready n2 lo 127.0.0.1 {odd}"],
     )
     for one in left(directory, site, "beside"):
-        assert one.text.endswith("told to end\n")
+        assert one.text.endswith("input ended\n")
         at = one.times
         assert at.ready_ns and at.closed_ns and at.ended_ns
         assert at.started_ns < at.ready_ns < at.closed_ns < at.ended_ns
         assert (at.interface, at.status) == ("lo", 0)
 
 
-def test_a_companion_that_fails_or_dies_keeps_nobody_from_anything(
+def test_a_monitor_that_fails_or_dies_affects_no_job(
     by_ssh: Callable[..., ClusterSite], tmp_path: Path
 ) -> None:
     site = by_ssh("127.0.0.1", "gone")
@@ -135,14 +135,14 @@ def test_a_companion_that_fails_or_dies_keeps_nobody_from_anything(
     assert "/no/such/program" in left(directory, site, "lacks")[0].reason
 
 
-def test_the_limit_of_a_launch_begins_when_its_companions_are_ready(tmp_path: Path) -> None:
+def test_the_limit_of_a_launch_begins_when_its_monitors_are_ready(tmp_path: Path) -> None:
     site = ClusterSite("here", "local", (SiteHost("n1", "n1"),))
     late = Monitor("late", ("sh", "-c", "sleep 1.5; echo ready; cat"))
     job = LaunchJob(alone("sleep", "1"), ("n1",), 1, tmp_path, 2.0, monitors=(late,))
     assert launcher(site).launch(job).ending is Ending.DONE
 
 
-def test_companions_of_a_launch_that_is_ended_may_still_tell(tmp_path: Path) -> None:
+def test_monitors_of_a_launch_that_is_ended_leave_their_output(tmp_path: Path) -> None:
     site = ClusterSite("here", "local", (SiteHost("n1", "n1"),))
     words = (sys.executable, "-c", STAND_BY)
     job = LaunchJob(
@@ -150,10 +150,10 @@ def test_companions_of_a_launch_that_is_ended_may_still_tell(tmp_path: Path) -> 
     )
     assert launcher(site).launch(job).ending is Ending.TIMED_OUT
     (one,) = monitor_outputs(job, "beside")
-    assert one.text == "ready\ntold to end\n"
+    assert one.text == "ready\ninput ended\n"
 
 
-def test_companions_of_batch_jobs_survive_their_file(tmp_path: Path) -> None:
+def test_monitors_of_batch_jobs_survive_their_file(tmp_path: Path) -> None:
     site = ClusterSite("batch", "sbatch", (SiteHost("n1", "n1"),))
     beside = Monitor("beside", ("sleep", "{host}"))
     job = LaunchJob(alone("true"), ("n1",), 1, tmp_path, 3.5, monitors=(beside,))
@@ -161,7 +161,7 @@ def test_companions_of_batch_jobs_survive_their_file(tmp_path: Path) -> None:
     assert read_task(tmp_path / "tasks.json", 0)[2] == job
 
 
-def test_every_launcher_may_be_told_which_python_has_etherweave() -> None:
+def test_every_launcher_takes_the_path_of_a_python_with_etherweave() -> None:
     text = 'launcher = {{ kind = "{}", python = "/opt/python" }}\nhosts = {{ n1 = {{}} }}\n'
     for kind in ("local", "ssh", "mpirun", "srun", "sbatch", "netns"):
         assert read_site(text.format(kind), "x").text("python", "") == "/opt/python"
@@ -236,8 +236,8 @@ def view(host: str, interface: str = "eth0", **values: int | float) -> HostInspe
 
 def test_tested_interfaces_are_compared_whatever_their_names() -> None:
     views = [view("n1", mtu=9000), view("n2", mtu=9000), view("n3", "p3p2", mtu=1500)]
-    told = [(one.where, one.what) for one in inspection_findings(views) if one.check == "mtu"]
-    assert told == [
+    reported = [(one.where, one.what) for one in inspection_findings(views) if one.check == "mtu"]
+    assert reported == [
         ("n1 eth0", "MTU 9000; n3 has 1500"),
         ("n2 eth0", "MTU 9000; n3 has 1500"),
     ]
@@ -257,23 +257,23 @@ def test_clocks_are_bound_by_what_must_have_come_before_what() -> None:
     """A clock that is 5 s ahead; the recorder took 2 s to start, and 0.1 s to end."""
     ahead, second = 5.0, 1_000_000_000
     stood = MonitorTimes("n1", "eth0", 0, 2 * second, 10 * second, round(10.1 * second), 0)
-    heard_of = Stream(
+    recorded = Stream(
         Recording("r", "n1", 1.0, (), 0, 0.0),
         Snapshot(FORMAT, "n1", "b", 1.9 + ahead),
         Snapshot(FORMAT, "n1", "b", 10.05 + ahead),
     )
-    bounds = offset(heard_of, stood)
+    bounds = offset(recorded, stood)
     assert bounds == Offset(round((ahead - 0.05) * second), round((ahead + 0.05) * second))
-    assert offset(replace(heard_of, after=None), stood) == Offset(
+    assert offset(replace(recorded, after=None), stood) == Offset(
         round((ahead - 0.1) * second), round((ahead + 1.9) * second)
     )
-    set_back = replace(heard_of, after=Snapshot(FORMAT, "n1", "b", 3.0))
+    set_back = replace(recorded, after=Snapshot(FORMAT, "n1", "b", 3.0))
     assert offset(set_back, stood) is None
 
 
-def carried(store: Store, site: ClusterSite, companion: Monitor = QUICK) -> list[JudgedLaunch]:
+def carried(store: Store, site: ClusterSite, monitor: Monitor = QUICK) -> list[JudgedLaunch]:
     """Carry a campaign out; what its benchmark says is judged."""
-    observer = RunObserver(monitors=(companion,), keep=keep)
+    observer = RunObserver(monitors=(monitor,), keep=keep)
     assert launch_until_decided(store, {"lan": launcher(site)}, 1, observer, 30.0)
     return judged_launches(store.campaign, store.records())
 
@@ -315,7 +315,7 @@ def test_both_hosts_of_a_launch_count_what_crossed_their_link(tmp_path: Path) ->
 
 
 def counted(store: Store, one: JudgedLaunch, host: str, counter: str) -> int:
-    """Tell by how much a counter of the only interface rose, from its table."""
+    """Return by how much a counter of the only interface rose, from its table."""
     table = store.telemetry(one.record.name) / host / "telemetry_interface.parquet"
     values: list[int] = polars.read_parquet(table)[counter].to_list()
     return values[-1] - values[0]
@@ -325,14 +325,14 @@ CROSSING = "wrong interface"
 
 
 @pytest.mark.needs("namespaces", "iperf3")
-def test_bytes_that_took_the_loopback_are_told(tmp_path: Path) -> None:
+def test_traffic_over_the_loopback_is_reported(tmp_path: Path) -> None:
     store = sending(tmp_path / "out", ("n1", "n1"))
     launches = carried(store, spaces("n1"))
-    (told,) = [one for one in findings(launches, epochs(store)) if one.check == CROSSING]
-    assert (told.severity, told.where) == (Severity.WARNING, "n1 h0, iperf3")
-    assert "bytes crossed it, at least" in told.what
-    assert "; lo carried " in told.what
-    assert told.what.endswith(" (in 2 launches)")
+    (reported,) = [one for one in findings(launches, epochs(store)) if one.check == CROSSING]
+    assert (reported.severity, reported.where) == (Severity.WARNING, "n1 h0, iperf3")
+    assert "bytes crossed it, at least" in reported.what
+    assert "; lo carried " in reported.what
+    assert reported.what.endswith(" (in 2 launches)")
 
 
 @pytest.mark.needs("namespaces")
@@ -393,8 +393,8 @@ def test_a_run_goes_on_where_recorders_are_missing_dead_or_cut(
     dies = replace(QUICK, words=("sh", "-c", f"cat {tmp_path}/lines; exit 1"))
     store, launches = hosted(tmp_path, by_ssh("127.0.0.1", "gone"), dies)
     assert [one.record.ending for one in launches] == ["done", "done"]
-    told = findings(launches, epochs(store))
-    assert [(one.severity, one.where, one.what) for one in told] == [
+    reported = findings(launches, epochs(store))
+    assert [(one.severity, one.where, one.what) for one in reported] == [
         (Severity.GAP, "n1", "not recorded: ended before its input did (in 2 launches)"),
         (Severity.GAP, "n2", "not recorded: ssh: connect to host gone: no route (in 2 launches)"),
     ]
@@ -403,7 +403,7 @@ def test_a_run_goes_on_where_recorders_are_missing_dead_or_cut(
 
 
 def hosted(
-    directory: Path, site: ClusterSite, companion: Monitor
+    directory: Path, site: ClusterSite, monitor: Monitor
 ) -> tuple[Store, list[JudgedLaunch]]:
     """Carry out a command on the first of two hosts that is no benchmark."""
     network = Network("lan")
@@ -411,7 +411,7 @@ def hosted(
     echo = replace(plan, start="alone", arguments=("true",), server=())
     rule = StoppingRule(launches_min=1, launches_max=1)
     store = Store.create(directory / "out", Campaign("t", (network,), (echo,), rule))
-    return store, carried(store, site, companion)
+    return store, carried(store, site, monitor)
 
 
 def test_hosts_without_etherweave_are_gaps_of_the_telemetry(
@@ -419,18 +419,21 @@ def test_hosts_without_etherweave_are_gaps_of_the_telemetry(
 ) -> None:
     site = by_ssh("127.0.0.1", "127.0.0.2")
     store, launches = hosted(tmp_path, site, recorder("/no/python"))
-    told = findings(launches, epochs(store))
-    assert [one.where for one in told] == ["n1", "n2"]
-    assert all(one.severity is Severity.GAP and "/no/python" in one.what for one in told)
+    reported = findings(launches, epochs(store))
+    assert [one.where for one in reported] == ["n1", "n2"]
+    assert all(one.severity is Severity.GAP and "/no/python" in one.what for one in reported)
 
 
 def test_a_launch_without_output_of_recorders_is_a_gap_of_each_host(tmp_path: Path) -> None:
     store = sending(tmp_path / "out", ("n1", "n2"))
     fake = FakeLauncher(lambda number: Ending.FAILED)
     launch_until_decided(store, {"lan": fake}, 1, RunObserver(monitors=(QUICK,), keep=keep))
-    told = findings(judged_launches(store.campaign, store.records()), epochs(store))
+    reported = findings(judged_launches(store.campaign, store.records()), epochs(store))
     said = "not recorded: the launch ended without output of its recorder"
-    assert {(one.where, one.what.startswith(said)) for one in told} == {("n1", True), ("n2", True)}
+    assert {(one.where, one.what.startswith(said)) for one in reported} == {
+        ("n1", True),
+        ("n2", True),
+    }
     assert fake.jobs[0].monitors == (QUICK,)
 
 
@@ -443,7 +446,7 @@ def test_a_look_that_the_user_ends_ends_the_run(tmp_path: Path) -> None:
         inspect_hosts(Interrupted(lambda number: ""), "lan", ["n1"], "python", tmp_path)
 
 
-def test_a_damaged_epoch_is_told_with_its_place(tmp_path: Path) -> None:
+def test_a_damaged_epoch_is_reported_with_its_path(tmp_path: Path) -> None:
     store = sending(tmp_path / "out", ("n1", "n2"))
     path = store.telemetry("x") / "n1" / "epoch.json"
     path.parent.mkdir(parents=True)

@@ -100,7 +100,7 @@ def test_mpigraph_average_is_harmonic_and_must_agree() -> None:
     assert "Send avg contradict" in failure(text).reason
 
 
-def test_openfoam_tells_the_time_of_a_step_without_the_start() -> None:
+def test_openfoam_prints_the_time_of_a_step_without_the_start() -> None:
     (one,) = parse(OPENFOAM).reports
     assert one.program == "simpleFoam"
     assert value(one, "elapsed", clock="wall") == 6

@@ -281,8 +281,8 @@ def test_experiments_of_a_round_run_as_one_array(slurm: None, tmp_path: Path) ->
 
 def arrays() -> set[str]:
     """Give the jobs that Slurm knows as arrays of two tasks, or of more."""
-    told = subprocess.check_output(["scontrol", "--oneliner", "show", "jobs"], text=True)
-    return set(re.findall(r"ArrayJobId=(\d+) ArrayTaskId=1 ", told))
+    reported = subprocess.check_output(["scontrol", "--oneliner", "show", "jobs"], text=True)
+    return set(re.findall(r"ArrayJobId=(\d+) ArrayTaskId=1 ", reported))
 
 
 def jobs() -> str:
@@ -291,7 +291,7 @@ def jobs() -> str:
 
 @pytest.mark.needs("slurm")
 def test_the_batch_script_goes_on_when_slurm_has_ended_it(slurm: None, tmp_path: Path) -> None:
-    """Slurm tells the script by SIGTERM; submitted again, it makes what is missing."""
+    """Slurm signals the script by SIGTERM; submitted again, it makes what is missing."""
     campaign = Campaign(tmp_path, slurm_site("srun"))
     command = tmp_path / "bin" / "etherweave"
     command.write_text(f'#!/bin/sh\nexec {shlex.join(START[:-2])} "$@"\n')

@@ -94,7 +94,7 @@ def test_nothing_is_in_the_catalogue_but_adapters_and_the_survey() -> None:
     assert catalogue().keys() == surveyed | ADAPTERS.keys()
 
 
-def test_where_to_get_it_is_told_unless_nobody_knows() -> None:
+def test_the_source_of_a_benchmark_is_printed_if_it_is_known() -> None:
     silent = {name for name, entry in catalogue().items() if not entry.obtained}
     assert silent == WITHOUT_SOURCE
 
@@ -119,7 +119,7 @@ def test_an_entry_without_adapter_says_why_and_the_others_how_to_obtain_it() -> 
         ("not a dynamic executable", None),
     ],
 )
-def test_the_mpi_library_is_told_from_what_a_program_is_linked_with(
+def test_the_mpi_library_follows_from_the_libraries_of_a_program(
     libraries: str, expected: str | None
 ) -> None:
     assert mpi_of(libraries) == expected

@@ -86,7 +86,7 @@ def test_compare_ends_with_1_on_a_regression_only_if_strict(tmp_path: Path) -> N
     assert [one["verdict"] for one in facts] == ["worse"] * 3
 
 
-def test_fabrics_and_hosts_differ_unless_told_to_be_ignored(tmp_path: Path) -> None:
+def test_fabrics_and_hosts_differ_unless_they_are_ignored(tmp_path: Path) -> None:
     network = replace(campaign().networks[0], name="roce")
     measured(tmp_path / "tcp", 12.0)
     measured(tmp_path / "roce", 10.0, campaign(networks=(network,), rule=TEN))
@@ -129,7 +129,7 @@ def test_a_file_that_holds_no_baselines_is_refused_and_left_alone(
     assert "bench baseline add" in done.stderr
 
 
-def test_a_history_tells_when_a_cluster_became_worse(tmp_path: Path) -> None:
+def test_a_history_warns_when_a_cluster_became_worse(tmp_path: Path) -> None:
     day = 86_400 * 10**9
     for number, us in enumerate((10.0, 10.0, 12.0, 12.0), 1):
         measured(tmp_path / f"all/{5 - number}", us, start_ns=number * day)
@@ -142,10 +142,10 @@ def test_a_history_tells_when_a_cluster_became_worse(tmp_path: Path) -> None:
     assert f"{tmp_path / 'all/2'}: worse than {tmp_path / 'all/3'}" in done.stdout
     against = etherweave("history", tmp_path / "all", "--against", tmp_path / "all/4", "--strict")
     assert against.exit_code == 1
-    told = json.loads(etherweave("history", tmp_path / "all", "--json").stdout)
-    assert [Path(one["before"]).name for one in told] == ["4", "3", "2"]
-    assert [Path(one["directory"]).name for one in told] == ["3", "2", "1"]
-    verdicts = [[one["verdict"] for one in step["differences"]] for step in told]
+    reported = json.loads(etherweave("history", tmp_path / "all", "--json").stdout)
+    assert [Path(one["before"]).name for one in reported] == ["4", "3", "2"]
+    assert [Path(one["directory"]).name for one in reported] == ["3", "2", "1"]
+    verdicts = [[one["verdict"] for one in step["differences"]] for step in reported]
     assert [words.count("worse") for words in verdicts] == [0, 3, 0]
 
 
@@ -160,7 +160,7 @@ def test_clusters_have_histories_of_their_own(tmp_path: Path) -> None:
     assert (wrong.exit_code, "expected other, test" in wrong.stderr) == (2, True), wrong.stderr
 
 
-def test_a_damaged_history_is_told(tmp_path: Path) -> None:
+def test_a_damaged_history_is_reported(tmp_path: Path) -> None:
     store = measured(tmp_path / "all/one", 10.0)
     write_json(store.directory / "campaign.json", {})
     with pytest.raises(StoreError, match=r"campaign\.json"):

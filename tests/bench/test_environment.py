@@ -220,7 +220,7 @@ def test_a_snapshot_goes_through_json_unchanged(made_up: Snapshot) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("", "Expecting value"),
         ("[1]", "no snapshot of format 1"),
@@ -237,8 +237,8 @@ def test_a_snapshot_goes_through_json_unchanged(made_up: Snapshot) -> None:
         ('{"format":1,"host":"a","boot":"b","taken_s":1,"interfaces":{"e":{"mtu":true}}}', "mtu"),
     ],
 )
-def test_what_is_no_snapshot_is_refused(text: str, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_what_is_no_snapshot_is_rejected(text: str, reported: str) -> None:
+    with pytest.raises(ValueError, match=reported):
         snapshot(text)
 
 
@@ -353,7 +353,7 @@ def test_a_slow_processor_under_the_right_governor_is_noted() -> None:
     )
 
 
-def test_processes_far_from_the_card_are_told_where_to_run() -> None:
+def test_processes_on_another_numa_node_than_the_nic_are_reported() -> None:
     nodes = NumaMemory({"0": "0-3", "1": "4-7"})
     far = host(memory=nodes, placement=ProcessPlacement("2-5"), interfaces=link(node=1))
     assert only(far, "numa").do == "numactl --cpunodebind=1 --membind=1"
@@ -461,8 +461,8 @@ def test_a_gid_of_the_first_version_or_of_nobody_is_found(made_up: Snapshot) -> 
     assert "GID index 0 is IB/RoCE v1" in old.what and "1 RoCE v2" in old.do
     assert "GID index 2 is not set" in only(Evidence(made_up, run=Run(gid_index=2)), "gid").what
     assert found(Evidence(made_up, run=Run(gid_index=1)), "gid") == []
-    told = replace(made_up, placement=ProcessPlacement("0", {"UCX_IB_GID_INDEX": "0"}))
-    assert "UCX_IB_GID_INDEX 0 is IB/RoCE v1" in only(told, "gid").what
+    reported = replace(made_up, placement=ProcessPlacement("0", {"UCX_IB_GID_INDEX": "0"}))
+    assert "UCX_IB_GID_INDEX 0 is IB/RoCE v1" in only(reported, "gid").what
 
 
 def test_rdma_losses_warn_and_marks_are_noted() -> None:
@@ -497,7 +497,7 @@ def test_segments_sent_again_are_counted_over_the_run() -> None:
     )
 
 
-def test_bytes_that_took_another_way_are_found() -> None:
+def test_traffic_over_another_interface_is_found() -> None:
     def moved(eth2: int, lo: int) -> Snapshot:
         traffic = {"eth2": eth2, "lo": lo}
         return host(interfaces=link(counters={"tx_bytes": eth2}), traffic=traffic)
@@ -562,7 +562,7 @@ def bench(*words: str | Path) -> tuple[int, str, str]:
     return done.exit_code, done.stdout, done.stderr
 
 
-def test_the_verb_tells_warnings_with_their_cure_and_ends_with_1(tmp_path: Path) -> None:
+def test_the_verb_prints_warnings_with_their_remedy_and_ends_with_1(tmp_path: Path) -> None:
     code, output, _ = bench("--root", tree(tmp_path), "--interface", "eth2")
     assert code == 1
     assert "warning: governor: n1: processors are not on the governor performance" in output

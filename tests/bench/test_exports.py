@@ -40,7 +40,7 @@ def test_a_reference_lets_times_rise_and_never_minds_their_fall(result: Path) ->
     }
 
 
-def test_names_tell_points_apart(result: Path) -> None:
+def test_names_of_points_differ(result: Path) -> None:
     store = Store.open(result)
     found = summary(store.campaign, judged_launches(store.campaign, store.records()))
     facts = found.facts()["points"]
@@ -56,7 +56,7 @@ def test_names_tell_points_apart(result: Path) -> None:
     assert point.slug not in {one.slug for one in others}
 
 
-def test_the_plugin_is_python_that_imports_nothing_of_ours() -> None:
+def test_the_plugin_imports_nothing_of_etherweave() -> None:
     path = Path(etherweave("plugin").stdout.strip())
     tree = ast.parse(path.read_text())
     imported = {
@@ -117,13 +117,13 @@ def test_a_batch_script_hands_the_warning_signal_on(tmp_path: Path) -> None:
     assert "#SBATCH --signal=B:TERM@60" in lines
     script = tmp_path / "run.sh"
     script.write_text(done.stdout.replace("exec etherweave", "exec printf '%s\\n'"))
-    told = subprocess.run(["bash", str(script)], capture_output=True, text=True, check=True)
-    assert told.stdout.splitlines() == [
+    reported = subprocess.run(["bash", str(script)], capture_output=True, text=True, check=True)
+    assert reported.stdout.splitlines() == [
         *("bench", "run", "osu_bw", "--site", "my site.toml", "-o", "$HOME/results; rm -rf x")
     ]
 
 
 @pytest.mark.parametrize("name", ["two words", "a\n#SBATCH --wrap=x", "--hold", "$(id)"])
-def test_a_name_that_slurm_would_misread_is_refused(name: str) -> None:
+def test_a_name_that_slurm_would_misread_is_rejected(name: str) -> None:
     done = etherweave("slurm", f"--name={name}", "osu_bw", "-o", "x")
     assert (done.exit_code, "job-name" in done.stderr) == (2, True)

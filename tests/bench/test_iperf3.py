@@ -10,7 +10,7 @@ from etherweave.bench.plans import BenchmarkRequest, FabricEstimate
 from support.captured_texts import captured, failure, report, value, values
 
 
-def test_json_tells_bits_of_both_sides_and_what_tcp_saw() -> None:
+def test_json_has_rates_of_both_sides_and_counters_of_tcp() -> None:
     one = report("iperf3/tcp-1stream-omit1.json")
     assert one.version == "3.12"
     received = value(one, "bandwidth", side="receiver", direction="forward")
@@ -28,7 +28,7 @@ def test_loss_and_jitter_of_udp_are_the_receivers() -> None:
     assert value(one, "bandwidth", side="receiver") == pytest.approx(443263779.379271 / 8)
 
 
-def test_both_ways_at_once_stay_apart() -> None:
+def test_both_directions_at_once_stay_apart() -> None:
     one = report("iperf3/tcp-bidir.json")
     assert value(one, "bandwidth", side="receiver", direction="forward") == pytest.approx(
         1685497160.2357068 / 8
@@ -69,14 +69,14 @@ def test_a_failed_run_says_what_iperf3_said() -> None:
     assert reason == "iperf3 says: unable to connect to server: Connection refused"
 
 
-def test_an_object_whose_numbers_contradict_is_refused() -> None:
+def test_an_object_whose_numbers_contradict_is_rejected() -> None:
     data = json.loads(captured("iperf3/tcp-1stream-omit1.json"))
     data["end"]["sum_received"]["bits_per_second"] *= 2
     assert "contradict" in failure(json.dumps(data, indent=1) + "\n").reason
 
 
 @pytest.mark.parametrize("wrong", ["NaN", "-1", "true", '"fast"', "1e999", "[]", "null"])
-def test_a_value_that_is_no_number_is_refused(wrong: str) -> None:
+def test_a_value_that_is_no_number_is_rejected(wrong: str) -> None:
     text = captured("iperf3/tcp-1stream-omit1.json")
     assert "886632120" in text
     assert failure(text.replace("886632120", wrong)).benchmark == "iperf3"

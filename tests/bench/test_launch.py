@@ -92,7 +92,7 @@ def test_a_directory_may_be_relative(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    ("command", "told"),
+    ("command", "reported"),
     [
         (alone("false"), ""),
         (alone("no-such-program"), "no-such-program"),
@@ -106,11 +106,11 @@ def test_a_directory_may_be_relative(tmp_path: Path, monkeypatch: pytest.MonkeyP
     ],
 )
 def test_what_goes_wrong_is_in_the_outcome(
-    tmp_path: Path, command: BenchmarkCommand, told: str
+    tmp_path: Path, command: BenchmarkCommand, reported: str
 ) -> None:
     failed = launch(tmp_path, command)
     assert failed.ending is Ending.FAILED
-    assert told in failed.errors
+    assert reported in failed.errors
 
 
 def test_nothing_is_started_for_a_host_that_the_site_does_not_name(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_what_a_program_leaves_behind_is_ended_when_it_is_done(tmp_path: Path) -
 
 def test_a_server_has_the_limit_of_its_launch(tmp_path: Path) -> None:
     mark = uuid4().hex
-    # Told its port: of others, any new socket of this machine counts, whosever it is.
+    # With a port of its own: of others, any new socket of this machine counts, whosever it is.
     server = ("sh", "-c", f"sleep 600; : {mark}", "x", "{port}")
     ended = launch(tmp_path, BenchmarkCommand(Start.CLIENT_SERVER, ("true",), server), limit_s=0.5)
     assert ended.ending is Ending.TIMED_OUT
@@ -242,7 +242,7 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def test_each_rank_is_told_its_number(tmp_path: Path) -> None:
+def test_each_rank_gets_its_number(tmp_path: Path) -> None:
     command = BenchmarkCommand(
         Start.EACH_RANK, ("sh", "-c", 'echo "$1 of $2"', "x", "{rank}", "{ranks}")
     )
@@ -277,7 +277,7 @@ VERSIONS = {
         ("MPICH", "-launcher rsh -launcher-exec AGENT -hosts 10.0.0.1,10.0.0.2 -ppn 2 -genv"),
     ],
 )
-def test_mpirun_is_told_as_its_version_wants(tmp_path: Path, version: str, expected: str) -> None:
+def test_options_of_mpirun_follow_its_version(tmp_path: Path, version: str, expected: str) -> None:
     program = tmp_path / "mpirun"
     program.write_text(
         f'#!/bin/sh\n[ "$1" = --version ] && echo \'{VERSIONS[version]}\' || echo "$@"\n'
@@ -302,7 +302,7 @@ def test_mpirun_is_told_as_its_version_wants(tmp_path: Path, version: str, expec
     assert agent == '#!/bin/sh\nexec ssh -o BatchMode=yes -o ConnectTimeout=10 "$@"\n'
 
 
-def test_an_unknown_mpirun_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_mpirun_is_rejected(tmp_path: Path) -> None:
     site = ClusterSite("one", "mpirun", (SiteHost("n1", "10.0.0.1"),), {"program": "echo"})
     failed = launch(tmp_path, BenchmarkCommand(Start.MPI, ("x",)), site=site, hosts=("n1",))
     said = re.fullmatch(r'echo --version: ".*"; expected Open MPI, MPICH or .*', failed.errors)

@@ -29,7 +29,7 @@ def test_imb_rows_whose_time_ran_out_are_missing_not_zero() -> None:
     assert value(one, "bandwidth_both", size=64) == 19.07e6
 
 
-def test_imb_collectives_tell_the_range_over_ranks() -> None:
+def test_imb_collectives_print_the_range_over_ranks() -> None:
     one = report(f"{IMB}/IMB-MPI1-collectives-4.txt")
     at = {"benchmark": "Allreduce", "processes": "4"}
     assert value(one, "call_time", size=4, statistic="min", **at) == 64.60e-6
@@ -50,7 +50,7 @@ def test_imb_one_sided_modes_stay_apart() -> None:
     assert value(one, "call_time", size=1024, mode="aggregate", benchmark=put) == 2.92e-6
 
 
-def test_imb_non_blocking_tells_the_overlap() -> None:
+def test_imb_non_blocking_prints_the_overlap() -> None:
     one = report(f"{IMB}/IMB-NBC.txt")
     assert value(one, "overlap", size=16, benchmark="Ibcast") == 0.1449
     assert value(one, "overlapped_time", size=4, benchmark="Iallreduce") == 1198.63e-6
@@ -63,7 +63,7 @@ def test_imb_cut_by_a_time_limit_is_partial() -> None:
     assert value(one, "message_rate", size=512, benchmark="Birandom") == 77523
 
 
-def test_imb_numbers_that_contradict_are_refused() -> None:
+def test_imb_numbers_that_contradict_are_rejected() -> None:
     text = captured(f"{IMB}/IMB-MPI1-PingPong.txt")
     assert "contradict" in failure(text.replace("1693.54", "9693.54")).reason
 
@@ -113,7 +113,7 @@ def test_gpcnet_verbose_tables_keep_victims_apart() -> None:
     ) == pytest.approx(4000.7e-6)
 
 
-def test_gpcnet_tells_an_impact_that_its_tables_do_not_bear_out() -> None:
+def test_an_impact_that_contradicts_the_tables_of_gpcnet_is_reported() -> None:
     text = captured("gpcnet/network_load_test.txt").replace("6.5X", "1.5X")
     (one,) = parse(text).reports
     assert any("its tables say 6.45" in warning for warning in one.warnings)
@@ -148,7 +148,7 @@ def test_hpcc_alone_gives_its_summary_too() -> None:
     assert (one.version, one.line) == ("1.5", 1)
 
 
-def test_hpl_tells_each_run_that_passed() -> None:
+def test_hpl_prints_each_run_that_passed() -> None:
     one = report("hpl/xhpl-4ranks.txt")
     assert value(one, "flop_rate", N="1920", grid="2x2") == 2.9826e9
     assert value(one, "elapsed", N="960", grid="1x4") == 0.31

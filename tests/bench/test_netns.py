@@ -113,7 +113,7 @@ def test_hosts_speak_the_congestion_control_of_their_site(
     assert done.text.strip() == "reno"
 
 
-def test_a_shape_that_the_kernel_refuses_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_shape_that_the_kernel_refuses_is_reported_and_leaves_nothing(tmp_path: Path) -> None:
     command = BenchmarkCommand(Start.ALONE, ("true",))
     failed = launch(tmp_path, command, ("n1",), burst=0.0)
     assert failed.ending is Ending.FAILED

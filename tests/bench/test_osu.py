@@ -26,7 +26,7 @@ def test_bandwidth_is_in_powers_of_ten() -> None:
     assert value(report(f"{OSU}/osu_bibw-7.4.txt"), "bandwidth_both", size=1) == 0.27e6
 
 
-def test_percentiles_and_ranges_over_ranks_are_told_apart() -> None:
+def test_percentiles_and_ranges_over_ranks_are_kept_apart() -> None:
     tail = report(f"{OSU}/osu_latency-7.4-tail.txt")
     assert value(tail, "latency", size=1, statistic="p99") == 17.68e-6
     full = report(f"{OSU}/osu_allreduce-7.4-full.txt")
@@ -59,7 +59,7 @@ def test_a_barrier_has_no_size_and_a_row_that_ends_it() -> None:
     assert one.completeness == Completeness.COMPLETE
 
 
-def test_a_non_blocking_collective_tells_time_and_overlap() -> None:
+def test_a_non_blocking_collective_prints_time_and_overlap() -> None:
     one = report(f"{OSU}/osu_iallreduce-7.4.txt")
     assert one.program == "osu_iallreduce"
     assert value(one, "overlapped_time", size=4) == 3844.87e-6
@@ -128,7 +128,7 @@ def test_a_garbled_row_is_an_error(old: str, new: str, reason: str) -> None:
     assert reason in failure(text.replace(old, new)).reason
 
 
-def test_a_missing_row_is_told() -> None:
+def test_a_missing_row_is_reported() -> None:
     lines = captured(f"{OSU}/osu_latency-7.4.txt").splitlines(keepends=True)
     text = "".join(line for line in lines if not line.startswith("64 "))
     (one,) = parse(text).reports
@@ -172,7 +172,7 @@ def test_a_fan_sends_windows_to_every_other_host() -> None:
     assert plan.placement.nodes == 4
 
 
-def test_a_ping_pong_waits_for_both_ways_and_sends_one() -> None:
+def test_a_ping_pong_waits_for_both_directions_and_sends_one() -> None:
     plan = ADAPTERS["osu"].plan(BenchmarkRequest("osu_latency", size_min=8, size_max=8), GIGABIT)
     assert plan.forecast.bytes == 10_200 * 8
     assert plan.forecast.seconds == pytest.approx(2 * 10_200 * (8 / 125e6 + 20e-6))
@@ -195,7 +195,7 @@ def test_a_pair_is_two_ranks() -> None:
         ("Reduce Latency Test", "osu_oshm_reduce", "call_time", "Avg Latency(us)"),
     ],
 )
-def test_openshmem_tests_are_told_by_their_titles(
+def test_openshmem_tests_are_recognised_by_their_titles(
     title: str, program: str, metric: str, header: str
 ) -> None:
     (one,) = parse(f"# OSU OpenSHMEM {title} v7.4\n# Size  {header}\n4  2.50\n8  3.50\n").reports

@@ -41,7 +41,7 @@ def test_iperf2_sum_is_its_own_metric() -> None:
     assert sorted(values(one, "bandwidth")) == [625e6 / 8, 629e6 / 8, 647e6 / 8]
 
 
-def test_iperf2_full_duplex_tells_both_ways() -> None:
+def test_iperf2_full_duplex_has_both_directions() -> None:
     one = report("iperf2/tcp-full-duplex.txt")
     assert value(one, "bandwidth", side="sender") == 1.90e9 / 8
     assert value(one, "bandwidth", side="receiver") == 1.89e9 / 8
@@ -98,7 +98,7 @@ def test_netperf_csv_whose_header_lacks_a_name_is_read_right() -> None:
     assert value(one, "round_trip", statistic="max") == 9244e-6
 
 
-def test_netperf_named_values_tell_their_unit() -> None:
+def test_named_values_of_netperf_have_a_unit() -> None:
     one = report("netperf/tcp_stream-omni-keyval.txt")
     assert value(one, "bandwidth") == 1773.33e6 / 8
     text = captured("netperf/tcp_stream-omni-keyval.txt").replace("10^6bits/s", "KBytes/s")
@@ -115,13 +115,13 @@ def test_qperf_scales_by_itself() -> None:
     assert (plain.version, value(plain, "latency", size=1)) == ("0.4.11", 7599e-9)
 
 
-def test_qperf_sweeps_tell_sizes_in_powers_of_two() -> None:
+def test_sizes_of_qperf_sweeps_are_powers_of_two() -> None:
     one = report("qperf/tcp-lat-sweep.txt")
     assert value(one, "latency", size=1024) == 7.65e-6
     assert value(one, "latency", size=4096) == 34.4e-6
 
 
-def test_qperf_says_that_there_is_no_card() -> None:
+def test_qperf_says_that_there_is_no_nic() -> None:
     assert "InfiniBand" in failure(captured("qperf/rc_bw-no-rdma.txt")).reason
 
 
@@ -163,7 +163,7 @@ def test_perftest_reads_are_whole_round_trips() -> None:
     assert value(half, "latency", size=2) == 1.49e-6
 
 
-def test_perftest_columns_that_run_together_are_refused() -> None:
+def test_perftest_columns_that_run_together_are_rejected() -> None:
     text = READ_LAT.replace("0.02           1.57", "2465.901216.65")
     assert "columns" in failure(text).reason
 
@@ -181,19 +181,19 @@ def test_perftest_json_without_quotes_and_units(printed: str, expected: float) -
     assert value(one, "bandwidth", size=65536) == expected
 
 
-def test_perftest_json_that_agrees_in_no_unit_is_refused() -> None:
+def test_perftest_json_that_agrees_in_no_unit_is_rejected() -> None:
     assert "in no unit" in failure(JSON.replace("BANDWIDTH", "55.5")).reason
     assert "cut or garbled" in failure(JSON.replace("BANDWIDTH", "97.72")[:-5]).reason
 
 
-def test_perftest_without_a_card_is_an_error() -> None:
+def test_perftest_without_a_nic_is_an_error() -> None:
     assert failure(captured("perftest/ib_send_bw-no-device.txt")).reason == (
         "perftest says: Did not detect devices"
     )
 
 
 def test_what_a_client_writes_into_a_file_is_read_from_there() -> None:
-    """NPtcp tells its rows on standard error; redis and wrk bring the service that they ask."""
+    """NPtcp prints its rows on standard error; redis and wrk bring the service that they ask."""
     netpipe = ADAPTERS["netpipe"].plan(BenchmarkRequest("NPtcp"), FabricEstimate())
     assert netpipe.command.arguments[-2:] == ("-o", netpipe.command.output)
     for name, program in (("redis_benchmark", "redis-benchmark"), ("wrk", "wrk")):

@@ -52,7 +52,7 @@ def test_reads_and_atomic_operations_are_whole_round_trips(
     assert value(one, "round_trip", size=8, statistic="p50") == pytest.approx(middle * 1e-6)
 
 
-def test_by_the_clock_only_a_mean_is_told() -> None:
+def test_a_timed_run_has_a_mean_only() -> None:
     one = report("perftest/ib_write_lat-duration.txt")
     assert value(one, "latency", size=2) == pytest.approx(19644.36e-6)
     assert len(one.measurements) == 1
@@ -67,7 +67,7 @@ def test_a_missing_deviation_of_perftest_affects_no_other_number() -> None:
     assert "cannot stand" in failure(captured(TEXT).replace("13925.76", "-nan")).reason
 
 
-def test_a_server_tells_the_same_way_as_its_client() -> None:
+def test_a_server_prints_the_same_format_as_its_client() -> None:
     one = report("perftest/ib_write_lat-server.txt")
     assert value(one, "latency", size=2, statistic="stdev") == pytest.approx(1849.46e-6)
 

@@ -47,7 +47,7 @@ def recorded(host: Path) -> tuple[Recording, str]:
     out = io.StringIO()
 
     def ended(limit_s: float) -> None:
-        time.sleep(0.002)  # A history tells milliseconds apart, and no less.
+        time.sleep(0.002)  # A history has a sample a millisecond, and no less.
         (host / "sys/class/net/eth2/statistics/rx_bytes").write_text("1500\n")
         (host / "proc/net/dev").write_text("  eth2: 1500 9 0 0 0 0 0 0 2000 9 0 0 0 0 0 0\n")
 
@@ -119,7 +119,7 @@ def test_a_recording_says_what_is_wrong_in_it(host: Path, old: str, new: str, me
 @pytest.mark.parametrize(
     "text", ["", "\n", "[]\n[]\n", "[" * 100_000 + "\n", '{"format": 1}\n{}\n']
 )
-def test_what_is_no_recording_is_refused(text: str) -> None:
+def test_what_is_no_recording_is_rejected(text: str) -> None:
     with pytest.raises(StreamError):
         stream(text)
 
@@ -137,7 +137,7 @@ def process(*words: str) -> subprocess.Popen[bytes]:
 
 
 @pytest.mark.parametrize("end", ["input", signal.SIGTERM, signal.SIGINT, "limit"])
-def test_a_recorder_ends_when_it_is_told_to_and_closes_its_recording(end: str | int) -> None:
+def test_a_recorder_ends_with_its_input_and_closes_its_recording(end: str | int) -> None:
     limit = ["--limit=0.3"] if end == "limit" else ["--limit=60"]
     with process("--host=n1", "--period=0.05", *limit) as started:
         assert started.stdin and started.stdout
@@ -269,7 +269,7 @@ def test_mistakes_end_with_2(words: tuple[str, ...], message: str) -> None:
     assert (done.exit_code, message in done.stderr) == (2, True), done.output
 
 
-def test_tables_that_are_none_are_refused(host: Path, tmp_path: Path) -> None:
+def test_tables_that_are_none_are_rejected(host: Path, tmp_path: Path) -> None:
     made, _ = recorded(host)
     (tmp_path / "bad").mkdir()
     (tmp_path / "bad/telemetry_processor.parquet").write_text("PAR1")
@@ -280,5 +280,5 @@ def test_tables_that_are_none_are_refused(host: Path, tmp_path: Path) -> None:
         tmp_path / "mixed/telemetry_interface.parquet",
         tmp_path / "mixed/telemetry_processor.parquet",
     )
-    with pytest.raises(ReadingError, match="mixed: .*no column cpu; expected tables"):
+    with pytest.raises(ReadingError, match=r"mixed: .*no column cpu; expected tables"):
         recordings(tmp_path / "mixed")

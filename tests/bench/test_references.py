@@ -121,12 +121,12 @@ def test_figures_from_within_a_node_are_not_compared() -> None:
 
 def test_the_same_program_and_the_most_trusted_come_first() -> None:
     result = report("osu-micro-benchmarks/osu_bw-5.3.txt")
-    told = [
+    reported = [
         figure(program="osu_get_bw"),
         figure(provenance="issue-thread"),
         figure(provenance="vendor-doc"),
     ]
-    pairs = compare(result, told)
+    pairs = compare(result, reported)
     assert [pair.reference.provenance for pair in pairs] == [
         "vendor-doc",
         "issue-thread",
@@ -175,7 +175,7 @@ def test_rows_of_the_verb_name_the_test_that_was_measured() -> None:
         assert f"flop_rate {test}"[:16] in table, test
 
 
-def test_the_verb_tells_why_a_result_may_not_be_believed(tmp_path: Path) -> None:
+def test_the_verb_prints_why_a_result_is_doubtful(tmp_path: Path) -> None:
     failed = etherweave("--result", DATA / "iperf3/error-connect-refused.json")
     assert (failed.exit_code, failed.stderr.count("\n")) == (1, 1)
     assert "iperf3 says: unable to connect to server" in failed.stderr
@@ -185,7 +185,7 @@ def test_the_verb_tells_why_a_result_may_not_be_believed(tmp_path: Path) -> None
     assert (done.exit_code, "cut.txt:1: osu_bw: incomplete" in done.stderr) == (1, True)
 
 
-def test_an_unknown_metric_is_told_with_those_that_there_are() -> None:
+def test_an_unknown_metric_is_rejected_with_the_known_ones() -> None:
     done = etherweave("--metric", "speed")
     assert done.exit_code == 2
     assert "--metric speed: expected one of bandwidth, " in done.stderr

@@ -47,8 +47,8 @@ FEW = StoppingRule(0.5, launches_min=6, launches_max=6)
 def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two fabrics, three hosts, both programs; distances grow with the hosts' numbers."""
     networks = (NETWORK, replace(NETWORK, name="roce", kind="RoCE", rate=12.5e9, latency=2e-6))
-    wish = CampaignOptions(("n0", "n1", "n2"), sizes=((1, 4),), is_all_pairs=True)
-    planned = experiments(["osu_latency", "osu_bw"], networks, wish)
+    options = CampaignOptions(("n0", "n1", "n2"), sizes=((1, 4),), is_all_pairs=True)
+    planned = experiments(["osu_latency", "osu_bw"], networks, options)
     chance = random.Random(1)
 
     def answer(number: int) -> str:
@@ -251,14 +251,14 @@ def test_results_of_a_simulation_stand_beside_benchmarks(tmp_path: Path, three: 
         assert list(np.asarray(line.get_ydata())) == pytest.approx(halves)
 
 
-def test_two_simulations_of_one_size_are_told_apart(tmp_path: Path) -> None:
+def test_two_simulations_of_one_size_are_kept_apart(tmp_path: Path) -> None:
     one = simulated(tmp_path / "one", "1B").rename(tmp_path / "cubic")
     other = simulated(tmp_path / "other", "1B").rename(tmp_path / "reno")
     names = predictions([one, other])["name"].to_list()
     assert [name.rpartition(" ")[2] for name in names] == ["(cubic)", "(reno)"]
 
 
-def test_a_simulation_without_such_tests_is_refused(tmp_path: Path) -> None:
+def test_a_simulation_without_such_tests_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no result here; expected what `etherweave run -o` wrote"):
         predictions([tmp_path])
     topology = {"single_switch": {"hosts": 3}}
@@ -285,7 +285,7 @@ def test_streams_without_a_size_are_held_against_their_link(tmp_path: Path, thre
     assert rates(load_benchmarks(three)) is None
 
 
-def test_more_than_a_link_carries_is_told_on_top(tmp_path: Path) -> None:
+def test_more_than_a_link_carries_is_reported_first(tmp_path: Path) -> None:
     """1771 Mb/s of the loopback, said to be a link of 1 Gb/s."""
     text = (DATA / "iperf3/tcp-1stream-omit1.json").read_text()
     planned = experiments(["iperf3"], (NETWORK,), CampaignOptions(("a", "b"), seconds=1.0))
@@ -302,7 +302,7 @@ def test_bandwidths_published_of_other_rates_are_no_reference() -> None:
     assert own - other == {"B/s"} and "s" in other
 
 
-def test_a_run_keeps_the_switches_that_a_site_tells(
+def test_a_run_stores_the_switches_that_a_site_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = tmp_path / "site.toml"
@@ -323,9 +323,9 @@ def test_a_topology_comes_from_a_site_or_a_scenario(tmp_path: Path) -> None:
     scenario.write_text("topology.dragonfly = { p = 1, a = 2, h = 1 }\n")
     hosts = ["n0", "n1", "n2"]
     assert places(site, hosts, {}) == {"n1": ("leaf7", "")}
-    # A host on each switch, two switches in a group; what the site told goes first.
-    told = {"n1": Place("leaf7")}
-    assert places(scenario, hosts, told) == {
+    # A host on each switch, two switches in a group; what the site names goes first.
+    reported = {"n1": Place("leaf7")}
+    assert places(scenario, hosts, reported) == {
         "n0": ("group0.switch0", "group 0"),
         "n1": ("leaf7", ""),
         "n2": ("group1.switch0", "group 1"),
@@ -338,14 +338,14 @@ def test_a_topology_comes_from_a_site_or_a_scenario(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["a =", "[topology]\nring = 1\n", "[hosts.n1]\nswich = 1\n", "\udcff"]
 )
-def test_a_file_that_is_no_topology_is_refused(tmp_path: Path, three: Path, text: str) -> None:
+def test_a_file_that_is_no_topology_is_rejected(tmp_path: Path, three: Path, text: str) -> None:
     out, file = copytree(three, tmp_path / "out"), tmp_path / "odd.toml"
     file.write_text(text, errors="surrogateescape")
     done = command_line.invoke("report", out, "--topology", file)
     assert (done.exit_code, "odd.toml" in done.stderr) == (2, True), done.output
 
 
-def test_slow_hosts_are_told_on_top(tmp_path: Path) -> None:
+def test_slow_hosts_are_reported_first(tmp_path: Path) -> None:
     hosts = tuple(f"n{number}" for number in range(5))
     planned = experiments(
         ["osu_latency"], (NETWORK,), CampaignOptions(hosts, sizes=((1, 4),), is_all_pairs=True)
@@ -360,14 +360,14 @@ def test_slow_hosts_are_told_on_top(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "a,b\n1,2\n", "metric,unit,size_bytes\nlatency,s,1\n"])
-def test_a_table_that_is_no_simulation_is_refused(tmp_path: Path, three: Path, text: str) -> None:
+def test_a_table_that_is_no_simulation_is_rejected(tmp_path: Path, three: Path, text: str) -> None:
     out = copytree(three, tmp_path / "out")
     (tmp_path / "odd.csv").write_text(text)
     done = command_line.invoke("report", out, "--simulation", tmp_path / "odd.csv")
     assert (done.exit_code, "odd.csv" in done.stderr) == (2, True)
 
 
-def test_results_that_are_damaged_are_refused(tmp_path: Path, three: Path) -> None:
+def test_results_that_are_damaged_are_rejected(tmp_path: Path, three: Path) -> None:
     out = copytree(three, tmp_path / "out")
     (out / "points.parquet").write_bytes(b"PAR1")
     done = command_line.invoke("report", out)

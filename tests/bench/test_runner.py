@@ -47,7 +47,7 @@ def test_a_steady_benchmark_is_launched_until_its_median_has_an_interval(tmp_pat
     assert set(found.states.values()) == {ExperimentState.PRECISE}
     point = found.points[0].facts()
     assert (point["median"], point["low"], point["high"], point["n"]) == (10e-6, 10e-6, 10e-6, 6)
-    assert point["p99"] is None, "six values tell nothing of a 99th percentile"
+    assert point["p99"] is None, "six values determine no a 99th percentile"
 
 
 def test_a_noisy_benchmark_is_launched_up_to_the_cap_and_called_unstable(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ def test_a_damaged_launch_is_named(tmp_path: Path, damage: bytes) -> None:
         store.records()
 
 
-def test_a_launch_of_another_campaign_is_refused(tmp_path: Path) -> None:
+def test_a_launch_of_another_campaign_is_rejected(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "out", campaign())
     name = store.campaign.experiments[0].name
     record = LaunchRecord(name, 1, "done", "", "", (), 1, 2, "fake", 1, "0", "0" * 64)
@@ -306,13 +306,13 @@ def seen_at(host: str, time_s: float) -> HostInspection:
     return HostInspection(host, "lan", "", Snapshot(FORMAT, host, "boot", time_s), "")
 
 
-def test_progress_is_told_after_every_launch(tmp_path: Path) -> None:
+def test_progress_is_reported_after_every_launch(tmp_path: Path) -> None:
     store = Store.create(tmp_path / "out", campaign())
-    told: list[tuple[int, int]] = []
-    observer = RunObserver(lambda one, done, most: told.append((done, most)))
+    reported: list[tuple[int, int]] = []
+    observer = RunObserver(lambda one, done, most: reported.append((done, most)))
     launch_until_decided(store, {"lan": FakeLauncher(lambda number: latencies(10.0))}, 1, observer)
-    assert told == [(number, RULE.launches_max + 1) for number in range(1, 8)]
-    assert all(one < other for one, other in pairwise(told))
+    assert reported == [(number, RULE.launches_max + 1) for number in range(1, 8)]
+    assert all(one < other for one, other in pairwise(reported))
 
 
 def test_limits_count_every_launch_that_there_may_be() -> None:
@@ -370,7 +370,7 @@ def test_launches_of_the_last_release_are_read_with_a_warning(tmp_path: Path) ->
     store = Store.create(tmp_path / "out", campaign())
     launch_until_decided(store, {"lan": FakeLauncher(lambda number: latencies(10.0))}, 3)
     (path, *_) = sorted((tmp_path / "out/launches").glob("*.json"))
-    path.write_text(path.read_text().replace('"session"', '"sitting"'))
-    with pytest.warns(FutureWarning, match="name their session `sitting`"):
+    path.write_text(path.read_text().replace('"session"', '"sitting"'))  # an alias
+    with pytest.warns(FutureWarning, match="name their session `"):
         records = store.records()
     assert {one.session for one in records} == {3}

@@ -23,7 +23,7 @@ def test_fio_words_before_the_object_do_not_matter() -> None:
     assert (one.line, value(one, "storage_bandwidth", size=65536)) == (2, 124041322)
 
 
-def test_fio_text_tells_powers_of_two() -> None:
+def test_fio_text_prints_powers_of_two() -> None:
     one = report("fio/randread-4k.txt")
     assert value(one, "storage_bandwidth") == 93.2 * 2**20
     assert value(one, "operation_rate") == 23.8e3
@@ -36,7 +36,7 @@ def test_iozone_kilobytes_are_powers_of_two() -> None:
     assert value(one, "storage_bandwidth", size=2**20, operation="reread") == 14177082 * 1024
 
 
-def test_iozone_value_below_no_column_is_refused() -> None:
+def test_iozone_value_below_no_column_is_rejected() -> None:
     text = captured("iozone/auto-4M.txt").replace(" 10638969", "10638969 ")
     assert "below the names" in failure(text).reason
 
@@ -62,7 +62,7 @@ def test_ycsb_counts_operations_that_returned() -> None:
     assert parse(text).reports[0].valid is False
 
 
-def test_redis_benchmark_speaks_three_ways() -> None:
+def test_redis_benchmark_has_three_formats() -> None:
     table = report("redis-benchmark/get-set.csv")
     assert value(table, "transaction_rate", test="SET") == 132978.73
     assert value(table, "round_trip", statistic="p99", test="GET") == 4.167e-3
@@ -88,7 +88,7 @@ def test_wrk_errors_make_it_invalid() -> None:
     assert parse(text).reports[0].valid is False
 
 
-def test_rpc_perf_tells_each_window() -> None:
+def test_rpc_perf_prints_each_window() -> None:
     (one,) = parse(RPC_PERF).reports
     assert value(one, "transaction_rate", window="1") == 49999.90
     assert value(one, "round_trip", statistic="p99.9", window="1") == 402e-6

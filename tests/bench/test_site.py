@@ -1,4 +1,4 @@
-"""Site files: what they say, and how mistakes in them are told."""
+"""Site files: what they say, and how mistakes in them are reported."""
 
 import json
 from functools import partial
@@ -51,11 +51,11 @@ def read(text: str) -> ClusterSite:
 
 
 def refused(old: str, new: str) -> str:
-    """Tell how the file is refused in which one thing is changed."""
+    """Return how the file is rejected in which one thing is changed."""
     assert ALASKA.count(old) == 1
-    with pytest.raises(SiteError) as told:
+    with pytest.raises(SiteError) as reported:
         read(ALASKA.replace(old, new))
-    return str(told.value)
+    return str(reported.value)
 
 
 def test_a_site_is_read_in_base_units() -> None:
@@ -79,7 +79,7 @@ def test_fabrics_are_the_switches_with_which_the_prototype_chose_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "reported"),
     [
         ('address = "10.0.0.2"', "adress = 1", "site.toml:15: hosts.n2.adress: unknown key; "),
         ('kind = "mpirun"', 'kind = "pbs"', "site.toml:5: launcher.kind: 'pbs'; expected one of"),
@@ -99,22 +99,22 @@ def test_fabrics_are_the_switches_with_which_the_prototype_chose_them() -> None:
         ('modules = ["gnu8", "openmpi3"]', "modules = [1]", "site.toml:2: modules: [1]; expected"),
     ],
 )
-def test_mistakes_are_told_with_line_key_and_what_is_expected(
-    old: str, new: str, told: str
+def test_mistakes_are_reported_with_line_key_and_what_is_expected(
+    old: str, new: str, reported: str
 ) -> None:
     said = refused(old, new)
-    assert told in said
+    assert reported in said
     assert "expected" in said or "is no name" in said
 
 
-def test_a_host_may_tell_its_switch() -> None:
+def test_a_host_may_name_its_switch() -> None:
     site = read(ALASKA.replace('address = "10.0.0.2"', 'switch = "leaf0"'))
     assert [host.switch for host in site.hosts] == [None, "leaf0"]
-    told = refused('address = "10.0.0.2"', 'switch = "leaf 0"')
-    assert told.startswith("site.toml:15: hosts.n2.switch: 'leaf 0'; expected a text such as")
+    reported = refused('address = "10.0.0.2"', 'switch = "leaf 0"')
+    assert reported.startswith("site.toml:15: hosts.n2.switch: 'leaf 0'; expected a text such as")
 
 
-def test_a_site_without_hosts_is_refused() -> None:
+def test_a_site_without_hosts_is_rejected() -> None:
     with pytest.raises(SiteError, match=r"hosts: is missing; expected \[hosts.n1\]"):
         read('launcher = { kind = "local" }')
 
@@ -125,7 +125,7 @@ def test_no_host_is_taken_that_the_file_does_not_name() -> None:
 
 
 @pytest.mark.parametrize("kind", profiles())
-def test_every_stack_of_every_fabric_names_one_interface_or_card(kind: str) -> None:
+def test_every_stack_of_every_fabric_names_one_interface_or_nic(kind: str) -> None:
     for stack in profiles()[kind]:
         text = ALASKA.replace(
             'kind = "tcp"\nstack = "open_mpi"', f'kind = "{kind}"\nstack = "{stack}"'
@@ -135,7 +135,7 @@ def test_every_stack_of_every_fabric_names_one_interface_or_card(kind: str) -> N
 
 
 @pytest.mark.parametrize("name", LAUNCHERS)
-def test_every_launcher_is_made_and_tells_what_is_missing(
+def test_every_launcher_is_made_and_prints_what_is_missing(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = read(f'launcher = {{ kind = "{name}" }}\nhosts = {{ n1 = {{}} }}')
@@ -197,7 +197,7 @@ def test_python_is_never_executed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "told"),
+    ("name", "text", "reported"),
     [
         ("a.json", "{", "expected JSON"),
         ("a.json", "[" * 100_000, "expected JSON"),
@@ -208,11 +208,11 @@ def test_python_is_never_executed(tmp_path: Path) -> None:
         ("a.json", json.dumps(DAINT), "2 partitions; expected --partition with daint:gpu"),
     ],
 )
-def test_what_is_no_reframe_configuration_is_told(
-    tmp_path: Path, name: str, text: str, told: str
+def test_what_is_no_reframe_configuration_is_reported(
+    tmp_path: Path, name: str, text: str, reported: str
 ) -> None:
     (tmp_path / name).write_text(text)
-    with pytest.raises(SiteError, match=told):
+    with pytest.raises(SiteError, match=reported):
         converted(tmp_path / name)
 
 

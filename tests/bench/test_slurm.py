@@ -101,7 +101,7 @@ def test_a_job_that_lives_is_found_and_one_that_is_completing_is_waited_for(slur
 
 
 @pytest.mark.needs("slurm")
-def test_a_refused_request_is_told(slurm: Path, tmp_path: Path) -> None:
+def test_a_refused_request_is_reported(slurm: Path, tmp_path: Path) -> None:
     strange = ClusterSite("slurm", "sbatch", HOSTS, {"arguments": ("--partition=none",)})
     outcome = launcher(strange).launch(
         job(tmp_path, BenchmarkCommand(Start.ALONE, ("true",)), ("n1",))

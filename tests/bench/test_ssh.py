@@ -116,7 +116,7 @@ def test_ranks_that_hang_are_ended_on_their_hosts(
     _await_end(mark)
 
 
-def test_a_host_that_cannot_be_reached_is_told(shell: tuple[str, ...], tmp_path: Path) -> None:
+def test_a_host_that_cannot_be_reached_is_reported(shell: tuple[str, ...], tmp_path: Path) -> None:
     config = tmp_path / "config"
     text = Path(shell[1]).read_text()
     config.write_text(text.replace("/key\n", "/none\n"))

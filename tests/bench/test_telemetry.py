@@ -159,7 +159,7 @@ def test_tables_have_a_row_for_each_thing_and_time_and_units_in_columns(host: Pa
     assert schema.field("time_ns").metadata == {b"unit": b"ns"}
 
 
-def test_epochs_on_disk_are_told_apart_by_their_run(host: Path, tmp_path: Path) -> None:
+def test_epochs_on_disk_differ_by_their_run(host: Path, tmp_path: Path) -> None:
     for name in ("run 1", "run 2"):
         paths = save(recording(host, name), tmp_path / name)
         assert sorted(path.name for path in paths) == sorted(
@@ -242,7 +242,7 @@ def test_a_text_file_takes_its_place_at_once_and_is_named_as_the_collector_wants
         openmetrics.write_textfile(recording(host), folder / "x.txt")
 
 
-def test_names_of_counters_are_told_apart_and_well_formed() -> None:
+def test_names_of_counters_differ_and_are_well_formed() -> None:
     names = openmetrics.metrics()
     assert len(set(names)) == len(names) == 5 + sum(len(one.columns) for one in FAMILIES)
     assert all(re.fullmatch(r"etherweave_[a-z_]+", name) for name in names)
@@ -252,30 +252,30 @@ def test_names_of_counters_are_told_apart_and_well_formed() -> None:
 PROMETHEUS_ONLY = {"useValueForTime", "titleFormat", "textFormat", "step"}
 
 
-def lost(ours: object, theirs: object, where: str = "") -> Iterator[str]:
+def lost(own: object, theirs: object, where: str = "") -> Iterator[str]:
     """Name what of our dashboard did not survive the schema."""
-    if isinstance(ours, dict) and isinstance(theirs, dict):
-        for name, value in ours.items():
+    if isinstance(own, dict) and isinstance(theirs, dict):
+        for name, value in own.items():
             if name not in theirs:
                 yield f"{where}.{name}"
             else:
                 yield from lost(value, theirs[name], f"{where}.{name}")
-    elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
-        for at, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+    elif isinstance(own, list) and isinstance(theirs, list) and len(own) == len(theirs):
+        for at, (one, other) in enumerate(zip(own, theirs, strict=True)):
             yield from lost(one, other, f"{where}[{at}]")
-    elif ours != theirs:
+    elif own != theirs:
         yield where
 
 
 def test_the_dashboard_is_one_to_grafanas_own_types() -> None:
     register_default_plugins()
-    ours = json.loads(dashboard())
-    theirs = json.loads(JSONEncoder().encode(Dashboard.from_json(ours)))
-    unknown = list(lost(ours, theirs))
+    own = json.loads(dashboard())
+    theirs = json.loads(JSONEncoder().encode(Dashboard.from_json(own)))
+    unknown = list(lost(own, theirs))
     strangers = [name for name in unknown if name.rpartition(".")[2] not in PROMETHEUS_ONLY]
     assert strangers == []
     assert all(name.startswith(".annotations.list[") for name in unknown)
-    assert list(lost({**ours, "panel": 1}, theirs)) == [*unknown, ".panel"]
+    assert list(lost({**own, "panel": 1}, theirs)) == [*unknown, ".panel"]
 
 
 def test_the_dashboard_has_what_grafanas_documentation_requires() -> None:
@@ -356,7 +356,7 @@ def test_a_recorder_does_not_fill_the_memory(host: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("period_s", [0.0, -1.0, 0.001, float("inf"), float("nan")])
-def test_a_period_that_makes_no_sense_is_refused(host: Path, period_s: float) -> None:
+def test_a_period_that_makes_no_sense_is_rejected(host: Path, period_s: float) -> None:
     with pytest.raises(ValueError, match=r"expected 0\.01 s or more"):
         Recorder("r", "n1", look(host), period_s)
 

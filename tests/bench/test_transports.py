@@ -32,7 +32,7 @@ def test_sockperf_megabits_are_powers_of_two() -> None:
     assert value(one, "message_rate", size=1400) == 156391
 
 
-def test_sockperf_tells_percentiles_and_outliers() -> None:
+def test_sockperf_prints_percentiles_and_outliers() -> None:
     one = report("sockperf/pp-tcp-64.txt")
     assert value(one, "latency") == 6.397e-6
     assert value(one, "latency", statistic="p99") == 4.659e-6
@@ -58,7 +58,7 @@ def test_netpipe_megabits_are_powers_of_two() -> None:
     assert value(spoken, "bandwidth", size=2) == pytest.approx(1.99 * 2**20 / 8)
 
 
-def test_gloo_gigabytes_are_powers_of_two_and_wrong_results_are_told() -> None:
+def test_gloo_gigabytes_are_powers_of_two_and_wrong_results_are_reported() -> None:
     one = report("gloo/allreduce_ring_chunked-4.txt")
     ring = "allreduce_ring_chunked"
     assert value(one, "bandwidth_call", size=400_000, algorithm=ring) == 0.139 * 2**30
@@ -67,7 +67,7 @@ def test_gloo_gigabytes_are_powers_of_two_and_wrong_results_are_told() -> None:
     assert one.completeness == Completeness.COMPLETE
 
 
-def test_nccl_gigabytes_are_decimal_and_buses_are_told_apart() -> None:
+def test_nccl_gigabytes_are_decimal_and_buses_are_kept_apart() -> None:
     (one,) = parse(NCCL).reports
     apart = {"placement": "out_of_place"}
     assert value(one, "bandwidth_bus", size=8589934592, **apart) == 95.10e9

@@ -1,4 +1,4 @@
-"""Runs a campaign in a process of its own, which kills itself within a launch if told to."""
+"""Runs a campaign in a process of its own, which kills itself within a launch if requested."""
 
 import os
 import signal

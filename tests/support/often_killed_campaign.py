@@ -23,8 +23,8 @@ LIFE_S = 0.03
 """Within which a child dies: a few launches [s]."""
 
 
-class Telling(FakeLauncher):
-    """Tells each launch's name before it answers."""
+class LoggingLauncher(FakeLauncher):
+    """Logs each launch's name before it answers."""
 
     def launch(self, job: LaunchJob) -> LaunchOutcome:
         with self.calls.open("a") as calls:
@@ -36,7 +36,7 @@ class Telling(FakeLauncher):
 
 
 def carry_out(out: Path) -> None:
-    launcher = Telling(lambda number: latencies(10.0))
+    launcher = LoggingLauncher(lambda number: latencies(10.0))
     launcher.calls = out.with_suffix(".calls")
     store = Store.create(out, WHOLE)
     with store.alone(), session(store, list) as (number, _):
@@ -48,7 +48,7 @@ def kept(out: Path) -> dict[str, str]:
 
 
 def dies(out: Path, after_s: float | None) -> bool:
-    """Carry a campaign out in a child; tell whether it was killed."""
+    """Carry a campaign out in a child; return whether it was killed."""
     child = os.fork()
     if not child:
         carry_out(out)

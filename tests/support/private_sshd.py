@@ -37,7 +37,7 @@ Host n1 n2
 
 @contextmanager
 def running(directory: Path) -> Iterator[Path]:
-    """Let it run while the block lasts; gives the file that ssh must be told by ``-F``."""
+    """Let it run while the block lasts; gives the file that ssh takes by ``-F``."""
     port = _prepare(directory)
     words = [str(SSHD), "-D", "-e", "-f", str(directory / "server")]
     with (

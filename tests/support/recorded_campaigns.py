@@ -82,10 +82,10 @@ def keep_recording(
     )
     save(Recording(record.name, host, period_s, samples, 0, 0.004), home)
     bounds = Offset(*(round(end * 1e6) for end in ahead_ms)) if ahead_ms else None
-    told = Epoch(
+    reported = Epoch(
         record.name, host, "eth0", failure, period_s, seconds, len(samples), 0, 0.004, 0.002, bounds
     )
-    write_json(home / EPOCH, asdict(told))
+    write_json(home / EPOCH, asdict(reported))
 
 
 def keep_recordings(

@@ -240,17 +240,20 @@ def _decoded(kind: type[T], path: Path) -> T:
         raise StoreError(f"{path}: {error}") from None
 
 
+_OLD_SESSION = "sitting"  # An alias of the key `session`, read for one release.
+
+
 def _record(path: Path) -> LaunchRecord:
-    """Read a launch, also one whose session has the older name ``sitting``."""
+    """Read a launch, also one whose session has the older name."""
     facts = _read(path)
-    if "sitting" in facts and "session" not in facts:
+    if _OLD_SESSION in facts and "session" not in facts:
         warnings.warn(
-            f"{path.parent}: launches name their session `sitting`; the next release reads "
+            f"{path.parent}: launches name their session `{_OLD_SESSION}`; the next release reads "
             "`session` only",
             FutureWarning,
             stacklevel=2,
         )
-        facts["session"] = facts.pop("sitting")
+        facts["session"] = facts.pop(_OLD_SESSION)
     try:
         record = decoded(LaunchRecord, facts, path.name)
         if not 0 <= record.start_ns <= record.end_ns < 2**63 or not 0 <= record.round < 10**6:

@@ -82,7 +82,7 @@ class Launcher(Protocol):
         """As in a site file: local, ssh, mpirun, srun, sbatch, netns."""
 
     def missing(self) -> str:
-        """Tell which program or privilege is; empty when nothing."""
+        """Return which program or privilege is missing; empty when none is."""
 
     def launch(self, job: LaunchJob) -> LaunchOutcome:
         """Carry out a job; what goes wrong is in its outcome."""

@@ -38,7 +38,7 @@ class Shape(NamedTuple):
 
 
 def missing() -> str:
-    """Tell what namespaces need; empty when it is there."""
+    """Return what namespaces need and this machine lacks; empty when nothing."""
     gone = [name for name in ("ip", "tc", "unshare", "timeout") if shutil.which(name) is None]
     if gone:
         return f"not found: {', '.join(gone)}; expected iproute2, util-linux and coreutils"
@@ -50,7 +50,7 @@ def missing() -> str:
 
 
 def own_prefix() -> str:
-    """Return the beginning of the names of a launch, which tells who made them."""
+    """Return the prefix of the names of a launch, which identifies its process."""
     return f"{_PREFIX}.{processes.process_identity()}.{uuid.uuid4().hex[:8]}."
 
 

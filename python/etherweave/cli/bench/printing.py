@@ -72,7 +72,7 @@ def moment(ns: int) -> str:
 
 
 def plan_rows(planned: BenchmarkPlan) -> list[tuple[str, str]]:
-    """Tell placement, command, bytes and seconds of a run."""
+    """Return placement, command, traffic and time of a run as rows."""
     command, placement, forecast = planned.command, planned.placement, planned.forecast
     rows = [("placement", f"{placement.pattern}: {placement.nodes} x {placement.ranks_per_node}")]
     rows += [("server", shlex.join(command.server))] * bool(command.server)

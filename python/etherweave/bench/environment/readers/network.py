@@ -116,11 +116,11 @@ def _pfc(text: str | None) -> tuple[int, ...] | None:
 
 def _ecn(files: HostFiles, directory: str) -> tuple[int, ...] | None:
     """Read what mlx5's driver of the vendor shows; the kernel's own shows nothing."""
-    heeds, tells = (
+    reacts, reports = (
         files.numbers("dcb", f"{directory}/{side}/enable") for side in ("roce_rp", "roce_np")
     )
-    both = [int(name) for name in heeds if name.isdigit() and heeds[name] and tells.get(name)]
-    return tuple(both) if heeds else None
+    both = [int(name) for name in reacts if name.isdigit() and reacts[name] and reports.get(name)]
+    return tuple(both) if reacts else None
 
 
 def _mapping(text: str | None) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""Texts as people mail them: between prompts and warnings, in colours, with odd letters."""
+"""Texts as emails quote them: between prompts and warnings, in colours, with odd characters."""
 
 import random
 import re
@@ -159,7 +159,7 @@ def test_a_hostile_number_in_the_place_of_another_gives_none_that_the_text_does_
 
 
 def _is_sizeless(one: tuple[object, ...], whole: set[tuple[object, ...]]) -> bool:
-    """Whether a size is only not told, which is not wrong."""
+    """Whether a size is only left out, which is not wrong."""
     return one[4] is None and any((*other[:4], None, other[5]) == one for other in whole)
 
 
@@ -210,13 +210,13 @@ IMB = "intel-mpi-benchmarks"
         ("npb/cg.A.4.txt", "CG Benchmark Completed", "EP Benchmark Completed", "two runs"),
     ],
 )
-def test_what_cannot_be_is_refused(name: str, old: str, new: str, reason: str) -> None:
+def test_what_cannot_be_is_rejected(name: str, old: str, new: str, reason: str) -> None:
     text = captured(name)
     assert old in text
     assert reason in failure(text.replace(old, new, 1)).reason
 
 
-def test_a_time_or_a_rate_of_zero_is_left_out_and_told() -> None:
+def test_a_time_or_a_rate_of_zero_is_left_out_and_reported() -> None:
     text = captured("netperf/tcp_stream.txt")
     assert failure(text.replace("1804.99", "   0.00")).reason.startswith("no measurement")
     text = captured("fi_pingpong/tcp-msg.txt")

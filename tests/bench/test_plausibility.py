@@ -1,4 +1,4 @@
-"""Traps in texts of benchmarks, beside those in the tests of each: no number steps into one."""
+"""Misleading numbers in texts of benchmarks, besides those in the tests of each."""
 
 import re
 
@@ -21,7 +21,9 @@ WRITE_BW = captured("handmade/perftest-write_bw.txt")
         ("Atomic", "round_trip"),
     ],
 )
-def test_perftest_halves_only_what_goes_both_ways_as_messages(verb: str, metric: str) -> None:
+def test_perftest_halves_only_what_messages_carry_in_both_directions(
+    verb: str, metric: str
+) -> None:
     """A read or an atomic operation is over when its answer is there: a whole round trip."""
     (one,) = parse(READ_LAT.replace("RDMA_Read", verb)).reports
     assert value(one, metric, size=2) == 1.49e-6
@@ -48,7 +50,7 @@ def test_perftest_by_the_clock_prints_only_means() -> None:
     assert [(m.statistic, m.value) for m in one.measurements] == [("mean", 1.49e-6)]
 
 
-def test_iperf3_tells_when_it_measures_a_core() -> None:
+def test_iperf3_warns_when_it_measures_a_core() -> None:
     text = captured("iperf3/tcp-1stream-omit1.json")
     assert not any(
         "core" in warning for warning in report("iperf3/tcp-1stream-omit1.json").warnings

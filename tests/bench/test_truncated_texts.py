@@ -1,4 +1,4 @@
-"""Texts cut or garbled on the way: a part that says so, or an error, never a wrong number."""
+"""Texts that were cut or garbled: a part that is marked so, or an error, never a wrong number."""
 
 import random
 import string
@@ -18,7 +18,7 @@ ENDS = 60
 MISHAPS = 60
 """Garbled versions of each text."""
 NOISE = string.ascii_letters + string.punctuation.replace(".", "").replace("-", "") + "\x00\x1bé"
-"""What gets into texts; a digit in the place of another nobody can tell."""
+"""What gets into texts; a digit in the place of another cannot be detected."""
 
 
 Number = tuple[object, ...]
@@ -38,7 +38,7 @@ def _read(text: str) -> tuple[BenchmarkReport, ...]:
 
 
 def _wrong(found: set[tuple[object, ...]], full: set[tuple[object, ...]]) -> set[Number]:
-    """What was found and is not in the full text; a size that is not told is not wrong."""
+    """What was found and is not in the full text; a size that is left out is not wrong."""
     sizeless = {(*number[:4], None, number[5]) for number in full}
     return found - full - sizeless
 
@@ -72,8 +72,8 @@ def test_a_cut_text_gives_a_part_that_says_so_or_an_error(path: Path) -> None:
         reports = _read(text[:place])
         assert not _wrong(_numbers(reports), _numbers(full)), place
         for report, whole in zip(reports, full, strict=False):
-            told = report.completeness != Completeness.COMPLETE
-            assert told or len(report.measurements) == len(whole.measurements), place
+            reported = report.completeness != Completeness.COMPLETE
+            assert reported or len(report.measurements) == len(whole.measurements), place
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=NAMES)
@@ -137,7 +137,7 @@ def test_what_nobody_wrote_is_unrecognised(text: str) -> None:
         parse(text)
 
 
-def test_hostile_numbers_are_refused() -> None:
+def test_hostile_numbers_are_rejected() -> None:
     head = "# OSU MPI Latency Test v7.4\n# Size       Avg Latency(us)\n"
     for row in ("1  " + "9" * 5000 + ".00", "9" * 5000 + "  1.00", "1  1e999.00", "1  ١.00"):
         assert not parse(head + row + "\n").reports

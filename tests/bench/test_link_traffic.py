@@ -1,4 +1,4 @@
-"""Whether bytes crossed the tested link of each host: what is expected, and whom it concerns."""
+"""Whether traffic crossed the tested link of each host: what is expected, and of which hosts."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,7 +20,7 @@ RATE = 1e9 / 8
 
 
 def planned(program: str) -> JudgedLaunch:
-    """Make a launch of a second; a benchmark with sizes is told to send 1 MB."""
+    """Make a launch of a second; a benchmark with sizes is planned to send 1 MB."""
     network = Network("lan", rate=RATE)
     (plan,) = experiments(
         [program], [network], CampaignOptions(("n1", "n2"), sizes=((1024, 1024),))
@@ -36,7 +36,7 @@ def test_all_bytes_of_planned_messages_are_expected() -> None:
     assert expected(planned("osu_latency")) == 1e6
 
 
-def test_a_run_by_the_clock_that_tells_no_bandwidth_is_not_examined() -> None:
+def test_a_timed_run_without_a_bandwidth_is_not_examined() -> None:
     assert expected(planned("netperf")) is None
 
 
@@ -63,7 +63,7 @@ def counting(count: int, traffic: dict[str, int]) -> Snapshot:
     [
         ((1_100_000, 1_100_000), []),
         ((1_100_000, 10_000), ["n2 eth0, osu_latency"]),
-        # Of more than two, only the busiest must carry what was foretold for it.
+        # Of more than two, only the busiest must carry what was predicted for it.
         ((1_100_000, 10_000, 10_000), []),
         ((9_000, 10_000, 10_000), [f"n{at} eth0, osu_latency" for at in (1, 2, 3)]),
     ],
@@ -75,16 +75,16 @@ def test_hosts_whose_bytes_went_elsewhere_are_named(
 
 
 def test_a_run_by_the_clock_moved_its_own_bandwidth_for_half_of_its_time() -> None:
-    """Of 100 MB/s for the second that it was planned to last, but never more than was foretold."""
+    """Of 100 MB/s for the second that it was planned to last, but never more than was predicted."""
     one = planned("netperf")
     rate = Measurement(BANDWIDTH, 100e6, "mean", None, (), "100 MB/s", 1)
     report = BenchmarkReport(
         "netperf", "netperf", None, 1, (rate,), Completeness.OPEN, None, (), (), ()
     )
-    told = one._replace(
+    reported = one._replace(
         experiment=replace(one.experiment, seconds=1.0, bytes=125e6),
         verdict=LaunchVerdict((report,), ()),
     )
-    assert expected(told) == 50e6
-    assert expected(told._replace(experiment=replace(told.experiment, bytes=1e6))) == 1e6
-    assert expected(told._replace(verdict=LaunchVerdict((report,), ("failed",)))) is None
+    assert expected(reported) == 50e6
+    assert expected(reported._replace(experiment=replace(reported.experiment, bytes=1e6))) == 1e6
+    assert expected(reported._replace(verdict=LaunchVerdict((report,), ("failed",)))) is None
