@@ -7,12 +7,15 @@
 //!
 //! Left out: type negotiation. A consumer that asks for another schema gets ours, as the interface allows.
 
+use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator};
+use arrow_array::types::{Float64Type, UInt64Type};
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator};
+use arrow_schema::DataType;
 use arrow_schema::ffi::FFI_ArrowSchema;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyCapsule, PyList};
 
 /// Named columns of equal length; polars, pyarrow and pandas read it without copying.
 #[pyclass(frozen, module = "etherweave._core")]
@@ -44,6 +47,21 @@ impl Table {
     #[getter]
     fn columns(&self) -> Vec<String> {
         self.batch.schema().fields().iter().map(|field| field.name().clone()).collect()
+    }
+
+    /// Copies a column into a list.
+    fn values<'py>(&self, py: Python<'py>, column: &str) -> PyResult<Bound<'py, PyList>> {
+        let values = self.batch.column_by_name(column);
+        let values = values.ok_or_else(|| {
+            let known = self.columns().join(", ");
+            PyKeyError::new_err(format!("no column {column:?} in table {:?}; known: {known}", self.name))
+        })?;
+        match values.data_type() {
+            DataType::UInt64 => PyList::new(py, values.as_primitive::<UInt64Type>().values()),
+            DataType::Float64 => PyList::new(py, values.as_primitive::<Float64Type>().values()),
+            DataType::Utf8 => PyList::new(py, values.as_string::<i32>().iter()),
+            other => unreachable!("columns are integers, numbers or texts, not {other}"),
+        }
     }
 
     fn __len__(&self) -> usize {
