@@ -32,16 +32,16 @@ def overview(result: Result) -> dict[str, Any]:
     dict
         ``jobs``: by name, the number of ``iterations`` and their ``mean_us``, ``median_us``,
         ``p99_us`` and ``max_us``. ``streams``: by job, the number of ``streams``, of those that are
-        ``complete``, their completion times as of iterations, and their ``goodput_gbps``.
-        ``goodput_gbps``: of all streams. ``drops``: ``packets``, ``bytes``, and the worst
+        ``complete``, their completion times as of iterations, and ``goodput_gbps``: their bytes
+        over the time from the first start to the last end. ``goodput_gbps``: the sum of the
+        streams' own rates. ``drops``: ``packets``, ``bytes``, and the worst
         ``ports``. ``pauses``: ``frames`` sent, by cause where the result has them apart, and the
         worst ``ports``, each with ``duration_us``, for which it held its peer paused.
     """
-    streams = _streams(result)
     return {
         "jobs": _jobs(result),
-        "goodput_gbps": math.fsum(one["goodput_gbps"] for one in streams.values()),
-        "streams": streams,
+        "goodput_gbps": math.fsum(rate for (rate,) in _rows(result, "streams", "goodput_gbps")),
+        "streams": _streams(result),
         "drops": _drops(result),
         "pauses": _pauses(result),
     }
@@ -76,21 +76,23 @@ def _streams(result: Result) -> dict[str, dict[str, float]]:
     run_end_ns = math.inf
     if result.summary["finished"] != "complete":
         run_end_ns = result.summary["end_ns"]
-    times: dict[str, list[float]] = {}
-    rates: dict[str, list[float]] = {}
-    columns = ("job", "start_ns", "end_ns", "goodput_gbps")
-    for job, start_ns, end_ns, goodput_gbps in _rows(result, "streams", *columns):
-        rates.setdefault(job, []).append(goodput_gbps)
-        if end_ns < run_end_ns:
-            times.setdefault(job, []).append((end_ns - start_ns) / 1e3)
+    jobs: dict[str, list[tuple[float, float, int]]] = {}
+    for job, *stream in _rows(result, "streams", "job", "start_ns", "end_ns", "bytes"):
+        jobs.setdefault(job, []).append((stream[0], stream[1], stream[2]))
+    return {job: _stream_figures(streams, run_end_ns) for job, streams in jobs.items()}
+
+
+def _stream_figures(
+    streams: Sequence[tuple[float, float, int]], run_end_ns: float
+) -> dict[str, float]:
+    times_us = [(end - start) / 1e3 for start, end, _ in streams if end < run_end_ns]
+    span_ns = max(end for _, end, _ in streams) - min(start for start, _, _ in streams)
+    size = sum(size for _, _, size in streams)
     return {
-        job: {
-            "streams": len(all_),
-            "complete": len(times.get(job, ())),
-            **(distribution(times[job]) if job in times else {}),
-            "goodput_gbps": math.fsum(all_),
-        }
-        for job, all_ in rates.items()
+        "streams": len(streams),
+        "complete": len(times_us),
+        **(distribution(times_us) if times_us else {}),
+        "goodput_gbps": size * 8 / span_ns if span_ns else 0.0,
     }
 
 

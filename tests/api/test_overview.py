@@ -33,13 +33,23 @@ def test_times_of_iterations_are_described_by_job() -> None:
 
 def test_streams_that_would_go_on_when_the_run_ends_are_not_complete() -> None:
     rows = [
-        {"job": "a", "start_ns": 1e6, "end_ns": 3e6, "goodput_gbps": 10.0},
-        {"job": "a", "start_ns": 1e6, "end_ns": 4e6, "goodput_gbps": 20.0},
+        {"job": "a", "start_ns": 1e6, "end_ns": 3e6, "bytes": 2_500_000, "goodput_gbps": 10.0},
+        {"job": "a", "start_ns": 1e6, "end_ns": 4e6, "bytes": 7_500_000, "goodput_gbps": 20.0},
     ]
     cut = figures("time_limit", streams=rows)
     assert cut["goodput_gbps"] == 30
     assert (cut["streams"]["a"]["complete"], cut["streams"]["a"]["max_us"]) == (1, 2000)
     assert figures(streams=rows)["streams"]["a"]["complete"] == 2
+
+
+def test_streams_that_end_apart_have_no_more_goodput_than_their_bytes_over_all_their_time() -> None:
+    rows = [
+        {"job": "a", "start_ns": 0.0, "end_ns": 1e6, "bytes": 12_500_000, "goodput_gbps": 100.0},
+        {"job": "a", "start_ns": 1e6, "end_ns": 2e6, "bytes": 12_500_000, "goodput_gbps": 100.0},
+    ]
+    found = figures(streams=rows)
+    # 25 MB in 2 ms; each alone had 100 Gb/s.
+    assert (found["streams"]["a"]["goodput_gbps"], found["goodput_gbps"]) == (100, 200)
 
 
 def test_drops_name_the_three_ports_that_lost_most() -> None:
