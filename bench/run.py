@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import commands
 import deployments
 import designs
 import openloop
@@ -36,6 +37,7 @@ def main() -> None:
         *designs.rows(),
         *deployments.rows(),
         *overhead.rows(),
+        *commands.rows(),
     ]
     wanted = [row for row in rows if fnmatch.fnmatchcase(row.name, glob)]
     if not wanted:
@@ -55,7 +57,7 @@ def arguments() -> argparse.Namespace:
 
 
 def facts() -> dict[str, str]:
-    """Tell when, of what and where."""
+    """Describe the time, the version and the machine."""
     stamp = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
