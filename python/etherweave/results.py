@@ -19,7 +19,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, TypeAlias, TypedDict, cast
 
 from etherweave import result_schema
@@ -316,6 +315,8 @@ class Result:
 @contextmanager
 def _replacing(home: Path) -> Iterator[Path]:
     """Collect the files of a result; only when all are written do they replace the old ones."""
+    from tempfile import TemporaryDirectory
+
     home.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=".saving-", dir=home) as collected:
         fresh = Path(collected)

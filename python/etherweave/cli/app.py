@@ -9,7 +9,7 @@ from etherweave.cli.verbs import Verb, group
 
 app = group(
     "etherweave.cli",
-    "Would Ethernet do for my codes, and what must I switch on?",
+    "Design, simulate, deploy and measure Ethernet fabrics for HPC.",
     {
         "run": Verb(
             "run.run",
