@@ -1,0 +1,83 @@
+"""Arguments and files that no verb expects end with 2 and one sentence, never with a traceback."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support import command_line
+
+FIRST = str(Path(__file__).parents[2] / "scenarios/first.toml")
+
+
+def mistake(*words: str | bytes, cwd: Path | None = None) -> str:
+    """What a command prints that ends with 2."""
+    command = [*command_line.COMMAND, *words]
+    done = subprocess.run(command, capture_output=True, check=False, timeout=60, cwd=cwd)
+    said = done.stderr.decode("utf-8", "strict")
+    assert done.returncode == 2, (words, said)
+    assert b"Traceback" not in done.stderr
+    assert not done.stdout
+    return said
+
+
+@pytest.mark.parametrize("place", ["run", FIRST, "seed=1"])
+def test_an_argument_that_is_not_utf_8_is_a_mistake(place: str) -> None:
+    words = ["run", FIRST, "--set", "seed=1"]
+    hostile = [word.encode() + b"\xff\xfe" if word == place else word for word in words]
+    assert "expected UTF-8 text" in mistake(*hostile)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "seed=" + "9" * 5000,
+        "seed=" + "9" * 4000,
+        "x=" + "[" * 1000 + "]" * 1000,
+        "x=" + "{a=" * 1000 + "1" + "}" * 1000,
+        "=",
+        "seed",
+        "a.b.c.d.e.f=1",
+        ".=1",
+        "@/dev/zero",
+        "@/",
+        "@nowhere",
+    ],
+    ids=lambda setting: f"{setting[:12]!r} of {len(setting)}",
+)
+def test_a_setting_that_no_scenario_holds_is_a_mistake(setting: str) -> None:
+    said = mistake("run", FIRST, "--set", setting)
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("number", [str(2**64), "-1", "0", "1e3", "x", "9" * 5000])
+@pytest.mark.parametrize("verb", ["run", "curve", "observe", "design"])
+def test_a_number_of_threads_that_there_cannot_be_is_a_mistake(verb: str, number: str) -> None:
+    assert "--threads" in mistake(verb, FIRST, "--threads", number)
+
+
+@pytest.mark.parametrize("seed", [str(2**64), str(2**63), "-1"])
+def test_a_seed_that_there_cannot_be_is_a_mistake(seed: str) -> None:
+    assert "--seed" in mistake("run", FIRST, "--seed", seed)
+
+
+@pytest.mark.parametrize("verb", ["run", "show", "curve", "observe", "design"])
+def test_a_scenario_that_is_no_regular_file_is_a_mistake(verb: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    assert "Is a FIFO; expected a file" in mistake(verb, "fifo", cwd=tmp_path)
+    assert "Is a device; expected a file" in mistake(verb, "/dev/zero")
+    assert "Is a directory; expected a file" in mistake(verb, "/")
+
+
+def test_an_output_below_a_link_to_nothing_is_a_mistake(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "nothing")
+    for output in ("link", "link/below"):
+        assert "is a link to a missing file" in mistake("run", FIRST, "-o", output, cwd=tmp_path)
+    curve = ("curve", FIRST, "-o", "link/points.csv")
+    assert "No such file or directory" in mistake(*curve, cwd=tmp_path)
+    drawn = ("design", FIRST, "--draw", "link/a.svg")
+    assert "No such file or directory" in mistake(*drawn, cwd=tmp_path)
+    assert "is a link to a missing file" in mistake(
+        "design", FIRST, "--export", "dot", "-o", "link/x", cwd=tmp_path
+    )
