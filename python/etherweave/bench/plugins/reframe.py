@@ -37,7 +37,7 @@ class EtherweaveBenchmarks(rfm.RunOnlyRegressionTest):
     site = variable(str, value="")
     """Path of the site's file; this machine without."""
     options = variable(str, value="")
-    """Further ones of ``bench run``, joined by commas: ``--ranks=2,--seconds=5``."""
+    """Further ones of ``bench run``, joined by commas: ``--ranks=2,--duration=5s``."""
     reference_file = variable(str, value="")
     """Path of what ``bench export reframe`` wrote."""
 
