@@ -3,7 +3,8 @@
 Nothing is computed here.
 """
 
-from collections.abc import Callable, Mapping
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypedDict
 
@@ -112,7 +113,7 @@ def resolve(scenario: Scenario, overrides: Overrides | None = None) -> str:
     Parameters
     ----------
     scenario, overrides
-        As for :func:`run`.
+        As for :func:`run`. Without jobs it describes a fabric: for designs, open loops or labs.
 
     Returns
     -------
@@ -125,7 +126,20 @@ def resolve(scenario: Scenario, overrides: Overrides | None = None) -> str:
         As for :func:`run`.
     """
     text, origin = read(scenario)
-    return _core.resolve(text, origin, literals(overrides))
+    changes = literals(overrides)
+    if _has_jobs(text, changes):
+        return _core.resolve(text, origin, changes)
+    return _core.Fabric.parse(text, origin, changes).resolved
+
+
+def _has_jobs(text: str, changes: Sequence[tuple[str, str]]) -> bool:
+    """Look for a job; text that is not TOML may have one, and the core reports what is wrong."""
+    try:
+        return bool(tomllib.loads(text).get("job")) or any(
+            key.startswith("job") for key, _ in changes
+        )
+    except (ValueError, RecursionError):
+        return True
 
 
 def schema() -> str:

@@ -13,7 +13,7 @@ def main() -> None:
         if not word.isprintable() and not _is_utf_8(word):
             from etherweave.cli.exits import USAGE, print_error
 
-            print_error(f"argument {number}: {ascii(word)}: expected UTF-8 text")
+            print_error(f"argument {number}: {word!a}: expected UTF-8 text")
             sys.exit(USAGE)
     app()
 

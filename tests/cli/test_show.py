@@ -1,0 +1,46 @@
+"""The verb ``show`` prints every scenario that comes with Etherweave."""
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import etherweave
+from support import command_line
+
+ROOT = Path(__file__).parents[2]
+NO_SCENARIOS = {"namespaces-site.toml", "study.toml"}
+"""A site, and the declarations of studies."""
+SCENARIOS = sorted(
+    path.relative_to(ROOT)
+    for folder in ("scenarios", "studies")
+    for path in (ROOT / folder).rglob("*.toml")
+    if path.name not in NO_SCENARIOS
+)
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=str)
+def test_a_scenario_that_is_resolved_is_a_scenario_with_the_same_defaults(path: Path) -> None:
+    resolved = etherweave.resolve(ROOT / path)
+    values = tomllib.loads(resolved)
+    assert "topology" in values
+    given = tomllib.loads((ROOT / path).read_text())
+    assert len(values["job"]) == len(given.get("job", []))
+    if "file" not in str(values["topology"]):
+        assert etherweave.resolve(values) == resolved
+
+
+@pytest.mark.parametrize("kind", ["first", "design/clos_300k", "open_loop/reaction", "lab/clos_16"])
+def test_the_verb_shows_scenarios_with_and_without_jobs(kind: str) -> None:
+    done = command_line.run("show", ROOT / f"scenarios/{kind}.toml")
+    assert done.returncode == 0, done.stderr
+    assert tomllib.loads(done.stdout)["topology"]
+
+
+def test_a_mistake_of_a_scenario_without_jobs_is_one_line_with_its_place(tmp_path: Path) -> None:
+    scenario = tmp_path / "wrong.toml"
+    scenario.write_text("[topology.mesh]\n\n[open_loop]\nloads = 1\n")
+    done = command_line.run("show", scenario)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"{scenario}:4:")
+    assert done.stderr.count("\n") == 1
