@@ -147,7 +147,7 @@ def _print_checks(checks: "list[StudyCheck]", value_name: str) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table("check", "published", "bounds", value_name, "")
+    table = Table("check", "", value_name, "published", "bounds")
     for check in checks:
         table.add_row(*_cells(check))
     Console(width=None if sys.stdout.isatty() else 120).print(table)
@@ -177,4 +177,4 @@ def _cells(check: "StudyCheck") -> tuple[str, ...]:
     low, high = ("" if bound is None else f"{bound:g}" for bound in check.tolerance)
     published = "" if check.expected is None else f"{check.expected:g} {check.unit}"
     verdict = "[green]pass[/]" if check.is_passed else "[bold red]FAIL[/]"
-    return check.id, published, f"{low} … {high}", check.text, verdict
+    return check.id, verdict, check.text, published, f"{low} … {high}"

@@ -10,6 +10,8 @@ simulating. Whatever a page shows is in the tables of its results, or was publis
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from polars.exceptions import PolarsError
+
 from etherweave.bench.tables import RESULTS
 from etherweave.report.animation import write_animation
 from etherweave.report.benchmarks.data import load_benchmarks
@@ -97,8 +99,18 @@ def _is_study(source: Path) -> bool:
     return (source / CHECKS).exists()
 
 
+def _write_study(source: Path, out: Path) -> Path:
+    study = load_study_result(source)
+    try:
+        return write_study(study, out)
+    except (LookupError, TypeError, AttributeError, ArithmeticError, PolarsError) as error:
+        # Only results of experiments are read here that the study wrote itself.
+        found = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise ValueError(f"{source}: {found}; expected what `etherweave study` wrote") from error
+
+
 _ALONE: list[tuple[Callable[[Path], bool], str, Callable[[Path, Path], Path]]] = [
-    (_is_study, "a study", lambda source, out: write_study(load_study_result(source), out)),
+    (_is_study, "a study", _write_study),
     (
         is_calibration,
         "a calibration",

@@ -66,7 +66,7 @@ def check_tables(study: StudyResult, checks: Sequence[StudyCheck]) -> list[Table
 
 def checks_table(checks: Sequence[StudyCheck], value_name: str) -> Table:
     """List checks, a row each; ``value_name`` heads the column of computed figures."""
-    head = ("check", "published", "bounds", value_name, "unit", "", "source")
+    head = ("check", "", value_name, "published", "bounds", "unit", "source")
     return Table(head, [_row(check) for check in checks])
 
 
@@ -79,7 +79,7 @@ def _passes(checks: Sequence[StudyCheck], value_name: str) -> Table:
 def _row(check: StudyCheck) -> list[str]:
     published = "–" if check.expected is None else f"{check.expected:g}"
     verdict = "pass" if check.is_passed else "FAIL"
-    return [check.id, published, bounds(check), check.text, check.unit, verdict, check.source]
+    return [check.id, verdict, check.text, published, bounds(check), check.unit, check.source]
 
 
 def bounds(check: StudyCheck) -> str:
