@@ -97,9 +97,8 @@ def _renamed(value: Any) -> Any:
 
 
 def _new_name(key: str) -> str:
-    return (
-        "micro_benchmarks" if key == "probes" else key.replace("foretold_", "predicted_")
-    )  # alias
+    predicted = key.replace("foretold_", "predicted_")  # alias
+    return "micro_benchmarks" if key == "probes" else predicted
 
 
 def _times(one: ComparedWorkload) -> list[float]:
