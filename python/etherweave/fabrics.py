@@ -214,21 +214,8 @@ def _designed(fabric: _core.Fabric, progress: StepCallback | None, stop: Event) 
 
 
 def _parsed(text: str) -> Figures:
-    figures: Figures = json.loads(text, object_pairs_hook=_named)
+    figures: Figures = json.loads(text)
     return figures
-
-
-def _named(pairs: list[tuple[str, Any]]) -> Figures:
-    return {_NAMES.get(name, name): value for name, value in pairs}
-
-
-_NAMES = {
-    "merits": "metrics",
-    "cards_w": "nics_w",
-    "ways_are_exact": "paths_are_exact",
-    **{f"ways_{which}": f"paths_{which}" for which in ("min", "mean", "max")},
-}
-"""Names of figures by those that the core gives them."""
 
 
 def _ranked(comparison: Figures, rank: str) -> Figures:

@@ -4,7 +4,7 @@ use crate::Design;
 
 /// What one wants much of, and little of. Absent: not known.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
-pub struct Merits {
+pub struct DesignMetrics {
     /// What the fabric is called.
     pub name: String,
     /// Hosts; more is better.
@@ -23,37 +23,37 @@ pub struct Merits {
     pub beaten_by: Vec<String>,
 }
 
-/// Fabrics with their merits.
+/// Fabrics with their metrics.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct Comparison {
     /// In the order given.
     pub designs: Vec<Design>,
     /// In the same order.
-    pub merits: Vec<Merits>,
+    pub metrics: Vec<DesignMetrics>,
 }
 
 impl Comparison {
     /// Compares designs. A fabric beats only where all is known of it that is known of the other; so nothing beats what
-    /// beats it, by whatever detours.
+    /// beats it, through any chain of fabrics.
     pub fn of(designs: Vec<Design>) -> Comparison {
-        let mut merits: Vec<Merits> = designs.iter().map(Merits::of).collect();
-        let beaten: Vec<Vec<String>> = merits.iter().map(|one| one.beaten_by(&merits)).collect();
-        for (one, beaten_by) in merits.iter_mut().zip(beaten) {
+        let mut metrics: Vec<DesignMetrics> = designs.iter().map(DesignMetrics::of).collect();
+        let beaten: Vec<Vec<String>> = metrics.iter().map(|one| one.beaten_by(&metrics)).collect();
+        for (one, beaten_by) in metrics.iter_mut().zip(beaten) {
             (one.is_efficient, one.beaten_by) = (beaten_by.is_empty(), beaten_by);
         }
-        Comparison { designs, merits }
+        Comparison { designs, metrics }
     }
 
-    /// All designs and merits, as JSON.
+    /// All designs and metrics, as JSON.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self).expect("figures are JSON")
     }
 }
 
-impl Merits {
-    fn of(design: &Design) -> Merits {
+impl DesignMetrics {
+    fn of(design: &Design) -> DesignMetrics {
         let hosts = design.fabric.hosts as f64;
-        Merits {
+        DesignMetrics {
             name: design.name.clone(),
             hosts: design.fabric.hosts,
             bisection_gbps_per_host: design.fabric.bisection_gbps / hosts,
@@ -76,11 +76,11 @@ impl Merits {
         ]
     }
 
-    fn beaten_by(&self, others: &[Merits]) -> Vec<String> {
+    fn beaten_by(&self, others: &[DesignMetrics]) -> Vec<String> {
         others.iter().filter(|other| other.beats(self)).map(|other| other.name.clone()).collect()
     }
 
-    fn beats(&self, other: &Merits) -> bool {
+    fn beats(&self, other: &DesignMetrics) -> bool {
         let goals = || self.goals().into_iter().zip(other.goals());
         let is_as_good = |(mine, its): (Option<f64>, Option<f64>)| its.is_none() || mine >= its;
         let is_better = |(mine, its): (Option<f64>, Option<f64>)| its.is_some() && mine > its;

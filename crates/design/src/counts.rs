@@ -9,13 +9,13 @@ pub struct Fabric {
     pub hosts: u64,
     /// Switches.
     pub switches: u64,
-    /// Ports of every switch, where that was said.
+    /// Ports of every switch, where it is given.
     pub radix: Option<u32>,
     /// Ports of switches in use.
     pub ports_used: u64,
     /// The most ports in use on one switch.
     pub ports_used_max: u32,
-    /// Ports of switches left free, where the radix was said.
+    /// Ports of switches left free, where the radix is given.
     pub ports_free: Option<u64>,
     /// Cables by class, medium, length and rate.
     pub cables: Vec<CableCount>,
@@ -31,14 +31,14 @@ pub struct Fabric {
     pub bisection_is_exact: bool,
     /// The formula, or how the halves were made.
     pub bisection_basis: &'static str,
-    /// Fewest shortest ways between two switches with hosts.
-    pub ways_min: u64,
-    /// Mean number of shortest ways.
-    pub ways_mean: f64,
-    /// Most shortest ways.
-    pub ways_max: u64,
-    /// Whether ways were counted from every switch; otherwise from evenly spread ones.
-    pub ways_are_exact: bool,
+    /// Fewest shortest paths between two switches with hosts.
+    pub paths_min: u64,
+    /// Mean number of shortest paths.
+    pub paths_mean: f64,
+    /// Most shortest paths.
+    pub paths_max: u64,
+    /// Whether paths were counted from every switch; otherwise from evenly spread ones.
+    pub paths_are_exact: bool,
     /// Rate down over rate up, lowest level first.
     pub tapers: Vec<TaperRatio>,
 }
@@ -92,10 +92,10 @@ impl Fabric {
             bisection_share: bisection_gbps / (hosts_gbps(topology) / 2.0),
             bisection_is_exact: exact,
             bisection_basis: basis,
-            ways_min: metrics.paths.least,
-            ways_mean: metrics.paths.mean,
-            ways_max: metrics.paths.most,
-            ways_are_exact: metrics.paths.is_exact,
+            paths_min: metrics.paths.least,
+            paths_mean: metrics.paths.mean,
+            paths_max: metrics.paths.most,
+            paths_are_exact: metrics.paths.is_exact,
             tapers: metrics.tapers.iter().map(TaperRatio::of).collect(),
         }
     }

@@ -25,7 +25,7 @@ pub struct Design {
     pub power: Option<WattsOf>,
     /// What it costs.
     pub cost: Option<Bill>,
-    /// What could not be told, and why.
+    /// What could not be computed, and why.
     pub missing: Vec<String>,
 }
 
@@ -54,11 +54,11 @@ impl fmt::Display for Step {
 }
 
 impl Design {
-    /// Designs `topology`, which `kind` has generated. `on_step` is told what comes next and says whether to go on.
+    /// Designs `topology`, which `kind` has generated. `on_step` is called before each step and returns whether to continue.
     ///
     /// # Errors
-    /// When the specification asks for what the fabric or a profile cannot give, or `on_step` wished to stop. What
-    /// was not asked for and cannot be told is listed in [`Design::missing`].
+    /// When the specification asks for what the fabric or a profile cannot give, or `on_step` stopped it. What
+    /// was not asked for and cannot be computed is listed in [`Design::missing`].
     pub fn of(
         name: &str,
         kind: &TopologyKind,

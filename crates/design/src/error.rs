@@ -4,7 +4,7 @@ use std::fmt;
 
 use etherweave_primitives::{InputError, InputErrors};
 
-/// A mistake in `[design]`, or the caller's wish to stop.
+/// A mistake in `[design]`, or the caller's request to stop.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum DesignError {
     /// Keys, below `design`, that ask for what the fabric or a profile cannot give.

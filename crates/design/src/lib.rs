@@ -2,9 +2,9 @@
 //!
 //! - [`Design::of`] measures, proves, plans tables, and adds up power and price; a [`DesignSpec`] says how. Its parts
 //!   are plain numbers with their units in their names, ready to be written as JSON.
-//! - [`Design::add_load`] tells what the fabric draws under a [`Load`] that was measured.
+//! - [`Design::add_load`] adds the power that the fabric draws under a [`Load`] that was measured.
 //! - [`Comparison`] puts several side by side and finds those that no other beats in everything.
-//! - [`proposals`] names the members of every family that have enough hosts; [`Largest`] tells by formula what the
+//! - [`proposals`] names the members of every family that have enough hosts; [`Largest`] gives by formula what the
 //!   largest of a radix amount to, be they ever so large.
 //!
 //! Nothing is found out here: topology, routing, forwarding and power know their subjects; this room asks each of them
@@ -34,7 +34,7 @@ mod spec;
 mod tables;
 mod watts;
 
-pub use compare::{Comparison, Merits};
+pub use compare::{Comparison, DesignMetrics};
 pub use counts::{CableCount, Fabric, TaperRatio};
 pub use design::{Design, Step};
 pub use error::DesignError;

@@ -55,7 +55,7 @@ pub struct Figure {
     pub basis: &'static str,
     /// Where it comes from.
     pub source: String,
-    /// When it held, where that was said.
+    /// When it held, where that is given.
     pub date: Option<String>,
 }
 
@@ -85,7 +85,9 @@ impl Bill {
     ) -> Result<Result<Bill, String>, InputError> {
         let within = |key| move |error: InputError| error.within(key);
         match (&spec.prices, &spec.prices_text) {
-            (Some(_), Some(_)) => Err(InputError::new("prices", "given beside a book of one's own", "one")),
+            (Some(_), Some(_)) => {
+                Err(InputError::new("prices", "given beside a book in prices_text or prices_file", "one"))
+            }
             (Some(name), None) => {
                 let book = PriceBook::shipped(name).map_err(within("prices"))?;
                 Bill::by(&book, topology, power).map(Ok).map_err(within("prices"))

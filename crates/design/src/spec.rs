@@ -5,7 +5,7 @@ use etherweave_power::Saving;
 use etherweave_primitives::{Bytes, InputError, InputErrors};
 use etherweave_routing::RoutingKind;
 
-/// How a fabric is judged: `[design]` in a scenario. The default asks for everything that suits the fabric.
+/// Requests for the design of a fabric, `[design]`. The default computes everything that suits the fabric.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DesignSpec {
@@ -17,20 +17,20 @@ pub struct DesignSpec {
     pub priorities: Option<u8>,
     /// Addresses and tables.
     pub tables: TablesSpec,
-    /// Power profile that comes with Etherweave, by name, such as "ethernet-100g". Absent: the first that has all parts
+    /// Included power profile, by name, such as "ethernet-100g". Absent: the first that has all parts
     /// of the fabric.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power: Option<String>,
-    /// Text of a power profile of one's own; `power_file` names a file beside the scenario that holds it.
+    /// Text of your own power profile; `power_file` names a file beside the scenario that holds it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub power_text: Option<String>,
-    /// Price book that comes with Etherweave, by name. Absent: "example".
+    /// Included price book, by name. Absent: "example".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prices: Option<String>,
-    /// Text of a price book of one's own; `prices_file` names a file beside the scenario that holds it.
+    /// Text of your own price book; `prices_file` names a file beside the scenario that holds it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prices_text: Option<String>,
-    /// A load below the worst case, to tell what the fabric draws under it. Absent: the worst case only.
+    /// A load below the worst case, for the power drawn under it. Absent: the worst case only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub activity: Option<ActivitySpec>,
 }
@@ -83,7 +83,7 @@ pub struct ActivitySpec {
     /// Mean size of a packet, 1 B to 16 KiB, which no Ethernet frame exceeds. Default "1000B".
     #[serde(default = "packet")]
     pub packet: Bytes,
-    /// What is done with idle ports. Default: each way that the profile knows.
+    /// What is done with idle ports. Default: each method that the profile has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub saving: Option<Saving>,
 }

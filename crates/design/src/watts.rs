@@ -23,11 +23,11 @@ pub struct WattsOf {
     pub activity: Vec<WattsAt>,
     /// What the sums may claim.
     pub certainty: String,
-    /// What the profile does not tell apart or count.
+    /// What the profile does not separate or count.
     pub notes: Vec<String>,
     /// The figures used, each with its source.
     pub figures: Vec<Figure>,
-    /// The same, as power tells them.
+    /// The same, as `power` returns them.
     #[serde(skip)]
     cited: Vec<Citation>,
 }
@@ -35,7 +35,7 @@ pub struct WattsOf {
 /// The worst case with one organisation of the tables. All switches have a table of the size of the largest.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct Organisation {
-    /// The address plan; none: tables are not told apart.
+    /// The address plan; none: tables are not counted separately.
     pub plan: Option<PlanKind>,
     /// Whether the tables are compacted.
     pub is_compacted: bool,
@@ -49,7 +49,7 @@ pub struct Organisation {
     pub switch: Watts,
 }
 
-/// Under a load, with one way of saving.
+/// Under a load, with one method of saving.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct WattsAt {
     /// Mean share of the time that channels send.
@@ -79,8 +79,8 @@ pub struct Watts {
     pub buffers_w: f64,
     /// Searches in forwarding tables.
     pub tables_w: f64,
-    /// Network cards of hosts.
-    pub cards_w: f64,
+    /// NICs of hosts.
+    pub nics_w: f64,
     /// All of them.
     pub total_w: f64,
 }
@@ -94,7 +94,7 @@ impl Watts {
             modules_w: watts(components.modules),
             buffers_w: watts(components.buffers),
             tables_w: watts(components.tables),
-            cards_w: watts(components.cards),
+            nics_w: watts(components.nics),
             total_w: watts(components.total()),
         }
     }
@@ -103,7 +103,7 @@ impl Watts {
 impl WattsOf {
     /// # Errors
     /// When the named profile does not exist, cannot be read, or lacks a part of the fabric; when a load is asked about
-    /// and no profile can tell. Where nothing is asked, no profile may suit: then the reason is the inner error.
+    /// and no profile has figures for it. Where nothing is asked, no profile may suit: then the reason is the inner error.
     pub(crate) fn of(
         topology: &Topology,
         tables: Option<&TableCounts>,
@@ -111,7 +111,9 @@ impl WattsOf {
     ) -> Result<Result<WattsOf, String>, InputError> {
         let within = |key| move |error: InputError| error.within(key);
         match (&spec.power, &spec.power_text) {
-            (Some(_), Some(_)) => Err(InputError::new("power", "given beside a profile of one's own", "one")),
+            (Some(_), Some(_)) => {
+                Err(InputError::new("power", "given beside a profile in power_text or power_file", "one"))
+            }
             (Some(name), None) => {
                 let profile = PowerProfile::shipped(name).map_err(within("power"))?;
                 WattsOf::by(&profile, "power", topology, tables, spec).map(Ok)
@@ -182,7 +184,7 @@ impl WattsOf {
             about: profile.about.clone(),
             activity: under.into_iter().map(|(at, _)| at).collect(),
             notes: last.notes.iter().cloned().chain(uncounted).collect(),
-            organisations: draws.iter().map(|(kind, draw)| kind.told(draw, topology)).collect(),
+            organisations: draws.iter().map(|(kind, draw)| kind.with_draw(draw, topology)).collect(),
             certainty: String::new(),
             figures: Vec::new(),
             cited: Vec::new(),
@@ -244,7 +246,7 @@ impl Organised {
         self.table.map(|(kind, entries)| Tables { kind, entries: Entries::Each(entries) })
     }
 
-    fn told(&self, draw: &Draw, topology: &Topology) -> Organisation {
+    fn with_draw(&self, draw: &Draw, topology: &Topology) -> Organisation {
         Organisation {
             plan: self.plan,
             is_compacted: self.is_compacted,
@@ -289,7 +291,7 @@ fn merged(figures: impl Iterator<Item = Citation>) -> Vec<Citation> {
 /// The key of what is done with idle ports.
 const SAVING: &str = "activity.saving";
 
-/// What is done with idle ports: as asked, or else each way that the profile knows.
+/// What is done with idle ports: as asked, or else each method that the profile has.
 fn savings(profile: &PowerProfile, asked: Option<Saving>) -> Result<Vec<Saving>, InputError> {
     let is_known = |saving: &Saving| match saving {
         Saving::AlwaysOn => true,

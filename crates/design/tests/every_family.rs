@@ -44,7 +44,7 @@ fn a_host_is_at_most_the_diameter_away_and_no_half_sends_more_than_it_has() {
         assert!((fabric.diameter as usize) < topology.switches(), "{name}");
         let has_halves = topology.hosts() > 1;
         assert_eq!((fabric.bisection_gbps > 0.0, fabric.bisection_share > 0.0), (has_halves, has_halves), "{name}");
-        assert!(fabric.ways_min <= fabric.ways_max && fabric.ways_mean <= fabric.ways_max as f64, "{name}");
+        assert!(fabric.paths_min <= fabric.paths_max && fabric.paths_mean <= fabric.paths_max as f64, "{name}");
         assert!(fabric.tapers.iter().all(|taper| taper.ratio > 0.0), "{name}");
         // No cut is wider than all links together.
         let between: f64 = fabric.cables.iter().map(|cables| cables.links as f64 * cables.rate_gbps).sum();
@@ -90,7 +90,7 @@ fn routings_that_a_family_is_known_for_are_free_of_deadlock_or_say_where_not() {
 #[test]
 fn watts_are_the_sum_of_their_components() {
     let components = |watts: &Watts| {
-        watts.fixed_w + watts.ports_w + watts.modules_w + watts.buffers_w + watts.tables_w + watts.cards_w
+        watts.fixed_w + watts.ports_w + watts.modules_w + watts.buffers_w + watts.tables_w + watts.nics_w
     };
     let spec = |load| DesignSpec {
         activity: Some(ActivitySpec { load, packet: Bytes::new(1000), saving: None }),

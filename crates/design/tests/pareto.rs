@@ -1,6 +1,6 @@
 //! Who beats whom: a strict partial order, against counting by brute force.
 
-use etherweave_design::{Bill, Comparison, Design, DesignSpec, Merits, TableCounts, WattsOf};
+use etherweave_design::{Bill, Comparison, Design, DesignMetrics, DesignSpec, TableCounts, WattsOf};
 use etherweave_topology::{SingleSwitch, TopologyKind};
 use proptest::prelude::*;
 
@@ -37,10 +37,10 @@ fn with(pattern: &Design, number: usize, goals: Goals) -> Design {
     design
 }
 
-fn compared(all: &[Goals]) -> Vec<Merits> {
+fn compared(all: &[Goals]) -> Vec<DesignMetrics> {
     let pattern = pattern();
     assert!(pattern.tables.is_some() && pattern.power.is_some() && pattern.cost.is_some());
-    Comparison::of(all.iter().enumerate().map(|(number, &goals)| with(&pattern, number, goals)).collect()).merits
+    Comparison::of(all.iter().enumerate().map(|(number, &goals)| with(&pattern, number, goals)).collect()).metrics
 }
 
 /// Pareto's criterion goal by goal: `one` must be known wherever `other` is.
@@ -81,9 +81,9 @@ proptest! {
     fn a_fabric_is_beaten_by_those_of_the_criterion_and_efficient_without(
         all in proptest::collection::vec(goals(), 1..8),
     ) {
-        for (goals, merits) in all.iter().zip(compared(&all)) {
-            prop_assert_eq!(&merits.beaten_by, &names(&all, |other| beats(other, goals)));
-            prop_assert_eq!(merits.is_efficient, merits.beaten_by.is_empty());
+        for (goals, metrics) in all.iter().zip(compared(&all)) {
+            prop_assert_eq!(&metrics.beaten_by, &names(&all, |other| beats(other, goals)));
+            prop_assert_eq!(metrics.is_efficient, metrics.beaten_by.is_empty());
         }
     }
 
@@ -91,14 +91,14 @@ proptest! {
     fn nothing_beats_itself_or_what_beats_it_and_who_beats_the_better_beats_the_worse(
         all in proptest::collection::vec(goals(), 1..8),
     ) {
-        let merits = compared(&all);
-        let beaten_by = |one: &Merits, other: &Merits| one.beaten_by.contains(&other.name);
-        prop_assert!(merits.iter().any(|one| one.is_efficient), "an order has best members");
-        for one in &merits {
+        let metrics = compared(&all);
+        let beaten_by = |one: &DesignMetrics, other: &DesignMetrics| one.beaten_by.contains(&other.name);
+        prop_assert!(metrics.iter().any(|one| one.is_efficient), "an order has best members");
+        for one in &metrics {
             prop_assert!(!beaten_by(one, one));
-            for better in merits.iter().filter(|other| beaten_by(one, other)) {
+            for better in metrics.iter().filter(|other| beaten_by(one, other)) {
                 prop_assert!(!beaten_by(better, one));
-                for best in merits.iter().filter(|other| beaten_by(better, other)) {
+                for best in metrics.iter().filter(|other| beaten_by(better, other)) {
                     prop_assert!(beaten_by(one, best), "{} {} {}", one.name, better.name, best.name);
                 }
             }
@@ -111,7 +111,7 @@ proptest! {
         place in any::<prop::sample::Index>(),
         worse in (0u8..2, 0u8..2, 0u8..2),
     ) {
-        let before: Vec<bool> = compared(&all).iter().map(|merits| merits.is_efficient).collect();
+        let before: Vec<bool> = compared(&all).iter().map(|metrics| metrics.is_efficient).collect();
         // As the one at `place`, but not as good: fewer hosts, more entries, a higher price.
         let mut last = all[place.index(all.len())];
         last.0 = last.0.saturating_sub(worse.0);
@@ -119,7 +119,7 @@ proptest! {
         last.4 = last.4.map(|price| price + worse.2);
         let more: Vec<Goals> = all.iter().copied().chain([last]).collect();
         prop_assume!(all.iter().any(|one| beats(one, &last)));
-        let after: Vec<bool> = compared(&more).iter().map(|merits| merits.is_efficient).collect();
+        let after: Vec<bool> = compared(&more).iter().map(|metrics| metrics.is_efficient).collect();
         prop_assert_eq!(&after[..all.len()], &before[..]);
         prop_assert!(!after[all.len()]);
     }

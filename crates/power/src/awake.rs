@@ -23,7 +23,7 @@ impl Default for Share {
     }
 }
 
-/// Which way of saving is in force, with the profile's figures for it.
+/// The method of saving in use, with the profile's figures for it.
 #[derive(Clone, Copy)]
 enum Figures<'a> {
     AlwaysOn,

@@ -11,7 +11,7 @@ pub enum Basis {
     Published,
     /// Chosen so that a published result comes out.
     Fitted,
-    /// Nobody says it in public; the source tells how it was reckoned.
+    /// No public figure exists; the source says how it was estimated.
     Estimate,
     /// A placeholder of plausible size, to be replaced.
     Example,
@@ -79,7 +79,7 @@ pub struct Citation {
     pub basis: Basis,
     /// Where it comes from.
     pub source: String,
-    /// When it held, where that was said.
+    /// When it held, where that is given.
     pub date: Option<String>,
 }
 

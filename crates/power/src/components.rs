@@ -18,17 +18,17 @@ pub struct Components {
     pub buffers: Power,
     /// Searches in forwarding tables.
     pub tables: Power,
-    /// Network cards of hosts.
-    pub cards: Power,
+    /// NICs of hosts.
+    pub nics: Power,
 }
 
 impl Components {
     /// Names, in the order of [`Components::values`].
-    pub const NAMES: [&'static str; 6] = ["fixed", "ports", "modules", "buffers", "tables", "cards"];
+    pub const NAMES: [&'static str; 6] = ["fixed", "ports", "modules", "buffers", "tables", "nics"];
 
     /// The components in the order of [`Components::NAMES`].
     pub const fn values(&self) -> [Power; 6] {
-        [self.fixed, self.ports, self.modules, self.buffers, self.tables, self.cards]
+        [self.fixed, self.ports, self.modules, self.buffers, self.tables, self.nics]
     }
 
     /// All of them.
@@ -38,8 +38,8 @@ impl Components {
 
     /// Each component by the same function.
     pub(crate) fn map(&self, each: impl Fn(Power) -> Power) -> Components {
-        let [fixed, ports, modules, buffers, tables, cards] = self.values().map(each);
-        Components { fixed, ports, modules, buffers, tables, cards }
+        let [fixed, ports, modules, buffers, tables, nics] = self.values().map(each);
+        Components { fixed, ports, modules, buffers, tables, nics }
     }
 }
 
@@ -52,7 +52,7 @@ impl Add for Components {
             modules: self.modules + other.modules,
             buffers: self.buffers + other.buffers,
             tables: self.tables + other.tables,
-            cards: self.cards + other.cards,
+            nics: self.nics + other.nics,
         }
     }
 }

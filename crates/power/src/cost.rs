@@ -16,7 +16,7 @@ const YEAR_HOURS: f64 = 8_766.0;
 /// What a fabric costs to buy.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cost {
-    /// What is bought: switches, cards, cables, transceivers.
+    /// What is bought: switches, NICs, cables, transceivers.
     pub items: Vec<Item>,
     /// All items together.
     pub total: Money,
@@ -52,14 +52,14 @@ impl PriceBook {
     /// What `topology` costs to buy.
     ///
     /// # Errors
-    /// When the book has no price for a switch, card, cable or transceiver that the fabric needs.
+    /// When the book has no price for a switch, NIC, cable or transceiver that the fabric needs.
     pub fn cost(&self, topology: &Topology) -> Result<Cost, InputError> {
         let mut bill = Bill { book: self, items: Vec::new(), notes: Vec::new(), figures: BTreeMap::new() };
         bill.add_switches(topology)?;
         for cables in Cables::of(topology) {
             bill.add_cables(&cables, topology.breakout())?;
         }
-        bill.add_cards(topology)?;
+        bill.add_nics(topology)?;
         let zero = Money::zero(self.currency);
         Ok(Cost {
             total: bill.items.iter().fold(zero, |sum, item| sum.plus(item.all)),
@@ -115,7 +115,7 @@ impl<'a> Bill<'a> {
         self.items.push(Item { key, purpose, count, each, all: each.times(count) });
     }
 
-    /// With a radix said, every switch has so many ports; otherwise those in use.
+    /// If a radix is given, every switch has that many ports; otherwise those in use.
     fn add_switches(&mut self, topology: &Topology) -> Result<(), InputError> {
         let mut needs: BTreeMap<SwitchKey, u64> = BTreeMap::new();
         for switch in switches(topology) {
@@ -134,9 +134,9 @@ impl<'a> Bill<'a> {
         Ok(())
     }
 
-    fn add_cards(&mut self, topology: &Topology) -> Result<(), InputError> {
+    fn add_nics(&mut self, topology: &Topology) -> Result<(), InputError> {
         if self.book.nic.is_empty() {
-            self.notes.push("network cards are not counted: the price book has none".to_owned());
+            self.notes.push("NICs are not counted: the price book has none".to_owned());
             return Ok(());
         }
         let mut rates: BTreeMap<BitRate, u64> = BTreeMap::new();
@@ -146,12 +146,12 @@ impl<'a> Bill<'a> {
         for (rate, count) in rates {
             let offer = cheapest("nic", &self.book.nic, Length::default(), |have| *have == rate);
             let offer = offer.ok_or_else(|| self.missing("nic", &rate, &self.book.nic))?;
-            self.add(offer, "cards of hosts".to_owned(), count);
+            self.add(offer, "NICs of hosts".to_owned(), count);
         }
         Ok(())
     }
 
-    /// The cheapest way to make equal cables; fibre counts with its transceivers.
+    /// The cheapest construction of equal cables; fibre counts with its transceivers.
     fn add_cables(&mut self, cables: &Cables, breakout: u32) -> Result<(), InputError> {
         let links = if cables.class == LinkClass::Host { breakout } else { 1 };
         let ready = self.cable(cables, links, |make| make != Make::Fibre);

@@ -11,13 +11,13 @@ use crate::{Activity, Certainty, Citation, Components, PowerProfile, SwitchKind,
 pub struct Draw {
     /// By kind of switch, lowest level first.
     pub kinds: Vec<KindDraw>,
-    /// Network cards and the modules in them, all hosts together.
+    /// NICs and the modules in them, all hosts together.
     pub hosts: Components,
     /// Links that are down for want of traffic.
     pub links_asleep: u64,
     /// How long a sleeping direction or link takes to wake; zero where nothing sleeps.
     pub wake: Duration,
-    /// What the profile does not tell apart or count.
+    /// What the profile does not separate or count.
     pub notes: Vec<String>,
     /// The figures used.
     pub figures: Vec<Citation>,
@@ -92,7 +92,7 @@ impl PowerProfile {
     /// What `topology` draws at the worst case: all ports full of the profile's packets, nothing asleep.
     ///
     /// # Errors
-    /// When the profile lacks a kind of port, module, card or table, a switch has fewer ports than are used, or
+    /// When the profile lacks a kind of port, module, NIC or table, a switch has fewer ports than are used, or
     /// `tables` does not fit the topology.
     pub fn draw(&self, topology: &Topology, tables: Option<&Tables>) -> Result<Draw, InputError> {
         Meter::new(self, topology, tables, None)?.read()
@@ -101,8 +101,8 @@ impl PowerProfile {
     /// What `topology` draws under a measured activity.
     ///
     /// # Errors
-    /// As [`PowerProfile::draw`], and when `activity` does not fit the topology, has values out of range, or saves in a
-    /// way of which the profile has no figures.
+    /// As [`PowerProfile::draw`], and when `activity` does not fit the topology, has values out of range, or saves by a
+    /// method of which the profile has no figures.
     pub fn draw_under(
         &self,
         topology: &Topology,

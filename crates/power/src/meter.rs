@@ -44,7 +44,8 @@ impl<'a> Meter<'a> {
         let (Some(tables), profile) = (self.tables, self.profile) else { return Ok(()) };
         tables.entries.check(self.topology.switches())?;
         if profile.table.is_empty() {
-            self.notes.push("tables are not told apart: the profile has them in the switch's figure".to_owned());
+            self.notes
+                .push("tables are not counted separately: the profile has them in the switch's figure".to_owned());
             return Ok(());
         }
         let key = format!("table.{}", tables.kind);
@@ -61,7 +62,9 @@ impl<'a> Meter<'a> {
 
     fn note_packets(&mut self) {
         match &self.profile.packet {
-            None => self.notes.push("buffers are not told apart: the profile has them in the switch's figure".into()),
+            None => self
+                .notes
+                .push("buffers are not counted separately: the profile has them in the switch's figure".into()),
             Some(packet) => {
                 self.ledger.take("packet.read", &packet.read);
                 self.ledger.take("packet.written", &packet.written);
@@ -110,7 +113,7 @@ impl<'a> Meter<'a> {
             modules,
             buffers: traffic.buffers,
             tables: self.table.map_or(Power::ZERO, |table| table.searched(entries, traffic.searches_per_second)),
-            cards: Power::ZERO,
+            nics: Power::ZERO,
         })
     }
 
@@ -137,20 +140,20 @@ impl<'a> Meter<'a> {
     /// Cards and their modules; asleep with their link, as its other end.
     fn hosts(&mut self) -> Result<Components, InputError> {
         if self.profile.nic.is_empty() {
-            self.notes.push("network cards are not counted: the profile has none".to_owned());
+            self.notes.push("network nics are not counted: the profile has none".to_owned());
         }
         let mut all = Components::default();
         for (number, link) in self.topology.channels().iter().enumerate().step_by(2) {
             if link.class == LinkClass::Host {
                 let share = self.awake.share(ChannelId::from_index(number)).module;
                 all.modules += self.module(&PortKind { rate: link.rate, medium: link.medium })?.share(share);
-                all.cards += self.card(link.rate)?;
+                all.nics += self.nic(link.rate)?;
             }
         }
         Ok(all)
     }
 
-    fn card(&mut self, rate: BitRate) -> Result<Power, InputError> {
+    fn nic(&mut self, rate: BitRate) -> Result<Power, InputError> {
         if self.profile.nic.is_empty() {
             return Ok(Power::ZERO);
         }

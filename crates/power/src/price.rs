@@ -24,7 +24,7 @@ pub struct PriceBook {
     /// Switches by ports and rate: the cheapest that has enough of both is taken.
     #[serde(default)]
     pub switch: BTreeMap<SwitchKey, Price>,
-    /// A host's network card by rate. Absent: cards are not counted.
+    /// A host's NIC by rate. Absent: NICs are not counted.
     #[serde(default)]
     pub nic: BTreeMap<BitRate, Price>,
     /// Cables: the cheapest that fits and reaches is taken, and one for the link's own class first.
@@ -195,10 +195,10 @@ impl PriceBook {
         let electricity = self.electricity.as_ref();
         let named = |table: &'static str| move |key: &dyn fmt::Display| format!("{table}.\"{key}\"");
         let switches = self.switch.iter().map(move |(key, price)| (named("switch")(key), price));
-        let cards = self.nic.iter().map(move |(key, price)| (named("nic")(key), price));
+        let nics = self.nic.iter().map(move |(key, price)| (named("nic")(key), price));
         let cables = self.cable.iter().map(move |(key, price)| (named("cable")(key), price));
         let optics = self.optics.iter().map(move |(key, price)| (named("optics")(key), price));
         let hour = electricity.map(|found| ("electricity.kilowatt_hour".to_owned(), &found.kilowatt_hour));
-        switches.chain(cards).chain(cables).chain(optics).chain(hour)
+        switches.chain(nics).chain(cables).chain(optics).chain(hour)
     }
 }

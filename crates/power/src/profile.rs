@@ -24,7 +24,7 @@ pub struct PowerProfile {
     /// An end of a cable, at switches and hosts, by kind. Absent: contained in `port`.
     #[serde(default)]
     pub module: BTreeMap<PortKind, Cited<Power>>,
-    /// A host's network card by the rate of its link. Absent: cards are not counted.
+    /// A host's NIC by the rate of its link. Absent: NICs are not counted.
     #[serde(default)]
     pub nic: BTreeMap<BitRate, Cited<Power>>,
     /// Buffers. Absent: contained in `switch` and `port`.

@@ -21,7 +21,7 @@ pub fn price_books() -> Vec<&'static str> {
     names(PRICE_BOOKS)
 }
 
-/// The text of a power profile, as a start for one's own.
+/// The text of a power profile, as a start for your own.
 ///
 /// # Errors
 /// When there is none of this name.
@@ -29,7 +29,7 @@ pub fn profile_text(name: &str) -> Result<&'static str, InputError> {
     text("power profile", PROFILES, name)
 }
 
-/// The text of a price book, as a start for one's own.
+/// The text of a price book, as a start for your own.
 ///
 /// # Errors
 /// When there is none of this name.

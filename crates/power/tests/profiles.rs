@@ -74,20 +74,20 @@ fn ports_modules_and_cards_add_up() {
     // A leaf: 3 copper, 2 optical. The core: 4 optical.
     assert_eq!((leaves.mean().ports, leaves.mean().modules), (Power::from_w(14), Power::from_w(9)));
     assert_eq!((core.all.ports, core.all.modules), (Power::from_w(16), Power::from_w(12)));
-    assert_eq!((draw.hosts.cards, draw.hosts.modules), (Power::from_w(60), Power::from_w(6)));
+    assert_eq!((draw.hosts.nics, draw.hosts.modules), (Power::from_w(60), Power::from_w(6)));
     assert_eq!(draw.total().total(), Power::from_w(300 + 28 + 18 + 16 + 12 + 66));
     assert_eq!(draw.certainty().uncertain, [("module.\"100Gb/s optical\"".to_owned(), Basis::Estimate)]);
 }
 
 #[test]
-fn what_a_profile_does_not_tell_apart_is_noted() {
+fn what_a_profile_does_not_separate_is_noted() {
     let tables = Tables { kind: TableKind::Tcam, entries: Entries::Each(1_000) };
     let modern = round().draw(&tree(hundred()), Some(&tables)).unwrap();
     assert_eq!(modern.total().tables, Power::ZERO);
     let note = |part: &str| modern.notes.iter().any(|note| note.contains(part));
-    assert!(note("tables are not told apart") && note("buffers are not told apart"), "{:?}", modern.notes);
+    assert!(note("tables are not counted separately") && note("buffers are not counted separately"), "{:?}", modern.notes);
     let paper = PowerProfile::shipped("exascale-2015").unwrap().draw(&tree(BitRate::from_gbps(40)), None).unwrap();
-    assert_eq!(paper.notes, ["network cards are not counted: the profile has none"]);
+    assert_eq!(paper.notes, ["NICs are not counted: the profile has none"]);
 }
 
 #[test]

@@ -81,8 +81,8 @@ impl Fabric {
         Ok(named)
     }
 
-    /// Latency and throughput, a row for each routing, pattern and load; `progress` is told how many points are done,
-    /// of how many, and which is next, and answers whether to go on.
+    /// Latency and throughput, a row for each routing, pattern and load; `progress` gets the number of points
+    /// done, their count and the next one, and returns whether to continue.
     fn curve(&self, py: Python<'_>, threads: usize, progress: Option<Py<PyAny>>) -> PyResult<Table> {
         let mut failure = None;
         let mut on_point = |at: CurveProgress| {
@@ -123,12 +123,12 @@ impl Fabric {
         made.map(|deployment| Deployment { deployment }).map_err(|error| scenario_error(&error))
     }
 
-    /// All its figures; `progress` is told what comes next and answers whether to go on. None when it stopped.
+    /// All its figures; `progress` gets the next step and returns whether to continue. None when it stopped.
     fn design(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Option<Design>> {
         let mut failure = None;
         let designed = py.detach(|| {
             self.fabric.design(&mut |step| {
-                tell(progress.as_ref(), step).unwrap_or_else(|error| {
+                report(progress.as_ref(), step).unwrap_or_else(|error| {
                     failure = Some(error);
                     false
                 })
@@ -141,8 +141,8 @@ impl Fabric {
     }
 }
 
-/// Whether to go on.
-fn tell(progress: Option<&Py<PyAny>>, step: Step) -> PyResult<bool> {
+/// Whether to continue.
+fn report(progress: Option<&Py<PyAny>>, step: Step) -> PyResult<bool> {
     Python::attach(|py| {
         py.check_signals()?;
         let Some(progress) = progress else { return Ok(true) };
@@ -225,8 +225,8 @@ type Named = (String, String);
 #[pyfunction]
 pub fn proposals(hosts: u32, hosts_max: u32, radix: u32, rate: &str) -> PyResult<(Vec<Named>, Vec<String>)> {
     let proposals = etherweave_scenario::proposals(&(hosts..=hosts_max), radix, rate);
-    let (found, refused) = proposals.map_err(|error| ScenarioError::new_err(error.to_string()))?;
-    Ok((found.into_iter().map(|proposal| (proposal.name, proposal.scenario)).collect(), refused))
+    let (proposals, reasons) = proposals.map_err(|error| ScenarioError::new_err(error.to_string()))?;
+    Ok((proposals.into_iter().map(|proposal| (proposal.name, proposal.scenario)).collect(), reasons))
 }
 
 /// The largest balanced fabrics of switches of so many ports, by formula, as JSON; each with its scenario.

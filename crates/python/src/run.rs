@@ -91,8 +91,8 @@ pub fn resolve(text: &str, origin: &str, overrides: Vec<(String, String)>) -> Py
     Ok(scenario.resolved())
 }
 
-/// Simulates; `pcap` are hosts to capture and a file for the frames of each; `progress` is told how far it is and
-/// answers whether to go on. Ctrl-C ends a run as interrupted.
+/// Simulates; `pcap` are hosts to capture and a file for the frames of each; `progress` gets the state of the run
+/// and returns whether to continue. Ctrl-C ends a run as interrupted.
 #[pyfunction]
 pub fn run(
     py: Python<'_>,
@@ -107,17 +107,17 @@ pub fn run(
     let (outcome, failure) = py.detach(|| {
         let run = etherweave_scenario::Run::start(text, origin, &overrides, threads.max(1), &hosts)
             .map_err(|error| scenario_error(&error))?;
-        // Before the run: a file that cannot be written is told at once.
+        // Before the run: a file that cannot be written is reported at once.
         let files = files.iter().map(|file| create(file)).collect::<PyResult<Vec<File>>>()?;
-        let mut teller = Teller::new(progress, run.end().map(|end| end.as_ns_f64()));
-        let (outcome, captures) = run.finish(&mut |now| teller.tell(&now));
+        let mut reporter = ProgressReporter::new(progress, run.end().map(|end| end.as_ns_f64()));
+        let (outcome, captures) = run.finish(&mut |now| reporter.report(&now));
         for (host, file) in hosts.iter().zip(files) {
             let capture = captures.iter().find(|capture| capture.host == *host);
             let mut out = BufWriter::new(file);
             capture.expect("each host is captured").write(&mut out)?;
             out.flush()?;
         }
-        Ok::<_, PyErr>((outcome, teller.failure))
+        Ok::<_, PyErr>((outcome, reporter.failure))
     })?;
     match failure {
         Some(error) if !error.is_instance_of::<pyo3::exceptions::PyKeyboardInterrupt>(py) => Err(error),
@@ -135,12 +135,12 @@ fn create(file: &str) -> PyResult<File> {
 
 /// What went wrong, without the number that Python appends itself.
 fn reason(error: &std::io::Error) -> String {
-    let said = error.to_string();
-    said.split(" (os error").next().unwrap_or(&said).to_owned()
+    let message = error.to_string();
+    message.split(" (os error").next().unwrap_or(&message).to_owned()
 }
 
 /// Passes progress on to Python, seldom enough to cost nothing.
-struct Teller {
+struct ProgressReporter {
     callback: Option<Py<PyAny>>,
     end_ns: Option<f64>,
     started: Instant,
@@ -148,14 +148,14 @@ struct Teller {
     failure: Option<PyErr>,
 }
 
-impl Teller {
-    fn new(callback: Option<Py<PyAny>>, end_ns: Option<f64>) -> Teller {
+impl ProgressReporter {
+    fn new(callback: Option<Py<PyAny>>, end_ns: Option<f64>) -> ProgressReporter {
         let now = Instant::now();
-        Teller { callback, end_ns, started: now, last: now, failure: None }
+        ProgressReporter { callback, end_ns, started: now, last: now, failure: None }
     }
 
-    /// Whether to go on.
-    fn tell(&mut self, now: &etherweave_scenario::Progress) -> bool {
+    /// Whether to continue.
+    fn report(&mut self, now: &etherweave_scenario::Progress) -> bool {
         if self.last.elapsed() < PROGRESS_EVERY {
             return true;
         }

@@ -5,7 +5,7 @@
 //! `polars.DataFrame(table)`, `pyarrow.table(table)` and `pandas.DataFrame.from_arrow(table)` read the
 //! core's memory in place. The memory lives as long as the last of them.
 //!
-//! Left out: type negotiation. A consumer that asks for another schema gets ours, as the interface allows.
+//! Left out: type negotiation. A consumer that asks for another schema gets the table's own, as the interface allows.
 
 use arrow_array::cast::AsArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;

@@ -13,7 +13,7 @@ pub(crate) const RUN_MAX: Duration = Duration::from_ms(5_000_000_000);
 /// Most iterations that a run records, a row each, over all ranks.
 const ROWS_MAX: u64 = 100_000_000;
 
-/// All that can be said before anything is built: every mistake.
+/// Checks what can be checked before anything is built.
 pub(crate) fn scenario(scenario: &Scenario) -> Result<(), InputErrors> {
     let mut errors = InputErrors::default();
     errors.check(params::check(&scenario.params()).map_err(conversions::misfit));
@@ -123,7 +123,7 @@ fn check_rates(scenario: &Scenario, topology: &Topology) -> Result<(), InputErro
     Ok(())
 }
 
-/// Streams without a number of messages end with the run; nobody else has a warm-up of the run.
+/// Streams without a number of messages end with the run; other workloads have no warm-up of the run.
 fn check_streams(scenario: &Scenario, jobs: &[Job]) -> Result<(), InputError> {
     let mut has_streams = false;
     for (number, job) in jobs.iter().enumerate() {

@@ -1,11 +1,11 @@
-//! What a fabric's switches and hosts are told: `[control]`. Addresses and compaction are those of `[design.tables]`.
+//! How switches and hosts of a fabric are configured: `[control]`. Addresses and compaction are those of `[design.tables]`.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
 use etherweave_primitives::{InputError, InputErrors};
 
-/// How a fabric is deployed, by `etherweave control` and `etherweave lab`; neither a run nor a design asks.
+/// How a fabric is deployed, by `etherweave control` and `etherweave lab`; neither a run nor a design uses it.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ControlSpec {
@@ -16,12 +16,12 @@ pub struct ControlSpec {
     /// dimensions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alternatives: Option<u32>,
-    /// What a pause puts out of force. Default "port".
+    /// What a pause makes inactive. Default "port".
     pub pauses: PauseKind,
-    /// 802.1Q priorities of lossless traffic, 0-7, that frames go through in turn so that pauses cannot form a ring: as
-    /// many as the routing needs, the first for hosts to send in. Empty: frames keep their priority. Default none.
+    /// 802.1Q priorities of lossless traffic, 0-7, that frames use one after the other so that pauses cannot form a
+    /// cycle: as many as the routing needs, the first for hosts to send in. Empty: frames keep their priority. Default none.
     pub priorities: Vec<u8>,
-    /// How hosts come by their hierarchical addresses. Default "dmp".
+    /// How hosts get their hierarchical addresses. Default "dmp".
     pub addresses: AddressKind,
     /// How the MAC address to an IPv4 address is found. Default "broadcast".
     pub resolution: ResolutionKind,
@@ -60,11 +60,11 @@ pub enum RuleKind {
     /// Minimal routing.
     #[default]
     Minimal,
-    /// Minimal routing, and ways round ports that are paused (Benito et al. 2015, section V).
+    /// Minimal routing, and paths around ports that are paused (Benito et al. 2015, section V).
     Conditional,
 }
 
-/// What a pause puts out of force.
+/// What a pause makes inactive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PauseKind {
@@ -75,14 +75,14 @@ pub enum PauseKind {
     Class,
 }
 
-/// How hosts come by their hierarchical addresses (Benito et al. 2015, section IV).
+/// How hosts get their hierarchical addresses (Benito et al. 2015, section IV).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AddressKind {
-    /// They ask for them: Dynamic MAC Protocol.
+    /// They request them by the Dynamic MAC Protocol (DMP).
     #[default]
     Dmp,
-    /// They keep those of the factory; their switch rewrites frames. Services must take addresses from headers.
+    /// They keep their factory addresses; their switch rewrites frames. Services must take addresses from headers.
     Rewrite,
 }
 
@@ -114,7 +114,7 @@ pub enum SpoofingKind {
 const RATE_MAX: u32 = 1_000_000;
 
 impl ControlSpec {
-    /// Whether a scenario says nothing of it.
+    /// Whether every key has its default.
     pub(crate) fn is_default(&self) -> bool {
         *self == ControlSpec::default()
     }

@@ -1,7 +1,7 @@
 //! What deployment is made of: the flow tables of a fabric and the addresses of its hosts, as columns; and what each
-//! table decides, for comparison with switches that have been told.
+//! table decides, for comparison with switches that have been programmed.
 //!
-//! Ports are OpenFlow's: ours plus one; zero is none. Addresses are whole MAC addresses.
+//! Ports are numbered as in OpenFlow: port 0 of the fabric is 1, and 0 is none. Addresses are whole MAC addresses.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
@@ -35,7 +35,7 @@ pub struct Deployment {
 pub struct Question {
     /// Number of the switch.
     pub switch: u32,
-    /// The port that the packet came in by; 0: not known.
+    /// The ingress port of the packet; 0: not known.
     pub in_port: u32,
     /// Number of the host that sent it.
     pub src: u32,
@@ -250,7 +250,7 @@ fn conditional(spec: &ControlSpec, strategy: Strategy, kind: &TopologyKind) -> R
     Ok(ConditionalTables { compaction, alternatives: spec.alternatives, ..ConditionalTables::default() })
 }
 
-/// How the routing uses virtual channels; in a dragonfly by the links that a frame has come by, so that no rule needs
+/// How the routing uses virtual channels; in a dragonfly by the links that a frame has used, so that no rule needs
 /// to know.
 fn ranks(spec: &ControlSpec, kind: &TopologyKind, topology: &Topology) -> Option<ChannelScheme> {
     let is_dragonfly = matches!(kind, TopologyKind::Dragonfly(_));

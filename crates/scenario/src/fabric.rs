@@ -12,7 +12,7 @@ use etherweave_topology::{Export, ExportNames, Topology, TopologyError, Topology
 use crate::document::Document;
 use crate::measured::{self, PortSent};
 use crate::observation::{PointChoice, observe};
-use crate::open_loop::{self, CurveProgress, Ground};
+use crate::open_loop::{self, CurveProgress, SimulatedFabric};
 use crate::scenario::{generate, read_values};
 use crate::{Deployment, Scenario, ScenarioError, Table, conversions, fabric_tables, faults, reader};
 
@@ -137,8 +137,8 @@ impl Fabric {
     ) -> Result<Table, ScenarioError> {
         let Scenario { open_loop, seed, .. } = &self.scenario;
         let (topology, outages) = (&self.topology, &self.outages()?);
-        let ground = Ground { kind: &self.scenario.topology, topology, outages };
-        let points = open_loop::curve(&ground, open_loop, *seed, threads, on_point);
+        let fabric = SimulatedFabric { kind: &self.scenario.topology, topology, outages };
+        let points = open_loop::curve(&fabric, open_loop, *seed, threads, on_point);
         points.map_err(|error| self.document.locate(error))
     }
 
@@ -151,9 +151,9 @@ impl Fabric {
     pub fn observe(&self, choice: &PointChoice, threads: usize) -> Result<Vec<Table>, ScenarioError> {
         let Scenario { open_loop, seed, .. } = &self.scenario;
         let (topology, outages) = (&self.topology, &self.outages()?);
-        let ground = Ground { kind: &self.scenario.topology, topology, outages };
+        let fabric = SimulatedFabric { kind: &self.scenario.topology, topology, outages };
         let point = choice.of(open_loop).map_err(|error| self.document.elsewhere(error))?;
-        observe(&ground, open_loop, *seed, point, threads).map_err(|error| match choice.load {
+        observe(&fabric, open_loop, *seed, point, threads).map_err(|error| match choice.load {
             Some(_) if error.key == "open_loop.loads" => {
                 self.document.elsewhere(InputError { key: "load".to_owned(), ..error })
             }
@@ -182,7 +182,8 @@ impl Fabric {
         faults::outages(&self.scenario.faults, &self.topology).map_err(|errors| self.document.locate(errors))
     }
 
-    /// All figures of the fabric; `on_step` is told what comes next and says whether to go on. None when it stopped.
+    /// All figures of the fabric; `on_step` is called before each step and returns whether to continue. None when it
+    /// stopped.
     ///
     /// # Errors
     /// When `[design]` asks for what the fabric or a profile cannot give.
@@ -223,12 +224,12 @@ pub fn proposals(
     rate: &str,
 ) -> Result<(Vec<Proposal>, Vec<String>), InputError> {
     let rate = rate.parse::<BitRate>().map_err(|error| error.within("rate"))?;
-    let (found, refused) = etherweave_design::proposals(hosts, radix);
+    let (proposals, reasons) = etherweave_design::proposals(hosts, radix);
     let with_scenario = |proposal: etherweave_design::Proposal| Proposal {
         scenario: topology_alone(&proposal.name, &proposal.kind, Some(rate)),
         name: proposal.name,
     };
-    Ok((found.into_iter().map(with_scenario).collect(), refused))
+    Ok((proposals.into_iter().map(with_scenario).collect(), reasons))
 }
 
 /// The largest balanced fabrics of switches of `radix` ports, by formula, as JSON: the fields of
@@ -243,9 +244,9 @@ pub fn largest(radix: u32) -> Result<String, TopologyError> {
         largest: Largest,
         scenario: String,
     }
-    let told =
+    let with_scenario =
         |largest: Largest| WithScenario { scenario: topology_alone(&largest.name, &largest.kind, None), largest };
-    let all: Vec<WithScenario> = Largest::all(radix)?.into_iter().map(told).collect();
+    let all: Vec<WithScenario> = Largest::all(radix)?.into_iter().map(with_scenario).collect();
     Ok(serde_json::to_string_pretty(&all).expect("figures are JSON"))
 }
 
@@ -285,9 +286,9 @@ mod tests {
 
     #[test]
     fn proposals_have_the_rate_on_every_link() {
-        let (found, refused) = proposals(&(50..=2_000), 12, "25Gb/s").unwrap();
-        assert!(found.len() > 8, "{refused:?}");
-        for proposal in found {
+        let (proposed, reasons) = proposals(&(50..=2_000), 12, "25Gb/s").unwrap();
+        assert!(proposed.len() > 8, "{reasons:?}");
+        for proposal in proposed {
             let fabric = Fabric::parse(&proposal.scenario, &proposal.name, &[]).unwrap();
             let topology = fabric.topology();
             assert!(topology.hosts() >= 50);
@@ -311,7 +312,7 @@ mod tests {
     fn a_port_has_the_headroom_of_its_own_cable() {
         let text = "[topology.single_switch]\nhosts = 2\ncable = \"3m\"";
         let buffers = Fabric::parse(text, "x.toml", &[]).unwrap().buffers(4_156).unwrap();
-        // 216 ns card + 300 ns switch + 500 ns reaction + two ways of 3 m at 5 ns/m, at 12.5 B/ns; three frames of
+        // 216 ns NIC + 300 ns switch + 500 ns reaction + both directions of 3 m at 5 ns/m, at 12.5 B/ns; three frames of
         // 4096 B with 102 B around them; a pause frame.
         let expected = 12_500 * (216 + 300 + 500 + 2 * 15) / 1_000 + 3 * (4_096 + 102) + 84;
         assert_eq!(column(&buffers, "headroom_bytes"), [expected, expected]);
@@ -329,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn too_little_memory_is_refused_at_its_key() {
+    fn too_little_memory_is_reported_at_its_key() {
         let text = "[topology.single_switch]\nhosts = 2\n[switch]\nbuffer = \"60KiB\"";
         let error = Fabric::parse(text, "x.toml", &[]).unwrap().buffers(4_156).unwrap_err();
         assert!(
@@ -346,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_routing_tells_how_many_priorities_keep_it_from_deadlock() {
+    fn a_routing_has_the_priorities_that_keep_it_from_deadlock() {
         let fabric = Fabric::parse("[topology.dragonfly]\np = 1\na = 2\nh = 1", "x.toml", &[]).unwrap();
         assert_eq!(fabric.routing_priorities(None), Ok(1));
         assert_eq!(fabric.routing_priorities(Some("dragonfly_minimal")), Ok(2));

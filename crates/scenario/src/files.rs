@@ -132,13 +132,13 @@ mod tests {
         let made = |goal: &str| Schedules::of(&scenario(goal), origin.to_str().unwrap(), &[], 0);
         let whole = made("file = \"pair.goal\"").unwrap();
         assert!(whole.resolved.contains("send 8b to 1") && whole.jobs[0].hosts.len() == 2);
-        let told = |goal: &str| made(goal).unwrap_err().to_string();
-        let both = told("file = \"pair.goal\", text = \"\"");
-        let (cut, missing) = (told("file = \"cut.goal\""), told("file = \"no.goal\""));
+        let error = |goal: &str| made(goal).unwrap_err().to_string();
+        let both = error("file = \"pair.goal\", text = \"\"");
+        let (cut, missing) = (error("file = \"cut.goal\""), error("file = \"no.goal\""));
         std::fs::remove_dir_all(&directory).unwrap();
         assert!(cut.contains("a.toml:5:") && cut.contains("goal.file: line 5: r; expected `rank N {`"), "{cut}");
         assert!(missing.contains("\"no.goal\" cannot be read (No such file"), "{missing}");
         assert!(both.contains("given beside text"), "{both}");
-        assert!(told("file = 5").contains("5; expected the name of a file"));
+        assert!(error("file = 5").contains("5; expected the name of a file"));
     }
 }

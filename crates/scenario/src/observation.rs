@@ -11,7 +11,7 @@ use etherweave_primitives::{Duration, InputError, SwitchId};
 use etherweave_topology::{Channel, Node, Topology};
 use serde::Deserialize;
 
-use crate::open_loop::{self, Ground, Point};
+use crate::open_loop::{self, Point, SimulatedFabric};
 use crate::pattern_spec::PatternSpec;
 use crate::tables::{Column, Table, integers, numbers, texts};
 use crate::{OpenLoopSpec, conversions, reader};
@@ -53,16 +53,16 @@ impl PointChoice {
 /// # Errors
 /// When it cannot be simulated; with the key from the scenario's root.
 pub(crate) fn observe(
-    ground: &Ground<'_>,
+    fabric: &SimulatedFabric<'_>,
     spec: &OpenLoopSpec,
     seed: u64,
     point: ObservedPoint,
     threads: usize,
 ) -> Result<Vec<Table>, InputError> {
-    spec.check(ground)?;
+    spec.check(fabric)?;
     let ObservedPoint { routing, pattern, load } = point;
     let run = RunParams { load, length: length(spec, &pattern.0), records_steps: true, seed };
-    let traffic = spec.traffic(ground, &pattern, run);
+    let traffic = spec.traffic(fabric, &pattern, run);
     let started = Instant::now();
     let report = routing.run(&traffic, threads).map_err(conversions::open_loop)?;
     let wall_s = started.elapsed().as_secs_f64();
@@ -71,9 +71,9 @@ pub(crate) fn observe(
     let change_ns = open_loop::change_ns(&traffic.pattern);
     let pattern_name = pattern.label();
     let point = [Point { routing, pattern: pattern_name, load, change_ns, bound, saturation: None, report, wall_s }];
-    let animation = Animation::new(ground.topology, &point[0].report, packet_ns)?;
+    let animation = Animation::new(fabric.topology, &point[0].report, packet_ns)?;
     Ok(vec![
-        open_loop::table(&point, ground.topology),
+        open_loop::table(&point, fabric.topology),
         patterns(&pattern.0),
         animation.channels(),
         animation.steps(),

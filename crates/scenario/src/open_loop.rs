@@ -93,14 +93,14 @@ impl OpenLoopSpec {
     /// What a point sends, over which switches.
     pub(crate) fn traffic<'a>(
         &'a self,
-        ground: &Ground<'a>,
+        fabric: &SimulatedFabric<'a>,
         pattern: &PatternSpec,
         run: RunParams,
     ) -> OfferedTraffic<'a> {
         let fabric = FabricOf {
-            topology: ground.topology,
-            tables: Some((ground.kind, &self.tables)),
-            outages: ground.outages,
+            topology: fabric.topology,
+            tables: Some((fabric.kind, &self.tables)),
+            outages: fabric.outages,
             reroute_after: self.reroute_after,
         };
         let (switch, arrival) = (self.switch.clone(), self.arrival.clone());
@@ -109,8 +109,8 @@ impl OpenLoopSpec {
     }
 
     /// What cannot take effect is a mistake.
-    pub(crate) fn check(&self, ground: &Ground<'_>) -> Result<(), InputError> {
-        let has_effect = self.routings.contains(&PacketRouting::ShortestPath) && !ground.outages.is_empty();
+    pub(crate) fn check(&self, fabric: &SimulatedFabric<'_>) -> Result<(), InputError> {
+        let has_effect = self.routings.contains(&PacketRouting::ShortestPath) && !fabric.outages.is_empty();
         match self.reroute_after.filter(|_| !has_effect) {
             Some(delay) => {
                 let expected = "none, without the routing shortest_path and `faults.down`";
@@ -126,8 +126,8 @@ impl OpenLoopSpec {
     }
 }
 
-/// What all points of a scenario stand on.
-pub(crate) struct Ground<'a> {
+/// The fabric on which all points of a scenario run.
+pub(crate) struct SimulatedFabric<'a> {
     pub kind: &'a TopologyKind,
     /// What `kind` has generated.
     pub topology: &'a Topology,
@@ -140,7 +140,7 @@ pub(crate) struct Point {
     pub routing: PacketRouting,
     pub pattern: String,
     pub load: f64,
-    /// When the last pattern of a switching one came into force [ns].
+    /// When the last pattern of a switching one became active [ns].
     pub change_ns: Option<u32>,
     pub bound: Option<Bound>,
     /// The interval in which the line's saturation lies, when it was looked for.
@@ -165,13 +165,13 @@ pub struct CurveProgress {
 /// # Errors
 /// When a parameter is out of range or the fabric cannot be simulated.
 pub(crate) fn curve(
-    ground: &Ground<'_>,
+    fabric: &SimulatedFabric<'_>,
     spec: &OpenLoopSpec,
     seed: u64,
     threads: usize,
     on_point: &mut dyn FnMut(CurveProgress) -> bool,
 ) -> Result<Table, InputError> {
-    spec.check(ground)?;
+    spec.check(fabric)?;
     let of_routing = |&routing| spec.patterns.iter().map(move |pattern| (routing, pattern));
     let lines: Vec<_> = spec.routings.iter().flat_map(of_routing).collect();
     let of_line = spec.loads.len() + if spec.saturation { HALVINGS } else { 0 };
@@ -187,12 +187,12 @@ pub(crate) fn curve(
             }
             let bound = points[first..].first().map(|point| point.bound.clone());
             let run = RunParams { load, length: spec.length(), records_steps: false, seed };
-            points.push(point(routing, pattern, spec.traffic(ground, pattern, run), bound, threads)?);
+            points.push(point(routing, pattern, spec.traffic(fabric, pattern, run), bound, threads)?);
         }
         let saturation = spec.saturation.then(|| Loads::bracket(&points[first..]));
         points[first..].iter_mut().for_each(|point| point.saturation = saturation);
     }
-    Ok(table(&points, ground.topology))
+    Ok(table(&points, fabric.topology))
 }
 
 fn point(
@@ -262,7 +262,7 @@ pub(crate) fn change_ns(pattern: &Pattern) -> Option<u32> {
     u32::try_from(switching.last().as_ps() / 1_000).ok()
 }
 
-/// Points as rows; latencies are not a number where nothing arrived, bounds where nobody can tell, reactions
+/// Points as rows; latencies are not a number where nothing arrived, bounds where none is known, reactions
 /// where no pattern switched or the routing did not react.
 pub(crate) fn table(points: &[Point], topology: &Topology) -> Table {
     let largest = |of: fn(&Report) -> &[f32]| -> Column {
@@ -272,8 +272,8 @@ pub(crate) fn table(points: &[Point], topology: &Topology) -> Table {
         numbers(points, move |point| point.report.latency_ns.percentile(share).map_or(f64::NAN, f64::from))
     };
     let since_change = |of: fn(&Report, u32) -> Option<u32>| {
-        let told = move |point: &Point| of(&point.report, point.change_ns?).map(f64::from);
-        numbers(points, move |point| told(point).unwrap_or(f64::NAN))
+        let since = move |point: &Point| of(&point.report, point.change_ns?).map(f64::from);
+        numbers(points, move |point| since(point).unwrap_or(f64::NAN))
     };
     let mean = |of: fn(&Report) -> Option<f64>| numbers(points, move |point| of(&point.report).unwrap_or(f64::NAN));
     Table {

@@ -42,9 +42,9 @@ pub struct Summary {
     pub packets_created: u64,
     /// Packets that reached their host.
     pub packets_delivered: u64,
-    /// Packets that found no room.
+    /// Packets dropped for want of buffer space.
     pub packets_dropped: u64,
-    /// Packets discarded because their frame check sequence did not fit.
+    /// Packets discarded because their frame check sequence was wrong.
     pub packets_damaged: u64,
     /// Packets under way at the end.
     pub packets_in_flight: u64,
@@ -54,7 +54,7 @@ pub struct Summary {
     pub fingerprint: Option<Words>,
     /// Threads that took part.
     pub threads: usize,
-    /// What nobody should overlook.
+    /// Packets lost in lossless priorities, and other warnings.
     pub warnings: Vec<String>,
 }
 

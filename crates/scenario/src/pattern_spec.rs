@@ -38,8 +38,8 @@ fn label(pattern: &Pattern) -> String {
             format!("{} by turns of {}", labels.join(", "), turns.period)
         }
         pattern => {
-            let told = serde_json::to_value(pattern).expect("parameters are numbers, names and lists of them");
-            format!("{} {}", pattern.name(), told[pattern.name()])
+            let parameters = serde_json::to_value(pattern).expect("parameters are numbers, names and lists of them");
+            format!("{} {}", pattern.name(), parameters[pattern.name()])
         }
     }
 }
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_stands_for_its_defaults_and_other_parameters_are_told() {
+    fn a_name_stands_for_its_defaults_and_other_parameters_are_shown() {
         let found =
             labels(r#"patterns = ["uniform", "adversarial", { adversarial = { offset = 2 } }, { shift = {} }]"#);
         assert_eq!(found.unwrap(), ["uniform", "adversarial+1", "adversarial+2", "shift"]);
@@ -108,8 +108,8 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_name_is_told_with_those_there_are() {
-        let told = labels(r#"patterns = ["unifrom"]"#).unwrap_err();
-        assert!(told.starts_with("unknown variant `unifrom`, expected one of `uniform`, `adversarial`"), "{told}");
+    fn an_unknown_name_is_reported_with_the_known_ones() {
+        let error = labels(r#"patterns = ["unifrom"]"#).unwrap_err();
+        assert!(error.starts_with("unknown variant `unifrom`, expected one of `uniform`, `adversarial`"), "{error}");
     }
 }

@@ -14,13 +14,13 @@ use crate::faults::{self, FaultsSpec};
 use crate::open_loop::OpenLoopSpec;
 use crate::{ScenarioError, check, conversions, files, reader};
 
-/// One run, as a file says it.
+/// A scenario file: fabric, protocols, jobs; all keys have defaults, and a run needs a job.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Scenario {
-    /// What the run is called.
+    /// Name of the run. Default: the file's name without ".toml".
     pub name: String,
-    /// Seed of all random streams.
+    /// Seed of all random streams. Default 1.
     pub seed: u64,
     /// Which channels packets may take.
     pub routing: RoutingKind,
@@ -34,25 +34,25 @@ pub struct Scenario {
     pub flow_control: FlowControl,
     /// How traffic classes share a port.
     pub ets: Ets,
-    /// Network cards.
+    /// NICs.
     pub nic: NicParams,
     /// Processors, operating system, MPI library.
     pub host: HostParams,
-    /// How hosts talk.
+    /// Transport protocol of hosts.
     pub transport: Transport,
-    /// When the run starts to count, and when it ends.
+    /// Start of the measurement, and end of the run.
     pub run: RunSpec,
-    /// What the hosts do.
+    /// Workloads of the hosts.
     pub job: Vec<JobSpec>,
-    /// What goes wrong during the run.
+    /// Faults during the run.
     #[serde(skip_serializing_if = "FaultsSpec::is_default")]
     pub faults: FaultsSpec,
-    /// How the fabric is judged on paper, by `etherweave design`; a run does not ask.
+    /// Design of the fabric by `etherweave design`; a run does not use it.
     pub design: DesignSpec,
-    /// Synthetic traffic at several loads, for `etherweave curve`; a run does not ask.
+    /// Synthetic traffic at several loads, for `etherweave curve` and `observe`; a run does not use it.
     #[serde(skip_serializing_if = "OpenLoopSpec::is_default")]
     pub open_loop: OpenLoopSpec,
-    /// How the fabric is deployed, for `etherweave control` and `etherweave lab`; a run does not ask.
+    /// How the fabric is deployed, for `etherweave control` and `etherweave lab`; a run does not use it.
     #[serde(skip_serializing_if = "ControlSpec::is_default")]
     pub control: ControlSpec,
 }
@@ -85,36 +85,36 @@ impl Default for Scenario {
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobSpec {
-    /// What tables call it.
+    /// Name of the job in tables.
     pub name: String,
-    /// 802.1Q priority of all its packets, 0-7.
+    /// 802.1Q priority of all its packets, 0..=7. Default 0.
     #[serde(default)]
     pub priority: Priority,
-    /// When it starts.
+    /// Start of the job, after the start of the run. Default "0s".
     #[serde(default)]
     pub start: Duration,
-    /// Whether the run may end without it.
+    /// Whether the run may end before the job does. Default false.
     #[serde(default)]
     pub background: bool,
-    /// What it does.
+    /// What its ranks or streams send.
     pub workload: Workload,
-    /// Where its ranks live.
+    /// Hosts of its ranks. Default: in order, from the first free host.
     #[serde(default)]
     pub placement: Placement,
 }
 
-/// When a run counts, and when it ends.
+/// Start of the measurement, and end of a run.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RunSpec {
-    /// The run ends here at the latest. Absent: when its jobs are done.
+    /// Latest end of the run. Absent: it ends when its jobs are done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub end: Option<Duration>,
-    /// The goodput of streams is measured from here on.
+    /// Start of the measurement of the goodput of streams. Default "0s".
     pub warm_up: Duration,
-    /// Without progress for so long (simulated), the run ends as stuck.
+    /// Simulated time without progress after which the run ends as stuck. Default "10s".
     pub stall_limit: Duration,
-    /// Whether to compute the fingerprint.
+    /// Whether to compute the fingerprint. Default true.
     pub fingerprint: bool,
 }
 

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_told_as_a_run_tells_it() {
+    fn a_mistake_is_reported_as_by_a_run() {
         let error = Schedules::of("[switch]\nlatency = 300\n", "wrong.toml", &[], 0).unwrap_err().to_string();
         assert!(error.starts_with("wrong.toml:2:1: switch.latency: "), "{error}");
     }

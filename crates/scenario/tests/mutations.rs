@@ -98,7 +98,7 @@ fn shipped() -> Vec<(PathBuf, String)> {
     let files =
         ["scenarios", "studies/sandia-2020"].into_iter().flat_map(|folder| fs::read_dir(home.join(folder)).unwrap());
     let mut paths: Vec<PathBuf> = files.map(|entry| entry.unwrap().path()).collect();
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml") && !path.ends_with("study.toml"));
     paths.sort();
     paths.into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
 }

@@ -72,3 +72,27 @@ fn a_resolved_scenario_resolves_to_itself_and_runs_alike() {
     let resolved = Scenario::parse(text, name, &[]).unwrap().resolved();
     assert_eq!(line(name, &run(name, &resolved, 1)), line(name, &run(name, text, 1)));
 }
+
+/// Every scenario below a folder. Descriptions of studies and sites are TOML too.
+fn scenarios_below(folder: &Path) -> Vec<PathBuf> {
+    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let found = paths.flat_map(|path| if path.is_dir() { scenarios_below(&path) } else { vec![path] });
+    let is_scenario = |path: &PathBuf| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.ends_with(".toml") && name != "study.toml" && !name.ends_with("-site.toml")
+    };
+    found.filter(is_scenario).collect()
+}
+
+#[test]
+fn every_scenario_resolves_to_itself_with_or_without_a_job() {
+    let paths: Vec<PathBuf> =
+        [folder(), folder().join("../studies")].iter().flat_map(|folder| scenarios_below(folder)).collect();
+    assert!(paths.len() > 40, "{paths:?}");
+    for path in paths {
+        let (text, origin) = (fs::read_to_string(&path).unwrap(), path.display().to_string());
+        let resolve = |text: &str| Scenario::parse(text, &origin, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let resolved = resolve(&text).resolved();
+        assert_eq!(resolve(&resolved).resolved(), resolved, "{origin}");
+    }
+}

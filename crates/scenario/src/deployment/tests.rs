@@ -62,19 +62,19 @@ fn a_table_decides_as_the_routing_and_without_a_link_nobody_takes_it() {
 }
 
 #[test]
-fn a_paused_port_hands_over_to_a_detour_and_transit_waits() {
+fn a_paused_port_hands_over_to_a_non_minimal_and_transit_waits() {
     let text = format!("{DRAGONFLY}\n[control]\nrules = \"conditional\"");
     let deployment = deployed(&text, &[]);
     // From the second host of the first switch to the last group: the first global port is the default one, the
-    // second is the second host's detour.
+    // second is the second host's non-minimal path.
     let (src, dst) = (1, 71);
     let ask = |in_port, paused: &[(u32, u32)]| {
         let question = Question { switch: 0, in_port, src, dst };
         words(&deployment.decide(&[question], paused), "by_table")[0].clone()
     };
     let default: u32 = ask(2, &[]).parse().unwrap();
-    let detour: u32 = ask(2, &[(0, default)]).parse().unwrap();
-    assert_ne!(default, detour);
+    let non_minimal: u32 = ask(2, &[(0, default)]).parse().unwrap();
+    assert_ne!(default, non_minimal);
     let transit = deployment.topology.out_channels(SwitchId::new(0)).len() as u32;
     assert_eq!(ask(transit, &[(0, default)]), default.to_string(), "waits");
     let rules = deployment.tables();
@@ -119,7 +119,7 @@ fn one_of_parallel_cables_is_named_by_its_port() {
 }
 
 #[test]
-fn no_detour_begins_towards_a_switch_that_would_send_it_back() {
+fn no_non_minimal_begins_towards_a_switch_that_would_send_it_back() {
     let down = ["group0.switch0 - group0.switch1", "group0.switch0 - group8.switch3"];
     let text = format!("{DRAGONFLY}\n[control]\nrules = \"conditional\"");
     let deployment = deployed(&text, &down);
@@ -127,8 +127,8 @@ fn no_detour_begins_towards_a_switch_that_would_send_it_back() {
     for host in (0..topology.hosts()).map(HostId::from_index) {
         let (at, port) = (topology.switch_of(host), topology.channel(topology.host_channel(host)).to.port);
         let table = &deployment.tables[at.index()];
-        for detour in table.rules().iter().filter(|rule| rule.in_port == Some(port)) {
-            let out = topology.channel(topology.out_channel(at, table.ports(detour)[0]));
+        for non_minimal in table.rules().iter().filter(|rule| rule.in_port == Some(port)) {
+            let out = topology.channel(topology.out_channel(at, table.ports(non_minimal)[0]));
             let (Node::Switch(far), back) = (out.to.node, u32::from(out.to.port.get()) + 1) else { unreachable!() };
             let group = topology.coordinates(at)[0];
             let abroad = |dst: &u32| topology.coordinates(topology.switch_of(HostId::new(*dst)))[0] != group;
@@ -141,25 +141,24 @@ fn no_detour_begins_towards_a_switch_that_would_send_it_back() {
 }
 
 #[test]
-fn what_cannot_be_deployed_is_refused_where_it_stands() {
-    let refused = |text: &str, down: &[&str]| {
+fn what_cannot_be_deployed_is_error_where_it_stands() {
+    let error = |text: &str, down: &[&str]| {
         let down: Vec<String> = down.iter().map(|&name| name.to_owned()).collect();
         Fabric::parse(text, "test", &[]).unwrap().deployment(&down).err().unwrap().to_string()
     };
     let text = format!("{DRAGONFLY}\n[control]\nalternatives = 2");
     assert_eq!(
-        refused(&text, &[]),
+        error(&text, &[]),
         "test:4:1: control.alternatives: given beside minimal rules; expected rules = \"conditional\""
     );
     let wide = format!("{DRAGONFLY}\n[design.tables]\nwidths = [18, 20, 9]");
-    assert!(refused(&wide, &[]).contains("need 47 bits; expected at most 46"), "{}", refused(&wide, &[]));
+    assert!(error(&wide, &[]).contains("need 47 bits; expected at most 46"), "{}", error(&wide, &[]));
     assert!(
-        refused(DRAGONFLY, &["group0.switch0 - group9.switch9"])
-            .contains("no cable \"group0.switch0 - group9.switch9\"")
+        error(DRAGONFLY, &["group0.switch0 - group9.switch9"]).contains("no cable \"group0.switch0 - group9.switch9\"")
     );
     let flat = format!("{DRAGONFLY}\n[control]\nrules = \"conditional\"\n[design.tables]\nplan = \"flat\"");
-    let told = "test:6:1: design.tables.plan: flat; expected coordinates, under conditional rules";
-    assert_eq!(refused(&flat, &[]), told);
+    let expected = "test:6:1: design.tables.plan: flat; expected coordinates, under conditional rules";
+    assert_eq!(error(&flat, &[]), expected);
     let torus = "[topology.torus]\n[control]\nrules = \"conditional\"";
-    assert!(refused(torus, &[]).contains("torus; expected a dragonfly"), "{}", refused(torus, &[]));
+    assert!(error(torus, &[]).contains("torus; expected a dragonfly"), "{}", error(torus, &[]));
 }
