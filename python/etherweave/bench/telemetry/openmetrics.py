@@ -1,17 +1,18 @@
 """Recordings for Prometheus, in the OpenMetrics text format (openmetrics.io, version 1.0.0)."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from etherweave.bench.telemetry.counters import Value
-from etherweave.bench.telemetry.families import FAMILIES, PREFIX, Column, Family
+from etherweave.bench.telemetry.families import FAMILIES, PREFIX, Family
 from etherweave.bench.telemetry.recorder import Recording
 from etherweave.bench.telemetry.sampling import Sample
 
-Labels = tuple[tuple[str, str], ...]
+if TYPE_CHECKING:
+    from prometheus_client.core import Metric
 
 
 class Gauge(NamedTuple):
@@ -39,7 +40,7 @@ def history(recording: Recording) -> str:
 
     Prometheus counts milliseconds, and rejects two samples of one: the later one is written.
     """
-    samples = {_time(sample.time_ns): sample for sample in recording.samples}
+    samples = {_milliseconds(sample.time_ns): sample for sample in recording.samples}
     return _exposition(recording, samples.values(), has_times=True)
 
 
@@ -63,21 +64,32 @@ def write_textfile(recording: Recording, path: Path) -> None:
     fresh.replace(path)
 
 
+class _Registry(NamedTuple):
+    """Metrics of a recording, as ``prometheus_client`` collects them."""
+
+    metrics: tuple["Metric", ...]
+
+    def collect(self) -> tuple["Metric", ...]:
+        """Return all metrics."""
+        return self.metrics
+
+
 def _exposition(recording: Recording, samples: Iterable[Sample], *, has_times: bool) -> str:
-    samples = tuple(samples)
-    common: Labels = (("run", recording.run), ("host", recording.host))
-    lines = [*_about_run(recording, common)]
-    for family in FAMILIES:
-        series = _series(family, samples)
-        for at, column in enumerate(family.columns):
-            lines += _counter(family, column, _points(series, at, has_times), common)
-    return "\n".join([*lines, "# EOF", ""])
+    from prometheus_client.openmetrics.exposition import generate_latest
+
+    counters = _counters(recording, tuple(samples), has_times)
+    registry = _Registry((*_run_metrics(recording), *counters))
+    text: bytes = generate_latest(registry)  # type: ignore[no-untyped-call]
+    return text.decode()
 
 
-def _about_run(recording: Recording, common: Labels) -> Iterator[str]:
-    yield f"# TYPE {RUN} info"
-    yield f"# HELP {RUN} The runs that were recorded."
-    yield f"{RUN}_info{_braces(common)} 1"
+def _run_metrics(recording: Recording) -> Iterator["Metric"]:
+    from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily
+
+    labels = {"run": recording.run, "host": recording.host}
+    run = InfoMetricFamily(RUN, "The runs that were recorded.", labels=())
+    run.add_metric((), labels)
+    yield run
     values = {
         STARTED: recording.samples[0].time_ns / 1e9,
         ENDED: recording.samples[-1].time_ns / 1e9,
@@ -85,10 +97,34 @@ def _about_run(recording: Recording, common: Labels) -> Iterator[str]:
         COST: recording.processor_s,
     }
     for gauge, value in values.items():
-        yield f"# TYPE {gauge.name} gauge"
-        yield f"# UNIT {gauge.name} seconds"
-        yield f"# HELP {gauge.name} {gauge.meaning}"
-        yield f"{gauge.name}{_braces(common)} {value!r}"
+        metric = GaugeMetricFamily(gauge.name, gauge.meaning, labels=[*labels], unit="seconds")
+        metric.add_metric([*labels.values()], value)
+        yield metric
+
+
+def _counters(
+    recording: Recording, samples: Sequence[Sample], has_times: bool
+) -> Iterator["Metric"]:
+    """Yield the counters that exist, each series in order of time, as the format requires."""
+    from prometheus_client.core import CounterMetricFamily
+
+    common = (recording.run, recording.host)
+    for family in FAMILIES:
+        series = _series(family, samples)
+        for at, column in enumerate(family.columns):
+            metric = CounterMetricFamily(
+                family.metric(column),
+                column.meaning,
+                labels=("run", "host", *family.keys),
+                unit=column.unit,
+            )
+            for keys, points in series.items():
+                for time_ns, values in points:
+                    if (value := values[at]) is not None:
+                        time_s = _milliseconds(time_ns) / 1e3 if has_times else None
+                        metric.add_metric((*common, *keys), value, timestamp=time_s)
+            if metric.samples:
+                yield metric
 
 
 Series = Mapping[tuple[str, ...], list[tuple[int, tuple[Value, ...]]]]
@@ -102,38 +138,8 @@ def _series(family: Family, samples: Iterable[Sample]) -> Series:
     return found
 
 
-def _points(series: Series, at: int, has_times: bool) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Give a counter's values as text, each series in order of time, as the format wants."""
-    for keys, points in series.items():
-        for time_ns, values in points:
-            if values[at] is not None:
-                yield keys, f"{values[at]!r}" + (f" {_time(time_ns)}" if has_times else "")
-
-
-def _time(time_ns: int) -> str:
-    return f"{time_ns / 1e9:.3f}"
-
-
-def _counter(
-    family: Family, column: Column, points: Iterable[tuple[tuple[str, ...], str]], common: Labels
-) -> list[str]:
-    name = family.metric(column)
-    lines = [
-        f"{name}_total{_braces((*common, *zip(family.keys, keys, strict=True)))} {point}"
-        for keys, point in points
-    ]
-    if not lines:
-        return []
-    unit = [f"# UNIT {name} {column.unit}"] if column.unit else []
-    return [f"# TYPE {name} counter", *unit, f"# HELP {name} {column.meaning}", *lines]
-
-
-def _braces(labels: Labels) -> str:
-    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels) + "}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace("\n", "\\n").replace('"', '\\"')
+def _milliseconds(time_ns: int) -> int:
+    return round(time_ns / 1e6)
 
 
 def dashboard() -> str:
