@@ -1,6 +1,6 @@
 """One benchmark as the rest of Etherweave sees it: programs, metrics, plan and parser.
 
-An adapter is a value, made in a file of its own under ``adapters`` and listed there once.
+An adapter is a value, made in a module of ``adapters`` and listed there once.
 """
 
 import re

@@ -36,7 +36,7 @@ class Start(StrEnum):
 
 
 @dataclass(frozen=True)
-class RankPlacement:
+class HostPlacement:
     """Placement of processes on hosts."""
 
     pattern: HostPattern
@@ -131,7 +131,7 @@ class BenchmarkPlan:
     """A run before it is started."""
 
     program: str
-    placement: RankPlacement
+    placement: HostPlacement
     command: BenchmarkCommand
     forecast: RunForecast
     sizes: tuple[int, ...] = ()
@@ -225,7 +225,7 @@ def timed_pair(
     command = BenchmarkCommand(Start.CLIENT_SERVER, words, server, files=files, output=output)
     forecast = predict_timed(request, fabric, usual)
     return BenchmarkPlan(
-        request.program, RankPlacement(HostPattern.PAIR, 2), command, forecast, notes=notes
+        request.program, HostPlacement(HostPattern.PAIR, 2), command, forecast, notes=notes
     )
 
 
@@ -244,7 +244,7 @@ def all_ranks(
     command = BenchmarkCommand(
         Start.MPI, (*arguments, *request.options), files=files, output=output
     )
-    placement = RankPlacement(pattern, request.nodes, request.ranks_per_node)
+    placement = HostPlacement(pattern, request.nodes, request.ranks_per_node)
     return BenchmarkPlan(request.program, placement, command, forecast, sizes, notes)
 
 
@@ -259,5 +259,5 @@ def alone(
     command = BenchmarkCommand(Start.ALONE, (*arguments, *request.options))
     forecast = RunForecast(0.0, request.seconds or seconds, "as long as requested; traffic unknown")
     return BenchmarkPlan(
-        request.program, RankPlacement(HostPattern.ALONE, 1), command, forecast, notes=notes
+        request.program, HostPlacement(HostPattern.ALONE, 1), command, forecast, notes=notes
     )

@@ -27,7 +27,7 @@ from etherweave.bench.plans import (
     BenchmarkRequest,
     FabricEstimate,
     HostPattern,
-    RankPlacement,
+    HostPlacement,
     Start,
     predict_timed,
 )
@@ -202,7 +202,7 @@ def _plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     whole = replace(request, seconds=seconds + WARM_UP)
     forecast = predict_timed(whole, fabric, USUAL_SECONDS)
     return BenchmarkPlan(
-        "iperf3", RankPlacement(HostPattern.PAIR, 2), command, forecast, notes=notes
+        "iperf3", HostPlacement(HostPattern.PAIR, 2), command, forecast, notes=notes
     )
 
 

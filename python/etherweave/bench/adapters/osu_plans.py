@@ -10,7 +10,7 @@ from etherweave.bench.plans import (
     BenchmarkRequest,
     FabricEstimate,
     HostPattern,
-    RankPlacement,
+    HostPlacement,
     RunForecast,
     Start,
     doubling,
@@ -72,7 +72,7 @@ def plan(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     if program in _MANY_PAIRS and need_ranks(request, 2, program) % 2:
         raise BenchmarkPlanError(f"{program} needs an even number of ranks")
     sizes = _sizes(request, is_pair)
-    placement = RankPlacement(
+    placement = HostPlacement(
         HostPattern.PAIR if is_pair else HostPattern.ALL_NODES,
         request.nodes,
         request.ranks_per_node,

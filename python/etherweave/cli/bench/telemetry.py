@@ -15,7 +15,6 @@ from etherweave.bench.telemetry.openmetrics import dashboard as dashboard_text
 from etherweave.bench.telemetry.process import RecordingOptions, until_ended
 from etherweave.bench.telemetry.process import record as recorded
 from etherweave.bench.telemetry.recorder import Recording, Rise, rises
-from etherweave.bench.telemetry.tables import ReadingError, recordings, save
 from etherweave.cli.bench.amounts import amount, existing, renamed, seconds, time_of
 from etherweave.cli.design_page import print_sheet
 from etherweave.cli.exits import notice, os_error, reject
@@ -86,6 +85,8 @@ def record(
 
 
 def _recorded(options: RecordingOptions, output: Path | None) -> Recording:
+    from etherweave.bench.telemetry.tables import save
+
     with until_ended() as ended:
         if output is None:
             return recorded(options, sys.stdout, ended)
@@ -192,6 +193,8 @@ def dashboard() -> None:
 
 
 def _read(path: Path) -> list[Recording]:
+    from etherweave.bench.telemetry.tables import ReadingError, recordings
+
     try:
         return recordings(path)
     except ReadingError as error:

@@ -17,6 +17,7 @@ from etherweave.control.dmp.client import request_addresses
 from etherweave.control.dmp.daemon import serve
 from etherweave.control.dmp.frame import FrameFault
 from etherweave.control.dmp.interface import DmpInterface, InterfaceError
+from etherweave.control.dmp.monitor import MonitorTiming
 from etherweave.control.dmp.request import (
     AssignedAddress,
     FailedRequest,
@@ -24,7 +25,6 @@ from etherweave.control.dmp.request import (
     RequestOutcome,
     RequestTiming,
 )
-from etherweave.control.dmp.monitor import MonitorTiming
 from etherweave.control.text import mac_text
 
 NO_ANSWER = 4

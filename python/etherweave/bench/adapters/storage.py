@@ -1,0 +1,280 @@
+"""Benchmarks of storage: fio, IOzone and SPDK's perf.
+
+fio: JSON, with a word or two before it, or the normal text, which is rounded.
+
+Bytes per second are exact in JSON; ``bw`` without suffix would be KiB/s. In text *MiB* and *MB* are
+both what they say.
+
+IOzone's automatic table. *kBytes* are 2^10 bytes; columns are recognised by where they end.
+
+SPDK's perf of NVMe, local or over fabrics. *MiB/s*, once called *MB/s*, are 2^20 bytes.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from etherweave.bench.adapter import Adapter
+from etherweave.bench.checks import check_agreement
+from etherweave.bench.draft import NUMBER, Draft, begins_with_digit, find, integer, size_bytes
+from etherweave.bench.measurements import GarbledError, Labels, TextLine
+from etherweave.bench.metrics import OPERATION_RATE, ROUND_TRIP, STORAGE_BANDWIDTH
+from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, alone
+
+_OPERATIONS = ("read", "write")
+_SPREAD = {"min": "min", "max": "max", "mean": "mean", "stddev": "stdev"}
+_HEAD = re.compile(r"(?P<job>[^:\s]+): \(g=\d+\): rw=(?P<kind>\w+), bs=.*")
+_RESULT = re.compile(r"^(\S+): \(groupid=")
+_LINE = re.compile(
+    rf"  (?P<operation>read|write): IOPS=(?P<rate>{NUMBER})(?P<scale>[kM]?), "
+    rf"BW=(?P<two>{NUMBER})(?P<two_unit>[KMG]iB/s|B/s) \((?P<ten>{NUMBER})(?P<ten_unit>[kMG]?B/s)\)"
+    r"\(\S+\)\s*"
+)
+_SHARE = re.compile(r"[0-9]{1,2}\.[0-9]{6}")
+_BYTES = {"B/s": 1, "KiB/s": 2**10, "MiB/s": 2**20, "GiB/s": 2**30}
+_DECIMAL = {"B/s": 1, "kB/s": 1e3, "MB/s": 1e6, "GB/s": 1e9}
+_RATES = {"": "1/s", "k": "k/s", "M": "M/s"}
+
+
+def _parse_fio(draft: Draft) -> None:
+    draft.program = "fio"
+    if draft.block.is_object:
+        assert draft.block.data is not None
+        _parse_object(draft, draft.block.data)
+    elif draft.block.lines[0].text.startswith("3;fio-"):
+        raise GarbledError(draft.block.start, "fio's terse output has no names: use JSON")
+    else:
+        _parse_text(draft)
+
+
+def _parse_object(draft: Draft, data: Mapping[str, Any]) -> None:
+    line = draft.block.start
+    try:
+        draft.version = str(data["fio version"]).removeprefix("fio-")
+        for job in data["jobs"]:
+            draft.check(job["error"] == 0, f"job {job['jobname']}: error {job['error']}")
+            if job["job options"].get("name", job["jobname"]) != job["jobname"]:
+                raise GarbledError(line, "a job has two names")
+            for operation in _OPERATIONS:
+                if job[operation]["io_bytes"] and job["error"] == 0:
+                    _take_fio(draft, job, operation, line)
+    except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
+        raise GarbledError(line, f"the JSON object is not fio's: {error!r}") from None
+    draft.end(True, "")
+
+
+def _take_fio(draft: Draft, job: Mapping[str, Any], operation: str, line: int) -> None:
+    numbers, options = job[operation], job["job options"]
+    block = options.get("bs")
+    size = size_bytes(block, line) if isinstance(block, str) and block else None
+    labels = [("job", str(job["jobname"])), ("operation", operation)]
+    moved, runtime = numbers["io_bytes"] / max(numbers["runtime"], 1) * 1e3, numbers["bw_bytes"]
+    check_agreement(line, "bytes, runtime and rate", runtime, moved, 0.01)
+    _put(draft, line, "B/s", size, labels, numbers["bw_bytes"])
+    draft.add(OPERATION_RATE, repr(numbers["iops"]), "1/s", line, size=size, labels=labels)
+    latency = numbers["clat_ns"]
+    for name, statistic in _SPREAD.items():
+        _wait(draft, latency[name], line, size, statistic, labels)
+    shares = latency.get("percentile", {})
+    if list(shares.values()) != sorted(shares.values()):
+        raise GarbledError(line, "percentiles do not rise")
+    for share, time in shares.items():
+        if not _SHARE.fullmatch(share):
+            raise GarbledError(line, f"{share[:40]!r} is no percentile")
+        _wait(draft, time, line, size, f"p{float(share):g}", labels)
+
+
+def _put(
+    draft: Draft, line: int, unit: str, size: int | None, labels: Labels, value: object
+) -> None:
+    draft.add(STORAGE_BANDWIDTH, repr(value), unit, line, size=size, labels=labels)
+
+
+def _wait(
+    draft: Draft, time: object, line: int, size: int | None, statistic: str, labels: Labels
+) -> None:
+    printed = repr(time)
+    draft.add(ROUND_TRIP, printed, "ns", line, size=size, statistic=statistic, labels=labels)
+
+
+def _parse_text(draft: Draft) -> None:
+    jobs = [found[1] for line in draft.block.lines if (found := _HEAD.fullmatch(line.text))]
+    version = [line.text[4:] for line in draft.block.lines if re.fullmatch(r"fio-\S+", line.text)]
+    draft.version = version[0] if version else None
+    results = [job[1] for _, job in find(_RESULT, draft.block.lines)]
+    if len(jobs) != 1 or results != jobs:
+        raise GarbledError(draft.block.start, "text of other than one job: use JSON")
+    for line in draft.block.lines:
+        if found := _LINE.fullmatch(line.text):
+            labels = [("job", jobs[0]), ("operation", found["operation"])]
+            two = float(found["two"]) * _BYTES[found["two_unit"]]
+            ten = float(found["ten"]) * _DECIMAL[found["ten_unit"]]
+            check_agreement(line.number, "MiB and MB", two, ten, 0.01)
+            draft.add(
+                STORAGE_BANDWIDTH, found["two"], found["two_unit"], line.number, labels=labels
+            )
+            unit = _RATES[found["scale"]]
+            draft.add(OPERATION_RATE, found["rate"], unit, line.number, labels=labels)
+    is_over = any(line.text.startswith("Run status group 0") for line in draft.block.lines)
+    draft.end(is_over, "the status of the group")
+
+
+def _plan_fio(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
+    seconds = request.seconds or 30.0
+    words = (
+        *("fio", "--name=etherweave", "--directory={directory}", "--rw=randread"),
+        *(f"--bs={request.size_max or 4096}", "--size=256m", f"--runtime={seconds:g}"),
+        *("--time_based", "--output-format=json"),
+    )
+    return alone(request, words, seconds)
+
+
+FIO = Adapter(
+    name="fio",
+    programs=("fio",),
+    metrics=(STORAGE_BANDWIDTH, OPERATION_RATE, ROUND_TRIP),
+    checks=(
+        "every job ended without an error",
+        "bytes, runtime and rate agree",
+        "percentiles rise",
+    ),
+    begins=r"\S+: \(g=0\): rw=\w+, bs=|3;fio-\d",
+    json=r'"fio version"\s*:',
+    plan=_plan_fio,
+    parse=_parse_fio,
+    version=(("--version",), r"fio-(\d[\w.]*)"),
+)
+
+
+_UNDER = (
+    "kB reclen write rewrite read reread read write read rewrite read fwrite frewrite fread freread"
+)
+_NAMES = (
+    *("write", "rewrite", "read", "reread", "random_read", "random_write", "backward_read"),
+    *("record_rewrite", "stride_read", "fwrite", "frewrite", "fread", "freread"),
+)
+_ENDS = (16, 24, *range(33, 33 + 9 * len(_NAMES), 9))
+"""Where the values of columns end; names above them end elsewhere."""
+
+
+def _parse_iozone(draft: Draft) -> None:
+    draft.program = "iozone"
+    columns: set[int] = set()
+    has_header = is_scaled = is_over = False
+    for line in draft.block.lines:
+        text = " ".join(line.text.split())
+        if version := re.fullmatch(r"Version \$Revision: ([\d.]+) \$", text):
+            draft.version = version[1]
+        elif text == "Output is in kBytes/sec":
+            is_scaled = True
+        elif text == _UNDER:
+            has_header = True
+        elif has_header and begins_with_digit(line.text):
+            if not is_scaled or is_over:
+                raise GarbledError(line.number, "a row without its unit, or after the end")
+            columns = _take_iozone(draft, line, columns)
+        is_over = is_over or text == "iozone test complete."
+    draft.end(is_over, "the line `iozone test complete.`")
+
+
+def _take_iozone(draft: Draft, line: TextLine, columns: set[int]) -> set[int]:
+    """Read a row that fills the same columns as those above; return where they end."""
+    cells = {match.end(): match[0] for match in re.finditer(r"\S+", line.text)}
+    if not set(_ENDS[:2]) <= cells.keys() <= set(_ENDS):
+        raise GarbledError(line.number, "values do not stand below the names of columns")
+    if columns and cells.keys() != columns:
+        raise GarbledError(line.number, "other columns than in the rows above")
+    size = integer(cells[_ENDS[1]], line.number) * 2**10
+    file = str(integer(cells[_ENDS[0]], line.number) * 2**10)
+    for end, name in zip(_ENDS[2:], _NAMES, strict=True):
+        if end in cells:
+            labels = [("operation", name), ("file_bytes", file)]
+            rate = str(integer(cells[end], line.number))
+            draft.add(STORAGE_BANDWIDTH, rate, "KiB/s", line.number, size=size, labels=labels)
+    return set(cells)
+
+
+def _plan_iozone(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
+    record = max((request.size_max or 2**20) // 1024, 4)
+    words = ("iozone", "-a", "-s", str(record * 64), "-r", str(record), "-i", "0", "-i", "1")
+    return alone(request, (*words, "-f", "{directory}/iozone.tmp"), 60.0)
+
+
+IOZONE = Adapter(
+    name="iozone",
+    programs=("iozone",),
+    metrics=(STORAGE_BANDWIDTH,),
+    checks=(
+        "values stand below the names of columns, in all rows the same",
+        "the closing line is there",
+    ),
+    begins=r"\s*Iozone: Performance Test of File I/O",
+    plan=_plan_iozone,
+    parse=_parse_iozone,
+)
+
+
+_ROW = re.compile(
+    rf"(?P<device>\S.*?)\s*:\s+(?P<rate>{NUMBER})\s+(?P<bytes>{NUMBER})\s+(?P<mean>{NUMBER})\s+"
+    rf"(?P<min>{NUMBER})\s+(?P<max>{NUMBER})\s*"
+)
+_DEVICE = re.compile(r"Total|(?!.* NSID (?! *\d+ ))[\w():./ -]+ from core +\d+")
+_BLOCK = 512
+"""Every request is a multiple of it [bytes]."""
+
+
+def _parse_spdk(draft: Draft) -> None:
+    draft.program = "spdk_nvme_perf"
+    seen: set[str] = set()
+    for line in draft.block.lines[1:]:
+        row = _ROW.fullmatch(line.text)
+        if "Total" in seen:
+            draft.leftover += [line] if re.search(r"\w", line.text) else []
+        elif row and _DEVICE.fullmatch(row["device"]):
+            _take_spdk(draft, line, row)
+            seen.add(row["device"])
+        elif re.search(r"\w", line.text):
+            raise GarbledError(line.number, f"a row that is not understood: {line.text[:60]!r}")
+    draft.end("Total" in seen, "the row of the total")
+
+
+def _take_spdk(draft: Draft, line: TextLine, row: re.Match[str]) -> None:
+    rate, megabytes = float(row["rate"]), float(row["bytes"])
+    blocks = round(megabytes * 2**20 / max(rate, 1e-9) / _BLOCK)
+    size = blocks * _BLOCK
+    if abs(rate * size / 2**20 - megabytes) > 0.006 + 0.001 * megabytes:
+        raise GarbledError(line.number, "operations and bytes do not agree in whole blocks")
+    if not float(row["min"]) <= float(row["mean"]) <= float(row["max"]):
+        raise GarbledError(line.number, "the mean is outside of its range")
+    number, labels = line.number, [("device", row["device"])]
+    draft.add(OPERATION_RATE, row["rate"], "1/s", number, size=size, labels=labels)
+    draft.add(STORAGE_BANDWIDTH, row["bytes"], "MiB/s", number, size=size, labels=labels)
+    for name in ("mean", "min", "max"):
+        time = row[name]
+        draft.add(ROUND_TRIP, time, "us", number, size=size, statistic=name, labels=labels)
+
+
+def _plan_spdk(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
+    seconds = request.seconds or 10.0
+    where = "trtype:tcp adrfam:IPv4 traddr:{server} trsvcid:4420"
+    words = ("spdk_nvme_perf", "-q", "32", "-o", str(request.size_max or 4096), "-w", "randread")
+    notes = ("a target of NVMe over TCP must stand on the host, at its usual port",)
+    return alone(request, (*words, "-t", f"{seconds:g}", "-r", where), seconds, notes=notes)
+
+
+SPDK_PERF = Adapter(
+    name="spdk_perf",
+    programs=("spdk_nvme_perf", "perf"),
+    metrics=(OPERATION_RATE, STORAGE_BANDWIDTH, ROUND_TRIP),
+    checks=(
+        "operations and bytes agree in whole blocks",
+        "the mean lies within its range",
+        "the row of the total is there",
+    ),
+    begins=(
+        r"Device Information\s+:\s+IOPS\s+Mi?B/s\s+Average\s+"
+        r"(?:Latency\(us\) )?min\s+max\s*$"
+    ),
+    plan=_plan_spdk,
+    parse=_parse_spdk,
+)

@@ -1,0 +1,365 @@
+"""Small benchmarks of a pair of hosts: ucx_perftest, fi_pingpong, NetPIPE, nuttcp, sockperf.
+
+ucx_perftest: the row *Final*, or comma-separated values. Megabytes are 2^20 bytes.
+
+A latency test prints half a round trip, a bandwidth test the time of a message; neither table nor
+values say which test it was, so times are those of a call.
+
+libfabric's fi_pingpong: half round trips and decimal megabytes; sizes in powers of two.
+
+NetPIPE: a row for each size, on its standard output or in its file. *Mbps* are 2^20 bits.
+
+nuttcp: one line a run. *MB* are 2^20 bytes, *Mbps* 10^6 bits.
+
+sockperf: half round trips with percentiles, or a rate. *MBps* and *Mbps* are powers of two.
+"""
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal
+
+from etherweave.bench.adapter import Adapter
+from etherweave.bench.checks import check_agreement, check_rising
+from etherweave.bench.draft import ANY, INTEGER, NUMBER, Draft, fields
+from etherweave.bench.measurements import GarbledError, TextLine
+from etherweave.bench.metrics import (
+    BANDWIDTH,
+    CALL_TIME,
+    LATENCY,
+    MESSAGE_RATE,
+    RETRANSMITS,
+    ROUND_TRIP,
+)
+from etherweave.bench.plans import (
+    BenchmarkPlan,
+    BenchmarkRequest,
+    FabricEstimate,
+    doubling,
+    predict_sweep,
+    timed_pair,
+)
+
+_CSV = "iterations,50.0_percentile_lat,avg_lat,overall_lat,avg_bw,overall_bw,avg_mr,overall_mr"
+_KINDS = (INTEGER, ANY, ANY, ANY, ANY, ANY, ANY, ANY)
+
+
+def _parse_ucx(draft: Draft) -> None:
+    draft.program = "ucx_perftest"
+    first, *rest = draft.block.lines
+    is_csv = first.text.startswith("iterations,")
+    finals = []
+    for line in rest:
+        if is_csv and re.match(r"\d", line.text):
+            finals.append(TextLine(line.number, line.text.replace(",", " ")))
+        elif line.text.startswith("Final:"):
+            finals.append(TextLine(line.number, line.text.removeprefix("Final:")))
+        elif line.text.strip() and not re.match(r"[+|\[]", line.text):
+            draft.leftover.append(line)
+    for line in finals:
+        _take_ucx(draft, fields(line, _KINDS), line.number)
+    draft.end(bool(finals), "the final row")
+
+
+def _take_ucx(draft: Draft, cells: Sequence[str], line: int) -> None:
+    _, median, _, time, _, bandwidth, _, rate = cells
+    if float(time) and float(rate) > 10:
+        rounding = 0.005 + 1 / float(rate) + 0.001 / float(time)
+        check_agreement(line, "time and rate", float(rate), 1e6 / float(time), rounding)
+    draft.add(CALL_TIME, median, "us", line, statistic="p50")
+    draft.add(CALL_TIME, time, "us", line)
+    draft.add(BANDWIDTH, bandwidth, "MiB/s", line)
+    draft.add(MESSAGE_RATE, rate, "1/s", line)
+
+
+def _plan_ucx(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
+    size = request.size_max or 8
+    is_large = size > 4096
+    count = request.iterations or (5000 if is_large else 20_000)
+    test = "tag_bw" if is_large else "tag_lat"
+    words = ("ucx_perftest", "{server}", "-p", "{port}", "-t", test, "-s", str(size))
+    swept = predict_sweep([(size, 2 * count)], fabric, "")
+    asked = BenchmarkRequest(request.program, seconds=swept.seconds, options=request.options)
+    notes = ("set UCX_TLS and UCX_NET_DEVICES: UCX takes shared memory wherever it can",)
+    client = (*words, "-n", str(count))
+    return timed_pair(asked, fabric, client, ("ucx_perftest", "-p", "{port}"), notes=notes)
+
+
+UCX_PERFTEST = Adapter(
+    name="ucx_perftest",
+    programs=("ucx_perftest",),
+    metrics=(CALL_TIME, BANDWIDTH, MESSAGE_RATE),
+    checks=(
+        "time and rate agree",
+        "the final row is there",
+    ),
+    begins=rf"\|\s+\|\s+\|\s+(?:latency|overhead) \(usec\)|{re.escape(_CSV)}\s*$",
+    plan=_plan_ucx,
+    parse=_parse_ucx,
+    version=(("-V",), r"ucx_perftest (\d[\w.]*)"),
+)
+
+
+_FI_ROW = re.compile(
+    rf"(?P<size>\d+(?:\.\d+)?[kmg]?) +(?P<sent>\d+) +=(?P<acknowledged>\d+) +\S+ +{NUMBER}s +"
+    rf"(?P<rate>{NUMBER}) +(?P<time>{NUMBER}) +(?P<millions>{NUMBER})\s*"
+)
+_SCALES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30}
+
+
+def _parse_fi(draft: Draft) -> None:
+    draft.program = "fi_pingpong"
+    sizes: list[tuple[int, int]] = []
+    for line in draft.block.lines[1:]:
+        if row := _FI_ROW.fullmatch(line.text):
+            sizes.append((line.number, _take_fi(draft, line, row)))
+        elif re.match(r"\d", line.text):
+            raise GarbledError(line.number, f"a row that is not understood: {line.text[:60]!r}")
+        elif line.text.strip():
+            draft.leftover.append(line)
+    check_rising(sizes)
+
+
+def _take_fi(draft: Draft, line: TextLine, row: re.Match[str]) -> int:
+    scale = _SCALES[row["size"].lstrip("0123456789.")]
+    size = int(Decimal(row["size"].rstrip("kmg")) * scale)
+    draft.check(row["sent"] == row["acknowledged"], f"{size} B: not all was acknowledged")
+    time, rate, millions = (float(row[name]) for name in ("time", "rate", "millions"))
+    if time and abs(millions - 1 / time) > 0.006 + 0.006 / time**2:
+        raise GarbledError(line.number, "usec/xfer and Mxfers/sec contradict")
+    if time and rate:
+        rounding = 0.01 + 0.006 / rate + 0.006 / time
+        check_agreement(line.number, "time and bandwidth", rate, size / time, rounding)
+    draft.add(LATENCY, row["time"], "us", line.number, size=size)
+    draft.add(BANDWIDTH, row["rate"], "MB/s", line.number, size=size)
+    return size
+
+
+def _plan_fi(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
+    count = request.iterations or 1000
+    sizes = (64, 256, 1024, 4096, 65536, 2**20)
+    swept = predict_sweep([(size, 2 * count) for size in sizes], fabric, "")
+    asked = BenchmarkRequest(request.program, seconds=swept.seconds, options=request.options)
+    common = ("fi_pingpong", "-p", "tcp", "-e", "msg", "-I", str(count))
+    client = (*common, "-P", "{port}", "{server}")
+    return timed_pair(asked, fabric, client, (*common, "-B", "{port}"))
+
+
+FI_PINGPONG = Adapter(
+    name="fi_pingpong",
+    programs=("fi_pingpong",),
+    metrics=(LATENCY, BANDWIDTH),
+    checks=(
+        "all that was sent was acknowledged",
+        "time and bandwidth agree",
+        "sizes rise",
+    ),
+    begins=r"bytes +#sent +#ack +total +time +MB/sec +usec/xfer +Mxfers/sec\s*$",
+    plan=_plan_fi,
+    parse=_parse_fi,
+)
+
+
+_FILE = re.compile(r" *(?P<size>\d{1,12}) (?P<rate>\d{1,9}\.\d{6}) +(?P<time>\d{1,6}\.\d{8})\s*")
+_OUTPUT = "np.out"
+_SPOKEN = re.compile(
+    rf" *\d+: +(?P<size>\d{{1,12}}) bytes +\d+ times --> +(?P<rate>{NUMBER}) Mbps in +"
+    rf"(?P<time>{NUMBER}) usec\s*"
+)
+
+
+def _parse_netpipe(draft: Draft) -> None:
+    draft.program = "NPtcp"
+    sizes = []
+    for line in draft.block.lines:
+        row = _FILE.fullmatch(line.text)
+        spoken = _SPOKEN.fullmatch(line.text)
+        if found := row or spoken:
+            _take_netpipe(draft, line, found, "s" if row else "us")
+            sizes.append((line.number, int(found["size"])))
+        elif re.match(r"\s*\d", line.text):
+            raise GarbledError(line.number, f"a row that is not understood: {line.text[:60]!r}")
+        elif line.text.strip() and not re.match(r"Send and|Now start|\(A bug", line.text):
+            draft.leftover.append(line)
+    check_rising(sizes)
+
+
+def _take_netpipe(draft: Draft, line: TextLine, row: re.Match[str], unit: str) -> None:
+    size, rate = int(row["size"]), float(row["rate"])
+    time = float(row["time"]) * (1 if unit == "s" else 1e-6)
+    if time <= 0 or rate <= 0:
+        raise GarbledError(line.number, "a time or a rate of zero")
+    rounding = 0.003 + 0.006e-6 / time + 0.006 / rate
+    check_agreement(line.number, "size, time and rate", rate, size * 8 / 2**20 / time, rounding)
+    draft.add(LATENCY, row["time"], unit, line.number, size=size)
+    draft.add(BANDWIDTH, row["rate"], "Mibit/s", line.number, size=size)
+
+
+def _plan_netpipe(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
+    largest = request.size_max or 2**23
+    steps = [(size, 2000) for size in doubling(1, largest)]
+    swept = predict_sweep(steps, fabric, "")
+    asked = BenchmarkRequest("NPtcp", seconds=max(swept.seconds, 60), options=request.options)
+    common = ("-P", "{port}", "-u", str(largest))
+    client = ("NPtcp", "-h", "{server}", *common, "-o", _OUTPUT)
+    return timed_pair(asked, fabric, client, ("NPtcp", *common), output=_OUTPUT)
+
+
+NETPIPE = Adapter(
+    name="netpipe",
+    programs=("NPtcp", "NPmpi", "NPopenmpi"),
+    metrics=(LATENCY, BANDWIDTH),
+    checks=(
+        "size, time and rate agree",
+        "sizes rise",
+    ),
+    begins=(
+        r"Send and receive buffers are|Now starting the main loop|"
+        r" *\d+ \d+\.\d{6} +\d+\.\d{8}\s*$"
+    ),
+    inside=r"Now starting the main loop",
+    is_row=True,
+    plan=_plan_netpipe,
+    parse=_parse_netpipe,
+)
+
+
+_NUTTCP_ROW = re.compile(
+    rf"\s*(?P<megabytes>{NUMBER}) MB / +(?P<seconds>{NUMBER}) sec = +(?P<rate>{NUMBER}) Mbps"
+    rf" \d+ %TX \d+ %RX(?: (?P<retrans>\d+) retrans)?(?: (?P<rtt>{NUMBER}) msRTT)?\s*"
+)
+_NAMED = re.compile(
+    rf"megabytes=(?P<megabytes>{NUMBER}) real_seconds=(?P<seconds>{NUMBER}) "
+    rf"rate_Mbps=(?P<rate>{NUMBER}) tx_cpu=\d+ rx_cpu=\d+(?: retrans=(?P<retrans>\d+))?"
+    rf"(?: (?:cwnd=\d+ )?rtt_ms=(?P<rtt>{NUMBER}))?\s*"
+)
+
+
+def _parse_nuttcp(draft: Draft) -> None:
+    draft.program = "nuttcp"
+    for line in draft.block.lines:
+        if row := _NUTTCP_ROW.fullmatch(line.text) or _NAMED.fullmatch(line.text):
+            _take_nuttcp(draft, line, row)
+            draft.end(True, "")
+        elif line.text.strip():
+            draft.leftover.append(line)
+
+
+def _take_nuttcp(draft: Draft, line: TextLine, row: re.Match[str]) -> None:
+    seconds = max(float(row["seconds"]), 1e-9)
+    own = float(row["megabytes"]) * 2**20 * 8 / seconds / 1e6
+    rounding = 0.001 + 0.006 / seconds
+    check_agreement(line.number, "bytes, seconds and rate", float(row["rate"]), own, rounding)
+    draft.add(BANDWIDTH, row["rate"], "Mbit/s", line.number)
+    if row["retrans"]:
+        draft.add(RETRANSMITS, row["retrans"], "1", line.number, statistic="sum")
+    if row["rtt"]:
+        draft.add(ROUND_TRIP, row["rtt"], "ms", line.number)
+
+
+def _plan_nuttcp(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
+    seconds = request.seconds or 10.0
+    client = ("nuttcp", "-fparse", f"-T{seconds:g}", "-P{port}", "{server}")
+    server = ("nuttcp", "-S", "--nofork", "-1", "-P{port}")
+    notes = ("its data take port 5101: one pair of a host at a time",)
+    return timed_pair(request, fabric, client, server, notes=notes)
+
+
+NUTTCP = Adapter(
+    name="nuttcp",
+    programs=("nuttcp",),
+    metrics=(BANDWIDTH, RETRANSMITS, ROUND_TRIP),
+    checks=("bytes, seconds and rate agree",),
+    begins=rf"\s*{NUMBER} MB / +{NUMBER} sec = |megabytes={NUMBER} real_seconds=",
+    is_row=True,
+    plan=_plan_nuttcp,
+    parse=_parse_nuttcp,
+    version=(("-V",), r"nuttcp-(\d[\w.]*)"),
+)
+
+
+_LATENCY = re.compile(rf"Summary: Latency is ({NUMBER}) usec\s*")
+_SPREAD = re.compile(rf"====> avg-latency=({NUMBER}) \(std-dev=({NUMBER})\)\s*")
+_SHARE = re.compile(rf"---> percentile ({NUMBER}) += +({NUMBER})\s*")
+_ENDS = re.compile(rf"---> <(MIN|MAX)> observation += +({NUMBER})\s*")
+_RATE = re.compile(rf"Summary: Message Rate is ({NUMBER}) \[msg/sec\]\s*")
+_BANDWIDTH = re.compile(rf"Summary: BandWidth is ({NUMBER}) MBps \(({NUMBER}) Mbps\)\s*")
+_DROPS = re.compile(r"# dropped messages = (\d+); # duplicated messages = (\d+);.*= (\d+)\s*")
+_SIZE = re.compile(r"msg-size=(\d+)\.")
+
+
+def _parse_sockperf(draft: Draft) -> None:
+    draft.program = "sockperf"
+    lines = [
+        TextLine(line.number, line.text.removeprefix("sockperf: ")) for line in draft.block.lines
+    ]
+    version = re.search(r"version #(\S+)", lines[0].text)
+    draft.version = version and version[1]
+    mean = [(line, match) for line in lines if (match := _LATENCY.fullmatch(line.text))]
+    rate = [(line, match) for line in lines if (match := _BANDWIDTH.fullmatch(line.text))]
+    if len(mean) + len(rate) > 1:
+        raise GarbledError(draft.block.start, "several summaries: runs are mixed")
+    for line, match in mean:
+        draft.add(LATENCY, match[1], "us", line.number)
+        _take_percentiles(draft, lines, match[1])
+    for line, match in rate:
+        _take_rate(draft, lines, line, match)
+    if not (mean or rate):
+        draft.miss("the summary is missing: the text is cut")
+
+
+def _take_percentiles(draft: Draft, lines: list[TextLine], mean: str) -> None:
+    """Read percentiles, which are printed from the highest to the lowest."""
+    before, is_over = float("inf"), False
+    for line in lines:
+        if spread := _SPREAD.fullmatch(line.text):
+            if spread[1] != mean:
+                raise GarbledError(line.number, f"two means: {spread[1]} and {mean}")
+            draft.add(LATENCY, spread[2], "us", line.number, statistic="stdev")
+        elif (drops := _DROPS.fullmatch(line.text)) and any(map(int, drops.groups())):
+            draft.warn(f"dropped, duplicated, out of order: {', '.join(drops.groups())}")
+        found = _SHARE.fullmatch(line.text) or _ENDS.fullmatch(line.text)
+        if found:
+            if float(found[2]) > before:
+                raise GarbledError(line.number, "percentiles do not fall")
+            before, is_over = float(found[2]), found[1] == "MIN"
+            name = found[1].lower() if found[1] in ("MIN", "MAX") else f"p{float(found[1]):g}"
+            draft.add(LATENCY, found[2], "us", line.number, statistic=name)
+    draft.end(is_over, "the smallest observation")
+
+
+def _take_rate(draft: Draft, lines: list[TextLine], line: TextLine, match: re.Match[str]) -> None:
+    check_agreement(line.number, "MBps and Mbps", float(match[2]), 8 * float(match[1]), 0.001)
+    sizes = [found[1] for one in lines if (found := _SIZE.search(one.text))]
+    size = int(sizes[0]) if sizes else None
+    draft.add(BANDWIDTH, match[1], "MiB/s", line.number, size=size)
+    for one in lines:
+        if rate := _RATE.fullmatch(one.text):
+            if size:
+                own = float(rate[1]) * size / 2**20
+                check_agreement(one.number, "size, rate and bandwidth", float(match[1]), own, 0.01)
+            draft.add(MESSAGE_RATE, rate[1], "1/s", one.number, size=size)
+    draft.end(True, "")
+
+
+def _plan_sockperf(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
+    seconds = request.seconds or 10.0
+    size = ("--msg-size", str(request.size_max)) if request.size_max else ()
+    common = ("-i", "{server}", "-p", "{port}", "--tcp")
+    client = ("sockperf", "ping-pong", *common, "-t", f"{seconds:g}", *size)
+    return timed_pair(request, fabric, client, ("sockperf", "server", *common))
+
+
+SOCKPERF = Adapter(
+    name="sockperf",
+    programs=("sockperf",),
+    metrics=(LATENCY, BANDWIDTH, MESSAGE_RATE),
+    checks=(
+        "percentiles fall from the highest to the smallest",
+        "size, rate and bandwidth agree",
+        "dropped or duplicated messages are reported",
+    ),
+    begins=r"sockperf: == version #",
+    plan=_plan_sockperf,
+    parse=_parse_sockperf,
+    version=(("--version",), r"version (\d[\w.-]*)"),
+)
