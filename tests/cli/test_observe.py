@@ -47,7 +47,7 @@ def turn() -> etherweave.Observation:
     return etherweave.observe(SMALL)
 
 
-def frame(table: pyarrow.Table) -> pl.DataFrame:
+def table_of(table: pyarrow.Table) -> pl.DataFrame:
     return pl.DataFrame(table)
 
 
@@ -60,13 +60,13 @@ def used(rows: pl.DataFrame) -> npt.NDArray[np.float64]:
     return rows["utilisation"].to_numpy()
 
 
-def test_adversarial_traffic_by_minimal_ways_fills_the_links_to_the_next_group_and_no_other() -> (
+def test_adversarial_traffic_by_minimal_paths_fills_the_links_to_the_next_group_and_no_other() -> (
     None
 ):
     times = {"open_loop.warm_up": "20us", "open_loop.measured": "24us"}
     choice: dict[str, Any] = {"routing": "minimal", "pattern": "adversarial", "load": 0.5}
     seen = etherweave.observe(SMALL, times, **choice)
-    links = frame(seen.channels).filter(pl.col("class") == "global")
+    links = table_of(seen.channels).filter(pl.col("class") == "global")
     assert len(links) == GROUPS * (GROUPS - 1)
     # The 8 hosts of a group want 8 · 0.5 of the one link to the next.
     assert used(links.filter(IS_NEXT)).min() == pytest.approx(1, abs=0.01)
@@ -103,18 +103,18 @@ def test_links_are_used_alike_before_the_turn_and_only_those_to_the_next_group_a
     assert used(after.pairs.filter(~IS_NEXT)).max() < 0.1
 
 
-def test_frames_and_series_tell_every_batch(turn: etherweave.Observation) -> None:
-    frames, series = frame(turn.steps), frame(turn.series)
-    assert frames["time_ns"].unique(maintain_order=True).equals(series["time_ns"])
+def test_steps_and_series_have_every_batch(turn: etherweave.Observation) -> None:
+    steps, series = table_of(turn.steps), table_of(turn.series)
+    assert steps["time_ns"].unique(maintain_order=True).equals(series["time_ns"])
     assert (series["time_ns"].diff().drop_nulls() == series["duration_ns"][0]).all()
-    assert len(frames) == len(series) * GROUPS * (GROUPS - 1)
+    assert len(steps) == len(series) * GROUPS * (GROUPS - 1)
     last = series.filter(pl.col("time_ns") > 2 * TURN_NS - 12_000)
     # One link carries what the 8 hosts of a group send: 1/8 of their links.
     assert last["load_accepted"].mean() == pytest.approx(1 / 8, abs=0.02)
     assert series["load_offered"].mean() == pytest.approx(0.4, abs=0.02)
 
 
-def test_a_fabric_without_groups_is_told_by_switches() -> None:
+def test_a_fabric_without_groups_is_shown_by_switches() -> None:
     butterfly: dict[str, object] = {
         "topology": {"flattened_butterfly": {}},
         "open_loop": {"routings": ["dimension_order"], "warm_up": "0ns", "measured": "6us"},
@@ -123,7 +123,7 @@ def test_a_fabric_without_groups_is_told_by_switches() -> None:
     assert seen.area == "switch"
     (interval,) = seen.intervals()
     names = [f"{side}{end}" for side in ("group_", "") for end in ("from", "to")]
-    links = frame(seen.channels).select(names)
+    links = table_of(seen.channels).select(names)
     # Between any two switches that are linked there is one link each way.
     assert links.select("group_from", "group_to").is_unique().all()
     assert len(interval.pairs) == len(links)
@@ -148,58 +148,58 @@ def test_the_map_has_a_panel_for_each_pattern(turn: etherweave.Observation, tmp_
 
 def content(page: Path) -> dict[str, Any]:
     text = page.read_text(encoding="utf-8")
-    found = re.search(r'<script type="application/json" id="film">(.*?)</script>', text, re.DOTALL)
+    found = re.search(
+        r'<script type="application/json" id="animation">(.*?)</script>', text, re.DOTALL
+    )
     assert found is not None
     parsed: dict[str, Any] = json.loads(found[1])
     return parsed
 
 
-def test_the_page_holds_every_frame_and_fetches_nothing(
+def test_the_page_holds_every_step_and_fetches_nothing(
     turn: etherweave.Observation, tmp_path: Path
 ) -> None:
-    page = write_animation(turn, tmp_path / "film.html")
+    page = write_animation(turn, tmp_path / "turn.html")
     text = page.read_text(encoding="utf-8")
     assert "http:" not in text
     assert "https:" not in text
     assert "src=" not in text
-    film = content(page)
-    pairs = np.frombuffer(base64.b64decode(film["pairs"]), "<u4")
-    cells = np.frombuffer(base64.b64decode(film["frames"]), np.uint8).reshape(-1, len(pairs))
-    frames = frame(turn.steps)
-    assert cells.size == len(frames)
-    assert (frames["group_from"] * GROUPS + frames["group_to"])[: len(pairs)].to_list() == list(
-        pairs
-    )
+    animation = content(page)
+    pairs = np.frombuffer(base64.b64decode(animation["pairs"]), "<u4")
+    cells = np.frombuffer(base64.b64decode(animation["steps"]), np.uint8).reshape(-1, len(pairs))
+    steps = table_of(turn.steps)
+    assert cells.size == len(steps)
+    assert (steps["group_from"] * GROUPS + steps["group_to"])[: len(pairs)].to_list() == list(pairs)
     # A byte tells 255 steps.
-    expected = used(frames)
+    expected = used(steps)
     assert np.abs(cells.ravel() / 255 - expected).max() <= 0.5 / 255 + 1e-9
 
 
 def test_a_page_that_would_be_too_large_averages_neighbours(turn: etherweave.Observation) -> None:
     links = GROUPS * (GROUPS - 1)
-    film = animation_content(turn, bytes_max=7 * links)
+    animation = animation_content(turn, bytes_max=7 * links)
     # 20 batches, three at a time.
-    assert (len(turn.series), film["merged"]) == (20, 3)
-    cells = np.frombuffer(base64.b64decode(film["frames"]), np.uint8).reshape(-1, links)
+    assert (len(turn.series), animation["merged"]) == (20, 3)
+    cells = np.frombuffer(base64.b64decode(animation["steps"]), np.uint8).reshape(-1, links)
     assert len(cells) == 7
     batches = turn.steps["utilisation"].to_numpy().reshape(20, links)
     expected = batches[:3].mean(axis=0)
     assert np.abs(cells[0] / 255 - expected).max() <= 0.5 / 255 + 1e-9
-    assert film["edges_us"][-1] == 2 * TURN_NS / 1e3
+    assert animation["edges_us"][-1] == 2 * TURN_NS / 1e3
 
 
 @pytest.mark.needs("chromium")
-def test_the_film_plays_in_a_browser(turn: etherweave.Observation, tmp_path: Path) -> None:
-    page = write_animation(turn, tmp_path / "film.html")
+def test_the_animation_plays_in_a_browser(turn: etherweave.Observation, tmp_path: Path) -> None:
+    page = write_animation(turn, tmp_path / "turn.html")
     with page.open("a", encoding="utf-8") as script:
         script.write('<script type="module">document.getElementById("play").click()</script>')
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
     flags += ["--disable-component-update", "--disable-sync", "--no-first-run"]
-    # 20 frames of 400 ms; the browser does not really wait.
+    # 20 steps of 400 ms; the browser does not really wait.
     flags += ["--virtual-time-budget=20000", "--dump-dom"]
-    words = ["chromium", *flags, f"--user-data-dir={tmp_path}", f"{page.as_uri()}#frame=2"]
+    words = ["chromium", *flags, f"--user-data-dir={tmp_path}", f"{page.as_uri()}#step=2"]
     done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
-    # What the page says of the last frames: one link in eight of a group is full.
+    # What the page says of the last steps: one link in eight of a group is full.
     assert "38.4 to 48 us, adversarial+1: mean 0.1" in done.stdout
 
 
@@ -214,7 +214,7 @@ def small(tmp_path: Path) -> Path:
 
 
 def test_the_verb_prints_writes_and_draws(small: Path, tmp_path: Path) -> None:
-    drawing, page, tables = tmp_path / "map.svg", tmp_path / "film.html", tmp_path / "tables"
+    drawing, page, tables = tmp_path / "map.svg", tmp_path / "turn.html", tmp_path / "tables"
     words = ("--load", "0.2", "--pattern", "adversarial", "--heat", drawing, "--animation", page)
     done = run(small, *words, "-o", tables)
     assert (done.returncode, done.stderr) == (0, "")
