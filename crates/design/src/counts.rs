@@ -4,7 +4,7 @@ use etherweave_topology::{BisectionBasis, Cables, Metrics, Taper, Topology, Topo
 
 /// Counts, distances and rates of a fabric.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
-pub struct Fabric {
+pub struct FabricFigures {
     /// Hosts.
     pub hosts: u64,
     /// Switches.
@@ -69,8 +69,8 @@ pub struct TaperRatio {
     pub ratio: f64,
 }
 
-impl Fabric {
-    pub(crate) fn of(kind: &TopologyKind, topology: &Topology) -> Fabric {
+impl FabricFigures {
+    pub(crate) fn of(kind: &TopologyKind, topology: &Topology) -> FabricFigures {
         let metrics = Metrics::of(kind, topology);
         let (exact, basis) = match metrics.bisection.basis {
             BisectionBasis::Exact { formula } => (true, formula),
@@ -78,7 +78,7 @@ impl Fabric {
         };
         let bisection_gbps = gbps(metrics.bisection.rate.as_bps());
         let switches = (0..topology.switches()).map(etherweave_primitives::SwitchId::from_index);
-        Fabric {
+        FabricFigures {
             hosts: metrics.hosts as u64,
             switches: metrics.switches as u64,
             radix: topology.radix(),

@@ -6,7 +6,7 @@ use etherweave_primitives::{InputError, Power};
 use etherweave_routing::RoutingKind;
 use etherweave_topology::{Topology, TopologyKind};
 
-use crate::{Bill, DesignError, DesignSpec, Fabric, RoutingProof, TableCounts, WattsOf, proofs};
+use crate::{Bill, DesignError, DesignSpec, FabricFigures, RoutingProof, TableCounts, WattsOf, proofs};
 
 /// A fabric on paper.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
@@ -16,7 +16,7 @@ pub struct Design {
     /// Its family of topologies.
     pub family: &'static str,
     /// Counts, distances, rates.
-    pub fabric: Fabric,
+    pub fabric: FabricFigures,
     /// Whether routings can deadlock.
     pub routings: Vec<RoutingProof>,
     /// What forwarding tables need; none where there is a reason in [`Design::missing`].
@@ -31,7 +31,7 @@ pub struct Design {
 
 /// What a design is about to find out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum DesignStep {
     /// Counts, distances, bisection.
     Measure,
     /// Entries by plan, compaction, its proof.
@@ -42,13 +42,13 @@ pub enum Step {
     PowerAndCost,
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for DesignStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Step::Measure => f.write_str("measuring"),
-            Step::Tables => f.write_str("planning tables"),
-            Step::Prove(routing) => write!(f, "proving {}", routing.name()),
-            Step::PowerAndCost => f.write_str("adding up power and cost"),
+            DesignStep::Measure => f.write_str("measuring"),
+            DesignStep::Tables => f.write_str("planning tables"),
+            DesignStep::Prove(routing) => write!(f, "proving {}", routing.name()),
+            DesignStep::PowerAndCost => f.write_str("adding up power and cost"),
         }
     }
 }
@@ -64,17 +64,17 @@ impl Design {
         kind: &TopologyKind,
         topology: &Topology,
         spec: &DesignSpec,
-        on_step: &mut dyn FnMut(Step) -> bool,
+        on_step: &mut dyn FnMut(DesignStep) -> bool,
     ) -> Result<Design, DesignError> {
         spec.check()?;
         let mut next = |step| if on_step(step) { Ok(()) } else { Err(DesignError::Stopped) };
         let mut missing = Vec::new();
-        next(Step::Measure)?;
-        let fabric = Fabric::of(kind, topology);
-        next(Step::Tables)?;
+        next(DesignStep::Measure)?;
+        let fabric = FabricFigures::of(kind, topology);
+        next(DesignStep::Tables)?;
         let tables = known(TableCounts::of(kind, topology, &spec.tables), spec.tables.is_asked(), &mut missing)?;
         let routings = prove(kind, topology, spec, fabric.diameter, &mut next, &mut missing)?;
-        next(Step::PowerAndCost)?;
+        next(DesignStep::PowerAndCost)?;
         let power = noted(WattsOf::of(topology, tables.as_ref(), spec)?, "power", &mut missing);
         let drawn = power.as_ref().map(|power| Power::from_uw((power.design().fabric.total_w * 1e6) as u64));
         let cost = noted(Bill::of(topology, drawn, spec)?, "cost", &mut missing);
@@ -109,13 +109,13 @@ fn prove(
     topology: &Topology,
     spec: &DesignSpec,
     diameter: u32,
-    next: &mut dyn FnMut(Step) -> Result<(), DesignError>,
+    next: &mut dyn FnMut(DesignStep) -> Result<(), DesignError>,
     missing: &mut Vec<String>,
 ) -> Result<Vec<RoutingProof>, DesignError> {
     let asked = spec.routings.as_deref();
     let mut proofs = Vec::new();
     for &routing in asked.unwrap_or(proofs::known_for(kind)) {
-        next(Step::Prove(routing))?;
+        next(DesignStep::Prove(routing))?;
         let proof = RoutingProof::of(routing, topology, spec.priorities, diameter)
             .map_err(|reason| InputError::new("routings", format!("{}: {reason}", routing.name()), ""));
         proofs.extend(known(proof, asked.is_some(), missing)?);

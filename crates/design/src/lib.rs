@@ -2,7 +2,7 @@
 //!
 //! - [`Design::of`] measures, proves, plans tables, and adds up power and price; a [`DesignSpec`] says how. Its parts
 //!   are plain numbers with their units in their names, ready to be written as JSON.
-//! - [`Design::add_load`] adds the power that the fabric draws under a [`Load`] that was measured.
+//! - [`Design::add_load`] adds the power that the fabric draws under measured [`ChannelLoads`].
 //! - [`Comparison`] puts several side by side and finds those that no other beats in everything.
 //! - [`proposals`] names the members of every family that have enough hosts; [`Largest`] gives by formula what the
 //!   largest of a radix amount to, be they ever so large.
@@ -35,12 +35,12 @@ mod tables;
 mod watts;
 
 pub use compare::{Comparison, DesignMetrics};
-pub use counts::{CableCount, Fabric, TaperRatio};
-pub use design::{Design, Step};
+pub use counts::{CableCount, FabricFigures, TaperRatio};
+pub use design::{Design, DesignStep};
 pub use error::DesignError;
 pub use find::{Proposal, proposals};
 pub use largest::{Largest, Proportions};
-pub use load::Load;
+pub use load::ChannelLoads;
 pub use money::{Bill, BillItem};
 pub use proofs::RoutingProof;
 pub use spec::{ActivitySpec, DesignSpec, TablesSpec};

@@ -8,17 +8,17 @@ use crate::{Design, DesignSpec};
 
 /// What every channel of a fabric carried.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Load {
+pub struct ChannelLoads {
     /// Share of the time that each channel was sending, by id, 0..=1.
     pub channels: Vec<f64>,
     /// Mean size of a packet on the wire [B], at least 1.
     pub packet: Bytes,
 }
 
-impl Load {
+impl ChannelLoads {
     /// The same on every channel.
-    pub(crate) fn even(topology: &Topology, load: f64, packet: Bytes) -> Load {
-        Load { channels: vec![load; topology.channels().len()], packet }
+    pub(crate) fn even(topology: &Topology, load: f64, packet: Bytes) -> ChannelLoads {
+        ChannelLoads { channels: vec![load; topology.channels().len()], packet }
     }
 
     pub(crate) fn mean(&self) -> f64 {
@@ -36,7 +36,7 @@ impl Design {
     ///
     /// # Errors
     /// When the design has no power, or the load is not of this topology.
-    pub fn add_load(&mut self, topology: &Topology, spec: &DesignSpec, load: &Load) -> Result<(), InputError> {
+    pub fn add_load(&mut self, topology: &Topology, spec: &DesignSpec, load: &ChannelLoads) -> Result<(), InputError> {
         let no_power = || InputError::new("power", "no profile suits the fabric", "one, as a load draws power by it");
         self.power.as_mut().ok_or_else(no_power)?.add_load(topology, spec, load)
     }

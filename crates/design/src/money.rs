@@ -126,7 +126,7 @@ fn figures_of(cost: &Cost) -> impl Iterator<Item = Citation> {
 }
 
 impl BillItem {
-    fn of(item: &etherweave_power::Item) -> BillItem {
+    fn of(item: &etherweave_power::CostItem) -> BillItem {
         BillItem {
             key: item.key.clone(),
             purpose: item.purpose.clone(),

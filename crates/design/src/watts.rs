@@ -8,7 +8,7 @@ use etherweave_primitives::InputError;
 use etherweave_topology::Topology;
 
 use crate::money::Figure;
-use crate::{DesignSpec, Load, TableCounts};
+use crate::{ChannelLoads, DesignSpec, TableCounts};
 
 /// What a fabric draws.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
@@ -170,7 +170,7 @@ impl WattsOf {
         let (design, last) = draws.last().expect("there is one organisation at least");
         let mut under = Vec::new();
         if let Some(spec) = &spec.activity {
-            let load = Load::even(topology, spec.load, spec.packet);
+            let load = ChannelLoads::even(topology, spec.load, spec.packet);
             for saving in savings(profile, spec.saving)? {
                 let (at, draw) =
                     WattsAt::of(profile, topology, design.tables().as_ref(), &load, saving).map_err(within)?;
@@ -194,7 +194,12 @@ impl WattsOf {
     }
 
     /// As [`Design::add_load`](crate::Design::add_load).
-    pub(crate) fn add_load(&mut self, topology: &Topology, spec: &DesignSpec, load: &Load) -> Result<(), InputError> {
+    pub(crate) fn add_load(
+        &mut self,
+        topology: &Topology,
+        spec: &DesignSpec,
+        load: &ChannelLoads,
+    ) -> Result<(), InputError> {
         let within = |error: InputError| error.within("power");
         let profile = match &spec.power_text {
             Some(text) => PowerProfile::parse(&self.profile, text).map_err(within)?,
@@ -315,7 +320,7 @@ impl WattsAt {
         profile: &PowerProfile,
         topology: &Topology,
         tables: Option<&Tables>,
-        load: &Load,
+        load: &ChannelLoads,
         saving: Saving,
     ) -> Result<(WattsAt, Draw), InputError> {
         let draw = profile.draw_under(topology, tables, &load.under(saving))?;

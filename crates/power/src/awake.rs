@@ -12,14 +12,14 @@ use crate::{Activity, LinkSleep, LowPowerIdle, PortKind, PowerProfile, Saving};
 
 /// Shares of full power; all of it unless something is saved.
 #[derive(Clone, Copy)]
-pub(crate) struct Share {
+pub(crate) struct AwakeShare {
     pub(crate) port: f64,
     pub(crate) module: f64,
 }
 
-impl Default for Share {
-    fn default() -> Share {
-        Share { port: 1.0, module: 1.0 }
+impl Default for AwakeShare {
+    fn default() -> AwakeShare {
+        AwakeShare { port: 1.0, module: 1.0 }
     }
 }
 
@@ -52,34 +52,34 @@ impl<'a> Awake<'a> {
     }
 
     /// The mean share of every kind of port of a switch; empty where all draw all of it.
-    pub(crate) fn shares(&self, switch: SwitchId) -> BTreeMap<PortKind, Share> {
+    pub(crate) fn shares(&self, switch: SwitchId) -> BTreeMap<PortKind, AwakeShare> {
         if matches!(self.figures, Figures::AlwaysOn) {
             return BTreeMap::new();
         }
-        let mut sums: BTreeMap<PortKind, (Share, f64)> = BTreeMap::new();
+        let mut sums: BTreeMap<PortKind, (AwakeShare, f64)> = BTreeMap::new();
         for &channel in self.topology.out_channels(switch) {
             let share = self.share(channel);
             let (kind, _) = port_of(self.topology, channel);
-            let (sum, links) = sums.entry(kind).or_insert((Share { port: 0.0, module: 0.0 }, 0.0));
-            *sum = Share { port: sum.port + share.port, module: sum.module + share.module };
+            let (sum, links) = sums.entry(kind).or_insert((AwakeShare { port: 0.0, module: 0.0 }, 0.0));
+            *sum = AwakeShare { port: sum.port + share.port, module: sum.module + share.module };
             *links += 1.0;
         }
-        let mean = |(sum, links): (Share, f64)| Share { port: sum.port / links, module: sum.module / links };
+        let mean = |(sum, links): (AwakeShare, f64)| AwakeShare { port: sum.port / links, module: sum.module / links };
         sums.into_iter().map(|(kind, sum)| (kind, mean(sum))).collect()
     }
 
     /// The share of either end of a link; half of a port is for each direction.
-    pub(crate) fn share(&self, channel: ChannelId) -> Share {
+    pub(crate) fn share(&self, channel: ChannelId) -> AwakeShare {
         match self.figures {
             Figures::LowPowerIdle(idle, activity) => {
                 let rate = self.topology.channel(channel).rate;
                 let direction = |id: ChannelId| activity.channels[id.index()].idle_share(rate, activity.packet, idle);
-                Share { port: (direction(channel) + direction(reverse(channel))) / 2.0, module: 1.0 }
+                AwakeShare { port: (direction(channel) + direction(reverse(channel))) / 2.0, module: 1.0 }
             }
             Figures::LinkSleep(asleep) if self.is_silent(channel) => {
-                Share { port: asleep.share.value, module: asleep.share.value }
+                AwakeShare { port: asleep.share.value, module: asleep.share.value }
             }
-            Figures::LinkSleep(_) | Figures::AlwaysOn => Share::default(),
+            Figures::LinkSleep(_) | Figures::AlwaysOn => AwakeShare::default(),
         }
     }
 

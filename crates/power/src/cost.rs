@@ -17,7 +17,7 @@ const YEAR_HOURS: f64 = 8_766.0;
 #[derive(Clone, PartialEq, Debug)]
 pub struct Cost {
     /// What is bought: switches, NICs, cables, transceivers.
-    pub items: Vec<Item>,
+    pub items: Vec<CostItem>,
     /// All items together.
     pub total: Money,
     /// What the price book does not count.
@@ -28,7 +28,7 @@ pub struct Cost {
 
 /// A line of the bill.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Item {
+pub struct CostItem {
     /// The key in the price book.
     pub key: String,
     /// What it is for.
@@ -54,7 +54,7 @@ impl PriceBook {
     /// # Errors
     /// When the book has no price for a switch, NIC, cable or transceiver that the fabric needs.
     pub fn cost(&self, topology: &Topology) -> Result<Cost, InputError> {
-        let mut bill = Bill { book: self, items: Vec::new(), notes: Vec::new(), figures: BTreeMap::new() };
+        let mut bill = BillBuilder { book: self, items: Vec::new(), notes: Vec::new(), figures: BTreeMap::new() };
         bill.add_switches(topology)?;
         for cables in Cables::of(topology) {
             bill.add_cables(&cables, topology.breakout())?;
@@ -81,7 +81,7 @@ impl PriceBook {
         let key = "electricity.kilowatt_hour".to_owned();
         let purpose =
             format!("a year at {:.1} kW with a facility that takes {overhead} times that", power.as_w_f64() / 1e3);
-        let item = Item { key: key.clone(), purpose, count: hours.round() as u64, each, all: each.scaled(hours) };
+        let item = CostItem { key: key.clone(), purpose, count: hours.round() as u64, each, all: each.scaled(hours) };
         let mut ledger = crate::cited::Ledger::default();
         ledger.take("electricity.overhead", &electricity.overhead);
         ledger.note(electricity.kilowatt_hour.cite(key));
@@ -94,9 +94,9 @@ impl PriceBook {
 }
 
 /// A bill while it is written.
-struct Bill<'a> {
+struct BillBuilder<'a> {
     book: &'a PriceBook,
-    items: Vec<Item>,
+    items: Vec<CostItem>,
     notes: Vec<String>,
     figures: BTreeMap<String, Citation>,
 }
@@ -108,11 +108,11 @@ struct Offer<'a> {
     each: Money,
 }
 
-impl<'a> Bill<'a> {
+impl<'a> BillBuilder<'a> {
     fn add(&mut self, offer: Offer<'_>, purpose: String, count: u64) {
         let Offer { key, price, each } = offer;
         self.figures.entry(key.clone()).or_insert_with(|| price.cite(key.clone()));
-        self.items.push(Item { key, purpose, count, each, all: each.times(count) });
+        self.items.push(CostItem { key, purpose, count, each, all: each.times(count) });
     }
 
     /// If a radix is given, every switch has that many ports; otherwise those in use.

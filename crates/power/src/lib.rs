@@ -44,7 +44,7 @@ pub use activity::{Activity, ChannelActivity, Saving};
 pub use cable_key::{CableKey, Make};
 pub use cited::{Basis, Certainty, Citation, Cited, Source};
 pub use components::Components;
-pub use cost::{Cost, Item};
+pub use cost::{Cost, CostItem};
 pub use draw::{Draw, KindDraw};
 pub use inventory::SwitchKind;
 pub use port_kind::PortKind;

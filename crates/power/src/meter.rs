@@ -8,7 +8,7 @@ use etherweave_topology::{LinkClass, Topology};
 use crate::awake::Awake;
 use crate::cited::Ledger;
 use crate::inventory::switches;
-use crate::traffic::Traffic;
+use crate::traffic::SwitchTraffic;
 use crate::{Activity, Components, Draw, KindDraw, PortKind, PowerProfile, SwitchKind, TableEnergy, Tables};
 
 /// One reading; the ledger notes the figures that it takes.
@@ -105,7 +105,7 @@ impl<'a> Meter<'a> {
     fn switch(&mut self, kind: &SwitchKind, switch: SwitchId, entries: u64) -> Result<Components, InputError> {
         let (ports, modules) = self.ports(kind, switch)?;
         let packet = self.profile.packet.as_ref();
-        let traffic = packet.map(|packet| Traffic::of(self.topology, self.activity, packet, switch));
+        let traffic = packet.map(|packet| SwitchTraffic::of(self.topology, self.activity, packet, switch));
         let traffic = traffic.unwrap_or_default();
         Ok(Components {
             fixed: self.ledger.take("switch.fixed", &self.profile.switch.fixed),

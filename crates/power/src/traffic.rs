@@ -8,12 +8,12 @@ use crate::{Activity, PacketEnergy};
 
 /// Energy goes with bytes, searches go with packets.
 #[derive(Default)]
-pub(crate) struct Traffic {
+pub(crate) struct SwitchTraffic {
     pub(crate) buffers: Power,
     pub(crate) searches_per_second: f64,
 }
 
-impl Traffic {
+impl SwitchTraffic {
     /// What arrives is written and looked up, what leaves is read. Without an activity every link is full of the
     /// profile's packets.
     pub(crate) fn of(
@@ -21,7 +21,7 @@ impl Traffic {
         activity: Option<&Activity>,
         packet: &PacketEnergy,
         switch: SwitchId,
-    ) -> Traffic {
+    ) -> SwitchTraffic {
         let (size, per_search) = match activity {
             None => (packet.size + packet.gap, packet.size + packet.gap),
             Some(activity) => (packet.size, activity.packet),
@@ -35,6 +35,6 @@ impl Traffic {
             searches += packets(load(activity, reverse(channel)), per_search);
         }
         let buffers = packet.read.value.at_rate(read) + packet.written.value.at_rate(written);
-        Traffic { buffers, searches_per_second: searches }
+        SwitchTraffic { buffers, searches_per_second: searches }
     }
 }

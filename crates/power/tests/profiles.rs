@@ -85,7 +85,11 @@ fn what_a_profile_does_not_separate_is_noted() {
     let modern = round().draw(&tree(hundred()), Some(&tables)).unwrap();
     assert_eq!(modern.total().tables, Power::ZERO);
     let note = |part: &str| modern.notes.iter().any(|note| note.contains(part));
-    assert!(note("tables are not counted separately") && note("buffers are not counted separately"), "{:?}", modern.notes);
+    assert!(
+        note("tables are not counted separately") && note("buffers are not counted separately"),
+        "{:?}",
+        modern.notes
+    );
     let paper = PowerProfile::shipped("exascale-2015").unwrap().draw(&tree(BitRate::from_gbps(40)), None).unwrap();
     assert_eq!(paper.notes, ["NICs are not counted: the profile has none"]);
 }

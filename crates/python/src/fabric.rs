@@ -1,6 +1,6 @@
 //! Fabrics on paper for Python: a scenario's text goes in, figures come out as JSON.
 
-use etherweave_scenario::{CurveProgress, PointChoice, PortSent, Question, Step};
+use etherweave_scenario::{CurveProgress, DesignStep, PointChoice, PortSent, Question};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -142,7 +142,7 @@ impl Fabric {
 }
 
 /// Whether to continue.
-fn report(progress: Option<&Py<PyAny>>, step: Step) -> PyResult<bool> {
+fn report(progress: Option<&Py<PyAny>>, step: DesignStep) -> PyResult<bool> {
     Python::attach(|py| {
         py.check_signals()?;
         let Some(progress) = progress else { return Ok(true) };

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use etherweave_design::{Design, DesignError, Largest, Step};
+use etherweave_design::{Design, DesignError, DesignStep, Largest};
 use etherweave_openloop::Outage;
 use etherweave_primitives::{BitRate, Bytes, InputError};
 use etherweave_routing::{Routing, RoutingKind};
@@ -187,7 +187,7 @@ impl Fabric {
     ///
     /// # Errors
     /// When `[design]` asks for what the fabric or a profile cannot give.
-    pub fn design(&self, on_step: &mut dyn FnMut(Step) -> bool) -> Result<Option<Design>, ScenarioError> {
+    pub fn design(&self, on_step: &mut dyn FnMut(DesignStep) -> bool) -> Result<Option<Design>, ScenarioError> {
         let Scenario { name, topology: kind, design, .. } = &self.scenario;
         match Design::of(name, kind, &self.topology, design, on_step) {
             Ok(design) => Ok(Some(design)),
@@ -206,7 +206,7 @@ fn routing_named(name: &str) -> Result<RoutingKind, InputError> {
 }
 
 /// A fabric that fulfils a request.
-pub struct Proposal {
+pub struct ProposedScenario {
     /// Its family, and whether it is the family's largest.
     pub name: String,
     /// A scenario with this topology and nothing else.
@@ -222,10 +222,10 @@ pub fn proposals(
     hosts: &RangeInclusive<u32>,
     radix: u32,
     rate: &str,
-) -> Result<(Vec<Proposal>, Vec<String>), InputError> {
+) -> Result<(Vec<ProposedScenario>, Vec<String>), InputError> {
     let rate = rate.parse::<BitRate>().map_err(|error| error.within("rate"))?;
     let (proposals, reasons) = etherweave_design::proposals(hosts, radix);
-    let with_scenario = |proposal: etherweave_design::Proposal| Proposal {
+    let with_scenario = |proposal: etherweave_design::Proposal| ProposedScenario {
         scenario: topology_alone(&proposal.name, &proposal.kind, Some(rate)),
         name: proposal.name,
     };

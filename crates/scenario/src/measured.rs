@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use etherweave_design::Load;
+use etherweave_design::ChannelLoads;
 use etherweave_primitives::{Bytes, ChannelId, HostId, InputError, SwitchId};
 use etherweave_topology::{Node, Topology};
 
@@ -23,7 +23,7 @@ pub struct PortSent {
 ///
 /// # Errors
 /// When a row is of another fabric, no time passed, or a port sent more than its rate allows.
-pub(crate) fn load(topology: &Topology, rows: &[PortSent], span_ns: f64) -> Result<Load, InputError> {
+pub(crate) fn load(topology: &Topology, rows: &[PortSent], span_ns: f64) -> Result<ChannelLoads, InputError> {
     if !(span_ns.is_finite() && span_ns > 0.0) {
         return Err(InputError::new("", format!("a result over {span_ns} ns"), "one in which time passed"));
     }
@@ -42,7 +42,7 @@ pub(crate) fn load(topology: &Topology, rows: &[PortSent], span_ns: f64) -> Resu
         if load <= 1.001 { Ok(load.min(1.0)) } else { Err(too_much(topology, ChannelId::from_index(id), load)) }
     };
     let channels = sent.iter().enumerate().map(share).collect::<Result<_, InputError>>()?;
-    Ok(Load { channels, packet: Bytes::new((bytes / packets.max(1)).max(1)) })
+    Ok(ChannelLoads { channels, packet: Bytes::new((bytes / packets.max(1)).max(1)) })
 }
 
 fn too_much(topology: &Topology, id: ChannelId, load: f64) -> InputError {

@@ -11,7 +11,7 @@ use etherweave_primitives::{Duration, InputError, SwitchId};
 use etherweave_topology::{Channel, Node, Topology};
 use serde::Deserialize;
 
-use crate::open_loop::{self, Point, SimulatedFabric};
+use crate::open_loop::{self, CurvePoint, SimulatedFabric};
 use crate::pattern_spec::PatternSpec;
 use crate::tables::{Column, Table, integers, numbers, texts};
 use crate::{OpenLoopSpec, conversions, reader};
@@ -70,7 +70,8 @@ pub(crate) fn observe(
     let bound = routing.bound(&traffic).map_err(conversions::open_loop)?;
     let change_ns = open_loop::change_ns(&traffic.pattern);
     let pattern_name = pattern.label();
-    let point = [Point { routing, pattern: pattern_name, load, change_ns, bound, saturation: None, report, wall_s }];
+    let point =
+        [CurvePoint { routing, pattern: pattern_name, load, change_ns, bound, saturation: None, report, wall_s }];
     let animation = Animation::new(fabric.topology, &point[0].report, packet_ns)?;
     Ok(vec![
         open_loop::table(&point, fabric.topology),
@@ -133,7 +134,7 @@ fn patterns(pattern: &Pattern) -> Table {
 }
 
 /// A channel between switches.
-struct Link<'a> {
+struct SwitchChannel<'a> {
     channel: &'a Channel,
     from: SwitchId,
     to: SwitchId,
@@ -147,7 +148,7 @@ struct Link<'a> {
 struct Animation<'a> {
     topology: &'a Topology,
     report: &'a Report,
-    links: Vec<Link<'a>>,
+    links: Vec<SwitchChannel<'a>>,
     /// Batches that lie in the measured time as a whole.
     batches: Range<usize>,
     /// Time of a packet on a link [ns].
@@ -167,7 +168,7 @@ impl<'a> Animation<'a> {
         let link = |channel: &'a Channel| {
             let (Node::Switch(from), Node::Switch(to)) = (channel.from.node, channel.to.node) else { return None };
             let port = from.index() * report.radix + channel.from.port.index();
-            Some(Link { channel, from, to, port, areas: (area(from), area(to)) })
+            Some(SwitchChannel { channel, from, to, port, areas: (area(from), area(to)) })
         };
         let links = topology.channels().iter().filter_map(link).collect();
         Ok(Animation { topology, report, links, batches, packet_ns })

@@ -136,7 +136,7 @@ pub(crate) struct SimulatedFabric<'a> {
 }
 
 /// One simulated point.
-pub(crate) struct Point {
+pub(crate) struct CurvePoint {
     pub routing: PacketRouting,
     pub pattern: String,
     pub load: f64,
@@ -175,7 +175,7 @@ pub(crate) fn curve(
     let of_routing = |&routing| spec.patterns.iter().map(move |pattern| (routing, pattern));
     let lines: Vec<_> = spec.routings.iter().flat_map(of_routing).collect();
     let of_line = spec.loads.len() + if spec.saturation { HALVINGS } else { 0 };
-    let mut points: Vec<Point> = Vec::with_capacity(lines.len() * of_line);
+    let mut points: Vec<CurvePoint> = Vec::with_capacity(lines.len() * of_line);
     'lines: for (routing, pattern) in lines.iter().copied() {
         let first = points.len();
         let mut loads = Loads::of(spec);
@@ -201,13 +201,13 @@ fn point(
     traffic: OfferedTraffic<'_>,
     bound: Option<Option<Bound>>,
     threads: usize,
-) -> Result<Point, InputError> {
+) -> Result<CurvePoint, InputError> {
     let started = Instant::now();
     let report = routing.run(&traffic, threads).map_err(conversions::open_loop)?;
     let wall_s = started.elapsed().as_secs_f64();
     let bound = bound.map_or_else(|| routing.bound(&traffic).map_err(conversions::open_loop), Ok)?;
     let (load, change_ns) = (traffic.run.load, change_ns(&traffic.pattern));
-    Ok(Point { routing, pattern: pattern.label(), load, change_ns, bound, saturation: None, report, wall_s })
+    Ok(CurvePoint { routing, pattern: pattern.label(), load, change_ns, bound, saturation: None, report, wall_s })
 }
 
 /// The loads of a line: those that are listed, and then halvings of the interval in which saturation lies.
@@ -227,7 +227,7 @@ impl<'a> Loads<'a> {
     }
 
     /// The load after those that are done.
-    fn next(&mut self, done: &[Point]) -> Option<f64> {
+    fn next(&mut self, done: &[CurvePoint]) -> Option<f64> {
         if let Some(&load) = self.listed.next() {
             return Some(load);
         }
@@ -238,8 +238,8 @@ impl<'a> Loads<'a> {
     }
 
     /// The highest load below the lowest that was not carried, and that one; 0 and 1 where there is none.
-    fn bracket(done: &[Point]) -> [f64; 2] {
-        let is_carried = |point: &&Point| point.report.load_accepted >= CARRIED * point.report.load_offered;
+    fn bracket(done: &[CurvePoint]) -> [f64; 2] {
+        let is_carried = |point: &&CurvePoint| point.report.load_accepted >= CARRIED * point.report.load_offered;
         let lost = done.iter().filter(|point| !is_carried(point)).map(|point| point.load);
         let high = lost.fold(f64::INFINITY, f64::min);
         let low =
@@ -264,7 +264,7 @@ pub(crate) fn change_ns(pattern: &Pattern) -> Option<u32> {
 
 /// Points as rows; latencies are not a number where nothing arrived, bounds where none is known, reactions
 /// where no pattern switched or the routing did not react.
-pub(crate) fn table(points: &[Point], topology: &Topology) -> Table {
+pub(crate) fn table(points: &[CurvePoint], topology: &Topology) -> Table {
     let largest = |of: fn(&Report) -> &[f32]| -> Column {
         numbers(points, move |point| of(&point.report).iter().copied().fold(0.0, f32::max).into())
     };
@@ -272,7 +272,7 @@ pub(crate) fn table(points: &[Point], topology: &Topology) -> Table {
         numbers(points, move |point| point.report.latency_ns.percentile(share).map_or(f64::NAN, f64::from))
     };
     let since_change = |of: fn(&Report, u32) -> Option<u32>| {
-        let since = move |point: &Point| of(&point.report, point.change_ns?).map(f64::from);
+        let since = move |point: &CurvePoint| of(&point.report, point.change_ns?).map(f64::from);
         numbers(points, move |point| since(point).unwrap_or(f64::NAN))
     };
     let mean = |of: fn(&Report) -> Option<f64>| numbers(points, move |point| of(&point.report).unwrap_or(f64::NAN));

@@ -51,7 +51,7 @@ pub struct Summary {
     /// Largest number of packets that ever existed at once.
     pub packets_max: u64,
     /// Equal for equal runs.
-    pub fingerprint: Option<Words>,
+    pub fingerprint: Option<HexFingerprint>,
     /// Threads that took part.
     pub threads: usize,
     /// Packets lost in lossless priorities, and other warnings.
@@ -60,7 +60,7 @@ pub struct Summary {
 
 /// A fingerprint in hexadecimal: when, where, what, how long.
 #[derive(Clone, PartialEq, Eq, Debug, serde::Serialize)]
-pub struct Words {
+pub struct HexFingerprint {
     /// When.
     pub t: String,
     /// Where.
@@ -71,10 +71,10 @@ pub struct Words {
     pub l: String,
 }
 
-impl From<Fingerprint> for Words {
-    fn from(print: Fingerprint) -> Words {
+impl From<Fingerprint> for HexFingerprint {
+    fn from(print: Fingerprint) -> HexFingerprint {
         let hex = |word: u64| format!("{word:016x}");
-        Words { t: hex(print.time), p: hex(print.place), k: hex(print.kind), l: hex(print.length) }
+        HexFingerprint { t: hex(print.time), p: hex(print.place), k: hex(print.kind), l: hex(print.length) }
     }
 }
 

@@ -219,14 +219,14 @@ impl<'de> Deserializer<'de> for ValueReader {
             Value::Datetime(_) => Err(de::Error::invalid_type(Unexpected::Other("a date"), &visitor)),
             Value::Array(list) => {
                 let length = list.len();
-                let mut elements = Elements { rest: list.into_iter(), next: 0 };
+                let mut elements = ListElements { rest: list.into_iter(), next: 0 };
                 let value = visitor.visit_seq(&mut elements)?;
                 if elements.rest.len() == 0 {
                     return Ok(value);
                 }
                 Err(ReadError::new(format!("a list of {length}"), format!("a list of {}", elements.next)))
             }
-            Value::Table(table) => visitor.visit_map(Entries { rest: table.into_iter(), value: None }),
+            Value::Table(table) => visitor.visit_map(TableEntries { rest: table.into_iter(), value: None }),
         }
     }
 
@@ -245,12 +245,12 @@ impl<'de> Deserializer<'de> for ValueReader {
         visitor: V,
     ) -> Result<V::Value, ReadError> {
         match self.0 {
-            Value::String(name) => visitor.visit_enum(Member { name, parameters: None }),
+            Value::String(name) => visitor.visit_enum(NamedMember { name, parameters: None }),
             Value::Table(table) => {
                 let found = if table.is_empty() { "an empty table" } else { "several members at once" };
                 let mut entries = table.into_iter();
                 match (entries.next(), entries.next()) {
-                    (Some((name, value)), None) => visitor.visit_enum(Member { name, parameters: Some(value) }),
+                    (Some((name, value)), None) => visitor.visit_enum(NamedMember { name, parameters: Some(value) }),
                     _ => Err(ReadError::new(found, one_of(names))),
                 }
             }
@@ -265,12 +265,12 @@ impl<'de> Deserializer<'de> for ValueReader {
 }
 
 /// The elements of a list.
-struct Elements {
+struct ListElements {
     rest: std::vec::IntoIter<Value>,
     next: usize,
 }
 
-impl<'de> de::SeqAccess<'de> for &mut Elements {
+impl<'de> de::SeqAccess<'de> for &mut ListElements {
     type Error = ReadError;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, ReadError> {
@@ -282,12 +282,12 @@ impl<'de> de::SeqAccess<'de> for &mut Elements {
 }
 
 /// The entries of a table.
-struct Entries {
+struct TableEntries {
     rest: <Table as IntoIterator>::IntoIter,
     value: Option<(String, Value)>,
 }
 
-impl<'de> de::MapAccess<'de> for Entries {
+impl<'de> de::MapAccess<'de> for TableEntries {
     type Error = ReadError;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, ReadError> {
@@ -304,22 +304,22 @@ impl<'de> de::MapAccess<'de> for Entries {
 }
 
 /// A member of a family, by its name, with its parameters where they are given.
-struct Member {
+struct NamedMember {
     name: String,
     parameters: Option<Value>,
 }
 
-impl<'de> de::EnumAccess<'de> for Member {
+impl<'de> de::EnumAccess<'de> for NamedMember {
     type Error = ReadError;
-    type Variant = Member;
+    type Variant = NamedMember;
 
-    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, Member), ReadError> {
+    fn variant_seed<S: DeserializeSeed<'de>>(self, seed: S) -> Result<(S::Value, NamedMember), ReadError> {
         let name: value::StrDeserializer<'_, ReadError> = self.name.as_str().into_deserializer();
         seed.deserialize(name).map(|member| (member, self))
     }
 }
 
-impl Member {
+impl NamedMember {
     fn parameters(self) -> Result<(String, Value), ReadError> {
         let expected = "a table of its parameters; `{}` for their defaults";
         match self.parameters {
@@ -329,7 +329,7 @@ impl Member {
     }
 }
 
-impl<'de> de::VariantAccess<'de> for Member {
+impl<'de> de::VariantAccess<'de> for NamedMember {
     type Error = ReadError;
 
     fn unit_variant(self) -> Result<(), ReadError> {

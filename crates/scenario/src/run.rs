@@ -24,14 +24,14 @@ pub struct Run {
 }
 
 /// The frames of a captured host.
-pub struct Capture {
+pub struct HostCapture {
     /// Its name.
     pub host: String,
     params: SimParams,
     frames: etherweave_sim::Capture,
 }
 
-impl Capture {
+impl HostCapture {
     /// Writes them as pcapng.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl Run {
     }
 
     /// Runs to the end; `on_progress` is called now and then and says whether to go on.
-    pub fn finish(mut self, on_progress: &mut dyn FnMut(Progress) -> bool) -> (Outcome, Vec<Capture>) {
+    pub fn finish(mut self, on_progress: &mut dyn FnMut(Progress) -> bool) -> (Outcome, Vec<HostCapture>) {
         let started = Instant::now();
         let finish = self.simulation.run(self.end().unwrap_or(Time::ZERO + RUN_MAX), on_progress);
         let wall = started.elapsed();
@@ -75,7 +75,8 @@ impl Run {
         let frames = std::mem::take(&mut report.captured);
         let params = self.scenario.params();
         let host = |frames: &etherweave_sim::Capture| self.topology.host_name(frames.host).to_owned();
-        let captured = frames.into_iter().map(|frames| Capture { host: host(&frames), params: params.clone(), frames });
+        let captured =
+            frames.into_iter().map(|frames| HostCapture { host: host(&frames), params: params.clone(), frames });
         let captured = captured.collect();
         let (finished, stuck_report) = finished(&finish);
         let totals = &report.totals;
