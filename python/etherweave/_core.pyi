@@ -4,7 +4,7 @@ from typing import Any, final
 from typing_extensions import CapsuleType
 
 class ScenarioError(ValueError):
-    """A mistake in a scenario: ``file:line:col: key: what; expected …``."""
+    """Mistakes in a scenario, a line each: ``file:line:col: key: found; expected …``."""
 
 def version() -> str:
     """Version of the core, as in ``Cargo.toml``."""
@@ -26,12 +26,12 @@ def run(
     pcap: Sequence[tuple[str, str]],
     progress: Callable[[Any], bool] | None,
 ) -> Run:
-    """Simulate; ``progress`` answers whether to go on."""
+    """Simulate; ``progress`` returns whether to continue."""
 
 def schedules(
-    text: str, origin: str, overrides: Sequence[tuple[str, str]], rehearsal: int
+    text: str, origin: str, overrides: Sequence[tuple[str, str]], warm_up: int
 ) -> Schedules:
-    """Write the jobs of a scenario for the executor; programs are rehearsed so often."""
+    """Write the jobs of a scenario for the executor; programs run ``warm_up`` times before they are measured."""
 
 def executor_sources() -> list[tuple[str, str]]:
     """Give the sources of the executor: names and texts."""
@@ -45,10 +45,10 @@ def exports() -> list[tuple[str, str]]:
 def proposals(
     hosts: int, hosts_max: int, radix: int, rate: str
 ) -> tuple[list[tuple[str, str]], list[str]]:
-    """Name fabrics of so many hosts with their scenarios, and why some families have none."""
+    """Name fabrics in a range of hosts with their scenarios, and why others are left out."""
 
 def largest(radix: int) -> str:
-    """Tell by formula what the largest balanced fabrics of a radix amount to, as JSON."""
+    """Give by formula the figures of the largest balanced fabrics of a radix, as JSON."""
 
 @final
 class Fabric:
@@ -75,7 +75,7 @@ class Fabric:
     def largest_packet_bytes(self) -> int:
         """The largest packet above Ethernet that its hosts send [B]."""
     def routing_priorities(self, routing: str | None) -> int:
-        """Count the priorities that a routing's deadlock proof takes apart."""
+        """Count the priorities that a routing needs to be free of deadlock."""
     def with_load(
         self, design: Design, rows: Sequence[tuple[str, int, int, int]], span_ns: float
     ) -> Design:

@@ -2,10 +2,10 @@
 
 use crate::Design;
 
-/// What one wants much of, and little of. Absent: not known.
+/// Metrics by which fabrics are compared. Absent: not known.
 #[derive(Clone, PartialEq, Debug, serde::Serialize)]
 pub struct DesignMetrics {
-    /// What the fabric is called.
+    /// Name of the fabric.
     pub name: String,
     /// Hosts; more is better.
     pub hosts: u64,
@@ -33,8 +33,8 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Compares designs. A fabric beats only where all is known of it that is known of the other; so nothing beats what
-    /// beats it, through any chain of fabrics.
+    /// Compares designs. A fabric can beat another only if every metric that is known of the other is known of it; so
+    /// the relation has no cycles.
     pub fn of(designs: Vec<Design>) -> Comparison {
         let mut metrics: Vec<DesignMetrics> = designs.iter().map(DesignMetrics::of).collect();
         let beaten: Vec<Vec<String>> = metrics.iter().map(|one| one.beaten_by(&metrics)).collect();

@@ -102,8 +102,8 @@ fn watts_are_the_sum_of_their_components() {
         let under = |load| Design::of(kind.name(), &kind, &topology, &spec(load), &mut |_| true);
         // A load is only asked about where a profile has all parts.
         let Some(power) = designed(&kind, &topology).power else {
-            let refused = under(0.5).unwrap_err().to_string();
-            assert!(refused.starts_with("activity: "), "{}: {refused}", kind.name());
+            let error = under(0.5).unwrap_err().to_string();
+            assert!(error.starts_with("activity: "), "{}: {error}", kind.name());
             continue;
         };
         powered += 1;
@@ -115,8 +115,8 @@ fn watts_are_the_sum_of_their_components() {
         let [idle, busy] = [0.0, 1.0].map(|load| under(load).unwrap().power.unwrap());
         let names = |power: &etherweave_design::WattsOf, key: &str| power.figures.iter().any(|one| one.key == key);
         for (saving, key) in [("low_power_idle", "low_power_idle.share"), ("link_sleep", "link_sleep.wake")] {
-            let is_told = idle.activity.iter().any(|at| at.saving == saving);
-            assert_eq!((names(&idle, key), names(&power, key)), (is_told, false), "{key} is cited where it is used");
+            let is_cited = idle.activity.iter().any(|at| at.saving == saving);
+            assert_eq!((names(&idle, key), names(&power, key)), (is_cited, false), "{key} is cited where it is used");
         }
         assert_eq!(idle.organisations, power.organisations, "a load leaves the worst case alone");
         let worst = power.design().fabric.total_w;

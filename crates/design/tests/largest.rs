@@ -61,9 +61,9 @@ fn proportions_are_the_columns_of_table_1() {
 }
 
 #[test]
-fn a_radix_without_such_fabrics_is_told_the_range() {
+fn a_radix_without_such_fabrics_is_cited_the_range() {
     for radix in [0, 7, 129, u32::MAX] {
-        let told = Largest::all(radix).unwrap_err().to_string();
-        assert!(told.contains("radix") && told.contains("8 to 128"), "{told}");
+        let error = Largest::all(radix).unwrap_err().to_string();
+        assert!(error.contains("radix") && error.contains("8 to 128"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! What `--find` proposes really has so many hosts and fits the switches.
+//! Proposals of `--find` have the hosts, and their switches have the ports.
 
 use etherweave_design::proposals;
 use etherweave_primitives::SwitchId;
@@ -15,10 +15,10 @@ const HOSTS_BUILT: u64 = 30_000;
 fn every_proposal_has_the_hosts_and_no_switch_has_more_ports_than_there_are() {
     let mut built = 0;
     for request in HOSTS.into_iter().flat_map(|hosts| RADICES.map(|radix| SizeRequest { hosts, radix })) {
-        let (found, refused) = proposals(&(request.hosts..=u32::MAX), request.radix);
+        let (found, rejected) = proposals(&(request.hosts..=u32::MAX), request.radix);
         let families: Vec<&str> = found.iter().map(|proposal| proposal.kind.name()).collect();
         for family in TopologyKind::NAMES {
-            let is_rejected = refused.iter().any(|reason| reason.starts_with(&format!("{family}: ")));
+            let is_rejected = rejected.iter().any(|reason| reason.starts_with(&format!("{family}: ")));
             assert!(families.contains(family) != is_rejected, "{family} is proposed or rejected: {request:?}");
         }
         for proposal in found.iter().filter(|proposal| !proposal.name.ends_with("largest")) {
@@ -72,9 +72,9 @@ fn a_request_that_no_fabric_fulfils_is_rejected_by_every_family_with_its_range()
         SizeRequest { hosts: 300, radix: 0 },
         SizeRequest { hosts: u32::MAX, radix: 2 },
     ] {
-        let (found, refused) = proposals(&(request.hosts..=u32::MAX), request.radix);
+        let (found, rejected) = proposals(&(request.hosts..=u32::MAX), request.radix);
         let smallest = found.iter().filter(|one| !one.name.ends_with("largest"));
-        assert_eq!(refused.len() + smallest.count(), TopologyKind::NAMES.len());
-        assert!(refused.iter().all(|reason| reason.contains("expected")), "{refused:?}");
+        assert_eq!(rejected.len() + smallest.count(), TopologyKind::NAMES.len());
+        assert!(rejected.iter().all(|reason| reason.contains("expected")), "{rejected:?}");
     }
 }

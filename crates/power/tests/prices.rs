@@ -119,7 +119,7 @@ fn breakout_cables_are_bought_whole_with_an_end_for_every_host() {
 }
 
 #[test]
-fn a_radix_that_was_said_is_what_is_bought() {
+fn a_given_radix_is_bought() {
     let of_radix = |radix| {
         let as_built = AsBuilt { radix: Some(radix), ..AsBuilt::default() };
         let star = SingleSwitch { hosts: 4, cable: cable("3m"), as_built, ..SingleSwitch::default() };

@@ -1,4 +1,4 @@
-//! What profiles promise: every shipped one works, and what one lacks is said.
+//! Every included profile works, and a missing figure is reported.
 
 use etherweave_power::{Activity, Basis, ChannelActivity, Entries, PowerProfile, Saving, TableKind, Tables, shipped};
 use etherweave_primitives::{BitRate, Bytes, Duration, InputError, Power};

@@ -1,4 +1,4 @@
-//! Logarithm and power of two in integers, so that no decision hangs on a platform's mathematics.
+//! Logarithm and power of two in integers, so that no decision depends on a platform's mathematics.
 //!
 //! Both split their argument at 8 bits: a table for the leading part, three terms of a series for the rest, which is
 //! below 2^-8. The tables are computed at compile time, in integers too.

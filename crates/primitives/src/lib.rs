@@ -5,7 +5,7 @@
 //! - In configuration every quantity is a string with its unit (`"200ns"`); a bare
 //!   number is an error that names the units that would do.
 //! - [`Stream`] is a random stream: one per purpose and entity, so that one more draw
-//!   somewhere does not change everyone's future. [`Stream::exponential`], [`Geometric`] and [`Pareto`] draw from
+//!   in one place does not change the draws elsewhere. [`Stream::exponential`], [`Geometric`] and [`Pareto`] draw from
 //!   it in integers, the same on every platform.
 //! - [`InputError`] is what a user got wrong: the key, what was found there and what was expected.
 //!

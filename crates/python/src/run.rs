@@ -21,7 +21,7 @@ create_exception!(
     etherweave._core,
     ScenarioError,
     PyValueError,
-    "A mistake in a scenario: ``file:line:col: key: what; expected …``."
+    "Mistakes in a scenario, a line each: ``file:line:col: key: found; expected …``."
 );
 
 pub(crate) fn scenario_error(error: &etherweave_scenario::ScenarioError) -> PyErr {

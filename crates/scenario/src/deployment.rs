@@ -314,7 +314,7 @@ fn listed(ports: &[Port]) -> String {
 }
 
 /// Channels between switches that join all that can be reached from one another, without a ring: each switch by the
-/// first shortest way to the first switch of the highest level there. Both directions.
+/// first shortest path to the first switch of the highest level there. Both directions.
 fn spanning_tree(topology: &Topology, down: &BTreeSet<ChannelId>) -> BTreeSet<ChannelId> {
     let mut roots: Vec<SwitchId> = (0..topology.switches()).map(SwitchId::from_index).collect();
     roots.sort_by_key(|&at| std::cmp::Reverse(topology.level(at)));

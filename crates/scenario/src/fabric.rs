@@ -126,7 +126,7 @@ impl Fabric {
     }
 
     /// Latency and throughput under the traffic of `[open_loop]`, a row for each routing, pattern and load; `on_point`
-    /// says before each whether to go on.
+    /// is called before each and returns whether to continue.
     ///
     /// # Errors
     /// When a parameter is out of range or the fabric cannot be simulated.

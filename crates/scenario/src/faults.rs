@@ -1,5 +1,5 @@
-//! What goes wrong during a run: `[[faults.degraded]]`, `[[faults.down]]`. What never worked is the topology's,
-//! `as_built.failed`.
+//! Faults during a run: `[[faults.degraded]]`, `[[faults.down]]`. Links that never worked are `as_built.failed` of the
+//! topology.
 
 use etherweave_openloop::Outage;
 use etherweave_primitives::{ChannelId, Duration, InputError, InputErrors, SwitchId};
@@ -27,18 +27,18 @@ pub struct DegradedSpec {
     /// Which of several parallel cables, counted from 0 by the ports of the first end. Default 0.
     #[serde(default)]
     pub parallel: u32,
-    /// Chance of each bit to be wrong, 0..=0.001, in steps of 10^-18.
+    /// Bit error rate, 0..=0.001, in steps of 10^-18.
     pub bit_error_rate: f64,
-    /// Frames are damaged from here on. Default "0s".
+    /// Start of the fault. Default "0s".
     #[serde(default)]
     pub from: Duration,
-    /// Frames that begin at this time or later are not. Absent: all are.
+    /// End of the fault: frames that begin at this time or later are not damaged. Absent: the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Duration>,
 }
 
 impl FaultsSpec {
-    /// Whether a scenario says nothing of it.
+    /// Whether every key has its default.
     pub(crate) fn is_default(&self) -> bool {
         *self == FaultsSpec::default()
     }
@@ -106,7 +106,7 @@ fn cable(topology: &Topology, name: &str, parallel: u32) -> Result<ChannelId, In
     found.ok_or_else(|| InputError::new("parallel", parallel, format!("0 to {}", cables.len() - 1)))
 }
 
-/// What carries nothing for a time: a cable, or every link of a switch.
+/// A cable, or every link of a switch, that fails and may return.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DownSpec {
@@ -119,10 +119,10 @@ pub struct DownSpec {
     /// The switch, by its name: "core0".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub switch: Option<String>,
-    /// When it fails [whole ns]. Default "0s".
+    /// Time of the failure [whole ns]. Default "0s".
     #[serde(default)]
     pub from: Duration,
-    /// When it returns [whole ns]. Absent: not in this run.
+    /// Time of the return [whole ns]. Absent: it does not return.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Duration>,
 }

@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_that_follow_each_other_are_told_with_their_times() {
+    fn patterns_that_follow_each_other_are_listed_with_their_times() {
         let spec = spec(
             r#"[[patterns]]
             switching.at = "1us"

@@ -17,42 +17,42 @@ use crate::conversions;
 use crate::pattern_spec::PatternSpec;
 use crate::tables::{Column, Table, integers, numbers, texts};
 
-/// Which points are simulated: every routing with every pattern at every load.
+/// Synthetic traffic at several loads: every routing with every pattern at every load is a simulated point.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OpenLoopSpec {
-    /// Where packets go. Default ["minimal"].
+    /// Routings, by name. Default ["minimal"].
     pub routings: Vec<PacketRouting>,
-    /// Whom they are for. Default ["uniform"].
+    /// Patterns of destinations, by name or with parameters. Default ["uniform"].
     pub patterns: Vec<PatternSpec>,
-    /// When hosts have packets. Default: at every nanosecond with the same chance, for packets of 200 ns.
+    /// Arrival process of packets at hosts. Default: Bernoulli, a packet of 200 ns with equal probability in every nanosecond.
     pub arrival: Arrival,
-    /// What hosts want to send, as shares of their links, 0.000001..=1. Default 0.1 to 1 in steps of 0.1.
+    /// Offered loads, as shares of the rate of hosts' links, 0.000001..=1. Default 0.1 to 1 in steps of 0.1.
     pub loads: Vec<f64>,
-    /// Whether to look for the load from which on less than 95 % of what is offered is accepted, by halving the
-    /// interval between loads that are carried and not, to less than 1/128. Default false.
+    /// Whether to search for the saturation load, above which less than 95 % of the offered load is accepted, by halving
+    /// the interval around it to less than 1/128. Default false.
     pub saturation: bool,
-    /// What comes before the measured time [whole ns]. By default, until latency and accepted load have settled.
+    /// Warm-up before the measured time [whole ns]. Absent: until latency and accepted load have settled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<Duration>,
-    /// The measured time [whole ns]. By default, until both are known to `precision`.
+    /// Measured time [whole ns]. Absent: until both means are known to `precision`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<Duration>,
-    /// What a value of the series that is judged is averaged over [whole ns]. Default "2us".
+    /// Interval over which each value of the time series is averaged [whole ns]. Default "2us".
     pub batch: Duration,
-    /// Half of the 95 % confidence interval of a mean, as a share of it, at which a run ends. Default 0.02.
+    /// Half-width of the 95 % confidence interval of a mean, as a share of the mean, at which a run ends. Default 0.02.
     pub precision: f64,
-    /// When a run ends at the latest [whole ns]; half of it is for the warm-up. Default "1ms".
+    /// Latest end of a run [whole ns]; half of it is for the warm-up. Default "1ms".
     pub longest: Duration,
-    /// How long after a link has failed or returned the routing "shortest_path" computes its tables anew [whole ns].
+    /// Delay after a link fails or returns until the routing "shortest_path" computes its tables again [whole ns].
     /// Absent: never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reroute_after: Option<Duration>,
-    /// How flow tables are made, for routings by tables.
+    /// Construction of flow tables, for routings by tables.
     pub tables: TableParams,
-    /// The controller of the routing of this name.
+    /// Parameters of the routing "controller".
     pub controller: ControllerParams,
-    /// Switches, links and hosts. Rates and delays are these, whatever cables the topology has.
+    /// Switches, links and hosts. Rates and delays are taken from here; those of the topology's cables are ignored.
     pub switch: SwitchParams,
 }
 
@@ -108,7 +108,7 @@ impl OpenLoopSpec {
         OfferedTraffic { fabric, switch, pattern, arrival, controller, run }
     }
 
-    /// What cannot take effect is a mistake.
+    /// Rejects keys that cannot take effect.
     pub(crate) fn check(&self, fabric: &SimulatedFabric<'_>) -> Result<(), InputError> {
         let has_effect = self.routings.contains(&PacketRouting::ShortestPath) && !fabric.outages.is_empty();
         match self.reroute_after.filter(|_| !has_effect) {
@@ -120,7 +120,7 @@ impl OpenLoopSpec {
         }
     }
 
-    /// Whether a scenario says nothing of it.
+    /// Whether every key has its default.
     pub(crate) fn is_default(&self) -> bool {
         *self == OpenLoopSpec::default()
     }
@@ -160,7 +160,7 @@ pub struct CurveProgress {
     pub next: String,
 }
 
-/// Simulates point by point; `on_point` says whether to go on. What is done by then is the result.
+/// Simulates point by point; `on_point` returns whether to continue. The points done until then are the result.
 ///
 /// # Errors
 /// When a parameter is out of range or the fabric cannot be simulated.

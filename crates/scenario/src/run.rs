@@ -66,7 +66,7 @@ impl Run {
         self.scenario.run.end.map(|span| Time::ZERO + span)
     }
 
-    /// Runs to the end; `on_progress` is called now and then and says whether to go on.
+    /// Runs to the end; `on_progress` is called from time to time and returns whether to continue.
     pub fn finish(mut self, on_progress: &mut dyn FnMut(Progress) -> bool) -> (Outcome, Vec<HostCapture>) {
         let started = Instant::now();
         let finish = self.simulation.run(self.end().unwrap_or(Time::ZERO + RUN_MAX), on_progress);

@@ -17,8 +17,8 @@ fn error_at(text: &str, origin: &str) -> String {
 }
 
 fn check(text: &str, expected: &str) {
-    let said = error_at(text, "x.toml");
-    assert!(said.starts_with(expected), "{text}\ngave     {said}\nexpected {expected}");
+    let message = error_at(text, "x.toml");
+    assert!(message.starts_with(expected), "{text}\ngave     {message}\nexpected {expected}");
 }
 
 /// The lines of `[design]` and below, on the small dragonfly; the first stands on line 2.
@@ -212,20 +212,20 @@ fn an_unknown_name_is_reported_with_the_known_ones() {
 
 #[test]
 fn a_load_names_its_range_and_the_profile_without_figures() {
-    for (load, told) in [("1.5", "1.5"), ("-0.1", "-0.1"), ("nan", "NaN"), ("inf", "inf"), ("-inf", "-inf")] {
+    for (load, shown) in [("1.5", "1.5"), ("-0.1", "-0.1"), ("nan", "NaN"), ("inf", "inf"), ("-inf", "-inf")] {
         check_design(
             &format!("[design.activity]\nload = {load}"),
-            &format!("x.toml:3:1: design.activity.load: {told}; expected 0 to 1"),
+            &format!("x.toml:3:1: design.activity.load: {shown}; expected 0 to 1"),
         );
     }
     check_design(
         "[design]\nactivity = {}",
         "x.toml:3:1: design.activity.load: missing; expected a value, for it has no default",
     );
-    for (packet, told) in [("0B", "0B"), ("17KiB", "17KiB")] {
+    for (packet, shown) in [("0B", "0B"), ("17KiB", "17KiB")] {
         check_design(
             &format!("[design.activity]\nload = 0.5\npacket = \"{packet}\""),
-            &format!("x.toml:4:1: design.activity.packet: {told}; expected 1B to 16KiB"),
+            &format!("x.toml:4:1: design.activity.packet: {shown}; expected 1B to 16KiB"),
         );
     }
     let forties =
@@ -255,8 +255,11 @@ fn a_mistake_in_a_file_beside_the_scenario_names_the_key_that_names_the_file() {
     let directory = directory("design_mistakes");
     let origin = directory.join("x.toml").display().to_string();
     let check = |text: &str, expected: &str| {
-        let said = error_at(text, &origin);
-        assert!(said.strip_prefix(&origin).is_some_and(|said| said.starts_with(expected)), "{said}\nnot {expected}");
+        let message = error_at(text, &origin);
+        assert!(
+            message.strip_prefix(&origin).is_some_and(|message| message.starts_with(expected)),
+            "{message}\nnot {expected}"
+        );
     };
     fs::write(directory.join("bad.toml"), "about = \"mine\"\nswitch = 3\n").unwrap();
     fs::write(directory.join("bad.graphml"), "<graphml>\n<graph>\n<edge/></graph></graphml>").unwrap();
@@ -313,8 +316,8 @@ fn numbers_beyond_all_bounds_are_rejected_at_once() {
     for lines in cases {
         let text = format!("[topology.{lines}");
         let started = Instant::now();
-        let said = error_at(&text, "x.toml");
-        assert!(said.starts_with("x.toml:"), "{said}");
+        let message = error_at(&text, "x.toml");
+        assert!(message.starts_with("x.toml:"), "{message}");
         assert!(started.elapsed() < Duration::from_secs(2), "{:?}: {text}", started.elapsed());
     }
     let links: Vec<String> =
@@ -330,8 +333,8 @@ fn numbers_beyond_all_bounds_are_rejected_at_once() {
 #[test]
 fn a_number_of_the_wrong_sign_or_kind_is_reported_with_the_range() {
     for value in ["-1", "4294967296", "1.5", "nan", "\"many\""] {
-        let said = error_at(&format!("[topology.dragonfly]\ngroups = {value}"), "x.toml");
-        assert!(said.starts_with("x.toml:2:1: topology.dragonfly.groups: "), "{said}");
-        assert!(said.contains("expected a whole number, 0 to 4294967295"), "{said}");
+        let message = error_at(&format!("[topology.dragonfly]\ngroups = {value}"), "x.toml");
+        assert!(message.starts_with("x.toml:2:1: topology.dragonfly.groups: "), "{message}");
+        assert!(message.contains("expected a whole number, 0 to 4294967295"), "{message}");
     }
 }

@@ -105,8 +105,8 @@ fn mistakes_about_faults_name_the_fault() {
     }
     let twice = "link = \"host0 - switch0\"\nbit_error_rate = 1e-9\n";
     let again = "[[faults.degraded]]\nlink = \"switch0 - host0\"\nbit_error_rate = 0\nfrom = \"1us\"";
-    let said = degraded(&format!("{twice}{again}"));
-    assert!(said.starts_with("x.toml:9:1: faults.degraded.1.from: 1us; expected a time apart from"), "{said}");
+    let message = degraded(&format!("{twice}{again}"));
+    assert!(message.starts_with("x.toml:9:1: faults.degraded.1.from: 1us; expected a time apart from"), "{message}");
 }
 
 #[test]

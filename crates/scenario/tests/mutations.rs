@@ -175,8 +175,8 @@ fn damaged_edge_lists_are_rejected_with_their_line_or_make_a_fabric() {
         let damaged = damage(links, &mut Dice(2 << 32 | round));
         let custom = Custom { hosts: 4, links: damaged.clone(), ..Custom::default() };
         if let Err(error) = calmly(&damaged, || custom.generate()) {
-            let said = error.to_string();
-            assert!(said.contains("expected"), "{said}\n{damaged}");
+            let message = error.to_string();
+            assert!(message.contains("expected"), "{message}\n{damaged}");
         }
         let links = format!("[topology.custom]\nhosts = 4\nlinks = '''\n{damaged}'''\n");
         let text = format!("{links}[[job]]\nname = \"j\"\nworkload.osu_latency = {{ iterations = 1 }}\n");
