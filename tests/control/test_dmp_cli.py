@@ -35,7 +35,7 @@ def test_a_capture_is_told_frame_by_frame(tmp_path: Path) -> None:
     assert output.splitlines() == [
         f"1 request 00:16:3e:00:00:01 {group} {nonce}",
         f"2 answer 02:01:00:00:00:07 {group} {nonce}",
-        "3 refused: of another EtherType",
+        "3 rejected: of another EtherType",
     ]
 
 
@@ -48,7 +48,7 @@ def test_a_frame_in_digits_is_told_as_json() -> None:
 
 
 def test_a_capture_without_a_frame_of_the_protocol_ends_with_1() -> None:
-    assert dmp("decode", "00:11:22")[:2] == (1, "1 refused: shorter than 60 octets\n")
+    assert dmp("decode", "00:11:22")[:2] == (1, "1 rejected: shorter than 60 octets\n")
 
 
 @pytest.mark.parametrize(

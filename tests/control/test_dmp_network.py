@@ -316,7 +316,7 @@ def test_a_dry_run_changes_nothing(cable: Cable) -> None:
 
 
 def test_silent_switches_end_with_4_and_contradicting_ones_with_1(cable: Cable) -> None:
-    code, output, errors = run(cable, "request", "-i", "eth0", "--limit", "0.3")
+    code, output, errors = run(cable, "request", "-i", "eth0", "--time-limit", "0.3s")
     assert (code, output) == (4, "")
     assert errors.startswith("eth0: no answer after 2 requests: no switch answered")
 
@@ -432,7 +432,7 @@ def test_the_service_is_ready_without_a_switch_after_its_limit(
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
         listener.bind(str(path))
         surroundings = {**os.environ, "NOTIFY_SOCKET": str(path)}
-        words = ("daemon", "-i", "eth0", "--limit", "0.5")
+        words = ("daemon", "-i", "eth0", "--time-limit", "0.5s")
         with begun(cable, *words, env=surroundings) as process:
             try:
                 assert systemd_message(listener) == "READY=1\nSTATUS=eth0 00:16:3e:00:00:01"

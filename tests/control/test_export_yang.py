@@ -127,7 +127,7 @@ def test_a_refusal_ends_with_1_and_names_the_switch(tmp_path: Path) -> None:
     words = ["control", "export", str(ROOT / "scenarios" / "dcqcn.toml"), "--nos", "sonic"]
     result = command_line.invoke(*words, "--yang", tmp_path)
     assert result.exit_code == 1
-    assert "switch0/config_db.json: yanglint refuses it:" in result.stderr
+    assert "switch0/config_db.json: yanglint rejects it:" in result.stderr
     assert command_line.invoke(*words, "--yang", OURS).exit_code == 0
 
 

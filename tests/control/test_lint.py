@@ -554,7 +554,7 @@ def write(written: Files, folder: Path) -> None:
 
 def test_findings_end_with_1_and_say_what_where_expected_and_why(tmp_path: Path) -> None:
     write(tree(), tmp_path)
-    assert invoke(str(tmp_path)) == (0, "nothing wrong in 3 switches, 4 hosts\n", "")
+    assert invoke(str(tmp_path)) == (0, "no findings in 3 switches, 4 hosts\n", "")
     write(edited(LEAF, put("PORT", "Ethernet0", "mtu", "1500")), tmp_path)
     code, out, _ = invoke(str(tmp_path))
     assert code == 1
@@ -568,7 +568,7 @@ def test_findings_end_with_1_and_say_what_where_expected_and_why(tmp_path: Path)
 def test_single_files_and_files_of_other_systems_are_taken(tmp_path: Path) -> None:
     write(files(policy(SCENARIOS / "dcqcn.toml"), "eos"), tmp_path)
     code, out, result = invoke(str(tmp_path))
-    assert (code, out) == (0, "nothing wrong in 0 switches, 5 hosts\n")
+    assert (code, out) == (0, "no findings in 0 switches, 5 hosts\n")
     assert "eos.cfg: not read" in "".join(result.split("\n"))
     shutil.rmtree(tmp_path / "hosts")
     assert invoke(str(tmp_path))[0] == 2

@@ -140,7 +140,10 @@ def dragonfly(tmp_path: Path) -> Path:
     [
         (("--port", "three=lo"), "--port three=lo: expected NUMBER=INTERFACE"),
         (("--port", "3"), "--port 3: expected NUMBER=INTERFACE"),
-        (("--port", "1=lo"), "--port 1: no rule of group0.switch0 watches it; expected of 3, 4"),
+        (
+            ("--port", "1=lo"),
+            "--port 1: no rule of group0.switch0 depends on it; expected one of 3, 4",
+        ),
         (("--port", "3=lo", "--rate", "fast"), "--rate fast: expected a rate such as 100Gb/s"),
         (("--port", "3=lo", "--rate", "0Gb/s"), "link rate 0 b/s: expected more than 0"),
         (("--port", "3=lo", "--switch", "s9"), "--switch s9: no such switch; expected one of"),
@@ -206,7 +209,7 @@ def test_an_agent_moves_the_vector_of_a_planned_switch_and_clears_it(
             printed, said = process.communicate(timeout=10)
         assert paused
         assert (process.returncode, said) == (0, "")
-        assert printed == "pauses heard: 1, rules changed: 1\n"
+        assert printed == "pauses received: 1, rules changed: 1\n"
         assert not flows_with(address, "write_metadata:0x2/0x3", within_s=0)
 
 

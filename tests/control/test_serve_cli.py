@@ -110,7 +110,7 @@ def test_metrics_are_text_that_prometheus_reads(file: Path, start: Any) -> None:
 def test_a_dry_run_prints_every_rule_that_is_missing_and_changes_nothing(
     file: Path, start: Any
 ) -> None:
-    one = start(str(file), "--dry-run", "--probe", "0.1")
+    one = start(str(file), "--dry-run", "--probe", "0.1s")
     with FakeSwitch(one.port, 1) as switch:
         said, _ = one.process.communicate(timeout=PATIENCE_S)
         assert (switch.added, switch.committed) == (0, 0)
@@ -124,7 +124,7 @@ def test_a_dry_run_prints_every_rule_that_is_missing_and_changes_nothing(
 
 def test_a_dry_run_tells_which_switches_do_not_come(file: Path) -> None:
     listen = ("--listen", "127.0.0.1:0")
-    done = ended("serve", str(file), *listen, "--dry-run", "--wait", "0.1", "--probe", "0.1")
+    done = ended("serve", str(file), *listen, "--dry-run", "--wait", "0.1s", "--probe", "0.1s")
     assert (done.exit_code, done.stdout) == (1, "switch0: not connected\n")
 
 
@@ -136,7 +136,7 @@ def test_a_dry_run_tells_which_switches_do_not_come(file: Path) -> None:
         (["--listen", "localhost:0"], "localhost: expected an IP address"),
         (["--listen", "127.0.0.1"], "expected ADDRESS:PORT"),
         (["--tls-key", "key.pem"], "expected all of --tls-key, --tls-certificate and --tls-ca"),
-        (["--json"], "expected to be with --dry-run"),
+        (["--json"], "expected with --dry-run only"),
         (
             [f"--tls-{part}={__file__}" for part in ("key", "certificate", "ca")],
             "expected PEM files",
@@ -239,11 +239,11 @@ def test_whoever_has_no_certificate_of_the_authority_is_refused(
         context.wrap_socket(plain) as peer,
     ):
         peer.recv(8)
-    assert "certificate" in one.event("refused")["reason"].lower()
+    assert "certificate" in one.event("rejected")["reason"].lower()
 
 
 def test_plain_tcp_is_refused_where_tls_is_wanted(file: Path, start: Any, identities: Path) -> None:
     one = start(str(file), *tls(identities))
     with FakeSwitch(one.port, 1) as switch:
-        assert one.event("refused")
+        assert one.event("rejected")
         eventually(lambda: switch.is_over, "the switch is refused")

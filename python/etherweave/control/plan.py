@@ -12,9 +12,7 @@ True
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
-
-import polars
+from typing import TYPE_CHECKING, Any
 
 from etherweave import _core
 from etherweave.control.admission import ingress_acl, known_destinations, meters
@@ -32,6 +30,9 @@ from etherweave.control.rules import (
 )
 from etherweave.fabrics import fabric
 from etherweave.scenario import Overrides, Scenario
+
+if TYPE_CHECKING:
+    import polars
 
 PAUSE_BITS_MAX = 64
 """Bits of OpenFlow's metadata."""
@@ -81,6 +82,8 @@ def plan(
     PlanError
         When a host's factory address is missing, or a switch watches more than 64 ports.
     """
+    import polars
+
     one = fabric(scenario, overrides)
     deployment = one.deployment(list(failed))
     spec = ControlSettings.parse(deployment.spec)
@@ -137,6 +140,8 @@ _STEPS = ("actions", "instructions")
 def _hosts(
     deployment: _core.Deployment, spec: ControlSettings, names: list[str]
 ) -> tuple[HostPlan, ...]:
+    import polars
+
     low = (1 << deployment.address_bits) - 1
     base = int(spec.network.network_address) if spec.network else None
     rows = polars.DataFrame(deployment.tables["hosts"]).rows()
@@ -167,6 +172,8 @@ def _sites(
     hosts: tuple[HostPlan, ...],
     factory: dict[str, int],
 ) -> Iterable[SwitchDesign]:
+    import polars
+
     tables = {name: polars.DataFrame(table) for name, table in deployment.tables.items()}
     patterns = tuple(AddressPattern(*row) for row in tables["known"].rows())
     ports, trees, raising = _ports(tables["ports"])
@@ -191,7 +198,7 @@ def _sites(
 
 
 def _ports(
-    table: polars.DataFrame,
+    table: "polars.DataFrame",
 ) -> tuple[dict[int, list[PortPlan]], dict[int, list[int]], dict[int, list[int]]]:
     """Read the ports of every switch, those of the tree, and those that raise priorities."""
     ports: dict[int, list[PortPlan]] = defaultdict(list)
@@ -206,7 +213,7 @@ def _ports(
     return ports, trees, raising
 
 
-def _entries(table: polars.DataFrame) -> dict[int, list[TableEntry]]:
+def _entries(table: "polars.DataFrame") -> dict[int, list[TableEntry]]:
     entries: dict[int, list[TableEntry]] = defaultdict(list)
     known: dict[str, tuple[int, ...]] = {}
     for switch, *match, words, is_alternative, waits in table.rows():

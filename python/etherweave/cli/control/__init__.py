@@ -4,44 +4,43 @@ from etherweave.cli.verbs import Verb, group
 
 control = group(
     __name__,
-    "Bring a fabric to life: rules and configurations for switches, addresses for hosts.",
+    "Deploy a fabric: rules and configurations for switches, addresses for hosts.",
     {
         "dmp": Verb(
             "dmp.dmp",
-            "Dynamic MAC Protocol, on a host: asks the switch for the hierarchical MAC address.",
+            "Request a host's hierarchical MAC address from its switch (Dynamic MAC Protocol).",
         ),
         "agent": Verb(
             "agent.agent_verb",
-            "Hear PAUSE and PFC at a switch's ports, and put its conditional rules inactive.",
+            "Deactivate conditional rules of an OpenFlow switch while their ports are paused.",
         ),
         "diff": Verb(
             "diff.diff",
-            "Tell what switches would be told to come from one plan to another; tell nobody.",
+            "Print the differences between two plans, by switch; change nothing.",
         ),
         "export": Verb(
             "export.export",
-            "Write what switches and hosts must be told to lose nothing: PFC, ETS, ECN, buffers, "
-            "maps.",
+            "Write configurations of switches and hosts for lossless traffic: PFC, ETS, ECN, "
+            "buffers.",
         ),
         "lint": Verb(
             "lint.lint",
-            "Check that configurations would lose nothing: buffers, maps, weights, MTU, hosts.",
+            "Check configurations for lost packets: buffers, maps, weights, MTU, hosts.",
         ),
         "plan": Verb(
             "plan.plan_verb",
-            "Make the OpenFlow rules of every switch and the addresses of every host; tell nobody.",
+            "Compute the OpenFlow rules of every switch and the addresses of every host.",
         ),
         "reaction": Verb(
             "reaction.reaction_verb",
-            "Measure how long a switch of this machine takes to obey PAUSE frames.",
+            "Measure the reaction time of software switches to PAUSE frames.",
         ),
         "serve": Verb(
-            "serve.serve", "Bring OpenFlow switches to a scenario's plan and keep them there."
+            "serve.serve", "Install a scenario's plan in OpenFlow switches and keep it installed."
         ),
         "verify": Verb(
             "verify.verify_verb",
-            "Load the plan into real OpenFlow switches (Open vSwitch) and follow frames through "
-            "them.",
+            "Verify a plan by tracing frames through Open vSwitch.",
         ),
     },
 )

@@ -1,7 +1,6 @@
 """The verb ``control agent``."""
 
 import contextlib
-import re
 import signal
 import socket
 from collections.abc import Iterator
@@ -10,8 +9,9 @@ from typing import Annotated
 import typer
 
 import etherweave
+from etherweave.bench.amounts import rate_of
 from etherweave.cli.control.parameters import Failed
-from etherweave.cli.exits import FAILED, alarm, notice, refuse, told
+from etherweave.cli.exits import FAILED, notice, os_error, print_error, reject
 from etherweave.cli.parameters import File, Settings, overrides
 from etherweave.control.pause.agent import AgentError, serve
 from etherweave.control.pause.frame import RatedInterface, quantum_ps
@@ -25,34 +25,31 @@ EXAMPLES = """Example:
 etherweave control agent dragonfly.toml --set control.rules=conditional --switch group0.switch0
 --connect unix:/run/openvswitch/s0.mgmt --port 3=swp3 --port 4=swp4 --rate 10Gb/s"""
 
-_RATE = re.compile(r"(\d+(?:\.\d+)?) ?([MGT])b/s")
-_UNITS = {"M": 10**6, "G": 10**9, "T": 10**12}
-
 
 def agent_verb(
     file: File,
-    switch: Annotated[str, typer.Option(help="Name of the switch, as the plan has it.")],
+    switch: Annotated[str, typer.Option(metavar="SWITCH", help="Name of the switch in the plan.")],
     connect: Annotated[
         str,
-        typer.Option(metavar="unix:PATH", help="Where the switch listens: its BRIDGE.mgmt."),
+        typer.Option(metavar="unix:PATH", help="OpenFlow socket of the switch, BRIDGE.mgmt."),
     ],
     port: Annotated[
         list[str],
         typer.Option(
             metavar="NUMBER=INTERFACE",
-            help="An interface where pauses come in, repeatable.",
+            help="Interface of a port whose pauses are received; repeatable.",
         ),
     ],
     rate: Annotated[
-        str, typer.Option(help="Rate of these links, in which quanta count: 100Gb/s.")
+        str, typer.Option(metavar="RATE", help="Rate of these links, in which pause quanta count.")
     ] = "100Gb/s",
     failed: Failed = None,
     settings: Settings = None,
 ) -> None:
-    """Hear PAUSE and PFC at a switch's ports, and put its conditional rules inactive.
+    """Deactivate conditional rules of an OpenFlow switch while their ports are paused.
 
-    Runs beside the switch, as root, until it is interrupted; then no port counts as paused. Ends
-    with 1 when the switch is gone, with 2 after a mistake.
+    Receives PAUSE and PFC frames at the switch's interfaces, as root, until it is interrupted; then
+    no port counts as paused. Exit code 1: the switch has disconnected; 2: a mistake.
     """
     interfaces = _interfaces(port, rate)
     try:
@@ -62,13 +59,13 @@ def agent_verb(
         with _interrupted() as stop:
             totals = serve(chosen, interfaces, connect, stop, _print_listening)
     except (etherweave.ScenarioError, FabricPlanError, VectorError, AgentError) as error:
-        refuse(error)
+        reject(error)
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))
     except RuleWriterError as error:
-        alarm(error)
+        print_error(error)
         raise typer.Exit(FAILED) from None
-    print(f"pauses heard: {totals.frames:,}, rules changed: {totals.changes:,}")
+    print(f"pauses received: {totals.frames:,}, rules changed: {totals.changes:,}")
 
 
 def _print_listening() -> None:
@@ -79,7 +76,7 @@ def _chosen(switches: tuple[SwitchPlan, ...], name: str) -> SwitchPlan:
     for switch in switches:
         if switch.name == name:
             return switch
-    refuse(
+    reject(
         f"--switch {name}: no such switch; expected one of {switches[0].name} to "
         f"{switches[-1].name}"
     )
@@ -89,28 +86,31 @@ def _check(switch: SwitchPlan, interfaces: dict[int, RatedInterface]) -> None:
     unwatched = sorted(interfaces.keys() - switch.pause_bits.keys())
     if switch.pause_bits and unwatched:
         watched = ", ".join(map(str, sorted(switch.pause_bits)))
-        refuse(f"--port {unwatched[0]}: no rule of {switch.name} watches it; expected of {watched}")
+        reject(
+            f"--port {unwatched[0]}: no rule of {switch.name} depends on it; "
+            f"expected one of {watched}"
+        )
 
 
 def _interfaces(ports: list[str], rate: str) -> dict[int, RatedInterface]:
-    match = _RATE.fullmatch(rate)
-    if not match:
-        refuse(f"--rate {rate}: expected a rate such as 100Gb/s")
-    bits_per_s = round(float(match[1]) * _UNITS[match[2]])
+    try:
+        bits_per_s = round(8 * rate_of(rate))
+    except ValueError as error:
+        reject(f"--rate {error}")
     try:
         quantum_ps(bits_per_s)
     except ValueError as error:
-        refuse(f"--rate {rate}: {error}")
+        reject(f"--rate {rate}: {error}")
     pairs = [(word, *word.partition("=")) for word in ports]
     for word, number, _, interface in pairs:
         if not (number.isascii() and number.isdigit() and interface):
-            refuse(f"--port {word}: expected NUMBER=INTERFACE, such as 3=swp3")
+            reject(f"--port {word}: expected NUMBER=INTERFACE, such as 3=swp3")
     return {int(number): RatedInterface(interface, bits_per_s) for _, number, _, interface in pairs}
 
 
 @contextlib.contextmanager
 def _interrupted() -> Iterator[socket.socket]:
-    """Return a socket that becomes readable when the program is to end."""
+    """Return a socket that becomes readable on SIGINT or SIGTERM."""
     ours, theirs = socket.socketpair()
     ours.setblocking(False)
     signals = (signal.SIGINT, signal.SIGTERM)

@@ -9,7 +9,7 @@ import typer
 
 import etherweave
 from etherweave.cli.control.parameters import Factory, Failed, factory_addresses
-from etherweave.cli.exits import FAILED, refuse, told
+from etherweave.cli.exits import FAILED, os_error, reject
 from etherweave.cli.parameters import AsJson, File, Settings, overrides
 from etherweave.control import text
 from etherweave.control.controller.drift import Drift, between, entry_text
@@ -28,33 +28,36 @@ etherweave control diff dragonfly.toml --to control.rules=conditional --json"""
 def diff(
     file: File,
     other: Annotated[
-        Path | None, typer.Argument(help="Another scenario; without one, the same scenario.")
+        Path | None,
+        typer.Argument(metavar="OTHER", help="Second scenario; default: the same scenario."),
     ] = None,
     to: Annotated[
         list[str] | None,
-        typer.Option("--to", metavar="KEY=VALUE", help="Override a key of the second plan only."),
+        typer.Option(
+            "--to", metavar="KEY=VALUE", help="Override a key of the second plan only; repeatable."
+        ),
     ] = None,
     failed: Failed = None,
     factory: Factory = None,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Return what switches would be told to come from one plan to another; tell nobody.
+    """Print the differences between two plans, by switch; change nothing.
 
-    A line begins with + for what is to come, - for what is to go, ~ for what does something else.
-    --failed counts for the second plan. Ends with 1 when plans differ, with 2 after a mistake.
+    Lines begin with + for additions, - for removals, ~ for changes. --failed applies to the second
+    plan. Exit code 1: the plans differ; 2: a mistake.
     """
     if other is None and not (to or failed):
-        refuse("expected another scenario, or --to, or --failed: a plan is equal to itself")
+        reject("expected another scenario, or --to, or --failed: a plan is equal to itself")
     try:
         given = factory_addresses(factory)
         old = plan(file, overrides(settings), factory=given).plan
         changes = overrides(settings) | overrides(to)
         new = plan(other or file, changes, failed=failed or (), factory=given).plan
     except (etherweave.ScenarioError, FabricPlanError) as error:
-        refuse(error)
+        reject(error)
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))
     drifts = differences(old, new)
     if as_json:
         print(json.dumps({name: as_figures(one) for name, one in drifts.items()}, indent=2))
@@ -67,7 +70,7 @@ def diff(
 
 
 def differences(old: FabricPlan, new: FabricPlan) -> dict[str, Drift]:
-    """Compare two plans by the names of switches; a switch of one plan only has nothing to do."""
+    """Compare two plans by the names of switches; a missing switch counts as empty."""
     before = {switch.name: switch for switch in old.switches}
     after = {switch.name: switch for switch in new.switches}
     names = [*after, *(name for name in before if name not in after)]
@@ -82,7 +85,7 @@ def _idle(name: str) -> SwitchPlan:
 
 
 def as_lines(drift: Drift) -> Iterator[str]:
-    """Write what would be done to a switch, one line each."""
+    """Write the changes of a switch, one line each."""
     yield from (f"+ {text.meter(meter)}" for meter in drift.meters_missing)
     yield from (f"~ {text.meter(meter)}" for meter in drift.meters_changed)
     yield from (f"- meter={number}" for number in drift.meters_foreign)
@@ -95,7 +98,7 @@ def as_lines(drift: Drift) -> Iterator[str]:
 
 
 def as_figures(drift: Drift) -> dict[str, Any]:
-    """Return what would be done to a switch as lists of text."""
+    """Return the changes of a switch as lists of text."""
     figures: dict[str, list[str]] = {"add": [], "change": [], "remove": []}
     kinds = {"+": "add", "~": "change", "-": "remove"}
     for line in as_lines(drift):

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 import typer
 
-from etherweave.cli.exits import FAILED, alarm, notice, refuse, told
+from etherweave.cli.control.parameters import seconds
+from etherweave.cli.exits import FAILED, notice, os_error, print_error, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.control.dmp.capture import CapturedFrame, CaptureError, explain, frames
 from etherweave.control.dmp.client import request_addresses
@@ -26,22 +27,23 @@ from etherweave.control.dmp.request import (
     RequestTiming,
 )
 from etherweave.control.text import mac_text
+from etherweave.inputs import read_bytes
 
 NO_ANSWER = 4
-"""No switch answered in time."""
-LIMIT_S = RequestTiming().limit_s
-CHECK_S = MonitorTiming().check_s
+"""Exit code if no switch answered in time."""
+LIMIT = f"{RequestTiming().limit_s:g}s"
+CHECK = f"{MonitorTiming().check_s:g}s"
 
 REQUEST_EXAMPLES = """Examples:
 
 etherweave control dmp request --interface eth0
 
-etherweave control dmp request -i eth0 -i eth1 --dry-run --limit 2 --json"""
+etherweave control dmp request -i eth0 -i eth1 --dry-run --time-limit 2s --json"""
 DAEMON_EXAMPLES = """Examples:
 
 etherweave control dmp daemon --interface eth0
 
-etherweave control dmp daemon -i eth0 -i eth1 --check 60"""
+etherweave control dmp daemon -i eth0 -i eth1 --check 60s"""
 DECODE_EXAMPLES = """Examples:
 
 tcpdump -i eth0 -w dmp.pcap ether proto 0x88b5
@@ -49,33 +51,38 @@ tcpdump -i eth0 -w dmp.pcap ether proto 0x88b5
 etherweave control dmp decode dmp.pcap"""
 
 dmp = typer.Typer(
-    help="Dynamic MAC Protocol, on a host: asks the switch for the hierarchical MAC address.",
+    help="Request a host's hierarchical MAC address from its switch (Dynamic MAC Protocol).",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 Interfaces = Annotated[
-    list[str], typer.Option("--interface", "-i", metavar="NAME", help="As often as needed.")
+    list[str],
+    typer.Option("--interface", "-i", metavar="NAME", help="Interface of this host; repeatable."),
 ]
-Limit = Annotated[
-    float, typer.Option(min=0.1, max=3600, help="Seconds for an answer, retries included.")
+TimeLimit = Annotated[
+    str,
+    typer.Option(
+        "--time-limit", metavar="TIME", help="Longest wait for an answer, with repeated requests."
+    ),
 ]
+OldLimit = Annotated[str | None, typer.Option("--limit", hidden=True)]
 
 
 @dmp.command(epilog=REQUEST_EXAMPLES)
 def request(
     interface: Interfaces,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print the address, change nothing.")
+        bool, typer.Option("--dry-run", help="Print the address; change nothing.")
     ] = False,
-    limit: Limit = LIMIT_S,
+    time_limit: TimeLimit = LIMIT,
+    old_limit: OldLimit = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask once: print the address that the switch gives, and set it.
+    """Request an address from the switch once, print it and set it.
 
-    Needs root, or CAP_NET_RAW and CAP_NET_ADMIN. An interface that is down is set up.
-    Ends with 4 if no switch answered; 1 after contradicting answers, a flood, or an interface that
-    does not obey; 2 after a mistake.
+    Requires root, or CAP_NET_RAW and CAP_NET_ADMIN. An interface that is down is set up. Exit code
+    4: no answer; 1: contradicting answers, a flood, or an error of the interface; 2: a mistake.
     """
     with ExitStack() as stack:
         try:
@@ -83,9 +90,11 @@ def request(
             for each in opened.values():
                 _set_up(each, dry_run)
         except InterfaceError as error:
-            refuse(error)
+            reject(error)
         before = {name: each.address for name, each in opened.items()}
-        outcomes = request_addresses(opened.values(), RequestTiming(limit_s=limit))
+        outcomes = request_addresses(
+            opened.values(), RequestTiming(limit_s=_limit_s(time_limit, old_limit))
+        )
         if not dry_run:
             outcomes = {name: _assigned(opened[name], outcomes[name]) for name in outcomes}
     rows = [_row(name, outcomes[name], before[name]) for name in outcomes]
@@ -97,40 +106,50 @@ def request(
 def daemon(
     interface: Interfaces,
     check: Annotated[
-        float, typer.Option(min=1, max=86400, help="Seconds from an answer to asking again.")
-    ] = CHECK_S,
-    limit: Limit = LIMIT_S,
+        str, typer.Option(metavar="TIME", help="Time from an answer to the next request.")
+    ] = CHECK,
+    time_limit: TimeLimit = LIMIT,
+    old_limit: OldLimit = None,
 ) -> None:
-    """Keep addresses right: ask when a link comes, and again now and then.
+    """Keep addresses up to date: request them when a link comes up, and periodically.
 
-    Writes a line to standard error when something changes or fails. Interfaces may be missing at
-    the start and come later. Speaks sd_notify; ends with 0 after SIGTERM, 2 after a mistake.
+    Writes a line to standard error for every change and failure. Interfaces may appear later.
+    Notifies systemd by sd_notify. Exit code 0: after SIGTERM; 2: a mistake.
     """
     with _stop() as stop:
         try:
-            schedule = MonitorTiming(check_s=check)
-            serve(dict.fromkeys(interface), RequestTiming(limit_s=limit), schedule, _log, stop)
+            schedule = MonitorTiming(check_s=seconds("--check", check, 1, 86400))
+            serve(
+                dict.fromkeys(interface),
+                RequestTiming(limit_s=_limit_s(time_limit, old_limit)),
+                schedule,
+                _log,
+                stop,
+            )
         except InterfaceError as error:
-            refuse(error)
+            reject(error)
 
 
 @dmp.command(epilog=DECODE_EXAMPLES)
 def decode(
     source: Annotated[
-        str, typer.Argument(metavar="FILE.pcap|HEX", help="A capture, or a frame in hexadecimal.")
+        str,
+        typer.Argument(
+            metavar="FILE.pcap|HEX", help="Capture of tcpdump -w, or a frame in hexadecimal digits."
+        ),
     ],
     as_json: AsJson = False,
 ) -> None:
-    """Return what the frames of a capture are.
+    """Decode the frames of the protocol in a capture.
 
-    Ends with 1 if there is no frame of the protocol, 2 after a mistake.
+    Exit code 1: there is no frame of the protocol; 2: a mistake.
     """
     try:
         lines = list(explain(_frames(source)))
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))
     except CaptureError as error:
-        refuse(f"{source}: {error}")
+        reject(f"{source}: {error}")
     if as_json:
         print(json.dumps([_facts(line) for line in lines], indent=2))
     else:
@@ -138,6 +157,12 @@ def decode(
             print(" ".join(f"{value}" for value in _facts(line).values()))
     if all(isinstance(line.frame, FrameFault) for line in lines):
         raise typer.Exit(FAILED)
+
+
+def _limit_s(time_limit: str, old: str | None) -> float:
+    if old is not None:
+        print_error("WARNING: --limit is now called --time-limit; the old name ends next release.")
+    return seconds("--time-limit", old or time_limit, 0.1, 3600)
 
 
 def _set_up(interface: DmpInterface, dry_run: bool) -> None:
@@ -149,7 +174,7 @@ def _set_up(interface: DmpInterface, dry_run: bool) -> None:
 
 
 def _assigned(interface: DmpInterface, outcome: RequestOutcome) -> RequestOutcome:
-    """Set the address; what cannot be set is a failure."""
+    """Set the address; return a failure if it cannot be set."""
     if not isinstance(outcome, AssignedAddress) or outcome.mac == interface.address:
         return outcome
     try:
@@ -176,7 +201,7 @@ def _print(outcomes: dict[str, RequestOutcome]) -> None:
 def _end(outcomes: dict[str, RequestOutcome]) -> None:
     failures = {name: each for name, each in outcomes.items() if isinstance(each, FailedRequest)}
     for name, failure in failures.items():
-        alarm(f"{name}: {failure.reason} after {failure.requests} requests: {failure.detail}")
+        print_error(f"{name}: {failure.reason} after {failure.requests} requests: {failure.detail}")
     reasons = {failure.reason for failure in failures.values()}
     if reasons:
         raise typer.Exit(NO_ANSWER if reasons == {FailureReason.NO_ANSWER} else FAILED)
@@ -184,7 +209,7 @@ def _end(outcomes: dict[str, RequestOutcome]) -> None:
 
 @contextmanager
 def _stop() -> Iterator[socket.socket]:
-    """Make a socket that can be read from once a signal asks for the end."""
+    """Return a socket that becomes readable on SIGTERM or SIGINT."""
     stop, bell = socket.socketpair()
     with stop, bell:
         bell.setblocking(False)
@@ -204,16 +229,16 @@ def _log(line: str) -> None:
 
 
 def _frames(source: str) -> list[bytes]:
-    """Read digits, or a file; a file whose name is digits needs its folder, as in ./beef."""
+    """Read digits, or a file; a file whose name is hexadecimal needs its folder, as in ./beef."""
     try:
         return [bytes.fromhex(source.replace(":", ""))]
     except ValueError:
-        return list(frames(Path(source).read_bytes()))
+        return list(frames(read_bytes(Path(source))))
 
 
 def _facts(line: CapturedFrame) -> dict[str, Any]:
     if isinstance(line.frame, FrameFault):
-        return {"number": line.number, "kind": f"refused: {line.frame}"}
+        return {"number": line.number, "kind": f"rejected: {line.frame}"}
     return {
         "number": line.number,
         "kind": "answer" if line.is_answer else "request",

@@ -2,17 +2,17 @@
 
 import json
 from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 import etherweave
-from etherweave.cli.control.yanglint import refusals
-from etherweave.cli.exits import FAILED, alarm, refuse, told
+from etherweave.cli.exits import FAILED, os_error, print_error, reject
 from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
 from etherweave.control.qos import derive, sonic_yang
-from etherweave.control.qos.nos import SYSTEMS, files
+from etherweave.control.qos.nos import files
 from etherweave.control.qos.policy import Policy, PolicyError, Watchdog
 
 EXAMPLES = """Examples:
@@ -25,79 +25,107 @@ etherweave control export dragonfly.toml --nos sonic --routing dragonfly_minimal
 --set flow_control.pfc.priorities=[3,4] --dscp 3=26 --dscp 4=34 -o fabric"""
 
 
+class NetworkSystem(StrEnum):
+    """Operating system of switches: the keys of ``SYSTEMS``."""
+
+    CUMULUS = "cumulus"
+    EOS = "eos"
+    ONYX = "onyx"
+    SONIC = "sonic"
+
+
 def export(
     file: File,
-    system: Annotated[str, typer.Option("--nos", help=f"One of {', '.join(sorted(SYSTEMS))}.")],
+    nos: Annotated[
+        NetworkSystem,
+        typer.Option(
+            "--nos",
+            case_sensitive=False,
+            help="Operating system of the switches.",
+        ),
+    ],
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="DIR", help="Where to write; without it: a list."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Directory for the files; default: only list them.",
+        ),
     ] = None,
     models: Annotated[
         Path | None,
         typer.Option(
             "--yang",
             metavar="DIR",
-            help="YANG models of SONiC (sonic-buildimage, src/sonic-yang-models/yang-models): let "
-            "`yanglint` of libyang check what is written.",
+            help="Check SONiC's files with yanglint against the YANG models in this directory "
+            "(sonic-buildimage, src/sonic-yang-models/yang-models).",
         ),
     ] = None,
     mtu: Annotated[
-        int, typer.Option(help="Of hosts and switches, above Ethernet [B].")
+        int,
+        typer.Option(metavar="BYTES", help="MTU of hosts and switches, without Ethernet's header."),
     ] = derive.MTU_BYTES,
     dscps: Annotated[
         list[str] | None,
         typer.Option(
             "--dscp",
             metavar="PRIORITY=DSCP",
-            help="The code point that hosts write for a priority; without it 8 PRIORITY + 2.",
+            help="Code point that hosts write for a priority; default: 8 PRIORITY + 2; repeatable.",
         ),
     ] = None,
     cnp: Annotated[
-        int, typer.Option(help="The code point of congestion notifications, with DCQCN.")
+        int,
+        typer.Option(metavar="DSCP", help="Code point of congestion notifications, with DCQCN."),
     ] = derive.CNP_DSCP,
     watchdog: Annotated[
         str,
         typer.Option(
             metavar="DETECT:RESTORE",
-            help="When the PFC watchdog gives a queue up and tries it again [ms]; off: without.",
+            help="Times after which the PFC watchdog drops and restores a queue [ms]; off: none.",
         ),
     ] = "200:200",
     routing: Annotated[
         str | None,
-        typer.Option(help="The routing that must not deadlock; without it the scenario's."),
+        typer.Option(help="Routing that must be free of deadlock; default: the scenario's."),
     ] = None,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write what switches and hosts must be told to lose nothing: PFC, ETS, ECN, buffers, maps.
+    """Write configurations of switches and hosts for lossless traffic: PFC, ETS, ECN, buffers.
 
-    Ends with 1 when `yanglint` refuses a file, and with 2 after a mistake.
+    Exit code 1: yanglint rejects a file; 2: a mistake.
     """
-    if system not in SYSTEMS:
-        refuse(f"--nos {system}: expected one of {', '.join(sorted(SYSTEMS))}")
+    system = nos.value
     if models and system != "sonic":
-        refuse(f"--yang: expected --nos sonic, for {system} has no models")
+        reject(f"--yang: expected --nos sonic, for {system} has no models")
     options = derive.ExportOptions(mtu, _dscps(dscps or []), cnp, _watchdog(watchdog), routing)
     try:
         policy = derive.policy(file, overrides(settings), options)
         written = files(policy, system)
         if output:
             _write(written, directory(output))
-        refused = refusals(written, models) if models else {}
+        rejected = _refusals(written, models) if models else {}
     except (etherweave.ScenarioError, PolicyError, sonic_yang.YangError) as error:
-        refuse(error)
+        reject(error)
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))
     for note in policy.notes:
-        alarm(f"note: {note}")
+        print_error(f"note: {note}")
     if as_json:
-        print(json.dumps({"files": sorted(written), "refused": refused}))
+        print(json.dumps({"files": sorted(written), "rejected": rejected}))
     else:
         _print_summary(policy, system, written, output)
-    for name, message in refused.items():
-        alarm(f"{name}: yanglint refuses it: {message}")
-    if refused:
+    for name, message in rejected.items():
+        print_error(f"{name}: yanglint rejects it: {message}")
+    if rejected:
         raise typer.Exit(FAILED)
+
+
+def _refusals(written: Mapping[str, str], models: Path) -> dict[str, str]:
+    from etherweave.cli.control.yanglint import refusals
+
+    return refusals(written, models)
 
 
 def _dscps(texts: list[str]) -> dict[int, int]:
@@ -105,9 +133,9 @@ def _dscps(texts: list[str]) -> dict[int, int]:
     for text in texts:
         priority, equals, dscp = text.partition("=")
         if not (equals and priority.isdecimal() and dscp.isdecimal()):
-            refuse(f"--dscp {text}: expected PRIORITY=DSCP, as 3=26")
+            reject(f"--dscp {text}: expected PRIORITY=DSCP, as 3=26")
         if int(priority) in pairs:
-            refuse(f"--dscp {text}: expected one code point for priority {priority}")
+            reject(f"--dscp {text}: expected one code point for priority {priority}")
         pairs[int(priority)] = int(dscp)
     return pairs
 
@@ -121,7 +149,7 @@ def _watchdog(text: str) -> Watchdog | None:
         # The ranges of SONiC's model; it polls between 100 and 1000 ms.
         if 100 <= times[0] <= 5000 and 100 <= times[1] <= 60_000:
             return Watchdog(*times, poll_ms=min(*times, 200))
-    refuse(f"--watchdog {text}: expected off, or DETECT:RESTORE of 100-5000 and 100-60000 ms")
+    reject(f"--watchdog {text}: expected off, or DETECT:RESTORE of 100-5000 and 100-60000 ms")
 
 
 def _write(written: Mapping[str, str], output: Path) -> None:

@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from etherweave.cli.exits import FAILED, alarm, refuse, told
+from etherweave.cli.exits import FAILED, os_error, print_error, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.control import lint as linter
+from etherweave.inputs import read_text
 
 EXAMPLES = """Examples:
 
@@ -32,35 +33,37 @@ def lint(
         list[Path] | None,
         typer.Argument(
             metavar="DIR|FILE...",
-            help="Directories of `control export`, or files: config_db.json of SONiC, scripts of "
-            "hosts. All are checked together.",
+            help="Directories of `control export`, or files to check together: config_db.json of "
+            "SONiC, scripts of hosts.",
         ),
     ] = None,
     rules: Annotated[
-        bool, typer.Option("--rules", help="Only tell which rules there are, and why.")
+        bool, typer.Option("--rules", help="List the rules and their reasons; check nothing.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check that configurations would lose nothing: buffers, maps, weights, MTU, hosts.
+    """Check configurations for lost packets: buffers, maps, weights, MTU, hosts.
 
-    Ends with 1 when something is wrong, and with 2 after a mistake.
+    Exit code 1: there are findings; 2: a mistake.
     """
     if rules:
         print("\n".join(f"{one.name:15}{one.why}" for one in linter.RULES))
         return
     if not paths:
-        refuse("nothing to lint; expected directories or files")
+        reject("no files to check; expected directories or files")
     try:
-        site = linter.read({str(path): _text(path) for path in _files(paths)})
+        site = linter.read({str(path): read_text(path, SIZE_MAX) for path in _files(paths)})
     except linter.ConfigError as error:
-        refuse(error)
+        reject(error)
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))
     if not (site.switches or site.hosts):
-        refuse(f"{paths[0]}: no config_db.json and no host's script; expected one of them")
+        reject(f"{paths[0]}: no config_db.json and no script of a host; expected one of them")
     findings = linter.lint(site)
     for path in site.unread:
-        alarm(f"note: {path}: not read; the linter knows SONiC's config_db.json and hosts' scripts")
+        print_error(
+            f"note: {path}: not read; the linter knows SONiC's config_db.json and hosts' scripts"
+        )
     if as_json:
         print(json.dumps([asdict(one) for one in findings], indent=1))
     else:
@@ -78,15 +81,6 @@ def _files(paths: list[Path]) -> Iterator[Path]:
             yield path
 
 
-def _text(path: Path) -> str:
-    if path.stat().st_size > SIZE_MAX:
-        refuse(f"{path}: {path.stat().st_size:,} B; expected a configuration of at most 64 MiB")
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        refuse(f"{path}: byte {error.start}: expected UTF-8 text")
-
-
 def _print(site: linter.Configurations, findings: list[linter.LintFinding]) -> None:
     for one in findings:
         places = ", ".join(one.places[:PLACES_SHOWN])
@@ -95,4 +89,4 @@ def _print(site: linter.Configurations, findings: list[linter.LintFinding]) -> N
         print(f"{one.file}: {places}: {one.found}; expected {one.expected}")
         print(f"    {one.rule}: {one.why}")
     counts = f"{len(site.switches)} switches, {len(site.hosts)} hosts"
-    print(f"{len(findings)} findings in {counts}" if findings else f"nothing wrong in {counts}")
+    print(f"{len(findings)} findings in {counts}" if findings else f"no findings in {counts}")

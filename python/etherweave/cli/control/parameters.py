@@ -1,46 +1,76 @@
 """Parameters that several verbs of ``control`` share."""
 
 import csv
+import io
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from etherweave.cli.exits import refuse
+from etherweave.bench.amounts import time_of
+from etherweave.cli.exits import print_error, reject
 from etherweave.control.text import mac_value
+from etherweave.inputs import read_text
 
 Failed = Annotated[
     list[str] | None,
     typer.Option(
         "--failed",
         metavar="CABLE",
-        help='A cable that is down, by its ends, repeatable: "leaf0 - core0"; of several '
-        'parallel ones by the port of its first end: "leaf0:13 - core0".',
+        help='Cable that is down, by its ends, as in "leaf0 - core0"; one of several parallel '
+        'cables by the port of its first end, as in "leaf0:13 - core0"; repeatable.',
     ),
 ]
 Factory = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE.csv",
-        help="Factory MAC addresses, with the columns host and mac, where control.addresses is "
-        "rewrite.",
+        help="Table of factory MAC addresses with the columns host and mac; required if "
+        "control.addresses is rewrite.",
     ),
 ]
 
 
 def factory_addresses(path: Path | None) -> dict[str, int]:
-    """Read the addresses of a file; none without one."""
+    """Read the addresses of a file; empty without a file."""
     if path is None:
         return {}
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(file)
+    rows = csv.DictReader(io.StringIO(read_text(path)))
+    try:
         if not {"host", "mac"} <= set(rows.fieldnames or ()):
-            refuse(f"{path}:1: expected the columns host and mac")
+            reject(f"{path}:1: expected the columns host and mac")
         return {row["host"]: _address(path, rows.line_num, row["mac"]) for row in rows}
+    except csv.Error as error:
+        reject(f"{path}:{rows.line_num}: {error}; expected comma-separated values")
+
+
+def seconds(option: str, text: str, least_s: float, most_s: float) -> float:
+    """Read the time of an option [s], or end with the mistake.
+
+    A number without a unit counts seconds, with a warning, for one release.
+    """
+    value_s = _number(text)
+    if value_s is None:
+        try:
+            value_s = time_of(text)
+        except ValueError as error:
+            reject(f"{option} {error}")
+    else:
+        print_error(f"WARNING: {option} {text}: expected a time with its unit, such as {text}s.")
+    if not least_s <= value_s <= most_s:
+        reject(f"{option} {text}: expected {least_s:g}s to {most_s:g}s")
+    return value_s
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def _address(path: Path, line: int, word: str | None) -> int:
     try:
         return mac_value(word or "")
     except ValueError as error:
-        refuse(f"{path}:{line}: {error}")
+        reject(f"{path}:{line}: {error}")

@@ -10,7 +10,7 @@ import typer
 import etherweave
 from etherweave.cli.control.parameters import Factory, Failed, factory_addresses
 from etherweave.cli.design_page import print_sheet
-from etherweave.cli.exits import refuse, told
+from etherweave.cli.exits import os_error, reject
 from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
 from etherweave.control import text
 from etherweave.control.plan import (
@@ -41,21 +41,21 @@ def plan_verb(
         typer.Option(
             "--output",
             "-o",
-            help="Directory for SWITCH.flows, SWITCH.groups and SWITCH.meters of every switch, as "
-            "ovs-ofctl reads them, and hosts.csv.",
+            help="Directory for SWITCH.flows, SWITCH.groups and SWITCH.meters of every switch, in "
+            "the form of ovs-ofctl, and hosts.csv.",
         ),
     ] = None,
     only: Annotated[
-        str | None, typer.Option("--switch", help="Print the rules of this switch, one a line.")
+        str | None, typer.Option("--switch", help="Print the rules of this switch, one per line.")
     ] = None,
     failed: Failed = None,
     factory: Factory = None,
     settings: Settings = None,
     as_json_: AsJson = False,
 ) -> None:
-    """Make the OpenFlow rules of every switch and the addresses of every host; tell nobody.
+    """Compute the OpenFlow rules of every switch and the addresses of every host.
 
-    Prints how many rules switches need, and what for. Ends with 2 after a mistake.
+    Prints the number of rules by purpose. Exit code 2: a mistake.
     """
     if output:
         directory(output)
@@ -65,9 +65,9 @@ def plan_verb(
         if output:
             write(planned, output)
     except (etherweave.ScenarioError, FabricPlanError) as error:
-        refuse(error)
+        reject(error)
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))
     if only:
         _print_rules(planned, only)
     elif as_json_:
@@ -77,7 +77,7 @@ def plan_verb(
 
 
 def write(planned: PlannedDeployment, output: Path) -> None:
-    """Write the texts of all switches, and the addresses of all hosts."""
+    """Write the rules of all switches, and the addresses of all hosts."""
     output.mkdir(parents=True, exist_ok=True)
     for switch in planned.plan.switches:
         for kind, lines in _texts(switch).items():
@@ -109,7 +109,7 @@ def _print_rules(planned: PlannedDeployment, name: str) -> None:
 
 def _unknown(planned: PlannedDeployment, name: str) -> NoReturn:
     first, last = planned.plan.switches[0].name, planned.plan.switches[-1].name
-    refuse(f"--switch {name}: no such switch; expected one of {first} to {last}")
+    reject(f"--switch {name}: no such switch; expected one of {first} to {last}")
 
 
 def _print_counts(planned: PlannedDeployment) -> None:

@@ -1,12 +1,13 @@
 """The verb ``control reaction``."""
 
 import json
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
 from etherweave.cli.design_page import print_sheet
-from etherweave.cli.exits import FAILED, alarm, refuse
+from etherweave.cli.exits import FAILED, print_error, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.cli.progress import study_progress
 from etherweave.control.reaction import (
@@ -33,22 +34,32 @@ KINDS = {
 }
 
 
+class PlaneChoice(StrEnum):
+    """Choices of ``--plane``."""
+
+    EBPF = "ebpf"
+    OVS = "ovs"
+    BOTH = "both"
+
+
 def reaction_verb(
     trials: Annotated[
-        int, typer.Option(min=1, max=TRIALS_MAX, help="Trials of each, about 0.2 s long.")
+        int, typer.Option(min=1, max=TRIALS_MAX, help="Trials of each switch; each takes 0.2 s.")
     ] = 15,
-    plane: Annotated[str, typer.Option(help="What obeys the pauses: ebpf, ovs or both.")] = "both",
+    plane: Annotated[
+        PlaneChoice, typer.Option(case_sensitive=False, help="Switches to measure.")
+    ] = PlaneChoice.BOTH,
     as_json: AsJson = False,
 ) -> None:
-    """Measure how long a switch of this machine takes to obey PAUSE frames.
+    """Measure the reaction time of software switches to PAUSE frames.
 
-    A frame every 100 us, in namespaces that are removed again; as root. Ends with 1 if a pause had
-    no effect or frames were lost, with 2 after a mistake.
+    Sends a frame every 100 us, in namespaces that are removed again; requires root. Exit code 1: a
+    pause had no effect or frames were lost; 2: a mistake.
     """
     try:
         reactions = {one: _measure(one, trials) for one in _planes(plane)}
     except ReactionError as error:
-        refuse(error)
+        reject(error)
     if as_json:
         print(json.dumps({str(one): _as_json(reaction) for one, reaction in reactions.items()}))
     else:
@@ -57,18 +68,16 @@ def reaction_verb(
         raise typer.Exit(FAILED)
 
 
-def _planes(word: str) -> list[DataPlane]:
-    """Read what is to be measured; of both, those that this machine has."""
-    if word != "both":
-        if word not in list(DataPlane):
-            refuse(f"--plane {word}: expected {', '.join(DataPlane)} or both")
-        return [DataPlane(word)]
+def _planes(choice: PlaneChoice) -> list[DataPlane]:
+    """Return the switches to measure; of both, those that this machine supports."""
+    if choice is not PlaneChoice.BOTH:
+        return [DataPlane(choice.value)]
     lacking = {plane: missing(plane) for plane in DataPlane}
     if all(lacking.values()):
-        refuse("; ".join(f"{plane}: {why}" for plane, why in lacking.items()))
+        reject("; ".join(f"{plane}: {why}" for plane, why in lacking.items()))
     for plane, why in lacking.items():
         if why:
-            alarm(f"{NAMES[plane]} left out: {why}")
+            print_error(f"{NAMES[plane]} skipped: {why}")
     return [plane for plane, why in lacking.items() if not why]
 
 
@@ -92,7 +101,7 @@ def _print(reactions: dict[DataPlane, Reaction]) -> None:
         )
         print_sheet(head, [_row(label, getattr(reaction, kind)) for kind, label in KINDS.items()])
         if reaction.missed:
-            alarm(f"{NAMES[plane]}: {reaction.missed} times no reaction within 50 ms")
+            print_error(f"{NAMES[plane]}: {reaction.missed} times no reaction within 50 ms")
 
 
 def _row(label: str, spread: TimeSpread) -> tuple[str, ...]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import etherweave
-from etherweave.cli.control.parameters import Factory, factory_addresses
-from etherweave.cli.exits import FAILED, refuse, told
+from etherweave.cli.control.parameters import Factory, factory_addresses, seconds
+from etherweave.cli.exits import FAILED, os_error, reject
 from etherweave.cli.parameters import AsJson, File, Settings, overrides
 from etherweave.control.plan import FabricPlanError, plan
 from etherweave.control.rules import FabricPlan
@@ -29,59 +29,67 @@ etherweave control serve dragonfly.toml --dry-run
 
 etherweave control serve dragonfly.toml --listen 10.0.0.1:6653 --tls-key key.pem --tls-certificate controller.pem --tls-ca switches.pem --metrics-port 9464"""  # noqa: E501
 
-Wanted = Annotated[Path | None, typer.Option(metavar="FILE.pem")]
-
 
 def serve(
     file: File,
     listen: Annotated[
-        str, typer.Option(metavar="ADDRESS:PORT", help="Where switches connect; port 0: any.")
+        str,
+        typer.Option(
+            metavar="ADDRESS:PORT",
+            help="Address for the connections of switches; port 0: any that is free.",
+        ),
     ] = "127.0.0.1:6653",
     tls_key: Annotated[
-        Path | None, typer.Option(metavar="FILE.pem", help="The controller's private key.")
+        Path | None, typer.Option(metavar="FILE.pem", help="Private key of the controller.")
     ] = None,
     tls_certificate: Annotated[
-        Path | None, typer.Option(metavar="FILE.pem", help="The controller's certificate.")
+        Path | None, typer.Option(metavar="FILE.pem", help="Certificate of the controller.")
     ] = None,
     tls_ca: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.pem", help="Who must have signed the switches' certificates."),
+        typer.Option(
+            metavar="FILE.pem", help="Certificates of the authority that signs those of switches."
+        ),
     ] = None,
     metrics_port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help="Serve metrics for Prometheus on this loopback port."),
+        typer.Option(
+            min=0,
+            max=65535,
+            help="Serve metrics for Prometheus on this port of the loopback interface.",
+        ),
     ] = None,
     audit: Annotated[
-        float, typer.Option(min=0.1, metavar="SECONDS", help="Between two readings of all tables.")
-    ] = 60.0,
+        str, typer.Option(metavar="TIME", help="Time between two readings of all tables.")
+    ] = "60s",
     probe: Annotated[
-        float, typer.Option(min=0.1, metavar="SECONDS", help="Between two LLDP probes of a port.")
-    ] = 1.0,
+        str, typer.Option(metavar="TIME", help="Time between two LLDP probes of a port.")
+    ] = "1s",
     leave_foreign: Annotated[
         bool,
-        typer.Option("--leave-foreign", help="Leave alone entries that the plan does not know."),
+        typer.Option("--leave-foreign", help="Keep entries of switches that are not in the plan."),
     ] = False,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Connect, compare, print what differs, change nothing."),
+        typer.Option(
+            "--dry-run", help="Print the differences between switches and plan; change nothing."
+        ),
     ] = False,
     wait: Annotated[
-        float,
-        typer.Option(
-            min=0, metavar="SECONDS", help="With --dry-run: how long to wait for switches."
-        ),
-    ] = 30.0,
+        str,
+        typer.Option(metavar="TIME", help="Longest wait for switches of --dry-run."),
+    ] = "30s",
     factory: Factory = None,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Bring OpenFlow switches to a scenario's plan and keep them there.
+    """Install a scenario's plan in OpenFlow switches and keep it installed.
 
-    Logs events as JSON lines on standard error, and ends on SIGTERM or Ctrl-C; switches go on with
-    the rules that they have. Ends with 1 when --dry-run finds differences, with 2 after a mistake.
+    Logs events as JSON lines on standard error until SIGTERM or Ctrl-C; switches then keep their
+    rules. Exit code 1: --dry-run found differences; 2: a mistake.
     """
     if as_json and not dry_run:
-        refuse("--json: expected to be with --dry-run")
+        reject("--json: expected with --dry-run only")
     host, port = _address(listen)
     files = _TlsFiles(tls_key, tls_certificate, tls_ca)
     try:
@@ -94,18 +102,20 @@ def serve(
         whole = planner([])
         options = _options(host, port, files)
     except (etherweave.ScenarioError, FabricPlanError) as error:
-        refuse(error)
+        reject(error)
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))
     options = replace(
         options,
         metrics_port=metrics_port,
-        audit_s=audit,
-        probe_s=probe,
+        audit_s=seconds("--audit", audit, 0.1, 1e9),
+        probe_s=seconds("--probe", probe, 0.1, 1e9),
         leave_foreign=leave_foreign,
         is_dry_run=dry_run,
     )
-    _run(planner, whole, options, _Dry(wait, as_json) if dry_run else None)
+    _run(
+        planner, whole, options, _Dry(seconds("--wait", wait, 0, 1e9), as_json) if dry_run else None
+    )
 
 
 @dataclass(frozen=True)
@@ -117,7 +127,7 @@ class _TlsFiles:
 
 @dataclass(frozen=True)
 class _Dry:
-    """How a dry run goes."""
+    """Options of a dry run."""
 
     wait_s: float
     as_json: bool
@@ -126,7 +136,7 @@ class _Dry:
 def _address(text: str) -> tuple[str, int]:
     host, colon, port = text.rpartition(":")
     if not (colon and port.isascii() and port.isdigit() and int(port) < 65536):
-        refuse(f"--listen {text}: expected ADDRESS:PORT, such as 127.0.0.1:6653 or [::1]:6653")
+        reject(f"--listen {text}: expected ADDRESS:PORT, such as 127.0.0.1:6653 or [::1]:6653")
     return host.removeprefix("[").removesuffix("]"), int(port)
 
 
@@ -134,13 +144,13 @@ def _options(host: str, port: int, files: _TlsFiles) -> "ControllerOptions":
     try:
         from etherweave.control.controller.server import ControllerOptions, TlsFiles
     except ImportError as error:
-        refuse(f"{error}; expected os-ken: pip install 'etherweave[control]'")
+        reject(f"{error}; expected os-ken: pip install 'etherweave[control]'")
     given = (files.key, files.certificate, files.authority)
     if not any(given):
         return ControllerOptions(host, port)
     key, certificate, authority = given
     if key is None or certificate is None or authority is None:
-        refuse("TLS: expected all of --tls-key, --tls-certificate and --tls-ca")
+        reject("TLS: expected all of --tls-key, --tls-certificate and --tls-ca")
     for path in (key, certificate, authority):
         path.open("rb").close()
     return ControllerOptions(host, port, TlsFiles(key, certificate, authority))
@@ -164,7 +174,7 @@ def _run(planner: Any, whole: FabricPlan, options: "ControllerOptions", dry: _Dr
         else:
             controller.run(stop)
     except (ListenError, OSError) as error:
-        refuse(error)
+        reject(error)
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)

@@ -13,7 +13,7 @@ import typer
 import etherweave
 from etherweave.cli.control.parameters import Factory, Failed, factory_addresses
 from etherweave.cli.design_page import print_sheet
-from etherweave.cli.exits import FAILED, INTERRUPTED, alarm, refuse, told
+from etherweave.cli.exits import FAILED, INTERRUPTED, os_error, print_error, reject
 from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
 from etherweave.cli.progress import step_progress
 from etherweave.control.ovs.daemons import OvsError, missing
@@ -39,30 +39,30 @@ def verify_verb(
     pairs: Annotated[
         str,
         typer.Option(
-            "--pairs", metavar="NUMBER|all", help="Pairs of hosts, chosen at random; or all."
+            "--pairs",
+            metavar="NUMBER|all",
+            help="Number of pairs of hosts, chosen at random, or all.",
         ),
     ] = "1000",
     failed: Failed = None,
     factory: Factory = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of what is chosen at random.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of random choices.")] = 1,
     keep: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIRECTORY", help="Where database, logs and sockets of Open vSwitch stay."
-        ),
+        typer.Option(metavar="DIRECTORY", help="Keep the files of Open vSwitch in this directory."),
     ] = None,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Load the plan into real OpenFlow switches (Open vSwitch) and follow frames through them.
+    """Verify a plan by tracing frames through Open vSwitch.
 
-    Needs no root and no network interface. Frames must go where routing and flow table say, and
-    arrive once and unchanged; what hosts must not send has to go nowhere. Ends with 1 when
-    something differs, with 2 after a mistake.
+    Requires neither root nor a network interface. Frames must follow routing and flow table, and
+    arrive once and unchanged; invalid frames must be dropped. Exit code 1: there are findings; 2: a
+    mistake.
     """
     options = VerifyOptions(_count(pairs), seed, directory(keep) if keep else None)
     if lacking := missing():
-        refuse(f"not found: {', '.join(lacking)}; expected Open vSwitch (openvswitch-switch)")
+        reject(f"not found: {', '.join(lacking)}; expected Open vSwitch (openvswitch-switch)")
     try:
         given = factory_addresses(factory)
         planned = plan(file, overrides(settings), failed=failed or (), factory=given)
@@ -73,9 +73,9 @@ def verify_verb(
 
             report = verify(planned, options, given, report_step)
     except (etherweave.ScenarioError, FabricPlanError, OvsError) as error:
-        refuse(error)
+        reject(error)
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
     if as_json:
@@ -90,13 +90,13 @@ def _count(pairs: str) -> int | None:
     if pairs == "all":
         return None
     if not (pairs.isascii() and pairs.isdigit() and int(pairs) > 0):
-        refuse(f"--pairs {pairs}: expected a number from 1, or all")
+        reject(f"--pairs {pairs}: expected a number from 1, or all")
     return int(pairs)
 
 
 @contextmanager
 def _ended_by(*signs: signal.Signals) -> Iterator[None]:
-    """Let signals that would end the process at once end it like Ctrl-C, daemons first."""
+    """Let these signals end the process like Ctrl-C, which stops the daemons first."""
 
     def interrupt(sign: int, where: FrameType | None) -> NoReturn:
         raise KeyboardInterrupt
@@ -141,12 +141,12 @@ def _print(planned: PlannedDeployment, report: VerifyReport) -> None:
         ("rules for", ">all switches"),
         [(purpose, f"{count:,}") for purpose, count in report.rules.items()],
     )
-    print(f"  {report.rules_matched:,} of {sum(report.rules.values()):,} rules met a frame")
+    print(f"  {report.rules_matched:,} of {sum(report.rules.values()):,} rules matched a frame")
     print(f"  {report.build_s:.1f} s to build, {report.traces_per_s:,.0f} frames/s followed")
     for switch, lines in report.differences.items():
         for line in lines:
-            alarm(f"{switch} has other rules than planned: {line}")
+            print_error(f"{switch} has other rules than planned: {line}")
     for finding in report.findings[:PRINTED_MAX]:
-        alarm(finding)
+        print_error(finding)
     if more := len(report.findings[PRINTED_MAX:]):
-        alarm(f"and {more:,} others")
+        print_error(f"and {more:,} others")

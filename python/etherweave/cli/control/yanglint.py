@@ -1,4 +1,4 @@
-"""``yanglint`` of libyang, which holds SONiC's configurations against its models."""
+"""Checks SONiC's configurations against its YANG models with ``yanglint`` of libyang."""
 
 import json
 import shutil
@@ -7,14 +7,12 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from jinja2 import TemplateError
-from jinja2.sandbox import SandboxedEnvironment
-
-from etherweave.cli.exits import refuse
+from etherweave.cli.exits import reject
 from etherweave.control.qos import sonic_yang
+from etherweave.inputs import read_text
 
 LONGEST_S = 120
-"""Of one switch [s]."""
+"""Time limit of a switch [s]."""
 TEMPLATES = "*.yang.j2"
 """Models that SONiC's build renders, for a command line and for Python."""
 
@@ -33,15 +31,15 @@ def refusals(written: Mapping[str, str], models: Path) -> dict[str, str]:
     Returns
     -------
     dict
-        What is said of those that are refused, by path.
+        Errors of those that are rejected, by path.
 
     Raises
     ------
     YangError
-        When a model cannot be read, or has no place for a table.
+        When a model cannot be read, or no model has a table.
     """
     if shutil.which("yanglint") is None:
-        refuse("--yang: expected the program yanglint; Debian has it in libyang2-tools")
+        reject("--yang: expected the program yanglint; Debian has it in libyang2-tools")
     with tempfile.TemporaryDirectory() as rendered:
         folders = (models, Path(rendered))
         _render(models, folders[1])
@@ -59,7 +57,7 @@ def refusal(
     known: sonic_yang.TableModels,
     folders: tuple[Path, ...],
 ) -> str:
-    """Return what ``yanglint`` says against a configuration: nothing if it is accepted."""
+    """Return the errors of ``yanglint``; empty if it accepts the configuration."""
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "data.xml"
         data.write_text(sonic_yang.xml(tables, known), encoding="utf-8")
@@ -83,23 +81,19 @@ def _model_file(module: str, folders: tuple[Path, ...]) -> Path:
 def _texts(folders: tuple[Path, ...]) -> list[tuple[str, str]]:
     paths = [path for folder in folders for path in sorted(folder.glob("*.yang"))]
     if not paths:
-        refuse(f"--yang {folders[0]}: expected a directory with *.yang")
-    return [(path.name, _read(path)) for path in paths]
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise sonic_yang.YangError(f"{path}: {error}; expected UTF-8 text") from None
+        reject(f"--yang {folders[0]}: expected a directory with *.yang")
+    return [(path.name, read_text(path)) for path in paths]
 
 
 def _render(models: Path, folder: Path) -> None:
     """Render templates as SONiC's build does for its Python tools."""
+    from jinja2 import TemplateError
+    from jinja2.sandbox import SandboxedEnvironment
+
     environment = SandboxedEnvironment()
     for path in (*models.glob(TEMPLATES), *models.parent.glob(f"yang-templates/{TEMPLATES}")):
         try:
-            text = environment.from_string(_read(path)).render(yang_model_type="py")
+            text = environment.from_string(read_text(path)).render(yang_model_type="py")
         except TemplateError as error:
             raise sonic_yang.YangError(f"{path}: {error}; expected a template") from None
         (folder / path.name.removesuffix(".j2")).write_text(text, encoding="utf-8")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from etherweave.cli.exits import FAILED, alarm
+from etherweave.cli.exits import FAILED, print_error
 from etherweave.cli.lab.parameters import Name, reported_errors, root_only
 from etherweave.cli.parameters import AsJson
 from etherweave.cli.progress import study_progress
@@ -22,16 +22,15 @@ etherweave lab check --tables-only --json"""
 def check_verb(
     name: Name = None,
     tables_only: Annotated[
-        bool, typer.Option("--tables-only", help="Leave the simulator out.")
+        bool, typer.Option("--tables-only", help="Compare with the flow tables only.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Send a frame between every two hosts, and hold its way against tables and simulator.
+    """Compare the paths of frames between all hosts with tables and simulator.
 
-    Compared is the port taken at every switch with those that the flow table allows there, and the
-    set of links used with the links that carry packets when the same two hosts alone talk in the
-    simulator. A lab around failed cables is compared with its tables only. Ends with 1 if
-    something differs.
+    The port at every switch is compared with those that the flow table allows, and the links with
+    those that carry packets of the same two hosts in the simulator. A lab with failed cables is
+    compared with its tables only. Exit code 1: there are differences; 2: a mistake.
     """
     root_only()
     with reported_errors():
@@ -44,13 +43,13 @@ def check_verb(
             )
     print(json.dumps(comparison.as_json())) if as_json else _print(comparison)
     for line in comparison.differences:
-        alarm(line)
+        print_error(line)
     if comparison.differences:
         raise typer.Exit(FAILED)
 
 
 def _print(comparison: PathComparison) -> None:
-    print(f"{comparison.pairs} pairs of hosts, {comparison.hops} switches on their ways")
+    print(f"{comparison.pairs} pairs of hosts, {comparison.hops} switches on their paths")
     print(f"  arrived, once and nowhere else     {comparison.arrived:>6}")
     print(f"  by ports that the tables allow     {comparison.as_tables:>6}")
     if comparison.choices:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from etherweave.cli.exits import FAILED, alarm
+from etherweave.cli.exits import FAILED, print_error
 from etherweave.cli.lab.parameters import (
     DataPlane,
     PlaneOption,
@@ -50,16 +50,16 @@ etherweave lab demo scenarios/lab/clos_16.toml"""
 
 def demo_verb(
     file: Annotated[
-        Path | None, typer.Argument(help="A scenario; a dragonfly of 20 hosts by default.")
+        Path | None,
+        typer.Argument(metavar="SCENARIO", help="Scenario; default: a dragonfly of 20 hosts."),
     ] = None,
     plane: PlaneOption = DataPlane.OVS,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Return the whole story in a lab of its own, in less than a minute, and remove everything.
+    """Demonstrate addresses, rules, paths and a pause in a lab, then remove it.
 
-    Addresses by DMP, rules by switch, ways as planned and as simulated, a port that pauses,
-    traffic. Ends with 1 if anything is not as it should be, 2 after a mistake.
+    Takes less than a minute. Exit code 1: a result is not as expected; 2: a mistake.
     """
     root_only()
     scope, progress = state.machine_scope(), step_printer()
@@ -88,7 +88,7 @@ def demo_verb(
 def _end(result: Demonstration) -> None:
     wrong = failures(result)
     for line in wrong:
-        alarm(line)
+        print_error(line)
     if wrong:
         raise typer.Exit(FAILED)
 
@@ -98,17 +98,17 @@ def _print_step(name: str, figures: Any) -> None:
         case AddressCheck():
             _addresses(figures)
         case UnknownDestinationCheck():
-            print("Frames to addresses that nobody has")
+            print("Frames to unknown addresses")
             print(f"  {figures.sent} sent, to {' and '.join(figures.addresses)}")
             print(f"  {figures.elsewhere} at any port but their sender's")
         case RuleCounts():
             _rules(figures)
         case PathComparison():
-            print(f"Ways between all {figures.pairs} pairs of hosts, {figures.hops} hops")
-            print(f"  {figures.arrived} arrive, once, and are seen nowhere else")
-            print(f"  {figures.as_tables} take the ports of the flow tables")
+            print(f"Paths between all {figures.pairs} pairs of hosts, {figures.hops} hops")
+            print(f"  {figures.arrived} arrive once, and at no other port")
+            print(f"  {figures.as_tables} leave by ports of the flow tables")
             if figures.as_simulated is not None:
-                print(f"  {figures.as_simulated} take the links of the simulator")
+                print(f"  {figures.as_simulated} use the links of the simulator")
             elif figures.not_simulated:
                 print(f"  not simulated: {figures.not_simulated}")
         case PauseResult():
@@ -143,12 +143,17 @@ def _range(values: Any) -> str:
 
 
 def _pausing(figures: PauseResult) -> None:
-    print(f"{figures.source} sends to {figures.destination}; {figures.port} pauses, and resumes")
-    print(f"  {'':<8}  {figures.port:>18}  {figures.alternative:>18}  way")
+    print(
+        f"{figures.source} sends to {figures.destination}; {figures.port} is paused, then resumed"
+    )
+    print(f"  {'':<8}  {figures.port:>18}  {figures.alternative:>18}  path")
     phases = (("before", figures.before), ("paused", figures.paused), ("resumed", figures.resumed))
     for name, phase in phases:
         print(f"  {name:<8}  {_sent(phase)}")
-    print(f"  round it after {figures.diverted_ms:.1f} ms, back after {figures.restored_ms:.1f} ms")
+    print(
+        f"  diverted after {figures.diverted_ms:.1f} ms, "
+        f"restored after {figures.restored_ms:.1f} ms"
+    )
 
 
 def _sent(phase: PausePhase) -> str:

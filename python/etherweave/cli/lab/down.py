@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from etherweave.cli.exits import refuse
+from etherweave.cli.exits import reject
 from etherweave.cli.lab.parameters import Name, reported_errors, root_only, step_printer
 from etherweave.control.lab import lifecycle, state
 
@@ -19,16 +19,18 @@ def down_verb(
     name: Name = None,
     everything: Annotated[
         bool,
-        typer.Option("--all", help="All labs, and what is left of labs whose files are lost."),
+        typer.Option(
+            "--all", help="Remove all labs, and what is left of labs whose files are lost."
+        ),
     ] = False,
 ) -> None:
-    """Remove a lab: processes in its namespaces, switches, links, namespaces, files.
+    """Remove a lab: its processes, switches, links, namespaces and files.
 
-    Also what a crash has left. Nothing is removed but what bears a lab's name.
+    Also removes what a crash has left, by the name of the lab. Exit code 2: a mistake.
     """
     root_only()
     if name and everything:
-        refuse("--all and --name: expected one of them")
+        reject("--all and --name: expected one of them")
     scope = state.machine_scope()
     with reported_errors():
         names = lifecycle.all_labs(scope) if everything else [_chosen(scope, name)]

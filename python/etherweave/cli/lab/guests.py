@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from etherweave.cli.exits import FAILED, alarm, refuse
+from etherweave.cli.exits import FAILED, print_error, reject
 from etherweave.cli.lab.parameters import (
     DataPlane,
     PlaneOption,
@@ -32,27 +32,28 @@ etherweave lab guests scenarios/lab/dragonfly_8.toml --kernel kernel host0 host7
 
 def guests_verb(
     file: File,
-    hosts: Annotated[list[str], typer.Argument(metavar="HOST HOST", help="Two, as guests.")],
+    hosts: Annotated[
+        list[str], typer.Argument(metavar="HOST HOST", help="Two hosts that become guests.")
+    ],
     kernel: Annotated[
         Path,
-        typer.Option(
-            metavar="DIR", help="Where a kernel's package was unpacked: boot/, lib/modules/."
-        ),
+        typer.Option(metavar="DIR", help="Unpacked package of a kernel: boot/, lib/modules/."),
     ],
     plane: PlaneOption = DataPlane.OVS,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Boot two hosts as virtual machines that talk RoCEv2 over the fabric; then remove everything.
+    """Measure RoCEv2 between two hosts as virtual machines, then remove the lab.
 
-    Each asks its switch for its address by DMP, adds Soft-RoCE, and runs perftest with the other.
-    Emulated, so that only function counts. Ends with 1 if anything fails, 2 after a mistake.
+    Each guest requests its address by DMP, adds Soft-RoCE, and runs perftest with the other.
+    Processors are emulated: the figures show function, not speed. Exit code 1: a failure; 2: a
+    mistake.
     """
     root_only()
     if why := image.missing():
-        refuse(f"lab guests: {why}")
+        reject(f"lab guests: {why}")
     if len(set(hosts)) != 2:
-        refuse(f"guests {', '.join(hosts)}: expected two different hosts")
+        reject(f"guests {', '.join(hosts)}: expected two different hosts")
     scope, progress = state.machine_scope(), step_printer()
     with reported_errors(), terminable_cleanup():
         try:
@@ -69,22 +70,22 @@ def guests_verb(
             lifecycle.down(scope, NAME)
     print(json.dumps(result.as_json(), indent=2)) if as_json else _print(result)
     if result.dmp_elsewhere or not all(guest.is_planned for guest in result.guests):
-        alarm("addresses are not as planned")
+        print_error("addresses are not as planned")
         raise typer.Exit(FAILED)
 
 
 def _print(result: RoceResult) -> None:
     print("Addresses by DMP")
     for guest in result.guests:
-        has = f"{guest.factory} asks, and has {guest.mac}"
+        has = f"{guest.mac} instead of {guest.factory}"
         print(f"  {guest.host}: {has}, after {guest.seconds:.0f} s")
-    print(f"  {result.dmp_elsewhere} frames of DMP at any other port")
+    print(f"  {result.dmp_elsewhere} frames of DMP at other ports")
     latency, bandwidth = result.latency, result.bandwidth
     print("RoCEv2, on emulated processors")
     print(f"  ib_send_lat: {latency.iterations} of {latency.octets} B, {latency.typical_us:.0f} us")
     print(f"  ib_write_bw: {bandwidth.iterations} of {bandwidth.octets} B, ", end="")
     print(f"{bandwidth.mean_gbps:.3f} Gb/s")
-    print("Frames sent by the ports on the planned ways")
+    print("Frames sent by the ports on the planned paths")
     for port, frames in result.paths.items():
         print(f"  {port:<18} {frames:>8,}")
     print(f"  {'all other links':<18} {result.off_path_frames:>8,}")

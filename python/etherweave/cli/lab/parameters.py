@@ -1,4 +1,4 @@
-"""Parameters that several verbs of ``lab`` share, and how their mistakes are told."""
+"""Parameters that several verbs of ``lab`` share, and how their errors are printed."""
 
 import re
 import signal
@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 import etherweave
-from etherweave.cli.exits import FAILED, alarm, notice, refuse, told
+from etherweave.cli.exits import FAILED, notice, os_error, print_error, reject
 from etherweave.control.lab.boot import BootError
 from etherweave.control.lab.guests.image import ImageError
 from etherweave.control.lab.layout import LayoutError
@@ -25,19 +25,22 @@ from etherweave.linux.namespaces import NamespaceError, missing
 
 
 class DataPlane(StrEnum):
-    """What switches are."""
+    """Implementation of the switches."""
 
     OVS = "ovs"
     EBPF = "ebpf"
 
 
 Name = Annotated[
-    str | None, typer.Option("--name", metavar="NAME", help="Which lab; the only one by default.")
+    str | None,
+    typer.Option("--name", metavar="NAME", help="Name of the lab; default: the only one."),
 ]
 PlaneOption = Annotated[
     DataPlane,
     typer.Option(
-        "--plane", help="Switches: bridges of an Open vSwitch, or eBPF programs in the kernel."
+        "--plane",
+        case_sensitive=False,
+        help="Switches: bridges of Open vSwitch, or eBPF programs in the kernel.",
     ),
 ]
 
@@ -46,33 +49,33 @@ FAILURES = (LabError, NamespaceError, OvsError, BootError, CaptureIncompleteErro
 
 
 def name_of(scenario: Path) -> str:
-    """Make a lab's name of a scenario's."""
+    """Return a lab's name for a scenario's file."""
     return re.sub(r"[^a-z0-9_-]+", "-", scenario.stem.lower()).strip("-")[:24] or "lab"
 
 
 def root_only() -> None:
-    """Refuse whoever may not make namespaces."""
+    """Reject users who lack the privileges or programs for namespaces."""
     if why := missing():
-        refuse(f"lab: {why}")
+        reject(f"lab: {why}")
 
 
 @contextmanager
 def reported_errors() -> Iterator[None]:
-    """Tell mistakes in a line each, ending with 2, and failures of the machine, ending with 1."""
+    """Print mistakes in one line, with exit code 2, and failures of the machine, with 1."""
     try:
         yield
     except MISTAKES as error:
-        refuse(error)
+        reject(error)
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))
     except FAILURES as error:
-        alarm(error)
+        print_error(error)
         raise typer.Exit(FAILED) from None
 
 
 @contextmanager
 def terminable_cleanup() -> Iterator[None]:
-    """Turn SIGTERM and SIGHUP into Ctrl-C, which undoes what was begun."""
+    """Handle SIGTERM and SIGHUP like Ctrl-C, which removes the lab."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -87,7 +90,7 @@ def terminable_cleanup() -> Iterator[None]:
 
 
 def step_printer() -> Callable[[str], None]:
-    """Make what prints steps to standard error, with the seconds since now."""
+    """Return a function that prints steps on standard error, with the seconds since now."""
     start_s = time.monotonic()
 
     def progress(line: str) -> None:

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from etherweave.cli.exits import refuse
+from etherweave.cli.control.parameters import seconds
+from etherweave.cli.exits import print_error, reject
 from etherweave.cli.lab.parameters import Name, reported_errors, root_only, step_printer
 from etherweave.control.lab import lifecycle, state
 from etherweave.control.lab.layout import LabPort
@@ -13,25 +14,31 @@ from etherweave.control.lab.pauses import paused
 
 EXAMPLES = """Examples:
 
-etherweave lab pause group0.switch0 4 --seconds 10"""
+etherweave lab pause group0.switch0 4 --time 10s"""
 
 
 def pause_verb(
-    switch: Annotated[str, typer.Argument(help="Whose port: group0.switch0.")],
-    port: Annotated[int, typer.Argument(help="That leads to another switch.")],
-    seconds: Annotated[float, typer.Option(min=0.1, max=3600, help="For how long.")] = 5.0,
+    switch: Annotated[str, typer.Argument(metavar="SWITCH", help="Switch, as in group0.switch0.")],
+    port: Annotated[int, typer.Argument(metavar="PORT", help="Port to another switch.")],
+    duration: Annotated[
+        str, typer.Option("--time", metavar="TIME", help="Length of the pause.")
+    ] = "5s",
+    old_seconds: Annotated[str | None, typer.Option("--seconds", hidden=True)] = None,
     name: Name = None,
 ) -> None:
-    """Pause a port by PAUSE frames from its neighbour, as a full one sends them; then resume it.
+    """Pause a port by PAUSE frames from its neighbour, then resume it.
 
-    Traffic takes the alternative rules meanwhile, in a lab with control.rules = "conditional".
+    In a lab with control.rules = "conditional", traffic uses the alternative rules in the meantime.
     """
     root_only()
+    if old_seconds is not None:
+        print_error("WARNING: --seconds is now called --time; the old name ends next release.")
+    time_s = seconds("--time", old_seconds or duration, 0.1, 3600)
     with reported_errors():
         lab = lifecycle.find(state.machine_scope(), name)
         known = lab.layout.switches
         if switch not in known:
-            refuse(f"{switch}: no such switch; expected one of {', '.join(list(known)[:4])}, …")
+            reject(f"{switch}: no such switch; expected one of {', '.join(list(known)[:4])}, …")
         with paused(lab.layout, LabPort(known[switch], port)):
-            step_printer()(f"{switch}: port {port} pauses for {seconds:g} s")
-            time.sleep(seconds)
+            step_printer()(f"{switch}: port {port} is paused for {time_s:g} s")
+            time.sleep(time_s)

@@ -10,7 +10,7 @@ from etherweave.control.lab.layout import host_namespace
 from etherweave.linux.namespaces import execute
 
 SETTINGS = {"ignore_unknown_options": True, "allow_interspersed_args": False}
-"""What stands behind the command is the command's."""
+"""Options after the command belong to the command."""
 
 EXAMPLES = """Examples:
 
@@ -22,13 +22,15 @@ etherweave lab exec host0 iperf3 --client host7 --time 2"""
 
 
 def exec_verb(
-    host: Annotated[str, typer.Argument(help="Of the lab: host0.")],
-    command: Annotated[list[str], typer.Argument(metavar="COMMAND…", help="Run there.")],
+    host: Annotated[str, typer.Argument(metavar="HOST", help="Host of the lab, as in host0.")],
+    command: Annotated[
+        list[str], typer.Argument(metavar="COMMAND...", help="Command to run there.")
+    ],
     name: Name = None,
 ) -> None:
-    """Run a command in a host of a lab; names of hosts are addresses there.
+    """Run a command in a host of a lab, where names of hosts are addresses.
 
-    Ends as the command does.
+    Exit code: that of the command.
     """
     root_only()
     with reported_errors():

@@ -19,9 +19,9 @@ etherweave lab status --name dragonfly_8 --json"""
 
 
 def status_verb(name: Name = None, as_json: AsJson = False) -> None:
-    """Return how a lab is: addresses of hosts, frames that every port has carried.
+    """Print the state of a lab: addresses of hosts, frames of every port.
 
-    Ends with 1 if switches do not run or a host has not its address; 2 if there is no lab.
+    Exit code 1: switches do not run, or a host lacks its address; 2: there is no lab.
     """
     root_only()
     with reported_errors():
@@ -33,7 +33,7 @@ def status_verb(name: Name = None, as_json: AsJson = False) -> None:
 
 def _print(current: Status) -> None:
     runs = "running" if current.is_running else "NOT RUNNING"
-    pauses = ", hears pauses" if current.obeys_pauses else ""
+    pauses = ", obeys pauses" if current.obeys_pauses else ""
     print(f"{current.name}: {current.fabric}, switches by {current.plane}: {runs}{pauses}")
     rows = [
         (host.host, f"{host.switch}:{host.port}", host.mac or "none", host.ipv4, host.namespace)

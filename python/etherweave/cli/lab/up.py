@@ -33,17 +33,17 @@ def up_verb(
     file: File,
     name: Annotated[
         str | None,
-        typer.Option("--name", metavar="NAME", help="Of the lab; the file's by default."),
+        typer.Option("--name", metavar="NAME", help="Name of the lab; default: the file's."),
     ] = None,
     plane: PlaneOption = DataPlane.OVS,
     failed: Failed = None,
     settings: Settings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Bring a scenario's fabric up: switches with their rules, hosts with their addresses.
+    """Start a scenario's fabric: switches with their rules, hosts with their addresses.
 
-    Hosts are network namespaces; they ask their switch for their MAC address by DMP. At most 80
-    hosts and 40 switches. What fails half-way is undone. Ends with 1 then, 2 after a mistake.
+    Hosts are network namespaces, which request their MAC addresses by DMP; at most 80 hosts and 40
+    switches. After a failure everything is removed. Exit code 1: a failure; 2: a mistake.
     """
     root_only()
     with reported_errors(), terminable_cleanup():

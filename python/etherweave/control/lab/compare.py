@@ -11,8 +11,6 @@ from dataclasses import asdict, dataclass, replace
 from itertools import permutations
 from typing import Any, NamedTuple, TypeAlias
 
-import polars as pl
-
 from etherweave._core import ScenarioError
 from etherweave.control.lab.layout import LabPort, Layout
 from etherweave.control.lab.probes import PathHop, ProbeFrame, ProbePath, ProbeSender
@@ -105,6 +103,8 @@ def allowed_ports(
     paused: Sequence[LabPort] = (),
 ) -> list[list[set[int]]]:
     """Ask the tables which ports a packet may leave by, at every hop of every walk."""
+    import polars as pl
+
     queries = [
         (hop.switch, hop.in_port, *pair)
         for pair, walk in zip(pairs, walks, strict=True)
@@ -117,6 +117,8 @@ def allowed_ports(
 
 def predict(layout: Layout, pair: HostPair, paused: Sequence[LabPort] = ()) -> tuple[PathHop, ...]:
     """Follow the tables from one host to another, by the first port where there is a choice."""
+    import polars as pl
+
     host = layout.plan.hosts[pair.source]
     place: LabPort | str = LabPort(layout.switches[host.switch], host.port)
     hops: list[PathHop] = []
@@ -141,6 +143,8 @@ def links_of(layout: Layout, walk: ProbePath) -> set[LabPort]:
 
 def simulate(layout: Layout, scenario: Scenario, pair: HostPair) -> set[LabPort]:
     """Return the links that carry packets while one host sends to another."""
+    import polars as pl
+
     is_conditional = layout.planned.spec.rules == "conditional"
     settings = {
         "open_loop.routings": ["conditional_tables" if is_conditional else "minimal_tables"],

@@ -8,9 +8,8 @@ import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any, TypeAlias
-
-import polars as pl
 
 from etherweave.control.lab import state, status
 from etherweave.control.lab.compare import CountProgress, PathComparison, compare
@@ -200,14 +199,14 @@ def check_addresses(lab: Lab) -> AddressCheck:
     """Return what was seen while hosts booted."""
     boot = lab.record.boot or {}
     planned = {host.name: mac_text(host.mac) for host in lab.layout.plan.hosts}
-    trips = pl.Series([host["round_trip_ms"] for host in boot["hosts"]])
+    trips = [float(host["round_trip_ms"]) for host in boot["hosts"]]
     return AddressCheck(
         len(planned),
         sum(host["mac"] == planned[host["host"]] for host in boot["hosts"]),
         boot["requests"],
         boot["answers"],
         boot["elsewhere"],
-        float(trips.median() or 0.0),  # type: ignore[arg-type]
+        median(trips) if trips else 0.0,
         lab.layout.plan.layout,
     )
 

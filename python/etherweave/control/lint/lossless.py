@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from functools import lru_cache
 
-import polars as pl
-
 from etherweave import _core
 from etherweave.control.lint.config_db import ConfiguredPort, ConfiguredSwitch, reference
 from etherweave.control.lint.inputs import Configurations, LintFault
@@ -174,6 +172,8 @@ def headroom_bytes(rate_mbps: int, length_m: int, mtu_bytes: int) -> int:
     ScenarioError
         When no link has such a rate or length.
     """
+    import polars as pl
+
     link: dict[str, object] = {"hosts": 2, "rate": f"{rate_mbps}Mb/s", "cable": f"{length_m}m"}
     scenario = {
         "topology": {"single_switch": link},

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-import polars
-
 from etherweave.control.ovs.oracle import CONTROL_PLANE, FramePath, InjectedFrame
 from etherweave.control.ovs.trace import FieldChanges
 from etherweave.control.plan import PlannedDeployment
@@ -188,6 +186,8 @@ def case_context(planned: PlannedDeployment, factory: Mapping[str, int], seed: i
 
 def _links(planned: PlannedDeployment) -> list[tuple[PortAddress, str, bool]]:
     """List ports of links that are up, the other end, and whether they raise priorities."""
+    import polars
+
     table = polars.DataFrame(planned.deployment.tables["ports"])
     up = table.filter((polars.col("is_up") == 1) & (polars.col("class") != "host"))
     rows = up.select("switch", "port", "node", "raises").rows()

@@ -13,8 +13,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TypeAlias
 
-import polars
-
 from etherweave.control.forwarding import pause_rule
 from etherweave.control.ovs import bridges, load
 from etherweave.control.ovs.cases import (
@@ -176,6 +174,8 @@ def _follow(
 
 def without_failed(planned: PlannedDeployment) -> FabricPlan:
     """Leave out the ports of cables that are down."""
+    import polars
+
     table = polars.DataFrame(planned.deployment.tables["ports"])
     up = set(table.filter(polars.col("is_up") == 1).select("switch", "port").rows())
     switches = tuple(
@@ -234,6 +234,8 @@ def _decide(
     planned: PlannedDeployment, queries: list[DecisionQuery], paused: frozenset[PortAddress]
 ) -> Iterator[AllowedPorts]:
     """Return where the core sends packets; with paused ports, by the tables only."""
+    import polars
+
     table = polars.DataFrame(planned.deployment.decide(queries, sorted(paused)))
     for by_table, by_routing in table.rows():
         yield AllowedPorts(_numbers(by_table), None if paused else _numbers(by_routing))

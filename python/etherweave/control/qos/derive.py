@@ -16,8 +16,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import polars as pl
-
 from etherweave import _core
 from etherweave.control.qos.policy import (
     DSCPS,
@@ -253,6 +251,8 @@ def _devices(
     one: _core.Fabric, mtu_bytes: int
 ) -> tuple[tuple[SwitchPolicy, ...], tuple[HostPolicy, ...]]:
     """Return switches and hosts with their links, in the order of the fabric's tables."""
+    import polars as pl
+
     buffers = {
         (switch, port): (headroom, pool)
         for switch, port, headroom, pool in pl.DataFrame(one.buffers(mtu_bytes)).iter_rows()
