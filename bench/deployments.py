@@ -42,9 +42,9 @@ switch = replace(switch, ports=(), rules=rules, meters=())
 made = replace(made, switches=(switch,), hosts=())
 wires = bridge_names(made)
 bridge = wires.bridges[switch.name]
-def tell(took, **more):
-    found = {"rules": len(rules), "install_s": took, "rules_per_s": len(rules) / took}
-    print(json.dumps({**found, **more}))
+def report(took, **more):
+    figures = {"rules": len(rules), "install_s": took, "rules_per_s": len(rules) / took}
+    print(json.dumps({**figures, **more}))
 """
 INSTALL = f"""{LARGE}
 from etherweave.control.ovs.load import install
@@ -52,7 +52,7 @@ with running(Datapath.DUMMY) as daemons:
     build(daemons, made, wires)
     start = time.monotonic()
     install(daemons, bridge, switch)
-    tell(time.monotonic() - start)
+    report(time.monotonic() - start)
 """
 SERVE = f"""{LARGE}
 import io, threading
@@ -72,14 +72,14 @@ try:
         one = controller.switches[switch.name]
         while one.installed is not controller.desired[switch.name]:
             time.sleep(0.002)
-        told_s = time.monotonic() - start
+        programmed_s = time.monotonic() - start
 finally:
     stop.set()
     thread.join()
-# What its log says: rules are written and acknowledged. Before that it listens whether there is
-# another controller and reads the table, afterwards it reads the table back.
+# The time in its log: from writing the rules to their acknowledgement. Before that the controller
+# waits for another one and reads the table, afterwards it reads the table back.
 events = map(json.loads, log.getvalue().splitlines())
-tell(next(one["seconds"] for one in events if one["event"] == "installed"), told_s=told_s)
+report(next(one["seconds"] for one in events if one["event"] == "installed"), programmed_s=programmed_s)
 """
 ENCODE = f"""{LARGE}
 import socket

@@ -161,10 +161,10 @@ def peer_name(load: float, phits: int) -> str:
 def compare(load: float, phits: int) -> dict[str, Any]:
     """Run the smallest dragonfly in both."""
 
-    def ours() -> float:
+    def etherweave() -> float:
         run = child(CHILD, *words(SMALL._replace(load=load), SMALL.us, 1))
         return float(run["packet_hops"] / (run["wall_s"] + run["built_s"]))
 
     theirs = functools.partial(caminos_dragonfly.speed, load, phits)
-    found = caminos.compare(peer_name(load, phits), theirs, ours)
+    found = caminos.compare(peer_name(load, phits), theirs, etherweave)
     return {**found, "is_within_aims": found["ratio"] >= RATIO_AIM}

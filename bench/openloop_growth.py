@@ -1,7 +1,7 @@
 """The row about how the open-loop engine grows: time, memory, instructions and misses by size.
 
-Time is the processor's, of the whole process: others on the machine do not count, set-up does. From
-fits of what was measured it tells what a dragonfly of a million hosts would take.
+Time is processor time of the whole process, set-up included: other processes do not count. Fits of
+the measurements predict the time and memory of a dragonfly of a million hosts.
 """
 
 import json
@@ -86,7 +86,7 @@ def count(case: Case, spans_us: Sequence[int]) -> dict[str, Any]:
 def projection(
     hosts: Sequence[int], costs_ns: Sequence[float], peaks: Sequence[float], hops: float
 ) -> dict[str, Any]:
-    """Tell what a million hosts take on one thread.
+    """Predict the time and memory of a million hosts on one thread.
 
     Memory grows in proportion to hosts, as a host has four ports less one in ``h``; a packet-hop's
     time grows with the logarithm, as ever more of what it touches is far away.

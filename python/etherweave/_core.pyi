@@ -91,7 +91,7 @@ class Fabric:
     def deployment(self, down: Sequence[str]) -> Deployment:
         """Make the flow tables and addresses to deploy, around cables that are down."""
     def design(self, progress: Callable[[str], bool] | None) -> Design | None:
-        """All its figures; ``progress`` answers whether to go on. None when it stopped."""
+        """All its figures; ``progress`` returns whether to continue. None when it stopped."""
 
 @final
 class Deployment:
@@ -112,7 +112,7 @@ class Deployment:
     def decide(
         self, questions: Sequence[tuple[int, int, int, int]], paused: Sequence[tuple[int, int]]
     ) -> Table:
-        """Tell where packets go, by table and by routing.
+        """Return the next ports of packets, by table and by routing.
 
         A question is a switch, an in-port (0: not known), and the numbers of the source's and
         the destination's host; what is paused is a switch and its port. Ports are OpenFlow's.

@@ -22,7 +22,7 @@ def export(
     form
         The format, one of :func:`exports`.
     names
-        What the world calls things that a fabric has no name for: ``fabric`` (the name of the
+        Names of things that a fabric has no name for: ``fabric`` (the name of the
         scenario), ``cable`` (the beginning of labels, ``"C"``); for NetBox ``site`` (``"Site"``),
         ``rack`` (the beginning of racks, ``""`` for none), ``manufacturer`` (``"Generic"``),
         ``host`` and ``switch`` (roles and device types, ``"Host"`` and ``"Switch"``),

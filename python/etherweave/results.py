@@ -1,4 +1,4 @@
-"""Results as tables: what a run leaves, in memory and on disk.
+"""Results as tables, in memory and on disk.
 
 A result on disk is a directory:
 
@@ -9,8 +9,8 @@ A result on disk is a directory:
 ``NAME.parquet``
     a table each, with version, seed, end and scenario in its metadata.
 
-A directory with a summary is a whole save: its files take their place together, the summary last.
-Columns carry their unit as a suffix (``duration_ns``). Left out: growing a result. It is frozen.
+A directory with a summary is complete: its files are renamed into it together, the summary last.
+Columns carry their unit as a suffix (``duration_ns``). A result is frozen.
 """
 
 import json
@@ -41,53 +41,53 @@ class Fingerprint(TypedDict):
     """A run by its ingredients, so that a difference says what changed."""
 
     t: str
-    """When packets moved."""
+    """Times at which packets moved."""
     p: str
-    """Where."""
+    """Ports that they moved through."""
     k: str
-    """Which kinds."""
+    """Kinds of packets."""
     l: str  # noqa: E741 - the ingredient's name
-    """How long."""
+    """Lengths of packets."""
 
 
 class Measured(TypedDict):
     """How a result was measured, not simulated."""
 
     launcher: str
-    """What started the ranks."""
+    """Launcher that started the ranks."""
     command: list[str]
-    """Its words, up to those of a single launch."""
+    """Its arguments, without those of a single launch."""
     compiler: str
-    """Of the executor."""
+    """Compiler of the executor."""
     launches: int
-    """That were complete."""
+    """Number of complete launches."""
     ranks: int
-    """Of all jobs."""
+    """Number of ranks of all jobs."""
     hosts: int
-    """Real ones, by name."""
+    """Number of real hosts."""
     messages: int
-    """Sent by programs, over all launches."""
+    """Number of messages that programs sent, over all launches."""
     payload_bytes: int
-    """Of these messages [B]."""
+    """Payload of these messages [B]."""
     clock_error_ns_max: float
-    """How far the clock of a rank may be from that of the first [ns]."""
+    """Largest error of the clock of a rank against that of the first [ns]."""
     start_missed_ns_max: float
-    """How late after the agreed instant a rank started, at most [ns]."""
+    """Longest time by which a rank started after the agreed instant [ns]."""
 
 
 class Summary(TypedDict):
     """The figures of a whole run. Those of the simulator are missing when it was measured."""
 
     name: str
-    """Of the scenario."""
+    """Name of the scenario."""
     seed: int
-    """Of all random streams."""
+    """Seed of all random streams."""
     version: str
-    """Of the core."""
+    """Version of the core."""
     finished: Finished
-    """Why it ended: jobs done, stopped, time over, or nothing could move."""
+    """Why it ended: jobs done, stopped, end of time, or no event could make progress."""
     stuck_report: NotRequired[str | None]
-    """Who waits for whom, when stuck."""
+    """Which rank waits for which, when stuck."""
     end_ns: float
     """Simulated time at the end; measured: when the last rank was done, from the start [ns]."""
     wall_s: float
@@ -95,7 +95,7 @@ class Summary(TypedDict):
     setup_s: float
     """Real time before it [s]."""
     events: NotRequired[int]
-    """Events that happened."""
+    """Number of events."""
     packet_hops: NotRequired[int]
     """Packets that crossed a link, each link counted."""
     packets_created: NotRequired[int]
@@ -103,21 +103,21 @@ class Summary(TypedDict):
     packets_delivered: NotRequired[int]
     """Packets that reached their host."""
     packets_dropped: NotRequired[int]
-    """Packets that found no room."""
+    """Packets dropped for lack of buffer."""
     packets_damaged: NotRequired[int]
-    """Packets discarded because their frame check sequence did not fit."""
+    """Packets discarded because their frame check sequence was wrong."""
     packets_in_flight: NotRequired[int]
     """Packets under way at the end."""
     packets_max: NotRequired[int]
-    """Largest number of packets that ever existed at once."""
+    """Largest number of packets at once."""
     fingerprint: Fingerprint | None
     """Equal for equal runs, on any number of threads."""
     threads: int
     """Threads of the core."""
     warnings: list[str]
-    """What nobody should overlook, such as losses in a lossless priority."""
+    """What a reader must not overlook, such as losses in a lossless priority."""
     measured: NotRequired[Measured]
-    """How, when it was not simulated."""
+    """How it was measured, when it was not simulated."""
 
 
 def parse_summary(text: str) -> Summary:
@@ -166,7 +166,7 @@ class CoreTables(Mapping[str, "pyarrow.Table"]):
 
 @dataclass(frozen=True)
 class Result:
-    """What a run leaves."""
+    """The tables and the figures of a run."""
 
     tables: "Mapping[str, pyarrow.Table]"
     """The tables by name; they share the core's memory."""
@@ -175,7 +175,7 @@ class Result:
     resolved: str
     """The scenario with every default filled in, as TOML."""
     machine: Mapping[str, str]
-    """What it was computed on."""
+    """Machine that it was computed on."""
 
     @property
     def is_partial(self) -> bool:

@@ -17,7 +17,7 @@ ScenarioError = _core.ScenarioError
 
 
 class Progress(TypedDict):
-    """How far a simulation has come."""
+    """Progress of a simulation."""
 
     simulated_ns: float
     """Simulated time [ns]."""
@@ -28,7 +28,7 @@ class Progress(TypedDict):
     wall_s: float
     """Real time since the start [s]."""
     fraction: float | None
-    """Share of the run that is done, 0 to 1; None when nobody can know."""
+    """Share of the run that is done, 0 to 1; None when it is not known."""
 
 
 class Interrupted(KeyboardInterrupt):
@@ -66,12 +66,12 @@ def run(
         Dotted keys and their values, such as ``{"job.0.workload.halo3d.iterations": 100}``; strings
         carry units as in a file (``"200ns"``).
     threads
-        Threads of the core. The result is the same with any number.
+        Number of threads. Results do not depend on it.
     pcap
         Hosts whose ports are captured, and the pcapng file to write for each.
     progress
-        Called from time to time; answers whether to go on. A run that is told to stop returns
-        what it has, with ``finished`` set to ``"interrupted"``.
+        Called from time to time; returns whether to continue. If it returns false, the run ends
+        with what it has, and ``finished`` is ``"interrupted"``.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def run(
     ScenarioError
         When the scenario is wrong: file, line, key and what is expected there.
     OSError
-        When a capture cannot be written; told before the run.
+        When a file cannot be read, or a capture cannot be written; raised before the run.
     Interrupted
         On Ctrl-C; a :class:`KeyboardInterrupt` that carries the partial result.
 
@@ -148,7 +148,7 @@ def schema() -> str:
 
 
 class _Listener:
-    """Remembers whether the caller stopped the run; if not, Ctrl-C did."""
+    """Callback of the core that records whether the caller stopped the run; else Ctrl-C did."""
 
     def __init__(self, progress: Callable[[Progress], bool] | None) -> None:
         self._progress = progress

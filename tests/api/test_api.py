@@ -45,7 +45,7 @@ def test_tables_go_to_polars_and_pandas_without_copies() -> None:
     assert series.array.__arrow_array__().chunk(0).buffers()[1].address == address
 
 
-def test_progress_may_stop_a_run_and_partial_results_say_so() -> None:
+def test_progress_may_stop_a_run_and_its_result_is_marked_partial() -> None:
     result = etherweave.run(ENDLESS, progress=lambda facts: facts["packet_hops"] < 1000)
     assert result.summary["finished"] == "interrupted"
     assert result.is_partial
@@ -67,7 +67,7 @@ def test_ctrl_c_ends_a_run_and_carries_what_there_is() -> None:
     assert travelled.result.tables == raised.value.result.tables
 
 
-def test_what_goes_wrong_while_progress_is_told_is_not_swallowed() -> None:
+def test_an_error_of_the_progress_callback_is_raised() -> None:
     def fail(facts: etherweave.Progress) -> bool:
         raise LookupError("mine")
 
@@ -75,7 +75,7 @@ def test_what_goes_wrong_while_progress_is_told_is_not_swallowed() -> None:
         etherweave.run(ENDLESS, progress=fail)
 
 
-def test_a_capture_without_a_directory_is_refused_before_the_run() -> None:
+def test_a_capture_without_a_directory_is_rejected_before_the_run() -> None:
     def never(facts: etherweave.Progress) -> bool:
         raise AssertionError("the run began")
 

@@ -70,7 +70,7 @@ def test_what_is_loaded_is_what_was_saved(tmp_path: Path) -> None:
     assert loaded.tables == saved.tables
 
 
-def test_every_table_says_where_it_came_from(tmp_path: Path) -> None:
+def test_every_table_has_its_origin_in_its_metadata(tmp_path: Path) -> None:
     result(seed=7, finished="interrupted").save(tmp_path)
     metadata = pyarrow.parquet.read_schema(tmp_path / "a.parquet").metadata
     assert metadata[b"etherweave.seed"] == b"7"

@@ -9,7 +9,7 @@ import pyarrow
 from etherweave import __version__, _core
 
 
-def test_a_table_tells_its_name_columns_and_length() -> None:
+def test_a_table_has_its_name_columns_and_length() -> None:
     table = _core.build()
     assert (table.name, table.columns, len(table)) == ("build", ["fact", "value"], 3)
 

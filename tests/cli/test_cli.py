@@ -136,7 +136,7 @@ def rest(terminal: int) -> bytes:
     return seen
 
 
-def test_ctrl_c_takes_the_bar_away_saves_what_there_is_and_marks_it(tmp_path: Path) -> None:
+def test_ctrl_c_removes_the_bar_and_saves_a_result_that_is_marked_partial(tmp_path: Path) -> None:
     scenario = tmp_path / "long.toml"
     scenario.write_text(
         "[topology.single_switch]\nhosts = 2\n"
@@ -158,14 +158,16 @@ def test_ctrl_c_takes_the_bar_away_saves_what_there_is_and_marks_it(tmp_path: Pa
     assert Result.load(tmp_path / "result").is_partial
 
 
-def test_losses_in_a_lossless_priority_are_told_by_port() -> None:
+def test_losses_in_a_lossless_priority_are_reported_by_port() -> None:
     done = etherweave("run", SCENARIOS / "incast_roce.toml", "-s", "switch.headroom=0B", "--json")
-    told = r"^WARNING: \w+ port \d+ \(from \w+\) lost (\d+) packets, \d+ B, in lossless priority 0"
-    lost = [int(packets) for packets in re.findall(told, done.stderr, re.MULTILINE)]
+    lost_text = (
+        r"^WARNING: \w+ port \d+ \(from \w+\) lost (\d+) packets, \d+ B, in lossless priority 0"
+    )
+    lost = [int(packets) for packets in re.findall(lost_text, done.stderr, re.MULTILINE)]
     assert sum(lost) == json.loads(done.stdout)["packets_dropped"] > 0
 
 
-def test_packets_damaged_on_a_bad_cable_are_told_and_no_warning_is() -> None:
+def test_packets_damaged_on_a_bad_cable_are_reported_without_a_warning() -> None:
     done = etherweave("run", SCENARIOS / "degraded_link.toml")
     assert re.search(r" 0 packets dropped, [1-9]\d* damaged$", done.stdout, re.MULTILINE)
     assert "WARNING" not in done.stderr
@@ -181,14 +183,14 @@ def test_what_show_prints_runs_alike(tmp_path: Path) -> None:
     assert etherweave("show", resolved).stdout == shown.stdout
 
 
-def test_a_stuck_run_says_who_waits_and_fails(tmp_path: Path) -> None:
+def test_a_stuck_run_reports_which_rank_waits_and_fails(tmp_path: Path) -> None:
     scenario = tmp_path / "stuck.toml"
     links = "".join(f"h{i},s{i},100Gb/s,3m\\ns{i},s{(i + 1) % 5},40Gb/s,20m\\n" for i in range(5))
-    # Every host sends two switches on, through buffers that others fill: a ring of pauses.
+    # Every host sends two switches on, through buffers that others fill: a cyclic dependency.
     scenario.write_text(
         'routing = "shortest_path"\n[topology.custom]\nhosts = 5\n'
         f'links = "{links}"\n[switch]\nbuffer = "150kB"\nreserve = "0B"\n'
-        "ingress_threshold.alpha = 0.25\n[[job]]\nname = 'ring'\n"
+        "ingress_threshold.alpha = 0.25\n[[job]]\nname = 'cycle'\n"
         "workload.permutation_streams = { ranks = 5, message = '10MB', partner.shift = 2 }\n"
     )
     done = etherweave("run", scenario)
@@ -207,8 +209,13 @@ def test_help_of_every_verb_has_an_example(verb: str) -> None:
     assert f"etherweave {verb}" in page.partition("Example")[2]
 
 
-def test_every_parameter_of_every_verb_says_what_it_is() -> None:
-    silent = [(verb, one.name) for verb, it in commands() for one in it.params if not one.help]
+def test_every_parameter_of_every_verb_has_a_help() -> None:
+    silent = [
+        (verb, one.name)
+        for verb, it in commands()
+        for one in it.params
+        if not (one.help or one.hidden)
+    ]
     assert not silent
 
 

@@ -40,7 +40,7 @@ def small(tmp_path: Path) -> Path:
     return file
 
 
-def test_minimal_ways_carry_uniform_traffic_and_valiant_ways_adversarial() -> None:
+def test_minimal_paths_carry_uniform_traffic_and_valiant_paths_adversarial() -> None:
     points = pl.DataFrame(etherweave.curve(SMALL))
     accepted = {
         (row["routing"], row["pattern"], row["load"]): row["load_accepted"]
@@ -56,7 +56,7 @@ def test_minimal_ways_carry_uniform_traffic_and_valiant_ways_adversarial() -> No
     assert (made == points["packets_delivered"] + points["packets_in_flight"]).all()
 
 
-def test_a_controller_reacts_after_its_time_and_minimal_ways_never() -> None:
+def test_a_controller_reacts_after_its_time_and_minimal_routing_never() -> None:
     spec = {
         "routings": ["controller", "minimal"],
         "patterns": [{"switching": {"at": "30us"}}],
@@ -73,9 +73,7 @@ def test_a_controller_reacts_after_its_time_and_minimal_ways_never() -> None:
     assert math.isnan(never["reaction_ns"])
 
 
-def test_a_run_without_given_times_warms_up_until_it_has_settled_and_measures_until_it_knows() -> (
-    None
-):
+def test_a_run_without_given_times_warms_up_until_steady_and_measures_to_the_precision() -> None:
     spec = {"loads": [0.2], "precision": 0.01}
     (row,) = etherweave.curve({**SMALL, "open_loop": spec}).to_pylist()
     assert row["is_steady"] == 1
@@ -135,7 +133,7 @@ def test_links_that_are_down_lose_packets_that_are_counted() -> None:
     assert (points["packets_made"] == known).all()
 
 
-def test_pauses_and_too_few_priorities_are_told() -> None:
+def test_pauses_and_too_few_priorities_are_reported() -> None:
     small = {"local_buffer": 2, "global_buffer": 2, "output_queue": 1, "priorities": 1}
     spec = {"loads": [1.0], "warm_up": "50us", "measured": "50us", "switch": small}
     (stopped,) = etherweave.curve({**SMALL, "open_loop": spec}).to_pylist()
@@ -152,14 +150,14 @@ def test_threads_change_nothing() -> None:
 
 
 def test_a_curve_that_is_stopped_has_the_points_until_then() -> None:
-    told: list[tuple[int, int, str]] = []
+    reports: list[tuple[int, int, str]] = []
 
-    def tell(done: int, count: int, coming: str) -> bool:
-        told.append((done, count, coming))
+    def report(done: int, count: int, coming: str) -> bool:
+        reports.append((done, count, coming))
         return done < 1
 
-    assert len(etherweave.curve(SMALL, progress=tell)) == 1
-    assert told == [(0, 4 * 2, "minimal, uniform, load 0.1"), (1, 8, "minimal, uniform, load 1")]
+    assert len(etherweave.curve(SMALL, progress=report)) == 1
+    assert reports == [(0, 4 * 2, "minimal, uniform, load 0.1"), (1, 8, "minimal, uniform, load 1")]
 
 
 def test_the_verb_prints_writes_and_draws(small: Path, tmp_path: Path) -> None:

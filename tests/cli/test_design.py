@@ -33,7 +33,7 @@ def butterfly(tmp_path: Path) -> Path:
     return file
 
 
-def test_a_design_tells_counts_proofs_tables_power_and_cost() -> None:
+def test_a_design_has_counts_proofs_tables_power_and_cost() -> None:
     figures = etherweave.design(DRAGONFLY)
     assert (figures["fabric"]["hosts"], figures["fabric"]["switches"]) == (72, 36)
     assert {proof["routing"]: proof["priorities"] for proof in figures["routings"]} == {
@@ -150,12 +150,12 @@ def test_a_wrong_key_is_reported_with_its_place(tmp_path: Path) -> None:
 def test_progress_can_stop_a_design() -> None:
     steps: list[str] = []
 
-    def tell(name: str, step: str) -> bool:
+    def report(name: str, step: str) -> bool:
         steps.append(step)
         return len(steps) < 2
 
     with pytest.raises(etherweave.fabrics.StoppedError):
-        etherweave.design(DRAGONFLY, progress=tell)
+        etherweave.design(DRAGONFLY, progress=report)
     assert steps == ["measuring", "planning tables"]
 
 
@@ -186,9 +186,9 @@ def test_a_fabric_that_may_deadlock_shows_the_ring(dragonfly: Path) -> None:
     row = next(line for line in lines if line.startswith("  dragonfly_valiant_group  "))
     assert "2 of 3" in row
     assert "may deadlock" in row
-    ring = lines.index("  dragonfly_valiant_group may deadlock, each waits for the next:")
-    assert "group" in lines[ring + 1]
-    assert ", priority " in lines[ring + 1]
+    cycle = lines.index("  dragonfly_valiant_group may deadlock, each waits for the next:")
+    assert "group" in lines[cycle + 1]
+    assert ", priority " in lines[cycle + 1]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What helps and guides tell users to type is understood by the command line."""
+"""The command line understands the commands in helps and guides."""
 
 import re
 import shlex
@@ -42,7 +42,7 @@ def words_of(lines: Iterator[str]) -> list[list[str]]:
 
 
 def understood(words: list[str]) -> None:
-    """Let the verb parse its words; raises what a user would be told."""
+    """Let the verb parse its words; raises the error that a user would see."""
     command = program()
     while hasattr(command, "commands"):
         command, words = below(command, words[0]), words[1:]

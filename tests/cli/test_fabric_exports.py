@@ -65,7 +65,7 @@ def test_a_format_that_is_unknown_names_those_that_are() -> None:
         exported("tree", "gml")
 
 
-def test_names_of_the_world_are_taken_and_unknown_ones_refused() -> None:
+def test_given_names_are_used_and_unknown_ones_rejected() -> None:
     scenario = {"name": "a", "topology": FABRICS["tree"]}
     files = etherweave.export(scenario, "netbox", names={"site": "DC 1, east", "rack": "r-"})
     devices = rows(files["a-netbox-devices.csv"])
@@ -73,7 +73,7 @@ def test_names_of_the_world_are_taken_and_unknown_ones_refused() -> None:
     assert Counter(row["rack"] for row in devices) == {f"r-leaf{leaf}": 5 for leaf in range(3)} | {
         "": 2
     }
-    with pytest.raises(etherweave.ScenarioError, match="export names.sit: unknown key"):
+    with pytest.raises(etherweave.ScenarioError, match=r"export names\.sit: unknown key"):
         etherweave.export(scenario, "netbox", names={"sit": "DC"})
 
 
@@ -169,6 +169,6 @@ def test_the_verb_writes_every_export_that_is_asked_for(tmp_path: Path) -> None:
     assert command_line.invoke(*verb, tmp_path / "out", "--json").exit_code == 2
 
 
-def test_slurm_refuses_hosts_that_its_lists_cannot_name() -> None:
+def test_slurm_rejects_hosts_that_its_lists_cannot_name() -> None:
     with pytest.raises(etherweave.ScenarioError, match="Slurm has no way to name"):
         exported("odd", "slurm")

@@ -80,7 +80,7 @@ def test_adversarial_traffic_by_minimal_paths_fills_the_links_to_the_next_group_
     assert np.abs(used(both) - both["utilisation_right"].to_numpy()).max() < 0.02
 
 
-def test_a_turn_is_watched_from_the_start_for_as_long_after_it_as_before_it(
+def test_a_change_of_pattern_is_recorded_for_as_long_after_it_as_before_it(
     turn: etherweave.Observation,
 ) -> None:
     (point,) = turn.points.to_pylist()
@@ -91,7 +91,7 @@ def test_a_turn_is_watched_from_the_start_for_as_long_after_it_as_before_it(
     ]
 
 
-def test_links_are_used_alike_before_the_turn_and_only_those_to_the_next_group_after_it(
+def test_links_are_used_alike_before_the_change_and_only_those_to_the_next_group_after_it(
     turn: etherweave.Observation,
 ) -> None:
     before, after = turn.intervals()
@@ -223,10 +223,10 @@ def test_the_verb_prints_writes_and_draws(small: Path, tmp_path: Path) -> None:
     assert content(page)["title"] == "small: minimal, load 0.2"
     names = {path.stem for path in tables.iterdir()}
     assert names == {"points", "patterns", "channels", "steps", "series"}
-    told = json.loads(run(small, *words[:4], "--json").stdout)
-    assert told["point"]["pattern"] == "adversarial+1"
-    assert len(told["series"]) == 5
-    (links,) = told["links"]
+    printed = json.loads(run(small, *words[:4], "--json").stdout)
+    assert printed["point"]["pattern"] == "adversarial+1"
+    assert len(printed["series"]) == 5
+    (links,) = printed["links"]
     assert (links["group_from"] + 1) % GROUPS == links["group_to"]
     assert links["utilisation_mean"] < links["utilisation_max"]
 

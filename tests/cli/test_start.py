@@ -85,13 +85,13 @@ def test_a_run_imports_no_library_for_tables() -> None:
 
 
 def test_a_line_of_a_group_is_the_first_sentence_of_its_verb() -> None:
-    told: dict[str, Any] = {}
+    differ: dict[str, Any] = {}
     for words, group in commands():
         for name, verb in getattr(group, "verbs", {}).items():
             first = group.load(name).help.partition("\n\n")[0].replace("\n", " ")
             if verb.help != first:
-                told[f"{words} {name}".strip()] = (verb.help, first)
-    assert not told
+                differ[f"{words} {name}".strip()] = (verb.help, first)
+    assert not differ
 
 
 @pytest.mark.parametrize("verb", ["run", "curve", "observe"])

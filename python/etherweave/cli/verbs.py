@@ -41,7 +41,7 @@ class VerbCommand(TyperCommand):
 class VerbGroup(TyperGroup):
     """Verbs that are imported when they are called.
 
-    Until then :attr:`commands` holds their names and lines, without options.
+    Until then :attr:`commands` has their names and lines, without options.
     """
 
     package: ClassVar[str]
