@@ -79,7 +79,8 @@ finally:
 # The time in its log: from writing the rules to their acknowledgement. Before that the controller
 # waits for another one and reads the table, afterwards it reads the table back.
 events = map(json.loads, log.getvalue().splitlines())
-report(next(one["seconds"] for one in events if one["event"] == "installed"), programmed_s=programmed_s)
+(install_s,) = (one["seconds"] for one in events if one["event"] == "installed")
+report(install_s, programmed_s=programmed_s)
 """
 ENCODE = f"""{LARGE}
 import socket

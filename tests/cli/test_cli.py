@@ -101,7 +101,7 @@ def test_a_part_of_a_study_lists_what_did_not_run(tmp_path: Path) -> None:
     words = ["study", "sandia-2020", "-o", str(tmp_path), "--only", "p2p.roce_v2.*"]
     done = etherweave(*words)
     assert done.returncode == 0, done.stderr
-    assert "2 of 2 figures hold.\nNot run: p2p.roce_v1.bandwidth, " in done.stdout
+    assert "2 of 2 figures pass.\nNot run: p2p.roce_v1.bandwidth, " in done.stdout
     facts = json.loads(etherweave(*words, "--json").stdout)
     assert len(facts["checks"]) == 2
     assert "halo3d.roce.iteration" in facts["not_run"]
