@@ -31,7 +31,7 @@ def run(
 def schedules(
     text: str, origin: str, overrides: Sequence[tuple[str, str]], warm_up: int
 ) -> Schedules:
-    """Write the jobs of a scenario for the executor; programs run ``warm_up`` times before they are measured."""
+    """Write the jobs of a scenario for the executor, with passes to warm up."""
 
 def executor_sources() -> list[tuple[str, str]]:
     """Give the sources of the executor: names and texts."""
