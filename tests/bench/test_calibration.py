@@ -52,7 +52,7 @@ def found() -> Calibration:
 def test_hidden_constants_of_a_cluster_are_found(found: Calibration) -> None:
     fitted = {one.key: one for one in found.constants if one.is_determined}
     assert fitted["host.cpu.send_call"].value_ns == pytest.approx(900, rel=0.1)
-    # Beside it other constants of the same way may be taken: their sum is what a latency tells.
+    # A latency determines the sum of the constants of its path, so either may be fitted.
     assert fitted.keys() & {"host.cpu.interrupt", "host.cpu.receive_batch"}
 
 
@@ -66,7 +66,7 @@ def test_a_workload_that_nothing_was_fitted_to_is_predicted(found: Calibration) 
     assert abs(simulated(before, "mean") / fft.measured_s - 1) > 0.2, "shipped constants do not"
 
 
-def test_what_a_page_draws_is_told_of_each_workload(found: Calibration) -> None:
+def test_each_workload_has_the_values_that_a_report_draws(found: Calibration) -> None:
     (fft,) = found.held_out
     scenario = observed("fft", 0).scenario
     durations = etherweave.run(scenario, found.settings()).tables["iterations"]["duration_ns"]
@@ -75,9 +75,9 @@ def test_what_a_page_draws_is_told_of_each_workload(found: Calibration) -> None:
     assert sorted(fft.predicted_iterations_s) == list(fft.predicted_iterations_s)
     assert len(fft.launches_s) == 6
     assert np.median(fft.launches_s) == pytest.approx(fft.measured_s)
-    told = {one.name: (one.test, one.size_bytes, one.window) for one in found.micro_benchmarks}
-    assert told["latency-4096"] == ("osu_latency", 4096, 1)
-    assert told["bw-64"] == ("osu_bw", 64, 64)
+    workloads = {one.name: (one.test, one.size_bytes, one.window) for one in found.micro_benchmarks}
+    assert workloads["latency-4096"] == ("osu_latency", 4096, 1)
+    assert workloads["bw-64"] == ("osu_bw", 64, 64)
 
 
 def test_settings_are_overrides_of_a_scenario(found: Calibration) -> None:
@@ -86,7 +86,7 @@ def test_settings_are_overrides_of_a_scenario(found: Calibration) -> None:
     assert simulated(again, "mean") == pytest.approx(benchmark.predicted_s, rel=1e-3)
 
 
-def test_too_few_micro_benchmarks_are_refused() -> None:
+def test_too_few_micro_benchmarks_are_rejected() -> None:
     with pytest.raises(CalibrationError, match="2 micro-benchmarks; expected at least 3 sizes"):
         calibrate([observed("latency-8", 0), observed("bw-64", 0), observed("fft", 0)])
 
@@ -100,7 +100,7 @@ def test_a_simulated_result_is_no_measurement(tmp_path: Path) -> None:
         read(tmp_path, BASE)
 
 
-def test_broken_results_are_told_with_their_directory(tmp_path: Path) -> None:
+def test_errors_of_damaged_results_name_their_directory(tmp_path: Path) -> None:
     whole = measured([[10.0, 11.0]]).save(tmp_path / "whole")
 
     def refused(file: str, content: str | bytes, what: str) -> None:
@@ -127,13 +127,13 @@ def test_broken_results_are_told_with_their_directory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("time", [0.0, -1.0, float("nan"), float("inf")])
-def test_what_is_no_time_is_refused(time: float, tmp_path: Path) -> None:
+def test_times_that_are_not_positive_are_rejected(time: float, tmp_path: Path) -> None:
     measured([[time] * 4]).save(tmp_path / "none")
     with pytest.raises(CalibrationError, match=r"none: latency-8: a launch of .*more than 0 s"):
         read(tmp_path / "none", BASE)
 
 
-def test_measurements_over_two_transports_are_refused() -> None:
+def test_measurements_over_two_transports_are_rejected() -> None:
     over_tcp = [observed(name, 0) for name in ("latency-8", "latency-4096", "bw-64")]
     roce = over_tcp[0]._replace(
         name="other", scenario={**over_tcp[0].scenario, "transport": {"roce": {}}}
@@ -142,7 +142,7 @@ def test_measurements_over_two_transports_are_refused() -> None:
         calibrate([*over_tcp, roce])
 
 
-def test_a_probe_whose_simulation_does_not_end_is_told() -> None:
+def test_a_micro_benchmark_whose_simulation_does_not_end_is_an_error() -> None:
     micro_benchmarks = [observed(name, 0) for name in ("latency-8", "latency-4096", "bw-64")]
     ends = {**micro_benchmarks[1].scenario, "run": {"end": "10us"}}
     with pytest.raises(
@@ -153,7 +153,7 @@ def test_a_probe_whose_simulation_does_not_end_is_told() -> None:
         )
 
 
-def test_of_each_launch_the_middle_half_counts_and_of_applications_all(tmp_path: Path) -> None:
+def test_a_launch_counts_by_its_middle_half_and_an_application_by_its_mean(tmp_path: Path) -> None:
     times = [[10.0, 11.0, 13.0, 900.0], [20.0, 20.0, 30.0, 30.0]]
     measured(times).save(tmp_path / "benchmark")
     (benchmark,) = read(tmp_path / "benchmark", BASE)
@@ -167,7 +167,7 @@ def test_of_each_launch_the_middle_half_counts_and_of_applications_all(tmp_path:
     assert held_out.launches == pytest.approx((934e-9 / 4, 25e-9))
 
 
-def test_what_osu_printed_is_taken_as_round_trips_and_windows(tmp_path: Path) -> None:
+def test_times_of_osu_are_taken_as_round_trips_and_windows(tmp_path: Path) -> None:
     common = {"is_valid": True, "is_warm_up": False, "statistic": "mean", "fabric": "tcp"}
     latency = {"program": "osu_latency", "metric": "latency", "size_bytes": 8}
     bandwidth = {"program": "osu_bw", "metric": "bandwidth", "size_bytes": 1024}
@@ -199,7 +199,7 @@ def invoke(*words: str) -> tuple[int, str]:
     return done.exit_code, done.output
 
 
-def test_mistakes_are_told(tmp_path: Path) -> None:
+def test_mistakes_end_with_an_error(tmp_path: Path) -> None:
     scenario = tmp_path / "base.toml"
     scenario.write_text('[topology.single_switch]\nhosts = 4\n[[job]]\nname = "a"\n'
                         "workload.osu_latency = {}\n")  # fmt: skip

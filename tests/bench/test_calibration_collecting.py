@@ -25,7 +25,7 @@ FFT = {"fft": {"pex": 2, "pey": 2, "pez": 1, "iterations": 3}}
 
 
 @pytest.fixture(autouse=True)
-def seated(monkeypatch: pytest.MonkeyPatch) -> None:
+def on_any_host(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seat ranks without any launcher, on hosts with links of 1 Gb/s."""
     rank_placement = SimpleNamespace(processors=None, rate_bps=1e9)
     monkeypatch.setattr(plans, "of_site", lambda *words: rank_placement)
@@ -61,14 +61,14 @@ def one(workloads: list[PlannedWorkload], name: str) -> PlannedWorkload:
     return found
 
 
-def test_a_job_is_measured_alone_whatever_else_the_scenario_says() -> None:
+def test_a_job_is_measured_alone_whatever_else_the_scenario_has() -> None:
     asked = one(planned(job(background=True), job("b"), run={"end": "1us"}), "fft")
     assert asked.scenario["job"] == [{"name": "fft", "workload": FFT}]
     assert "run" not in asked.scenario
     assert asked.hosts == ("n0", "n1", "n2", "n3")
 
 
-def test_ranks_sit_on_the_hosts_that_stand_for_those_of_the_scenario() -> None:
+def test_ranks_run_on_the_hosts_that_replace_those_of_the_scenario() -> None:
     asked = one(planned(job(placement={"hosts": [3, 1, 0, 2]})), "fft")
     assert asked.hosts == ("n3", "n1", "n0", "n2")
     with pytest.raises(CalibrationError, match="fft: rank 3 is on host7; expected one of host0"):
@@ -81,7 +81,7 @@ def test_micro_benchmarks_have_the_priority_of_the_first_job() -> None:
     assert [benchmark["priority"] for benchmark in jobs] == [3]
 
 
-def test_what_cannot_be_measured_is_refused_before_anything_is() -> None:
+def test_a_workload_that_cannot_be_measured_is_rejected_before_the_first_launch() -> None:
     def refused(what: str, *jobs: Mapping[str, object], count: int = 4) -> None:
         with pytest.raises(CalibrationError, match=what):
             planned(*jobs, count=count)
@@ -99,7 +99,7 @@ def test_what_cannot_be_measured_is_refused_before_anything_is() -> None:
     refused("incast-8-65536, alone.*9 ranks; expected at most 8", job(), count=9)
 
 
-def test_all_launches_are_summed_up_against_their_limits() -> None:
+def test_the_sum_of_all_launches_is_compared_with_the_limits() -> None:
     asked = plan(base(job()), hosts())
     whole = amount(asked, 6, MeasureLimits())
     assert whole.seconds == pytest.approx(6 * sum(one.expected.seconds for one in asked))
@@ -120,7 +120,7 @@ def test_no_name_of_a_job_leaves_the_directory(name: str) -> None:
 
 
 class Cluster:
-    """Pretends to measure: simulates, and stops where it is told to."""
+    """Simulate instead of measuring, and stop after a given number of launches."""
 
     def __init__(self, *, stop_after: int | None = None) -> None:
         self.launched: list[str] = []
@@ -164,7 +164,7 @@ def silent(done: int, count: int, last: str) -> None:
     """Report nobody."""
 
 
-def test_an_interrupted_collection_goes_on_with_the_launches_that_lack(
+def test_an_interrupted_collection_continues_with_the_missing_launches(
     pretend: Pretend, tmp_path: Path
 ) -> None:
     names = [one.name for one in few()]
@@ -183,7 +183,7 @@ def test_an_interrupted_collection_goes_on_with_the_launches_that_lack(
     assert sorted(third.launched) == sorted(names)
 
 
-def test_launches_of_something_else_are_not_mixed_in(pretend: Pretend, tmp_path: Path) -> None:
+def test_launches_of_other_workloads_are_rejected(pretend: Pretend, tmp_path: Path) -> None:
     pretend(Cluster())
     collect(few(), 1, hosts(), tmp_path, silent)
     for other in (few()[:2], plan(base(job(priority=1)), hosts())):
@@ -196,7 +196,7 @@ def test_launches_of_something_else_are_not_mixed_in(pretend: Pretend, tmp_path:
         collect(few(), 1, hosts(), tmp_path, silent)
 
 
-def test_a_broken_launch_is_told_of(pretend: Pretend, tmp_path: Path) -> None:
+def test_a_damaged_launch_is_an_error(pretend: Pretend, tmp_path: Path) -> None:
     pretend(Cluster())
     collect(few(), 1, hosts(), tmp_path, silent)
     table = tmp_path / "fft.0" / "iterations.parquet"
@@ -292,7 +292,7 @@ def test_the_page_fits_80_columns_and_shows_names_as_they_are(
 
 
 @pytest.mark.usefixtures("short")
-def test_ctrl_c_ends_the_verb_with_130_and_keeps_what_is_whole(
+def test_ctrl_c_ends_the_verb_with_130_and_keeps_complete_launches(
     pretend: Pretend, tmp_path: Path
 ) -> None:
     pretend(Cluster(stop_after=2))
@@ -302,7 +302,7 @@ def test_ctrl_c_ends_the_verb_with_130_and_keeps_what_is_whole(
     assert len(list((tmp_path / "out" / "launches").glob("*/summary.json"))) == 2
 
 
-def test_limits_are_told_before_anything_is_launched(pretend: Pretend, tmp_path: Path) -> None:
+def test_limits_are_checked_before_the_first_launch(pretend: Pretend, tmp_path: Path) -> None:
     cluster = pretend(Cluster())
     code, out, errors = invoke(tmp_path, "--traffic-limit", "1MB")
     assert (code, out, cluster.launched) == (2, "", [])

@@ -51,12 +51,12 @@ def held(launches: int, noise: float) -> int:
 
 @pytest.mark.parametrize("launches", [2, 3, 6])
 @pytest.mark.parametrize("noise", [0.01, 0.05, 0.2])
-def test_intervals_hold_the_truth_about_as_often_as_they_say(launches: int, noise: float) -> None:
+def test_intervals_cover_the_true_value_with_their_confidence(launches: int, noise: float) -> None:
     # Of 60 intervals of 95 %, fewer than 50 hold with a chance of 1 in 10,000 (binomial).
     assert held(launches, noise) >= 50
 
 
-def test_a_single_launch_each_tells_its_spread_by_what_is_left_unexplained() -> None:
+def test_the_spread_of_single_launches_is_that_of_the_residuals() -> None:
     # Nothing but what is unexplained says that launches are not known to 2 %: then half would hold.
     assert held(1, 0.2) > 40
 
@@ -73,7 +73,7 @@ def test_a_spread_of_few_launches_is_drawn_towards_that_of_all() -> None:
     assert both[1] == pytest.approx(((0.0822 + 0.0411 * 4) / 5 / 2) ** 0.5, rel=0.02)
 
 
-def test_two_targets_that_are_the_same_and_one_that_nothing_moves_are_borne() -> None:
+def test_equal_targets_and_one_without_any_dependence_are_accepted() -> None:
     targets = launched(np.log([300.0, 2.0]), 1, 0.001)
 
     def twice(values: Vector) -> Vector:
@@ -84,7 +84,7 @@ def test_two_targets_that_are_the_same_and_one_that_nothing_moves_are_borne() ->
     assert np.isfinite(found.draws).all()
 
 
-def test_a_constant_that_was_freed_first_gives_way_to_the_one_that_is_meant() -> None:
+def test_a_constant_that_was_freed_first_gives_way_to_the_true_one() -> None:
     # Many messages take the time of the slower side, a single one that of both, long ones three
     # times the second's: as send and handling overhead do.
     def sides(values: Vector) -> Vector:

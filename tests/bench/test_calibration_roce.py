@@ -49,11 +49,11 @@ def found() -> Calibration:
     return calibrate([observed(name, seed) for seed, name in enumerate(WORKLOADS)])
 
 
-def test_hidden_constants_are_found_and_those_that_are_as_before_stay(found: Calibration) -> None:
+def test_hidden_constants_are_found_and_unchanged_ones_stay(found: Calibration) -> None:
     fitted = {one.key: one for one in found.constants if one.is_determined}
     assert set(fitted) == set(HIDDEN)
     for key, hidden in HIDDEN.items():
-        # What a card's change of connection takes has steps: packets of sources fall into turns.
+        # The cost of a NIC's change of connection has steps: packets of sources alternate.
         bound = 0.35 if key == "nic.context_switch" else 0.1
         assert fitted[key].value_ns == pytest.approx(float(hidden[:-2]), rel=bound)
 

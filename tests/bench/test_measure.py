@@ -227,7 +227,7 @@ def launched(
     return subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
 
 
-def test_a_hostile_file_is_refused_before_anything_is_sent(tmp_path: Path) -> None:
+def test_a_hostile_file_is_rejected_before_anything_is_sent(tmp_path: Path) -> None:
     good = schedule({"fft": {**FFT, "pey": 1}})
     cut = launched(tmp_path, good[:-8], 2)
     assert cut.returncode == 2
@@ -237,7 +237,7 @@ def test_a_hostile_file_is_refused_before_anything_is_sent(tmp_path: Path) -> No
     assert "byte 8: version 99; expected 1" in launched(tmp_path, wrong, 2).stderr
 
 
-def test_another_number_of_ranks_is_refused(tmp_path: Path) -> None:
+def test_another_number_of_ranks_is_rejected(tmp_path: Path) -> None:
     done = launched(tmp_path, schedule({"fft": {**FFT, "pey": 1}}), 1)
     assert done.returncode == 3
     assert "1 ranks were launched; expected 2" in done.stderr
@@ -264,7 +264,7 @@ def test_a_schedule_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     assert time.monotonic() - started < 15
 
 
-def test_a_failing_launch_tells_what_its_processes_said() -> None:
+def test_the_error_of_a_failed_launch_has_the_output_of_its_processes() -> None:
     options = LaunchOptions(extra=["--no-such-option-of-mpirun"])
     with pytest.raises(MeasureLaunchError, match="launcher local failed:"):
         measure(scenario({"fft": {**FFT, "pey": 1}}), options=options)

@@ -25,7 +25,7 @@ def test_a_launch_directory_is_removed_after_use(tmp_path: Path) -> None:
     assert not [*cache.iterdir()]
 
 
-def test_the_next_launch_removes_what_the_dead_left_and_nothing_else(tmp_path: Path) -> None:
+def test_the_next_launch_removes_directories_of_ended_processes_only(tmp_path: Path) -> None:
     """Not those of the living, nor of another machine with the same cache, nor the executor."""
     words = [sys.executable, "-c", STAYING, str(tmp_path)]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:

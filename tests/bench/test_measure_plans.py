@@ -45,7 +45,7 @@ def jobs(workload: Mapping[str, Any], **more: Any) -> ScenarioJobs:
     return jobs_of(scenario(workload, **more), None, 0)
 
 
-def test_a_forecast_adds_rests_payload_and_messages() -> None:
+def test_an_estimate_adds_sleeps_payload_and_messages() -> None:
     made = jobs({"halo3d": {"iterations": 100}})
     # 216 us of sleep, 3,916,800 B at 100 Gb/s, 18 messages each way; 3 barriers of 6 rounds.
     messages = 2 * (100 * 18 + 18)
@@ -65,7 +65,7 @@ def test_endless_streams_fill_their_links_until_the_run_ends() -> None:
     assert expected.gigabytes == pytest.approx(4 * 2 * 100 / 8)
 
 
-def test_what_would_take_too_long_is_refused_before_it_is_launched() -> None:
+def test_a_launch_beyond_its_limits_is_rejected_before_it_starts() -> None:
     halo = scenario({"halo3d": {"pez": 1, "iterations": 1_000_000}})
     options = LaunchOptions(LaunchProgram.MPIRUN)
     with pytest.raises(MeasureError, match=r"takes about .* s and .* GB; expected at most 600 s"):
@@ -121,7 +121,7 @@ def test_launchers_are_command_lines(words_of: Callable[..., str]) -> None:
         words_of(LaunchOptions(LaunchProgram.SRUN, Path("hosts")), 4)
 
 
-def test_files_of_options_are_named_from_where_the_user_is(
+def test_files_in_options_are_relative_to_the_current_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -136,7 +136,7 @@ def test_files_of_options_are_named_from_where_the_user_is(
     assert outcome.text.strip() == str(tmp_path)
 
 
-def test_ranks_that_outnumber_processors_give_way(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ranks_that_outnumber_processors_yield(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rank_placement, "processors", lambda: 2)
     name = "OMPI_MCA_mpi_yield_when_idle"
 
@@ -161,7 +161,7 @@ def test_ranks_that_outnumber_processors_give_way(monkeypatch: pytest.MonkeyPatc
         (9, "n1 n2 n3", 3),
     ],
 )
-def test_ranks_sit_on_hosts_in_order_block_after_block(
+def test_ranks_are_placed_on_hosts_in_order_in_blocks(
     ranks: int, hosts: str, per_node: int
 ) -> None:
     placement = rank_placement.of_site(FOUR, None, None, ranks)
@@ -190,17 +190,17 @@ def test_a_link_that_is_slower_than_the_scenario_s_counts() -> None:
 
 
 def test_a_launch_that_does_not_end_is_ended(tmp_path: Path) -> None:
-    told: list[float] = []
+    elapsed: list[float] = []
     sleep = LaunchJob(
         BenchmarkCommand(Start.ALONE, ("sleep", "30")), ("localhost",), 1, tmp_path, 0.5
     )
     with pytest.raises(MeasureLaunchError, match="no end after"):
-        launch(launcher(this_machine()), sleep, told.append)
-    assert told
-    assert told == sorted(told)
+        launch(launcher(this_machine()), sleep, elapsed.append)
+    assert elapsed
+    assert elapsed == sorted(elapsed)
 
 
-def test_a_launcher_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_launcher_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(MeasureError, match="launcher mpirun: not found: mpirun, ssh, timeout"):
         measure(scenario({"osu_latency": {}}), site=FOUR)
@@ -208,7 +208,7 @@ def test_a_launcher_that_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> 
         measure(scenario({"osu_latency": {}}), options=LaunchOptions(LaunchProgram.SRUN))
 
 
-def test_records_that_are_missing_or_cut_are_told(tmp_path: Path) -> None:
+def test_missing_or_truncated_records_are_errors(tmp_path: Path) -> None:
     with pytest.raises(MeasureError, match="the executor's records cannot be read"):
         tables(tmp_path, [], 0)
     lists = {"ranks.csv": RANKS, "messages.csv": MESSAGES, "streams.csv": STREAMS}
@@ -230,7 +230,7 @@ def tables_are_read(directory: Path, iterations: bytes) -> str:
     return ""
 
 
-def test_a_compiler_that_is_missing_or_refuses_is_told(tmp_path: Path) -> None:
+def test_a_compiler_that_is_missing_or_fails_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(MeasureError, match="no-such-mpicc: not found; expected a compiler of MPI"):
         executor.build("no-such-mpicc")
     refuses = tmp_path / "mpicc"
@@ -275,7 +275,7 @@ def test_the_compiler_is_that_of_the_modules(
         (2**63 - 1, 2, 1_000_000_000 + 2 * 20_000),
     ],
 )
-def test_a_start_is_named_as_far_ahead_as_ranks_are_slow_to_hear(
+def test_a_start_is_announced_earlier_if_ranks_respond_slowly(
     tmp_path: Path, longest_ns: int, ranks: int, expected_ns: int
 ) -> None:
     """Eight of the longest round trips, from 20 ms to 1 s, and 20 us for each rank."""
@@ -319,12 +319,12 @@ def test_the_reader_takes_what_the_core_writes(checker: Path, tmp_path: Path) ->
         path.write_bytes(file)
     done = checked(checker, files)
     assert done.returncode == 0, done.stdout
-    told = [line.partition(": ")[2] for line in done.stdout.splitlines()]
-    assert told == ["2 ranks, 0 streams", "3 ranks, 2 streams", "2 ranks, 0 streams"]
+    printed = [line.partition(": ")[2] for line in done.stdout.splitlines()]
+    assert printed == ["2 ranks, 0 streams", "3 ranks, 2 streams", "2 ranks, 0 streams"]
 
 
 @pytest.mark.needs("cc")
-def test_no_file_breaks_the_reader(checker: Path, tmp_path: Path) -> None:
+def test_no_file_crashes_the_reader(checker: Path, tmp_path: Path) -> None:
     chance = random.Random(5)
     files: list[Path] = []
     for original in schedules():
@@ -336,7 +336,7 @@ def test_no_file_breaks_the_reader(checker: Path, tmp_path: Path) -> None:
                 file[place : place + 4] = word.to_bytes(4, "little")
             if number % 5 == 0:
                 del file[chance.randrange(len(file)) :]
-                # The header tells the length; one that agrees leads further in.
+                # A header with the right length gets past the first check.
                 file[32:40] = len(file).to_bytes(8, "little") if len(file) > 64 else b""
             files.append(tmp_path / f"{len(files)}.ews")
             files[-1].write_bytes(file)

@@ -74,7 +74,7 @@ def placement(result: Result) -> list[tuple[str, str]]:
     return result.to_polars("ranks").select("scenario_host", "host").rows()
 
 
-def test_ranks_sit_on_the_hosts_that_are_named_in_their_order(site: ClusterSite) -> None:
+def test_ranks_run_on_the_named_hosts_in_order(site: ClusterSite) -> None:
     latency = {"osu_latency": {"bytes": "8B", "iterations": 20}}
     result = measure(scenario(latency, latency), site=site, hosts=("n3", "n1", "n4", "n2"))
     hosts = ["n3", "n1", "n4", "n2"]
@@ -85,12 +85,12 @@ def test_ranks_sit_on_the_hosts_that_are_named_in_their_order(site: ClusterSite)
     assert nothing_is_left()
 
 
-def test_more_ranks_than_hosts_sit_in_blocks_and_that_is_told(site: ClusterSite) -> None:
+def test_more_ranks_than_hosts_are_placed_in_blocks_with_a_warning(site: ClusterSite) -> None:
     fft = {"pex": 5, "pey": 1, "pez": 1, "x_bytes": "1kB", "y_bytes": "1kB", "iterations": 2}
     result = measure(scenario({"fft": fft}), site=site)
     assert [host for _, host in placement(result)] == ["n1", "n1", "n2", "n2", "n3"]
-    told = "5 ranks shared 3 hosts, up to 2 on each, block after block: what they sent"
-    assert any(warning.startswith(told) for warning in result.summary["warnings"])
+    warning = "5 ranks shared 3 hosts, up to 2 on each, block after block: their messages"
+    assert any(one.startswith(warning) for one in result.summary["warnings"])
 
 
 def test_the_command_line_measures_on_a_site(site_file: Path, tmp_path: Path) -> None:
@@ -113,31 +113,31 @@ def test_the_command_line_measures_on_a_site(site_file: Path, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "error"),
     [
         (["--hosts", "n1,n9"], "host n9: is not of site site; expected n1, n2, n3, n4"),
         (["--fabric", "roce"], "fabric roce: is not of site site; expected a site with fabrics"),
-        (["--launcher", "srun"], "--site: tells the launcher; expected no --launcher"),
+        (["--launcher", "srun"], "--site: the site names the launcher; expected no --launcher"),
     ],
 )
-def test_a_mistake_about_a_site_is_told(
-    site_file: Path, tmp_path: Path, options: list[str], told: str
+def test_a_mistake_in_the_options_of_a_site_is_an_error(
+    site_file: Path, tmp_path: Path, options: list[str], error: str
 ) -> None:
     file = tmp_path / "small.toml"
     file.write_text(toml.document(scenario({"osu_latency": {}})))
     words = ["measure", str(file), "--site", str(site_file), *options]
     done = command_line.invoke(*words)
     assert done.exit_code == 2
-    assert told in done.stderr
+    assert error in done.stderr
 
 
-def test_a_queue_holds_what_tcp_hands_over_at_once(site: ClusterSite, tmp_path: Path) -> None:
+def test_a_queue_holds_a_whole_burst_of_tcp(site: ClusterSite, tmp_path: Path) -> None:
     # 5 ms at 100 Mb/s are 62,500 B, less than a segment of TCP before it is cut.
     slow = shaped(site, 12.5e6, 3072.0)
     command = BenchmarkCommand(Start.ALONE, ("tc", "-j", "qdisc", "show", "dev", "h0"))
     outcome = launcher(slow).launch(LaunchJob(command, ("n1",), 1, tmp_path, 20))
     (bucket,) = json.loads(outcome.text)
-    # tc tells the limit as the time that a frame at its end waits when the bucket was full.
+    # tc prints the limit as the time that a frame at its end waits when the bucket was full.
     assert bucket["options"]["lat"] / 1e6 * 12.5e6 + 3072 == pytest.approx(
         62_500 + 2 * 65_536, rel=1e-3
     )
@@ -153,7 +153,7 @@ def round_trips(result: Result, job: str, launch: int = 0) -> list[float]:
     return [duration_ns / 1e9 for duration_ns in rows["duration_ns"]]
 
 
-def test_a_small_bucket_makes_a_line_of_a_link(site: ClusterSite) -> None:
+def test_a_link_with_a_small_bucket_has_a_constant_rate(site: ClusterSite) -> None:
     rate, burst, size = 250e6 / 8, 3072.0, 65_536
     latency = {"osu_latency": {"bytes": f"{size}B", "warm_up": 2, "iterations": 30}}
     result = measure(scenario(latency), site=shaped(site, rate, burst))
@@ -166,7 +166,7 @@ RATE, BURST = 1e9 / 8, 128 * 1024
 MESSAGE = 8 << 20
 """That goes back and forth [bytes]: 70 ms, in which the bucket of the other side is full again."""
 WINDOW = 16
-"""Messages of 1 MiB that are under way, before the receiver says that all are there."""
+"""Messages of 1 MiB in flight, before the receiver confirms that all have arrived."""
 
 
 def median_least(result: Result, job: str) -> float:
@@ -175,7 +175,7 @@ def median_least(result: Result, job: str) -> float:
     return min(statistics.median(round_trips(result, job, launch)) for launch in launches)
 
 
-def test_two_pairs_at_once_reach_what_their_links_carry(site: ClusterSite) -> None:
+def test_two_pairs_at_once_reach_the_rate_of_their_links(site: ClusterSite) -> None:
     small = measure(scenario({"osu_latency": {"bytes": "8B", "iterations": 200}}), site=site)
     latency = {"osu_latency": {"bytes": f"{MESSAGE}B", "warm_up": 0, "iterations": 5}}
     window = {"bytes": "1MiB", "window": WINDOW, "warm_up": 0, "iterations": 5}

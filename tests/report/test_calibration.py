@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from etherweave.bench.calibration import Calibration, ComparedWorkload, FittedConstant
+from etherweave.bench.calibration import CalibratedConstant, Calibration, ComparedWorkload
 from etherweave.bench.calibration.calibration import CALIBRATION_FILE, SHARES
 from etherweave.bench.calibration.plans import directory_of
 from etherweave.report import write_report
@@ -49,8 +49,10 @@ FFT = replace(
 )
 FOUND_OUT = Calibration(
     (
-        FittedConstant("host.cpu.send_call", "a send call", 2000.0, 900.0, 800.0, 1000.0, True),
-        FittedConstant("host.cpu.interrupt", "an interrupt", 7767.0, 7767.0, 7767.0, 7767.0, False),
+        CalibratedConstant("host.cpu.send_call", "a send call", 2000.0, 900.0, 800.0, 1000.0, True),
+        CalibratedConstant(
+            "host.cpu.interrupt", "an interrupt", 7767.0, 7767.0, 7767.0, 7767.0, False
+        ),
     ),
     (
         benchmark("osu_latency", 8, 20.0),

@@ -1,18 +1,18 @@
 """Calibration: fit constants of hosts to micro-benchmarks, and test them on other workloads."""
 
 from etherweave.bench.calibration.calibration import (
+    CalibratedConstant,
     Calibration,
     ComparedWorkload,
-    FittedConstant,
     calibrate,
 )
 from etherweave.bench.calibration.measured import CalibrationError, MeasuredWorkload
 
 __all__ = [
+    "CalibratedConstant",
     "Calibration",
     "CalibrationError",
     "ComparedWorkload",
-    "FittedConstant",
     "MeasuredWorkload",
     "calibrate",
 ]

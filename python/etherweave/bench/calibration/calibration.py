@@ -33,7 +33,7 @@ LEAST = 3
 
 
 @dataclass(frozen=True)
-class FittedConstant:
+class CalibratedConstant:
     """A constant with its interval."""
 
     key: str
@@ -99,7 +99,7 @@ class ComparedWorkload:
 class Calibration:
     """Fitted constants, and workloads compared with their predictions."""
 
-    constants: tuple[FittedConstant, ...]
+    constants: tuple[CalibratedConstant, ...]
     micro_benchmarks: tuple[ComparedWorkload, ...]
     held_out: tuple[ComparedWorkload, ...]
 
@@ -220,15 +220,17 @@ class _Calibrator:
         except ValueError as error:
             raise CalibrationError(f"{benchmark.name}: {error}") from None
 
-    def constants(self, fitted: Fit) -> tuple[FittedConstant, ...]:
+    def constants(self, fitted: Fit) -> tuple[CalibratedConstant, ...]:
         ends = np.exp(np.percentile(fitted.draws, DRAWN, axis=0))
         return tuple(
             self._fitted(constant, number, fitted, ends)
             for number, constant in enumerate(self.predictor.constants)
         )
 
-    def _fitted(self, constant: Constant, number: int, fitted: Fit, ends: Vector) -> FittedConstant:
-        return FittedConstant(
+    def _fitted(
+        self, constant: Constant, number: int, fitted: Fit, ends: Vector
+    ) -> CalibratedConstant:
+        return CalibratedConstant(
             constant.key,
             constant.meaning,
             float(self.before[number]),

@@ -74,7 +74,7 @@ def deviations(targets: Sequence[Target]) -> Vector:
 
 
 class Fit(NamedTuple):
-    """FittedConstant constants."""
+    """CalibratedConstant constants."""
 
     values: Vector
     """Logarithms; constants that are not determined keep their start."""

@@ -16,7 +16,7 @@ from etherweave.bench.measure.executor import Executor, launch_directory
 from etherweave.bench.measure.jobs import ScenarioJobs, jobs_of
 from etherweave.bench.measure.launch import LATE_S, launch
 from etherweave.bench.measure.launch_options import LaunchOptions
-from etherweave.bench.measure.rank_placement import RankPlacement
+from etherweave.bench.measure.rank_placement import LaunchPlacement
 from etherweave.bench.measure.records import tables
 from etherweave.bench.plans import BenchmarkCommand, Start
 from etherweave.bench.site.values import ClusterSite, SiteFabric
@@ -65,7 +65,7 @@ class _Plan(NamedTuple):
     """A measurement, planned."""
 
     jobs: ScenarioJobs
-    rank_placement: RankPlacement
+    rank_placement: LaunchPlacement
     executor: Executor
     expected: Estimate
     limits: MeasureLimits
@@ -264,6 +264,6 @@ def _warnings(plan: _Plan, facts: Measured) -> list[str]:
     return warnings
 
 
-def _blocks(placement: RankPlacement) -> str:
+def _blocks(placement: LaunchPlacement) -> str:
     several = len(placement.hosts) > 1 and placement.ranks_per_node > 1
     return f", up to {placement.ranks_per_node} on each, block after block" if several else ""

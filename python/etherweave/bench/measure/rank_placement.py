@@ -21,7 +21,7 @@ _YIELD = ("OMPI_MCA_mpi_yield_when_idle", "1")
 """Busy waiting would take the processor from the ranks that are waited for."""
 
 
-class RankPlacement(NamedTuple):
+class LaunchPlacement(NamedTuple):
     """Launcher of the ranks, and their hosts."""
 
     launcher: Launcher
@@ -44,7 +44,7 @@ class RankPlacement(NamedTuple):
 
 def of_site(
     site: ClusterSite, link: SiteFabric | None, hosts: Sequence[str] | None, ranks: int
-) -> RankPlacement:
+) -> LaunchPlacement:
     """Place ranks on hosts in order: one on each, or equal blocks if there are more ranks.
 
     Parameters
@@ -73,10 +73,12 @@ def of_site(
     starting = launcher(_yielding(site, ranks) if is_here else site, link)
     rate = site.number("rate", link.rate if link else math.inf)
     count = processors() if is_here else None
-    return _complete(RankPlacement(starting, used, ranks, per_node, count, 8 * rate, site.modules))
+    return _complete(
+        LaunchPlacement(starting, used, ranks, per_node, count, 8 * rate, site.modules)
+    )
 
 
-def of_launcher(options: LaunchOptions, ranks: int) -> RankPlacement:
+def of_launcher(options: LaunchOptions, ranks: int) -> LaunchPlacement:
     """Leave the placement to the launcher, without a site.
 
     Raises
@@ -90,10 +92,10 @@ def of_launcher(options: LaunchOptions, ranks: int) -> RankPlacement:
     needed = (options.launcher.program, "env", "sh", "timeout")
     placed = SiteLauncher(options.launcher, here, None, ground, lambda: lacking(*needed))
     count = processors() if is_here else None
-    return _complete(RankPlacement(placed, (here.hosts[0].name,), ranks, ranks, count))
+    return _complete(LaunchPlacement(placed, (here.hosts[0].name,), ranks, ranks, count))
 
 
-def _complete(rank_placement: RankPlacement) -> RankPlacement:
+def _complete(rank_placement: LaunchPlacement) -> LaunchPlacement:
     if missing := rank_placement.launcher.missing():
         raise MeasureError(f"launcher {rank_placement.launcher.name}: {missing}")
     return rank_placement

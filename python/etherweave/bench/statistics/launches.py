@@ -12,7 +12,7 @@ from typing import NamedTuple
 from etherweave.bench.statistics.quantiles import CONFIDENCE, Interval, median, median_interval
 
 
-class Launch(NamedTuple):
+class PlannedLaunch(NamedTuple):
     """One start of one experiment."""
 
     round: int
@@ -20,7 +20,7 @@ class Launch(NamedTuple):
     experiment: str
 
 
-def shuffled(experiments: Iterable[str], rounds: int, seed: int) -> list[Launch]:
+def shuffled(experiments: Iterable[str], rounds: int, seed: int) -> list[PlannedLaunch]:
     """Order launches in rounds, each with every experiment once in a random order.
 
     Complete blocks in random order (Lilja, *Measuring Computer Performance*, 2000): a
@@ -40,7 +40,7 @@ def shuffled(experiments: Iterable[str], rounds: int, seed: int) -> list[Launch]
     names = sorted(experiments)
     assert len(set(names)) == len(names), "an experiment is named twice"
     return [
-        Launch(number, name)
+        PlannedLaunch(number, name)
         for number in range(rounds)
         for name in sorted(names, key=lambda name: _hash(seed, number, name))
     ]

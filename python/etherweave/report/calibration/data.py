@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 import polars as pl
 
 from etherweave.bench.calibration import (
+    CalibratedConstant,
     Calibration,
     ComparedWorkload,
-    FittedConstant,
 )
 from etherweave.bench.calibration.calibration import CALIBRATION_FILE
 from etherweave.bench.calibration.collecting import LAUNCHES
@@ -21,7 +21,7 @@ from etherweave.bench.calibration.plans import directory_of
 from etherweave.bench.calibration.prediction import table
 from etherweave.bench.environment.decoding import decoded
 
-T = TypeVar("T", FittedConstant, ComparedWorkload)
+T = TypeVar("T", CalibratedConstant, ComparedWorkload)
 _DERIVED = {"error", "error_of_median"}
 """Of a workload in the file, which follow from its times."""
 
@@ -74,7 +74,7 @@ def load_calibration(source: Path) -> Calibrated:
     try:
         facts = _renamed(json.loads(path.read_bytes()))
         parts = [facts[name] for name in ("constants", "micro_benchmarks", "held_out")]
-        constants = tuple(_read(FittedConstant, one) for one in parts[0])
+        constants = tuple(_read(CalibratedConstant, one) for one in parts[0])
         micro_benchmarks, held_out = (
             tuple(_read(ComparedWorkload, one) for one in part) for part in parts[1:]
         )

@@ -7,7 +7,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from etherweave.bench.calibration import ComparedWorkload, FittedConstant
+from etherweave.bench.calibration import CalibratedConstant, ComparedWorkload
 from etherweave.bench.calibration.calibration import SHARES
 from etherweave.report.calibration.data import Calibrated
 from etherweave.report.section import FOLDED_FROM, Section, Table
@@ -174,7 +174,7 @@ def constants(calibrated: Calibrated) -> Section | None:
     return Section("constants", "Constants", CONSTANTS_CAPTION, _constants_figure(rows), [table])
 
 
-def _constants_figure(rows: Sequence[FittedConstant]) -> Figure:
+def _constants_figure(rows: Sequence[CalibratedConstant]) -> Figure:
     figure = Figure(figsize=(9, 0.9 + 0.32 * len(rows)))
     axes = figure.subplots()
     for place, one in enumerate(rows):
@@ -202,7 +202,7 @@ def _once(axes: Axes, name: str) -> str:
     return f"_{name}" if name in axes.get_legend_handles_labels()[1] else name
 
 
-def _constant_cells(one: FittedConstant) -> tuple[str, ...]:
+def _constant_cells(one: CalibratedConstant) -> tuple[str, ...]:
     fitted = (one.value_ns, one.low_ns, one.high_ns)
     cells = [f"{value:,.0f}" for value in fitted] if one.is_determined else ["as before", "–", "–"]
     return one.key, one.meaning, f"{one.before_ns:,.0f}", *cells
