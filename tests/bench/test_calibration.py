@@ -207,7 +207,7 @@ def test_mistakes_end_with_an_error(tmp_path: Path) -> None:
     site.write_text('launcher = { kind = "netns" }\nhosts = { n1 = {} }\n')
     assert invoke(str(scenario)) == (
         2,
-        "expected --site FILE to measure now, or --measured DIRECTORY of before\n",
+        "expected --site FILE to measure now, or --measured DIRECTORY of a measurement\n",
     )
     code, said = invoke(str(scenario), "--site", str(site))
     assert (code, said) == (2, "--site: measures; expected --output DIRECTORY for its launches\n")
