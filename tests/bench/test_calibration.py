@@ -210,7 +210,7 @@ def test_mistakes_end_with_an_error(tmp_path: Path) -> None:
         "expected --site FILE to measure now, or --measured DIRECTORY of a measurement\n",
     )
     code, said = invoke(str(scenario), "--site", str(site))
-    assert (code, said) == (2, "--site: measures; expected --output DIRECTORY for its launches\n")
+    assert (code, said) == (2, "--site: measures on hosts; expected --output DIRECTORY for its launches\n")
     code, said = invoke(str(tmp_path / "none.toml"), "--measured", str(tmp_path))
     assert code == 2 and "none.toml: No such file" in said
     code, said = invoke(str(scenario), "--measured", str(tmp_path))
