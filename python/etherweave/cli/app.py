@@ -47,8 +47,7 @@ app = group(
         ),
         "report": Verb(
             "report.report",
-            "Draw a result, a study, benchmarks or a calibration as one HTML page, report.html "
-            "there.",
+            "Draw a result, a study, benchmarks or a calibration as one HTML page, report.html.",
         ),
         "study": Verb(
             "study.study",
@@ -69,11 +68,11 @@ app = group(
         ),
         "control": Verb(
             "control.control",
-            "Bring a fabric to life: rules and configurations for switches, addresses for hosts.",
+            "Deploy a fabric: rules and configurations for switches, addresses for hosts.",
         ),
         "lab": Verb(
             "lab.lab",
-            "A small fabric on this machine: real switches, real hosts, real frames. Takes root.",
+            "Run a small fabric on this machine, with software switches and hosts; requires root.",
         ),
     },
     pretty_exceptions_enable=False,

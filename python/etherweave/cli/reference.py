@@ -39,7 +39,8 @@ def reference(
     metric: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Show figures of this metric: latency, bandwidth, call_time…"
+            metavar="NAME",
+            help="Show figures of this metric, such as latency, bandwidth or call_time.",
         ),
     ] = None,
     result: Annotated[

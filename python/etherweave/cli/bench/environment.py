@@ -50,7 +50,7 @@ Interfaces = Annotated[
         "--interface",
         "-i",
         metavar="NAME",
-        help="Inspect this interface; repeatable. The first is the one to be measured.",
+        help="Inspect this interface, the first one as the one to be measured; repeatable.",
     ),
 ]
 To = Annotated[
