@@ -54,7 +54,8 @@ impl fmt::Display for DesignStep {
 }
 
 impl Design {
-    /// Designs `topology`, which `kind` has generated. `on_step` is called before each step and returns whether to continue.
+    /// Designs `topology`, which `kind` has generated. `on_step` is called before each step and returns whether to
+    /// continue.
     ///
     /// # Errors
     /// When the specification asks for what the fabric or a profile cannot give, or `on_step` stopped it. What

@@ -1,13 +1,14 @@
 //! The design of a fabric without a simulation: counts, tables, deadlock proofs, power and cost as one value.
 //!
-//! - [`Design::of`] measures, proves, plans tables, and adds up power and price; a [`DesignSpec`] configures it. Its parts
-//!   are plain numbers with their units in their names, ready to be written as JSON.
+//! - [`Design::of`] measures, proves, plans tables, and adds up power and price; a [`DesignSpec`] configures it. Its
+//!   parts are plain numbers with their units in their names, ready to be written as JSON.
 //! - [`Design::add_load`] adds the power that the fabric draws under measured [`ChannelLoads`].
 //! - [`Comparison`] compares several designs and finds those that no other beats in every metric.
 //! - [`proposals`] names the members of every family that have enough hosts; [`Largest`] gives by formula what the
 //!   largest fabrics of a radix consist of, also where they are too large to be built.
 //!
-//! The figures are computed by topology, routing, forwarding and power; this crate calls them for one fabric. Left out: files, text for people (`scenario`, the command line).
+//! The figures are computed by topology, routing, forwarding and power; this crate calls them for one fabric. Left out:
+//! files, text for people (`scenario`, the command line).
 //!
 //! ```
 //! use etherweave_design::{Design, DesignSpec};

@@ -103,7 +103,8 @@ impl Watts {
 impl WattsOf {
     /// # Errors
     /// When the named profile does not exist, cannot be read, or lacks a part of the fabric; when a load is asked about
-    /// and no profile has figures for it. Where nothing is asked, no profile may suit: then the reason is the inner error.
+    /// and no profile has figures for it. Where nothing is asked, no profile may suit: then the reason is the inner
+    /// error.
     pub(crate) fn of(
         topology: &Topology,
         tables: Option<&TableCounts>,

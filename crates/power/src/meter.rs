@@ -140,7 +140,7 @@ impl<'a> Meter<'a> {
     /// Cards and their modules; asleep with their link, as its other end.
     fn hosts(&mut self) -> Result<Components, InputError> {
         if self.profile.nic.is_empty() {
-            self.notes.push("network nics are not counted: the profile has none".to_owned());
+            self.notes.push("NICs are not counted: the profile has none".to_owned());
         }
         let mut all = Components::default();
         for (number, link) in self.topology.channels().iter().enumerate().step_by(2) {

@@ -1,4 +1,5 @@
-//! How switches and hosts of a fabric are configured: `[control]`. Addresses and compaction are those of `[design.tables]`.
+//! How switches and hosts of a fabric are configured: `[control]`. Addresses and compaction are those of
+//! `[design.tables]`.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -19,7 +20,8 @@ pub struct ControlSpec {
     /// What a pause makes inactive. Default "port".
     pub pauses: PauseKind,
     /// 802.1Q priorities of lossless traffic, 0-7, that frames use one after the other so that pauses cannot form a
-    /// cycle: as many as the routing needs, the first for hosts to send in. Empty: frames keep their priority. Default none.
+    /// cycle: as many as the routing needs, the first for hosts to send in. Empty: frames keep their priority. Default
+    /// none.
     pub priorities: Vec<u8>,
     /// How hosts get their hierarchical addresses. Default "dmp".
     pub addresses: AddressKind,

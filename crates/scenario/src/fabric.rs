@@ -312,8 +312,8 @@ mod tests {
     fn a_port_has_the_headroom_of_its_own_cable() {
         let text = "[topology.single_switch]\nhosts = 2\ncable = \"3m\"";
         let buffers = Fabric::parse(text, "x.toml", &[]).unwrap().buffers(4_156).unwrap();
-        // 216 ns NIC + 300 ns switch + 500 ns reaction + both directions of 3 m at 5 ns/m, at 12.5 B/ns; three frames of
-        // 4096 B with 102 B around them; a pause frame.
+        // 216 ns NIC + 300 ns switch + 500 ns reaction + both directions of 3 m at 5 ns/m, at 12.5 B/ns; three frames
+        // of 4096 B with 102 B around them; a pause frame.
         let expected = 12_500 * (216 + 300 + 500 + 2 * 15) / 1_000 + 3 * (4_096 + 102) + 84;
         assert_eq!(column(&buffers, "headroom_bytes"), [expected, expected]);
         let large = Fabric::parse(text, "x.toml", &[]).unwrap().buffers(9_000).unwrap();

@@ -15,6 +15,52 @@ const SWITCHES: &[(&str, &str)] = &[("spectrum", include_str!("../../../profiles
 const DESIGN: [(&str, &str); 2] = [("power_file", "power_text"), ("prices_file", "prices_text")];
 /// The key of `topology.custom` for a file, by its extension.
 const FORMATS: [(&str, &str); 4] = [("csv", "links"), ("graphml", "graphml"), ("xml", "graphml"), ("json", "json")];
+/// A key that stands for a file or a profile, for the schema: no parameter struct has it.
+pub(crate) struct NameKey {
+    /// The definition of the table in the schema.
+    pub table: &'static str,
+    /// The key.
+    pub key: &'static str,
+    description: &'static str,
+}
+
+/// All of them.
+pub(crate) const NAMES: [NameKey; 5] = [
+    NameKey {
+        table: "SwitchParams",
+        key: PROFILE,
+        description: "Included profile that sets the keys that are not given.",
+    },
+    NameKey {
+        table: "DesignSpec",
+        key: "power_file",
+        description: "File beside the scenario with a power profile, TOML.",
+    },
+    NameKey {
+        table: "DesignSpec",
+        key: "prices_file",
+        description: "File beside the scenario with a price book, TOML.",
+    },
+    NameKey {
+        table: "Custom",
+        key: "file",
+        description: "File beside the scenario that lists the fabric: .csv (edges), .graphml or .xml (GraphML), .json.",
+    },
+    NameKey { table: "Goal", key: "file", description: "File beside the scenario with the schedule, GOAL text." },
+];
+const PROFILE: &str = "profile";
+
+impl NameKey {
+    /// The value of the key.
+    pub fn schema(&self) -> serde_json::Value {
+        let mut schema = serde_json::json!({ "description": self.description, "type": "string" });
+        if self.key == PROFILE {
+            schema["enum"] = SWITCHES.iter().map(|(name, _)| *name).collect();
+        }
+        schema
+    }
+}
+
 /// Longest file: beyond that it is not read whole [B].
 const BYTES_MAX: u64 = 1 << 30;
 

@@ -52,8 +52,40 @@ pub fn exports() -> Vec<(&'static str, &'static str)> {
     etherweave_topology::Export::ALL.iter().map(|export| (export.name(), export.help())).collect()
 }
 
-/// JSON Schema of a scenario file.
+/// JSON Schema of a scenario file: the same text for the same version.
 pub fn schema() -> String {
-    let schema = schemars::schema_for!(Scenario);
+    let mut schema = schemars::schema_for!(Scenario).to_value();
+    for name in files::NAMES {
+        schema["$defs"][name.table]["properties"][name.key] = name.schema();
+    }
     serde_json::to_string_pretty(&schema).expect("a schema is JSON")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_schema_has_the_keys_that_stand_for_files_and_profiles() {
+        let schema: serde_json::Value = serde_json::from_str(&super::schema()).unwrap();
+        let keys = |table: &str| schema["$defs"][table]["properties"].as_object().unwrap();
+        assert!(keys("SwitchParams").contains_key("buffer"), "the table `switch` of a scenario");
+        assert_eq!(keys("SwitchParams")["profile"]["enum"], serde_json::json!(["spectrum"]));
+        for (table, text, file) in [
+            ("DesignSpec", "power_text", "power_file"),
+            ("DesignSpec", "prices_text", "prices_file"),
+            ("Custom", "links", "file"),
+            ("Goal", "text", "file"),
+        ] {
+            assert!(keys(table).contains_key(text) && keys(table).contains_key(file), "{table}");
+        }
+    }
+
+    #[test]
+    fn every_key_of_the_schema_is_described() {
+        let schema: serde_json::Value = serde_json::from_str(&super::schema()).unwrap();
+        for (table, definition) in schema["$defs"].as_object().unwrap() {
+            for (key, value) in definition["properties"].as_object().into_iter().flatten() {
+                assert!(value["description"].is_string(), "{table}.{key}");
+            }
+        }
+    }
 }

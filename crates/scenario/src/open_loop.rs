@@ -25,12 +25,13 @@ pub struct OpenLoopSpec {
     pub routings: Vec<PacketRouting>,
     /// Patterns of destinations, by name or with parameters. Default ["uniform"].
     pub patterns: Vec<PatternSpec>,
-    /// Arrival process of packets at hosts. Default: Bernoulli, a packet of 200 ns with equal probability in every nanosecond.
+    /// Arrival process of packets at hosts. Default: Bernoulli, a packet of 200 ns with equal probability in every
+    /// nanosecond.
     pub arrival: Arrival,
     /// Offered loads, as shares of the rate of hosts' links, 0.000001..=1. Default 0.1 to 1 in steps of 0.1.
     pub loads: Vec<f64>,
-    /// Whether to search for the saturation load, above which less than 95 % of the offered load is accepted, by halving
-    /// the interval around it to less than 1/128. Default false.
+    /// Whether to search for the saturation load, above which less than 95 % of the offered load is accepted, by
+    /// halving the interval around it to less than 1/128. Default false.
     pub saturation: bool,
     /// Warm-up before the measured time [whole ns]. Absent: until latency and accepted load have settled.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -59,7 +59,8 @@ impl JobSchedule {
 }
 
 impl Schedules {
-    /// Reads and checks a scenario as a run does. Programs run once before they count, each block at most `warm_up` times.
+    /// Reads and checks a scenario as a run does. Programs run once before they count, each block at most `warm_up`
+    /// times.
     ///
     /// # Errors
     /// The first mistake in the scenario, or a warm-up that a schedule cannot have.

@@ -275,7 +275,7 @@ fn a_mistake_in_a_file_beside_the_scenario_names_the_key_that_names_the_file() {
     );
     check(
         &design("power_file = \"bad.toml\"\npower = \"exascale-2015\""),
-        ":4:1: design.power: given beside a profile of one's own; expected one",
+        ":4:1: design.power: given beside a profile in power_text or power_file; expected one",
     );
     let custom = |name: &str| format!("[topology.custom]\nfile = \"{name}\"");
     check(&custom("bad.graphml"), ":2:1: topology.custom.file: line 3: a edge without source; expected the attribute");

@@ -1,4 +1,5 @@
-//! Shipped files, damaged at random: whatever is read runs, or is rejected with a line for each mistake that says where.
+//! Shipped files, damaged at random: whatever is read runs, or is rejected with a line for each mistake that says
+//! where.
 //!
 //! The damage follows from a seed, so a failure repeats; raise `ROUNDS` to look further. A fuzzer that follows
 //! coverage needs a nightly compiler and is left out.
