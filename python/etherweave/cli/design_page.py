@@ -221,6 +221,3 @@ def print_table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     with console.capture() as lines:
         console.print(Padding(table, (0, 0, 0, 2)), highlight=False)
     print("\n".join(line.rstrip() for line in lines.get().splitlines()))
-
-
-print_sheet = print_table

@@ -39,9 +39,6 @@ def reject(mistake: object) -> NoReturn:
     raise typer.Exit(USAGE)
 
 
-alarm, told, refuse = print_error, os_error, reject
-
-
 @contextmanager
 def terminable() -> Iterator[None]:
     """Let SIGTERM, which batch systems send, end a verb as Ctrl-C does."""

@@ -12,7 +12,7 @@ from etherweave.bench.metrics import Better
 from etherweave.bench.references import PublishedComparison, Reference, compare, references, search
 from etherweave.cli.bench.amounts import amount
 from etherweave.cli.bench.parse import text_of
-from etherweave.cli.design_page import print_sheet
+from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, os_error, print_error, reject
 from etherweave.cli.parameters import AsJson
 
@@ -67,7 +67,7 @@ def reference(
     elif as_json:
         print(json.dumps([_facts(one) for one in found], indent=2))
     else:
-        print_sheet(("program", "metric", ">size", ">value", "fabric", "source"), map(_row, found))
+        print_table(("program", "metric", ">size", ">value", "fabric", "source"), map(_row, found))
         print(f"{len(found)} figures; --json has their conditions")
 
 
@@ -105,7 +105,7 @@ def _compare(result: Path, among: list[Reference], as_json: bool) -> None:
     if as_json:
         print(json.dumps([_pair_facts(pair) for pair in pairs], indent=2))
     elif pairs:
-        print_sheet(_TITLES, map(_pair_row, pairs))
+        print_table(_TITLES, map(_pair_row, pairs))
     elif not document.failures:
         reject(f"{result}: no figure of the same metric, size and test")
     if document.failures or not all(report.is_sound for report in document.reports):

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from etherweave.cli.exits import refuse
+from etherweave.cli.exits import reject
 
 EXAMPLES = """Examples:
 
@@ -65,5 +65,5 @@ def report(
     try:
         page = write_report(result, result, beside or (), simulation or (), topology)
     except (OSError, ValueError) as error:
-        refuse(error)
+        reject(error)
     print(page)

@@ -8,7 +8,7 @@ import typer
 
 import etherweave
 from etherweave import _core
-from etherweave.cli.exits import refuse, told
+from etherweave.cli.exits import os_error, reject
 from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
 from etherweave.scenario import literals, read
 
@@ -41,9 +41,9 @@ def schedule(
             for number, job in enumerate(made.jobs)
         ]
     except etherweave.ScenarioError as error:
-        refuse(error)
+        reject(error)
     except OSError as error:
-        refuse(told(error))
+        reject(os_error(error))
     if as_json:
         print(json.dumps(rows, indent=2))
     else:

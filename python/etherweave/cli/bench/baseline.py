@@ -8,7 +8,7 @@ import typer
 from etherweave.bench.baselines import BaselineError, add, baselines
 from etherweave.bench.store import Store, StoreError
 from etherweave.cli.bench.printing import moment
-from etherweave.cli.design_page import print_sheet
+from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import os_error, reject
 
 EXAMPLES = """Examples:
@@ -52,4 +52,4 @@ def list_all(file: File) -> None:
     rows = [
         (name, one.site, moment(one.start_ns), str(len(one.rows))) for name, one in found.items()
     ]
-    print_sheet(("name", "cluster", "measured", ">points"), rows)
+    print_table(("name", "cluster", "measured", ">points"), rows)

@@ -20,7 +20,7 @@ from etherweave.bench.comparisons import (
 from etherweave.bench.store import Store, StoreError
 from etherweave.cli.bench.amounts import amount
 from etherweave.cli.bench.printing import size_text
-from etherweave.cli.design_page import print_sheet
+from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, os_error, reject
 from etherweave.cli.parameters import AsJson
 
@@ -91,7 +91,7 @@ def numbers(source: str) -> Numbers:
 def print_differences(found: Sequence[Difference]) -> None:
     """Print a row for each point, and how many are better, worse and undecided."""
     titles = ("", ">size", ">baseline", ">shift", "", ">from", ">to", ">launches", "")
-    print_sheet(titles, map(_row, found))
+    print_table(titles, map(_row, found))
     counts = Counter(one.verdict for one in found)
     print(", ".join(f"{counts[verdict]} {verdict}" for verdict in DifferenceVerdict))
 

@@ -19,7 +19,7 @@ from etherweave.bench.store import StoreError
 from etherweave.cli.bench.amounts import amount
 from etherweave.cli.bench.compare import numbers, signed
 from etherweave.cli.bench.printing import moment, size_text
-from etherweave.cli.design_page import print_sheet
+from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, os_error, reject
 from etherweave.cli.parameters import AsJson
 
@@ -89,11 +89,11 @@ def _facts(step: HistoryStep) -> dict[str, Any]:
 def _print(found: list[HistoryEntry], made: list[HistoryStep]) -> None:
     changes = {str(one.entry.directory): one for one in made}
     rows = [_row(entry, changes.get(str(entry.directory))) for entry in found]
-    print_sheet(("measured", "cluster", "result", ">better", ">worse", ">undecided"), rows)
+    print_table(("measured", "cluster", "result", ">better", ">worse", ">undecided"), rows)
     for step in made:
         if step.regressions:
             print(f"{step.entry.directory}: worse than {step.before}")
-            print_sheet(("", ">size", ">before", ">shift", ""), map(_regression, step.regressions))
+            print_table(("", ">size", ">before", ">shift", ""), map(_regression, step.regressions))
 
 
 def _row(entry: HistoryEntry, step: HistoryStep | None) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from etherweave.bench.plans import (
     nodes_least,
 )
 from etherweave.cli.bench.printing import plan_rows
-from etherweave.cli.design_page import print_sheet
+from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import reject
 from etherweave.cli.parameters import AsJson
 
@@ -97,16 +97,16 @@ def _print(
     ]
     if adapter is None:
         rows.append(("not parsed", entry.why_not))
-    print_sheet(("", ""), rows)
+    print_table(("", ""), rows)
     if adapter is None:
         return
     metrics = [(one.name, one.unit, one.better, one.meaning) for one in adapter.metrics]
-    print_sheet(("metric", "unit", "better", ""), metrics)
+    print_table(("metric", "unit", "better", ""), metrics)
     planned = _plan(adapter, program)
-    print_sheet((f"plan of {planned.program}", ""), plan_rows(planned))
-    print_sheet(("a result counts if", ""), [(check, "") for check in adapter.checks])
+    print_table((f"plan of {planned.program}", ""), plan_rows(planned))
+    print_table(("a result counts if", ""), [(check, "") for check in adapter.checks])
     programs = [(name, *_location(found.get(name))) for name in adapter.programs]
-    print_sheet(("program", "version", "MPI", "found"), programs)
+    print_table(("program", "version", "MPI", "found"), programs)
 
 
 def _plan(adapter: Adapter, program: str) -> BenchmarkPlan:
@@ -129,7 +129,7 @@ def list_all(as_json: AsJson = False) -> None:
         facts = [asdict(entry) | {"is_read": entry.is_read} for entry in entries]
         print(json.dumps(facts, indent=2))
         return
-    print_sheet(("name", "layer", "parsed", "measures"), map(_row, entries))
+    print_table(("name", "layer", "parsed", "measures"), map(_row, entries))
 
 
 def _row(entry: CatalogueEntry) -> tuple[str, str, str, str]:

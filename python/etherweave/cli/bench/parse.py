@@ -13,7 +13,7 @@ from etherweave.bench.document import TEXT_MOST, Document, UnrecognisedError
 from etherweave.bench.document import parse as parse_text
 from etherweave.bench.measurements import BenchmarkReport, Measurement
 from etherweave.cli.bench.amounts import amount
-from etherweave.cli.design_page import print_sheet
+from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, os_error, print_error, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.inputs import read_bytes
@@ -95,7 +95,7 @@ def _print_report(report: BenchmarkReport) -> None:
     statistics = list(dict.fromkeys(one.statistic for one in report.measurements))
     has_sizes = any(one.size_bytes is not None for one in report.measurements)
     titles = ["", *[">size"] * has_sizes, *(f">{name}" for name in statistics)]
-    print_sheet(titles, _rows(report, statistics, has_sizes))
+    print_table(titles, _rows(report, statistics, has_sizes))
     for name, text in report.facts:
         print(f"  {name}: {text}")
     for warning in report.warnings:

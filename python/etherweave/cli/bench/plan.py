@@ -19,7 +19,7 @@ from etherweave.bench.plans import (
 from etherweave.cli.bench.amounts import rate_of, renamed, seconds, size_of, time_of
 from etherweave.cli.bench.info import entry_of
 from etherweave.cli.bench.printing import plan_rows
-from etherweave.cli.design_page import print_sheet
+from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import reject
 from etherweave.cli.parameters import AsJson
 
@@ -136,4 +136,4 @@ def _print(adapter: Adapter, planned: BenchmarkPlan) -> None:
     if binary and binary.mpi:
         rows.append(("linked with", binary.mpi))
     print(f"{planned.program}, started by {command.start.replace('_', ' ')}")
-    print_sheet(("", ""), rows)
+    print_table(("", ""), rows)

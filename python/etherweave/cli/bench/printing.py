@@ -8,7 +8,7 @@ from etherweave.bench.plans import BenchmarkPlan
 from etherweave.bench.points import CENTRES
 from etherweave.bench.summary import CampaignSummary, PointSummary
 from etherweave.cli.bench.amounts import amount
-from etherweave.cli.design_page import print_sheet
+from etherweave.cli.design_page import print_table
 
 _TITLES = ("", ">size", ">median", ">95 % from", ">to", ">n", ">min", ">max", ">p99", "")
 _PUBLISHED = (">published", ">ratio")
@@ -37,7 +37,7 @@ def _print_points(place: str, points: list[PointSummary]) -> None:
     print(place)
     has_bands = any(one.band for one in points)
     titles = (*_TITLES, *(_PUBLISHED if has_bands else ()))
-    print_sheet(titles, [_row(one)[: len(titles)] for one in points])
+    print_table(titles, [_row(one)[: len(titles)] for one in points])
 
 
 def _row(one: PointSummary) -> tuple[str, ...]:

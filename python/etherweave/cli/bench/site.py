@@ -13,7 +13,7 @@ from etherweave.bench.metrics import Unit
 from etherweave.bench.site.reading import read
 from etherweave.bench.site.reframe import converted
 from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric
-from etherweave.cli.design_page import print_sheet
+from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, os_error, print_error, reject
 from etherweave.cli.parameters import AsJson
 
@@ -85,12 +85,12 @@ def _print(found: ClusterSite) -> None:
     rows += [("modules", " ".join(found.modules))] * bool(found.modules)
     rows += [(name, value) for name, value in found.environment]
     if rows:
-        print_sheet(("", ""), rows)
+        print_table(("", ""), rows)
     print()
     hosts = [
         (host.name, host.address, host.interface or "", host.switch or "") for host in found.hosts
     ]
-    print_sheet(("host", "address", "interface", "switch"), hosts)
+    print_table(("host", "address", "interface", "switch"), hosts)
     for link in found.links:
         print()
         _print_link(link)
@@ -115,4 +115,4 @@ def _print_link(link: SiteFabric) -> None:
     print(f"fabric {link.name}: {link.kind} by {link.stack}, {_bits(link.rate)}")
     rows = [(name, value) for name, value in link.environment]
     rows += [(f"address of {host}", address) for host, address in link.addresses]
-    print_sheet(("", ""), rows)
+    print_table(("", ""), rows)

@@ -16,7 +16,7 @@ from etherweave.bench.telemetry.process import RecordingOptions, until_ended
 from etherweave.bench.telemetry.process import record as recorded
 from etherweave.bench.telemetry.recorder import Recording, Rise, rises
 from etherweave.cli.bench.amounts import amount, existing, renamed, seconds, time_of
-from etherweave.cli.design_page import print_sheet
+from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import notice, os_error, reject
 from etherweave.cli.parameters import AsJson, directory
 
@@ -114,7 +114,7 @@ def show(path: Kept, as_json: AsJson = False) -> None:
         return
     for one in found:
         print(f"{one.run} {_words(one)}".lstrip())
-        print_sheet(("", "", ">rise", ">per second"), [*map(_row, _shown(rises(one)))])
+        print_table(("", "", ">rise", ">per second"), [*map(_row, _shown(rises(one)))])
         print()
 
 

@@ -9,7 +9,7 @@ import typer
 
 import etherweave
 from etherweave.cli.control.parameters import Factory, Failed, factory_addresses
-from etherweave.cli.design_page import print_sheet
+from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import os_error, reject
 from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
 from etherweave.control import text
@@ -119,7 +119,7 @@ def _print_counts(planned: PlannedDeployment) -> None:
     for cable in planned.failed:
         print(f"  Around {cable}")
     counted = [counts(switch) for switch in plan.switches]
-    print_sheet(("rules for", ">fewest", ">most", ">all switches"), _rows(counted))
+    print_table(("rules for", ">fewest", ">most", ">all switches"), _rows(counted))
 
 
 def _rows(counted: list[dict[Purpose, int]]) -> list[tuple[str, ...]]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from etherweave.cli.design_page import print_sheet
+from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, print_error, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.cli.progress import study_progress
@@ -99,7 +99,7 @@ def _print(reactions: dict[DataPlane, Reaction]) -> None:
             f"{NAMES[plane]}: {reaction.trials} trials, "
             f"{reaction.lost} of {reaction.sent:,} frames lost"
         )
-        print_sheet(head, [_row(label, getattr(reaction, kind)) for kind, label in KINDS.items()])
+        print_table(head, [_row(label, getattr(reaction, kind)) for kind, label in KINDS.items()])
         if reaction.missed:
             print_error(f"{NAMES[plane]}: {reaction.missed} times no reaction within 50 ms")
 

@@ -12,7 +12,7 @@ import typer
 
 import etherweave
 from etherweave.cli.control.parameters import Factory, Failed, factory_addresses
-from etherweave.cli.design_page import print_sheet
+from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, INTERRUPTED, os_error, print_error, reject
 from etherweave.cli.parameters import AsJson, File, Settings, directory, overrides
 from etherweave.cli.progress import step_progress
@@ -136,8 +136,8 @@ def _print(planned: PlannedDeployment, report: VerifyReport) -> None:
     rows = [
         (kind, f"{count:,}", f"{wrong.count(kind):,}") for kind, count in report.followed.items()
     ]
-    print_sheet(("frames", ">followed", ">wrong"), rows)
-    print_sheet(
+    print_table(("frames", ">followed", ">wrong"), rows)
+    print_table(
         ("rules for", ">all switches"),
         [(purpose, f"{count:,}") for purpose, count in report.rules.items()],
     )

@@ -4,7 +4,7 @@ import json
 
 import typer
 
-from etherweave.cli.design_page import print_sheet
+from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED
 from etherweave.cli.lab.parameters import Name, reported_errors, root_only
 from etherweave.cli.parameters import AsJson
@@ -39,7 +39,7 @@ def _print(current: Status) -> None:
         (host.host, f"{host.switch}:{host.port}", host.mac or "none", host.ipv4, host.namespace)
         for host in current.hosts
     ]
-    print_sheet(("host", "plugged into", "MAC address", "IPv4 address", "namespace"), rows)
+    print_table(("host", "plugged into", "MAC address", "IPv4 address", "namespace"), rows)
     carried = [
         (
             f"{switch.switch}:{port.port}",
@@ -50,4 +50,4 @@ def _print(current: Status) -> None:
         for switch in current.switches
         for port in switch.ports
     ]
-    print_sheet(("port", "leads to", ">frames in", ">frames out"), carried)
+    print_table(("port", "leads to", ">frames in", ">frames out"), carried)
