@@ -147,7 +147,7 @@ def table_1(study: StudyResult) -> Section:
 
 
 def _formula_rows(study: StudyResult, family: str) -> list[Mapping[str, Any]]:
-    return [found.formula for found in largest(study.results, family)]
+    return [fabric.formula for fabric in largest(study.results, family)]
 
 
 def _draw_shares(axes: Axes, family: str, rows: list[Mapping[str, Any]]) -> None:
@@ -216,18 +216,20 @@ FIGURE_04_HEAD = (
 
 def figure_04(study: StudyResult) -> Section:
     """Show the entries of every address plan."""
-    found = {family: largest(study.results, family) for family in TABLE_1}
+    fabrics_of = {family: largest(study.results, family) for family in TABLE_1}
     figure = Figure(figsize=(9.6, 5.6))
     axes = figure.subplots()
     _prepare(axes, (12, 8e6), (4, 4e6))
     axes.plot([12, 4e6], [12, 4e6], color="#999999", linewidth=1.4, zorder=1)
     axes.annotate("flat: one entry per host", (1.6e4, 1.6e4), (0, 3), **_ALONG)
-    for family, fabrics in found.items():
+    for family, fabrics in fabrics_of.items():
         for plan, face in ADDRESS_PLANS.items():
             _draw_plan(axes, family, plan, face, [fabric.formula for fabric in fabrics])
     axes.set_ylabel("TCAM entries")
     _add_plan_legend(figure)
-    rows = [_figure_04_cells(family, one) for family, fabrics in found.items() for one in fabrics]
+    rows = [
+        _figure_04_cells(family, one) for family, fabrics in fabrics_of.items() for one in fabrics
+    ]
     title = "Figure 4: entries by address plan"
     return Section(
         "figure_04", title, FIGURE_04_CAPTION, figure, [Table(FIGURE_04_HEAD, rows)], ["figure_4.*"]
@@ -270,14 +272,14 @@ def _add_plan_legend(figure: Figure) -> None:
     figure.legend(handles=[*families, *levels], ncols=4, loc="outside lower center")
 
 
-def _figure_04_cells(family: str, found: Any) -> list[str]:
-    row = found.formula
+def _figure_04_cells(family: str, result: Any) -> list[str]:
+    row = result.formula
     columns = ("hosts", "groups", "switches_per_group", "hosts_per_access_switch")
     plans = ("flat", "per_switch", "per_group")
     formula = [row[f"entries_{plan}"] for plan in plans]
     built = "–"
-    if found.design:
-        built = "the same" if formula == [entries(found)[plan] for plan in plans] else "differs"
+    if result.design:
+        built = "the same" if formula == [entries(result)[plan] for plan in plans] else "differs"
     counts = [f"{row[column]:,}" for column in columns]
     return [STYLES[family].label, f"{row['radix']}", *counts, *(f"{n:,}" for n in formula), built]
 
@@ -304,18 +306,20 @@ FIGURE_06_HEAD = (
 
 def figure_06(study: StudyResult) -> Section:
     """Show compacted tables against the ports in use and the published bounds."""
-    found = {family: largest(study.results, family) for family in FAMILIES}
+    fabrics_of = {family: largest(study.results, family) for family in FAMILIES}
     figure = Figure(figsize=(9.6, 5.2))
     axes = figure.subplots()
     _prepare(axes, (12, 4e7), (3.5, 1e4))
-    for family, fabrics in found.items():
+    for family, fabrics in fabrics_of.items():
         if family == "dragonfly":
             _draw_dragonfly(axes, fabrics)
         else:
             _draw_rules(axes, family, fabrics)
     axes.set_ylabel("TCAM entries after compaction")
     figure.legend(*axes.get_legend_handles_labels(), ncols=4, loc="outside lower center")
-    rows = [_figure_06_cells(family, one) for family, fabrics in found.items() for one in fabrics]
+    rows = [
+        _figure_06_cells(family, one) for family, fabrics in fabrics_of.items() for one in fabrics
+    ]
     title = "Figure 6: entries after compaction"
     return Section(
         "figure_06", title, FIGURE_06_CAPTION, figure, [Table(FIGURE_06_HEAD, rows)], ["figure_6.*"]
@@ -365,25 +369,25 @@ def _mark_fabrics(
         axes.plot([across], [up], look.marker, label=label, **words)  # type: ignore[arg-type]
 
 
-def _rules_most(found: DesignResult) -> float:
+def _rules_most(result: DesignResult) -> float:
     """Rules of the largest table: as built, otherwise by formula."""
-    if found.design:
-        return float(found.design["tables"]["compacted"]["largest"]["entries"])
-    return float(found.formula["rules_most"])
+    if result.design:
+        return float(result.design["tables"]["compacted"]["largest"]["entries"])
+    return float(result.formula["rules_most"])
 
 
-def _figure_06_cells(family: str, found: DesignResult) -> list[str]:
-    row = found.formula
+def _figure_06_cells(family: str, result: DesignResult) -> list[str]:
+    row = result.formula
     least, most = row["rules_least"], row["rules_most"]
     bounds = f"{least:,}" if least == most else f"{least:,} to {most:,}"
     counts = [STYLES[family].label, f"{row['radix']}", f"{row['hosts']:,}", f"{row['ports']}"]
-    return [*counts, bounds, *_rule_counts(found)]
+    return [*counts, bounds, *_rule_counts(result)]
 
 
-def _rule_counts(found: DesignResult) -> list[str]:
-    if not found.design:
+def _rule_counts(result: DesignResult) -> list[str]:
+    if not result.design:
         return ["–"] * 4
-    rules: Any = found.design["tables"]["compacted"]
+    rules: Any = result.design["tables"]["compacted"]
     counts = (f"{rules['rules_min']:,}", f"{rules['rules_mean']:,.1f}")
     return [*counts, f"{rules['largest']['entries']:,}", f"{rules['pairs_proved']:,}"]
 

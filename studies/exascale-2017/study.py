@@ -46,17 +46,17 @@ def largest(results: Results, family: str) -> list[DesignResult]:
 
 def built(results: Results, family: str) -> list[DesignResult]:
     """Pick those that were built."""
-    return [found for found in largest(results, family) if found.design]
+    return [fabric for fabric in largest(results, family) if fabric.design]
 
 
-def organisation(found: DesignResult, name: str) -> Any:
+def organisation(result: DesignResult, name: str) -> Any:
     """Look up what a fabric draws with one organisation of its tables."""
     table, plan, is_compacted = ORGANISATIONS[name]
-    for one in found.design["power"]["organisations"]:
+    for one in result.design["power"]["organisations"]:
         same = one["table"] == table and one["is_compacted"] == is_compacted
         if same and plan in (None, one["plan"]):
             return one
-    raise KeyError(f"no organisation {name} of {found.design['name']}")
+    raise KeyError(f"no organisation {name} of {result.design['name']}")
 
 
 def percent_of(results: Results, fabric: str, name: str) -> float:
@@ -66,9 +66,9 @@ def percent_of(results: Results, fabric: str, name: str) -> float:
     return float(100 * drawn / reference)
 
 
-def entries(found: DesignResult) -> dict[str, int]:
+def entries(result: DesignResult) -> dict[str, int]:
     """Entries of the largest table of a fabric as built, by address plan."""
-    return {one["plan"]: one["largest"]["entries"] for one in found.design["tables"]["plans"]}
+    return {one["plan"]: one["largest"]["entries"] for one in result.design["tables"]["plans"]}
 
 
 def exceptions(verdicts: Iterable[bool]) -> float:
@@ -91,12 +91,12 @@ def _counts() -> dict[str, Metric]:
 def _table_1() -> dict[str, Metric]:
     def deviation(family: str, column: str, results: Results) -> float:
         """Return the largest deviation of a column from what was published, over all radices."""
-        rows = [found.formula for found in largest(results, family)]
+        rows = [fabric.formula for fabric in largest(results, family)]
         return max(float(abs(row[column] - row["published"][column])) for row in rows)
 
     def within(family: str, results: Results) -> float:
         """Count the radices at which hosts are those published, but for rounding."""
-        rows = [found.formula for found in largest(results, family)]
+        rows = [fabric.formula for fabric in largest(results, family)]
         bounds = [(row["published"]["hosts_low"], row["published"]["hosts_high"]) for row in rows]
         pairs = zip(rows, bounds, strict=True)
         return float(sum(low <= row["hosts"] <= high for row, (low, high) in pairs))
@@ -112,16 +112,16 @@ def _table_1() -> dict[str, Metric]:
 def _figure_4() -> dict[str, Metric]:
     def differing(results: Results) -> float:
         """Count the fabrics whose tables, made and counted, are not those of the formulas."""
-        found = [one for family in FAMILIES for one in built(results, family)]
+        fabric = [one for family in FAMILIES for one in built(results, family)]
         plans = ("flat", "per_switch", "per_group")
         return exceptions(
             entries(one) == {plan: one.formula[f"entries_{plan}"] for plan in plans}
-            for one in found
+            for one in fabric
         )
 
     def most(families: Iterable[str], plan: str, results: Results) -> float:
         """Return the most hosts with fewer entries than the smallest switches have."""
-        rows = [found.formula for family in families for found in largest(results, family)]
+        rows = [fabric.formula for family in families for fabric in largest(results, family)]
         few = [row["hosts"] for row in rows if row[f"entries_{plan}"] < ENTRIES_MAX]
         return float(max(few, default=0))
 
@@ -138,18 +138,18 @@ def _figure_6() -> dict[str, Metric]:
     def beside_ports(family: str, results: Results) -> float:
         """Count the fabrics with a table of more or fewer rules than ports."""
         return exceptions(
-            (rules["rules_min"], rules["largest"]["entries"]) == (found.formula["ports"],) * 2
-            for found in built(results, family)
-            for rules in [found.design["tables"]["compacted"]]
+            (rules["rules_min"], rules["largest"]["entries"]) == (fabric.formula["ports"],) * 2
+            for fabric in built(results, family)
+            for rules in [fabric.design["tables"]["compacted"]]
         )
 
     def outside(results: Results) -> float:
         """Count the dragonflies with a table outside of the bounds."""
         return exceptions(
-            rules["rules_min"] >= found.formula["rules_least"]
-            and rules["largest"]["entries"] <= found.formula["rules_most"]
-            for found in built(results, "dragonfly")
-            for rules in [found.design["tables"]["compacted"]]
+            rules["rules_min"] >= fabric.formula["rules_least"]
+            and rules["largest"]["entries"] <= fabric.formula["rules_most"]
+            for fabric in built(results, "dragonfly")
+            for rules in [fabric.design["tables"]["compacted"]]
         )
 
     def rules(of: Callable[[Any], float], results: Results) -> float:
@@ -162,9 +162,9 @@ def _figure_6() -> dict[str, Metric]:
             if family != "dragonfly"
         },
         "figure_6.dragonfly": outside,
-        "figure_6.dragonfly.least": partial(rules, lambda found: found["rules_min"]),
-        "figure_6.dragonfly.mean": partial(rules, lambda found: found["rules_mean"]),
-        "figure_6.dragonfly.most": partial(rules, lambda found: found["largest"]["entries"]),
+        "figure_6.dragonfly.least": partial(rules, lambda compacted: compacted["rules_min"]),
+        "figure_6.dragonfly.mean": partial(rules, lambda compacted: compacted["rules_mean"]),
+        "figure_6.dragonfly.most": partial(rules, lambda table: table["largest"]["entries"]),
         "figure_6.dragonfly.million": lambda results: float(
             results["largest.dragonfly.96"].formula["rules_most"]
         ),

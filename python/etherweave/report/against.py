@@ -1,4 +1,4 @@
-"""Published figures that a job of a result can be held against.
+"""Published figures that a job of a result can be compared with.
 
 Equal are the program, the metric, the size, the rate of the links, the transport, and, where the
 publication names them, its version, flow control and the number of ranks. Of figures with and

@@ -32,7 +32,7 @@ class Front:
     facts: Sequence[tuple[str, str]] = ()
     """Names and values."""
     warnings: Sequence[str] = ()
-    """What nobody should overlook."""
+    """Warnings, shown above everything else."""
     trouble: str = ""
     """Why a run did not end as it should."""
 

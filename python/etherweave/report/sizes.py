@@ -1,4 +1,4 @@
-"""Curves against message size in one figure, with all that they can be held against."""
+"""Curves against message size in one figure, with all that they can be compared with."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -143,12 +143,12 @@ def _points(table: pl.DataFrame) -> pl.DataFrame:
 def _mtus(source: Path, networks: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """Find the largest MTU that an interface of each fabric was seen with."""
     seen = [one for path in sorted(source.glob("environment/*.json")) for one in _interfaces(path)]
-    found: dict[str, int] = {}
+    mtus: dict[str, int] = {}
     for network in networks:
         own = [facts.get("mtu") for name, facts in seen if name == network.get("interface")]
         if sizes := [size for size in own if isinstance(size, int)]:
-            found[network["name"]] = max(sizes)
-    return found
+            mtus[network["name"]] = max(sizes)
+    return mtus
 
 
 def _interfaces(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -198,14 +198,14 @@ def of_switches(switches: Mapping[str, str | None]) -> dict[str, Place]:
     return {host: Place(switch) for host, switch in switches.items() if switch}
 
 
-def in_order(hosts: Sequence[str], found: Mapping[str, Place]) -> list[str]:
+def in_order(hosts: Sequence[str], places: Mapping[str, Place]) -> list[str]:
     """Put hosts of a group, and of a switch, beside each other, else in the order they have."""
-    ranks = {place: rank for rank, place in enumerate(dict.fromkeys(map(found.get, hosts)))}
+    ranks = {place: rank for rank, place in enumerate(dict.fromkeys(map(places.get, hosts)))}
     groups = {place.group: rank for place, rank in reversed(ranks.items()) if place}
     last = len(hosts)
 
     def rank(host: str) -> tuple[int, int]:
-        place = found.get(host)
+        place = places.get(host)
         return (groups[place.group], ranks[place]) if place else (last, last)
 
     return sorted(hosts, key=rank)

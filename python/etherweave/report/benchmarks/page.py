@@ -26,20 +26,20 @@ SECTIONS: list[Builder[Benchmarks]] = [
 """In the order of the page; those without anything to show return nothing."""
 
 
-def write_benchmarks(found: Benchmarks, out: Path) -> Path:
+def write_benchmarks(benchmarks: Benchmarks, out: Path) -> Path:
     """Write the page of a run of benchmarks into a directory; returns the page's path."""
     page = Page(out)
-    page.show(SECTIONS, found)
-    page.show(telemetry.builders(found), found)
-    findings = [*rate_findings(found), *pairs.findings(found)]
+    page.show(SECTIONS, benchmarks)
+    page.show(telemetry.builders(benchmarks), benchmarks)
+    findings = [*rate_findings(benchmarks), *pairs.findings(benchmarks)]
     return page.write(
-        _front(found, findings),
-        [("What was asked for", json.dumps(_asked(found), indent=2))],
+        _front(benchmarks, findings),
+        [("What was asked for", json.dumps(_asked(benchmarks), indent=2))],
     )
 
 
-def _front(found: Benchmarks, findings: Sequence[str]) -> Front:
-    facts = found.facts
+def _front(benchmarks: Benchmarks, findings: Sequence[str]) -> Front:
+    facts = benchmarks.facts
     own = [one for one in facts["experiments"] if one["counted"]]
     lead = (
         f"{len(own)} of {len(facts['experiments'])} experiments on {facts['site']} gave numbers, "
@@ -47,7 +47,7 @@ def _front(found: Benchmarks, findings: Sequence[str]) -> Front:
     )
     trouble = "" if facts["is_finished"] else "The run was interrupted: launches are missing."
     warnings = [*findings, *facts["warnings"]]
-    return Front(found.name, lead, _facts(facts), warnings, trouble)
+    return Front(benchmarks.name, lead, _facts(facts), warnings, trouble)
 
 
 def _facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
@@ -71,8 +71,10 @@ def _facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _asked(found: Benchmarks) -> dict[str, Any]:
-    return {name: found.facts[name] for name in ("site", "networks", "rule", "seed", "experiments")}
+def _asked(benchmarks: Benchmarks) -> dict[str, Any]:
+    return {
+        name: benchmarks.facts[name] for name in ("site", "networks", "rule", "seed", "experiments")
+    }
 
 
 def _moment(ns: int | None) -> str:

@@ -54,34 +54,34 @@ _KINDS = (
 )
 
 
-def bandwidths(found: Benchmarks) -> Section | None:
+def bandwidths(benchmarks: Benchmarks) -> Section | None:
     """Show the bandwidth of every pair, at its largest size."""
-    return _section(found, _KINDS[0])
+    return _section(benchmarks, _KINDS[0])
 
 
-def latencies(found: Benchmarks) -> Section | None:
+def latencies(benchmarks: Benchmarks) -> Section | None:
     """Show the latency of every pair, at its smallest size."""
-    return _section(found, _KINDS[1])
+    return _section(benchmarks, _KINDS[1])
 
 
 sections = (bandwidths, latencies)
 
 
-def findings(found: Benchmarks) -> list[str]:
+def findings(benchmarks: Benchmarks) -> list[str]:
     """Name the suspects for slow pairs, in a sentence each."""
     return [
         f"{suspect.who}: {suspect.words} ({one.title}: {suspect.factor:.2f} times worse than usual)"
         for kind in _KINDS
-        for one in maps(found, kind.unit, kind.scale, kind.label)
+        for one in maps(benchmarks, kind.unit, kind.scale, kind.label)
         for suspect in suspects(one.matrix)
     ]
 
 
-def maps(found: Benchmarks, unit: str, scale: float, label: str) -> list[PairMap]:
+def maps(benchmarks: Benchmarks, unit: str, scale: float, label: str) -> list[PairMap]:
     """Make a map of each program, metric and fabric with enough pairs."""
-    if not found.points.height:
+    if not benchmarks.points.height:
         return []
-    rows = _between(found.points.filter(unit=unit))
+    rows = _between(benchmarks.points.filter(unit=unit))
     made = []
     for names, own in rows.group_by(["program", "metric", "rest", "fabric"], maintain_order=True):
         sizes = own["size_bytes"].drop_nulls()
@@ -90,12 +90,12 @@ def maps(found: Benchmarks, unit: str, scale: float, label: str) -> list[PairMap
             own = own.filter(size_bytes=size)
         if own.select("one", "other").n_unique() >= PAIRS_LEAST:
             title = " ".join(str(name) for name in names if name)
-            made.append(PairMap(title, label, _matrix(found, own, scale)))
+            made.append(PairMap(title, label, _matrix(benchmarks, own, scale)))
     return made
 
 
-def _section(found: Benchmarks, kind: _PairMapKind) -> Section | None:
-    made = maps(found, kind.unit, kind.scale, kind.label)
+def _section(benchmarks: Benchmarks, kind: _PairMapKind) -> Section | None:
+    made = maps(benchmarks, kind.unit, kind.scale, kind.label)
     if not made:
         return None
     side = 4.6 if len(made) > 1 else 6.4
@@ -129,10 +129,10 @@ def _between(points: pl.DataFrame) -> pl.DataFrame:
     return named.filter(pl.col("one").is_not_null() & pl.col("other").is_not_null())
 
 
-def _matrix(found: Benchmarks, rows: pl.DataFrame, scale: float) -> PairMatrix:
+def _matrix(benchmarks: Benchmarks, rows: pl.DataFrame, scale: float) -> PairMatrix:
     present = dict.fromkeys([*rows["one"], *rows["other"]])
-    known = [host for host in hosts_of(found.facts) if host in present]
-    hosts = in_order([*known, *(host for host in present if host not in known)], found.places)
+    known = [host for host in hosts_of(benchmarks.facts) if host in present]
+    hosts = in_order([*known, *(host for host in present if host not in known)], benchmarks.places)
     at = {host: place for place, host in enumerate(hosts)}
     values = np.full((len(hosts), len(hosts)), np.nan)
     is_directed = rows["labels"].str.contains("from=").any()
@@ -140,7 +140,7 @@ def _matrix(found: Benchmarks, rows: pl.DataFrame, scale: float) -> PairMatrix:
         values[at[one], at[other]] = median * scale
         if not is_directed:
             values[at[other], at[one]] = median * scale
-    return PairMatrix(hosts, values, bool(rows["better"][0] == "higher"), found.places)
+    return PairMatrix(hosts, values, bool(rows["better"][0] == "higher"), benchmarks.places)
 
 
 def _tables(made: Sequence[PairMap]) -> list[Table]:
@@ -156,8 +156,8 @@ def _tables(made: Sequence[PairMap]) -> list[Table]:
     return [*tables, *([Table(head, suspected, caption)] if suspected else [])]
 
 
-def _suspect_rows(one: PairMap, found: Sequence[Suspect]) -> Iterator[tuple[str, ...]]:
-    for suspect in found:
+def _suspect_rows(one: PairMap, listed: Sequence[Suspect]) -> Iterator[tuple[str, ...]]:
+    for suspect in listed:
         yield one.title, suspect.who, f"{suspect.factor:.2f}", suspect.words
 
 

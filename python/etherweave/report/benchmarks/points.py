@@ -21,11 +21,11 @@ _LINK = "bandwidth"
 _NAMES = ("program", "hosts", "ranks_per_node", "labels")
 
 
-def rates(found: Benchmarks) -> Section | None:
+def rates(benchmarks: Benchmarks) -> Section | None:
     """Show what streams carried between two hosts, and what their link could."""
-    if not found.points.height:
+    if not benchmarks.points.height:
         return None
-    rows = found.points.filter(pl.col("size_bytes").is_null(), metric=_LINK)
+    rows = benchmarks.points.filter(pl.col("size_bytes").is_null(), metric=_LINK)
     if not rows.height:
         return None
     parts = {str(fabric): part for (fabric,), part in rows.group_by("fabric", maintain_order=True)}
@@ -39,7 +39,7 @@ def rates(found: Benchmarks) -> Section | None:
         colour = SERIES[number % len(SERIES)]
         for place, row in enumerate(part.head(_RATES_MOST).iter_rows(named=True)):
             _draw_rate(axes, place, row, colour)
-            mark_link(axes, place, found.medium(fabric))
+            mark_link(axes, place, benchmarks.medium(fabric))
         names = part.head(_RATES_MOST).select(distinct).iter_rows()
         finish_rows(axes, [" ".join(map(str, name)) for name in names], "payload [Gb/s]")
         axes.set_title(fabric)
@@ -69,26 +69,26 @@ _VALUES = ("median", "low", "high", "min", "max", "p99", "reference_low", "refer
 _WORDS = ("program", "fabric", "hosts", "metric", "labels")
 
 
-def points(found: Benchmarks) -> Section | None:
+def points(benchmarks: Benchmarks) -> Section | None:
     """Show medians with their intervals, and published figures beside them."""
-    if not found.points.height:
+    if not benchmarks.points.height:
         return None
     tables = [
         _table(str(unit), own)
-        for (unit,), own in found.points.group_by("unit", maintain_order=True)
+        for (unit,), own in benchmarks.points.group_by("unit", maintain_order=True)
     ]
     caption = (
         "Medians of launches with their 95 % interval (empty: too few launches), the smallest and "
         "the largest of all values, the 99th percentile (the first of rates) where there are 299 "
         "values or more, and published figures. All numbers are in points.csv."
     )
-    return Section("points", "All points", caption, tables=[*tables, *_sources(found)])
+    return Section("points", "All points", caption, tables=[*tables, *_sources(benchmarks)])
 
 
-def _sources(found: Benchmarks) -> list[Table]:
+def _sources(benchmarks: Benchmarks) -> list[Table]:
     """List where the published figures are from, and of which points."""
     programs: dict[str, set[str]] = {}
-    for point in found.facts.get("points", []):
+    for point in benchmarks.facts.get("points", []):
         for source in (point.get("reference") or {}).get("sources", []):
             programs.setdefault(source, set()).add(f"{point['program']} on {point['fabric']}")
     rows = [(source, ", ".join(sorted(own))) for source, own in programs.items()]

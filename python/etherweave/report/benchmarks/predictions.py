@@ -87,13 +87,13 @@ def _table(path: Path) -> pl.DataFrame:
     if missing := {"metric", "unit", "size_bytes"} - set(table.columns):
         raise ValueError(f"{path}: no column {min(missing)}; expected a table of points")
     try:
-        found = plain(table, ["median", "low", "high"])
+        points = plain(table, ["median", "low", "high"])
     except pl.exceptions.PolarsError as error:
         raise ValueError(f"{path}: {error}; expected numbers") from None
-    if found["median"].null_count() == found.height:
+    if points["median"].null_count() == points.height:
         raise ValueError(f"{path}: no medians; expected median_s or median_bytes_per_s")
     program = pl.col("program") if "program" in table.columns else pl.lit("")
-    named = found.with_columns(
+    named = points.with_columns(
         name=pl.lit("simulated"),
         origin=pl.lit(path.name),
         program=program.fill_null(""),

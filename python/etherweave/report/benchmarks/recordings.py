@@ -69,17 +69,17 @@ class HostRecording:
     """Share of its time that the busiest processor worked, 0..1."""
 
     def total(self, family: Family, *columns: str) -> float | None:
-        """Add up by how much counters rose; ``None`` where nobody counts them."""
-        found = [
+        """Add up by how much counters rose; ``None`` where they are not counted."""
+        risen = [
             float(steps.risen[-1])
             for key, steps in self.steps.items()
             if key.family == family.name and key.column in columns
         ]
-        return sum(found) if found else None
+        return sum(risen) if risen else None
 
     @property
     def sent_again(self) -> int | None:
-        """TCP segments; ``None`` where nobody counts them."""
+        """TCP segments; ``None`` where they are not counted."""
         ends = (self.epoch.before, self.epoch.after) if self.epoch else (None, None)
         counts = [one.tcp_counters.get("RetransSegs") for one in ends if one]
         first, last = (*counts, None, None)[:2]
@@ -124,13 +124,13 @@ def homes(source: Path, launch: RecordedLaunch) -> list[Path]:
 def track(home: Path, launch: RecordedLaunch) -> HostRecording:
     """Read one host; what is damaged is a track that says so."""
     try:
-        found = epoch(home / EPOCH)
+        recorded = epoch(home / EPOCH)
     except (StoreError, OSError) as error:
         return HostRecording(launch, home.name, f"cannot be read: {_short(error)}")
     try:
-        return _track(home, launch, found)
+        return _track(home, launch, recorded)
     except (pl.exceptions.PolarsError, OSError, ValueError) as error:
-        return HostRecording(launch, home.name, f"cannot be read: {_short(error)}", found)
+        return HostRecording(launch, home.name, f"cannot be read: {_short(error)}", recorded)
 
 
 def rates(steps: CounterSteps, edges: Floats) -> Floats:
@@ -148,21 +148,21 @@ def _short(error: Exception) -> str:
     return " ".join(str(error).split())[:160]
 
 
-def _track(home: Path, launch: RecordedLaunch, found: Epoch) -> HostRecording:
+def _track(home: Path, launch: RecordedLaunch, recorded: Epoch) -> HostRecording:
     samples = _table(home, PROCESSOR)
     if samples is None:
-        return HostRecording(launch, home.name, found.failure or "no samples", found)
+        return HostRecording(launch, home.name, recorded.failure or "no samples", recorded)
     first = int(samples["time_ns"].to_numpy().min())
-    middle = (found.offset.low_ns + found.offset.high_ns) // 2 if found.offset else None
+    middle = (recorded.offset.low_ns + recorded.offset.high_ns) // 2 if recorded.offset else None
     # A host whose clock is not known began with its launch.
     zero = launch.start_ns + middle if middle is not None else first
     steps = dict(_steps(samples.with_columns(thing=pl.lit("")), PROCESSOR, zero))
     for family in _FAMILIES:
         table = _table(home, family)
         if table is not None:
-            steps |= _steps(_things(table, family, found), family, zero)
+            steps |= _steps(_things(table, family, recorded), family, zero)
     count, busiest = _processors(samples)
-    return HostRecording(launch, home.name, found.failure, found, steps, count, busiest)
+    return HostRecording(launch, home.name, recorded.failure, recorded, steps, count, busiest)
 
 
 def _table(home: Path, family: Family) -> pl.DataFrame | None:
@@ -191,13 +191,13 @@ def _kept(counter: pl.Expr) -> pl.Expr:
     return pl.when(counter.is_finite()).then(counter).forward_fill()
 
 
-def _things(table: pl.DataFrame, family: Family, found: Epoch) -> pl.DataFrame:
+def _things(table: pl.DataFrame, family: Family, recorded: Epoch) -> pl.DataFrame:
     """Name things, and keep those of the tested interface; the busiest where none was named."""
     if family is RDMA:
         return table.with_columns(thing=pl.concat_str(*family.keys, separator=" port "))
     carried = table.group_by("interface", maintain_order=True).agg(pl.col("sent_bytes").sum())
     busiest = carried.sort("sent_bytes", descending=True, nulls_last=True)["interface"].to_list()
-    named = found.interface if found.interface in busiest else next(iter(busiest), "")
+    named = recorded.interface if recorded.interface in busiest else next(iter(busiest), "")
     own = table.filter(pl.col("interface") == named)
     return own.with_columns(thing=pl.col("priority") if family is PRIORITY else pl.lit(""))
 

@@ -71,14 +71,14 @@ class PairMatrix:
 def pair_classes(matrix: PairMatrix) -> list[PairClass]:
     """Summarise pairs on one switch, in one group, and between, as far as places are known."""
     labels = _labels(matrix)
-    found = []
+    classes = []
     known = np.isfinite(matrix.values)
     for name in ("on one switch", "in one group", "between"):
         own = (labels == name) & known
         if own.any():
             pairs = int(np.triu(own | own.T, 1).sum())
-            found.append(PairClass(name, pairs, float(np.median(matrix.values[own]))))
-    return found
+            classes.append(PairClass(name, pairs, float(np.median(matrix.values[own]))))
+    return classes
 
 
 def slowness(matrix: PairMatrix) -> Floats:
@@ -102,12 +102,12 @@ def suspects(matrix: PairMatrix) -> list[Suspect]:
     if len(matrix.hosts) < _HOSTS_LEAST or not np.isfinite(slow).any():
         return []
     least = 1 + max(WORSE, SPREADS * _spread(slow))
-    found = []
+    suspected = []
     for localise in (_hosts, _switches, _paths, _pairs):
         for suspect, pairs in localise(matrix, slow, least):
-            found.append(suspect)
+            suspected.append(suspect)
             slow = np.where(pairs, np.nan, slow)
-    return found
+    return suspected
 
 
 Localised = Iterator[tuple[Suspect, Bools]]

@@ -19,21 +19,21 @@ DISTRIBUTIONS_CAPTION = (
 _KEYS = ["program", "fabric", "hosts", "ranks_per_node", "metric", "statistic", "size_bytes"]
 
 
-def relative(found: Benchmarks) -> pl.DataFrame:
+def relative(benchmarks: Benchmarks) -> pl.DataFrame:
     """Give each number that counts as a share of its point's median, less one: ``spread``."""
-    rows = found.measurements
+    rows = benchmarks.measurements
     if not rows.height:
         return rows
-    medians = found.points.select(*_KEYS, "labels", "median")
+    medians = benchmarks.points.select(*_KEYS, "labels", "median")
     # Points without a size are alike too.
     joined = rows.join(medians, on=[*_KEYS, "labels"], how="inner", nulls_equal=True)
     usable = joined.filter(pl.col("median") != 0)
     return usable.with_columns(spread=pl.col("value") / pl.col("median") - 1)
 
 
-def distributions(found: Benchmarks) -> Section | None:
+def distributions(benchmarks: Benchmarks) -> Section | None:
     """Show a cumulative distribution for each program, metric and fabric."""
-    rows = relative(found)
+    rows = relative(benchmarks)
     if not rows.height:
         return None
     figure = Figure(figsize=(9, 3.6))
@@ -68,14 +68,14 @@ _UNSTABLE_MOST = 200
 """Points that are listed."""
 
 
-def stability(found: Benchmarks) -> Section:
+def stability(benchmarks: Benchmarks) -> Section:
     """Show launches over rounds, experiments and how they ended, and points in doubt."""
-    tables = [_experiments(found), *_doubtful(found)]
-    return Section("stability", "Stability", STABILITY_CAPTION, _figure(found), tables)
+    tables = [_experiments(benchmarks), *_doubtful(benchmarks)]
+    return Section("stability", "Stability", STABILITY_CAPTION, _figure(benchmarks), tables)
 
 
-def _figure(found: Benchmarks) -> Figure | None:
-    rows = relative(found)
+def _figure(benchmarks: Benchmarks) -> Figure | None:
+    rows = relative(benchmarks)
     if not rows.height:
         return None
     figure = Figure(figsize=(9, 3.2))
@@ -97,7 +97,7 @@ def _figure(found: Benchmarks) -> Figure | None:
     return figure
 
 
-def _experiments(found: Benchmarks) -> Table:
+def _experiments(benchmarks: Benchmarks) -> Table:
     head = ("program", "fabric", "hosts", "launches", "that count", "invalid", "state")
     rows = [
         (
@@ -109,7 +109,7 @@ def _experiments(found: Benchmarks) -> Table:
             str(one["invalid"]),
             one["state"],
         )
-        for one in found.facts["experiments"]
+        for one in benchmarks.facts["experiments"]
     ]
     caption = (
         "capped: a median is not known as well as wanted after all launches; given up: launches "
@@ -118,15 +118,15 @@ def _experiments(found: Benchmarks) -> Table:
     return Table(head, rows, caption, is_folded=len(rows) > FOLDED_FROM)
 
 
-def _doubtful(found: Benchmarks) -> list[Table]:
-    if not found.points.height:
+def _doubtful(benchmarks: Benchmarks) -> list[Table]:
+    if not benchmarks.points.height:
         return []
-    shaky = found.points.filter(~pl.col("is_stable"))
+    shaky = benchmarks.points.filter(~pl.col("is_stable"))
     names = ("program", "fabric", "hosts", "metric", "labels", "size_bytes", "doubts")
     rows = [
         ["" if cell is None else str(cell) for cell in row]
         for row in shaky.select(names).head(_UNSTABLE_MOST).iter_rows()
     ]
-    caption = f"{shaky.height} of {found.points.height} points are unstable, and why"
+    caption = f"{shaky.height} of {benchmarks.points.height} points are unstable, and why"
     heads = ("program", "fabric", "hosts", "metric", "", "size [bytes]", "why")
     return [Table(heads, rows, caption, is_folded=True)] if rows else []

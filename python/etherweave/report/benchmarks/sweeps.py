@@ -48,15 +48,15 @@ class Sweep(NamedTuple):
     bounds: SweepBounds
 
 
-def sweeps(found: Benchmarks, sweep: Sweep) -> Figure | None:
+def sweeps(benchmarks: Benchmarks, sweep: Sweep) -> Figure | None:
     """Draw a panel for each metric of the unit; ``None`` if there is none."""
-    if not found.points.height:
+    if not benchmarks.points.height:
         return None
-    rows = found.points.filter(
+    rows = benchmarks.points.filter(
         (pl.col("unit") == sweep.unit) & pl.col("size_bytes").is_not_null()
     ).with_columns(panel=_panel_of(pl.col("metric"), pl.col("program")))
     panels = [
-        _panel(found, str(name), own, sweep)
+        _panel(benchmarks, str(name), own, sweep)
         for (name,), own in rows.group_by("panel", maintain_order=True)
     ]
     return draw(panels, sweep.scale, sweep.label) if panels else None
@@ -68,14 +68,14 @@ def _panel_of(metric: pl.Expr, program: pl.Expr) -> pl.Expr:
     return pl.when(metric == "call_time").then(together + ": " + program).otherwise(together)
 
 
-def _panel(found: Benchmarks, title: str, rows: pl.DataFrame, sweep: Sweep) -> SizePanel:
+def _panel(benchmarks: Benchmarks, title: str, rows: pl.DataFrame, sweep: Sweep) -> SizePanel:
     parts = list(_curves(rows))
     curves = [_curve(name, part) for name, part in parts]
     marks = [_marks(part) for _, part in parts]
     return SizePanel(
         title,
-        [*curves, *_simulated(found, rows, sweep)],
-        list(_bounds(found, rows, sweep)),
+        [*curves, *_simulated(benchmarks, rows, sweep)],
+        list(_bounds(benchmarks, rows, sweep)),
         marks,
     )
 
@@ -109,10 +109,10 @@ def _marks(rows: pl.DataFrame) -> PublishedMarks:
     return PublishedMarks(*(_floats(known, column) for column in columns))
 
 
-def _simulated(found: Benchmarks, rows: pl.DataFrame, sweep: Sweep) -> Iterator[SizeCurve]:
-    if found.simulation is None:
+def _simulated(benchmarks: Benchmarks, rows: pl.DataFrame, sweep: Sweep) -> Iterator[SizeCurve]:
+    if benchmarks.simulation is None:
         return
-    own = found.simulation.filter(
+    own = benchmarks.simulation.filter(
         (pl.col("metric") == rows["metric"][0])
         & (pl.col("unit") == sweep.unit)
         & pl.col("size_bytes").is_not_null()
@@ -124,13 +124,13 @@ def _simulated(found: Benchmarks, rows: pl.DataFrame, sweep: Sweep) -> Iterator[
         yield _curve(str(name), part.sort("size_bytes"), is_simulated)
 
 
-def _bounds(found: Benchmarks, rows: pl.DataFrame, sweep: Sweep) -> Iterator[SizeBound]:
+def _bounds(benchmarks: Benchmarks, rows: pl.DataFrame, sweep: Sweep) -> Iterator[SizeBound]:
     """Give the limits of every fabric, each once."""
     sizes = np.unique(_floats(rows, "size_bytes"))
     names = set()
     for (fabric,), own in rows.group_by("fabric", maintain_order=True):
         name = str(fabric)
-        setting = SweepSetting(name, found.medium(name), own, found.alpha(name))
+        setting = SweepSetting(name, benchmarks.medium(name), own, benchmarks.alpha(name))
         for bound in sweep.bounds(setting, sizes):
             if bound.name not in names:
                 names.add(bound.name)
@@ -144,9 +144,9 @@ _EXCESS = 1.05
 """A shaper's burst may carry a little more than the rate."""
 
 
-def bandwidth(found: Benchmarks) -> Section | None:
+def bandwidth(benchmarks: Benchmarks) -> Section | None:
     """Show bandwidths below the rate of the link, and what frames leave of it."""
-    figure = sweeps(found, RATE_SWEEP)
+    figure = sweeps(benchmarks, RATE_SWEEP)
     return (
         Section("bandwidth", "Bandwidth against size", SWEEP_CAPTION + _RATE_BOUND, figure)
         if figure
@@ -154,14 +154,14 @@ def bandwidth(found: Benchmarks) -> Section | None:
     )
 
 
-def rate_findings(found: Benchmarks) -> list[str]:
+def rate_findings(benchmarks: Benchmarks) -> list[str]:
     """Report rates that no link of the fabric can have carried, once for a program and fabric."""
-    if not found.points.height:
+    if not benchmarks.points.height:
         return []
     findings: dict[tuple[str, str], str] = {}
-    for row in found.points.filter(pl.col("metric").is_in(list(_LINKS))).iter_rows(named=True):
+    for row in benchmarks.points.filter(pl.col("metric").is_in(list(_LINKS))).iter_rows(named=True):
         program, fabric = row["program"], row["fabric"]
-        most = _LINKS[row["metric"]] * found.medium(fabric).rate
+        most = _LINKS[row["metric"]] * benchmarks.medium(fabric).rate
         if row["median"] > most * _EXCESS:
             findings.setdefault(
                 (program, fabric),
@@ -197,9 +197,9 @@ _ONE_WAY = ("latency", "round_trip", "call_time")
 """Metrics of messages that pass a host's link."""
 
 
-def latency(found: Benchmarks) -> Section | None:
+def latency(benchmarks: Benchmarks) -> Section | None:
     """Show times above what the bytes alone take on the link."""
-    figure = sweeps(found, TIME_SWEEP)
+    figure = sweeps(benchmarks, TIME_SWEEP)
     return (
         Section("latency", "Time against size", SWEEP_CAPTION + _TIME_BOUND, figure)
         if figure

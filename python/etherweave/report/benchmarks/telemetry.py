@@ -32,7 +32,7 @@ CAPTION = (
     "a mean; the busiest is one processor's share of the time, and 100 % there may be what holds "
     "a transfer back. Bytes are those of the tested interface; sent again are TCP segments of the "
     "whole host. The recorder's cost is a share of one processor; a clock is ahead of that of who "
-    "started the launch by no less and no more than its bounds. A dash: nobody counts it. "
+    "started the launch by no less and no more than its bounds. A dash: not counted. "
 )
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ T = TypeVar("T")
 class RecordingOverview:
     """All recordings of a run, or as many as are read."""
 
-    found: Benchmarks
+    benchmarks: Benchmarks
     tracks: Sequence[HostRecording]
     """In the order of time; launches are read whole or not at all."""
     left_out: int
@@ -50,27 +50,27 @@ class RecordingOverview:
     """Launches that were kept without any recording."""
 
 
-def builders(found: Benchmarks) -> list[Builder[Benchmarks]]:
+def builders(benchmarks: Benchmarks) -> list[Builder[Benchmarks]]:
     """Make the sections of a run, which depend on its experiments; none without telemetry."""
-    overview = look(found)
+    overview = look(benchmarks)
     if overview is None:
         return []
     return [*(partial(_drawn, overview, name) for name in _drawn_most(overview)), table(overview)]
 
 
-def look(found: Benchmarks) -> RecordingOverview | None:
+def look(benchmarks: Benchmarks) -> RecordingOverview | None:
     """Read the recordings of a run; ``None`` where there are none."""
-    if found.directory is None:
+    if benchmarks.directory is None:
         return None
-    kept = launches(found.launches)
-    places = [(one, homes(found.directory, one)) for one in kept]
+    kept = launches(benchmarks.launches)
+    places = [(one, homes(benchmarks.directory, one)) for one in kept]
     known = [(one, own) for one, own in places if own]
     if not known:
         return None
     recordings = sum(len(own) for _, own in known)
     read = _even(known, max(1, READ_MOST * len(known) // recordings))
     return RecordingOverview(
-        found,
+        benchmarks,
         [track(home, one) for one, own in read for home in own],
         len(known) - len(read),
         len(places) - len(known),
@@ -96,20 +96,20 @@ def _drawn_most(overview: RecordingOverview) -> list[str]:
     for one in overview.tracks:
         name = one.launch.experiment
         troubles[name] = troubles.get(name, 0.0) + one.trouble
-    planned = [one["name"] for one in overview.found.facts["experiments"]]
+    planned = [one["name"] for one in overview.benchmarks.facts["experiments"]]
     known = [name for name in planned if name in troubles]
     return worst(known, lambda name: troubles[name], EXPERIMENTS_MOST)
 
 
-def _drawn(overview: RecordingOverview, experiment: str, found: Benchmarks) -> Section | None:
+def _drawn(overview: RecordingOverview, experiment: str, benchmarks: Benchmarks) -> Section | None:
     """Draw one experiment."""
     own = [one for one in overview.tracks if one.launch.experiment == experiment]
     troubles: dict[RecordedLaunch, float] = {}
     for one in own:
         troubles[one.launch] = troubles.get(one.launch, 0.0) + one.trouble
     shown = worst(list(troubles), lambda launch: troubles[launch], LAUNCHES_MOST)
-    (facts,) = [one for one in found.facts["experiments"] if one["name"] == experiment]
-    rate = float(found.networks[facts["fabric"]]["rate"])
+    (facts,) = [one for one in benchmarks.facts["experiments"] if one["name"] == experiment]
+    rate = float(benchmarks.networks[facts["fabric"]]["rate"])
     figure = timelines.draw(shown, [one for one in own if one.launch in shown], rate)
     hosts = facts["hosts"]
     who = " and ".join(hosts) if len(hosts) <= 2 else f"{len(hosts)} hosts"
@@ -143,13 +143,13 @@ class _TotalsColumn(NamedTuple):
 
     head: str
     cell: Callable[[HostRecording], str]
-    """Empty where nobody counts."""
+    """Empty where it is not counted."""
 
 
 def table(overview: RecordingOverview) -> Builder[Benchmarks]:
     """List totals, and gaps."""
 
-    def made(found: Benchmarks) -> Section:
+    def made(benchmarks: Benchmarks) -> Section:
         tables = [*_totals(overview), *_gaps(overview)]
         words = CAPTION + _left_out(overview)
         return Section("telemetry", "What hosts counted", words, tables=tables)

@@ -219,9 +219,9 @@ def _look(number: int) -> dict[str, Any]:
 def _known(across: Callable[..., Any], values: Floats) -> Floats:
     """Put hosts together, where any was recorded."""
     known = np.isfinite(values).any(axis=0)
-    found = np.full(values.shape[1], np.nan)
-    found[known] = across(values[:, known], axis=0)
-    return found
+    combined = np.full(values.shape[1], np.nan)
+    combined[known] = across(values[:, known], axis=0)
+    return combined
 
 
 def _label(key: CounterKey) -> str:

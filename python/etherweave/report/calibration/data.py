@@ -31,18 +31,18 @@ class Calibrated:
     """A calibration, and where its launches are."""
 
     directory: Path
-    found: Calibration
+    calibration: Calibration
 
     @property
     def compared(self) -> tuple[ComparedWorkload, ...]:
         """All workloads, held-out ones first."""
-        return (*self.found.held_out, *self.found.micro_benchmarks)
+        return (*self.calibration.held_out, *self.calibration.micro_benchmarks)
 
     @cached_property
     def iterations(self) -> Mapping[str, list[pl.Series]]:
         """Iterations of each launch of held-out workloads, where launches are kept [s]."""
-        found = {one.name: self._iterations(one.name) for one in self.found.held_out}
-        return {name: own for name, own in found.items() if own}
+        iterations = {one.name: self._iterations(one.name) for one in self.calibration.held_out}
+        return {name: own for name, own in iterations.items() if own}
 
     def _iterations(self, name: str) -> list[pl.Series]:
         home = self.directory / LAUNCHES

@@ -24,19 +24,22 @@ def write_calibration(calibrated: Calibrated, out: Path) -> Path:
 
 
 def _front(calibrated: Calibrated) -> Front:
-    found = calibrated.found
-    determined = sum(one.is_determined for one in found.constants)
+    calibration = calibrated.calibration
+    determined = sum(one.is_determined for one in calibration.constants)
     name = calibrated.directory.absolute().name
     lead = (
-        f"{determined} of {len(found.constants)} constants were determined by "
-        f"{len(found.micro_benchmarks)} micro-benchmarks."
+        f"{determined} of {len(calibration.constants)} constants were determined by "
+        f"{len(calibration.micro_benchmarks)} micro-benchmarks."
     )
-    facts = [("held-out workloads", str(len(found.held_out)))]
-    if found.held_out:
-        mean, median = _percent(found.typical_error_of_mean), _percent(found.typical_error)
+    facts = [("held-out workloads", str(len(calibration.held_out)))]
+    if calibration.held_out:
+        mean, median = (
+            _percent(calibration.typical_error_of_mean),
+            _percent(calibration.typical_error),
+        )
         lead += f" Held-out mean iterations are predicted within {mean}"
         lead += f", median iterations within {median} (median of workloads)."
-        facts.append(("the worst", _percent(found.worst_error)))
+        facts.append(("the worst", _percent(calibration.worst_error)))
     return Front(f"Calibration: {name}", lead, facts)
 
 

@@ -39,8 +39,8 @@ def errors(calibrated: Calibrated) -> Section | None:
     rows = calibrated.compared
     if not rows:
         return None
-    found = calibrated.found
-    parts = [("held out", found.held_out), ("fitted to", found.micro_benchmarks)]
+    calibration = calibrated.calibration
+    parts = [("held out", calibration.held_out), ("fitted to", calibration.micro_benchmarks)]
     tables = [_errors_table(name, part) for name, part in parts if part]
     shown = rows[:ROWS_MOST]
     note = f" The first {len(shown)} of {len(rows)} are drawn." if len(shown) < len(rows) else ""
@@ -117,7 +117,7 @@ def iterations(calibrated: Calibrated) -> Section | None:
     measured = calibrated.iterations
     known = [
         one
-        for one in calibrated.found.held_out
+        for one in calibrated.calibration.held_out
         if one.name in measured or one.predicted_iterations_s
     ]
     shown = known[:WORKLOADS_MOST]
@@ -167,7 +167,7 @@ CONSTANTS_HEAD = ("constant", "", "before [ns]", "fitted [ns]", "from", "to")
 
 def constants(calibrated: Calibrated) -> Section | None:
     """Show each constant as a row."""
-    rows = calibrated.found.constants
+    rows = calibrated.calibration.constants
     if not rows:
         return None
     table = Table(CONSTANTS_HEAD, [_constant_cells(one) for one in rows])
