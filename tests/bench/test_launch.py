@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from etherweave.bench.launchers import mpirun, site_launcher, ssh
+from etherweave.bench.launchers import mpirun, registry, site_launcher
 from etherweave.bench.launchers.launcher import Ending, LaunchJob, LaunchOutcome
 from etherweave.bench.launchers.registry import launcher
 from etherweave.bench.plans import BenchmarkCommand, Start
@@ -400,4 +400,4 @@ def test_modules_are_loaded_first_and_words_pass_their_shell(
 
 
 def test_the_kinds_of_launchers_are_called_as_their_files() -> None:
-    assert (mpirun.KIND.name, ssh.KIND.name) == ("mpirun", "ssh")
+    assert (mpirun.KIND.name, registry.SSH.name) == ("mpirun", "ssh")

@@ -204,7 +204,7 @@ IMB = "intel-mpi-benchmarks"
         ("iozone/auto-4M.txt", " 14177082", "         ", "other columns"),
         (f"{OSU}/osu_barrier-7.4.txt", "MPI Barrier Latency", "MPI Latency", "without a column"),
         ("fi_pingpong/tcp-msg.txt", "0.18    5820.13", "5820.13    0.18", "contradict"),
-        ("netperf/tcp_rr.txt", "64741.18", "64741", "cannot stand in this column"),
+        ("netperf/tcp_rr.txt", "64741.18", "64741", "is not valid in this column"),
         ("handmade/nccl_tests.txt", "54.34   95.10", "54.34    5.10", "no collective has"),
         # The end of another run than the beginning.
         ("npb/cg.A.4.txt", "CG Benchmark Completed", "EP Benchmark Completed", "two runs"),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from etherweave.bench.adapter import Adapter
 
-PATIENCE = 10.0
+VERSION_LIMIT_S = 10.0
 """Longest time for a program to print its version [s]."""
 _LIBRARIES = (
     (r"libmpi_(?:cray|gnu|intel|nvidia|amd)\S*\.so", "Cray MPICH"),
@@ -62,13 +62,13 @@ def mpi_of(libraries: str) -> str | None:
     return None
 
 
-def launcher_mpi(said: str) -> str | None:
+def launcher_mpi(printed: str) -> str | None:
     """Return the MPI library that the output of ``mpirun --version`` names."""
     names = {
         **{"Open MPI": "Open MPI", "OpenRTE": "Open MPI"},
         **{"HYDRA": "MPICH", "Intel(R) MPI": "Intel MPI"},
     }
-    return next((names[word] for word in names if word in said), None)
+    return next((names[word] for word in names if word in printed), None)
 
 
 def _version(adapter: Adapter, path: Path) -> str | None:
@@ -87,7 +87,7 @@ def _said(*command: str) -> str:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=PATIENCE,
+            timeout=VERSION_LIMIT_S,
             check=False,
             env=os.environ | {"LC_ALL": "C"},
         )

@@ -40,7 +40,7 @@ def check_rising(sizes: Iterable[tuple[int, int]]) -> None:
     Raises
     ------
     GarbledError
-        When two runs are mixed, or a row stands twice.
+        When two runs are mixed, or a row occurs twice.
     """
     before = -1
     for line, size in sizes:

@@ -16,8 +16,13 @@ from etherweave.bench.store import Store, is_store
 Numbers = Mapping[DataPoint, Sequence[float]]
 """One number of each launch that counts, by points."""
 
-IGNORABLE = ("fabric", "hosts", "ranks_per_node")
-"""Fields of a data point that may differ between two that are compared."""
+
+class IgnoredField(StrEnum):
+    """Field of a data point that may differ between two that are compared."""
+
+    FABRIC = "fabric"
+    HOSTS = "hosts"
+    RANKS_PER_NODE = "ranks_per_node"
 
 
 class DifferenceVerdict(StrEnum):
@@ -85,7 +90,7 @@ def differences(
     baseline, candidate
         Their numbers.
     ignore
-        Fields of points, of :data:`IGNORABLE`, that may differ.
+        Fields of points, of :class:`IgnoredField`, that may differ.
     confidence
         The least probability that all intervals enclose the true shifts.
 

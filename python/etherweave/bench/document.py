@@ -251,7 +251,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     known: dict[str, Any] = {}
     for name, value in pairs:
         if known.setdefault(name, value) != value:
-            raise ValueError(f"{name} stands twice")
+            raise ValueError(f"{name} occurs twice")
     return known
 
 

@@ -194,7 +194,7 @@ def size_bytes(printed: str, line: int) -> int:
 
 
 def columns(header: str) -> list[str]:
-    """Split a header whose names stand two or more blanks apart."""
+    """Split a header whose names are two or more blanks apart."""
     return re.split(r"\s{2,}", header.strip(" #"))
 
 
@@ -216,7 +216,7 @@ def fields(line: TextLine, kinds: Sequence[re.Pattern[str]]) -> list[str]:
         raise GarbledError(line.number, f"expected {len(kinds)} columns, found {len(parts)}")
     for part, kind in zip(parts, kinds, strict=True):
         if not kind.fullmatch(part):
-            raise GarbledError(line.number, f"{part[:40]!r} cannot stand in this column")
+            raise GarbledError(line.number, f"{part[:40]!r} is not valid in this column")
     return parts
 
 

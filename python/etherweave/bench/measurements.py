@@ -36,7 +36,7 @@ class Measurement:
     printed: str
     """The number and its unit as the tool means them: ``20.60 us``."""
     line: int
-    """Where it stands in the text, from 1."""
+    """Where it is in the text, from 1."""
 
 
 class Completeness(StrEnum):
@@ -65,7 +65,7 @@ class BenchmarkReport:
     valid: bool | None
     """Whether the benchmark's own verification passed; ``None`` if it made none."""
     facts: tuple[tuple[str, str], ...]
-    """What it said about the run: ranks, window, protocol."""
+    """Facts about the run that it printed: ranks, window, protocol."""
     warnings: tuple[str, ...]
     leftover: tuple[tuple[int, str], ...]
     """Lines that were not understood, with their numbers."""
@@ -86,7 +86,7 @@ class Failure:
 
 
 class GarbledError(ValueError):
-    """A benchmark's text is not what that benchmark writes, or says that the run failed."""
+    """A benchmark's text is not what that benchmark writes, or reports that the run failed."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(reason)

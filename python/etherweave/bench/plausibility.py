@@ -71,9 +71,9 @@ def _is_above(point: dict[str, Measurement], high: str, low: str, factor: float)
 
 
 SLICE = (3.5e-3, 7e-3)
-"""Between these stand means and medians of such waits: 5 ms to 6 ms were seen [s]."""
+"""Range of means and medians of such waits: 5 ms to 6 ms were seen [s]."""
 WAIT = (2e-3, 12e-3)
-"""Between these stands a single one: a slice of 3 ms to 6 ms, or two of them [s]."""
+"""Range of a single one: a slice of 3 ms to 6 ms, or two of them [s]."""
 
 
 def is_slice(centre: float) -> bool:

@@ -15,7 +15,7 @@ from etherweave.bench.statistics.quantiles import median
 from etherweave.bench.store import LaunchRecord
 
 CENTRES = ("p50", "mean", "sum")
-"""Statistics that stand for a point, the best first: the median feels no outliers."""
+"""Statistics that represent a data point, the best first: outliers do not affect the median."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ def _ended(ending: str, errors: str) -> str:
 
 
 def _last_words(errors: str) -> str:
-    # Open MPI frames what it says by rules of dashes.
+    # Open MPI frames its messages by rules of dashes.
     lines = [line.strip() for line in errors.splitlines() if line.strip(" \t-=*")]
     return f": {lines[-1][:_SHOWN]}" if lines else ""
 

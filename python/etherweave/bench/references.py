@@ -65,10 +65,10 @@ class Reference:
         """Whether its messages left a host."""
         return not any(word in self.conditions.lower() for word in _WITHIN_A_NODE)
 
-    def says(self, words: Iterable[str]) -> bool:
+    def contains(self, words: Iterable[str]) -> bool:
         """Whether each of these words occurs somewhere in it, in any case."""
-        said = "\n".join(map(str, vars(self).values())).casefold()
-        return all(word.casefold() in said for word in words)
+        text = "\n".join(map(str, vars(self).values())).casefold()
+        return all(word.casefold() in text for word in words)
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def search(
     return [
         one
         for one in references()
-        if one.says(words)
+        if one.contains(words)
         and all(word in one.fabric.casefold() for word in wanted)
         and metric in (None, one.metric)
     ]

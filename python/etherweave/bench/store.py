@@ -211,7 +211,7 @@ def write_json(path: Path, facts: Mapping[str, Any]) -> None:
 
 
 def write_atomically(path: Path, octets: bytes) -> None:
-    """Write beside, wait for the disk, and take the place."""
+    """Write a new file, wait for the disk, and replace the old file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = _unfinished(path)
     with fresh.open("wb") as file:

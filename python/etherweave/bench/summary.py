@@ -65,7 +65,7 @@ class PointSummary:
 
 @dataclass(frozen=True)
 class CampaignSummary:
-    """A campaign as it stands."""
+    """The present state of a campaign."""
 
     campaign: Campaign
     launches: tuple[JudgedLaunch, ...]

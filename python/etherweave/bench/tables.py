@@ -1,6 +1,6 @@
 """A campaign as tables: Parquet and CSV, with units in the names of columns.
 
-A value stands in the column of its unit: ``value_s`` for times, ``value_bytes_per_s`` for rates.
+A value is in the column of its unit: ``value_s`` for times, ``value_bytes_per_s`` for rates.
 """
 
 import io

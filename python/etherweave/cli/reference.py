@@ -57,6 +57,7 @@ def reference(
     when the result is cut, garbled or failed its verification, with 2 after a mistake.
     """
     known = sorted({one.metric for one in references()})
+    metric = metric and metric.casefold()
     if metric not in (None, *known):
         reject(f"--metric {metric}: expected one of {', '.join(known)}")
     found = search(words or (), fabric=fabric, metric=metric)
@@ -153,5 +154,5 @@ def verdict_of(pair: PublishedComparison) -> str:
     if better == Better.NEITHER or not published.may_accept or abs(pair.ratio - 1) < 0.01:
         return ""
     if (pair.ratio > 1) == (published.bound == "gt") and published.bound in ("gt", "lt"):
-        return ""  # Beyond the bound as the published figure is: how far that went nobody says.
+        return ""  # Beyond the bound, as the published figure is; its distance is unknown.
     return "better" if (pair.ratio > 1) == (better == Better.HIGHER) else "worse"

@@ -115,9 +115,9 @@ def _take_row(draft: Draft, table: str, cells: dict[str, str], count: int, line:
         raise GarbledError(line.number, f"{row['test']} in {cells.get('Units')!r}")
     labels = [("test", row["test"]), ("table", table)]
     if row["test"] not in _expected(table):
-        raise GarbledError(line.number, f"{row['test']} cannot stand in the table of {table} tests")
+        raise GarbledError(line.number, f"{row['test']} is not valid in the table of {table} tests")
     if any(one.labels == tuple(labels) for one in draft.measurements):
-        raise GarbledError(line.number, f"{row['test']} stands twice in a table")
+        raise GarbledError(line.number, f"{row['test']} occurs twice in a table")
     for name, value in cells.items():
         if name in ("Name", "Units"):
             continue

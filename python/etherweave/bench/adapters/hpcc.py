@@ -83,7 +83,7 @@ def _parse(draft: Draft) -> None:
     for line, match in find(_PAIR, lines[begin + 1 : end]):
         name, value = match.groups()
         if name in seen:
-            raise GarbledError(line.number, f"{name} stands twice")
+            raise GarbledError(line.number, f"{name} occurs twice")
         seen[name] = value
         if value != "-1":
             _take(draft, name, value, line.number)

@@ -160,7 +160,7 @@ def _take(draft: Draft, section: _Section, line: TextLine) -> None:
     elif not re.fullmatch(
         r"# (?:Group +\d+: +[\d ]+|\( \d+ additional process.*\))|# +[\d ]+", text
     ):
-        raise GarbledError(line.number, f"{text[:60]!r} cannot stand here")
+        raise GarbledError(line.number, f"{text[:60]!r} is not valid here")
 
 
 def _take_row(section: _Section, line: TextLine) -> None:
@@ -176,11 +176,11 @@ def _read(draft: Draft, section: _Section) -> None:
     if unknown := [name for name in section.header if name not in _COLUMNS]:
         raise GarbledError(section.line, f"unknown column {unknown[0][:40]!r}")
     if section.header != sorted(section.header, key=list(_COLUMNS).index):
-        raise GarbledError(section.line, "columns stand in another order than IMB's")
+        raise GarbledError(section.line, "columns are in another order than IMB's")
     named = dict(section.labels)
     has_modes = draft.program in ("IMB-RMA", "IMB-EXT") and "t[usec]" in section.header
     if len(named) != len(section.labels):
-        raise GarbledError(section.line, "lines of its head stand twice")
+        raise GarbledError(section.line, "lines of its head occur twice")
     if "processes" not in named or has_modes != ("mode" in named):
         raise GarbledError(section.line, "how many processes, or in which mode, is missing")
     check_alignment(section.rows)

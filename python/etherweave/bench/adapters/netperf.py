@@ -51,7 +51,7 @@ def _parse(draft: Draft) -> None:
         draft.warn("the confidence that was asked for was missed")
     if pairs:
         if len(pairs) != sum(1 for line in rest if "=" in line.text):
-            raise GarbledError(first.number, "a line of NAME=value is garbled or stands twice")
+            raise GarbledError(first.number, "a line of NAME=value is garbled or occurs twice")
         _take_named(draft, pairs, first.number, labels)
     elif csv:
         _take_csv(draft, csv, labels)

@@ -39,7 +39,7 @@ def _parse(draft: Draft) -> None:
         item = _ITEM.fullmatch(line.text)
         if item and item[1] in (*_NEEDED, "Verification", "Version", "Active processes"):
             if item[1] in seen:
-                raise GarbledError(line.number, f"{item[1]} stands twice")
+                raise GarbledError(line.number, f"{item[1]} occurs twice")
             seen[item[1]] = item[2], line.number
     missing = [name for name in (*_NEEDED, "Verification", "Version") if name not in seen]
     if missing:

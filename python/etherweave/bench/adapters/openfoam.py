@@ -24,7 +24,7 @@ _STEP = re.compile(rf"^Time = ({NUMBER})s?\s*$")
 def _parse(draft: Draft) -> None:
     for line, item in find(_ITEM, draft.block.lines):
         if item[1] in draft.facts:
-            raise GarbledError(line.number, f"{item[1]} stands twice: two logs are mixed")
+            raise GarbledError(line.number, f"{item[1]} occurs twice: two logs are mixed")
         draft.facts[item[1]] = item[2]
     draft.version = draft.facts.get("Build")
     if "Exec" not in draft.facts:

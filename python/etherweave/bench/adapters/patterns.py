@@ -53,7 +53,7 @@ def _parse_ember(draft: Draft) -> None:
     for line in rest:
         if item := _ITEM.fullmatch(line.text):
             if item[1] in draft.facts:
-                raise GarbledError(line.number, f"{item[1]} stands twice")
+                raise GarbledError(line.number, f"{item[1]} occurs twice")
             draft.facts[item[1]] = item[2]
         elif " ".join(line.text.split()) == _HEADERS[draft.program]:
             is_under_header = True
@@ -170,7 +170,7 @@ def _parse_chatterbug(draft: Draft) -> None:
         if row := _RANK.fullmatch(line.text):
             point = int(row[1]), int(row[2])
             if point in ranks:
-                raise GarbledError(line.number, f"rank {row[1]}, iteration {row[2]} stands twice")
+                raise GarbledError(line.number, f"rank {row[1]}, iteration {row[2]} occurs twice")
             ranks[point] = row[3]
         elif done := _FINISHED.fullmatch(line.text):
             finished = int(done[1])

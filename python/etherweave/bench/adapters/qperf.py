@@ -87,7 +87,7 @@ def _sections(draft: Draft) -> list[_Section]:
             sections[-1].items[item["name"]] = TextLine(line.number, item["value"])
             sections[-1].equals.add(line.text.index("="))
         elif item:
-            raise GarbledError(line.number, f"{item['name']} stands twice")
+            raise GarbledError(line.number, f"{item['name']} occurs twice")
         elif line.text.startswith("failed to "):
             raise GarbledError(line.number, f"qperf says: {line.text.strip()}")
         elif "=" in line.text or line.text.rstrip().endswith(":"):

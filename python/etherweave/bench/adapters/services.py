@@ -78,7 +78,7 @@ def _parse_redis(draft: Draft) -> None:
 
 def _once(draft: Draft, test: str, line: TextLine) -> None:
     if any(dict(one.labels)["test"] == test for one in draft.measurements):
-        raise GarbledError(line.number, f"{test} stands twice: two runs are mixed")
+        raise GarbledError(line.number, f"{test} occurs twice: two runs are mixed")
 
 
 def _time(draft: Draft, test: str, statistic: str, value: str, line: TextLine) -> None:
@@ -159,7 +159,7 @@ def _parse_wrk(draft: Draft) -> None:
 
 def _wait(draft: Draft, line: TextLine, time: str, unit: str, statistic: str) -> None:
     if any(one.statistic == statistic for one in draft.measurements):
-        raise GarbledError(line.number, f"{statistic} stands twice: two runs are mixed")
+        raise GarbledError(line.number, f"{statistic} occurs twice: two runs are mixed")
     draft.add(ROUND_TRIP, time, unit, line.number, statistic=statistic)
 
 
@@ -249,7 +249,7 @@ RPC_PERF = Adapter(
     metrics=(TRANSACTION_RATE, ROUND_TRIP),
     checks=(
         "all requests and responses succeeded",
-        "every line stands below its window",
+        "every line is below its window",
     ),
     begins=rf"{_LOG}Window: \d+\s*$",
     inside=rf"{_LOG}Window: \d+\s*$",
@@ -274,7 +274,7 @@ def _parse_ycsb(draft: Draft) -> None:
         if not found:
             draft.leftover += [line] if line.text.strip() else []
         elif (found[1], found[2]) in seen:
-            raise GarbledError(line.number, f"{found[1]} {found[2]} stands twice")
+            raise GarbledError(line.number, f"{found[1]} {found[2]} occurs twice")
         else:
             seen[found[1], found[2]] = TextLine(line.number, found[3])
             _take(draft, found, line.number)
@@ -319,7 +319,7 @@ def _check(draft: Draft, seen: dict[tuple[str, str], TextLine]) -> None:
 def _plan_ycsb(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPlan:
     words = ("ycsb", "run", "redis", "-s", "-P", "workloads/workloada", "-p", "redis.host={server}")
     count = ("-p", f"operationcount={request.iterations or 100_000}", "-threads", "4")
-    notes = ("Redis must stand on the host, with what `ycsb load` put into it",)
+    notes = ("Redis must run on the host, with what `ycsb load` put into it",)
     return alone(request, (*words, "-p", "redis.port=6379", *count), 60.0, notes=notes)
 
 

@@ -181,7 +181,7 @@ def _take_iozone(draft: Draft, line: TextLine, columns: set[int]) -> set[int]:
     """Read a row that fills the same columns as those above; return where they end."""
     cells = {match.end(): match[0] for match in re.finditer(r"\S+", line.text)}
     if not set(_ENDS[:2]) <= cells.keys() <= set(_ENDS):
-        raise GarbledError(line.number, "values do not stand below the names of columns")
+        raise GarbledError(line.number, "values are not below the names of columns")
     if columns and cells.keys() != columns:
         raise GarbledError(line.number, "other columns than in the rows above")
     size = integer(cells[_ENDS[1]], line.number) * 2**10
@@ -205,7 +205,7 @@ IOZONE = Adapter(
     programs=("iozone",),
     metrics=(STORAGE_BANDWIDTH,),
     checks=(
-        "values stand below the names of columns, in all rows the same",
+        "values are below the names of columns, in all rows the same",
         "the closing line is there",
     ),
     begins=r"\s*Iozone: Performance Test of File I/O",
@@ -258,7 +258,7 @@ def _plan_spdk(request: BenchmarkRequest, fabric: FabricEstimate) -> BenchmarkPl
     seconds = request.seconds or 10.0
     where = "trtype:tcp adrfam:IPv4 traddr:{server} trsvcid:4420"
     words = ("spdk_nvme_perf", "-q", "32", "-o", str(request.size_max or 4096), "-w", "randread")
-    notes = ("a target of NVMe over TCP must stand on the host, at its usual port",)
+    notes = ("a target of NVMe over TCP must run on the host, at its usual port",)
     return alone(request, (*words, "-t", f"{seconds:g}", "-r", where), seconds, notes=notes)
 
 

@@ -20,7 +20,7 @@ _FILES = (
     *("/proc/loadavg", "/proc/cpuinfo", "/proc/net/dev", "/proc/net/snmp", "/proc/self/status"),
     *(f"/proc/sys/net/{name.replace('.', '/')}" for name in SETTINGS),
     "/proc/sys/kernel/numa_balancing",
-    # The first processor stands for all: a large host has thousands of such files.
+    # Of the first processor only: a large host has thousands of such files.
     *(f"{_CPU}/cpu0/cpufreq/{name}" for name in ("scaling_governor", "scaling_cur_freq")),
     *(f"{_CPU}/{name}" for name in ("cpu0/cpufreq/cpuinfo_max_freq", "smt/active", "online")),
     *(f"{_NET}/{name}" for name in ("operstate", "mtu", "speed", "duplex", "statistics")),

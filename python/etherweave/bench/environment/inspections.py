@@ -70,15 +70,15 @@ def inspect_hosts(
         raise KeyboardInterrupt
     seen = {one.times.host: one for one in monitor_outputs(job, NAME)}
     files = {one.times.host: one for one in monitor_outputs(job, _CAPTURE)}
-    said = " ".join(outcome.errors.split())[:200] or "nothing was started there"
-    return [_inspection(host, fabric, seen.get(host), files.get(host), said) for host in hosts]
+    message = " ".join(outcome.errors.split())[:200] or "nothing was started there"
+    return [_inspection(host, fabric, seen.get(host), files.get(host), message) for host in hosts]
 
 
 def _inspection(
-    host: str, fabric: str, seen: MonitorOutput | None, files: MonitorOutput | None, said: str
+    host: str, fabric: str, seen: MonitorOutput | None, files: MonitorOutput | None, message: str
 ) -> HostInspection:
     if seen is None:
-        return HostInspection(host, fabric, "", None, said)
+        return HostInspection(host, fabric, "", None, message)
     interface = seen.times.interface
     try:
         # Findings name hosts as the site does.

@@ -105,7 +105,7 @@ exec "$@"
 def guarded(words: Iterable[str], limit_s: float) -> list[str]:
     """End a program after some time, and when standard input ends.
 
-    That is a pipe from whoever started it, through ssh too: if they die, so does the program.
+    That is a pipe from whoever started it, through ssh too: if that ends, so does the program.
     """
     return ["sh", "-c", _GUARD, "etherweave", *limited(words, limit_s)]
 

@@ -25,7 +25,7 @@ _PATIENCE_S = 10.0
 _VERSION = re.compile(r"(\d+)\.\d+")
 _AGENT = '#!/bin/sh\nexec {} "$@"\n'
 _FORWARDED = ("PATH", "LD_LIBRARY_PATH")
-"""What programs on other hosts need besides what a site says."""
+"""Variables that programs on other hosts need besides those of the site."""
 _PARAMETERS = ("OMPI_MCA_", "PMIX_MCA_", "PRTE_MCA_")
 
 
@@ -45,9 +45,9 @@ class Mpirun:
         self, job: LaunchJob, command: BenchmarkCommand, variables: Mapping[str, str]
     ) -> RanksCommand:
         """Return the call of mpirun."""
-        group, major = flavour(self.program, self.site.modules)
+        library, major = flavour(self.program, self.site.modules)
         agent = self._agent(job)
-        if group == "Open MPI":
+        if library == "Open MPI":
             words = [*user(), *self._open_mpi(job, agent, major), *_forwarding(variables)]
             words += ["--wdir", str(job.directory), "-np"]
         else:
@@ -125,12 +125,14 @@ def flavour(program: str, modules: tuple[str, ...] = ()) -> tuple[str, int]:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise LauncherError(f"{program} --version: {error}; expected an MPI launcher") from None
-    group = launcher_mpi(done.stdout)
-    if group is None:
-        said = " ".join(done.stdout.split())[:60]
-        raise LauncherError(f'{program} --version: "{said}"; expected Open MPI, MPICH or Intel MPI')
+    library = launcher_mpi(done.stdout)
+    if library is None:
+        printed = " ".join(done.stdout.split())[:60]
+        raise LauncherError(
+            f'{program} --version: "{printed}"; expected Open MPI, MPICH or Intel MPI'
+        )
     version = _VERSION.search(done.stdout)
-    return group, int(version[1]) if version else 0
+    return library, int(version[1]) if version else 0
 
 
 def lacking(*programs: str) -> str:

@@ -23,13 +23,13 @@ _OWNED = re.compile(rf"{_PREFIX}\.(\d+\.\d+)\.[0-9a-f]+\..+")
 _LATENCY_S = 5e-3
 """How long a shaped frame may wait before it is dropped [s]."""
 _SEGMENTS = 128 * 1024
-"""That may wait in any case: TCP hands over two segments of 64 KiB before it heeds [bytes]."""
+"""Smallest queue: TCP sends two segments of 64 KiB before it reacts [bytes]."""
 _LENGTH = 16
 """Of the hosts' network prefix [bits]."""
 
 
-class Shape(NamedTuple):
-    """What a token bucket lets through, counted with Ethernet's header."""
+class TokenBucket(NamedTuple):
+    """Rate and burst of a link, counted with Ethernet's header."""
 
     rate: float
     """[bytes/s]"""
@@ -55,10 +55,10 @@ def own_prefix() -> str:
 
 
 @contextlib.contextmanager
-def standing(
-    prefix: str, addresses: Mapping[str, str], bucket: Shape, congestion_control: str = "reno"
+def created(
+    prefix: str, addresses: Mapping[str, str], bucket: TokenBucket, congestion_control: str = "reno"
 ) -> Iterator[None]:
-    """Let hosts stand while the block lasts.
+    """Create hosts, which exist while the block lasts.
 
     Parameters
     ----------
@@ -67,15 +67,15 @@ def standing(
     addresses
         Of hosts by name.
     bucket
-        What each link lets through, in each direction.
+        Rate and burst of each link, in each direction.
     congestion_control
         Of TCP. Namespaces would inherit the machine's, and machines differ; this one is allowed
         in namespaces of all of them.
 
     Raises
     ------
-    LaunchError
-        When the system refuses.
+    LauncherError
+        When the system rejects a call.
     """
     sweep()
     switch = f"{prefix}-switch"  # No host's name begins so.

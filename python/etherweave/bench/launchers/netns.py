@@ -7,7 +7,7 @@
     n3: h0 ── tbf ──┘   to each host   └── tbf ── h0 :n4
 
 Each launch makes its own and removes them; what a launch that was killed left, the next removes.
-Real protocol stacks and programs, but no card and no switch: a machine's cores carry all hosts.
+Real protocol stacks and programs, but no NIC and no switch: a machine's cores carry all hosts.
 """
 
 import shlex
@@ -20,7 +20,7 @@ from etherweave.bench.launchers import namespaces
 from etherweave.bench.launchers.access import Task, with_modules
 from etherweave.bench.launchers.launcher import Launcher, LauncherKind, LaunchJob, OptionKind
 from etherweave.bench.launchers.mpirun import Mpirun
-from etherweave.bench.launchers.namespaces import INTERFACE, Shape
+from etherweave.bench.launchers.namespaces import INTERFACE, TokenBucket
 from etherweave.bench.launchers.processes import ProcessGroup
 from etherweave.bench.launchers.site_launcher import LaunchContext, SiteLauncher
 from etherweave.bench.site.values import ClusterSite, SiteFabric, SiteHost
@@ -28,9 +28,9 @@ from etherweave.bench.site.values import ClusterSite, SiteFabric, SiteHost
 _RATE = 1.25e8
 """1 Gb/s [bytes/s]."""
 _BURST = 128 * 1024
-"""More than a segment of 64 KiB that the kernel has not cut yet [bytes]."""
+"""More than a segment of 64 KiB that the kernel has not split yet [bytes]."""
 _FIRST = IPv4Address("10.213.0.1")
-"""Nobody outside of the namespaces sees it."""
+"""First address of the hosts, which is not visible outside of the namespaces."""
 _ENTER = 'hostname "$1" && mount --bind "$2" /etc/hosts && shift 2 && exec "$@"'
 _AGENT = """#!/bin/sh
 # Started by mpirun for each host: options, the host, then words for a shell as ssh joins them.
@@ -54,7 +54,7 @@ _USUAL = {
 
 @dataclass(frozen=True)
 class NamespaceAccess:
-    """Brings processes into namespaces."""
+    """Runs processes in namespaces."""
 
     site: ClusterSite
     prefix: str
@@ -70,26 +70,26 @@ class NamespaceAccess:
 
 
 def _contexts(
-    site: ClusterSite, shape: Shape
+    site: ClusterSite, shape: TokenBucket
 ) -> Callable[[LaunchJob, ProcessGroup], AbstractContextManager[LaunchContext]]:
     @contextmanager
-    def stand(job: LaunchJob, group: ProcessGroup) -> Iterator[LaunchContext]:
+    def create(job: LaunchJob, group: ProcessGroup) -> Iterator[LaunchContext]:
         prefix = namespaces.own_prefix()
         hosts = job.directory / "hosts"
         lines = (f"{host.address} {host.name}\n" for host in site.hosts)
         hosts.write_text("".join(["127.0.0.1 localhost\n", *lines]), encoding="utf-8")
         names = {name: site.host(name).address for name in job.hosts}
         control = site.text("congestion_control", "reno")
-        with namespaces.standing(prefix, names, shape, control):
-            place = NamespaceAccess(site, prefix, str(hosts))
-            yield LaunchContext(place, site, _starter(site, place))
+        with namespaces.created(prefix, names, shape, control):
+            access = NamespaceAccess(site, prefix, str(hosts))
+            yield LaunchContext(access, site, _starter(site, access))
 
-    return stand
+    return create
 
 
-def _starter(site: ClusterSite, place: NamespaceAccess) -> Mpirun:
+def _starter(site: ClusterSite, access: NamespaceAccess) -> Mpirun:
     agent = _AGENT.format(
-        prefix=place.prefix, enter=shlex.quote(_ENTER), hosts=shlex.quote(place.hosts)
+        prefix=access.prefix, enter=shlex.quote(_ENTER), hosts=shlex.quote(access.hosts)
     )
     program = site.text("program", "mpirun")
     return Mpirun(site, program, site.texts("arguments"), agent, is_inside=True)
@@ -104,7 +104,9 @@ def _make(site: ClusterSite, link: SiteFabric | None) -> Launcher:
         ),
         environment=tuple((_USUAL | dict(site.environment)).items()),
     )
-    shape = Shape(site.number("rate", link.rate if link else _RATE), site.number("burst", _BURST))
+    shape = TokenBucket(
+        site.number("rate", link.rate if link else _RATE), site.number("burst", _BURST)
+    )
     own = replace(link, addresses=()) if link else None
     return SiteLauncher("netns", inner, own, _contexts(inner, shape), namespaces.missing)
 

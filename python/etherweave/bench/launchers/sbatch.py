@@ -1,7 +1,7 @@
 """Batch jobs of Slurm, also as an array; works without accounting.
 
-Results come as files; whether a job still lives is what ``squeue`` says, and how it ended otherwise
-what ``scontrol`` does. ``sbatch --wait`` looks only every some ten seconds.
+Results come as files; ``squeue`` reports whether a job still exists, and ``scontrol`` how it
+ended otherwise. ``sbatch --wait`` looks only every some ten seconds.
 """
 
 import json

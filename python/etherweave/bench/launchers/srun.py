@@ -28,7 +28,7 @@ from etherweave.bench.plans import BenchmarkCommand
 from etherweave.bench.site.values import ClusterSite, SiteFabric
 
 WAIT_S = 3600.0
-"""For the queue, unless a site says otherwise [s]."""
+"""Longest time in the queue, unless the site sets another [s]."""
 MPI = "pmix"
 _GRANTED = re.compile(r"[Gg]ranted job allocation (\d+)")
 _PATIENCE_S = 30.0
@@ -112,7 +112,7 @@ def _contexts(
     site: ClusterSite,
 ) -> Callable[[LaunchJob, ProcessGroup], AbstractContextManager[LaunchContext]]:
     @contextmanager
-    def stand(job: LaunchJob, group: ProcessGroup) -> Iterator[LaunchContext]:
+    def create(job: LaunchJob, group: ProcessGroup) -> Iterator[LaunchContext]:
         if allocation := os.environ.get("SLURM_JOB_ID"):
             steps = SlurmSteps(site, allocation)
             yield LaunchContext(steps, site, steps)
@@ -125,7 +125,7 @@ def _contexts(
             if granted := _GRANTED.search(group.errors("salloc")):
                 cancel(granted[1])
 
-    return stand
+    return create
 
 
 def _allocate(site: ClusterSite, job: LaunchJob, group: ProcessGroup) -> str:

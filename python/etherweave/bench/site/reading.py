@@ -247,7 +247,7 @@ def line_of(text: str, path: Sequence[str]) -> int:
 
 
 def _within(wanted: tuple[str, ...], here: tuple[str, ...]) -> int:
-    """Count the parts of a key that stands only as a beginning: ``[hosts.n1]`` for ``hosts``."""
+    """Count the parts of a key that occurs only as a beginning: ``[hosts.n1]`` for ``hosts``."""
     return len(wanted) if here[: len(wanted)] == wanted else 0
 
 

@@ -85,7 +85,7 @@ def _processors(stat: str, ticks: int) -> Iterator[CounterRow]:
     for line in stat.splitlines():
         name, *words = line.split()
         if name.startswith("cpu") and name != "cpu" and len(words) >= 8:
-            # Waiting for storage stands between idle and irq; it may shrink, so it is no counter.
+            # The time of waiting for storage is left out: it may decrease, so it is no counter.
             user, nice, system, idle, _, irq, softirq, stolen = (
                 int(word) / ticks for word in words[:8]
             )

@@ -27,7 +27,7 @@ class Recording:
     period_s: float
     """That was wanted, between two samples [s]."""
     samples: tuple[Sample, ...]
-    """In order of time; the first stands before the run, the last after it."""
+    """In order of time; the first is before the run, the last after it."""
     late: int
     """Periods in which no sample was taken, as the host was busy."""
     processor_s: float

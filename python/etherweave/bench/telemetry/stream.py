@@ -62,7 +62,7 @@ class _Last:
 
 
 def first_line(run: str, host: str, period_s: float, before: Snapshot) -> str:
-    """Write the line that says whose recording this is."""
+    """Write the first line, which names the run and the host."""
     facts = {"format": FORMAT, "run": run, "host": host, "period_s": period_s}
     return _line(facts | {"snapshot": before.facts()})
 
