@@ -8,12 +8,12 @@ use std::time::Instant;
 
 use etherweave_primitives::{Duration, HostId, Purpose, Stream, Time};
 use etherweave_workload::pattern::host_destinations;
-use etherweave_workload::{Arrival, HostArrivals, HostGroups, Pattern, Share, WorkloadError};
+use etherweave_workload::{Arrival, HostArrivals, HostGroups, InputError, Pattern, Share};
 
 const DRAWS: u32 = 20_000_000;
 const SEED: u64 = 1;
 
-fn main() -> Result<(), WorkloadError> {
+fn main() -> Result<(), InputError> {
     let number = |text: String| text.parse().expect("arguments are numbers");
     let arguments: Vec<u32> = std::env::args().skip(1).map(number).collect();
     let (count, size) = (arguments.first().copied().unwrap_or(8), arguments.get(1).copied().unwrap_or(8));

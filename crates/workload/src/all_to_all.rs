@@ -1,11 +1,11 @@
 //! A job that performs one `MPI_Alltoall` after another.
 
-use etherweave_primitives::Bytes;
+use etherweave_primitives::{Bytes, InputError};
 
 use crate::collective::{Collective, Communicator};
-use crate::error::{ALL_PAIRS_MAX, COLLECTIVE_MAX};
+use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, within};
 use crate::program::iteration;
-use crate::{Block, Program, WorkloadError};
+use crate::{Block, Program};
 
 /// Global all-to-all (`all_to_all`): every rank sends a block to every other.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -35,10 +35,10 @@ impl AllToAll {
     ///
     /// # Errors
     /// When there are fewer than two ranks or no iteration.
-    pub fn programs(&self) -> Result<Vec<Program>, WorkloadError> {
-        WorkloadError::unless_within("ranks", self.ranks, 2..=ALL_PAIRS_MAX)?;
-        WorkloadError::unless_at_most("bytes", self.bytes, COLLECTIVE_MAX)?;
-        WorkloadError::unless_at_least("iterations", self.iterations, 1)?;
+    pub fn programs(&self) -> Result<Vec<Program>, InputError> {
+        within("ranks", self.ranks, 2..=ALL_PAIRS_MAX)?;
+        at_most("bytes", self.bytes, COLLECTIVE_MAX)?;
+        at_least("iterations", self.iterations, 1)?;
         let world = Communicator::world(self.ranks);
         let alltoall = Collective::Alltoall { bytes: self.bytes };
         let program = |rank| {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use etherweave_primitives::Rank;
+use etherweave_primitives::{InputError, Rank};
 
-use crate::{Op, Program, WorkloadError};
+use crate::{Op, Program};
 
 /// Sends less receives between two ranks under one tag: messages and bytes.
 type Balance = BTreeMap<(Rank, Rank, u32), (i128, i128)>;
@@ -14,7 +14,7 @@ type Balance = BTreeMap<(Rank, Rank, u32), (i128, i128)>;
 ///
 /// # Errors
 /// Names the first pair of ranks that do not fit together.
-pub fn check(programs: &[Program]) -> Result<(), WorkloadError> {
+pub fn check(programs: &[Program]) -> Result<(), InputError> {
     let mut balance = Balance::new();
     for (index, program) in programs.iter().enumerate() {
         let rank = Rank::from_index(index);
@@ -41,7 +41,7 @@ pub fn bytes_sent(program: &Program) -> u64 {
     program.blocks.iter().map(|block| block.ops.iter().map(sent).sum::<u64>() * u64::from(block.repeat)).sum()
 }
 
-fn count(balance: &mut Balance, ranks: usize, rank: Rank, op: Op, repeat: i128) -> Result<(), WorkloadError> {
+fn count(balance: &mut Balance, ranks: usize, rank: Rank, op: Op, repeat: i128) -> Result<(), InputError> {
     let (peer, channel, bytes, sign) = match op {
         Op::Isend { peer, tag, bytes } => (peer, (rank, peer, tag), bytes, 1),
         Op::Irecv { peer, tag, bytes } => (peer, (peer, rank, tag), bytes, -1),
@@ -49,7 +49,7 @@ fn count(balance: &mut Balance, ranks: usize, rank: Rank, op: Op, repeat: i128) 
     };
     if peer.index() >= ranks || peer == rank {
         let found = format!("{rank} exchanges with {peer} in a job of {ranks} ranks");
-        return Err(WorkloadError::new("peer", found, "another rank of the job"));
+        return Err(InputError::new("peer", found, "another rank of the job"));
     }
     let open = balance.entry(channel).or_default();
     open.0 += sign * repeat;
@@ -57,14 +57,14 @@ fn count(balance: &mut Balance, ranks: usize, rank: Rank, op: Op, repeat: i128) 
     Ok(())
 }
 
-fn settled((source, sink, tag): (Rank, Rank, u32), open: (i128, i128)) -> Result<(), WorkloadError> {
+fn settled((source, sink, tag): (Rank, Rank, u32), open: (i128, i128)) -> Result<(), InputError> {
     if open == (0, 0) {
         return Ok(());
     }
     let (messages, bytes) = open;
     let found =
         format!("from {source} to {sink} under tag {tag}: {messages} messages, {bytes} bytes more sent than received");
-    Err(WorkloadError::new("programs", found, "a receive for every send and a send for every receive"))
+    Err(InputError::new("programs", found, "a receive for every send and a send for every receive"))
 }
 
 #[cfg(test)]

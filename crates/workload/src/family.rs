@@ -2,8 +2,9 @@
 
 use crate::{
     AllToAll, Fft, Goal, Halo3d, Incast, OsuBibw, OsuBw, OsuCollective, OsuLatency, Permutation, PermutationStreams,
-    Program, StreamSpec, WorkloadError,
+    Program, StreamSpec,
 };
+use etherweave_primitives::InputError;
 
 /// What a workload yields.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,10 +52,10 @@ macro_rules! family {
             ///
             /// # Errors
             /// When the parameters make no workload.
-            pub fn traffic(&self, seed: u64) -> Result<Traffic, WorkloadError> {
+            pub fn traffic(&self, seed: u64) -> Result<Traffic, InputError> {
                 match self {
                     $(Workload::$member(parameters) => {
-                        let yields: fn(&$member, u64) -> Result<Traffic, WorkloadError> = $yields;
+                        let yields: fn(&$member, u64) -> Result<Traffic, InputError> = $yields;
                         yields(parameters, seed)
                     })*
                 }

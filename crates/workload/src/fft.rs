@@ -3,13 +3,13 @@
 //! Each iteration performs a blocking all-to-all among the ranks of equal (y, z), then of equal
 //! (x, z), then of equal (x, y). There is no computation and no barrier in the loop.
 
-use etherweave_primitives::Bytes;
+use etherweave_primitives::{Bytes, InputError};
 
 use crate::collective::{Collective, Communicator};
-use crate::error::{ALL_PAIRS_MAX, COLLECTIVE_MAX};
+use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, within};
 use crate::program::iteration;
 use crate::rank_grid::RankGrid;
-use crate::{Block, Op, Program, WorkloadError};
+use crate::{Block, Op, Program};
 
 /// The FFT proxy (`fft`). Defaults are the 48-rank run of the Sandia evaluation.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -48,21 +48,17 @@ impl Fft {
     ///
     /// # Errors
     /// When the grid or the iterations are empty, or all three directions are skipped.
-    pub fn programs(&self) -> Result<Vec<Program>, WorkloadError> {
+    pub fn programs(&self) -> Result<Vec<Program>, InputError> {
         let grid = RankGrid::new(self.pex, self.pey, self.pez)?;
         for (key, extent) in [("pex", self.pex), ("pey", self.pey), ("pez", self.pez)] {
-            WorkloadError::unless_within(key, extent, 1..=ALL_PAIRS_MAX)?;
+            within(key, extent, 1..=ALL_PAIRS_MAX)?;
         }
         for (key, block) in [("x_bytes", self.x_bytes), ("y_bytes", self.y_bytes), ("z_bytes", self.z_bytes)] {
-            WorkloadError::unless_at_most(key, block, COLLECTIVE_MAX)?;
+            at_most(key, block, COLLECTIVE_MAX)?;
         }
-        WorkloadError::unless_at_least("iterations", self.iterations, 1)?;
+        at_least("iterations", self.iterations, 1)?;
         if self.blocks().iter().all(|&bytes| bytes == Bytes::ZERO) {
-            return Err(WorkloadError::new(
-                "x_bytes, y_bytes, z_bytes",
-                "all 0B",
-                "a message in at least one direction",
-            ));
+            return Err(InputError::new("x_bytes, y_bytes, z_bytes", "all 0B", "a message in at least one direction"));
         }
         let world = Communicator::world(grid.ranks());
         Ok((0..grid.ranks()).map(|rank| self.program(&grid, &world, rank)).collect())

@@ -17,8 +17,10 @@ mod lines;
 mod order;
 mod writer;
 
+use crate::limits::at_least;
 use crate::program::iteration;
-use crate::{Block, Program, WorkloadError, check, check_progress};
+use crate::{Block, Program, check, check_progress};
+use etherweave_primitives::InputError;
 
 /// A schedule in a GOAL file (`goal`).
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -62,17 +64,17 @@ impl Goal {
     ///
     /// # Errors
     /// When the text is no GOAL, is more than a program can say, or never ends; with the line.
-    pub fn programs(&self) -> Result<Vec<Program>, WorkloadError> {
-        WorkloadError::unless_at_least("iterations", self.iterations, 1)?;
+    pub fn programs(&self) -> Result<Vec<Program>, InputError> {
+        at_least("iterations", self.iterations, 1)?;
         let graphs = graph::read(&self.text)?;
         let program = |graph| {
             let ops = order::sequence(graph, self.added_waits)?;
             Ok(Program::new([Block::measured(iteration(ops), self.iterations)]))
         };
-        let programs: Vec<Program> = graphs.iter().map(program).collect::<Result<_, WorkloadError>>()?;
-        let told = |error: WorkloadError| WorkloadError { key: "text", ..error };
-        check(&programs).map_err(told)?;
-        check_progress(&programs).map_err(told)?;
+        let programs: Vec<Program> = graphs.iter().map(program).collect::<Result<_, InputError>>()?;
+        let of_text = |error: InputError| InputError { key: "text".to_owned(), ..error };
+        check(&programs).map_err(of_text)?;
+        check_progress(&programs).map_err(of_text)?;
         Ok(programs)
     }
 
@@ -80,14 +82,14 @@ impl Goal {
     ///
     /// # Errors
     /// When they have more operations than such a text should, or a rest that is no whole number of nanoseconds.
-    pub fn write(programs: &[Program]) -> Result<String, WorkloadError> {
+    pub fn write(programs: &[Program]) -> Result<String, InputError> {
         writer::write(programs)
     }
 }
 
 /// The error about a line of the text.
-fn wrong(line: usize, found: impl std::fmt::Display, expected: impl Into<String>) -> WorkloadError {
-    WorkloadError::new("text", format!("line {line}: {found}"), expected)
+fn line_error(line: usize, found: impl std::fmt::Display, expected: impl std::fmt::Display) -> InputError {
+    InputError::new("text", found, expected).at_line(line)
 }
 
 #[cfg(test)]

@@ -2,9 +2,9 @@
 
 use std::hint::select_unpredictable;
 
-use etherweave_primitives::{HostId, Stream};
+use etherweave_primitives::{HostId, InputError, Stream};
 
-use crate::WorkloadError;
+use crate::limits::at_least;
 
 /// A range of hosts with consecutive numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,23 +57,19 @@ impl HostGroups {
     ///
     /// # Errors
     /// When a group is empty, or there are fewer than 2 hosts or more than ids.
-    pub fn new(sizes: &[u32]) -> Result<HostGroups, WorkloadError> {
+    pub fn new(sizes: &[u32]) -> Result<HostGroups, InputError> {
         let mut ranges = Vec::with_capacity(sizes.len());
         let mut first = 0;
         for (group, &hosts) in sizes.iter().enumerate() {
             if hosts == 0 {
-                return Err(WorkloadError::new("groups", format!("group {group} is empty"), "a host in each group"));
+                return Err(InputError::new("groups", format!("group {group} is empty"), "a host in each group"));
             }
             ranges.push(HostRange { first, hosts });
             first = first.checked_add(hosts).ok_or_else(|| {
-                WorkloadError::new(
-                    "groups",
-                    format!("{group} groups fill the ids"),
-                    format!("at most {} hosts", u32::MAX),
-                )
+                InputError::new("groups", format!("{group} groups fill the ids"), format!("at most {} hosts", u32::MAX))
             })?;
         }
-        WorkloadError::unless_at_least("hosts", first, 2)?;
+        at_least("hosts", first, 2)?;
         Ok(HostGroups { ranges })
     }
 
@@ -81,8 +77,8 @@ impl HostGroups {
     ///
     /// # Errors
     /// When there are fewer than 2.
-    pub fn one(hosts: u32) -> Result<HostGroups, WorkloadError> {
-        WorkloadError::unless_at_least("hosts", hosts, 2)?;
+    pub fn one(hosts: u32) -> Result<HostGroups, InputError> {
+        at_least("hosts", hosts, 2)?;
         HostGroups::new(&[hosts])
     }
 

@@ -4,13 +4,13 @@
 //! once for all. The iteration's time includes the sleep. Equations and sources:
 //! `docs/models/workload.md`.
 
-use etherweave_primitives::{Bytes, Duration, Rank};
+use etherweave_primitives::{Bytes, Duration, InputError, Rank};
 
 use crate::collective::{Collective, Communicator};
-use crate::error::MESSAGE_MAX;
+use crate::limits::{MESSAGE_MAX, at_least};
 use crate::program::iteration;
 use crate::rank_grid::RankGrid;
-use crate::{Block, Op, Program, WorkloadError};
+use crate::{Block, Op, Program};
 
 /// What lies beyond the grid's edge.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -105,19 +105,19 @@ impl Halo3d {
     ///
     /// # Errors
     /// When the grid, the cells or the iterations are empty.
-    pub fn programs(&self) -> Result<Vec<Program>, WorkloadError> {
+    pub fn programs(&self) -> Result<Vec<Program>, InputError> {
         let grid = RankGrid::new(self.pex, self.pey, self.pez)?;
-        WorkloadError::unless_at_least("nx", self.nx, 1)?;
-        WorkloadError::unless_at_least("ny", self.ny, 1)?;
-        WorkloadError::unless_at_least("nz", self.nz, 1)?;
-        WorkloadError::unless_at_least("vars", self.vars, 1)?;
-        WorkloadError::unless_at_least("iterations", self.iterations, 1)?;
+        at_least("nx", self.nx, 1)?;
+        at_least("ny", self.ny, 1)?;
+        at_least("nz", self.nz, 1)?;
+        at_least("vars", self.vars, 1)?;
+        at_least("iterations", self.iterations, 1)?;
         // A cell's variables times the largest face.
         let faces = [[self.nx, self.ny], [self.ny, self.nz], [self.nx, self.nz]];
         let cells = faces.map(|face| u64::from(face[0]) * u64::from(face[1])).into_iter().max().unwrap_or(0);
         let face = Bytes::new(cells.saturating_mul(8).saturating_mul(u64::from(self.vars)));
         if face > MESSAGE_MAX {
-            return Err(WorkloadError::new("vars", format!("a face of {face}"), format!("at most {MESSAGE_MAX}")));
+            return Err(InputError::new("vars", format!("a face of {face}"), format!("at most {MESSAGE_MAX}")));
         }
         let world = Communicator::world(grid.ranks());
         Ok((0..grid.ranks()).map(|rank| self.program(&grid, &world, rank)).collect())

@@ -1,9 +1,9 @@
 //! Many sources, one sink: what `ib_write_bw` or `iperf3` from several hosts to one does.
 
-use etherweave_primitives::{Bytes, Rank};
+use etherweave_primitives::{Bytes, InputError, Rank};
 
-use crate::error::{MESSAGE_MAX, STREAMS_MAX};
-use crate::{StreamSpec, WorkloadError};
+use crate::StreamSpec;
+use crate::limits::{MESSAGE_MAX, STREAMS_MAX, at_least, at_most, counted_stream};
 
 /// Incast (`incast`): rank 0 is the sink, ranks 1 to `sources` send.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -38,19 +38,19 @@ impl Incast {
     ///
     /// # Errors
     /// When there is nobody to send, nothing to send, or no room in the window.
-    pub fn streams(&self) -> Result<Vec<StreamSpec>, WorkloadError> {
-        WorkloadError::unless_at_least("sources", self.sources, 1)?;
-        WorkloadError::unless_at_least("streams_per_source", self.streams_per_source, 1)?;
-        WorkloadError::unless_at_least("outstanding", self.outstanding, 1)?;
+    pub fn streams(&self) -> Result<Vec<StreamSpec>, InputError> {
+        at_least("sources", self.sources, 1)?;
+        at_least("streams_per_source", self.streams_per_source, 1)?;
+        at_least("outstanding", self.outstanding, 1)?;
         if self.message == Bytes::ZERO {
-            return Err(WorkloadError::new("message", "0B", "at least 1B"));
+            return Err(InputError::new("message", "0B", "at least 1B"));
         }
-        WorkloadError::unless_at_most("message", self.message, MESSAGE_MAX)?;
-        self.messages.map_or(Ok(()), |messages| WorkloadError::unless_counted(self.message, messages))?;
+        at_most("message", self.message, MESSAGE_MAX)?;
+        self.messages.map_or(Ok(()), |messages| counted_stream(self.message, messages))?;
         let streams = u64::from(self.sources) * u64::from(self.streams_per_source);
         if streams > STREAMS_MAX {
             let expected = format!("at most {STREAMS_MAX} over all sources");
-            return Err(WorkloadError::new("streams_per_source", format!("{streams} streams"), expected));
+            return Err(InputError::new("streams_per_source", format!("{streams} streams"), expected));
         }
         let spec = |source, stream| StreamSpec {
             src_rank: Rank::new(source),

@@ -1,11 +1,11 @@
 //! The point-to-point tests of the OSU Micro-Benchmarks: two ranks, rank 0 holds the clock.
 
-use etherweave_primitives::{Bytes, Rank};
+use etherweave_primitives::{Bytes, InputError, Rank};
 
 use crate::collective::{Collective, Communicator};
-use crate::error::{MESSAGE_MAX, WINDOW_MAX};
+use crate::limits::{MESSAGE_MAX, WINDOW_MAX, at_least, at_most, within};
 use crate::program::iteration;
-use crate::{Block, Op, Program, WorkloadError};
+use crate::{Block, Op, Program};
 
 /// Ping-pong (`osu_latency`). An iteration is one *round trip*; the tool reports half of its mean.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -77,10 +77,10 @@ impl OsuLatency {
     ///
     /// # Errors
     /// When there is nothing to measure.
-    pub fn programs(&self) -> Result<Vec<Program>, WorkloadError> {
+    pub fn programs(&self) -> Result<Vec<Program>, InputError> {
         const TAG: u32 = 1;
-        WorkloadError::unless_at_least("iterations", self.iterations, 1)?;
-        WorkloadError::unless_at_most("bytes", self.bytes, MESSAGE_MAX)?;
+        at_least("iterations", self.iterations, 1)?;
+        at_most("bytes", self.bytes, MESSAGE_MAX)?;
         let bytes = self.bytes.get();
         let ping = [send(1, TAG, bytes), Op::WaitAll, receive(1, TAG, bytes), Op::WaitAll];
         let pong = [receive(0, TAG, bytes), Op::WaitAll, send(0, TAG, bytes), Op::WaitAll];
@@ -98,7 +98,7 @@ impl OsuBw {
     ///
     /// # Errors
     /// When there is nothing to send or to measure.
-    pub fn programs(&self) -> Result<Vec<Program>, WorkloadError> {
+    pub fn programs(&self) -> Result<Vec<Program>, InputError> {
         const DATA: u32 = 100;
         const ACK: u32 = 101;
         const ACK_BYTES: u64 = 4;
@@ -122,7 +122,7 @@ impl OsuBibw {
     ///
     /// # Errors
     /// When there is nothing to send or to measure.
-    pub fn programs(&self) -> Result<Vec<Program>, WorkloadError> {
+    pub fn programs(&self) -> Result<Vec<Program>, InputError> {
         const FROM: [u32; 2] = [100, 10];
         window_is_sound(self.bytes, self.window, self.iterations)?;
         let (bytes, window) = (self.bytes.get(), self.window as usize);
@@ -145,13 +145,13 @@ fn receive(peer: u32, tag: u32, bytes: u64) -> Op {
     Op::Irecv { peer: Rank::new(peer), tag, bytes }
 }
 
-fn window_is_sound(bytes: Bytes, window: u32, iterations: u32) -> Result<(), WorkloadError> {
+fn window_is_sound(bytes: Bytes, window: u32, iterations: u32) -> Result<(), InputError> {
     if bytes == Bytes::ZERO {
-        return Err(WorkloadError::new("bytes", "0B", "at least 1B: a bandwidth needs data"));
+        return Err(InputError::new("bytes", "0B", "at least 1B: a bandwidth needs data"));
     }
-    WorkloadError::unless_at_most("bytes", bytes, MESSAGE_MAX)?;
-    WorkloadError::unless_within("window", window, 1..=WINDOW_MAX)?;
-    WorkloadError::unless_at_least("iterations", iterations, 1)
+    at_most("bytes", bytes, MESSAGE_MAX)?;
+    within("window", window, 1..=WINDOW_MAX)?;
+    at_least("iterations", iterations, 1)
 }
 
 /// Barrier, warm-up, measured iterations. Only rank 0 marks them, for only its clock is reported.

@@ -1,11 +1,11 @@
 //! One collective after another, as the collective tests of the OSU Micro-Benchmarks do.
 
-use etherweave_primitives::Bytes;
+use etherweave_primitives::{Bytes, InputError};
 
 use crate::collective::{Collective, Communicator};
-use crate::error::{ALL_PAIRS_MAX, COLLECTIVE_MAX};
+use crate::limits::{ALL_PAIRS_MAX, COLLECTIVE_MAX, at_least, at_most, within};
 use crate::program::iteration;
-use crate::{Block, Program, WorkloadError};
+use crate::{Block, Program};
 
 /// A collective on all ranks (`osu_collective`). An iteration is one call, followed by a barrier
 /// outside the iteration; the tool reports the mean over iterations and ranks.
@@ -39,25 +39,25 @@ impl OsuCollective {
     ///
     /// # Errors
     /// When there are fewer than two ranks, no iteration, or a root beyond the ranks.
-    pub fn programs(&self) -> Result<Vec<Program>, WorkloadError> {
-        WorkloadError::unless_at_least("ranks", self.ranks, 2)?;
-        WorkloadError::unless_at_least("iterations", self.iterations, 1)?;
+    pub fn programs(&self) -> Result<Vec<Program>, InputError> {
+        at_least("ranks", self.ranks, 2)?;
+        at_least("iterations", self.iterations, 1)?;
         match self.operation {
             Collective::Barrier => {}
             Collective::Alltoall { bytes } => {
-                WorkloadError::unless_within("ranks", self.ranks, 2..=ALL_PAIRS_MAX)?;
-                WorkloadError::unless_at_most("operation.alltoall.bytes", bytes, COLLECTIVE_MAX)?;
+                within("ranks", self.ranks, 2..=ALL_PAIRS_MAX)?;
+                at_most("operation.alltoall.bytes", bytes, COLLECTIVE_MAX)?;
             }
             Collective::Allgather { bytes } => {
-                WorkloadError::unless_at_most("operation.allgather.bytes", bytes, COLLECTIVE_MAX)?;
+                at_most("operation.allgather.bytes", bytes, COLLECTIVE_MAX)?;
             }
             Collective::Allreduce { bytes } => {
-                WorkloadError::unless_at_most("operation.allreduce.bytes", bytes, COLLECTIVE_MAX)?;
+                at_most("operation.allreduce.bytes", bytes, COLLECTIVE_MAX)?;
             }
             Collective::Bcast { root, bytes } => {
-                WorkloadError::unless_at_most("operation.bcast.bytes", bytes, COLLECTIVE_MAX)?;
+                at_most("operation.bcast.bytes", bytes, COLLECTIVE_MAX)?;
                 let most = self.ranks - 1;
-                WorkloadError::unless_within("operation.bcast.root", root, 0..=most)?;
+                within("operation.bcast.root", root, 0..=most)?;
             }
         }
         let world = Communicator::world(self.ranks);

@@ -1,10 +1,10 @@
 //! Every rank sends to one partner and receives from one.
 
-use etherweave_primitives::{Bytes, Purpose, Rank, Stream};
+use etherweave_primitives::{Bytes, InputError, Purpose, Rank, Stream};
 
-use crate::error::MESSAGE_MAX;
+use crate::limits::{MESSAGE_MAX, at_least, at_most};
 use crate::program::iteration;
-use crate::{Block, Op, Program, WorkloadError};
+use crate::{Block, Op, Program};
 
 /// Who sends to whom.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -46,10 +46,10 @@ impl Permutation {
     ///
     /// # Errors
     /// When there are fewer than two ranks, no iteration, or a rank would be its own partner.
-    pub fn programs(&self, seed: u64) -> Result<Vec<Program>, WorkloadError> {
+    pub fn programs(&self, seed: u64) -> Result<Vec<Program>, InputError> {
         const TAG: u32 = 1;
-        WorkloadError::unless_at_least("iterations", self.iterations, 1)?;
-        WorkloadError::unless_at_most("bytes", self.bytes, MESSAGE_MAX)?;
+        at_least("iterations", self.iterations, 1)?;
+        at_most("bytes", self.bytes, MESSAGE_MAX)?;
         let bytes = self.bytes.get();
         let to = self.partner.of_all(self.ranks, seed)?;
         let mut from = vec![Rank::default(); to.len()];
@@ -68,12 +68,12 @@ impl Partner {
     ///
     /// # Errors
     /// When there are fewer than two ranks, or the shift is a multiple of their number.
-    pub fn of_all(self, ranks: u32, seed: u64) -> Result<Vec<Rank>, WorkloadError> {
-        WorkloadError::unless_at_least("ranks", ranks, 2)?;
+    pub fn of_all(self, ranks: u32, seed: u64) -> Result<Vec<Rank>, InputError> {
+        at_least("ranks", ranks, 2)?;
         match self {
             Partner::Shift(shift) if shift.is_multiple_of(ranks) => {
                 let found = format!("shift {shift} among {ranks} ranks leads back to the sender");
-                Err(WorkloadError::new("partner", found, format!("no multiple of {ranks}")))
+                Err(InputError::new("partner", found, format!("no multiple of {ranks}")))
             }
             Partner::Shift(shift) => {
                 let to = |rank| (u64::from(rank) + u64::from(shift)) % u64::from(ranks);

@@ -1,8 +1,9 @@
 //! Every host sends one counted stream to its partner: the fabric benchmark of many simulators.
 
-use etherweave_primitives::{Bytes, Rank};
+use etherweave_primitives::{Bytes, InputError, Rank};
 
-use crate::{Partner, StreamSpec, WorkloadError};
+use crate::limits::{at_least, counted_stream};
+use crate::{Partner, StreamSpec};
 
 /// A stream per host along a permutation (`permutation_streams`).
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -37,9 +38,9 @@ impl PermutationStreams {
     ///
     /// # Errors
     /// When a host would be its own partner, or there is nothing to send.
-    pub fn streams(&self, seed: u64) -> Result<Vec<StreamSpec>, WorkloadError> {
-        WorkloadError::unless_at_least("outstanding", self.outstanding, 1)?;
-        WorkloadError::unless_counted(self.message, self.messages)?;
+    pub fn streams(&self, seed: u64) -> Result<Vec<StreamSpec>, InputError> {
+        at_least("outstanding", self.outstanding, 1)?;
+        counted_stream(self.message, self.messages)?;
         let spec = |(rank, dst_rank)| StreamSpec {
             src_rank: Rank::from_index(rank),
             dst_rank,

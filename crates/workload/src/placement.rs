@@ -1,8 +1,6 @@
 //! Which host a rank lives on: one rank per host, and no host for two jobs.
 
-use etherweave_primitives::{HostId, Purpose, Stream};
-
-use crate::WorkloadError;
+use etherweave_primitives::{HostId, InputError, Purpose, Stream};
 
 /// Where the ranks of a job live, in rank order.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -45,7 +43,7 @@ impl Placement {
         leaf_of_host: &[u32],
         taken: &mut [bool],
         seed: u64,
-    ) -> Result<Vec<HostId>, WorkloadError> {
+    ) -> Result<Vec<HostId>, InputError> {
         assert_eq!(leaf_of_host.len(), taken.len(), "every host has a leaf and is taken or not");
         let hosts = match self {
             Placement::Hosts(hosts) => listed_hosts(hosts, ranks, taken)?,
@@ -58,17 +56,17 @@ impl Placement {
     }
 }
 
-fn listed_hosts(hosts: &[u32], ranks: u32, taken: &[bool]) -> Result<Vec<HostId>, WorkloadError> {
+fn listed_hosts(hosts: &[u32], ranks: u32, taken: &[bool]) -> Result<Vec<HostId>, InputError> {
     as_long_as_the_job("hosts", hosts, ranks)?;
     let mut taken = taken.to_vec();
     hosts.iter().map(|&host| take("hosts", host, &mut taken)).collect()
 }
 
-fn take(key: &'static str, host: u32, taken: &mut [bool]) -> Result<HostId, WorkloadError> {
+fn take(key: &'static str, host: u32, taken: &mut [bool]) -> Result<HostId, InputError> {
     let count = taken.len();
     match taken.get_mut(host as usize) {
-        None => Err(WorkloadError::new(key, format!("host {host}"), format!("a host of the fabric's {count}, from 0"))),
-        Some(true) => Err(WorkloadError::new(key, format!("host {host} is taken"), "a host for each rank alone")),
+        None => Err(InputError::new(key, format!("host {host}"), format!("a host of the fabric's {count}, from 0"))),
+        Some(true) => Err(InputError::new(key, format!("host {host} is taken"), "a host for each rank alone")),
         Some(free) => {
             *free = true;
             Ok(HostId::new(host))
@@ -76,14 +74,14 @@ fn take(key: &'static str, host: u32, taken: &mut [bool]) -> Result<HostId, Work
     }
 }
 
-fn on_leaves(leaves: &[u32], ranks: u32, leaf_of_host: &[u32], taken: &[bool]) -> Result<Vec<HostId>, WorkloadError> {
+fn on_leaves(leaves: &[u32], ranks: u32, leaf_of_host: &[u32], taken: &[bool]) -> Result<Vec<HostId>, InputError> {
     as_long_as_the_job("leaves", leaves, ranks)?;
     let mut taken = taken.to_vec();
     let place = |(rank, &leaf): (usize, &u32)| {
         let free = (0..taken.len()).find(|&host| leaf_of_host[host] == leaf && !taken[host]);
         let host = free.ok_or_else(|| {
             let found = format!("leaf {leaf} has no free host for rank {rank}, {rank} of {ranks} ranks fit");
-            WorkloadError::new("leaves", found, "leaves with a free host for each of their ranks")
+            InputError::new("leaves", found, "leaves with a free host for each of their ranks")
         })?;
         taken[host] = true;
         Ok(HostId::from_index(host))
@@ -91,13 +89,13 @@ fn on_leaves(leaves: &[u32], ranks: u32, leaf_of_host: &[u32], taken: &[bool]) -
     leaves.iter().enumerate().map(place).collect()
 }
 
-fn random(ranks: u32, taken: &[bool], seed: u64) -> Result<Vec<HostId>, WorkloadError> {
+fn random(ranks: u32, taken: &[bool], seed: u64) -> Result<Vec<HostId>, InputError> {
     let mut free = free_hosts(taken, 0);
     Stream::new(seed, Purpose::Placement, 0).shuffle(&mut free);
     first_of("random", free, ranks)
 }
 
-fn linear(ranks: u32, taken: &[bool], first: u32) -> Result<Vec<HostId>, WorkloadError> {
+fn linear(ranks: u32, taken: &[bool], first: u32) -> Result<Vec<HostId>, InputError> {
     first_of("linear", free_hosts(taken, first as usize), ranks)
 }
 
@@ -105,10 +103,10 @@ fn free_hosts(taken: &[bool], first: usize) -> Vec<HostId> {
     (first..taken.len()).filter(|&host| !taken[host]).map(HostId::from_index).collect()
 }
 
-fn first_of(key: &'static str, mut free: Vec<HostId>, ranks: u32) -> Result<Vec<HostId>, WorkloadError> {
+fn first_of(key: &'static str, mut free: Vec<HostId>, ranks: u32) -> Result<Vec<HostId>, InputError> {
     let fit = free.len();
     if fit < ranks as usize {
-        return Err(WorkloadError::new(
+        return Err(InputError::new(
             key,
             format!("{ranks} ranks"),
             format!("at most {fit}, as many as hosts are free"),
@@ -118,11 +116,11 @@ fn first_of(key: &'static str, mut free: Vec<HostId>, ranks: u32) -> Result<Vec<
     Ok(free)
 }
 
-fn as_long_as_the_job(key: &'static str, list: &[u32], ranks: u32) -> Result<(), WorkloadError> {
+fn as_long_as_the_job(key: &'static str, list: &[u32], ranks: u32) -> Result<(), InputError> {
     if list.len() == ranks as usize {
         return Ok(());
     }
-    Err(WorkloadError::new(key, format!("{} entries", list.len()), format!("{ranks}, one for each rank")))
+    Err(InputError::new(key, format!("{} entries", list.len()), format!("{ranks}, one for each rank")))
 }
 
 #[cfg(test)]

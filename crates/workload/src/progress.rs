@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use etherweave_primitives::Rank;
+use etherweave_primitives::{InputError, Rank};
 
-use crate::{Op, Program, WorkloadError};
+use crate::{Op, Program};
 
 /// Lengths of sends and receives that have no counterpart yet; one of the two is empty.
 #[derive(Default)]
@@ -28,7 +28,7 @@ struct Rendezvous<'a> {
 ///
 /// # Errors
 /// Names ranks that wait for ever, or that disagree.
-pub fn check_progress(programs: &[Program]) -> Result<(), WorkloadError> {
+pub fn check_progress(programs: &[Program]) -> Result<(), InputError> {
     let state = |program| RankState { ops: twice(program).peekable(), open: 0 };
     let mut network = Rendezvous { ranks: programs.iter().map(state).collect(), posted: BTreeMap::new() };
     let mut moved = true;
@@ -42,10 +42,10 @@ pub fn check_progress(programs: &[Program]) -> Result<(), WorkloadError> {
     let stuck: Vec<usize> = states.by_ref().filter_map(|(rank, state)| state.ops.peek().map(|_| rank)).collect();
     if let Some(first) = stuck.first() {
         let found = format!("{} ranks wait for ever, {} first", stuck.len(), Rank::from_index(*first));
-        return Err(WorkloadError::new("programs", found, "programs that end whatever sends wait for"));
+        return Err(InputError::new("programs", found, "programs that end whatever sends wait for"));
     }
     match network.ranks.iter().position(|rank| rank.open > 0) {
-        Some(rank) => Err(WorkloadError::new(
+        Some(rank) => Err(InputError::new(
             "programs",
             format!("{} leaves requests open", Rank::from_index(rank)),
             "a wait after the last message",
@@ -63,7 +63,7 @@ fn twice(program: &Program) -> Box<dyn Iterator<Item = &Op> + '_> {
 
 impl Rendezvous<'_> {
     /// Performs operations of `rank` up to a wait that does not end; whether any was performed.
-    fn advance(&mut self, rank: usize) -> Result<bool, WorkloadError> {
+    fn advance(&mut self, rank: usize) -> Result<bool, InputError> {
         let mut moved = false;
         while let Some(&&op) = self.ranks[rank].ops.peek() {
             match op {
@@ -78,7 +78,7 @@ impl Rendezvous<'_> {
         Ok(moved)
     }
 
-    fn post(&mut self, channel: (usize, usize, u32), bytes: u64, is_send: bool) -> Result<(), WorkloadError> {
+    fn post(&mut self, channel: (usize, usize, u32), bytes: u64, is_send: bool) -> Result<(), InputError> {
         let (from, to, tag) = channel;
         let (me, peer) = if is_send { (from, to) } else { (to, from) };
         let posted = self.posted.entry(channel).or_default();
@@ -88,7 +88,7 @@ impl Rendezvous<'_> {
             Some(other) if other == bytes => self.ranks[peer].open -= 1,
             Some(other) => {
                 let found = format!("a message of {bytes} B from rank {from} to {to} under tag {tag} meets {other} B");
-                return Err(WorkloadError::new("programs", found, "equal lengths of a send and its receive"));
+                return Err(InputError::new("programs", found, "equal lengths of a send and its receive"));
             }
             None => {
                 mine.push_back(bytes);

@@ -1,8 +1,8 @@
 //! Ranks on a three-dimensional grid, x fastest.
 
-use etherweave_primitives::Rank;
+use etherweave_primitives::{InputError, Rank};
 
-use crate::WorkloadError;
+use crate::limits::at_least;
 
 /// A grid of `pex · pey · pez` ranks.
 #[derive(Clone, Copy, Debug)]
@@ -13,15 +13,15 @@ pub(crate) struct RankGrid {
 
 impl RankGrid {
     /// The grid of these extents, of at least two ranks.
-    pub(crate) fn new(pex: u32, pey: u32, pez: u32) -> Result<RankGrid, WorkloadError> {
-        WorkloadError::unless_at_least("pex", pex, 1)?;
-        WorkloadError::unless_at_least("pey", pey, 1)?;
-        WorkloadError::unless_at_least("pez", pez, 1)?;
+    pub(crate) fn new(pex: u32, pey: u32, pez: u32) -> Result<RankGrid, InputError> {
+        at_least("pex", pex, 1)?;
+        at_least("pey", pey, 1)?;
+        at_least("pez", pez, 1)?;
         let ranks = u64::from(pex).saturating_mul(u64::from(pey)).saturating_mul(u64::from(pez));
         if (2..=u64::from(u32::MAX)).contains(&ranks) {
             return Ok(RankGrid { extent: [pex, pey, pez] });
         }
-        Err(WorkloadError::new("pex, pey, pez", format!("a grid of {ranks} ranks"), "2 to 4294967295 ranks"))
+        Err(InputError::new("pex, pey, pez", format!("a grid of {ranks} ranks"), "2 to 4294967295 ranks"))
     }
 
     /// How many ranks.

@@ -14,9 +14,9 @@
 mod reader;
 mod writer;
 
-use etherweave_primitives::Duration;
+use etherweave_primitives::{Duration, InputError};
 
-use crate::{Block, Program, Traffic, WorkloadError, check};
+use crate::{Block, Program, Traffic, check};
 
 const MAGIC: [u8; 8] = *b"EWSCHED\n";
 const VERSION: u32 = 1;
@@ -85,7 +85,7 @@ impl Schedule {
     ///
     /// # Errors
     /// When what is left of the programs does not fit together.
-    pub fn with_warm_up(mut self, passes: u32) -> Result<Schedule, WorkloadError> {
+    pub fn with_warm_up(mut self, passes: u32) -> Result<Schedule, InputError> {
         let Traffic::Ranks(programs) = &self.traffic else { return Ok(self) };
         if passes == 0 {
             return Ok(self);
@@ -95,7 +95,7 @@ impl Schedule {
         self.warm_up_programs = programs.iter().map(shortened_program).collect();
         check(&self.warm_up_programs).map_err(|error| {
             let expected = "none, for a schedule whose ranks differ in their repetitions";
-            WorkloadError::new("warm_up", format!("{passes} passes leave {}", error.found), expected)
+            InputError::new("warm_up", format!("{passes} passes leave {}", error.found), expected)
         })?;
         Ok(self)
     }

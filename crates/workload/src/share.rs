@@ -1,8 +1,7 @@
 //! A part of a whole: an offered load, or a share of the packets.
 
+use etherweave_primitives::InputError;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-
-use crate::WorkloadError;
 
 /// A number from 0 to 1, kept in parts of 10^9: what a scenario writes in decimals is exact.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug, serde::Serialize, serde::Deserialize)]
@@ -35,12 +34,12 @@ impl Share {
 }
 
 impl TryFrom<f64> for Share {
-    type Error = WorkloadError;
-    fn try_from(number: f64) -> Result<Share, WorkloadError> {
+    type Error = InputError;
+    fn try_from(number: f64) -> Result<Share, InputError> {
         let parts = (number * Share::PARTS as f64).round();
         // A number that is not one (NaN) is in no range.
         if !(0.0..=1.0).contains(&number) || (number > 0.0 && parts == 0.0) {
-            return Err(WorkloadError::new("share", number.to_string(), "0, or 1e-9 to 1"));
+            return Err(InputError::new("share", number.to_string(), "0, or 1e-9 to 1"));
         }
         Ok(Share(parts as u64))
     }

@@ -1,8 +1,8 @@
 //! The runs of the Sandia Ethernet evaluation, as far as schedule and placement alone decide them:
 //! 8 leaves of 12 hosts, four 100 Gb/s links up from each leaf, one rank per host.
 
-use etherweave_primitives::{BitRate, Bytes, Duration};
-use etherweave_workload::{Fft, Halo3d, Op, Placement, Program, WorkloadError, bytes_sent};
+use etherweave_primitives::{BitRate, Bytes, Duration, InputError};
+use etherweave_workload::{Fft, Halo3d, Op, Placement, Program, bytes_sent};
 
 /// Leaf of each rank in the published host files.
 const HALO_LEAVES: [u32; 48] = [
@@ -96,7 +96,7 @@ fn both_jobs_fit_side_by_side_on_their_leaves() {
 #[test]
 fn a_third_job_is_told_that_nothing_fits() {
     let mut taken = [true; 96];
-    let place = |placement: Placement, taken: &mut [bool]| -> WorkloadError {
+    let place = |placement: Placement, taken: &mut [bool]| -> InputError {
         placement.place(48, &leaf_of_host(), taken, 1).unwrap_err()
     };
     let error = place(Placement::Random { seed: None }, &mut taken).to_string();

@@ -1,9 +1,10 @@
 //! Time in slots, and in each slot the same coin.
 
-use etherweave_primitives::Geometric;
+use etherweave_primitives::{Geometric, InputError};
 
 use super::{FRACTION, HostArrivals, Offered};
-use crate::{Share, WorkloadError};
+use crate::Share;
+use crate::limits::within;
 
 /// A packet in each slot with the same chance (`bernoulli`; Dally and Towles, *Principles and Practices of
 /// Interconnection Networks*, 2004, section 24.2.2). Gaps are whole slots, geometrically distributed.
@@ -30,12 +31,12 @@ pub(super) struct GapPlan {
 }
 
 impl Bernoulli {
-    pub(super) fn plan(&self, offered: Offered) -> Result<GapPlan, WorkloadError> {
-        WorkloadError::unless_within("slots_per_packet", self.slots_per_packet, 1..=1_000)?;
+    pub(super) fn plan(&self, offered: Offered) -> Result<GapPlan, InputError> {
+        within("slots_per_packet", self.slots_per_packet, 1..=1_000)?;
         let slots = u64::from(self.slots_per_packet);
         if offered.packet < slots {
             let found = format!("{slots} slots in {}ps", offered.packet);
-            return Err(WorkloadError::new("slots_per_packet", found, "slots of at least 1ps"));
+            return Err(InputError::new("slots_per_packet", found, "slots of at least 1ps"));
         }
         let empty_slots = Geometric::new(offered.load.parts(), Share::PARTS * slots);
         Ok(GapPlan { slot: (offered.packet << FRACTION) / slots, empty_slots })

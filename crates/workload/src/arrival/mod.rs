@@ -14,14 +14,14 @@ mod on_off;
 mod periodic;
 mod poisson;
 
-use etherweave_primitives::{Duration, HostId, Purpose, Stream};
+use etherweave_primitives::{Duration, HostId, InputError, Purpose, Stream};
 
 pub use bernoulli::Bernoulli;
 pub use on_off::{BurstLength, OnOff};
 pub use periodic::{FirstArrival, Periodic};
 pub use poisson::Poisson;
 
-use crate::{Share, WorkloadError};
+use crate::Share;
 
 /// Longer than any run (53 days): the gap at load 0, and what no gap exceeds, so that it can be added to an instant.
 pub const GAP_MAX: Duration = Duration::from_ps(1 << 62);
@@ -63,14 +63,14 @@ struct Offered {
 impl Offered {
     /// # Errors
     /// When a packet takes no time or more than a second, or packets come so rarely that their period does not fit.
-    fn new(packet: Duration, load: Share) -> Result<Offered, WorkloadError> {
+    fn new(packet: Duration, load: Share) -> Result<Offered, InputError> {
         if packet.is_zero() || packet > PACKET_MAX {
-            return Err(WorkloadError::new("packet", packet.to_string(), format!("1ps to {PACKET_MAX}")));
+            return Err(InputError::new("packet", packet.to_string(), format!("1ps to {PACKET_MAX}")));
         }
         let offered = Offered { packet: packet.as_ps(), load };
         if period(packet.as_ps(), load) > u128::from(u64::MAX) {
             let found = format!("{load} of a link where a packet takes {packet}");
-            return Err(WorkloadError::new("load", found, "0, or a packet in at most 281s on average"));
+            return Err(InputError::new("load", found, "0, or a packet in at most 281s on average"));
         }
         Ok(offered)
     }
@@ -140,7 +140,7 @@ macro_rules! arrivals {
             /// # Errors
             /// When a packet takes no time or more than a second, packets come less than once in 281 s, or the
             /// parameters make no process of that load.
-            pub fn plan(&self, packet: Duration, load: Share) -> Result<ArrivalPlan, WorkloadError> {
+            pub fn plan(&self, packet: Duration, load: Share) -> Result<ArrivalPlan, InputError> {
                 // At load 0 the parameters are checked all the same, at one that suits all.
                 let offered = Offered::new(packet, if load == Share::NONE { Share::percent(1) } else { load })?;
                 let plan = match self {

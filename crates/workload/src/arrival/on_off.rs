@@ -1,9 +1,10 @@
 //! Bursts with silence between them.
 
-use etherweave_primitives::{Geometric, Pareto};
+use etherweave_primitives::{Geometric, InputError, Pareto};
 
 use super::{HostArrivals, Offered, exponential};
-use crate::{Share, WorkloadError};
+use crate::Share;
+use crate::limits::within;
 
 /// Bursts of packets at a peak load, with exponential silences between them that make up the offered load (`on_off`).
 ///
@@ -57,23 +58,23 @@ enum Length {
 }
 
 impl OnOff {
-    pub(super) fn plan(&self, offered: Offered) -> Result<GapPlan, WorkloadError> {
-        WorkloadError::unless_within("burst", self.burst, 1..=1_000_000)?;
+    pub(super) fn plan(&self, offered: Offered) -> Result<GapPlan, InputError> {
+        within("burst", self.burst, 1..=1_000_000)?;
         let least = offered.load.max(Share::percent(1));
         if self.peak < least {
             let expected = format!("{least} to 1, no less than the offered load");
-            return Err(WorkloadError::new("peak", self.peak.to_string(), expected));
+            return Err(InputError::new("peak", self.peak.to_string(), expected));
         }
         let period = offered.period_at(self.peak);
         // In a cycle, burst packets take burst · period / load; what their own periods do not fill is silence.
         let silence = u64::from(self.burst).checked_mul(offered.period() - period).ok_or_else(|| {
             let found = format!("{} packets at load {}", self.burst, offered.load);
-            WorkloadError::new("burst", found, "silences of at most 281s on average")
+            InputError::new("burst", found, "silences of at most 281s on average")
         })?;
         Ok(GapPlan { period, silence, length: self.length()? })
     }
 
-    fn length(&self) -> Result<Length, WorkloadError> {
+    fn length(&self) -> Result<Length, InputError> {
         match self.length {
             BurstLength::Geometric => Ok(Length::Geometric(Geometric::new(1, u64::from(self.burst)))),
             BurstLength::Pareto { shape } => self.pareto(shape).map(Length::Pareto),
@@ -82,14 +83,14 @@ impl OnOff {
 
     /// # Errors
     /// When the shape is out of range, or the least burst would be shorter than a packet.
-    fn pareto(&self, shape: f64) -> Result<Pareto, WorkloadError> {
+    fn pareto(&self, shape: f64) -> Result<Pareto, InputError> {
         if !(1.2..=10.0).contains(&shape) {
-            return Err(WorkloadError::new("shape", shape.to_string(), "1.2 to 10"));
+            return Err(InputError::new("shape", shape.to_string(), "1.2 to 10"));
         }
         let least = (shape / (shape - 1.0)).ceil();
         if f64::from(self.burst) < least {
             let expected = format!("at least {least} with shape {shape}, so that each burst has a packet");
-            return Err(WorkloadError::new("burst", self.burst.to_string(), expected));
+            return Err(InputError::new("burst", self.burst.to_string(), expected));
         }
         Ok(Pareto::of_mean(f64::from(self.burst), shape))
     }

@@ -1,7 +1,7 @@
 //! Equal gaps, and hosts in step or not.
 
 use super::{HostArrivals, Offered};
-use crate::WorkloadError;
+use etherweave_primitives::InputError;
 
 /// A packet every so often (`periodic`).
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -30,7 +30,7 @@ pub(super) struct GapPlan {
 }
 
 impl Periodic {
-    pub(super) fn plan(&self, offered: Offered) -> Result<GapPlan, WorkloadError> {
+    pub(super) fn plan(&self, offered: Offered) -> Result<GapPlan, InputError> {
         Ok(GapPlan { period: offered.period(), phase: self.phase })
     }
 }

@@ -1,7 +1,7 @@
 //! Gaps without memory.
 
 use super::{HostArrivals, Offered, exponential};
-use crate::WorkloadError;
+use etherweave_primitives::InputError;
 
 /// A Poisson process (`poisson`): exponential gaps, whatever came before. What queueing theory calls M.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -15,7 +15,7 @@ pub(super) struct GapPlan {
 }
 
 impl Poisson {
-    pub(super) fn plan(&self, offered: Offered) -> Result<GapPlan, WorkloadError> {
+    pub(super) fn plan(&self, offered: Offered) -> Result<GapPlan, InputError> {
         Ok(GapPlan { mean: offered.period() })
     }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use etherweave_primitives::{Duration, Rank};
+use etherweave_primitives::{Duration, InputError, Rank};
 
+use super::line_error;
 use super::lines::{GoalLine, lines};
-use super::wrong;
-use crate::error::MESSAGE_MAX;
-use crate::{Op, WorkloadError};
+use crate::Op;
+use crate::limits::MESSAGE_MAX;
 
 /// Most ranks: numbers of ranks are checked before anything of that size is made.
 const RANKS_MAX: u64 = 1 << 20;
@@ -50,12 +50,12 @@ pub(super) fn announced_ranks(text: &str) -> Option<u64> {
 }
 
 /// Reads a text.
-pub(super) fn read(text: &str) -> Result<Vec<GoalGraph>, WorkloadError> {
+pub(super) fn read(text: &str) -> Result<Vec<GoalGraph>, InputError> {
     let ranks = announced_ranks(text).filter(|ranks| (1..=RANKS_MAX).contains(ranks));
     let Some(ranks) = ranks else {
         let first = lines(text).next();
         let (line, words) = first.map_or((1, "nothing".to_owned()), |line| (line.number, line.words.join(" ")));
-        return Err(wrong(line, words, format!("`num_ranks` and a number from 1 to {RANKS_MAX}")));
+        return Err(line_error(line, words, format!("`num_ranks` and a number from 1 to {RANKS_MAX}")));
     };
     let graphs = (0..ranks).map(|_| None).collect();
     let mut reader = Reader { ranks, graphs, open: None, labels: BTreeMap::new() };
@@ -65,17 +65,17 @@ pub(super) fn read(text: &str) -> Result<Vec<GoalGraph>, WorkloadError> {
         reader.line(&line)?;
     }
     match reader.open {
-        Some(rank) => Err(wrong(last, format!("the text ends inside of rank {rank}"), "`}`")),
+        Some(rank) => Err(line_error(last, format!("the text ends inside of rank {rank}"), "`}`")),
         None => Ok(reader.graphs.into_iter().map(Option::unwrap_or_default).collect()),
     }
 }
 
 impl<'a> Reader<'a> {
-    fn line(&mut self, line: &GoalLine<'a>) -> Result<(), WorkloadError> {
+    fn line(&mut self, line: &GoalLine<'a>) -> Result<(), InputError> {
         let said = || line.words.join(" ");
         match (self.open, line.words.as_slice()) {
             (None, ["rank", rank, "{"]) => self.begin(line, rank),
-            (None, _) => Err(wrong(line.number, said(), "`rank N {`")),
+            (None, _) => Err(line_error(line.number, said(), "`rank N {`")),
             (Some(_), ["}"]) => {
                 self.open = None;
                 self.labels.clear();
@@ -87,11 +87,11 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn begin(&mut self, line: &GoalLine<'_>, rank: &str) -> Result<(), WorkloadError> {
+    fn begin(&mut self, line: &GoalLine<'_>, rank: &str) -> Result<(), InputError> {
         let rank = number(line, rank, "rank", self.ranks - 1)?;
         let graph = &mut self.graphs[rank as usize];
         if graph.is_some() {
-            return Err(wrong(line.number, format!("rank {rank} twice"), "each rank once"));
+            return Err(line_error(line.number, format!("rank {rank} twice"), "each rank once"));
         }
         *graph = Some(GoalGraph::default());
         self.open = Some(rank);
@@ -103,10 +103,10 @@ impl<'a> Reader<'a> {
         self.graphs[rank as usize].as_mut().expect("an open rank has a graph")
     }
 
-    fn depend(&mut self, line: &GoalLine<'a>, label: &str, verb: &str, other: &str) -> Result<(), WorkloadError> {
+    fn depend(&mut self, line: &GoalLine<'a>, label: &str, verb: &str, other: &str) -> Result<(), InputError> {
         let node = |label: &str| {
             let known = self.labels.get(label).copied();
-            known.ok_or_else(|| wrong(line.number, format!("no operation {label} so far"), "a label of this rank"))
+            known.ok_or_else(|| line_error(line.number, format!("no operation {label} so far"), "a label of this rank"))
         };
         let (of, on) = (node(label)?, node(other)?);
         let node = &mut self.graph().nodes[of];
@@ -118,7 +118,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn operation(&mut self, line: &GoalLine<'a>, label: Option<&'a str>, words: &[&str]) -> Result<(), WorkloadError> {
+    fn operation(&mut self, line: &GoalLine<'a>, label: Option<&'a str>, words: &[&str]) -> Result<(), InputError> {
         let op = match words {
             ["send", bytes, "b", "to", peer, rest @ ..] => self.message(line, true, [bytes, peer], rest)?,
             ["recv", bytes, "b", "from", peer, rest @ ..] => self.message(line, false, [bytes, peer], rest)?,
@@ -126,7 +126,9 @@ impl<'a> Reader<'a> {
                 places(line, rest)?;
                 Op::Compute { duration: Duration::from_ns(number(line, ns, "calculation", CALC_MAX)?) }
             }
-            _ => return Err(wrong(line.number, line.words.join(" "), "`send`, `recv`, `calc`, `requires` or `}`")),
+            _ => {
+                return Err(line_error(line.number, line.words.join(" "), "`send`, `recv`, `calc`, `requires` or `}`"));
+            }
         };
         let nodes = &mut self.graph().nodes;
         let place = nodes.len();
@@ -134,7 +136,7 @@ impl<'a> Reader<'a> {
         if let Some(label) = label
             && self.labels.insert(label, place).is_some()
         {
-            return Err(wrong(line.number, format!("label {label} twice"), "another label for each operation"));
+            return Err(line_error(line.number, format!("label {label} twice"), "another label for each operation"));
         }
         Ok(())
     }
@@ -145,10 +147,10 @@ impl<'a> Reader<'a> {
         is_send: bool,
         [bytes, peer]: [&str; 2],
         rest: &[&str],
-    ) -> Result<Op, WorkloadError> {
+    ) -> Result<Op, InputError> {
         let bytes = number(line, bytes, "message", MESSAGE_MAX.get())?;
         if peer == "-1" {
-            return Err(wrong(
+            return Err(line_error(
                 line.number,
                 "a message from any rank",
                 "the number of a rank: programs name their peers",
@@ -156,10 +158,12 @@ impl<'a> Reader<'a> {
         }
         let peer = number(line, peer, "peer", self.ranks - 1)?;
         if Some(peer) == self.open {
-            return Err(wrong(line.number, format!("a message of rank {peer} to itself"), "another rank"));
+            return Err(line_error(line.number, format!("a message of rank {peer} to itself"), "another rank"));
         }
         let (tag, rest) = match rest {
-            ["tag", "-1", ..] => return Err(wrong(line.number, "any tag", "the number of a tag: programs name it")),
+            ["tag", "-1", ..] => {
+                return Err(line_error(line.number, "any tag", "the number of a tag: programs name it"));
+            }
             ["tag", tag, rest @ ..] => (number(line, tag, "tag", TAG_MAX)?, rest),
             rest => (0, rest),
         };
@@ -174,18 +178,18 @@ fn is_label(word: &str) -> bool {
 }
 
 /// A rank has one thread: `cpu 0` and `nic 0` say what is so anyway.
-fn places(line: &GoalLine<'_>, words: &[&str]) -> Result<(), WorkloadError> {
+fn places(line: &GoalLine<'_>, words: &[&str]) -> Result<(), InputError> {
     match words {
         [] => Ok(()),
         ["cpu" | "nic", "0", rest @ ..] => places(line, rest),
         [place @ ("cpu" | "nic"), other, ..] => {
-            Err(wrong(line.number, format!("{place} {other}"), format!("{place} 0: a program has one thread")))
+            Err(line_error(line.number, format!("{place} {other}"), format!("{place} 0: a program has one thread")))
         }
-        [word, ..] => Err(wrong(line.number, word, "the end of the line, `tag`, `cpu` or `nic`")),
+        [word, ..] => Err(line_error(line.number, word, "the end of the line, `tag`, `cpu` or `nic`")),
     }
 }
 
-fn number(line: &GoalLine<'_>, word: &str, what: &str, most: u64) -> Result<u64, WorkloadError> {
+fn number(line: &GoalLine<'_>, word: &str, what: &str, most: u64) -> Result<u64, InputError> {
     let read = word.parse().ok().filter(|number| *number <= most);
-    read.ok_or_else(|| wrong(line.number, format!("{what} {word}"), format!("a number up to {most}")))
+    read.ok_or_else(|| line_error(line.number, format!("{what} {word}"), format!("a number up to {most}")))
 }

@@ -4,12 +4,13 @@
 //! earlier phase is complete, and all calculations of its own phase that come before it. If not, the sequence waits for
 //! more than the graph does.
 
+use etherweave_primitives::InputError;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
 use super::graph::{GoalGraph, GoalNode};
-use super::wrong;
-use crate::{Op, WorkloadError};
+use super::line_error;
+use crate::Op;
 
 /// Nodes between two waits.
 #[derive(Default)]
@@ -43,7 +44,7 @@ struct Sequence<'a> {
 ///
 /// # Errors
 /// When operations require each other, or when the sequence would wait for more and may not.
-pub(super) fn sequence(graph: &GoalGraph, added_waits: bool) -> Result<Vec<Op>, WorkloadError> {
+pub(super) fn sequence(graph: &GoalGraph, added_waits: bool) -> Result<Vec<Op>, InputError> {
     let nodes = &graph.nodes;
     let mut sequence = Sequence {
         nodes,
@@ -63,7 +64,7 @@ pub(super) fn sequence(graph: &GoalGraph, added_waits: bool) -> Result<Vec<Op>, 
 }
 
 /// Nodes in an order in which each comes after what it waits for, and else in that of the text.
-fn topological(nodes: &[GoalNode]) -> Result<Vec<usize>, WorkloadError> {
+fn topological(nodes: &[GoalNode]) -> Result<Vec<usize>, InputError> {
     let mut after: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
     let mut open: Vec<usize> = vec![0; nodes.len()];
     for (index, node) in nodes.iter().enumerate() {
@@ -85,14 +86,14 @@ fn topological(nodes: &[GoalNode]) -> Result<Vec<usize>, WorkloadError> {
     }
     match open.iter().position(|&open| open > 0) {
         Some(node) => {
-            Err(wrong(nodes[node].line, "an operation that waits for itself, by way of others", "an end of it"))
+            Err(line_error(nodes[node].line, "an operation that waits for itself, by way of others", "an end of it"))
         }
         None => Ok(order),
     }
 }
 
 impl Sequence<'_> {
-    fn put(&mut self, index: usize, added_waits: bool) -> Result<(), WorkloadError> {
+    fn put(&mut self, index: usize, added_waits: bool) -> Result<(), InputError> {
         let node = &self.nodes[index];
         if node.requires.iter().any(|on| self.phase.messages.contains(on)) {
             self.ops.push(Op::WaitAll);
@@ -105,7 +106,7 @@ impl Sequence<'_> {
         if !is_exact && !added_waits {
             let found = "an operation that may start before what a sequence would wait for there";
             let expected = "a graph that is a sequence of posts and waits for all, or `added_waits = true`";
-            return Err(wrong(node.line, found, expected));
+            return Err(line_error(node.line, found, expected));
         }
         match node.op {
             // A join: nothing is calculated.

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use etherweave_primitives::Duration;
+use etherweave_primitives::{Duration, InputError};
 
-use crate::{Op, Program, WorkloadError};
+use crate::{Op, Program};
 
 /// Most operations of a text: some hundred megabytes.
 const OPERATIONS_MAX: u64 = 10_000_000;
@@ -29,12 +29,12 @@ enum Before {
     Complete(u64),
 }
 
-pub(super) fn write(programs: &[Program]) -> Result<String, WorkloadError> {
+pub(super) fn write(programs: &[Program]) -> Result<String, InputError> {
     let blocks = programs.iter().flat_map(|program| &program.blocks);
     let count = blocks.map(|block| block.ops.len() as u64 * u64::from(block.repeat)).fold(0, u64::saturating_add);
     if count > OPERATIONS_MAX {
         let expected = format!("at most {OPERATIONS_MAX}: GOAL has no repetitions, so ask for fewer iterations");
-        return Err(WorkloadError::new("iterations", format!("{count} operations"), expected));
+        return Err(InputError::new("iterations", format!("{count} operations"), expected));
     }
     let mut text = format!("num_ranks {}\n", programs.len());
     for (number, program) in programs.iter().enumerate() {
@@ -50,7 +50,7 @@ pub(super) fn write(programs: &[Program]) -> Result<String, WorkloadError> {
 }
 
 impl Rank {
-    fn put(&mut self, op: &Op) -> Result<(), WorkloadError> {
+    fn put(&mut self, op: &Op) -> Result<(), InputError> {
         match *op {
             Op::Isend { peer, tag, bytes } => self.message(format!("send {bytes}b to {} tag {tag}", peer.get())),
             Op::Irecv { peer, tag, bytes } => self.message(format!("recv {bytes}b from {} tag {tag}", peer.get())),
@@ -67,9 +67,9 @@ impl Rank {
         self.before = Some(Before::Started(label));
     }
 
-    fn rest(&mut self, duration: Duration) -> Result<(), WorkloadError> {
+    fn rest(&mut self, duration: Duration) -> Result<(), InputError> {
         if !duration.as_ps().is_multiple_of(1000) {
-            return Err(WorkloadError::new("sleep", duration.to_string(), "whole nanoseconds, in which GOAL counts"));
+            return Err(InputError::new("sleep", duration.to_string(), "whole nanoseconds, in which GOAL counts"));
         }
         if !duration.is_zero() {
             let label = self.operation(&format!("calc {}", duration.as_ps() / 1000));

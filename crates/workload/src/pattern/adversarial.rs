@@ -1,8 +1,8 @@
 //! All of a group to one other group: the worst for minimal routing on a dragonfly.
 
-use etherweave_primitives::{HostId, Stream, Time};
+use etherweave_primitives::{HostId, InputError, Stream, Time};
 
-use crate::{HostGroups, HostRange, WorkloadError};
+use crate::{HostGroups, HostRange};
 
 /// Every packet of group g to any host of group g + `offset`, all alike (`adversarial`; ADV+k).
 ///
@@ -35,11 +35,11 @@ pub(super) struct PatternPlan {
 }
 
 impl Adversarial {
-    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, WorkloadError> {
+    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, InputError> {
         let count = groups.count();
         if self.offset.is_multiple_of(count) {
             let found = format!("{} among {count} groups", self.offset);
-            return Err(WorkloadError::new("offset", found, format!("no multiple of {count}, which leads back")));
+            return Err(InputError::new("offset", found, format!("no multiple of {count}, which leads back")));
         }
         let parts = self.parts(groups)?;
         let mut targets: Box<[HostRange]> = parts.ranges().into();
@@ -48,7 +48,7 @@ impl Adversarial {
     }
 
     /// The hosts that share their destinations: those of a group, or of a switch.
-    fn parts(&self, groups: &HostGroups) -> Result<HostGroups, WorkloadError> {
+    fn parts(&self, groups: &HostGroups) -> Result<HostGroups, InputError> {
         let Some(size) = self.hosts_per_switch else { return Ok(groups.clone()) };
         match groups.equal_size() {
             Some(group) if size > 0 && group.is_multiple_of(size) => {
@@ -56,9 +56,9 @@ impl Adversarial {
             }
             Some(group) => {
                 let expected = format!("a divisor of the {group} hosts of a group");
-                Err(WorkloadError::new("hosts_per_switch", size.to_string(), expected))
+                Err(InputError::new("hosts_per_switch", size.to_string(), expected))
             }
-            None => Err(WorkloadError::new("hosts_per_switch", "groups of unequal sizes", "groups of one size")),
+            None => Err(InputError::new("hosts_per_switch", "groups of unequal sizes", "groups of one size")),
         }
     }
 }

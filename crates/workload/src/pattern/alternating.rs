@@ -1,9 +1,9 @@
 //! Patterns by turns: the phases of an iteration, over and over.
 
-use etherweave_primitives::{Duration, HostId, Stream, Time};
+use etherweave_primitives::{Duration, HostId, InputError, Stream, Time};
 
 use super::{Adversarial, Destinations, Pattern, Uniform};
-use crate::{HostGroups, HostRange, WorkloadError};
+use crate::{HostGroups, HostRange};
 
 /// Every pattern of a list for a time, then the next, after the last the first again (`alternating`).
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -30,15 +30,15 @@ pub(super) struct PatternPlan {
 }
 
 impl Alternating {
-    pub(super) fn plan(&self, groups: &HostGroups, seed: u64) -> Result<PatternPlan, WorkloadError> {
+    pub(super) fn plan(&self, groups: &HostGroups, seed: u64) -> Result<PatternPlan, InputError> {
         if self.period.is_zero() {
-            return Err(WorkloadError::new("period", "0", "a time above 0"));
+            return Err(InputError::new("period", "0", "a time above 0"));
         }
         if self.patterns.is_empty() {
-            return Err(WorkloadError::new("patterns", "none", "one pattern or more"));
+            return Err(InputError::new("patterns", "none", "one pattern or more"));
         }
         if let Some(pattern) = self.patterns.iter().find(|pattern| pattern.changes()) {
-            return Err(WorkloadError::new("patterns", pattern.name(), "patterns that do not change with time"));
+            return Err(InputError::new("patterns", pattern.name(), "patterns that do not change with time"));
         }
         let turns = self.patterns.iter().map(|pattern| pattern.plan(groups, seed)).collect::<Result<_, _>>()?;
         Ok(PatternPlan { period: self.period.as_ps(), turns })

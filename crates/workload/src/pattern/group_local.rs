@@ -2,10 +2,10 @@
 
 use std::hint::select_unpredictable;
 
-use etherweave_primitives::{HostId, Stream, Time};
+use etherweave_primitives::{HostId, InputError, Stream, Time};
 
 use super::is_in;
-use crate::{HostGroups, HostRange, Share, WorkloadError};
+use crate::{HostGroups, HostRange, Share};
 
 /// A share of the packets to any other host of the own group, the rest to any host of the others (`group_local`).
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -30,9 +30,9 @@ pub(super) struct PatternPlan {
 }
 
 impl GroupLocal {
-    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, WorkloadError> {
+    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, InputError> {
         let refuse =
-            |why: String, expected| Err(WorkloadError::new("share", format!("{} where {why}", self.share), expected));
+            |why: String, expected| Err(InputError::new("share", format!("{} where {why}", self.share), expected));
         if self.share < Share::ALL && groups.count() == 1 {
             return refuse("there is one group".into(), "1");
         }

@@ -1,9 +1,9 @@
 //! A share to few hosts, the rest to any.
 
-use etherweave_primitives::{HostId, Stream, Time};
+use etherweave_primitives::{HostId, InputError, Stream, Time};
 
 use super::is_in;
-use crate::{HostGroups, HostRange, Share, WorkloadError};
+use crate::{HostGroups, HostRange, Share};
 
 /// A share of the packets to few hosts, all alike, and the rest to any other host (`hot_spot`; Pfister and Norton,
 /// *"Hot Spot" Contention and Combining in Multistage Interconnection Networks*, IEEE Transactions on Computers
@@ -31,9 +31,9 @@ pub(super) struct PatternPlan {
 }
 
 impl HotSpot {
-    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, WorkloadError> {
+    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, InputError> {
         let all = groups.hosts();
-        let refuse = |found: String, expected: String| Err(WorkloadError::new("hosts", found, expected));
+        let refuse = |found: String, expected: String| Err(InputError::new("hosts", found, expected));
         let mut hot = self.hosts.clone();
         hot.sort_unstable();
         match hot.last() {

@@ -1,7 +1,9 @@
 //! Only some pairs.
 
 use super::permuted::Permuted;
-use crate::{HostGroups, WorkloadError};
+use crate::HostGroups;
+use crate::limits::within;
+use etherweave_primitives::InputError;
 
 /// Every packet of a listed source to its destination; other hosts send nothing (`listed`).
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -14,12 +16,12 @@ pub struct Listed {
 pub(super) type PatternPlan = Permuted;
 
 impl Listed {
-    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, WorkloadError> {
+    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, InputError> {
         let hosts = groups.hosts();
         let mut partners: Vec<u32> = (0..hosts).collect();
         for &[src, dst] in &self.pairs {
             for host in [src, dst] {
-                WorkloadError::unless_within("pairs", host, 0..=hosts - 1)?;
+                within("pairs", host, 0..=hosts - 1)?;
             }
             partners[src as usize] = dst;
         }

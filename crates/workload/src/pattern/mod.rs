@@ -43,7 +43,7 @@ mod tornado;
 mod transpose;
 mod uniform;
 
-use etherweave_primitives::{HostId, Purpose, Stream, Time};
+use etherweave_primitives::{HostId, InputError, Purpose, Stream, Time};
 
 pub use adversarial::Adversarial;
 pub use alternating::Alternating;
@@ -60,7 +60,7 @@ pub use tornado::Tornado;
 pub use transpose::Transpose;
 pub use uniform::Uniform;
 
-use crate::{HostGroups, HostRange, Share, WorkloadError};
+use crate::{HostGroups, HostRange, Share};
 
 /// The stream from which `host` draws its destinations under the run's `seed`.
 pub fn host_destinations(seed: u64, host: HostId) -> Stream {
@@ -112,7 +112,7 @@ macro_rules! patterns {
             ///
             /// # Errors
             /// When the parameters are out of range, or do not fit so many hosts or groups.
-            pub fn plan(&self, groups: &HostGroups, seed: u64) -> Result<Destinations, WorkloadError> {
+            pub fn plan(&self, groups: &HostGroups, seed: u64) -> Result<Destinations, InputError> {
                 match self {
                     $(Pattern::$member(parameters) => {
                         Ok(Destinations(PatternPlan::$member(parameters.plan(groups, seed)?)))

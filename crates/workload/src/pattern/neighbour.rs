@@ -2,7 +2,8 @@
 
 use super::lattice::moved;
 use super::permuted::Permuted;
-use crate::{HostGroups, WorkloadError};
+use crate::HostGroups;
+use etherweave_primitives::InputError;
 
 /// In each dimension one point further (`neighbour`; Dally and Towles, 2004, table 3.1).
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -16,7 +17,7 @@ pub struct Neighbour {
 pub(super) type PatternPlan = Permuted;
 
 impl Neighbour {
-    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, WorkloadError> {
+    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, InputError> {
         moved(&self.extents, groups, |_| 1)
     }
 }

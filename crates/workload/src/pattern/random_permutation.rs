@@ -1,10 +1,10 @@
 //! A permutation drawn once for the run.
 
-use etherweave_primitives::{Purpose, Stream};
+use etherweave_primitives::{InputError, Purpose, Stream};
 
 use super::permuted::Permuted;
+use crate::HostGroups;
 use crate::permutation::derangement;
-use crate::{HostGroups, WorkloadError};
 
 /// A permutation drawn from the run's seed (`random_permutation`).
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -17,7 +17,7 @@ pub struct RandomPermutation {
 pub(super) type PatternPlan = Permuted;
 
 impl RandomPermutation {
-    pub(super) fn plan(&self, groups: &HostGroups, seed: u64) -> Result<PatternPlan, WorkloadError> {
+    pub(super) fn plan(&self, groups: &HostGroups, seed: u64) -> Result<PatternPlan, InputError> {
         let hosts = groups.hosts();
         if !self.fixed_points {
             let partners = derangement(hosts, seed);

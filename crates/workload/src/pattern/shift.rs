@@ -1,7 +1,8 @@
 //! So many numbers further.
 
 use super::permuted::Permuted;
-use crate::{HostGroups, WorkloadError};
+use crate::HostGroups;
+use etherweave_primitives::InputError;
 
 /// Host s to host s + `offset`, modulo their number (`shift`; shift+k).
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -20,11 +21,11 @@ impl Default for Shift {
 pub(super) type PatternPlan = Permuted;
 
 impl Shift {
-    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, WorkloadError> {
+    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, InputError> {
         let hosts = groups.hosts();
         if self.offset.is_multiple_of(hosts) {
             let found = format!("{} among {hosts} hosts", self.offset);
-            return Err(WorkloadError::new("offset", found, format!("no multiple of {hosts}, which leads back")));
+            return Err(InputError::new("offset", found, format!("no multiple of {hosts}, which leads back")));
         }
         let further = |host: u32| (u64::from(host) + u64::from(self.offset)) % u64::from(hosts);
         Ok(Permuted::new(hosts, |host| further(host) as u32))

@@ -1,9 +1,9 @@
 //! One pattern, then another: what adaptive routing must react to.
 
-use etherweave_primitives::{Duration, HostId, Stream, Time};
+use etherweave_primitives::{Duration, HostId, InputError, Stream, Time};
 
 use super::{Adversarial, Destinations, Pattern, Uniform};
-use crate::{HostGroups, HostRange, WorkloadError};
+use crate::{HostGroups, HostRange};
 
 /// One pattern up to an instant, another from there on (`switching`): the transient experiment of Jiang et al., 2009.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -43,15 +43,15 @@ impl Switching {
         }
     }
 
-    pub(super) fn plan(&self, groups: &HostGroups, seed: u64) -> Result<PatternPlan, WorkloadError> {
+    pub(super) fn plan(&self, groups: &HostGroups, seed: u64) -> Result<PatternPlan, InputError> {
         if let Pattern::Switching(_) = *self.from {
             let expected = "a pattern that does not switch; `to` may";
-            return Err(WorkloadError::new("from", "switching", expected));
+            return Err(InputError::new("from", "switching", expected));
         }
         match &*self.to {
             Pattern::Switching(next) if next.at <= self.at => {
                 let found = format!("{} after a switch at {}", next.at, self.at);
-                return Err(WorkloadError::new("at", found, "later switches at later times"));
+                return Err(InputError::new("at", found, "later switches at later times"));
             }
             _ => {}
         }

@@ -2,7 +2,8 @@
 
 use super::lattice::moved;
 use super::permuted::Permuted;
-use crate::{HostGroups, WorkloadError};
+use crate::HostGroups;
+use etherweave_primitives::InputError;
 
 /// In each dimension of extent k, ⌈k/2⌉ − 1 points further (`tornado`; Dally and Towles, 2004, table 3.1): minimal
 /// routes all turn the same way, and half of each ring lies idle. From group to group it is adversarial, host by host.
@@ -17,7 +18,7 @@ pub struct Tornado {
 pub(super) type PatternPlan = Permuted;
 
 impl Tornado {
-    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, WorkloadError> {
+    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, InputError> {
         moved(&self.extents, groups, |extent| extent.div_ceil(2) - 1)
     }
 }

@@ -1,8 +1,8 @@
 //! Any other host, all alike.
 
-use etherweave_primitives::{HostId, Stream, Time};
+use etherweave_primitives::{HostId, InputError, Stream, Time};
 
-use crate::{HostGroups, HostRange, WorkloadError};
+use crate::{HostGroups, HostRange};
 
 /// Every packet to any other host, all alike (`uniform`; UN).
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -15,7 +15,7 @@ pub(super) struct PatternPlan {
 }
 
 impl Uniform {
-    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, WorkloadError> {
+    pub(super) fn plan(&self, groups: &HostGroups, _seed: u64) -> Result<PatternPlan, InputError> {
         Ok(PatternPlan { all: groups.all() })
     }
 }

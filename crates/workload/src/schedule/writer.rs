@@ -1,18 +1,19 @@
 //! A schedule as bytes.
 
+use etherweave_primitives::InputError;
 use std::collections::BTreeMap;
 
 use super::{
     BACKGROUND, ENDLESS, HEADER_BYTES, MAGIC, MEASURED, OP_BYTES, STREAM_BYTES, Schedule, TAGS_MAX, VERSION, WARM_UP,
 };
-use crate::{Block, Op, Program, StreamSpec, Traffic, WorkloadError};
+use crate::{Block, Op, Program, StreamSpec, Traffic};
 
 impl Schedule {
     /// The file.
     ///
     /// # Errors
     /// When there are more tags, or longer lists, than the format counts.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, WorkloadError> {
+    pub fn to_bytes(&self) -> Result<Vec<u8>, InputError> {
         let (programs, streams): (&[Program], &[StreamSpec]) = match &self.traffic {
             Traffic::Ranks(programs) => (programs, &[]),
             Traffic::Streams(streams) => (&[], streams),
@@ -21,7 +22,7 @@ impl Schedule {
         let tags = tags(self.warm_up_programs.iter().chain(programs))?;
         let nothing = Program::default();
         let program = |list: &[Program], rank: usize| list.get(rank).unwrap_or(&nothing).clone();
-        let sections: Result<Vec<Vec<u8>>, WorkloadError> = (0..ranks)
+        let sections: Result<Vec<Vec<u8>>, InputError> = (0..ranks)
             .map(|rank| section(&program(&self.warm_up_programs, rank), &program(programs, rank), &tags))
             .collect();
         self.assembled(&tags, streams, &sections?)
@@ -32,7 +33,7 @@ impl Schedule {
         tags: &BTreeMap<u32, u32>,
         streams: &[StreamSpec],
         sections: &[Vec<u8>],
-    ) -> Result<Vec<u8>, WorkloadError> {
+    ) -> Result<Vec<u8>, InputError> {
         let mut lists = padded(self.name.as_bytes().to_vec());
         lists.extend(padded(tags.keys().flat_map(|tag| tag.to_le_bytes()).collect()));
         lists.extend(streams.iter().flat_map(stream));
@@ -58,8 +59,8 @@ impl Schedule {
     }
 }
 
-fn counted(key: &'static str, count: usize) -> Result<u32, WorkloadError> {
-    u32::try_from(count).map_err(|_| WorkloadError::new(key, count.to_string(), format!("at most {}", u32::MAX)))
+fn counted(key: &'static str, count: usize) -> Result<u32, InputError> {
+    u32::try_from(count).map_err(|_| InputError::new(key, count.to_string(), format!("at most {}", u32::MAX)))
 }
 
 /// Filled up with zeros to whole words of eight bytes.
@@ -69,15 +70,11 @@ fn padded(mut bytes: Vec<u8>) -> Vec<u8> {
 }
 
 /// Every tag with its place in the list.
-fn tags<'a>(programs: impl Iterator<Item = &'a Program>) -> Result<BTreeMap<u32, u32>, WorkloadError> {
+fn tags<'a>(programs: impl Iterator<Item = &'a Program>) -> Result<BTreeMap<u32, u32>, InputError> {
     let ops = programs.flat_map(|program| &program.blocks).flat_map(|block| &block.ops);
     let mut places: BTreeMap<u32, u32> = ops.filter_map(tag).map(|tag| (tag, 0)).collect();
     if places.len() > TAGS_MAX {
-        return Err(WorkloadError::new(
-            "tag",
-            format!("{} different ones", places.len()),
-            format!("at most {TAGS_MAX}"),
-        ));
+        return Err(InputError::new("tag", format!("{} different ones", places.len()), format!("at most {TAGS_MAX}")));
     }
     places.values_mut().zip(0..).for_each(|(place, number)| *place = number);
     Ok(places)
@@ -99,7 +96,7 @@ fn stream(stream: &StreamSpec) -> [u8; STREAM_BYTES] {
     bytes
 }
 
-fn section(warm_up_programs: &Program, program: &Program, tags: &BTreeMap<u32, u32>) -> Result<Vec<u8>, WorkloadError> {
+fn section(warm_up_programs: &Program, program: &Program, tags: &BTreeMap<u32, u32>) -> Result<Vec<u8>, InputError> {
     let blocks = warm_up_programs.blocks.len() + program.blocks.len();
     let mut bytes = counted("blocks", blocks)?.to_le_bytes().to_vec();
     bytes.extend([0; 4]);
@@ -110,7 +107,7 @@ fn section(warm_up_programs: &Program, program: &Program, tags: &BTreeMap<u32, u
     Ok(bytes)
 }
 
-fn put_block(bytes: &mut Vec<u8>, block: &Block, flag: u32, tags: &BTreeMap<u32, u32>) -> Result<(), WorkloadError> {
+fn put_block(bytes: &mut Vec<u8>, block: &Block, flag: u32, tags: &BTreeMap<u32, u32>) -> Result<(), InputError> {
     let flags = flag | if block.measured { MEASURED } else { 0 };
     for word in [flags, block.repeat, counted("operations", block.ops.len())?, 0] {
         bytes.extend(word.to_le_bytes());

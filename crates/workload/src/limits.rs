@@ -1,0 +1,45 @@
+//! Limits of the parameters of workloads, and the checks against them.
+
+use std::ops::RangeInclusive;
+
+use etherweave_primitives::{Bytes, InputError};
+
+/// Largest message between two ranks: sums over a run stay countable.
+pub(crate) const MESSAGE_MAX: Bytes = Bytes::new(1 << 40);
+/// Most that a counted stream sends in all.
+const STREAM_MAX: Bytes = Bytes::new(1 << 60);
+/// Largest block of a collective: MPI counts its bytes in an `int`.
+pub(crate) const COLLECTIVE_MAX: Bytes = Bytes::new((1 << 31) - 1);
+/// Most ranks among which every pair talks, so that their connections can be numbered (8,386,560 of them).
+pub(crate) const ALL_PAIRS_MAX: u32 = 4_096;
+/// Most messages of a window, each an operation in memory.
+pub(crate) const WINDOW_MAX: u32 = 65_536;
+/// Most streams of a job, each a connection.
+pub(crate) const STREAMS_MAX: u64 = 1 << 20;
+
+/// An error about a count below `least`.
+pub(crate) fn at_least(key: &str, value: u32, least: u32) -> Result<(), InputError> {
+    InputError::unless(value >= least, key, value, format_args!("at least {least}"))
+}
+
+/// An error about a count outside `range`.
+pub(crate) fn within(key: &str, value: u32, range: RangeInclusive<u32>) -> Result<(), InputError> {
+    let expected = format_args!("{} to {}", range.start(), range.end());
+    InputError::unless(range.contains(&value), key, value, expected)
+}
+
+/// An error about a size above `most`.
+pub(crate) fn at_most(key: &str, size: Bytes, most: Bytes) -> Result<(), InputError> {
+    InputError::unless(size <= most, key, size, format_args!("at most {most}"))
+}
+
+/// An error about a stream without a byte, or with more bytes than can be counted.
+pub(crate) fn counted_stream(message: Bytes, messages: u64) -> Result<(), InputError> {
+    if message == Bytes::ZERO || messages == 0 {
+        return Err(InputError::new("message, messages", "nothing to send", "at least one message of 1B"));
+    }
+    at_most("message", message, MESSAGE_MAX)?;
+    let is_countable = messages <= STREAM_MAX.get() / message.get();
+    let found = format_args!("{messages} of {message}");
+    InputError::unless(is_countable, "messages", found, format_args!("at most {STREAM_MAX} in all"))
+}
