@@ -1,4 +1,4 @@
-//! Surveys the tables of every family that has at least so many hosts from switches of so many ports:
+//! Surveys the tables of every family with at least a number of hosts, from switches of a number of ports:
 //! `survey 300000 72`, or only of those named behind. Rules of the compacted tables, and seconds.
 
 use std::time::Instant;

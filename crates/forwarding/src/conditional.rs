@@ -1,11 +1,11 @@
-//! Rules that a paused port puts out of force: adaptive routing without a controller, by Benito et al. 2015, sections
+//! Rules that a paused port makes inactive: adaptive routing without a controller, by Benito et al. 2015, sections
 //! V-B to V-D.
 //!
 //! | Variant | Default rules | Alternatives | More rules |
 //! |---|---|---|---|
 //! | [`with_alternatives`], folded Clos | uplinks by sources | the other uplinks, in turn | up to `k - 1` per uplink |
 //! | [`while_unpaused`], flattened butterfly | larger regions | smaller regions | none |
-//! | [`with_non_minimal_ports`], Valiant | remote regions | by port of injection, in turn | one per host and detour |
+//! | [`with_non_minimal_ports`], Valiant | remote regions | by ingress port, in turn | one per host and non-minimal port |
 
 use std::collections::BTreeMap;
 
@@ -17,9 +17,10 @@ use crate::{FlowTable, Rule, Ternary};
 /// Lower priorities that alternatives may take.
 const ALTERNATIVES_MAX: usize = 255;
 
-/// Where several rules share the sources among ports, each is a default rule for its port, and so many of the other
-/// ports follow as alternatives, in turn and conditional as well: a packet that finds all paused waits for its default.
-/// Where a rule for more destinations would take it instead, one more rule behind the alternatives keeps it.
+/// Where several rules share the sources among ports, each is a default rule for its port, and up to `alternatives` of
+/// the other ports follow as alternatives, in turn and conditional as well: a packet that finds all paused waits for
+/// its default. Where a rule for more destinations would take it instead, one more rule behind the alternatives keeps
+/// it.
 pub fn with_alternatives(table: &FlowTable, alternatives: usize) -> FlowTable {
     let levels = alternatives.min(ALTERNATIVES_MAX);
     // Room below every priority for its alternatives and for the rule that keeps what would wait.
@@ -57,7 +58,7 @@ fn are_shares(table: &FlowTable, a: &Rule, b: &Rule) -> bool {
     (a.priority, a.dst, a.in_port) == (b.priority, b.dst, b.in_port) && a.src != b.src && by_one(a) && by_one(b)
 }
 
-/// Every rule by a single port that `is_onward` admits is out of force while that port is paused.
+/// Every rule by a single port that `is_onward` admits is inactive while that port is paused.
 ///
 /// After [`Wildcards`](crate::CompactionKind::Wildcards) the rules for smaller regions take over, which lead to another
 /// dimension in which the destination is still apart.
@@ -69,7 +70,7 @@ pub fn while_unpaused(table: &FlowTable, is_onward: impl Fn(Port) -> bool) -> Fl
     FlowTable::new(table.rules().iter().map(conditional).collect(), table.sets().clone())
 }
 
-/// A way round for what one host sends.
+/// The non-minimal output port for what one host sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NonMinimalPort {
     /// The port of the host.
@@ -78,14 +79,16 @@ pub struct NonMinimalPort {
     pub out_port: Port,
 }
 
-/// Rules by a single port for destinations outside `own` are out of force while that port is paused; then a host's
-/// packets take its detour. Of several detours for the same host each but the last is conditional too, and the next one
-/// follows (section V-E: "varying levels of low priority"). Rules must be disjoint
+/// Rules by a single port for destinations outside `own` are inactive while that port is paused; then a host's
+/// packets take its non-minimal port. Of several for the same host each but the last is conditional too, and the next
+/// one follows (section V-E: "varying levels of low priority"). Rules must be disjoint
 /// ([`Prefixes`](crate::CompactionKind::Prefixes)) or meant to stand in for each other
-/// ([`Wildcards`](crate::CompactionKind::Wildcards)): nested prefixes would uncover wrong ones.
-pub fn with_non_minimal_ports(table: &FlowTable, own: Ternary, detours: &[NonMinimalPort]) -> FlowTable {
-    let left = |place: usize| detours[place + 1..].iter().filter(|next| next.in_port == detours[place].in_port).count();
-    let levels = (0..detours.len()).map(left).max().unwrap_or(0) as u16;
+/// ([`Wildcards`](crate::CompactionKind::Wildcards)): behind nested prefixes wrong ones would match.
+pub fn with_non_minimal_ports(table: &FlowTable, own: Ternary, alternatives: &[NonMinimalPort]) -> FlowTable {
+    let left = |place: usize| {
+        alternatives[place + 1..].iter().filter(|next| next.in_port == alternatives[place].in_port).count()
+    };
+    let levels = (0..alternatives.len()).map(left).max().unwrap_or(0) as u16;
     let conditional = |rule: &Rule| {
         let rule = Rule { priority: rule.priority + levels, ..*rule };
         match *table.ports(&rule) {
@@ -96,10 +99,10 @@ pub fn with_non_minimal_ports(table: &FlowTable, own: Ternary, detours: &[NonMin
     let mut rules: Vec<Rule> = table.rules().iter().map(conditional).collect();
     let mut sets = table.sets().clone();
     let mut numbers: BTreeMap<Port, SetId> = BTreeMap::new();
-    for (place, detour) in detours.iter().enumerate() {
-        let action = *numbers.entry(detour.out_port).or_insert_with(|| sets.push(&[detour.out_port]));
-        let unless_paused = (left(place) > 0).then_some(detour.out_port);
-        let in_port = Some(detour.in_port);
+    for (place, alternative) in alternatives.iter().enumerate() {
+        let action = *numbers.entry(alternative.out_port).or_insert_with(|| sets.push(&[alternative.out_port]));
+        let unless_paused = (left(place) > 0).then_some(alternative.out_port);
+        let in_port = Some(alternative.in_port);
         rules.push(Rule { in_port, unless_paused, ..Rule::to(left(place) as u16, Ternary::ANY, action) });
     }
     FlowTable::new(rules, sets)

@@ -1,4 +1,4 @@
-//! How many entries tables have, and whether they fit.
+//! Numbers of table entries, and whether a switch has room for them.
 
 /// Entries of the tables of many switches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,12 +51,12 @@ impl Default for TableProfile {
     }
 }
 
-/// How a fabric's largest table fits a switch.
+/// The entries of a fabric's largest table against the capacity of a switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TableUse {
-    /// Entries wanted.
+    /// Entries needed.
     pub entries: u64,
-    /// Entries that there are.
+    /// Entries that the switch has.
     pub capacity: u64,
 }
 
@@ -68,12 +68,12 @@ impl TableUse {
 }
 
 impl TableProfile {
-    /// How the largest of some exact-match tables fits.
+    /// The largest of some exact-match tables against the capacity.
     pub fn exact(&self, count: &Count) -> TableUse {
         TableUse { entries: count.max, capacity: self.exact_entries.into() }
     }
 
-    /// How the largest of some ternary tables fits.
+    /// The largest of some ternary tables against the capacity.
     pub fn ternary(&self, count: &Count) -> TableUse {
         TableUse { entries: count.max, capacity: self.ternary_entries.into() }
     }

@@ -27,7 +27,7 @@ impl Hierarchy {
         Hierarchy { groups: 1, switches: self.groups * self.switches, hosts: self.hosts }
     }
 
-    /// The fewest rules of a dragonfly's switch with so many ports in use, section III-B: one per port and, for the
+    /// The fewest rules of a dragonfly's switch with `ports` ports in use, section III-B: one per port and, for the
     /// groups behind each neighbour, another one; at most equation 1. All real tables lie between.
     pub const fn dragonfly_least(&self, ports: u64) -> u64 {
         ports + self.switches - 1

@@ -30,7 +30,7 @@ pub enum ForwardingError {
         /// The fields of the plan.
         fields: String,
     },
-    /// The plan needs coordinates that tell switches apart.
+    /// The plan needs coordinates that distinguish switches.
     NoCoordinates {
         /// The plan.
         plan: &'static str,
@@ -41,10 +41,10 @@ pub enum ForwardingError {
     TooLarge {
         /// Switches times switches with hosts.
         pairs: u64,
-        /// How many would do.
+        /// The limit.
         limit: u64,
     },
-    /// Some host has no way to some other.
+    /// Some host has no path to some other.
     Routing(etherweave_routing::RoutingError),
     /// A table forwards otherwise than the routing.
     Mismatch {
@@ -71,7 +71,7 @@ impl fmt::Display for ForwardingError {
             Self::Widths { found, fields } => write!(f, "{found} widths are given; expected one each for {fields}"),
             Self::NoCoordinates { plan, switches: [a, b] } => write!(
                 f,
-                "the address plan {plan} cannot tell {a} and {b} apart; expected a fabric with coordinates, or the \
+                "the address plan {plan} cannot distinguish {a} and {b}; expected a fabric with coordinates, or the \
                  plan flat or per_switch"
             ),
             Self::TooLarge { pairs, limit } => write!(

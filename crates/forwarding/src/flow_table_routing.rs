@@ -10,8 +10,8 @@ use crate::{
     prove,
 };
 
-/// Flow tables at work, while nothing is paused: both what is legal and, by the rules for shares of the sources, what
-/// is taken of it.
+/// Flow tables as a routing, while nothing is paused: as a routing and, by the rules for shares of the sources, as a
+/// selection.
 #[derive(Clone, Debug)]
 pub struct FlowTableRouting {
     /// By switch.

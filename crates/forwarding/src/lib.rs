@@ -1,19 +1,20 @@
-//! Addresses that say where a host is, and the flow tables that forward by them.
+//! Addresses that encode where a host is, and the flow tables that forward by them.
 //!
 //! ```text
 //!   topology ─► address plan ─► regions ─► row of a switch ─► compaction ─► flow table
-//!               PlanKind        Region     RegionRoutes: what the      Compaction-     │
+//!               PlanKind        Region     RegionRoutes    Compaction-     │
 //!                                          routing asks for   Kind            ▼
 //!                                               └────────── prove: equal ─────┴─► counts, simulation, deployment
 //! ```
 //!
 //! - [`PlanKind`] lists the address plans; an [`AddressPlan`] gives every host the 46 free bits of its [`Mac`] address.
-//! - [`MinimalRouting`] is the routing, asked for whole [`Region`]s of addresses; a [`RegionRoutes`] is what it asks of one switch.
-//! - [`CompactionKind`] lists the ways to a small [`FlowTable`]; [`Sources`] gives each of several ports a share of the
+//! - [`MinimalRouting`] is the routing, by whole [`Region`]s of addresses; [`RegionRoutes`] are those of one switch.
+//! - [`CompactionKind`] lists the methods that make a small [`FlowTable`]; [`Sources`] gives each of several ports a
+//!   share of the
 //!   sources; [`minimise`] makes any table smaller.
 //! - [`prove`] checks that a table equals its row for every host, without looking at every host.
-//! - [`Survey`] does all that for a fabric, one switch at a time, and counts. [`TableProfile`] says what fits.
-//! - [`with_alternatives`], [`while_unpaused`], [`with_non_minimal_ports`] add rules that a paused port puts out of force.
+//! - [`Survey`] does all that for a fabric, one switch at a time, and counts. [`TableProfile`] has capacities.
+//! - [`with_alternatives`], [`while_unpaused`], [`with_non_minimal_ports`] add rules that a paused port makes inactive.
 //! - [`FlowTableRouting`] is a routing and a selection by tables, for simulations of what would be deployed.
 //!
 //! Guarantees: a plan that exists fits 46 bits and gives no address twice; tables that a survey counts are proved; the

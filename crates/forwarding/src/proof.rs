@@ -1,20 +1,20 @@
-//! That a table does what the routing asks for: for every host, whatever the source, while nothing is paused.
+//! Proof that a table equals the routing for every host and source, while nothing is paused.
 //!
 //! Nothing is enumerated that need not be. A row of the routing is a few hundred regions; for each, the rules are read
-//! in their order. The first that matches all of it, from all sources, ends the search, and what was met on the way has
-//! its share of the sources. A rule that matches only a part of the region has the region taken apart, down to single
-//! hosts; rules for a part of the sources have the sources taken apart, bit by bit. What remains are unions of ports,
-//! which must be those of the routing, none more and none less.
+//! in their order. The first that matches all of it, from all sources, ends the search; the rules before it have
+//! shares of the sources. A rule that matches only a part of the region makes the search descend into the region, down
+//! to single hosts; rules for a part of the sources make it halve the sources bit by bit. What remains are unions of
+//! ports, which must be those of the routing, none more and none less.
 
 use etherweave_primitives::{HostId, Port};
 use etherweave_topology::Topology;
 
 use crate::{FlowTable, ForwardingError, Region, RegionRoutes, Rule, SetId, Ternary};
 
-/// Checks a table against the row that it was made of; returns how many regions were looked at.
+/// Checks a table against the row that it was made of; returns how many regions were checked.
 ///
 /// # Errors
-/// The first destination whose packets go elsewhere, or nowhere.
+/// The first destination whose packets take other ports, or none.
 pub fn prove(routes: &RegionRoutes<'_>, table: &FlowTable, topology: &Topology) -> Result<u64, ForwardingError> {
     let mut proof = TableCheck {
         table,

@@ -1,4 +1,4 @@
-//! What a table has to do: the regions that a switch treats alike, and its ports for each.
+//! The routes of one switch: the regions that it treats alike, and its ports for each.
 
 use etherweave_primitives::{Port, SwitchId};
 use etherweave_topology::Topology;
@@ -35,7 +35,7 @@ pub struct RegionRoute<'a> {
 }
 
 impl<'a> RegionRoutes<'a> {
-    /// Asks the routing about ever smaller regions.
+    /// Queries the routing about ever smaller regions.
     pub fn of(minimal: &MinimalRouting<'_>, plan: &'a AddressPlan, at: SwitchId) -> RegionRoutes<'a> {
         RegionRoutes::seen(&minimal.view(at), minimal.topology(), plan, at)
     }

@@ -75,16 +75,16 @@ pub struct Compacted {
     pub rules: Count,
     /// Ports in use, the fewest rules that any table can have in general.
     pub ports: Count,
-    /// What was proved.
+    /// The extent of the proof.
     pub proof: Proved,
 }
 
-/// What is known of the tables.
+/// The extent of a proof.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Proved {
     /// Pairs of a switch and a host whose ports are those of the routing.
     pub pairs: u64,
-    /// Regions that stood for them.
+    /// Regions that were checked for them.
     pub regions: u64,
 }
 
@@ -145,7 +145,7 @@ impl<'a> Compactor<'a> {
     }
 }
 
-/// All that `design` tells about a fabric's tables.
+/// The figures of a fabric's tables that `design` reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Survey {
     /// Entries of an exact-match table: one per host, under any plan.

@@ -1,4 +1,4 @@
-//! The flow table of a switch: rules by priority, each with what it matches, when it is in force, and where it sends.
+//! The flow table of a switch: rules by priority, each with what it matches, when it is active, and where it sends.
 
 use std::collections::HashMap;
 
@@ -49,7 +49,7 @@ impl PortSets {
     }
 }
 
-/// Numbers sets of ports as they come.
+/// Numbers sets of ports in the order of their first use.
 #[derive(Default)]
 pub(crate) struct Interner {
     pub sets: PortSets,
@@ -76,16 +76,16 @@ impl Interner {
 /// An entry of a flow table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rule {
-    /// The highest that matches and is in force decides; of equals, the first.
+    /// The highest that matches and is active decides; of equals, the first.
     pub priority: u16,
     /// Destination addresses that match.
     pub dst: Ternary,
     /// Source addresses that match: a static share of the sources.
     pub src: Ternary,
-    /// The port that a packet must have come in by; none, any.
+    /// The ingress port that matches; none, any.
     pub in_port: Option<Port>,
-    /// The rule is out of force while this port is paused (Benito et al. 2015, section V-B: *default* rules); none,
-    /// always in force.
+    /// The rule is inactive while this port is paused (Benito et al. 2015, section V-B: *default* rules); none,
+    /// always active.
     pub unless_paused: Option<Port>,
     /// Where to: any of these ports.
     pub action: SetId,
@@ -97,21 +97,21 @@ impl Rule {
         Rule { priority, dst, src: Ternary::ANY, in_port: None, unless_paused: None, action }
     }
 
-    /// Whether the rule matches a packet, in force or not.
+    /// Whether the rule matches a packet, active or not.
     pub fn matches(&self, packet: &PacketHeader) -> bool {
         let in_port = self.in_port.is_none() || self.in_port == packet.in_port;
         self.dst.matches(packet.dst) && self.src.matches(packet.src) && in_port
     }
 }
 
-/// What a switch can see of a packet.
+/// The fields of a packet that a switch matches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PacketHeader {
     /// Destination address.
     pub dst: u64,
     /// Source address.
     pub src: u64,
-    /// The port it came in by, where that matters.
+    /// Its ingress port, where that matters.
     pub in_port: Option<Port>,
 }
 
@@ -147,12 +147,12 @@ impl FlowTable {
 
     /// The rule that decides about a packet while some ports are paused; none when no rule matches.
     ///
-    /// When all rules that match are out of force, the first of them decides: the packet waits for its default port
+    /// When all rules that match are inactive, the first of them decides: the packet waits for its default port
     /// instead of being lost.
     pub fn lookup(&self, packet: &PacketHeader, is_paused: impl Fn(Port) -> bool) -> Option<&Rule> {
         let matching = || self.rules.iter().filter(|rule| rule.matches(packet));
-        let in_force = |rule: &&Rule| !rule.unless_paused.is_some_and(&is_paused);
-        matching().find(in_force).or_else(|| matching().next())
+        let is_active = |rule: &&Rule| !rule.unless_paused.is_some_and(&is_paused);
+        matching().find(is_active).or_else(|| matching().next())
     }
 }
 
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_paused_port_hands_over_to_the_next_rule_and_the_last_one_waits() {
+    fn with_a_paused_port_the_next_rule_decides_and_with_all_paused_the_first() {
         check(&[], 7);
         check(&[8], 7);
         check(&[7], 8);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_rule_matches_goes_nowhere() {
+    fn a_packet_that_no_rule_matches_has_no_port() {
         let table = FlowTable::new(Vec::new(), PortSets::default());
         assert_eq!(table.lookup(&PACKET, |_| false), None);
     }

@@ -134,21 +134,21 @@ fn closer(fabric: &Fabric, at: SwitchId, dst: HostId, table: &FlowTable, paused:
         Node::Host(host) => host == dst,
     };
     assert!(is_closer(fabric.far(at, port)), "{at} to {dst}, paused {paused:?}");
-    let ways = (0..table.rules().len()).map(Port::from_index).filter(|&port| is_closer(fabric.far(at, port)));
-    assert!(!paused.contains(&port) || ways.into_iter().all(|way| paused.contains(&way)), "{at} to {dst}");
+    let egress = (0..table.rules().len()).map(Port::from_index).filter(|&port| is_closer(fabric.far(at, port)));
+    assert!(!paused.contains(&port) || egress.into_iter().all(|port| paused.contains(&port)), "{at} to {dst}");
 }
 
-/// The table of a dragonfly's switch with Valiant detours: host port `i` leaves by global port `i`, then by the next
-/// ones.
+/// The table of a dragonfly's switch with Valiant's non-minimal ports: host port `i` leaves by global port `i`, then by
+/// the next ones.
 fn with_valiant(fabric: &Fabric, at: SwitchId, alternatives: usize) -> FlowTable {
     let out = fabric.ports(at, LinkClass::Global);
     let hosts = fabric.ports(at, LinkClass::Host);
-    let detour =
+    let alternative =
         |place: usize, level| NonMinimalPort { in_port: hosts[place], out_port: out[(place + level) % out.len()] };
     let places = (0..hosts.len()).flat_map(|place| (0..alternatives).map(move |level| (place, level)));
-    let detours: Vec<NonMinimalPort> = places.map(|(place, level)| detour(place, level)).collect();
+    let alternatives: Vec<NonMinimalPort> = places.map(|(place, level)| alternative(place, level)).collect();
     let own = fabric.plan.fields()[0].matching(fabric.topology.coordinates(at)[0]);
-    with_non_minimal_ports(&fabric.table(at, CompactionKind::Prefixes), own, &detours)
+    with_non_minimal_ports(&fabric.table(at, CompactionKind::Prefixes), own, &alternatives)
 }
 
 #[test]
@@ -168,7 +168,7 @@ fn valiant_takes_as_many_more_rules_as_hosts_and_only_where_they_inject() {
     let global = fabric.ports(at, LinkClass::Global);
     assert_eq!(port(Some(Port::new(0)), &[default]), global[0], "injected by host 0");
     assert_eq!(port(Some(Port::new(1)), &[default]), global[1], "injected by host 1");
-    assert_eq!(port(Some(global[0]), &[default]), default, "what is under way waits");
+    assert_eq!(port(Some(global[0]), &[default]), default, "packets in transit wait");
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn a_detour_is_followed_by_the_minimal_way() {
     let tables: Vec<FlowTable> =
         (0..fabric.topology.switches()).map(|at| with_valiant(&fabric, SwitchId::from_index(at), 1)).collect();
     for (src, dst) in fabric.hosts().flat_map(|src| fabric.hosts().map(move |dst| (src, dst))) {
-        // Everything is paused where the packet is injected, so that it leaves by its detour when it may.
+        // Everything is paused where the packet is injected, so that it leaves by its non-minimal port when it may.
         let (mut at, mut in_port, mut hops) = (fabric.topology.switch_of(src), None, 0);
         in_port = in_port.or(Some(fabric.topology.channel(fabric.topology.host_channel(src)).to.port));
         loop {

@@ -38,8 +38,8 @@ fn every_flow_of_every_family_arrives_by_the_tables() {
         let tables = built(&kind, &topology);
         for (src, dst) in (0..topology.hosts()).flat_map(|src| (0..topology.hosts()).map(move |dst| (src, dst))) {
             let key = FlowKey { src: HostId::from_index(src), dst: HostId::from_index(dst), entropy: 7 };
-            let way = path(&topology, &tables, &tables, &key).unwrap();
-            let last = topology.channel(way[way.len() - 1]).to.node;
+            let channels = path(&topology, &tables, &tables, &key).unwrap();
+            let last = topology.channel(channels[channels.len() - 1]).to.node;
             assert_eq!(last, key.dst.into(), "{}", kind.name());
         }
     }
@@ -69,8 +69,12 @@ fn sources_share_the_uplinks_of_a_full_tree_evenly() {
         let key = FlowKey { src: HostId::new(src), dst: HostId::new(31), entropy: 0 };
         path(&topology, &tables, &tables, &key).unwrap()[1]
     };
-    let mut ways = [0, 1, 2, 3].map(up);
-    ways.sort_unstable();
-    assert_eq!(ways.windows(2).filter(|pair| pair[0] != pair[1]).count(), 3, "four hosts, four uplinks: {ways:?}");
+    let mut uplinks = [0, 1, 2, 3].map(up);
+    uplinks.sort_unstable();
+    assert_eq!(
+        uplinks.windows(2).filter(|pair| pair[0] != pair[1]).count(),
+        3,
+        "four hosts, four uplinks: {uplinks:?}"
+    );
     assert_eq!(FoldedClos::default().generate().unwrap(), topology);
 }

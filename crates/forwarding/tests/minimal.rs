@@ -54,7 +54,7 @@ fn same(kind: &TopologyKind) -> Option<RoutingKind> {
         | TopologyKind::RailOptimised(_) => Some(RoutingKind::UpDown),
         // Packets may take any dimension in which they are apart.
         TopologyKind::Mesh(_) => Some(RoutingKind::DimensionAdaptive),
-        // Half way round a ring both ways are shortest, where the adaptive routing takes one of them.
+        // To the opposite switch of a ring both directions are shortest, where the adaptive routing takes one of them.
         TopologyKind::Torus(_)
         | TopologyKind::DragonflyPlus(_)
         | TopologyKind::SlimFly(_)
@@ -196,7 +196,7 @@ fn ways_round_a_local_link_cross_one_global_link_between_any_two_groups() {
         let tables: Vec<_> = switches(&topology).map(|at| by_table(&around, &flat, at)).collect();
         for (at, dst) in switches(&topology).flat_map(|at| hosts(&topology).map(move |dst| (at, dst))) {
             let is_regular = by_table(&regular, &flat, at)[dst.index()].is_subset(&tables[at.index()][dst.index()]);
-            assert!(is_regular || !down.is_empty(), "{at} to {dst}: the regular way is a shortest one");
+            assert!(is_regular || !down.is_empty(), "{at} to {dst}: the regular path is a shortest one");
             let (mut node, mut global) = (Node::Switch(at), 0);
             while let Node::Switch(here) = node {
                 let port = *tables[here.index()][dst.index()].last().unwrap();

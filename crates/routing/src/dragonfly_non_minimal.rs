@@ -1,6 +1,6 @@
-//! The non-minimal paths of conditional rules on a dragonfly: Benito, Vallejo and Beivide, "On the use of commodity Ethernet
-//! technology in exascale HPC systems", HiPC 2015, section V-D, figure 10a: minimally, or first by a global channel of
-//! the source's own switch and from there minimally.
+//! The non-minimal paths of conditional rules on a dragonfly: Benito, Vallejo and Beivide, "On the use of commodity
+//! Ethernet technology in exascale HPC systems", HiPC 2015, section V-D, figure 10a: minimally, or first by a global
+//! channel of the source's own switch and from there minimally.
 //!
 //! With `l` for local and `g` for global, `g0 l0 g1 l1` is the longest path with its priorities: without a local hop
 //! before the first global one two are enough (section V-E). A minimal path is `l0 g1 l1`.

@@ -43,7 +43,7 @@ pub enum RoutingError {
     TooLarge {
         /// Switches × switches with hosts.
         entries: u64,
-        /// How many would do.
+        /// The limit.
         limit: u64,
     },
 }

@@ -9,8 +9,8 @@ pub struct ChannelHop {
     pub channel: ChannelId,
     /// Its IEEE 802.1Q priority there: the virtual channel, and what PFC may pause.
     pub priority: Priority,
-    /// How far the packet is on its path, by the routing's own count from 0. The same number as the priority, unless stages
-    /// were folded into fewer priorities (see [`Legality::with_priorities`](crate::Legality::with_priorities)).
+    /// How far the packet is on its path, by the routing's own count from 0. The same number as the priority, unless
+    /// stages were folded into fewer priorities (see [`Legality::with_priorities`](crate::Legality::with_priorities)).
     pub stage: u8,
 }
 

@@ -223,7 +223,8 @@ mod tests {
 
     #[test]
     fn a_wrong_rank_shows_as_a_cycle_of_turns() {
-        // A ring of three, each of whose adjacencies leads "down": a packet that descended may descend again, round the ring.
+        // A ring of three, each of whose adjacencies leads "down": a packet that descended may descend again, round the
+        // ring.
         let dimensions = vec![etherweave_topology::Dimension::of(3)];
         let kind = TopologyKind::Torus(etherweave_topology::Torus { dimensions, ..Default::default() });
         let topology = kind.generate().unwrap();

@@ -174,7 +174,8 @@ impl RoutingPlan for SubtreePlan {
             }
             DestinationSet::Switch(_) => self.climb(at, destinations, out),
             BELOW => self.descend(at, |_| true, BELOW, out),
-            // Only packets from hosts have all leaves as destinations, on leaves; elsewhere they arrive from some child.
+            // Only packets from hosts have all leaves as destinations, on leaves; elsewhere they arrive from some
+            // child.
             set => {
                 self.descend(at, |digit| set != beyond(digit), BELOW, out);
                 if self.has_beyond[level] {

@@ -3,8 +3,8 @@
 //!
 //! A channel goes *up* when it leads to a higher level, or to a higher id on the same level. That is a total order of
 //! the switches, so neither the up channels nor the down channels close a ring, and since no packet turns from down to
-//! up, neither do dependencies. Of the legal paths the shortest are offered; where a switch can descend to the destination,
-//! it does, so that the rule does not depend on the ingress port.
+//! up, neither do dependencies. Of the legal paths the shortest are offered; where a switch can descend to the
+//! destination, it does, so that the rule does not depend on the ingress port.
 //!
 //! Where that order has several summits between which there is no path, as in most fabrics that are no trees, the order
 //! is Autonet's: the nearer to one root, the higher. From every switch the path to the root goes up.

@@ -1,9 +1,10 @@
 //! Up*/down* in full: Schroeder et al., "Autonet: a high-speed, self-configuring local area network using
 //! point-to-point links", IEEE J. Sel. Areas Commun. 1991, section 4.2.
 //!
-//! Up is towards the highest switch, which is the root; equally far ones rank by id. Of the paths that never climb after
-//! they descended, the shortest are legal. Unlike in `up_down`, a packet may climb past a switch from which it could
-//! descend, if that is no longer; so a switch must distinguish those that descended from the others, by their ingress port.
+//! Up is towards the highest switch, which is the root; equally far ones rank by id. Of the paths that never climb
+//! after they descended, the shortest are legal. Unlike in `up_down`, a packet may climb past a switch from which it
+//! could descend, if that is no longer; so a switch must distinguish those that descended from the others, by their
+//! ingress port.
 
 use etherweave_topology::Topology;
 

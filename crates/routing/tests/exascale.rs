@@ -19,7 +19,7 @@ fn dragonfly() -> Topology {
     Dragonfly { p: 18, a: 36, h: 18, groups: Some(463), ..Dragonfly::default() }.generate().unwrap()
 }
 
-/// The proof of an implicit routing, after so many flows arrived within the claimed hops.
+/// The proof of an implicit routing, after `flows` flows arrived within the claimed hops.
 fn proven(topology: &Topology, kind: RoutingKind, legality: Legality, flows: u32) -> DeadlockProof {
     assert!(legality.is_implicit(), "{kind:?}");
     let selection = SelectionKind::default().build(topology);

@@ -40,7 +40,7 @@ fn check_arrival(topology: &Topology, routing: &etherweave_routing::Legality) {
             held.sort_unstable();
             held.dedup();
         }
-        assert!(held.is_empty(), "packets to {dst} are under way after {} hops", routing.hops_max());
+        assert!(held.is_empty(), "packets to {dst} have not arrived after {} hops", routing.hops_max());
     }
 }
 

@@ -3,11 +3,12 @@
 //! `cargo run --release -p etherweave-topology --example export_times`: one line per fabric and format. The fabrics are
 //! the folded Clos of 72-port switches of Benito et al. 2015, section VI-A, cut to a share of its 303,264 hosts.
 
+use etherweave_primitives::InputError;
 use std::time::Instant;
 
-use etherweave_topology::{Export, ExportNames, Family, FoldedClos, TopologyError, Uplinks};
+use etherweave_topology::{Export, ExportNames, Family, FoldedClos, InputError, Uplinks};
 
-fn main() -> Result<(), TopologyError> {
+fn main() -> Result<(), InputError> {
     println!(
         "{:>7} {:>9} {:>9} {:>8} {:>11} {:>10} {:>12}",
         "hosts", "links", "format", "s", "bytes", "ns/link", "bytes/link"

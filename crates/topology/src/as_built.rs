@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use etherweave_primitives::{BitRate, HostId, SwitchId};
+use etherweave_primitives::{BitRate, HostId, InputError, SwitchId};
 
 use crate::builder::{Builder, PlannedLink};
 use crate::check::{at_least_one, in_range};
 use crate::topology::node_index;
-use crate::{Cable, LinkClass, Node, TopologyError, cable_name};
+use crate::{Cable, LinkClass, Node, Topology, cable_name};
 
 /// Hosts on one breakout cable at most: eight lanes of a port.
 pub(crate) const BREAKOUT_MAX: u32 = 8;
@@ -70,7 +70,7 @@ impl Default for AsBuilt {
 }
 
 impl AsBuilt {
-    /// Whether it says nothing.
+    /// Whether it is the default: no departures.
     pub fn is_default(&self) -> bool {
         *self == AsBuilt::default()
     }
@@ -81,9 +81,9 @@ impl AsBuilt {
     }
 
     /// Changes the plan into what was built.
-    pub(crate) fn apply(&self, builder: &mut Builder) -> Result<(), TopologyError> {
+    pub(crate) fn apply(&self, builder: &mut Builder) -> Result<(), InputError> {
         in_range("as_built.breakout", self.breakout, 1..=BREAKOUT_MAX)?;
-        // A list may have said so itself.
+        // A list may have set it itself.
         builder.breakout = if self.breakout == 1 { builder.breakout } else { self.breakout };
         builder.radix = self.radix.or(builder.radix);
         if let Some(hosts) = self.hosts {
@@ -95,7 +95,7 @@ impl AsBuilt {
         Ok(())
     }
 
-    fn rewire(&self, builder: &mut Builder) -> Result<(), TopologyError> {
+    fn rewire(&self, builder: &mut Builder) -> Result<(), InputError> {
         let names = NodeNames::of(builder);
         let mut extra = Vec::new();
         for (number, link) in self.extra.iter().enumerate() {
@@ -113,15 +113,26 @@ impl AsBuilt {
     }
 }
 
+impl Builder {
+    /// Applies the departures from the plan, checks the whole and freezes it.
+    ///
+    /// # Errors
+    /// As [`build`](Builder::build), and when `as_built` names what is not there.
+    pub fn build_as(mut self, as_built: &AsBuilt) -> Result<Topology, InputError> {
+        as_built.apply(&mut self)?;
+        self.build()
+    }
+}
+
 impl ExtraLink {
-    fn links(&self, number: usize, builder: &Builder, names: &NodeNames) -> Result<Vec<PlannedLink>, TopologyError> {
+    fn links(&self, number: usize, builder: &Builder, names: &NodeNames) -> Result<Vec<PlannedLink>, InputError> {
         let key = |part: &str| format!("as_built.extra.{number}.{part}");
         at_least_one(key("links"), self.links)?;
         // More than a switch can have ports is refused before it fills the memory.
         in_range(key("links"), self.links, 1..=1024)?;
         let end = |part: &str, name: &str| match names.node(name) {
             Some(switch @ Node::Switch(_)) => Ok(switch),
-            _ => Err(TopologyError::parameter(key(part), format!("\"{name}\""), names.expected_switch(builder))),
+            _ => Err(InputError::new(key(part), format!("\"{name}\""), names.expected_switch(builder))),
         };
         let ends = [end("from", &self.from)?, end("to", &self.to)?];
         let group = |node: Node| builder.group(node);
@@ -133,7 +144,7 @@ impl ExtraLink {
 }
 
 /// The first `hosts` hosts stay.
-fn keep_hosts(builder: &mut Builder, hosts: u32) -> Result<(), TopologyError> {
+fn keep_hosts(builder: &mut Builder, hosts: u32) -> Result<(), InputError> {
     in_range("as_built.hosts", hosts, 1..=builder.host_names.len() as u32)?;
     builder.host_names.truncate(hosts as usize);
     let is_kept = |node: Node| !matches!(node, Node::Host(host) if host.get() >= hosts);
@@ -183,7 +194,7 @@ impl Failures {
         Failures { nodes: vec![false; nodes], links: vec![false; builder.links.len()], by_ends }
     }
 
-    fn add(&mut self, builder: &Builder, names: &NodeNames, number: usize, failed: &str) -> Result<(), TopologyError> {
+    fn add(&mut self, builder: &Builder, names: &NodeNames, number: usize, failed: &str) -> Result<(), InputError> {
         if let Some(node) = names.node(failed) {
             self.nodes[node_index(node, builder.host_names.len())] = true;
             return Ok(());
@@ -196,12 +207,12 @@ impl Failures {
             }
             None => {
                 let expected = format!("{}, a host, or a working cable as \"A - B\"", names.expected_switch(builder));
-                Err(TopologyError::parameter(format!("as_built.failed.{number}"), format!("\"{failed}\""), expected))
+                Err(InputError::new(format!("as_built.failed.{number}"), format!("\"{failed}\""), expected))
             }
         }
     }
 
-    /// Takes everything out of the plan that has failed, and the hosts that hang on it; ids move up.
+    /// Takes everything out of the plan that has failed, and the hosts attached to it; ids move up.
     fn remove(mut self, builder: &mut Builder) {
         let hosts = builder.host_names.len();
         for (index, link) in builder.links.iter().enumerate() {

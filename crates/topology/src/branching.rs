@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_leaf_is_placed_by_its_subtrees_and_a_core_by_the_ways_up() {
+    fn a_leaf_is_placed_by_its_subtrees_and_a_core_by_its_uplinks() {
         let branching = Branching { down: vec![3, 4], up: vec![2, 5] };
         assert_eq!(branching.axes(), ["level", "x2", "x1"]);
         assert_eq!(branching.place(0, 7, 0), [0, 2, 1], "leaf 7 is leaf 1 of pod 2");

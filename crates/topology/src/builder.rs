@@ -1,18 +1,19 @@
 //! From nodes and links to a checked [`Topology`].
 
-use etherweave_primitives::{BitRate, ChannelId, HostId, Length, Port, SwitchId};
+use std::fmt;
 
+use etherweave_primitives::{BitRate, ChannelId, HostId, InputError, Length, Port, SwitchId};
+
+use crate::check::{links, too_large};
 use crate::topology::{Channel, ChannelEnd, LinkClass, Lists, Node, Topology, node_index};
-use crate::{AsBuilt, Cable, Medium, TopologyError};
+use crate::{Cable, Medium};
 
-/// More links than any simulated fabric has; keeps a slip of the pen from filling the memory.
-pub(crate) const LINKS_MAX: u64 = 1 << 22;
 /// Longer than any Ethernet cable (100GBASE-ZR reaches 80 km).
-pub(crate) const LENGTH_MAX: Length = Length::from_m(1_000_000);
+const LENGTH_MAX: Length = Length::from_m(1_000_000);
 /// Slower than any Ethernet (1BASE5, 1 Mb/s, was the slowest).
-pub(crate) const RATE_MIN: BitRate = BitRate::from_bps(1_000_000);
+const RATE_MIN: BitRate = BitRate::from_bps(1_000_000);
 /// Far above any Ethernet; beyond, times per byte lose their digits.
-pub(crate) const RATE_MAX: BitRate = BitRate::from_gbps(100_000);
+const RATE_MAX: BitRate = BitRate::from_gbps(100_000);
 
 /// Collects nodes and links; ports are given in the order of the links.
 #[derive(Clone, Debug)]
@@ -62,17 +63,17 @@ impl Builder {
         }
     }
 
-    /// Says how many ports every switch has.
+    /// Sets how many ports every switch has.
     pub fn radix(&mut self, ports: u32) {
         self.radix = Some(ports);
     }
 
-    /// Adds a switch so many levels above the hosts' switches, in a fabric without axes.
+    /// Adds a switch `level` levels above the hosts' switches, in a fabric without axes.
     pub fn add_switch(&mut self, name: impl Into<String>, level: u8) -> SwitchId {
         self.add_switch_at(name, level, &[])
     }
 
-    /// Adds a switch so many levels above the hosts' switches, at a place.
+    /// Adds a switch `level` levels above the hosts' switches, at a place.
     ///
     /// # Panics
     /// When there is not one coordinate per axis.
@@ -104,15 +105,6 @@ impl Builder {
         self.links.push(PlannedLink { ends: [a.into(), b.into()], rate, length, medium, class });
     }
 
-    /// Departs from the plan as was built, checks the whole and freezes it.
-    ///
-    /// # Errors
-    /// As [`build`](Builder::build), and when `as_built` names what is not there.
-    pub fn build_as(mut self, as_built: &AsBuilt) -> Result<Topology, TopologyError> {
-        as_built.apply(&mut self)?;
-        self.build()
-    }
-
     /// Checks the whole and freezes it.
     ///
     /// # Errors
@@ -121,7 +113,7 @@ impl Builder {
     ///
     /// # Panics
     /// When a link names a node that was never added.
-    pub fn build(self) -> Result<Topology, TopologyError> {
+    pub fn build(self) -> Result<Topology, InputError> {
         self.check_sizes()?;
         self.check_radix()?;
         self.links.iter().try_for_each(|link| self.check_link(link))?;
@@ -145,20 +137,18 @@ impl Builder {
         Ok(topology)
     }
 
-    fn check_sizes(&self) -> Result<(), TopologyError> {
-        if self.links.len() as u64 > LINKS_MAX {
-            return Err(TopologyError::TooLarge { what: "links".to_owned(), limit: LINKS_MAX });
-        }
+    fn check_sizes(&self) -> Result<(), InputError> {
+        links(self.links.len() as u64)?;
         let limit = u64::from(u16::MAX) + 1;
         let degrees = self.degrees();
         match degrees.iter().position(|&degree| degree as u64 > limit) {
-            Some(node) => Err(TopologyError::TooLarge { what: format!("ports of {}", self.name(node)), limit }),
+            Some(node) => Err(too_large(format_args!("ports of {}", self.name(node)), limit)),
             None => Ok(()),
         }
     }
 
     /// No switch needs more ports than it has.
-    pub(crate) fn check_radix(&self) -> Result<(), TopologyError> {
+    pub(crate) fn check_radix(&self) -> Result<(), InputError> {
         let Some(radix) = self.radix else { return Ok(()) };
         let needed = self.ports_needed();
         let Some((switch, &most)) = needed.iter().enumerate().max_by_key(|&(_, &ports)| ports) else { return Ok(()) };
@@ -166,7 +156,7 @@ impl Builder {
             return Ok(());
         }
         let expected = format!("at least {most}, which {} uses", self.switch_names[switch]);
-        Err(TopologyError::parameter("as_built.radix", radix, expected))
+        Err(InputError::new("as_built.radix", radix, expected))
     }
 
     /// Ports by switch; hosts on one breakout cable share theirs.
@@ -194,29 +184,33 @@ impl Builder {
         }
     }
 
-    fn check_link(&self, link: &PlannedLink) -> Result<(), TopologyError> {
+    fn check_link(&self, link: &PlannedLink) -> Result<(), InputError> {
         let [a, b] = link.ends;
         let name = |node| self.name(self.index(node)).to_owned();
         if a == b {
-            Err(TopologyError::SelfLink { node: name(a) })
+            Err(links_error(format_args!("a link joins {} with itself", name(a)), "two different nodes"))
         } else if matches!((a, b), (Node::Host(_), Node::Host(_))) {
-            Err(TopologyError::HostToHost { from: name(a), to: name(b) })
+            let found = format!("a link joins the hosts {} and {}", name(a), name(b));
+            Err(links_error(found, "a switch at one end"))
         } else if !(RATE_MIN..=RATE_MAX).contains(&link.rate) {
-            Err(TopologyError::Rate { from: name(a), to: name(b), rate: link.rate })
+            let found = format!("the link {} - {} has rate {}", name(a), name(b), link.rate);
+            Err(links_error(found, format_args!("{RATE_MIN} to {RATE_MAX}")))
         } else if link.length > LENGTH_MAX {
-            Err(TopologyError::TooLong { from: name(a), to: name(b) })
+            let found = format!("the link {} - {} is too long", name(a), name(b));
+            Err(links_error(found, format_args!("at most {LENGTH_MAX}")))
         } else {
             Ok(())
         }
     }
 
-    fn check_hosts(&self, out: &Lists) -> Result<(), TopologyError> {
+    fn check_hosts(&self, out: &Lists) -> Result<(), InputError> {
         if self.host_names.is_empty() {
-            return Err(TopologyError::parameter("hosts", 0, "at least 1"));
+            return Err(InputError::new("hosts", 0, "at least 1"));
         }
         let lonely = (0..self.host_names.len()).find(|&host| out.list(host).len() != 1);
         lonely.map_or(Ok(()), |host| {
-            Err(TopologyError::HostLinks { host: self.host_names[host].clone(), links: out.list(host).len() })
+            let found = format!("{} has {} links", self.host_names[host], out.list(host).len());
+            Err(links_error(found, "exactly one, to a switch"))
         })
     }
 
@@ -285,7 +279,12 @@ fn bundle(channels: &[Channel], out: &Lists) -> (Lists, Vec<u32>) {
     (bundles, bundle_of)
 }
 
-fn check_connected(topology: &Topology) -> Result<(), TopologyError> {
+/// A mistake that no single parameter makes.
+fn links_error(found: impl fmt::Display, expected: impl fmt::Display) -> InputError {
+    InputError::new("", found, expected)
+}
+
+fn check_connected(topology: &Topology) -> Result<(), InputError> {
     let hosts = topology.hosts();
     let mut is_reached = vec![false; hosts + topology.switches()];
     let mut frontier = vec![Node::Host(HostId::new(0))];
@@ -298,9 +297,9 @@ fn check_connected(topology: &Topology) -> Result<(), TopologyError> {
             }
         }
     }
-    let from = topology.host_names[0].clone();
     is_reached.iter().position(|&reached| !reached).map_or(Ok(()), |index| {
         let to = topology.host_names.iter().chain(&topology.switch_names).nth(index).expect("a node by index");
-        Err(TopologyError::Disconnected { from, to: to.clone() })
+        let found = format!("{to} cannot be reached from {}", topology.host_names[0]);
+        Err(links_error(found, "a connected fabric"))
     })
 }

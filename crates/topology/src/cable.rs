@@ -54,7 +54,7 @@ pub struct Cable {
 }
 
 impl Cable {
-    /// A cable of so many metres, of the medium that fits.
+    /// A cable of `metres`, of the medium that reaches.
     pub const fn from_m(metres: u64) -> Cable {
         Cable { length: Length::from_m(metres), medium: None }
     }
@@ -114,7 +114,7 @@ impl<'de> serde::Deserialize<'de> for Cable {
     }
 }
 
-/// Accepts strings; tells a bare number what it lacks.
+/// Accepts strings; the error about a bare number names the missing unit.
 struct TextVisitor;
 
 impl serde::de::Visitor<'_> for TextVisitor {
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn the_medium_is_what_reaches_unless_it_is_said() {
+    fn the_medium_is_what_reaches_unless_it_is_given() {
         check("5m", 5, Medium::Copper);
         check("6m", 6, Medium::Optical);
         check("3m optical", 3, Medium::Optical);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_cable_says_what_would_be() {
+    fn a_text_that_is_no_cable_is_an_error_with_the_expected_form() {
         let error = "3m steel".parse::<Cable>().unwrap_err();
         assert!(error.contains("the unit is not known") && error.contains("copper or optical"), "{error}");
         #[derive(Debug, serde::Deserialize)]

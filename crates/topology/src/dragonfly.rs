@@ -8,11 +8,11 @@
 //!   └─ joined ────────┘    └─ joined ────────┘     up to a·h + 1 groups, every two joined
 //! ```
 
-use etherweave_primitives::{BitRate, SwitchId};
+use etherweave_primitives::{BitRate, InputError, SwitchId};
 
 use crate::check::{at_least_one, links, product};
 use crate::group_links::GroupLinks;
-use crate::{Arrangement, AsBuilt, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology, TopologyError};
+use crate::{Arrangement, AsBuilt, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology};
 
 /// Fully connected groups, fully connected with each other. All `a·h` global ports of a group are used: a system of few
 /// groups has several links between every two.
@@ -68,7 +68,7 @@ impl Default for Dragonfly {
 }
 
 impl Family for Dragonfly {
-    fn generate(&self) -> Result<Topology, TopologyError> {
+    fn generate(&self) -> Result<Topology, InputError> {
         let groups = self.check()?;
         let mut builder = Builder::with_axes(["group", "switch"]);
         for (group, switch) in (0..groups).flat_map(|group| (0..self.a).map(move |switch| (group, switch))) {
@@ -100,7 +100,7 @@ impl Family for Dragonfly {
 
     /// Kim et al., section 3.1: balanced at `a = 2p = 2h`, which takes `4p - 1` ports. The smallest has fewer groups
     /// and so more links between every two.
-    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, InputError> {
         request.check(3)?;
         let p = (request.radix + 1) / 4;
         let (a, h) = (2 * p, p);
@@ -113,13 +113,13 @@ impl Family for Dragonfly {
 
 impl Dragonfly {
     /// How many groups there are, when all is in range.
-    fn check(&self) -> Result<u32, TopologyError> {
+    fn check(&self) -> Result<u32, InputError> {
         [("p", self.p), ("a", self.a), ("h", self.h)].into_iter().try_for_each(|(name, n)| at_least_one(name, n))?;
         let groups_max = groups_max(self.a, self.h);
         let groups = self.groups.unwrap_or(groups_max);
         if !(1..=groups_max).contains(&groups) {
             let expected = format!("1 to a·h + 1, which is {groups_max}");
-            return Err(TopologyError::parameter("groups", groups, expected));
+            return Err(InputError::new("groups", groups, expected));
         }
         let switches = product([groups, self.a]);
         // Twice what each switch has of links between switches, halved.

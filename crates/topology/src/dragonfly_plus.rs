@@ -9,12 +9,12 @@
 //!                     │││    │││    │││       p hosts per leaf
 //! ```
 
-use etherweave_primitives::{BitRate, SwitchId};
+use etherweave_primitives::{BitRate, InputError, SwitchId};
 
 use crate::check::{at_least_one, links, product};
 use crate::dragonfly::groups_max;
 use crate::group_links::GroupLinks;
-use crate::{Arrangement, AsBuilt, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology, TopologyError};
+use crate::{Arrangement, AsBuilt, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology};
 
 /// A dragonfly whose groups are two-level trees; spines have the global links and no hosts.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -72,7 +72,7 @@ impl Default for DragonflyPlus {
 }
 
 impl Family for DragonflyPlus {
-    fn generate(&self) -> Result<Topology, TopologyError> {
+    fn generate(&self) -> Result<Topology, InputError> {
         let groups = self.check()?;
         let mut builder = Builder::with_axes(["level", "group", "switch"]);
         for (group, leaf) in (0..groups).flat_map(|group| (0..self.leaves).map(move |leaf| (group, leaf))) {
@@ -105,7 +105,7 @@ impl Family for DragonflyPlus {
 
     /// Half of every switch's ports upward: `P/2` leaves of `P/2` hosts under `P/2` spines of `P/2` global links. The
     /// smallest has fewer groups and so more links between every two.
-    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, InputError> {
         request.check(2)?;
         let half = request.radix / 2;
         let groups = u64::from(half) * u64::from(half) + 1;
@@ -120,14 +120,14 @@ impl Family for DragonflyPlus {
 
 impl DragonflyPlus {
     /// How many groups there are, when all is in range.
-    fn check(&self) -> Result<u32, TopologyError> {
+    fn check(&self) -> Result<u32, InputError> {
         let positive = [("p", self.p), ("leaves", self.leaves), ("spines", self.spines), ("h", self.h)];
         positive.into_iter().try_for_each(|(name, value)| at_least_one(name, value))?;
         let groups_max = groups_max(self.spines, self.h);
         let groups = self.groups.unwrap_or(groups_max);
         if !(1..=groups_max).contains(&groups) {
             let expected = format!("1 to spines·h + 1, which is {groups_max}");
-            return Err(TopologyError::parameter("groups", groups, expected));
+            return Err(InputError::new("groups", groups, expected));
         }
         let per_group = [product([self.leaves, self.p]), product([self.leaves, self.spines])];
         let within = per_group.into_iter().fold(0, u64::saturating_add);

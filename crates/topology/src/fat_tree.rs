@@ -1,10 +1,10 @@
 //! Leaves and cores: the two-level fat tree of most clusters.
 
-use etherweave_primitives::BitRate;
+use etherweave_primitives::{BitRate, InputError};
 
 use crate::check::at_least_one;
 use crate::rail_optimised::parallel_links;
-use crate::{AsBuilt, Bisection, Cable, Family, FamilyFit, SizeRequest, Stage, StagedFatTree, Topology, TopologyError};
+use crate::{AsBuilt, Bisection, Cable, Family, FamilyFit, SizeRequest, Stage, StagedFatTree, Topology};
 
 /// Leaves and cores; every leaf joins every core by the same number of parallel links. The default is the 96-node
 /// testbed of Sandia's Ethernet evaluation: tapered 3:1, the four uplinks of a leaf form one port channel.
@@ -49,7 +49,7 @@ impl Default for FatTree {
 }
 
 impl Family for FatTree {
-    fn generate(&self) -> Result<Topology, TopologyError> {
+    fn generate(&self) -> Result<Topology, InputError> {
         at_least_one("leaves", self.leaves)?;
         at_least_one("cores", self.cores)?;
         at_least_one("links_per_core", self.links_per_core)?;
@@ -70,7 +70,7 @@ impl Family for FatTree {
     }
 
     /// Half of a leaf's ports upward; parallel links as far as the cores' ports allow.
-    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, InputError> {
         request.check(2)?;
         let half = request.radix / 2;
         request.check_room(u64::from(request.radix) * u64::from(half))?;

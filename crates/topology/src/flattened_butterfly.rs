@@ -1,11 +1,11 @@
 //! The flattened butterfly: Kim, Dally and Abts, "Flattened butterfly: a cost-efficient topology for high-radix
 //! networks", ISCA 2007, section 2.
 
-use etherweave_primitives::BitRate;
+use etherweave_primitives::{BitRate, InputError};
 
 use crate::check::{at_least_one, list_len};
 use crate::hyperx::Balanced;
-use crate::{AsBuilt, Bisection, Cable, Dimension, Family, FamilyFit, HyperX, SizeRequest, Topology, TopologyError};
+use crate::{AsBuilt, Bisection, Cable, Dimension, Family, FamilyFit, HyperX, SizeRequest, Topology};
 
 /// A grid whose rows are fully connected by single links; the balanced one has as many hosts per switch as switches in
 /// a row (`k` of Kim et al.). [`HyperX`] gives every dimension its own rate, cable and parallel links.
@@ -67,7 +67,7 @@ impl FlattenedButterfly {
 }
 
 impl Family for FlattenedButterfly {
-    fn generate(&self) -> Result<Topology, TopologyError> {
+    fn generate(&self) -> Result<Topology, InputError> {
         list_len("sizes", self.sizes.len(), 1..=5)?;
         for (number, &size) in self.sizes.iter().enumerate() {
             at_least_one(format!("sizes.{number}"), size)?;
@@ -89,7 +89,7 @@ impl Family for FlattenedButterfly {
     }
 
     /// The balanced one of the fewest dimensions; the smallest has fewer layers in the last.
-    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, InputError> {
         let balanced = Balanced::of(request)?;
         let butterfly = |last: u32| {
             let mut sizes = vec![balanced.side; balanced.dimensions];

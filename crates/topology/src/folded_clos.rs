@@ -7,11 +7,11 @@
 //! lead to the parents in turn, and each subtree goes on where the one before it stopped: so every parent has its
 //! share.
 
-use etherweave_primitives::{BitRate, SwitchId};
+use etherweave_primitives::{BitRate, InputError, SwitchId};
 
 use crate::branching::Branching;
 use crate::check::{at_least_one, in_range, links, list_len};
-use crate::{AsBuilt, Bisection, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology, TopologyError};
+use crate::{AsBuilt, Bisection, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology};
 
 /// A folded Clos network. Unlike in [`StagedFatTree`](crate::StagedFatTree), numbers need not divide: hosts fill
 /// leaves, leaves fill pods, and so on. Links between leaves and their pod are local, those above global.
@@ -68,7 +68,7 @@ impl Default for Uplinks {
 }
 
 impl Family for FoldedClos {
-    fn generate(&self) -> Result<Topology, TopologyError> {
+    fn generate(&self) -> Result<Topology, InputError> {
         let stages = self.stages()?;
         let branching = Branching {
             down: stages.iter().map(|stage| stage.children).collect(),
@@ -105,7 +105,7 @@ impl Family for FoldedClos {
     }
 
     /// Half of every switch's ports upward, of an odd number the smaller half, in the fewest levels.
-    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, InputError> {
         request.check(2)?;
         let down = u64::from(request.radix.div_ceil(2));
         let room = |stages: u32| down.saturating_pow(stages).saturating_mul(u64::from(request.radix));
@@ -161,7 +161,7 @@ impl FoldedClos {
     }
 
     /// The stages, when all is in range.
-    fn stages(&self) -> Result<Vec<ClosStage>, TopologyError> {
+    fn stages(&self) -> Result<Vec<ClosStage>, InputError> {
         in_range("radix", self.radix, 2..=1 << 16)?;
         at_least_one("hosts", self.hosts)?;
         list_len("uplinks", self.uplinks.len(), 0..=7)?;
@@ -171,26 +171,26 @@ impl FoldedClos {
         if u64::from(self.hosts) > hosts_max {
             let levels = stages.len() + 1;
             let expected = format!("1 to {hosts_max} for {levels} levels of switches with {} ports", self.radix);
-            return Err(TopologyError::parameter("hosts", self.hosts, expected));
+            return Err(InputError::new("hosts", self.hosts, expected));
         }
         links(self.links(&stages))?;
         Ok(stages)
     }
 
-    fn stage(&self, index: usize) -> Result<ClosStage, TopologyError> {
+    fn stage(&self, index: usize) -> Result<ClosStage, InputError> {
         let key = |part: &str| format!("uplinks.{index}.{part}");
         let uplinks = &self.uplinks[index];
         let ports = uplinks.ports.unwrap_or(self.radix / 2);
         in_range(key("ports"), ports, 1..=self.radix - 1)?;
         at_least_one(key("lag"), uplinks.lag)?;
         if !ports.is_multiple_of(uplinks.lag) {
-            return Err(TopologyError::parameter(key("lag"), uplinks.lag, format!("a divisor of {ports} ports")));
+            return Err(InputError::new(key("lag"), uplinks.lag, format!("a divisor of {ports} ports")));
         }
         let above = self.uplinks.get(index + 1).map_or(0, |above| above.ports.unwrap_or(self.radix / 2));
         let children = self.radix.saturating_sub(above) / uplinks.lag;
         if children == 0 {
             let expected = format!("1 to {}, the ports that lead down from the level above", self.radix - above);
-            return Err(TopologyError::parameter(key("lag"), uplinks.lag, expected));
+            return Err(InputError::new(key("lag"), uplinks.lag, expected));
         }
         let Uplinks { lag, rate, cable, .. } = *uplinks;
         Ok(ClosStage { bundles: ports / lag, lag, children, rate, cable })
@@ -349,6 +349,6 @@ mod tests {
     #[test]
     fn more_hosts_than_ports_are_told_the_limit() {
         let error = FoldedClos { hosts: 33, ..FoldedClos::default() }.generate().unwrap_err();
-        assert_eq!(error.to_string(), "hosts is 33; expected 1 to 32 for 2 levels of switches with 8 ports");
+        assert_eq!(error.to_string(), "hosts: 33; expected 1 to 32 for 2 levels of switches with 8 ports");
     }
 }

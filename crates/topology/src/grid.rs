@@ -1,9 +1,9 @@
 //! Switches on a grid: what flattened butterflies, tori and meshes have in common.
 
-use etherweave_primitives::{BitRate, SwitchId};
+use etherweave_primitives::{BitRate, InputError, SwitchId};
 
 use crate::check::{at_least_one, links, product};
-use crate::{Builder, Cable, LinkClass, TopologyError};
+use crate::{Builder, Cable, LinkClass};
 
 /// Letters of the dimensions, first dimension first.
 const LETTERS: [&str; 6] = ["x", "y", "z", "w", "v", "u"];
@@ -47,7 +47,7 @@ pub(crate) struct RowFabric<'a> {
 
 impl RowFabric<'_> {
     /// Sizes and lags are positive, and a row of `degree(size)` neighbours per switch fits the memory.
-    pub fn check(&self, degree: impl Fn(u32) -> u32) -> Result<(), TopologyError> {
+    pub fn check(&self, degree: impl Fn(u32) -> u32) -> Result<(), InputError> {
         at_least_one("hosts_per_switch", self.hosts_per_switch)?;
         for (number, dimension) in self.dimensions.iter().enumerate() {
             at_least_one(format!("dimensions.{number}.size"), dimension.size)?;

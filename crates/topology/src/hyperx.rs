@@ -9,11 +9,11 @@
 //!        x=0   x=1   x=2
 //! ```
 
-use etherweave_primitives::BitRate;
+use etherweave_primitives::{BitRate, InputError};
 
 use crate::check::list_len;
 use crate::grid::{DIMENSIONS_MAX, RowFabric};
-use crate::{AsBuilt, Bisection, Cable, Dimension, Family, FamilyFit, LinkClass, SizeRequest, Topology, TopologyError};
+use crate::{AsBuilt, Bisection, Cable, Dimension, Family, FamilyFit, LinkClass, SizeRequest, Topology};
 
 /// A grid whose rows are fully connected. Links of the first dimension are local, the others global.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -52,7 +52,7 @@ impl HyperX {
 }
 
 impl Family for HyperX {
-    fn generate(&self) -> Result<Topology, TopologyError> {
+    fn generate(&self) -> Result<Topology, InputError> {
         list_len("dimensions", self.dimensions.len(), 1..=DIMENSIONS_MAX)?;
         let grid = self.grid();
         grid.check(|size| size - 1)?;
@@ -76,7 +76,7 @@ impl Family for HyperX {
 
     /// As many hosts per switch as switches in a row (the balance of Kim et al., ISCA 2007, section 2) in the fewest
     /// dimensions, the last one cut to what is needed and its spare ports given to parallel links.
-    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, InputError> {
         let balanced = Balanced::of(request)?;
         let hyperx = |last: Dimension| {
             let mut dimensions = vec![Dimension::of(balanced.side); balanced.dimensions];
@@ -116,7 +116,7 @@ pub(crate) struct Balanced {
 
 impl Balanced {
     /// The fewest dimensions that hold the hosts, at most 5.
-    pub fn of(request: &SizeRequest) -> Result<Balanced, TopologyError> {
+    pub fn of(request: &SizeRequest) -> Result<Balanced, InputError> {
         request.check(2)?;
         let sizes = (1..=5u32).map(|n| Balanced { side: Balanced::side(request.radix, n), dimensions: n as usize });
         let most = sizes.map(|size| (size.hosts_max(), size)).collect::<Vec<_>>();
@@ -135,7 +135,7 @@ impl Balanced {
         u64::from(self.side).saturating_pow(self.dimensions as u32 + 1)
     }
 
-    /// The size of the last dimension that holds so many hosts.
+    /// The size of the last dimension that holds `hosts` hosts.
     pub fn last(&self, hosts: u32) -> u32 {
         let layer = u64::from(self.side).pow(self.dimensions as u32);
         u64::from(hosts).div_ceil(layer) as u32

@@ -1,9 +1,9 @@
 //! The three-level fat tree of identical switches: Al-Fares, Loukissas and Vahdat, "A scalable, commodity data center
 //! network architecture", SIGCOMM 2008, section 3.
 
-use etherweave_primitives::BitRate;
+use etherweave_primitives::{BitRate, InputError};
 
-use crate::{AsBuilt, Bisection, Cable, Family, FamilyFit, SizeRequest, Stage, StagedFatTree, Topology, TopologyError};
+use crate::{AsBuilt, Bisection, Cable, Family, FamilyFit, SizeRequest, Stage, StagedFatTree, Topology};
 
 /// `k` pods of `k/2` leaves and `k/2` spines under `(k/2)²` cores, `k³/4` hosts at full bisection.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -35,9 +35,9 @@ impl Default for KAryFatTree {
 }
 
 impl Family for KAryFatTree {
-    fn generate(&self) -> Result<Topology, TopologyError> {
+    fn generate(&self) -> Result<Topology, InputError> {
         if !(2..=128).contains(&self.k) || !self.k.is_multiple_of(2) {
-            return Err(TopologyError::parameter("k", self.k, "an even number, 2 to 128"));
+            return Err(InputError::new("k", self.k, "an even number, 2 to 128"));
         }
         self.staged().generate()
     }
@@ -50,7 +50,7 @@ impl Family for KAryFatTree {
         &self.as_built
     }
 
-    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, InputError> {
         request.check(2)?;
         let largest = (request.radix & !1).min(128);
         let hosts = |k: u32| u64::from(k).pow(3) / 4;
@@ -109,7 +109,7 @@ mod tests {
         let core = topology.switches() - 1;
         let spines = topology.out_channels(SwitchId::from_index(core)).iter().map(|&id| topology.channel(id).to.node);
         let names: Vec<_> = spines.map(|spine| topology.name(spine)).collect();
-        // Two spines per pod; the last core hangs on the second of each.
+        // Two spines per pod; the last core is attached to the second of each.
         assert_eq!(names, ["spine1", "spine3", "spine5", "spine7"]);
     }
 }

@@ -1,36 +1,11 @@
 //! The families, listed once.
 
+use etherweave_primitives::InputError;
+
 use crate::{
-    AsBuilt, Bisection, Custom, Dragonfly, DragonflyPlus, FamilyFit, FatTree, FlattenedButterfly, FoldedClos, HyperX,
-    KAryFatTree, Mesh, RailOptimised, SingleSwitch, SizeRequest, SlimFly, StagedFatTree, Topology, TopologyError,
-    Torus,
+    Bisection, Custom, Dragonfly, DragonflyPlus, Family, FamilyFit, FatTree, FlattenedButterfly, FoldedClos, HyperX,
+    KAryFatTree, Mesh, RailOptimised, SingleSwitch, SizeRequest, SlimFly, StagedFatTree, Topology, Torus,
 };
-
-/// Parameters that generate a fabric.
-pub trait Family: Sized {
-    /// The fabric with these parameters.
-    ///
-    /// # Errors
-    /// When a parameter is out of range or the links do not make a valid fabric.
-    fn generate(&self) -> Result<Topology, TopologyError>;
-
-    /// Small valid members, for documentation and for tests that every family must pass.
-    fn examples() -> Vec<Self>;
-
-    /// The members with at least so many hosts from switches of so many ports.
-    ///
-    /// # Errors
-    /// When the radix is too small for the family, or the family ends before so many hosts.
-    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError>;
-
-    /// Where what was built differs from the plan.
-    fn as_built(&self) -> &AsBuilt;
-
-    /// The bisection by formula, for valid parameters built as planned; none where no formula is known.
-    fn bisection(&self) -> Option<Bisection> {
-        None
-    }
-}
 
 /// Everything that follows from the list of families.
 macro_rules! families {
@@ -56,10 +31,11 @@ macro_rules! families {
             ///
             /// # Errors
             /// When a parameter is out of range or the links do not make a valid fabric.
-            pub fn generate(&self) -> Result<Topology, TopologyError> {
-                match self {
+            pub fn generate(&self) -> Result<Topology, InputError> {
+                let generated = match self {
                     $(Self::$family(parameters) => parameters.generate(),)*
-                }
+                };
+                generated.map_err(|error| error.within(self.name()))
             }
 
             /// Small valid members of every family.
@@ -68,8 +44,8 @@ macro_rules! families {
                 families.into_iter().flatten().collect()
             }
 
-            /// The members of every family that fulfil a request, or why none does, by the family's name.
-            pub fn fits(request: &SizeRequest) -> Vec<(&'static str, Result<FamilyFit<TopologyKind>, TopologyError>)> {
+            /// The members of every family that satisfy a request, or why none does, by the family's name.
+            pub fn fits(request: &SizeRequest) -> Vec<(&'static str, Result<FamilyFit<TopologyKind>, InputError>)> {
                 vec![$(($name, $family::fit(request).map(|fit| fit.map(Self::$family)))),*]
             }
 
@@ -88,7 +64,7 @@ macro_rules! families {
 families! {
     /// Hosts on one switch.
     SingleSwitch = "single_switch",
-    /// Leaves and cores, tapered as one likes.
+    /// Leaves and cores with any taper.
     FatTree = "fat_tree",
     /// The three-level fat tree of identical k-port switches.
     KAryFatTree = "k_ary_fat_tree",
@@ -96,7 +72,7 @@ families! {
     StagedFatTree = "staged_fat_tree",
     /// A folded Clos network of identical switches, cut to any number of hosts.
     FoldedClos = "folded_clos",
-    /// Leaves by the network card's number within its server.
+    /// Leaves by the number of the NIC within its server.
     RailOptimised = "rail_optimised",
     /// Fully connected rows in every dimension.
     FlattenedButterfly = "flattened_butterfly",

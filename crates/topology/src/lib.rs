@@ -1,14 +1,15 @@
 //! What is connected to what: the [`Topology`] value and the families that generate it.
 //!
-//! - A [`Topology`] is immutable and valid: connected, every host on exactly one switch, no link that is no Ethernet's.
+//! - A [`Topology`] is immutable and valid: connected, every host on exactly one switch, every link with an Ethernet
+//!   rate.
 //! - Link `l` has the two channels `2l` and `2l + 1`; [`reverse`] turns one into the other.
 //! - Ports are dense: a node of degree `d` uses ports `0..d`, one link each.
-//! - A family is a parameter struct in a file of its own; [`TopologyKind`] lists them all. [`AsBuilt`] says where
+//! - A family is a parameter struct in a file of its own; [`TopologyKind`] lists them all. [`AsBuilt`] lists where
 //!   what was built differs from its regular plan: fewer hosts, spare ports, what has failed.
-//! - [`Family::fit`] finds the members for a number of hosts and a radix; [`Metrics`] measures what a fabric amounts
-//!   to. [`Export`] writes it as texts that other programs read.
+//! - [`Family::fit`] finds the members for a number of hosts and a radix; [`Metrics`] measures
+//!   a fabric. [`Export`] writes it as texts that other programs read.
 //!
-//! Left out: which way packets go (`routing`), what a link or switch does to them (`sim`), failures during a run,
+//! Left out: which paths packets take (`routing`), what a link or switch does to them (`sim`), failures during a run,
 //! prices and watts (`power`). Nothing here reads files.
 //!
 //! ```
@@ -30,8 +31,8 @@ mod check;
 mod custom;
 mod dragonfly;
 mod dragonfly_plus;
-mod error;
 mod export;
+mod family;
 mod fat_tree;
 mod flattened_butterfly;
 mod folded_clos;
@@ -57,8 +58,8 @@ pub use cable::{Cable, Medium};
 pub use custom::Custom;
 pub use dragonfly::Dragonfly;
 pub use dragonfly_plus::DragonflyPlus;
-pub use error::{TextPlace, TopologyError};
 pub use export::{Export, ExportFile, ExportNames};
+pub use family::Family;
 pub use fat_tree::FatTree;
 pub use flattened_butterfly::FlattenedButterfly;
 pub use folded_clos::{FoldedClos, Uplinks};
@@ -66,7 +67,7 @@ pub use grid::Dimension;
 pub use group_links::Arrangement;
 pub use hyperx::HyperX;
 pub use k_ary_fat_tree::KAryFatTree;
-pub use kind::{Family, TopologyKind};
+pub use kind::TopologyKind;
 pub use mesh::Mesh;
 pub use metrics::{Bisection, BisectionBasis, Cables, Distances, Metrics, PathDiversity, Taper};
 pub use rail_optimised::RailOptimised;

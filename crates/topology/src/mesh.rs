@@ -1,12 +1,12 @@
 //! The mesh, or k-ary n-mesh: Dally and Towles, "Principles and Practices of Interconnection Networks", 2004,
 //! section 5.1.
 
-use etherweave_primitives::BitRate;
+use etherweave_primitives::{BitRate, InputError};
 
 use crate::check::list_len;
 use crate::grid::{DIMENSIONS_MAX, RowFabric};
 use crate::torus::{cube, halved_rows};
-use crate::{AsBuilt, Bisection, Cable, Dimension, Family, FamilyFit, LinkClass, SizeRequest, Topology, TopologyError};
+use crate::{AsBuilt, Bisection, Cable, Dimension, Family, FamilyFit, LinkClass, SizeRequest, Topology};
 
 /// A grid whose rows are lines. All links between switches are local.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -38,7 +38,7 @@ impl Default for Mesh {
 }
 
 impl Family for Mesh {
-    fn generate(&self) -> Result<Topology, TopologyError> {
+    fn generate(&self) -> Result<Topology, InputError> {
         list_len("dimensions", self.dimensions.len(), 1..=DIMENSIONS_MAX)?;
         let Mesh { dimensions, hosts_per_switch, host_rate, host_cable, as_built } = self;
         let (hosts_per_switch, host_rate, host_cable) = (*hosts_per_switch, *host_rate, *host_cable);
@@ -62,7 +62,7 @@ impl Family for Mesh {
     }
 
     /// Three dimensions of nearly the same size, the other ports for hosts; there is no largest one.
-    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, InputError> {
         request.check(7)?;
         let (hosts_per_switch, sizes) = cube(request);
         let dimensions = sizes.map(Dimension::of).to_vec();

@@ -6,17 +6,17 @@
 //!            spine0 ... spineS           every leaf joins every spine
 //!              │ ╲   ╱ │
 //!          leaf0.0   leaf0.1   leaf1.0   leaf1.1      leaf POD.RAIL
-//!            │  ╲    ╱  │                             card r of every server of the pod on leaf r
-//!           card0  card1                              one server: as many hosts as it has cards
+//!            │  ╲    ╱  │                             NIC r of every server of the pod on leaf r
+//!           nic0   nic1                               one server: as many hosts as it has NICs
 //! ```
 
-use etherweave_primitives::{BitRate, SwitchId};
+use etherweave_primitives::{BitRate, InputError, SwitchId};
 
 use crate::check::{at_least_one, links, product};
-use crate::{AsBuilt, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology, TopologyError};
+use crate::{AsBuilt, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology};
 
-/// Leaves by the card's number in its server: ranks of the same number talk through one leaf. A host here is one card
-/// with its accelerator; host `i` is card `i mod rails` of server `i / rails`.
+/// Leaves by the NIC's number in its server: ranks of the same number communicate through one leaf. A host here is one
+/// NIC with its accelerator; host `i` is NIC `i mod rails` of server `i / rails`.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RailOptimised {
@@ -30,11 +30,11 @@ pub struct RailOptimised {
     pub spines: u32,
     /// Parallel links between a leaf and a spine, at least 1. Default 4.
     pub links_per_spine: u32,
-    /// Rate of the links between cards and leaves [bit/s]. Default "400Gb/s".
+    /// Rate of the links between NICs and leaves [bit/s]. Default "400Gb/s".
     pub host_rate: BitRate,
     /// Rate of the links between leaves and spines [bit/s]. Default "400Gb/s".
     pub uplink_rate: BitRate,
-    /// Cable between card and leaf. Default "20m".
+    /// Cable between NIC and leaf. Default "20m".
     pub host_cable: Cable,
     /// Cable between leaf and spine. Default "30m".
     pub uplink_cable: Cable,
@@ -61,7 +61,7 @@ impl Default for RailOptimised {
 }
 
 impl Family for RailOptimised {
-    fn generate(&self) -> Result<Topology, TopologyError> {
+    fn generate(&self) -> Result<Topology, InputError> {
         self.check()?;
         let mut builder = Builder::with_axes(["level", "pod", "rail"]);
         for (pod, rail) in (0..self.pods()).flat_map(|pod| (0..self.rails).map(move |rail| (pod, rail))) {
@@ -92,7 +92,7 @@ impl Family for RailOptimised {
     }
 
     /// Eight rails, half of a leaf's ports upward; parallel links as far as the spines' ports allow.
-    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, InputError> {
         request.check(16)?;
         let (rails, half) = (8, request.radix / 2);
         let pods_max = request.radix / rails;
@@ -112,7 +112,7 @@ impl RailOptimised {
         self.servers.div_ceil(self.servers_per_pod)
     }
 
-    fn check(&self) -> Result<(), TopologyError> {
+    fn check(&self) -> Result<(), InputError> {
         let positive = [
             ("rails", self.rails),
             ("servers", self.servers),
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_scalable_unit_has_eight_leaves_and_eight_spines_for_256_cards() {
-        // DGX SuperPOD: 32 servers of 8 cards per scalable unit, 8 leaves.
+        // DGX SuperPOD: 32 servers of 8 NICs per scalable unit, 8 leaves.
         let topology = RailOptimised::default().generate().unwrap();
         assert_eq!((topology.hosts(), topology.switches()), (256, 16));
         assert!((0..16).all(|switch| [64, 32].contains(&topology.ports_used(SwitchId::new(switch)))));

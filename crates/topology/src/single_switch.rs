@@ -1,9 +1,9 @@
 //! Hosts on one switch.
 
-use etherweave_primitives::BitRate;
+use etherweave_primitives::{BitRate, InputError};
 
 use crate::check::in_range;
-use crate::{AsBuilt, Bisection, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology, TopologyError};
+use crate::{AsBuilt, Bisection, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology};
 
 /// A star: every host on the one switch, host `i` on port `i`. With breakout cables (`as_built.breakout = 4`) a
 /// switch of 32 ports of 400 Gb/s takes 128 hosts of 100 Gb/s.
@@ -29,7 +29,7 @@ impl Default for SingleSwitch {
 }
 
 impl Family for SingleSwitch {
-    fn generate(&self) -> Result<Topology, TopologyError> {
+    fn generate(&self) -> Result<Topology, InputError> {
         in_range("hosts", self.hosts, 1..=1 << 16)?;
         let mut builder = Builder::new();
         let switch = builder.add_switch("switch0", 0);
@@ -47,7 +47,7 @@ impl Family for SingleSwitch {
         &self.as_built
     }
 
-    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, InputError> {
         request.check(1)?;
         request.check_room(request.radix.into())?;
         let member = |hosts| SingleSwitch { hosts, ..SingleSwitch::default() };
@@ -74,6 +74,6 @@ mod tests {
         assert_eq!((topology.hosts(), topology.ports_used(SwitchId::new(0))), (128, 32));
         let as_built = AsBuilt { radix: Some(32), breakout: 4, ..AsBuilt::default() };
         let error = SingleSwitch { hosts: 129, as_built, ..SingleSwitch::default() }.generate().unwrap_err();
-        assert_eq!(error.to_string(), "as_built.radix is 32; expected at least 33, which switch0 uses");
+        assert_eq!(error.to_string(), "as_built.radix: 32; expected at least 33, which switch0 uses");
     }
 }

@@ -1,12 +1,12 @@
-//! How large a fabric one needs, and which members of a family are that large.
+//! The size of a fabric that a user needs, and the members of a family that have it.
 
-use crate::TopologyError;
 use crate::check::{at_least_one, in_range};
+use etherweave_primitives::InputError;
 
 /// A port number has 16 bits.
 const RADIX_MAX: u32 = 1 << 16;
 
-/// At least so many hosts, from switches of so many ports.
+/// A number of hosts at least, from switches of one number of ports.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SizeRequest {
     /// Hosts, at least 1.
@@ -15,7 +15,7 @@ pub struct SizeRequest {
     pub radix: u32,
 }
 
-/// The members of a family that fulfil a request, both with the proportions that the family's source recommends.
+/// The members of a family that satisfy a request, both with the proportions that the family's source recommends.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FamilyFit<Member> {
     /// The one with the fewest switches.
@@ -25,25 +25,25 @@ pub struct FamilyFit<Member> {
 }
 
 impl<Member> FamilyFit<Member> {
-    /// Both changed in the same way.
+    /// Both members, changed by `change`.
     pub fn map<Other>(self, change: impl Fn(Member) -> Other) -> FamilyFit<Other> {
         FamilyFit { smallest: change(self.smallest), largest: self.largest.map(change) }
     }
 }
 
 impl SizeRequest {
-    /// The request is one that some fabric can fulfil: the family needs at least `radix` ports.
-    pub(crate) fn check(&self, radix: u32) -> Result<(), TopologyError> {
+    /// The request is one that some fabric can satisfy: the family needs at least `radix` ports.
+    pub(crate) fn check(&self, radix: u32) -> Result<(), InputError> {
         at_least_one("hosts", self.hosts)?;
         in_range("radix", self.radix, radix..=RADIX_MAX)
     }
 
     /// There is room: the largest member has `hosts_max` hosts.
-    pub(crate) fn check_room(&self, hosts_max: u64) -> Result<(), TopologyError> {
+    pub(crate) fn check_room(&self, hosts_max: u64) -> Result<(), InputError> {
         if u64::from(self.hosts) <= hosts_max {
             return Ok(());
         }
         let expected = format!("1 to {hosts_max} with switches of {} ports", self.radix);
-        Err(TopologyError::parameter("hosts", self.hosts, expected))
+        Err(InputError::new("hosts", self.hosts, expected))
     }
 }

@@ -9,11 +9,11 @@
 //! - `(1, m, c)` joins `(1, m, c')` when `c - c'` is in `X'`;
 //! - `(0, x, y)` joins `(1, m, c)` when `y = m·x + c`.
 
-use etherweave_primitives::{BitRate, SwitchId};
+use etherweave_primitives::{BitRate, InputError, SwitchId};
 
 use crate::check::{at_least_one, links, product};
 use crate::galois::{GaloisField, prime_power};
-use crate::{AsBuilt, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology, TopologyError};
+use crate::{AsBuilt, Builder, Cable, Family, FamilyFit, LinkClass, SizeRequest, Topology};
 
 /// Larger ones exceed the links of a topology.
 const Q_MAX: u32 = 128;
@@ -57,7 +57,7 @@ impl Default for SlimFly {
 }
 
 impl Family for SlimFly {
-    fn generate(&self) -> Result<Topology, TopologyError> {
+    fn generate(&self) -> Result<Topology, InputError> {
         let (q, hosts_per_switch) = self.check()?;
         let field = GaloisField::new(q).expect("the order is checked");
         let mut builder = Builder::with_axes(["half", "row", "place"]);
@@ -83,7 +83,7 @@ impl Family for SlimFly {
         &self.as_built
     }
 
-    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, InputError> {
         // q = 3 has 5 links between switches and 3 hosts.
         request.check(8)?;
         let orders = (3..=Q_MAX).filter(|&q| is_order(q) && degree(q) + hosts_for(q) <= request.radix);
@@ -99,10 +99,10 @@ impl Family for SlimFly {
 
 impl SlimFly {
     /// `q` and the hosts of a switch, when both are in range.
-    fn check(&self) -> Result<(u32, u32), TopologyError> {
+    fn check(&self) -> Result<(u32, u32), InputError> {
         if !(3..=Q_MAX).contains(&self.q) || !is_order(self.q) {
             let expected = format!("a power of a prime, 3 to {Q_MAX}: 3, 4, 5, 7, 8, 9, 11, 13, 16, 17, …");
-            return Err(TopologyError::parameter("q", self.q, expected));
+            return Err(InputError::new("q", self.q, expected));
         }
         let hosts_per_switch = self.hosts_per_switch.unwrap_or(hosts_for(self.q));
         at_least_one("hosts_per_switch", hosts_per_switch)?;

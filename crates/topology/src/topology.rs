@@ -145,7 +145,7 @@ impl Topology {
         self.out_channels(host)[0]
     }
 
-    /// The switch that a host hangs on.
+    /// The switch that a host is attached to.
     pub fn switch_of(&self, host: HostId) -> SwitchId {
         match self.channel(self.host_channel(host)).to.node {
             Node::Switch(switch) => switch,
@@ -174,7 +174,7 @@ impl Topology {
     }
 
     /// What the coordinates of a switch are called, most significant first; empty where a fabric has none. All but
-    /// the last tell the neighbourhood that address plans may give a prefix: the pod, the group, the row.
+    /// the last identify the neighbourhood that address plans may give a prefix: the pod, the group, the row.
     pub fn axes(&self) -> &[String] {
         &self.axes
     }
@@ -185,7 +185,7 @@ impl Topology {
         &self.coordinates[switch.index() * axes..][..axes]
     }
 
-    /// The ports that every switch has, when that was said.
+    /// The ports that every switch has, if known.
     pub fn radix(&self) -> Option<u32> {
         self.radix
     }

@@ -1,11 +1,11 @@
 //! The torus, or k-ary n-cube: Dally and Towles, "Principles and Practices of Interconnection Networks", 2004,
 //! chapter 5.
 
-use etherweave_primitives::BitRate;
+use etherweave_primitives::{BitRate, InputError};
 
 use crate::check::list_len;
 use crate::grid::{DIMENSIONS_MAX, RowFabric};
-use crate::{AsBuilt, Bisection, Cable, Dimension, Family, FamilyFit, LinkClass, SizeRequest, Topology, TopologyError};
+use crate::{AsBuilt, Bisection, Cable, Dimension, Family, FamilyFit, LinkClass, SizeRequest, Topology};
 
 /// A grid whose rows are rings; a row of two is joined once. All links between switches are local.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -37,7 +37,7 @@ impl Default for Torus {
 }
 
 impl Family for Torus {
-    fn generate(&self) -> Result<Topology, TopologyError> {
+    fn generate(&self) -> Result<Topology, InputError> {
         list_len("dimensions", self.dimensions.len(), 1..=DIMENSIONS_MAX)?;
         let Torus { dimensions, hosts_per_switch, host_rate, host_cable, as_built } = self;
         let (hosts_per_switch, host_rate, host_cable) = (*hosts_per_switch, *host_rate, *host_cable);
@@ -66,9 +66,9 @@ impl Family for Torus {
         &self.as_built
     }
 
-    /// Three dimensions of nearly the same size, the other ports for hosts. A torus may be as long as one likes, so
+    /// Three dimensions of nearly the same size, the other ports for hosts. A torus has no largest size, so
     /// there is no largest one.
-    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, InputError> {
         request.check(7)?;
         let (hosts_per_switch, sizes) = cube(request);
         let dimensions = sizes.map(Dimension::of).to_vec();
@@ -84,7 +84,7 @@ impl Family for Torus {
     }
 }
 
-/// The next switch, and from the last one the way back to the first: as the last of the first's.
+/// The next switch, and for the first also the last, which closes the ring.
 fn ring(place: u32, size: u32) -> impl Iterator<Item = u32> {
     let next = (place + 1 < size).then_some(place + 1);
     let around = (place == 0 && size > 2).then(|| size - 1);

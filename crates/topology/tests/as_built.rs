@@ -25,8 +25,8 @@ fn hosts_fill_the_switches_in_order() {
     let topology = generate("hosts = 13").unwrap();
     assert_eq!(topology.out_channels(SwitchId::new(0)).len(), 12 + 4);
     assert_eq!(topology.out_channels(SwitchId::new(1)).len(), 1 + 4);
-    check_error("hosts = 97", "as_built.hosts is 97; expected 1 to 96");
-    check_error("hosts = 0", "as_built.hosts is 0; expected 1 to 96");
+    check_error("hosts = 97", "fat_tree.as_built.hosts: 97; expected 1 to 96");
+    check_error("hosts = 0", "fat_tree.as_built.hosts: 0; expected 1 to 96");
 }
 
 #[test]
@@ -50,11 +50,11 @@ fn what_fails_must_be_there_and_leave_a_fabric() {
     let cable = "leaf0 - core0";
     let five = format!("failed = [{}]", vec![format!("\"{cable}\""); 5].join(", "));
     let expected = "expected a switch, leaf0 to core0, a host, or a working cable as \"A - B\"";
-    check_error(&five, &format!("as_built.failed.4 is \"{cable}\"; {expected}"));
-    check_error("failed = [\"leaf9\"]", &format!("as_built.failed.0 is \"leaf9\"; {expected}"));
-    check_error("failed = [\"core0\"]", "host12 cannot be reached from host0; expected a connected fabric");
+    check_error(&five, &format!("fat_tree.as_built.failed.4: \"{cable}\"; {expected}"));
+    check_error("failed = [\"leaf9\"]", &format!("fat_tree.as_built.failed.0: \"leaf9\"; {expected}"));
+    check_error("failed = [\"core0\"]", "fat_tree: host12 cannot be reached from host0; expected a connected fabric");
     let all: Vec<String> = (0..8).map(|leaf| format!("\"leaf{leaf}\"")).collect();
-    check_error(&format!("failed = [{}]", all.join(", ")), "hosts is 0; expected at least 1");
+    check_error(&format!("failed = [{}]", all.join(", ")), "fat_tree.hosts: 0; expected at least 1");
 }
 
 #[test]
@@ -65,21 +65,24 @@ fn extra_links_use_spare_ports_and_no_others() {
     let names: Vec<_> = between.skip(16).map(|channel| (topology.name(channel.to.node), channel.class)).collect();
     // All leaves are at level 0 of one tree.
     assert_eq!(names, [("leaf1", LinkClass::Local); 2]);
-    check_error(&format!("radix = 17\n{extra}"), "as_built.radix is 17; expected at least 32, which core0 uses");
+    check_error(&format!("radix = 17\n{extra}"), "fat_tree.as_built.radix: 17; expected at least 32, which core0 uses");
     let unknown = "[[fat_tree.as_built.extra]]\nfrom = \"leaf0\"\nto = \"host1\"";
-    check_error(unknown, "as_built.extra.0.to is \"host1\"; expected a switch, leaf0 to core0");
+    check_error(unknown, "fat_tree.as_built.extra.0.to: \"host1\"; expected a switch, leaf0 to core0");
     let many = format!("{extra}000000");
-    check_error(&many, "as_built.extra.0.links is 2000000; expected 1 to 1024");
+    check_error(&many, "fat_tree.as_built.extra.0.links: 2000000; expected 1 to 1024");
 }
 
 #[test]
 fn a_port_that_has_failed_was_needed_all_the_same() {
     let failed = "failed = [\"leaf0 - core0\"]";
-    check_error(&format!("radix = 31\n{failed}"), "as_built.radix is 31; expected at least 32, which core0 uses");
+    check_error(
+        &format!("radix = 31\n{failed}"),
+        "fat_tree.as_built.radix: 31; expected at least 32, which core0 uses",
+    );
 }
 
 #[test]
 fn breakout_cables_save_ports() {
     assert_eq!(generate("breakout = 4").unwrap().ports_used(SwitchId::new(0)), 12 / 4 + 4);
-    check_error("breakout = 0", "as_built.breakout is 0; expected 1 to 8");
+    check_error("breakout = 0", "fat_tree.as_built.breakout: 0; expected 1 to 8");
 }

@@ -49,9 +49,9 @@ impl Cuts {
         let is_source = |at: usize| access.iter().position(|&other| other == at).map(|place| half >> place & 1 == 1);
         let mut left = self.capacity.clone();
         let mut total = 0;
-        while let Some(way) = way(&left, is_source) {
-            let least = way.windows(2).map(|hop| left[hop[0]][hop[1]]).min().expect("a way has hops");
-            for hop in way.windows(2) {
+        while let Some(path) = path(&left, is_source) {
+            let least = path.windows(2).map(|hop| left[hop[0]][hop[1]]).min().expect("a path has hops");
+            for hop in path.windows(2) {
                 left[hop[0]][hop[1]] -= least;
                 left[hop[1]][hop[0]] += least;
             }
@@ -61,20 +61,20 @@ impl Cuts {
     }
 }
 
-/// A shortest way with capacity left from a source to a sink.
-fn way(left: &[Vec<u64>], is_source: impl Fn(usize) -> Option<bool>) -> Option<Vec<usize>> {
+/// A shortest path with capacity left from a source to a sink.
+fn path(left: &[Vec<u64>], is_source: impl Fn(usize) -> Option<bool>) -> Option<Vec<usize>> {
     let mut before: Vec<Option<usize>> = vec![None; left.len()];
     let mut queue: Vec<usize> = (0..left.len()).filter(|&at| is_source(at) == Some(true)).collect();
     let mut read = 0;
     while let Some(&at) = queue.get(read) {
         read += 1;
         if is_source(at) == Some(false) {
-            let mut way = vec![at];
-            while let Some(previous) = before[way[way.len() - 1]] {
-                way.push(previous);
+            let mut path = vec![at];
+            while let Some(previous) = before[path[path.len() - 1]] {
+                path.push(previous);
             }
-            way.reverse();
-            return Some(way);
+            path.reverse();
+            return Some(path);
         }
         for next in 0..left.len() {
             if left[at][next] > 0 && before[next].is_none() && is_source(next) != Some(true) {

@@ -200,17 +200,17 @@ fn members_that_fit_a_wish_have_the_hosts_and_keep_to_the_radix() {
 }
 
 #[test]
-fn the_family_that_cannot_fulfil_a_wish_says_what_it_can() {
+fn a_family_that_cannot_satisfy_a_request_reports_its_range() {
     let errors = |hosts, radix| -> Vec<String> {
         let fits = TopologyKind::fits(&SizeRequest { hosts, radix });
         fits.into_iter().filter_map(|(name, fit)| Some(format!("{name}: {}", fit.err()?))).collect()
     };
     let at_1 = errors(2, 1);
-    assert!(at_1.iter().any(|error| error == "dragonfly: radix is 1; expected 3 to 65536"), "{at_1:?}");
+    assert!(at_1.iter().any(|error| error == "dragonfly: radix: 1; expected 3 to 65536"), "{at_1:?}");
     let many = errors(300_000, 16);
     assert!(
-        many.iter().any(|error| error == "single_switch: hosts is 300000; expected 1 to 16 with switches of 16 ports")
+        many.iter().any(|error| error == "single_switch: hosts: 300000; expected 1 to 16 with switches of 16 ports")
     );
-    assert!(many.iter().any(|error| error.starts_with("dragonfly: hosts is 300000; expected 1 to 1056 ")), "{many:?}");
-    assert!(errors(0, 16).iter().all(|error| error.contains("hosts is 0") || error.starts_with("custom")));
+    assert!(many.iter().any(|error| error.starts_with("dragonfly: hosts: 300000; expected 1 to 1056 ")), "{many:?}");
+    assert!(errors(0, 16).iter().all(|error| error.contains("hosts: 0") || error.starts_with("custom")));
 }

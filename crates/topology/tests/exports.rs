@@ -164,7 +164,7 @@ proptest! {
                     prop_assert_eq!(read.as_ref(), Ok(&topology));
                 }
                 Ok(files) => prop_assert!(files.iter().all(|file| file.text.ends_with('\n'))),
-                Err(error) => prop_assert!(error.to_string().contains(" has no way to name "), "{}", error),
+                Err(error) => prop_assert!(error.to_string().contains(" cannot express the name "), "{}", error),
             }
         }
     }
@@ -200,7 +200,7 @@ proptest! {
 }
 
 #[test]
-fn places_that_make_no_sense_are_named_by_their_line() {
+fn inconsistent_places_are_errors_with_their_line() {
     let plan = Dragonfly { p: 1, a: 2, h: 1, ..Dragonfly::default() };
     let graphml = text(Export::GraphMl, &plan.generate().unwrap());
     let first = "<node id=\"group0.switch0\"><data key=\"k\">switch</data>";
@@ -208,7 +208,10 @@ fn places_that_make_no_sense_are_named_by_their_line() {
     let check = |from: &str, to: &str, expected: &str| {
         let (from, to) = (format!("{first}{from}"), format!("{first}{to}"));
         assert!(graphml.contains(&from), "{from}");
-        assert_eq!(read_graphml(graphml.replace(&from, &to)).unwrap_err(), format!("graphml line {line}: {expected}"));
+        assert_eq!(
+            read_graphml(graphml.replace(&from, &to)).unwrap_err(),
+            format!("custom.graphml: line {line}: {expected}")
+        );
     };
     let level = "<data key=\"v\">0</data>";
     let missing = "group0.switch0 has no level; expected levels of all switches, or of none";
@@ -227,11 +230,11 @@ fn places_that_make_no_sense_are_named_by_their_line() {
 }
 
 #[test]
-fn a_fabric_that_xml_cannot_name_is_refused() {
+fn a_name_that_xml_cannot_express_is_an_error() {
     let topology = TopologyKind::examples()[0].generate().unwrap();
     let names = ExportNames { fabric: "bell\u{7}".to_owned(), ..ExportNames::default() };
     let error = Export::GraphMl.files(&topology, &names).unwrap_err().to_string();
-    assert_eq!(error, "GraphML has no way to name \"bell\\u{7}\"; expected a name without control characters");
+    assert_eq!(error, "GraphML cannot express the name \"bell\\u{7}\"; expected a name without control characters");
 }
 
 #[test]

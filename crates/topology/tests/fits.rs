@@ -45,7 +45,7 @@ fn size(kind: &impl Family) -> Size {
     (topology.hosts() as u32, topology.switches() as u32)
 }
 
-/// The smallest member has the fewest switches of those that hold the hosts, and the largest, for which `stages` tells
+/// The smallest member has the fewest switches of those that hold the hosts, and the largest, for which `stages` gives
 /// members of as many stages or dimensions, the most hosts of these.
 fn check<F: Family>(radix: u32, hosts_max: u32, members: &[F], stages: impl Fn(&F) -> usize) {
     let sizes: Vec<(usize, Size)> = members.iter().map(|member| (stages(member), size(member))).collect();

@@ -1,4 +1,4 @@
-//! An edge list is a stranger's text: whatever it says, the answer is a fabric or an error.
+//! An edge list is a user's text: whatever it contains, the result is a fabric or an error.
 
 use etherweave_topology::{Custom, Family};
 use proptest::prelude::*;

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_neither_talks_to_itself_nor_beyond_the_job() {
+    fn a_rank_sends_neither_to_itself_nor_beyond_the_job() {
         for peer in [0, 2] {
             let error = check(&[rank_sends_to(peer), Program::default()]).unwrap_err().to_string();
             assert!(error.contains("another rank of the job"), "{error}");

@@ -34,14 +34,14 @@ macro_rules! family {
                 vec![$(Workload::$member($member::default())),*]
             }
 
-            /// The name under which a scenario knows it.
+            /// Its name in a scenario.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Workload::$member(_) => $name,)*
                 }
             }
 
-            /// How many ranks it has, before anything is built: a slip of the pen need not fill the memory.
+            /// How many ranks it has, before anything is built: a typing error must not fill the memory.
             pub fn ranks(&self) -> u64 {
                 match self {
                     $(Workload::$member(parameters) => parameters.ranks(),)*

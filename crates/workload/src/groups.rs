@@ -41,7 +41,7 @@ impl HostRange {
         HostId::new(host + select_unpredictable(host < hole.first, 0, hole.hosts))
     }
 
-    /// Tells the ranges on both sides of `hole`, which is part of it, and what each of their hosts gets of `share`;
+    /// Reports the ranges on both sides of `hole`, which is part of it, and what each of their hosts gets of `share`;
     /// nothing where there is nothing to share.
     pub(crate) fn share_but(self, hole: HostRange, share: f64, each: &mut dyn FnMut(HostRange, f64)) {
         let below = HostRange { first: self.first, hosts: hole.first - self.first };
@@ -107,7 +107,7 @@ impl HostGroups {
         self.ranges.partition_point(|range| range.first <= host.get()) as u32 - 1
     }
 
-    /// The group of each host, for who asks once per packet.
+    /// The group of each host, for lookups per packet.
     pub(crate) fn of_each_host(&self) -> Box<[u32]> {
         let of_group = |(group, range): (usize, &HostRange)| std::iter::repeat_n(group as u32, range.hosts as usize);
         self.ranges.iter().enumerate().flat_map(of_group).collect()
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_without_hosts_and_fabrics_without_partners_are_refused() {
+    fn groups_without_hosts_and_fabrics_without_partners_are_rejected() {
         let refused = |sizes: &[u32], expected| assert_eq!(HostGroups::new(sizes).unwrap_err().to_string(), expected);
         refused(&[2, 0], "groups: group 1 is empty; expected a host in each group");
         refused(&[], "hosts: 0; expected at least 2");

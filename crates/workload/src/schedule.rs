@@ -46,11 +46,12 @@ pub struct Schedule {
     pub warm_up: Duration,
     /// What it sends.
     pub traffic: Traffic,
-    /// What its ranks do before the run, uncounted: connections open, memory is touched. A program per rank, or none.
+    /// What its ranks do before the run, without counting: connections open, memory is touched. A program per rank, or
+    /// none.
     pub warm_up_programs: Vec<Program>,
 }
 
-/// Why a file is none.
+/// Why a file is no schedule.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScheduleError {
     /// Where, counted from the start of the file [B].

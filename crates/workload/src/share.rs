@@ -18,7 +18,7 @@ impl Share {
     /// What a share is counted in.
     pub const PARTS: u64 = 1_000_000_000;
 
-    /// So many hundredths.
+    /// A percentage.
     ///
     /// # Panics
     /// Above 100.
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_part_of_a_whole_is_refused() {
+    fn numbers_outside_0_to_1_are_rejected() {
         for number in [-0.1, 1.000_1, 1e-10, f64::NAN, f64::INFINITY] {
             let error = Share::try_from(number).unwrap_err().to_string();
             assert_eq!(error, format!("share: {number}; expected 0, or 1e-9 to 1"));

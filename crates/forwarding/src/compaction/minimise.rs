@@ -141,7 +141,7 @@ mod tests {
             sets.push(&[Port::new(port)]);
         });
         let rule = |&(priority, pattern, action): &(u16, &str, u32)| {
-            let bits = |one: char| pattern.chars().fold(0, |word, letter| word << 1 | u64::from(letter == one));
+            let bits = |one: char| pattern.chars().fold(0, |word, digit| word << 1 | u64::from(digit == one));
             let mask = bits('0') | bits('1');
             Rule::to(priority, Ternary::new(bits('1'), mask), SetId(action))
         };
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn covered_and_redundant_rules_go() {
+    fn covered_and_redundant_rules_are_removed() {
         check(&[(2, "1*", 0), (1, "11", 1), (1, "0*", 2)], &[(2, "1*", 0), (1, "0*", 2)]);
         check(&[(2, "11", 0), (1, "**", 0)], &[(1, "**", 0)]);
         check(&[(3, "11", 0), (2, "1*", 1), (1, "**", 0)], &[(3, "11", 0), (2, "1*", 1), (1, "**", 0)]);

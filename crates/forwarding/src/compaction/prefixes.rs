@@ -1,6 +1,6 @@
 //! Disjoint prefixes: two halves of a prefix with the same ports are one rule.
 //!
-//! No rule lies within another, so that a conditional rule that is out of force uncovers none that was not meant.
+//! No rule lies within another, so that behind an inactive conditional rule no unintended one matches.
 
 use super::RegionRoutes;
 use super::trie::{TrieNode, nodes};

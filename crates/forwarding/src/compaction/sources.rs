@@ -1,8 +1,8 @@
 //! One port instead of several: a static share of the sources for each (Benito et al. 2015, section III-B: "a hash of
 //! the source fields can be used for static balancing of the uplinks").
 //!
-//! A TCAM cannot divide by 36, but it can match bits of the source address. A switch of level `l` looks at the field
-//! that tells sources apart which the levels below did not: hosts on leaves, leaves in the level above, and so on. Its
+//! A TCAM cannot divide by 36, but it can match bits of the source address. A switch of level `l` uses the field
+//! of sources that the levels below do not: hosts on leaves, leaves in the level above, and so on. Its
 //! values are halved bit by bit, and the ports with them, until each port has a pattern of its own. All patterns
 //! together match every word.
 
@@ -55,7 +55,7 @@ fn patterns(plan: &AddressPlan, level: usize, ports: usize) -> Option<Vec<Ternar
     let fields = plan.fields();
     let top = fields.len() - 1 - level.min(fields.len() - 1);
     let high = fields[top].shift + fields[top].bits;
-    // Where the field has too few values, those of the fields below tell more.
+    // Where the field has too few values, those of the fields below are added.
     let candidates = fields[top..].iter().map(|field| values(plan, field.shift, high));
     let values = candidates.chain([values(plan, 0, plan.bits())]).find(|values| values.len() >= ports)?;
     let mut patterns = Vec::with_capacity(ports);

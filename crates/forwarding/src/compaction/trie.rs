@@ -30,7 +30,7 @@ fn grow(nodes: &mut Vec<TrieNode>, entries: &[RegionRoute<'_>], prefix: Ternary,
         return nodes.len() - 1;
     }
     let last = &entries[entries.len() - 1];
-    // Regions are disjoint and ascend: the highest bit in which the outermost differ tells them apart.
+    // Regions are disjoint and ascend: the highest bit in which the outermost differ separates them.
     let apart = first.cube.value() ^ last.cube.value();
     let bit = 1 << apart.ilog2();
     let middle = entries.partition_point(|entry| entry.cube.value() & bit == 0);

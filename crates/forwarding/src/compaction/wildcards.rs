@@ -9,7 +9,7 @@
 //!   2   0   1   5           own hosts, priority 1
 //! ```
 //!
-//! Own hosts are matched in full: a packet that only passes must never end here, whatever rules are out of force.
+//! Own hosts are matched in full: a packet in transit must never end here, whatever rules are inactive.
 //! The same rules with conditions are the paper's minimal adaptive routing (section V-C), and no more of them.
 
 use super::RegionRoutes;

@@ -1,4 +1,4 @@
-//! Any routing of the routing crate, host by host: for what is small.
+//! Any routing of the routing crate, host by host: for small fabrics.
 
 use etherweave_primitives::{HostId, Port, SwitchId};
 use etherweave_routing::{RoutingKind, RoutingTable};

@@ -1,4 +1,4 @@
-//! The routing that tables implement, asked for whole regions of addresses instead of one host after the other.
+//! The routing that tables implement, by whole regions of addresses instead of one host after the other.
 //!
 //! | Family | The ports of a switch towards a host elsewhere |
 //! |---|---|
@@ -8,9 +8,10 @@
 //! | dragonfly+ | every port on a shortest path: of a leaf, up to spines with links to the group |
 //! | all others | every port on a shortest path, searched from one switch at a time |
 //!
-//! For all but the last nothing is searched: a switch looks at its own cables and at the coordinates of a region, so
-//! that 20,000 switches with 300,000 destinations take no memory. Where what was built departs from the plan, so that
-//! this would not do, shortest paths are searched, as for all other families; trees have up/down routing listed then.
+//! For all but the last nothing is searched: ports follow from a switch's own cables and the coordinates of a region,
+//! so that 20,000 switches with 300,000 destinations take no memory. Where what was built departs from the plan, so
+//! that this would not do, shortest paths are searched, as for all other families; trees have up/down routing listed
+//! then.
 
 mod butterfly;
 mod dragonfly;
@@ -51,7 +52,7 @@ impl<'a> MinimalRouting<'a> {
     /// The routing of `topology`, which `kind` has generated.
     ///
     /// # Errors
-    /// When the routing has to be listed and the fabric is too large for that, or some host has no way to some other.
+    /// When the routing has to be listed and the fabric is too large for that, or some host has no path to some other.
     pub fn of(kind: &TopologyKind, topology: &'a Topology) -> Result<MinimalRouting<'a>, ForwardingError> {
         let method = match kind {
             TopologyKind::FlattenedButterfly(_) | TopologyKind::HyperX(_) => {
@@ -95,7 +96,7 @@ impl<'a> MinimalRouting<'a> {
     /// A routing by name, listed.
     ///
     /// # Errors
-    /// When the fabric is too large for that, or some host has no way to some other.
+    /// When the fabric is too large for that, or some host has no path to some other.
     pub fn listed(topology: &'a Topology, routing: RoutingKind) -> Result<MinimalRouting<'a>, ForwardingError> {
         Ok(MinimalRouting { topology, method: MinimalMethod::ListedRouting(ListedRouting::of(topology, routing)?) })
     }
@@ -110,7 +111,7 @@ impl<'a> MinimalRouting<'a> {
         self.topology
     }
 
-    /// What one switch does.
+    /// The ports of one switch.
     pub fn view(&self, at: SwitchId) -> SwitchView<'_> {
         match &self.method {
             MinimalMethod::Grid => SwitchView::CoordinateView(butterfly::view(self.topology, at)),

@@ -1,7 +1,7 @@
-//! Any fabric: every port on a shortest path, by one search from the switch that is asked about.
+//! Any fabric: every port on a shortest path, by one search from the switch at hand.
 //!
-//! Links lead both ways, so a search from a switch that hands its first hops on in the order of distances (each switch
-//! has those of all its neighbours on shortest paths to it) finds at once where it sends packets for every other
+//! Links lead both ways, so a search from a switch that propagates its first hops in the order of distances (each
+//! switch has those of all its neighbours on shortest paths to it) finds at once where it sends packets for every other
 //! switch. Memory is a bit per switch and neighbour of the one at hand; time per switch, linear in the links.
 //!
 //! Links may differ in length: with a global link much longer than local ones, shortest paths of a dragonfly take one
@@ -26,8 +26,8 @@ pub(super) enum Lengths {
     Hierarchical,
 }
 
-/// Longer than the ways to it and from it within groups, which take two local links each where one between two switches
-/// of a group is down, and seldom many more.
+/// Longer than the paths to it and from it within groups, which take two local links each where one between two
+/// switches of a group is down, and seldom many more.
 const GLOBAL: u32 = 64;
 
 impl Lengths {
@@ -104,7 +104,7 @@ impl SearchGraph {
         while distance < queues.len() {
             for at in std::mem::take(&mut queues[distance]) {
                 if distances[at as usize] as usize != distance {
-                    continue; // A shorter way was found since.
+                    continue; // A shorter path was found since.
                 }
                 for (place, &(next, length)) in self.neighbours(at).iter().enumerate() {
                     let beyond = distance as u32 + length;
@@ -121,7 +121,7 @@ impl SearchGraph {
                     }
                     match at == start.get() {
                         true => towards[first + place / 64] |= 1 << (place % 64),
-                        false => hand_on(&mut towards, at as usize * words, first, words),
+                        false => merge(&mut towards, at as usize * words, first, words),
                     }
                 }
             }
@@ -132,7 +132,7 @@ impl SearchGraph {
 }
 
 /// Joins the set at one place with that at another.
-fn hand_on(sets: &mut [u64], from: usize, to: usize, words: usize) {
+fn merge(sets: &mut [u64], from: usize, to: usize, words: usize) {
     (0..words).for_each(|word| sets[to + word] |= sets[from + word]);
 }
 
@@ -171,8 +171,8 @@ impl SearchedView<'_> {
             Some(host) => ports.push(self.host(host)),
             None => {
                 let set = self.towards(first);
-                let is_on_way = |place: usize| set[place / 64] >> (place % 64) & 1 == 1;
-                ports.extend(self.onward.iter().filter(|&&(place, _)| is_on_way(place)).map(|&(_, port)| port));
+                let is_next = |place: usize| set[place / 64] >> (place % 64) & 1 == 1;
+                ports.extend(self.onward.iter().filter(|&&(place, _)| is_next(place)).map(|&(_, port)| port));
                 ports.sort_unstable();
             }
         }

@@ -9,7 +9,7 @@ use super::listed::ListedRouting;
 use super::searched::SearchedView;
 use crate::Region;
 
-/// What one switch does with packets.
+/// The ports of one switch for regions.
 pub enum SwitchView<'a> {
     /// By coordinates.
     CoordinateView(CoordinateView),
@@ -80,7 +80,7 @@ impl CoordinateView {
         mut apart: Vec<(usize, u32, Port)>,
         otherwise: Vec<Port>,
     ) -> CoordinateView {
-        // Stable, because what comes is a few ascending runs.
+        // Stable, because the input is a few ascending runs.
         apart.sort();
         apart.dedup();
         let leaving = topology.out_channels(at).iter().map(|&channel| topology.channel(channel));

@@ -1,4 +1,4 @@
-//! Address plans: which address says that a host is where it is.
+//! Address plans: how addresses encode where hosts are.
 //!
 //! A plan has fields, most significant first; the last one is the host's place on its switch. Addresses that agree in
 //! their first fields form a [`Region`], and regions form a tree: what forwarding tables have entries for.
@@ -26,7 +26,7 @@ use crate::{ADDRESS_BITS, ForwardingError, Mac, Ternary};
 /// A part of the address.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AddressField {
-    /// What it tells: "group", "x1", "host".
+    /// What its values number: "group", "x1", "host".
     pub name: String,
     /// How wide it is [bits].
     pub bits: u32,
@@ -42,12 +42,12 @@ impl AddressField {
     }
 }
 
-/// The values of a field to be.
+/// The values of a field before its width is known.
 struct FieldColumn {
     name: String,
     /// By host.
     values: Vec<u32>,
-    /// Leading coordinates of a host's switch that this field and those before it tell.
+    /// Leading coordinates of a host's switch that this field and those before it determine.
     known: usize,
 }
 
@@ -57,7 +57,7 @@ impl FieldColumn {
         FieldColumn { name: "host".into(), values: sites.place.clone(), known: sites.topology.axes().len() }
     }
 
-    /// The fewest bits that tell the values apart [bits].
+    /// The fewest bits that distinguish the values [bits].
     fn bits_needed(&self) -> u32 {
         u32::BITS - self.values.iter().max().map_or(u32::BITS, |max| max.leading_zeros())
     }
@@ -147,7 +147,7 @@ impl fmt::Display for AddressPlan {
     }
 }
 
-/// Fields of the widths that were asked for, or as narrow as possible.
+/// Fields of the given widths, or as narrow as possible.
 fn lay_out(columns: &[FieldColumn], widths: &[u32]) -> Result<Vec<AddressField>, ForwardingError> {
     if !widths.is_empty() && widths.len() != columns.len() {
         let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn wider_fields_can_be_asked_for_up_to_46_bits() {
+    fn fields_can_be_widened_up_to_46_bits() {
         let topology = Dragonfly::default().generate().unwrap();
         let with = |widths: &[u32]| PlanKind::PerGroup.plan_with(&topology, widths).map(|plan| plan.to_string());
         let error = |widths: &[u32]| with(widths).unwrap_err().to_string();
@@ -230,7 +230,7 @@ mod tests {
         for plan in [PlanKind::PerGroup, PlanKind::Coordinates] {
             let error = plan.plan(&topology).unwrap_err().to_string();
             assert!(
-                error.starts_with(&format!("the address plan {} cannot tell s0 and s1 apart", plan.name())),
+                error.starts_with(&format!("the address plan {} cannot distinguish s0 and s1", plan.name())),
                 "{error}"
             );
         }

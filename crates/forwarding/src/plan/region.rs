@@ -26,7 +26,7 @@ pub(super) struct RegionTree {
 }
 
 impl RegionTree {
-    /// `known` are the leading coordinates that each field and those before it tell.
+    /// `known` are the leading coordinates that each field and those before it determine.
     pub fn new(fields: &[AddressField], addresses: &[u64], sites: &HostSites<'_>, known: &[usize]) -> RegionTree {
         let mut hosts: Vec<HostId> = (0..addresses.len()).map(HostId::from_index).collect();
         hosts.sort_by_key(|host| addresses[host.index()]);

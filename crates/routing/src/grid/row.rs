@@ -77,7 +77,8 @@ impl GridRow {
         }
     }
 
-    /// How a packet at `place` gets to `to`, another place, in the fewest hops; to the opposite of a ring in both directions.
+    /// How a packet at `place` gets to `to`, another place, in the fewest hops; to the opposite of a ring in both
+    /// directions.
     pub fn runs(&self, place: u32, to: u32) -> impl Iterator<Item = RowPath> {
         let is_ahead = to > place;
         let walk = |is_upward: bool| RowPath::Walk { is_upward, wraps: is_upward != is_ahead };

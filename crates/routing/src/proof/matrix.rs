@@ -5,8 +5,8 @@ use etherweave_primitives::{Priority, SwitchId};
 use crate::adjacencies::Adjacencies;
 use crate::{ChannelHop, Legality};
 
-/// Dependencies between hops: row `adjacency · priorities + priority`, with one bit for each adjacency out of the switch that
-/// it leads to and each priority, in the same order as rows.
+/// Dependencies between hops: row `adjacency · priorities + priority`, with one bit for each adjacency out of the
+/// switch that it leads to and each priority, in the same order as rows.
 pub(super) struct Matrix<'a> {
     adjacencies: &'a Adjacencies,
     by_stage: &'a [Priority],

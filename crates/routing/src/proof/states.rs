@@ -19,8 +19,8 @@ pub(super) struct PacketStates<'a> {
     legality: &'a Legality,
     access: Vec<SwitchId>,
     list: Vec<PacketState>,
-    /// Places in the list by switch, ascending by phase and destinations. Neighbours' states are looked up repeatedly: they stay in the
-    /// cache, where one table of all states would not.
+    /// Places in the list by switch, ascending by phase and destinations. Neighbours' states are looked up repeatedly:
+    /// they stay in the cache, where one table of all states would not.
     numbers: Vec<Vec<(u32, DestinationSet, u32)>>,
     /// Hops out of state `i` as a set in the form of the matrix, from `starts[i]` on.
     out: Vec<u64>,
@@ -92,8 +92,8 @@ impl<'a> PacketStates<'a> {
         }
     }
 
-    /// A packet that takes a hop into a state may wait for every hop out of it. A second pass, since the hops out of a state
-    /// are known only after some of those into it.
+    /// A packet that takes a hop into a state may wait for every hop out of it. A second pass, since the hops out of a
+    /// state are known only after some of those into it.
     fn connect(&mut self, matrix: &mut Matrix) {
         let mut steps = Vec::new();
         for index in 0..self.list.len() {

@@ -1,16 +1,17 @@
 //! The edge list: CSV (RFC 4180), one link per line.
 
+use etherweave_primitives::InputError;
 use std::collections::BTreeSet;
 
 use csv::{ReaderBuilder, StringRecord, Trim};
 
-use super::graph::{Edge, LinkAttributes, ListedGraph, Wrong, wrong};
-use crate::{Custom, TextPlace, TopologyError};
+use super::graph::ListedGraph;
+use super::link_text::{Edge, LinkAttributes, LinkDefaults, mistake};
 
 pub(super) const HEADER: &str = "from,to,rate,length";
 const COLUMNS: [&str; 7] = ["from", "to", "rate", "length", "medium", "class", "to_rate"];
-/// Without a header, the first four and perhaps the fifth column.
-const PLAIN: std::ops::RangeInclusive<usize> = 4..=5;
+/// Number of columns without a header: the first ones, both ends at least.
+const PLAIN: std::ops::RangeInclusive<usize> = 2..=5;
 
 /// A host or switch by its number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,28 +21,27 @@ enum Numbered {
 }
 
 /// Reads an edge list.
-pub(super) fn read(text: &str, custom: &Custom) -> Result<ListedGraph, TopologyError> {
+pub(super) fn read(text: &str, hosts: u32, defaults: &LinkDefaults) -> Result<ListedGraph, InputError> {
     let mut reader =
         ReaderBuilder::new().has_headers(false).flexible(true).trim(Trim::All).from_reader(text.as_bytes());
     let mut columns: Option<Vec<usize>> = None;
     let mut edges = Vec::new();
     for record in reader.records() {
-        let record = record.map_err(|error| {
-            wrong("links", TextPlace::Element("as CSV".to_owned()), (error.to_string(), HEADER.to_owned()))
-        })?;
+        let record =
+            record.map_err(|error| InputError::new("links", error, format_args!("CSV with the columns {HEADER}")))?;
         let line = record.position().map_or(0, |position| position.line() as usize);
-        let told = |error: Wrong| wrong("links", TextPlace::Line(line), error);
+        let at_line = |error: InputError| error.within("links").at_line(line);
         let fields = uncommented(&record);
         if fields.iter().all(|field| field.is_empty()) {
             continue;
         }
         match &columns {
-            None if fields.contains(&"from") => columns = Some(header(&fields).map_err(told)?),
+            None if fields.contains(&"from") => columns = Some(header(&fields).map_err(at_line)?),
             None => {
                 columns = Some((0..COLUMNS.len()).collect());
-                edges.push(edge(&fields, None, custom).map_err(told)?);
+                edges.push(edge(&fields, None, hosts, defaults).map_err(at_line)?);
             }
-            Some(columns) => edges.push(edge(&fields, Some(columns), custom).map_err(told)?),
+            Some(columns) => edges.push(edge(&fields, Some(columns), hosts, defaults).map_err(at_line)?),
         }
     }
     graph(edges)
@@ -64,42 +64,48 @@ fn uncommented(record: &StringRecord) -> Vec<&str> {
     fields
 }
 
-/// For each column of the text, which of ours it is.
-fn header(fields: &[&str]) -> Result<Vec<usize>, Wrong> {
+/// For each column of the text, its index in [`COLUMNS`].
+fn header(fields: &[&str]) -> Result<Vec<usize>, InputError> {
     let column = |field: &&str| {
         let known = COLUMNS.iter().position(|column| column == field);
-        known.ok_or_else(|| (format!("unknown column \"{field}\""), COLUMNS.join(", ")))
+        known.ok_or_else(|| mistake(format!("unknown column \"{field}\""), COLUMNS.join(", ")))
     };
     let columns = fields.iter().map(column).collect::<Result<Vec<_>, _>>()?;
     let distinct: BTreeSet<usize> = columns.iter().copied().collect();
-    if distinct.len() < columns.len() || !columns.contains(&1) {
-        return Err((fields.join(","), format!("the columns {HEADER}, each once")));
+    if distinct.len() < columns.len() || ![0, 1].iter().all(|end| columns.contains(end)) {
+        return Err(mistake(fields.join(","), "the columns from and to, and each column at most once"));
     }
     Ok(columns)
 }
 
 /// One line; `columns` is none for the first line of a list without a header.
-fn edge(fields: &[&str], columns: Option<&Vec<usize>>, custom: &Custom) -> Result<([Numbered; 2], Edge), Wrong> {
+fn edge(
+    fields: &[&str],
+    columns: Option<&Vec<usize>>,
+    hosts: u32,
+    defaults: &LinkDefaults,
+) -> Result<([Numbered; 2], Edge), InputError> {
     let plain: Vec<usize> = (0..COLUMNS.len()).collect();
     let columns = columns.unwrap_or(&plain);
     let is_plain = *columns == plain;
     let expected = if is_plain { PLAIN.contains(&fields.len()) } else { fields.len() == columns.len() };
     if !expected {
-        let expected = if is_plain { format!("four: {HEADER}") } else { format!("{}, as the header", columns.len()) };
-        return Err((format!("{} fields", fields.len()), expected));
+        let expected =
+            if is_plain { format!("2 to 5: {HEADER},medium") } else { format!("{}, as the header", columns.len()) };
+        return Err(mistake(format!("{} fields", fields.len()), expected));
     }
-    let field = |ours: usize| {
-        let position = columns.iter().position(|&column| column == ours);
+    let field = |wanted: usize| {
+        let position = columns.iter().position(|&column| column == wanted);
         position.and_then(|position| fields.get(position).copied()).filter(|field| !field.is_empty())
     };
-    let end = |ours: usize| numbered(field(ours).unwrap_or_default(), custom.hosts);
+    let end = |wanted: usize| numbered(field(wanted).unwrap_or_default(), hosts);
     let ends = [end(0)?, end(1)?];
     let [rate, length, medium, class, to_rate] = [field(2), field(3), field(4), field(5), field(6)];
     let attributes = LinkAttributes { rate, to_rate, length, medium, class, links: None };
-    Ok((ends, attributes.edge([0, 0], custom)?))
+    Ok((ends, attributes.edge([0, 0], defaults)?))
 }
 
-fn numbered(field: &str, hosts: u32) -> Result<Numbered, Wrong> {
+fn numbered(field: &str, hosts: u32) -> Result<Numbered, InputError> {
     let number = |digits: &str| {
         let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         plain.then(|| digits.parse::<u32>().ok())?
@@ -108,18 +114,18 @@ fn numbered(field: &str, hosts: u32) -> Result<Numbered, Wrong> {
     let switch = field.strip_prefix('s').and_then(number);
     match (host, switch) {
         (Some(host), _) if hosts != 0 && host >= hosts => {
-            Err((format!("there is no host \"{field}\""), format!("h0 to h{}", hosts - 1)))
+            Err(mistake(format!("there is no host \"{field}\""), format!("h0 to h{}", hosts - 1)))
         }
         (Some(host), _) => Ok(Numbered::Host(host)),
         (None, Some(switch)) => Ok(Numbered::Switch(switch)),
         (None, None) => {
-            Err((format!("\"{field}\" is not a node"), "a host such as h0 or a switch such as s3".to_owned()))
+            Err(mistake(format!("\"{field}\" is not a node"), "a host such as h0 or a switch such as s3".to_owned()))
         }
     }
 }
 
 /// Numbers become nodes, hosts first, once it is known that they have no gaps.
-fn graph(edges: Vec<([Numbered; 2], Edge)>) -> Result<ListedGraph, TopologyError> {
+fn graph(edges: Vec<([Numbered; 2], Edge)>) -> Result<ListedGraph, InputError> {
     let occurring: BTreeSet<Numbered> = edges.iter().flat_map(|(ends, _)| *ends).collect();
     let (mut host_count, mut switch_count) = (0, 0);
     for &node in &occurring {
@@ -129,7 +135,7 @@ fn graph(edges: Vec<([Numbered; 2], Edge)>) -> Result<ListedGraph, TopologyError
         };
         if number != *count {
             let found = format!("naming {letter}{number} but not {letter}{count}");
-            return Err(TopologyError::parameter("links", found, "hosts and switches numbered without gaps from 0"));
+            return Err(InputError::new("links", found, "hosts and switches numbered without gaps from 0"));
         }
         *count += 1;
     }
@@ -150,9 +156,9 @@ mod tests {
     use etherweave_primitives::SwitchId;
 
     use super::*;
-    use crate::{Family, LinkClass, Medium, Topology};
+    use crate::{Custom, Family, LinkClass, Medium, Topology};
 
-    fn generate(links: &str) -> Result<Topology, TopologyError> {
+    fn generate(links: &str) -> Result<Topology, InputError> {
         Custom { links: links.to_owned(), ..Custom::default() }.generate()
     }
 
@@ -166,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_long_chain_of_doubled_links_is_read_in_linear_time() {
-        // Following every way instead of every switch would take 2^300 steps.
+        // Following every path instead of every switch would take 2^300 steps.
         let links: String = (0..300).map(|i| format!("s{i},s{},1Gb/s,3m\n", i + 1).repeat(2)).collect();
         let topology = generate(&format!("h0,s0,1Gb/s,3m\n{links}")).unwrap();
         assert_eq!(topology.level(SwitchId::new(254)), 254);
@@ -185,18 +191,18 @@ mod tests {
     #[test]
     fn mistakes_name_their_line() {
         let check = |links: &str, expected: &str| assert_eq!(generate(links).unwrap_err().to_string(), expected);
-        let differ = "links line 2: port speeds 100Gb/s and 25Gb/s differ; expected the same rate at both ends";
+        let differ = "links: line 2: port speeds 100Gb/s and 25Gb/s differ; expected the same rate at both ends";
         check("from,to,rate,to_rate\nh0,s0,100Gb/s,25Gb/s", differ);
         check(
             "from,to,colour",
-            "links line 1: unknown column \"colour\"; expected from, to, rate, length, medium, \
+            "links: line 1: unknown column \"colour\"; expected from, to, rate, length, medium, \
             class, to_rate",
         );
-        check("from,to\nh0", "links line 2: 1 fields; expected 2, as the header");
-        check("h0,s0,1Gb/s,3m,steel", "links line 1: \"steel\" is not a medium; expected copper or optical");
+        check("from,to\nh0", "links: line 2: 1 fields; expected 2, as the header");
+        check("h0,s0,1Gb/s,3m,steel", "links: line 1: \"steel\" is not a medium; expected copper or optical");
         check(
             "h1,s0,1Gb/s,3m",
-            "links is naming h1 but not h0; expected hosts and switches numbered without gaps from 0",
+            "links: naming h1 but not h0; expected hosts and switches numbered without gaps from 0",
         );
     }
 }

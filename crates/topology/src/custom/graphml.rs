@@ -1,5 +1,6 @@
 //! GraphML: Brandes et al., "GraphML progress report", ListedGraph Drawing 2001; attributes as in the GraphML primer.
 
+use etherweave_primitives::InputError;
 use std::collections::{BTreeMap, HashMap};
 
 use quick_xml::XmlVersion;
@@ -7,9 +8,9 @@ use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::reader::Reader;
 
-use super::graph::{Edge, LinkAttributes, ListedCables, ListedGraph, Wrong, read_kind, wrong};
+use super::graph::ListedGraph;
+use super::link_text::{Edge, LinkAttributes, LinkDefaults, ListedCables, mistake, read_kind};
 use super::switch_places::PlaceReader;
-use crate::{Custom, TextPlace, TopologyError};
 
 pub(super) const EXAMPLE: &str = r#"<graphml xmlns="http://graphml.graphdrawing.org/xmlns">
   <key id="kind" for="node" attr.name="kind" attr.type="string"><default>host</default></key>
@@ -26,34 +27,37 @@ pub(super) const EXAMPLE: &str = r#"<graphml xmlns="http://graphml.graphdrawing.
 "#;
 
 /// Reads a GraphML text.
-pub(super) fn read(text: &str, custom: &Custom) -> Result<ListedGraph, TopologyError> {
+pub(super) fn read(text: &str, defaults: &LinkDefaults) -> Result<ListedGraph, InputError> {
     let mut reader = Reader::from_str(text);
     let mut document = GraphmlDocument::default();
     let mut lines = Lines { text, read: 0, line: 1 };
     loop {
         let line = lines.at(reader.buffer_position());
-        let told = |error: Wrong| wrong("graphml", TextPlace::Line(line), error);
-        let event = reader.read_event().map_err(|error| told((error.to_string(), "well-formed XML".to_owned())))?;
+        let at_line = |error: InputError| error.within("graphml").at_line(line);
+        let event =
+            reader.read_event().map_err(|error| at_line(mistake(error.to_string(), "well-formed XML".to_owned())))?;
         match event {
-            Event::Start(element) => document.open(&element, line).map_err(told)?,
+            Event::Start(element) => document.open(&element, line).map_err(at_line)?,
             Event::Empty(element) => {
-                document.open(&element, line).map_err(told)?;
-                document.close(local_name(&element)).map_err(told)?;
+                document.open(&element, line).map_err(at_line)?;
+                document.close(local_name(&element)).map_err(at_line)?;
             }
-            Event::End(element) => document.close(element.local_name().as_ref()).map_err(told)?,
+            Event::End(element) => document.close(element.local_name().as_ref()).map_err(at_line)?,
             Event::Text(text) => document.text.push_str(&text.xml10_content()),
             Event::CData(text) => document.text.push_str(&text.xml10_content()),
             Event::GeneralRef(reference) => {
                 let character = reference.resolve_char_ref().ok().flatten().map(String::from);
                 let known = character.or_else(|| resolve_predefined_entity(&reference).map(str::to_owned));
                 let expected = "a predefined entity such as &amp;".to_owned();
-                document.text.push_str(&known.ok_or_else(|| told(("an unknown entity".to_owned(), expected)))?);
+                document
+                    .text
+                    .push_str(&known.ok_or_else(|| at_line(mistake("an unknown entity".to_owned(), expected)))?);
             }
             Event::Eof => break,
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
         }
     }
-    document.graph(lines.line, custom)
+    document.graph(lines.line, defaults)
 }
 
 /// The line of a position in the text, asked in ascending order.
@@ -110,18 +114,18 @@ struct EdgeEntry {
     values: BTreeMap<String, String>,
 }
 
-/// An open key: whom it is for and what it is called.
+/// An open key: the elements it is for, and its name.
 struct GraphmlKey {
     domain: String,
     name: String,
 }
 
 impl GraphmlDocument {
-    fn open(&mut self, element: &BytesStart, line: usize) -> Result<(), Wrong> {
+    fn open(&mut self, element: &BytesStart, line: usize) -> Result<(), InputError> {
         self.text.clear();
         match local_name(element) {
             "graph" if self.is_graph => {
-                Err(("a second graph".to_owned(), "one graph, without graphs in it".to_owned()))
+                Err(mistake("a second graph".to_owned(), "one graph, without graphs in it".to_owned()))
             }
             "graph" => {
                 self.is_graph = true;
@@ -143,28 +147,31 @@ impl GraphmlDocument {
                 self.begin(line, ElementKind::Edge { ends, ports })
             }
             "data" => self.open_data(required(element, "key")?),
-            "hyperedge" => Err(("a hyperedge".to_owned(), "edges between two nodes".to_owned())),
+            "hyperedge" => Err(mistake("a hyperedge".to_owned(), "edges between two nodes".to_owned())),
             _ => Ok(()),
         }
     }
 
-    fn begin(&mut self, line: usize, kind: ElementKind) -> Result<(), Wrong> {
+    fn begin(&mut self, line: usize, kind: ElementKind) -> Result<(), InputError> {
         if self.element.is_some() {
-            return Err(("a node or edge inside another".to_owned(), "nodes and edges side by side".to_owned()));
+            return Err(mistake("a node or edge inside another".to_owned(), "nodes and edges side by side".to_owned()));
         }
         self.element = Some(Element { line, kind, values: BTreeMap::new() });
         Ok(())
     }
 
-    fn open_data(&mut self, key: String) -> Result<(), Wrong> {
+    fn open_data(&mut self, key: String) -> Result<(), InputError> {
         let Some(name) = self.keys.get(&key) else {
-            return Err((format!("there is no key \"{key}\""), "the id of a key element before the graph".to_owned()));
+            return Err(mistake(
+                format!("there is no key \"{key}\""),
+                "the id of a key element before the graph".to_owned(),
+            ));
         };
         self.key = Some(GraphmlKey { domain: String::new(), name: name.clone() });
         Ok(())
     }
 
-    fn close(&mut self, name: &str) -> Result<(), Wrong> {
+    fn close(&mut self, name: &str) -> Result<(), InputError> {
         let text = self.text.trim().to_owned();
         match name {
             "key" => self.key = None,
@@ -175,7 +182,7 @@ impl GraphmlDocument {
             }
             "data" => match (&mut self.element, self.key.take()) {
                 (Some(element), Some(key)) => drop(element.values.insert(key.name, text)),
-                (None, Some(key)) => self.places.tell(&key.name, &text)?,
+                (None, Some(key)) => self.places.graph_datum(&key.name, &text)?,
                 (Some(_) | None, None) => {}
             },
             "node" | "edge" => self.end()?,
@@ -185,8 +192,8 @@ impl GraphmlDocument {
         Ok(())
     }
 
-    /// Takes up the open node or edge.
-    fn end(&mut self) -> Result<(), Wrong> {
+    /// Adds the open node or edge.
+    fn end(&mut self) -> Result<(), InputError> {
         let Some(Element { line, kind, mut values }) = self.element.take() else { return Ok(()) };
         let domain = match &kind {
             ElementKind::Node { .. } => "node",
@@ -203,7 +210,7 @@ impl GraphmlDocument {
                 let is_host = read_kind(values.get("kind").map(String::as_str))?;
                 self.places.add(line, is_host, |name| values.get(name).map(String::as_str))?;
                 if self.numbers.insert(id.clone(), self.nodes.len()).is_some() {
-                    return Err((format!("there are two nodes \"{id}\""), "different ids".to_owned()));
+                    return Err(mistake(format!("there are two nodes \"{id}\""), "different ids".to_owned()));
                 }
                 self.nodes.push((id, is_host));
             }
@@ -212,16 +219,16 @@ impl GraphmlDocument {
     }
 
     /// All of it, once the text has ended.
-    fn graph(self, last: usize, custom: &Custom) -> Result<ListedGraph, TopologyError> {
+    fn graph(self, last: usize, defaults: &LinkDefaults) -> Result<ListedGraph, InputError> {
         if !self.is_graph || self.element.is_some() {
-            let error = ("no complete graph".to_owned(), "a graph element with nodes and edges".to_owned());
-            return Err(wrong("graphml", TextPlace::Line(last), error));
+            let error = mistake("no complete graph", "a graph element with nodes and edges");
+            return Err(error.within("graphml").at_line(last));
         }
         let mut cables = ListedCables::default();
         let mut edges = Vec::with_capacity(self.edges.len());
         for entry in &self.edges {
-            let told = |error: Wrong| wrong("graphml", TextPlace::Line(entry.line), error);
-            edges.push(entry.edge(&self.numbers, &mut cables, custom).map_err(told)?);
+            let at_line = |error: InputError| error.within("graphml").at_line(entry.line);
+            edges.push(entry.edge(&self.numbers, &mut cables, defaults).map_err(at_line)?);
         }
         let places = self.places.checked(&self.nodes, &edges)?;
         Ok(ListedGraph::new(self.nodes, edges).with_places(places))
@@ -233,20 +240,21 @@ impl EdgeEntry {
         &self,
         numbers: &HashMap<String, usize>,
         cables: &mut ListedCables,
-        custom: &Custom,
-    ) -> Result<Edge, Wrong> {
+        defaults: &LinkDefaults,
+    ) -> Result<Edge, InputError> {
         let end = |name: &String| {
             let number = numbers.get(name).copied();
-            number.ok_or_else(|| (format!("there is no node \"{name}\""), "the id of a listed node".to_owned()))
+            number.ok_or_else(|| mistake(format!("there is no node \"{name}\""), "the id of a listed node".to_owned()))
         };
         let ends = [end(&self.ends[0])?, end(&self.ends[1])?];
         let [source_port, target_port] = &self.ports;
         cables.add(ends, [source_port.as_deref(), target_port.as_deref()], [&self.ends[0], &self.ends[1]])?;
         let value = |name: &str| self.values.get(name).map(String::as_str);
-        let links = value("links")
-            .map(|text| text.parse().map_err(|_| (format!("links is \"{text}\""), "a number, 1 to 1024".to_owned())));
+        let links = value("links").map(|text| {
+            text.parse().map_err(|_| mistake(format!("links is \"{text}\""), "a number, 1 to 1024".to_owned()))
+        });
         let [rate, to_rate, length, medium, class] = ["rate", "to_rate", "length", "medium", "class"].map(value);
-        LinkAttributes { rate, to_rate, length, medium, class, links: links.transpose()? }.edge(ends, custom)
+        LinkAttributes { rate, to_rate, length, medium, class, links: links.transpose()? }.edge(ends, defaults)
     }
 }
 
@@ -254,29 +262,29 @@ fn local_name<'a>(element: &'a BytesStart) -> &'a str {
     element.local_name().into_inner()
 }
 
-fn undirected(direction: Option<String>) -> Result<(), Wrong> {
+fn undirected(direction: Option<String>) -> Result<(), InputError> {
     match direction.as_deref() {
         None | Some("undirected") => Ok(()),
-        Some(_) => Err(("directed edges".to_owned(), "undirected ones: a cable leads both ways".to_owned())),
+        Some(_) => Err(mistake("directed edges".to_owned(), "undirected ones: a cable leads both ways".to_owned())),
     }
 }
 
-fn required(element: &BytesStart, name: &str) -> Result<String, Wrong> {
+fn required(element: &BytesStart, name: &str) -> Result<String, InputError> {
     let value = attribute(element, name)?;
-    value.ok_or_else(|| (format!("a {} without {name}", local_name(element)), format!("the attribute {name}")))
+    value.ok_or_else(|| mistake(format!("a {} without {name}", local_name(element)), format!("the attribute {name}")))
 }
 
-fn attribute(element: &BytesStart, name: &str) -> Result<Option<String>, Wrong> {
-    let told = |error: String| (error, "well-formed attributes".to_owned());
-    let attribute = element.try_get_attribute(name).map_err(|error| told(error.to_string()))?;
+fn attribute(element: &BytesStart, name: &str) -> Result<Option<String>, InputError> {
+    let malformed = |error: String| mistake(error, "well-formed attributes");
+    let attribute = element.try_get_attribute(name).map_err(|error| malformed(error.to_string()))?;
     let value = attribute.map(|attribute| attribute.normalized_value(XmlVersion::Implicit1_0));
-    Ok(value.transpose().map_err(|error| told(error.to_string()))?.map(|value| value.into_owned()))
+    Ok(value.transpose().map_err(|error| malformed(error.to_string()))?.map(|value| value.into_owned()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Family;
+    use crate::{Custom, Family};
 
     fn generate(graphml: &str) -> Result<(usize, usize, usize), String> {
         let topology = Custom { graphml: graphml.to_owned(), ..Custom::default() }.generate();
@@ -297,15 +305,15 @@ mod tests {
 
     #[test]
     fn cables_that_are_loose_or_listed_twice_are_named() {
-        let loose = "graphml line 9: there is no node \"n7\"; expected the id of a listed node";
+        let loose = "graphml: line 9: there is no node \"n7\"; expected the id of a listed node";
         check_error("source=\"n0\"", "source=\"n7\"", loose);
         let again = "<edge source=\"right\" target=\"left\"/></graph>";
-        let twice = "graphml line 11: the cable right - left is listed twice; expected each pair once with its number \
+        let twice = "graphml: line 11: the cable right - left is listed twice; expected each pair once with its number \
             of links, or different ports";
         check_error("</graph>", again, twice);
         let to_port_7 = |host: &str| format!("<edge source=\"{host}\" target=\"left\" targetport=\"7\"/>");
         let ports = to_port_7("n0") + &to_port_7("n1");
-        let shared = "graphml line 9: port 7 of left has two cables; expected one cable per port";
+        let shared = "graphml: line 9: port 7 of left has two cables; expected one cable per port";
         check_error("<edge source=\"n0\" target=\"left\"/>", &ports, shared);
     }
 
@@ -314,19 +322,19 @@ mod tests {
         let rates = "<data key=\"rate\">25Gb/s</data><data key=\"to\">10Gb/s</data>";
         let text = EXAMPLE.replace("<data key=\"n\">2</data>", rates);
         let text = text.replace("<graph id", "<key id=\"to\" for=\"edge\" attr.name=\"to_rate\"/><graph id");
-        let expected = "graphml line 10: port speeds 25Gb/s and 10Gb/s differ; expected the same rate at both ends";
+        let expected = "graphml: line 10: port speeds 25Gb/s and 10Gb/s differ; expected the same rate at both ends";
         assert_eq!(generate(&text).unwrap_err(), expected);
-        let directed = "graphml line 5: directed edges; expected undirected ones: a cable leads both ways";
+        let directed = "graphml: line 5: directed edges; expected undirected ones: a cable leads both ways";
         check_error("undirected", "directed", directed);
     }
 
     #[test]
-    fn entities_and_broken_texts_are_told() {
+    fn entities_are_read_and_broken_texts_are_errors() {
         assert_eq!(generate(&EXAMPLE.replace("\"n0\"", "\"n&amp;0\"")), Ok((2, 2, 4)));
         check_error(
             "switch</data>",
             "swi&#116;ch&lt;</data>",
-            "graphml line 7: \"switch<\" is not a kind of node; \
+            "graphml: line 7: \"switch<\" is not a kind of node; \
             expected host or switch",
         );
         assert!(generate("<graphml>").unwrap_err().contains("no complete graph"));

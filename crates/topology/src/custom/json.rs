@@ -1,9 +1,10 @@
 //! JSON in the node-link form that NetworkX writes.
 
+use etherweave_primitives::InputError;
 use std::collections::HashMap;
 
-use super::graph::{LinkAttributes, ListedCables, ListedGraph, Wrong, read_kind, wrong};
-use crate::{Custom, TextPlace, TopologyError};
+use super::graph::ListedGraph;
+use super::link_text::{LinkAttributes, LinkDefaults, ListedCables, mistake, read_kind};
 
 pub(super) const EXAMPLE: &str = r#"{
   "nodes": [
@@ -74,49 +75,47 @@ impl Name {
 }
 
 /// Reads a JSON text.
-pub(super) fn read(text: &str, custom: &Custom) -> Result<ListedGraph, TopologyError> {
+pub(super) fn read(text: &str, defaults: &LinkDefaults) -> Result<ListedGraph, InputError> {
     let document: JsonDocument = serde_json::from_str(text).map_err(|error| {
-        let place = TextPlace::Line(error.line());
         let message = error.to_string();
         let found = message.rsplit_once(" at line").map_or(message.as_str(), |(found, _)| found).to_owned();
-        wrong("json", place, (found, "an object with nodes and links".to_owned()))
+        InputError::new("json", found, "an object with nodes and links").at_line(error.line())
     })?;
     if document.directed {
-        let error = ("true".to_owned(), "false: a cable leads both ways".to_owned());
-        return Err(wrong("json", TextPlace::Element("directed".to_owned()), error));
+        return Err(InputError::new("json.directed", "true", "false: a cable leads both ways"));
     }
     let mut numbers = HashMap::new();
     let mut nodes = Vec::with_capacity(document.nodes.len());
     for (number, node) in document.nodes.iter().enumerate() {
-        let told = |error: Wrong| wrong("json", TextPlace::Element(format!("nodes.{number}")), error);
+        let of_element = |error: InputError| error.within(&format!("json.nodes.{number}"));
         let name = node.id.text();
         if numbers.insert(name.clone(), number).is_some() {
-            return Err(told((format!("there are two nodes \"{name}\""), "different ids".to_owned())));
+            return Err(of_element(mistake(format!("there are two nodes \"{name}\""), "different ids".to_owned())));
         }
-        nodes.push((name, read_kind(node.kind.as_deref()).map_err(told)?));
+        nodes.push((name, read_kind(node.kind.as_deref()).map_err(of_element)?));
     }
     let mut cables = ListedCables::default();
     let mut edges = Vec::with_capacity(document.links.len());
     for (number, link) in document.links.iter().enumerate() {
-        let told = |error: Wrong| wrong("json", TextPlace::Element(format!("links.{number}")), error);
-        let ends = link.ends(&numbers).map_err(told)?;
-        link.list(&mut cables, ends).map_err(told)?;
-        edges.push(link.attributes().edge(ends, custom).map_err(told)?);
+        let of_element = |error: InputError| error.within(&format!("json.links.{number}"));
+        let ends = link.ends(&numbers).map_err(of_element)?;
+        link.list(&mut cables, ends).map_err(of_element)?;
+        edges.push(link.attributes().edge(ends, defaults).map_err(of_element)?);
     }
     Ok(ListedGraph::new(nodes, edges))
 }
 
 impl LinkEntry {
-    fn ends(&self, numbers: &HashMap<String, usize>) -> Result<[usize; 2], Wrong> {
+    fn ends(&self, numbers: &HashMap<String, usize>) -> Result<[usize; 2], InputError> {
         let end = |name: &Name| {
             let name = name.text();
             let number = numbers.get(&name).copied();
-            number.ok_or_else(|| (format!("there is no node \"{name}\""), "the id of a listed node".to_owned()))
+            number.ok_or_else(|| mistake(format!("there is no node \"{name}\""), "the id of a listed node".to_owned()))
         };
         Ok([end(&self.source)?, end(&self.target)?])
     }
 
-    fn list(&self, cables: &mut ListedCables, ends: [usize; 2]) -> Result<(), Wrong> {
+    fn list(&self, cables: &mut ListedCables, ends: [usize; 2]) -> Result<(), InputError> {
         let [source_port, target_port] = [&self.sourceport, &self.targetport].map(|port| port.as_ref().map(Name::text));
         let names = [self.source.text(), self.target.text()];
         cables.add(ends, [source_port.as_deref(), target_port.as_deref()], [&names[0], &names[1]])
@@ -137,7 +136,7 @@ impl LinkEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Family;
+    use crate::{Custom, Family};
 
     fn generate(json: &str) -> Result<(usize, usize, usize), String> {
         let topology = Custom { json: json.to_owned(), ..Custom::default() }.generate();
@@ -164,35 +163,35 @@ mod tests {
         check_error(
             "\"target\": \"a\"",
             "\"target\": \"c\"",
-            "json links.0: there is no node \"c\"; expected the id of \
+            "json.links.0: there is no node \"c\"; expected the id of \
             a listed node",
         );
         check_error(
             "\"n1\", \"kind\"",
             "\"login\", \"kind\"",
-            "json nodes.1: there are two nodes \"login\"; expected \
+            "json.nodes.1: there are two nodes \"login\"; expected \
             different ids",
         );
         check_error(
             "\"kind\": \"switch\"",
             "\"kind\": \"router\"",
-            "json nodes.2: \"router\" is not a kind of node; \
+            "json.nodes.2: \"router\" is not a kind of node; \
             expected host or switch",
         );
         check_error(
             "\"medium\": \"optical\"",
             "\"to_rate\": \"25Gb/s\"",
-            "json links.2: port speeds 100Gb/s and 25Gb/s \
+            "json.links.2: port speeds 100Gb/s and 25Gb/s \
             differ; expected the same rate at both ends",
         );
-        check_error("\"links\": 2", "\"links\": 0", "json links.2: links is 0; expected 1 to 1024");
+        check_error("\"links\": 2", "\"links\": 0", "json.links.2: links is 0; expected 1 to 1024");
         check_error(
             "\"links\": 2}",
             "}, {\"source\": \"b\", \"target\": \"a\"}",
-            "json line 8: trailing comma; expected \
+            "json: line 8: trailing comma; expected \
             an object with nodes and links",
         );
-        let directed = "json directed: true; expected false: a cable leads both ways";
+        let directed = "json.directed: true; expected false: a cable leads both ways";
         check_error("\"links\": [", "\"directed\": true, \"links\": [", directed);
     }
 

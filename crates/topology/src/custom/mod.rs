@@ -6,12 +6,14 @@ mod edge_list;
 mod graph;
 mod graphml;
 mod json;
+mod link_text;
 mod switch_places;
 
-use etherweave_primitives::BitRate;
+use etherweave_primitives::{BitRate, InputError};
 
-use crate::{AsBuilt, Cable, Family, FamilyFit, SizeRequest, Topology, TopologyError};
+use crate::{AsBuilt, Cable, Family, FamilyFit, SizeRequest, Topology};
 use graph::ListedGraph;
+use link_text::LinkDefaults;
 
 /// Any fabric, as one of three texts.
 ///
@@ -24,18 +26,19 @@ use graph::ListedGraph;
 /// s0,s1,400Gb/s,20m    # repeated lines are parallel links
 /// ```
 ///
-/// Columns by default are these four and `medium` (copper or optical); a header line may name them in any order, and
-/// `class` (local or global), `to_rate` (the port speed at the other end, which must be the same). Empty lines and what
-/// follows `#` are skipped.
+/// Without a header line, columns are `from`, `to`, `rate`, `length` and `medium` (copper or optical), of which the
+/// first two are required. A header line names columns in any order, also `class` (local or global) and `to_rate` (the
+/// port speed at the other end, which must be the same). What is absent or empty has its default: `rate` and `cable` of
+/// this table. Empty lines and comments after `#` are skipped.
 ///
 /// GraphML and JSON (the node-link form of NetworkX: `{"nodes": [{"id": …}], "links": [{"source": …, "target": …}]}`)
-/// name their nodes as they like and say `kind` (host or switch, the default) of each. An edge has `rate`, `length`,
+/// name nodes freely and give the `kind` (host or switch, the default) of each. An edge has `rate`, `length`,
 /// `medium`, `class`, `to_rate` as above and `links`, the number of parallel links; listing a pair twice is a mistake
 /// unless different ports are named (`sourceport` and `targetport`).
 ///
-/// The level of a switch is its distance from the nearest switch with a host, unless GraphML says `level` of every
+/// The level of a switch is its distance from the nearest switch with a host, unless GraphML gives a `level` for every
 /// switch. There, keys called `axis:NAME` are coordinates, most significant first, which every switch has and no two
-/// share; the graph may have data called `radix` and `breakout`, as in `as_built`, which goes before them.
+/// share; the graph may have data called `radix` and `breakout`, as in `as_built`, which overrides them.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Custom {
@@ -50,9 +53,9 @@ pub struct Custom {
     /// The fabric as JSON. Default empty.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub json: String,
-    /// Rate of links that do not say [bit/s]. Default "100Gb/s".
+    /// Rate of links without one [bit/s]. Default "100Gb/s".
     pub rate: BitRate,
-    /// Cable of links that do not say. Default "3m".
+    /// Cable of links without one. Default "3m".
     pub cable: Cable,
     /// Departures from what is listed.
     #[serde(skip_serializing_if = "AsBuilt::is_default")]
@@ -74,31 +77,32 @@ impl Default for Custom {
 }
 
 impl Custom {
-    fn graph(&self) -> Result<ListedGraph, TopologyError> {
+    fn graph(&self) -> Result<ListedGraph, InputError> {
         let given = [("links", &self.links), ("graphml", &self.graphml), ("json", &self.json)];
         let mut given = given.into_iter().filter(|(_, text)| !text.trim().is_empty());
         let (first, second) = (given.next(), given.next());
         if let (Some((first, _)), Some((second, _))) = (first, second) {
-            return Err(TopologyError::parameter(second, format!("given beside {first}"), "only one of them"));
+            return Err(InputError::new(second, format!("given beside {first}"), "only one of them"));
         }
+        let defaults = LinkDefaults { rate: self.rate, cable: self.cable };
         match first {
-            Some(("links", text)) => edge_list::read(text, self),
-            Some(("graphml", text)) => graphml::read(text, self),
-            Some((_, text)) => json::read(text, self),
+            Some(("links", text)) => edge_list::read(text, self.hosts, &defaults),
+            Some(("graphml", text)) => graphml::read(text, &defaults),
+            Some((_, text)) => json::read(text, &defaults),
             None => {
                 let expected = "an edge list with one link per line: from,to,rate,length; or graphml or json instead";
-                Err(TopologyError::parameter("links", "empty", expected))
+                Err(InputError::new("links", "empty", expected))
             }
         }
     }
 }
 
 impl Family for Custom {
-    fn generate(&self) -> Result<Topology, TopologyError> {
+    fn generate(&self) -> Result<Topology, InputError> {
         let graph = self.graph()?;
         if self.hosts != 0 && self.hosts != graph.hosts {
             let expected = format!("{}, as many as are listed, or 0", graph.hosts);
-            return Err(TopologyError::parameter("hosts", self.hosts, expected));
+            return Err(InputError::new("hosts", self.hosts, expected));
         }
         graph.builder()?.build_as(&self.as_built)
     }
@@ -120,8 +124,8 @@ impl Family for Custom {
         &self.as_built
     }
 
-    /// A listed fabric is what it is.
-    fn fit(_: &SizeRequest) -> Result<FamilyFit<Self>, TopologyError> {
-        Err(TopologyError::parameter("custom", "a list", "a family with parameters"))
+    /// A listed fabric has no other members.
+    fn fit(_: &SizeRequest) -> Result<FamilyFit<Self>, InputError> {
+        Err(InputError::new("custom", "a list", "a family with parameters"))
     }
 }

@@ -1,15 +1,15 @@
-//! Where the switches of a listed fabric are, where the text says it: levels, coordinates, ports.
+//! Levels, coordinates and ports of switches that the text of a fabric gives.
 
+use etherweave_primitives::InputError;
 use std::collections::HashSet;
 
-use super::graph::{Edge, Wrong, wrong};
+use super::link_text::{Edge, mistake};
 use crate::as_built::BREAKOUT_MAX;
-use crate::{TextPlace, TopologyError};
 
-/// What keys of coordinates begin with.
+/// Prefix of the keys of coordinates.
 const AXIS: &str = "axis:";
 
-/// Checked places, by the numbers of nodes; hosts have coordinates too, which mean nothing.
+/// Checked places, by the numbers of nodes; coordinates of hosts are zero.
 pub(super) struct SwitchPlaces {
     /// Absent: to be derived from distances.
     pub levels: Option<Vec<u8>>,
@@ -25,7 +25,7 @@ impl Default for SwitchPlaces {
     }
 }
 
-/// What has been read of places so far.
+/// Reads the places of switches node by node.
 #[derive(Default)]
 pub(super) struct PlaceReader {
     places: SwitchPlaces,
@@ -36,19 +36,19 @@ pub(super) struct PlaceReader {
 }
 
 impl PlaceReader {
-    /// Takes up a key, which may be an axis.
-    pub fn declare(&mut self, name: &str) -> Result<(), Wrong> {
+    /// Reads a key, which may be an axis.
+    pub fn declare(&mut self, name: &str) -> Result<(), InputError> {
         let Some(axis) = name.strip_prefix(AXIS) else { return Ok(()) };
         if !self.lines.is_empty() || axis.is_empty() || self.places.axes.iter().any(|known| known == axis) {
             let expected = "keys of axes before the nodes, with different names".to_owned();
-            return Err((format!("the key \"{name}\""), expected));
+            return Err(mistake(format!("the key \"{name}\""), expected));
         }
         self.places.axes.push(axis.to_owned());
         Ok(())
     }
 
-    /// Takes up what is said of the whole graph.
-    pub fn tell(&mut self, name: &str, text: &str) -> Result<(), Wrong> {
+    /// Reads a datum of the whole graph.
+    pub fn graph_datum(&mut self, name: &str, text: &str) -> Result<(), InputError> {
         match name {
             "radix" => self.places.radix = Some(number(name, Some(text), 1, u32::MAX)?),
             "breakout" => self.places.breakout = number(name, Some(text), 1, BREAKOUT_MAX)?,
@@ -57,13 +57,13 @@ impl PlaceReader {
         Ok(())
     }
 
-    /// Takes up the place of the next node, which stands on `line`.
+    /// Reads the place of the next node, which stands on `line`.
     pub fn add<'a>(
         &mut self,
         line: usize,
         is_host: bool,
         value: impl Fn(&str) -> Option<&'a str>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), InputError> {
         self.lines.push(line);
         let level = value("level").filter(|_| !is_host);
         let level = level.map(|level| number("level", Some(level), 0, u32::from(u8::MAX))).transpose()?;
@@ -76,23 +76,23 @@ impl PlaceReader {
         Ok(())
     }
 
-    /// The places, when they make sense together: levels of all switches or of none, those of hosts' switches 0; no two
+    /// The places, if they are consistent: levels of all switches or of none, those of hosts' switches 0; no two
     /// switches at the same place, and numbers that do not exceed those of nodes by far.
-    pub fn checked(mut self, nodes: &[(String, bool)], edges: &[Edge]) -> Result<SwitchPlaces, TopologyError> {
-        let told = |number: usize, found: String, expected: &str| {
+    pub fn checked(mut self, nodes: &[(String, bool)], edges: &[Edge]) -> Result<SwitchPlaces, InputError> {
+        let mistake_at = |number: usize, found: String, expected: &str| {
             let found = format!("{} {found}", nodes[number].0);
-            wrong("graphml", TextPlace::Line(self.lines[number]), (found, expected.to_owned()))
+            mistake(found, expected).within("graphml").at_line(self.lines[number])
         };
         if self.levels.iter().any(Option::is_some) {
             let is_missing = |number: &usize| !nodes[*number].1 && self.levels[*number].is_none();
             if let Some(number) = (0..nodes.len()).find(is_missing) {
-                return Err(told(number, "has no level".to_owned(), "levels of all switches, or of none"));
+                return Err(mistake_at(number, "has no level".to_owned(), "levels of all switches, or of none"));
             }
             let is_high =
                 |[host, switch]: [usize; 2]| nodes[host].1 && self.levels[switch].is_some_and(|level| level > 0);
             let mut ends = edges.iter().flat_map(|edge| [edge.ends, [edge.ends[1], edge.ends[0]]]);
             if let Some([_, switch]) = ends.find(|ends| is_high(*ends)) {
-                return Err(told(switch, "has hosts above level 0".to_owned(), "hosts on switches of level 0"));
+                return Err(mistake_at(switch, "has hosts above level 0".to_owned(), "hosts on switches of level 0"));
             }
             self.places.levels = Some(self.levels.iter().map(|level| level.unwrap_or_default()).collect());
         }
@@ -102,10 +102,10 @@ impl PlaceReader {
             let place = &self.places.coordinates[number * axes..][..axes];
             if place.iter().any(|&at| at as usize >= nodes.len()) {
                 let expected = format!("coordinates below {}, the number of nodes", nodes.len());
-                return Err(told(number, format!("is at {place:?}"), &expected));
+                return Err(mistake_at(number, format!("is at {place:?}"), &expected));
             }
             if !taken.insert(place) {
-                return Err(told(number, format!("is at {place:?}, as another"), "a place of its own"));
+                return Err(mistake_at(number, format!("is at {place:?}, as another"), "a place of its own"));
             }
         }
         Ok(self.places)
@@ -113,8 +113,8 @@ impl PlaceReader {
 }
 
 /// A number in its range, of a key that must be there.
-fn number(key: &str, text: Option<&str>, least: u32, most: u32) -> Result<u32, Wrong> {
+fn number(key: &str, text: Option<&str>, least: u32, most: u32) -> Result<u32, InputError> {
     let found = text.map_or_else(|| "missing".to_owned(), |text| format!("\"{text}\""));
     let number = text.and_then(|text| text.parse::<u32>().ok()).filter(|number| (least..=most).contains(number));
-    number.ok_or_else(|| (format!("{key} is {found}"), format!("a number, {least} to {most}")))
+    number.ok_or_else(|| mistake(format!("{key} is {found}"), format!("a number, {least} to {most}")))
 }

@@ -3,12 +3,13 @@
 //! Cables of one bundle stand together: those of hosts by switch and port, then local and global ones. Ports are those
 //! of the [`Topology`]; hosts on a breakout cable have a port each there, and share one on the front panel.
 
+use etherweave_primitives::InputError;
 use std::fmt::Write;
 
 use super::order::{Metres, Pulled, label, pulled};
 use super::text::Csv;
 use super::{ExportFile, ExportNames};
-use crate::{Topology, TopologyError};
+use crate::Topology;
 
 /// Longer than most lines.
 const LINE: usize = 112;
@@ -16,7 +17,7 @@ const LINE: usize = 112;
 const HEADER: &str = "cable,label,bundle,from_node,from_port,to_node,to_port,class,rate,length_m,medium,\
     breakout_cable,breakout_leg\n";
 
-pub(super) fn files(topology: &Topology, names: &ExportNames) -> Result<Vec<ExportFile>, TopologyError> {
+pub(super) fn files(topology: &Topology, names: &ExportNames) -> Result<Vec<ExportFile>, InputError> {
     let mut text = String::with_capacity(LINE * (1 + topology.channels.len() / 2));
     text.push_str(HEADER);
     for cable in pulled(topology) {

@@ -6,17 +6,17 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use etherweave_primitives::{BitRate, ChannelId, SwitchId};
+use etherweave_primitives::{BitRate, ChannelId, InputError, SwitchId};
 
 use super::text::Dot;
 use super::{ExportFile, ExportNames};
-use crate::{Medium, Node, Topology, TopologyError};
+use crate::{Medium, Node, Topology};
 
 /// Longer than most nodes and edges.
 const NODE: usize = 48;
 const EDGE: usize = 64;
 
-pub(super) fn files(topology: &Topology, names: &ExportNames) -> Result<Vec<ExportFile>, TopologyError> {
+pub(super) fn files(topology: &Topology, names: &ExportNames) -> Result<Vec<ExportFile>, InputError> {
     let nodes = topology.hosts() + topology.switches();
     let mut text = String::with_capacity(NODE * (8 + 2 * nodes) + EDGE * topology.port_channels() / 2);
     write(topology, names, &mut text).expect("a string takes any text");

@@ -6,11 +6,11 @@
 
 use std::fmt::Write;
 
-use etherweave_primitives::SwitchId;
+use etherweave_primitives::{InputError, SwitchId};
 
 use super::text::{Xml, check_names, is_no_xml, names};
 use super::{ExportFile, ExportNames};
-use crate::{Channel, Topology, TopologyError};
+use crate::{Channel, Topology};
 
 /// Longer than most nodes and edges.
 const NODE: usize = 160;
@@ -28,7 +28,7 @@ const HEAD: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 <key id="b" for="graph" attr.name="breakout" attr.type="int"/>
 "#;
 
-pub(super) fn files(topology: &Topology, called: &ExportNames) -> Result<Vec<ExportFile>, TopologyError> {
+pub(super) fn files(topology: &Topology, called: &ExportNames) -> Result<Vec<ExportFile>, InputError> {
     let written = names(topology).chain(&topology.axes).chain([&called.fabric]);
     check_names(written, "GraphML", "a name without control characters", |name| name.contains(is_no_xml))?;
     let nodes = topology.hosts() + topology.switches();

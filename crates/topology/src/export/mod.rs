@@ -26,7 +26,8 @@ mod slurm;
 mod slurm_names;
 mod text;
 
-use crate::{Topology, TopologyError};
+use crate::Topology;
+use etherweave_primitives::InputError;
 
 /// One text of an export.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -117,7 +118,7 @@ macro_rules! exports {
             ///
             /// # Errors
             /// When a node has a name that the format cannot express.
-            pub fn files(self, topology: &Topology, names: &ExportNames) -> Result<Vec<ExportFile>, TopologyError> {
+            pub fn files(self, topology: &Topology, names: &ExportNames) -> Result<Vec<ExportFile>, InputError> {
                 match self {
                     $(Export::$format => $file::files(topology, names),)*
                 }
@@ -142,13 +143,13 @@ exports! {
 }
 
 impl std::str::FromStr for Export {
-    type Err = TopologyError;
+    type Err = InputError;
 
-    fn from_str(text: &str) -> Result<Export, TopologyError> {
+    fn from_str(text: &str) -> Result<Export, InputError> {
         let known = Export::ALL.iter().copied().find(|export| export.name() == text);
         known.ok_or_else(|| {
             let names: Vec<&str> = Export::ALL.iter().map(|export| export.name()).collect();
-            TopologyError::parameter("export", format!("\"{text}\""), format!("one of {}", names.join(", ")))
+            InputError::new("export", format!("\"{text}\""), format!("one of {}", names.join(", ")))
         })
     }
 }
@@ -164,6 +165,6 @@ mod tests {
             assert!(export.help().ends_with('.'), "{export:?}: {}", export.help());
         }
         let error = "gml".parse::<Export>().unwrap_err().to_string();
-        assert_eq!(error, "export is \"gml\"; expected one of graphml, edges, dot, cables, netbox, slurm");
+        assert_eq!(error, "export: \"gml\"; expected one of graphml, edges, dot, cables, netbox, slurm");
     }
 }

@@ -7,21 +7,21 @@
 
 use std::fmt::{Display, Write};
 
-use etherweave_primitives::{BitRate, HostId, SwitchId};
+use etherweave_primitives::{BitRate, HostId, InputError, SwitchId};
 
 use super::order::{Metres, Pulled, label, pulled};
 use super::text::{self, Csv, check_names};
 use super::{ExportFile, ExportNames};
-use crate::{ChannelEnd, Medium, Node, Topology, TopologyError};
+use crate::{ChannelEnd, Medium, Node, Topology};
 
 /// Longer than most lines of each file.
 const DEVICE: usize = 64;
 const INTERFACE: usize = 64;
 const CABLE: usize = 128;
-/// `Device.name` has at most so many characters.
+/// Most characters of a `Device.name`.
 const NAME_MAX: usize = 64;
 
-pub(super) fn files(topology: &Topology, names: &ExportNames) -> Result<Vec<ExportFile>, TopologyError> {
+pub(super) fn files(topology: &Topology, names: &ExportNames) -> Result<Vec<ExportFile>, InputError> {
     check_names(text::names(topology), "NetBox", "at most 64 characters", |name| name.chars().count() > NAME_MAX)?;
     let cables: Vec<Pulled<'_>> = pulled(topology).collect();
     Ok(vec![
@@ -164,6 +164,9 @@ mod tests {
         let host = builder.add_host("h");
         builder.link(host, switch, BitRate::from_gbps(100), Cable::from_m(3), crate::LinkClass::Host);
         let error = files(&builder.build().unwrap(), &ExportNames::default()).unwrap_err().to_string();
-        assert!(error.starts_with("NetBox has no way to name \"sss") && error.ends_with("64 characters"), "{error}");
+        assert!(
+            error.starts_with("NetBox cannot express the name \"sss") && error.ends_with("64 characters"),
+            "{error}"
+        );
     }
 }

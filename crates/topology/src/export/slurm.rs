@@ -5,7 +5,7 @@
 //! SwitchName=stage1-0 Switches=leaf[0-7]
 //! ```
 //!
-//! The plugin knows trees, in which a switch has one parent; a fabric with several ways up is none. Following the
+//! The plugin supports trees, in which a switch has one parent; a fabric with several uplinks is none. Following the
 //! topology guide ("one top level switch should result in good performance"), written are the switches with hosts, and
 //! above them virtual ones that stand for what several real switches join:
 //!
@@ -17,20 +17,20 @@
 
 use std::collections::HashMap;
 
-use etherweave_primitives::{BitRate, HostId, SwitchId};
+use etherweave_primitives::{BitRate, HostId, InputError, SwitchId};
 
 use super::slurm_names::{SlurmNames, hostlist, is_no_host};
 use super::text::{check_names, names};
 use super::{ExportFile, ExportNames};
-use crate::{Node, Topology, TopologyError};
+use crate::{Node, Topology};
 
 /// Longer than most lines, but for the lists in them.
 const LINE: usize = 64;
 const NODE: usize = 4;
-/// `SwitchName` has at most so many characters.
+/// Most characters of a `SwitchName`.
 const NAME_MAX: usize = 64;
 
-pub(super) fn files(topology: &Topology, _: &ExportNames) -> Result<Vec<ExportFile>, TopologyError> {
+pub(super) fn files(topology: &Topology, _: &ExportNames) -> Result<Vec<ExportFile>, InputError> {
     let is_long = |name: &str| name.len() > NAME_MAX;
     check_names(names(topology), "Slurm", "at most 64 characters", is_long)?;
     let expected = "letters, digits, dots, underscores and hyphens in names of hosts";
@@ -141,7 +141,7 @@ fn switch_links(topology: &Topology) -> impl Iterator<Item = [SwitchId; 2]> {
 struct Joined(Vec<u32>);
 
 impl Joined {
-    /// Halves the way on each walk (Tarjan and van Leeuwen, JACM 1984), so that all walks take nearly linear time.
+    /// Halves the path on each walk (Tarjan and van Leeuwen, JACM 1984), so that all walks take nearly linear time.
     fn first(&mut self, mut at: u32) -> u32 {
         while self.0[at as usize] != at {
             let next = self.0[at as usize];
@@ -220,6 +220,6 @@ mod tests {
             "links": [{"source": "s", "target": "a[1]"}]}"#;
         let topology = Custom { json: json.to_owned(), ..Custom::default() }.generate().unwrap();
         let error = files(&topology, &ExportNames::default()).unwrap_err().to_string();
-        assert!(error.starts_with("Slurm has no way to name \"a[1]\"; expected letters"), "{error}");
+        assert!(error.starts_with("Slurm cannot express the name \"a[1]\"; expected letters"), "{error}");
     }
 }

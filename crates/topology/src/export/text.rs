@@ -1,8 +1,9 @@
 //! Names in the quotes of each format.
 
+use etherweave_primitives::InputError;
 use std::fmt::{self, Display, Formatter, Write};
 
-use crate::{Topology, TopologyError};
+use crate::Topology;
 
 /// A field of CSV, quoted where RFC 4180 section 2.6 asks for it.
 pub(super) struct Csv<'a>(pub &'a str);
@@ -59,7 +60,7 @@ impl Display for Xml<'_> {
     }
 }
 
-/// Whether XML 1.0 (production 2) has no way to write a character.
+/// Whether XML 1.0 (production 2) cannot express a character.
 pub(super) fn is_no_xml(character: char) -> bool {
     (character < ' ' && !['\n', '\r', '\t'].contains(&character)) || ['\u{fffe}', '\u{ffff}'].contains(&character)
 }
@@ -75,10 +76,10 @@ pub(super) fn check_names<'a>(
     format: &'static str,
     expected: &str,
     is_wrong: impl Fn(&str) -> bool,
-) -> Result<(), TopologyError> {
-    names
-        .find(|name| is_wrong(name))
-        .map_or(Ok(()), |name| Err(TopologyError::Name { node: name.clone(), format, expected: expected.to_owned() }))
+) -> Result<(), InputError> {
+    names.find(|name| is_wrong(name)).map_or(Ok(()), |name| {
+        Err(InputError::new("", format_args!("{format} cannot express the name {name:?}"), expected))
+    })
 }
 
 #[cfg(test)]

@@ -35,7 +35,7 @@ pub enum BisectionBasis {
 }
 
 impl Bisection {
-    /// By formula, for so many bits per second.
+    /// By formula, at `bps` bits per second.
     pub fn exact(bps: u128, formula: &'static str) -> Bisection {
         Bisection { rate: saturated(bps), basis: BisectionBasis::Exact { formula } }
     }
@@ -48,13 +48,13 @@ fn saturated(bps: u128) -> BitRate {
 /// The least of some cuts.
 pub(crate) fn bound(topology: &Topology) -> Bisection {
     let graph = SwitchGraph::of(topology);
-    let told = |bps, cut| Bisection { rate: saturated(bps), basis: BisectionBasis::UpperBound { cut } };
+    let bound = |bps, cut| Bisection { rate: saturated(bps), basis: BisectionBasis::UpperBound { cut } };
     if graph.access.len() < 2 {
-        return told(half_of_hosts(topology), "half of the hosts");
+        return bound(half_of_hosts(topology), "half of the hosts");
     }
     let cuts = orders(topology, &graph).into_iter().map(|(order, name)| (cut(topology, &graph, &order), name));
     let (bps, name) = cuts.min_by_key(|&(bps, _)| bps).expect("the order of numbers is one");
-    told(bps, name)
+    bound(bps, name)
 }
 
 fn half_of_hosts(topology: &Topology) -> u128 {

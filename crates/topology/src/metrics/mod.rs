@@ -1,8 +1,8 @@
-//! What a fabric amounts to: counts, distances, bisection, path diversity, tapers, free ports.
+//! The figures of a fabric: counts, distances, bisection, path diversity, tapers, free ports.
 //!
-//! Distances count links between switches, so that two hosts on one switch are 0 apart; all that is said of pairs of
-//! hosts is exact for the fabric as built, also at 300,000 hosts. Where a figure is a bound or comes from a sample, the
-//! value says so.
+//! Distances count links between switches, so that two hosts on one switch are 0 apart; all figures of pairs of
+//! hosts are exact for the fabric as built, also at 300,000 hosts. Where a figure is a bound or comes from a sample,
+//! the value is marked.
 
 mod bisection;
 mod cables;
@@ -33,7 +33,7 @@ pub struct Metrics {
     pub cables: Vec<Cables>,
     /// Ports of switches in use.
     pub ports_used: u64,
-    /// Ports of switches not in use; none where the radix was not said.
+    /// Ports of switches not in use; none where the radix is unknown.
     pub ports_free: Option<u64>,
     /// How far hosts are apart.
     pub distances: Distances,

@@ -1,5 +1,5 @@
-//! Path diversity: how many shortest paths lead from switch to switch, counted by the switches they pass; parallel links
-//! are one path.
+//! Path diversity: how many shortest paths lead from switch to switch, counted by the switches they pass; parallel
+//! links are one path.
 
 use super::graph::SwitchGraph;
 

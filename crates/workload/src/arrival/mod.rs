@@ -35,11 +35,11 @@ const PACKET_MAX: Duration = Duration::from_ms(1_000);
 #[derive(Clone, Debug)]
 pub struct HostArrivals {
     random: Stream,
-    /// Packets of the burst that are still to come.
+    /// Packets of the burst that have not arrived yet.
     burst: u32,
     /// What was rounded off so far [2^-16 ps].
     fraction: u16,
-    /// Whether a packet came already.
+    /// Whether a packet has arrived.
     started: bool,
 }
 
@@ -128,7 +128,7 @@ macro_rules! arrivals {
                 vec![$(Arrival::$member($member::default())),*]
             }
 
-            /// The name under which a scenario knows it.
+            /// Its name in a scenario.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Arrival::$member(_) => $name,)*

@@ -107,7 +107,7 @@ impl GapPlan {
         u128::from(self.period) + exponential(self.silence, &mut host.random)
     }
 
-    /// Packets of the next burst, 1 or more. None of 2^32, seconds even at 1.6 Tb/s, is told from a longer one.
+    /// Packets of the next burst, 1 or more. Bursts of 2^32 and more, seconds even at 1.6 Tb/s, are cut to that.
     fn packets(&self, host: &mut HostArrivals) -> u32 {
         match &self.length {
             Length::Geometric(more) => saturated(u128::from(more.draw(&mut host.random)) + 1),

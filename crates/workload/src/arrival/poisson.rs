@@ -3,7 +3,7 @@
 use super::{HostArrivals, Offered, exponential};
 use etherweave_primitives::InputError;
 
-/// A Poisson process (`poisson`): exponential gaps, whatever came before. What queueing theory calls M.
+/// A Poisson process (`poisson`): exponential gaps, independent of earlier ones; M in queueing theory.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Poisson {}

@@ -2,7 +2,7 @@
 
 use super::{Member, doublings};
 
-/// Below so many bytes over all members a logarithmic algorithm [B].
+/// Bytes over all members below which a logarithmic algorithm is used [B].
 const SMALL_TOTAL: u64 = 50_000;
 
 pub(super) fn lower(member: &mut Member<'_>, bytes: u64) {

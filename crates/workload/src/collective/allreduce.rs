@@ -2,7 +2,7 @@
 
 use super::{Member, doublings};
 
-/// Below so many bytes recursive doubling [B].
+/// Bytes below which recursive doubling is used [B].
 const INTERMEDIATE: u64 = 10_000;
 /// Ring messages are at most so long [B].
 const SEGMENT: u64 = 1 << 20;

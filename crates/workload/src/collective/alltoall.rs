@@ -2,10 +2,10 @@
 
 use super::{Member, doublings};
 
-/// Below so many bytes per pair, and above `MANY` members, Bruck's algorithm [B].
+/// Bytes per pair below which more than `MANY` members use Bruck's algorithm [B].
 const SMALL: u64 = 200;
 const MANY: u32 = 12;
-/// Below so many bytes per pair all requests are posted at once [B].
+/// Bytes per pair below which all requests are posted at once [B].
 const INTERMEDIATE: u64 = 3_000;
 
 pub(super) fn lower(member: &mut Member<'_>, bytes: u64) {

@@ -3,9 +3,9 @@
 
 use super::{Member, doublings};
 
-/// Below so many bytes a binomial tree without segments [B].
+/// Bytes below which a binomial tree without segments is used [B].
 const SMALL: u64 = 2_048;
-/// Below so many bytes a split binary tree with segments of 1 KiB [B].
+/// Bytes below which a split binary tree with segments of 1 KiB is used [B].
 const INTERMEDIATE: u64 = 370_728;
 
 pub(super) fn lower(member: &mut Member<'_>, root: u32, bytes: u64) {

@@ -112,7 +112,7 @@ fn doublings(size: u32) -> impl Iterator<Item = u32> {
     (0..32).map(|round| 1 << round).take_while(move |&distance| distance < size)
 }
 
-/// A member on its way through a collective.
+/// The progress of one member through a collective.
 struct Member<'a> {
     group: &'a Communicator,
     me: u32,

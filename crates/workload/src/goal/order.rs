@@ -85,9 +85,11 @@ fn topological(nodes: &[GoalNode]) -> Result<Vec<usize>, InputError> {
         }
     }
     match open.iter().position(|&open| open > 0) {
-        Some(node) => {
-            Err(line_error(nodes[node].line, "an operation that waits for itself, by way of others", "an end of it"))
-        }
+        Some(node) => Err(line_error(
+            nodes[node].line,
+            "an operation that waits for itself through others",
+            "dependencies without a cycle",
+        )),
         None => Ok(order),
     }
 }

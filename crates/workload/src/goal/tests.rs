@@ -145,7 +145,7 @@ fn a_calculation_beside_a_receive_keeps_its_place() {
 }
 
 #[test]
-fn mistakes_are_told_with_their_line() {
+fn mistakes_are_reported_with_their_line() {
     let rank = |line: &str| format!("num_ranks 2\nrank 0 {{\n{line}\n}}\nrank 1 {{\n}}\n");
     for (text, message) in [
         (String::new(), "line 1: nothing; expected `num_ranks`"),
@@ -166,8 +166,8 @@ fn mistakes_are_told_with_their_line() {
         (rank("l1: calc 1\nl1 requires l1"), "line 3: an operation that waits for itself"),
         (rank("l1: send 10b to 1"), "from rank0 to rank1 under tag 0: 1 messages, 10 bytes more sent than received"),
     ] {
-        let told = refused(&text);
-        assert!(told.starts_with(&format!("text: {message}")), "{text}: {told}");
+        let error = refused(&text);
+        assert!(error.starts_with(&format!("text: {message}")), "{text}: {error}");
     }
 }
 

@@ -4,7 +4,7 @@ use super::permuted::Permuted;
 use crate::HostGroups;
 use etherweave_primitives::InputError;
 
-/// Every host so many points further in each dimension, by the dimension's extent, to the same place at that point.
+/// Every host `step` points further in each dimension, by the dimension's extent, to the same place at that point.
 ///
 /// `extents` are points per dimension, first dimension fastest, each point with equally many consecutive hosts; an
 /// empty list means the groups as one ring.

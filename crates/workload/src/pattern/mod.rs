@@ -101,7 +101,7 @@ macro_rules! patterns {
                 vec![$(Pattern::$member($member::default())),*]
             }
 
-            /// The name under which a scenario knows it.
+            /// Its name in a scenario.
             pub fn name(&self) -> &'static str {
                 match self {
                     $(Pattern::$member(_) => $name,)*
@@ -111,7 +111,7 @@ macro_rules! patterns {
             /// Prepares destinations among the hosts of `groups`; `seed` is the run's.
             ///
             /// # Errors
-            /// When the parameters are out of range, or do not fit so many hosts or groups.
+            /// When the parameters are out of range, or do not suit the number of hosts or groups.
             pub fn plan(&self, groups: &HostGroups, seed: u64) -> Result<Destinations, InputError> {
                 match self {
                     $(Pattern::$member(parameters) => {
@@ -131,7 +131,7 @@ macro_rules! patterns {
                 }
             }
 
-            /// Tells where the packets go that `src` has at `now`: ranges of hosts, and the share of the packets that
+            /// Reports where the packets of `src` at `now` go: ranges of hosts, and the share of the packets that
             /// goes to each host of the range. Shares of all hosts add up to 1; of a host that sends nothing there are
             /// none. Ranges may overlap.
             pub fn shares(&self, src: HostId, now: Time, each: &mut dyn FnMut(HostRange, f64)) {
@@ -146,7 +146,7 @@ macro_rules! patterns {
 patterns! {
     /// Any other host, all alike.
     Uniform = uniform, "uniform";
-    /// Any host of the group so many further: ADV+k.
+    /// Any host of the group `offset` further: ADV+k.
     Adversarial = adversarial, "adversarial";
     /// A permutation drawn once.
     RandomPermutation = random_permutation, "random_permutation";
@@ -158,7 +158,7 @@ patterns! {
     Transpose = transpose, "transpose";
     /// Nearly half of the way around each ring.
     Tornado = tornado, "tornado";
-    /// So many numbers further.
+    /// The host `offset` numbers further.
     Shift = shift, "shift";
     /// The next in each ring.
     Neighbour = neighbour, "neighbour";

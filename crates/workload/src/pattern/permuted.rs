@@ -9,7 +9,7 @@ use crate::HostRange;
 pub(super) struct Permuted(Box<[u32]>);
 
 impl Permuted {
-    /// The permutation that leads `host`, of so many, to `to(host)`.
+    /// The permutation of `hosts` hosts that leads `host` to `to(host)`.
     pub(super) fn new(hosts: u32, to: impl Fn(u32) -> u32) -> Permuted {
         Permuted((0..hosts).map(to).collect())
     }

@@ -1,4 +1,4 @@
-//! Which of the patterns that a pattern is made of is in force: the schedule as data.
+//! Which of the patterns that a pattern is made of is active: the schedule as data.
 
 use etherweave_primitives::Time;
 
@@ -21,7 +21,7 @@ impl Destinations {
         }
     }
 
-    /// The number, among [`Destinations::phases`], of the one that is in force at `now`.
+    /// The number, among [`Destinations::phases`], of the one that is active at `now`.
     #[inline]
     pub fn phase(&self, now: Time) -> usize {
         match &self.0 {

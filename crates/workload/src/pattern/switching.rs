@@ -35,7 +35,7 @@ pub(super) struct PatternPlan {
 }
 
 impl Switching {
-    /// When the last pattern comes into force, counted from the start of the run.
+    /// When the last pattern becomes active, counted from the start of the run.
     pub fn last(&self) -> Duration {
         match &*self.to {
             Pattern::Switching(next) => next.last(),

@@ -1,0 +1,30 @@
+//! What every family of fabrics can do.
+
+use crate::{AsBuilt, Bisection, FamilyFit, SizeRequest, Topology};
+use etherweave_primitives::InputError;
+
+/// Parameters that generate a fabric.
+pub trait Family: Sized {
+    /// The fabric with these parameters.
+    ///
+    /// # Errors
+    /// When a parameter is out of range or the links do not make a valid fabric.
+    fn generate(&self) -> Result<Topology, InputError>;
+
+    /// Small valid members, for documentation and for tests that every family must pass.
+    fn examples() -> Vec<Self>;
+
+    /// The members that satisfy a request.
+    ///
+    /// # Errors
+    /// When the radix is too small for the family, or the family has no member with so many hosts.
+    fn fit(request: &SizeRequest) -> Result<FamilyFit<Self>, InputError>;
+
+    /// Where what was built differs from the plan.
+    fn as_built(&self) -> &AsBuilt;
+
+    /// The bisection by formula, for valid parameters built as planned; none where no formula is known.
+    fn bisection(&self) -> Option<Bisection> {
+        None
+    }
+}
