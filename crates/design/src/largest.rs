@@ -6,9 +6,8 @@
 use std::ops::RangeInclusive;
 
 use etherweave_forwarding::Hierarchy;
-use etherweave_topology::{
-    Dragonfly, Family, FlattenedButterfly, KAryFatTree, SizeRequest, TopologyError, TopologyKind,
-};
+use etherweave_primitives::InputError;
+use etherweave_topology::{Dragonfly, Family, FlattenedButterfly, KAryFatTree, SizeRequest, TopologyKind};
 
 /// From rows of two in five dimensions to the largest k-ary fat tree.
 const RADICES: RangeInclusive<u32> = 8..=128;
@@ -86,10 +85,10 @@ impl Largest {
     ///
     /// # Errors
     /// When the radix is not in 8..=128.
-    pub fn all(radix: u32) -> Result<Vec<Largest>, TopologyError> {
+    pub fn all(radix: u32) -> Result<Vec<Largest>, InputError> {
         if !RADICES.contains(&radix) {
             let expected = format!("{} to {}", RADICES.start(), RADICES.end());
-            return Err(TopologyError::parameter("radix", radix, expected));
+            return Err(InputError::new("radix", radix, expected));
         }
         let butterfly = |dimensions| Largest::butterfly(radix, dimensions);
         let (two, three, four, five) = (butterfly(2), butterfly(3), butterfly(4), butterfly(5));
@@ -97,7 +96,7 @@ impl Largest {
     }
 
     /// Three levels: `k` pods of `k/2` leaves and `k/2` spines under `(k/2)²` cores.
-    fn clos(radix: u32) -> Result<Largest, TopologyError> {
+    fn clos(radix: u32) -> Result<Largest, InputError> {
         let tree =
             KAryFatTree::fit(&SizeRequest { hosts: 1, radix })?.largest.expect("trees of three levels have an end");
         let (k, p) = (u64::from(tree.k), f64::from(radix));
@@ -128,7 +127,7 @@ impl Largest {
     }
 
     /// `a = 2p = 2h`, and every two groups joined once.
-    fn dragonfly(radix: u32) -> Result<Largest, TopologyError> {
+    fn dragonfly(radix: u32) -> Result<Largest, InputError> {
         let dragonfly = Dragonfly::fit(&SizeRequest { hosts: 1, radix })?.largest.expect("a dragonfly has an end");
         let [p, a, h] = [dragonfly.p, dragonfly.a, dragonfly.h].map(u64::from);
         let groups = Hierarchy { groups: a * h + 1, switches: a, hosts: p };

@@ -66,7 +66,7 @@ pub(crate) fn parts<R>(
 
 fn unsuited(found: String) -> OpenLoopError {
     let expected = "two hosts or more, switches of at most 255 ports".to_owned();
-    OpenLoopError { key: "topology", found, expected }
+    OpenLoopError { key: "topology".into(), found, expected }
 }
 
 fn switches(topology: &Topology) -> impl Iterator<Item = SwitchId> {

@@ -1,12 +1,13 @@
 //! What a user got wrong.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// A value that cannot be: which, what it is, and what would do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OpenLoopError {
     /// The key, or the part of the fabric.
-    pub key: &'static str,
+    pub key: Cow<'static, str>,
     /// What stands there.
     pub found: String,
     /// What would do.
@@ -19,9 +20,9 @@ impl fmt::Display for OpenLoopError {
     }
 }
 
-impl From<etherweave_workload::WorkloadError> for OpenLoopError {
-    fn from(error: etherweave_workload::WorkloadError) -> OpenLoopError {
-        OpenLoopError { key: error.key, found: error.found, expected: error.expected }
+impl From<etherweave_primitives::InputError> for OpenLoopError {
+    fn from(error: etherweave_primitives::InputError) -> OpenLoopError {
+        OpenLoopError { key: error.key.into(), found: error.found, expected: error.expected }
     }
 }
 

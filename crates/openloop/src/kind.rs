@@ -160,7 +160,7 @@ impl PacketRouting {
         }
         let expected = format!("one of {} on this fabric", names.join(", "));
         OpenLoopError {
-            key: "routing",
+            key: "routing".into(),
             found: format!("{}, for {}", self.name(), self.fabrics().join(" or ")),
             expected,
         }

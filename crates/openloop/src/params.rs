@@ -189,11 +189,11 @@ impl SwitchParams {
         if self.flow_control == FlowControl::Credits {
             return Ok(None);
         }
-        let thresholds = |key, class| {
+        let thresholds = |key: &'static str, class| {
             let buffer = self.buffer(class);
             let expected =
                 || format!("more, for what comes after a pause: {} ns there and back", 2 * ticks.delay(class));
-            let found = || OpenLoopError { key, found: buffer.to_string(), expected: expected() };
+            let found = || OpenLoopError { key: key.into(), found: buffer.to_string(), expected: expected() };
             PauseThresholds::of(buffer, self.resume_below, class, ticks).ok_or_else(found)
         };
         Ok(Some([thresholds("local_buffer", LinkClass::Local)?, thresholds("global_buffer", LinkClass::Global)?]))
@@ -213,7 +213,7 @@ pub(crate) fn whole(key: &'static str, span: Duration) -> Result<u64, OpenLoopEr
     if span.as_ps().is_multiple_of(1_000) {
         Ok(span.as_ps() / 1_000)
     } else {
-        Err(OpenLoopError { key, found: span.to_string(), expected: expected() })
+        Err(OpenLoopError { key: key.into(), found: span.to_string(), expected: expected() })
     }
 }
 
@@ -221,7 +221,7 @@ pub(crate) fn in_range(key: &'static str, found: u64, least: u64, most: u64) -> 
     if (least..=most).contains(&found) {
         return Ok(());
     }
-    Err(OpenLoopError { key, found: found.to_string(), expected: format!("{least} to {most}") })
+    Err(OpenLoopError { key: key.into(), found: found.to_string(), expected: format!("{least} to {most}") })
 }
 
 /// The longest run [ticks]: an instant and what follows from it fit 32 bits.

@@ -63,7 +63,7 @@ impl RunLength {
         let batch = ticks("batch", self.batch, 1, RUN_MAX / 256)?;
         if !(1e-6..=1.0).contains(&self.precision) {
             let expected = "0.000001 to 1".to_owned();
-            return Err(OpenLoopError { key: "precision", found: self.precision.to_string(), expected });
+            return Err(OpenLoopError { key: "precision".into(), found: self.precision.to_string(), expected });
         }
         // Enough for an interval, and so few that a long run has little to remember.
         let most = start.unwrap_or(0) + measured.unwrap_or(0);
@@ -106,7 +106,7 @@ impl RunParams {
             return Ok(Share::try_from(self.load)?);
         }
         let expected = format!("{LOAD_LEAST} to 1");
-        Err(OpenLoopError { key: "load", found: self.load.to_string(), expected })
+        Err(OpenLoopError { key: "load".into(), found: self.load.to_string(), expected })
     }
 
     /// A run of given times that records no steps.

@@ -4,26 +4,6 @@ use etherweave_openloop::OpenLoopError;
 use etherweave_primitives::InputError;
 use etherweave_sim::BuildError;
 use etherweave_sim::params::Misfit;
-use etherweave_topology::{TextPlace, TopologyError};
-use etherweave_workload::WorkloadError;
-
-/// With the key below the family.
-pub(crate) fn topology(error: TopologyError) -> InputError {
-    match error {
-        TopologyError::Parameter { name, found, expected } => InputError::new(name, found, expected),
-        TopologyError::Text { name, place: TextPlace::Line(line), found, expected } => {
-            InputError::new(name, found, expected).at_line(line)
-        }
-        TopologyError::Text { name, place: TextPlace::Element(element), found, expected } => {
-            InputError::new(format!("{name}.{element}"), found, expected)
-        }
-        other => InputError::new("", other, ""),
-    }
-}
-
-pub(crate) fn workload(error: WorkloadError) -> InputError {
-    InputError::new(error.key, error.found, error.expected)
-}
 
 pub(crate) fn misfit(error: Misfit) -> InputError {
     InputError::new(error.key, error.found, error.expected)
@@ -65,7 +45,7 @@ pub(crate) fn open_loop(error: OpenLoopError) -> InputError {
 
 /// Of tables to deploy, with the key from the scenario's root.
 pub(crate) fn deployment(error: OpenLoopError) -> InputError {
-    let key = match error.key {
+    let key = match error.key.as_ref() {
         "alternatives" => "control.alternatives",
         "address_plan" => "design.tables.plan",
         "compaction" => "design.tables.compaction",

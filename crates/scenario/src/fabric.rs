@@ -7,7 +7,7 @@ use etherweave_openloop::Outage;
 use etherweave_primitives::{BitRate, Bytes, InputError};
 use etherweave_routing::{Routing, RoutingKind};
 use etherweave_sim::{largest_packet, port_buffers};
-use etherweave_topology::{Export, ExportNames, Topology, TopologyError, TopologyKind};
+use etherweave_topology::{Export, ExportNames, Topology, TopologyKind};
 
 use crate::document::Document;
 use crate::measured::{self, PortSent};
@@ -106,8 +106,7 @@ impl Fabric {
     /// # Errors
     /// When there is no such format or field, or a node has a name that the format cannot express.
     pub fn export(&self, format: &str, names: &[(String, String)]) -> Result<Vec<(String, String)>, ScenarioError> {
-        let error = |error: TopologyError| {
-            let error = conversions::topology(error);
+        let error = |error: InputError| {
             self.document.elsewhere(if error.key.is_empty() { error.within("topology") } else { error })
         };
         let export: Export = format.parse().map_err(error)?;
@@ -237,7 +236,7 @@ pub fn proposals(
 ///
 /// # Errors
 /// When no such fabric has so few or so many ports.
-pub fn largest(radix: u32) -> Result<String, TopologyError> {
+pub fn largest(radix: u32) -> Result<String, InputError> {
     #[derive(serde::Serialize)]
     struct WithScenario {
         #[serde(flatten)]

@@ -12,7 +12,7 @@ use crate::control::ControlSpec;
 use crate::document::Document;
 use crate::faults::{self, FaultsSpec};
 use crate::open_loop::OpenLoopSpec;
-use crate::{ScenarioError, check, conversions, files, reader};
+use crate::{ScenarioError, check, files, reader};
 
 /// A scenario file: fabric, protocols, jobs; all keys have defaults, and a run needs a job.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -225,7 +225,7 @@ pub(crate) fn experiment(
 
 /// The fabric of a family's parameters.
 pub(crate) fn generate(kind: &TopologyKind) -> Result<Topology, InputError> {
-    kind.generate().map_err(|error| conversions::topology(error).within(kind.name()).within("topology"))
+    kind.generate().map_err(|error| error.within("topology"))
 }
 
 /// Every job on hosts of its own; the first mistake, because a job takes the hosts that those before it leave.
@@ -235,7 +235,7 @@ fn jobs(scenario: &Scenario, topology: &Topology) -> Result<Vec<Job>, InputError
     let mut taken = vec![false; topology.hosts()];
     let mut jobs = Vec::with_capacity(scenario.job.len());
     for (number, spec) in scenario.job.iter().enumerate() {
-        let within = |part: &str, error| conversions::workload(error).within(&format!("job.{number}.{part}"));
+        let within = |part: &str, error: InputError| error.within(&format!("job.{number}.{part}"));
         check::ranks(number, spec.workload.ranks(), topology)?;
         let workload = format!("workload.{}", spec.workload.name());
         let traffic = spec.workload.traffic(scenario.seed).map_err(|error| within(&workload, error))?;

@@ -5,9 +5,9 @@ use etherweave_sim::Job;
 use etherweave_topology::Topology;
 use etherweave_workload::{Amounts, Goal, Schedule, Traffic};
 
+use crate::ScenarioError;
 use crate::document::Document;
 use crate::scenario::{Scenario, experiment, read};
-use crate::{ScenarioError, conversions};
 
 /// All jobs of a scenario.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ impl JobSchedule {
     pub fn goal(&self) -> Result<String, InputError> {
         let schedule = Schedule::from_bytes(&self.bytes).expect("what has been written is read");
         match schedule.traffic {
-            Traffic::Ranks(programs) => Goal::write(&programs).map_err(conversions::workload),
+            Traffic::Ranks(programs) => Goal::write(&programs),
             Traffic::Streams(_) => Err(InputError::new("", "streams", "programs of ranks, which GOAL is about")),
         }
     }

@@ -66,7 +66,7 @@ impl<'a> ChannelLoads<'a> {
         if demand.homes.len() > HOMES_MOST {
             let found = format!("one of {} switches with hosts", demand.homes.len());
             let expected = format!("{HOMES_MOST} at most, for expected loads");
-            return Err(OpenLoopError { key: "topology", found, expected });
+            return Err(OpenLoopError { key: "topology".into(), found, expected });
         }
         let mut loads = vec![0.0; topology.channels().len()];
         let mut walk = FlowWalk::new(topology, routing);

@@ -91,7 +91,7 @@ impl<P: FabricPlan> RoutingBasis for P {
 
 /// The error of a plan for a fabric that is not of its kind.
 fn unsuited(found: String, expected: &str) -> OpenLoopError {
-    OpenLoopError { key: "topology", found, expected: expected.to_owned() }
+    OpenLoopError { key: "topology".into(), found, expected: expected.to_owned() }
 }
 
 /// Where a packet stands when it asks.

@@ -48,7 +48,7 @@ impl<'a> Compiler<'a> {
     ) -> Result<Compiler<'a>, OpenLoopError> {
         if plan.bits() > ADDRESS_BITS_MAX {
             let expected = format!("at most {ADDRESS_BITS_MAX} bits of addresses");
-            return Err(OpenLoopError { key: "address_plan", found: plan.to_string(), expected });
+            return Err(OpenLoopError { key: "address_plan".into(), found: plan.to_string(), expected });
         }
         let (chains, nodes) = (Chains::default(), Nodes::default());
         Ok(Compiler { topology, plan, ranks, chains, nodes, known: HashMap::new() })
@@ -68,7 +68,7 @@ impl<'a> Compiler<'a> {
         self.nodes.add_root(root);
         if self.nodes.index.len() > ENTRIES_MAX {
             let expected = format!("one with at most {ENTRIES_MAX} entries in the index of its tables");
-            return Err(OpenLoopError { key: "address_plan", found: self.plan.to_string(), expected });
+            return Err(OpenLoopError { key: "address_plan".into(), found: self.plan.to_string(), expected });
         }
         Ok(())
     }

@@ -112,7 +112,7 @@ impl ConditionalTables {
         if !possible.contains(&compaction) {
             let names: Vec<&str> = possible.iter().map(|kind| kind.name()).collect();
             let expected = format!("{} under conditional rules on a {}", names.join(" or "), kind.name());
-            return Err(OpenLoopError { key: "compaction", found: compaction.name().to_owned(), expected });
+            return Err(OpenLoopError { key: "compaction".into(), found: compaction.name().to_owned(), expected });
         }
         Ok(Strategy { plan: PlanKind::Coordinates, compaction, ..Strategy::fitting(kind) })
     }
@@ -120,7 +120,7 @@ impl ConditionalTables {
     fn conditions(&self, family: TableFamily) -> Result<Conditions, OpenLoopError> {
         let unsuited = |found: u32, expected: &str| {
             let (found, expected) = (found.to_string(), expected.to_owned());
-            Err(OpenLoopError { key: "alternatives", found, expected })
+            Err(OpenLoopError { key: "alternatives".into(), found, expected })
         };
         match (family, self.alternatives) {
             (_, Some(0)) => unsuited(0, "1 or more; minimal_tables have none"),
@@ -142,7 +142,7 @@ impl ConditionalTables {
                     TableFamily::Dragonfly => "2 or 3",
                     TableFamily::Butterfly | TableFamily::Tree => "nothing: the fabric determines how many are needed",
                 };
-                Err(OpenLoopError { key: "priorities", found: found.to_string(), expected: expected.to_owned() })
+                Err(OpenLoopError { key: "priorities".into(), found: found.to_string(), expected: expected.to_owned() })
             }
         }
     }
@@ -173,7 +173,7 @@ impl TableFamily {
             | TopologyKind::Mesh(_)
             | TopologyKind::Custom(_) => {
                 let expected = "a dragonfly, flattened butterfly, HyperX or tree where packets go by tables".to_owned();
-                Err(OpenLoopError { key: "topology", found: kind.name().to_owned(), expected })
+                Err(OpenLoopError { key: "topology".into(), found: kind.name().to_owned(), expected })
             }
         }
     }

@@ -166,5 +166,5 @@ impl<'a> FlowTables<'a> {
 
 fn unsuited(error: ForwardingError) -> OpenLoopError {
     let expected = "one whose switches can be given flow tables".to_owned();
-    OpenLoopError { key: "topology", found: format!("one for which {error}"), expected }
+    OpenLoopError { key: "topology".into(), found: format!("one for which {error}"), expected }
 }
