@@ -3,10 +3,10 @@
 //! `cargo run --release -p etherweave-topology --example export_times`: one line per fabric and format. The fabrics are
 //! the folded Clos of 72-port switches of Benito et al. 2015, section VI-A, cut to a share of its 303,264 hosts.
 
-use etherweave_primitives::InputError;
 use std::time::Instant;
 
-use etherweave_topology::{Export, ExportNames, Family, FoldedClos, InputError, Uplinks};
+use etherweave_primitives::InputError;
+use etherweave_topology::{Export, ExportNames, Family, FoldedClos, Uplinks};
 
 fn main() -> Result<(), InputError> {
     println!(
