@@ -170,5 +170,5 @@ def test_the_verb_writes_every_export_that_is_asked_for(tmp_path: Path) -> None:
 
 
 def test_slurm_rejects_hosts_that_its_lists_cannot_name() -> None:
-    with pytest.raises(etherweave.ScenarioError, match="Slurm has no way to name"):
+    with pytest.raises(etherweave.ScenarioError, match="Slurm cannot express the name"):
         exported("odd", "slurm")

@@ -144,8 +144,8 @@ fn mistakes_about_a_fabric_name_the_parameter_or_the_line_of_the_edge_list() {
         ("[topology.k_ary_fat_tree]\nk = 3", "x.toml:2:1: topology.k_ary_fat_tree.k: 3; expected an even number"),
         ("[topology.custom]", "x.toml:1:11: topology.custom.links: empty; expected an edge list"),
         (
-            "[topology.custom]\nhosts = 2\nlinks = \"\"\"\n# two\nh0,s0,1Gb/s,3m\nh1,s0,1Gb/s\n\"\"\"",
-            "x.toml:6:1: topology.custom.links: line 3: 3 fields; expected four: from,to,rate,length",
+            "[topology.custom]\nhosts = 2\nlinks = \"\"\"\n# two\nh0,s0,1Gb/s,3m\nh1\n\"\"\"",
+            "x.toml:6:1: topology.custom.links: line 3: 1 fields; expected 2 to 5: from,to,rate,length,medium",
         ),
         (
             "[topology.custom]\nhosts = 2\nlinks = '''h0,s0,1Gb/s,3m\nh2,s0,1Gb/s,3m'''",
