@@ -37,6 +37,7 @@
 
 mod adjacencies;
 mod deadlock;
+mod decision;
 mod dimension_adaptive;
 mod dimension_order;
 mod dimension_valiant;
@@ -64,11 +65,12 @@ mod up_down;
 mod up_star_down_star;
 
 pub use deadlock::dependency_cycle;
+pub use decision::{Routing, Selection};
 pub use ecmp_hash::{EcmpHash, HashSelection};
 pub use error::RoutingError;
 pub use flow::FlowKey;
 pub use hop::ChannelHop;
-pub use kind::{Routing, RoutingKind, Selection, SelectionKind};
+pub use kind::{RoutingKind, SelectionKind};
 pub use legality::Legality;
 pub use path::path;
 pub use proof::{DeadlockProof, Verdict, prove};

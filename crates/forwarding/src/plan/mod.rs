@@ -5,6 +5,7 @@
 
 mod coordinates;
 mod cover;
+mod field;
 mod flat;
 mod host_sites;
 mod kind;
@@ -16,31 +17,13 @@ use std::fmt;
 
 use etherweave_primitives::HostId;
 
+pub use field::AddressField;
 use host_sites::HostSites;
 pub use kind::PlanKind;
 pub use region::Region;
 use region::RegionTree;
 
 use crate::{ADDRESS_BITS, ForwardingError, Mac, Ternary};
-
-/// A part of the address.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct AddressField {
-    /// What its values number: "group", "x1", "host".
-    pub name: String,
-    /// How wide it is [bits].
-    pub bits: u32,
-    /// How many address bits are less significant.
-    pub shift: u32,
-}
-
-impl AddressField {
-    /// The addresses with this value in the field.
-    pub const fn matching(&self, value: u32) -> Ternary {
-        let mask = ((1 << self.bits) - 1) << self.shift;
-        Ternary::new((value as u64) << self.shift, mask)
-    }
-}
 
 /// The values of a field before its width is known.
 struct FieldColumn {
@@ -67,7 +50,6 @@ impl FieldColumn {
 #[derive(Clone, Debug)]
 pub struct AddressPlan {
     kind: PlanKind,
-    fields: Vec<AddressField>,
     /// By host.
     addresses: Vec<u64>,
     tree: RegionTree,
@@ -86,8 +68,8 @@ impl AddressPlan {
             addresses.iter_mut().zip(&column.values).for_each(|(word, &value)| *word |= field.matching(value).value());
         }
         let tree =
-            RegionTree::new(&fields, &addresses, sites, &columns.iter().map(|column| column.known).collect::<Vec<_>>());
-        Ok(AddressPlan { kind, fields, addresses, tree })
+            RegionTree::new(fields, &addresses, sites, &columns.iter().map(|column| column.known).collect::<Vec<_>>());
+        Ok(AddressPlan { kind, addresses, tree })
     }
 
     /// Which plan it is.
@@ -97,12 +79,12 @@ impl AddressPlan {
 
     /// The fields, most significant first.
     pub fn fields(&self) -> &[AddressField] {
-        &self.fields
+        self.tree.fields()
     }
 
     /// How many address bits the fields take, at most [`ADDRESS_BITS`]; those above are zero.
     pub fn bits(&self) -> u32 {
-        self.fields.iter().map(|field| field.bits).sum()
+        self.tree.bits()
     }
 
     /// The address bits of a host.
@@ -130,20 +112,20 @@ impl AddressPlan {
     /// The region of every host alone, by number.
     pub fn hosts_as_regions(&self) -> Vec<Region<'_>> {
         let mut regions = vec![self.root(); self.hosts()];
-        Region::hosts_alone(self).for_each(|region| regions[region.hosts()[0].index()] = region);
+        Region::hosts_alone(&self.tree).for_each(|region| regions[region.hosts()[0].index()] = region);
         regions
     }
 
     /// All addresses.
     pub fn root(&self) -> Region<'_> {
-        Region::root(self)
+        Region::root(&self.tree)
     }
 }
 
 impl fmt::Display for AddressPlan {
     /// The layout: "group 9 | switch 6 | host 5 (20 of 46 bits)".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({} of {ADDRESS_BITS} bits)", describe(&self.fields), self.bits())
+        write!(f, "{} ({} of {ADDRESS_BITS} bits)", describe(self.fields()), self.bits())
     }
 }
 

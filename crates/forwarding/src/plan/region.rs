@@ -2,12 +2,15 @@
 
 use etherweave_primitives::{HostId, SwitchId};
 
-use super::{AddressField, AddressPlan, HostSites};
+use super::field::AddressField;
+use super::host_sites::HostSites;
 use crate::Ternary;
 
 /// All regions with hosts, by how many fields they fix.
 #[derive(Clone, Debug)]
 pub(super) struct RegionTree {
+    /// Most significant first.
+    fields: Vec<AddressField>,
     /// Hosts by address.
     hosts: Vec<HostId>,
     /// Of each depth, the place in `hosts` where each region starts, and the end.
@@ -27,7 +30,7 @@ pub(super) struct RegionTree {
 
 impl RegionTree {
     /// `known` are the leading coordinates that each field and those before it determine.
-    pub fn new(fields: &[AddressField], addresses: &[u64], sites: &HostSites<'_>, known: &[usize]) -> RegionTree {
+    pub fn new(fields: Vec<AddressField>, addresses: &[u64], sites: &HostSites<'_>, known: &[usize]) -> RegionTree {
         let mut hosts: Vec<HostId> = (0..addresses.len()).map(HostId::from_index).collect();
         hosts.sort_by_key(|host| addresses[host.index()]);
         let shifts = fields.iter().map(|field| field.shift);
@@ -41,7 +44,18 @@ impl RegionTree {
         let known = std::iter::once(0).chain(known.iter().copied()).collect();
         let runs = runs(&hosts, &sites.switch_of);
         let axes = sites.topology.axes().len();
-        RegionTree { hosts, starts, addresses: firsts, children, runs, coordinates, axes, known }
+        RegionTree { fields, hosts, starts, addresses: firsts, children, runs, coordinates, axes, known }
+    }
+}
+
+impl RegionTree {
+    pub fn fields(&self) -> &[AddressField] {
+        &self.fields
+    }
+
+    /// Bits of all fields.
+    pub fn bits(&self) -> u32 {
+        self.fields.iter().map(|field| field.bits).sum()
     }
 }
 
@@ -80,7 +94,7 @@ fn places(coarse: &[u32], fine: &[u32]) -> Vec<u32> {
 /// The hosts whose addresses agree in the first fields.
 #[derive(Clone, Copy, Debug)]
 pub struct Region<'a> {
-    plan: &'a AddressPlan,
+    tree: &'a RegionTree,
     /// How many fields agree.
     depth: usize,
     /// Which of the regions of this depth it is.
@@ -88,13 +102,13 @@ pub struct Region<'a> {
 }
 
 impl<'a> Region<'a> {
-    pub(super) fn root(plan: &'a AddressPlan) -> Region<'a> {
-        Region { plan, depth: 0, number: 0 }
+    pub(super) fn root(tree: &'a RegionTree) -> Region<'a> {
+        Region { tree, depth: 0, number: 0 }
     }
 
     /// Every host alone, by address.
-    pub(super) fn hosts_alone(plan: &'a AddressPlan) -> impl Iterator<Item = Region<'a>> {
-        (0..plan.hosts()).map(move |number| Region { plan, depth: plan.fields.len(), number })
+    pub(super) fn hosts_alone(tree: &'a RegionTree) -> impl Iterator<Item = Region<'a>> {
+        (0..tree.hosts.len()).map(move |number| Region { tree, depth: tree.fields.len(), number })
     }
 
     /// How many fields agree.
@@ -104,8 +118,8 @@ impl<'a> Region<'a> {
 
     /// The hosts, by address; at least one.
     pub fn hosts(&self) -> &'a [HostId] {
-        let starts = &self.plan.tree.starts[self.depth];
-        &self.plan.tree.hosts[starts[self.number] as usize..starts[self.number + 1] as usize]
+        let starts = &self.tree.starts[self.depth];
+        &self.tree.hosts[starts[self.number] as usize..starts[self.number + 1] as usize]
     }
 
     /// The only host, when it is the only one.
@@ -118,10 +132,10 @@ impl<'a> Region<'a> {
 
     /// The switches of its hosts, each once for hosts that follow one another by address.
     pub(crate) fn switches(&self) -> impl Iterator<Item = SwitchId> {
-        let starts = &self.plan.tree.starts[self.depth];
+        let starts = &self.tree.starts[self.depth];
         let (mut at, end) = (starts[self.number], starts[self.number + 1]);
         std::iter::from_fn(move || {
-            let (switch, next) = *self.plan.tree.runs[..end as usize].get(at as usize)?;
+            let (switch, next) = *self.tree.runs[..end as usize].get(at as usize)?;
             at = next;
             Some(switch)
         })
@@ -129,12 +143,12 @@ impl<'a> Region<'a> {
 
     /// Whether the regions that it consists of fix all fields: they are single hosts.
     pub(crate) fn is_last(&self) -> bool {
-        self.depth + 1 == self.plan.fields.len()
+        self.depth + 1 == self.tree.fields.len()
     }
 
     /// How many regions it consists of that fix one field more; none when it fixes all.
     pub fn len(&self) -> usize {
-        self.plan.tree.children.get(self.depth).map_or(0, |starts| {
+        self.tree.children.get(self.depth).map_or(0, |starts| {
             let [first, end] = [self.number, self.number + 1].map(|at| starts[at] as usize);
             end - first
         })
@@ -147,8 +161,8 @@ impl<'a> Region<'a> {
 
     /// The `index`-th of the regions that it consists of, by address.
     pub fn child(&self, index: usize) -> Region<'a> {
-        let first = self.plan.tree.children[self.depth][self.number] as usize;
-        Region { plan: self.plan, depth: self.depth + 1, number: first + index }
+        let first = self.tree.children[self.depth][self.number] as usize;
+        Region { tree: self.tree, depth: self.depth + 1, number: first + index }
     }
 
     /// The regions that fix one field more, by address.
@@ -158,7 +172,7 @@ impl<'a> Region<'a> {
 
     /// The leading coordinates that the switches of all its hosts share by plan.
     pub fn known(&self) -> &'a [u32] {
-        let tree = &self.plan.tree;
+        let tree = self.tree;
         let known = if self.host().is_some() { tree.axes } else { tree.known[self.depth] };
         let first = tree.starts[self.depth][self.number] as usize;
         &tree.coordinates[first * tree.axes..][..known]
@@ -166,20 +180,20 @@ impl<'a> Region<'a> {
 
     /// The address of its first host.
     fn address(&self) -> u64 {
-        self.plan.tree.addresses[self.depth][self.number]
+        self.tree.addresses[self.depth][self.number]
     }
 
     /// The addresses that agree in the first fields.
     pub fn cube(&self) -> Ternary {
-        let shift = self.depth.checked_sub(1).map_or(self.plan.bits(), |last| self.plan.fields[last].shift);
-        let mask = ((1 << self.plan.bits()) - 1) >> shift << shift;
+        let shift = self.depth.checked_sub(1).map_or(self.tree.bits(), |last| self.tree.fields[last].shift);
+        let mask = ((1 << self.tree.bits()) - 1) >> shift << shift;
         Ternary::new(self.address(), mask)
     }
 
     /// The addresses that agree in the last of the fixed fields, whatever those before are.
     pub fn field_cube(&self) -> Ternary {
         let Some(last) = self.depth.checked_sub(1) else { return Ternary::ANY };
-        let field = &self.plan.fields[last];
+        let field = &self.tree.fields[last];
         let value = self.address() >> field.shift;
         Ternary::new(value << field.shift, field.matching(u32::MAX).mask())
     }
