@@ -165,13 +165,50 @@ pub(crate) struct TabulatedPlan {
     table: RoutingTable,
     /// The column of every switch with hosts.
     columns: Vec<u32>,
+    hops_max: u32,
 }
 
 impl TabulatedPlan {
     pub fn new(topology: &Topology, table: RoutingTable) -> TabulatedPlan {
         let mut columns = vec![u32::MAX; topology.switches()];
         table.hosts.iter().for_each(|place| columns[place.switch.index()] = place.column);
-        TabulatedPlan { adjacencies: Adjacencies::of(topology), table, columns }
+        let mut plan = TabulatedPlan { adjacencies: Adjacencies::of(topology), table, columns, hops_max: 0 };
+        plan.hops_max = plan.longest_path(&destinations(topology));
+        plan
+    }
+
+    /// The most hops between two of the switches with hosts. Every hop of a table that was filled by distances is one
+    /// closer, so that the first channel of a set gives the length.
+    fn longest_path(&self, destinations: &[SwitchId]) -> u32 {
+        let mut lengths = vec![None; self.adjacencies.switches()];
+        let mut path = Vec::new();
+        let mut most = 0;
+        for &dst in destinations {
+            lengths.fill(None);
+            lengths[dst.index()] = Some(0);
+            for &src in destinations {
+                let mut at = src;
+                let mut length = loop {
+                    match lengths[at.index()] {
+                        Some(length) => break length,
+                        None => path.push(at),
+                    }
+                    at = self.next(at, dst);
+                };
+                while let Some(at) = path.pop() {
+                    length += 1;
+                    lengths[at.index()] = Some(length);
+                }
+                most = most.max(length);
+            }
+        }
+        most
+    }
+
+    fn next(&self, at: SwitchId, dst: SwitchId) -> SwitchId {
+        let channel = self.table.set(at, self.columns[dst.index()])[0];
+        let adjacency = self.adjacencies.adjacency_of(channel).expect("tables lead over links between switches");
+        self.adjacencies.to(adjacency)
     }
 }
 
@@ -184,9 +221,8 @@ impl RoutingPlan for TabulatedPlan {
         1
     }
 
-    /// Every hop of a table that was filled by distances is one closer: no switch twice.
     fn hops_max(&self) -> u32 {
-        self.adjacencies.switches() as u32 - 1
+        self.hops_max
     }
 
     fn steps(&self, at: SwitchId, _: u32, destinations: DestinationSet, out: &mut Vec<RoutingStep>) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use etherweave_primitives::{ChannelId, HostId, SwitchId};
 use etherweave_routing::{FlowKey, Routing, RoutingKind, SelectionKind, dependency_cycle, path};
-use etherweave_topology::{Custom, Family, FatTree, KAryFatTree, Node, SingleSwitch, Topology};
+use etherweave_topology::{Custom, Family, FatTree, KAryFatTree, Node, SingleSwitch, SlimFly, Topology};
 
 fn key(src: u32, dst: u32, entropy: u64) -> FlowKey {
     FlowKey { src: HostId::new(src), dst: HostId::new(dst), entropy }
@@ -46,6 +46,14 @@ fn in_three_levels_a_pod_is_four_channels_wide_and_the_fabric_six() {
     check_length(&topology, 0, 4, 4);
     check_length(&topology, 0, 15, 4);
     check_length(&topology, 0, 16, 6);
+}
+
+#[test]
+fn the_most_hops_of_a_table_are_those_of_its_longest_path() {
+    // A Slim Fly has diameter 2; of a ring of six switches, opposite ones are three links apart.
+    let slim_fly = SlimFly::default().generate().unwrap();
+    assert_eq!(RoutingKind::ShortestPath.legality(&slim_fly).unwrap().hops_max(), 2);
+    assert_eq!(RoutingKind::ShortestPath.legality(&ring(6)).unwrap().hops_max(), 3);
 }
 
 #[test]
