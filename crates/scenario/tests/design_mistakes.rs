@@ -43,7 +43,7 @@ fn parameters_of_fabrics_name_their_range() {
     );
     check(
         "[topology.torus]\ndimensions = []",
-        "x.toml:2:1: topology.torus.dimensions: 0 long; expected 1 to 6 elements",
+        "x.toml:2:1: topology.torus.dimensions: 0 elements; expected 1 to 6 elements",
     );
     check(
         "[topology.hyperx]\ndimensions = [{ size = 0 }]",
@@ -177,7 +177,7 @@ fn tables_name_the_field_and_the_plan() {
     let ring: String = (0..3).map(|i| format!("h{i},s{i},1Gb/s,1m\ns{i},s{},1Gb/s,1m\n", (i + 1) % 3)).collect();
     check(
         &format!("[topology.custom]\nlinks = '''\n{ring}'''\n[design]\ntables.plan = \"per_group\""),
-        "x.toml:11:8: design.tables.plan: the address plan per_group cannot tell s0 and s1 apart; expected a fabric wi",
+        "x.toml:11:8: design.tables.plan: the address plan per_group cannot distinguish s0 and s1; expected a fabric wi",
     );
 }
 
