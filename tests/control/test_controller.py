@@ -32,7 +32,7 @@ from etherweave.control.rules import MatchField as Is
 FORWARD = FlowRule(
     3, 9, (Is("metadata", 0, 1), Is("eth_dst", 0x020000000000, 0xFF0000000000)), (Output(1),)
 )
-PAUSES = FlowRule(2, 0, (), (), (WriteMetadata(0, 1), GoTo(3)), Purpose.PAUSES)
+PAUSES = FlowRule(2, 0, (), (), (WriteMetadata(0, 1), GoTo(3)), Purpose.PAUSE_VECTOR)
 
 
 def switch(

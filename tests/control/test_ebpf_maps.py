@@ -114,14 +114,14 @@ def test_a_port_learns_its_duties_from_the_rules_of_admission() -> None:
             (Field("in_port", 1), Field("eth_src", HOST)),
             (),
             (GoTo(UNKNOWN_DESTINATION_TABLE),),
-            Purpose.ADMIT,
+            Purpose.INGRESS_ACL,
         ),
         FlowRule(
             *(INGRESS_ACL_TABLE, 200),
             (Field("in_port", 2),),
             (),
             (GoTo(SERVICE_TABLE),),
-            Purpose.ADMIT,
+            Purpose.INGRESS_ACL,
         ),
     )
     host, other = of("ports", switch(*rules, meters=(Meter(1, 10, 5),)))
@@ -141,7 +141,12 @@ def test_a_port_learns_its_duties_from_the_rules_of_admission() -> None:
 def test_destinations_that_somebody_has_stand_before_the_table() -> None:
     everybody = Field("eth_dst", 0x020000000000, 0xFFFFFF000000)
     known = FlowRule(
-        UNKNOWN_DESTINATION_TABLE, 1, (everybody,), (), (GoTo(SERVICE_TABLE),), Purpose.KNOWN
+        UNKNOWN_DESTINATION_TABLE,
+        1,
+        (everybody,),
+        (),
+        (GoTo(SERVICE_TABLE),),
+        Purpose.KNOWN_DESTINATION,
     )
     (settings,) = of("settings", switch(forward(1, Field("in_port", 1)), known))
     assert struct.unpack("=IIQII", settings.value)[:2] == (1, 2)
@@ -150,7 +155,7 @@ def test_destinations_that_somebody_has_stand_before_the_table() -> None:
 def test_classes_count_where_the_plan_has_a_vector_for_each() -> None:
     def pauses(*match: Field) -> SwitchPlan:
         steps = (WriteMetadata(0, 1), GoTo(FORWARD_TABLE))
-        return switch(FlowRule(SERVICE_TABLE, 0, match, (), steps, Purpose.PAUSES))
+        return switch(FlowRule(SERVICE_TABLE, 0, match, (), steps, Purpose.PAUSE_VECTOR))
 
     def by_class(switch: SwitchPlan) -> int:
         (settings,) = of("settings", switch)
@@ -182,7 +187,7 @@ def test_64_ports_can_be_watched() -> None:
 
 def test_waiting_and_pauses_need_no_entry() -> None:
     wait = FlowRule(FORWARD_TABLE, 0, (), (), (GoTo(4),), Purpose.WAIT)
-    vector = FlowRule(SERVICE_TABLE, 0, (), (), (GoTo(FORWARD_TABLE),), Purpose.PAUSES)
+    vector = FlowRule(SERVICE_TABLE, 0, (), (), (GoTo(FORWARD_TABLE),), Purpose.PAUSE_VECTOR)
     assert of("rules", switch(wait, vector)) == []
 
 
@@ -236,7 +241,7 @@ MOVE = Move("arp_tpa", 0, "reg0", 0, 32)
                     (Field("in_port", 1), Field("arp_sha", HOST)),
                     (),
                     (GoTo(UNKNOWN_DESTINATION_TABLE),),
-                    Purpose.ADMIT,
+                    Purpose.INGRESS_ACL,
                 )
             ),
             'port 1 admits by arp_sha; expected control.anti_spoofing "none" or "mac"',

@@ -193,7 +193,7 @@ BY_CLASS = FlowRule(
     (Field("vlan_vid", TAGGED, TAGGED), Field("vlan_pcp", 0)),
     (),
     (WriteMetadata(0, 4), GoTo(FORWARD_TABLE)),
-    Purpose.PAUSES,
+    Purpose.PAUSE_VECTOR,
 )
 
 
@@ -308,7 +308,7 @@ def test_dmp_is_answered_with_the_address_of_the_port(loaded: KernelProgram, wir
 def admitted(port: int) -> FlowRule:
     own = (Field("in_port", port), Field("eth_src", 0x02000000000A))
     return FlowRule(
-        INGRESS_ACL_TABLE, 200, own, (), (GoTo(UNKNOWN_DESTINATION_TABLE),), Purpose.ADMIT
+        INGRESS_ACL_TABLE, 200, own, (), (GoTo(UNKNOWN_DESTINATION_TABLE),), Purpose.INGRESS_ACL
     )
 
 
@@ -319,7 +319,12 @@ def test_a_host_sends_only_as_itself_and_only_to_addresses_that_exist(
     rules = (
         admitted(1),
         FlowRule(
-            UNKNOWN_DESTINATION_TABLE, 20, (known,), (), (GoTo(SERVICE_TABLE),), Purpose.KNOWN
+            UNKNOWN_DESTINATION_TABLE,
+            20,
+            (known,),
+            (),
+            (GoTo(SERVICE_TABLE),),
+            Purpose.KNOWN_DESTINATION,
         ),
         to(2, 1),
     )
@@ -341,7 +346,7 @@ def test_broadcasts_leave_by_every_port_of_the_tree_but_their_own(
 ) -> None:
     tree = tuple(Output(port) for port in (1, 2, 4))
     match = (Field("eth_dst", 0xFFFFFFFFFFFF),)
-    rule = FlowRule(SERVICE_TABLE, 200, match, tree, (), Purpose.ANNOUNCE)
+    rule = FlowRule(SERVICE_TABLE, 200, match, tree, (), Purpose.BROADCAST)
     shout = frame(target="ff:ff:ff:ff:ff:ff")
     with switch(loaded, wires, rule, to(3, 1)) as one:
         wires.send(1, shout)

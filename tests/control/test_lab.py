@@ -176,7 +176,7 @@ def test_traffic_goes_round_a_port_that_pauses_and_comes_back(scope: LabScope, p
 
 def test_a_second_lab_of_the_same_name_is_refused_and_the_first_stays(scope: LabScope) -> None:
     lab = lifecycle.up(scope, "one", PAIR)
-    with pytest.raises(LabError, match="is there already; expected `etherweave lab down"):
+    with pytest.raises(LabError, match="exists already; expected `etherweave lab down"):
         lifecycle.up(scope, "one", PAIR)
     assert status.status(lab).is_whole
     lifecycle.up(scope, "two", PAIR)
@@ -222,7 +222,7 @@ lifecycle.up(scope, "one", {TRIANGLE!r}, plane={plane!r}, progress=progress)
     killed = subprocess.run([sys.executable, "-c", script], timeout=60)
     assert killed.returncode == -signal.SIGKILL
     assert lifecycle.all_labs(scope) == ["one"]
-    with pytest.raises(StateError, match="is not whole; expected `etherweave lab down`"):
+    with pytest.raises(StateError, match="is incomplete; expected `etherweave lab down`"):
         lifecycle.find(scope, None)
     down(scope, "one")
 

@@ -73,9 +73,13 @@ def test_a_switch_of_a_dragonfly_reads_as_the_paper_says() -> None:
     host = "table=0,priority=200,in_port={},dl_src={},actions=goto_table:1"
     fabric = "table=0,priority=200,in_port={},actions=goto_table:2"
     ports = [fabric.format(port) for port in range(3, 8)]
-    assert lines(switch, Purpose.ADMIT) == [host.format(1, first), host.format(2, second), *ports]
+    assert lines(switch, Purpose.INGRESS_ACL) == [
+        host.format(1, first),
+        host.format(2, second),
+        *ports,
+    ]
     # Groups 0 to 7 have their 4-bit field below 8; group 8 alone has the bit set.
-    assert lines(switch, Purpose.KNOWN)[:2] == [
+    assert lines(switch, Purpose.KNOWN_DESTINATION)[:2] == [
         "table=1,priority=20,dl_dst=02:00:00:00:00:00/ff:ff:ff:ff:ff:c0,actions=goto_table:2",
         "table=1,priority=20,dl_dst=02:00:00:00:00:40/ff:ff:ff:ff:ff:f8,actions=goto_table:2",
     ]
@@ -101,12 +105,14 @@ def test_conditional_rules_test_one_bit_and_one_rule_writes_them_all() -> None:
         (output,) = rule.actions
         assert isinstance(output, Output)
         assert (watched.value, watched.mask) == (0, 1 << switch.pause_bits[output.port])
-    assert lines(switch, Purpose.PAUSES) == [
+    assert lines(switch, Purpose.PAUSE_VECTOR) == [
         "table=2,priority=0,actions=write_metadata:0x0/0x1f,goto_table:3"
     ]
     paused = pause_rule(switch.pause_bits, frozenset({4, 7}), None)
     assert paused.instructions[0] == WriteMetadata(0b10010, 0b11111)
-    assert paused[:3] == switch.rules[_place(switch, Purpose.PAUSES)][:3], "the same rule, changed"
+    assert paused[:3] == switch.rules[_place(switch, Purpose.PAUSE_VECTOR)][:3], (
+        "the same rule, changed"
+    )
 
 
 def _place(switch: SwitchPlan, purpose: Purpose) -> int:
@@ -126,7 +132,7 @@ def test_a_packet_that_finds_all_ports_paused_waits_for_its_default_port() -> No
 
 def test_a_vector_per_class_is_a_rule_per_priority() -> None:
     switch = planned(DRAGONFLY, rules="conditional", pauses="class").plan.switches[0]
-    rules = lines(switch, Purpose.PAUSES)
+    rules = lines(switch, Purpose.PAUSE_VECTOR)
     assert len(rules) == 9, "eight priorities, and packets without a tag"
     assert rules[3] == (
         "table=2,priority=1,vlan_vid=0x1000/0x1000,vlan_pcp=3,"
@@ -149,7 +155,7 @@ def test_broadcasts_follow_a_tree_to_every_host() -> None:
     switches = planned(BUTTERFLY).plan.switches
     outputs = {}
     for switch in switches:
-        (rule, _) = (rule for rule in switch.rules if rule.purpose is Purpose.ANNOUNCE)
+        (rule, _) = (rule for rule in switch.rules if rule.purpose is Purpose.BROADCAST)
         ports = {action.port for action in rule.actions if isinstance(action, Output)}
         outputs[switch.name] = [port for port in switch.ports if port.number in ports]
     hosts = [port.node for ports in outputs.values() for port in ports if port.is_host]
@@ -244,7 +250,7 @@ def test_the_command_writes_files_that_the_plan_says(tmp_path: Path) -> None:
     scenario.write_text("[topology.dragonfly]\n")
     done = command("control", "plan", str(scenario), "-o", str(tmp_path / "rules"))
     assert done.returncode == 0, done.stderr
-    assert "the design       9    11           348" in done.stdout
+    assert "the design 9 11 348" in " ".join(done.stdout.split())
     flows = (tmp_path / "rules" / "group0.switch0.flows").read_text().splitlines()
     assert flows == list(text.flows(planned(DRAGONFLY).plan.switches[0].rules))
     hosts = (tmp_path / "rules" / "hosts.csv").read_text().splitlines()

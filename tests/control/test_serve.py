@@ -139,7 +139,9 @@ def test_an_audit_leaves_the_pause_vector_alone(lab: Lab) -> None:
     with controlled(lab.plan, planner, audit_s=0.2) as running:
         lab.connect(target(running))
         result(running, lab)
-        (vector,) = (rule for rule in lab.plan.switches[0].rules if rule.purpose is Purpose.PAUSES)
+        (vector,) = (
+            rule for rule in lab.plan.switches[0].rules if rule.purpose is Purpose.PAUSE_VECTOR
+        )
         paused = text.flow(vector).replace("write_metadata:0x0/", "write_metadata:0x1/")
         assert paused != text.flow(vector)
         lab.ofctl("mod-flows", "group0.switch0", "--strict", paused)

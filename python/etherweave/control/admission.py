@@ -64,7 +64,7 @@ def ingress_acl(site: SwitchDesign) -> Iterator[FlowRule]:
         if not port.is_host:
             arriving = (MatchField("in_port", port.number),)
             yield FlowRule(
-                INGRESS_ACL_TABLE, 200, arriving, (), (GoTo(SERVICE_TABLE),), Purpose.ADMIT
+                INGRESS_ACL_TABLE, 200, arriving, (), (GoTo(SERVICE_TABLE),), Purpose.INGRESS_ACL
             )
             if port.number in site.raising_ports:
                 yield from _raised(site, arriving, SERVICE_TABLE)
@@ -75,9 +75,9 @@ def known_destinations(site: SwitchDesign) -> Iterator[FlowRule]:
     onward = (GoTo(SERVICE_TABLE),)
     for pattern in site.known:
         match = (MatchField("eth_dst", pattern.value, pattern.mask),)
-        yield FlowRule(UNKNOWN_DESTINATION_TABLE, 20, match, (), onward, Purpose.KNOWN)
+        yield FlowRule(UNKNOWN_DESTINATION_TABLE, 20, match, (), onward, Purpose.KNOWN_DESTINATION)
     several = (MatchField("eth_dst", GROUP_BIT, GROUP_BIT),)
-    yield FlowRule(UNKNOWN_DESTINATION_TABLE, 10, several, (), onward, Purpose.KNOWN)
+    yield FlowRule(UNKNOWN_DESTINATION_TABLE, 10, several, (), onward, Purpose.KNOWN_DESTINATION)
 
 
 def meters(site: SwitchDesign) -> tuple[Meter, ...]:
@@ -106,7 +106,7 @@ def _admit(site: SwitchDesign, host: HostPlan) -> Iterator[FlowRule]:
         yield from _rewritten(site, host)
         return
     if site.spec.anti_spoofing == "none":
-        yield FlowRule(INGRESS_ACL_TABLE, 200, (port,), (), onward, Purpose.ADMIT)
+        yield FlowRule(INGRESS_ACL_TABLE, 200, (port,), (), onward, Purpose.INGRESS_ACL)
         yield from _lowered(site, (port,))
         return
     own = (port, MatchField("eth_src", host.mac))
@@ -115,11 +115,11 @@ def _admit(site: SwitchDesign, host: HostPlan) -> Iterator[FlowRule]:
         # A probe asks whether an address is free, before it is used (RFC 5227, 2.1.1).
         for sender in (host.ipv4 or 0, 0):
             match = (*own, *arp, MatchField("arp_spa", sender))
-            yield FlowRule(INGRESS_ACL_TABLE, 230, match, (), onward, Purpose.ADMIT)
+            yield FlowRule(INGRESS_ACL_TABLE, 230, match, (), onward, Purpose.INGRESS_ACL)
         yield FlowRule(
-            INGRESS_ACL_TABLE, 220, (port, MatchField("eth_type", ARP)), (), (), Purpose.ADMIT
+            INGRESS_ACL_TABLE, 220, (port, MatchField("eth_type", ARP)), (), (), Purpose.INGRESS_ACL
         )
-    yield FlowRule(INGRESS_ACL_TABLE, 200, own, (), onward, Purpose.ADMIT)
+    yield FlowRule(INGRESS_ACL_TABLE, 200, own, (), onward, Purpose.INGRESS_ACL)
     yield from _lowered(site, own)
 
 

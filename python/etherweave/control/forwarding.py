@@ -54,7 +54,7 @@ def services(site: SwitchDesign) -> Iterator[FlowRule]:
         yield from _responder(site)
     outputs = tuple(Output(port) for port in site.tree_ports)
     for match in (MatchField("eth_dst", BROADCAST), MatchField("eth_dst", *IPV6_GROUPS)):
-        yield FlowRule(SERVICE_TABLE, 200, (match,), outputs, (), Purpose.ANNOUNCE)
+        yield FlowRule(SERVICE_TABLE, 200, (match,), outputs, (), Purpose.BROADCAST)
     yield from pauses(site)
 
 
@@ -84,7 +84,7 @@ def pause_rule(bits: dict[int, int], paused: frozenset[int], priority: int | Non
         () if priority is None else tag(priority),
         (),
         (*((WriteMetadata(value, mask),) if mask else ()), GoTo(FORWARD_TABLE)),
-        Purpose.PAUSES,
+        Purpose.PAUSE_VECTOR,
     )
 
 

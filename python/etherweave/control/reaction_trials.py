@@ -97,7 +97,12 @@ def trial_plan() -> FabricPlan:
     rules = (
         FlowRule(INGRESS_ACL_TABLE, 390, control, (), (), Purpose.CONTROL),
         FlowRule(
-            INGRESS_ACL_TABLE, 200, (MatchField("in_port", SOURCE),), (), onward, Purpose.ADMIT
+            INGRESS_ACL_TABLE,
+            200,
+            (MatchField("in_port", SOURCE),),
+            (),
+            onward,
+            Purpose.INGRESS_ACL,
         ),
         pause_rule(bits, frozenset(), None),
         FlowRule(FORWARD_TABLE, 2, (paused, MatchField("eth_dst", _OTHER)), (Output(DEFAULT),)),

@@ -259,7 +259,7 @@ def _match_fields(entry: ReportedEntry) -> tuple[MatchField, ...] | None:
 
 def _is_installed(rule: FlowRule, entry: ReportedEntry) -> bool:
     wanted = messages.instructions(rule)
-    if rule.purpose is Purpose.PAUSES:
+    if rule.purpose is Purpose.PAUSE_VECTOR:
         return not entry.expires and _without_vector(wanted) == _without_vector(entry.instructions)
     return not entry.expires and wanted == entry.instructions
 

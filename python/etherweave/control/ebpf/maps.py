@@ -35,7 +35,7 @@ _KEEP = 0xFF
 _GOLDEN = 0x9E3779B97F4A7C15
 """2^64 by the golden ratio: spreads small numbers."""
 
-_FORWARDING = {Purpose.ANNOUNCE, Purpose.FORWARD, Purpose.ALTERNATIVE}
+_FORWARDING = {Purpose.BROADCAST, Purpose.FORWARD, Purpose.ALTERNATIVE}
 _UNSUPPORTED = {
     Purpose.RESOLVE: 'control.resolution = "broadcast"',
     Purpose.REWRITE: 'control.addresses = "dmp"',
@@ -105,7 +105,7 @@ def entries(switch: SwitchPlan, wires: Mapping[int, PortLink]) -> tuple[MapEntry
 def _entries(switch: SwitchPlan, wires: Mapping[int, PortLink]) -> tuple[MapEntry, ...]:
     ports = [0, *wires, *(port.number for port in switch.ports)]
     _check("port number", max(ports), PORTS_MAX)
-    known = list(_mapped_rules(switch, {Purpose.KNOWN}))
+    known = list(_mapped_rules(switch, {Purpose.KNOWN_DESTINATION}))
     others = list(_mapped_rules(switch, _FORWARDING))
     _check("rules", len(known) + len(others), RULES_MAX)
     groups: dict[tuple[int, ...], int] = {}
@@ -125,7 +125,7 @@ def _entries(switch: SwitchPlan, wires: Mapping[int, PortLink]) -> tuple[MapEntr
 
 
 def _settings(switch: SwitchPlan, known: int, masks: int) -> MapEntry:
-    pauses = (rule.match for rule in switch.rules if rule.purpose is Purpose.PAUSES)
+    pauses = (rule.match for rule in switch.rules if rule.purpose is Purpose.PAUSE_VECTOR)
     by_class = any(field.field == "vlan_pcp" for match in pauses for field in match)
     seed = switch.datapath_id * _GOLDEN % (1 << 64)
     value = _SETTINGS.pack(known, masks, seed, by_class, 0)

@@ -49,7 +49,7 @@ def port_behaviour(switch: SwitchPlan, port: int) -> PortBehaviour:
         Rules of admission match fields that the program does not examine.
     """
     rules = [rule for rule in switch.rules if _value(rule, "in_port") == port]
-    admit = [rule for rule in rules if rule.purpose is Purpose.ADMIT]
+    admit = [rule for rule in rules if rule.purpose is Purpose.INGRESS_ACL]
     raised = [rule for rule in rules if rule.purpose is Purpose.PRIORITY]
     for field in (field.field for rule in admit + raised for field in rule.match):
         if field not in _ADMISSION:

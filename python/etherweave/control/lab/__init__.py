@@ -1,4 +1,4 @@
-"""A fabric in a laboratory: every switch and every host of a small scenario on one Linux machine.
+"""A lab: every switch and every host of a small scenario on one Linux machine.
 
 ::
 
@@ -8,8 +8,8 @@
                                               │
                      boot: DMP, then the IPv4 address of the plan
 
-All interfaces lie in namespaces with a prefix of their own, so that nothing of the machine's own
-network is touched, and ``down`` finds everything again, also after a crash. Requires root.
+All interfaces are in namespaces with a prefix of their own, so that the machine's own network is
+not touched, and ``down`` finds everything, also after a crash. Requires root.
 
-It proves function: rules, addresses, paths around pauses. Performance is the simulator's business.
+A lab shows function: rules, addresses, paths around paused ports. It does not show performance.
 """

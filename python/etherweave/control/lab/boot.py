@@ -1,4 +1,4 @@
-"""Boots hosts: NICs up, the hierarchical address by DMP, then the IPv4 address of the plan."""
+"""Boots hosts: interfaces up, the hierarchical address by DMP, then the plan's IPv4 address."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,13 +19,13 @@ from etherweave.linux.links import Links
 from etherweave.linux.namespaces import disable_ipv6, inside
 
 StepProgress: TypeAlias = Callable[[str], object]
-"""Takes a line about what is going on."""
+"""Called with a line about the present step."""
 
 PATIENCE = RequestTiming(limit_s=10.0)
 
 
 class BootError(Exception):
-    """A host got no address, or another than planned."""
+    """A host has no address, or another than planned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,21 +38,21 @@ class HostAddress:
     mac: str
     ipv4: str
     requests: int
-    """Frames that it sent; 0: it keeps its factory's address."""
+    """Frames that it sent; 0: it keeps its factory address."""
     round_trip_ms: float
 
 
 @dataclass(frozen=True, slots=True)
 class BootRecord:
-    """What was seen while hosts booted."""
+    """Addresses of hosts, and the frames of DMP that were captured."""
 
     hosts: tuple[HostAddress, ...]
     requests: int
-    """Frames of DMP that came in from hosts."""
+    """Frames of DMP from hosts."""
     answers: int
-    """Frames that went back by the port that a request came by."""
+    """Frames of DMP returned by the port of their request."""
     elsewhere: int
-    """Frames of DMP at any other port, or the wrong way; a flood would be counted here."""
+    """All other frames of DMP, such as those of a flood."""
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -60,12 +60,12 @@ class BootRecord:
 
 
 def boot(layout: Layout, completes_checksums: bool) -> BootRecord:
-    """Boot all hosts at a time.
+    """Boot all hosts at once.
 
     Raises
     ------
     BootError
-        If a host has not the address of the plan in the end.
+        If a host does not get the address of the plan.
     """
     hosts = layout.hosts
     with ExitStack() as stack, FrameTap(layout.fabric, ETHERTYPE) as tap:
@@ -97,7 +97,7 @@ def _set_up(links: Links, completes_checksums: bool) -> None:
 
 
 def _request_all(interfaces: dict[str, DmpInterface]) -> dict[str, RequestOutcome]:
-    """Ask for all at a time; their interfaces have all the same name."""
+    """Send all requests at once; all interfaces have the same name."""
 
     def one(interface: DmpInterface) -> RequestOutcome:
         return request_addresses([interface], PATIENCE)[HOST_INTERFACE]
@@ -145,4 +145,4 @@ def _counted(
 
 
 _NONCE = slice(20, 28)
-"""Of a frame of DMP: what ties an answer to its request."""
+"""Octets of a frame of DMP that tie an answer to its request."""

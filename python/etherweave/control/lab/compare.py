@@ -1,9 +1,9 @@
-"""Holds the ways of frames in a lab against the flow tables, and against the simulator.
+"""Compares the paths of frames in a lab with the flow tables and with the simulator.
 
-For every two hosts a probe is sent and seen at each port. Compared is, at every switch, the port
-that it left by with the ports that the tables allow there, for a packet of these two hosts that
-came in by the same port; and the set of links that it used between switches with the set of links
-that carry packets when the same two hosts alone talk in the simulator, on the same scenario.
+A probe between every two hosts is captured at every port. At every switch, its output port is
+compared with those that the tables allow for these two hosts and this port of entry; the links
+between switches are compared with those that carry packets when only the same two hosts send in
+the simulator, in the same scenario.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,12 +19,12 @@ from etherweave.observations import observe
 from etherweave.scenario import Scenario
 
 LOAD = 0.1
-"""Of the one host that sends, in the simulator: packets never wait for each other."""
+"""Load of the one host that sends in the simulator, at which packets never wait."""
 _LISTED_MAX = 10
-"""Differences that are told in words."""
+"""Number of differences that are listed."""
 
 CountProgress: TypeAlias = Callable[[int, int], object]
-"""Takes how many pairs are done, and of how many."""
+"""Called with the number of pairs done, and of all."""
 
 
 class HostPair(NamedTuple):
@@ -36,24 +36,24 @@ class HostPair(NamedTuple):
 
 @dataclass(frozen=True)
 class PathComparison:
-    """How many ways are the same."""
+    """How many paths are as expected."""
 
     pairs: int
     """Ordered pairs of hosts."""
     hops: int
-    """Switches on all ways together."""
+    """Switches on all paths together."""
     arrived: int
-    """Probes that came out at the right host, once, and were seen nowhere else."""
+    """Probes that arrived at their host once, and at no other port."""
     as_tables: int
-    """Pairs whose probe left every switch by a port that the flow table says."""
+    """Pairs whose probe left every switch by a port that the flow table allows."""
     choices: int
-    """Pairs for which some switch has several ports to choose from, by a hash of its own."""
+    """Pairs for which a switch selects among several ports by hash."""
     as_simulated: int | None
-    """Pairs whose probe used the same links as the simulator; none: not compared."""
+    """Pairs whose probe used the same links as in the simulator; None: not compared."""
     not_simulated: str | None
-    """Why not; none: compared, or not asked for."""
+    """Why not; None: compared, or not requested."""
     differences: tuple[str, ...]
-    """The first that are not the same, in words."""
+    """The first differences, one sentence each."""
 
     def as_json(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -66,17 +66,17 @@ def compare(
     pairs: Iterable[HostPair] | None = None,
     progress: CountProgress = lambda *_: None,
 ) -> PathComparison:
-    """Compare the ways between all hosts, or between some.
+    """Compare the paths between all hosts, or between some.
 
     Parameters
     ----------
     layout
-        Of a lab that is up.
+        Of a running lab.
     scenario
-        For the simulator; none: compare with the tables only.
+        For the simulator; None: compare with the tables only.
     pairs
         All, unless given.
-    tell
+    progress
         Called while the simulator works.
     """
     plan = layout.plan
@@ -102,7 +102,7 @@ def allowed_ports(
     walks: Sequence[ProbePath],
     paused: Sequence[LabPort] = (),
 ) -> list[list[set[int]]]:
-    """Ask the tables which ports a packet may leave by, at every hop of every walk."""
+    """Return the ports that the tables allow, at every hop of every path."""
     import polars as pl
 
     queries = [
@@ -116,7 +116,7 @@ def allowed_ports(
 
 
 def predict(layout: Layout, pair: HostPair, paused: Sequence[LabPort] = ()) -> tuple[PathHop, ...]:
-    """Follow the tables from one host to another, by the first port where there is a choice."""
+    """Return the path by the tables from one host to another, by the first of several ports."""
     import polars as pl
 
     host = layout.plan.hosts[pair.source]
@@ -131,12 +131,12 @@ def predict(layout: Layout, pair: HostPair, paused: Sequence[LabPort] = ()) -> t
 
 
 def follows(hops: Sequence[PathHop], allowed: Sequence[set[int]]) -> bool:
-    """Return whether every port taken is one of those that the tables allow."""
+    """Return whether every output port is one of those that the tables allow."""
     return all(hop.out_port in ports for hop, ports in zip(hops, allowed, strict=True))
 
 
 def links_of(layout: Layout, walk: ProbePath) -> set[LabPort]:
-    """Return the links between switches that a probe used, by the ports that it left by."""
+    """Return the links between switches that a probe used, by their output ports."""
     ends = (LabPort(hop.switch, hop.out_port) for hop in walk.hops)
     return {end for end in ends if isinstance(layout.across[end], LabPort)}
 
@@ -204,8 +204,8 @@ def _differences(
     number: int, arrived: Sequence[bool], by_table: Sequence[bool], same: Sequence[bool] | None
 ) -> Iterator[str]:
     if not arrived[number]:
-        yield "did not arrive, or was seen elsewhere as well"
+        yield "did not arrive, or was captured at other ports as well"
     if not by_table[number]:
-        yield "another port than the tables say"
+        yield "left by another port than the tables allow"
     if same is not None and not same[number]:
         yield "other links than in the simulator"

@@ -25,7 +25,7 @@ from etherweave.fabrics import design
 from etherweave.scenario import Overrides, Scenario
 
 UNASSIGNED = FACTORY + 0xFE
-"""An address from a factory that no host of a lab has."""
+"""A factory address that no host of a lab has."""
 
 StepResult: TypeAlias = Callable[[str, Any], object]
 """Takes the name of a step and its figures, as soon as they are known."""
@@ -33,7 +33,7 @@ StepResult: TypeAlias = Callable[[str, Any], object]
 
 @dataclass(frozen=True)
 class AddressCheck:
-    """How hosts came by their addresses."""
+    """Addresses that hosts got by DMP."""
 
     hosts: int
     addressed: int
@@ -41,41 +41,41 @@ class AddressCheck:
     requests: int
     answers: int
     elsewhere: int
-    """Frames of DMP at any port but that of the host that asked."""
+    """Frames of DMP at other ports than that of the requesting host."""
     round_trip_ms_median: float
     layout: str
 
 
 @dataclass(frozen=True)
 class UnknownDestinationCheck:
-    """Frames to addresses that nobody has."""
+    """Frames to addresses that no host has."""
 
     addresses: tuple[str, ...]
     sent: int
     entered: int
-    """Seen where they came in."""
+    """Captured at their port of entry."""
     elsewhere: int
-    """Seen at any other port of any switch."""
+    """Captured at any other port of a switch."""
 
 
 @dataclass(frozen=True)
 class RuleCounts:
-    """How many rules switches hold, against the model of figure 6."""
+    """Numbers of rules in switches, compared with the model of figure 6."""
 
     installed: tuple[int, ...]
-    """Of each switch: what the design counts, read back from the switch."""
+    """Rules of each switch that the design counts, read back from the switch."""
     alternatives: tuple[int, ...]
-    """Of those, the ones that stand in for others."""
+    """Those of them that are alternatives."""
     total: tuple[int, ...]
-    """Of each switch, with admission, DMP, broadcasts."""
+    """All rules of each switch, with admission, DMP and broadcasts."""
     design_min: int
     design_mean: float
     design_max: int
     """Of the minimal rules, as ``etherweave design`` counts them."""
     is_minimal: bool
-    """Whether minimal rules are what was installed, and the model's counts must be met."""
+    """Whether minimal rules are installed, whose numbers must equal the model's."""
     flat: int
-    """What each switch would hold with a rule per host."""
+    """Rules of each switch if there was one per host."""
 
 
 @dataclass(frozen=True)
@@ -169,10 +169,11 @@ def failures(result: Demonstration) -> list[str]:
     pausing, rules = result.pausing, result.rules
     claims = {
         "hosts without the address of the plan": hosts.addressed == hosts.hosts,
-        "frames of DMP were seen elsewhere": hosts.elsewhere == 0,
-        "frames to nobody were lost before their switch": unknown.entered == unknown.sent,
-        "frames to nobody were seen elsewhere": unknown.elsewhere == 0,
-        "rules are not as many as by the model": not rules.is_minimal or _as_modelled(rules),
+        "frames of DMP were captured elsewhere": hosts.elsewhere == 0,
+        "frames to unknown addresses were lost before their switch": unknown.entered
+        == unknown.sent,
+        "frames to unknown addresses were captured elsewhere": unknown.elsewhere == 0,
+        "numbers of rules differ from the model": not rules.is_minimal or _as_modelled(rules),
         "paths differ": not paths.differences,
         "pings were lost": result.traffic is None
         or result.traffic.answered == result.traffic.pings,
@@ -196,7 +197,7 @@ def _as_modelled(rules: RuleCounts) -> bool:
 
 
 def check_addresses(lab: Lab) -> AddressCheck:
-    """Return what was seen while hosts booted."""
+    """Check the addresses and the frames of DMP of the boot."""
     boot = lab.record.boot or {}
     planned = {host.name: mac_text(host.mac) for host in lab.layout.plan.hosts}
     trips = [float(host["round_trip_ms"]) for host in boot["hosts"]]
@@ -212,11 +213,11 @@ def check_addresses(lab: Lab) -> AddressCheck:
 
 
 def check_unknown_destinations(layout: Layout) -> UnknownDestinationCheck:
-    """Send from every host to addresses that nobody has: a factory's, and one like a host's."""
+    """Send from every host to unused addresses: a factory's, and one next to those of hosts."""
     targets = (UNASSIGNED, max(host.mac for host in layout.plan.hosts) + 1)
     probes = [ProbeFrame(host, mac) for host in range(len(layout.plan.hosts)) for mac in targets]
     with ProbeSender(layout) as walker:
-        # The same quiet as while known addresses are answered, and five times longer.
+        # Five times the silence after which known addresses are settled.
         walks = list(walker.follow(probes, quiet_s=0.1, arrive=False))
     entered = sum(walk.entered for walk in walks)
     elsewhere = sum(len(walk.hops) + walk.strays for walk in walks)
@@ -224,7 +225,7 @@ def check_unknown_destinations(layout: Layout) -> UnknownDestinationCheck:
 
 
 def count_rules(lab: Lab, scenario: Path) -> RuleCounts:
-    """Count rules in the switches and on paper."""
+    """Count the rules in switches and in the design."""
     tables = design(scenario, {"design.routings": []})["tables"]
     compacted = tables["compacted"]
     switches = lab.layout.plan.switches

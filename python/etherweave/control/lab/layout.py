@@ -1,4 +1,4 @@
-"""Names of everything that a lab is made of, and what ``ip`` is told; nothing is opened here."""
+"""Names and cables of a lab; nothing is opened here."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,7 @@ from etherweave.linux.links import VethEnd
 from etherweave.linux.namespaces import NamespaceError, identity
 
 HOSTS_MAX, SWITCHES_MAX = 80, 40
-"""Of a lab: figure 3c of Benito et al. 2015, with 72 and 36, fits."""
+"""Largest lab: figure 3c of Benito et al. 2015 has 72 hosts and 36 switches."""
 HOST_INTERFACE = "eth0"
 FACTORY = 0x00005E005300
 """The first of the 256 unicast MAC addresses for documentation (RFC 7042, section 2.1.2)."""
@@ -22,7 +22,7 @@ _LAB_NAME = re.compile(r"[a-z0-9_-]{1,24}", re.ASCII)
 
 
 class LayoutError(ValueError):
-    """A scenario makes no lab: what, and what would."""
+    """A scenario or name is not suitable for a lab; the message says what is expected."""
 
 
 class LabPort(NamedTuple):
@@ -35,7 +35,7 @@ class LabPort(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A lab on paper."""
+    """Names, plan and cables of a lab."""
 
     prefix: str
     """Of the names of all labs of a machine."""
@@ -46,7 +46,7 @@ class Layout:
 
     @property
     def plan(self) -> FabricPlan:
-        """What switches and hosts are told."""
+        """Plans of switches and hosts."""
         return self.planned.plan
 
     @property
@@ -75,7 +75,7 @@ class Layout:
 
     @property
     def across(self) -> dict[LabPort, LabPort | str]:
-        """What is plugged into every port of a switch: another's port, or a host."""
+        """The other end of every port of a switch: another port, or a host."""
         index = self.switches
         return {
             LabPort(number, port.number): (
@@ -96,19 +96,19 @@ class Layout:
     def address(self, host: HostPlan) -> str:
         """Return a host's IPv4 address with the length of its prefix: 10.128.0.0/8."""
         network = self.planned.spec.network
-        assert network is not None and host.ipv4 is not None, "refused by layout()"
+        assert network is not None and host.ipv4 is not None, "rejected by layout()"
         return f"{ipv4_text(host.ipv4)}/{network.prefixlen - 1}"
 
 
 def layout(
     prefix: str, name: str, planned: PlannedDeployment, guests: Iterable[str] = ()
 ) -> Layout:
-    """Lay a lab out.
+    """Make the layout of a lab.
 
     Raises
     ------
     LayoutError
-        If hosts have no IPv4 addresses, the name is none, or a guest is no host.
+        If hosts have no IPv4 addresses, the name is invalid, or a guest is not a host.
     """
     check_name(name)
     known = [host.name for host in planned.plan.hosts]
@@ -119,13 +119,13 @@ def layout(
     if network is None or network.prefixlen < 1:
         raise LayoutError(
             f'{planned.plan.name}: control.ipv4 = "{planned.spec.ipv4}"; expected a network, '
-            "of which hosts of a lab have their addresses"
+            "which has the addresses of hosts"
         )
     return Layout(prefix, name, planned, frozenset(guests))
 
 
 def check_name(name: str) -> None:
-    """Refuse what is no name of a lab."""
+    """Reject an invalid name of a lab."""
     if not is_name(name):
         raise LayoutError(
             f'lab "{name}": expected 1 to 24 small letters, digits, hyphens and underscores'
@@ -133,12 +133,12 @@ def check_name(name: str) -> None:
 
 
 def is_name(name: str) -> bool:
-    """Return whether a lab may be called so."""
+    """Return whether a name of a lab is valid."""
     return _LAB_NAME.fullmatch(name) is not None
 
 
 def check_size(fabric: str, switches: int, hosts: int) -> None:
-    """Refuse what is too large for one machine.
+    """Reject a fabric that is too large for one machine.
 
     Raises
     ------
@@ -169,12 +169,12 @@ def interface(end: LabPort) -> str:
 
 
 def factory_mac(number: int) -> int:
-    """Return the MAC address that a host has from its factory."""
+    """Return the factory MAC address of a host."""
     return FACTORY + number
 
 
 def guest_interface(layout: Layout, host: HostPlan) -> str:
-    """Name the interface that a host is plugged into."""
+    """Return the interface of a host's port."""
     return interface(LabPort(layout.switches[host.switch], host.port))
 
 

@@ -1,4 +1,4 @@
-"""Brings labs up and down. Whatever fails, and whenever: ``down`` leaves nothing of a lab."""
+"""Brings labs up and down. ``down`` removes everything of a lab, after any failure."""
 
 import contextlib
 import os
@@ -34,12 +34,12 @@ from etherweave.linux.links import Links
 from etherweave.scenario import Overrides, Scenario
 
 PLANES = ("ovs", "ebpf")
-"""What switches are: bridges of Open vSwitch, or programs in the kernel."""
+"""Implementations of switches: bridges of Open vSwitch, or programs in the kernel."""
 _READY_S = 60.0
 
 
 class LabError(Exception):
-    """A lab cannot be brought up; a sentence says why."""
+    """A lab cannot be brought up; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,12 @@ class Lab:
 
     @property
     def supervisor(self) -> processes.Process | None:
-        """The process that hears pauses, while it runs."""
+        """The process that obeys pauses, while it runs."""
         return processes.read(self.directory / "supervisor.pid")
 
 
 def missing(plane: str) -> str:
-    """Return what this machine lacks for a lab; empty when nothing."""
+    """Return what this machine lacks for a lab; empty: nothing."""
     if why := namespaces.missing():
         return why
     if plane == "ovs":
@@ -89,22 +89,22 @@ def up(
     Parameters
     ----------
     realm, name
-        Where, and what it is called.
+        Where the lab is, and its name.
     scenario, overrides, failed
         As for :func:`etherweave.control.plan.plan`.
     plane
         One of :data:`PLANES`.
     guests
         Hosts that get a port for a virtual machine, and no namespace.
-    tell
+    progress
         Called before each step.
 
     Raises
     ------
     ScenarioError, PlanError, LayoutError
-        The scenario is wrong, or makes no lab.
+        The scenario is wrong, or not suitable for a lab.
     LabError, StateError, NamespaceError, OvsError, BootError
-        It cannot be brought up; all of it is removed again.
+        It cannot be brought up; everything of it is removed.
     """
     if lacking := missing(plane):
         raise LabError(lacking)
@@ -112,7 +112,7 @@ def up(
     paper = layout(scope.prefix, name, planned, guests)
     if taken := set(paper.namespaces) & set(namespaces.existing()):
         raise LabError(
-            f"namespace {min(taken)} is there already; expected `etherweave lab down --all` first"
+            f"namespace {min(taken)} exists already; expected `etherweave lab down --all` first"
         )
     directory = _create_directory(scope, name)
     with state.locked(directory):
@@ -125,7 +125,7 @@ def up(
             done = replace(record, boot=booted.as_json())
             state.write(directory, done)
         except BaseException:
-            progress("removing what was made")
+            progress("removing the incomplete lab")
             _remove(scope, name)
             raise
     return Lab(directory, paper, done)
@@ -143,7 +143,7 @@ def prepare(
 
 
 def planned_from(directory: Path, record: LabRecord) -> PlannedDeployment:
-    """Plan a lab again from what is written down."""
+    """Plan a lab again from its files."""
     return prepare(directory / "scenario.toml", None, record.failed)[1]
 
 
@@ -153,24 +153,24 @@ def find(scope: LabScope, name: str | None) -> Lab:
     Raises
     ------
     StateError
-        If there is none, or it was not brought up to its end.
+        If there is none, or it was not brought up completely.
     """
     chosen = state.choose(scope, name)
     directory = state.lab_directory(scope, chosen)
     record = state.read(directory)
     if record is None or record.boot is None:
-        raise StateError(f"lab {chosen} is not whole; expected `etherweave lab down` first")
+        raise StateError(f"lab {chosen} is incomplete; expected `etherweave lab down` first")
     planned = planned_from(directory, record)
     return Lab(directory, layout(scope.prefix, chosen, planned, record.guests), record)
 
 
 def down(scope: LabScope, name: str) -> None:
-    """Remove a lab, however much there is of it.
+    """Remove a lab, complete or not.
 
     Raises
     ------
     StateError
-        If another process is bringing it up or down just now.
+        If another process is bringing it up or down.
     """
     directory = state.lab_directory(scope, name)
     with state.locked(directory) if directory.is_dir() else contextlib.nullcontext():
@@ -178,21 +178,21 @@ def down(scope: LabScope, name: str) -> None:
 
 
 def all_labs(scope: LabScope) -> list[str]:
-    """Name all labs of which there is anything: a directory, or a namespace by its prefix."""
+    """Return the names of all labs with a directory or a namespace."""
     there = (one for one in namespaces.existing() if one.startswith(scope.prefix))
     by_prefix = {one.removeprefix(scope.prefix).partition(".")[0] for one in there}
     return sorted({*state.names(scope), *filter(is_name, by_prefix)})
 
 
 def _create_directory(scope: LabScope, name: str) -> Path:
-    """Make a lab's directory, which nobody else has."""
+    """Make the directory of a new lab."""
     directory = state.lab_directory(scope, name)
     scope.directory.mkdir(parents=True, exist_ok=True)
     try:
         directory.mkdir(mode=0o700)
     except FileExistsError:
         raise StateError(
-            f"lab {name} is there already; expected another --name, "
+            f"lab {name} exists already; expected another --name, "
             f"or `etherweave lab down --name {name}` first"
         ) from None
     return directory
@@ -201,7 +201,7 @@ def _create_directory(scope: LabScope, name: str) -> Path:
 def _create(
     directory: Path, paper: Layout, record: LabRecord, progress: StepProgress
 ) -> BootRecord:
-    """Make everything, in an order in which the slow parts overlap."""
+    """Make everything, in an order in which slow parts overlap."""
     plan, is_ovs = paper.plan, record.plane == "ovs"
     progress(f"{len(plan.hosts)} hosts, {len(plan.switches)} switches: namespaces and cables")
     namespaces.create(paper.namespaces)
@@ -237,10 +237,10 @@ def _needs_supervisor(paper: Layout, record: LabRecord) -> bool:
 
 
 def _start_supervisor(directory: Path, stack: contextlib.ExitStack) -> "subprocess.Popen[str]":
-    """Start the process that stays; it waits for its line."""
+    """Start the supervisor, which waits for a line on its standard input."""
     log = stack.enter_context((directory / "supervisor.log").open("w", encoding="utf-8"))
     command = [sys.executable, "-m", "etherweave.control.lab.supervisor", str(directory)]
-    # What the keeper makes for a while goes where ``down`` will look for it.
+    # Temporary files of the supervisor are in the directory that ``down`` removes.
     environment = os.environ | {"TMPDIR": str(directory)}
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": log}
     supervisor = subprocess.Popen(
@@ -270,11 +270,11 @@ def _release_supervisor(supervisor: "subprocess.Popen[str]", directory: Path) ->
 
 
 def _remove(scope: LabScope, name: str) -> None:
-    """Remove everything that a lab may have left, in the order in which nothing hangs on it."""
+    """Remove everything that a lab may have left, in the order of dependencies."""
     directory = state.lab_directory(scope, name)
     own = [one for one in namespaces.existing() if is_of_lab(one, scope.prefix, name)]
     supervisor = processes.read(directory / "supervisor.pid")
-    # Politely, first: it takes its switches out of the kernel.
+    # First by SIGTERM: it removes its switches from the kernel.
     processes.terminate([supervisor] if supervisor else [])
     identities = filter(None, map(namespaces.identity, own))
     processes.terminate(processes.inhabitants(identities))
@@ -282,7 +282,7 @@ def _remove(scope: LabScope, name: str) -> None:
     _unmount_below(directory)
     shutil.rmtree(directory, ignore_errors=True)
     if directory.exists():
-        raise LabError(f"{directory}: cannot be removed; expected nobody to use it")
+        raise LabError(f"{directory}: cannot be removed; expected that no process uses it")
     _remove_empty_directories(scope)
 
 
@@ -294,7 +294,7 @@ def _unmount_below(directory: Path) -> None:
 
 
 def _remove_empty_directories(scope: LabScope) -> None:
-    """Remove the directories of all labs, if this was the last."""
+    """Remove the directories of labs if they are empty."""
     for directory in (scope.directory, scope.directory.parent):
         with contextlib.suppress(OSError):
             directory.rmdir()

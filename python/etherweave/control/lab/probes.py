@@ -1,7 +1,7 @@
-"""Frames sent through a lab one by one, and the way that each took, port by port.
+"""Frames captured at all ports of a lab, and the paths of probes that hosts send.
 
-A probe has an EtherType that no rule knows (0x88b6, local experimental 2 of IEEE 802), so that
-switches treat it as any other unicast frame, and a number by which it is told from the rest.
+A probe has an EtherType that no rule matches (0x88b6, local experimental 2 of IEEE 802), so that
+switches treat it as any other unicast frame, and a number that identifies it.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ _READ = 2048
 
 
 class CaptureIncompleteError(Exception):
-    """Not everything was heard, so that nothing can be said."""
+    """The kernel has dropped frames, so that the capture is incomplete."""
 
 
 class ObservedFrame(NamedTuple):
@@ -35,19 +35,19 @@ class ObservedFrame(NamedTuple):
 
     end: LabPort
     leaves: bool
-    """Whether the switch sent it; otherwise it came in."""
+    """Whether the switch sent it; otherwise it received it."""
     octets: bytes
 
 
 class FrameTap:
-    """Hears the frames of an EtherType in a namespace, from its making on.
+    """Captures the frames of an EtherType in a namespace.
 
     Parameters
     ----------
     namespace
         That of all switches.
     ether_type
-        Others are left out by the kernel.
+        Other frames are filtered by the kernel.
     """
 
     def __init__(self, namespace: str, ether_type: int) -> None:
@@ -58,7 +58,7 @@ class FrameTap:
             self._socket.setblocking(False)
             self._socket.setsockopt(socket.SOL_SOCKET, _RECEIVE_BUFFER_FORCE, _BUFFER)
             _filter(self._socket, ether_type)
-            # What came before there was a filter.
+            # Frames that arrived before the filter was set.
             for _ in self.frames():
                 pass
         except BaseException:
@@ -72,7 +72,7 @@ class FrameTap:
         self._socket.close()
 
     def frames(self) -> Iterator[ObservedFrame]:
-        """Yield what was heard so far, in order."""
+        """Yield the frames captured so far, in order."""
         while True:
             try:
                 octets, (name, _, kind, *_) = self._socket.recvfrom(_READ)
@@ -88,7 +88,7 @@ class FrameTap:
         limit_s: float,
         quiet_s: float = 0.05,
     ) -> list[ObservedFrame]:
-        """Listen until it is enough and silent for a moment, or the time is over."""
+        """Capture until a condition and a silence, or the end of the time."""
         frames_read: list[ObservedFrame] = []
         deadline_s = time.monotonic() + limit_s
         while (left_s := deadline_s - time.monotonic()) > 0:
@@ -101,23 +101,23 @@ class FrameTap:
         return frames_read
 
     def check(self) -> None:
-        """Make sure that everything was heard.
+        """Check that the capture is complete.
 
         Raises
         ------
         TapError
-            If the kernel had to leave frames out.
+            If the kernel has dropped frames.
         """
         statistics = self._socket.getsockopt(_PACKET, _STATISTICS, 8)
         _, dropped = struct.unpack("=II", statistics)
         if dropped:
             raise CaptureIncompleteError(
-                f"{dropped} frames were not heard; expected a machine with less load"
+                f"{dropped} frames were dropped; expected a machine with less load"
             )
 
 
 def _lab_port(interface: str) -> LabPort | None:
-    """Read the port of an interface; those of Open vSwitch itself are none."""
+    """Return the port of an interface; None for interfaces of Open vSwitch itself."""
     switch, has_port, port = interface.removeprefix("s").partition("p")
     with contextlib.suppress(ValueError):
         return LabPort(int(switch), int(port)) if has_port else None
@@ -136,9 +136,9 @@ ETHER_TYPE = 0x88B6
 OCTETS = 60
 """Of a probe, without its check sequence: the shortest frame of Ethernet."""
 AT_ONCE = 32
-"""Probes under way: few enough for the queues of any port."""
+"""Probes in flight: few enough for the queues of ports."""
 LIMIT_S = 5.0
-"""Longest wait for probes under way [s]."""
+"""Longest wait for probes in flight [s]."""
 
 _MAGIC = b"EWLP"
 _HEADER = struct.Struct(">6s6sH4sI")
@@ -154,7 +154,7 @@ class ProbeFrame(NamedTuple):
 
 
 class PathHop(NamedTuple):
-    """A switch on the way of a probe."""
+    """A switch on the path of a probe."""
 
     switch: int
     in_port: int
@@ -162,16 +162,16 @@ class PathHop(NamedTuple):
 
 
 class ProbePath(NamedTuple):
-    """What became of a probe."""
+    """The path of a probe."""
 
     hops: tuple[PathHop, ...]
     """In order, from the host's switch on."""
     entered: bool
-    """Whether it was seen where it was sent in."""
+    """Whether it was captured at its port of entry."""
     host: str | None
-    """Where it came out; none: nowhere."""
+    """Host where it arrived; None: at none."""
     strays: int
-    """How often it was seen at ports that are not on this way: copies, that is, floods."""
+    """Captures at ports that are not on the path: copies, as of a flood."""
 
 
 def encode(target: int, source: int, number: int) -> bytes:
@@ -181,7 +181,7 @@ def encode(target: int, source: int, number: int) -> bytes:
 
 
 def number(octets: bytes) -> int | None:
-    """Read the number of a probe; none: it is none."""
+    """Read the number of a probe, or None of another frame."""
     if len(octets) < _HEADER.size:
         return None
     *_, ether_type, magic, value = _HEADER.unpack_from(octets)
@@ -191,16 +191,16 @@ def number(octets: bytes) -> int | None:
 def probe_path(
     across: Mapping[LabPort, LabPort | str], start: LabPort, observed: Sequence[ObservedFrame]
 ) -> ProbePath:
-    """Put together the way of one frame from where it was seen.
+    """Return the path of a frame by the ports where it was captured.
 
     Parameters
     ----------
     across
-        What is plugged into every port.
+        The other end of every port.
     start
-        Where the sender is plugged in.
-    seen
-        In any order; where a switch was passed twice, in that of time.
+        Port of the sender.
+    observed
+        Captures in any order; those of one switch in the order of time.
     """
     came = [one.end for one in observed if not one.leaves]
     left = [one.end for one in observed if one.leaves]
@@ -220,7 +220,7 @@ def probe_path(
 
 
 class ProbeSender:
-    """Sends probes from the hosts of a lab, and hears them everywhere.
+    """Sends probes from the hosts of a lab, and captures them at all ports.
 
     Parameters
     ----------
@@ -249,22 +249,22 @@ class ProbeSender:
         self._stack.close()
 
     def mac(self, host: int) -> int:
-        """Return the address that a host has now."""
+        """Return the present MAC address of a host."""
         return int.from_bytes(self._sources[host])
 
     def follow(
         self, probes: Sequence[ProbeFrame], quiet_s: float = 0.02, *, arrive: bool = True
     ) -> Iterator[ProbePath]:
-        """Send probes and tell their ways, in their order.
+        """Send probes and yield their paths, in order.
 
         Parameters
         ----------
         probes
             What to send.
         quiet_s
-            Silence after which all is over [s].
+            Silence after which the capture ends [s].
         arrive
-            Whether each is waited for until it comes out somewhere.
+            Whether to wait until every probe arrives at a host.
         """
         for first in range(0, len(probes), AT_ONCE):
             yield from self._some(probes[first : first + AT_ONCE], quiet_s, arrive)

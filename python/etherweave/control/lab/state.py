@@ -1,10 +1,10 @@
-"""What is written down of a lab, before anything of it is made, so that it can always be removed.
+"""Files of a lab, written before anything else is made, so that it can always be removed.
 
 ::
 
     /run/etherweave/lab/NAME/scenario.toml  resolved
-                             state.json     the rest of what it is of
-                             lock           held by whoever changes it
+                             state.json     record of what it was made of
+                             lock           held by the process that changes it
                              hosts          names and addresses, as hosts(5)
                              ovs/           files of its Open vSwitch
                              supervisor.pid   process and its start
@@ -26,11 +26,11 @@ RUNTIME = "ETHERWEAVE_RUNTIME"
 
 
 class StateError(ValueError):
-    """There is no such lab, or one too many; a sentence says what to do."""
+    """There is no such lab, or several; the message says what is expected."""
 
 
 class LabScope(NamedTuple):
-    """Where labs are, apart from those of other realms."""
+    """Directory and prefix of a set of labs."""
 
     directory: Path
     prefix: str = "ew-lab."
@@ -39,20 +39,20 @@ class LabScope(NamedTuple):
 
 @dataclass(frozen=True)
 class LabRecord:
-    """What a lab is of."""
+    """What a lab was made of."""
 
     failed: tuple[str, ...]
-    """Cables that its plan avoids."""
+    """Failed cables that its plan avoids."""
     plane: str
-    """What its switches are."""
+    """Implementation of its switches."""
     guests: tuple[str, ...] = ()
     """Hosts that are virtual machines."""
     boot: dict[str, Any] | None = None
-    """Figures of the boot; none: it was not brought up to its end."""
+    """Figures of the boot; None: it was not brought up completely."""
 
 
 def machine_scope() -> LabScope:
-    """Return where the labs of this machine are."""
+    """Return the scope of the labs of this machine."""
     return LabScope(Path(os.environ.get(RUNTIME) or "/run/etherweave") / "lab")
 
 
@@ -63,14 +63,14 @@ def lab_directory(scope: LabScope, name: str) -> Path:
 
 
 def names(scope: LabScope) -> list[str]:
-    """Name the labs that left something in the directory."""
+    """Return the names of the labs with a directory."""
     if not scope.directory.is_dir():
         return []
     return sorted(path.name for path in scope.directory.iterdir() if is_name(path.name))
 
 
 def choose(scope: LabScope, name: str | None) -> str:
-    """Take the lab of a name, or the only one.
+    """Return the name of a lab, or of the only one.
 
     Raises
     ------
@@ -90,14 +90,14 @@ def choose(scope: LabScope, name: str | None) -> str:
 
 
 def write(directory: Path, record: LabRecord) -> None:
-    """Write a record down, all at once."""
+    """Write a record, atomically."""
     new = directory / "state.json.new"
     new.write_text(json.dumps(asdict(record), indent=1), encoding="utf-8")
     new.replace(directory / "state.json")
 
 
 def read(directory: Path) -> LabRecord | None:
-    """Read a lab's record; none: whoever made the directory got no further, or it is damaged."""
+    """Read a lab's record; None: it is missing or damaged."""
     try:
         values = json.loads((directory / "state.json").read_text(encoding="utf-8"))
         lists = {name: tuple(values[name]) for name in ("failed", "guests")}
@@ -108,12 +108,12 @@ def read(directory: Path) -> LabRecord | None:
 
 @contextlib.contextmanager
 def locked(directory: Path) -> Iterator[None]:
-    """Hold a lab's lock; the kernel opens it when the process ends, however it does.
+    """Hold a lab's lock, which the kernel releases at the latest when the process ends.
 
     Raises
     ------
     StateError
-        If somebody else is bringing it up or down.
+        If another process is bringing it up or down.
     """
     with (directory / "lock").open("w") as lock:
         try:

@@ -1,4 +1,4 @@
-"""What of a lab is there just now, asked of the kernel."""
+"""The present state of a lab: hosts, counters of ports, and installed rules."""
 
 import json
 from dataclasses import asdict, dataclass
@@ -18,23 +18,23 @@ from etherweave.linux.links import LinkCounters, Links
 
 @dataclass(frozen=True)
 class HostStatus:
-    """A host as it is."""
+    """State of a host."""
 
     host: str
     namespace: str
     switch: str
     port: int
     mac: str | None
-    """None: the namespace or its interface is gone."""
+    """None: the namespace or its interface does not exist."""
     mac_planned: str
     ipv4: str
     processes: int
-    """How many run in it."""
+    """Number of processes in the namespace."""
 
 
 @dataclass(frozen=True)
 class PortStatus:
-    """A port of a switch and what it has carried."""
+    """Counters of a port of a switch."""
 
     port: int
     leads_to: str
@@ -44,7 +44,7 @@ class PortStatus:
 
 @dataclass(frozen=True)
 class SwitchStatus:
-    """A switch as it is."""
+    """State of a switch."""
 
     switch: str
     rules: int
@@ -54,20 +54,20 @@ class SwitchStatus:
 
 @dataclass(frozen=True)
 class Status:
-    """A lab as it is."""
+    """State of a lab."""
 
     name: str
     fabric: str
     plane: str
     is_running: bool
-    """Whether its switches work."""
+    """Whether its switches run."""
     obeys_pauses: bool
     hosts: tuple[HostStatus, ...]
     switches: tuple[SwitchStatus, ...]
 
     @property
     def is_whole(self) -> bool:
-        """Whether switches work and every host has its address."""
+        """Whether switches run and every host has its address."""
         return self.is_running and all(host.mac == host.mac_planned for host in self.hosts)
 
     def as_json(self) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class Status:
 
 
 def status(lab: Lab) -> Status:
-    """Look at a lab."""
+    """Return the state of a lab."""
     has_supervisor = lab.supervisor is not None
     is_ovs = lab.record.plane == "ovs"
     running = is_running(lab.daemons.directory) if is_ovs else has_supervisor
@@ -107,7 +107,7 @@ def _hosts(lab: Lab) -> tuple[HostStatus, ...]:
                 host.switch,
                 host.port,
                 _mac(namespace),
-                # Under control.addresses = "rewrite", hosts keep what they have.
+                # Under control.addresses = "rewrite", hosts keep their factory addresses.
                 factories[host.name],
                 layout.address(host),
                 process_counts[identity] if identity else 0,
@@ -160,7 +160,7 @@ def installed_rules(lab: Lab) -> list[int]:
     Raises
     ------
     LabError
-        If a switch holds anything else than it was told.
+        If a switch differs from the plan.
     """
     return _in_kernel(lab) if lab.record.plane == "ebpf" else _in_bridges(lab)
 
@@ -169,8 +169,8 @@ def _in_bridges(lab: Lab) -> list[int]:
     bridges = lab.layout.wiring.bridges
     for switch in lab.layout.plan.switches:
         if different := differences(lab.daemons, bridges[switch.name], switch):
-            raise LabError(f"{switch.name}: {different[0]}; expected what the plan says")
-    # Nothing differs, so that the bridges hold as many as the plan.
+            raise LabError(f"{switch.name}: {different[0]}; expected the plan's rules")
+    # Without differences, the bridges have the rules of the plan.
     return [
         sum(rule.purpose in CARRIED for rule in switch.rules) for switch in lab.layout.plan.switches
     ]

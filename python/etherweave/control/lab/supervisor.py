@@ -1,12 +1,12 @@
-"""The process that stays while a lab is up: pauses, and the kernel's switches.
+"""The process that runs while a lab is up: it obeys pauses and keeps the kernel's switches.
 
 ::
 
     python -m etherweave.control.lab.supervisor DIRECTORY     in the namespace of the switches
 
-It plans while the rest of the lab is made, begins when a line comes on standard input, says
+It plans while the rest of the lab is made, starts when it reads a line from standard input, prints
 "ready", and ends on SIGTERM. With Open vSwitch it is the agent of every switch that has conditional
-rules; with eBPF it holds the switches, which obey pauses themselves.
+rules; with eBPF it keeps the switches loaded, which obey pauses themselves.
 """
 
 import json
@@ -27,14 +27,14 @@ from etherweave.control.ovs.daemons import Daemons, Datapath
 from etherweave.control.rules import SwitchPlan
 
 RATE = 100_000_000
-"""That cables of a lab are said to have [b/s]: 65,535 quanta of a PAUSE frame last 0.34 s."""
+"""Rate of a lab's cables for pause quanta [b/s]: 65,535 quanta last 0.34 s."""
 
 PINS = "pins.json"
-"""File in a lab's directory: of each switch in the kernel, where its maps are pinned."""
+"""File in a lab's directory with the pinned maps of each switch in the kernel."""
 
 
 def main() -> None:
-    """Keep a lab."""
+    """Supervise a lab."""
     directory = Path(sys.argv[1])
     record = read(directory)
     if record is None:
@@ -75,7 +75,7 @@ def _begin_ovs(
             serve(switch, ears, daemons.management(f"s{index}"), stop)
         except Exception:
             traceback.print_exc()
-            # One deaf switch, and the lab is no longer what it says.
+            # A switch without its agent would ignore pauses: end the lab's supervisor.
             os.kill(os.getpid(), signal.SIGTERM)
 
     threads = [
@@ -112,7 +112,7 @@ def _begin_ebpf(
 
 @contextmanager
 def _termination() -> Iterator[socket.socket]:
-    """Make a socket that has something to read from the first SIGTERM or Ctrl-C on."""
+    """Return a socket that becomes readable on SIGTERM or SIGINT."""
     stop, bell = socket.socketpair()
     with stop, bell:
         bell.setblocking(False)

@@ -28,11 +28,11 @@ class Traffic:
     answered: int
     round_trip_ms: float
     tcp_gbps: float | None
-    """By iperf3; none: not installed."""
+    """By iperf3; None: not installed."""
 
 
 def traffic(layout: Layout) -> Traffic | None:
-    """Let the first host ping the last, and send to it by TCP for a second; none without ping."""
+    """Ping from the first host to the last, and send by TCP for a second; None without ping."""
     if shutil.which("ping") is None:
         return None
     first, last = layout.plan.hosts[0], layout.plan.hosts[-1]
@@ -70,7 +70,7 @@ def _tcp_gbps(enter: list[str], server: str, address: str) -> float | None:
 
 
 def _await_listener(namespace: str) -> None:
-    """Wait until somebody listens in a namespace, by the kernel's table of sockets."""
+    """Wait for a listening socket in a namespace."""
     deadline_s = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline_s:
         with inside(namespace):

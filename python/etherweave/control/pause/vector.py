@@ -138,7 +138,7 @@ class PauseVectors:
 
 
 def _vector_rules(switch: SwitchPlan) -> list[VectorRule]:
-    rules = [rule for rule in switch.rules if rule.purpose is Purpose.PAUSES]
+    rules = [rule for rule in switch.rules if rule.purpose is Purpose.PAUSE_VECTOR]
     by_class = any(_priority(rule) is not None for rule in rules)
     return list(_each(rules, by_class))
 

@@ -1,4 +1,4 @@
-"""Hosts of a lab as virtual machines: kernels of their own, booted by DMP, that speak RoCEv2.
+"""Hosts of a lab as virtual machines with their own kernels, for DMP and RoCEv2.
 
 ::
 
@@ -6,5 +6,5 @@
                                                      │ inside: DMP, IPv4, Soft-RoCE, perftest
     roce: figures  ◄── reports, a line each ──── serial console
 
-Emulated without KVM, so that any machine will do; nothing here measures speed.
+Processors are emulated, without KVM, so that any machine will do; speed is not measured.
 """

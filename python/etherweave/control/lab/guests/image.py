@@ -20,14 +20,14 @@ PROGRAMS = ("qemu-system-x86_64", "busybox", "cpio", "modprobe", "depmod")
 INSIDE = ("rdma", "ib_send_lat", "ib_write_bw")
 """Copied into guests, with their libraries."""
 MODULES = ("virtio_pci", "virtio_net", "rdma_rxe", "ib_uverbs", "crc32_generic", "rdma_ucm")
-"""``crc32_generic`` is asked for through the kernel's crypto interface, which no list tells."""
+"""``crc32_generic`` is needed through the kernel's crypto interface, which modules.dep omits."""
 _PROVIDER = "librxe-rdmav*.so"
 _TIMEOUT_S = 60.0
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 class ImageError(Exception):
-    """Something is missing for guests; a sentence says what."""
+    """Something is missing for guests; the message says what."""
 
 
 class GuestKernel(NamedTuple):
@@ -76,7 +76,7 @@ def build(directory: Path, kernel: GuestKernel) -> Path:
     Raises
     ------
     ImageError
-        If a program fails; its words say why.
+        If a program fails; the message has its error.
     """
     root = directory / "root"
     for place in ("bin", "modules", "proc", "sys", "dev", "tmp", "etc/libibverbs.d"):
@@ -133,13 +133,13 @@ def _python(root: Path) -> None:
         above = package.parent if file.is_relative_to(package) else standard
         _copy_with_cache(file, library / file.relative_to(above))
         binaries += [file] if ".so" in file.suffixes else []
-    # The door of the package loads the compiled core, which no guest needs.
+    # The package's own __init__ loads the compiled core, which no guest needs.
     (library / package.name / "__init__.py").write_text("")
     _libraries(root, binaries)
 
 
 def _needed(path: Path) -> list[Path]:
-    """Ask an interpreter which files it reads for the program inside."""
+    """Return the files that an interpreter reads for the program inside."""
     script = (
         "import json, sys, types; sys.path.insert(0, sys.argv[1]); "
         "package = types.ModuleType('etherweave'); package.__path__ = [sys.argv[2]]; "
@@ -163,7 +163,7 @@ def _copy_with_cache(file: Path, target: Path) -> None:
 
 
 def _libraries(root: Path, binaries: Iterable[Path]) -> None:
-    """Copy what the loader would look for."""
+    """Copy the shared libraries of programs."""
     for binary in binaries:
         done = subprocess.run(["ldd", str(binary)], capture_output=True, text=True)
         for word in done.stdout.split():

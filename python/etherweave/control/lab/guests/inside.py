@@ -1,4 +1,4 @@
-"""What a guest does after its kernel's start; runs inside it, as the last act of ``init``."""
+"""The program of a guest, which its ``init`` starts."""
 
 import subprocess
 import time
@@ -87,7 +87,7 @@ def _client(command: Sequence[str], peer: str) -> str:
 def _run(command: Sequence[str]) -> str:
     done = subprocess.run(command, capture_output=True, text=True, timeout=2 * PATIENCE_S)
     if done.returncode:
-        report("refused", command=" ".join(command), output=(done.stderr + done.stdout)[-400:])
+        report("rejected", command=" ".join(command), output=(done.stderr + done.stdout)[-400:])
         raise subprocess.CalledProcessError(done.returncode, command)
     return done.stdout
 

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 MARK = "ETHERWEAVE "
 """Begins the line of a report; all others are the kernel's."""
 OPTION = "etherweave="
-"""Of the kernel's command line: what the guest shall do, as base64 of JSON."""
+"""Option of the kernel's command line: the guest's orders, as base64 of JSON."""
 
 
 class ProgramOutputError(ValueError):
-    """A program printed no table of results."""
+    """The output of a program has no table of results."""
 
 
 class Latency(NamedTuple):
@@ -37,7 +37,7 @@ def write(step: str, **figures: Any) -> str:
 
 
 def read(console: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Read the reports of a console; what is cut short or garbled is none."""
+    """Read the reports of a console; damaged lines are ignored."""
     for line in console:
         _, mark, text = line.partition(MARK)
         try:

@@ -1,4 +1,4 @@
-"""Two guests at different switches get their addresses by DMP, and talk RoCEv2 over the fabric."""
+"""Two guests get their addresses by DMP, and measure RoCEv2 over the fabric."""
 
 import subprocess
 import time
@@ -24,16 +24,16 @@ from etherweave.linux.namespaces import inside
 
 MEMORY_MIB = 384
 LIMIT_S = 240.0
-"""Longest that guests may take, from boot to end [s]; an idle machine takes a tenth of it."""
+"""Longest time of guests, from boot to end [s]; an idle machine takes a tenth of it."""
 _EVERY_S = 0.2
 _OFFLOADS = (
     *("csum", "gso", "guest_csum", "guest_tso4", "guest_tso6", "guest_ufo"),
     *("host_tso4", "host_tso6", "host_ufo"),
 )
-"""Off: switches in user space pass on what is unfinished as it is."""
+"""Disabled: switches in user space forward incomplete checksums and segments unchanged."""
 
 Reports: TypeAlias = list[dict[str, Any]]
-"""Of a guest, in order, each with ``at_s``, when it was read since the start of waiting."""
+"""Reports of a guest, in order, each with ``at_s``, the time since the start of waiting [s]."""
 
 
 class GuestMachine(NamedTuple):
@@ -48,21 +48,21 @@ class GuestMachine(NamedTuple):
 def running(
     lab: Lab, kernel: GuestKernel, image: Path, orders: Mapping[str, str]
 ) -> Iterator[list[GuestMachine]]:
-    """Start guests, and end them whatever happens.
+    """Run guests within the block.
 
     Parameters
     ----------
     lab
         Has ports for them.
     kernel, image
-        What they boot.
+        Files that they boot.
     orders
-        By host: what it is told on its kernel's command line.
+        By host: its orders on the kernel's command line.
     """
     hosts = [host for host in lab.layout.plan.hosts if host.name in orders]
     with ExitStack() as stack:
         machines = [_start(lab, kernel, image, host, orders[host.name], stack) for host in hosts]
-        # A tap has its carrier once somebody holds it.
+        # A tap has its carrier once QEMU has opened it.
         with inside(lab.layout.fabric), Links() as links:
             for machine in machines:
                 links.set_up(guest_interface(lab.layout, machine.host))
@@ -90,7 +90,7 @@ def await_reports(machines: Sequence[GuestMachine], progress: StepProgress) -> l
 
 
 def command(port: str, kernel: Path, image: Path, mac: int, console: Path, order: str) -> list[str]:
-    """Write how QEMU is started."""
+    """Write the command of QEMU."""
     offloads = ",".join(f"{name}=off" for name in _OFFLOADS)
     return [
         *("qemu-system-x86_64", "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max"),
@@ -121,7 +121,7 @@ def _start(
 def _read_reports(
     machine: GuestMachine, known: Reports, at_s: float, progress: StepProgress
 ) -> None:
-    """Add what a guest has said since it was heard last."""
+    """Add the reports of a guest since the last call."""
     # First, so that nothing can be said between reading and looking whether it runs.
     has_ended = machine.process.poll() is not None
     for report in list(reports.read(_lines(machine.console)))[len(known) :]:
@@ -146,7 +146,7 @@ def _last_output(machines: Sequence[GuestMachine]) -> str:
     for machine in machines:
         log = machine.console.with_suffix(".log").read_text(errors="replace").splitlines()
         last_lines = " | ".join([*log[-2:], *_lines(machine.console)[-3:]]) or "nothing"
-        words.append(f"{machine.host.name} says: {last_lines}")
+        words.append(f"{machine.host.name} prints: {last_lines}")
     return "; ".join(words)
 
 
@@ -167,7 +167,7 @@ class GuestBoot:
 
 @dataclass(frozen=True)
 class RoceResult:
-    """What two guests found; of an emulated processor, so that only existence counts."""
+    """Results of two guests; processors are emulated, so that they show function only."""
 
     guests: tuple[GuestBoot, ...]
     dmp_elsewhere: int
@@ -175,7 +175,7 @@ class RoceResult:
     latency: reports.Latency
     bandwidth: reports.Bandwidth
     paths: dict[str, int]
-    """Frames that each port on the two planned ways sent, by switch and port."""
+    """Frames that each port on the two planned paths sent, by switch and port."""
     off_path_frames: int
     """Frames that all other ports between switches sent; ARP and its like are among them."""
     seconds: float
@@ -190,7 +190,7 @@ class RoceResult:
 def measure_roce(
     lab: Lab, kernel: GuestKernel, progress: StepProgress = lambda _: None
 ) -> RoceResult:
-    """Boot the two guests of a lab, and let the second measure against the first.
+    """Boot the two guests of a lab, and measure from the second to the first.
 
     Raises
     ------
@@ -234,7 +234,7 @@ def _pair(lab: Lab) -> HostPair:
 
 
 def _orders(lab: Lab, pair: HostPair) -> Mapping[str, str]:
-    """Let the first wait, and the second come to it."""
+    """Return orders: the first guest is the server, the second the client."""
     server, client = (lab.layout.plan.hosts[index] for index in pair)
     address = lab.layout.address
     peer = address(server).partition("/")[0]
@@ -245,7 +245,7 @@ def _orders(lab: Lab, pair: HostPair) -> Mapping[str, str]:
 
 
 def _planned_ports(lab: Lab, pair: HostPair) -> list[LabPort]:
-    """Name the ports that frames leave by, there and back."""
+    """Return the output ports of both directions."""
     both = (pair, HostPair(pair.destination, pair.source))
     hops = (hop for direction in both for hop in predict(lab.layout, direction))
     return sorted({LabPort(hop.switch, hop.out_port) for hop in hops})
