@@ -344,7 +344,7 @@ def test_a_lab_is_undone_when_it_is_told_to_end_while_it_is_made(
         assert making.stderr is not None
         assert any("Open vSwitch" in line for line in making.stderr)
         making.send_signal(signal.SIGTERM)
-        assert "removing what was made" in making.stderr.read()
+        assert "removing the incomplete lab" in making.stderr.read()
     assert making.returncode not in (0, -signal.SIGTERM)
     assert not [one for one in namespaces.existing() if name in one]
     assert not traces(scope)

@@ -8,7 +8,6 @@ import typer
 
 from etherweave.cli.exits import FAILED, print_error
 from etherweave.cli.lab.parameters import (
-    DataPlane,
     PlaneOption,
     reported_errors,
     root_only,
@@ -29,6 +28,7 @@ from etherweave.control.lab.demonstration import (
 )
 from etherweave.control.lab.pauses import PausePhase, PauseResult
 from etherweave.control.lab.traffic import Traffic
+from etherweave.control.reaction import DataPlane
 from etherweave.scenario import Scenario
 
 DRAGONFLY: Scenario = {

@@ -8,7 +8,6 @@ import typer
 
 from etherweave.cli.exits import FAILED, print_error, reject
 from etherweave.cli.lab.parameters import (
-    DataPlane,
     PlaneOption,
     reported_errors,
     root_only,
@@ -20,6 +19,7 @@ from etherweave.control.lab import lifecycle, state
 from etherweave.control.lab.guests import image
 from etherweave.control.lab.guests.roce import RoceResult, measure_roce
 from etherweave.control.lab.layout import LayoutError
+from etherweave.control.reaction import DataPlane
 
 NAME = "guests"
 

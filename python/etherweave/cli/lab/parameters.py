@@ -5,7 +5,6 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -21,15 +20,8 @@ from etherweave.control.lab.probes import CaptureIncompleteError
 from etherweave.control.lab.state import StateError
 from etherweave.control.ovs.daemons import OvsError
 from etherweave.control.plan import FabricPlanError
+from etherweave.control.reaction import DataPlane
 from etherweave.linux.namespaces import NamespaceError, missing
-
-
-class DataPlane(StrEnum):
-    """Implementation of the switches."""
-
-    OVS = "ovs"
-    EBPF = "ebpf"
-
 
 Name = Annotated[
     str | None,

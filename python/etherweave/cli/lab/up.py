@@ -7,7 +7,6 @@ import typer
 
 from etherweave.cli.control.parameters import Failed
 from etherweave.cli.lab.parameters import (
-    DataPlane,
     PlaneOption,
     name_of,
     reported_errors,
@@ -19,6 +18,7 @@ from etherweave.cli.parameters import AsJson, File, Settings, overrides
 from etherweave.control.lab import lifecycle
 from etherweave.control.lab.lifecycle import Lab
 from etherweave.control.lab.state import machine_scope
+from etherweave.control.reaction import DataPlane
 
 EXAMPLES = """Examples:
 
