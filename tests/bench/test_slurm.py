@@ -142,7 +142,7 @@ def test_an_outcome_is_seen_at_once_though_slurm_is_asked_seldom(
 
     clock = Clock(happens)
     monkeypatch.setattr(sbatch, "time", clock)
-    monkeypatch.setattr(sbatch, "_said", says)
+    monkeypatch.setattr(sbatch, "_output", says)
     monkeypatch.setattr(sbatch, "cancel_earlier", lambda job: None)
     monkeypatch.setattr(sbatch, "cancel", lambda number: None)
     outcome = SlurmBatchLauncher(site("sbatch")).launch(
