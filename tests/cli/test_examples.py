@@ -11,7 +11,7 @@ import pytest
 from support.commands import below, commands, program
 
 GUIDES = Path(__file__).parents[2] / "docs/guide"
-BENCHMARKING = ("benchmarks", "benchmarking", "measuring", "measure", "sites", "calibration")
+PAGES = ("run", "benchmarks", "benchmarking", "measuring", "measure", "sites", "calibration")
 PROGRAM = "etherweave"
 ENDS = {"|", "||", "&&", ">", "<", ";", ")"}
 
@@ -58,7 +58,7 @@ def test_an_example_of_a_help_names_options_that_there_are(words: list[str]) -> 
     understood(words)
 
 
-GUIDED = [words for name in BENCHMARKING for words in words_of(in_fences(GUIDES / f"{name}.md"))]
+GUIDED = [words for name in PAGES for words in words_of(in_fences(GUIDES / f"{name}.md"))]
 
 
 @pytest.mark.parametrize("words", GUIDED, ids=" ".join)
