@@ -197,6 +197,10 @@ def read_table(path: Path, is_measured: bool) -> "pyarrow.Table":
     known = {**simulated_tables(), **(MEASURED_TABLES if is_measured else {})}
     for column, kind in known.get(path.stem, {}).items():
         _check_column(path, table, column, kind)
+    for name in table.column_names:
+        if (found := _kind(table[name].type)) not in _COLUMN_KINDS:
+            expected = ", ".join(_COLUMN_KINDS)
+            raise ResultError(path, f"column {name}: {found}; expected one of {expected}")
     return table
 
 
@@ -209,6 +213,8 @@ def _parquet(path: Path) -> "pyarrow.Table":
     try:
         table = parquet.read_table(path, page_checksum_verification=True, partitioning=None)
         table.validate(full=True)
+        # Without metadata, in which other octets may stand than libraries for tables accept.
+        table = pyarrow.Table.from_arrays(table.columns, names=table.column_names)
     except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:
         reason = str(error).partition("\n")[0].rstrip(".")
         raise ResultError(path, f"{reason}; expected a table in Parquet") from None
@@ -225,6 +231,9 @@ def _check_column(path: Path, table: "pyarrow.Table", name: str, kind: str) -> N
         raise ResultError(path, f"column {name}: {found}; expected {kind}")
     if column.null_count:
         raise ResultError(path, f"column {name}: {column.null_count} missing values; expected none")
+
+
+_COLUMN_KINDS = ("text", "integer", "number", "bool")
 
 
 def _kind(of: "pyarrow.DataType") -> str:

@@ -1,0 +1,195 @@
+"""Damaged files and odd arguments end every verb with one sentence, never with a traceback."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+import etherweave
+from support import hostile
+from support.captured_texts import DATA
+from support.hostile import Damage, damaged, offence
+from support.launches import FakeLauncher, campaign, latencies, stored_campaign
+from support.measured_results import measured
+
+pytestmark = pytest.mark.slow
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+FEW = {"topology": {"single_switch": {"hosts": 2}}, "run": {"end": "1ms"}}
+JOB = {"name": "j", "workload": {"osu_latency": {"iterations": 5}}}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """One directory of each kind that verbs read."""
+    home = tmp_path_factory.mktemp("whole")
+    etherweave.run({**FEW, "job": [JOB]}).save(home / "simulated")
+    measured([[1000.0, 1100.0], [1000.0, 1200.0]]).save(home / "measured")
+    launcher = FakeLauncher(lambda number: latencies(10.0 + number % 3))
+    stored_campaign(home / "benchmarks", campaign(), launcher)
+    (home / "file").mkdir()
+    (home / "file" / "one.toml").write_text((SCENARIOS / "first.toml").read_text())
+    return {path.name: path for path in home.iterdir()}
+
+
+def damages(file: Path) -> list[Damage]:
+    """All damages that a file of its kind can have."""
+    some = [*hostile.kinds(), *hostile.octets(1)]
+    if file.suffix == ".json":
+        return some + hostile.values(file, 1)
+    if file.suffix == ".parquet":
+        return some + hostile.columns(file)
+    return some + hostile.lines(file, 1)
+
+
+def offences(
+    whole: Path,
+    place: Path,
+    words: Callable[[Path], Sequence[object]],
+    pattern: str = "**/*",
+    lines_max: int = 1,
+) -> list[str]:
+    """Damage every file of a directory in every way; return what a verb must not do then."""
+    found = []
+    for file in sorted(path for path in whole.glob(pattern) if path.is_file()):
+        name = str(file.relative_to(whole))
+        for damage in damages(file):
+            copy = damaged(whole, name, damage, place)
+            if wrong := offence(*words(copy), lines_max=lines_max):
+                found.append(f"{name}, {damage.name}: {wrong}")
+    return found
+
+
+@pytest.mark.parametrize("kind", ["simulated", "measured"])
+def test_a_damaged_result_is_reported_in_one_sentence(
+    whole: dict[str, Path], kind: str, tmp_path: Path
+) -> None:
+    assert offences(whole[kind], tmp_path / "copy", lambda copy: ["report", copy]) == []
+
+
+def test_a_damaged_result_is_no_load_of_a_design(whole: dict[str, Path], tmp_path: Path) -> None:
+    scenario = whole["file"] / "one.toml"
+
+    def words(copy: Path) -> list[object]:
+        return ["design", scenario, "--load", copy, "--json"]
+
+    assert offences(whole["simulated"], tmp_path / "copy", words) == []
+
+
+def test_a_damaged_result_is_nothing_to_stand_beside(
+    whole: dict[str, Path], tmp_path: Path
+) -> None:
+    def words(copy: Path) -> list[object]:
+        return ["report", whole["measured"], "--beside", copy]
+
+    assert offences(whole["simulated"], tmp_path / "copy", words, "*.json") == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        lambda copy: ["report", copy],
+        lambda copy: ["bench", "report", copy],
+        lambda copy: ["bench", "compare", copy, copy],
+        lambda copy: ["bench", "history", copy.parent],
+        lambda copy: ["bench", "baseline", "add", copy, "--name", "x", "--file", copy / "b.json"],
+        lambda copy: ["bench", "export", "reframe", copy],
+    ],
+    ids=["report", "bench report", "compare", "history", "baseline", "reframe"],
+)
+def test_damaged_benchmarks_are_reported_in_one_sentence(
+    whole: dict[str, Path], tmp_path: Path, words: Callable[[Path], Sequence[object]]
+) -> None:
+    found = offences(whole["benchmarks"], tmp_path / "all" / "copy", words, "*.*")
+    assert found == []
+
+
+@pytest.mark.parametrize("verb", [["run"], ["show"], ["design"], ["schedule"], ["curve"]], ids=str)
+def test_a_damaged_scenario_is_reported_in_one_sentence(
+    whole: dict[str, Path], tmp_path: Path, verb: list[str]
+) -> None:
+    def words(copy: Path) -> list[object]:
+        out = ["-o", copy / "out"] if verb == ["schedule"] else []
+        return [*verb, copy / "one.toml", *out]
+
+    # Every mistake of a scenario is reported, each on a line.
+    assert offences(whole["file"], tmp_path / "copy", words, lines_max=50) == []
+
+
+TEXTS = {
+    "parse": ("osu-micro-benchmarks/osu_bw-7.4.txt", ["bench", "parse"]),
+    "reference": ("hpcc/hpccoutf-4ranks.txt", ["reference", "--result"]),
+    "site": (None, ["bench", "site", "check"]),
+    "lint": (None, ["control", "lint"]),
+}
+
+
+@pytest.mark.parametrize(("source", "verb"), TEXTS.values(), ids=TEXTS.keys())
+def test_a_damaged_text_is_reported_in_one_sentence(
+    tmp_path: Path, source: str | None, verb: list[str]
+) -> None:
+    home = tmp_path / "whole"
+    home.mkdir()
+    text = (DATA / source).read_bytes() if source else b'launcher = "ssh"\nhosts = { a = {} }\n'
+    (home / "one.txt").write_bytes(text)
+    assert offences(home, tmp_path / "copy", lambda copy: [*verb, copy / "one.txt"]) == []
+
+
+ODD_WORDS = {
+    "no UTF-8": os.fsdecode(b"\xff\xfe.toml"),
+    "long": "x" * 5000,
+    "empty": "",
+}
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ["run"],
+        ["show"],
+        ["design"],
+        ["curve"],
+        ["observe"],
+        ["report"],
+        ["study"],
+        ["bench", "parse"],
+        ["bench", "history"],
+        ["control", "lint"],
+        ["control", "export"],
+        ["calibrate"],
+    ],
+    ids=" ".join,
+)
+def test_odd_names_of_files_are_reported_in_one_sentence(verb: list[str]) -> None:
+    found = [f"{name}: {offence(*verb, word)}" for name, word in ODD_WORDS.items()]
+    assert [one for one in found if not one.endswith(": ")] == []
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "seed=" + "9" * 5000,
+        "seed=" + "[" * 1000,
+        "seed=" + "{a=" * 1000,
+        "a" + ".a" * 1000 + "=1",
+        "seed=" + os.fsdecode(b"\xff"),
+        "=",
+        "seed",
+        "seed=1e999",
+    ],
+    ids=["digits", "lists", "tables", "keys", "no UTF-8", "no key", "no value", "infinity"],
+)
+def test_odd_settings_are_reported_in_one_sentence(value: str) -> None:
+    assert offence("run", SCENARIOS / "first.toml", "--set", value) == ""
+
+
+@pytest.mark.parametrize("number", [str(2**64), str(10**30), "-1", "0", "1e3", "x", "٣"])
+def test_odd_numbers_of_threads_are_reported_in_one_sentence(number: str) -> None:
+    assert offence("run", SCENARIOS / "first.toml", "--threads", number) == ""
+
+
+def test_an_output_under_a_dangling_link_is_reported_in_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for place in (tmp_path / "link", tmp_path / "link" / "out"):
+        assert offence("run", SCENARIOS / "first.toml", "-o", place) == ""
