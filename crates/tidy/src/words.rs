@@ -29,12 +29,16 @@ const WORDS: &[(&[&str], &str)] = &[
 const PARTS: &[(&[&str], &str)] = &[
     (&["way", "ways"], "path, egress or method"),
     (&["lot"], "hash, random draw"),
-    (&["aim", "aims"], "destination set, route state or prefetch hint"),
     (&["joint", "joints"], "adjacency, port channel"),
-    (&["lane", "lanes"], "traffic-class state; a lane is a SerDes lane"),
     (&["card", "cards"], "NIC"),
     (&["ground"], "a noun for what it holds"),
     (&["heard"], "a noun for what it holds"),
+];
+
+/// Rejected as parts of identifiers of the simulators; elsewhere an aim is a target, and a lane is a SerDes lane.
+const SIMULATORS: &[(&[&str], &str)] = &[
+    (&["aim", "aims"], "destination set, route state or prefetch hint"),
+    (&["lane", "lanes"], "traffic-class state"),
 ];
 
 /// Rejected as names of types and modules.
@@ -66,12 +70,16 @@ const TERMS: [&str; 8] =
 
 /// A rejected word, on a line of a text that people write.
 pub fn rejected(file: &File) -> Vec<Finding> {
-    if !is_written(file) || is_decision(file) || file.path.ends_with("tidy/src/words.rs") {
+    // The glossary lists what others say, and this file what nobody says.
+    let lists_words = file.path == "docs/glossary.md" || file.path.ends_with("tidy/src/words.rs");
+    if !is_written(file) || is_decision(file) || lists_words {
         return Vec::new();
     }
     let is_code = is_code(file);
     let mut findings = file.findings(|line| {
-        let (word, instead) = rejected_in(line, is_code)?;
+        let of_simulator = || of(SIMULATORS, &identifiers(code_of(line)).flat_map(parts).collect::<Vec<_>>());
+        let (word, instead) =
+            rejected_in(line, is_code).or_else(|| of_simulator().filter(|_| file.extension() == "rs"))?;
         Some(format!("`{word}`: say {instead}"))
     });
     let stem = file.path.rsplit('/').next().unwrap_or("").split('.').next().unwrap_or("");
@@ -105,6 +113,11 @@ fn of(table: &'static [(&[&str], &str)], words: &[String]) -> Option<(String, &'
         let (_, instead) = table.iter().find(|(rejected, _)| rejected.contains(&word.as_str()))?;
         Some((word.clone(), *instead))
     })
+}
+
+/// A line of Rust up to its comment.
+fn code_of(line: &str) -> &str {
+    line.split("//").next().unwrap_or("")
 }
 
 /// Names and words of a line.
@@ -189,6 +202,13 @@ mod tests {
         check("a.rs", "let shortest_ways = 2;\n", true);
         check("a.rs", "// in two ways\nlet one_way_ns = 1;\nlet background = 2;\n", false);
         check("a.py", "class NicCard: ...\n", true);
+    }
+
+    #[test]
+    fn a_lane_is_rejected_in_simulators_alone() {
+        check("crates/sim/src/a.rs", "struct Lane;\n", true);
+        check("crates/sim/src/a.rs", "let x = 1; // a SerDes lane\n", false);
+        check("python/etherweave/bench/a.py", "lanes = link.lanes\n", false);
     }
 
     #[test]
