@@ -1,4 +1,4 @@
-"""CAMINOS, in pairs with ours: development only.
+"""CAMINOS, in pairs with this simulator: development only.
 
 CAMINOS (BSC and University of Cantabria) simulates switches cycle by cycle; it knows neither
 Ethernet frames nor PFC. Counted is what both have: a packet that crosses a link or a switch.
@@ -51,10 +51,10 @@ def hops(text: str, ends: int) -> float:
     return sum(count * (links + ends) for links, count in enumerate(packets))
 
 
-def compare(row: str, theirs: Callable[[], float], ours: Callable[[], float]) -> dict[str, Any]:
+def compare(row: str, theirs: Callable[[], float], simulated: Callable[[], float]) -> dict[str, Any]:
     """Run both in turn; each gives its packet-hops per second of one run."""
     install()  # its compilation is not to slow down the first pair
-    runs = [(theirs(), ours()) for _ in range(PAIRS)]
+    runs = [(theirs(), simulated()) for _ in range(PAIRS)]
     their_median, our_median = (statistics.median(column) for column in zip(*runs, strict=True))
     ratio = statistics.median(mine / other for other, mine in runs)
     return {

@@ -11,7 +11,7 @@ PACKETS = 250
 
 
 def speed(load: float, phits: int) -> float:
-    """Run it once; counted are switches that packets passed, as ours are.
+    """Run it once; counted are switches that packets passed, as in this simulator.
 
     Packets still on their way at the end count nothing: a mean latency in 50 us, some 4 %, of which
     half is done.

@@ -83,7 +83,7 @@ def test_usual_is_what_good_pairs_take_though_half_of_them_are_bad() -> None:
     assert found.factor == pytest.approx(1.5, rel=0.05)
 
 
-def test_two_defects_are_told_apart() -> None:
+def test_two_defects_are_distinguished() -> None:
     both = suspects(
         matrix(lambda one, other: host_7(one, other) * between_leaves_0_and_3(one, other))
     )

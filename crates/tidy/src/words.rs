@@ -36,10 +36,8 @@ const PARTS: &[(&[&str], &str)] = &[
 ];
 
 /// Rejected as parts of identifiers of the simulators; elsewhere an aim is a target, and a lane is a SerDes lane.
-const SIMULATORS: &[(&[&str], &str)] = &[
-    (&["aim", "aims"], "destination set, route state or prefetch hint"),
-    (&["lane", "lanes"], "traffic-class state"),
-];
+const SIMULATORS: &[(&[&str], &str)] =
+    &[(&["aim", "aims"], "destination set, route state or prefetch hint"), (&["lane", "lanes"], "traffic-class state")];
 
 /// Rejected as names of types and modules.
 const NAMES: &[(&[&str], &str)] = &[(

@@ -39,7 +39,7 @@ def missing() -> str | None:
 
 
 def is_privileged() -> bool:
-    """Tell whether the caller may set up networks and mount, as root outside containers may."""
+    """Return whether the caller may set up networks and mount, as root outside containers may."""
     status = Path("/proc/self/status").read_text()
     (effective,) = (line.split()[1] for line in status.splitlines() if line.startswith("CapEff"))
     required = 1 << _CAP_NET_ADMIN | 1 << _CAP_SYS_ADMIN

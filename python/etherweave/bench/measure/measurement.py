@@ -100,7 +100,7 @@ def measure(
         The site on whose hosts ranks run: one on each in the order of the file, or equal blocks if
         there are more ranks than hosts.
     link
-        The fabric of the site that MPI is told to use; ``None`` leaves the choice to MPI.
+        The fabric of the site that MPI is set to use; ``None`` leaves the choice to MPI.
     hosts
         Names of the site's hosts that take part, in rank order; all by default.
     options
