@@ -51,7 +51,9 @@ def hops(text: str, ends: int) -> float:
     return sum(count * (links + ends) for links, count in enumerate(packets))
 
 
-def compare(row: str, theirs: Callable[[], float], simulated: Callable[[], float]) -> dict[str, Any]:
+def compare(
+    row: str, theirs: Callable[[], float], simulated: Callable[[], float]
+) -> dict[str, Any]:
     """Run both in turn; each gives its packet-hops per second of one run."""
     install()  # its compilation is not to slow down the first pair
     runs = [(theirs(), simulated()) for _ in range(PAIRS)]
