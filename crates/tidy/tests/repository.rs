@@ -96,19 +96,21 @@ fn paths_that_texts_name_exist() {
 }
 
 #[test]
-#[ignore = "renames are under way"]
 fn words_are_those_of_the_field() {
-    check(|file, _| words::rejected(file));
+    check(|file, _| if is_left(file) { Vec::new() } else { words::rejected(file) });
+}
+
+/// Files that keep rejected words for now: none may be added to the list.
+fn is_left(file: &File) -> bool {
+    include_str!("words_left.txt").lines().any(|path| path == file.path)
 }
 
 #[test]
-#[ignore = "renames are under way"]
 fn helps_stand_alone() {
-    check(|file, _| words::helps(file));
+    check(|file, _| if is_left(file) { Vec::new() } else { words::helps(file) });
 }
 
 #[test]
-#[ignore = "renames are under way"]
 fn no_files_import_each_other_in_a_circle() {
     let repository = Repository::open();
     let rooms = [rust_imports::crates(&repository), python::rooms(&repository)].concat();
