@@ -97,16 +97,33 @@ def read_scenario(path: Path) -> str:
     Raises
     ------
     ResultError
-        When it is no TOML.
+        When it is none: says which key, what stands there and what was expected.
     OSError
         When the file cannot be read.
     """
+    from etherweave import _core
+
     text = read_text(path, SCENARIO_BYTES_MAX)
     try:
-        tomllib.loads(text)
+        resolved = tomllib.loads(text)
+        _core.resolve(text, str(path), ())
+    except _core.ScenarioError as error:
+        reason = str(error).partition("\n")[0].removeprefix(f"{path}:").strip()
+        raise ResultError(path, reason) from None
     except (ValueError, RecursionError) as error:
         raise ResultError(path, f"{error}; expected TOML") from None
+    for key in _resolved_keys():
+        if key not in resolved:
+            raise ResultError(path, f"no {key}; expected a resolved scenario")
     return text
+
+
+@cache
+def _resolved_keys() -> list[str]:
+    """Name what every resolved scenario has: the core writes every default."""
+    from etherweave import _core
+
+    return list(tomllib.loads(_core.resolve(_SMALLEST, "smallest", ())))
 
 
 def _reject_constant(name: str) -> float:
@@ -214,7 +231,8 @@ def _parquet(path: Path) -> "pyarrow.Table":
         table = parquet.read_table(path, page_checksum_verification=True, partitioning=None)
         table.validate(full=True)
         # Without metadata, in which other octets may stand than libraries for tables accept.
-        table = pyarrow.Table.from_arrays(table.columns, names=table.column_names)
+        plain = [pyarrow.field(one.name, one.type, one.nullable) for one in table.schema]
+        table = pyarrow.Table.from_arrays(table.columns, schema=pyarrow.schema(plain))
     except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:
         reason = str(error).partition("\n")[0].rstrip(".")
         raise ResultError(path, f"{reason}; expected a table in Parquet") from None

@@ -18,11 +18,19 @@ CORE = ["flows.parquet", "iterations.parquet", "ports.parquet", "streams.parquet
 """The tables that every simulated result has."""
 
 
+JOB = {"name": "j", "workload": {"osu_latency": {"iterations": 3}}}
+SCENARIO: dict[str, object] = {"topology": {"single_switch": {"hosts": 2}}, "job": [JOB]}
+
+
 @cache
 def simulated() -> dict[str, pyarrow.Table]:
     """The core's tables of two hosts."""
-    job = {"name": "j", "workload": {"osu_latency": {"iterations": 3}}}
-    return dict(etherweave.run({"topology": {"single_switch": {"hosts": 2}}, "job": [job]}).tables)
+    return dict(etherweave.run(SCENARIO).tables)
+
+
+def resolved(seed: int) -> str:
+    """The scenario of the tables above."""
+    return etherweave.resolve({**SCENARIO, "seed": seed})
 
 
 def result(
@@ -51,7 +59,7 @@ def result(
     )
     columns = {"duration_ns": [1.5, 2.5]}
     made = {name: pyarrow.table(columns) for name in tables}
-    return Result({**simulated(), **made}, summary, f"seed = {seed}\n", {"processor": "paper"})
+    return Result({**simulated(), **made}, summary, resolved(seed), {"processor": "paper"})
 
 
 def test_a_result_on_disk_is_a_parquet_file_per_table_a_scenario_and_a_summary(
@@ -76,7 +84,7 @@ def test_every_table_has_its_origin_in_its_metadata(tmp_path: Path) -> None:
     assert metadata[b"etherweave.seed"] == b"7"
     assert metadata[b"etherweave.version"] == b"0.0.0"
     assert metadata[b"etherweave.finished"] == b"interrupted"
-    assert metadata[b"etherweave.scenario"] == b"seed = 7\n"
+    assert metadata[b"etherweave.scenario"] == resolved(7).encode()
 
 
 def test_a_save_replaces_all_tables_and_leaves_other_files(tmp_path: Path) -> None:
@@ -189,14 +197,18 @@ def test_a_column_that_is_missing_twice_there_or_of_another_type_is_rejected(
         assert str(raised.value).startswith(f"{file}: {message}")
 
 
-def test_a_table_that_changed_by_one_bit_is_rejected(tmp_path: Path) -> None:
-    result().save(tmp_path)
-    file = tmp_path / "ports.parquet"
-    octets = bytearray(file.read_bytes())
-    octets[len(octets) // 8] ^= 1
-    file.write_bytes(octets)
-    with pytest.raises(ResultError, match=r"ports\.parquet: .*; expected a table in Parquet"):
-        Result.load(tmp_path)
+def test_a_table_that_changed_by_one_bit_is_rejected_or_the_same(tmp_path: Path) -> None:
+    saved = result()
+    file = saved.save(tmp_path) / "ports.parquet"
+    whole = file.read_bytes()
+    rejected = 0
+    for at in range(0, len(whole), len(whole) // 50):
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        try:
+            assert Result.load(tmp_path).tables["ports"] == saved.tables["ports"]
+        except ResultError:
+            rejected += 1
+    assert rejected > 0
 
 
 @pytest.mark.parametrize("name", ["summary.json", "scenario.toml", "flows.parquet"])

@@ -118,7 +118,7 @@ def test_errors_of_damaged_results_name_their_directory(tmp_path: Path) -> None:
     refused("summary.json", '{"format": 9}', "format 9")
     refused("summary.json", '{"format": 1}', "summary: null")
     refused("scenario.toml", "name = ", "Invalid value")
-    refused("scenario.toml", "name = 'x'", "no 'job'")
+    refused("scenario.toml", "name = 'x'", "no job")
     (tmp_path / "bench").mkdir()
     (tmp_path / "bench" / "benchmarks.json").write_text("{}")
     (tmp_path / "bench" / "measurements.parquet").write_bytes(b"PAR1")
@@ -210,7 +210,10 @@ def test_mistakes_end_with_an_error(tmp_path: Path) -> None:
         "expected --site FILE to measure now, or --measured DIRECTORY of a measurement\n",
     )
     code, said = invoke(str(scenario), "--site", str(site))
-    assert (code, said) == (2, "--site: measures on hosts; expected --output DIRECTORY for its launches\n")
+    assert (code, said) == (
+        2,
+        "--site: measures on hosts; expected --output DIRECTORY for its launches\n",
+    )
     code, said = invoke(str(tmp_path / "none.toml"), "--measured", str(tmp_path))
     assert code == 2 and "none.toml: No such file" in said
     code, said = invoke(str(scenario), "--measured", str(tmp_path))
