@@ -13,7 +13,7 @@ from etherweave.control.messages import BUNDLE_ADD, HEADER, ONF, MessageType, me
 
 PORTS_PART = 13
 Misbehave = Callable[["FakeSwitch", MessageType, int, bytes], bool]
-"""Takes a message; tells whether the switch has dealt with it in its own way."""
+"""Takes a message; returns whether the switch has dealt with it in its own way."""
 
 
 class FakeSwitch:
