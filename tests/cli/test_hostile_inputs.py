@@ -161,7 +161,7 @@ ODD_WORDS = {
         ["bench", "parse"],
         ["bench", "history"],
         ["control", "lint"],
-        ["control", "export"],
+        ["control", "export", "--nos", "sonic"],
         ["calibrate"],
     ],
     ids=" ".join,
