@@ -145,6 +145,9 @@ class CoreTables(Mapping[str, "pyarrow.Table"]):
             self._read[name] = pyarrow.table(self._tables[name])
         return self._read[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._tables
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._tables)
 
