@@ -26,7 +26,7 @@ mod switch;
 mod tests;
 pub mod transport;
 
-pub use build::{BuildError, Experiment, Job, PortBuffer, port_buffers};
+pub use build::{Experiment, Job, PortBuffer, port_buffers};
 pub use capture::{Capture, Captured, CapturedFrame};
 pub use constants::{headroom, largest_packet};
 pub use degraded::DegradedLink;

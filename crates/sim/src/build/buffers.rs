@@ -1,10 +1,10 @@
 //! The packet memory of switches, for the configuration of real ones.
 
-use etherweave_primitives::{Bytes, Duration, Port, SwitchId};
+use etherweave_primitives::{Bytes, Duration, InputErrors, Port, SwitchId};
 use etherweave_topology::{Node, Topology};
 
 use super::fabric::{buffer_sizes, headroom_of};
-use super::{BuildError, params};
+use super::params;
 use crate::constants::RunConstants;
 use crate::frame::size;
 use crate::params::SimParams;
@@ -31,8 +31,8 @@ pub fn port_buffers(
     topology: &Topology,
     params: &SimParams,
     largest_packet: Bytes,
-) -> Result<Vec<PortBuffer>, BuildError> {
-    params::check(params).map_err(BuildError::Misfit)?;
+) -> Result<Vec<PortBuffer>, InputErrors> {
+    params::check(params)?;
     let mut constants = RunConstants::new(params, Duration::ZERO);
     constants.largest_frame = largest_packet.get() as u32 + size::wire_overhead(true);
     let is_lossless = constants.lossless_groups() > 0;

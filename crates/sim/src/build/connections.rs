@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use etherweave_primitives::{HostId, Purpose, Stream};
+use etherweave_primitives::{HostId, InputError, Purpose, Stream};
 use etherweave_routing::{FlowKey, path};
 use etherweave_workload::{Op, Program, Traffic};
 
 use super::layout::Layout;
-use super::{BuildError, Experiment, Job};
+use super::{Experiment, Job, too_large};
 
 /// A pair of ranks that exchange messages, or a stream.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,7 @@ impl PlannedConnection {
 }
 
 /// Every connection that the jobs need, in an order that depends on nothing else.
-pub(super) fn plan(experiment: &Experiment) -> Result<Vec<PlannedConnection>, BuildError> {
+pub(super) fn plan(experiment: &Experiment) -> Result<Vec<PlannedConnection>, InputError> {
     let mut connections = Vec::new();
     for (number, job) in experiment.jobs.iter().enumerate() {
         match &job.traffic {
@@ -43,7 +43,7 @@ pub(super) fn plan(experiment: &Experiment) -> Result<Vec<PlannedConnection>, Bu
         }
     }
     let is_small = connections.len() < 1 << 23;
-    if is_small { Ok(connections) } else { Err(BuildError::TooLarge("connections")) }
+    if is_small { Ok(connections) } else { Err(too_large("connections")) }
 }
 
 /// Pairs of ranks, the lower first, that exchange any message.
@@ -66,7 +66,7 @@ pub(super) fn routes(
     layout: &Layout,
     connections: &[PlannedConnection],
     routes: &mut Vec<u32>,
-) -> Result<Vec<[u32; 2]>, BuildError> {
+) -> Result<Vec<[u32; 2]>, InputError> {
     let topology = &experiment.topology;
     let mut starts = Vec::with_capacity(connections.len());
     for (number, connection) in connections.iter().enumerate() {
@@ -74,8 +74,10 @@ pub(super) fn routes(
         let entropy = Stream::new(experiment.params.seed, Purpose::FlowEntropy, number as u64).bits();
         let mut start = [0; 2];
         for (direction, (src, dst)) in [(a, b), (b, a)].into_iter().enumerate() {
-            start[direction] = u32::try_from(routes.len()).map_err(|_| BuildError::TooLarge("hops of connections"))?;
-            let channels = path(topology, &experiment.routing, &experiment.selection, &FlowKey { src, dst, entropy })?;
+            start[direction] = u32::try_from(routes.len()).map_err(|_| too_large("hops of connections"))?;
+            let flow = FlowKey { src, dst, entropy };
+            let channels = path(topology, &experiment.routing, &experiment.selection, &flow)
+                .map_err(|error| InputError::new("routing", error, ""))?;
             routes.extend(channels[1..].iter().map(|&channel| layout.port(topology, channel).1));
         }
         starts.push(start);

@@ -2,39 +2,43 @@
 
 use std::collections::BTreeMap;
 
-use etherweave_primitives::{ChannelId, Duration};
+use etherweave_primitives::{ChannelId, Duration, InputError, InputErrors};
 use etherweave_topology::reverse;
 
+use super::Experiment;
 use super::layout::Layout;
-use super::{BuildError, Experiment};
 use crate::degraded::{DegradedChannel, DegradedLink};
 use crate::engine::Shard;
-use crate::params::Misfit;
 
+/// Path of the list in a scenario.
+const KEY: &str = "faults.degraded";
 /// Highest bit error rate: two of three frames of 1,000 bits are lost.
 const RATE_MAX: f64 = 1e-3;
 
 /// Rejects rates out of range, empty times, and links with two rates at a time.
-pub(super) fn check(experiment: &Experiment) -> Result<(), BuildError> {
+pub(super) fn check(experiment: &Experiment) -> Result<(), InputErrors> {
     let links = &experiment.degraded;
+    let mut errors = InputErrors::default();
     for (number, link) in links.iter().enumerate() {
-        let misfit = |part: &str, found: String, expected: String| {
-            let key = format!("faults.degraded.{number}.{part}");
-            Err(BuildError::Misfit(Misfit { key, found, expected }))
-        };
-        let rate = link.bit_error_rate;
-        if !(0.0..=RATE_MAX).contains(&rate) {
-            return misfit("bit_error_rate", rate.to_string(), format!("0 to {RATE_MAX}, per bit"));
-        }
-        if let Some(until) = link.until.filter(|&until| until <= link.from) {
-            return misfit("until", until.to_string(), format!("more than {}, when it begins", link.from));
-        }
-        if let Some(other) = links[..number].iter().position(|other| overlap(other, link)) {
-            let expected = format!("a time apart from faults.degraded.{other}, which is the same link");
-            return misfit("from", link.from.to_string(), expected);
-        }
+        errors.check(check_link(link, &links[..number]).map_err(|error| error.within(&format!("{KEY}.{number}"))));
     }
-    Ok(())
+    errors.into_result()
+}
+
+fn check_link(link: &DegradedLink, others: &[DegradedLink]) -> Result<(), InputError> {
+    let rate = link.bit_error_rate;
+    let expected = format!("0 to {RATE_MAX}, per bit");
+    InputError::unless((0.0..=RATE_MAX).contains(&rate), "bit_error_rate", rate, expected)?;
+    if let Some(until) = link.until.filter(|&until| until <= link.from) {
+        return Err(InputError::new("until", until, format!("more than {}, when it begins", link.from)));
+    }
+    match others.iter().position(|other| overlap(other, link)) {
+        Some(other) => {
+            let expected = format!("a time apart from {KEY}.{other}, which is the same link");
+            Err(InputError::new("from", link.from, expected))
+        }
+        None => Ok(()),
+    }
 }
 
 fn overlap(one: &DegradedLink, other: &DegradedLink) -> bool {

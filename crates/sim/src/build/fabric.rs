@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 
-use etherweave_primitives::{Bytes, ChannelId, Duration, SwitchId};
+use etherweave_primitives::{Bytes, ChannelId, Duration, InputError, SwitchId};
 use etherweave_topology::{Channel, Node, Topology, reverse};
 
-use super::BuildError;
 use super::layout::{Layout, nodes};
 use crate::constants::{RunConstants, headroom};
 use crate::engine::{Shard, Switch};
 use crate::host::Host;
-use crate::params::{FlowControl, Misfit, SimParams, Threshold};
+use crate::params::{FlowControl, SimParams, Threshold};
 use crate::switch::buffer::{BufferSizes, Group, SharedBuffer};
 use crate::switch::port::{Owner, Peer, PeerLink, Port};
 use crate::switch::shaper::Shaper;
@@ -42,7 +41,7 @@ fn pause_delay(channel: &Channel, params: &SimParams) -> Duration {
 }
 
 /// The shortest time in which one shard can affect another: over links between switches, or from host to host.
-pub(super) fn lookahead(topology: &Topology, params: &SimParams) -> Result<Duration, BuildError> {
+pub(super) fn lookahead(topology: &Topology, params: &SimParams) -> Result<Duration, InputError> {
     let is_host = |channel: &&Channel| matches!(channel.from.node, Node::Host(_));
     let to_host = |channel: &&Channel| matches!(channel.to.node, Node::Host(_));
     let least = |channels: &mut dyn Iterator<Item = Duration>| channels.min().unwrap_or(Duration::ZERO);
@@ -58,9 +57,8 @@ pub(super) fn lookahead(topology: &Topology, params: &SimParams) -> Result<Durat
         }
     }
     if shortest.is_zero() {
-        let found = "links and switches without any delay".to_owned();
-        let expected = "a latency or a cable of some length".to_owned();
-        return Err(BuildError::Misfit(Misfit { key: "switch.latency".to_owned(), found, expected }));
+        let expected = "a latency or a cable of some length";
+        return Err(InputError::new("switch.latency", "links and switches without any delay", expected));
     }
     Ok(shortest)
 }
@@ -70,7 +68,7 @@ pub(super) fn shards(
     topology: &Topology,
     layout: &Layout,
     constants: &Arc<RunConstants>,
-) -> Result<Vec<Shard>, BuildError> {
+) -> Result<Vec<Shard>, InputError> {
     let mut shards: Vec<Shard> = (0..layout.shards).map(|id| Shard::new(id as u32, layout.shards, constants)).collect();
     for node in nodes(topology) {
         let shard = &mut shards[layout.shard(node)];
@@ -116,7 +114,7 @@ fn add_ports(shard: &mut Shard, topology: &Topology, layout: &Layout, node: Node
     }
 }
 
-fn add_switch(shard: &mut Shard, topology: &Topology, layout: &Layout, switch: SwitchId) -> Result<(), BuildError> {
+fn add_switch(shard: &mut Shard, topology: &Topology, layout: &Layout, switch: SwitchId) -> Result<(), InputError> {
     let owner = Owner::Switch(shard.switches.len() as u32);
     add_ports(shard, topology, layout, switch.into(), owner);
     let sizes = buffer_sizes(topology, &shard.constants, switch)?;
@@ -129,22 +127,24 @@ pub(super) fn buffer_sizes(
     topology: &Topology,
     constants: &RunConstants,
     switch: SwitchId,
-) -> Result<BufferSizes, BuildError> {
+) -> Result<BufferSizes, InputError> {
     let out = topology.out_channels(Node::Switch(switch));
     let headroom: u64 = out.iter().map(|&id| headroom_of(topology, id, constants)).sum();
     let headroom = headroom * constants.lossless_groups() as u64;
     let ports = out.len() as u64;
     let Some(sizes) = constants.buffer_sizes(ports, headroom) else {
-        let name = topology.switch_name(switch).to_owned();
-        let needed = constants.reserved(ports, headroom);
-        return Err(BuildError::Buffer { switch: name, needed, buffer: constants.params.switch.buffer.get() });
+        let (needed, buffer) = (constants.reserved(ports, headroom), constants.params.switch.buffer.get());
+        let switch = topology.switch_name(switch);
+        let found = format!("reserves and headroom of {switch} take {needed} B of {buffer} B");
+        let expected = "a larger buffer, fewer lossless priorities, or less headroom";
+        return Err(InputError::new("switch.buffer", found, expected));
     };
     check_thresholds(&sizes, topology.switch_name(switch), constants)?;
     Ok(sizes)
 }
 
 /// Rejects a threshold that the pool of a switch can never reach, or below the size of a frame.
-fn check_thresholds(sizes: &BufferSizes, switch: &str, constants: &RunConstants) -> Result<(), BuildError> {
+fn check_thresholds(sizes: &BufferSizes, switch: &str, constants: &RunConstants) -> Result<(), InputError> {
     let params = &constants.params.switch;
     let frame = u64::from(constants.largest_frame);
     let thresholds = [
@@ -153,16 +153,15 @@ fn check_thresholds(sizes: &BufferSizes, switch: &str, constants: &RunConstants)
     ];
     for (name, threshold, limit) in thresholds {
         let most = limit.bytes(sizes.pool);
-        let misfit = |found: String, expected: String| {
-            Err(BuildError::Misfit(Misfit { key: format!("switch.{name}"), found, expected }))
-        };
+        let rejected =
+            |found: String, expected: String| Err(InputError::new(format!("switch.{name}"), found, expected));
         if matches!(threshold, Threshold::Static(_)) && most > u64::from(sizes.pool) {
             let expected = format!("at most {} B, the pool of {switch} beside reserves and headroom", sizes.pool);
-            return misfit(format!("{most} B"), expected);
+            return rejected(format!("{most} B"), expected);
         }
         if most + u64::from(sizes.reserve) < frame {
             let found = format!("{most} B of {switch}'s pool, {} B, and a reserve of {} B", sizes.pool, sizes.reserve);
-            return misfit(found, format!("room for a frame, {frame} B"));
+            return rejected(found, format!("room for a frame, {frame} B"));
         }
     }
     Ok(())

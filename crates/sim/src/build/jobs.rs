@@ -2,13 +2,13 @@
 
 use std::collections::VecDeque;
 
-use etherweave_primitives::Time;
+use etherweave_primitives::{InputError, InputErrors, Time};
 use etherweave_topology::Topology;
 use etherweave_workload::Traffic;
 
 use super::connections::{PlannedConnection, ranks};
 use super::layout::Layout;
-use super::{BuildError, Experiment, Job};
+use super::{Experiment, Job, too_large};
 use crate::engine::Shard;
 use crate::engine::event::Kind;
 use crate::host::{Endpoint, Intake, Protocol, RankState, RoceState, Role, SinkState, SourceState, TcpState, Thread};
@@ -16,24 +16,28 @@ use crate::params::{SimParams, Transport};
 use crate::switch::port::{Owner, Peer, PeerLink};
 
 /// Rejects jobs that do not fit their hosts.
-pub(super) fn check(experiment: &Experiment) -> Result<(), BuildError> {
-    for job in &experiment.jobs {
-        let error = |found: String, expected: &str| {
-            Err(BuildError::Job { name: job.name.clone(), found, expected: expected.to_owned() })
-        };
-        if job.hosts.len() < ranks(job) {
-            return error(format!("{} ranks on {} hosts", ranks(job), job.hosts.len()), "a host for every rank");
-        }
-        let mut hosts = job.hosts.clone();
-        hosts.sort_unstable();
-        if let Some(pair) = hosts.windows(2).find(|pair| pair[0] == pair[1]) {
-            return error(format!("{} has two ranks", pair[0]), "one rank per host");
-        }
-        if let Some(host) = hosts.iter().find(|host| host.index() >= experiment.topology.hosts()) {
-            return error(format!("{host} does not exist"), "hosts of the topology");
-        }
+pub(super) fn check(experiment: &Experiment) -> Result<(), InputErrors> {
+    let mut errors = InputErrors::default();
+    experiment.jobs.iter().for_each(|job| {
+        errors.check(check_hosts(job, experiment));
+    });
+    errors.into_result()
+}
+
+fn check_hosts(job: &Job, experiment: &Experiment) -> Result<(), InputError> {
+    let error = |found: String, expected: &str| Err(InputError::new("job", format!("{}: {found}", job.name), expected));
+    if job.hosts.len() < ranks(job) {
+        return error(format!("{} ranks on {} hosts", ranks(job), job.hosts.len()), "a host for every rank");
     }
-    Ok(())
+    let mut hosts = job.hosts.clone();
+    hosts.sort_unstable();
+    if let Some(pair) = hosts.windows(2).find(|pair| pair[0] == pair[1]) {
+        return error(format!("{} has two ranks", pair[0]), "one rank per host");
+    }
+    match hosts.iter().find(|host| host.index() >= experiment.topology.hosts()) {
+        Some(host) => error(format!("{host} does not exist"), "hosts of the topology"),
+        None => Ok(()),
+    }
 }
 
 /// Puts all connections and threads into the shards, and schedules their start.
@@ -43,7 +47,7 @@ pub(super) fn populate(
     connections: &[PlannedConnection],
     starts: &[[u32; 2]],
     shards: &mut [Shard],
-) -> Result<(), BuildError> {
+) -> Result<(), InputError> {
     let ends = add_endpoints(experiment, layout, connections, starts, shards);
     let mut first = 0;
     for (number, job) in experiment.jobs.iter().enumerate() {
@@ -61,7 +65,7 @@ pub(super) fn populate(
     }
     shards.iter_mut().for_each(|shard| schedule_starts(shard, experiment));
     let is_too_large = |shard: &Shard| shard.endpoints.len().max(shard.threads.len()) >= 1 << 24;
-    if shards.iter().any(is_too_large) { Err(BuildError::TooLarge("connections")) } else { Ok(()) }
+    if shards.iter().any(is_too_large) { Err(too_large("connections")) } else { Ok(()) }
 }
 
 /// One end of a connection: its shard and number there.

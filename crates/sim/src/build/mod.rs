@@ -6,20 +6,18 @@
 mod buffers;
 mod connections;
 mod degraded;
-mod error;
 mod fabric;
 mod jobs;
 mod layout;
 
 use std::sync::Arc;
 
-use etherweave_primitives::{Duration, HostId, Priority, Time};
+use etherweave_primitives::{Duration, HostId, InputError, InputErrors, Priority, Time};
 use etherweave_routing::{HashSelection, RoutingTable};
 use etherweave_topology::Topology;
 use etherweave_workload::Traffic;
 
 pub use buffers::{PortBuffer, port_buffers};
-pub use error::BuildError;
 
 use crate::capture::Capture;
 use crate::constants::RunConstants;
@@ -72,15 +70,22 @@ pub struct Experiment {
     pub fingerprint: bool,
 }
 
+/// The error of a number that does not fit its 24 bits.
+fn too_large(what: &str) -> InputError {
+    InputError::new("", format!("too many {what} for one shard"), "fewer than 2^24")
+}
+
 impl Simulation {
     /// Builds an experiment for at most `threads` threads.
     ///
     /// # Errors
-    /// When parameters do not fit together, a job does not fit its hosts, or a host cannot be reached.
-    pub fn build(experiment: &Experiment, threads: usize) -> Result<Simulation, BuildError> {
-        params::check(&experiment.params).map_err(BuildError::Misfit)?;
-        jobs::check(experiment)?;
-        degraded::check(experiment)?;
+    /// When parameters are inconsistent, a job does not fit its hosts, or a host cannot be reached.
+    pub fn build(experiment: &Experiment, threads: usize) -> Result<Simulation, InputErrors> {
+        let mut errors = InputErrors::default();
+        errors.check(params::check(&experiment.params));
+        errors.check(jobs::check(experiment));
+        errors.check(degraded::check(experiment));
+        errors.into_result()?;
         let topology = &experiment.topology;
         let layout = Layout::new(topology, threads);
         let lookahead = fabric::lookahead(topology, &experiment.params)?;

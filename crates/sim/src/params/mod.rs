@@ -10,7 +10,7 @@ mod roce;
 mod shaper;
 mod switch;
 
-pub use check::{Misfit, check};
+pub use check::check;
 pub use flow_control::{Ets, FlowControl, GlobalPause, Pfc};
 pub use host::{CpuCosts, HostParams, MpiParams, NicParams};
 pub use roce::{Dcqcn, RoceParams, RoceVersion};

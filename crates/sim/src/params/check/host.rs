@@ -1,8 +1,8 @@
 //! NICs, processors, MPI libraries.
 
-use etherweave_primitives::Bytes;
+use etherweave_primitives::{Bytes, InputErrors};
 
-use super::{BUFFER_MAX, Checked, DELAY_MAX, RATES, check_delay, check_shaper, demand, demand_within, has_pauses};
+use super::{BUFFER_MAX, Checked, DELAY_MAX, RATES, check_delay, check_shaper, has_pauses, require, require_within};
 use crate::constants;
 use crate::params::{CpuCosts, MpiParams, NicParams, SimParams, Transport};
 
@@ -11,37 +11,40 @@ const OFFLOAD_MAX: Bytes = Bytes::new(512 << 10);
 /// Largest envelope of an MPI message; none is near.
 const ENVELOPE_MAX: Bytes = Bytes::new(64 << 10);
 
-pub(super) fn check(params: &SimParams) -> Checked {
-    check_nic(&params.nic)?;
+pub(super) fn check(params: &SimParams, errors: &mut InputErrors) {
+    errors.check(check_nic(&params.nic));
     let frame = Bytes::new(constants::largest_frame(&params.transport).into());
-    check_shaper("nic.shaper", params.nic.shaper.as_ref(), frame)?;
+    errors.check(check_shaper("nic.shaper", params.nic.shaper.as_ref(), frame));
     if has_pauses(params) {
-        check_pauses(&params.nic)?;
+        errors.check(check_pauses(&params.nic));
     }
-    check_room(params)?;
-    check_cpu(&params.host.cpu)?;
-    if let Transport::Tcp(tcp) = &params.transport {
-        let (offload, mss) = (params.host.cpu.offload, tcp.mss);
-        let least = format!("at least transport.tcp.mss, {mss}, which means no offload");
-        demand(offload >= mss, "host.cpu.offload", offload, least)?;
-    }
-    check_delay("host.timer_slack", params.host.timer_slack)?;
-    check_mpi("host.mpi_roce", &params.host.mpi_roce)?;
-    check_mpi("host.mpi_tcp", &params.host.mpi_tcp)
+    errors.check(check_room(params));
+    errors.check(check_cpu(&params.host.cpu));
+    errors.check(check_offload(params));
+    errors.check(check_delay("host.timer_slack", params.host.timer_slack));
+    errors.check(check_mpi("host.mpi_roce", &params.host.mpi_roce));
+    errors.check(check_mpi("host.mpi_tcp", &params.host.mpi_tcp));
+}
+
+fn check_offload(params: &SimParams) -> Checked {
+    let Transport::Tcp(tcp) = &params.transport else { return Ok(()) };
+    let (offload, mss) = (params.host.cpu.offload, tcp.mss);
+    let least = format!("at least transport.tcp.mss, {mss}, which means no offload");
+    require(offload >= mss, "host.cpu.offload", offload, least)
 }
 
 fn check_nic(nic: &NicParams) -> Checked {
     check_delay("nic.transmit_latency", nic.transmit_latency)?;
     check_delay("nic.receive_latency", nic.receive_latency)?;
     check_delay("nic.context_switch", nic.context_switch)?;
-    demand_within(RATES, "nic.drain_rate", nic.drain_rate)?;
-    demand(nic.receive_buffer <= BUFFER_MAX, "nic.receive_buffer", nic.receive_buffer, "less than 4GiB")
+    require_within(RATES, "nic.drain_rate", nic.drain_rate)?;
+    require(nic.receive_buffer <= BUFFER_MAX, "nic.receive_buffer", nic.receive_buffer, "less than 4GiB")
 }
 
 fn check_pauses(nic: &NicParams) -> Checked {
     let NicParams { receive_buffer, xoff, xon, .. } = *nic;
-    demand(xon <= xoff, "nic.xon", xon, format!("at most nic.xoff, {xoff}"))?;
-    demand(xoff < receive_buffer, "nic.xoff", xoff, format!("less than nic.receive_buffer, {receive_buffer}"))
+    require(xon <= xoff, "nic.xon", xon, format!("at most nic.xoff, {xoff}"))?;
+    require(xoff < receive_buffer, "nic.xoff", xoff, format!("less than nic.receive_buffer, {receive_buffer}"))
 }
 
 /// A frame must fit the NIC. Under RoCE, what drains while the NIC switches contexts counts as occupied too.
@@ -54,7 +57,7 @@ fn check_room(params: &SimParams) -> Checked {
     };
     let room = frame + switching;
     let least = format!("at least {room}: a frame, {frame}, and drain_rate times context_switch, {switching}");
-    demand(nic.receive_buffer >= room, "nic.receive_buffer", nic.receive_buffer, least)
+    require(nic.receive_buffer >= room, "nic.receive_buffer", nic.receive_buffer, least)
 }
 
 fn check_cpu(cpu: &CpuCosts) -> Checked {
@@ -69,9 +72,9 @@ fn check_cpu(cpu: &CpuCosts) -> Checked {
     costs.into_iter().try_for_each(|(name, cost)| check_delay(&format!("host.cpu.{name}"), cost))?;
     for (name, cost) in [("send_per_kib", cpu.send_per_kib), ("receive_per_kib", cpu.receive_per_kib)] {
         let most = DELAY_MAX / 1024;
-        demand(cost <= most, &format!("host.cpu.{name}"), cost, format!("at most {most}"))?;
+        require(cost <= most, &format!("host.cpu.{name}"), cost, format!("at most {most}"))?;
     }
-    demand_within(Bytes::new(1)..=OFFLOAD_MAX, "host.cpu.offload", cpu.offload)
+    require_within(Bytes::new(1)..=OFFLOAD_MAX, "host.cpu.offload", cpu.offload)
 }
 
 fn check_mpi(key: &str, mpi: &MpiParams) -> Checked {
@@ -81,5 +84,5 @@ fn check_mpi(key: &str, mpi: &MpiParams) -> Checked {
         ("handling_overhead", mpi.handling_overhead),
     ];
     costs.into_iter().try_for_each(|(name, cost)| check_delay(&format!("{key}.{name}"), cost))?;
-    demand_within(Bytes::new(1)..=ENVELOPE_MAX, &format!("{key}.header"), mpi.header)
+    require_within(Bytes::new(1)..=ENVELOPE_MAX, &format!("{key}.header"), mpi.header)
 }

@@ -2,7 +2,7 @@
 
 use etherweave_primitives::{Bytes, Duration};
 
-use super::{Checked, RATES, check_timer, demand, demand_effect, demand_within};
+use super::{Checked, RATES, check_timer, require, require_effect, require_within};
 use crate::params::{Dcqcn, EcnMarking, RoceParams};
 use crate::transport::tcp::{CongestionControl, TcpParams};
 
@@ -18,33 +18,33 @@ const DCQCN_TIMER_MIN: Duration = Duration::from_ns(100);
 pub(super) fn check_roce(roce: &RoceParams, ecn: Option<&EcnMarking>) -> Checked {
     let mtu = roce.path_mtu;
     let is_legal = [256, 512, 1024, 2048, 4096].contains(&mtu.get());
-    demand(is_legal, "transport.roce.path_mtu", mtu, "\"256B\", \"512B\", \"1KiB\", \"2KiB\" or \"4KiB\"")?;
-    demand(roce.ack_every > 0, "transport.roce.ack_every", roce.ack_every, "1 or more packets")?;
+    require(is_legal, "transport.roce.path_mtu", mtu, "\"256B\", \"512B\", \"1KiB\", \"2KiB\" or \"4KiB\"")?;
+    require(roce.ack_every > 0, "transport.roce.ack_every", roce.ack_every, "1 or more packets")?;
     let least = mtu * u64::from(roce.ack_every);
     let expected = format!("at least ack_every packets, {least}: the responder would never acknowledge");
-    demand(roce.window >= least, "transport.roce.window", roce.window, expected)?;
+    require(roce.window >= least, "transport.roce.window", roce.window, expected)?;
     let most = format!("at most {}: 2^23 packets, half of the sequence numbers", mtu * PACKETS_MAX);
-    demand(roce.window <= mtu * PACKETS_MAX, "transport.roce.window", roce.window, most)?;
+    require(roce.window <= mtu * PACKETS_MAX, "transport.roce.window", roce.window, most)?;
     check_timer("transport.roce.retransmission_timeout", roce.retransmission_timeout)?;
     match &roce.dcqcn {
         Some(dcqcn) => check_dcqcn(dcqcn, ecn.is_some()),
-        None => demand(ecn.is_none(), "switch.ecn", "marking switches", "transport.roce.dcqcn: nothing heeds a mark"),
+        None => require(ecn.is_none(), "switch.ecn", "marking switches", "transport.roce.dcqcn: nothing heeds a mark"),
     }
 }
 
 fn check_dcqcn(dcqcn: &Dcqcn, has_marks: bool) -> Checked {
     let key = |name: &str| format!("transport.roce.dcqcn.{name}");
-    demand(has_marks, "transport.roce.dcqcn", "no switch.ecn", "marking switches: nothing would notify the sender")?;
+    require(has_marks, "transport.roce.dcqcn", "no switch.ecn", "marking switches: nothing would notify the sender")?;
     for (name, timer) in [("alpha_timer", dcqcn.alpha_timer), ("rate_timer", dcqcn.rate_timer)] {
         check_timer(&key(name), timer)?;
-        demand(timer >= DCQCN_TIMER_MIN, &key(name), timer, format!("at least {DCQCN_TIMER_MIN}"))?;
+        require(timer >= DCQCN_TIMER_MIN, &key(name), timer, format!("at least {DCQCN_TIMER_MIN}"))?;
     }
-    demand(dcqcn.cnp_interval <= super::TIMER_MAX, &key("cnp_interval"), dcqcn.cnp_interval, "at most 1000000s")?;
-    demand(dcqcn.rate_bytes.get() > 0, &key("rate_bytes"), dcqcn.rate_bytes, "more than 0")?;
+    require(dcqcn.cnp_interval <= super::TIMER_MAX, &key("cnp_interval"), dcqcn.cnp_interval, "at most 1000000s")?;
+    require(dcqcn.rate_bytes.get() > 0, &key("rate_bytes"), dcqcn.rate_bytes, "more than 0")?;
     let shift = dcqcn.gain_shift;
-    demand(shift <= 16, &key("gain_shift"), shift, "0 to 16: the gain is 2 to the power of minus it")?;
-    demand_within(RATES, &key("rate_min"), dcqcn.rate_min)?;
-    demand_within(RATES, &key("rate_step"), dcqcn.rate_step)
+    require(shift <= 16, &key("gain_shift"), shift, "0 to 16: the gain is 2 to the power of minus it")?;
+    require_within(RATES, &key("rate_min"), dcqcn.rate_min)?;
+    require_within(RATES, &key("rate_step"), dcqcn.rate_step)
 }
 
 pub(super) fn check_tcp(tcp: &TcpParams, ecn: Option<&EcnMarking>) -> Checked {
@@ -53,27 +53,27 @@ pub(super) fn check_tcp(tcp: &TcpParams, ecn: Option<&EcnMarking>) -> Checked {
     check_timers(tcp)?;
     for (name, is_on) in [("tail_loss_probe", tcp.tail_loss_probe), ("early_retransmit", tcp.early_retransmit)] {
         let key = format!("transport.tcp.{name}");
-        demand(!is_on || tcp.sack, &key, "true without sack", "false, or sack: it cannot take effect")?;
+        require(!is_on || tcp.sack, &key, "true without sack", "false, or sack: it cannot take effect")?;
     }
     let heeds = "transport.tcp.ecn = true: nothing heeds a mark";
-    demand(!tcp.ecn || ecn.is_some(), "transport.tcp.ecn", "true without switch.ecn", "switches that mark")?;
-    demand(tcp.ecn || ecn.is_none(), "switch.ecn", "marking switches", heeds)
+    require(!tcp.ecn || ecn.is_some(), "transport.tcp.ecn", "true without switch.ecn", "switches that mark")?;
+    require(tcp.ecn || ecn.is_none(), "switch.ecn", "marking switches", heeds)
 }
 
 fn check_segments(tcp: &TcpParams) -> Checked {
-    demand_within(Bytes::new(1)..=MSS_MAX, "transport.tcp.mss", tcp.mss)?;
-    demand(tcp.initial_window > 0, "transport.tcp.initial_window", 0, "1 or more segments")?;
-    demand(tcp.delayed_ack_segments > 0, "transport.tcp.delayed_ack_segments", 0, "1 or more segments")
+    require_within(Bytes::new(1)..=MSS_MAX, "transport.tcp.mss", tcp.mss)?;
+    require(tcp.initial_window > 0, "transport.tcp.initial_window", 0, "1 or more segments")?;
+    require(tcp.delayed_ack_segments > 0, "transport.tcp.delayed_ack_segments", 0, "1 or more segments")
 }
 
 fn check_buffers(tcp: &TcpParams) -> Checked {
     let (mss, initial, largest) = (tcp.mss, tcp.receive_buffer_initial, tcp.receive_buffer);
-    demand(largest <= SOCKET_MAX, "transport.tcp.receive_buffer", largest, format!("at most {SOCKET_MAX}"))?;
+    require(largest <= SOCKET_MAX, "transport.tcp.receive_buffer", largest, format!("at most {SOCKET_MAX}"))?;
     let most = format!("at most receive_buffer, {largest}");
-    demand(initial <= largest, "transport.tcp.receive_buffer_initial", initial, most)?;
+    require(initial <= largest, "transport.tcp.receive_buffer_initial", initial, most)?;
     let least = format!("at least {}: half of it must hold a segment", mss * 2);
-    demand(initial >= mss * 2, "transport.tcp.receive_buffer_initial", initial, least)?;
-    demand_within(mss..=SOCKET_MAX, "transport.tcp.send_buffer", tcp.send_buffer)
+    require(initial >= mss * 2, "transport.tcp.receive_buffer_initial", initial, least)?;
+    require_within(mss..=SOCKET_MAX, "transport.tcp.send_buffer", tcp.send_buffer)
 }
 
 fn check_timers(tcp: &TcpParams) -> Checked {
@@ -82,16 +82,16 @@ fn check_timers(tcp: &TcpParams) -> Checked {
     for (name, timer) in [("rto_min", tcp.rto_min), ("rto_initial", tcp.rto_initial)] {
         let most = format!("more than 0 and at most rto_max, {}", tcp.rto_max);
         let fits = !timer.is_zero() && timer <= tcp.rto_max;
-        demand(fits, &format!("transport.tcp.{name}"), timer, most)?;
+        require(fits, &format!("transport.tcp.{name}"), timer, most)?;
     }
     for (name, timer) in [("delayed_ack", tcp.delayed_ack), ("tail_loss_probe_min", tcp.tail_loss_probe_min)] {
         let most = format!("at most rto_max, {}", tcp.rto_max);
-        demand(timer <= tcp.rto_max, &format!("transport.tcp.{name}"), timer, most)?;
+        require(timer <= tcp.rto_max, &format!("transport.tcp.{name}"), timer, most)?;
     }
     let (key, is_on) = ("transport.tcp.tail_loss_probe_min", tcp.tail_loss_probe);
-    demand_effect(is_on, key, tcp.tail_loss_probe_min, default.tail_loss_probe_min, "probes")?;
+    require_effect(is_on, key, tcp.tail_loss_probe_min, default.tail_loss_probe_min, "probes")?;
     check_timer("transport.tcp.hystart_clock", tcp.hystart_clock)?;
     let is_on = tcp.hystart && tcp.congestion_control == CongestionControl::Cubic;
     let key = "transport.tcp.hystart_clock";
-    demand_effect(is_on, key, tcp.hystart_clock, default.hystart_clock, "uses HyStart")
+    require_effect(is_on, key, tcp.hystart_clock, default.hystart_clock, "uses HyStart")
 }
