@@ -6,7 +6,7 @@ use etherweave_sim::params::{self, FlowControl, Transport};
 use etherweave_topology::Topology;
 use etherweave_workload::{Op, Program, Traffic};
 
-use crate::{Scenario, conversions};
+use crate::Scenario;
 
 /// Longest run: with any delay on top, far below the 213 days that a clock of picoseconds counts.
 pub(crate) const RUN_MAX: Duration = Duration::from_ms(5_000_000_000);
@@ -16,7 +16,7 @@ const ROWS_MAX: u64 = 100_000_000;
 /// Checks what can be checked before anything is built.
 pub(crate) fn scenario(scenario: &Scenario) -> Result<(), InputErrors> {
     let mut errors = InputErrors::default();
-    errors.check(params::check(&scenario.params()).map_err(conversions::misfit));
+    errors.check(params::check(&scenario.params()));
     check_run(&mut errors, scenario);
     check_names(&mut errors, scenario);
     check_priorities(&mut errors, scenario);

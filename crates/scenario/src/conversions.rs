@@ -2,27 +2,6 @@
 
 use etherweave_openloop::OpenLoopError;
 use etherweave_primitives::InputError;
-use etherweave_sim::BuildError;
-use etherweave_sim::params::Misfit;
-
-pub(crate) fn misfit(error: Misfit) -> InputError {
-    InputError::new(error.key, error.found, error.expected)
-}
-
-/// With the key from the scenario's root.
-pub(crate) fn build(error: BuildError) -> InputError {
-    match error {
-        BuildError::Misfit(error) => misfit(error),
-        BuildError::Routing(error) => InputError::new("routing", error, ""),
-        BuildError::Job { name, found, expected } => InputError::new("job", format!("{name}: {found}"), expected),
-        BuildError::Buffer { switch, needed, buffer } => InputError::new(
-            "switch.buffer",
-            format!("reserves and headroom of {switch} take {needed} B of {buffer} B"),
-            "a larger buffer, fewer lossless priorities, or less headroom",
-        ),
-        BuildError::TooLarge(what) => InputError::new("", format!("too many {what} for one shard"), "fewer than 2^24"),
-    }
-}
 
 /// With the key from the scenario's root.
 pub(crate) fn open_loop(error: OpenLoopError) -> InputError {

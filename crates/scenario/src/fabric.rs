@@ -62,7 +62,7 @@ impl Fabric {
     /// When parameters do not fit together, or a switch has too little memory.
     pub fn buffers(&self, mtu: u16) -> Result<Table, ScenarioError> {
         let ports = port_buffers(&self.topology, &self.scenario.params(), Bytes::new(mtu.into()));
-        let ports = ports.map_err(|error| self.document.locate(conversions::build(error)))?;
+        let ports = ports.map_err(|error| self.document.locate(error))?;
         Ok(fabric_tables::buffers(&self.topology, &ports))
     }
 

@@ -13,7 +13,7 @@ use crate::check::RUN_MAX;
 use crate::outcome::{Summary, finished, warnings};
 use crate::scenario::{Scenario, experiment, read};
 use crate::tables::tables;
-use crate::{Outcome, ScenarioError, conversions};
+use crate::{Outcome, ScenarioError};
 
 /// A simulation that has been built and not yet run.
 pub struct Run {
@@ -57,7 +57,7 @@ impl Run {
         let (document, scenario) = read(text, origin, overrides)?;
         let experiment = experiment(&document, &scenario, capture)?;
         let simulation = Simulation::build(&experiment, threads);
-        let simulation = simulation.map_err(|error| document.locate(conversions::build(error)))?;
+        let simulation = simulation.map_err(|error| document.locate(error))?;
         Ok(Run { scenario, topology: experiment.topology, simulation, setup: started.elapsed() })
     }
 
