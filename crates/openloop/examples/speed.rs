@@ -13,7 +13,8 @@ use std::time::Instant;
 use dragonfly::{Act, Point, Setting, Words};
 use etherweave_openloop::routing::Routing;
 use etherweave_openloop::routing::tables::{CompiledTables, ConditionalTables, MinimalTables};
-use etherweave_openloop::{Experiment, OpenLoopError, Packet, Report, port_bytes};
+use etherweave_openloop::{Experiment, Packet, Report, port_bytes};
+use etherweave_primitives::InputError;
 use etherweave_topology::TopologyKind;
 
 fn main() {
@@ -103,7 +104,7 @@ fn print_json(members: &[Member]) {
 }
 
 /// Tables, with how long they took and how large they are.
-fn timed(make: impl Fn() -> Result<CompiledTables, OpenLoopError>) -> CompiledTables {
+fn timed(make: impl Fn() -> Result<CompiledTables, InputError>) -> CompiledTables {
     let started = Instant::now();
     let tables = make().expect("a complete dragonfly has tables");
     println!("tables of {} KiB in {:.1} s", tables.bytes() / 1024, started.elapsed().as_secs_f64());

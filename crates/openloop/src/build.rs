@@ -5,7 +5,6 @@ use etherweave_topology::{LinkClass, Node, Topology, reverse};
 use etherweave_workload::HostArrivals;
 use etherweave_workload::pattern::host_destinations;
 
-use crate::OpenLoopError;
 use crate::constants::RunConstants;
 use crate::exchange::{Division, Worker};
 use crate::host::Host;
@@ -16,6 +15,7 @@ use crate::port::{END, Input, Output, Pauses, Port};
 use crate::shard::{ENTRIES_MAX, Shard};
 use crate::tally::Tally;
 use crate::wheel::Wheel;
+use etherweave_primitives::InputError;
 
 /// Neighbourhoods are put together until a shard has this many switches: enough work for a window, few enough for a
 /// core's own cache and for an even share of 1,000 hosts to each thread.
@@ -41,7 +41,7 @@ pub(crate) fn parts<R>(
     constants: &RunConstants<'_, R>,
     channels: u8,
     worker: Worker,
-) -> Result<Parts, OpenLoopError> {
+) -> Result<Parts, InputError> {
     check(topology)?;
     let cuts = cuts(topology);
     let radix = switches(topology).map(|at| topology.out_channels(at).len()).max().unwrap_or(0);
@@ -64,9 +64,9 @@ pub(crate) fn parts<R>(
     Ok(Parts { shards, division, radix, window: nearest.map_or(WINDOW_ALONE, |delay| delay + known) })
 }
 
-fn unsuited(found: String) -> OpenLoopError {
+fn unsuited(found: String) -> InputError {
     let expected = "two hosts or more, switches of at most 255 ports".to_owned();
-    OpenLoopError { key: "topology".into(), found, expected }
+    InputError::new("topology", found, expected)
 }
 
 fn switches(topology: &Topology) -> impl Iterator<Item = SwitchId> {
@@ -74,7 +74,7 @@ fn switches(topology: &Topology) -> impl Iterator<Item = SwitchId> {
 }
 
 /// Hosts are numbered in the order of their switches, so that a shard has consecutive ones.
-fn check(topology: &Topology) -> Result<(), OpenLoopError> {
+fn check(topology: &Topology) -> Result<(), InputError> {
     let homes: Vec<SwitchId> = (0..topology.hosts()).map(|host| topology.switch_of(HostId::from_index(host))).collect();
     let widest = switches(topology).map(|at| topology.out_channels(at).len()).max().unwrap_or(0);
     if topology.hosts() < 2 || widest > 255 || !homes.is_sorted() {

@@ -8,7 +8,8 @@ use crate::routing::{
     Piggyback, ProgressiveAdaptive, Routing, RoutingBasis, ShortestPath, UgalGlobal, UgalLocal, UpByHash, Valiant,
     ValiantGroup, ValiantSwitch,
 };
-use crate::{Experiment, OfferedTraffic, OpenLoopError, Report};
+use crate::{Experiment, OfferedTraffic, Report};
+use etherweave_primitives::InputError;
 
 /// An operation on a routing that is known by its name only.
 pub trait Visit {
@@ -55,7 +56,7 @@ macro_rules! routings {
             }
 
             /// Makes the routing for a fabric and calls `visit` with it, or returns what is wrong with the fabric.
-            fn make<V: Visit>(self, fabric: FabricOf<'_>, visit: V) -> Result<V::Output, OpenLoopError> {
+            fn make<V: Visit>(self, fabric: FabricOf<'_>, visit: V) -> Result<V::Output, InputError> {
                 match self {
                     $(PacketRouting::$routing => {
                         let mut unsuited = None;
@@ -130,7 +131,7 @@ impl PacketRouting {
     ///
     /// # Errors
     /// When the routing does not work on the fabric.
-    pub fn with<'a, V: Visit>(self, fabric: impl Into<FabricOf<'a>>, visit: V) -> Result<V::Output, OpenLoopError> {
+    pub fn with<'a, V: Visit>(self, fabric: impl Into<FabricOf<'a>>, visit: V) -> Result<V::Output, InputError> {
         let fabric = fabric.into();
         self.make(fabric, visit).map_err(|wrong| self.unsuited(fabric, wrong))
     }
@@ -139,7 +140,7 @@ impl PacketRouting {
     ///
     /// # Errors
     /// When the routing does not work on the fabric, or a parameter is out of range.
-    pub fn run(self, traffic: &OfferedTraffic<'_>, threads: usize) -> Result<Report, OpenLoopError> {
+    pub fn run(self, traffic: &OfferedTraffic<'_>, threads: usize) -> Result<Report, InputError> {
         self.with(traffic.fabric, RunWith { traffic, threads })?
     }
 
@@ -147,23 +148,19 @@ impl PacketRouting {
     ///
     /// # Errors
     /// When the routing does not work on the fabric, or the pattern does not fit it.
-    pub fn bound(self, traffic: &OfferedTraffic<'_>) -> Result<Option<Bound>, OpenLoopError> {
+    pub fn bound(self, traffic: &OfferedTraffic<'_>) -> Result<Option<Bound>, InputError> {
         self.with(traffic.fabric, BoundOf(traffic))?
     }
 
     /// Names what works on a fabric instead; where nothing does, what is wrong with the fabric.
-    fn unsuited(self, fabric: FabricOf<'_>, wrong: OpenLoopError) -> OpenLoopError {
+    fn unsuited(self, fabric: FabricOf<'_>, wrong: InputError) -> InputError {
         let others = PacketRouting::ALL.iter().filter(|&&other| other != self);
         let names: Vec<_> = others.filter(|other| other.works_on(fabric)).map(|other| other.name()).collect();
         if names.is_empty() {
             return wrong;
         }
         let expected = format!("one of {} on this fabric", names.join(", "));
-        OpenLoopError {
-            key: "routing".into(),
-            found: format!("{}, for {}", self.name(), self.fabrics().join(" or ")),
-            expected,
-        }
+        InputError::new("routing", format!("{}, for {}", self.name(), self.fabrics().join(" or ")), expected)
     }
 }
 
@@ -174,7 +171,7 @@ struct RunWith<'a> {
 }
 
 impl Visit for RunWith<'_> {
-    type Output = Result<Report, OpenLoopError>;
+    type Output = Result<Report, InputError>;
 
     fn visit<R: Routing>(self, mut routing: R) -> Self::Output {
         routing.learn(self.traffic)?;
@@ -190,7 +187,7 @@ impl Visit for RunWith<'_> {
 struct BoundOf<'a>(&'a OfferedTraffic<'a>);
 
 impl Visit for BoundOf<'_> {
-    type Output = Result<Option<Bound>, OpenLoopError>;
+    type Output = Result<Option<Bound>, InputError>;
 
     fn visit<R: Routing>(self, routing: R) -> Self::Output {
         let BoundOf(traffic) = self;

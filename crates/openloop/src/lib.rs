@@ -24,7 +24,6 @@ mod cache;
 mod constants;
 mod crossbar;
 mod deadlock;
-mod error;
 mod exchange;
 mod fairness;
 mod groups;
@@ -56,7 +55,6 @@ mod workers;
 pub use etherweave_workload::{Arrival, Pattern};
 
 pub use deadlock::WaitingChannel;
-pub use error::OpenLoopError;
 pub use fairness::Fairness;
 pub use groups::groups;
 pub use histogram::Histogram;

@@ -6,8 +6,8 @@ use std::ops::RangeInclusive;
 use etherweave_primitives::{ChannelId, Duration};
 use etherweave_topology::{Node, Topology, reverse};
 
-use crate::OpenLoopError;
 use crate::params::{RUN_MAX, in_range, whole};
+use etherweave_primitives::InputError;
 
 /// A link that carries nothing for a time. What is on it when it fails, or sent over it until it returns, is lost; the
 /// switch that sent it learns of the room at the far end all the same, as links start anew with full credit.
@@ -35,11 +35,11 @@ impl Outages {
 
     /// # Errors
     /// When a time is out of range or not a whole number of nanoseconds.
-    pub fn of(outages: &[Outage], topology: &Topology) -> Result<Outages, OpenLoopError> {
+    pub fn of(outages: &[Outage], topology: &Topology) -> Result<Outages, InputError> {
         let mut ports: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for outage in outages {
-            let from = ticks("down.from", outage.from, 0)?;
-            let until = outage.until.map_or(Ok(u32::MAX), |until| ticks("down.until", until, from + 1))?;
+            let from = ticks("faults.down.from", outage.from, 0)?;
+            let until = outage.until.map_or(Ok(u32::MAX), |until| ticks("faults.down.until", until, from + 1))?;
             for channel in [outage.channel, reverse(outage.channel)] {
                 let end = topology.channel(channel).from;
                 if let Node::Switch(switch) = end.node {
@@ -62,7 +62,7 @@ impl Outages {
     }
 }
 
-fn ticks(key: &'static str, value: Duration, least: u32) -> Result<u32, OpenLoopError> {
+fn ticks(key: &'static str, value: Duration, least: u32) -> Result<u32, InputError> {
     let ticks = whole(key, value)?;
     in_range(key, ticks, u64::from(least), RUN_MAX).map(|()| ticks as u32)
 }

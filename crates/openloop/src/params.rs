@@ -3,7 +3,7 @@
 use etherweave_primitives::{BitRate, Bytes, Duration};
 use etherweave_topology::LinkClass;
 
-use crate::OpenLoopError;
+use etherweave_primitives::InputError;
 
 /// Which of the inputs that wait for an output is served first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -154,7 +154,11 @@ impl PauseThresholds {
 impl SwitchParams {
     /// # Errors
     /// When a value is out of range or not a whole number of nanoseconds.
-    pub(crate) fn ticks(&self) -> Result<Ticks, OpenLoopError> {
+    pub(crate) fn ticks(&self) -> Result<Ticks, InputError> {
+        self.checked_ticks().map_err(|error| error.within("switch"))
+    }
+
+    fn checked_ticks(&self) -> Result<Ticks, InputError> {
         let depths = [
             ("local_buffer", self.local_buffer, 4_096),
             ("global_buffer", self.global_buffer, 4_096),
@@ -167,7 +171,12 @@ impl SwitchParams {
         in_range("resume_below", u64::from(self.resume_below), 0, 4_096)?;
         in_range("packet", self.packet.get(), 1, 65_536)?;
         let packet = whole("packet", self.rate.serialization_time(self.packet))?;
-        in_range("packet, in ns on a link", packet, 1, 100_000)?;
+        InputError::unless(
+            (1..=100_000).contains(&packet),
+            "packet",
+            format!("{packet} ns on a link"),
+            "1 to 100000 ns",
+        )?;
         let packet = packet as u32;
         let span = |key, value, least| {
             let ticks = whole(key, value)?;
@@ -185,7 +194,7 @@ impl SwitchParams {
     }
 
     /// Pause thresholds of local and global links; absent where credits are used.
-    pub(crate) fn pause_thresholds(&self, ticks: &Ticks) -> Result<Option<[PauseThresholds; 2]>, OpenLoopError> {
+    pub(crate) fn pause_thresholds(&self, ticks: &Ticks) -> Result<Option<[PauseThresholds; 2]>, InputError> {
         if self.flow_control == FlowControl::Credits {
             return Ok(None);
         }
@@ -193,7 +202,7 @@ impl SwitchParams {
             let buffer = self.buffer(class);
             let expected =
                 || format!("more, for what comes after a pause: {} ns there and back", 2 * ticks.delay(class));
-            let found = || OpenLoopError { key: key.into(), found: buffer.to_string(), expected: expected() };
+            let found = || InputError::new(key, buffer, expected()).within("switch");
             PauseThresholds::of(buffer, self.resume_below, class, ticks).ok_or_else(found)
         };
         Ok(Some([thresholds("local_buffer", LinkClass::Local)?, thresholds("global_buffer", LinkClass::Global)?]))
@@ -208,20 +217,19 @@ impl SwitchParams {
     }
 }
 
-pub(crate) fn whole(key: &'static str, span: Duration) -> Result<u64, OpenLoopError> {
-    let expected = || "a whole number of nanoseconds".to_owned();
+pub(crate) fn whole(key: &'static str, span: Duration) -> Result<u64, InputError> {
     if span.as_ps().is_multiple_of(1_000) {
         Ok(span.as_ps() / 1_000)
     } else {
-        Err(OpenLoopError { key: key.into(), found: span.to_string(), expected: expected() })
+        Err(InputError::new(key, span, "a whole number of nanoseconds"))
     }
 }
 
-pub(crate) fn in_range(key: &'static str, found: u64, least: u64, most: u64) -> Result<(), OpenLoopError> {
+pub(crate) fn in_range(key: &'static str, found: u64, least: u64, most: u64) -> Result<(), InputError> {
     if (least..=most).contains(&found) {
         return Ok(());
     }
-    Err(OpenLoopError { key: key.into(), found: found.to_string(), expected: format!("{least} to {most}") })
+    Err(InputError::new(key, found, format!("{least} to {most}")))
 }
 
 /// The longest run [ticks]: an instant and what follows from it fit 32 bits.
@@ -242,12 +250,12 @@ mod tests {
             assert_eq!(params.ticks().unwrap_err().to_string(), expected);
         };
         let good = SwitchParams::default;
-        check(SwitchParams { speed_up: 0, ..good() }, "speed_up is 0; expected 1 to 16");
+        check(SwitchParams { speed_up: 0, ..good() }, "speed_up: 0; expected 1 to 16");
         check(
             SwitchParams { packet: Bytes::new(1_001), ..good() },
-            "packet is 200200ps; expected a whole number of nanoseconds",
+            "packet: 200200ps; expected a whole number of nanoseconds",
         );
-        check(SwitchParams { local_delay: Duration::ZERO, ..good() }, "local_delay is 0; expected 1 to 60000");
+        check(SwitchParams { local_delay: Duration::ZERO, ..good() }, "local_delay: 0; expected 1 to 60000");
     }
 
     #[test]

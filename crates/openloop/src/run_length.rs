@@ -5,10 +5,10 @@ use std::ops::Range;
 use etherweave_primitives::Duration;
 use etherweave_workload::Share;
 
-use crate::OpenLoopError;
 use crate::params::{RUN_MAX, in_range, whole};
 use crate::steady::{half_width, is_steady};
 use crate::tally::Batch;
+use etherweave_primitives::InputError;
 
 /// Batches of a first judgement.
 const FIRST: usize = 20;
@@ -51,7 +51,7 @@ impl RunLength {
 
     /// # Errors
     /// When a value is out of range or not a whole number of nanoseconds.
-    pub(crate) fn control(&self, window: u32, lead: u32) -> Result<RunControl, OpenLoopError> {
+    pub(crate) fn control(&self, window: u32, lead: u32) -> Result<RunControl, InputError> {
         let ticks = |key, value: Duration, least, most| {
             let ticks = whole(key, value)?;
             in_range(key, ticks, least, most).map(|()| ticks as u32)
@@ -63,7 +63,7 @@ impl RunLength {
         let batch = ticks("batch", self.batch, 1, RUN_MAX / 256)?;
         if !(1e-6..=1.0).contains(&self.precision) {
             let expected = "0.000001 to 1".to_owned();
-            return Err(OpenLoopError { key: "precision".into(), found: self.precision.to_string(), expected });
+            return Err(InputError::new("precision", self.precision, expected));
         }
         // Enough for an interval, and so few that a long run has little to remember.
         let most = start.unwrap_or(0) + measured.unwrap_or(0);
@@ -101,12 +101,12 @@ pub struct RunParams {
 
 impl RunParams {
     /// The load, exactly.
-    pub(crate) fn share(&self) -> Result<Share, OpenLoopError> {
+    pub(crate) fn share(&self) -> Result<Share, InputError> {
         if (LOAD_LEAST..=1.0).contains(&self.load) {
-            return Ok(Share::try_from(self.load)?);
+            return Share::try_from(self.load).map_err(|error| InputError::new("load", error.found, error.expected));
         }
         let expected = format!("{LOAD_LEAST} to 1");
-        Err(OpenLoopError { key: "load".into(), found: self.load.to_string(), expected })
+        Err(InputError::new("load", self.load, expected))
     }
 
     /// A run of given times that records no steps.
@@ -252,11 +252,11 @@ mod tests {
         let check = |length: RunLength, expected: &str| {
             assert_eq!(length.control(WINDOW, 1_000).unwrap_err().to_string(), expected);
         };
-        check(RunLength { precision: 0.0, ..RunLength::default() }, "precision is 0; expected 0.000001 to 1");
-        check(RunLength { batch: Duration::ZERO, ..RunLength::default() }, "batch is 0; expected 1 to 15625000");
+        check(RunLength { precision: 0.0, ..RunLength::default() }, "precision: 0; expected 0.000001 to 1");
+        check(RunLength { batch: Duration::ZERO, ..RunLength::default() }, "batch: 0; expected 1 to 15625000");
         let measured = Some(Duration::ZERO);
-        check(RunLength { measured, ..RunLength::default() }, "measured is 0; expected 1 to 2000000000");
+        check(RunLength { measured, ..RunLength::default() }, "measured: 0; expected 1 to 2000000000");
         let run = RunParams::fixed(1.5, Duration::ZERO, Duration::from_us(1), 1);
-        assert_eq!(run.share().unwrap_err().to_string(), "load is 1.5; expected 0.000001 to 1");
+        assert_eq!(run.share().unwrap_err().to_string(), "load: 1.5; expected 0.000001 to 1");
     }
 }

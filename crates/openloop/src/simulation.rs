@@ -4,7 +4,6 @@ use etherweave_primitives::Duration;
 use etherweave_topology::Topology;
 use etherweave_workload::{Arrival, Pattern};
 
-use crate::OpenLoopError;
 use crate::build::{self, Parts};
 use crate::constants::RunConstants;
 use crate::exchange::Worker;
@@ -17,6 +16,7 @@ use crate::report::Report;
 use crate::routing::Routing;
 use crate::run_length::{RunControl, RunParams};
 use crate::workers;
+use etherweave_primitives::InputError;
 
 /// What is run.
 pub struct Experiment<'a, R> {
@@ -41,12 +41,12 @@ impl<R: Routing> Experiment<'_, R> {
     ///
     /// # Errors
     /// When a parameter is out of range or the fabric cannot be simulated.
-    pub fn prepare(&self) -> Result<Prepared<'_, R>, OpenLoopError> {
+    pub fn prepare(&self) -> Result<Prepared<'_, R>, InputError> {
         self.prepare_for(Worker::ALONE)
     }
 
     /// Checks all of it and lays out the state that one worker carries.
-    pub(crate) fn prepare_for(&self, worker: Worker) -> Result<Prepared<'_, R>, OpenLoopError> {
+    pub(crate) fn prepare_for(&self, worker: Worker) -> Result<Prepared<'_, R>, InputError> {
         let ticks = self.switch.ticks()?;
         let hosts = self.topology.hosts() as u32;
         let groups = groups(self.topology)?;
@@ -58,8 +58,11 @@ impl<R: Routing> Experiment<'_, R> {
             pause_thresholds: self.switch.pause_thresholds(&ticks)?,
             outages: Outages::of(&self.outages, self.topology)?,
             channel_last: channels - 1,
-            arrivals: self.arrival.plan(Duration::from_ns(u64::from(ticks.packet)), self.run.share()?)?,
-            destinations: self.pattern.plan(&groups, self.run.seed)?,
+            arrivals: self
+                .arrival
+                .plan(Duration::from_ns(u64::from(ticks.packet)), self.run.share()?)
+                .map_err(|error| error.within("arrival"))?,
+            destinations: self.pattern.plan(&groups, self.run.seed).map_err(|error| error.within("pattern"))?,
             hosts,
             watch_mask: reordering::mask(hosts),
             seed: self.run.seed,
@@ -73,7 +76,7 @@ impl<R: Routing> Experiment<'_, R> {
     ///
     /// # Errors
     /// Those of [`Experiment::prepare`].
-    pub fn run(&self, threads: usize) -> Result<Report, OpenLoopError> {
+    pub fn run(&self, threads: usize) -> Result<Report, InputError> {
         Ok(self.prepare()?.run(threads))
     }
 }

@@ -214,5 +214,5 @@ fn nothing_is_claimed_where_nobody_can_tell() {
     assert_eq!(bound(&many, &routing, &Pattern::default(), 1).unwrap(), None);
     let destinations = Pattern::default().plan(&groups(&many).unwrap(), 1).unwrap();
     let error = ChannelLoads::new(&many, &routing, &destinations, Time::ZERO).unwrap_err().to_string();
-    assert_eq!(error, "topology is one of 4160 switches with hosts; expected 4096 at most, for expected loads");
+    assert_eq!(error, "topology: one of 4160 switches with hosts; expected 4096 at most, for expected loads");
 }

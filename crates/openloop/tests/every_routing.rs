@@ -10,8 +10,9 @@ use std::sync::LazyLock;
 use etherweave_openloop::routing::FabricOf;
 use etherweave_openloop::routing::tables::TableParams;
 use etherweave_openloop::{
-    Arrival, ControllerParams, OfferedTraffic, OpenLoopError, PacketRouting, Pattern, Report, RunParams, SwitchParams,
+    Arrival, ControllerParams, OfferedTraffic, PacketRouting, Pattern, Report, RunParams, SwitchParams,
 };
+use etherweave_primitives::InputError;
 use etherweave_primitives::{Duration, HostId, SwitchId};
 use etherweave_topology::{Family, FlattenedButterfly, Node, Topology, Torus};
 use etherweave_workload::pattern::{Adversarial, Shift};
@@ -35,7 +36,7 @@ impl Run {
         routing: PacketRouting,
         fabric: impl Into<FabricOf<'a>>,
         threads: usize,
-    ) -> Result<Report, OpenLoopError> {
+    ) -> Result<Report, InputError> {
         let fabric = fabric.into();
         let (warm_up, measured) = (Duration::from_us(self.warm_up_us), Duration::from_us(self.measured_us));
         let run = RunParams::fixed(self.load, warm_up, measured, 1);
@@ -155,7 +156,7 @@ fn a_routing_for_other_fabrics_is_refused_with_those_that_work() {
     let butterfly = FlattenedButterfly::default().generate().unwrap();
     let run = Run { pattern: Pattern::default(), load: 0.5, warm_up_us: 1, measured_us: 1 };
     let error = run.try_of(PacketRouting::Minimal, &butterfly, 1).unwrap_err().to_string();
-    let expected = "routing is minimal, for a complete dragonfly with hosts on every switch; expected one of \
+    let expected = "routing: minimal, for a complete dragonfly with hosts on every switch; expected one of \
                     ugal_local, dimension_order, adaptive_minimal, valiant, dimension_adaptive, shortest_path on this \
                     fabric";
     assert_eq!(error, expected);
@@ -166,7 +167,7 @@ fn a_fabric_of_no_known_kind_is_told_the_routing_that_works_on_any() {
     let torus = Torus::default().generate().unwrap();
     let run = Run { pattern: Pattern::default(), load: 0.5, warm_up_us: 1, measured_us: 1 };
     let error = run.try_of(PacketRouting::Minimal, &torus, 1).unwrap_err().to_string();
-    let expected = "routing is minimal, for a complete dragonfly with hosts on every switch; expected one of \
+    let expected = "routing: minimal, for a complete dragonfly with hosts on every switch; expected one of \
                     shortest_path on this fabric";
     assert_eq!(error, expected);
 }

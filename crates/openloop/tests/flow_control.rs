@@ -57,7 +57,7 @@ fn a_buffer_without_room_for_what_follows_a_pause_is_refused() {
     let switch = SwitchParams { global_buffer: 5, ..pauses() };
     let routing = DragonflyMinimal { plan: fabric.plan.clone() };
     let told = fabric.run_with(switch, routing, Pattern::default(), 0.1, 1).unwrap_err().to_string();
-    assert_eq!(told, "global_buffer is 5; expected more, for what comes after a pause: 800 ns there and back");
+    assert_eq!(told, "global_buffer: 5; expected more, for what comes after a pause: 800 ns there and back");
 }
 
 /// The ring in which a routing with so many priorities and small buffers stops at full load; empty when it goes on.

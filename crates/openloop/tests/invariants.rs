@@ -3,8 +3,9 @@
 mod fabric;
 
 use etherweave_openloop::routing::{Conditional, DragonflyMinimal, ValiantGroup};
-use etherweave_openloop::{Experiment, OpenLoopError, Pattern, RunParams, SwitchParams};
+use etherweave_openloop::{Experiment, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
+use etherweave_primitives::InputError;
 use fabric::{Fabric, every_tick};
 
 #[test]
@@ -73,6 +74,6 @@ fn a_fabric_that_is_no_dragonfly_is_refused() {
     use etherweave_openloop::routing::{DragonflyPlan, FabricPlan};
     use etherweave_topology::{Family, KAryFatTree};
     let tree = KAryFatTree::default().generate().unwrap();
-    let error: OpenLoopError = DragonflyPlan::of(&tree).unwrap_err();
+    let error: InputError = DragonflyPlan::of(&tree).unwrap_err();
     assert!(error.to_string().ends_with("expected a complete dragonfly with hosts on every switch"), "{error}");
 }

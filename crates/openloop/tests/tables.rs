@@ -250,14 +250,14 @@ fn what_does_not_suit_a_family_is_told() {
         assert_eq!(error.to_string(), expected);
     };
     let nested = ConditionalTables { compaction: Some(CompactionKind::PrefixesNested), ..Default::default() };
-    let expected = "compaction is prefixes_nested; expected prefixes or plain under conditional rules on a dragonfly";
+    let expected = "compaction: prefixes_nested; expected prefixes or plain under conditional rules on a dragonfly";
     check(&Bench::dragonfly(2), nested, expected);
     let none = ConditionalTables { alternatives: Some(0), ..Default::default() };
-    check(&Bench::clos(), none, "alternatives is 0; expected 1 or more; minimal_tables have none");
+    check(&Bench::clos(), none, "alternatives: 0; expected 1 or more; minimal_tables have none");
     let one = ConditionalTables { priorities: Some(1), ..Default::default() };
-    check(&Bench::dragonfly(2), one, "priorities is 1; expected 2 or 3");
+    check(&Bench::dragonfly(2), one, "priorities: 1; expected 2 or 3");
     let torus = Bench::of(TopologyKind::Torus(Default::default()));
     let expected =
-        "topology is torus; expected a dragonfly, flattened butterfly, HyperX or tree where packets go by tables";
+        "topology: torus; expected a dragonfly, flattened butterfly, HyperX or tree where packets go by tables";
     check(&torus, ConditionalTables::default(), expected);
 }

@@ -1,30 +1,23 @@
 //! Mistakes of the crates below as [`InputError`], until they return it themselves.
 
-use etherweave_openloop::OpenLoopError;
 use etherweave_primitives::InputError;
 
-/// With the key from the scenario's root.
-pub(crate) fn open_loop(error: OpenLoopError) -> InputError {
-    // Some keys say a unit behind a comma.
-    let key = match error.key.split(',').next().unwrap_or_default() {
-        "topology" => "topology".to_owned(),
-        "load" => "open_loop.loads".to_owned(),
-        key @ ("warm_up" | "measured" | "batch" | "precision" | "longest" | "reroute_after") => {
-            format!("open_loop.{key}")
-        }
-        "routing" => "open_loop.routings".to_owned(),
-        key @ ("slots_per_packet" | "burst" | "peak" | "shape") => format!("open_loop.arrival.{key}"),
-        key if PATTERN_KEYS.contains(&key) => format!("open_loop.patterns.{key}"),
-        "address_plan" | "compaction" | "alternatives" => "open_loop.tables".to_owned(),
-        key @ ("down.from" | "down.until") => format!("faults.{key}"),
-        key => format!("open_loop.switch.{key}"),
+/// With the key from the scenario's root: what is about the fabric or its faults does not stand in `open_loop`, and a
+/// scenario lists several routings, patterns and loads.
+pub(crate) fn open_loop(error: InputError) -> InputError {
+    let (part, rest) = error.key.split_once('.').unwrap_or((&error.key, ""));
+    let list = match part {
+        "topology" | "faults" => return error,
+        "routing" | "pattern" | "load" => format!("open_loop.{part}s"),
+        part => format!("open_loop.{part}"),
     };
-    InputError::new(key, error.found, error.expected)
+    let key = rest.to_owned();
+    InputError { key, ..error }.within(&list)
 }
 
 /// Of tables to deploy, with the key from the scenario's root.
-pub(crate) fn deployment(error: OpenLoopError) -> InputError {
-    let key = match error.key.as_ref() {
+pub(crate) fn deployment(error: InputError) -> InputError {
+    let key = match error.key.as_str() {
         "alternatives" => "control.alternatives",
         "address_plan" => "design.tables.plan",
         "compaction" => "design.tables.compaction",
@@ -33,18 +26,3 @@ pub(crate) fn deployment(error: OpenLoopError) -> InputError {
     };
     InputError::new(key, error.found, error.expected)
 }
-
-/// What a pattern may find wrong.
-const PATTERN_KEYS: [&str; 11] = [
-    "at",
-    "extents",
-    "from",
-    "hosts",
-    "hosts_per_switch",
-    "offset",
-    "pairs",
-    "patterns",
-    "period",
-    "rows",
-    "switching",
-];

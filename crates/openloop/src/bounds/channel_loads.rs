@@ -7,8 +7,8 @@ use etherweave_workload::Destinations;
 use super::demand::Demand;
 use super::first_legs::FirstLegs;
 use super::walk::FlowWalk;
-use crate::OpenLoopError;
 use crate::routing::{Oblivious, WalkTarget};
+use etherweave_primitives::InputError;
 
 /// More switches with hosts take minutes and gigabytes: time grows with the square of their number.
 const HOMES_MOST: usize = 4_096;
@@ -61,12 +61,12 @@ impl<'a> ChannelLoads<'a> {
         routing: &dyn Oblivious,
         destinations: &Destinations,
         now: Time,
-    ) -> Result<ChannelLoads<'a>, OpenLoopError> {
+    ) -> Result<ChannelLoads<'a>, InputError> {
         let demand = Demand::new(topology, destinations, now);
         if demand.homes.len() > HOMES_MOST {
             let found = format!("one of {} switches with hosts", demand.homes.len());
             let expected = format!("{HOMES_MOST} at most, for expected loads");
-            return Err(OpenLoopError { key: "topology".into(), found, expected });
+            return Err(InputError::new("topology", found, expected));
         }
         let mut loads = vec![0.0; topology.channels().len()];
         let mut walk = FlowWalk::new(topology, routing);

@@ -28,7 +28,8 @@ use etherweave_primitives::Time;
 use etherweave_topology::Topology;
 
 use crate::routing::Routing;
-use crate::{OpenLoopError, Pattern, groups};
+use crate::{Pattern, groups};
+use etherweave_primitives::InputError;
 
 /// What a fabric accepts at most of a pattern; `seed` is the run's. Absent where nobody can tell: the routing looks at
 /// queues or the clock, the pattern changes with time or is silent, or more than 4,096 switches have hosts.
@@ -40,8 +41,8 @@ pub fn bound(
     routing: &impl Routing,
     pattern: &Pattern,
     seed: u64,
-) -> Result<Option<Bound>, OpenLoopError> {
-    let destinations = pattern.plan(&groups(topology)?, seed)?;
+) -> Result<Option<Bound>, InputError> {
+    let destinations = pattern.plan(&groups(topology)?, seed).map_err(|error| error.within("pattern"))?;
     let (Some(routing), false) = (routing.oblivious(), pattern.changes()) else {
         return Ok(None);
     };

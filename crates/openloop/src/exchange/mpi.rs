@@ -11,7 +11,8 @@ use crate::measures::Measures;
 use crate::routing::Routing;
 use crate::shard::RemoteEvent;
 use crate::tally::Batch;
-use crate::{Experiment, OpenLoopError, Report, workers};
+use crate::{Experiment, Report, workers};
+use etherweave_primitives::InputError;
 
 impl<R: Routing> Experiment<'_, R> {
     /// Runs it on all processes of a communicator, of which each carries its part of the switches and hosts on one
@@ -20,7 +21,7 @@ impl<R: Routing> Experiment<'_, R> {
     ///
     /// # Errors
     /// Those of [`Experiment::prepare`], on every process.
-    pub fn run_on<C: Communicator>(&self, communicator: &C) -> Result<Option<Report>, OpenLoopError> {
+    pub fn run_on<C: Communicator>(&self, communicator: &C) -> Result<Option<Report>, InputError> {
         let [number, of] = [communicator.rank(), communicator.size()].map(|count| count as usize);
         let mut prepared = self.prepare_for(Worker { number, of })?;
         prepared.start();

@@ -11,7 +11,7 @@ use etherweave_primitives::{HostId, Port, SwitchId};
 use etherweave_topology::{Node, Topology};
 
 use super::{Divisor, FabricPlan, NextHop, unsuited};
-use crate::OpenLoopError;
+use etherweave_primitives::InputError;
 
 /// Most dimensions: places fit a word.
 const DIMENSIONS_MAX: usize = 8;
@@ -53,7 +53,7 @@ impl FabricPlan for ButterflyPlan {
 
     /// # Errors
     /// When the fabric is not a grid of complete rows with equally many hosts on every switch.
-    fn of(topology: &Topology) -> Result<ButterflyPlan, OpenLoopError> {
+    fn of(topology: &Topology) -> Result<ButterflyPlan, InputError> {
         let unsuited = |found: String| unsuited(found, ButterflyPlan::FABRIC);
         let axes = topology.axes();
         let is_grid = axes.len() <= AXES.len() && axes.iter().rev().eq(&AXES[..axes.len()]);

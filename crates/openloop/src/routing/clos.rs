@@ -13,7 +13,7 @@ use etherweave_primitives::{HostId, SwitchId};
 use etherweave_topology::{Node, Topology};
 
 use super::{Divisor, FabricPlan, unsuited};
-use crate::OpenLoopError;
+use etherweave_primitives::InputError;
 
 /// A switch, and the leaves below it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,7 +46,7 @@ impl FabricPlan for ClosPlan {
     /// # Errors
     /// When links join other than neighbouring levels, hosts are not on the leaves in their order, or from somewhere
     /// not every uplink leads to all hosts.
-    fn of(topology: &Topology) -> Result<ClosPlan, OpenLoopError> {
+    fn of(topology: &Topology) -> Result<ClosPlan, InputError> {
         let unsuited = |found: String| unsuited(found, ClosPlan::FABRIC);
         let mut order: Vec<SwitchId> = (0..topology.switches()).map(SwitchId::from_index).collect();
         order.sort_by_key(|&at| topology.level(at));

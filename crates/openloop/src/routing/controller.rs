@@ -9,7 +9,8 @@ use super::{DragonflyPlan, InputChannel, NextHop, Routing};
 use crate::load_view::LoadView;
 use crate::packet::Packet;
 use crate::params::ControllerParams;
-use crate::{OfferedTraffic, OpenLoopError, groups};
+use crate::{OfferedTraffic, groups};
+use etherweave_primitives::InputError;
 
 /// Length of a tick [ps].
 const TICK_PS: u64 = 1_000;
@@ -59,8 +60,11 @@ impl Routing for Controller {
         3
     }
 
-    fn learn(&mut self, traffic: &OfferedTraffic<'_>) -> Result<(), OpenLoopError> {
-        let destinations = traffic.pattern.plan(&groups(traffic.fabric.topology)?, traffic.run.seed)?;
+    fn learn(&mut self, traffic: &OfferedTraffic<'_>) -> Result<(), InputError> {
+        let destinations = traffic
+            .pattern
+            .plan(&groups(traffic.fabric.topology)?, traffic.run.seed)
+            .map_err(|error| error.within("pattern"))?;
         let phases = destinations.phases();
         let is_overloaded = phases.iter().flat_map(|phase| overloaded(&self.plan, phase, traffic.run.load)).collect();
         self.known = Some(KnownTraffic { is_overloaded, destinations });

@@ -7,8 +7,8 @@ use etherweave_primitives::{HostId, Port, SwitchId};
 use etherweave_topology::{LinkClass, Node, Topology};
 
 use super::{Divisor, FabricPlan, InputChannel, NextHop, unsuited};
-use crate::OpenLoopError;
 use crate::packet::Packet;
+use etherweave_primitives::InputError;
 
 /// The place in [`Packet::route_state`] of the group to visit first, [`ANYWHERE`] when there is none.
 pub(super) const VIA: usize = 0;
@@ -70,7 +70,7 @@ impl FabricPlan for DragonflyPlan {
     /// # Errors
     /// When the fabric is not a complete dragonfly of equal switches: ports of a switch are hosts, then one to every
     /// other switch of the group in ascending order, then global ones.
-    fn of(topology: &Topology) -> Result<DragonflyPlan, OpenLoopError> {
+    fn of(topology: &Topology) -> Result<DragonflyPlan, InputError> {
         let unsuited = |found: String| unsuited(found, DragonflyPlan::FABRIC);
         if topology.axes() != ["group", "switch"] || topology.switches() == 0 {
             return Err(unsuited("a fabric without groups".to_owned()));

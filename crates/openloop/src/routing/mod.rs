@@ -52,9 +52,10 @@ pub use crate::traffic::FabricOf;
 
 use etherweave_topology::{LinkClass, Topology};
 
+use crate::OfferedTraffic;
 use crate::load_view::LoadView;
 use crate::packet::Packet;
-use crate::{OfferedTraffic, OpenLoopError};
+use etherweave_primitives::InputError;
 
 /// Where everything is on one kind of fabric: what routings for it have in common.
 pub trait FabricPlan: Sized {
@@ -63,7 +64,7 @@ pub trait FabricPlan: Sized {
 
     /// # Errors
     /// When the fabric is not of this kind.
-    fn of(topology: &Topology) -> Result<Self, OpenLoopError>;
+    fn of(topology: &Topology) -> Result<Self, InputError>;
 }
 
 /// What a routing is made of on a fabric: a plan, or tables.
@@ -73,7 +74,7 @@ pub(crate) trait RoutingBasis: Sized {
 
     /// # Errors
     /// When the fabric is not of this kind.
-    fn of(fabric: FabricOf<'_>) -> Result<Self, OpenLoopError>;
+    fn of(fabric: FabricOf<'_>) -> Result<Self, InputError>;
 
     /// Whether the fabric is of this kind.
     fn suits(fabric: FabricOf<'_>) -> bool {
@@ -84,14 +85,14 @@ pub(crate) trait RoutingBasis: Sized {
 impl<P: FabricPlan> RoutingBasis for P {
     const FABRIC: &'static str = P::FABRIC;
 
-    fn of(fabric: FabricOf<'_>) -> Result<P, OpenLoopError> {
+    fn of(fabric: FabricOf<'_>) -> Result<P, InputError> {
         P::of(fabric.topology)
     }
 }
 
 /// The error of a plan for a fabric that is not of its kind.
-fn unsuited(found: String, expected: &str) -> OpenLoopError {
-    OpenLoopError { key: "topology".into(), found, expected: expected.to_owned() }
+fn unsuited(found: String, expected: &str) -> InputError {
+    InputError::new("topology", found, expected)
 }
 
 /// Where a packet stands when it asks.
@@ -164,7 +165,7 @@ pub trait Routing: Sync {
     ///
     /// # Errors
     /// When the pattern does not fit the fabric.
-    fn learn(&mut self, _traffic: &OfferedTraffic<'_>) -> Result<(), OpenLoopError> {
+    fn learn(&mut self, _traffic: &OfferedTraffic<'_>) -> Result<(), InputError> {
         Ok(())
     }
 

@@ -6,11 +6,11 @@ use etherweave_primitives::{ChannelId, HostId, SwitchId, mix};
 use etherweave_topology::{Node, Topology, reverse};
 
 use super::{FabricOf, InputChannel, NextHop, Routing, RoutingBasis, unsuited};
-use crate::OpenLoopError;
 use crate::load_view::LoadView;
 use crate::outage::Outage;
 use crate::packet::Packet;
 use crate::params::whole;
+use etherweave_primitives::InputError;
 
 /// More switches would take too large tables.
 const SWITCHES_MOST: usize = 4_096;
@@ -44,7 +44,7 @@ struct TableEpoch {
 impl RoutingBasis for ShortestPath {
     const FABRIC: &'static str = "any fabric of at most 4,096 switches";
 
-    fn of(fabric: FabricOf<'_>) -> Result<ShortestPath, OpenLoopError> {
+    fn of(fabric: FabricOf<'_>) -> Result<ShortestPath, InputError> {
         let topology = fabric.topology;
         if topology.switches() > SWITCHES_MOST {
             return Err(unsuited(format!("one of {} switches", topology.switches()), Self::FABRIC));
@@ -71,14 +71,14 @@ impl RoutingBasis for ShortestPath {
 }
 
 /// When tables change [ticks], and when the state that they know was [ns]: a stated time after each failure and return.
-fn changes(fabric: &FabricOf<'_>) -> Result<Vec<(u32, u64)>, OpenLoopError> {
+fn changes(fabric: &FabricOf<'_>) -> Result<Vec<(u32, u64)>, InputError> {
     let Some(delay) = fabric.reroute_after else { return Ok(Vec::new()) };
     let delay = whole("reroute_after", delay)?;
     let mut learnt = Vec::new();
     for outage in fabric.outages {
-        learnt.push(whole("down.from", outage.from)?);
+        learnt.push(whole("faults.down.from", outage.from)?);
         if let Some(until) = outage.until {
-            learnt.push(whole("down.until", until)?);
+            learnt.push(whole("faults.down.until", until)?);
         }
     }
     learnt.sort_unstable();

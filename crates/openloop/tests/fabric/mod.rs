@@ -1,10 +1,9 @@
 //! The dragonflies of these tests, and a run on them.
 
 use etherweave_openloop::routing::{DragonflyPlan, FabricPlan, Routing};
-use etherweave_openloop::{
-    Arbiter, Arrival, Experiment, OpenLoopError, Outage, Pattern, Report, RunParams, SwitchParams,
-};
+use etherweave_openloop::{Arbiter, Arrival, Experiment, Outage, Pattern, Report, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
+use etherweave_primitives::InputError;
 use etherweave_topology::{Dragonfly, Family, Topology};
 use etherweave_workload::arrival::Bernoulli;
 use etherweave_workload::pattern::Adversarial;
@@ -50,7 +49,7 @@ impl Fabric {
         pattern: Pattern,
         load: f64,
         us: u64,
-    ) -> Result<Report, OpenLoopError> {
+    ) -> Result<Report, InputError> {
         let span = Duration::from_us(us);
         let run = RunParams::fixed(load, span, span, 1);
         let (topology, arrival, outages) = (&self.topology, every_tick(), self.outages.clone());

@@ -9,7 +9,7 @@ use etherweave_topology::{LinkClass, Topology};
 use super::choices::{Chains, CompiledRules, RemainingRule, Target};
 use super::index::{Index, NOWHERE, Nodes, Side};
 use super::ranks::{ChannelScheme, HopPurpose};
-use crate::OpenLoopError;
+use etherweave_primitives::InputError;
 
 /// Addresses travel in 32 bits of a packet; bits above the highest field are shifted in.
 const ADDRESS_BITS_MAX: u32 = 31;
@@ -45,10 +45,10 @@ impl<'a> Compiler<'a> {
         topology: &'a Topology,
         plan: &'a AddressPlan,
         ranks: ChannelScheme,
-    ) -> Result<Compiler<'a>, OpenLoopError> {
+    ) -> Result<Compiler<'a>, InputError> {
         if plan.bits() > ADDRESS_BITS_MAX {
             let expected = format!("at most {ADDRESS_BITS_MAX} bits of addresses");
-            return Err(OpenLoopError { key: "address_plan".into(), found: plan.to_string(), expected });
+            return Err(InputError::new("address_plan", plan, expected));
         }
         let (chains, nodes) = (Chains::default(), Nodes::default());
         Ok(Compiler { topology, plan, ranks, chains, nodes, known: HashMap::new() })
@@ -58,7 +58,7 @@ impl<'a> Compiler<'a> {
     ///
     /// # Errors
     /// When the fabric's tables do not fit.
-    pub fn add(&mut self, at: SwitchId, table: &FlowTable) -> Result<(), OpenLoopError> {
+    pub fn add(&mut self, at: SwitchId, table: &FlowTable) -> Result<(), InputError> {
         let leaving = self.topology.out_channels(at).iter();
         let classes = leaving.map(|&channel| self.topology.channel(channel).class).collect();
         let switch_table = SwitchTable { table, classes, own: own_group(self.topology, self.plan, at) };
@@ -68,7 +68,7 @@ impl<'a> Compiler<'a> {
         self.nodes.add_root(root);
         if self.nodes.index.len() > ENTRIES_MAX {
             let expected = format!("one with at most {ENTRIES_MAX} entries in the index of its tables");
-            return Err(OpenLoopError { key: "address_plan".into(), found: self.plan.to_string(), expected });
+            return Err(InputError::new("address_plan", self.plan, expected));
         }
         Ok(())
     }

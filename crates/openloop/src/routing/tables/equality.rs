@@ -9,7 +9,7 @@ use proptest::sample::Index;
 use super::choices::MatchFields;
 use super::flow_tables::{Conditions, FlowTables};
 use super::{ChannelScheme, CompiledTables, ConditionalTables, MinimalTables, Target, Trigger};
-use crate::OpenLoopError;
+use etherweave_primitives::InputError;
 
 /// Small fabrics with all kinds of rules: parallel links, several dimensions, several levels.
 fn fabrics() -> [TopologyKind; 5] {
@@ -81,7 +81,7 @@ fn every_packet(
     compiled: &CompiledTables,
     at: SwitchId,
     table: &FlowTable,
-) -> Result<(), OpenLoopError> {
+) -> Result<(), InputError> {
     let hosts = tables.plan().hosts();
     let address = |host: usize| tables.plan().address(HostId::from_index(host));
     let ports = table.rules().iter().flat_map(|rule| table.ports(rule)).map(|port| port.get());

@@ -5,8 +5,8 @@ use etherweave_topology::{Topology, TopologyKind};
 
 use super::flow_tables::{Conditions, FlowTables};
 use super::{ChannelScheme, CompiledTables, ConditionalTables, MinimalTables, TableParams, Trigger};
-use crate::OpenLoopError;
 use crate::routing::{FabricOf, RoutingBasis, unsuited};
+use etherweave_primitives::InputError;
 
 /// Minimal tables of a fabric.
 pub(crate) struct MinimalTableRouting(pub CompiledTables);
@@ -19,9 +19,13 @@ const FABRICS: &str = "a dragonfly, a flattened butterfly, a HyperX or a tree";
 impl RoutingBasis for MinimalTableRouting {
     const FABRIC: &'static str = FABRICS;
 
-    fn of(fabric: FabricOf<'_>) -> Result<MinimalTableRouting, OpenLoopError> {
+    fn of(fabric: FabricOf<'_>) -> Result<MinimalTableRouting, InputError> {
         let (kind, params) = chosen(fabric)?;
-        params.minimal.build(kind, fabric.topology).map(MinimalTableRouting)
+        params
+            .minimal
+            .build(kind, fabric.topology)
+            .map(MinimalTableRouting)
+            .map_err(|error| within(error, "tables.minimal"))
     }
 
     fn suits(fabric: FabricOf<'_>) -> bool {
@@ -32,9 +36,13 @@ impl RoutingBasis for MinimalTableRouting {
 impl RoutingBasis for ConditionalTableRouting {
     const FABRIC: &'static str = FABRICS;
 
-    fn of(fabric: FabricOf<'_>) -> Result<ConditionalTableRouting, OpenLoopError> {
+    fn of(fabric: FabricOf<'_>) -> Result<ConditionalTableRouting, InputError> {
         let (kind, params) = chosen(fabric)?;
-        params.conditional.build(kind, fabric.topology).map(ConditionalTableRouting)
+        params
+            .conditional
+            .build(kind, fabric.topology)
+            .map(ConditionalTableRouting)
+            .map_err(|error| within(error, "tables.conditional"))
     }
 
     fn suits(fabric: FabricOf<'_>) -> bool {
@@ -42,7 +50,12 @@ impl RoutingBasis for ConditionalTableRouting {
     }
 }
 
-fn chosen(fabric: FabricOf<'_>) -> Result<(&TopologyKind, &TableParams), OpenLoopError> {
+/// The error of tables, with the path of their parameters where it concerns these and not the fabric.
+fn within(error: InputError, tables: &str) -> InputError {
+    if error.key == "topology" { error } else { error.within(tables) }
+}
+
+fn chosen(fabric: FabricOf<'_>) -> Result<(&TopologyKind, &TableParams), InputError> {
     fabric.tables.ok_or_else(|| unsuited("of unknown family".to_owned(), FABRICS))
 }
 
@@ -55,7 +68,7 @@ impl MinimalTables {
         &self,
         kind: &TopologyKind,
         topology: &'a Topology,
-    ) -> Result<(FlowTables<'a>, ChannelScheme), OpenLoopError> {
+    ) -> Result<(FlowTables<'a>, ChannelScheme), InputError> {
         let ranks = match TableFamily::of(kind)? {
             TableFamily::Dragonfly => ChannelScheme::ByLink(2),
             TableFamily::Butterfly | TableFamily::Tree => ChannelScheme::One,
@@ -71,7 +84,7 @@ impl MinimalTables {
     ///
     /// # Errors
     /// As [`MinimalTables::tables`], and when the tables are too large.
-    pub fn build(&self, kind: &TopologyKind, topology: &Topology) -> Result<CompiledTables, OpenLoopError> {
+    pub fn build(&self, kind: &TopologyKind, topology: &Topology) -> Result<CompiledTables, InputError> {
         let (tables, ranks) = self.tables(kind, topology)?;
         tables.compile(ranks, Trigger::default())
     }
@@ -86,7 +99,7 @@ impl ConditionalTables {
         &self,
         kind: &TopologyKind,
         topology: &'a Topology,
-    ) -> Result<(FlowTables<'a>, ChannelScheme), OpenLoopError> {
+    ) -> Result<(FlowTables<'a>, ChannelScheme), InputError> {
         let family = TableFamily::of(kind)?;
         let tables = FlowTables::new(kind, topology, self.strategy(family, kind)?, self.conditions(family)?)?;
         Ok((tables, self.ranks(family, topology)?))
@@ -96,12 +109,12 @@ impl ConditionalTables {
     ///
     /// # Errors
     /// As [`ConditionalTables::tables`], and when the tables are too large.
-    pub fn build(&self, kind: &TopologyKind, topology: &Topology) -> Result<CompiledTables, OpenLoopError> {
+    pub fn build(&self, kind: &TopologyKind, topology: &Topology) -> Result<CompiledTables, InputError> {
         let (tables, ranks) = self.tables(kind, topology)?;
         tables.compile(ranks, self.trigger)
     }
 
-    fn strategy(&self, family: TableFamily, kind: &TopologyKind) -> Result<Strategy, OpenLoopError> {
+    fn strategy(&self, family: TableFamily, kind: &TopologyKind) -> Result<Strategy, InputError> {
         use CompactionKind::{Plain, Prefixes, PrefixesNested, Ternary, Wildcards};
         let possible: &[CompactionKind] = match family {
             TableFamily::Dragonfly => &[Prefixes, Plain],
@@ -112,16 +125,13 @@ impl ConditionalTables {
         if !possible.contains(&compaction) {
             let names: Vec<&str> = possible.iter().map(|kind| kind.name()).collect();
             let expected = format!("{} under conditional rules on a {}", names.join(" or "), kind.name());
-            return Err(OpenLoopError { key: "compaction".into(), found: compaction.name().to_owned(), expected });
+            return Err(InputError::new("compaction", compaction.name(), expected));
         }
         Ok(Strategy { plan: PlanKind::Coordinates, compaction, ..Strategy::fitting(kind) })
     }
 
-    fn conditions(&self, family: TableFamily) -> Result<Conditions, OpenLoopError> {
-        let unsuited = |found: u32, expected: &str| {
-            let (found, expected) = (found.to_string(), expected.to_owned());
-            Err(OpenLoopError { key: "alternatives".into(), found, expected })
-        };
+    fn conditions(&self, family: TableFamily) -> Result<Conditions, InputError> {
+        let unsuited = |found: u32, expected: &str| Err(InputError::new("alternatives", found, expected));
         match (family, self.alternatives) {
             (_, Some(0)) => unsuited(0, "1 or more; minimal_tables have none"),
             (TableFamily::Tree, alternatives) => Ok(Conditions::Uplinks(alternatives.unwrap_or(u32::MAX))),
@@ -131,7 +141,7 @@ impl ConditionalTables {
         }
     }
 
-    fn ranks(&self, family: TableFamily, topology: &Topology) -> Result<ChannelScheme, OpenLoopError> {
+    fn ranks(&self, family: TableFamily, topology: &Topology) -> Result<ChannelScheme, InputError> {
         match (family, self.priorities) {
             (TableFamily::Dragonfly, None | Some(2)) => Ok(ChannelScheme::ByRule),
             (TableFamily::Dragonfly, Some(3)) => Ok(ChannelScheme::ByLink(3)),
@@ -142,7 +152,7 @@ impl ConditionalTables {
                     TableFamily::Dragonfly => "2 or 3",
                     TableFamily::Butterfly | TableFamily::Tree => "nothing: the fabric determines how many are needed",
                 };
-                Err(OpenLoopError { key: "priorities".into(), found: found.to_string(), expected: expected.to_owned() })
+                Err(InputError::new("priorities", found, expected))
             }
         }
     }
@@ -157,7 +167,7 @@ enum TableFamily {
 }
 
 impl TableFamily {
-    fn of(kind: &TopologyKind) -> Result<TableFamily, OpenLoopError> {
+    fn of(kind: &TopologyKind) -> Result<TableFamily, InputError> {
         match kind {
             TopologyKind::Dragonfly(_) => Ok(TableFamily::Dragonfly),
             TopologyKind::FlattenedButterfly(_) | TopologyKind::HyperX(_) => Ok(TableFamily::Butterfly),
@@ -173,7 +183,7 @@ impl TableFamily {
             | TopologyKind::Mesh(_)
             | TopologyKind::Custom(_) => {
                 let expected = "a dragonfly, flattened butterfly, HyperX or tree where packets go by tables".to_owned();
-                Err(OpenLoopError { key: "topology".into(), found: kind.name().to_owned(), expected })
+                Err(InputError::new("topology", kind.name(), expected))
             }
         }
     }

@@ -9,7 +9,7 @@ use etherweave_topology::{LinkClass, Node, Topology, TopologyKind, reverse};
 
 use super::compiler::{Compiler, own_group};
 use super::{ChannelScheme, CompiledTables, Trigger};
-use crate::OpenLoopError;
+use etherweave_primitives::InputError;
 
 /// Which rules stand behind the default ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,7 +45,7 @@ impl<'a> FlowTables<'a> {
         topology: &'a Topology,
         strategy: Strategy,
         conditions: Conditions,
-    ) -> Result<FlowTables<'a>, OpenLoopError> {
+    ) -> Result<FlowTables<'a>, InputError> {
         let minimal = MinimalRouting::of(kind, topology).map_err(unsuited)?;
         let plan = strategy.plan.plan(topology).map_err(unsuited)?;
         Ok(FlowTables { topology, minimal, plan, strategy, conditions, avoided: Vec::new() })
@@ -55,7 +55,7 @@ impl<'a> FlowTables<'a> {
     ///
     /// # Errors
     /// When they do not suit the fabric.
-    pub fn with_widths(mut self, widths: &[u32]) -> Result<FlowTables<'a>, OpenLoopError> {
+    pub fn with_widths(mut self, widths: &[u32]) -> Result<FlowTables<'a>, InputError> {
         self.plan = self.strategy.plan.plan_with(self.topology, widths).map_err(unsuited)?;
         Ok(self)
     }
@@ -100,10 +100,7 @@ impl<'a> FlowTables<'a> {
     ///
     /// # Errors
     /// When a table is not, and those of `take`.
-    pub fn each(
-        &self,
-        mut take: impl FnMut(SwitchId, &FlowTable) -> Result<(), OpenLoopError>,
-    ) -> Result<(), OpenLoopError> {
+    pub fn each(&self, mut take: impl FnMut(SwitchId, &FlowTable) -> Result<(), InputError>) -> Result<(), InputError> {
         let mut sources = Sources::of(&self.plan);
         (0..self.topology.switches()).map(SwitchId::from_index).try_for_each(|at| {
             let row = RegionRoutes::of(&self.minimal, &self.plan, at);
@@ -117,7 +114,7 @@ impl<'a> FlowTables<'a> {
     ///
     /// # Errors
     /// When a table is not equal to minimal routing, or all together are too large.
-    pub fn compile(&self, ranks: ChannelScheme, trigger: Trigger) -> Result<CompiledTables, OpenLoopError> {
+    pub fn compile(&self, ranks: ChannelScheme, trigger: Trigger) -> Result<CompiledTables, InputError> {
         let mut compiler = Compiler::new(self.topology, &self.plan, ranks)?;
         self.each(|at, table| compiler.add(at, table))?;
         let (index, choices) = compiler.finish();
@@ -164,7 +161,7 @@ impl<'a> FlowTables<'a> {
     }
 }
 
-fn unsuited(error: ForwardingError) -> OpenLoopError {
+fn unsuited(error: ForwardingError) -> InputError {
     let expected = "one whose switches can be given flow tables".to_owned();
-    OpenLoopError { key: "topology".into(), found: format!("one for which {error}"), expected }
+    InputError::new("topology", format!("one for which {error}"), expected)
 }
