@@ -46,7 +46,7 @@ pub(crate) fn parts<R>(
     let cuts = cuts(topology);
     let radix = switches(topology).map(|at| topology.out_channels(at).len()).max().unwrap_or(0);
     let plan = ShardPlan { topology, cuts: &cuts, radix, channels: usize::from(channels) };
-    // An event tells both states of a channel apart, and there is no more than one host to a port.
+    // An event distinguishes both states of a channel, and there is no more than one host to a port.
     let entries = radix * plan.channels.next_power_of_two() * 2;
     let most = cuts.windows(2).map(|cut| (cut[1] - cut[0]) * entries).max().unwrap_or(0);
     if most >= ENTRIES_MAX || cuts.len() > usize::from(u16::MAX) {

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_of_four_who_has_everything_is_a_quarter_fair() {
+    fn one_of_four_with_everything_is_a_quarter_fair() {
         let check = |packets: [u32; 4], jain, least_to_most| {
             let mut fairness = Fairness::default();
             packets.into_iter().for_each(|packets| fairness.add(packets));

@@ -29,7 +29,7 @@ pub(crate) struct Host {
     pub destinations: Stream,
     /// Its port at its switch, counted within the shard.
     pub port: u32,
-    /// Packets it had in the measured time, made or refused.
+    /// Packets it had in the measured time, made or source-blocked.
     pub wanted: u32,
     /// Packets it made in the measured time.
     pub made: u32,

@@ -45,7 +45,7 @@ impl LoadView<'_> {
         ((self.base + usize::from(port)) << self.shift) + usize::from(channel.min(self.channel_last))
     }
 
-    /// Packets on the way to the far end of a channel, there, or not yet known to have left it.
+    /// Packets in flight to the far end of a channel, there, or not yet known to have left it.
     pub fn occupancy(&self, port: u8, channel: u8) -> u32 {
         let room = self.room[self.ports[self.base + usize::from(port)].class as usize];
         u32::from(room) - self.credits(port, channel)

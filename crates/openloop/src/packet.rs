@@ -10,7 +10,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 pub struct Packet {
     /// When it was made [ticks].
     pub(crate) born: u32,
-    /// When its head came to the input where it is [ticks].
+    /// When its head arrived at its input [ticks].
     pub(crate) entered: u32,
     /// The packet behind it in its queue.
     pub(crate) next: u32,

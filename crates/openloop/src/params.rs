@@ -250,12 +250,12 @@ mod tests {
             assert_eq!(params.ticks().unwrap_err().to_string(), expected);
         };
         let good = SwitchParams::default;
-        check(SwitchParams { speed_up: 0, ..good() }, "speed_up: 0; expected 1 to 16");
+        check(SwitchParams { speed_up: 0, ..good() }, "switch.speed_up: 0; expected 1 to 16");
         check(
             SwitchParams { packet: Bytes::new(1_001), ..good() },
-            "packet: 200200ps; expected a whole number of nanoseconds",
+            "switch.packet: 200200ps; expected a whole number of nanoseconds",
         );
-        check(SwitchParams { local_delay: Duration::ZERO, ..good() }, "local_delay: 0; expected 1 to 60000");
+        check(SwitchParams { local_delay: Duration::ZERO, ..good() }, "switch.local_delay: 0; expected 1 to 60000");
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub(crate) struct Tally {
 /// Counts of a stretch of time.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Batch {
-    /// Packets that hosts had, made or refused.
+    /// Packets that hosts had, made or source-blocked.
     pub offered: u64,
     /// Packets that arrived to their hosts.
     pub delivered: u64,

@@ -42,7 +42,7 @@ fn check_bound(loads: &ChannelLoads<'_>, load: f64, load_accepted: f64, channel:
 }
 
 #[test]
-fn uniform_traffic_on_minimal_ways_loads_all_channels_of_a_class_alike() {
+fn uniform_traffic_on_minimal_paths_loads_all_channels_of_a_class_alike() {
     let check = |p: u32, a: u32, h: u32, channel: &str| {
         let topology = Dragonfly { p, a, h, ..Dragonfly::default() }.generate().unwrap();
         let loads =
@@ -79,7 +79,7 @@ fn uniform_traffic_by_random_groups_takes_global_links_nearly_twice() {
 }
 
 #[test]
-fn adversarial_traffic_on_minimal_ways_shares_one_link() {
+fn adversarial_traffic_on_minimal_paths_shares_one_link() {
     // Port j of group i leads to group i - j - 1: from group 8 to group 0 by j = 7 at switch 3, one of its ports 5 and
     // 6 behind 2 to hosts and 3 to other switches. Back j is 0: of those that are full its link was made first.
     let fabric = Fabric::balanced(2);
@@ -202,7 +202,7 @@ fn check_run(fabric: &Fabric, routing: impl Routing, pattern: &Pattern) {
 }
 
 #[test]
-fn nothing_is_claimed_where_nobody_can_tell() {
+fn no_bound_is_claimed_where_loads_are_unknown() {
     let fabric = Fabric::balanced(2);
     let adaptive = UgalLocal { plan: fabric.plan.clone(), threshold: 0 };
     assert_eq!(bound(&fabric.topology, &adaptive, &Pattern::default(), 1).unwrap(), None);

@@ -28,7 +28,7 @@ fn butterfly(dimensions: Vec<Dimension>) -> (Topology, ButterflyPlan) {
 }
 
 #[test]
-fn a_tornado_on_a_row_has_one_link_on_the_minimal_way_and_two_sixths_of_all_by_random_switches() {
+fn a_tornado_on_a_row_has_one_link_on_the_minimal_path_and_two_sixths_of_all_by_random_switches() {
     let (topology, plan) = butterfly(vec![Dimension::of(6)]);
     let tornado = Pattern::Tornado(Tornado { extents: vec![] });
     // All four hosts of a switch go to the switch two further.

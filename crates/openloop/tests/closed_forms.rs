@@ -38,7 +38,7 @@ fn without_load_a_packet_takes_its_links_its_crossbars_and_its_own_length() {
 #[test]
 fn a_single_flow_waits_as_the_theory_of_queues_says() {
     // Bernoulli arrivals of probability p at a server that takes T ticks (Geo/D/1): packets wait p T (T - 1) / 2 / (1 -
-    // p T) on average, once, for the first link of their way; later ones they reach 200 ns apart.
+    // p T) on average, once, for the first link of their path; later ones they reach 200 ns apart.
     let fabric = Fabric::balanced(2);
     for load in [0.3, 0.6] {
         let report = fabric.run(DragonflyMinimal { plan: fabric.plan.clone() }, pair(0, 2), load, 20_000);

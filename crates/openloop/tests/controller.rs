@@ -39,7 +39,7 @@ impl Bench {
     }
 
     fn run<R: Routing>(&self, mut routing: R) -> Report {
-        // What waits at hosts when the traffic changes is little, so that it need not be told apart.
+        // What waits at hosts when the traffic changes is little, so that it need not be separated.
         let switch = SwitchParams { injection_queue: 10, ..SwitchParams::default() };
         let run = RunParams { load: LOAD, length: self.length.clone(), records_steps: false, seed: 1 };
         let (pattern, arrival, topology) = (self.pattern.clone(), Arrival::default(), &self.topology);
@@ -100,7 +100,7 @@ fn a_controller_that_takes_43_iterations_is_always_late_and_one_of_44_is_right_b
         let [late, minimal] = [bench.controlled(), bench.run(DragonflyMinimal { plan: bench.plan() })];
         (late.load_accepted, minimal.load_accepted)
     };
-    // At a change no more waits of the pattern before than hosts (10 packets each) and the way to the gateway hold
+    // At a change no more waits of the pattern before than hosts (10 packets each) and the path to the gateway hold
     // (three local links of 32 and 10 packets, a queue of 10, for eight hosts), of 200 ns each: it may come later.
     let left_over = (10.0 + (3.0 * 42.0 + 10.0) / 8.0) * 0.2 / 324.0;
     let (late, minimal) = of(times(43, period));

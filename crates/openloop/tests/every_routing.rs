@@ -40,7 +40,7 @@ impl Run {
         let fabric = fabric.into();
         let (warm_up, measured) = (Duration::from_us(self.warm_up_us), Duration::from_us(self.measured_us));
         let run = RunParams::fixed(self.load, warm_up, measured, 1);
-        // All links between switches are as long, so that latencies tell how many there were.
+        // All links between switches are as long, so that latencies give their number.
         let switch = SwitchParams { local_delay: Duration::from_ns(400), ..SwitchParams::default() };
         let (pattern, arrival) = (self.pattern.clone(), Arrival::default());
         // A controller that takes its time would be minimal.
@@ -74,7 +74,7 @@ fn worst(small: &Small) -> Pattern {
 }
 
 #[test]
-fn without_load_a_packet_takes_its_links_and_crossbars_and_where_it_may_a_shortest_way() {
+fn without_load_a_packet_takes_its_links_and_crossbars_and_where_possible_a_shortest_path() {
     each(|routing, small, name| {
         let run = Run { pattern: Pattern::default(), load: 0.001, warm_up_us: 1, measured_us: 20_000 };
         let report = run.of(routing, with_tables(small), 2);
@@ -89,7 +89,7 @@ fn without_load_a_packet_takes_its_links_and_crossbars_and_where_it_may_a_shorte
         assert!(report.in_flight <= small.topology.hosts() as u64 / 4, "{name}: {} in flight", report.in_flight);
         if small.topology.axes() != ["group", "switch"] && routing != PacketRouting::Valiant {
             let shortest = switches_mean(&small.topology);
-            // 100 packets of each of 30 hosts or more, whose ways deviate by at most 1.5 switches: 4 standard errors.
+            // 100 packets of each of 30 hosts or more, whose paths deviate by at most 1.5 switches: 4 standard errors.
             assert!((hops - shortest).abs() < 0.11, "{name}: {hops}, expected {shortest}");
             assert!(report.misrouted_share.unwrap() < 0.007, "{name}: {:?}", report.misrouted_share);
         }
@@ -152,7 +152,7 @@ fn distances(topology: &Topology, from: SwitchId) -> Vec<u32> {
 }
 
 #[test]
-fn a_routing_for_other_fabrics_is_refused_with_those_that_work() {
+fn a_routing_for_other_fabrics_is_rejected_with_those_that_work() {
     let butterfly = FlattenedButterfly::default().generate().unwrap();
     let run = Run { pattern: Pattern::default(), load: 0.5, warm_up_us: 1, measured_us: 1 };
     let error = run.try_of(PacketRouting::Minimal, &butterfly, 1).unwrap_err().to_string();
@@ -163,7 +163,7 @@ fn a_routing_for_other_fabrics_is_refused_with_those_that_work() {
 }
 
 #[test]
-fn a_fabric_of_no_known_kind_is_told_the_routing_that_works_on_any() {
+fn the_error_for_a_fabric_of_no_known_kind_names_the_routing_that_works_on_any() {
     let torus = Torus::default().generate().unwrap();
     let run = Run { pattern: Pattern::default(), load: 0.5, warm_up_us: 1, measured_us: 1 };
     let error = run.try_of(PacketRouting::Minimal, &torus, 1).unwrap_err().to_string();

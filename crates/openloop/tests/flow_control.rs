@@ -17,7 +17,7 @@ fn pauses() -> SwitchParams {
 }
 
 #[test]
-fn below_saturation_nobody_sees_whether_credits_or_pauses_guard_the_buffers() {
+fn below_saturation_latency_is_the_same_with_credits_and_pauses() {
     let fabric = Fabric::balanced(3);
     let routing = || DragonflyMinimal { plan: fabric.plan.clone() };
     let credits = fabric.run(routing(), Pattern::default(), 0.3, 50);
@@ -28,7 +28,7 @@ fn below_saturation_nobody_sees_whether_credits_or_pauses_guard_the_buffers() {
 }
 
 #[test]
-fn pauses_lose_nothing_however_full_the_fabric_is_and_their_time_is_told() {
+fn pauses_lose_nothing_however_full_the_fabric_is_and_their_time_is_reported() {
     // That no buffer overflows and no packet is lost is asserted in every run.
     let fabric = Fabric::balanced(2);
     let report = run(&fabric, DragonflyMinimal { plan: fabric.plan.clone() }, pauses(), fabric.adversarial(), 1.0);
@@ -52,34 +52,34 @@ fn pauses_give_the_same_report_on_any_number_of_threads() {
 }
 
 #[test]
-fn a_buffer_without_room_for_what_follows_a_pause_is_refused() {
+fn a_buffer_without_room_for_what_follows_a_pause_is_rejected() {
     let fabric = Fabric::balanced(2);
     let switch = SwitchParams { global_buffer: 5, ..pauses() };
     let routing = DragonflyMinimal { plan: fabric.plan.clone() };
-    let told = fabric.run_with(switch, routing, Pattern::default(), 0.1, 1).unwrap_err().to_string();
-    assert_eq!(told, "global_buffer: 5; expected more, for what comes after a pause: 800 ns there and back");
+    let error = fabric.run_with(switch, routing, Pattern::default(), 0.1, 1).unwrap_err().to_string();
+    assert_eq!(error, "switch.global_buffer: 5; expected more, for what comes after a pause: 800 ns there and back");
 }
 
-/// The ring in which a routing with so many priorities and small buffers stops at full load; empty when it goes on.
+/// The deadlock cycle of a routing with so many priorities and small buffers at full load; empty when there is none.
 fn cycle<R: Routing>(fabric: &Fabric, routing: R, priorities: u8) -> Vec<WaitingChannel> {
     let small = SwitchParams { local_buffer: 2, global_buffer: 2, output_queue: 1, ..SwitchParams::default() };
     let switch = SwitchParams { priorities: Some(priorities), ..small };
     let report = run(fabric, routing, switch, Pattern::default(), 1.0);
-    // Who stands still for so long delivers nothing, and that is a ring.
+    // A fabric that is idle for so long delivers nothing, and that is a deadlock cycle.
     assert_eq!(report.load_accepted == 0.0, !report.deadlock.is_empty(), "{:?}", report.deadlock);
     assert_eq!(report.idle_ns > 10_000, !report.deadlock.is_empty(), "idle for {} ns", report.idle_ns);
     report.deadlock
 }
 
 #[test]
-fn one_priority_less_than_the_proof_asks_for_stops_in_a_ring_that_is_told() {
+fn one_priority_less_than_the_proof_requires_deadlocks_in_a_cycle_that_is_reported() {
     let fabric = Fabric::balanced(2);
     let minimal = |priorities| cycle(&fabric, DragonflyMinimal { plan: fabric.plan.clone() }, priorities);
     let valiant = |priorities| cycle(&fabric, ValiantGroup { plan: fabric.plan.clone() }, priorities);
     let conditional = |priorities| cycle(&fabric, Conditional { plan: fabric.plan.clone(), h: 2 }, priorities);
     assert_eq!((minimal(2), conditional(2), valiant(3)), (Vec::new(), Vec::new(), Vec::new()));
     for (found, priorities) in [(minimal(1), 1), (conditional(1), 1), (valiant(2), 2)] {
-        // A ring leads through several switches, once through each of its channels, all of which exist.
+        // A cycle leads through several switches, once through each of its channels, all of which exist.
         assert!(found.len() > 2, "{found:?}");
         assert!(found.iter().all(|step| step.channel < priorities && step.switch < 36));
         let mut steps: Vec<_> = found.iter().map(|step| (step.switch, step.port, step.channel)).collect();

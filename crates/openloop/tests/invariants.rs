@@ -50,7 +50,7 @@ fn what_is_made_is_delivered_or_in_flight_and_queues_stay_within_their_depth() {
     let fabric = Fabric::balanced(2);
     let report = fabric.run(ValiantGroup { plan: fabric.plan.clone() }, fabric.adversarial(), 1.0, 50);
     assert_eq!(report.made, report.delivered + report.in_flight);
-    assert!(report.source_blocked > 0, "a saturated fabric refuses");
+    assert!(report.source_blocked > 0, "a saturated fabric blocks sources");
     // Per switch 2 queues of hosts; 3 local and 2 global ports of 3 channels; what crosses to a host is not held back
     // by a buffer but by its queue of 10 and its link.
     let most = 36 * (2 * 100 + 3 * 3 * 32 + 2 * 3 * 64 + 2 * 11);
@@ -70,7 +70,7 @@ fn offered_and_accepted_load_agree_below_saturation() {
 }
 
 #[test]
-fn a_fabric_that_is_no_dragonfly_is_refused() {
+fn a_fabric_that_is_no_dragonfly_is_rejected() {
     use etherweave_openloop::routing::{DragonflyPlan, FabricPlan};
     use etherweave_topology::{Family, KAryFatTree};
     let tree = KAryFatTree::default().generate().unwrap();

@@ -10,7 +10,7 @@ use etherweave_workload::pattern::{RandomPermutation, Shift};
 use fabric::{Fabric, every_tick};
 
 #[test]
-fn one_way_per_flow_keeps_its_order_and_valiant_ways_do_not() {
+fn one_path_per_flow_keeps_its_order_and_valiant_paths_do_not() {
     let fabric = Fabric::balanced(2);
     let pattern = || Pattern::RandomPermutation(RandomPermutation::default());
     for pattern in [pattern(), fabric.adversarial()] {

@@ -52,7 +52,7 @@ fn what_is_on_a_link_while_it_is_down_is_lost_and_nothing_else() {
 }
 
 #[test]
-fn conditional_rules_go_round_a_link_that_is_down_and_minimal_ways_do_not() {
+fn conditional_rules_avoid_a_link_that_is_down_and_minimal_paths_do_not() {
     let mut fabric = Fabric::balanced(3);
     fabric.outages = vec![outage(to_next_group(&fabric, 0), 20, 80)];
     let run = |fabric: &Fabric, pattern: Pattern| {

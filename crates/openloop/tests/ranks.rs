@@ -39,9 +39,9 @@ fn one_two_and_four_processes_report_what_one_without_mpi_does() {
 
 /// Straight to the terminal: the harness keeps what a test that passes prints.
 fn skip(missing: &str) {
-    let told =
+    let printed =
         writeln!(std::io::stderr(), "SKIPPED one simulation on many processes: {missing}; see docs/guide/cluster.md");
-    told.expect("standard error is open");
+    printed.expect("standard error is open");
 }
 
 /// The example, in a directory of its own so that the build that runs this test is not waited for.

@@ -144,7 +144,7 @@ fn under_pressure_alternatives_are_taken_and_carry_more() {
     assert_eq!(minimal.misrouted_share, Some(0.0));
     let [one, two] = [&minimal, &conditional].map(|report| report.load_accepted * 27.0);
     assert!((one - 1.0).abs() < 0.005 && (two - 2.0).abs() < 0.01, "links: {one}, {two}");
-    // Either way is two links long.
+    // Either path is two links long.
     assert_eq!([minimal.hops_mean, conditional.hops_mean], [Some(3.0); 2]);
     assert!((conditional.misrouted_share.unwrap() - 0.5).abs() < 0.01, "{:?}", conditional.misrouted_share);
 }
@@ -164,7 +164,7 @@ fn an_alternative_uplink_doubles_what_two_flows_of_one_share_carry() {
     assert!((both - 2.0).abs() < 0.02, "two links: {both}");
     let congestion = ConditionalTables { trigger: Trigger::Congestion { packets: 4 }, ..Default::default() };
     let both = load(bench.conditional(&congestion));
-    assert!((both - 2.0).abs() < 0.02, "two links, told by congestion: {both}");
+    assert!((both - 2.0).abs() < 0.02, "two links, chosen by congestion: {both}");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn the_lower_the_threshold_of_congestion_the_shorter_the_queues_that_packets_wai
 }
 
 #[test]
-fn a_host_whose_detour_is_its_default_gets_the_whole_of_the_next_one() {
+fn a_host_whose_alternative_is_its_default_gets_the_whole_of_the_next_one() {
     // Global port 0 of switch 0 leads to group 18: default and first non-minimal path of host 0, and default of the hosts of
     // switch 1, who have three non-minimal paths of their own. They and host 0 have the link in turn, a half each. Only with a
     // second alternative, global port 1, has host 0 all that it wants.
@@ -244,7 +244,7 @@ fn two_priorities_carry_what_three_do() {
 }
 
 #[test]
-fn what_does_not_suit_a_family_is_told() {
+fn tables_that_do_not_suit_a_family_are_rejected() {
     let check = |bench: &Bench, params: ConditionalTables, expected: &str| {
         let error = params.build(&bench.kind, &bench.topology).err().unwrap();
         assert_eq!(error.to_string(), expected);

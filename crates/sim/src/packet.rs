@@ -62,7 +62,7 @@ pub struct Packet {
     pub endpoint: u32,
     /// Where in the route table the next egress port stands.
     pub route: u32,
-    /// Local port by which the packet came into this switch.
+    /// Local ingress port of the packet at this switch.
     pub ingress: u32,
     /// First byte's place in the stream.
     pub offset: u64,

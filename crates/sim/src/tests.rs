@@ -71,11 +71,11 @@ fn mean_wait(load: f64) -> f64 {
     simulation.run(Time::from_ps(time as u64 + 1_000_000_000), &mut |_| true);
     let report = simulation.report();
     assert_eq!(report.totals.delivered, PACKETS);
-    let way = |frame: &crate::CapturedFrame| match frame.content {
+    let wait = |frame: &crate::CapturedFrame| match frame.content {
         Captured::Packet(packet, _) => frame.time.since(packet.sent).as_ps() as f64,
         Captured::Pause(_) => unreachable!("nobody pauses"),
     };
-    let total: f64 = report.captured[0].frames.iter().filter(|frame| !frame.is_outgoing).map(way).sum();
+    let total: f64 = report.captured[0].frames.iter().filter(|frame| !frame.is_outgoing).map(wait).sum();
     // Service, cable and NIC come on top of the wait.
     let fixed = SERVICE + 50_000.0 + SimParams::default().nic.receive_latency.as_ps() as f64;
     total / PACKETS as f64 - fixed

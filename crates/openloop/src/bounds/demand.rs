@@ -71,7 +71,7 @@ impl<'a> Demand<'a> {
         self.sent[home.first as usize..home.end() as usize].iter().sum()
     }
 
-    /// Tells what every home gets, from each home, and returns what each host gets.
+    /// Calls `each` with the flows to every home, from each home, and returns what each host gets.
     ///
     /// Takes memory for `entries` flows at a time, or for one home.
     pub fn for_each_home(&self, entries: usize, each: &mut dyn FnMut(HostBlock, &[f64])) -> Vec<f64> {
@@ -144,9 +144,9 @@ mod tests {
         let topology = dragonfly.generate().unwrap();
         let destinations = pattern.plan(&groups(&topology).unwrap(), 1).unwrap();
         let demand = Demand::new(&topology, &destinations, Time::ZERO);
-        let mut told = Vec::new();
-        let received = demand.for_each_home(entries, &mut |_, flows| told.push(flows.to_vec()));
-        (told, received)
+        let mut by_home = Vec::new();
+        let received = demand.for_each_home(entries, &mut |_, flows| by_home.push(flows.to_vec()));
+        (by_home, received)
     }
 
     #[test]

@@ -79,7 +79,7 @@ mod tests {
     use crate::routing::{FabricPlan, InputChannel, Routing};
     use crate::{Pattern, groups};
 
-    /// Follows the packets of a pair with every lot, and counts the share of them on every channel.
+    /// Follows the packets of a pair with every hash, and counts the share of them on every channel.
     fn followed(topology: &Topology, routing: &impl Routing, [src, dst]: [u32; 2]) -> Vec<f64> {
         let mut shares = vec![0.0; topology.channels().len()];
         for hash in 0..=u16::MAX {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_are_the_shares_of_all_lots() {
+    fn loads_are_the_shares_of_all_hashes() {
         for (groups_wanted, arrangement) in [
             (None, Arrangement::PalmTree),
             (Some(3), Arrangement::PalmTree),

@@ -1,4 +1,4 @@
-//! Where packets start towards their destination: at their own switch, or where they came to what they visit first.
+//! Where packets start towards their destination: at their own switch, or the switch that they visit first.
 
 use super::demand::Demand;
 use super::walk::FlowWalk;
@@ -7,7 +7,7 @@ use crate::routing::{Oblivious, WalkTarget};
 /// The switches where packets start, and the share of each, in the order of switches.
 type Starts = Vec<(u32, f64)>;
 
-/// The first part of all ways.
+/// The first part of all paths.
 pub(super) struct FirstLegs {
     /// Where packets start; homes one after the other that start alike have them in common.
     starts: Vec<Starts>,
@@ -32,7 +32,7 @@ impl FirstLegs {
         legs
     }
 
-    /// Tells what starts at each switch when homes send `flows`.
+    /// Puts at each switch what starts there when homes send `flows`.
     ///
     /// Most flows to a destination are alike, or none at all: only those that differ cost more than a look.
     pub fn start(&self, flows: &[f64], walk: &mut FlowWalk<'_>) {

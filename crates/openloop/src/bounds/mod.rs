@@ -31,7 +31,7 @@ use crate::routing::Routing;
 use crate::{Pattern, groups};
 use etherweave_primitives::InputError;
 
-/// What a fabric accepts at most of a pattern; `seed` is the run's. Absent where nobody can tell: the routing looks at
+/// What a fabric accepts at most of a pattern; `seed` is the run's. Absent where there is none: the routing looks at
 /// queues or the clock, the pattern changes with time or is silent, or more than 4,096 switches have hosts.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! Flows on their way through a fabric, hop by hop.
+//! Flows through a fabric, hop by hop.
 
 use crate::routing::{Oblivious, WalkTarget};
 use etherweave_primitives::{Port, SwitchId};
@@ -22,7 +22,7 @@ impl Flows {
     }
 }
 
-/// Flows that go to one goal.
+/// Flows to one target.
 pub(super) struct FlowWalk<'a> {
     topology: &'a Topology,
     routing: &'a dyn Oblivious,
@@ -46,8 +46,8 @@ impl<'a> FlowWalk<'a> {
         self.now.add(switch, amount);
     }
 
-    /// Takes all flows to their goal: adds `scale` times what passes to the loads of channels, and tells what arrives
-    /// where.
+    /// Takes all flows to their target: adds `scale` times what passes to the loads of channels, and calls `arrive` with
+    /// what arrives where.
     pub fn run(&mut self, target: WalkTarget, scale: f64, loads: &mut [f64], arrive: &mut dyn FnMut(u32, f64)) {
         let mut hops = 0;
         while !self.now.places.is_empty() {

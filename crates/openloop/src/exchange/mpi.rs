@@ -60,7 +60,7 @@ struct ProcessEnd<'a, C> {
     out: Vec<Vec<u32>>,
     /// The same, put together.
     sent: Vec<u32>,
-    /// What came from every process, put together.
+    /// The words from every process, put together.
     received: Vec<u32>,
 }
 

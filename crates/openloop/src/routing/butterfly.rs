@@ -254,9 +254,9 @@ mod tests {
     #[test]
     fn other_grids_are_rejected() {
         let expected = "expected a flattened butterfly or HyperX";
-        check(Torus::default().generate(), &format!("topology is one whose switch0.0.0 has other ports; {expected}"));
-        check(Mesh::default().generate(), &format!("topology is one whose switch0.0 has other ports; {expected}"));
+        check(Torus::default().generate(), &format!("topology: one whose switch0.0.0 has other ports; {expected}"));
+        check(Mesh::default().generate(), &format!("topology: one whose switch0.0 has other ports; {expected}"));
         let dragonfly = etherweave_topology::Dragonfly::default().generate();
-        check(dragonfly, &format!("topology is a fabric without rows; {expected}"));
+        check(dragonfly, &format!("topology: a fabric without rows; {expected}"));
     }
 }

@@ -252,7 +252,7 @@ impl DragonflyPlan {
         if at.class == LinkClass::Host { self.paths_from(at, packet) } else { None }
     }
 
-    /// The minimal path, and the one by the group in the packet's aim; absent where there is no choice.
+    /// The minimal path, and the one over the intermediate group; absent where there is no choice.
     pub(super) fn paths_from(&self, at: InputChannel, packet: &mut Packet) -> Option<PathChoice> {
         let [group, place] = self.places[at.switch as usize];
         let via = packet.route_state[VIA];
@@ -349,7 +349,7 @@ fn add_port(list: &mut Vec<Gateway>, new: Gateway) {
     }
 }
 
-/// The two ways of a packet at its first switch.
+/// The two paths of a packet at its first switch.
 pub(super) struct PathChoice {
     pub minimal: NextHop,
     /// Links between switches on the minimal path.
@@ -357,9 +357,9 @@ pub(super) struct PathChoice {
     /// The switch and port of the global link of the minimal path, when it leaves the group.
     pub global: Option<(u32, u8)>,
     pub nonminimal: NextHop,
-    /// The switch and port of the first global link of the way by another group.
+    /// The switch and port of the first global link of the path over another group.
     pub nonminimal_global: (u32, u8),
-    /// Links between switches on the way by another group.
+    /// Links between switches on the path over another group.
     pub nonminimal_links: u32,
 }
 

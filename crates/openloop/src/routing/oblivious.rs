@@ -9,13 +9,13 @@ pub enum WalkTarget {
     Switch(u32),
 }
 
-/// A routing whose ways depend on hashes, but on no queue.
+/// A routing whose paths depend on hashes, but on no queue.
 pub trait Oblivious {
-    /// Tells what packets that are made at a switch visit first, whatever their destination, and the share of each;
-    /// shares add up to 1. Tells nothing where they go straight. By default nothing.
+    /// Calls `each` with what packets from a switch visit first, whatever their destination, and the share of each;
+    /// shares add up to 1. Not at all where they go straight. By default not at all.
     fn vias(&self, _from: u32, _each: &mut dyn FnMut(u32, f64)) {}
 
-    /// Tells the ports by which packets leave a switch for their goal, and the share of each; shares add up to 1.
-    /// Tells nothing where they are there.
+    /// Calls `each` with the ports by which packets leave a switch for their target, and the share of each; shares add
+    /// up to 1. Not at all at the target.
     fn hops(&self, at: u32, target: WalkTarget, each: &mut dyn FnMut(u8, f64));
 }

@@ -167,7 +167,7 @@ impl ObservedPaths {
     }
 
     /// Takes away channels that wait for none, again and again; what is left are rings.
-    fn has_ring(&self) -> bool {
+    fn has_cycle(&self) -> bool {
         let mut waits: BTreeMap<OutputChannelId, usize> =
             self.next.iter().map(|(&output_channel, next)| (output_channel, next.len())).collect();
         let mut before: BTreeMap<OutputChannelId, Vec<OutputChannelId>> = BTreeMap::new();
@@ -231,7 +231,7 @@ fn rows_above_two(topology: &Topology) -> u32 {
 }
 
 #[test]
-fn every_packet_arrives_within_the_longest_way_and_no_channel_waits_for_itself() {
+fn every_packet_arrives_within_the_longest_path_and_no_channel_waits_for_itself() {
     let params = TableParams::default();
     for Small { kind, topology, diameter } in small::all() {
         let fabric = FabricOf { topology: &topology, tables: Some((&kind, &params)), ..(&topology).into() };
@@ -241,7 +241,7 @@ fn every_packet_arrives_within_the_longest_way_and_no_channel_waits_for_itself()
             let seen = routing.with(fabric, PathWalk(&topology)).unwrap();
             let most = links_most(routing, &topology, diameter);
             assert_eq!(seen.links, most, "{} on {} switches: links", routing.name(), topology.switches());
-            assert!(!seen.has_ring(), "{} on {} switches", routing.name(), topology.switches());
+            assert!(!seen.has_cycle(), "{} on {} switches", routing.name(), topology.switches());
             let used = seen.next.keys().map(|&(_, _, channel)| channel + 1).max().unwrap();
             assert_eq!(used, seen.channels, "{}: channels", routing.name());
         }
@@ -249,14 +249,14 @@ fn every_packet_arrives_within_the_longest_way_and_no_channel_waits_for_itself()
 }
 
 #[test]
-fn a_ring_of_channels_is_found() {
+fn a_cycle_of_channels_is_found() {
     let cycle = |next: &[(OutputChannelId, OutputChannelId)]| {
         let mut seen = ObservedPaths { channels: 1, next: BTreeMap::new(), links: 0 };
         for &(output_channel, then) in next {
             seen.next.entry(output_channel).or_default().insert(then);
             seen.next.entry(then).or_default();
         }
-        seen.has_ring()
+        seen.has_cycle()
     };
     let lanes = [0, 1, 2].map(|switch| (switch, 0, 0));
     assert!(!cycle(&[(lanes[0], lanes[1]), (lanes[1], lanes[2]), (lanes[0], lanes[2])]));

@@ -28,7 +28,7 @@ pub struct Progress {
 pub enum Finish {
     /// Every foreground job and counted stream is done.
     Complete,
-    /// The time limit came first.
+    /// The time limit was reached first.
     TimeLimit,
     /// The caller asked to stop.
     Interrupted,
@@ -71,7 +71,7 @@ impl Simulation {
             StopReason::Complete => Finish::Complete,
             StopReason::TimeLimit => Finish::TimeLimit,
             StopReason::Interrupted => Finish::Interrupted,
-            StopReason::Stuck => Finish::Stuck(self.who_waits()),
+            StopReason::Stuck => Finish::Stuck(self.waiting_ports_and_ranks()),
         }
     }
 

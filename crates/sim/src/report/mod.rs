@@ -118,7 +118,7 @@ pub struct FlowRow {
 pub struct LosslessDrop {
     /// The node that lost them.
     pub node: String,
-    /// The port by which they came in.
+    /// Their ingress port.
     pub port: u16,
     /// The node that sent them.
     pub peer: String,

@@ -6,7 +6,7 @@ use crate::host::{Envelope, Role, Thread};
 
 impl Simulation {
     /// Why no event makes progress: ports that are paused, and ranks that wait.
-    pub(crate) fn who_waits(&self) -> String {
+    pub(crate) fn waiting_ports_and_ranks(&self) -> String {
         let mut lines = Vec::new();
         for (shard, index) in self.all_ports() {
             let port = &shard.ports[index];

@@ -81,7 +81,7 @@ mod tests {
         let mut shaper = shaper(3 * 1_514);
         assert_eq!(shaper.charge(at(0), at(10), FRAME), at(10));
         assert_eq!(shaper.charge(at(10), at(20), FRAME), at(20));
-        // Less a third frame, the bucket holds what came in during 20 ps.
+        // Less a third frame, the bucket holds the tokens of 20 ps.
         let fourth = shaper.charge(at(20), at(30), FRAME);
         assert_eq!(fourth, at(1_514 * BYTE));
     }

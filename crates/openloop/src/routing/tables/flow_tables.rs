@@ -74,7 +74,7 @@ impl<'a> FlowTables<'a> {
         self
     }
 
-    /// Global channels whose far switch sends back what is for a third group, because its own way there is down: no
+    /// Global channels whose far switch sends back packets for a third group, because its own path there is down: no
     /// non-minimal path may begin with them.
     fn returning(&self) -> Vec<ChannelId> {
         let switches = (0..self.topology.switches()).map(SwitchId::from_index);

@@ -54,7 +54,7 @@ pub(super) enum RecoveryPhase {
     Loss { until: u64 },
 }
 
-/// A tail loss probe under way (RFC 8985, section 7.4).
+/// A tail loss probe in flight (RFC 8985, section 7.4).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TailProbe {
     /// Sent up to here when the probe left (`TLP.end_seq`).

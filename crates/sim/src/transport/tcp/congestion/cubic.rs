@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn on_short_round_trips_it_grows_no_slower_than_reno_with_its_reduction() {
         // From 20 to 14 segments. Within 100 us the cube stands still; W_est gains α = 3 (1 - 0.7) / (1 + 0.7) = 0.529
-        // segments per window (section 4.3), a little less as the window grows on the way: 14 · 0.529 / 14.5 = 0.51.
+        // segments per window (section 4.3), a little less as the window grows meanwhile: 14 · 0.529 / 14.5 = 0.51.
         let mut cubic = Cubic::default();
         let window = cubic.reduce(20 * MSS, MSS);
         let growth = grow(&mut cubic, window, Time::ZERO);

@@ -174,7 +174,7 @@ impl<F: FnMut(u64, &Item) -> Fate> Connection<F> {
         assert_eq!(self.read + self.receiver.readable(), complete);
     }
 
-    /// The window's right edge never moves back (RFC 9293, section 3.8.6), and SACK blocks tell the truth.
+    /// The window's right edge never moves back (RFC 9293, section 3.8.6), and SACK blocks are right.
     fn check_ack(&mut self, ack: &Ack) {
         let edge = ack.cumulative + ack.window;
         assert!(edge >= self.edges.0, "the window shrinks from {} to {edge}", self.edges.0);

@@ -103,9 +103,9 @@ fn after_marks(congestion_control: CongestionControl, marked: u64) -> (u64, f64)
     let mut connection = Connection::new(&params, segments(|number| number <= marked, Fate::Marked));
     connection.transfer(30 * MSS);
     assert_eq!(connection.sender.counters().retransmissions, 0, "a mark is not a loss");
-    let told = connection.log.iter().filter(|(_, segment)| segment.window_reduced).count() as u64;
-    assert_eq!(told, connection.sender.counters().ecn_reductions, "each reduction is told once (CWR)");
-    (told, connection.sender.slow_start_threshold() as f64 / MSS as f64)
+    let reported = connection.log.iter().filter(|(_, segment)| segment.window_reduced).count() as u64;
+    assert_eq!(reported, connection.sender.counters().ecn_reductions, "each reduction is reported once (CWR)");
+    (reported, connection.sender.slow_start_threshold() as f64 / MSS as f64)
 }
 
 #[test]
