@@ -30,7 +30,8 @@ pub(crate) struct Measures {
     pub sent: Vec<u32>,
     /// For how long the far end kept the channels of a port from sending, put together [ticks], by port.
     pub paused: Vec<u32>,
-    /// Input channels that waited for room at the end, in the order of shards and input channels; empty where pauses are used.
+    /// Input channels that waited for room at the end, in the order of shards and input channels; empty where pauses
+    /// are used.
     pub waits: Vec<Wait>,
     /// Packets sent in each batch, by batch and port, when that was wanted.
     pub steps: Vec<Vec<u16>>,

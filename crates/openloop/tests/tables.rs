@@ -183,9 +183,9 @@ fn the_lower_the_threshold_of_congestion_the_shorter_the_queues_that_packets_wai
 
 #[test]
 fn a_host_whose_alternative_is_its_default_gets_the_whole_of_the_next_one() {
-    // Global port 0 of switch 0 leads to group 18: default and first non-minimal path of host 0, and default of the hosts of
-    // switch 1, who have three non-minimal paths of their own. They and host 0 have the link in turn, a half each. Only with a
-    // second alternative, global port 1, has host 0 all that it wants.
+    // Global port 0 of switch 0 leads to group 18: default and first non-minimal path of host 0, and default of the
+    // hosts of switch 1, who have three non-minimal paths of their own. They and host 0 have the link in turn, a half
+    // each. Only with a second alternative, global port 1, has host 0 all that it wants.
     let bench = Bench::dragonfly(3);
     let [first, group] = [18 * 18, 3];
     let pattern = flows(&[[0, first], [3, first + group], [4, first + 2 * group], [5, first + 3 * group]]);

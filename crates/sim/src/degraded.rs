@@ -4,8 +4,8 @@
 //! the others: a frame of n bits survives with probability (1 − p)^n. The number of bits until the
 //! next wrong one is drawn: one draw for each damaged frame, and frames count down. Each direction has its own stream.
 //!
-//! A damaged frame counts at the receiving end of the link. A switch that stores discards it there. One that cuts through
-//! has sent its first bit on by then: the frame goes on with a wrong check sequence, and the host that
+//! A damaged frame counts at the receiving end of the link. A switch that stores discards it there. One that cuts
+//! through has sent its first bit on by then: the frame goes on with a wrong check sequence, and the host that
 //! discards it counts it again. Left out: errors in preamble and gap, and a switch on the path that has stored the
 //! frame and could check it (unless its output is faster: then it does).
 

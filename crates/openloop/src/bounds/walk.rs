@@ -46,8 +46,8 @@ impl<'a> FlowWalk<'a> {
         self.now.add(switch, amount);
     }
 
-    /// Takes all flows to their target: adds `scale` times what passes to the loads of channels, and calls `arrive` with
-    /// what arrives where.
+    /// Takes all flows to their target: adds `scale` times what passes to the loads of channels, and calls `arrive`
+    /// with what arrives where.
     pub fn run(&mut self, target: WalkTarget, scale: f64, loads: &mut [f64], arrive: &mut dyn FnMut(u32, f64)) {
         let mut hops = 0;
         while !self.now.places.is_empty() {

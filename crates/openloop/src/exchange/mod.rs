@@ -1,15 +1,15 @@
 //! How shards of different workers exchange events, and sum up their counters.
 //!
-//! Shards are assigned in their order to *workers*, which are threads of a process or processes of a cluster. All workers
-//! serve their shards for a window, then meet:
+//! Shards are assigned in their order to *workers*, which are threads of a process or processes of a cluster. All
+//! workers serve their shards for a window, then meet:
 //!
 //! ```text
 //!   worker 0   run shard 0, post, run shard 1, post ─┐ ┌─ collect ─► next window
 //!   worker 1   run shard 2, post, run shard 3, post ─┴─┴─ collect ─► next window
 //! ```
 //!
-//! Guarantee: a shard receives its remote events in the order of the shards that wrote them, however shards are assigned; so
-//! the results do not depend on that.
+//! Guarantee: a shard receives its remote events in the order of the shards that wrote them, however shards are
+//! assigned; so the results do not depend on that.
 
 #[cfg(feature = "mpi")]
 pub(crate) mod mpi;
@@ -27,7 +27,8 @@ pub(crate) trait Exchange {
     /// Takes the remote events of a shard that has been served for a window; shards come in their order.
     fn post(&mut self, outbox: &mut Vec<RemoteEvent>);
 
-    /// Ends a window: hands over every remote event to a shard of this worker, in the order of the shards that wrote them.
+    /// Ends a window: hands over every remote event to a shard of this worker, in the order of the shards that wrote
+    /// them.
     fn collect(&mut self, receive: impl FnMut(RemoteEvent));
 
     /// What all workers have counted together.

@@ -136,7 +136,9 @@ wire! {
     Histogram { counts }
     Fairness { senders, sum, squares, extremes }
     Reordering { packets, late, extent }
-    Tally { made, source_blocked, delivered, leaving, lost, hops, last_hop, measured, histogram, batch, batches, fingerprint }
+    Tally {
+        made, source_blocked, delivered, leaving, lost, hops, last_hop, measured, histogram, batch, batches, fingerprint
+    }
     WaitingChannel { switch, port, channel }
     Wait { at, next, is_full, step }
     Measures { tally, fingerprints, held, most, fairness, reordering, sent, paused, waits, steps }

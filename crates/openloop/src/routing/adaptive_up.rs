@@ -7,7 +7,8 @@ use crate::load_view::LoadView;
 use crate::packet::Packet;
 
 /// Of the ports that lead up the one with the shortest queue, of several one by hash: Kim, Dally and Abts, "Adaptive
-/// routing in high-radix Clos network", SC 2006. Where several ports lead to the same switch below, one of them likewise.
+/// routing in high-radix Clos network", SC 2006. Where several ports lead to the same switch below, one of them
+/// likewise.
 pub struct AdaptiveUp {
     /// Where everything is.
     pub plan: ClosPlan,

@@ -10,8 +10,8 @@ use crate::packet::Packet;
 /// Benito et al. 2015, sections V-B to V-D: rules to other groups are inactive while their output is paused; then
 /// the packets of host port `i` take global port `i` of their switch, and from there the minimal path.
 ///
-/// Channels rise in the order global 0 of the non-minimal path, local 0, global 1, local 1 in the destination's group: two of
-/// them, as section V-E says.
+/// Channels rise in the order global 0 of the non-minimal path, local 0, global 1, local 1 in the destination's group:
+/// two of them, as section V-E says.
 pub struct Conditional {
     /// Where everything is.
     pub plan: DragonflyPlan,

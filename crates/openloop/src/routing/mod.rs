@@ -156,12 +156,14 @@ pub trait Routing: Sync {
         None
     }
 
-    /// The routing as one that looks at no queue, when it is: then expected loads can be computed without a run. By default none.
+    /// The routing as one that looks at no queue, when it is: then expected loads can be computed without a run. By
+    /// default none.
     fn oblivious(&self) -> Option<&dyn Oblivious> {
         None
     }
 
-    /// Takes note of what hosts will send, before the run: for routings with an external controller. By default nothing.
+    /// Takes note of what hosts will send, before the run: for routings with an external controller. By default
+    /// nothing.
     ///
     /// # Errors
     /// When the pattern does not fit the fabric.

@@ -10,9 +10,9 @@ use crate::packet::Packet;
 const CHANNELS: u8 = 4;
 
 /// Progressive adaptive routing: Jiang, Kim and Dally, "Indirect adaptive routing on large scale interconnection
-/// networks", ISCA 2009, section 3.4. A packet that goes minimally may still take its non-minimal path until it takes the global
-/// link; one on its non-minimal path stays there. Queues are those of all channels of a link: the channel of packets that changed
-/// their mind is nearly empty on all of them.
+/// networks", ISCA 2009, section 3.4. A packet that goes minimally may still take its non-minimal path until it takes
+/// the global link; one on its non-minimal path stays there. Queues are those of all channels of a link: the channel
+/// of packets that changed their mind is nearly empty on all of them.
 ///
 /// Channels rise in the order local 0, local 1 of packets that changed their mind, global 0, local 2, global 1, local
 /// 3.

@@ -19,8 +19,8 @@ const CHANNELS_MOST: u32 = 8;
 
 /// Any next hop on a shortest path, by hash; the channel rises with every hop, so that no channel waits for itself.
 ///
-/// A packet that is in flight while tables change has taken part of an old path and takes a whole new one at most: there
-/// are channels for both.
+/// A packet that is in flight while tables change has taken part of an old path and takes a whole new one at most:
+/// there are channels for both.
 pub struct ShortestPath {
     /// In order of time.
     epochs: Vec<TableEpoch>,

@@ -10,7 +10,8 @@ pub enum Kind {
     Arrive,
     /// A packet is in the NIC of its host. Handle: the packet.
     Deliver,
-    /// A pause frame takes effect at the sender that it stops or resumes. Handle: the frame as [`crate::frame::pause`] packs it.
+    /// A pause frame takes effect at the sender that it stops or resumes. Handle: the frame as [`crate::frame::pause`]
+    /// packs it.
     PauseArrive,
     /// A pause of one priority may have run out. Index: priority.
     PauseExpire,

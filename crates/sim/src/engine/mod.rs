@@ -11,9 +11,9 @@
 //! ```
 //!
 //! # Events per packet-hop
-//! One when the output is idle: the arrival, scheduled by the sender's transmission start. A second, the
-//! freeing of the transmitter, only while packets wait. Cache lines touched: the event, the packet (one line), the route
-//! entry, the egress port; when it must wait, also the ingress counter of the switch.
+//! One when the output is idle: the arrival, scheduled by the sender's transmission start. A second, the freeing of
+//! the transmitter, only while packets wait. Cache lines touched: the event, the packet (one line), the route entry,
+//! the egress port; when it must wait, also the ingress counter of the switch.
 
 mod capture;
 pub mod event;

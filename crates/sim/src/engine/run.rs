@@ -55,8 +55,8 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Runs until all foreground work is done, or `end`. `on_progress` is called from time to time and returns whether to
-    /// continue.
+    /// Runs until all foreground work is done, or `end`. `on_progress` is called from time to time and returns whether
+    /// to continue.
     pub fn run(&mut self, end: Time, on_progress: &mut dyn FnMut(Progress) -> bool) -> Finish {
         let verdict =
             if self.shards.len() == 1 { self.run_alone(end, on_progress) } else { self.run_together(end, on_progress) };
@@ -91,8 +91,8 @@ impl Simulation {
         sum
     }
 
-    /// One shard needs no windows for its order; it stops between windows to report progress. The instant at which the last
-    /// job ends is the end of its window on any number of threads, so windows are the same as with many shards.
+    /// One shard needs no windows for its order; it stops between windows to report progress. The instant at which the
+    /// last job ends is the end of its window on any number of threads, so windows are the same as with many shards.
     fn run_alone(&mut self, end: Time, on_progress: &mut dyn FnMut(Progress) -> bool) -> StopReason {
         let (lookahead, stall_limit) = (self.lookahead, self.stall_limit);
         let shard = &mut self.shards[0];

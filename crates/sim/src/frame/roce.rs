@@ -22,7 +22,8 @@ const ACKNOWLEDGE: u8 = 0x11;
 const CONGESTION_NOTIFICATION: u8 = 0x81;
 /// The first queue pairs are reserved.
 const FIRST_QUEUE_PAIR: u32 = 16;
-/// The bits of a congestion notification besides its operation code: BECN (A17, 17.9.3), beside the queue pair's number.
+/// The bits of a congestion notification besides its operation code: BECN (A17, 17.9.3), beside the queue pair's
+/// number.
 const BACKWARD_CONGESTION: u32 = 1 << 30;
 /// AETH syndromes: ACK without credits, NAK for a sequence error.
 const ACK: u8 = 0x1f;

@@ -1,8 +1,8 @@
 //! Threads: one core that runs one task at a time.
 //!
-//! A thread has an inbox of tasks and a role that defines what it does between them. Every task costs processor time; its
-//! effect happens when it is done. A rank handles its inbox only while it waits inside MPI, as an MPI library without a
-//! progress thread does.
+//! A thread has an inbox of tasks and a role that defines what it does between them. Every task costs processor time;
+//! its effect happens when it is done. A rank handles its inbox only while it waits inside MPI, as an MPI library
+//! without a progress thread does.
 
 use std::collections::VecDeque;
 

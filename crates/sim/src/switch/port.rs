@@ -18,8 +18,8 @@ pub struct Peer {
 }
 
 /// A link as its sending port knows it: the shard of the other end, maybe the sender's own, or an impaired link (bit
-/// errors, a shaper). One number, so that the check that every packet needs, whether the other end is in the same shard,
-/// stays cheap.
+/// errors, a shaper). One number, so that the check that every packet needs, whether the other end is in the same
+/// shard, stays cheap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PeerLink(u32);
 

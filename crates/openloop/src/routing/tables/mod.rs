@@ -10,7 +10,8 @@
 //! - [`MinimalTables`] and [`ConditionalTables`] are what a scenario chooses; [`FlowTables`] makes a fabric's tables.
 //! - [`CompiledTables`] decides exactly as [`FlowTable::lookup`](etherweave_forwarding::FlowTable::lookup): the highest
 //!   rule active; when all that match are inactive, the first, for which the packet waits.
-//! - [`LegalHops`] gives all hops that the rules may take, whatever is paused, to the deadlock proofs of `etherweave-routing`.
+//! - [`LegalHops`] gives all hops that the rules may take, whatever is paused, to the deadlock proofs of
+//!   `etherweave-routing`.
 //!
 //! Left out: time and energy of a lookup, and rules that change during a run.
 

@@ -50,8 +50,8 @@ pub enum ChannelScheme {
     ByHop(u8),
     /// Dragonfly: local 0, global 0, local 1, global 1, local 2; so many. Minimal paths need 2, non-minimal paths 3.
     ByLink(u8),
-    /// Dragonfly: global 0 by a non-minimal path, local 0, global 1, local 1 in the destination's group. Two channels do, and
-    /// each rule writes a constant.
+    /// Dragonfly: global 0 by a non-minimal path, local 0, global 1, local 1 in the destination's group. Two channels
+    /// do, and each rule writes a constant.
     ByRule,
 }
 
