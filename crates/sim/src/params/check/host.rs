@@ -12,18 +12,22 @@ const OFFLOAD_MAX: Bytes = Bytes::new(512 << 10);
 const ENVELOPE_MAX: Bytes = Bytes::new(64 << 10);
 
 pub(super) fn check(params: &SimParams, errors: &mut InputErrors) {
-    errors.check(check_nic(&params.nic));
+    errors.check(check_buffer(params));
     let frame = Bytes::new(constants::largest_frame(&params.transport).into());
     errors.check(check_shaper("nic.shaper", params.nic.shaper.as_ref(), frame));
-    if has_pauses(params) {
-        errors.check(check_pauses(&params.nic));
-    }
-    errors.check(check_room(params));
-    errors.check(check_cpu(&params.host.cpu));
-    errors.check(check_offload(params));
+    errors.check(check_cpu(&params.host.cpu).and_then(|()| check_offload(params)));
     errors.check(check_delay("host.timer_slack", params.host.timer_slack));
     errors.check(check_mpi("host.mpi_roce", &params.host.mpi_roce));
     errors.check(check_mpi("host.mpi_tcp", &params.host.mpi_tcp));
+}
+
+/// Each of these is meaningful only if those before it hold.
+fn check_buffer(params: &SimParams) -> Checked {
+    check_nic(&params.nic)?;
+    if has_pauses(params) {
+        check_pauses(&params.nic)?;
+    }
+    check_room(params)
 }
 
 fn check_offload(params: &SimParams) -> Checked {
