@@ -1,4 +1,4 @@
-//! Mistakes of the crates below as [`InputError`], until they return it themselves.
+//! Mistakes of open loops and of tables to deploy, with keys from the root of a scenario.
 
 use etherweave_primitives::InputError;
 

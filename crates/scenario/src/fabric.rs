@@ -14,7 +14,7 @@ use crate::measured::{self, PortSent};
 use crate::observation::{PointChoice, observe};
 use crate::open_loop::{self, CurveProgress, SimulatedFabric};
 use crate::scenario::{generate, read_values};
-use crate::{Deployment, Scenario, ScenarioError, Table, conversions, fabric_tables, faults, reader};
+use crate::{Deployment, Scenario, ScenarioError, Table, fabric_tables, faults, reader};
 
 /// The fabric of a scenario, built; jobs and all that only matters to a run may be missing from the file.
 pub struct Fabric {
