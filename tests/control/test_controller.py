@@ -72,7 +72,7 @@ def test_a_field_whose_mask_is_empty_or_full_is_none_or_without_a_mask() -> None
     ],
     ids=["actions", "time-out", "priority"],
 )
-def test_differences_are_told_apart(entry: ReportedEntry, expected: Drift) -> None:
+def test_differences_are_distinguished(entry: ReportedEntry, expected: Drift) -> None:
     assert drift.compare(switch(FORWARD), ReportedTables((entry,))) == expected
 
 
@@ -107,7 +107,7 @@ def test_a_foreign_entry_is_deleted_by_its_own_cookie_only() -> None:
     assert step.octets[24:26] == bytes([3, FlowCommand.DELETE_STRICT])
 
 
-def test_a_cookie_tells_plan_and_generation_and_whose_it_is() -> None:
+def test_a_cookie_has_owner_plan_and_generation() -> None:
     stamp = CookieFields(0xDEADBEEF, 7)
     assert stamp.cookie == 0x4557_DEADBEEF_0007
     assert CookieFields.read(stamp.cookie) == stamp
@@ -191,7 +191,7 @@ def test_cables_without_frames_links_or_ports_and_cables_too_many_are_named() ->
     ]
 
 
-def test_hosts_are_told_apart_by_the_names_in_their_lldp_and_from_switches() -> None:
+def test_hosts_are_identified_by_the_names_in_their_lldp() -> None:
     names = {SwitchPort("s1", 1): "h2"}
     loop = AS_PLANNED | {SwitchPort("s2", 1): SwitchPort("s2", 1)}
     assert sentences(ObservedWiring(loop, BOTH, names, SETTLED)) == [
@@ -237,18 +237,18 @@ def master(now_s: float = 0.0) -> roles.RoleState:
     return roles.tick(roles.start(MINE, now_s), now_s + PACE.listen_s, PACE)
 
 
-def test_a_controller_claims_when_nobody_else_was_heard() -> None:
+def test_a_controller_claims_without_beacons_of_others() -> None:
     standing = roles.start(MINE, 0.0)
     assert roles.tick(standing, 1.4, PACE).state is ControllerState.LISTENING
     claimed = roles.tick(roles.with_generation(standing, 41), 1.5, PACE)
     assert (claimed.state, claimed.generation) == (ControllerState.MASTER, 42)
 
 
-def test_a_switch_without_claims_tells_no_generation() -> None:
+def test_a_switch_without_claims_reports_no_generation() -> None:
     assert roles.with_generation(roles.start(MINE, 0.0), roles.UNSET).generation == 0
 
 
-def test_a_controller_stands_by_while_it_hears_a_master() -> None:
+def test_a_controller_stands_by_while_beacons_of_a_master_arrive() -> None:
     standing = roles.receive_beacon(
         roles.start(MINE, 0.0), Beacon(LESS, ControllerState.MASTER, 7), 0.2
     )

@@ -26,7 +26,7 @@ def dmp(*words: str | Path) -> tuple[int, str, str]:
     return done.exit_code, done.stdout, done.stderr
 
 
-def test_a_capture_is_told_frame_by_frame(tmp_path: Path) -> None:
+def test_a_capture_is_decoded_frame_by_frame(tmp_path: Path) -> None:
     capture = tmp_path / "dmp.pcap"
     wrpcap(str(capture), [Ether(REQUEST), Ether(ANSWER), Ether(type=0x0800) / Raw(bytes(46))])
     code, output, _ = dmp("decode", capture)
@@ -39,7 +39,7 @@ def test_a_capture_is_told_frame_by_frame(tmp_path: Path) -> None:
     ]
 
 
-def test_a_frame_in_digits_is_told_as_json() -> None:
+def test_a_frame_in_digits_is_decoded_as_json() -> None:
     code, output, _ = dmp("decode", REQUEST.hex(), "--json")
     assert code == 0
     (facts,) = json.loads(output)

@@ -70,7 +70,7 @@ def test_what_fits_no_frame_is_not_written() -> None:
             encode(frame)
 
 
-def test_first_octets_tell_groups_and_local_administration() -> None:
+def test_first_octets_define_groups_and_local_administration() -> None:
     # IEEE Std 802: the two least significant bits of the first octet.
     kinds = {0x00: (False, False), 0x01: (True, False), 0x02: (False, True), 0x03: (True, True)}
     for octet, kind in kinds.items():
@@ -106,7 +106,7 @@ def mistaken(at: int, octet: int) -> bytes:
         (bytes(Ether(type=0x88A8) / Dot1Q(vlan=5) / Raw(PAYLOAD)), FrameFault.TAGGED),
     ],
 )
-def test_a_mistaken_frame_is_told_by_its_mistake(octets: bytes, mistake: FrameFault) -> None:
+def test_an_invalid_frame_has_its_fault(octets: bytes, mistake: FrameFault) -> None:
     assert decode(octets) is mistake
 
 

@@ -231,7 +231,7 @@ def test_a_flood_ends_the_request_in_its_time(cable: Cable) -> None:
         ("", InterfaceError, "expected a name of 1 to 15 octets"),
     ],
 )
-def test_what_cannot_be_opened_is_told(
+def test_what_cannot_be_opened_is_an_error(
     cable: Cable, name: str, error: type[Exception], result: str
 ) -> None:
     with pytest.raises(error, match=result):
@@ -261,7 +261,7 @@ def test_a_card_that_takes_no_address_while_it_is_up_is_set_down_for_it(
     assert tried == [1, 0]
 
 
-def test_a_card_that_takes_no_address_at_all_is_told(
+def test_a_nic_that_accepts_no_address_is_an_error(
     cable: Cable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     obey = fcntl.ioctl

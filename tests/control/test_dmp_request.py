@@ -122,7 +122,7 @@ def test_an_answer_said_twice_is_one_answer() -> None:
     assert request.wake(0.6) == AssignedAddress(HIERARCHICAL, 1, 0.1)
 
 
-def test_two_answers_are_a_conflict_and_both_are_told() -> None:
+def test_two_answers_are_a_conflict_that_names_both() -> None:
     request, frame = started()
     request.receive(ReceivedFrame(rewritten(frame, HIERARCHICAL)), 0.1)
     failure = failed(request.receive(ReceivedFrame(rewritten(frame, OTHER)), 0.2))
@@ -172,7 +172,7 @@ def mutilated(change: Callable[[bytes], bytes]) -> Callable[[bytes], ReceivedFra
         ),
     ],
 )
-def test_what_is_no_answer_is_refused_and_told(
+def test_what_is_not_an_answer_is_rejected_and_reported(
     received: Callable[[bytes], ReceivedFrame], result: str
 ) -> None:
     request, frame = started()
@@ -263,7 +263,7 @@ def test_frames_do_not_put_off_the_deadline() -> None:
     assert isinstance(request.wake(1.0), SendFrame)
 
 
-def test_whatever_is_heard_only_the_echo_of_the_last_frame_assigns() -> None:
+def test_only_the_answer_to_the_last_frame_assigns() -> None:
     """An adversary who sees all and forges all, but never has the last nonce with another source.
 
     Each trial mixes replays, reflections, changed and cut frames; none is ever an answer.

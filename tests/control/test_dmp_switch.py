@@ -53,7 +53,7 @@ def assigned(ask: ControlSocket, port: str, capture: Path, address: int) -> int:
     return outcome.mac
 
 
-def test_every_host_is_given_its_address_and_no_other_port_hears_of_it(tmp_path: Path) -> None:
+def test_every_host_is_given_its_address_and_no_other_port_receives_it(tmp_path: Path) -> None:
     planned = plan(SCENARIO).plan
     wiring = bridges.bridge_names(planned)
 

@@ -147,7 +147,7 @@ def message(kind: int, flags: int, attributes: bytes) -> bytes:
 ETH0 = attribute(3, b"eth0\0")
 
 
-def test_messages_of_the_kernel_tell_of_links() -> None:
+def test_messages_of_the_kernel_report_links() -> None:
     # IFF_UP 0x1, IFF_RUNNING 0x40; RTM_NEWLINK 16, RTM_DELLINK 17; IFLA_CARRIER_CHANGES 35.
     counted = ETH0 + attribute(35, struct.pack("=I", 9))
     octets = message(16, 0x41, counted) + message(24, 0, b"") + message(17, 0x1, ETH0)
@@ -168,7 +168,7 @@ def test_broken_messages_end_without_harm() -> None:
 
 
 @pytest.mark.parametrize("is_abstract", [False, True])
-def test_systemd_is_told_by_a_datagram(
+def test_systemd_is_notified_by_a_datagram(
     is_abstract: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = str(tmp_path / "notify")
@@ -181,6 +181,6 @@ def test_systemd_is_told_by_a_datagram(
 
 
 @pytest.mark.parametrize("listener", ["", "relative", "/nobody/there"])
-def test_without_a_listener_nothing_is_told(listener: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_listener_nothing_is_sent(listener: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NOTIFY_SOCKET", listener)
     notify("READY=1")

@@ -118,7 +118,7 @@ def test_congestion_notifications_belong_to_dcqcn() -> None:
         ),
     ],
 )
-def test_what_cannot_be_told_is_refused(
+def test_what_a_system_does_not_support_is_rejected(
     scenario: dict[str, object], options: ExportOptions, message: str
 ) -> None:
     with pytest.raises(PolicyError) as error:
@@ -168,7 +168,7 @@ def test_numbers_that_follow_each_other_are_joined() -> None:
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_every_system_tells_every_switch_and_host_and_always_the_same(system: str) -> None:
+def test_every_system_exports_every_switch_and_host_reproducibly(system: str) -> None:
     result = of_testbed()
     written = files(result, system)
     places = {name.split("/")[0] for name in written}
@@ -199,7 +199,7 @@ def test_ports_are_called_as_on_the_front() -> None:
     assert PORT_NAMES["sonic"](fast, 1) == "Ethernet8"
 
 
-def test_onyx_is_told_what_the_testbed_was_told() -> None:
+def test_onyx_is_configured_as_in_the_testbed() -> None:
     """Commands of the testbed's published settings, with our numbers of ports.
 
     There, hosts are on 1/2, 1/4, 1/6 and 1/8 to 1/16 and PFC is on for all priorities.

@@ -165,7 +165,7 @@ def test_the_demonstration_passes_with_as_many_rules_as_the_model(scope: LabScop
 
 
 @pytest.mark.parametrize("plane", ["ovs", pytest.param("ebpf", marks=pytest.mark.needs("ebpf"))])
-def test_traffic_goes_round_a_port_that_pauses_and_comes_back(scope: LabScope, plane: str) -> None:
+def test_traffic_avoids_a_paused_port_until_it_resumes(scope: LabScope, plane: str) -> None:
     result = demonstrate_in_lab(TRIANGLE, plane=plane, where=scope)
     assert result["failures"] == []
     phases = [result["pausing"][name] for name in ("before", "paused", "resumed")]
@@ -330,9 +330,7 @@ def test_the_command_line_from_up_to_down(
     assert not [one for one in namespaces.existing() if name in one]
 
 
-def test_a_lab_is_undone_when_it_is_told_to_end_while_it_is_made(
-    scope: LabScope, tmp_path: Path
-) -> None:
+def test_a_lab_is_removed_when_a_signal_ends_its_making(scope: LabScope, tmp_path: Path) -> None:
     name = f"e{os.getpid()}"
     scenario = tmp_path / "square.toml"
     scenario.write_text("[topology.dragonfly]\np = 2\na = 2\nh = 1\ngroups = 2\n")

@@ -73,7 +73,7 @@ def test_a_directory_without_a_kernel_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.needs("guests", "namespaces", "ovs")
-def test_guests_get_their_addresses_by_dmp_and_talk_rocev2_on_the_planned_ways() -> None:
+def test_guests_get_their_addresses_by_dmp_and_talk_rocev2_on_the_planned_paths() -> None:
     with tempfile.TemporaryDirectory(prefix="ew-lab-") as directory:
         scope = LabScope(Path(directory) / "lab", f"ew-g{os.getpid()}.")
         lab = lifecycle.up(scope, "one", SQUARE, guests=("host0", "host7"))

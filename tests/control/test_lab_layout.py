@@ -124,7 +124,7 @@ def seen(*places: tuple[int, int, bool]) -> list[ObservedFrame]:
     return [ObservedFrame(LabPort(switch, port), leaves, b"") for switch, port, leaves in places]
 
 
-def test_a_way_is_put_together_from_where_a_frame_was_seen() -> None:
+def test_a_path_follows_from_the_ports_where_a_frame_was_captured() -> None:
     across = paper(DRAGONFLY).across
     straight = seen((0, 1, False), (0, 4, True), (2, 4, False), (2, 2, True))
     assert probe_path(across, LabPort(0, 1), straight) == ProbePath(
@@ -163,7 +163,7 @@ def test_tables_lead_over_the_one_global_link_and_then_over_the_local_one() -> N
 
 
 @pytest.mark.parametrize("scenario", [DRAGONFLY, TRIANGLE], ids=["minimal", "conditional"])
-def test_the_simulator_uses_the_links_that_the_tables_say(scenario: dict[str, object]) -> None:
+def test_the_simulator_uses_the_links_of_the_tables(scenario: dict[str, object]) -> None:
     one = paper(scenario)
     for pair in map(HostPair._make, permutations(range(len(one.plan.hosts)), 2)):
         ends = {LabPort(hop.switch, hop.out_port) for hop in predict(one, pair)}

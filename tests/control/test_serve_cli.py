@@ -122,7 +122,7 @@ def test_a_dry_run_prints_every_rule_that_is_missing_and_changes_nothing(
     assert sum(line.startswith("switch0: + meter=") for line in lines) == len(planned.meters)
 
 
-def test_a_dry_run_tells_which_switches_do_not_come(file: Path) -> None:
+def test_a_dry_run_lists_switches_that_do_not_connect(file: Path) -> None:
     listen = ("--listen", "127.0.0.1:0")
     done = ended("serve", str(file), *listen, "--dry-run", "--wait", "0.1s", "--probe", "0.1s")
     assert (done.exit_code, done.stdout) == (1, "switch0: not connected\n")
@@ -162,7 +162,7 @@ def test_an_address_that_is_taken_is_a_mistake(file: Path) -> None:
         assert f"127.0.0.1:{port}: Address already in use" in done.stderr
 
 
-def test_plans_differ_by_what_they_tell(file: Path) -> None:
+def test_plans_differ_by_their_rules(file: Path) -> None:
     done = ended("diff", str(file), "--to", "control.dmp_rate=20", "--json")
     assert done.exit_code == 1
     # Two hosts, a meter each.
@@ -217,7 +217,7 @@ def client(identities: Path, name: str) -> ssl.SSLContext:
     return context
 
 
-def test_a_switch_with_a_certificate_is_told_under_tls(
+def test_a_switch_with_a_certificate_is_programmed_under_tls(
     file: Path, start: Any, identities: Path
 ) -> None:
     one = start(str(file), *tls(identities))
@@ -227,7 +227,7 @@ def test_a_switch_with_a_certificate_is_told_under_tls(
         assert switch.committed == 1
 
 
-def test_whoever_has_no_certificate_of_the_authority_is_refused(
+def test_a_switch_without_a_certificate_of_the_authority_is_rejected(
     file: Path, start: Any, identities: Path
 ) -> None:
     one = start(str(file), *tls(identities))

@@ -313,7 +313,7 @@ def test_a_rule_that_hides_behind_an_equal_one_is_a_difference() -> None:
 
 
 @pytest.mark.needs("ovs")
-def test_a_rule_to_a_failed_cable_is_found_with_what_open_vswitch_says() -> None:
+def test_a_rule_to_a_failed_cable_is_found_with_the_remark_of_open_vswitch() -> None:
     around, through = planned(SMALL, LOCAL_CABLE), planned(SMALL)
     # As if the switch had not been told of the failure: its rules use port 3.
     switches = (through.plan.switches[0], *around.plan.switches[1:])
@@ -327,7 +327,7 @@ def test_a_rule_to_a_failed_cable_is_found_with_what_open_vswitch_says() -> None
     }
     unicast = next(found for found in report.findings if found.kind is FrameKind.UNICAST)
     assert unicast.switch == "group0.switch0"
-    assert "it goes to no port, and Open vSwitch says" in unicast.found
+    assert "it goes to no port, and Open vSwitch remarks" in unicast.found
     assert unicast.expected == "port 4 by the flow table"
 
 
