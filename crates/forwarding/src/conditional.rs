@@ -5,7 +5,8 @@
 //! |---|---|---|---|
 //! | [`with_alternatives`], folded Clos | uplinks by sources | the other uplinks, in turn | up to `k - 1` per uplink |
 //! | [`while_unpaused`], flattened butterfly | larger regions | smaller regions | none |
-//! | [`with_non_minimal_ports`], Valiant | remote regions | by ingress port, in turn | one per host and non-minimal port |
+//! | [`with_non_minimal_ports`], Valiant | remote regions | by ingress port, in turn | one per host and non-minimal
+//! port |
 
 use std::collections::BTreeMap;
 
