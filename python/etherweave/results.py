@@ -163,8 +163,7 @@ class CoreTables(Mapping[str, "pyarrow.Table"]):
 
     def values_of(self, name: str, column: str) -> list[Any]:
         """Read a column as a list."""
-        table = self._tables[name]
-        return table.values(column) if hasattr(table, "values") else self[name][column].to_pylist()
+        return self._tables[name].values(column)
 
 
 @dataclass(frozen=True)

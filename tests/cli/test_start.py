@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from etherweave import _core
 from support.commands import commands
 
 PROGRAM = """
@@ -70,7 +69,6 @@ def test_the_programs_own_help_imports_no_verb(helps: dict[tuple[str, ...], set[
     assert own == {"etherweave.cli.app", "etherweave.cli.verbs"}
 
 
-@pytest.mark.skipif(not hasattr(_core.Table, "values"), reason="this core cannot give lists")
 def test_a_run_imports_no_library_for_tables() -> None:
     ((_, modules),) = imported([["run", "scenarios/first.toml"]])
     assert not unwanted(("run",), modules)
