@@ -109,7 +109,7 @@ def overrides(settings: list[str] | None) -> dict[str, object]:
 
 def _value(key: str, text: str) -> object:
     if any("\ud800" <= letter <= "\udfff" for letter in f"{key}{text}"):
-        reject(f"--set: {ascii(key)}: expected UTF-8 text")
+        reject(f"--set: {key!a}: expected UTF-8 text")
     if len(text) > VALUE_MOST:
         reject(f"--set {key}: expected a value of at most {VALUE_MOST:,} characters")
     try:
