@@ -23,7 +23,7 @@ fn without_load_adaptive_routings_are_minimal() {
 }
 
 #[test]
-fn under_adv_the_group_tells_what_a_switch_does_not_see() {
+fn under_adv_the_group_reports_what_a_switch_does_not_see() {
     // A switch without the global link sees no queue for it: UGAL-L sends too much there, PB does not.
     let fabric = Fabric::balanced(3);
     let plan = || fabric.plan.clone();

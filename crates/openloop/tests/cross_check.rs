@@ -67,7 +67,7 @@ fn conditional_routing_agrees() {
     check(&fabric, routing, &fabric.adversarial(), &[at(0.3, 7588.0), near, saturated(0.502)]);
 }
 
-/// Under UN at full load FOGSim accepts 0.815. That point hangs on the arbiter: we find 0.70 with round robin, 0.86
+/// Under UN at full load FOGSim accepts 0.815. That point depends on the arbiter: 0.70 here with round robin, 0.86
 /// with the least recently served, 0.88 with the longest waiting.
 #[test]
 fn piggyback_agrees_below_saturation_and_under_adv() {

@@ -126,7 +126,7 @@ fn by_a_group_adv_h_meets_on_one_local_link_and_by_a_switch_it_does_not() {
 }
 
 #[test]
-fn on_a_dragonfly_under_adv_queues_further_on_tell_more_than_those_of_the_first_switch() {
+fn on_a_dragonfly_under_adv_later_queues_are_more_useful_than_those_of_the_first_switch() {
     let topology = Dragonfly { p: 3, a: 6, h: 3, ..Dragonfly::default() }.generate().unwrap();
     let pattern = Pattern::Adversarial(Adversarial::default());
     let found = |routing| accepted(routing, &topology, &pattern);

@@ -258,9 +258,9 @@ fn a_cycle_of_channels_is_found() {
         }
         seen.has_cycle()
     };
-    let lanes = [0, 1, 2].map(|switch| (switch, 0, 0));
-    assert!(!cycle(&[(lanes[0], lanes[1]), (lanes[1], lanes[2]), (lanes[0], lanes[2])]));
-    assert!(cycle(&[(lanes[0], lanes[1]), (lanes[1], lanes[2]), (lanes[2], lanes[1])]));
+    let channels = [0, 1, 2].map(|switch| (switch, 0, 0));
+    assert!(!cycle(&[(channels[0], channels[1]), (channels[1], channels[2]), (channels[0], channels[2])]));
+    assert!(cycle(&[(channels[0], channels[1]), (channels[1], channels[2]), (channels[2], channels[1])]));
 }
 
 #[test]

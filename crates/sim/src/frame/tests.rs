@@ -137,7 +137,7 @@ fn only_a_congestion_notification_says_that_there_is_congestion_behind() {
 }
 
 #[test]
-fn the_ecn_bits_of_ipv4_tell_capable_from_marked() {
+fn the_ecn_bits_of_ipv4_distinguish_capable_from_marked() {
     let ecn = |flags| packet_octets(packet(PacketKind::Data, flags, 4), None, &roce(RoceVersion::V2))[19];
     // Not-ECT, ECT(0), CE (RFC 3168, section 5).
     assert_eq!(ecn(0), 0b00);

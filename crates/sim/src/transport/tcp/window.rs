@@ -43,7 +43,7 @@ impl Usage {
         self.reset(now);
     }
 
-    /// After each segment: a window that was not filled for a timeout goes half way to what was used.
+    /// After each segment: a window that was not filled for a timeout goes halfway to what was used.
     pub(super) fn after_send(&mut self, now: Time, outstanding: u64, timeout: Duration, congestion: &mut Congestion) {
         self.last_send = now;
         if outstanding >= congestion.window() {

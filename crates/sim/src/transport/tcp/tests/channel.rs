@@ -41,7 +41,7 @@ pub(super) struct Connection<F> {
     pub(super) log: Vec<(Time, Segment)>,
     pub(super) acks: u64,
     fate: F,
-    under_way: BTreeMap<(Time, u64), (Item, bool)>,
+    in_flight: BTreeMap<(Time, u64), (Item, bool)>,
     /// Bytes that reached the receiver, in whatever order.
     arrived: Ranges,
     sent_to: u64,
@@ -62,7 +62,7 @@ impl<F: FnMut(u64, &Item) -> Fate> Connection<F> {
             log: Vec::new(),
             acks: 0,
             fate,
-            under_way: BTreeMap::new(),
+            in_flight: BTreeMap::new(),
             arrived: Ranges::default(),
             sent_to: 0,
             edges: (edge, edge),
@@ -85,13 +85,13 @@ impl<F: FnMut(u64, &Item) -> Fate> Connection<F> {
 
     /// Advances to the next arrival, read or timer.
     fn step(&mut self) {
-        let arrival = self.under_way.keys().next().map(|&(time, _)| time);
+        let arrival = self.in_flight.keys().next().map(|&(time, _)| time);
         let reading = (self.receiver.readable() > 0).then_some(self.reads_from);
         let timers = [arrival, reading, self.sender.timer(), self.receiver.timer()];
         let next = timers.into_iter().flatten().min().expect("something is pending");
         self.now = self.now.max(next);
         if arrival == Some(next) {
-            let (_, (item, is_marked)) = self.under_way.pop_first().expect("just seen");
+            let (_, (item, is_marked)) = self.in_flight.pop_first().expect("just seen");
             self.take(item, is_marked);
         } else if reading == Some(next) {
             self.read();
@@ -123,7 +123,7 @@ impl<F: FnMut(u64, &Item) -> Fate> Connection<F> {
         let extra = if let Fate::Late(extra) = fate { extra } else { Duration::ZERO };
         if fate != Fate::Lost {
             let order = self.log.len() as u64 + self.acks;
-            self.under_way.insert((self.now + DELAY + extra, order), (item, fate == Fate::Marked));
+            self.in_flight.insert((self.now + DELAY + extra, order), (item, fate == Fate::Marked));
         }
     }
 

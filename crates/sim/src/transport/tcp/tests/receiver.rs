@@ -87,7 +87,7 @@ fn the_window_closes_and_opens_but_its_edge_never_moves_back() {
     }
     let ack = receiver.make_ack(NOW);
     assert_eq!((ack.cumulative, ack.window), (40_032, 3_658));
-    // Room for less than a segment is not worth telling (RFC 9293, section 3.8.6.2.2) ...
+    // Room for less than a segment is not worth advertising (RFC 9293, section 3.8.6.2.2) ...
     receiver.read(MSS - 1);
     assert_eq!(receiver.make_ack(NOW).window, 3_658);
     // ... and a whole one is.
