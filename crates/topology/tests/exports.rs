@@ -210,7 +210,7 @@ fn inconsistent_places_are_errors_with_their_line() {
         assert!(graphml.contains(&from), "{from}");
         assert_eq!(
             read_graphml(graphml.replace(&from, &to)).unwrap_err(),
-            format!("custom.graphml: line {line}: {expected}")
+            format!("graphml: line {line}: {expected}")
         );
     };
     let level = "<data key=\"v\">0</data>";
