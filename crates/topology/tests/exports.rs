@@ -208,10 +208,7 @@ fn inconsistent_places_are_errors_with_their_line() {
     let check = |from: &str, to: &str, expected: &str| {
         let (from, to) = (format!("{first}{from}"), format!("{first}{to}"));
         assert!(graphml.contains(&from), "{from}");
-        assert_eq!(
-            read_graphml(graphml.replace(&from, &to)).unwrap_err(),
-            format!("graphml: line {line}: {expected}")
-        );
+        assert_eq!(read_graphml(graphml.replace(&from, &to)).unwrap_err(), format!("graphml: line {line}: {expected}"));
     };
     let level = "<data key=\"v\">0</data>";
     let missing = "group0.switch0 has no level; expected levels of all switches, or of none";
