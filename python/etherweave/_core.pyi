@@ -9,6 +9,9 @@ class ScenarioError(ValueError):
 def version() -> str:
     """Version of the core, as in ``Cargo.toml``."""
 
+def header_bytes() -> dict[str, int]:
+    """Sizes of the headers of a frame [B]: ``ethernet`` with the check sequence, ``ipv4``, ..."""
+
 def build() -> Table:
     """How the core was built: columns ``fact`` and ``value``."""
 

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 /// The compiled core of Etherweave.
 #[pymodule]
 mod _core {
+    use std::collections::BTreeMap;
     use std::sync::Arc;
 
     use arrow_array::StringArray;
@@ -28,6 +29,12 @@ mod _core {
     #[pyfunction]
     fn version() -> &'static str {
         env!("CARGO_PKG_VERSION")
+    }
+
+    /// Sizes of the headers of a frame [B].
+    #[pyfunction]
+    fn header_bytes() -> BTreeMap<&'static str, u32> {
+        etherweave_scenario::header_bytes().into()
     }
 
     /// How the core was built, stored with every result.

@@ -52,6 +52,21 @@ pub fn exports() -> Vec<(&'static str, &'static str)> {
     etherweave_topology::Export::ALL.iter().map(|export| (export.name(), export.help())).collect()
 }
 
+/// Sizes of the headers of a frame [B], which formulas over frames need.
+pub fn header_bytes() -> [(&'static str, u32); 8] {
+    use etherweave_sim::frame::size;
+    [
+        ("preamble_and_gap", size::PREAMBLE_AND_GAP),
+        ("ethernet", size::ETHERNET),
+        ("ipv4", size::IPV4),
+        ("udp", size::UDP),
+        ("tcp_timestamps", size::TCP_TIMESTAMPS),
+        ("grh", size::GRH),
+        ("bth", size::BTH),
+        ("icrc", size::ICRC),
+    ]
+}
+
 /// JSON Schema of a scenario file: the same text for the same version.
 pub fn schema() -> String {
     let mut schema = schemars::schema_for!(Scenario).to_value();

@@ -16,15 +16,18 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from etherweave import _core
+
 Floats = npt.NDArray[np.float64]
 
-_FRAME = 14 + 4 + 8 + 12
+_BYTES = _core.header_bytes()
+_FRAME = _BYTES["ethernet"] + _BYTES["preamble_and_gap"]
 """Header, check sequence, preamble with delimiter, shortest gap (IEEE 802.3-2018, 3.1.1, 4.4.2)."""
-_TCP = 20 + 20 + 12
+_TCP = _BYTES["ipv4"] + _BYTES["tcp_timestamps"]
 """IPv4, TCP, timestamps (RFC 791, 9293, 7323)."""
-_ROCE_V1 = 40 + 12 + 4
+_ROCE_V1 = _BYTES["grh"] + _BYTES["bth"] + _BYTES["icrc"]
 """GRH, BTH, ICRC (InfiniBand Architecture vol. 1, annex A16)."""
-_ROCE_V2 = 20 + 8 + 12 + 4
+_ROCE_V2 = _BYTES["ipv4"] + _BYTES["udp"] + _BYTES["bth"] + _BYTES["icrc"]
 """IPv4, UDP, BTH, ICRC (annex A17)."""
 _PATH_MTUS = (256, 512, 1024, 2048, 4096)
 """Payloads that a packet of RoCE may have at most [bytes]."""
