@@ -177,7 +177,7 @@ fn tables_name_the_field_and_the_plan() {
     let ring: String = (0..3).map(|i| format!("h{i},s{i},1Gb/s,1m\ns{i},s{},1Gb/s,1m\n", (i + 1) % 3)).collect();
     check(
         &format!("[topology.custom]\nlinks = '''\n{ring}'''\n[design]\ntables.plan = \"per_group\""),
-        "x.toml:11:8: design.tables.plan: the address plan per_group cannot distinguish s0 and s1; expected a fabric wi",
+        "x.toml:11:8: design.tables.plan: the address plan per_group cannot distinguish s0 and s1; expected a fabric",
     );
 }
 
