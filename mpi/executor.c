@@ -189,7 +189,7 @@ static void execute(struct part *part, const struct options *options) {
     program_make(&program, &part->schedule, part->section, part->comm, options->is_verified);
     streams_make(&streams, &part->schedule, part->rank, part->comm);
     program_run(&program, 1);
-    streams_rehearse(&streams);
+    streams_warm_up(&streams);
     struct record record = {part->job, part->rank, (int)part->schedule.ranks, &program, &streams,
                             {0, 0, 0}, {0, 0, 0},  0,                         0,        0};
     MPI_Barrier(MPI_COMM_WORLD);

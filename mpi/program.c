@@ -52,7 +52,7 @@ static struct op compiled(const unsigned char *op) {
 static const unsigned char *compile_block(struct block *block, const unsigned char *at) {
     uint32_t flags = read_u32(at);
     block->is_measured = (flags & BLOCK_MEASURED) != 0;
-    block->is_rehearsal = (flags & BLOCK_REHEARSAL) != 0;
+    block->is_warm_up = (flags & BLOCK_WARM_UP) != 0;
     block->repeat = read_u32(at + 4);
     block->count = read_u32(at + 8);
     block->ops = memory(block->count, sizeof *block->ops);
@@ -195,14 +195,14 @@ static void run_block(struct program *program, const struct block *block) {
     }
 }
 
-void program_run(struct program *program, int is_rehearsal) {
+void program_run(struct program *program, int is_warm_up) {
     for (uint32_t index = 0; index < program->block_count; index++) {
-        if (program->blocks[index].is_rehearsal == is_rehearsal) {
+        if (program->blocks[index].is_warm_up == is_warm_up) {
             run_block(program, &program->blocks[index]);
         }
     }
     wait_all(program);
-    if (is_rehearsal) {
+    if (is_warm_up) {
         memset(program->sent, 0, (size_t)program->ranks * sizeof *program->sent);
         memset(program->received, 0, (size_t)program->ranks * sizeof *program->received);
     }

@@ -15,7 +15,7 @@ struct op {
 struct block {
     struct op *ops;
     uint32_t count, repeat;
-    int is_measured, is_rehearsal;
+    int is_measured, is_warm_up;
 };
 
 /* A measured iteration, by this rank's clock. */
@@ -49,7 +49,7 @@ void program_make(struct program *program, const struct schedule *schedule, cons
                   int is_verified);
 
 /* Executes the warm-up, which records neither rows nor counts, or the program itself. */
-void program_run(struct program *program, int is_rehearsal);
+void program_run(struct program *program, int is_warm_up);
 
 /* Memory of this size, written once, so that no page is missing later; ends all ranks when there is none. */
 void *memory(size_t count, size_t size);

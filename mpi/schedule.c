@@ -208,11 +208,11 @@ static int check_block(struct cursor *cursor, const struct schedule *schedule, u
         return -1;
     }
     uint32_t flags = read_u32(block), count = read_u32(block + 8);
-    int is_rehearsal = (flags & BLOCK_REHEARSAL) != 0;
-    if ((flags & ~3u) != 0 || flags == 3 || (is_rehearsal && *is_past)) {
+    int is_warm_up = (flags & BLOCK_WARM_UP) != 0;
+    if ((flags & ~3u) != 0 || flags == 3 || (is_warm_up && *is_past)) {
         return wrong(cursor->mistake, byte, "flags %#x; expected the warm-up first and not measured", flags);
     }
-    *is_past = !is_rehearsal;
+    *is_past = !is_warm_up;
     if (read_u32(block + 4) == 0 || count == 0 || read_u32(block + 12) != 0) {
         return wrong(cursor->mistake, byte + 4, "an empty block; expected operations and repetitions");
     }

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum { SCHEDULE_HEADER_BYTES = 64, SCHEDULE_STREAM_BYTES = 32, SCHEDULE_OP_BYTES = 16 };
-enum { BLOCK_MEASURED = 1, BLOCK_REHEARSAL = 2 };
+enum { BLOCK_MEASURED = 1, BLOCK_WARM_UP = 2 };
 enum op_kind { OP_ISEND, OP_IRECV, OP_WAIT_ALL, OP_COMPUTE, OP_SLEEP, OP_ITERATION_START, OP_ITERATION_END };
 
 /* What is wrong with a file, and where. */

@@ -70,7 +70,7 @@ void streams_make(struct streams *streams, const struct schedule *schedule, int 
     }
 }
 
-void streams_rehearse(struct streams *streams) {
+void streams_warm_up(struct streams *streams) {
     MPI_Request *requests = memory(streams->count, sizeof *requests);
     for (uint32_t index = 0; index < streams->count; index++) {
         const struct stream_end *end = &streams->ends[index];

@@ -31,7 +31,7 @@ struct streams {
 void streams_make(struct streams *streams, const struct schedule *schedule, int rank, MPI_Comm comm);
 
 /* One empty message along each, so that connections are open. */
-void streams_rehearse(struct streams *streams);
+void streams_warm_up(struct streams *streams);
 
 /* Sends and receives until all streams of this rank have ended. Endless ones end at `end_ns` of this rank's clock (0:
    never), or when `others` (NULL: none) is complete: the ranks that must end have ended. */

@@ -84,7 +84,7 @@ def test_equal_targets_and_one_without_any_dependence_are_accepted() -> None:
     assert np.isfinite(found.draws).all()
 
 
-def test_a_constant_that_was_freed_first_gives_way_to_the_true_one() -> None:
+def test_a_constant_that_was_freed_first_is_replaced_by_the_true_one() -> None:
     # Many messages take the time of the slower side, a single one that of both, long ones three
     # times the second's: as send and handling overhead do.
     def sides(values: Vector) -> Vector:

@@ -41,7 +41,7 @@ from etherweave.bench.environment.snapshot import (
 from support import command_line
 
 GIDS = "sys/class/infiniband/mlx5_0/ports/1"
-CARD = "sys/class/net/eth2/device"
+NIC = "sys/class/net/eth2/device"
 FILES = {
     "proc/sys/kernel/hostname": "n1",
     "proc/sys/kernel/random/boot_id": "7f-1",
@@ -75,11 +75,11 @@ FILES = {
     "sys/class/net/eth2/ecn/roce_np/enable/6": "1",
     "sys/class/net/eth2/ecn/roce_rp/enable/3": "0",
     "sys/class/net/eth2/ecn/roce_rp/enable/6": "1",
-    f"{CARD}/numa_node": "1",
-    f"{CARD}/current_link_width": "8",
-    f"{CARD}/max_link_width": "16",
-    f"{CARD}/current_link_speed": "8.0 GT/s PCIe",
-    f"{CARD}/max_link_speed": "16.0 GT/s PCIe",
+    f"{NIC}/numa_node": "1",
+    f"{NIC}/current_link_width": "8",
+    f"{NIC}/max_link_width": "16",
+    f"{NIC}/current_link_speed": "8.0 GT/s PCIe",
+    f"{NIC}/max_link_speed": "16.0 GT/s PCIe",
     "sys/class/infiniband/mlx5_0/fw_ver": "16.35.2000",
     f"{GIDS}/link_layer": "Ethernet",
     f"{GIDS}/state": "4: ACTIVE",

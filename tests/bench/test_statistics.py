@@ -174,7 +174,7 @@ def test_the_shift_of_the_textbook() -> None:
     assert found.direction is Direction.NO_DIFFERENCE_SEEN
 
 
-def test_what_is_apart_is_told_apart() -> None:
+def test_distinct_launches_differ() -> None:
     # U of 0 to 5 has 1 + 1 + 2 + 3 + 5 + 7 arrangements (partitions): the sixth difference bounds.
     found = compare([1, 2, 3, 4, 5, 6], [11, 12, 13, 14, 15, 16])
     assert (found.shift, found.baseline, found.relative) == (10, 3.5, 10 / 3.5)
@@ -245,7 +245,7 @@ def test_a_difference_too_small_to_matter_is_settled() -> None:
     assert settling(halves).stability is Stability.SETTLED
 
 
-def test_a_short_series_tells_nothing() -> None:
+def test_a_short_series_is_not_judged() -> None:
     assert settling(noise(SHORTEST - 1)) == (0, Stability.TOO_SHORT)
     assert settling([1.0]) == (0, Stability.TOO_SHORT)
 
@@ -307,15 +307,15 @@ def test_the_half_width_is_the_longer_arm() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "error"),
     [
         ({"half_width": 5}, "half-width 5; expected a share"),
         ({"confidence": 95}, "confidence 95; expected"),
         ({"launches_min": 9, "launches_max": 8}, "launches from 9 to 8"),
     ],
 )
-def test_a_rule_that_makes_no_sense_is_refused(words: dict[str, int], told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_an_invalid_rule_is_rejected(words: dict[str, int], error: str) -> None:
+    with pytest.raises(ValueError, match=error):
         StoppingRule(**words)
 
 

@@ -170,7 +170,7 @@ def test_the_page_holds_every_step_and_fetches_nothing(
     steps = table_of(turn.steps)
     assert cells.size == len(steps)
     assert (steps["group_from"] * GROUPS + steps["group_to"])[: len(pairs)].to_list() == list(pairs)
-    # A byte tells 255 steps.
+    # A byte has 255 steps.
     expected = used(steps)
     assert np.abs(cells.ravel() / 255 - expected).max() <= 0.5 / 255 + 1e-9
 

@@ -238,7 +238,7 @@ def test_what_cannot_be_opened_is_an_error(
         inside(cable.host, lambda: DmpInterface(name))
 
 
-def test_a_card_that_takes_no_address_while_it_is_up_is_set_down_for_it(
+def test_a_nic_that_takes_no_address_while_it_is_up_is_set_down_for_it(
     cable: Cable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     obey = fcntl.ioctl

@@ -30,7 +30,7 @@ def watch() -> AddressMonitor:
 
 
 def answered(kept: AddressMonitor, now_s: float, address: int = FACTORY) -> float:
-    """Ask and answer at a time; tell when the outcome was there."""
+    """Ask and answer at a time; return the time of the outcome."""
     step = kept.wake(address, now_s)
     assert isinstance(step, SendFrame)
     octets = step.octets[:6] + HIERARCHICAL.to_bytes(6) + step.octets[12:]
@@ -40,7 +40,7 @@ def answered(kept: AddressMonitor, now_s: float, address: int = FACTORY) -> floa
 
 
 def starved(kept: AddressMonitor) -> float:
-    """Ask without an answer; tell when it failed."""
+    """Ask without an answer; return the time of the failure."""
     while True:
         now_s = kept.deadline_s
         if isinstance(kept.wake(FACTORY, now_s), FailedRequest):

@@ -198,7 +198,7 @@ BY_CLASS = FlowRule(
 
 
 def goes_to(wires: Wires, sent: Ether) -> int:
-    """Send a frame into port 1, and tell by which of ports 2 and 3 it left."""
+    """Send a frame into port 1, and return by which of ports 2 and 3 it left."""
     wires.send(1, sent)
     ready = select.select([wires.ends[2], wires.ends[3]], [], [], 1.0)[0]
     (port,) = (port for port in (2, 3) if wires.ends[port] in ready)
@@ -479,7 +479,7 @@ class Fabric(NamedTuple):
     hosts: dict[str, socket.socket]
 
     def host_at(self, source: str, target: HostPlan) -> list[str]:
-        """Send a frame from a host to another's address, and tell which hosts receive it."""
+        """Send a frame from a host to another's address, and return which hosts receive it."""
         (sender,) = (host for host in self.plan.hosts if host.name == source)
         sent = frame(mac_text(sender.mac), mac_text(target.mac))
         self.hosts[source].send(bytes(sent))
@@ -568,7 +568,7 @@ def test_a_paused_cable_of_a_plan_is_gone_round_and_packets_arrive(dragonfly: Fa
     other = next(host for host in dragonfly.plan.hosts if host.switch.startswith("group1"))
     with paused(dragonfly, first.name, local.node):
         before = dragonfly.switches[first.name].rules()
-        # To group 1 the minimal way is through the other switch of group 0; now, through group 2.
+        # To group 1 the minimal path is through the other switch of group 0; now, through group 2.
         assert dragonfly.host_at("host0", other) == [other.name]
         after = dragonfly.switches[first.name].rules()
     assert [after[n].packets - before[n].packets for n in alternative] == [1]
@@ -665,7 +665,7 @@ def test_the_kernel_decides_like_the_flow_table_of_the_core(
 
 
 def run(wires: Wires, one: AttachedSwitch, packets: list[Packet], place: Path) -> list[int | None]:
-    """Let the kernel run the program over packets, and tell which rule counts each."""
+    """Let the kernel run the program over packets, and return which rule counts each."""
     links = json.loads(output("ip", "-n", wires.namespace, "-j", "link"))
     index = {link["ifname"]: link["ifindex"] for link in links}
     commands = []

@@ -1,4 +1,4 @@
-"""What switches and hosts are told, held against formulas, standards and the testbed's settings."""
+"""Exported configurations against formulas, standards and the testbed's settings."""
 
 import json
 import subprocess
@@ -237,7 +237,7 @@ def test_onyx_pauses_globally_where_the_scenario_does() -> None:
         files(result, "sonic")
 
 
-def test_eos_is_told_marking_shares_and_the_watchdog() -> None:
+def test_eos_has_marking_shares_and_the_watchdog() -> None:
     result = policy(SCENARIOS / "dcqcn.toml", {"ets.weights": [60, 0, 0, 40, 0, 0, 0, 0]})
     text = SYSTEMS["eos"](result, result.switches[0])["eos.cfg"]
     port = text[text.index("interface Ethernet5/1") :]
@@ -265,7 +265,7 @@ def test_eos_is_told_marking_shares_and_the_watchdog() -> None:
     assert "watchdog default polling-interval 0.1\n" in text
 
 
-def test_cumulus_is_told_headroom_by_kind_of_link() -> None:
+def test_cumulus_has_headroom_by_kind_of_link() -> None:
     lines = SYSTEMS["cumulus"](of_testbed(), of_testbed().switches[0])["nvue.sh"].splitlines()
     assert [line for line in lines if "pfc lossless-26210" in line] == [
         "nv set qos pfc lossless-26210 switch-priority 0,1",

@@ -1,4 +1,4 @@
-"""SONiC's configuration under ``yanglint``: with models of ours, and SONiC's where there are any.
+"""SONiC's configuration under ``yanglint``: with models of this project, or SONiC's own.
 
 ``ETHERWEAVE_SONIC_YANG`` names a directory with the models of sonic-net/sonic-buildimage.
 """
@@ -19,10 +19,10 @@ from etherweave.control.qos.nos import SYSTEMS
 from support import command_line
 
 ROOT = Path(__file__).parents[2]
-OURS = ROOT / "tests" / "data" / "config_db_yang"
+OWN_MODELS = ROOT / "tests" / "data" / "config_db_yang"
 SONIC = os.environ.get("ETHERWEAVE_SONIC_YANG")
 MODELS = [
-    pytest.param(OURS, id="ours"),
+    pytest.param(OWN_MODELS, id="own"),
     pytest.param(
         Path(SONIC or "."),
         id="sonic",
@@ -121,20 +121,20 @@ def test_a_wrong_configuration_is_refused(mutation: str, models: Path) -> None:
 
 @pytest.mark.needs("yanglint")
 def test_a_refusal_ends_with_1_and_names_the_switch(tmp_path: Path) -> None:
-    for path in OURS.glob("*.yang"):
+    for path in OWN_MODELS.glob("*.yang"):
         text = path.read_text().replace('range "68..9216"', 'range "68..1500"')
         (tmp_path / path.name).write_text(text)
     words = ["control", "export", str(ROOT / "scenarios" / "dcqcn.toml"), "--nos", "sonic"]
     result = command_line.invoke(*words, "--yang", tmp_path)
     assert result.exit_code == 1
     assert "switch0/config_db.json: yanglint rejects it:" in result.stderr
-    assert command_line.invoke(*words, "--yang", OURS).exit_code == 0
+    assert command_line.invoke(*words, "--yang", OWN_MODELS).exit_code == 0
 
 
 @pytest.mark.needs("yanglint")
 def test_templates_beside_the_models_are_rendered(tmp_path: Path) -> None:
     models, templates = tmp_path / "yang-models", tmp_path / "yang-templates"
-    shutil.copytree(OURS, models)
+    shutil.copytree(OWN_MODELS, models)
     templates.mkdir()
     text = (models / "ew-port.yang").read_text()
     (models / "ew-port.yang").unlink()
@@ -154,7 +154,9 @@ def test_a_directory_without_models_is_a_mistake(tmp_path: Path) -> None:
     assert result.exit_code == 2 and "expected a directory with *.yang" in result.stderr
 
 
-PLACES = sonic_yang.table_models((path.name, path.read_text()) for path in OURS.glob("*.yang"))
+PLACES = sonic_yang.table_models(
+    (path.name, path.read_text()) for path in OWN_MODELS.glob("*.yang")
+)
 
 
 def test_maps_nest_a_list_and_keys_are_split() -> None:

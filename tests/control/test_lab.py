@@ -34,7 +34,7 @@ TRIANGLE: dict[str, object] = {
 }
 """6 switches with a host each, and paths around their local links."""
 STEPS = ("namespaces", "Open vSwitch", "agents", "hosts boot")
-"""What bringing up tells, in order."""
+"""Progress of bringing up, in order."""
 NUMBERS = count()
 
 
@@ -187,7 +187,7 @@ def test_a_second_lab_of_the_same_name_is_refused_and_the_first_stays(scope: Lab
 
 
 @pytest.mark.parametrize("step", STEPS[1::2])
-def test_what_fails_half_way_is_undone(scope: LabScope, step: str) -> None:
+def test_a_failure_while_bringing_up_is_undone(scope: LabScope, step: str) -> None:
     def fail(line: str) -> None:
         if step in line:
             raise RuntimeError(step)

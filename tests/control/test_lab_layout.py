@@ -171,7 +171,7 @@ def test_the_simulator_uses_the_links_of_the_tables(scenario: dict[str, object])
         assert simulate(one, scenario, pair) == links
 
 
-def test_a_way_round_leaves_by_another_port_when_the_first_pauses() -> None:
+def test_an_alternative_leaves_by_another_port_when_the_first_pauses() -> None:
     one = paper(TRIANGLE)
     found = find_diversion(one)
     assert found is not None and found.port.switch == found.alternative.switch
@@ -181,7 +181,7 @@ def test_a_way_round_leaves_by_another_port_when_the_first_pauses() -> None:
     assert last == [one.plan.hosts[found.pair.destination].name] * 2
 
 
-def test_minimal_rules_have_no_way_round() -> None:
+def test_minimal_rules_have_no_alternative() -> None:
     assert find_diversion(paper(DRAGONFLY)) is None
 
 

@@ -1,4 +1,4 @@
-"""The linter: our own configurations are right, and each way to break them is told by its rule."""
+"""The linter: exported configurations pass, and each mistake is found by its rule."""
 
 import json
 import random
@@ -294,7 +294,7 @@ MUTATIONS: list[Case] = [
 
 
 @pytest.mark.parametrize("case", MUTATIONS, ids=[f"{case[0]}-{case[3][:24]}" for case in MUTATIONS])
-def test_each_mistake_is_told_by_its_rule(case: Case) -> None:
+def test_each_mistake_is_found_by_its_rule(case: Case) -> None:
     rule, change, place, what, expected = case
     result = found(edited(LEAF, change)).get(rule, [])
     assert (what, expected) in [(one.found, one.expected) for one in result]
@@ -303,7 +303,7 @@ def test_each_mistake_is_told_by_its_rule(case: Case) -> None:
     assert one.why
 
 
-def test_switches_that_disagree_are_told_against_the_first() -> None:
+def test_switches_that_disagree_are_compared_with_the_first() -> None:
     result = found(edited(LEAF, put("DSCP_TO_TC_MAP", "ETHERWEAVE", "26", "4")))
     disagreement = {(one.file, one.found, one.expected) for one in result["switches"]}
     what = "DSCP 26 is in priority group 4 and queue 4"
@@ -341,7 +341,7 @@ def test_only_priorities_that_frames_are_raised_to_count_where_there_are_such() 
     assert result.expected.startswith("2, which ")
 
 
-def test_a_device_that_nobody_told_is_told() -> None:
+def test_a_device_without_configuration_is_found() -> None:
     written = tree()
     del written[CORE], written[HOST]
     result = {one.found for one in found(written)["present"]}
@@ -535,7 +535,7 @@ def test_no_change_of_the_fabric_s_file_makes_the_linter_stumble() -> None:
 @pytest.mark.parametrize(
     "line", ["mlnx_qos -i x --pfc 1,1", "dcb pfc set dev x prio-pfc q:on", "ip link set mtu", "'"]
 )
-def test_a_line_that_cannot_be_read_is_told(line: str) -> None:
+def test_a_line_that_cannot_be_read_is_an_error(line: str) -> None:
     (result,) = found({"host0.sh": f"#!/bin/sh\n{line}\n"})["readable"]
     assert result.places == ("line 2",) and result.expected == "a command as documented"
 

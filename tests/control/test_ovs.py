@@ -1,4 +1,4 @@
-"""Open vSwitch as harness: it starts, is told a plan, tells it back, and leaves nothing."""
+"""Open vSwitch as harness: it starts, takes a plan, returns it, and leaves nothing."""
 
 import contextlib
 import dataclasses
@@ -186,7 +186,7 @@ def test_removing_bridges_that_are_not_there_is_no_mistake(built: Daemons) -> No
     assert built.configure("list-br").split() == ["s0", "s1"]
 
 
-def test_an_interface_that_does_not_exist_is_told(built: Daemons) -> None:
+def test_an_interface_that_does_not_exist_is_an_error(built: Daemons) -> None:
     leaf = dataclasses.replace(PLAN.switches[0], name="lost", ports=PLAN.switches[0].ports[:1])
     absent = bridges.BridgeNames({"lost": "t0"}, {("lost", 1): "absent0"})
     try:
@@ -289,7 +289,7 @@ def test_a_control_socket_answers_many_questions_in_order(built: Daemons) -> Non
         assert "Open vSwitch" in control.ask("version"), "a refusal does not end the connection"
 
 
-def test_a_socket_that_nobody_listens_at_is_told(tmp_path: Path) -> None:
+def test_a_socket_that_nobody_listens_at_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OvsError, match=r"no\.ctl: No such file .*; expected a daemon's socket"):
         ControlSocket(tmp_path / "no.ctl")
 
@@ -324,7 +324,7 @@ def test_an_answer_may_come_in_pieces_even_of_characters() -> None:
         assert control.ask("say") == 'a {"é"} b'
 
 
-def test_a_daemon_that_ends_in_the_middle_is_told() -> None:
+def test_a_daemon_that_ends_in_the_middle_is_an_error() -> None:
     with (
         daemon_that_says(b'{"id":0,') as path,
         ControlSocket(path) as control,

@@ -124,7 +124,7 @@ def test_a_group_sends_and_a_miss_at_a_later_bridge_is_a_miss() -> None:
     assert trace.frames == ()
 
 
-def test_a_frame_that_comes_back_is_told_with_what_was_written() -> None:
+def test_a_frame_that_comes_back_is_an_error_with_the_written_frame() -> None:
     trace = parse(HEAD + REFLECTED)
     assert [sent.port for sent in trace.visits[0].sent] == [IN_PORT]
     assert trace.frames == (EmittedFrame(4, {"eth.src": "02:00:00:00:00:01"}),)

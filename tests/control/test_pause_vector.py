@@ -1,4 +1,4 @@
-"""Rules that write the pause vector, as timers change it, and how a switch is told."""
+"""Rules that write the pause vector, as timers change it, and their messages to a switch."""
 
 import random
 import socket
@@ -118,7 +118,7 @@ class Peer:
         self._thread.start()
 
     def received(self) -> bytes:
-        """Wait until the other side has ended, and tell all that it said."""
+        """Wait until the other side has ended, and return its messages."""
         self._thread.join()
         self._listener.close()
         return self._heard
@@ -137,7 +137,7 @@ def said(kind: int, body: bytes = b"", xid: int = 0, version: int = 4) -> bytes:
 
 
 def test_rules_are_modified_and_echoes_answered(tmp_path: Path) -> None:
-    # A switch may offer a later version; ours is then the highest that both speak (6.3.1).
+    # A switch may offer a later version; the speaker then uses the highest that both know (6.3.1).
     words = said(HELLO, version=6) + said(ECHO_REQUEST, b"there?", xid=9)
     peer = Peer(tmp_path / "mgmt", words)
     with RuleWriter(peer.address) as speaker:

@@ -1,4 +1,4 @@
-"""Plans: what switches and hosts of a fabric are told."""
+"""Plans: rules and addresses of a fabric."""
 
 import json
 from pathlib import Path
@@ -181,7 +181,7 @@ def test_rewriting_keeps_factory_addresses_outside_the_fabric() -> None:
 
 
 def test_lossless_frames_go_on_in_the_next_priority_after_a_global_link() -> None:
-    # Minimal ways in a dragonfly need two: local and global links, then a local link (section V-E).
+    # Minimal paths of a dragonfly use two: local and global, then a local link (section V-E).
     switch = planned(DRAGONFLY, priorities=[3, 4]).plan.switches[0]
     raised = "table=0,priority=210,in_port={},vlan_vid=0x1000/0x1000,vlan_pcp=3,"
     raised += "actions=set_field:4->vlan_pcp,goto_table:2"

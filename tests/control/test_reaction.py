@@ -1,4 +1,4 @@
-"""How fast pauses are obeyed: what trials tell, and that they can be made."""
+"""How fast pauses are obeyed: statistics of trials, and that they can be made."""
 
 import json
 import socket
@@ -62,7 +62,7 @@ def test_a_frame_that_comes_twice_counts_once() -> None:
     assert reaction_times(twice, [PAUSE, RESUME, FEW], 2).lost == 1
 
 
-def test_trials_are_told_by_minimum_median_and_maximum() -> None:
+def test_trials_are_summarised_by_minimum_median_and_maximum() -> None:
     trials = [Trial(time, None, 5.0, 100, lost) for time, lost in ((3.0, 0), (1.0, 2), (9.0, 0))]
     found = summary(trials)
     assert found.pause == TimeSpread(1.0, 3.0, 9.0)
@@ -150,7 +150,7 @@ def dragonfly(tmp_path: Path) -> Path:
         (("--port", "3=lo", "--set", "control.rules=minimal"), "no rule writes a pause vector"),
     ],
 )
-def test_mistakes_of_the_agents_user_are_told(
+def test_mistakes_of_the_agents_user_are_errors(
     dragonfly: Path, words: tuple[str, ...], said: str
 ) -> None:
     code, result = agent(dragonfly, *words)

@@ -29,7 +29,7 @@ def planner(failed: Sequence[str]) -> FabricPlan:
 
 
 class Lab(NamedTuple):
-    """Switches, and what they should be told."""
+    """Switches, and their intended rules."""
 
     ovs: Daemons
     plan: FabricPlan
@@ -39,7 +39,7 @@ class Lab(NamedTuple):
         return self.wiring.bridges[switch]
 
     def connect(self, *targets: str) -> None:
-        """Tell all switches where their controllers are."""
+        """Configure the controllers of all switches."""
         for bridge in self.wiring.bridges.values():
             self.ovs.configure("set-controller", bridge, *targets)
 
@@ -73,7 +73,7 @@ def target(running: Running) -> str:
 
 
 def result(running: Running, lab: Lab) -> None:
-    """Wait until all switches are told."""
+    """Wait until all switches are programmed."""
     names = [switch.name for switch in lab.plan.switches]
     eventually(lambda: running.has_installed(names), running.log)
 
@@ -194,12 +194,12 @@ def test_a_cable_without_link_is_planned_round_and_back(lab: Lab) -> None:
         name = lab.wiring.port("group0.switch0", port.number)
         lab.ovs.configure("del-port", name)
         eventually(lambda: running.log.events("replanned"), running.log)
-        detour = planner([cable])
+        replanned = planner([cable])
         result(running, lab)
-        eventually(lambda: lab.differences(detour) == [], running.log)
+        eventually(lambda: lab.differences(replanned) == [], running.log)
         changed = running.count("rules_installed") - sent
         old = {(switch.name, rule) for switch in lab.plan.switches for rule in switch.rules}
-        new = {(switch.name, rule) for switch in detour.switches for rule in switch.rules}
+        new = {(switch.name, rule) for switch in replanned.switches for rule in switch.rules}
         assert changed == len(new - old) > 0
         peer = f"options:peer={lab.wiring.port(port.node, port.node_port)}"
         words = ["--", "set", "interface", name, "type=patch", peer]
@@ -219,8 +219,8 @@ def test_a_cable_that_carries_nothing_is_planned_round(lab: Lab) -> None:
             (port,) = (one for one in switch.ports if one.node.startswith("group0."))
             name = lab.wiring.port(switch.name, port.number)
             lab.ovs.configure("set", "interface", name, "options:peer=nowhere")
-        detour = planner(["group0.switch0 - group0.switch1"])
-        eventually(lambda: lab.differences(detour) == [], running.log)
+        replanned = planner(["group0.switch0 - group0.switch1"])
+        eventually(lambda: lab.differences(replanned) == [], running.log)
         said = {wrong["finding"] for wrong in running.log.events("wiring")}
         assert "group0.switch0 port 2 leads to nothing seen; expected group0.switch1 port 2" in said
 
@@ -254,8 +254,8 @@ def test_two_swapped_cables_are_named_at_every_port_and_not_used(lab: Lab) -> No
             f"{words[left]} leads to {words[found]}; expected {words[expected]}"
             for left, found, expected in ((a, d, b), (b, c, a), (c, b, d), (d, a, c))
         }
-        detour = planner(["group0.switch0 - group0.switch1", "group1.switch0 - group1.switch1"])
-        eventually(lambda: lab.differences(detour) == [], running.log)
+        replanned = planner(["group0.switch0 - group0.switch1", "group1.switch0 - group1.switch1"])
+        eventually(lambda: lab.differences(replanned) == [], running.log)
 
 
 def test_the_second_controller_stands_by_and_takes_over_without_touching_rules(lab: Lab) -> None:

@@ -80,7 +80,7 @@ def start() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_the_controller_ends_cleanly_when_told_to(
+def test_the_controller_ends_cleanly_on_a_signal(
     file: Path, start: Any, number: signal.Signals
 ) -> None:
     one = start(str(file))

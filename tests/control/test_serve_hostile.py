@@ -41,7 +41,7 @@ def running() -> Iterator[Running]:
 
 
 def serves_the_others(running: Running) -> None:
-    """Let a good switch come, and see that it is told everything."""
+    """Let a good switch come, and check that it is programmed."""
     with FakeSwitch(running.controller.port, 1) as good:
         eventually(lambda: running.has_installed(["s1"]), running.log)
         assert (good.added, good.committed) == (RULES, 1)
@@ -88,7 +88,7 @@ def test_whoever_speaks_something_else_is_refused_at_once(running: Running, octe
 
 
 @pytest.mark.parametrize("version", [1, 2, 3])
-def test_another_version_is_told_why_it_is_refused(running: Running, version: int) -> None:
+def test_another_version_is_rejected_with_the_reason(running: Running, version: int) -> None:
     answer = speak(running, struct.pack("!BBHI", version, MessageType.HELLO, 8, 1))
     hello, length = answer[1], int.from_bytes(answer[2:4])
     error = answer[length:]
@@ -149,7 +149,7 @@ def test_a_second_switch_of_the_same_identity_is_refused_while_the_first_lives(
     assert refusal["reason"].startswith("s1 is connected already, from 127.0.0.1:")
 
 
-def test_a_switch_that_dies_while_it_is_told_is_told_all_when_it_comes_back(
+def test_a_switch_that_dies_while_it_is_programmed_is_programmed_when_it_comes_back(
     running: Running,
 ) -> None:
     def die(switch: FakeSwitch, kind: MessageType, _: int, __: bytes) -> bool:

@@ -107,7 +107,7 @@ def test_conditional_rules_go_round_paused_ports_as_the_design_says(
 
 
 @pytest.mark.needs("ovs")
-def test_lossless_frames_arrive_in_the_priority_that_their_way_asks_for() -> None:
+def test_lossless_frames_arrive_in_the_priority_that_their_path_needs() -> None:
     made = planned(SMALL, priorities=[3, 5])
     report = verify(made, ALL)
     assert report.findings == ()
@@ -315,7 +315,7 @@ def test_a_rule_that_hides_behind_an_equal_one_is_a_difference() -> None:
 @pytest.mark.needs("ovs")
 def test_a_rule_to_a_failed_cable_is_found_with_the_remark_of_open_vswitch() -> None:
     around, through = planned(SMALL, LOCAL_CABLE), planned(SMALL)
-    # As if the switch had not been told of the failure: its rules use port 3.
+    # As if the switch had not been reprogrammed after the failure: its rules use port 3.
     switches = (through.plan.switches[0], *around.plan.switches[1:])
     fabric = dataclasses.replace(around.plan, switches=switches)
     report = verify(dataclasses.replace(around, plan=fabric), ALL)
@@ -331,7 +331,7 @@ def test_a_rule_to_a_failed_cable_is_found_with_the_remark_of_open_vswitch() -> 
     assert unicast.expected == "port 4 by the flow table"
 
 
-def test_pairs_are_all_or_as_many_as_wished_without_repetition() -> None:
+def test_pairs_are_all_or_a_given_number_without_repetition() -> None:
     known = case_context(planned(SMALL), {}, seed=7)
     every = {(a, b) for a in range(12) for b in range(12) if a != b}
     assert set(pairs(known, None)) == set(pairs(known, 10_000)) == every
@@ -401,16 +401,16 @@ def test_the_verb_names_what_is_wrong_and_ends_with_one(
     assert f"{expected}\n" in page.stderr
 
 
-@pytest.mark.parametrize("wished", ["0", "-1", "some", "1.5", "", "٣"])
-def test_a_number_of_pairs_that_is_none_is_the_user_s_mistake(scenario: Path, wished: str) -> None:
-    done = command_line.invoke("control", "verify", scenario, "--pairs", wished)
+@pytest.mark.parametrize("pairs", ["0", "-1", "some", "1.5", "", "٣"])
+def test_a_number_of_pairs_that_is_none_is_the_user_s_mistake(scenario: Path, pairs: str) -> None:
+    done = command_line.invoke("control", "verify", scenario, "--pairs", pairs)
     assert (done.exit_code, done.stderr) == (
         2,
-        f"--pairs {wished}: expected a number from 1, or all\n",
+        f"--pairs {pairs}: expected a number from 1, or all\n",
     )
 
 
-def test_a_machine_without_open_vswitch_is_told_so(
+def test_a_machine_without_open_vswitch_is_an_error(
     scenario: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(verb, "missing", lambda: ["ovs-vswitchd", "ovs-ofctl"])

@@ -172,7 +172,7 @@ fn valiant_takes_as_many_more_rules_as_hosts_and_only_where_they_inject() {
 }
 
 #[test]
-fn a_second_detour_takes_over_where_the_first_is_paused_too() {
+fn a_second_non_minimal_path_takes_over_where_the_first_is_paused_too() {
     let fabric = Fabric::of(TopologyKind::Dragonfly(Dragonfly::default()));
     let at = SwitchId::new(0);
     let [one, two] = [1, 2].map(|alternatives| with_valiant(&fabric, at, alternatives));
@@ -188,7 +188,7 @@ fn a_second_detour_takes_over_where_the_first_is_paused_too() {
 }
 
 #[test]
-fn a_detour_is_followed_by_the_minimal_way() {
+fn a_non_minimal_hop_is_followed_by_the_minimal_path() {
     let fabric = Fabric::of(TopologyKind::Dragonfly(Dragonfly::default()));
     let tables: Vec<FlowTable> =
         (0..fabric.topology.switches()).map(|at| with_valiant(&fabric, SwitchId::from_index(at), 1)).collect();

@@ -85,7 +85,7 @@ fn a_failed_cable_has_its_fabric_s_routing_found_and_compacted_all_the_same() {
 }
 
 #[test]
-fn an_unknown_plan_is_told_the_known_ones() {
+fn the_error_of_an_unknown_plan_names_the_known_ones() {
     let parse = |text: &str| toml::from_str::<toml::Table>(text).unwrap()["plan"].clone().try_into::<PlanKind>();
     assert_eq!(parse("plan = \"per_group\"").unwrap(), PlanKind::PerGroup);
     let error = parse("plan = \"per_rack\"").unwrap_err().to_string();

@@ -184,7 +184,7 @@ fn a_switch_with_more_neighbours_than_a_word_has_bits_is_searched_as_well() {
 }
 
 #[test]
-fn ways_round_a_local_link_cross_one_global_link_between_any_two_groups() {
+fn paths_around_a_local_link_cross_one_global_link_between_any_two_groups() {
     // Nine groups of four switches, each pair with one link (figure 3c of Benito et al. 2015).
     let kind = TopologyKind::Dragonfly(Dragonfly { p: 2, a: 4, h: 2, ..Dragonfly::default() });
     let topology = kind.generate().unwrap();

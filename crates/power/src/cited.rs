@@ -45,8 +45,8 @@ impl TryFrom<String> for Source {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Source, &'static str> {
-        let is_telling = text.chars().any(char::is_alphabetic);
-        if is_telling { Ok(Source(text)) } else { Err("a source says where the figure comes from; expected words") }
+        let has_words = text.chars().any(char::is_alphabetic);
+        if has_words { Ok(Source(text)) } else { Err("a source says where the figure comes from; expected words") }
     }
 }
 

@@ -67,7 +67,7 @@ fn modern_sums_are_estimates_and_say_so() {
 }
 
 #[test]
-fn ports_modules_and_cards_add_up() {
+fn ports_modules_and_nics_add_up() {
     let draw = round().draw(&tree(hundred()), None).unwrap();
     let [leaves, core] = [&draw.kinds[0], &draw.kinds[1]];
     assert_eq!((leaves.first.as_str(), leaves.switches, leaves.kind.hosts), ("leaf0", 2, 3));

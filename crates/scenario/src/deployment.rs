@@ -272,7 +272,7 @@ struct Row<'a> {
     ports: &'a [Port],
     /// Whether it stands in for a rule before it.
     is_alternative: bool,
-    /// Whether packets may find this rule and all others that match out of force, this one first.
+    /// Whether packets may find this rule and all other matching ones inactive, this one first.
     waits: bool,
 }
 

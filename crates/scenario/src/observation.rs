@@ -110,7 +110,7 @@ fn length(spec: &OpenLoopSpec, pattern: &Pattern) -> RunLength {
     RunLength { warm_up, measured: length.measured.or(Some(turn + turn)), ..length }
 }
 
-/// Patterns in force, each with when its time begins.
+/// Active patterns, each with its start.
 fn turns(pattern: &Pattern) -> Vec<(Duration, &Pattern)> {
     let (mut turns, mut start, mut pattern) = (Vec::new(), Duration::ZERO, pattern);
     while let Pattern::Switching(switching) = pattern {

@@ -34,14 +34,14 @@ fn errors_show_at_the_ends_of_the_cable_and_at_the_hosts_that_discard() {
     let summary = &outcome.summary;
     assert_eq!((summary.finished, summary.packets_dropped), ("complete", 0));
     assert!(summary.warnings.is_empty(), "{:?}", summary.warnings);
-    let (at_hosts, on_the_way): (Vec<_>, Vec<_>) =
+    let (at_hosts, at_switches): (Vec<_>, Vec<_>) =
         errors(&outcome).into_iter().partition(|(node, _, _)| node.starts_with("host"));
     let count = |rows: &[(String, u64, u64)]| rows.iter().map(|(_, _, errors)| errors).sum::<u64>();
     // Ports 0 to 11 of a leaf are its hosts'; the core counts leaf by leaf.
     let is_end = |(node, port, _): &(String, u64, u64)| [("leaf0", 12), ("core0", 0)].contains(&(node.as_str(), *port));
-    assert!(!on_the_way.is_empty() && on_the_way.iter().all(is_end), "{on_the_way:?}");
+    assert!(!at_switches.is_empty() && at_switches.iter().all(is_end), "{at_switches:?}");
     // The switches cut through: a packet counts once as it comes off the cable and once where it is discarded.
-    assert_eq!((count(&at_hosts), count(&on_the_way)), (summary.packets_damaged, summary.packets_damaged));
+    assert_eq!((count(&at_hosts), count(&at_switches)), (summary.packets_damaged, summary.packets_damaged));
 }
 
 #[test]

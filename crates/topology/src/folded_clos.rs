@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn more_hosts_than_ports_are_told_the_limit() {
+    fn the_error_of_more_hosts_than_ports_names_the_limit() {
         let error = FoldedClos { hosts: 33, ..FoldedClos::default() }.generate().unwrap_err();
         assert_eq!(error.to_string(), "hosts: 33; expected 1 to 32 for 2 levels of switches with 8 ports");
     }

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_scalable_unit_has_eight_leaves_and_eight_spines_for_256_cards() {
+    fn a_scalable_unit_has_eight_leaves_and_eight_spines_for_256_nics() {
         // DGX SuperPOD: 32 servers of 8 NICs per scalable unit, 8 leaves.
         let topology = RailOptimised::default().generate().unwrap();
         assert_eq!((topology.hosts(), topology.switches()), (256, 16));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn cards_of_the_same_number_share_a_leaf() {
+    fn nics_of_the_same_number_share_a_leaf() {
         let topology = RailOptimised { servers: 40, ..RailOptimised::default() }.generate().unwrap();
         let leaf = |host| topology.switch_name(topology.switch_of(HostId::new(host))).to_owned();
         assert_eq!(

@@ -179,7 +179,7 @@ fn metrics_count_every_host_switch_link_and_pair_once() {
 }
 
 #[test]
-fn members_that_fit_a_wish_have_the_hosts_and_keep_to_the_radix() {
+fn members_that_fit_a_request_have_the_hosts_and_keep_to_the_radix() {
     for (hosts, radix) in [(1, 16), (30, 16), (100, 20), (700, 24), (2_000, 18)] {
         let fits = TopologyKind::fits(&SizeRequest { hosts, radix });
         assert_eq!(fits.len(), TopologyKind::NAMES.len());

@@ -17,7 +17,7 @@ fn ports_max(topology: &Topology) -> u32 {
 }
 
 #[test]
-fn every_member_of_every_family_has_the_hosts_and_no_more_ports_than_wished_for() {
+fn every_member_of_every_family_has_the_hosts_and_no_more_ports_than_requested() {
     for request in [2, 3, 4, 7, 8, 9, 12, 16].into_iter().flat_map(|radix| requests(radix, 150)) {
         for (name, fit) in TopologyKind::fits(&request) {
             let Ok(fit) = fit else { continue };

@@ -90,7 +90,7 @@ proptest! {
     }
 
     #[test]
-    fn any_wish_is_answered(hosts in number(), radix in number()) {
+    fn any_request_is_answered(hosts in number(), radix in number()) {
         let clamp = |number: i64| u32::try_from(number).unwrap_or(u32::MAX);
         for (name, fit) in TopologyKind::fits(&SizeRequest { hosts: clamp(hosts), radix: clamp(radix) }) {
             if let Err(error) = fit {

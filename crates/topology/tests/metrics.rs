@@ -99,7 +99,7 @@ fn a_failed_link_leaves_a_bound_and_not_a_formula() {
 }
 
 #[test]
-fn ways_and_tapers_of_trees_are_their_widths() {
+fn path_diversity_and_taper_of_trees_are_their_widths() {
     let measured = metrics(&TopologyKind::KAryFatTree(KAryFatTree { k: 8, ..KAryFatTree::default() }));
     assert_eq!((measured.paths.least, measured.paths.most, measured.paths.is_exact), (4, 16, true));
     assert!(measured.tapers.iter().all(|taper| taper.ratio() == 1.0));

@@ -294,11 +294,11 @@ fn a_pattern_switches_at_its_instant_and_not_before() {
         plan.destination(HostId::new(0), Time::from_ps(ps), &mut random).map(HostId::get)
     };
     assert_eq!([0, 4_999, 5_000, 8_999, 9_000].map(at), [Some(1), Some(1), Some(2), Some(2), Some(3)]);
-    let mut told = Vec::new();
+    let mut listed = Vec::new();
     let shares =
-        |ps| plan.shares(HostId::new(0), Time::from_ps(ps), &mut |range, share| told.push((range.first, share)));
+        |ps| plan.shares(HostId::new(0), Time::from_ps(ps), &mut |range, share| listed.push((range.first, share)));
     [4_999, 5_000, 9_000].into_iter().for_each(shares);
-    assert_eq!(told, [(1, 1.0), (2, 1.0), (3, 1.0)]);
+    assert_eq!(listed, [(1, 1.0), (2, 1.0), (3, 1.0)]);
 }
 
 #[test]

@@ -94,7 +94,7 @@ fn both_jobs_fit_side_by_side_on_their_leaves() {
 }
 
 #[test]
-fn a_third_job_is_told_that_nothing_fits() {
+fn a_third_job_is_rejected_since_nothing_fits() {
     let mut taken = [true; 96];
     let place = |placement: Placement, taken: &mut [bool]| -> InputError {
         placement.place(48, &leaf_of_host(), taken, 1).unwrap_err()

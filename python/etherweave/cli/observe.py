@@ -65,8 +65,9 @@ def observe(
         Path | None,
         typer.Option(metavar="FILE.html", help="Write a page that animates the utilisation."),
     ] = None,
-    film: Annotated[
-        Path | None, typer.Option(hidden=True, help="File, by the old name of --animation.")
+    former_animation: Annotated[
+        Path | None,
+        typer.Option("--film", hidden=True, help="File, by the old name of --animation."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -84,9 +85,9 @@ def observe(
     exit code is 2 after a mistake.
     """
     changes = overrides(settings)
-    if film:
+    if former_animation:
         notice("WARNING: --film is now --animation; the next release rejects the old name.")
-        animation = animation or film
+        animation = animation or former_animation
     output_file("--heat", heat, ".svg")
     output_file("--animation", animation, ".html")
     if output:

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_format_is_found_by_its_name_and_others_are_told_the_names() {
+    fn a_format_is_found_by_its_name_and_an_error_names_the_known_ones() {
         for &export in Export::ALL {
             assert_eq!(export.name().parse(), Ok(export));
             assert!(export.help().ends_with('.'), "{export:?}: {}", export.help());

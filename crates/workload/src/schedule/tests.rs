@@ -88,8 +88,8 @@ fn a_file_that_is_none_is_refused_with_its_byte() {
         (with(good.clone(), 132, 0), "byte 128: peer 0 of rank 0; expected another of 2"),
         (good[..good.len() - 1].to_vec(), "byte 32: a file of 376 bytes; expected 375"),
     ] {
-        let told = refused(&bytes);
-        assert!(told.starts_with(&format!("schedule, {message}")), "{told}");
+        let error = refused(&bytes);
+        assert!(error.starts_with(&format!("schedule, {message}")), "{error}");
     }
 }
 

@@ -36,7 +36,7 @@ telemetry = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Kept = Annotated[
+RecordingPath = Annotated[
     Path,
     typer.Argument(help="Directory of recordings, as of `bench run -o`, or a file of `record`."),
 ]
@@ -106,7 +106,7 @@ def _words(found: Recording) -> str:
 
 
 @telemetry.command(epilog=EXAMPLES)
-def show(path: Kept, as_json: AsJson = False) -> None:
+def show(path: RecordingPath, as_json: AsJson = False) -> None:
     """Print by how much counters rose, and at what rate."""
     found = _read(path)
     if as_json:
@@ -155,7 +155,7 @@ def _amount(value: float, unit: str) -> str:
 
 @telemetry.command(epilog=EXAMPLES)
 def openmetrics(
-    path: Kept,
+    path: RecordingPath,
     history: Annotated[
         bool, typer.Option("--history", help="Print all samples with their times, for promtool.")
     ] = False,

@@ -111,16 +111,16 @@ def _interfaces(ports: list[str], rate: str) -> dict[int, RatedInterface]:
 @contextlib.contextmanager
 def _interrupted() -> Iterator[socket.socket]:
     """Return a socket that becomes readable on SIGINT or SIGTERM."""
-    ours, theirs = socket.socketpair()
-    ours.setblocking(False)
+    own_end, other_end = socket.socketpair()
+    own_end.setblocking(False)
     signals = (signal.SIGINT, signal.SIGTERM)
     before = {one: signal.signal(one, lambda *_: None) for one in signals}
-    wakeup = signal.set_wakeup_fd(ours.fileno())
+    wakeup = signal.set_wakeup_fd(own_end.fileno())
     try:
-        yield theirs
+        yield other_end
     finally:
         signal.set_wakeup_fd(wakeup)
         for one, handler in before.items():
             signal.signal(one, handler)
-        ours.close()
-        theirs.close()
+        own_end.close()
+        other_end.close()

@@ -66,8 +66,8 @@ def beacon_frame(beacon: Beacon) -> bytes:
 def read_beacon(frame: bytes) -> Beacon | None:
     """Read another controller's beacon, or None if the frame is none."""
     for tlv in _tlvs(frame):
-        is_ours = isinstance(tlv, lldp.OrganizationallySpecific) and tlv.oui == _ORGANISATION
-        if is_ours and tlv.subtype == _BEACON and len(tlv.info) == _BEACON_BODY.size:
+        is_own = isinstance(tlv, lldp.OrganizationallySpecific) and tlv.oui == _ORGANISATION
+        if is_own and tlv.subtype == _BEACON and len(tlv.info) == _BEACON_BODY.size:
             controller, state, generation = _BEACON_BODY.unpack(tlv.info)
             known = state in tuple(ControllerState)
             return Beacon(controller, ControllerState(state), generation) if known else None

@@ -6,8 +6,8 @@
 //              │ timers        │ answer
 //              ▼ consumed      ▼ back
 //
-// A rule is out of force while its port is paused, which the lookup itself tests: the frame behind a PAUSE already goes
-// elsewhere. When every rule that matches is out of force, the first of them decides, and the frame waits at its
+// A rule is inactive while its port is paused, which the lookup itself tests: the frame behind a PAUSE already goes
+// elsewhere. When every rule that matches is inactive, the first of them decides, and the frame waits at its
 // default port.
 //
 // Rules are found mask by mask, in the order that `maps.py` gives; the limits of the maps stand there as well. Whole
@@ -52,7 +52,7 @@ struct rule {
     __u32 number;
     __u16 act;
     __u16 port;          // of OUTPUT; of SELECT and FLOOD, the number of their group
-    __u16 unless_paused; // port that puts the rule out of force; 0: none
+    __u16 unless_paused; // port that puts the rule inactive; 0: none
     __u16 priority;      // written into the frame's tag, 0 to 7; KEEP: as it is
     __u32 unused;
 };
@@ -143,7 +143,7 @@ static __always_inline __u16 word(const __u8 *octets)
     return octets[0] << 8 | octets[1];
 }
 
-// Tells what a frame is; the tag may still be in the frame, or with the kernel. False: too short.
+// Classifies a frame; the tag may still be in the frame, or with the kernel. False: too short.
 static __always_inline int seen(struct __sk_buff *skb, __u32 port, struct match *frame)
 {
     __u8 head[18];
@@ -208,7 +208,7 @@ struct search {
     __u32 first;
     __u32 class;
     __u32 found; // number of the mask under which the rule stands; NOT_FOUND
-    __u32 waits; // the same, of the first rule that is out of force
+    __u32 waits; // the same, of the first rule that is inactive
 };
 
 static __always_inline struct rule *ruled(const struct match *frame, __u32 number)
@@ -241,7 +241,7 @@ static long try(__u32 i, struct search *search)
     return 0;
 }
 
-// Takes the first rule in force that matches; if there is none, the first that matches.
+// Takes the first active rule that matches; if there is none, the first that matches.
 static __always_inline struct rule *find(const struct match *frame, __u32 first, __u32 end, __u32 class)
 {
     struct search search = {
@@ -367,8 +367,8 @@ int etherweave_switch(struct __sk_buff *skb)
     __u16 type = frame.to & 0xffff;
     __u64 to = frame.to >> 16;
     if (type == ETHER_MAC_CONTROL) {
-        int is_ours = to == CONTROL_GROUP && !frame.vlan && hear(skb, port, clock, counter);
-        return is_ours ? TC_ACT_STOLEN : DISCARD(counter, control);
+        int is_own = to == CONTROL_GROUP && !frame.vlan && hear(skb, port, clock, counter);
+        return is_own ? TC_ACT_STOLEN : DISCARD(counter, control);
     }
     if ((to & ~0xfULL) == RESERVED_GROUP)
         return DISCARD(counter, reserved);

@@ -127,8 +127,8 @@ def _check(directory: Path) -> None:
     if length > _SOCKET_PATH_MAX:
         most = _SOCKET_PATH_MAX - _SOCKET_NAME_MAX
         raise OvsError(f"{directory}: too long for sockets in it; expected at most {most} octets")
-    is_ours = (directory / "log" / "vswitchd.log").exists()
-    if directory.exists() and any(directory.iterdir()) and not is_ours:
+    is_own = (directory / "log" / "vswitchd.log").exists()
+    if directory.exists() and any(directory.iterdir()) and not is_own:
         raise OvsError(f"{directory}: has files of others; expected none, or those of a run before")
     if is_running(directory):
         raise OvsError(f"{directory}: an Open vSwitch runs here; expected another directory")

@@ -152,7 +152,7 @@ class Oracle:
 
 TIMEOUT_S = 60.0
 """Longest silence of a daemon [s]."""
-_UNDER_WAY = 16
+_IN_FLIGHT_MOST = 16
 """Requests without a reply: enough to hide waiting, few enough for the socket's buffer."""
 _DECODER = json.JSONDecoder()
 _READ = 1 << 18
@@ -215,7 +215,7 @@ class ControlSocket:
         """
         in_flight: deque[tuple[str, ...]] = deque()
         for question in questions:
-            if len(in_flight) == _UNDER_WAY:
+            if len(in_flight) == _IN_FLIGHT_MOST:
                 yield self._answer(in_flight.popleft())
             self._send(question)
             in_flight.append(question)
