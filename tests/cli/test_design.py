@@ -174,7 +174,7 @@ def test_a_measured_load_is_a_row_of_the_power(tmp_path: Path) -> None:
     assert rows["low_power_idle"]["fabric"]["total_w"] < worst
     assert "low_power_idle.share" in {figure["key"] for figure in power["figures"]}
     other = {"topology": {"single_switch": {"hosts": 3}}}
-    with pytest.raises(etherweave.ScenarioError, match="expected its own result"):
+    with pytest.raises(etherweave.ScenarioError, match="expected the result of this fabric"):
         etherweave.design(other, load=result)
 
 
