@@ -23,12 +23,13 @@ setup: $(VENV)/core.stamp ## Build the core and leave the command line at .venv/
 
 test: setup ## Run every test, side by side where they share nothing, then the lints
 	cargo test --quiet
-	$(BIN)/pytest --quiet $(SIDE_BY_SIDE)
+	$(BIN)/pytest --quiet $(SIDE_BY_SIDE) -m "not alone"
+	$(BIN)/pytest --quiet -m alone
 	@$(MAKE) --no-print-directory lint
 
 test-fast: setup ## Run quick tests, and those of crates that differ from the last commit
 	cargo test --quiet --lib --tests $(addprefix --package etherweave-,$(sort tidy primitives topology $(CHANGED)))
-	$(BIN)/pytest --quiet $(SIDE_BY_SIDE) -m "not slow and not serial"
+	$(BIN)/pytest --quiet $(SIDE_BY_SIDE) -m "not slow and not serial and not alone"
 
 study: setup ## Reproduce published evaluations and compare with their figures
 	$(BIN)/etherweave study sandia-2020

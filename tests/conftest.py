@@ -17,6 +17,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "needs(*names): skip where the machine lacks one of these; see tests/support/needs.py",
         "serial: changes what a machine has once, so that only one such test runs at a time",
         "slow: takes more than a second of processor time; left out of `make test-fast`",
+        "alone: run after all other tests with nothing beside it, since it compares times",
     ):
         config.addinivalue_line("markers", line)
 

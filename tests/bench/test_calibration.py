@@ -118,7 +118,7 @@ def test_errors_of_damaged_results_name_their_directory(tmp_path: Path) -> None:
     refused("summary.json", '{"format": 9}', "format 9")
     refused("summary.json", '{"format": 1}', "summary: null")
     refused("scenario.toml", "name = ", "Invalid value")
-    refused("scenario.toml", "name = 'x'", "no job")
+    refused("scenario.toml", "name = 'x'", "no seed")
     (tmp_path / "bench").mkdir()
     (tmp_path / "bench" / "benchmarks.json").write_text("{}")
     (tmp_path / "bench" / "measurements.parquet").write_bytes(b"PAR1")

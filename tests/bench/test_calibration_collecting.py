@@ -20,6 +20,7 @@ from etherweave.bench.site.values import ClusterSite, SiteHost
 from etherweave.bench.statistics.launches import shuffled
 from etherweave.results import Result
 from support import command_line
+from support.measured_results import measurement
 
 FFT = {"fft": {"pex": 2, "pey": 2, "pez": 1, "iterations": 3}}
 
@@ -131,15 +132,14 @@ class Cluster:
             raise KeyboardInterrupt
         self.launched.append(str(scenario["job"][0]["name"]))
         result = etherweave.run(scenario)
-        measured: Any = {"launches": 1}
         tables = {name: _numbered(result.tables[name]) for name in ("iterations", "streams")}
-        summary: Any = {**result.summary, "measured": measured}
+        summary: Any = {**result.summary, "measured": measurement(launches=1)}
         return replace(result, tables=tables, summary=summary)
 
 
 def _numbered(table: pyarrow.Table) -> pyarrow.Table:
     """Add the number of the launch, as a measurement has it."""
-    return table.append_column("launch", pyarrow.array([0] * len(table), pyarrow.int64()))
+    return table.append_column("launch", pyarrow.array([0] * len(table), pyarrow.uint64()))
 
 
 Pretend = Callable[[Cluster], Cluster]
@@ -201,7 +201,7 @@ def test_a_damaged_launch_is_an_error(pretend: Pretend, tmp_path: Path) -> None:
     collect(few(), 1, hosts(), tmp_path, silent)
     table = tmp_path / "fft.0" / "iterations.parquet"
     table.write_bytes(table.read_bytes()[:100])
-    with pytest.raises(CalibrationError, match=r"fft\.0: .*expected a whole result"):
+    with pytest.raises(CalibrationError, match=r"fft\.0.*expected a whole result"):
         collect(few(), 1, hosts(), tmp_path, silent)
 
 

@@ -9,7 +9,7 @@ import pytest
 from etherweave.results import Result
 from support import command_line
 
-pytestmark = pytest.mark.needs("namespaces", "mpicc", "mpirun")
+pytestmark = [pytest.mark.needs("namespaces", "mpicc", "mpirun"), pytest.mark.alone]
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "calibrate"
 LAUNCHES = 3
 AIM = 0.2

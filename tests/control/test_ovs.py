@@ -113,36 +113,43 @@ def test_daemons_end_with_their_block_and_leave_nothing() -> None:
     assert not daemons.directory.exists()
 
 
-def test_a_kept_directory_stays_with_its_logs_but_nothing_runs(tmp_path: Path) -> None:
-    directory = tmp_path / "ovs"
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """Create a directory whose name leaves room for the sockets of Open vSwitch."""
+    with tempfile.TemporaryDirectory(prefix="ew-ovs-") as directory:
+        yield Path(directory)
+
+
+def test_a_kept_directory_stays_with_its_logs_but_nothing_runs(short_path: Path) -> None:
+    directory = short_path / "ovs"
     with running(Datapath.DUMMY, keep=directory):
         assert is_running(directory)
     assert (directory / "log" / "vswitchd.log").stat().st_size > 0
     assert not is_running(directory)
 
 
-def test_a_directory_has_one_open_vswitch_at_a_time(tmp_path: Path) -> None:
+def test_a_directory_has_one_open_vswitch_at_a_time(short_path: Path) -> None:
     try:
-        start(tmp_path, Datapath.DUMMY)
+        start(short_path, Datapath.DUMMY)
         with pytest.raises(OvsError, match="runs here; expected another directory"):
-            start(tmp_path, Datapath.DUMMY)
-        assert is_running(tmp_path), "whoever came first stays"
+            start(short_path, Datapath.DUMMY)
+        assert is_running(short_path), "whoever came first stays"
     finally:
-        stop(tmp_path)
+        stop(short_path)
 
 
-def test_a_directory_with_files_of_others_is_left_as_it_is(tmp_path: Path) -> None:
-    precious = tmp_path / "db" / "conf.db"
+def test_a_directory_with_files_of_others_is_left_as_it_is(short_path: Path) -> None:
+    precious = short_path / "db" / "conf.db"
     precious.parent.mkdir()
     precious.write_text("precious")
-    with pytest.raises(OvsError, match="has files of others"), running(Datapath.DUMMY, tmp_path):
+    with pytest.raises(OvsError, match="has files of others"), running(Datapath.DUMMY, short_path):
         pass
     assert precious.read_text() == "precious"
 
 
-def test_a_directory_that_was_kept_can_be_used_again(tmp_path: Path) -> None:
+def test_a_directory_that_was_kept_can_be_used_again(short_path: Path) -> None:
     for _ in range(2):
-        with running(Datapath.DUMMY, keep=tmp_path) as daemons:
+        with running(Datapath.DUMMY, keep=short_path) as daemons:
             assert daemons.configure("list-br") == ""
 
 

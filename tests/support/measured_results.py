@@ -48,11 +48,17 @@ def measured(times_ns: Sequence[Sequence[float]]) -> Result:
     )
     streams = simulated.to_polars("streams").with_columns(launch=pl.lit(0, dtype=pl.UInt64))
     tables = {"iterations": iterations.to_arrow(), "streams": streams.to_arrow()}
-    facts = Measured(
+    summary: Summary = {**simulated.summary, "measured": measurement(len(times_ns))}
+    return replace(simulated, tables=tables, summary=summary)
+
+
+def measurement(launches: int) -> Measured:
+    """Return how a result was measured, for a number of launches."""
+    return Measured(
         launcher="local",
         command=["mpirun"],
         compiler="cc",
-        launches=len(times_ns),
+        launches=launches,
         ranks=2,
         hosts=1,
         messages=0,
@@ -60,5 +66,3 @@ def measured(times_ns: Sequence[Sequence[float]]) -> Result:
         clock_error_ns_max=0.0,
         start_missed_ns_max=0.0,
     )
-    summary: Summary = {**simulated.summary, "measured": facts}
-    return replace(simulated, tables=tables, summary=summary)

@@ -7,7 +7,8 @@ folder, whose ``page.py`` lists the sections. The same results give the same byt
 simulating. Whatever a page shows is in the tables of its results, or was published and says where.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from polars.exceptions import PolarsError
@@ -80,7 +81,8 @@ def write_report(
             raise ValueError(
                 f"{source}: benchmarks; expected a result, which others can stand beside"
             )
-        return write_benchmarks(load_benchmarks(source, simulation, topology), out)
+        with _damage(source, "bench run -o"):
+            return write_benchmarks(load_benchmarks(source, simulation, topology), out)
     if simulation or topology:
         raise ValueError(
             f"{source}: no benchmarks that a simulation or a topology could stand beside"
@@ -101,12 +103,18 @@ def _is_study(source: Path) -> bool:
 
 def _write_study(source: Path, out: Path) -> Path:
     study = load_study_result(source)
-    try:
+    with _damage(source, "study"):
         return write_study(study, out)
+
+
+@contextmanager
+def _damage(source: Path, verb: str) -> Iterator[None]:
+    """Turn what reading damaged tables of a verb raises into one sentence about the directory."""
+    try:
+        yield
     except (LookupError, TypeError, AttributeError, ArithmeticError, PolarsError) as error:
-        # Only results of experiments are read here that the study wrote itself.
         found = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise ValueError(f"{source}: {found}; expected what `etherweave study` wrote") from error
+        raise ValueError(f"{source}: {found}; expected what `etherweave {verb}` wrote") from error
 
 
 _ALONE: list[tuple[Callable[[Path], bool], str, Callable[[Path, Path], Path]]] = [

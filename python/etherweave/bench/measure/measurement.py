@@ -256,7 +256,7 @@ def _warnings(plan: _Plan, facts: Measured) -> list[str]:
         )
     if placement.processors and ranks > placement.processors:
         warnings.append(
-            f"{ranks} ranks shared {placement.processors} processors: times depend on "
+            f"{ranks} ranks ran on {placement.processors} processors: times depend on "
             "the scheduler of this machine"
         )
     if (missed := facts["start_missed_ns_max"]) > MISSED_NS_MAX:
