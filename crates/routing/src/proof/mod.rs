@@ -3,8 +3,7 @@
 //!
 //! - Packets that are at the same switch, arrived alike and are for the same set of destinations are one state.
 //!   A plan splits sets where a switch treats their members differently, so a regular fabric has a few states per
-//! channel
-//!   where it has hundreds of thousands of destinations. Plans without sets are followed destination by
+//!   channel where it has hundreds of thousands of destinations. Plans without sets are followed destination by
 //!   destination.
 //! - Every dependency that any state shows becomes a bit: for each channel and priority a row, as wide as the next
 //!   switch has channels × priorities. The proof assumes nothing about the graph and uses no symmetry of the fabric.
