@@ -8,7 +8,7 @@ from typing import Any
 
 from rows import Row
 
-from etherweave.bench.measure import Launching, executor, measure, seating
+from etherweave.bench.measure import LaunchOptions, executor, measure, rank_placement
 from etherweave.bench.measure.launch import launch
 from etherweave.bench.plans import BenchmarkCommand, Start
 
@@ -45,10 +45,10 @@ def pingpong() -> float:
     """Time the ping-pong written by hand: the median round trip [ns]."""
     program = executor.build(parts=executor.PINGPONG).path
     command = BenchmarkCommand(Start.MPI, (str(program), str(BYTES), str(WARM_UP), str(ROUNDS)))
-    seats = seating.found(Launching(), 2)
+    placement = rank_placement.of_launcher(LaunchOptions(), 2)
     with TemporaryDirectory() as directory:
-        job = seats.job(command, Path(directory), LIMIT_S)
-        said = launch(seats.launcher, job, lambda elapsed_s: None).text
+        job = placement.job(command, Path(directory), LIMIT_S)
+        said = launch(placement.launcher, job, lambda elapsed_s: None).text
     return statistics.median(map(int, said.split()))
 
 
