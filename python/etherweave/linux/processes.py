@@ -1,4 +1,4 @@
-"""Processes, by their network namespace or by a file, and how to end exactly those.
+"""Processes, by a namespace, a file or a variable they inherit, and how to end exactly those.
 
 The kernel reuses process numbers, so that a process is identified by its number and start time, and
 is held by a descriptor (``pidfd_open(2)``) between its identification and its end.
@@ -8,13 +8,15 @@ import contextlib
 import os
 import select
 import signal
+import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 PATIENCE_S = 3.0
 """Longest wait for processes to end before they are killed [s]."""
+_PAUSE_S = 0.01
 _START_FIELD = 19
 """Index in ``/proc/PID/stat`` after the name: field 22, ``starttime``, of proc(5)."""
 
@@ -36,6 +38,18 @@ def process(pid: int) -> Process | None:
     return None if fields[0] in "ZX" else Process(pid, int(fields[_START_FIELD]))
 
 
+def identity() -> str:
+    """Return the identity of this process on this machine: its number and its time of start."""
+    one = process(os.getpid())
+    return f"{os.getpid()}.{one.start if one else 0}"
+
+
+def has_ended(owner: str) -> bool:
+    """Whether a process of this machine has ended, by what :func:`identity` returned there."""
+    pid, _, start = owner.partition(".")
+    return process(int(pid)) != (int(pid), int(start))
+
+
 def write(file: Path, pid: int) -> None:
     """Write a process into a file."""
     one = process(pid)
@@ -53,18 +67,33 @@ def read(file: Path) -> Process | None:
 
 def count_by_namespace() -> Counter[tuple[int, int]]:
     """Count the processes of every network namespace."""
-    numbers = (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit())
-    return Counter(identity for identity in map(_namespace, numbers) if identity)
+    return Counter(found for found in map(_namespace, _numbers()) if found)
 
 
 def inhabitants(namespaces: Iterable[tuple[int, int]]) -> list[Process]:
     """Find the processes in network namespaces, except this one."""
     members = frozenset(namespaces)
-    numbers = (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit())
     processes = (
-        process(pid) for pid in numbers if pid != os.getpid() and _namespace(pid) in members
+        process(pid) for pid in _numbers() if pid != os.getpid() and _namespace(pid) in members
     )
     return [one for one in processes if one]
+
+
+def marked(variable: str, value: str) -> list[Process]:
+    """Find the processes that were started with a variable in their environment."""
+    entry = f"{variable}={value}".encode()
+    processes = (process(pid) for pid in _numbers() if _has_entry(pid, entry))
+    return [one for one in processes if one]
+
+
+def _numbers() -> Iterator[int]:
+    return (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit())
+
+
+def _has_entry(pid: int, entry: bytes) -> bool:
+    with contextlib.suppress(OSError):
+        return entry in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    return False
 
 
 def _namespace(pid: int) -> tuple[int, int] | None:
@@ -92,15 +121,51 @@ def terminate(
         running: list[int] = []
         for one in processes:
             with contextlib.suppress(ProcessLookupError):
-                descriptor = os.pidfd_open(one.pid)
-                stack.callback(os.close, descriptor)
-                if process(one.pid) == one:
-                    running.append(descriptor)
+                running.append(stack.enter_context(_held(one)))
         for number in signals:
             for descriptor in running:
                 with contextlib.suppress(ProcessLookupError):
                     signal.pidfd_send_signal(descriptor, number)
             running = _still_running(running)
+
+
+def end_marked(variable: str, value: str, grace_s: float) -> None:
+    """End all processes with a variable, also those that start meanwhile: ask, then kill.
+
+    Parameters
+    ----------
+    variable, value
+        Entry of their environment, which children inherit.
+    grace_s
+        Longest time between SIGTERM and SIGKILL [s].
+    """
+    _signal(marked(variable, value), signal.SIGTERM)
+    asked = time.monotonic()
+    while marked(variable, value) and time.monotonic() < asked + grace_s:
+        time.sleep(_PAUSE_S)
+    killed = time.monotonic()
+    # The kernel may hold a killed process for a while.
+    while (found := marked(variable, value)) and time.monotonic() < killed + PATIENCE_S:
+        _signal(found, signal.SIGKILL)
+        time.sleep(_PAUSE_S)
+
+
+def _signal(processes: Iterable[Process], number: signal.Signals) -> None:
+    for one in processes:
+        with contextlib.suppress(OSError), _held(one) as descriptor:
+            signal.pidfd_send_signal(descriptor, number)
+
+
+@contextlib.contextmanager
+def _held(one: Process) -> Iterator[int]:
+    """Hold a process by a descriptor; raises ProcessLookupError if it has ended."""
+    descriptor = os.pidfd_open(one.pid)
+    try:
+        if process(one.pid) != one:
+            raise ProcessLookupError(one.pid)
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _still_running(descriptors: list[int]) -> list[int]:

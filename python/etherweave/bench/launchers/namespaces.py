@@ -10,11 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import IPv4Interface
 from typing import NamedTuple
 
-from etherweave.bench.launchers import processes
 from etherweave.bench.launchers.site_launcher import LauncherError
-from etherweave.linux import namespaces
+from etherweave.linux import namespaces, processes
 from etherweave.linux.links import Links, VethEnd, set_congestion_control, shape
-from etherweave.linux.processes import inhabitants, terminate
 
 INTERFACE = "h0"
 """Of every host."""
@@ -51,7 +49,7 @@ def missing() -> str:
 
 def own_prefix() -> str:
     """Return the prefix of the names of a launch, which identifies its process."""
-    return f"{_PREFIX}.{processes.process_identity()}.{uuid.uuid4().hex[:8]}."
+    return f"{_PREFIX}.{processes.identity()}.{uuid.uuid4().hex[:8]}."
 
 
 @contextlib.contextmanager
@@ -116,7 +114,7 @@ def remove(spaces: list[str]) -> None:
     """Remove namespaces, with their interfaces and the processes in them."""
     identities = filter(None, map(namespaces.identity, spaces))
     with contextlib.suppress(namespaces.NamespaceError):
-        terminate(inhabitants(identities), (signal.SIGKILL,))
+        processes.terminate(processes.inhabitants(identities), (signal.SIGKILL,))
         namespaces.remove(spaces)
 
 

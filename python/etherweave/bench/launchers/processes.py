@@ -6,17 +6,17 @@ of its start stays, and marks it.
 
 import contextlib
 import os
-import signal
 import subprocess
 import time
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import IO
 
 from etherweave.bench.launchers.access import GRACE_S
+from etherweave.linux.processes import end_marked
 
+_VARIABLE = "ETHERWEAVE_LAUNCH"
 _TEXT_MOST = 1 << 26
 """Of an output: more is no result [bytes]."""
 _ERRORS_MOST = 4000
@@ -47,12 +47,7 @@ class ProcessGroup:
     def __enter__(self) -> "ProcessGroup":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.end()
 
     def end(self) -> None:
@@ -60,7 +55,7 @@ class ProcessGroup:
         for process in self._started:
             # On which guards behind ssh end their programs.
             _close(process.stdin)
-        end_marked(self._mark)
+        end_marked(_VARIABLE, self._mark, GRACE_S)
         for process in self._started:
             process.kill()
             process.wait()
@@ -135,7 +130,7 @@ class ProcessGroup:
         return self.directory / f"{name}.{ending}"
 
     def _environment(self, variables: Mapping[str, str]) -> dict[str, str]:
-        return os.environ | dict(variables) | {VARIABLE: self._mark}
+        return os.environ | dict(variables) | {_VARIABLE: self._mark}
 
 
 def read(file: Path) -> str:
@@ -156,71 +151,3 @@ def _close(stream: IO[bytes] | None) -> None:
     if stream:
         with contextlib.suppress(OSError):
             stream.close()
-
-
-VARIABLE = "ETHERWEAVE_LAUNCH"
-_PAUSE_S = 0.01
-_PATIENCE_S = 5.0
-"""For what was killed to be gone: the kernel may hold a process for a while [s]."""
-
-
-def marked_processes(mark: str) -> list[int]:
-    """Return the numbers of living processes with a mark."""
-    wanted = f"{VARIABLE}={mark}".encode()
-    numbers = (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit())
-    return [number for number in numbers if _has_mark(number, wanted)]
-
-
-def _has_mark(number: int, wanted: bytes) -> bool:
-    with contextlib.suppress(OSError):
-        return wanted in Path(f"/proc/{number}/environ").read_bytes().split(b"\0")
-    return False
-
-
-def end_marked(mark: str) -> None:
-    """End all with a mark: ask them, then kill what is left."""
-    _signal_all(mark, signal.SIGTERM)
-    asked = time.monotonic()
-    while marked_processes(mark) and time.monotonic() < asked + GRACE_S:
-        time.sleep(_PAUSE_S)
-    killed = time.monotonic()
-    while _signal_all(mark, signal.SIGKILL) and time.monotonic() < killed + _PATIENCE_S:
-        time.sleep(_PAUSE_S)
-
-
-def _signal_all(mark: str, number: signal.Signals) -> int:
-    """Signal all; return how many. A descriptor holds each: the kernel gives numbers again."""
-    wanted = f"{VARIABLE}={mark}".encode()
-    found = marked_processes(mark)
-    for process in found:
-        with contextlib.suppress(OSError):
-            held = os.pidfd_open(process)
-            try:
-                if _has_mark(process, wanted):
-                    signal.pidfd_send_signal(held, number)
-            finally:
-                os.close(held)
-    return len(found)
-
-
-_START_FIELD = 19
-"""Of ``/proc/PID/stat`` behind the name in parentheses: field 22, ``starttime``, proc(5)."""
-
-
-def process_identity() -> str:
-    """Return the identity of this process on this machine: its number and its time of start."""
-    return f"{os.getpid()}.{_start_time(os.getpid())}"
-
-
-def has_ended(owner: str) -> bool:
-    """Whether a process of this machine has ended, by what :func:`own` returned there."""
-    number, _, started = owner.partition(".")
-    return _start_time(int(number)) != int(started)
-
-
-def _start_time(process: int) -> int | None:
-    try:
-        text = Path(f"/proc/{process}/stat").read_text()
-    except OSError:
-        return None
-    return int(text.rpartition(")")[2].split()[_START_FIELD])

@@ -18,13 +18,12 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from etherweave import _core
-from etherweave.bench.launchers import processes
 from etherweave.bench.launchers.access import with_modules
 from etherweave.bench.measure.errors import MeasureError
+from etherweave.linux import processes
 
 FLAGS = ("-std=c11", "-D_POSIX_C_SOURCE=200809L", "-O2")
 PARTS = ("executor.c", "program.c", "records.c", "streams.c", "clocks.c", "schedule.c")
-PINGPONG = ("pingpong.c",)
 TIMEOUT_S = 120.0
 """Time limit of a compiler [s]."""
 
@@ -121,9 +120,7 @@ def launch_directory(cache: Path) -> Iterator[Path]:
     """Create an empty directory in the cache, and remove it after the block."""
     cache.mkdir(parents=True, exist_ok=True)
     remove_abandoned(cache)
-    with TemporaryDirectory(
-        prefix=f"{_prefix()}{processes.process_identity()}.", dir=cache
-    ) as directory:
+    with TemporaryDirectory(prefix=f"{_prefix()}{processes.identity()}.", dir=cache) as directory:
         yield Path(directory)
 
 

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from etherweave.bench.telemetry.families import FAMILIES, Family
@@ -85,12 +84,7 @@ class Recorder:
         self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._end.set()
         self._thread.join()
         self._take()

@@ -8,7 +8,6 @@ import errno
 import fcntl
 import socket
 import struct
-from types import TracebackType
 from typing import Self
 
 from etherweave.control.dmp.frame import ETHERTYPE, GROUP
@@ -68,12 +67,7 @@ class DmpInterface:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -138,7 +132,7 @@ class DmpInterface:
             raise self._error("cannot be set up", error) from error
 
     def assign(self, mac: int) -> bool:
-        """Return it a MAC address, while it is up if its driver can do that.
+        """Give it a MAC address, while it is up if its driver can do that.
 
         Otherwise it is set down for a moment and loses its routes and IPv6 addresses.
 

@@ -71,7 +71,7 @@ def serve(
 
     Raises
     ------
-    AgentError, SpeakerError, VectorError
+    AgentError, RuleWriterError, VectorError
         An interface, the switch or its plan is not as expected.
     """
     vectors = PauseVectors(switch)

@@ -3,7 +3,6 @@
 import socket
 import time
 from collections.abc import Iterator
-from types import TracebackType
 from typing import NamedTuple, Self
 
 from etherweave.control.messages import HEADER, VERSION, FlowCommand, MessageType, flow_mod, message
@@ -36,7 +35,7 @@ class MessageDecoder:
 
         Raises
         ------
-        SpeakerError
+        RuleWriterError
             It is not OpenFlow 1.3. A HELLO may name a later version (6.3.1).
         """
         self._octets += octets
@@ -63,7 +62,7 @@ class RuleWriter:
 
     Raises
     ------
-    SpeakerError
+    RuleWriterError
         There is no switch at the address.
     """
 
@@ -89,12 +88,7 @@ class RuleWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        where: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._socket.close()
 
     def fileno(self) -> int:
@@ -112,7 +106,7 @@ class RuleWriter:
 
         Raises
         ------
-        SpeakerError
+        RuleWriterError
             It reports an error, or disconnects.
         """
         self._handle(self._some())
