@@ -6,8 +6,8 @@ import pytest
 
 from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.document import UnrecognisedError, parse
-from etherweave.bench.metrics import UNITS
 from etherweave.bench.plans import BenchmarkRequest, FabricEstimate, HostPattern, Start
+from etherweave.units import PRINTED_UNITS
 from support.captured_texts import DATA
 
 FABRIC = FabricEstimate(rate=1.25e9, latency=20e-6)
@@ -60,7 +60,7 @@ def test_only_declared_metrics_are_measured() -> None:
 def test_a_name_means_one_metric() -> None:
     metrics = {metric for adapter in ADAPTERS.values() for metric in adapter.metrics}
     assert len({metric.name for metric in metrics}) == len(metrics)
-    assert {metric.unit for metric in metrics} <= {unit for unit, _ in UNITS.values()}
+    assert {metric.unit for metric in metrics} <= {unit for unit, _ in PRINTED_UNITS.values()}
 
 
 def test_no_two_adapters_know_the_same_beginning() -> None:

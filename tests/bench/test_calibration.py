@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 import etherweave
-from etherweave.bench.amounts import time_of
 from etherweave.bench.calibration import Calibration, CalibrationError, MeasuredWorkload, calibrate
 from etherweave.bench.calibration.measured import alone, of_results, read
 from etherweave.bench.calibration.prediction import simulated
+from etherweave.units import time_of
 from support import command_line
 from support.measured_results import FOUR_HOSTS, measured
 

@@ -8,7 +8,6 @@ import pytest
 
 from etherweave.bench.adapters import ADAPTERS
 from etherweave.bench.campaign import Network
-from etherweave.bench.metrics import UNITS
 from etherweave.bench.references import (
     PROVENANCES,
     Reference,
@@ -18,6 +17,7 @@ from etherweave.bench.references import (
 )
 from etherweave.bench.summary import among
 from etherweave.cli.reference import verdict_of
+from etherweave.units import PRINTED_UNITS
 from support import command_line
 from support.captured_texts import DATA, report
 
@@ -47,8 +47,8 @@ def test_values_follow_from_what_the_sources_print() -> None:
     for one in references():
         printed, unit = one.printed.split(" ", 1)
         unit = "MiB/s" if (one.benchmark, unit) == ("perftest", "MB/s") else names.get(unit, unit)
-        if unit in UNITS:
-            assert one.value == pytest.approx(float(printed) * float(UNITS[unit][1])), one
+        if unit in PRINTED_UNITS:
+            assert one.value == pytest.approx(float(printed) * float(PRINTED_UNITS[unit][1])), one
             checked += 1
     assert checked > 500
 

@@ -1,6 +1,5 @@
 """Baselines: results that a user stores under a name, in a file of the user's."""
 
-import json
 import re
 import warnings
 from collections.abc import Mapping
@@ -8,11 +7,11 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from etherweave.bench.comparisons import Numbers, numbers_of
-from etherweave.bench.environment.decoding import decoded
-from etherweave.bench.metrics import Better, Unit
+from etherweave.bench.metrics import Better
 from etherweave.bench.points import DataPoint
 from etherweave.bench.store import Store, write_json
-from etherweave.inputs import read_bytes
+from etherweave.inputs import decoded, read_json
+from etherweave.units import Unit
 
 FORMAT = 1
 _OLD_LABEL = re.compile(r"\bway=")
@@ -113,10 +112,10 @@ def _rows(numbers: Numbers) -> tuple[_BaselineRow, ...]:
 def _read(file: Path) -> _BaselineFile:
     expected = "expected what `etherweave bench baseline add` writes"
     try:
-        shelf = decoded(_BaselineFile, json.loads(read_bytes(file)), "baselines")
+        shelf = decoded(_BaselineFile, read_json(file), "baselines")
     except OSError as error:
         raise BaselineError(f"{file}: {error.strerror}; {expected}") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise BaselineError(f"{file}: {error}; {expected}") from None
     if shelf.format != FORMAT:
         raise BaselineError(f"{file}: format {shelf.format}; {expected}")

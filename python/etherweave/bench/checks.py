@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from etherweave.bench.measurements import GarbledError, Labels, Measurement, TextLine
-from etherweave.bench.metrics import Metric, Unit
+from etherweave.bench.metrics import Metric
+from etherweave.units import Unit
 
 _ALIGNED_FROM = 4
 """Smallest number of rows for a check of alignment."""

@@ -15,7 +15,8 @@ from etherweave.bench.measurements import (
     Measurement,
     TextLine,
 )
-from etherweave.bench.metrics import JITTER, UNITS, Metric, Unit
+from etherweave.bench.metrics import JITTER, Metric
+from etherweave.units import PRINTED_UNITS, Unit
 
 NUMBER = r"[0-9]{1,24}(?:\.[0-9]{1,24})?"
 """A number without sign, in the pattern of a line."""
@@ -94,7 +95,7 @@ class Draft:
         GarbledError
             When it is none of this metric, or no machine could have measured it.
         """
-        base, factor = UNITS[unit]
+        base, factor = PRINTED_UNITS[unit]
         if base != metric.unit:
             raise GarbledError(line, f"{printed[:40]} {unit} cannot be a {metric.name}")
         value = float(decimal(printed, line) * factor)

@@ -1,18 +1,9 @@
 """Metrics that all adapters share, each with its unit and direction."""
 
 from dataclasses import dataclass
-from decimal import Decimal
 from enum import StrEnum
 
-
-class Unit(StrEnum):
-    """A base unit; nothing else is stored."""
-
-    SECONDS = "s"
-    BYTES = "B"
-    BYTES_PER_SECOND = "B/s"
-    PER_SECOND = "1/s"
-    COUNT = "1"
+from etherweave.units import Unit
 
 
 class Better(StrEnum):
@@ -83,35 +74,3 @@ CONGESTION_IMPACT = _less(
     "Congested over isolated latency, isolated over congested bandwidth: 1 is no impact.",
 )
 CPU_LOAD = Metric("cpu_load", Unit.COUNT, Better.NEITHER, "Cores' worth of processor time used.")
-
-UNITS: dict[str, tuple[Unit, Decimal]] = {
-    "s": (Unit.SECONDS, Decimal(1)),
-    "ms": (Unit.SECONDS, Decimal("1e-3")),
-    "us": (Unit.SECONDS, Decimal("1e-6")),
-    "ns": (Unit.SECONDS, Decimal("1e-9")),
-    "min": (Unit.SECONDS, Decimal(60)),
-    "h": (Unit.SECONDS, Decimal(3600)),
-    "B": (Unit.BYTES, Decimal(1)),
-    "B/s": (Unit.BYTES_PER_SECOND, Decimal(1)),
-    "kB/s": (Unit.BYTES_PER_SECOND, Decimal(10**3)),
-    "MB/s": (Unit.BYTES_PER_SECOND, Decimal(10**6)),
-    "GB/s": (Unit.BYTES_PER_SECOND, Decimal(10**9)),
-    "TB/s": (Unit.BYTES_PER_SECOND, Decimal(10**12)),
-    "KiB/s": (Unit.BYTES_PER_SECOND, Decimal(2**10)),
-    "MiB/s": (Unit.BYTES_PER_SECOND, Decimal(2**20)),
-    "GiB/s": (Unit.BYTES_PER_SECOND, Decimal(2**30)),
-    "bit/s": (Unit.BYTES_PER_SECOND, Decimal("0.125")),
-    "kbit/s": (Unit.BYTES_PER_SECOND, Decimal(125)),
-    "Mbit/s": (Unit.BYTES_PER_SECOND, Decimal(125_000)),
-    "Gbit/s": (Unit.BYTES_PER_SECOND, Decimal(125_000_000)),
-    "Tbit/s": (Unit.BYTES_PER_SECOND, Decimal(125_000_000_000)),
-    "Mibit/s": (Unit.BYTES_PER_SECOND, Decimal(2**20) / 8),
-    "1/s": (Unit.PER_SECOND, Decimal(1)),
-    "k/s": (Unit.PER_SECOND, Decimal(10**3)),
-    "M/s": (Unit.PER_SECOND, Decimal(10**6)),
-    "G/s": (Unit.PER_SECOND, Decimal(10**9)),
-    "T/s": (Unit.PER_SECOND, Decimal(10**12)),
-    "1": (Unit.COUNT, Decimal(1)),
-    "%": (Unit.COUNT, Decimal("0.01")),
-}
-"""Units that programs print, decimal and binary ones apart: base unit and factor."""

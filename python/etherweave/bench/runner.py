@@ -22,10 +22,10 @@ from etherweave.bench.launchers.launcher import (
     LaunchOutcome,
     Monitor,
 )
-from etherweave.bench.metrics import Unit
 from etherweave.bench.points import JudgedLaunch, centres, judged_launch, judged_launches, series
 from etherweave.bench.statistics.launches import StoppingDecision, StoppingRule, decide, shuffled
 from etherweave.bench.store import LaunchRecord, Store, launch_name
+from etherweave.units import Unit
 
 FAILURES_MOST = 3
 """Launches of an experiment that may fail before one has succeeded; then it is given up."""

@@ -10,11 +10,11 @@ import typer
 from etherweave.bench.document import Document, UnrecognisedError, parse
 from etherweave.bench.metrics import Better
 from etherweave.bench.references import PublishedComparison, Reference, compare, references, search
-from etherweave.cli.bench.amounts import amount
 from etherweave.cli.bench.parse import text_of
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, os_error, print_error, reject
 from etherweave.cli.parameters import AsJson
+from etherweave.units import amount
 
 EXAMPLES = """Examples:
 

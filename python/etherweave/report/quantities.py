@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
-from etherweave.bench.amounts import size_of
 from etherweave.bench.metrics import (
     BANDWIDTH,
     BANDWIDTH_BOTH,
@@ -29,6 +28,7 @@ from etherweave.fabrics import fabric as build
 from etherweave.report.bounds import Medium, roce, tcp
 from etherweave.results import Result
 from etherweave.simulation import resolve
+from etherweave.units import size_of
 
 _TCP_HEADERS = 52
 """IPv4, TCP and timestamps, which ``mss`` does not count [bytes]."""

@@ -19,10 +19,10 @@ from etherweave.bench.metrics import (
     LATENCY,
     MESSAGE_RATE,
     ROUND_TRIP,
-    UNITS,
     Metric,
 )
 from etherweave.bench.plans import BenchmarkPlan, BenchmarkRequest, FabricEstimate, timed_pair
+from etherweave.units import PRINTED_UNITS
 
 _TITLE = (
     r"\s*(?:RDMA_Write|RDMA_Read|Send|Atomic|Raw Ethernet)(?: [A-Z][\w&]*)*?"
@@ -151,7 +151,7 @@ def _add(draft: Draft, cells: Mapping[str, str], line: int, time: Metric, rate: 
 
 def _check(cells: Mapping[str, str], line: int, size: int, printed: str, unit: str) -> None:
     messages = float(cells.get("MsgRate[Mpps]", 0)) * 1e6
-    rate = float(printed) * float(UNITS[unit][1])
+    rate = float(printed) * float(PRINTED_UNITS[unit][1])
     if messages and rate:
         rounding = _rounding(float(printed), messages)
         check_agreement(line, "bandwidth and message rate", rate, size * messages, rounding)
@@ -193,7 +193,7 @@ def _bandwidths(results: Mapping[str, str], line: int) -> dict[str, str]:
     size, rate = decimal(results["MsgSize"], line), decimal(results["MsgRate"], line)
     printed, messages = decimal(results["BW_average"], line), rate * 10**6
     for scale in ("Gb", "MiB"):
-        bandwidth = printed * UNITS[_UNITS[scale]][1]
+        bandwidth = printed * PRINTED_UNITS[_UNITS[scale]][1]
         if not (bandwidth and messages):
             continue
         rounding = _rounding(float(printed), float(messages))

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 
 import etherweave
-from etherweave.bench.amounts import size_of, time_of
 from etherweave.bench.calibration.constants import CONSTANTS, Constant
 from etherweave.bench.calibration.fit import Fit, Target, Vector, fit
 from etherweave.bench.calibration.measured import MICRO, CalibrationError, MeasuredWorkload
@@ -21,6 +20,7 @@ from etherweave.bench.calibration.prediction import (
     table,
 )
 from etherweave.bench.statistics.quantiles import median, median_interval
+from etherweave.units import size_of, time_of
 
 CALIBRATION_FILE = "calibration.json"
 """File of a calibration in its directory."""

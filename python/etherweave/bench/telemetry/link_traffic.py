@@ -18,9 +18,9 @@ from etherweave.bench.environment.findings import (
     Severity,
 )
 from etherweave.bench.measurements import Measurement
-from etherweave.bench.metrics import Unit
 from etherweave.bench.points import JudgedLaunch
 from etherweave.bench.telemetry.epochs import Epoch
+from etherweave.units import Unit
 
 CHECK = "wrong interface"
 GAP = "telemetry"

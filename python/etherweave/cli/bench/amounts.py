@@ -10,11 +10,9 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from etherweave.bench.amounts import amount, rate_of, size_of, time_of
 from etherweave.bench.environment.readers import ROOT
 from etherweave.cli.exits import print_error, reject
-
-__all__ = ["amount", "rate_of", "size_of", "time_of"]
+from etherweave.units import size_of, time_of
 
 T = TypeVar("T")
 

@@ -18,11 +18,11 @@ from etherweave.bench.comparisons import (
     numbers_of,
 )
 from etherweave.bench.store import Store, StoreError
-from etherweave.cli.bench.amounts import amount
 from etherweave.cli.bench.printing import size_text
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, os_error, reject
 from etherweave.cli.parameters import AsJson
+from etherweave.units import amount
 
 EXAMPLES = """Examples:
 

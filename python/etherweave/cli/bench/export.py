@@ -16,8 +16,8 @@ from etherweave.bench.exports import (
 from etherweave.bench.points import judged_launches
 from etherweave.bench.store import Store, StoreError
 from etherweave.bench.summary import summary
-from etherweave.cli.bench.amounts import time_of
 from etherweave.cli.exits import os_error, reject
+from etherweave.units import time_of
 
 EXAMPLES = """Examples:
 

@@ -16,12 +16,12 @@ from etherweave.bench.comparisons import (
     steps,
 )
 from etherweave.bench.store import StoreError
-from etherweave.cli.bench.amounts import amount
 from etherweave.cli.bench.compare import numbers, signed
 from etherweave.cli.bench.printing import moment, size_text
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, os_error, reject
 from etherweave.cli.parameters import AsJson
+from etherweave.units import amount
 
 EXAMPLES = """Examples:
 

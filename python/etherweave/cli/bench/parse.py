@@ -12,11 +12,11 @@ import typer
 from etherweave.bench.document import TEXT_MOST, Document, UnrecognisedError
 from etherweave.bench.document import parse as parse_text
 from etherweave.bench.measurements import BenchmarkReport, Measurement
-from etherweave.cli.bench.amounts import amount
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, os_error, print_error, reject
 from etherweave.cli.parameters import AsJson
 from etherweave.inputs import read_bytes
+from etherweave.units import amount
 
 EXAMPLES = """Examples:
 

@@ -16,12 +16,13 @@ from etherweave.bench.plans import (
     FabricEstimate,
     nodes_least,
 )
-from etherweave.cli.bench.amounts import rate_of, renamed, seconds, size_of, time_of
+from etherweave.cli.bench.amounts import renamed, seconds
 from etherweave.cli.bench.info import entry_of
 from etherweave.cli.bench.printing import plan_rows
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import reject
 from etherweave.cli.parameters import AsJson
+from etherweave.units import rate_of, size_of, time_of
 
 EXAMPLES = """Examples:
 

@@ -7,8 +7,8 @@ from itertools import groupby
 from etherweave.bench.plans import BenchmarkPlan
 from etherweave.bench.points import CENTRES
 from etherweave.bench.summary import CampaignSummary, PointSummary
-from etherweave.cli.bench.amounts import amount
 from etherweave.cli.design_page import print_table
+from etherweave.units import amount
 
 _TITLES = ("", ">size", ">median", ">95 % from", ">to", ">n", ">min", ">max", ">p99", "")
 _PUBLISHED = (">published", ">ratio")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from etherweave.cli.bench.amounts import TimeLimit, TrafficLimit, amount, octets, renamed, seconds
+from etherweave.cli.bench.amounts import TimeLimit, TrafficLimit, octets, renamed, seconds
 from etherweave.cli.bench.plan import Duration, duration_of, sizes_of
 from etherweave.cli.exits import (
     FAILED,
@@ -20,6 +20,7 @@ from etherweave.cli.exits import (
 )
 from etherweave.cli.parameters import AsJson, directory
 from etherweave.cli.progress import study_progress
+from etherweave.units import amount
 
 if TYPE_CHECKING:
     from etherweave.bench.environment.findings import EnvironmentFinding

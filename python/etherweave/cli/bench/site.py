@@ -7,15 +7,14 @@ from typing import Annotated
 
 import typer
 
-from etherweave.bench.amounts import amount
 from etherweave.bench.launchers.registry import launcher
-from etherweave.bench.metrics import Unit
 from etherweave.bench.site.reading import read
 from etherweave.bench.site.reframe import converted
 from etherweave.bench.site.values import ClusterSite, SiteError, SiteFabric
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import FAILED, os_error, print_error, reject
 from etherweave.cli.parameters import AsJson
+from etherweave.units import Unit, amount
 
 EXAMPLES = """Examples:
 

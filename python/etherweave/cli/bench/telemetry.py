@@ -15,10 +15,11 @@ from etherweave.bench.telemetry.openmetrics import dashboard as dashboard_text
 from etherweave.bench.telemetry.process import RecordingOptions, until_ended
 from etherweave.bench.telemetry.process import record as recorded
 from etherweave.bench.telemetry.recorder import Recording, Rise, rises
-from etherweave.cli.bench.amounts import amount, existing, renamed, seconds, time_of
+from etherweave.cli.bench.amounts import existing, renamed, seconds
 from etherweave.cli.design_page import print_table
 from etherweave.cli.exits import notice, os_error, reject
 from etherweave.cli.parameters import AsJson, directory
+from etherweave.units import amount, time_of
 
 EXAMPLES = """Examples:
 

@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 
 import etherweave
-from etherweave.bench.amounts import rate_of
 from etherweave.cli.control.parameters import Failed
 from etherweave.cli.exits import FAILED, notice, os_error, print_error, reject
 from etherweave.cli.parameters import File, Settings, overrides
@@ -19,6 +18,7 @@ from etherweave.control.pause.rule_writer import RuleWriterError
 from etherweave.control.pause.vector import VectorError
 from etherweave.control.plan import FabricPlanError, plan
 from etherweave.control.rules import SwitchPlan
+from etherweave.units import rate_of
 
 EXAMPLES = """Example:
 

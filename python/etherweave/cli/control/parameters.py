@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from etherweave.bench.amounts import time_of
 from etherweave.cli.exits import print_error, reject
 from etherweave.control.text import mac_value
 from etherweave.inputs import read_text
+from etherweave.units import time_of
 
 Failed = Annotated[
     list[str] | None,

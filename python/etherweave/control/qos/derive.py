@@ -36,6 +36,7 @@ from etherweave.control.qos.policy import (
 )
 from etherweave.fabrics import fabric
 from etherweave.scenario import Overrides, Scenario
+from etherweave.units import size_of
 
 CNP_DSCP = 48
 MTU_BYTES = 9000
@@ -43,7 +44,6 @@ MTU_RANGE = (1500, 9216)
 """MTUs that switches accept [B]."""
 WATCHDOG = Watchdog(detect_ms=200, restore_ms=200, poll_ms=200)
 
-_UNITS = {"B": 1, "kB": 1000, "KiB": 2**10, "MB": 10**6, "MiB": 2**20, "GB": 10**9, "GiB": 2**30}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}")
 
 
@@ -209,11 +209,10 @@ def _threshold(side: str, switch: Mapping[str, Any], notes: list[str]) -> Thresh
 
 
 def _bytes(text: str) -> int:
-    """Read a size as the core writes it: a whole number and a unit."""
-    problem = re.fullmatch(r"(\d+)([A-Za-z]+)", text)
-    if problem is None or problem[2] not in _UNITS:
-        raise PolicyError(f"size {text}: expected a whole number of {', '.join(_UNITS)}")
-    return int(problem[1]) * _UNITS[problem[2]]
+    try:
+        return size_of(text)
+    except ValueError as error:
+        raise PolicyError(f"size {error}") from None
 
 
 def _raised(settings: Mapping[str, Any]) -> tuple[int, ...]:

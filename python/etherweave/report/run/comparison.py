@@ -11,7 +11,6 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from etherweave.bench.amounts import amount
 from etherweave.bench.metrics import ITERATION_TIME
 from etherweave.bench.references import Reference
 from etherweave.report.against import published
@@ -19,6 +18,7 @@ from etherweave.report.quantities import Fabric, fabric, quantities
 from etherweave.report.section import Section, Table
 from etherweave.report.style import ASIDE, DASHES, GIGABITS, INK, SERIES, finish_rows, mark_link
 from etherweave.results import Result
+from etherweave.units import amount
 
 POINTS = 400
 """Of a curve."""

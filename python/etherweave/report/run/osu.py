@@ -5,13 +5,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from etherweave.bench.metrics import BANDWIDTH_BOTH, CALL_TIME, LATENCY, Metric, Unit
+from etherweave.bench.metrics import BANDWIDTH_BOTH, CALL_TIME, LATENCY, Metric
 from etherweave.report.against import published
 from etherweave.report.bounds import Floats, Party, alpha_beta, collective, transfer
 from etherweave.report.quantities import Fabric, Quantity, fabric, quantities
 from etherweave.report.run.comparison import ComparedResults
 from etherweave.report.section import Section
 from etherweave.report.sizes import PublishedMarks, SizeBound, SizeCurve, SizePanel, draw
+from etherweave.units import Unit
 
 CAPTION = (
     "As the OSU Micro-Benchmarks count: half a round trip, window · size over time, the mean of a "

@@ -1,22 +1,48 @@
-"""Amounts with units, as in options and site files: 4KiB, 100Gb/s, 20us.
+"""Amounts with units: as options and site files have them, as programs print them, as we do.
 
 The core parses units of scenarios, and offers no function for them to Python.
 """
 
 import math
 import re
+from decimal import Decimal
+from enum import StrEnum
 
-from etherweave.bench.metrics import Unit
 
-_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, ""))
-_STEPS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
-_NUMBER = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,2})?)\s*(\S*)\s*")
-_DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-_BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
-_SIZES = {f"{prefix}B": factor for prefix, factor in (_DECIMAL | _BINARY).items()}
-_BYTE_RATES = {f"{name}/s": factor for name, factor in _SIZES.items()}
+class Unit(StrEnum):
+    """A base unit; nothing else is stored."""
+
+    SECONDS = "s"
+    BYTES = "B"
+    BYTES_PER_SECOND = "B/s"
+    PER_SECOND = "1/s"
+    COUNT = "1"
+
+
+_DECIMAL = {"": Decimal(1), **{prefix: Decimal(1000**n) for n, prefix in enumerate("kMGT", 1)}}
+_BINARY = {f"{prefix}i": Decimal(1024**n) for n, prefix in enumerate("KMGT", 1)}
+_ALL = _DECIMAL | _BINARY
+_TIMES = {f"{prefix}s": Decimal(1000) ** -n for n, prefix in enumerate(["", *"munp"])} | {
+    "min": Decimal(60),
+    "h": Decimal(3600),
+}
+_SIZES = {f"{prefix}B": factor for prefix, factor in _ALL.items()}
+_BYTE_RATES = {f"{prefix}B/s": factor for prefix, factor in _ALL.items()}
 _BIT_RATES = {f"{prefix}b/s": factor / 8 for prefix, factor in _DECIMAL.items()}
-_TIMES = {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}
+_STEPS = [(float(_TIMES[name]), name) for name in ("s", "ms", "us", "ns")]
+_PREFIXES = [(1e15, "P"), *((float(_DECIMAL[prefix]), prefix) for prefix in "TGMk"), (1.0, "")]
+_NUMBER = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,2})?)\s*(\S*)\s*")
+
+PRINTED_UNITS: dict[str, tuple[Unit, Decimal]] = {
+    **{name: (Unit.SECONDS, factor) for name, factor in _TIMES.items()},
+    "B": (Unit.BYTES, Decimal(1)),
+    **{name: (Unit.BYTES_PER_SECOND, factor) for name, factor in _BYTE_RATES.items()},
+    **{f"{prefix}bit/s": (Unit.BYTES_PER_SECOND, factor / 8) for prefix, factor in _ALL.items()},
+    **{f"{prefix or 1}/s": (Unit.PER_SECOND, factor) for prefix, factor in _DECIMAL.items()},
+    "1": (Unit.COUNT, Decimal(1)),
+    "%": (Unit.COUNT, Decimal("0.01")),
+}
+"""Units that programs print, decimal and binary ones apart: base unit and factor."""
 
 
 def amount(value: float, unit: str) -> str:
@@ -74,11 +100,11 @@ def time_of(text: str) -> float:
     return _of(text, _TIMES, "a time such as 20us")
 
 
-def _of(text: str, units: dict[str, float], expected: str) -> float:
+def _of(text: str, units: dict[str, Decimal], expected: str) -> float:
     match = _NUMBER.fullmatch(text)
     if not match or match[2] not in units:
         raise ValueError(f"{text}: expected {expected}; units: {', '.join(units)}")
-    value = float(match[1]) * units[match[2]]
+    value = float(match[1]) * float(units[match[2]])
     if not math.isfinite(value):
         raise ValueError(f"{text}: too large")
     return value
