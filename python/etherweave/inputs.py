@@ -1,20 +1,33 @@
-"""Files that users name, read with care.
+"""Files that users name, read with care, and values that are made of what they hold.
 
-Every reader of a file that a user names calls :func:`read_text` or :func:`read_bytes`. Neither
-waits for a FIFO without a writer, nor fills the memory from ``/dev/zero`` or from a file that is
-far too large. Pipes of a shell's process substitution (``/dev/fd/63``) and ``/dev/stdin`` are read.
+Every reader of a file that a user names calls a function of this module. None waits for a FIFO
+without a writer, nor fills the memory from ``/dev/zero`` or from a file that is far too large.
+Pipes of a shell's process substitution (``/dev/fd/63``) and ``/dev/stdin`` are read.
 """
 
 import errno
+import json
+import math
 import os
 import stat
+import tomllib
+import types
+import typing
+from dataclasses import MISSING, fields, is_dataclass
+from enum import StrEnum
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    import pyarrow
+
+T = TypeVar("T")
 
 SIZE_MAX = 256 * 2**20
 """Largest file that is read unless the caller gives another limit [bytes]."""
 
 
-class InputError(OSError):
+class InputError(OSError, ValueError):
     """A file that is not read: of another type than expected, too large, or no text.
 
     Handlers of :class:`OSError` see the file in ``filename`` and the reason in ``strerror``.
@@ -29,6 +42,14 @@ class InputError(OSError):
 
     def __init__(self, path: str | Path, reason: str) -> None:
         super().__init__(errno.EINVAL, reason, str(path))
+
+    def __str__(self) -> str:
+        return f"{self.filename}: {self.strerror}"
+
+
+def reason(error: Exception) -> str:
+    """Return what is wrong with a file, for a message that begins with the file's name."""
+    return (isinstance(error, OSError) and error.strerror) or str(error)
 
 
 def read_bytes(path: str | Path, size_max: int = SIZE_MAX) -> bytes:
@@ -79,6 +100,73 @@ def read_text(path: str | Path, size_max: int = SIZE_MAX) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
+def read_json(path: str | Path, size_max: int = SIZE_MAX) -> Any:
+    """Read a JSON file.
+
+    Parameters
+    ----------
+    path, size_max
+        As for :func:`read_bytes`.
+
+    Raises
+    ------
+    InputError
+        As for :func:`read_text`, and when it is not JSON.
+    OSError
+        When the system cannot open or read it.
+    """
+    try:
+        return json.loads(read_text(path, size_max))
+    except (ValueError, RecursionError) as error:
+        raise InputError(path, f"{error}; expected JSON") from None
+
+
+def read_toml(path: str | Path, size_max: int = SIZE_MAX) -> dict[str, Any]:
+    """Read a TOML file.
+
+    Parameters
+    ----------
+    path, size_max
+        As for :func:`read_bytes`.
+
+    Raises
+    ------
+    InputError
+        As for :func:`read_text`, and when it is not TOML.
+    OSError
+        When the system cannot open or read it.
+    """
+    try:
+        return tomllib.loads(read_text(path, size_max))
+    except (ValueError, RecursionError) as error:
+        raise InputError(path, f"{error}; expected TOML") from None
+
+
+def read_parquet(path: str | Path) -> "pyarrow.Table":
+    """Read a table in Parquet, and check its pages and its values.
+
+    Raises
+    ------
+    InputError
+        When it is not a table, or damaged.
+    OSError
+        When the system cannot open or read it.
+    """
+    import pyarrow
+    from pyarrow import parquet
+
+    _check_type(path)
+    try:
+        table = parquet.read_table(path, page_checksum_verification=True, partitioning=None)
+        table.validate(full=True)
+        # Without metadata, in which other octets may stand than libraries for tables accept.
+        plain = [pyarrow.field(one.name, one.type, one.nullable) for one in table.schema]
+        return pyarrow.Table.from_arrays(table.columns, schema=pyarrow.schema(plain))
+    except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:
+        reason = str(error).partition("\n")[0].rstrip(".")
+        raise InputError(path, f"{reason}; expected a table in Parquet") from None
+
+
 def _check_type(path: str | Path) -> None:
     mode = os.stat(path).st_mode  # noqa: PTH116 - follows links, and takes text as it is
     if stat.S_ISREG(mode) or (stat.S_ISFIFO(mode) and _is_open_already(path)):
@@ -89,3 +177,71 @@ def _check_type(path: str | Path) -> None:
 
 def _is_open_already(path: str | Path) -> bool:
     return str(path) == "/dev/stdin" or str(path).startswith(("/dev/fd/", "/proc/self/fd/"))
+
+
+def decoded(kind: type[T], data: object, where: str) -> T:
+    """Make a value of a type from what JSON or TOML holds, checked field by field.
+
+    Parameters
+    ----------
+    kind
+        Made of dataclasses, dicts, tuples, optionals, enums of texts and scalars.
+    data
+        Of lists, dicts and scalars.
+    where
+        Begins the message of an error.
+
+    Raises
+    ------
+    ValueError
+        When the data is of another shape; says where.
+    """
+    value: T = _decoded(kind, data, where)
+    return value
+
+
+def _decoded(kind: Any, data: object, where: str) -> Any:
+    if is_dataclass(kind):
+        return _dataclass(kind, data, where)
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin is types.UnionType:
+        return None if data is None else _decoded(arguments[0], data, where)
+    if origin is dict and isinstance(data, dict):
+        return {name: _decoded(arguments[1], one, f"{where}.{name}") for name, one in data.items()}
+    if origin is tuple and isinstance(data, list):
+        return tuple(_decoded(arguments[0], one, f"{where}[{at}]") for at, one in enumerate(data))
+    return _scalar(kind, data, where)
+
+
+def _dataclass(kind: Any, data: object, where: str) -> Any:
+    if not isinstance(data, dict):
+        raise ValueError(f"{where}: expected an object")
+    hints = typing.get_type_hints(kind)
+    if unknown := sorted(set(data) - set(hints)):
+        raise ValueError(f"{where}: unknown key {unknown[0][:40]!r}")
+    needed = [one.name for one in fields(kind) if _is_needed(one)]
+    if missing := [name for name in needed if name not in data]:
+        raise ValueError(f"{where}: {missing[0]} is missing")
+    return kind(
+        **{name: _decoded(hints[name], one, f"{where}.{name}") for name, one in data.items()}
+    )
+
+
+def _is_needed(one: Any) -> bool:
+    return one.default is MISSING and one.default_factory is MISSING
+
+
+def _scalar(kind: Any, data: object, where: str) -> object:
+    if kind is Any:
+        return data
+    if isinstance(kind, type) and issubclass(kind, StrEnum):
+        if not isinstance(data, str) or data not in list(kind):
+            raise ValueError(f"{where}: {data!r}; expected one of {', '.join(kind)}")
+        return kind(data)
+    if kind is float and isinstance(data, int) and not isinstance(data, bool):
+        data = float(data) if abs(data) < 2**1000 else math.inf
+    if type(data) is not kind:
+        raise ValueError(f"{where}: expected {getattr(kind, '__name__', 'an object or a list')}")
+    if isinstance(data, float) and not math.isfinite(data):
+        raise ValueError(f"{where}: expected a finite number")
+    return data

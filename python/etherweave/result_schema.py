@@ -24,7 +24,7 @@ from typing import (
     is_typeddict,
 )
 
-from etherweave.inputs import InputError, read_text
+from etherweave.inputs import InputError, read_parquet, read_text
 
 if TYPE_CHECKING:
     import pyarrow
@@ -49,11 +49,8 @@ workload.osu_latency = { iterations = 1 }
 """
 
 
-class ResultError(InputError, ValueError):
+class ResultError(InputError):
     """A file of a result is damaged, or not as :meth:`etherweave.Result.save` writes it."""
-
-    def __str__(self) -> str:
-        return f"{self.filename}: {self.strerror}"
 
 
 @cache
@@ -222,21 +219,12 @@ def read_table(path: Path, is_measured: bool) -> "pyarrow.Table":
 
 
 def _parquet(path: Path) -> "pyarrow.Table":
-    import pyarrow
-    from pyarrow import parquet
-
     if not path.is_file():
         raise ResultError(path, "no regular file; expected a table in Parquet")
     try:
-        table = parquet.read_table(path, page_checksum_verification=True, partitioning=None)
-        table.validate(full=True)
-        # Without metadata, in which other octets may stand than libraries for tables accept.
-        plain = [pyarrow.field(one.name, one.type, one.nullable) for one in table.schema]
-        table = pyarrow.Table.from_arrays(table.columns, schema=pyarrow.schema(plain))
-    except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:
-        reason = str(error).partition("\n")[0].rstrip(".")
-        raise ResultError(path, f"{reason}; expected a table in Parquet") from None
-    return table
+        return read_parquet(path)
+    except OSError as error:
+        raise ResultError(path, error.strerror or str(error)) from None
 
 
 def _check_column(path: Path, table: "pyarrow.Table", name: str, kind: str) -> None:

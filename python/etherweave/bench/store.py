@@ -24,8 +24,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from etherweave.bench.campaign import Campaign
-from etherweave.bench.environment.decoding import decoded
-from etherweave.inputs import read_bytes
+from etherweave.inputs import decoded, read_json
 
 T = TypeVar("T")
 
@@ -273,13 +272,11 @@ def _environment(path: Path) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        facts = json.loads(read_bytes(path))
+        facts = read_json(path)
     except FileNotFoundError:
         raise StoreError(f"{path}: no such file; expected what `bench run -o` wrote") from None
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
-        raise StoreError(f"{path}: {error}") from None
     if not isinstance(facts, dict):
         raise StoreError(f"{path}: expected an object")
     return facts
@@ -309,10 +306,7 @@ def kept_switches(directory: Path) -> dict[str, str]:
     path = directory / SWITCHES
     if not path.exists():
         return {}
-    try:
-        facts = json.loads(read_bytes(path))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: {error}") from None
+    facts = read_json(path)
     if not isinstance(facts, dict) or not all(isinstance(one, str) for one in facts.values()):
         raise ValueError(f"{path}: expected switches by host")
     return facts

@@ -1,6 +1,5 @@
 """What a study's ``study.toml`` declares: texts, experiments, metrics and charts without code."""
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -9,7 +8,7 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from etherweave.bench.environment.decoding import decoded
+from etherweave.inputs import decoded, read_toml
 from etherweave.results import Result
 from etherweave.study.deployments import DeploymentResult
 from etherweave.study.experiments import (
@@ -199,10 +198,7 @@ def read_declaration(file: Path) -> Declaration:
     OSError
         When it cannot be read.
     """
-    try:
-        facts = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"{file}: {error}; expected TOML") from None
+    facts = read_toml(file)
     overrides = dict(_overrides(facts, file))
     if "overrides" in facts:
         raise ValueError(f"{file}: unknown key 'overrides'")

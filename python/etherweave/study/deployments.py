@@ -9,11 +9,11 @@ from statistics import mean
 from typing import Any
 
 from etherweave import control
+from etherweave.inputs import read_json
 from etherweave.study.experiments import (
     FACTS,
     ScenarioExperiment,
     facts_of,
-    read_json,
     write_json,
 )
 

@@ -16,6 +16,7 @@ import pyarrow
 
 import etherweave
 from etherweave import _core, toml
+from etherweave.inputs import read_json, read_parquet, read_text
 from etherweave.machine import machine
 
 POINTS = "points.parquet"
@@ -122,8 +123,8 @@ class CurveResult:
         FileNotFoundError
             When there is none.
         """
-        resolved = (directory / RESOLVED).read_text(encoding="utf-8")
-        points = pl.read_parquet(directory / POINTS)
+        resolved = read_text(directory / RESOLVED)
+        points = pl.DataFrame(read_parquet(directory / POINTS))
         points = points.rename({"detoured_share": "misrouted_share"}, strict=False)  # alias
         return cls(points, resolved, read_json(directory / FACTS))
 
@@ -244,19 +245,3 @@ def facts_of(wall_s: float) -> dict[str, Any]:
 def write_json(path: Path, values: object) -> None:
     """Write values as an indented JSON file."""
     path.write_text(json.dumps(values, indent=2) + "\n", encoding="utf-8")
-
-
-def read_json(path: Path) -> Any:
-    """Read a JSON file.
-
-    Raises
-    ------
-    OSError
-        When it cannot be read.
-    ValueError
-        When it is not JSON; names the file.
-    """
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path}: {error}; expected JSON") from None

@@ -20,6 +20,8 @@ carrying out, and drawing.
 import csv
 import hashlib
 import importlib
+import io
+import math
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +30,7 @@ from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 
+from etherweave.inputs import InputError, read_text
 from etherweave.study.declared import (
     FILE,
     BarChart,
@@ -139,8 +142,12 @@ class Study:
         return figures
 
     def _rows(self, file: str) -> list[dict[str, str]]:
-        with (self.home / file).open(encoding="utf-8", newline="") as lines:
+        path = self.home / file
+        try:
+            lines = io.StringIO(read_text(path), newline="")
             return [dict(row) for row in csv.DictReader(lines, restkey="", restval="")]
+        except csv.Error as error:
+            raise InputError(path, f"{error}; expected CSV") from None
 
 
 def shipped() -> dict[str, Path]:
@@ -207,10 +214,9 @@ def _check(study: Study) -> None:
 
 def _is_number(text: str) -> bool:
     try:
-        float(text)
+        return math.isfinite(float(text))
     except ValueError:
         return False
-    return True
 
 
 def _package(home: Path) -> str:

@@ -1,7 +1,6 @@
 """Carries out the experiments of a study side by side, keeps their results, and checks them."""
 
 import hashlib
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import etherweave
+from etherweave.inputs import read_json
 from etherweave.study.experiments import StudyExperiment, write_json
 from etherweave.study.folder import Study, load_study
 from etherweave.study.results import CHECKS, StudyCheck, StudyResult, load_result
@@ -157,8 +157,8 @@ def run_experiment(home: Path, experiment: StudyExperiment, directory: Path, fre
 def _identity_in(mark: Path) -> str | None:
     """Read the identity of a kept result; a damaged file has none."""
     try:
-        return str(json.loads(mark.read_text(encoding="utf-8"))["identity"])
-    except (ValueError, KeyError, TypeError, RecursionError):
+        return str(read_json(mark)["identity"])
+    except (OSError, KeyError, TypeError):
         return None
 
 

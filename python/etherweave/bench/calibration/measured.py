@@ -12,6 +12,7 @@ import polars as pl
 from etherweave.bench.calibration.micro_benchmarks import Centre, seconds
 from etherweave.bench.calibration.prediction import median_s, table
 from etherweave.bench.tables import RESULTS
+from etherweave.inputs import read_parquet
 from etherweave.results import SUMMARY, Result
 
 MICRO = {"osu_latency", "osu_bw", "incast"}
@@ -200,7 +201,7 @@ def _of(directory: Path, what: object) -> str:
 
 
 def _of_benchmarks(directory: Path, base: Mapping[str, object]) -> list[MeasuredWorkload]:
-    rows = pl.read_parquet(directory / "measurements.parquet").filter(
+    rows = pl.DataFrame(read_parquet(directory / "measurements.parquet")).filter(
         pl.col("is_valid") & ~pl.col("is_warm_up") & (pl.col("statistic") == "mean")
     )
     if (fabrics := rows["fabric"].n_unique()) > 1:

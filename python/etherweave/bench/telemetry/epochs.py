@@ -6,13 +6,11 @@
                           *.parquet      all samples
 """
 
-import json
 import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from etherweave.bench.environment.decoding import decoded
 from etherweave.bench.environment.snapshot import Snapshot
 from etherweave.bench.launchers.launcher import LaunchJob, Monitor
 from etherweave.bench.launchers.monitors import MonitorOutput, MonitorTimes, monitor_outputs
@@ -20,7 +18,7 @@ from etherweave.bench.store import Store, StoreError, write_json
 from etherweave.bench.telemetry.recorder import PERIOD_S, Recording
 from etherweave.bench.telemetry.stream import Stream, StreamError, stream
 from etherweave.bench.telemetry.tables import save
-from etherweave.inputs import read_bytes
+from etherweave.inputs import decoded, read_json, reason
 
 NAME = "telemetry"
 EPOCH = "epoch.json"
@@ -161,6 +159,6 @@ def epoch(path: Path) -> Epoch:
         When it is not there.
     """
     try:
-        return decoded(Epoch, json.loads(read_bytes(path)), path.name)
-    except (ValueError, RecursionError) as error:
-        raise StoreError(f"{path}: {error}; expected what `bench run` keeps") from None
+        return decoded(Epoch, read_json(path), path.name)
+    except ValueError as error:
+        raise StoreError(f"{path}: {reason(error)}; expected what `bench run` keeps") from None

@@ -12,7 +12,7 @@ from etherweave.bench.telemetry.families import FAMILIES, PROCESSOR, Column, Fam
 from etherweave.bench.telemetry.recorder import Recording
 from etherweave.bench.telemetry.sampling import Sample
 from etherweave.bench.telemetry.stream import StreamError, stream
-from etherweave.inputs import read_bytes
+from etherweave.inputs import read_bytes, read_parquet
 
 
 def tables(recording: Recording) -> dict[str, pyarrow.Table]:
@@ -110,7 +110,7 @@ def _recording(home: Path) -> Recording:
     try:
         found = {one.name: _read_table(home, one) for one in FAMILIES}
         return _joined(found)
-    except (KeyError, ValueError, TypeError, pyarrow.ArrowException) as error:
+    except (KeyError, ValueError, TypeError) as error:
         raise ReadingError(f"{home}: {error}; expected tables of telemetry") from None
 
 
@@ -118,7 +118,7 @@ def _read_table(home: Path, family: Family) -> pyarrow.Table | None:
     path = home / file_name(family.name)
     if not path.exists():
         return None
-    table = pyarrow.parquet.read_table(pyarrow.BufferReader(read_bytes(path)))
+    table = read_parquet(path)
     _check_schema(family, table)
     return table
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from etherweave.control.lab.layout import check_name, is_name
+from etherweave.inputs import decoded, read_json
 
 RUNTIME = "ETHERWEAVE_RUNTIME"
 """Environment variable: where labs keep their files, instead of ``/run/etherweave``."""
@@ -99,10 +100,8 @@ def write(directory: Path, record: LabRecord) -> None:
 def read(directory: Path) -> LabRecord | None:
     """Read a lab's record; None: it is missing or damaged."""
     try:
-        values = json.loads((directory / "state.json").read_text(encoding="utf-8"))
-        lists = {name: tuple(values[name]) for name in ("failed", "guests")}
-        return LabRecord(**values | lists)
-    except (OSError, ValueError, TypeError, KeyError):
+        return decoded(LabRecord, read_json(directory / "state.json"), "record")
+    except (OSError, ValueError):
         return None
 
 

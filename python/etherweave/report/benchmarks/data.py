@@ -3,8 +3,6 @@
 A place is the switch of a host, and the group of that switch.
 """
 
-import json
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +16,7 @@ from etherweave.bench.store import kept_switches
 from etherweave.bench.summary import FORMAT
 from etherweave.bench.tables import RESULTS
 from etherweave.fabrics import fabric
+from etherweave.inputs import read_json, read_toml
 from etherweave.report.benchmarks.predictions import plain, predictions, read
 from etherweave.report.bounds import Medium, medium
 
@@ -100,7 +99,7 @@ def load_benchmarks(
     OSError
         When one cannot be read.
     """
-    facts = json.loads((source / RESULTS).read_text(encoding="utf-8"))
+    facts = read_json(source / RESULTS)
     if not isinstance(facts, dict) or facts.get("format") != FORMAT or NEEDED - set(facts):
         raise ValueError(f"{source / RESULTS}: no results of format {FORMAT}")
     tables = {name: read(source / f"{name}.parquet") for name in ("launches", "measurements")}
@@ -154,8 +153,8 @@ def _mtus(source: Path, networks: Sequence[Mapping[str, Any]]) -> dict[str, int]
 def _interfaces(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """List the interfaces of all snapshots in a file, wherever they stand in it."""
     try:
-        left = [json.loads(path.read_bytes())]
-    except (ValueError, RecursionError):
+        left = [read_json(path)]
+    except OSError:
         return
     while left:
         value = left.pop()
@@ -212,10 +211,7 @@ def in_order(hosts: Sequence[str], places: Mapping[str, Place]) -> list[str]:
 
 
 def _is_site(file: Path) -> bool:
-    try:
-        return "hosts" in tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"{file}: {error}; expected a site or a scenario, TOML") from None
+    return "hosts" in read_toml(file)
 
 
 def _of_scenario(file: Path, hosts: Sequence[str]) -> dict[str, Place]:

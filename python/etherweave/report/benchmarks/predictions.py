@@ -1,5 +1,6 @@
 """What stands beside benchmarks: points of a table, or of results of the same tests."""
 
+import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from etherweave.bench.tables import SUFFIXES
+from etherweave.inputs import read_parquet, read_text
 from etherweave.report.quantities import Quantity, fabric, quantities
 from etherweave.results import SUMMARY, Result
 
@@ -61,8 +63,10 @@ def read(path: Path) -> pl.DataFrame:
         When it is none.
     """
     try:
-        return pl.read_csv(path) if path.suffix == ".csv" else pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
+        if path.suffix == ".csv":
+            return pl.read_csv(io.StringIO(read_text(path)))
+        return pl.DataFrame(read_parquet(path))
+    except pl.exceptions.PolarsError as error:
         raise ValueError(f"{path}: {error}") from None
 
 

@@ -16,6 +16,7 @@ from etherweave.bench.store import StoreError
 from etherweave.bench.telemetry.epochs import EPOCH, NAME, Epoch, epoch
 from etherweave.bench.telemetry.families import INTERFACE, PRIORITY, PROCESSOR, RDMA, Family
 from etherweave.bench.telemetry.tables import file_name
+from etherweave.inputs import read_parquet
 from etherweave.report.bounds import Floats
 
 _FAMILIES = (INTERFACE, PRIORITY, RDMA)
@@ -171,7 +172,7 @@ def _table(home: Path, family: Family) -> pl.DataFrame | None:
     if not path.is_file():
         return None
     columns = [one.name for one in family.columns]
-    table = pl.read_parquet(path, columns=["time_ns", *family.keys, *columns])
+    table = pl.DataFrame(read_parquet(path)).select("time_ns", *family.keys, *columns)
     table = table.with_columns(pl.col("time_ns").cast(pl.Int64), pl.col(columns).cast(pl.Float64))
     counted = [_kept(pl.col(name)).over(family.keys) for name in columns]
     before = [pl.col(name).shift().over(family.keys) for name in columns]

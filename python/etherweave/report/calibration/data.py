@@ -1,6 +1,5 @@
 """The report of a calibration, from what ``calibrate -o`` left."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -19,7 +18,7 @@ from etherweave.bench.calibration.collecting import LAUNCHES
 from etherweave.bench.calibration.measured import loaded
 from etherweave.bench.calibration.plans import directory_of
 from etherweave.bench.calibration.prediction import table
-from etherweave.bench.environment.decoding import decoded
+from etherweave.inputs import decoded, read_json, reason
 
 T = TypeVar("T", CalibratedConstant, ComparedWorkload)
 _DERIVED = {"error", "error_of_median"}
@@ -72,14 +71,14 @@ def load_calibration(source: Path) -> Calibrated:
     """
     path = source / CALIBRATION_FILE
     try:
-        facts = _renamed(json.loads(path.read_bytes()))
+        facts = _renamed(read_json(path))
         parts = [facts[name] for name in ("constants", "micro_benchmarks", "held_out")]
         constants = tuple(_read(CalibratedConstant, one) for one in parts[0])
         micro_benchmarks, held_out = (
             tuple(_read(ComparedWorkload, one) for one in part) for part in parts[1:]
         )
-    except (ValueError, RecursionError, TypeError, KeyError) as error:
-        raise ValueError(f"{path}: {error}; expected what `calibrate -o` wrote") from None
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"{path}: {reason(error)}; expected what `calibrate -o` wrote") from None
     if lost := [one.name for one in (*micro_benchmarks, *held_out) if min(_times(one)) <= 0]:
         raise ValueError(f"{path}: {lost[0]}: takes no time; expected seconds above zero")
     if lost := [one.key for one in constants if one.value_ns <= 0 or one.low_ns <= 0]:
