@@ -142,8 +142,15 @@ def read_toml(path: str | Path, size_max: int = SIZE_MAX) -> dict[str, Any]:
         raise InputError(path, f"{error}; expected TOML") from None
 
 
-def read_parquet(path: str | Path) -> "pyarrow.Table":
+def read_parquet(path: str | Path, has_metadata: bool = False) -> "pyarrow.Table":
     """Read a table in Parquet, and check its pages and its values.
+
+    Parameters
+    ----------
+    path
+        The file.
+    has_metadata
+        Whether the schema keeps its metadata, in which octets may stand that polars rejects.
 
     Raises
     ------
@@ -159,7 +166,8 @@ def read_parquet(path: str | Path) -> "pyarrow.Table":
     try:
         table = parquet.read_table(path, page_checksum_verification=True, partitioning=None)
         table.validate(full=True)
-        # Without metadata, in which other octets may stand than libraries for tables accept.
+        if has_metadata:
+            return table
         plain = [pyarrow.field(one.name, one.type, one.nullable) for one in table.schema]
         return pyarrow.Table.from_arrays(table.columns, schema=pyarrow.schema(plain))
     except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:

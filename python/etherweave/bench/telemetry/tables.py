@@ -118,7 +118,7 @@ def _read_table(home: Path, family: Family) -> pyarrow.Table | None:
     path = home / file_name(family.name)
     if not path.exists():
         return None
-    table = read_parquet(path)
+    table = read_parquet(path, has_metadata=True)
     _check_schema(family, table)
     return table
 
