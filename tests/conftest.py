@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import os
 import signal
 from collections.abc import Iterator
 
@@ -55,11 +56,32 @@ def ctrl_c_interrupts() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def programs_start_compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def programs_start_compiled(pytestconfig: pytest.Config) -> Iterator[None]:
     """Keep bytecode of programs that tests start often, also where Python is set not to."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
-        patch.setenv("PYTHONPYCACHEPREFIX", str(tmp_path_factory.mktemp("bytecode")))
+        if os.environ.get("PYTHONDONTWRITEBYTECODE"):
+            patch.delenv("PYTHONDONTWRITEBYTECODE")
+            # One for all sessions: to compile all libraries takes longer than most tests.
+            bytecode = pytestconfig.rootpath / ".pytest_cache" / "bytecode"
+            patch.setenv("PYTHONPYCACHEPREFIX", str(bytecode))
+        yield
+
+
+@pytest.fixture
+def quick_figures() -> Iterator[None]:
+    """Draw figures of pages as SVG only, without a layout."""
+    from support import figures
+
+    with figures.quick():
+        yield
+
+
+@pytest.fixture
+def undrawn_figures() -> Iterator[None]:
+    """Leave figures of pages empty, where other tests draw the same ones."""
+    from support import figures
+
+    with figures.undrawn():
         yield
 
 

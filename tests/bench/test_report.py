@@ -184,6 +184,7 @@ def test_spreads_are_about_the_median_of_their_point(tmp_path: Path) -> None:
     assert spread == pytest.approx([-0.2, -0.1, 0.0, 0.0, 0.1, 0.2])
 
 
+@pytest.mark.usefixtures("undrawn_figures")
 def test_warnings_stand_on_top(tmp_path: Path) -> None:
     answers = {0: Ending.FAILED, 1: "<script>alert(1)</script>\n"}
     launcher = FakeLauncher(lambda number: answers.get(number, latencies(10.0 + number)))
@@ -197,6 +198,7 @@ def test_warnings_stand_on_top(tmp_path: Path) -> None:
     assert "<script>" not in page
 
 
+@pytest.mark.usefixtures("undrawn_figures")
 def test_a_run_without_numbers_has_a_page_that_says_so(tmp_path: Path) -> None:
     launcher = FakeLauncher(lambda number: Ending.FAILED)
     out = stored_campaign(tmp_path / "out", campaign(), launcher)
@@ -209,6 +211,7 @@ def legend(figure: Figure) -> list[str]:
     return [str(one.get_label()) for one in figure.axes[0].lines]
 
 
+@pytest.mark.usefixtures("quick_figures")
 def test_a_table_stands_beside_what_was_measured(tmp_path: Path, three: Path) -> None:
     out = copytree(three, tmp_path / "out")
     predictions = tmp_path / "predictions.csv"
@@ -285,6 +288,7 @@ def test_streams_without_a_size_are_held_against_their_link(tmp_path: Path, thre
     assert rates(load_benchmarks(three)) is None
 
 
+@pytest.mark.usefixtures("undrawn_figures")
 def test_more_than_a_link_carries_is_reported_first(tmp_path: Path) -> None:
     """1771 Mb/s of the loopback, said to be a link of 1 Gb/s."""
     text = (DATA / "iperf3/tcp-1stream-omit1.json").read_text()
@@ -345,6 +349,7 @@ def test_a_file_that_is_no_topology_is_rejected(tmp_path: Path, three: Path, tex
     assert (done.exit_code, "odd.toml" in done.stderr) == (2, True), done.output
 
 
+@pytest.mark.usefixtures("undrawn_figures")
 def test_slow_hosts_are_reported_first(tmp_path: Path) -> None:
     hosts = tuple(f"n{number}" for number in range(5))
     planned = experiments(

@@ -99,14 +99,14 @@ def test_each_capture_has_its_own_file_with_its_host_in_it(tmp_path: Path) -> No
 
 def test_a_part_of_a_study_lists_what_did_not_run(tmp_path: Path) -> None:
     words = ["study", "sandia-2020", "-o", str(tmp_path), "--only", "p2p.roce_v2.*"]
-    done = etherweave(*words)
-    assert done.returncode == 0, done.stderr
+    done = command_line.invoke(*words)
+    assert done.exit_code == 0, done.stderr
     assert "2 of 2 figures pass.\nNot run: p2p.roce_v1.bandwidth, " in done.stdout
-    facts = json.loads(etherweave(*words, "--json").stdout)
+    facts = json.loads(command_line.invoke(*words, "--json").stdout)
     assert len(facts["checks"]) == 2
     assert "halo3d.roce.iteration" in facts["not_run"]
-    wrong = etherweave(*words[:-1], "x.*")
-    assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
+    wrong = command_line.invoke(*words[:-1], "x.*")
+    assert (wrong.exit_code, wrong.stderr.count("\n")) == (2, 1)
     assert "no experiment 'x.*'; known: p2p.*, incast.*" in wrong.stderr
 
 

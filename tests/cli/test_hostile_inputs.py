@@ -14,7 +14,7 @@ from support.hostile import Damage, damaged, offence
 from support.launches import FakeLauncher, campaign, latencies, stored_campaign
 from support.measured_results import measured
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("quick_figures")]
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 FEW = {"topology": {"single_switch": {"hosts": 2}}, "run": {"end": "1ms"}}

@@ -471,7 +471,7 @@ def test_ports_that_are_shut_do_not_count() -> None:
         ("x.json", '{"QUEUE": {}}', "x.json: no table PORT; expected a config_db.json"),
         ("x.json", "[" * 100_000, "x.json: "),
         ("fabric.json", "{}", "fabric.json: 'system'; expected the file that etherweave control"),
-        ("fabric.json", '{"system": "sonic"}', "fabric.json: policy has the fields []"),
+        ("fabric.json", '{"system": "sonic"}', "fabric.json: policy: name is missing"),
     ],
 )
 def test_what_is_no_configuration_is_refused(name: str, text: str, message: str) -> None:

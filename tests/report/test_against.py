@@ -266,12 +266,14 @@ def test_published_means_stand_among_iteration_times() -> None:
     assert legend(found.figure)[-1] == "published mean, RoCE v2+PFC (Kenny et al. 2020)"
 
 
+@pytest.mark.usefixtures("quick_figures")
 def test_a_page_of_one_result_is_held_against_publications_too(tmp_path: Path) -> None:
     simulated().save(tmp_path)
     page = write_report(tmp_path, tmp_path).read_text()
     assert "Bandwidth of OSU&#39;s tests" in page and "Published figures" in page
 
 
+@pytest.mark.usefixtures("undrawn_figures")
 def test_jobs_like_no_benchmark_have_no_such_sections(tmp_path: Path) -> None:
     run({"all": {"all_to_all": {"ranks": 3}}}).save(tmp_path)
     page = write_report(tmp_path, tmp_path).read_text()

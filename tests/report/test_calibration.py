@@ -161,6 +161,7 @@ def test_constants_that_are_not_determined_stay_as_they_were(tmp_path: Path) -> 
     assert axes.containers[0].lines[0].get_color() == SERIES[0]  # type: ignore[attr-defined]
 
 
+@pytest.mark.usefixtures("undrawn_figures")
 def test_a_calibration_of_before_has_a_page_without_its_tests(tmp_path: Path) -> None:
     """Files did not always have launches, sizes and iterations."""
     facts = FOUND_OUT.facts()
@@ -218,6 +219,7 @@ def test_nothing_stands_beside_a_calibration(tmp_path: Path) -> None:
     assert (done.exit_code, "a calibration; expected a result" in done.stderr) == (2, True)
 
 
+@pytest.mark.usefixtures("quick_figures")
 def test_names_with_marks_of_formulas_are_drawn_as_they_are(tmp_path: Path) -> None:
     odd = replace(FOUND_OUT, held_out=(replace(FFT, name=r"$\frac{x$"),))
     page = write_report(save(tmp_path, odd), tmp_path).read_text()

@@ -311,7 +311,7 @@ def test_the_verb_draws_the_metrics_of_several(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert ElementTree.parse(drawing).getroot().tag == f"{SVG}svg"
     first = drawing.read_bytes()
-    run("design", "--compare", scenario, scenario, "--draw", drawing)
+    command_line.invoke("design", "--compare", scenario, scenario, "--draw", drawing)
     assert drawing.read_bytes() == first
 
 
@@ -342,8 +342,8 @@ def test_the_verb_refuses_what_it_cannot_draw(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("small.toml").write_text("[topology.mesh]\n")
-    done = run("design", *arguments)
-    assert done.returncode == 2
+    done = command_line.invoke("design", *arguments)
+    assert done.exit_code == 2
     assert mistake in done.stderr
     assert done.stderr.count("\n") == 1
 

@@ -127,6 +127,7 @@ def test_a_report_shows_both(tmp_path: Path, simulated: Result, measured: Result
     assert (tmp_path / "simulated" / "beside.svg").exists()
 
 
+@pytest.mark.usefixtures("quick_figures")
 def test_a_measured_result_has_a_page_of_its_own(tmp_path: Path, measured: Result) -> None:
     measured.save(tmp_path)
     page = write_report(tmp_path, tmp_path).read_text()

@@ -223,6 +223,7 @@ def test_totals_are_listed_for_each_launch_and_host(out: Path) -> None:
     assert "pauses received" not in first  # Nobody counts global pauses.
 
 
+@pytest.mark.usefixtures("quick_figures")
 def test_gaps_are_listed_once_for_each_reason_under_the_results(tmp_path: Path, out: Path) -> None:
     own = records(out)
     for record in own[:3]:

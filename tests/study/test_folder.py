@@ -100,6 +100,7 @@ def test_a_folder_with_a_declared_chart_and_no_code_runs_by_its_path(folder: Pat
         load_study_result(out)
 
 
+@pytest.mark.usefixtures("undrawn_figures")
 def test_failures_are_printed_first_and_passes_on_demand(folder: Path) -> None:
     words = ("study", str(folder), "-o", str(folder.parent / "out"))
     short = invoke(*words).stdout
@@ -110,6 +111,7 @@ def test_failures_are_printed_first_and_passes_on_demand(folder: Path) -> None:
     assert long.index("slow") < long.index("usual")
 
 
+@pytest.mark.usefixtures("undrawn_figures")
 def test_code_beside_the_declaration_adds_experiments_metrics_and_sections(folder: Path) -> None:
     (folder / "values.py").write_text("VALUE = 2.0\n")
     (folder / "study.py").write_text(
