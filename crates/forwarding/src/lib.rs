@@ -37,6 +37,7 @@
 mod compaction;
 mod conditional;
 mod count;
+mod deployed;
 mod equation;
 mod error;
 mod flow_table_routing;
@@ -52,6 +53,7 @@ mod ternary;
 pub use compaction::{CompactionKind, Sources, minimise};
 pub use conditional::{NonMinimalPort, while_unpaused, with_alternatives, with_non_minimal_ports};
 pub use count::{Count, TableProfile, TableUse};
+pub use deployed::{ConditionalTables, Conditions, FabricTables, FlowTables, MinimalTables, TableParams};
 pub use equation::Hierarchy;
 pub use error::ForwardingError;
 pub use flow_table_routing::FlowTableRouting;

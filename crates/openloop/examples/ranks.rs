@@ -12,7 +12,7 @@ mod json;
 
 use dragonfly::{Act, Point, Setting, Words};
 use etherweave_openloop::Experiment;
-use etherweave_openloop::routing::Routing;
+use etherweave_routing::PacketRouting;
 use mpi::topology::SimpleCommunicator;
 
 fn main() {
@@ -36,7 +36,7 @@ fn end_all_on_panic() {
 struct Ranks(SimpleCommunicator);
 
 impl Act for Ranks {
-    fn act<R: Routing>(&mut self, _: &Point<'_>, experiment: &Experiment<'_, R>) {
+    fn act<R: PacketRouting>(&mut self, _: &Point<'_>, experiment: &Experiment<'_, R>) {
         if let Some(report) = experiment.run_on(&self.0).expect("parameters in range") {
             println!("{}", json::json(&report));
         }

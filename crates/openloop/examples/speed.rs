@@ -11,10 +11,11 @@ mod dragonfly;
 use std::time::Instant;
 
 use dragonfly::{Act, Point, Setting, Words};
-use etherweave_openloop::routing::Routing;
-use etherweave_openloop::routing::tables::{CompiledTables, ConditionalTables, MinimalTables};
-use etherweave_openloop::{Experiment, Packet, Report, port_bytes};
+use etherweave_forwarding::{ConditionalTables, MinimalTables};
+use etherweave_openloop::{Experiment, PACKET_BYTES, Report, port_bytes};
 use etherweave_primitives::InputError;
+use etherweave_routing::PacketRouting;
+use etherweave_routing::tables::CompiledTables;
 use etherweave_topology::TopologyKind;
 
 fn main() {
@@ -45,7 +46,7 @@ struct Watch<'a> {
 }
 
 impl Act for Watch<'_> {
-    fn act<R: Routing>(&mut self, point: &Point<'_>, experiment: &Experiment<'_, R>) {
+    fn act<R: PacketRouting>(&mut self, point: &Point<'_>, experiment: &Experiment<'_, R>) {
         let prepared = experiment.prepare().expect("parameters in range");
         let started = Instant::now();
         let report = prepared.run(self.threads);
@@ -81,7 +82,7 @@ impl Watch<'_> {
             ("built_s", self.built.to_string()),
             ("wall_s", took.to_string()),
             ("bytes_per_port", bytes_per_port.to_string()),
-            ("bytes_per_packet", size_of::<Packet>().to_string()),
+            ("bytes_per_packet", PACKET_BYTES.to_string()),
         ]
     }
 }

@@ -4,9 +4,9 @@ use crate::constants::RunConstants;
 use crate::packet::NONE;
 use crate::port::{END, HeadState};
 use crate::reordering::WatchedArrival;
-use crate::routing::Routing;
 use crate::shard::Shard;
 use crate::tally::DeliveredPacket;
+use etherweave_routing::{PacketRouting, RoutedPacket};
 
 impl Shard {
     /// Puts an input channel behind those that wait for the same output channel.
@@ -76,7 +76,7 @@ impl Shard {
     }
 
     /// Sends the first packet of an input channel through the crossbar to the output it wants, which takes it.
-    pub fn grant<R: Routing>(&mut self, constants: &RunConstants<'_, R>, input: usize, base: usize) {
+    pub fn grant<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, input: usize, base: usize) {
         let (out, output) = self.wanted(input, base);
         let id = self.dequeue(input);
         let length = self.crossing(constants, id);
@@ -104,7 +104,7 @@ impl Shard {
     }
 
     /// Nothing can come between a packet with a credit and its link: its whole path to the next switch is known.
-    fn settle<R: Routing>(&mut self, constants: &RunConstants<'_, R>, input: usize, output: usize, id: u32) {
+    fn settle<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, input: usize, output: usize, id: u32) {
         let (port, out) = (input >> self.shift, output >> self.shift);
         let leaves = self.leave(constants, out);
         if !self.is_to_host(port) {
@@ -159,7 +159,7 @@ impl Shard {
         let out = output >> self.shift;
         let port = &self.ports[out];
         let packet = self.slab.get(id);
-        packet.hops += 1;
+        packet.route.hops += 1;
         packet.place = (port.peer << self.shift) + (output - (out << self.shift)) as u32;
         self.send(leaves + u32::from(port.delay), port.peer_shard, id);
     }
@@ -171,16 +171,11 @@ impl Shard {
             return;
         }
         let packet = self.slab.remove(id);
+        let RoutedPacket { dst, src, hops, is_misrouted, .. } = packet.route;
         let at = leaves + constants.ticks.packet + constants.ticks.ejection;
-        let delivery = DeliveredPacket {
-            at,
-            host: packet.dst,
-            latency: at - packet.born,
-            hops: packet.hops + 1,
-            is_misrouted: packet.is_misrouted,
-        };
-        if packet.dst & constants.watch_mask == 0 && self.span.contains(&at) {
-            self.arrivals_watched.push(WatchedArrival { dst: packet.dst, src: packet.src, born: packet.born });
+        let delivery = DeliveredPacket { at, host: dst, latency: at - packet.born, hops: hops + 1, is_misrouted };
+        if dst & constants.watch_mask == 0 && self.span.contains(&at) {
+            self.arrivals_watched.push(WatchedArrival { dst, src, born: packet.born });
         }
         self.tally.deliver(&delivery, &self.span);
     }

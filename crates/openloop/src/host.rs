@@ -3,7 +3,7 @@
 use etherweave_primitives::Stream;
 use etherweave_workload::HostArrivals;
 
-use crate::routing::HashScope;
+use etherweave_routing::HashScope;
 
 /// Entries of a host's table of flowlets, found by a hash of the destination: flows that meet there part each other, as
 /// in a switch (Alizadeh et al., "CONGA", SIGCOMM 2014, section 3.4).

@@ -5,8 +5,8 @@ use etherweave_primitives::{HostId, Time, mix};
 use crate::constants::RunConstants;
 use crate::host::FLOWLETS;
 use crate::packet::{NONE, Packet};
-use crate::routing::{HashScope, Routing};
 use crate::shard::{HOST, KIND_SHIFT, Shard};
+use etherweave_routing::{HashScope, PacketRouting, RoutedPacket};
 
 /// Length of a tick [ps].
 const TICK_PS: u64 = 1_000;
@@ -30,7 +30,7 @@ impl Shard {
     }
 
     /// A host's packets of this tick come to the queue at its switch.
-    pub fn host<R: Routing>(&mut self, constants: &RunConstants<'_, R>, index: u32) {
+    pub fn host<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, index: u32) {
         while self.hosts[index as usize].next <= u64::from(self.now) * TICK_PS {
             self.offer(constants, index);
         }
@@ -38,7 +38,7 @@ impl Shard {
     }
 
     /// Makes a packet if the queue has room, and draws when the next one comes.
-    fn offer<R: Routing>(&mut self, constants: &RunConstants<'_, R>, index: u32) {
+    fn offer<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, index: u32) {
         let host = &mut self.hosts[index as usize];
         host.next += constants.arrivals.next(&mut host.arrivals).as_ps();
         let src = HostId::new(self.first_host + index);
@@ -57,7 +57,13 @@ impl Shard {
         }
     }
 
-    fn make<R: Routing>(&mut self, constants: &RunConstants<'_, R>, src: HostId, dst: HostId, port: usize) -> u32 {
+    fn make<R: PacketRouting>(
+        &mut self,
+        constants: &RunConstants<'_, R>,
+        src: HostId,
+        dst: HostId,
+        port: usize,
+    ) -> u32 {
         let (src, dst) = (src.get(), dst.get());
         let born = self.now - constants.ticks.injection;
         let hash = self.hash(constants, src, dst, born);
@@ -67,28 +73,23 @@ impl Shard {
             entered: 0,
             next: NONE,
             place,
-            dst,
-            src,
-            route_state: [0; 2],
-            hash,
-            hops: 0,
-            is_misrouted: false,
+            route: RoutedPacket { dst, src, hash, ..RoutedPacket::default() },
         };
-        constants.routing.start(&mut packet);
+        constants.routing.start(&mut packet.route);
         self.tally.made += 1;
         self.slab.insert(packet)
     }
 
     /// Random bits for a packet: its own, those of its flow, or those of its flowlet.
-    fn hash<R: Routing>(&mut self, constants: &RunConstants<'_, R>, src: u32, dst: u32, born: u32) -> u16 {
+    fn hash<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, src: u32, dst: u32, born: u32) -> u16 {
         let pair = |with: u32| u64::from(src) << 32 | u64::from(with);
         match constants.routing.hash_scope() {
             HashScope::PerPacket => mix(constants.seed ^ pair(born)) as u16,
             HashScope::PerFlow => mix(constants.seed ^ !pair(dst)) as u16,
-            HashScope::PerFlowlet { gap_ticks } => {
+            HashScope::PerFlowlet { gap_ns } => {
                 let flowlets = &mut self.flowlets[((src - self.first_host) as usize * FLOWLETS)..][..FLOWLETS];
                 let flowlet = &mut flowlets[mix(u64::from(dst)) as usize % FLOWLETS];
-                if flowlet.dst != dst || born - flowlet.last > gap_ticks {
+                if flowlet.dst != dst || born - flowlet.last > gap_ns {
                     flowlet.count += 1;
                 }
                 (flowlet.dst, flowlet.last) = (dst, born);

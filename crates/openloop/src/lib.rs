@@ -18,7 +18,6 @@
 //!
 //! Left out: transports, MPI and hosts beyond a queue (`etherweave-sim` has them), packets of unequal length.
 
-pub mod bounds;
 mod build;
 mod cache;
 mod constants;
@@ -26,11 +25,9 @@ mod crossbar;
 mod deadlock;
 mod exchange;
 mod fairness;
-mod groups;
 mod histogram;
 mod host;
 mod injection;
-mod kind;
 mod little;
 mod load_view;
 mod measures;
@@ -42,7 +39,6 @@ mod port;
 mod reaction;
 mod reordering;
 mod report;
-pub mod routing;
 mod run_length;
 mod shard;
 mod simulation;
@@ -56,12 +52,8 @@ pub use etherweave_workload::{Arrival, Pattern};
 
 pub use deadlock::WaitingChannel;
 pub use fairness::Fairness;
-pub use groups::groups;
 pub use histogram::Histogram;
-pub use kind::{PacketRouting, Visit};
-pub use load_view::LoadView;
-pub use outage::Outage;
-pub use packet::Packet;
+pub use packet::PACKET_BYTES;
 pub use params::{Arbiter, ControllerParams, FlowControl, SwitchParams};
 pub use port::port_bytes;
 pub use reaction::settled;

@@ -1,11 +1,15 @@
-//! The load that a routing may see.
+//! The load of a switch, as its routing sees it.
+
+use etherweave_routing::LoadView;
 
 use crate::outage::Outages;
+#[cfg(test)]
+use crate::port::END;
 use crate::port::{Output, Port, Queue};
 
 /// The load of one switch, as it sees it itself.
 #[derive(Clone, Copy)]
-pub struct LoadView<'a> {
+pub(crate) struct SwitchLoad<'a> {
     /// Ports of the shard.
     pub(crate) ports: &'a [Port],
     /// Output channels of the shard.
@@ -30,59 +34,57 @@ pub struct LoadView<'a> {
     pub(crate) outages: &'a Outages,
 }
 
-impl LoadView<'_> {
-    /// The time since the start of the run [ticks].
-    pub fn now(&self) -> u32 {
-        self.now
-    }
-
+impl SwitchLoad<'_> {
     /// Packets that the far end of a channel has room for.
-    pub fn credits(&self, port: u8, channel: u8) -> u32 {
+    fn credits(&self, port: u8, channel: u8) -> u32 {
         u32::from(self.outputs[self.output(port, channel)].credits)
     }
 
     fn output(&self, port: u8, channel: u8) -> usize {
         ((self.base + usize::from(port)) << self.shift) + usize::from(channel.min(self.channel_last))
     }
+}
+
+/// Queues are counted in packets.
+impl LoadView for SwitchLoad<'_> {
+    fn now_ns(&self) -> u64 {
+        u64::from(self.now)
+    }
 
     /// Packets in flight to the far end of a channel, there, or not yet known to have left it.
-    pub fn occupancy(&self, port: u8, channel: u8) -> u32 {
+    fn occupancy(&self, port: u8, channel: u8) -> u32 {
         let room = self.room[self.ports[self.base + usize::from(port)].class as usize];
         u32::from(room) - self.credits(port, channel)
     }
 
-    /// The same of all channels of a port together.
-    pub fn queued(&self, port: u8) -> u32 {
+    fn queued(&self, port: u8) -> u32 {
         let port = self.base + usize::from(port);
         let room = u32::from(self.room[self.ports[port].class as usize]);
         let channels = &self.outputs[port << self.shift..(port + 1) << self.shift];
         channels.iter().map(|channel| room - u32::from(channel.credits)).sum()
     }
 
-    /// [`LoadView::occupancy`] of a port of another switch of the neighbourhood, at once.
-    pub fn occupancy_at(&self, switch: u32, port: u8, channel: u8) -> u32 {
+    fn occupancy_at(&self, switch: u32, port: u8, channel: u8) -> u32 {
         let base = (switch - self.first_switch) as usize * self.radix;
-        LoadView { base, ..*self }.occupancy(port, channel)
+        SwitchLoad { base, ..*self }.occupancy(port, channel)
     }
 
-    /// Whether a global port of a switch of the same neighbourhood is marked as saturated: its own marks a switch knows
-    /// at once, those of others a local delay later.
-    pub fn is_saturated(&self, switch: u32, port: u8) -> bool {
+    /// The marks of other switches are known a local delay later.
+    fn is_saturated(&self, switch: u32, port: u8) -> bool {
         let base = (switch - self.first_switch) as usize * self.radix;
         let state = &self.ports[base + usize::from(port)];
         if base == self.base { state.is_saturated } else { state.seems_saturated }
     }
 
-    /// Whether the link of a port is down now, which its switch sees at once.
-    pub fn is_down(&self, port: u8) -> bool {
+    fn is_down(&self, port: u8) -> bool {
         let state = &self.ports[self.base + usize::from(port)];
         let switch = self.first_switch + u32::from(state.home);
         state.fails && self.outages.touch(switch, usize::from(port), self.now..=self.now)
     }
 
-    /// Whether a channel takes no packet now: its link is down; with pauses, its far end has paused it; with
-    /// credits, as the far end has no room or the output queue is full.
-    pub fn is_paused(&self, port: u8, channel: u8) -> bool {
+    /// With pauses, when the far end has paused the channel; with credits, as the far end has no room or the output
+    /// queue is full.
+    fn is_paused(&self, port: u8, channel: u8) -> bool {
         if self.is_down(port) {
             return true;
         }
@@ -90,5 +92,36 @@ impl LoadView<'_> {
             return queue.is_paused;
         }
         self.credits(port, channel) == 0 || self.ports[self.base + usize::from(port)].link_free > self.now + self.full
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn with_fewer_priorities_the_load_of_a_later_channel_is_that_of_the_last() {
+        const ROOM: u16 = 32;
+        let ports = vec![Port::unused(); 6];
+        let outputs: Vec<Output> =
+            (0..24).map(|output| Output { credits: ROOM - output, first: END, last: END }).collect();
+        let all = SwitchLoad {
+            ports: &ports,
+            outputs: &outputs,
+            base: 0,
+            radix: 6,
+            first_switch: 0,
+            room: [ROOM; 3],
+            queues: &[],
+            shift: 2,
+            channel_last: u8::MAX,
+            now: 0,
+            full: 10,
+            outages: &Outages::NONE,
+        };
+        let load = SwitchLoad { channel_last: 1, ..all };
+        let [first, last, later] = [0, 1, 3].map(|channel| load.occupancy(5, channel));
+        assert!(first != last && last == later, "{first} {last} {later}");
+        assert_eq!(load.queued(5), (0..4).map(|channel| all.occupancy(5, channel)).sum::<u32>());
     }
 }

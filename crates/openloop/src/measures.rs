@@ -125,8 +125,8 @@ mod tests {
     use etherweave_topology::{Dragonfly, Family};
 
     use super::*;
-    use crate::routing::{DragonflyMinimal, DragonflyPlan, FabricPlan};
     use crate::{Arrival, Experiment, Pattern, RunParams, SwitchParams, workers};
+    use etherweave_routing::{DragonflyMinimal, DragonflyPlan, FabricPlan};
 
     #[test]
     fn measures_of_parts_put_together_are_those_of_the_whole() {

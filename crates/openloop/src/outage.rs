@@ -3,23 +3,11 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use etherweave_primitives::{ChannelId, Duration};
+use etherweave_primitives::{Duration, InputError};
+use etherweave_routing::Outage;
 use etherweave_topology::{Node, Topology, reverse};
 
 use crate::params::{RUN_MAX, in_range, whole};
-use etherweave_primitives::InputError;
-
-/// A link that carries nothing for a time. What is on it when it fails, or sent over it until it returns, is lost; the
-/// switch that sent it learns of the room at the far end all the same, as links start anew with full credit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outage {
-    /// One of the directions of the link.
-    pub channel: ChannelId,
-    /// When it fails [whole ns].
-    pub from: Duration,
-    /// When it returns [whole ns]; absent, not in this run.
-    pub until: Option<Duration>,
-}
 
 /// Outages by port.
 #[derive(Clone, Debug, Default)]

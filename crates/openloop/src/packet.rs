@@ -1,13 +1,18 @@
 //! Packets, in a slab with intrusive lists.
 
+use etherweave_routing::RoutedPacket;
+
 use crate::cache::every_line;
 
 /// No packet.
 pub(crate) const NONE: u32 = u32::MAX;
 
+/// Memory of a packet in flight [bytes].
+pub const PACKET_BYTES: usize = size_of::<Packet>();
+
 /// A packet in flight: 32 bytes, two to a cache line.
 #[derive(Clone, Copy, Debug)]
-pub struct Packet {
+pub(crate) struct Packet {
     /// When it was made [ticks].
     pub(crate) born: u32,
     /// When its head arrived at its input [ticks].
@@ -16,18 +21,8 @@ pub struct Packet {
     pub(crate) next: u32,
     /// The input channel where it is or goes, counted within its shard.
     pub(crate) place: u32,
-    /// The host it goes to.
-    pub dst: u32,
-    /// The host it comes from.
-    pub src: u32,
-    /// State of the routing.
-    pub route_state: [u16; 2],
-    /// Random bits for choices among equal ports.
-    pub hash: u16,
-    /// Switches passed.
-    pub hops: u8,
-    /// Whether it was routed non-minimally.
-    pub is_misrouted: bool,
+    /// What it carries for its routing.
+    pub(crate) route: RoutedPacket,
 }
 
 /// All packets of a shard; freed places are used again, the last one first, while it is still in the cache.

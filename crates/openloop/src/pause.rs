@@ -11,12 +11,12 @@
 
 use crate::constants::RunConstants;
 use crate::packet::NONE;
-use crate::routing::Routing;
 use crate::shard::{KIND_SHIFT, SEND, Shard};
+use etherweave_routing::PacketRouting;
 
 impl Shard {
     /// Puts a packet that was granted into the queue of its output channel, where its head will be after the crossbar.
-    pub fn enqueue<R: Routing>(&mut self, constants: &RunConstants<'_, R>, out: usize, output: usize, id: u32) {
+    pub fn enqueue<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, out: usize, output: usize, id: u32) {
         self.outputs[output].credits -= 1;
         let packet = self.slab.get(id);
         (packet.entered, packet.next) = (self.now + constants.ticks.crossbar, NONE);
@@ -31,7 +31,7 @@ impl Shard {
     }
 
     /// Sends a packet of a port whose link is free: channels take turns.
-    pub fn send_next<R: Routing>(&mut self, constants: &RunConstants<'_, R>, out: usize) {
+    pub fn send_next<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, out: usize) {
         if self.ports[out].link_free > self.now {
             self.wake_sender(out, self.ports[out].link_free);
             return;
@@ -64,7 +64,7 @@ impl Shard {
         }
     }
 
-    fn transmit<R: Routing>(&mut self, constants: &RunConstants<'_, R>, out: usize, output: usize) {
+    fn transmit<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, out: usize, output: usize) {
         let queue = &mut self.pauses.queues[output];
         let id = queue.first;
         let packet = self.slab.get(id);
@@ -122,7 +122,7 @@ impl Shard {
     }
 
     /// An output channel receives a pause or resume.
-    pub fn obey<R: Routing>(&mut self, constants: &RunConstants<'_, R>, output: usize, is_paused: bool) {
+    pub fn obey<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, output: usize, is_paused: bool) {
         let (now, span) = (self.now, self.span.clone());
         let queue = &mut self.pauses.queues[output];
         if is_paused {

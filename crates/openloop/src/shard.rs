@@ -8,15 +8,15 @@ use crate::cache::every_line;
 use crate::constants::RunConstants;
 use crate::host::{Flowlet, Host};
 use crate::little::QueueMeter;
-use crate::load_view::LoadView;
+use crate::load_view::SwitchLoad;
 use crate::packet::{NONE, Packet, Slab};
 use crate::params::Arbiter;
 use crate::port::{HeadState, Input, Output, Pauses, Port};
 use crate::reordering::WatchedArrival;
-use crate::routing::{InputChannel, Routing};
 use crate::run_length::RunControl;
 use crate::tally::Tally;
 use crate::wheel::Wheel;
+use etherweave_routing::{InputChannel, PacketRouting};
 
 /// The kind of an event; the rest of its 32 bits is an index.
 pub(crate) const KIND_SHIFT: u32 = 29;
@@ -96,7 +96,7 @@ pub(crate) enum RemoteAction {
 
 impl Shard {
     /// Serves all events before `until`.
-    pub fn run<R: Routing>(&mut self, constants: &RunConstants<'_, R>, until: u32) {
+    pub fn run<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, until: u32) {
         self.touch();
         while let Some(at) = self.wheel.next(self.now, until) {
             self.now = at;
@@ -117,7 +117,7 @@ impl Shard {
         std::hint::black_box(ports ^ inputs ^ outputs ^ hosts ^ self.wheel.touch() ^ self.slab.touch());
     }
 
-    fn serve<R: Routing>(&mut self, constants: &RunConstants<'_, R>, event: u32) {
+    fn serve<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, event: u32) {
         let index = event & (ENTRIES_MAX as u32 - 1);
         match event >> KIND_SHIFT {
             ARRIVAL => self.arrive(constants, index),
@@ -145,7 +145,12 @@ impl Shard {
         self.wheel.put(remote.at, event);
     }
 
-    pub fn start<R: Routing>(&mut self, constants: &RunConstants<'_, R>, control: &RunControl, records_steps: bool) {
+    pub fn start<R: PacketRouting>(
+        &mut self,
+        constants: &RunConstants<'_, R>,
+        control: &RunControl,
+        records_steps: bool,
+    ) {
         self.span = control.span.clone();
         self.tally.batch = control.batch;
         self.steps = records_steps.then(|| StepRecorder { sent: vec![0; self.ports.len()], steps: Vec::new() });
@@ -163,7 +168,7 @@ impl Shard {
     }
 
     /// A packet's head is at the input it goes to.
-    pub fn arrive<R: Routing>(&mut self, constants: &RunConstants<'_, R>, id: u32) {
+    pub fn arrive<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, id: u32) {
         let input = self.slab.get(id).place as usize;
         if self.ports[input >> self.shift].fails && self.is_cut(constants, input >> self.shift) {
             self.lose(constants, id);
@@ -211,7 +216,7 @@ impl Shard {
     }
 
     /// The crossbar is free for an input: its channels take turns.
-    fn input_free<R: Routing>(&mut self, constants: &RunConstants<'_, R>, port: usize) {
+    fn input_free<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, port: usize) {
         self.ports[port].input_wakes = false;
         if self.ports[port].input_free > self.now {
             self.wake_input(port);
@@ -228,7 +233,7 @@ impl Shard {
 
     /// Grants the first packet of an idle input's queue if it is eligible and no other waits; enlists it if
     /// not. Returns whether the input is busy then.
-    fn advance<R: Routing>(&mut self, constants: &RunConstants<'_, R>, input: usize) -> bool {
+    fn advance<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, input: usize) -> bool {
         let port = input >> self.shift;
         let base = self.base(port);
         let is_new = self.inputs[input].state == HeadState::Undecided;
@@ -252,7 +257,7 @@ impl Shard {
         self.ports[port].input_free > self.now
     }
 
-    fn decide<R: Routing>(&mut self, constants: &RunConstants<'_, R>, input: usize, base: usize) {
+    fn decide<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, input: usize, base: usize) {
         let port = input >> self.shift;
         let at = InputChannel {
             switch: self.first_switch + u32::from(self.ports[port].home),
@@ -260,7 +265,7 @@ impl Shard {
             channel: (input - (port << self.shift)) as u8,
             class: self.ports[port].class,
         };
-        let load = LoadView {
+        let load = SwitchLoad {
             ports: &self.ports,
             outputs: &self.outputs,
             base,
@@ -275,7 +280,7 @@ impl Shard {
             outages: &constants.outages,
         };
         let head = &mut self.inputs[input];
-        let hop = constants.routing.decide(at, self.slab.get(head.first), load);
+        let hop = constants.routing.decide(at, &mut self.slab.get(head.first).route, load);
         debug_assert!(hop.channel < constants.routing.channels(), "a routing keeps to its channels");
         (head.port, head.channel) = (hop.port, hop.channel.min(constants.channel_last));
     }
@@ -299,7 +304,7 @@ impl Shard {
     }
 
     /// The far end of an output channel has room for one more.
-    pub fn credit<R: Routing>(&mut self, constants: &RunConstants<'_, R>, output: usize) {
+    pub fn credit<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, output: usize) {
         let out = output >> self.shift;
         let channel = &mut self.outputs[output];
         channel.credits += 1;
@@ -313,7 +318,7 @@ impl Shard {
     }
 
     /// Grants one of the inputs that wait for a free output, if one is eligible.
-    fn serve_output<R: Routing>(&mut self, constants: &RunConstants<'_, R>, out: usize) {
+    fn serve_output<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, out: usize) {
         if self.ports[out].waiting == 0 {
             return;
         }
@@ -334,7 +339,7 @@ impl Shard {
     }
 
     /// Marks the global ports of a switch after the credits of one have changed.
-    pub fn sense<R: Routing>(&mut self, constants: &RunConstants<'_, R>, output: usize) {
+    pub fn sense<R: PacketRouting>(&mut self, constants: &RunConstants<'_, R>, output: usize) {
         let out = output >> self.shift;
         let Some(saturation) = constants.routing.saturation() else { return };
         if self.ports[out].class != LinkClass::Global || output != out << self.shift {

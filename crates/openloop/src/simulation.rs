@@ -7,16 +7,17 @@ use etherweave_workload::{Arrival, Pattern};
 use crate::build::{self, Parts};
 use crate::constants::RunConstants;
 use crate::exchange::Worker;
-use crate::groups::groups;
 use crate::measures::Measures;
-use crate::outage::{Outage, Outages};
+use crate::outage::Outages;
 use crate::params::SwitchParams;
 use crate::reordering;
 use crate::report::Report;
-use crate::routing::Routing;
 use crate::run_length::{RunControl, RunParams};
 use crate::workers;
 use etherweave_primitives::InputError;
+use etherweave_routing::Outage;
+use etherweave_routing::PacketRouting;
+use etherweave_routing::bounds::host_groups;
 
 /// What is run.
 pub struct Experiment<'a, R> {
@@ -36,7 +37,7 @@ pub struct Experiment<'a, R> {
     pub run: RunParams,
 }
 
-impl<R: Routing> Experiment<'_, R> {
+impl<R: PacketRouting> Experiment<'_, R> {
     /// Checks it and lays out its state.
     ///
     /// # Errors
@@ -49,7 +50,7 @@ impl<R: Routing> Experiment<'_, R> {
     pub(crate) fn prepare_for(&self, worker: Worker) -> Result<Prepared<'_, R>, InputError> {
         let ticks = self.switch.ticks()?;
         let hosts = self.topology.hosts() as u32;
-        let groups = groups(self.topology)?;
+        let groups = host_groups(self.topology)?;
         let channels = self.routing.channels().min(self.switch.priorities.unwrap_or(u8::MAX));
         let constants = RunConstants {
             routing: &self.routing,
@@ -89,7 +90,7 @@ pub struct Prepared<'a, R> {
     records_steps: bool,
 }
 
-impl<R: Routing> Prepared<'_, R> {
+impl<R: PacketRouting> Prepared<'_, R> {
     /// Runs on up to `threads` threads; their number changes nothing but how long it takes.
     pub fn run(mut self, threads: usize) -> Report {
         self.start();

@@ -1,12 +1,13 @@
 //! Traffic offered to a fabric: what is sent, over which switches and links.
 
-use etherweave_primitives::Duration;
-use etherweave_topology::{Topology, TopologyKind};
+use etherweave_primitives::InputError;
+use etherweave_routing::bounds::{Bound, bound, host_groups};
+use etherweave_routing::{FabricOf, KnownTraffic, PacketRouting, PacketRoutingKind, Visit};
 
-use crate::outage::Outage;
 use crate::params::{ControllerParams, SwitchParams};
-use crate::routing::tables::TableParams;
+use crate::report::Report;
 use crate::run_length::RunParams;
+use crate::simulation::Experiment;
 use crate::{Arrival, Pattern};
 
 /// What is sent, over which switches.
@@ -25,21 +26,61 @@ pub struct OfferedTraffic<'a> {
     pub run: RunParams,
 }
 
-/// A fabric, its failing links, and the parameters of its flow tables.
-#[derive(Clone, Copy)]
-pub struct FabricOf<'a> {
-    /// What is connected to what.
-    pub topology: &'a Topology,
-    /// What it was generated from, and how its tables are made; without it no tables.
-    pub tables: Option<(&'a TopologyKind, &'a TableParams)>,
-    /// Links that fail.
-    pub outages: &'a [Outage],
-    /// How long after a link has failed or returned tables are computed anew [whole ns]; absent, never.
-    pub reroute_after: Option<Duration>,
+impl OfferedTraffic<'_> {
+    /// Runs the traffic with a routing, on up to `threads` threads.
+    ///
+    /// # Errors
+    /// When the routing does not work on the fabric, or a parameter is out of range.
+    pub fn run_with(&self, routing: PacketRoutingKind, threads: usize) -> Result<Report, InputError> {
+        routing.with(self.fabric, RunWith { traffic: self, threads })?
+    }
+
+    /// What the fabric accepts at most of the traffic with a routing; absent where [`bound`] has none.
+    ///
+    /// # Errors
+    /// When the routing does not work on the fabric, or the pattern does not fit it.
+    pub fn bound_with(&self, routing: PacketRoutingKind) -> Result<Option<Bound>, InputError> {
+        routing.with(self.fabric, BoundOf(self))?
+    }
+
+    /// What a controller gets to know of it.
+    ///
+    /// # Errors
+    /// When the pattern does not fit the fabric.
+    pub fn known(&self) -> Result<KnownTraffic, InputError> {
+        let groups = host_groups(self.fabric.topology)?;
+        let destinations = self.pattern.plan(&groups, self.run.seed).map_err(|error| error.within("pattern"))?;
+        Ok(KnownTraffic { destinations, load: self.run.load, reaction: self.controller.reaction })
+    }
 }
 
-impl<'a> From<&'a Topology> for FabricOf<'a> {
-    fn from(topology: &'a Topology) -> FabricOf<'a> {
-        FabricOf { topology, tables: None, outages: &[], reroute_after: None }
+/// A run with whatever routing.
+struct RunWith<'a> {
+    traffic: &'a OfferedTraffic<'a>,
+    threads: usize,
+}
+
+impl Visit for RunWith<'_> {
+    type Output = Result<Report, InputError>;
+
+    fn visit<R: PacketRouting>(self, mut routing: R) -> Self::Output {
+        routing.learn(|| self.traffic.known())?;
+        let OfferedTraffic { fabric, switch, pattern, arrival, run, .. } = self.traffic;
+        let (topology, outages) = (fabric.topology, fabric.outages);
+        let (switch, pattern, arrival) = (switch.clone(), pattern.clone(), arrival.clone());
+        Experiment { topology, switch, routing, pattern, arrival, outages: outages.to_vec(), run: run.clone() }
+            .run(self.threads)
+    }
+}
+
+/// The bound of whatever routing.
+struct BoundOf<'a>(&'a OfferedTraffic<'a>);
+
+impl Visit for BoundOf<'_> {
+    type Output = Result<Option<Bound>, InputError>;
+
+    fn visit<R: PacketRouting>(self, routing: R) -> Self::Output {
+        let BoundOf(traffic) = self;
+        bound(traffic.fabric.topology, &routing, &traffic.pattern, traffic.run.seed)
     }
 }

@@ -3,14 +3,14 @@
 use crate::constants::RunConstants;
 use crate::exchange::threads::Threads;
 use crate::exchange::{Division, Exchange};
-use crate::routing::Routing;
 use crate::run_length::RunControl;
 use crate::shard::Shard;
 use crate::tally::Batch;
+use etherweave_routing::PacketRouting;
 
 /// Serves all shards of a fabric, a thread to a worker, until the pace says that it is enough; gives the pace
 /// as it ended.
-pub(crate) fn run<R: Routing>(
+pub(crate) fn run<R: PacketRouting>(
     mut shards: &mut [Shard],
     constants: &RunConstants<'_, R>,
     control: &RunControl,
@@ -30,7 +30,7 @@ pub(crate) fn run<R: Routing>(
 }
 
 /// Serves a worker's shards. Every worker comes to the same pace, as all judge the same sums.
-pub(crate) fn serve<R: Routing>(
+pub(crate) fn serve<R: PacketRouting>(
     shards: &mut [Shard],
     constants: &RunConstants<'_, R>,
     mut control: RunControl,

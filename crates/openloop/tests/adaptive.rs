@@ -3,7 +3,7 @@
 mod fabric;
 
 use etherweave_openloop::Pattern;
-use etherweave_openloop::routing::{Conditional, DragonflyMinimal, Piggyback, UgalLocal, ValiantGroup};
+use etherweave_routing::{Conditional, DragonflyMinimal, Piggyback, UgalLocal, ValiantGroup};
 use fabric::Fabric;
 
 #[test]

@@ -2,10 +2,10 @@
 
 mod fabric;
 
-use etherweave_openloop::bounds::{Bound, ChannelLoads, bound};
-use etherweave_openloop::routing::{DragonflyMinimal, DragonflyPlan, FabricPlan, Routing, UgalLocal, ValiantGroup};
-use etherweave_openloop::{Pattern, groups};
+use etherweave_openloop::Pattern;
 use etherweave_primitives::{SwitchId, Time};
+use etherweave_routing::bounds::{Bound, ChannelLoads, bound, host_groups};
+use etherweave_routing::{DragonflyMinimal, DragonflyPlan, FabricPlan, PacketRouting, UgalLocal, ValiantGroup};
 use etherweave_topology::{Dragonfly, Family, LinkClass, Topology};
 use etherweave_workload::Share;
 use etherweave_workload::pattern::{Alternating, HotSpot, Listed, Switching, Tornado};
@@ -14,8 +14,8 @@ use fabric::Fabric;
 /// Sums of rounded shares.
 const ROUNDING: f64 = 1e-9;
 
-fn loads<'a>(topology: &'a Topology, routing: &impl Routing, pattern: &Pattern) -> ChannelLoads<'a> {
-    let destinations = pattern.plan(&groups(topology).unwrap(), 1).unwrap();
+fn loads<'a>(topology: &'a Topology, routing: &impl PacketRouting, pattern: &Pattern) -> ChannelLoads<'a> {
+    let destinations = pattern.plan(&host_groups(topology).unwrap(), 1).unwrap();
     ChannelLoads::new(topology, routing.oblivious().unwrap(), &destinations, Time::ZERO).unwrap()
 }
 
@@ -139,7 +139,7 @@ fn loads_between_switches_add_up_to_the_hops_of_a_run() {
     check_hops(&fabric, valiant(&fabric));
 }
 
-fn check_hops(fabric: &Fabric, routing: impl Routing + Clone) {
+fn check_hops(fabric: &Fabric, routing: impl PacketRouting + Clone) {
     for pattern in [Pattern::default(), fabric.adversarial()] {
         let loads = loads(&fabric.topology, &routing, &pattern);
         let total = |class: LinkClass| {
@@ -166,7 +166,7 @@ fn ports_send_what_is_expected_of_their_channels() {
     }
 }
 
-fn check_ports(fabric: &Fabric, routing: impl Routing, pattern: &Pattern) {
+fn check_ports(fabric: &Fabric, routing: impl PacketRouting, pattern: &Pattern) {
     let loads = loads(&fabric.topology, &routing, pattern);
     let report = fabric.run(routing, pattern.clone(), 0.04, 1_000);
     let radix = report.busy.len() / fabric.topology.switches();
@@ -193,7 +193,7 @@ fn no_run_accepts_more_than_the_bound() {
     check_run(&large, minimal(&large), &tornado());
 }
 
-fn check_run(fabric: &Fabric, routing: impl Routing, pattern: &Pattern) {
+fn check_run(fabric: &Fabric, routing: impl PacketRouting, pattern: &Pattern) {
     let bound = loads(&fabric.topology, &routing, pattern).bound().unwrap().load_accepted;
     // A full channel passes 5,000 packets: what was behind it before, and arrives at hosts beyond that, is less than a
     // thousandth.
@@ -212,7 +212,7 @@ fn no_bound_is_claimed_where_loads_are_unknown() {
     let many = Dragonfly { p: 1, a: 64, h: 2, groups: Some(65), ..Dragonfly::default() }.generate().unwrap();
     let routing = DragonflyMinimal { plan: DragonflyPlan::of(&many).unwrap() };
     assert_eq!(bound(&many, &routing, &Pattern::default(), 1).unwrap(), None);
-    let destinations = Pattern::default().plan(&groups(&many).unwrap(), 1).unwrap();
+    let destinations = Pattern::default().plan(&host_groups(&many).unwrap(), 1).unwrap();
     let error = ChannelLoads::new(&many, &routing, &destinations, Time::ZERO).unwrap_err().to_string();
     assert_eq!(error, "topology: one of 4160 switches with hosts; expected 4096 at most, for expected loads");
 }

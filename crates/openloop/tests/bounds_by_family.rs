@@ -1,16 +1,16 @@
 //! Bounds of butterflies and trees by hand.
 
-use etherweave_openloop::bounds::{Bound, ChannelLoads};
-use etherweave_openloop::routing::{
-    ButterflyDimensionOrder, ButterflyPlan, ClosPlan, FabricPlan, HashScope, Routing, UpByHash, Valiant,
-};
-use etherweave_openloop::{Pattern, groups};
+use etherweave_openloop::Pattern;
 use etherweave_primitives::Time;
+use etherweave_routing::bounds::{Bound, ChannelLoads, host_groups};
+use etherweave_routing::{
+    ButterflyDimensionOrder, ButterflyPlan, ClosPlan, FabricPlan, HashScope, PacketRouting, UpByHash, Valiant,
+};
 use etherweave_topology::{Dimension, Family, FatTree, HyperX, KAryFatTree, LinkClass, Topology};
 use etherweave_workload::pattern::{Shift, Tornado};
 
-fn loads<'a>(topology: &'a Topology, routing: &impl Routing, pattern: &Pattern) -> ChannelLoads<'a> {
-    let destinations = pattern.plan(&groups(topology).unwrap(), 1).unwrap();
+fn loads<'a>(topology: &'a Topology, routing: &impl PacketRouting, pattern: &Pattern) -> ChannelLoads<'a> {
+    let destinations = pattern.plan(&host_groups(topology).unwrap(), 1).unwrap();
     ChannelLoads::new(topology, routing.oblivious().unwrap(), &destinations, Time::ZERO).unwrap()
 }
 

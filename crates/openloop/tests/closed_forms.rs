@@ -2,9 +2,9 @@
 
 mod fabric;
 
-use etherweave_openloop::routing::{DragonflyMinimal, ValiantGroup};
 use etherweave_openloop::{Arbiter, Arrival, Experiment, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
+use etherweave_routing::{DragonflyMinimal, ValiantGroup};
 use etherweave_workload::arrival::Poisson;
 use etherweave_workload::pattern::Listed;
 use fabric::{Fabric, every_tick};

@@ -1,14 +1,14 @@
 //! What a central controller does for traffic that changes faster than it reacts, or slower; and how long routings take
 //! to react.
 
-use etherweave_openloop::routing::tables::ConditionalTables;
-use etherweave_openloop::routing::{
-    Conditional, Controller, DragonflyMinimal, DragonflyPlan, FabricPlan, Piggyback, Routing, ValiantGroup,
-};
+use etherweave_forwarding::ConditionalTables;
 use etherweave_openloop::{
     Arrival, ControllerParams, Experiment, OfferedTraffic, Pattern, Report, RunLength, RunParams, SwitchParams,
 };
 use etherweave_primitives::Duration;
+use etherweave_routing::{
+    Conditional, Controller, DragonflyMinimal, DragonflyPlan, FabricPlan, PacketRouting, Piggyback, ValiantGroup,
+};
 use etherweave_topology::{Dragonfly, Topology, TopologyKind};
 use etherweave_workload::pattern::{Adversarial, Alternating, Switching};
 
@@ -38,14 +38,14 @@ impl Bench {
         DragonflyPlan::of(&self.topology).unwrap()
     }
 
-    fn run<R: Routing>(&self, mut routing: R) -> Report {
+    fn run<R: PacketRouting>(&self, mut routing: R) -> Report {
         // What waits at hosts when the traffic changes is little, so that it need not be separated.
         let switch = SwitchParams { injection_queue: 10, ..SwitchParams::default() };
         let run = RunParams { load: LOAD, length: self.length.clone(), records_steps: false, seed: 1 };
         let (pattern, arrival, topology) = (self.pattern.clone(), Arrival::default(), &self.topology);
         let controller = ControllerParams { reaction: self.reaction };
         let traffic = OfferedTraffic { fabric: topology.into(), switch, pattern, arrival, controller, run };
-        routing.learn(&traffic).unwrap();
+        routing.learn(|| traffic.known()).unwrap();
         let OfferedTraffic { switch, pattern, arrival, run, .. } = traffic;
         Experiment { topology, switch, routing, pattern, arrival, outages: Vec::new(), run }.run(1).unwrap()
     }

@@ -6,8 +6,8 @@
 
 mod fabric;
 
-use etherweave_openloop::routing::{Conditional, DragonflyMinimal, Piggyback, Routing, ValiantGroup};
 use etherweave_openloop::{Arbiter, Pattern};
+use etherweave_routing::{Conditional, DragonflyMinimal, PacketRouting, Piggyback, ValiantGroup};
 use fabric::Fabric;
 
 /// What was measured: mean latency [ns] where it counts, accepted load.
@@ -29,7 +29,7 @@ fn dragonfly() -> Fabric {
     Fabric { arbiter: Arbiter::LeastRecentlyServed, ..Fabric::balanced(4) }
 }
 
-fn check<R: Routing>(fabric: &Fabric, routing: impl Fn() -> R, pattern: &Pattern, rows: &[Expected]) {
+fn check<R: PacketRouting>(fabric: &Fabric, routing: impl Fn() -> R, pattern: &Pattern, rows: &[Expected]) {
     for Expected { load, latency_ns, accepted } in rows {
         let report = fabric.run(routing(), pattern.clone(), *load, 60);
         let found = report.latency_ns_mean.unwrap();

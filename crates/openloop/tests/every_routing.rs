@@ -1,19 +1,17 @@
 //! Runs of every routing on every small fabric that it works on. What packets do step by step, whatever is queued, is
 //! in `src/routing/walk.rs`.
 
-#[path = "fabric/small.rs"]
+#[path = "../../forwarding/tests/fabrics/small.rs"]
 mod small;
 
 use std::collections::VecDeque;
 use std::sync::LazyLock;
 
-use etherweave_openloop::routing::FabricOf;
-use etherweave_openloop::routing::tables::TableParams;
-use etherweave_openloop::{
-    Arrival, ControllerParams, OfferedTraffic, PacketRouting, Pattern, Report, RunParams, SwitchParams,
-};
+use etherweave_forwarding::{FabricTables, TableParams};
+use etherweave_openloop::{Arrival, ControllerParams, OfferedTraffic, Pattern, Report, RunParams, SwitchParams};
 use etherweave_primitives::InputError;
 use etherweave_primitives::{Duration, HostId, SwitchId};
+use etherweave_routing::{FabricOf, PacketRoutingKind};
 use etherweave_topology::{Family, FlattenedButterfly, Node, Topology, Torus};
 use etherweave_workload::pattern::{Adversarial, Shift};
 use small::Small;
@@ -27,13 +25,13 @@ struct Run {
 }
 
 impl Run {
-    fn of<'a>(&self, routing: PacketRouting, fabric: impl Into<FabricOf<'a>>, threads: usize) -> Report {
+    fn of<'a>(&self, routing: PacketRoutingKind, fabric: impl Into<FabricOf<'a>>, threads: usize) -> Report {
         self.try_of(routing, fabric, threads).unwrap()
     }
 
     fn try_of<'a>(
         &self,
-        routing: PacketRouting,
+        routing: PacketRoutingKind,
         fabric: impl Into<FabricOf<'a>>,
         threads: usize,
     ) -> Result<Report, InputError> {
@@ -46,20 +44,20 @@ impl Run {
         // A controller that takes its time would be minimal.
         let controller = ControllerParams { reaction: Duration::ZERO };
         let traffic = OfferedTraffic { fabric, switch, pattern, arrival, controller, run };
-        routing.run(&traffic, threads)
+        traffic.run_with(routing, threads)
     }
 }
 
-/// A fabric with the tables that suit it.
-fn with_tables(small: &Small) -> FabricOf<'_> {
+/// The tables that suit a fabric.
+fn tables(small: &Small) -> FabricTables<'_> {
     static DEFAULT: LazyLock<TableParams> = LazyLock::new(TableParams::default);
-    FabricOf { topology: &small.topology, tables: Some((&small.kind, &DEFAULT)), ..(&small.topology).into() }
+    FabricTables { kind: &small.kind, topology: &small.topology, params: &DEFAULT }
 }
 
 /// Every routing on every fabric that it works on.
-fn each(mut check: impl FnMut(PacketRouting, &Small, &str)) {
+fn each(mut check: impl FnMut(PacketRoutingKind, &Small, &str)) {
     for small in small::all() {
-        for &routing in PacketRouting::ALL.iter().filter(|routing| routing.works_on(with_tables(&small))) {
+        for &routing in PacketRoutingKind::ALL.iter().filter(|routing| routing.works_on(&tables(&small))) {
             check(routing, &small, &format!("{} on {} switches", routing.name(), small.topology.switches()));
         }
     }
@@ -77,7 +75,7 @@ fn worst(small: &Small) -> Pattern {
 fn without_load_a_packet_takes_its_links_and_crossbars_and_where_possible_a_shortest_path() {
     each(|routing, small, name| {
         let run = Run { pattern: Pattern::default(), load: 0.001, warm_up_us: 1, measured_us: 20_000 };
-        let report = run.of(routing, with_tables(small), 2);
+        let report = run.of(routing, &tables(small), 2);
         // 40 ns in and out, 200 for 1,000 bytes at 40 Gb/s; 200 per switch, 400 per link between two.
         let hops = report.hops_mean.unwrap();
         let expected = 40.0 + 40.0 + 200.0 + 200.0 * hops + 400.0 * (hops - 1.0);
@@ -87,7 +85,7 @@ fn without_load_a_packet_takes_its_links_and_crossbars_and_where_possible_a_shor
         assert_eq!((report.source_blocked, report.made), (0, report.delivered + report.in_flight), "{name}");
         // Hosts make a packet in 200 us each, and the longest path is below 6 us.
         assert!(report.in_flight <= small.topology.hosts() as u64 / 4, "{name}: {} in flight", report.in_flight);
-        if small.topology.axes() != ["group", "switch"] && routing != PacketRouting::Valiant {
+        if small.topology.axes() != ["group", "switch"] && routing != PacketRoutingKind::Valiant {
             let shortest = switches_mean(&small.topology);
             // 100 packets of each of 30 hosts or more, whose paths deviate by at most 1.5 switches: 4 standard errors.
             assert!((hops - shortest).abs() < 0.11, "{name}: {hops}, expected {shortest}");
@@ -100,9 +98,9 @@ fn without_load_a_packet_takes_its_links_and_crossbars_and_where_possible_a_shor
 fn the_number_of_threads_changes_nothing() {
     each(|routing, small, name| {
         let run = Run { pattern: worst(small), load: 0.8, warm_up_us: 5, measured_us: 10 };
-        let alone = run.of(routing, with_tables(small), 1);
+        let alone = run.of(routing, &tables(small), 1);
         for threads in [2, 3] {
-            assert_eq!(run.of(routing, with_tables(small), threads), alone, "{name} on {threads} threads");
+            assert_eq!(run.of(routing, &tables(small), threads), alone, "{name} on {threads} threads");
         }
     });
 }
@@ -113,7 +111,7 @@ fn at_full_load_all_hosts_go_on_sending() {
         for pattern in [Pattern::default(), worst(small)] {
             // Queues are full long before: 100 packets of a host take 20 us on its link.
             let run = Run { pattern, load: 1.0, warm_up_us: 300, measured_us: 60 };
-            let report = run.of(routing, with_tables(small), 2);
+            let report = run.of(routing, &tables(small), 2);
             let (accepted, least) = (report.load_accepted, report.fairness.least_to_most().unwrap());
             // The worst of these: 8 hosts of a group share one global link by minimal paths.
             assert!(accepted > 0.99 / 8.0 && least > 0.0, "{name}, {:?}: {accepted}, {least}", run.pattern);
@@ -155,7 +153,7 @@ fn distances(topology: &Topology, from: SwitchId) -> Vec<u32> {
 fn a_routing_for_other_fabrics_is_rejected_with_those_that_work() {
     let butterfly = FlattenedButterfly::default().generate().unwrap();
     let run = Run { pattern: Pattern::default(), load: 0.5, warm_up_us: 1, measured_us: 1 };
-    let error = run.try_of(PacketRouting::Minimal, &butterfly, 1).unwrap_err().to_string();
+    let error = run.try_of(PacketRoutingKind::Minimal, &butterfly, 1).unwrap_err().to_string();
     let expected = "routing: minimal, for a complete dragonfly with hosts on every switch; expected one of \
                     ugal_local, dimension_order, adaptive_minimal, valiant, dimension_adaptive, shortest_path on this \
                     fabric";
@@ -166,7 +164,7 @@ fn a_routing_for_other_fabrics_is_rejected_with_those_that_work() {
 fn the_error_for_a_fabric_of_no_known_kind_names_the_routing_that_works_on_any() {
     let torus = Torus::default().generate().unwrap();
     let run = Run { pattern: Pattern::default(), load: 0.5, warm_up_us: 1, measured_us: 1 };
-    let error = run.try_of(PacketRouting::Minimal, &torus, 1).unwrap_err().to_string();
+    let error = run.try_of(PacketRoutingKind::Minimal, &torus, 1).unwrap_err().to_string();
     let expected = "routing: minimal, for a complete dragonfly with hosts on every switch; expected one of \
                     shortest_path on this fabric";
     assert_eq!(error, expected);

@@ -2,12 +2,12 @@
 
 mod fabric;
 
-use etherweave_openloop::routing::{Conditional, DragonflyMinimal, Routing, ValiantGroup};
 use etherweave_openloop::{FlowControl, Pattern, Report, SwitchParams, WaitingChannel};
 use etherweave_primitives::Duration;
+use etherweave_routing::{Conditional, DragonflyMinimal, PacketRouting, ValiantGroup};
 use fabric::Fabric;
 
-fn run<R: Routing>(fabric: &Fabric, routing: R, switch: SwitchParams, pattern: Pattern, load: f64) -> Report {
+fn run<R: PacketRouting>(fabric: &Fabric, routing: R, switch: SwitchParams, pattern: Pattern, load: f64) -> Report {
     fabric.run_with(switch, routing, pattern, load, 50).unwrap()
 }
 
@@ -61,7 +61,7 @@ fn a_buffer_without_room_for_what_follows_a_pause_is_rejected() {
 }
 
 /// The deadlock cycle of a routing with so many priorities and small buffers at full load; empty when there is none.
-fn cycle<R: Routing>(fabric: &Fabric, routing: R, priorities: u8) -> Vec<WaitingChannel> {
+fn cycle<R: PacketRouting>(fabric: &Fabric, routing: R, priorities: u8) -> Vec<WaitingChannel> {
     let small = SwitchParams { local_buffer: 2, global_buffer: 2, output_queue: 1, ..SwitchParams::default() };
     let switch = SwitchParams { priorities: Some(priorities), ..small };
     let report = run(fabric, routing, switch, Pattern::default(), 1.0);

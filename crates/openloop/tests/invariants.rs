@@ -2,10 +2,10 @@
 
 mod fabric;
 
-use etherweave_openloop::routing::{Conditional, DragonflyMinimal, ValiantGroup};
 use etherweave_openloop::{Experiment, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_primitives::InputError;
+use etherweave_routing::{Conditional, DragonflyMinimal, DragonflyPlan, FabricPlan, ValiantGroup};
 use fabric::{Fabric, every_tick};
 
 #[test]
@@ -71,7 +71,6 @@ fn offered_and_accepted_load_agree_below_saturation() {
 
 #[test]
 fn a_fabric_that_is_no_dragonfly_is_rejected() {
-    use etherweave_openloop::routing::{DragonflyPlan, FabricPlan};
     use etherweave_topology::{Family, KAryFatTree};
     let tree = KAryFatTree::default().generate().unwrap();
     let error: InputError = DragonflyPlan::of(&tree).unwrap_err();

@@ -2,9 +2,9 @@
 
 mod fabric;
 
-use etherweave_openloop::routing::{DragonflyMinimal, ValiantGroup};
-use etherweave_openloop::{ControllerParams, OfferedTraffic, PacketRouting, Pattern, RunParams, SwitchParams};
+use etherweave_openloop::{ControllerParams, OfferedTraffic, Pattern, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
+use etherweave_routing::{DragonflyMinimal, PacketRoutingKind, ValiantGroup};
 use etherweave_topology::{Family, KAryFatTree};
 use etherweave_workload::pattern::{RandomPermutation, Shift};
 use fabric::{Fabric, every_tick};
@@ -24,7 +24,7 @@ fn one_path_per_flow_keeps_its_order_and_valiant_paths_do_not() {
 #[test]
 fn hashed_flows_keep_their_order_on_trees_and_sprayed_packets_do_not() {
     let topology = KAryFatTree { k: 4, ..KAryFatTree::default() }.generate().unwrap();
-    let share = |routing: PacketRouting| {
+    let share = |routing: PacketRoutingKind| {
         let traffic = OfferedTraffic {
             fabric: (&topology).into(),
             switch: SwitchParams::default(),
@@ -33,9 +33,9 @@ fn hashed_flows_keep_their_order_on_trees_and_sprayed_packets_do_not() {
             controller: ControllerParams::default(),
             run: RunParams::fixed(0.8, Duration::from_us(50), Duration::from_us(200), 1),
         };
-        routing.run(&traffic, 1).unwrap().reordering.share().unwrap()
+        traffic.run_with(routing, 1).unwrap().reordering.share().unwrap()
     };
-    assert_eq!(share(PacketRouting::Ecmp), 0.0);
-    let [flowlets, packets] = [PacketRouting::Flowlet, PacketRouting::Spray].map(share);
+    assert_eq!(share(PacketRoutingKind::Ecmp), 0.0);
+    let [flowlets, packets] = [PacketRoutingKind::Flowlet, PacketRoutingKind::Spray].map(share);
     assert!(flowlets < packets / 2.0 && packets > 0.01, "{flowlets} {packets}");
 }

@@ -12,7 +12,7 @@ use std::process::{Command, Output};
 
 use dragonfly::{Act, Point, Setting, Words};
 use etherweave_openloop::Experiment;
-use etherweave_openloop::routing::Routing;
+use etherweave_routing::PacketRouting;
 
 /// Seven shards, with packets that ask queues; three shards of pauses, full; three until steady. With four processes
 /// one has nothing to carry of the latter.
@@ -94,7 +94,7 @@ fn alone(words: &Words) -> Vec<String> {
 struct Reports(Vec<String>);
 
 impl Act for Reports {
-    fn act<R: Routing>(&mut self, _: &Point<'_>, experiment: &Experiment<'_, R>) {
+    fn act<R: PacketRouting>(&mut self, _: &Point<'_>, experiment: &Experiment<'_, R>) {
         self.0.push(json::json(&experiment.run(2).expect("parameters in range")).to_string());
     }
 }

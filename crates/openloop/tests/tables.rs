@@ -1,13 +1,12 @@
 //! Routing by flow tables: what holds of whole runs, and against the algorithms.
 
 use etherweave_forwarding::{CompactionKind, PlanKind};
-use etherweave_openloop::routing::tables::{
-    ChannelScheme, CompiledTables, ConditionalTables, LegalHops, MinimalTables, Trigger,
-};
-use etherweave_openloop::routing::{Conditional, DragonflyMinimal, DragonflyPlan, FabricPlan, Routing};
+use etherweave_forwarding::{ConditionalTables, MinimalTables};
 use etherweave_openloop::{Arrival, Experiment, Pattern, Report, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_routing::dependency_cycle;
+use etherweave_routing::tables::{ChannelScheme, CompiledTables, LegalHops, Trigger};
+use etherweave_routing::{Conditional, DragonflyMinimal, DragonflyPlan, FabricPlan, PacketRouting};
 use etherweave_topology::{Dragonfly, FlattenedButterfly, FoldedClos, Topology, TopologyKind};
 use etherweave_workload::pattern::{Adversarial, Listed, Uniform};
 
@@ -51,7 +50,7 @@ impl Bench {
         DragonflyPlan::of(&self.topology).unwrap()
     }
 
-    fn run<R: Routing>(&self, routing: R, pattern: Pattern, load: f64, us: u64) -> Report {
+    fn run<R: PacketRouting>(&self, routing: R, pattern: Pattern, load: f64, us: u64) -> Report {
         let span = Duration::from_us(us);
         let run = RunParams::fixed(load, span, span, 1);
         let switch = SwitchParams::default();

@@ -8,8 +8,10 @@
 //!   priorities and computed from coordinates where the fabric is regular, or as [`RoutingTable`],
 //!   for routings that depend on the destination alone.
 //!
-//! Both are pure functions of their arguments. Left out: failures during a run, and the view of
-//! loads that adaptive selections will need.
+//! - A [`PacketRouting`] decides for every packet at every switch, with a view of the switch's load; see
+//!   [`PacketRoutingKind`] for the members, which every simulation uses.
+//!
+//! All are functions of their arguments. The loads of channels that follow without a run are in [`bounds`].
 //!
 //! ```
 //! use etherweave_routing::{Routing, RoutingKind, prove};
@@ -36,6 +38,7 @@
 //! ```
 
 mod adjacencies;
+pub mod bounds;
 mod deadlock;
 mod decision;
 mod dimension_adaptive;
@@ -55,6 +58,7 @@ mod kind;
 mod legality;
 mod order;
 mod path;
+mod per_packet;
 mod plan;
 mod proof;
 mod ranked;
@@ -73,5 +77,12 @@ pub use hop::ChannelHop;
 pub use kind::{RoutingKind, SelectionKind};
 pub use legality::Legality;
 pub use path::path;
+pub use per_packet::{
+    AdaptiveMinimal, AdaptiveUp, ButterflyDimensionAdaptive, ButterflyDimensionOrder, ButterflyPlan,
+    ButterflyUgalLocal, ClosPlan, Conditional, Controller, DragonflyMinimal, DragonflyPlan, FabricOf, FabricPlan,
+    HashScope, InputChannel, KnownTraffic, LoadView, NextHop, Oblivious, Outage, PacketRouting, PacketRoutingKind,
+    Piggyback, ProgressiveAdaptive, RoutedPacket, Saturation, ShortestPath, TableSource, UgalGlobal, UgalLocal,
+    UpByHash, Valiant, ValiantGroup, ValiantSwitch, Visit, WalkTarget, tables,
+};
 pub use proof::{DeadlockProof, Verdict, prove};
 pub use table::RoutingTable;

@@ -6,10 +6,11 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use etherweave_forwarding::{
-    AddressPlan, FlowTable, Mac, MinimalRouting, PacketHeader, PlanKind, Rule, Strategy, Ternary,
+    AddressPlan, ConditionalTables, Conditions, FlowTable, FlowTables, Mac, MinimalRouting, MinimalTables,
+    PacketHeader, PlanKind, Rule, Strategy, Ternary,
 };
-use etherweave_openloop::routing::tables::{ChannelScheme, ConditionalTables, Conditions, FlowTables, MinimalTables};
 use etherweave_primitives::{ChannelId, HostId, InputError, Port, SwitchId};
+use etherweave_routing::tables::ChannelScheme;
 use etherweave_topology::{LinkClass, Node, Topology, TopologyKind, reverse};
 
 use crate::control::{ControlSpec, RuleKind};

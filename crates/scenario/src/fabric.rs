@@ -3,8 +3,8 @@
 use std::ops::RangeInclusive;
 
 use etherweave_design::{Design, DesignError, DesignStep, Largest};
-use etherweave_openloop::Outage;
 use etherweave_primitives::{BitRate, Bytes, InputError};
+use etherweave_routing::Outage;
 use etherweave_routing::{Routing, RoutingKind};
 use etherweave_sim::{largest_packet, port_buffers};
 use etherweave_topology::{Export, ExportNames, Topology, TopologyKind};

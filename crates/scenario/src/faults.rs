@@ -1,8 +1,8 @@
 //! Faults during a run: `[[faults.degraded]]`, `[[faults.down]]`. Links that never worked are `as_built.failed` of the
 //! topology.
 
-use etherweave_openloop::Outage;
 use etherweave_primitives::{ChannelId, Duration, InputError, InputErrors, SwitchId};
+use etherweave_routing::Outage;
 use etherweave_sim::DegradedLink;
 use etherweave_topology::Topology;
 

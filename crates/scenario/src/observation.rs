@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Instant;
 
-use etherweave_openloop::{PacketRouting, Pattern, Report, RunLength, RunParams};
+use etherweave_openloop::{Pattern, Report, RunLength, RunParams};
 use etherweave_primitives::{Duration, InputError, SwitchId};
+use etherweave_routing::PacketRoutingKind;
 use etherweave_topology::{Channel, Node, Topology};
 use serde::Deserialize;
 
@@ -29,7 +30,7 @@ pub struct PointChoice {
 
 /// A point of a scenario's traffic.
 pub(crate) struct ObservedPoint {
-    routing: PacketRouting,
+    routing: PacketRoutingKind,
     pattern: PatternSpec,
     load: f64,
 }
@@ -62,12 +63,13 @@ pub(crate) fn observe(
     spec.check(fabric)?;
     let ObservedPoint { routing, pattern, load } = point;
     let run = RunParams { load, length: length(spec, &pattern.0), records_steps: true, seed };
-    let traffic = spec.traffic(fabric, &pattern, run);
+    let tables = spec.fabric_tables(fabric);
+    let traffic = spec.traffic(fabric, &tables, &pattern, run);
     let started = Instant::now();
-    let report = routing.run(&traffic, threads).map_err(conversions::open_loop)?;
+    let report = traffic.run_with(routing, threads).map_err(conversions::open_loop)?;
     let wall_s = started.elapsed().as_secs_f64();
     let packet_ns = traffic.switch.rate.serialization_time(traffic.switch.packet).as_ns_f64();
-    let bound = routing.bound(&traffic).map_err(conversions::open_loop)?;
+    let bound = traffic.bound_with(routing).map_err(conversions::open_loop)?;
     let change_ns = open_loop::change_ns(&traffic.pattern);
     let pattern_name = pattern.label();
     let point =

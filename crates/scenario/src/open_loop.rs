@@ -2,14 +2,13 @@
 
 use std::time::Instant;
 
-use etherweave_openloop::bounds::Bound;
-use etherweave_openloop::routing::FabricOf;
-use etherweave_openloop::routing::tables::TableParams;
+use etherweave_forwarding::{FabricTables, TableParams};
 use etherweave_openloop::{
-    Arrival, ControllerParams, OfferedTraffic, Outage, PacketRouting, Pattern, Report, RunLength, RunParams,
-    SwitchParams, WaitingChannel,
+    Arrival, ControllerParams, OfferedTraffic, Pattern, Report, RunLength, RunParams, SwitchParams, WaitingChannel,
 };
 use etherweave_primitives::{Duration, InputError, SwitchId};
+use etherweave_routing::bounds::Bound;
+use etherweave_routing::{FabricOf, Outage, PacketRoutingKind};
 use etherweave_topology::{Topology, TopologyKind};
 use etherweave_workload::arrival::Bernoulli;
 
@@ -22,7 +21,7 @@ use crate::tables::{Column, Table, integers, numbers, texts};
 #[serde(deny_unknown_fields, default)]
 pub struct OpenLoopSpec {
     /// Routings, by name. Default ["minimal"].
-    pub routings: Vec<PacketRouting>,
+    pub routings: Vec<PacketRoutingKind>,
     /// Patterns of destinations, by name or with parameters. Default ["uniform"].
     pub patterns: Vec<PatternSpec>,
     /// Arrival process of packets at hosts. Default: Bernoulli, a packet of 200 ns with equal probability in every
@@ -61,7 +60,7 @@ impl Default for OpenLoopSpec {
     fn default() -> Self {
         let length = RunLength::default();
         OpenLoopSpec {
-            routings: vec![PacketRouting::Minimal],
+            routings: vec![PacketRoutingKind::Minimal],
             patterns: vec![PatternSpec(Pattern::default())],
             arrival: Arrival::Bernoulli(Bernoulli { slots_per_packet: 200 }),
             loads: (1..=10).map(|tenths| f64::from(tenths) / 10.0).collect(),
@@ -95,12 +94,13 @@ impl OpenLoopSpec {
     pub(crate) fn traffic<'a>(
         &'a self,
         fabric: &SimulatedFabric<'a>,
+        tables: &'a FabricTables<'a>,
         pattern: &PatternSpec,
         run: RunParams,
     ) -> OfferedTraffic<'a> {
         let fabric = FabricOf {
             topology: fabric.topology,
-            tables: Some((fabric.kind, &self.tables)),
+            tables: Some(tables),
             outages: fabric.outages,
             reroute_after: self.reroute_after,
         };
@@ -109,9 +109,14 @@ impl OpenLoopSpec {
         OfferedTraffic { fabric, switch, pattern, arrival, controller, run }
     }
 
+    /// What makes the flow tables of a fabric.
+    pub(crate) fn fabric_tables<'a>(&'a self, fabric: &SimulatedFabric<'a>) -> FabricTables<'a> {
+        FabricTables { kind: fabric.kind, topology: fabric.topology, params: &self.tables }
+    }
+
     /// Rejects keys that cannot take effect.
     pub(crate) fn check(&self, fabric: &SimulatedFabric<'_>) -> Result<(), InputError> {
-        let has_effect = self.routings.contains(&PacketRouting::ShortestPath) && !fabric.outages.is_empty();
+        let has_effect = self.routings.contains(&PacketRoutingKind::ShortestPath) && !fabric.outages.is_empty();
         match self.reroute_after.filter(|_| !has_effect) {
             Some(delay) => {
                 let expected = "none, without the routing shortest_path and `faults.down`";
@@ -138,7 +143,7 @@ pub(crate) struct SimulatedFabric<'a> {
 
 /// One simulated point.
 pub(crate) struct CurvePoint {
-    pub routing: PacketRouting,
+    pub routing: PacketRoutingKind,
     pub pattern: String,
     pub load: f64,
     /// When the last pattern of a switching one became active [ns].
@@ -173,6 +178,7 @@ pub(crate) fn curve(
     on_point: &mut dyn FnMut(CurveProgress) -> bool,
 ) -> Result<Table, InputError> {
     spec.check(fabric)?;
+    let tables = spec.fabric_tables(fabric);
     let of_routing = |&routing| spec.patterns.iter().map(move |pattern| (routing, pattern));
     let lines: Vec<_> = spec.routings.iter().flat_map(of_routing).collect();
     let of_line = spec.loads.len() + if spec.saturation { HALVINGS } else { 0 };
@@ -188,7 +194,7 @@ pub(crate) fn curve(
             }
             let bound = points[first..].first().map(|point| point.bound.clone());
             let run = RunParams { load, length: spec.length(), records_steps: false, seed };
-            points.push(point(routing, pattern, spec.traffic(fabric, pattern, run), bound, threads)?);
+            points.push(point(routing, pattern, spec.traffic(fabric, &tables, pattern, run), bound, threads)?);
         }
         let saturation = spec.saturation.then(|| Loads::bracket(&points[first..]));
         points[first..].iter_mut().for_each(|point| point.saturation = saturation);
@@ -197,16 +203,16 @@ pub(crate) fn curve(
 }
 
 fn point(
-    routing: PacketRouting,
+    routing: PacketRoutingKind,
     pattern: &PatternSpec,
     traffic: OfferedTraffic<'_>,
     bound: Option<Option<Bound>>,
     threads: usize,
 ) -> Result<CurvePoint, InputError> {
     let started = Instant::now();
-    let report = routing.run(&traffic, threads).map_err(conversions::open_loop)?;
+    let report = traffic.run_with(routing, threads).map_err(conversions::open_loop)?;
     let wall_s = started.elapsed().as_secs_f64();
-    let bound = bound.map_or_else(|| routing.bound(&traffic).map_err(conversions::open_loop), Ok)?;
+    let bound = bound.map_or_else(|| traffic.bound_with(routing).map_err(conversions::open_loop), Ok)?;
     let (load, change_ns) = (traffic.run.load, change_ns(&traffic.pattern));
     Ok(CurvePoint { routing, pattern: pattern.label(), load, change_ns, bound, saturation: None, report, wall_s })
 }

@@ -6,8 +6,8 @@ use crate::{File, Finding};
 pub const MAY_USE: [(&str, &[&str]); 12] = [
     ("primitives", &[]),
     ("topology", &["primitives"]),
-    ("routing", &["primitives", "topology"]),
-    ("forwarding", &["primitives", "topology", "routing"]),
+    ("routing", &["primitives", "topology", "workload"]),
+    ("forwarding", &["primitives", "topology", "routing", "workload"]),
     ("workload", &["primitives"]),
     ("power", &["primitives", "topology"]),
     ("design", &["primitives", "topology", "routing", "forwarding", "power"]),

@@ -1,10 +1,10 @@
 //! What the examples share: a dragonfly, its switches, patterns and routings, given as words such as `p=4`.
 
-use etherweave_openloop::routing::{
-    Conditional, DragonflyMinimal, DragonflyPlan, FabricPlan, Piggyback, Routing, UgalLocal, ValiantGroup,
-};
 use etherweave_openloop::{Arbiter, Arrival, Experiment, FlowControl, Pattern, RunLength, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
+use etherweave_routing::{
+    Conditional, DragonflyMinimal, DragonflyPlan, FabricPlan, PacketRouting, Piggyback, UgalLocal, ValiantGroup,
+};
 use etherweave_topology::{Dragonfly, Topology, TopologyKind};
 use etherweave_workload::arrival::Bernoulli;
 use etherweave_workload::pattern::Adversarial;
@@ -69,7 +69,7 @@ pub struct Setting {
 
 /// What is done with a point, whichever routing it has.
 pub trait Act {
-    fn act<R: Routing>(&mut self, point: &Point<'_>, experiment: &Experiment<'_, R>);
+    fn act<R: PacketRouting>(&mut self, point: &Point<'_>, experiment: &Experiment<'_, R>);
 }
 
 impl Setting {

@@ -8,13 +8,13 @@ use ::mpi::traits::{Communicator, CommunicatorCollectives, Destination, Source};
 use crate::exchange::wire::Wire;
 use crate::exchange::{Division, Exchange, Worker};
 use crate::measures::Measures;
-use crate::routing::Routing;
 use crate::shard::RemoteEvent;
 use crate::tally::Batch;
 use crate::{Experiment, Report, workers};
 use etherweave_primitives::InputError;
+use etherweave_routing::PacketRouting;
 
-impl<R: Routing> Experiment<'_, R> {
+impl<R: PacketRouting> Experiment<'_, R> {
     /// Runs it on all processes of a communicator, of which each carries its part of the switches and hosts on one
     /// thread. Every process calls this with the same experiment; the report comes to process 0. It is the one that
     /// [`Experiment::run`] gives.

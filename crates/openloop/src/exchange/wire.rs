@@ -3,6 +3,8 @@
 //! The form is fixed: fields in the order in which they are written here, longer numbers with their low word first.
 //! The library that carries the words turns their bytes where machines differ.
 
+use etherweave_routing::RoutedPacket;
+
 use crate::deadlock::{Wait, WaitingChannel};
 use crate::fairness::Fairness;
 use crate::histogram::Histogram;
@@ -178,7 +180,8 @@ impl Wire for RemoteEvent {
 /// Without what a packet is given where it comes in.
 impl Wire for Packet {
     fn write(&self, words: &mut Vec<u32>) {
-        let Packet { born, entered: _, next: _, place, dst, src, route_state, hash, hops, is_misrouted } = *self;
+        let Packet { born, entered: _, next: _, place, route } = *self;
+        let RoutedPacket { dst, src, route_state, hash, hops, is_misrouted } = route;
         let [first, second] = route_state.map(u32::from);
         let rest = u32::from(is_misrouted) << 24 | u32::from(hops) << 16 | u32::from(hash);
         words.extend([born, place, dst, src, second << 16 | first, rest]);
@@ -186,18 +189,15 @@ impl Wire for Packet {
 
     fn read(words: &mut &[u32]) -> Packet {
         let [born, place, dst, src, route_state, rest] = [(); 6].map(|()| u32::read(words));
-        Packet {
-            born,
-            entered: 0,
-            next: NONE,
-            place,
+        let route = RoutedPacket {
             dst,
             src,
             route_state: [route_state as u16, (route_state >> 16) as u16],
             hash: rest as u16,
             hops: (rest >> 16) as u8,
             is_misrouted: rest >> 24 == 1,
-        }
+        };
+        Packet { born, entered: 0, next: NONE, place, route }
     }
 }
 
@@ -225,18 +225,9 @@ mod tests {
 
     #[test]
     fn a_remote_event_with_a_packet_takes_32_bytes_and_others_12() {
-        let packet = Packet {
-            born: 1,
-            entered: 2,
-            next: 3,
-            place: 4,
-            dst: 5,
-            src: 6,
-            route_state: [7, 0xffff],
-            hash: 0xfffe,
-            hops: 9,
-            is_misrouted: true,
-        };
+        let route =
+            RoutedPacket { dst: 5, src: 6, route_state: [7, 0xffff], hash: 0xfffe, hops: 9, is_misrouted: true };
+        let packet = Packet { born: 1, entered: 2, next: 3, place: 4, route };
         let sent = [RemoteAction::Packet(packet), RemoteAction::Credit(u32::MAX), RemoteAction::Pause(11)];
         let mut words = Vec::new();
         sent.into_iter().for_each(|content| RemoteEvent { at: 10, shard: 0xffff, content }.write(&mut words));

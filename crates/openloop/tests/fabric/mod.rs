@@ -1,9 +1,9 @@
 //! The dragonflies of these tests, and a run on them.
 
-use etherweave_openloop::routing::{DragonflyPlan, FabricPlan, Routing};
-use etherweave_openloop::{Arbiter, Arrival, Experiment, Outage, Pattern, Report, RunParams, SwitchParams};
+use etherweave_openloop::{Arbiter, Arrival, Experiment, Pattern, Report, RunParams, SwitchParams};
 use etherweave_primitives::Duration;
 use etherweave_primitives::InputError;
+use etherweave_routing::{DragonflyPlan, FabricPlan, Outage, PacketRouting};
 use etherweave_topology::{Dragonfly, Family, Topology};
 use etherweave_workload::arrival::Bernoulli;
 use etherweave_workload::pattern::Adversarial;
@@ -35,14 +35,14 @@ impl Fabric {
     }
 
     /// Equal times for warming up and measuring; no link from switches to hosts, as in the paper's simulator.
-    pub fn run<R: Routing>(&self, routing: R, pattern: Pattern, load: f64, us: u64) -> Report {
+    pub fn run<R: PacketRouting>(&self, routing: R, pattern: Pattern, load: f64, us: u64) -> Report {
         let arbiter = self.arbiter;
         let switch = SwitchParams { ejection_delay: Duration::ZERO, arbiter, ..SwitchParams::default() };
         self.run_with(switch, routing, pattern, load, us).unwrap()
     }
 
     /// The same on switches of any kind.
-    pub fn run_with<R: Routing>(
+    pub fn run_with<R: PacketRouting>(
         &self,
         switch: SwitchParams,
         routing: R,

@@ -1,0 +1,48 @@
+//! Table parameters of a scenario.
+
+use etherweave_routing::tables::Trigger;
+
+use crate::{CompactionKind, PlanKind};
+
+/// Parameters of routing by flow tables.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct TableParams {
+    /// Of the routing "minimal_tables".
+    pub minimal: MinimalTables,
+    /// Of the routing "conditional_tables".
+    pub conditional: ConditionalTables,
+}
+
+/// Minimal routing by tables: dragonfly, flattened butterfly, HyperX and trees.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MinimalTables {
+    /// How hosts get their addresses. Absent: what suits the family.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address_plan: Option<PlanKind>,
+    /// How tables are made small. Absent: what suits the family.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<CompactionKind>,
+}
+
+/// Conditional rules, by Benito et al. 2015, sections V-B to V-D.
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ConditionalTables {
+    /// How tables are made small; on a dragonfly "plain" or "prefixes", because no rule may uncover another that is not
+    /// its alternative. Absent: what suits the family.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<CompactionKind>,
+    /// Alternatives of every default rule, of falling priority, at least 1: other uplinks of a tree, global ports of
+    /// the own switch of a dragonfly. Absent: of a tree all, of a dragonfly 1. A flattened butterfly has those that its
+    /// dimensions give.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alternatives: Option<u32>,
+    /// What deactivates a default rule. Default "pause".
+    pub trigger: Trigger,
+    /// Virtual channels of a dragonfly: 2, written by each rule, as its authors count, or 3, which rise with links.
+    /// Absent: 2.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priorities: Option<u8>,
+}

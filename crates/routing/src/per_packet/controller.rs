@@ -1,0 +1,142 @@
+//! Traffic engineering by a central controller that knows everything, late.
+
+use etherweave_primitives::{Duration, HostId, Time};
+use etherweave_topology::LinkClass;
+use etherweave_workload::Destinations;
+
+use super::dragonfly::{ANYWHERE, VIA};
+use super::{DragonflyPlan, InputChannel, LoadView, NextHop, PacketRouting, RoutedPacket};
+use etherweave_primitives::InputError;
+
+/// A nanosecond [ps].
+const NS: u64 = 1_000;
+/// Sums of as many rounded shares as a group has hosts differ by less from what they stand for.
+const ROUNDING: f64 = 1e-9;
+
+/// Packets between two groups go by a random group, as with [`ValiantGroup`](super::ValiantGroup), while the controller
+/// holds the links between the two for overloaded; all others go minimally.
+///
+/// What it holds for overloaded is what was, `reaction` ago, by the pattern then active: pairs of groups whose hosts
+/// wanted more than the links between them take. That favours the controller over any that could be built: it measures
+/// without error or interval, and its rules become active everywhere at one instant. Before `reaction` it knows
+/// nothing.
+pub struct Controller {
+    plan: DragonflyPlan,
+    known: Option<LearntTraffic>,
+}
+
+/// What hosts will send, and when a controller has reacted to it.
+pub struct KnownTraffic {
+    /// When which phase is active, and whom its packets are for.
+    pub destinations: Destinations,
+    /// What every host sends [share of its link].
+    pub load: f64,
+    /// From a change of the traffic until the rules for it are active at all switches.
+    pub reaction: Duration,
+}
+
+/// What a controller made of it.
+struct LearntTraffic {
+    destinations: Destinations,
+    reaction: Duration,
+    /// By phase, then by group of the source, then by group of the destination.
+    is_overloaded: Vec<bool>,
+}
+
+impl Controller {
+    /// A controller without knowledge of the traffic until [`PacketRouting::learn`].
+    pub fn new(plan: DragonflyPlan) -> Controller {
+        Controller { plan, known: None }
+    }
+
+    /// Whether the rules active at `now` [ns] send packets between two groups by another one.
+    #[inline]
+    fn leads_by_another(&self, from: u16, to: u16, now: u64) -> bool {
+        let Some(known) = &self.known else { return false };
+        let Some(then) = (now * NS).checked_sub(known.reaction.as_ps()) else { return false };
+        let groups = self.plan.groups() as usize;
+        let row = known.destinations.phase(Time::from_ps(then)) * groups + usize::from(from);
+        known.is_overloaded[row * groups + usize::from(to)]
+    }
+}
+
+impl PacketRouting for Controller {
+    fn channels(&self) -> u8 {
+        3
+    }
+
+    fn learn(&mut self, traffic: impl FnOnce() -> Result<KnownTraffic, InputError>) -> Result<(), InputError> {
+        let KnownTraffic { destinations, load, reaction } = traffic()?;
+        let phases = destinations.phases();
+        let is_overloaded = phases.iter().flat_map(|phase| overloaded(&self.plan, phase, load)).collect();
+        self.known = Some(LearntTraffic { destinations, reaction, is_overloaded });
+        Ok(())
+    }
+
+    fn decide<L: LoadView>(&self, at: InputChannel, packet: &mut RoutedPacket, load: L) -> NextHop {
+        if at.class == LinkClass::Host {
+            let [from, to] = [packet.src, packet.dst].map(|host| self.plan.group_of_host(host));
+            packet.route_state[VIA] = ANYWHERE;
+            if self.leads_by_another(from, to, load.now_ns()) {
+                self.plan.draw_via(packet);
+                packet.is_misrouted = true;
+            }
+        }
+        self.plan.minimal(at, packet)
+    }
+}
+
+/// Whether the hosts of each group want more of each other than the links between them take, when every host sends
+/// `load` of its link.
+fn overloaded(plan: &DragonflyPlan, destinations: &Destinations, load: f64) -> Vec<bool> {
+    let (groups, size) = (plan.groups(), plan.hosts_per_group());
+    let mut wanted = vec![0.0; (groups * groups) as usize];
+    for src in 0..groups * size {
+        let row = &mut wanted[(src / size * groups) as usize..][..groups as usize];
+        destinations.shares(HostId::new(src), Time::ZERO, &mut |range, share| {
+            let (first, end) = (range.first, range.first + range.hosts);
+            for group in first / size..end.div_ceil(size) {
+                let hosts = end.min((group + 1) * size) - first.max(group * size);
+                row[group as usize] += load * share * f64::from(hosts);
+            }
+        });
+    }
+    let links = |pair: u32| plan.links_between((pair / groups) as u16, (pair % groups) as u16);
+    let is_overloaded = |(pair, wanted)| pair / groups != pair % groups && wanted > f64::from(links(pair)) + ROUNDING;
+    (0..).zip(wanted).map(is_overloaded).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use etherweave_topology::{Dragonfly, Family};
+    use etherweave_workload::pattern::{Adversarial, GroupLocal};
+    use etherweave_workload::{HostGroups, Pattern, Share};
+
+    use super::super::FabricPlan;
+    use super::*;
+
+    /// Overloaded pairs of nine groups of eight hosts, with a link between any two, or of five with two.
+    fn pairs(groups_wanted: u32, pattern: &Pattern, load: f64) -> Vec<[u32; 2]> {
+        let dragonfly = Dragonfly { p: 2, a: 4, h: 2, groups: Some(groups_wanted), ..Dragonfly::default() };
+        let topology = dragonfly.generate().unwrap();
+        let plan = DragonflyPlan::of(&topology).unwrap();
+        let destinations = pattern.plan(&HostGroups::new(&vec![8; groups_wanted as usize]).unwrap(), 1).unwrap();
+        let pairs = (0..).zip(overloaded(&plan, &destinations, load)).filter(|&(_, is_overloaded)| is_overloaded);
+        pairs.map(|(pair, _)| [pair / groups_wanted, pair % groups_wanted]).collect()
+    }
+
+    #[test]
+    fn pairs_are_overloaded_that_want_more_than_their_links() {
+        let next = |groups: u32| (0..groups).map(|group| [group, (group + 1) % groups]).collect::<Vec<_>>();
+        let adversarial = Pattern::Adversarial(Adversarial::default());
+        // Eight hosts want 8 · load of one link, or of two.
+        assert_eq!(pairs(9, &adversarial, 0.125), [[0; 2]; 0]);
+        assert_eq!(pairs(9, &adversarial, 0.126), next(9));
+        assert_eq!(pairs(5, &adversarial, 0.25), [[0; 2]; 0]);
+        assert_eq!(pairs(5, &adversarial, 0.251), next(5));
+        // 64 packets of 71 hosts to each other group, whose ranges span groups: 64/71 of a link.
+        assert_eq!(pairs(9, &Pattern::default(), 1.0), [[0; 2]; 0]);
+        // A group has no link to itself, and needs none.
+        assert_eq!(pairs(9, &Pattern::GroupLocal(GroupLocal { share: Share::ALL }), 1.0), [[0; 2]; 0]);
+    }
+}

@@ -1,0 +1,28 @@
+//! The load that a routing may see.
+
+/// The load of one switch, as it sees it itself. The unit of queues is the simulation's: packets or bytes, the same
+/// everywhere, as decisions only compare them.
+pub trait LoadView: Copy {
+    /// The time since the start of the run [ns].
+    fn now_ns(&self) -> u64;
+
+    /// What waits for a channel of a port, and what of it the far end has not yet passed on where the switch knows that
+    /// from credits.
+    fn occupancy(&self, port: u8, channel: u8) -> u32;
+
+    /// The same of all channels of a port together.
+    fn queued(&self, port: u8) -> u32;
+
+    /// [`LoadView::occupancy`] of a port of another switch of the neighbourhood, at once.
+    fn occupancy_at(&self, switch: u32, port: u8, channel: u8) -> u32;
+
+    /// Whether a global port of a switch of the same neighbourhood is marked as saturated: its own marks a switch knows
+    /// at once, those of others later.
+    fn is_saturated(&self, switch: u32, port: u8) -> bool;
+
+    /// Whether the link of a port is down now, which its switch sees at once.
+    fn is_down(&self, port: u8) -> bool;
+
+    /// Whether a channel takes no packet now: its link is down, its far end has paused it or has no room.
+    fn is_paused(&self, port: u8, channel: u8) -> bool;
+}

@@ -1,0 +1,190 @@
+//! Routing packet by packet: each switch decides for each packet, from where it is, what it carries and, if the routing
+//! is adaptive, the load that the switch sees.
+//!
+//! - [`PacketRouting`] is the decision; [`PacketRoutingKind`] lists the members and makes them for a fabric.
+//! - [`LoadView`] is all that a decision may see of queues. Every simulation implements it for its switches.
+//! - [`RoutedPacket`] is what a packet carries for its routing.
+//! - [`tables`]: the lookup of deployed flow tables is a routing like the others.
+//!
+//! Adding a routing is one file here and one line in `kind.rs`.
+
+mod adaptive_minimal;
+mod adaptive_up;
+mod butterfly;
+mod butterfly_shares;
+mod choice;
+mod clos;
+mod conditional;
+mod controller;
+mod dimension_adaptive;
+mod dimension_order;
+mod divisor;
+mod dragonfly;
+mod dragonfly_shares;
+mod fabric;
+mod kind;
+mod load;
+mod minimal;
+mod oblivious;
+mod packet;
+mod piggyback;
+mod progressive_adaptive;
+mod shortest_path;
+pub mod tables;
+mod ugal_global;
+mod ugal_local;
+mod up_by_hash;
+mod valiant;
+mod valiant_group;
+mod valiant_switch;
+
+pub use adaptive_minimal::AdaptiveMinimal;
+pub use adaptive_up::AdaptiveUp;
+pub use butterfly::ButterflyPlan;
+pub use clos::ClosPlan;
+pub use conditional::Conditional;
+pub use controller::{Controller, KnownTraffic};
+pub use dimension_adaptive::ButterflyDimensionAdaptive;
+pub use dimension_order::ButterflyDimensionOrder;
+pub(crate) use divisor::Divisor;
+pub use dragonfly::DragonflyPlan;
+pub use fabric::{FabricOf, Outage, TableSource};
+pub use kind::{PacketRoutingKind, Visit};
+pub use load::LoadView;
+pub use minimal::DragonflyMinimal;
+pub use oblivious::{Oblivious, WalkTarget};
+pub use packet::RoutedPacket;
+pub use piggyback::Piggyback;
+pub use progressive_adaptive::ProgressiveAdaptive;
+pub use shortest_path::ShortestPath;
+pub use ugal_global::UgalGlobal;
+pub use ugal_local::UgalLocal;
+pub use up_by_hash::UpByHash;
+pub use valiant::{ButterflyUgalLocal, Valiant};
+pub use valiant_group::ValiantGroup;
+pub use valiant_switch::ValiantSwitch;
+
+use etherweave_topology::{LinkClass, Topology};
+
+use etherweave_primitives::InputError;
+
+/// Where everything is on one kind of fabric: what routings for it have in common.
+pub trait FabricPlan: Sized {
+    /// The kind of fabric in words: "a complete dragonfly".
+    const FABRIC: &'static str;
+
+    /// # Errors
+    /// When the fabric is not of this kind.
+    fn of(topology: &Topology) -> Result<Self, InputError>;
+}
+
+/// What a routing is made of on a fabric: a plan, or tables.
+pub(crate) trait RoutingBasis: Sized {
+    /// The kind of fabric in words.
+    const FABRIC: &'static str;
+
+    /// # Errors
+    /// When the fabric is not of this kind.
+    fn of(fabric: FabricOf<'_>) -> Result<Self, InputError>;
+
+    /// Whether the fabric is of this kind.
+    fn suits(fabric: FabricOf<'_>) -> bool {
+        Self::of(fabric).is_ok()
+    }
+}
+
+impl<P: FabricPlan> RoutingBasis for P {
+    const FABRIC: &'static str = P::FABRIC;
+
+    fn of(fabric: FabricOf<'_>) -> Result<P, InputError> {
+        P::of(fabric.topology)
+    }
+}
+
+/// The error of a plan for a fabric that is not of its kind.
+fn unsuited(found: String, expected: &str) -> InputError {
+    InputError::new("topology", found, expected)
+}
+
+/// Where a packet stands when it asks.
+#[derive(Clone, Copy, Debug)]
+pub struct InputChannel {
+    /// The switch.
+    pub switch: u32,
+    /// The port by which it arrived.
+    pub port: u8,
+    /// The virtual channel by which it arrived; 0 from a host.
+    pub channel: u8,
+    /// The class of the link by which it arrived.
+    pub class: LinkClass,
+}
+
+/// What the packet does next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NextHop {
+    /// The port it leaves by.
+    pub port: u8,
+    /// The virtual channel of that port; 0 to a host.
+    pub channel: u8,
+}
+
+/// A global port is saturated when channel 0 holds more than `mean_percent` of the mean over the switch's global ports,
+/// and `packets` more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Saturation {
+    /// Share of the mean occupancy [percent].
+    pub mean_percent: u32,
+    /// Packets above it.
+    pub packets: u32,
+}
+
+/// How long packets keep their [hash](RoutedPacket::hash).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HashScope {
+    /// Every packet draws its own.
+    PerPacket,
+    /// All packets of a host to another have the same.
+    PerFlow,
+    /// Packets of a host to another have the same until there was none for a while.
+    PerFlowlet {
+        /// How long a gap without a packet starts another flowlet [ns].
+        gap_ns: u32,
+    },
+}
+
+/// A routing: asked once for every packet at every switch, when the packet is the first of its queue.
+pub trait PacketRouting: Send + Sync {
+    /// Virtual channels of every port that its paths need, at least 1.
+    fn channels(&self) -> u8;
+
+    /// How long packets keep their hash. By default every packet draws its own.
+    fn hash_scope(&self) -> HashScope {
+        HashScope::PerPacket
+    }
+
+    /// What marks a global port as saturated, when the routing asks for it.
+    fn saturation(&self) -> Option<Saturation> {
+        None
+    }
+
+    /// The routing as one that looks at no queue, when it is: then expected loads can be computed without a run. By
+    /// default none.
+    fn oblivious(&self) -> Option<&dyn Oblivious> {
+        None
+    }
+
+    /// Takes note of what hosts will send, before the run: for routings with an external controller, which ask for it.
+    /// By default nothing.
+    ///
+    /// # Errors
+    /// Those of `traffic`.
+    fn learn(&mut self, _traffic: impl FnOnce() -> Result<KnownTraffic, InputError>) -> Result<(), InputError> {
+        Ok(())
+    }
+
+    /// Writes down what later decisions need, when the packet is made. By default nothing.
+    fn start(&self, _packet: &mut RoutedPacket) {}
+
+    /// Says where a packet goes, from its place and a view of the switch's load.
+    fn decide<L: LoadView>(&self, at: InputChannel, packet: &mut RoutedPacket, load: L) -> NextHop;
+}
