@@ -106,6 +106,8 @@ class Summary(TypedDict):
     """Packets dropped for lack of buffer."""
     packets_damaged: NotRequired[int]
     """Packets discarded because their frame check sequence was wrong."""
+    packets_lost: NotRequired[int]
+    """Packets lost on links that were down."""
     packets_in_flight: NotRequired[int]
     """Packets under way at the end."""
     packets_max: NotRequired[int]

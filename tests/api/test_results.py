@@ -51,6 +51,7 @@ def result(
         packets_delivered=0,
         packets_dropped=0,
         packets_damaged=0,
+        packets_lost=0,
         packets_in_flight=0,
         packets_max=0,
         fingerprint=None,

@@ -1,5 +1,5 @@
 //! Runs of every routing on every small fabric that it works on. What packets do step by step, whatever is queued, is
-//! in `src/routing/walk.rs`.
+//! in `crates/forwarding/tests/every_packet_routing.rs`.
 
 #[path = "../../forwarding/tests/fabrics/small.rs"]
 mod small;

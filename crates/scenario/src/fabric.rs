@@ -4,15 +4,15 @@ use std::ops::RangeInclusive;
 
 use etherweave_design::{Design, DesignError, DesignStep, Largest};
 use etherweave_primitives::{BitRate, Bytes, InputError};
-use etherweave_routing::Outage;
-use etherweave_routing::{Routing, RoutingKind};
-use etherweave_sim::{largest_packet, port_buffers};
+use etherweave_routing::{Outage, Routing, RoutingKind};
+use etherweave_sim::{PacketRouter, largest_packet, port_buffers};
 use etherweave_topology::{Export, ExportNames, Topology, TopologyKind};
 
 use crate::document::Document;
 use crate::measured::{self, PortSent};
 use crate::observation::{PointChoice, observe};
 use crate::open_loop::{self, CurveProgress, SimulatedFabric};
+use crate::routing_spec::RoutingSpec;
 use crate::scenario::{generate, read_values};
 use crate::{Deployment, Scenario, ScenarioError, Table, fabric_tables, faults, reader};
 
@@ -77,9 +77,15 @@ impl Fabric {
     /// # Errors
     /// When there is no such routing, or it is not for this fabric.
     pub fn routing_priorities(&self, routing: Option<&str>) -> Result<u8, ScenarioError> {
-        let kind = match routing {
-            Some(name) => routing_named(name).map_err(|error| self.document.elsewhere(error))?,
-            None => self.scenario.routing,
+        let own = self.scenario.routing;
+        let kind = match (routing, own) {
+            (Some(name), _) => routing_named(name).map_err(|error| self.document.elsewhere(error))?,
+            (None, RoutingSpec::PerFlow(kind)) => kind,
+            (None, RoutingSpec::PerPacket(kind)) => {
+                let tables = self.scenario.open_loop.fabric_tables(&self.scenario.topology, &self.topology);
+                let router = PacketRouter::new(kind, &tables).map_err(|error| self.document.locate(error))?;
+                return Ok(router.priorities());
+            }
         };
         let legality = kind.legality(&self.topology).map_err(|error| self.document.error("routing", error, ""))?;
         Ok(legality.priorities())
@@ -178,7 +184,7 @@ impl Fabric {
     }
 
     fn outages(&self) -> Result<Vec<Outage>, ScenarioError> {
-        faults::outages(&self.scenario.faults, &self.topology).map_err(|errors| self.document.locate(errors))
+        faults::open_loop_outages(&self.scenario.faults, &self.topology).map_err(|errors| self.document.locate(errors))
     }
 
     /// All figures of the fabric; `on_step` is called before each step and returns whether to continue. None when it

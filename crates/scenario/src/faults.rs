@@ -14,8 +14,12 @@ use crate::Scenario;
 pub struct FaultsSpec {
     /// Links that damage frames, for `etherweave run`. Default none.
     pub degraded: Vec<DegradedSpec>,
-    /// Links and switches that fail and return, for `[open_loop]`. Default none.
+    /// Links and switches that fail and return. Default none.
     pub down: Vec<DownSpec>,
+    /// Delay after a link fails or returns until the routing "shortest_path" computes its tables again, in a run
+    /// [whole ns]. Absent: never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reroute_after: Option<Duration>,
 }
 
 /// A link that damages frames in both directions.
@@ -50,8 +54,6 @@ impl FaultsSpec {
 /// Every link that is wrong.
 pub(crate) fn degraded(scenario: &Scenario, topology: &Topology) -> Result<Vec<DegradedLink>, InputErrors> {
     let mut errors = InputErrors::default();
-    let found = "links and switches that fail and return are simulated by `etherweave curve` and `observe`";
-    errors.check(InputError::unless(scenario.faults.down.is_empty(), "faults.down", found, "none"));
     let mut links = Vec::with_capacity(scenario.faults.degraded.len());
     for (number, spec) in scenario.faults.degraded.iter().enumerate() {
         let link = spec.link(scenario, topology);
@@ -127,14 +129,24 @@ pub struct DownSpec {
     pub until: Option<Duration>,
 }
 
+/// Links that fail under open loops, where no link damages frames.
+///
+/// # Errors
+/// Every one that does not exist.
+pub(crate) fn open_loop_outages(faults: &FaultsSpec, topology: &Topology) -> Result<Vec<Outage>, InputErrors> {
+    let mut errors = InputErrors::default();
+    let found = "links that damage frames are simulated by `etherweave run`";
+    errors.check(InputError::unless(faults.degraded.is_empty(), "faults.degraded", found, "none"));
+    let outages = errors.check(outages(faults, topology));
+    errors.into_result().map(|()| outages.unwrap_or_default())
+}
+
 /// Links that fail.
 ///
 /// # Errors
 /// Every one that does not exist.
 pub(crate) fn outages(faults: &FaultsSpec, topology: &Topology) -> Result<Vec<Outage>, InputErrors> {
     let mut errors = InputErrors::default();
-    let found = "links that damage frames are simulated by `etherweave run`";
-    errors.check(InputError::unless(faults.degraded.is_empty(), "faults.degraded", found, "none"));
     let mut outages = Vec::new();
     for (number, spec) in faults.down.iter().enumerate() {
         let channels = spec.channels(topology).map_err(|error| error.within(&format!("faults.down.{number}")));

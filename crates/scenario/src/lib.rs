@@ -25,6 +25,7 @@ mod open_loop;
 mod outcome;
 mod pattern_spec;
 mod reader;
+mod routing_spec;
 mod run;
 mod scenario;
 mod schedules;

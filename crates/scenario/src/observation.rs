@@ -63,7 +63,7 @@ pub(crate) fn observe(
     spec.check(fabric)?;
     let ObservedPoint { routing, pattern, load } = point;
     let run = RunParams { load, length: length(spec, &pattern.0), records_steps: true, seed };
-    let tables = spec.fabric_tables(fabric);
+    let tables = spec.fabric_tables(fabric.kind, fabric.topology);
     let traffic = spec.traffic(fabric, &tables, &pattern, run);
     let started = Instant::now();
     let report = traffic.run_with(routing, threads).map_err(conversions::open_loop)?;

@@ -110,8 +110,8 @@ impl OpenLoopSpec {
     }
 
     /// What makes the flow tables of a fabric.
-    pub(crate) fn fabric_tables<'a>(&'a self, fabric: &SimulatedFabric<'a>) -> FabricTables<'a> {
-        FabricTables { kind: fabric.kind, topology: fabric.topology, params: &self.tables }
+    pub(crate) fn fabric_tables<'a>(&'a self, kind: &'a TopologyKind, topology: &'a Topology) -> FabricTables<'a> {
+        FabricTables { kind, topology, params: &self.tables }
     }
 
     /// Rejects keys that cannot take effect.
@@ -178,7 +178,7 @@ pub(crate) fn curve(
     on_point: &mut dyn FnMut(CurveProgress) -> bool,
 ) -> Result<Table, InputError> {
     spec.check(fabric)?;
-    let tables = spec.fabric_tables(fabric);
+    let tables = spec.fabric_tables(fabric.kind, fabric.topology);
     let of_routing = |&routing| spec.patterns.iter().map(move |pattern| (routing, pattern));
     let lines: Vec<_> = spec.routings.iter().flat_map(of_routing).collect();
     let of_line = spec.loads.len() + if spec.saturation { HALVINGS } else { 0 };

@@ -46,6 +46,8 @@ pub struct Summary {
     pub packets_dropped: u64,
     /// Packets discarded because their frame check sequence was wrong.
     pub packets_damaged: u64,
+    /// Packets lost on links that were down.
+    pub packets_lost: u64,
     /// Packets under way at the end.
     pub packets_in_flight: u64,
     /// Largest number of packets that ever existed at once.

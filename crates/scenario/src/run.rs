@@ -95,6 +95,7 @@ impl Run {
             packets_delivered: totals.delivered,
             packets_dropped: totals.dropped,
             packets_damaged: totals.damaged,
+            packets_lost: totals.lost,
             packets_in_flight: totals.in_flight,
             packets_max: totals.packets_max,
             fingerprint: report.fingerprint.map(Into::into),

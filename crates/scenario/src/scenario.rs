@@ -2,7 +2,7 @@
 
 use etherweave_design::DesignSpec;
 use etherweave_primitives::{Duration, HostId, InputError, InputErrors, Priority};
-use etherweave_routing::{RoutingKind, SelectionKind};
+use etherweave_routing::SelectionKind;
 use etherweave_sim::params::{Ets, FlowControl, HostParams, NicParams, SimParams, SwitchParams, Transport};
 use etherweave_sim::{Experiment, Job};
 use etherweave_topology::{FatTree, Topology, TopologyKind};
@@ -12,7 +12,8 @@ use crate::control::ControlSpec;
 use crate::document::Document;
 use crate::faults::{self, FaultsSpec};
 use crate::open_loop::OpenLoopSpec;
-use crate::{ScenarioError, check, files, reader};
+use crate::routing_spec::RoutingSpec;
+use crate::{ScenarioError, check, files, reader, routing_spec};
 
 /// A scenario file: fabric, protocols, jobs; all keys have defaults, and a run needs a job.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -22,11 +23,12 @@ pub struct Scenario {
     pub name: String,
     /// Seed of all random streams. Default 1.
     pub seed: u64,
-    /// Which channels packets may take.
-    pub routing: RoutingKind,
+    /// Which channels packets may take; of the routings that decide for every packet at every switch, also which they
+    /// take. Default "up_down".
+    pub routing: RoutingSpec,
     /// What is connected to what.
     pub topology: TopologyKind,
-    /// Which of the legal channels a flow takes.
+    /// Which of the legal channels a flow takes, where `routing` leaves it open.
     pub selection: SelectionKind,
     /// Every switch. `profile = "spectrum"` fills in what is not given.
     pub switch: SwitchParams,
@@ -62,7 +64,7 @@ impl Default for Scenario {
         Scenario {
             name: String::new(),
             seed: 1,
-            routing: RoutingKind::default(),
+            routing: RoutingSpec::default(),
             topology: TopologyKind::FatTree(FatTree::default()),
             selection: SelectionKind::default(),
             switch: SwitchParams::default(),
@@ -203,18 +205,18 @@ pub(crate) fn experiment(
     let capture: Result<Vec<HostId>, _> = capture.iter().map(|name| host_named(&topology, name)).collect();
     let capture = capture.map_err(|error| document.elsewhere(error))?;
     let mut errors = InputErrors::default();
-    let routing = scenario.routing.build(&topology).map_err(|error| InputError::new("routing", error, ""));
-    let routing = errors.check(routing);
+    let outages = errors.check(faults::outages(&scenario.faults, &topology)).unwrap_or_default();
+    let paths = errors.check(routing_spec::paths(scenario, &topology, &outages));
     let degraded = errors.check(faults::degraded(scenario, &topology));
     let jobs = errors.check(jobs(scenario, &topology));
-    let (Some(routing), Some(degraded), Some(jobs)) = (routing, degraded, jobs) else { return Err(locate(errors)) };
+    let (Some(paths), Some(degraded), Some(jobs)) = (paths, degraded, jobs) else { return Err(locate(errors)) };
     check::built(scenario, &topology, &jobs).map_err(|error| document.locate(error))?;
     Ok(Experiment {
-        routing,
-        selection: scenario.selection.build(&topology),
+        paths,
         params: scenario.params(),
         jobs,
         degraded,
+        outages,
         warm_up: scenario.run.warm_up,
         stall_limit: scenario.run.stall_limit,
         capture,

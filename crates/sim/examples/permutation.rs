@@ -5,7 +5,7 @@ use std::time::Instant;
 use etherweave_primitives::{Bytes, Duration, HostId, Priority, Time};
 use etherweave_routing::{RoutingKind, SelectionKind};
 use etherweave_sim::params::{RoceParams, SimParams, Transport};
-use etherweave_sim::{Experiment, Job, Simulation};
+use etherweave_sim::{Experiment, Job, Paths, Simulation};
 use etherweave_topology::{Family, KAryFatTree};
 use etherweave_workload::{Permutation, Workload};
 
@@ -36,11 +36,11 @@ fn main() {
     let (warm_up, stall_limit) = (Duration::ZERO, Duration::from_ms(1_000));
     let experiment = Experiment {
         topology,
-        routing,
-        selection,
+        paths: Paths::PerFlow { routing, selection },
         params,
         jobs: vec![job],
         degraded: Vec::new(),
+        outages: Vec::new(),
         warm_up,
         stall_limit,
         capture: Vec::new(),

@@ -3,10 +3,12 @@
 use std::ops::Range;
 
 use etherweave_primitives::{BitRate, ByteTime, Bytes, Duration, Priority, Time};
+use etherweave_topology::LinkClass;
 
 use crate::frame::size;
 use crate::params::{EcnMarking, FlowControl, Forwarding, NicParams, RoceVersion, SimParams, Transport};
 use crate::switch::buffer::{BufferSizes, Limit};
+use crate::switch::per_packet::PacketRouter;
 use crate::switch::schedule::Scheduler;
 
 /// See the module.
@@ -15,6 +17,10 @@ pub(crate) struct RunConstants {
     pub params: SimParams,
     /// Egress ports along all paths, one path after another; each numbered in its switch's shard.
     pub routes: Vec<u32>,
+    /// What decides for every packet, where paths are not chosen per flow.
+    pub router: Option<PacketRouter>,
+    /// By channel; empty where paths are chosen per flow.
+    pub link_classes: Vec<LinkClass>,
     /// Which class sends next.
     pub scheduler: Scheduler,
     /// Priority group of each priority.
@@ -153,6 +159,8 @@ impl RunConstants {
         RunConstants {
             params: params.clone(),
             routes: Vec::new(),
+            router: None,
+            link_classes: Vec::new(),
             scheduler: Scheduler::new(&params.ets, largest_frame),
             largest_frame,
             group_of_priority: groups.of_priority,

@@ -8,7 +8,7 @@
 //! `switch/forward.rs` and ends in `host/roce/mod.rs` or `host/softirq.rs`.
 //!
 //! Guarantees: the same experiment gives the same report on any number of threads; packets made are packets
-//! delivered, dropped, discarded as damaged or in flight. Left out: links that fail, adaptive routing.
+//! delivered, dropped, discarded as damaged, lost on a failed link, or in flight.
 
 mod build;
 mod capture;
@@ -26,7 +26,7 @@ mod switch;
 mod tests;
 pub mod transport;
 
-pub use build::{Experiment, Job, PortBuffer, port_buffers};
+pub use build::{Experiment, Job, Paths, PortBuffer, port_buffers};
 pub use capture::{Capture, Captured, CapturedFrame};
 pub use constants::{headroom, largest_packet};
 pub use degraded::DegradedLink;
@@ -36,4 +36,5 @@ pub use frame::pause::PauseFrame;
 pub use host::IterationRow;
 pub use packet::{Packet, PacketKind, flags};
 pub use report::{FlowRow, LosslessDrop, PortRow, Report, StreamRow, Totals};
+pub use switch::per_packet::PacketRouter;
 pub use switch::port::PauseCounters;

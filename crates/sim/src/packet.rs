@@ -4,6 +4,7 @@
 //! blocks of TCP) lies in a side slab. A packet is in exactly one place: a queue, the wire, or a host.
 
 use etherweave_primitives::Time;
+use etherweave_routing::RoutedPacket;
 
 use crate::transport::SackBlocks;
 
@@ -95,11 +96,26 @@ impl Packet {
     }
 }
 
+/// What a packet carries where switches decide packet by packet.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct PacketRoute {
+    /// For the routing.
+    pub routed: RoutedPacket,
+    /// The port by which it leaves the switch where it is, numbered in the shard.
+    pub egress: u32,
+    /// The priority of channel 0.
+    pub base: u8,
+    /// The channel of the link that it takes next.
+    pub channel: u8,
+}
+
 /// All packets of a shard.
 #[derive(Default)]
 pub struct Packets {
     slots: Vec<Packet>,
     free: Vec<Handle>,
+    /// By handle, where packets are routed one by one; otherwise empty.
+    routes: Vec<PacketRoute>,
     sides: Vec<SackBlocks>,
     sides_free: Vec<u32>,
 }
@@ -125,6 +141,26 @@ impl Packets {
     pub fn remove(&mut self, handle: Handle) -> Packet {
         self.free.push(handle);
         self.slots[handle as usize]
+    }
+
+    /// What a packet carries for its routing.
+    #[inline]
+    pub(crate) fn route(&self, handle: Handle) -> &PacketRoute {
+        &self.routes[handle as usize]
+    }
+
+    /// The same, to be changed.
+    #[inline]
+    pub(crate) fn route_mut(&mut self, handle: Handle) -> &mut PacketRoute {
+        &mut self.routes[handle as usize]
+    }
+
+    /// Gives a packet what its routing needs.
+    pub(crate) fn set_route(&mut self, handle: Handle, route: PacketRoute) {
+        if self.routes.len() < self.slots.len() {
+            self.routes.resize(self.slots.len(), PacketRoute::default());
+        }
+        self.routes[handle as usize] = route;
     }
 
     /// Puts SACK blocks in the side slab.

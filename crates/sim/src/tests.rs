@@ -7,7 +7,7 @@ use etherweave_workload::{StreamSpec, Traffic};
 
 use crate::engine::event::{EventKey, Kind};
 use crate::params::SimParams;
-use crate::{Captured, Experiment, Job, PacketKind, Simulation};
+use crate::{Captured, Experiment, Job, PacketKind, Paths, Simulation};
 
 /// Packets to observe, and bytes of each on the wire.
 const PACKETS: u64 = 200_000;
@@ -33,12 +33,15 @@ fn experiment() -> Experiment {
     let mut params = SimParams::default();
     params.nic.drain_rate = BitRate::from_gbps(1_000);
     Experiment {
-        routing: RoutingKind::ShortestPath.build(&topology).unwrap(),
-        selection: SelectionKind::default().build(&topology),
+        paths: Paths::PerFlow {
+            routing: RoutingKind::ShortestPath.build(&topology).unwrap(),
+            selection: SelectionKind::default().build(&topology),
+        },
         topology,
         params,
         jobs: vec![job],
         degraded: Vec::new(),
+        outages: Vec::new(),
         warm_up: Duration::ZERO,
         stall_limit: Duration::from_ms(100_000_000),
         capture: vec![HostId::new(0)],

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use etherweave_primitives::{Bytes, Duration, HostId, Priority, Time};
 use etherweave_routing::{RoutingKind, SelectionKind};
 use etherweave_sim::params::SimParams;
-use etherweave_sim::{Experiment, Job, Simulation};
+use etherweave_sim::{Experiment, Job, Paths, Simulation};
 use etherweave_topology::{Family, KAryFatTree};
 use etherweave_workload::{PermutationStreams, Workload};
 
@@ -50,12 +50,15 @@ fn a_warm_run_allocates_less_than_once_in_ten_thousand_packet_hops() {
     let (priority, start) = (Priority::new(0), Duration::ZERO);
     let job = Job { name: "streams".into(), hosts, traffic, priority, start, is_background: false };
     let experiment = Experiment {
-        routing: RoutingKind::UpDown.build(&topology).unwrap(),
-        selection: SelectionKind::default().build(&topology),
+        paths: Paths::PerFlow {
+            routing: RoutingKind::UpDown.build(&topology).unwrap(),
+            selection: SelectionKind::default().build(&topology),
+        },
         topology,
         params: SimParams::default(),
         jobs: vec![job],
         degraded: Vec::new(),
+        outages: Vec::new(),
         warm_up: Duration::ZERO,
         stall_limit: Duration::from_ms(1_000),
         capture: Vec::new(),

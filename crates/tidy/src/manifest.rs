@@ -11,7 +11,7 @@ pub const MAY_USE: [(&str, &[&str]); 12] = [
     ("workload", &["primitives"]),
     ("power", &["primitives", "topology"]),
     ("design", &["primitives", "topology", "routing", "forwarding", "power"]),
-    ("sim", &["primitives", "topology", "routing", "workload"]),
+    ("sim", &["primitives", "topology", "routing", "forwarding", "workload"]),
     ("openloop", &["primitives", "topology", "routing", "forwarding", "workload"]),
     ("scenario", &["primitives", "topology", "routing", "forwarding", "workload", "sim", "design", "openloop"]),
     ("python", &["scenario"]),

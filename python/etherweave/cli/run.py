@@ -130,6 +130,8 @@ def _text(result: Result) -> str:
     )
     if damaged := summary.get("packets_damaged"):
         head += f", {damaged:,} damaged"
+    if lost := summary.get("packets_lost"):
+        head += f", {lost:,} lost on links that were down"
     return "\n".join([head, *job_lines(figures), *_drop_lines(figures), *_pause_lines(figures)])
 
 

@@ -65,6 +65,10 @@ impl PacketRouting for Controller {
         3
     }
 
+    fn sees_other_switches(&self) -> bool {
+        true
+    }
+
     fn learn(&mut self, traffic: impl FnOnce() -> Result<KnownTraffic, InputError>) -> Result<(), InputError> {
         let KnownTraffic { destinations, load, reaction } = traffic()?;
         let phases = destinations.phases();

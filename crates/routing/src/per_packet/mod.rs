@@ -153,7 +153,7 @@ pub enum HashScope {
 }
 
 /// A routing: asked once for every packet at every switch, when the packet is the first of its queue.
-pub trait PacketRouting: Send + Sync {
+pub trait PacketRouting: Send + Sync + 'static {
     /// Virtual channels of every port that its paths need, at least 1.
     fn channels(&self) -> u8;
 
@@ -165,6 +165,11 @@ pub trait PacketRouting: Send + Sync {
     /// What marks a global port as saturated, when the routing asks for it.
     fn saturation(&self) -> Option<Saturation> {
         None
+    }
+
+    /// Whether decisions need more than the load of the own switch: that of others, or the traffic. By default not.
+    fn sees_other_switches(&self) -> bool {
+        false
     }
 
     /// The routing as one that looks at no queue, when it is: then expected loads can be computed without a run. By

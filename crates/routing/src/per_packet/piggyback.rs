@@ -26,6 +26,10 @@ impl PacketRouting for Piggyback {
         3
     }
 
+    fn sees_other_switches(&self) -> bool {
+        true
+    }
+
     fn saturation(&self) -> Option<Saturation> {
         Some(self.saturation)
     }

@@ -19,6 +19,10 @@ impl PacketRouting for UgalGlobal {
         3
     }
 
+    fn sees_other_switches(&self) -> bool {
+        true
+    }
+
     fn start(&self, packet: &mut RoutedPacket) {
         self.plan.draw_via(packet);
     }

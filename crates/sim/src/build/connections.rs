@@ -7,7 +7,7 @@ use etherweave_routing::{FlowKey, path};
 use etherweave_workload::{Op, Program, Traffic};
 
 use super::layout::Layout;
-use super::{Experiment, Job, too_large};
+use super::{Experiment, Job, Paths, too_large};
 
 /// A pair of ranks that exchange messages, or a stream.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +68,13 @@ pub(super) fn routes(
     routes: &mut Vec<u32>,
 ) -> Result<Vec<[u32; 2]>, InputError> {
     let topology = &experiment.topology;
+    let (routing, selection) = match &experiment.paths {
+        Paths::PerFlow { routing, selection } => (routing, selection),
+        // Only what distinguishes the two ends of a connection.
+        Paths::PerPacket(_) => {
+            return Ok((0..connections.len() as u32).map(|number| [2 * number, 2 * number + 1]).collect());
+        }
+    };
     let mut starts = Vec::with_capacity(connections.len());
     for (number, connection) in connections.iter().enumerate() {
         let [a, b] = connection.hosts(experiment);
@@ -76,8 +83,8 @@ pub(super) fn routes(
         for (direction, (src, dst)) in [(a, b), (b, a)].into_iter().enumerate() {
             start[direction] = u32::try_from(routes.len()).map_err(|_| too_large("hops of connections"))?;
             let flow = FlowKey { src, dst, entropy };
-            let channels = path(topology, &experiment.routing, &experiment.selection, &flow)
-                .map_err(|error| InputError::new("routing", error, ""))?;
+            let channels =
+                path(topology, routing, selection, &flow).map_err(|error| InputError::new("routing", error, ""))?;
             routes.extend(channels[1..].iter().map(|&channel| layout.port(topology, channel).1));
         }
         starts.push(start);

@@ -115,10 +115,11 @@ fn add_ports(shard: &mut Shard, topology: &Topology, layout: &Layout, node: Node
 }
 
 fn add_switch(shard: &mut Shard, topology: &Topology, layout: &Layout, switch: SwitchId) -> Result<(), InputError> {
-    let owner = Owner::Switch(shard.switches.len() as u32);
+    let (owner, first_port) = (Owner::Switch(shard.switches.len() as u32), shard.ports.len() as u32);
     add_ports(shard, topology, layout, switch.into(), owner);
     let sizes = buffer_sizes(topology, &shard.constants, switch)?;
-    shard.switches.push(Switch { buffer: SharedBuffer::new(sizes) });
+    let (number, ports) = (switch.get(), (shard.ports.len() as u32 - first_port) as u16);
+    shard.switches.push(Switch { number, first_port, ports, buffer: SharedBuffer::new(sizes) });
     Ok(())
 }
 

@@ -9,11 +9,13 @@ mod degraded;
 mod fabric;
 mod jobs;
 mod layout;
+mod outages;
+mod per_packet;
 
 use std::sync::Arc;
 
 use etherweave_primitives::{Duration, HostId, InputError, InputErrors, Priority, Time};
-use etherweave_routing::{HashSelection, RoutingTable};
+use etherweave_routing::{HashSelection, Outage, RoutingTable};
 use etherweave_topology::Topology;
 use etherweave_workload::Traffic;
 
@@ -26,6 +28,7 @@ use crate::engine::Simulation;
 use crate::fingerprint::Fingerprint;
 use crate::params::{self, SimParams};
 use crate::report::ReportNames;
+use crate::switch::per_packet::{PacketRouter, link_classes};
 use layout::Layout;
 
 /// Programs or streams on hosts.
@@ -45,21 +48,35 @@ pub struct Job {
     pub is_background: bool,
 }
 
+/// What chooses the paths of packets.
+#[derive(Clone, Debug)]
+pub enum Paths {
+    /// Every flow keeps one path.
+    PerFlow {
+        /// Which channels lead to which host.
+        routing: RoutingTable,
+        /// Which of them a flow uses.
+        selection: HashSelection,
+    },
+    /// Every switch decides for every packet.
+    PerPacket(PacketRouter),
+}
+
 /// What is simulated.
 #[derive(Clone, Debug)]
 pub struct Experiment {
     /// What is connected to what.
     pub topology: Topology,
-    /// Which channels lead to which host.
-    pub routing: RoutingTable,
-    /// Which of them a flow uses.
-    pub selection: HashSelection,
+    /// How packets find their way: which paths, and what chooses among them.
+    pub paths: Paths,
     /// Switches, hosts, protocols.
     pub params: SimParams,
     /// The jobs.
     pub jobs: Vec<Job>,
     /// Links that damage frames.
     pub degraded: Vec<DegradedLink>,
+    /// Links that fail.
+    pub outages: Vec<Outage>,
     /// Streams are measured from here on.
     pub warm_up: Duration,
     /// A run without progress for this long (simulated) is stuck.
@@ -85,6 +102,8 @@ impl Simulation {
         errors.check(params::check(&experiment.params));
         errors.check(jobs::check(experiment));
         errors.check(degraded::check(experiment));
+        errors.check(outages::check(experiment));
+        errors.check(per_packet::check(experiment));
         errors.into_result()?;
         let topology = &experiment.topology;
         let layout = Layout::new(topology, threads);
@@ -94,9 +113,14 @@ impl Simulation {
         constants.is_background = experiment.jobs.iter().map(|job| job.is_background).collect();
         let connections = connections::plan(experiment)?;
         let starts = connections::routes(experiment, &layout, &connections, &mut constants.routes)?;
+        if let Paths::PerPacket(router) = &experiment.paths {
+            constants.router = Some(router.clone());
+            constants.link_classes = link_classes(topology);
+        }
         let constants = Arc::new(constants);
         let mut shards = fabric::shards(topology, &layout, &constants)?;
         degraded::add(experiment, &layout, &mut shards);
+        outages::add(experiment, &layout, &mut shards);
         jobs::populate(experiment, &layout, &connections, &starts, &mut shards)?;
         for &host in &experiment.capture {
             let (shard, port) = layout.host_port(topology, host);

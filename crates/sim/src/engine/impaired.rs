@@ -1,4 +1,4 @@
-//! Impaired links: they damage frames, or their sending port is behind a shaper.
+//! Impaired links: they damage frames, fail for a time, or their sending port is behind a shaper.
 //!
 //! Only few packets cross one. The check is where packets that leave their shard are handled, so that the others do not
 //! pay for it.
@@ -16,7 +16,13 @@ impl Shard {
         let link = self.ports[port as usize].peer.link;
         let number = link.resolve().map_or_else(|number| number, |_| self.impaired_links.len());
         if number == self.impaired_links.len() {
-            self.impaired_links.push(ImpairedLink { shard: self.shard_at(link), port, damage: None, shaper: None });
+            self.impaired_links.push(ImpairedLink {
+                shard: self.shard_at(link),
+                port,
+                damage: None,
+                shaper: None,
+                outages: Vec::new(),
+            });
             self.ports[port as usize].peer.link = PeerLink::impaired(number);
         }
         &mut self.impaired_links[number]
@@ -33,6 +39,18 @@ impl Shard {
         let packet = &mut self.packets[handle];
         packet.is_damaged |= link.damage.as_mut().is_some_and(|damage| damage.is_hit(self.now, wire));
         if packet.is_damaged { self.key(key.place(), Kind::ArriveDamaged, 0) } else { key }
+    }
+
+    /// Whether a link is down at any instant of a span.
+    pub(crate) fn is_cut(&self, link: PeerLink, begin: Time, end: Time) -> bool {
+        link.resolve().is_err_and(|number| self.impaired_links[number].is_down(begin, end))
+    }
+
+    /// Takes a packet away that a failing link has lost.
+    pub(super) fn lose(&mut self, handle: Handle) {
+        let packet = self.packets.remove(handle);
+        self.packets.remove_side(packet.side);
+        self.totals.lost += 1;
     }
 
     /// Whether a frame of `wire` bytes whose transmission starts at `time` is damaged on the link.

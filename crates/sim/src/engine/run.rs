@@ -83,6 +83,7 @@ impl Simulation {
             sum.delivered += totals.delivered;
             sum.dropped += totals.dropped;
             sum.damaged += totals.damaged;
+            sum.lost += totals.lost;
             sum.hops += totals.hops;
             sum.events += totals.events;
             sum.unfinished += totals.unfinished;

@@ -88,7 +88,10 @@ impl Shard {
     #[inline(always)]
     fn arrive(&mut self, port: u32, event: Event) {
         self.note_arrival(port, event.handle);
-        let (egress, priority) = event.hint.as_egress();
+        let (egress, priority) = match self.constants.router {
+            None => event.hint.as_egress(),
+            Some(_) => self.decide_egress(port, event.handle),
+        };
         self.arrive_at_switch(port, egress, priority, event.handle);
     }
 

@@ -10,13 +10,20 @@ use crate::capture::Capture;
 use crate::constants::RunConstants;
 use crate::fingerprint::Fingerprint;
 use crate::host::{Endpoint, Host, Thread};
-use crate::packet::{Handle, NO_PACKET, Packet, Packets};
+use crate::packet::{Handle, NO_PACKET, Packet, PacketRoute, Packets};
 use crate::switch::buffer::{Group, SharedBuffer};
+use crate::switch::per_packet::Flowlet;
 use crate::switch::port::{ImpairedLink, Owner, Peer, PeerLink, Port};
 use crate::transport::SackBlocks;
 
 /// A switch: its buffer. Ports and counters lie in the shard's flat vectors.
 pub(crate) struct Switch {
+    /// Its number in the fabric.
+    pub number: u32,
+    /// The first of its ports.
+    pub first_port: u32,
+    /// How many ports it has.
+    pub ports: u16,
     /// Shared by all its ports.
     pub buffer: SharedBuffer,
 }
@@ -32,6 +39,8 @@ pub(crate) struct ShardTotals {
     pub dropped: u64,
     /// Packets discarded because of bit errors on a link.
     pub damaged: u64,
+    /// Packets lost on links that were down.
+    pub lost: u64,
     /// Transmissions: one packet over one link.
     pub hops: u64,
     /// Events served.
@@ -49,6 +58,8 @@ pub(crate) struct Outbox {
     events: Vec<Event>,
     packets: Vec<Packet>,
     sides: Vec<SackBlocks>,
+    /// Of each packet, where packets are routed one by one.
+    routes: Vec<PacketRoute>,
 }
 
 impl Outbox {
@@ -77,6 +88,8 @@ pub(crate) struct Shard {
     pub captures: Vec<Capture>,
     /// The channel that each port sends into.
     pub channels: Vec<ChannelId>,
+    /// Of endpoints, where a routing distinguishes flowlets.
+    pub flowlets: Vec<Flowlet>,
     /// Links out of this shard that damage frames or have a shaper.
     pub impaired_links: Vec<ImpairedLink>,
 }
@@ -101,6 +114,7 @@ impl Shard {
             fingerprint: None,
             captures: Vec::new(),
             channels: Vec::new(),
+            flowlets: Vec::new(),
             impaired_links: Vec::new(),
         }
     }
@@ -184,6 +198,9 @@ impl Shard {
 
     #[inline(never)]
     fn post_over(&mut self, link: PeerLink, time: Time, key: EventKey, handle: Handle) {
+        if key.kind() != Kind::Announce && self.is_cut(link, self.now, time) {
+            return self.lose(handle);
+        }
         let key = link.resolve().map_or_else(|number| self.cross_impaired_link(number, key, handle), |_| key);
         match self.shard_at(link) {
             shard if shard == self.id => self.expect_packet(time, key, handle),
@@ -199,6 +216,9 @@ impl Shard {
     fn post_remote(&mut self, shard: u32, time: Time, key: EventKey, handle: Handle) {
         let mut packet = self.packets.remove(handle);
         let outbox = &mut self.outboxes[shard as usize];
+        if self.constants.router.is_some() {
+            outbox.routes.push(*self.packets.route(handle));
+        }
         if let Some(blocks) = self.packets.remove_side(packet.side) {
             packet.side = outbox.sides.len() as u32;
             outbox.sides.push(blocks);
@@ -225,6 +245,9 @@ impl Shard {
                     packet.side = self.packets.insert_side(outbox.sides[packet.side as usize]);
                 }
                 let handle = self.packets.insert(packet);
+                if let Some(&route) = outbox.routes.get(event.handle as usize) {
+                    self.packets.set_route(handle, route);
+                }
                 self.expect_packet(event.time, event.key, handle);
             } else {
                 self.queue.push(event);
@@ -232,6 +255,7 @@ impl Shard {
         }
         outbox.packets.clear();
         outbox.sides.clear();
+        outbox.routes.clear();
     }
 
     /// Schedules an event with a packet, with a hint at what the packet will touch.
@@ -239,7 +263,9 @@ impl Shard {
     pub fn expect_packet(&mut self, time: Time, key: EventKey, handle: Handle) {
         let packet = &self.packets[handle];
         let hint = match key.kind() {
-            Kind::Arrive => PrefetchHint::egress(self.constants.routes[packet.route as usize], packet.priority),
+            Kind::Arrive if self.constants.router.is_none() => {
+                PrefetchHint::egress(self.constants.routes[packet.route as usize], packet.priority)
+            }
             Kind::Deliver => PrefetchHint::endpoint(packet.endpoint),
             _ => PrefetchHint::default(),
         };

@@ -42,6 +42,7 @@ impl Shard {
         let port = self.hosts[host].port;
         let class = self.constants.scheduler.class(packet.priority);
         let handle = self.packets.insert(packet);
+        self.start_route(endpoint, handle);
         self.totals.created += 1;
         self.ports[port as usize].enqueue(class, &mut self.packets, handle);
         self.kick(port);

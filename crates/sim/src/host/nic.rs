@@ -102,7 +102,9 @@ impl Shard {
         self.after_sending(endpoint);
         let packet = packet?;
         self.totals.created += 1;
-        Some(self.packets.insert(packet))
+        let handle = self.packets.insert(packet);
+        self.start_route(endpoint, handle);
+        Some(handle)
     }
 
     /// A packet is in the NIC's receive buffer.

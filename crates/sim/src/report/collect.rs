@@ -31,7 +31,7 @@ impl Simulation {
 
     fn sums(&self) -> Totals {
         let totals = self.totals();
-        let in_flight = totals.created - totals.delivered - totals.dropped - totals.damaged;
+        let in_flight = totals.created - totals.delivered - totals.dropped - totals.damaged - totals.lost;
         Totals {
             events: totals.events,
             packet_hops: totals.hops,
@@ -39,6 +39,7 @@ impl Simulation {
             delivered: totals.delivered,
             dropped: totals.dropped,
             damaged: totals.damaged,
+            lost: totals.lost,
             in_flight,
             end: self.end,
             packets_max: self.shards.iter().map(|shard| shard.packets.capacity_used() as u64).sum(),

@@ -147,6 +147,8 @@ pub struct Totals {
     pub dropped: u64,
     /// Packets discarded because of a wrong frame check sequence.
     pub damaged: u64,
+    /// Packets lost on links that were down.
+    pub lost: u64,
     /// Packets in queues, on wires or in NICs at the end.
     pub in_flight: u64,
     /// When the run ended.

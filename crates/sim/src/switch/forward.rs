@@ -10,7 +10,7 @@ use crate::params::EcnMarking;
 use crate::switch::buffer::Admission;
 
 impl Shard {
-    /// A packet of `priority` has come in by `ingress` and will leave by `egress`.
+    /// A packet has come in by `ingress` and will leave by `egress` with `priority`.
     #[inline(always)]
     pub(crate) fn arrive_at_switch(&mut self, ingress: u32, egress: u32, priority: u8, handle: Handle) {
         let class = self.constants.scheduler.class(priority);
@@ -23,6 +23,7 @@ impl Shard {
         let port = &self.ports[egress as usize];
         let is_idle = port.busy_until <= self.now && port.waiting == 0 && !port.free_scheduled;
         if is_idle && port.paused_classes & 1 << class == 0 {
+            self.change_priority(handle);
             self.start(egress, handle, false);
         } else if self.admit(ingress, egress, class, handle) {
             self.ports[egress as usize].enqueue(class, &mut self.packets, handle);
@@ -113,8 +114,8 @@ impl Shard {
 
     /// Frees the buffer of a packet that leaves by `egress`, and resumes the sender when the group allows it.
     #[inline]
-    fn release(&mut self, egress: u32, handle: Handle) {
-        let Packet { ingress, priority, wire, .. } = self.packets[handle];
+    fn release(&mut self, egress: u32, held: &Packet) {
+        let Packet { ingress, priority, wire, .. } = *held;
         let switch = self.switch_of_port(egress);
         let group = &mut self.groups[self.constants.group(ingress, priority)];
         if self.switches[switch].buffer.release(group, wire - PREAMBLE_AND_GAP) {
@@ -166,8 +167,11 @@ impl Shard {
         let still_waits = port.waiting & 1 << class != 0;
         self.constants.scheduler.charge(port, class, self.packets[handle].wire, still_waits);
         let others_wait = port.waiting != 0;
-        self.release(egress, handle);
+        let held = self.packets[handle];
+        self.change_priority(handle);
         self.start(egress, handle, others_wait);
+        // Only then: a packet may leave by the port that it came in by, which an XON must not take from it.
+        self.release(egress, &held);
     }
 }
 

@@ -7,6 +7,7 @@
 pub mod buffer;
 pub(crate) mod forward;
 pub mod pause;
+pub(crate) mod per_packet;
 pub mod port;
 pub mod schedule;
 pub mod shaper;

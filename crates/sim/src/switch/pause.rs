@@ -62,6 +62,9 @@ impl Shard {
         let port = &self.ports[port_index as usize];
         let end = start + port.serialization_time(pause_wire_bytes());
         let (peer, arrival) = (port.peer, end + port.pause_delay);
+        if self.is_cut(peer.link, start, arrival) {
+            return;
+        }
         let is_damaged = self.is_hit(peer.link, start, pause_wire_bytes());
         let kind = if is_damaged { Kind::PauseArriveDamaged } else { Kind::PauseArrive };
         self.post_bits(peer, kind, arrival, frame.pack());

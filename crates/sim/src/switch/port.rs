@@ -18,8 +18,8 @@ pub struct Peer {
 }
 
 /// A link as its sending port knows it: the shard of the other end, maybe the sender's own, or an impaired link (bit
-/// errors, a shaper). One number, so that the check that every packet needs, whether the other end is in the same
-/// shard, stays cheap.
+/// errors, a shaper, outages). One number, so that the check that every packet needs, whether the other end is in the
+/// same shard, stays cheap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PeerLink(u32);
 
@@ -44,7 +44,7 @@ impl PeerLink {
     }
 }
 
-/// A link with bit errors or a shaper, seen from its sending port.
+/// A link with bit errors, a shaper or outages, seen from its sending port.
 #[derive(Debug)]
 pub(crate) struct ImpairedLink {
     /// The shard of the port at its end.
@@ -55,6 +55,15 @@ pub(crate) struct ImpairedLink {
     pub damage: Option<DegradedChannel>,
     /// Token bucket.
     pub shaper: Option<Shaper>,
+    /// When the link is down: from and until.
+    pub outages: Vec<(Time, Time)>,
+}
+
+impl ImpairedLink {
+    /// Whether the link is down at any instant of a span.
+    pub fn is_down(&self, begin: Time, end: Time) -> bool {
+        self.outages.iter().any(|&(from, until)| from <= end && begin < until)
+    }
 }
 
 /// Switch or host, numbered in the shard.

@@ -3,7 +3,7 @@
 use etherweave_primitives::{BitRate, Duration, HostId, Length, Priority, Time};
 use etherweave_routing::{RoutingKind, SelectionKind};
 use etherweave_sim::params::{RoceParams, SimParams, Transport};
-use etherweave_sim::{Experiment, Finish, Job, Report, Simulation};
+use etherweave_sim::{Experiment, Finish, Job, Paths, Report, Simulation};
 use etherweave_topology::{Family, SingleSwitch, Topology};
 use etherweave_workload::{Traffic, Workload};
 
@@ -41,11 +41,11 @@ pub fn experiment(topology: Topology, params: SimParams, jobs: Vec<Job>) -> Expe
     let selection = SelectionKind::default().build(&topology);
     Experiment {
         topology,
-        routing,
-        selection,
+        paths: Paths::PerFlow { routing, selection },
         params,
         jobs,
         degraded: Vec::new(),
+        outages: Vec::new(),
         warm_up: Duration::ZERO,
         stall_limit: Duration::from_ms(1_000),
         capture: Vec::new(),

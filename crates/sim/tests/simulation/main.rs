@@ -5,6 +5,7 @@ mod common;
 mod degraded;
 mod headroom;
 mod losslessness;
+mod per_packet;
 mod send_buffer;
 mod shaped;
 mod stuck;

@@ -1,0 +1,42 @@
+//! Whether a run has the priorities that its routing needs.
+
+use etherweave_primitives::{InputError, Priority};
+
+use super::{Experiment, Paths};
+use crate::params::FlowControl;
+
+/// A routing that decides packet by packet raises the priority of packets with their hops, so that none waits for
+/// itself. Every priority must exist, and what keeps one from losing packets must keep all.
+pub(super) fn check(experiment: &Experiment) -> Result<(), InputError> {
+    let Paths::PerPacket(router) = &experiment.paths else { return Ok(()) };
+    experiment.jobs.iter().enumerate().try_for_each(|(number, job)| {
+        let (first, count) = (job.priority.get(), router.priorities());
+        let last = first + count - 1;
+        if usize::from(last) >= Priority::COUNT {
+            let expected = format!("at most {}: {} takes {count} priorities", 8 - count, router.name());
+            return Err(InputError::new(format!("job.{number}.priority"), first, expected));
+        }
+        lossless(experiment, router.name(), first, last)
+    })
+}
+
+fn lossless(experiment: &Experiment, routing: &str, first: u8, last: u8) -> Result<(), InputError> {
+    let needed: Vec<String> = (first..=last).map(|priority| priority.to_string()).collect();
+    let needed = needed.join(", ");
+    match &experiment.params.flow_control {
+        FlowControl::None {} => Ok(()),
+        FlowControl::GlobalPause(_) if first == last => Ok(()),
+        FlowControl::GlobalPause(_) => {
+            let expected =
+                format!("pfc with the priorities {needed}: under {routing}, pausing all at once may deadlock");
+            Err(InputError::new("flow_control", "global_pause", expected))
+        }
+        FlowControl::Pfc(pfc) => {
+            let has = |priority: u8| pfc.priorities.contains(&Priority::new(priority));
+            let is_apart = !has(first) || (first..=last).all(has) && (!pfc.coupled || first == last);
+            let found = format!("{:?}{}", pfc.priorities, if pfc.coupled { ", coupled" } else { "" });
+            let expected = format!("{needed}, not coupled: {routing} raises the priority of packets with their hops");
+            InputError::unless(is_apart, "flow_control.pfc.priorities", found, expected)
+        }
+    }
+}

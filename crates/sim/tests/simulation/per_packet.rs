@@ -1,0 +1,215 @@
+//! Routings that decide for every packet at every switch, under hosts with RoCE and PFC.
+
+use std::sync::LazyLock;
+
+use etherweave_forwarding::{FabricTables, TableParams};
+use etherweave_primitives::{Bytes, Duration, Priority, Rank};
+use etherweave_routing::{FabricOf, Outage, PacketRoutingKind};
+use etherweave_sim::params::{FlowControl, Pfc, SimParams};
+use etherweave_sim::{Experiment, PacketRouter, Paths, Report};
+use etherweave_topology::{Dragonfly, FatTree, Topology, TopologyKind};
+use etherweave_workload::{StreamSpec, Traffic};
+
+use crate::common::{experiment, job_of, roce, run};
+
+#[path = "../../../forwarding/tests/fabrics/small.rs"]
+mod small;
+
+/// PFC for so many priorities from 0 on.
+fn lossless(mut params: SimParams, priorities: u8) -> SimParams {
+    let priorities = (0..priorities).map(Priority::new).collect();
+    params.flow_control = FlowControl::Pfc(Pfc { priorities, ..Pfc::default() });
+    params.switch.buffer = Bytes::new(8_000_000);
+    params
+}
+
+/// Every host sends a message to the one `offset` hosts on.
+fn shift(topology: &Topology, offset: u32, bytes: u64) -> Traffic {
+    let hosts = topology.hosts() as u32;
+    let stream = |src: u32| StreamSpec {
+        src_rank: Rank::new(src),
+        dst_rank: Rank::new((src + offset) % hosts),
+        stream: src,
+        bytes_per_message: bytes,
+        outstanding: 1,
+        messages: Some(4),
+    };
+    Traffic::Streams((0..hosts).map(stream).collect())
+}
+
+fn with_router(topology: &Topology, router: PacketRouter, params: SimParams, traffic: Traffic) -> Experiment {
+    let params = lossless(params, router.priorities());
+    let experiment = experiment(topology.clone(), params, vec![job_of(traffic, Priority::new(0))]);
+    Experiment { paths: Paths::PerPacket(router), ..experiment }
+}
+
+/// Every routing that runs, on every small fabric that it is for.
+fn each(mut check: impl FnMut(PacketRoutingKind, &Topology, PacketRouter)) {
+    static DEFAULT: LazyLock<TableParams> = LazyLock::new(TableParams::default);
+    for small::Small { kind, topology, .. } in &small::all() {
+        let tables = FabricTables { kind, topology, params: &DEFAULT };
+        for &routing in PacketRoutingKind::ALL {
+            if let Ok(router) = PacketRouter::new(routing, &tables) {
+                check(routing, topology, router);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_routing_delivers_everything_and_loses_nothing_on_any_number_of_threads() {
+    let mut seen = 0;
+    each(|routing, topology, router| {
+        let traffic = shift(topology, topology.hosts() as u32 / 2 + 1, 20_000);
+        let experiment = with_router(topology, router, roce(), traffic);
+        let reports = [1, 3].map(|threads| run(&experiment, threads));
+        let name = format!("{} on {} switches", routing.name(), topology.switches());
+        for Report { totals, lossless_drops, streams, .. } in &reports {
+            assert!(totals.dropped == 0 && lossless_drops.is_empty(), "{name}: {totals:?}");
+            assert_eq!(totals.created, totals.delivered + totals.in_flight, "{name}");
+            assert!(streams.iter().all(|stream| stream.messages == 4), "{name}");
+        }
+        assert_eq!(reports[0].fingerprint, reports[1].fingerprint, "{name}");
+        assert_eq!(reports[0].streams, reports[1].streams, "{name}");
+        seen += 1;
+    });
+    assert!(seen >= 40, "{seen} routings on fabrics");
+}
+
+/// A dragonfly whose groups all send to the next one: eight hosts of 100 Gb/s for one link of 100 Gb/s.
+fn adversarial(routing: PacketRoutingKind, traffic: impl Fn(&Topology) -> Traffic) -> Report {
+    let kind = TopologyKind::Dragonfly(Dragonfly { p: 2, a: 4, h: 2, ..Dragonfly::default() });
+    let topology = kind.generate().unwrap();
+    let router = PacketRouter::new(routing, &topology).unwrap();
+    let mut experiment = with_router(&topology, router, roce(), traffic(&topology));
+    experiment.params.switch.buffer = Bytes::new(1_500_000);
+    run(&experiment, 1)
+}
+
+/// When its last stream ends [us].
+fn end_us(report: &Report) -> f64 {
+    report.streams.iter().map(|stream| stream.end.as_ps()).max().unwrap() as f64 / 1e6
+}
+
+/// Every host sends `count` packets to the host eight further on, each on a connection of its own, so that none waits
+/// for another.
+fn single_packets(topology: &Topology, count: u32) -> Traffic {
+    let hosts = topology.hosts() as u32;
+    let stream = |number: u32| StreamSpec {
+        src_rank: Rank::new(number % hosts),
+        dst_rank: Rank::new((number + 8) % hosts),
+        stream: number,
+        bytes_per_message: 4_096,
+        outstanding: 1,
+        messages: Some(1),
+    };
+    Traffic::Streams((0..count * hosts).map(stream).collect())
+}
+
+#[test]
+fn routings_that_leave_the_minimal_path_spread_what_one_global_link_would_carry() {
+    let end = |routing| {
+        let report = adversarial(routing, |topology| single_packets(topology, 100));
+        assert!(report.flows.iter().all(|flow| flow.retransmissions == 0));
+        end_us(&report)
+    };
+    // 800 packets of about 4,200 B take 269 us on the one link; over all eight links of a group, with each packet on
+    // two of them, at least 67 us.
+    let minimal = end(PacketRoutingKind::Minimal);
+    assert!((269.0..300.0).contains(&minimal), "{minimal}");
+    // Conditional rules act once the buffers before the minimal port are full, and 3 MB are soon over.
+    for (routing, most) in [
+        (PacketRoutingKind::ValiantGroup, 0.6),
+        (PacketRoutingKind::UgalLocal, 0.6),
+        (PacketRoutingKind::ProgressiveAdaptive, 0.6),
+        (PacketRoutingKind::Conditional, 0.9),
+    ] {
+        let spread = end(routing);
+        assert!((67.0..most * minimal).contains(&spread), "{}: {spread} of {minimal} us", routing.name());
+    }
+}
+
+#[test]
+fn go_back_n_repeats_packets_that_overtake_each_other() {
+    let report = |routing| adversarial(routing, |topology| shift(topology, 8, 20_000));
+    let again = |report: &Report| report.flows.iter().map(|flow| flow.retransmissions).sum::<u64>();
+    let sent = |report: &Report| report.flows.iter().map(|flow| flow.packets).sum::<u64>();
+    let [minimal, valiant] = [PacketRoutingKind::Minimal, PacketRoutingKind::ValiantGroup].map(report);
+    assert_eq!(again(&minimal), 0);
+    assert!(2 * again(&valiant) > sent(&valiant) && end_us(&valiant) > end_us(&minimal));
+}
+
+#[test]
+fn where_there_is_one_path_a_decision_per_packet_changes_nothing() {
+    let kind = TopologyKind::FatTree(FatTree {
+        leaves: 3,
+        hosts_per_leaf: 4,
+        cores: 1,
+        links_per_core: 1,
+        ..FatTree::default()
+    });
+    let topology = kind.generate().unwrap();
+    let jobs = || vec![job_of(shift(&topology, 5, 100_000), Priority::new(0))];
+    let per_flow = experiment(topology.clone(), lossless(roce(), 1), jobs());
+    let router = PacketRouter::new(PacketRoutingKind::Spray, &topology).unwrap();
+    let per_packet = Experiment { paths: Paths::PerPacket(router), ..per_flow.clone() };
+    assert_eq!(run(&per_packet, 1).fingerprint, run(&per_flow, 1).fingerprint);
+}
+
+#[test]
+fn priorities_that_a_routing_needs_must_be_lossless() {
+    let kind = TopologyKind::Dragonfly(Dragonfly::default());
+    let topology = kind.generate().unwrap();
+    let router = PacketRouter::new(PacketRoutingKind::UgalLocal, &topology).unwrap();
+    let rejected = |priority: u8, lossless_priorities: u8| {
+        let mut experiment = with_router(&topology, router.clone(), roce(), shift(&topology, 1, 1));
+        experiment.params = lossless(experiment.params, lossless_priorities);
+        experiment.jobs[0].priority = Priority::new(priority);
+        let built = etherweave_sim::Simulation::build(&experiment, 1);
+        built.err().map(|errors| errors.to_string())
+    };
+    assert_eq!(rejected(0, 3), None);
+    let expected = "flow_control.pfc.priorities: [Priority(0), Priority(1)]; expected 0, 1, 2, not coupled: ugal_local \
+                    raises the priority of packets with their hops";
+    assert_eq!(rejected(0, 2).as_deref(), Some(expected));
+    assert_eq!(rejected(6, 7).as_deref(), Some("job.0.priority: 6; expected at most 5: ugal_local takes 3 priorities"));
+    let error = PacketRouter::new(PacketRoutingKind::UgalGlobal, &topology).unwrap_err().to_string();
+    let expected = "routing: ugal_global, which compares the load of other switches or knows the traffic; expected a \
+                    routing that decides by the load of the own switch";
+    assert_eq!(error, expected);
+}
+
+/// A tree of 16 hosts whose first uplink is down from 10 us on, for so long.
+fn failing(routing: PacketRoutingKind, until: Option<u64>) -> Report {
+    let kind = TopologyKind::FatTree(FatTree { leaves: 4, hosts_per_leaf: 4, cores: 4, ..FatTree::default() });
+    let topology = kind.generate().unwrap();
+    let channel = topology.cables("leaf0 - core0")[0];
+    let until = until.map(Duration::from_us);
+    let outages = vec![Outage { channel, from: Duration::from_us(10), until }];
+    let fabric = FabricOf { outages: &outages, reroute_after: Some(Duration::from_us(50)), ..(&topology).into() };
+    let router = PacketRouter::new(routing, fabric).unwrap();
+    let experiment = with_router(&topology, router, roce(), shift(&topology, 4, 100_000));
+    let experiment = Experiment { outages: outages.clone(), ..experiment };
+    let [one, two] = [1, 2].map(|threads| run(&experiment, threads));
+    assert_eq!((one.fingerprint, one.totals.lost), (two.fingerprint, two.totals.lost));
+    one
+}
+
+#[test]
+fn what_a_failed_link_loses_is_sent_again_when_it_returns_or_by_another_path() {
+    let returning = failing(PacketRoutingKind::Ecmp, Some(500));
+    let rerouted = failing(PacketRoutingKind::ShortestPath, None);
+    for report in [&returning, &rerouted] {
+        let totals = report.totals;
+        assert!(totals.lost > 0 && totals.dropped == 0, "{totals:?}");
+        assert_eq!(totals.created, totals.delivered + totals.lost + totals.in_flight);
+        assert!(report.streams.iter().all(|stream| stream.messages == 4));
+    }
+    // A flow by the failed link ends after its return; tables computed 50 us after the failure need none.
+    assert!(end_us(&returning) > 500.0 && report_timeouts(&returning) > 0);
+    assert!(report_timeouts(&rerouted) > 0);
+}
+
+fn report_timeouts(report: &Report) -> u64 {
+    report.flows.iter().map(|flow| flow.timeouts).sum()
+}
