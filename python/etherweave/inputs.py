@@ -171,8 +171,8 @@ def read_parquet(path: str | Path, has_metadata: bool = False) -> "pyarrow.Table
         plain = [pyarrow.field(one.name, one.type, one.nullable) for one in table.schema]
         return pyarrow.Table.from_arrays(table.columns, schema=pyarrow.schema(plain))
     except (pyarrow.ArrowException, OSError, ValueError, MemoryError) as error:
-        reason = str(error).partition("\n")[0].rstrip(".")
-        raise InputError(path, f"{reason}; expected a table in Parquet") from None
+        what = str(error).partition("\n")[0].rpartition("': ")[2].rstrip(".")
+        raise InputError(path, f"{what}; expected a table in Parquet") from None
 
 
 def _check_type(path: str | Path) -> None:

@@ -293,6 +293,7 @@ def spaces(*names: str) -> ClusterSite:
     return ClusterSite("namespaces", "netns", hosts, {"rate": RATE, "burst": 131_072.0})
 
 
+@pytest.mark.slow
 @pytest.mark.needs("namespaces", "iperf3")
 def test_both_hosts_of_a_launch_count_what_crossed_their_link(tmp_path: Path) -> None:
     store = sending(tmp_path / "out", ("n1", "n2"))
@@ -324,6 +325,7 @@ def counted(store: Store, one: JudgedLaunch, host: str, counter: str) -> int:
 CROSSING = "wrong interface"
 
 
+@pytest.mark.slow
 @pytest.mark.needs("namespaces", "iperf3")
 def test_traffic_over_the_loopback_is_reported(tmp_path: Path) -> None:
     store = sending(tmp_path / "out", ("n1", "n1"))

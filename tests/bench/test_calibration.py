@@ -122,7 +122,7 @@ def test_errors_of_damaged_results_name_their_directory(tmp_path: Path) -> None:
     (tmp_path / "bench").mkdir()
     (tmp_path / "bench" / "benchmarks.json").write_text("{}")
     (tmp_path / "bench" / "measurements.parquet").write_bytes(b"PAR1")
-    with pytest.raises(CalibrationError, match=r"bench: .*expected a whole result"):
+    with pytest.raises(CalibrationError, match=r"bench/measurements.*expected a whole result"):
         read(tmp_path / "bench", BASE)
 
 

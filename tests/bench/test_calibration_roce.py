@@ -49,6 +49,7 @@ def found() -> Calibration:
     return calibrate([observed(name, seed) for seed, name in enumerate(WORKLOADS)])
 
 
+@pytest.mark.slow
 def test_hidden_constants_are_found_and_unchanged_ones_stay(found: Calibration) -> None:
     fitted = {one.key: one for one in found.constants if one.is_determined}
     assert set(fitted) == set(HIDDEN)

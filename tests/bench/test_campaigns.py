@@ -65,6 +65,8 @@ def instead_of(directory: Path, name: str, text: str) -> str:
     return f"{program.parent}:{os.environ['PATH']}"
 
 
+@pytest.mark.alone
+@pytest.mark.slow
 @pytest.mark.needs("namespaces", "hpcc", "mpirun")
 def test_hpcc_runs_by_mpi_on_four_namespaces(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -88,6 +90,7 @@ def test_hpcc_runs_by_mpi_on_four_namespaces(
     assert 0.95 * limit < rate < 1.05 * limit * 2_000_000 / (2_000_000 - 128 * 1024)
 
 
+@pytest.mark.slow
 @pytest.mark.needs("sshd", "iperf3")
 def test_iperf3_runs_by_ssh_between_two_hosts(tmp_path: Path) -> None:
     with private_sshd.running(tmp_path) as client:
@@ -128,6 +131,7 @@ def slurm_site(kind: str) -> str:
 ASKED = ("qperf", "--duration", "1s", "--size", "1KiB:1KiB")
 
 
+@pytest.mark.slow
 @pytest.mark.needs("slurm", "qperf")
 @pytest.mark.parametrize("kind", ["srun", "sbatch"])
 def test_qperf_runs_as_a_job_of_slurm(slurm: None, tmp_path: Path, kind: str) -> None:
@@ -222,6 +226,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.needs("namespaces", "mpirun")
 def test_a_run_that_is_killed_terminated_or_loses_its_launcher_ends_whole(tmp_path: Path) -> None:
     """Between namespaces, over MPI; each time at a random moment after a launch has begun."""
@@ -250,6 +255,7 @@ def test_a_run_that_is_killed_terminated_or_loses_its_launcher_ends_whole(tmp_pa
     assert not [name for name in spaces if int(name.split(".")[1]) in owners]
 
 
+@pytest.mark.slow
 @pytest.mark.needs("slurm")
 @pytest.mark.parametrize("kind", ["srun", "sbatch"])
 def test_a_run_that_is_killed_leaves_no_job_to_its_successor(
@@ -265,6 +271,7 @@ def test_a_run_that_is_killed_leaves_no_job_to_its_successor(
     wait_until(lambda: not jobs())
 
 
+@pytest.mark.slow
 @pytest.mark.needs("slurm")
 def test_experiments_of_a_round_run_as_one_array(slurm: None, tmp_path: Path) -> None:
     before = arrays()
@@ -290,6 +297,7 @@ def jobs() -> str:
     return subprocess.check_output(["squeue", "--noheader"], text=True).strip()
 
 
+@pytest.mark.slow
 @pytest.mark.needs("slurm")
 def test_the_batch_script_goes_on_when_slurm_has_ended_it(slurm: None, tmp_path: Path) -> None:
     """Slurm signals the script by SIGTERM; submitted again, it makes what is missing."""

@@ -85,6 +85,7 @@ def test_ranks_run_on_the_named_hosts_in_order(site: ClusterSite) -> None:
     assert nothing_is_left()
 
 
+@pytest.mark.slow
 def test_more_ranks_than_hosts_are_placed_in_blocks_with_a_warning(site: ClusterSite) -> None:
     fft = {"pex": 5, "pey": 1, "pez": 1, "x_bytes": "1kB", "y_bytes": "1kB", "iterations": 2}
     result = measure(scenario({"fft": fft}), site=site)
@@ -93,6 +94,7 @@ def test_more_ranks_than_hosts_are_placed_in_blocks_with_a_warning(site: Cluster
     assert any(one.startswith(warning) for one in result.summary["warnings"])
 
 
+@pytest.mark.slow
 def test_the_command_line_measures_on_a_site(site_file: Path, tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     file.write_text(toml.document(scenario({"osu_latency": {"bytes": "8B", "iterations": 20}})))
@@ -175,6 +177,8 @@ def median_least(result: Result, job: str) -> float:
     return min(statistics.median(round_trips(result, job, launch)) for launch in launches)
 
 
+@pytest.mark.alone
+@pytest.mark.slow
 def test_two_pairs_at_once_reach_the_rate_of_their_links(site: ClusterSite) -> None:
     small = measure(scenario({"osu_latency": {"bytes": "8B", "iterations": 200}}), site=site)
     latency = {"osu_latency": {"bytes": f"{MESSAGE}B", "warm_up": 0, "iterations": 5}}
@@ -207,6 +211,7 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left_of_a_measurement_that_is_ended(
     site_file: Path, tmp_path: Path, number: signal.Signals

@@ -146,6 +146,7 @@ def test_odd_letters_give_no_number_that_the_text_does_not(kind: str) -> None:
         assert found <= set(numbers(said(text))), name
 
 
+@pytest.mark.slow
 def test_a_hostile_number_in_the_place_of_another_gives_none_that_the_text_does_not() -> None:
     for name in TEXTS:
         text, chance = captured(name), random.Random(name)
@@ -163,6 +164,7 @@ def _is_sizeless(one: tuple[object, ...], whole: set[tuple[object, ...]]) -> boo
     return one[4] is None and any((*other[:4], None, other[5]) == one for other in whole)
 
 
+@pytest.mark.slow
 def test_zero_bytes_in_a_text_give_no_number_that_the_text_does_not() -> None:
     """As a file has them whose machine stopped before it was written out."""
     for name in TEXTS:

@@ -79,6 +79,7 @@ def test_a_recording_that_was_cut_keeps_what_was_written(host: Path) -> None:
             assert (found.after is None) == (found.recording.failure == EARLY)
 
 
+@pytest.mark.slow
 def test_garbled_recordings_are_refused_or_read_and_never_crash(host: Path) -> None:
     _, text = recorded(host)
     chance = random.Random(6)
@@ -236,6 +237,7 @@ def test_the_dashboard_is_printed() -> None:
     assert telemetry("dashboard").stdout == dashboard()
 
 
+@pytest.mark.slow
 def test_the_verb_records_this_host(tmp_path: Path) -> None:
     start = [*command_line.COMMAND, "bench", "telemetry"]
     out = tmp_path / "out"

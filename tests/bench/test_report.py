@@ -69,6 +69,7 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
 
 
+@pytest.mark.slow
 def test_a_page_shows_curves_maps_distributions_and_stability(tmp_path: Path, three: Path) -> None:
     out = copytree(three, tmp_path / "out")
     page = write_report(out, tmp_path / "page").read_text()
@@ -211,6 +212,7 @@ def legend(figure: Figure) -> list[str]:
     return [str(one.get_label()) for one in figure.axes[0].lines]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_figures")
 def test_a_table_stands_beside_what_was_measured(tmp_path: Path, three: Path) -> None:
     out = copytree(three, tmp_path / "out")

@@ -185,6 +185,7 @@ def test_a_host_or_fabric_that_a_site_has_not_is_a_mistake(tmp_path: Path) -> No
     assert (done.exit_code, "none.toml" in done.stderr) == (2, True)
 
 
+@pytest.mark.slow
 @pytest.mark.needs("iperf3")
 def test_iperf3_runs_on_this_machine(tmp_path: Path) -> None:
     """Two launches of 1 s over the loopback, with counters of its interface."""

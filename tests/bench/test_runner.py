@@ -86,6 +86,7 @@ def test_launches_follow_the_shuffled_order(tmp_path: Path) -> None:
     assert kept == shuffled([one.name for one in wanted.experiments], 3, 7)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_goes_on_where_it_stood(tmp_path: Path) -> None:
     """Killed by SIGKILL within a launch: launches that ended stay, the others follow once."""
     words = [sys.executable, "-m", "support.killed_campaign", str(tmp_path / "out")]
@@ -102,6 +103,7 @@ def test_a_run_that_was_killed_goes_on_where_it_stood(tmp_path: Path) -> None:
     assert list((tmp_path / "out/work").iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_run_killed_at_any_moment_ends_as_if_it_had_not_been(tmp_path: Path, seed: int) -> None:
     """The script itself checks after each death that nothing is lost, changed or made again."""

@@ -60,6 +60,7 @@ def test_nearly_all_captured_texts_give_numbers() -> None:
     assert len(TEXTS) > 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", TEXTS, ids=NAMES)
 def test_a_cut_text_gives_a_part_that_says_so_or_an_error(path: Path) -> None:
     text = path.read_text(errors="replace")

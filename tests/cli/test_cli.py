@@ -97,6 +97,7 @@ def test_each_capture_has_its_own_file_with_its_host_in_it(tmp_path: Path) -> No
         assert file.stat().st_size > 100_000
 
 
+@pytest.mark.slow
 def test_a_part_of_a_study_lists_what_did_not_run(tmp_path: Path) -> None:
     words = ["study", "sandia-2020", "-o", str(tmp_path), "--only", "p2p.roce_v2.*"]
     done = command_line.invoke(*words)
@@ -219,6 +220,7 @@ def test_every_parameter_of_every_verb_has_a_help() -> None:
     assert not silent
 
 
+@pytest.mark.slow
 def test_a_report_is_written_beside_its_result(tmp_path: Path) -> None:
     etherweave("run", SCENARIOS / "incast_roce.toml", "-o", tmp_path)
     done = etherweave("report", tmp_path)

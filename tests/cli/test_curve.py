@@ -160,6 +160,7 @@ def test_a_curve_that_is_stopped_has_the_points_until_then() -> None:
     assert reports == [(0, 4 * 2, "minimal, uniform, load 0.1"), (1, 8, "minimal, uniform, load 1")]
 
 
+@pytest.mark.slow
 def test_the_verb_prints_writes_and_draws(small: Path, tmp_path: Path) -> None:
     points, drawing = tmp_path / "points.csv", tmp_path / "curve.svg"
     done = run(small, "-o", points, "--draw", drawing)

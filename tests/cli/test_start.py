@@ -56,6 +56,7 @@ def helps() -> dict[tuple[str, ...], set[str]]:
     return dict(imported([["--version"], *lines]))
 
 
+@pytest.mark.slow
 def test_version_and_helps_import_neither_libraries_nor_other_rooms(
     helps: dict[tuple[str, ...], set[str]],
 ) -> None:

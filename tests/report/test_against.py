@@ -266,6 +266,7 @@ def test_published_means_stand_among_iteration_times() -> None:
     assert legend(found.figure)[-1] == "published mean, RoCE v2+PFC (Kenny et al. 2020)"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_figures")
 def test_a_page_of_one_result_is_held_against_publications_too(tmp_path: Path) -> None:
     simulated().save(tmp_path)

@@ -74,6 +74,7 @@ def launch(place: Path, turn: int, times_ns: list[float]) -> None:
     measured([times_ns]).save(place / "launches" / f"{directory_of(FFT.name)}.{turn}")
 
 
+@pytest.mark.slow
 def test_a_page_shows_errors_iterations_tests_and_constants(tmp_path: Path) -> None:
     place = save(tmp_path / "calibrated")
     launch(place, 0, [400_000.0, 500_000.0])
@@ -219,6 +220,7 @@ def test_nothing_stands_beside_a_calibration(tmp_path: Path) -> None:
     assert (done.exit_code, "a calibration; expected a result" in done.stderr) == (2, True)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_figures")
 def test_names_with_marks_of_formulas_are_drawn_as_they_are(tmp_path: Path) -> None:
     odd = replace(FOUND_OUT, held_out=(replace(FFT, name=r"$\frac{x$"),))

@@ -115,6 +115,7 @@ def test_jobs_that_only_one_result_has_stay_away(simulated: Result) -> None:
     assert goodput(pair) is None
 
 
+@pytest.mark.slow
 def test_a_report_shows_both(tmp_path: Path, simulated: Result, measured: Result) -> None:
     simulated.save(tmp_path / "simulated")
     measured.save(tmp_path / "measured")
@@ -127,6 +128,7 @@ def test_a_report_shows_both(tmp_path: Path, simulated: Result, measured: Result
     assert (tmp_path / "simulated" / "beside.svg").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_figures")
 def test_a_measured_result_has_a_page_of_its_own(tmp_path: Path, measured: Result) -> None:
     measured.save(tmp_path)

@@ -173,6 +173,7 @@ def drawn(out: Path) -> list[str]:
     return [text for axes in section.figure.axes if (text := axes.get_ylabel())]
 
 
+@pytest.mark.slow
 def test_only_counters_that_rose_are_drawn(out: Path) -> None:
     assert drawn(out) == [
         "processors busy",
@@ -223,6 +224,7 @@ def test_totals_are_listed_for_each_launch_and_host(out: Path) -> None:
     assert "pauses received" not in first  # Nobody counts global pauses.
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("quick_figures")
 def test_gaps_are_listed_once_for_each_reason_under_the_results(tmp_path: Path, out: Path) -> None:
     own = records(out)

@@ -80,9 +80,10 @@ def folder(tmp_path: Path) -> Path:
     return home
 
 
+@pytest.mark.slow
 def test_a_folder_with_a_declared_chart_and_no_code_runs_by_its_path(folder: Path) -> None:
     out = folder.parent / "out"
-    done = invoke("study", str(folder), "-o", str(out), "--json")
+    done = invoke("study", str(folder), "-o", str(out), "--json", "--threads", "1")
     assert done.exit_code == 0, done.output
     checks = {row["id"]: row for row in json.loads(done.stdout)["checks"]}
     assert checks["usual"]["pass"]
@@ -102,7 +103,7 @@ def test_a_folder_with_a_declared_chart_and_no_code_runs_by_its_path(folder: Pat
 
 @pytest.mark.usefixtures("undrawn_figures")
 def test_failures_are_printed_first_and_passes_on_demand(folder: Path) -> None:
-    words = ("study", str(folder), "-o", str(folder.parent / "out"))
+    words = ("study", str(folder), "-o", str(folder.parent / "out"), "--threads", "1")
     short = invoke(*words).stdout
     assert "FAIL" in short
     assert "usual" not in short

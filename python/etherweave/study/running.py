@@ -2,9 +2,10 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from fnmatch import fnmatchcase
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -73,18 +74,9 @@ def carry_out(
     missing = {item.name: reason for item in matching if (reason := item.missing())}
     wanted = [item.name for item in matching if item.name not in missing]
     output.mkdir(parents=True, exist_ok=True)
-    with ProcessPoolExecutor(processes or os.cpu_count(), get_context("spawn")) as pool:
-        running = {
-            pool.submit(_run_named, study.home, name, full, output, fresh): name for name in wanted
-        }
-        try:
-            for done, future in enumerate(as_completed(running), start=1):
-                future.result()
-                on_progress(done, len(wanted), running[future])
-        except BaseException:
-            # Ctrl-C, or an experiment that failed: those that have not begun are cancelled.
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    run = partial(_run_named, study.home, full, output, fresh)
+    for done, name in enumerate(_completed(run, wanted, processes), start=1):
+        on_progress(done, len(wanted), name)
     results = _PartialResults({name: load_result(output / name) for name in wanted})
     checks, not_run = check(study, results, full)
     lacking = {row: missing[name] for row, name in not_run.items() if name in missing}
@@ -94,6 +86,27 @@ def carry_out(
         # Of the whole study only: a part does not take its place.
         (output / CHECKS).write_text(result.to_json() + "\n", encoding="utf-8")
     return result
+
+
+def _completed(
+    run: Callable[[str], None], names: Sequence[str], processes: int | None
+) -> Iterator[str]:
+    """Carry out experiments by name; yield the name of each when it is done."""
+    if processes == 1 or len(names) < 2:
+        for name in names:
+            run(name)
+            yield name
+        return
+    with ProcessPoolExecutor(processes or os.cpu_count(), get_context("spawn")) as pool:
+        running = {pool.submit(run, name): name for name in names}
+        try:
+            for future in as_completed(running):
+                future.result()
+                yield running[future]
+        except BaseException:
+            # Ctrl-C, or an experiment that failed: those that have not begun are cancelled.
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def _matching(known: Sequence[StudyExperiment], only: str) -> list[StudyExperiment]:
@@ -136,8 +149,8 @@ def _checked(row: dict[str, str], value: float) -> StudyCheck:
     return StudyCheck(row["id"], row["source"], published, bounds, row["unit"], value, row["tried"])
 
 
-def _run_named(home: Path, name: str, full: bool, output: Path, fresh: bool) -> None:
-    """Carry out an experiment of a study in a process of its own, which loads the study again."""
+def _run_named(home: Path, full: bool, output: Path, fresh: bool, name: str) -> None:
+    """Carry out an experiment of a study, which a process of its own loads again."""
     experiments = load_study(home).experiments(full)
     (experiment,) = [one for one in experiments if one.name == name]
     run_experiment(home, experiment, output / name, fresh)
